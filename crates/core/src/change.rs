@@ -1,0 +1,165 @@
+//! What a call did to files, and how it is settled.
+use crate::Effect;
+use serde::{Deserialize, Serialize};
+use std::{
+    fmt, io,
+    path::{Path, PathBuf},
+};
+
+/// SHA-256 of a file's content, in lower-case hexadecimal.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Hash(pub String);
+
+impl fmt::Display for Hash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// A file as it stood at one moment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileState {
+    /// Of its content, which the blobs of the session keep.
+    pub hash: Hash,
+    /// Its permission bits, e.g. `0o644`.
+    pub mode: u32,
+}
+
+/// One file before and after. `None`: there was, or is, no file.
+///
+/// As JSON `{path, kind, before, after}` with the two hashes, and `before_mode`, `after_mode` where they are
+/// known: permission bits as a number.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "Wire", into = "Wire")]
+pub struct Change {
+    /// Relative to the workspace; absolute if it lies outside.
+    pub path: PathBuf,
+    /// As the call found it.
+    pub before: Option<FileState>,
+    /// As the call left it.
+    pub after: Option<FileState>,
+}
+
+/// In one word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ChangeKind {
+    /// There was no such file.
+    Created,
+    /// Its content or its mode differs.
+    Modified,
+    /// There is no such file any more.
+    Deleted,
+}
+
+impl Change {
+    /// Undo is the same change the other way round.
+    pub fn inverse(&self) -> Self {
+        Self { path: self.path.clone(), before: self.after.clone(), after: self.before.clone() }
+    }
+
+    /// In one word.
+    pub fn kind(&self) -> ChangeKind {
+        match (&self.before, &self.after) {
+            (None, _) => ChangeKind::Created,
+            (Some(_), None) => ChangeKind::Deleted,
+            (Some(_), Some(_)) => ChangeKind::Modified,
+        }
+    }
+}
+
+#[derive(Clone, Serialize, Deserialize)]
+struct Wire {
+    path: PathBuf,
+    kind: ChangeKind,
+    before: Option<Hash>,
+    after: Option<Hash>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    before_mode: Option<u32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    after_mode: Option<u32>,
+}
+
+/// What a file gets whose mode nobody recorded.
+const PLAIN: u32 = 0o644;
+
+impl From<Wire> for Change {
+    fn from(wire: Wire) -> Self {
+        let state = |hash: Option<Hash>, mode: Option<u32>| {
+            hash.map(|hash| FileState { hash, mode: mode.unwrap_or(PLAIN) })
+        };
+        let Wire { path, before, after, before_mode, after_mode, kind: _ } = wire;
+        Self { path, before: state(before, before_mode), after: state(after, after_mode) }
+    }
+}
+
+impl From<Change> for Wire {
+    fn from(change: Change) -> Self {
+        let kind = change.kind();
+        let mode = |state: &Option<FileState>| state.as_ref().map(|state| state.mode);
+        let (before_mode, after_mode) = (mode(&change.before), mode(&change.after));
+        let hash = |state: Option<FileState>| state.map(|state| state.hash);
+        let Change { path, before, after } = change;
+        Self { path, kind, before: hash(before), after: hash(after), before_mode, after_mode }
+    }
+}
+
+/// How much of a call's file effects is recorded, and so can be settled once and undone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum How {
+    /// All: the call works in a copy-on-write view.
+    Staged,
+    /// The files that its effects name: the call works on private copies of them.
+    Declared,
+    /// None: the call works in the real workspace.
+    Untracked,
+}
+
+impl fmt::Display for How {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Staged => "staged",
+            Self::Declared => "declared",
+            Self::Untracked => "untracked",
+        })
+    }
+}
+
+/// Private views of a workspace. Nothing a call does to files is real before it is settled.
+///
+/// The tool runner opens a view, runs the call in it, records its changes, settles them and drops the view.
+pub trait Stage: Send + Sync {
+    /// A view for one call. `effects` must be resolved: no path in them leads through a symbolic link.
+    fn open(&self, workspace: &Path, effects: &[Effect]) -> io::Result<Box<dyn View>>;
+
+    /// Brings each file from `before` to `after`, in order, and returns the paths where neither was found.
+    ///
+    /// Doing it twice is doing it once: committing, redoing after a crash and undoing are this one act.
+    /// A file is replaced whole or not at all; after an error the files before it stand settled.
+    fn settle(&self, workspace: &Path, changes: &[Change]) -> io::Result<Vec<PathBuf>>;
+
+    /// A content that some change names.
+    fn content(&self, hash: &Hash) -> io::Result<Vec<u8>>;
+
+    /// Where `path` (relative to the workspace, or absolute) really lies: links followed as far as it exists,
+    /// `.` and `..` removed. Absolute.
+    fn resolve(&self, workspace: &Path, path: &Path) -> PathBuf;
+}
+
+/// What one call sees. Dropping it discards what the call did.
+pub trait View: Send + Sync {
+    /// The folder in which the call works.
+    fn root(&self) -> &Path;
+
+    /// Where the file that the model calls `path` (relative or absolute) lies for this call.
+    fn locate(&self, path: &Path) -> PathBuf;
+
+    /// What differs from the workspace as it was when the view was opened; the contents are kept on disk from
+    /// here on, synced.
+    fn changes(&self) -> io::Result<Vec<Change>>;
+
+    /// How much of what happens here is recorded.
+    fn how(&self) -> How;
+}

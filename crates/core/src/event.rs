@@ -1,0 +1,219 @@
+//! What happens, and what people may ask for.
+use crate::{CallId, Change, Effect, How, JobId, Part, StopReason, ToolResult, Usage};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::{fmt, path::PathBuf};
+
+/// Version of the journal's format, in its first entry. A newer one is refused.
+pub const JOURNAL_VERSION: u32 = 1;
+
+/// Position of an entry in its journal, from 0.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Seq(pub u64);
+
+impl fmt::Display for Seq {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// Names a session and its folder.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct SessionId(pub String);
+
+impl fmt::Display for SessionId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// A place where people talk, e.g. `telegram` / `4711`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Channel {
+    /// The front-end.
+    pub kind: String,
+    /// The conversation, by that front-end's own name for it.
+    pub chat: String,
+}
+
+/// One line of a journal: `{"seq":N,"at":MS,"type":TYPE,…}`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Entry {
+    /// Its position.
+    pub seq: Seq,
+    /// The entry this one follows, if that is not the line before (after an undo).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent: Option<Seq>,
+    /// Milliseconds since 1970-01-01 UTC.
+    pub at: u64,
+    /// What happened.
+    #[serde(flatten)]
+    pub fact: Fact,
+}
+
+/// Something that happened. Facts are never changed or removed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+#[expect(missing_docs, reason = "the fields are named by their types")]
+pub enum Fact {
+    /// The first entry of each journal.
+    SessionOpened {
+        version: u32,
+        session: SessionId,
+        agent: String,
+        model: String,
+        workspace: PathBuf,
+        profile: String,
+    },
+    /// A person spoke. Opens a turn, or steers the one that runs.
+    Prompted {
+        parts: Vec<Part>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        channel: Option<Channel>,
+    },
+    /// The model spoke, all of it.
+    Replied { parts: Vec<Part>, usage: Usage, stop: StopReason },
+    /// The model could not be asked; the turn ends.
+    ModelFailed { message: String, hint: Option<String> },
+    /// A call waits for a person. `changes` are what it would do to files, where it already ran in a view.
+    ApprovalAsked { call: CallId, reason: String, effects: Vec<Effect>, changes: Vec<Change> },
+    /// The person, or the front-end in place of one, has answered.
+    ApprovalAnswered { call: CallId, answer: Answer },
+    /// On disk before the tool begins.
+    ToolStarted { call: CallId, name: String, arguments: Value, how: How },
+    /// On disk before the files are touched: after a crash it is settled again. `result` is what the call will
+    /// have given once it is settled.
+    Staged { call: CallId, changes: Vec<Change>, how: How, result: ToolResult },
+    /// Each call of a reply has exactly one of these, also one that never started.
+    ToolEnded {
+        call: CallId,
+        name: String,
+        #[serde(flatten)]
+        result: ToolResult,
+        /// From its start, waiting for approval included.
+        duration_ms: u64,
+    },
+    /// Work began that outlives its call.
+    JobStarted { job: JobId, title: String },
+    /// That work is over. Opens a turn.
+    JobEnded { job: JobId, result: ToolResult },
+    /// A person stopped the turn.
+    Interrupted,
+    /// An unfinished turn was taken up again.
+    Continued,
+    /// Nothing more happens until somebody speaks.
+    TurnEnded { outcome: Outcome, rounds: u32, usage: Usage, cost_usd: Option<f64> },
+    /// Files were put back, or forward again. The entry's `parent` is where the conversation goes on.
+    Rewound {
+        way: Way,
+        changes: Vec<Change>,
+        /// Left alone, since somebody changed them meanwhile.
+        conflicts: Vec<PathBuf>,
+        /// Calls on the way whose changes nobody recorded.
+        untracked: Vec<CallId>,
+    },
+}
+
+/// Which way files were moved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Way {
+    /// Back to what they were.
+    Undo,
+    /// Forward to what an undo took back.
+    Redo,
+}
+
+/// What a person answers to a call that asks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Answer {
+    /// This time.
+    Once,
+    /// This time, and whenever the same effect is asked for in this session.
+    Always,
+    /// No.
+    No,
+    /// There is nobody who could be asked.
+    Nobody,
+}
+
+/// How a turn ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// By itself.
+    Finished,
+    /// A person stopped it.
+    Interrupted,
+    /// The model could not be asked.
+    Failed,
+    /// Too many model calls.
+    RoundLimit,
+    /// Too many tokens or too much money.
+    Budget,
+    /// The same calls again and again.
+    Repeating,
+    /// By itself, but an effect needed an approval that nobody could give.
+    Refused,
+    /// The reply claims what the journal does not show.
+    Unproven,
+}
+
+/// Seen while it happens, gone afterwards.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+#[expect(missing_docs, reason = "the fields are named by their types")]
+pub enum Update {
+    /// More of the reply.
+    Text { text: String },
+    /// More of what the model thinks.
+    Thinking { text: String },
+    /// A call of the reply takes shape.
+    ToolCall { call: CallId, name: String },
+    /// A running call says something (C-26 `tool_output_chunk`).
+    ToolOutput { call: CallId, chunk: String },
+    /// The model is asked again: what was seen of this reply is void.
+    Retrying { reason: String, after_ms: u64 },
+}
+
+/// What a front-end sees of a session.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Event {
+    /// A line of the journal.
+    Recorded(std::sync::Arc<Entry>),
+    /// Something that is in no journal.
+    Live(Update),
+}
+
+/// What a front-end may ask of a session.
+#[derive(Clone, Debug)]
+pub enum Command {
+    /// Say something. During a turn it steers, otherwise it opens one.
+    Prompt {
+        /// Text and images.
+        parts: Vec<Part>,
+        /// Where it was said.
+        channel: Option<Channel>,
+    },
+    /// Answer a call that asks.
+    Answer {
+        /// The call.
+        call: CallId,
+        /// The answer.
+        answer: Answer,
+    },
+    /// Stop the turn. Open calls are ended.
+    Interrupt,
+    /// Take up an unfinished turn: after a crash, or after the model failed.
+    Continue,
+    /// Go back to the entry `to`, and put changed files back too.
+    Rewind {
+        /// The last entry that stays.
+        to: Seq,
+    },
+    /// Take back the last rewind.
+    Redo,
+}

@@ -1,0 +1,45 @@
+//! The words and the rules: what a conversation is, what a tool promises, what happens next.
+//!
+//! Nothing here reads a file, opens a socket, looks at a clock or starts a task.
+//! Read in this order: [`message`], [`tool`], [`event`], [`transcript`], [`policy`], [`change`], [`provider`].
+
+pub mod change;
+pub mod clip;
+pub mod event;
+pub mod message;
+pub mod policy;
+pub mod provider;
+pub mod registry;
+pub mod render;
+pub mod reply;
+pub mod schema;
+pub mod tool;
+pub mod transcript;
+pub mod undo;
+
+pub use change::{Change, ChangeKind, FileState, Hash, How, Stage, View};
+pub use clip::{Clip, Keep};
+pub use event::{Answer, Channel, Command, Entry, Event, Fact, Outcome, Seq, SessionId, Update, Way};
+pub use haft_macros::tool;
+pub use message::{CallId, Image, Message, Part, StopReason, ToolCall, Usage, text_of};
+pub use policy::{Mode, Policy, Rule, Ruling, Verdict};
+pub use provider::{Delta, Provider, ProviderError, Request};
+pub use registry::{Declared, Registered, Registry};
+pub use render::Render;
+pub use reply::Reply;
+pub use schema::Validation;
+pub use tool::{
+    Access, AnyTool, Effect, Example, Failure, JobId, Jobs, Shown, Tool, ToolContext, ToolError,
+    ToolErrorKind, ToolOutput, ToolResult, ToolSpec,
+};
+pub use transcript::{Completion, Limits, OnCap, Step, Transcript};
+
+/// For the code that `#[tool]` writes; nothing of it is a promise.
+#[doc(hidden)]
+pub mod private {
+    pub use futures::future::BoxFuture;
+    pub use inventory;
+    pub use schemars;
+    pub use serde;
+    pub use serde_json;
+}

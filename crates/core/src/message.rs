@@ -1,0 +1,158 @@
+//! A conversation as a model sees it.
+use crate::ToolResult;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::fmt;
+
+/// Names one tool call: chosen by the model or made by [`crate::Reply`], unique within a reply, never empty.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct CallId(pub String);
+
+impl fmt::Display for CallId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// One message. The system prompt is not a message; it travels in [`crate::Request`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "role", rename_all = "snake_case")]
+pub enum Message {
+    /// What a person (or a finished job) said.
+    User {
+        /// Text and images; never a tool call.
+        parts: Vec<Part>,
+    },
+    /// What the model said, tool calls included.
+    Assistant {
+        /// In the order in which they were said.
+        parts: Vec<Part>,
+    },
+    /// The answer to one tool call of the assistant message before it.
+    Tool {
+        /// The call that is answered.
+        call: CallId,
+        /// The name of the tool that was called.
+        name: String,
+        /// What the model reads.
+        result: ToolResult,
+    },
+}
+
+/// A piece of a message.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum Part {
+    /// Plain text, Markdown by custom.
+    Text {
+        /// Never empty in a recorded reply.
+        text: String,
+    },
+    /// What the model thought before it spoke. Some vendors want it back, word for word.
+    Thinking {
+        /// May be empty where the vendor keeps the text to itself and only gives a signature.
+        text: String,
+        /// The vendor's proof that the text is its own (Anthropic), echoed as it came.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        signature: Option<String>,
+    },
+    /// A picture.
+    Image(Image),
+    /// A request to run a tool.
+    ToolCall(ToolCall),
+}
+
+impl Part {
+    /// A text part.
+    pub fn text(text: impl Into<String>) -> Self {
+        Self::Text { text: text.into() }
+    }
+
+    /// The tool call, if this is one.
+    pub fn as_call(&self) -> Option<&ToolCall> {
+        match self {
+            Self::ToolCall(call) => Some(call),
+            Self::Text { .. } | Self::Thinking { .. } | Self::Image(_) => None,
+        }
+    }
+}
+
+/// The texts among `parts`, joined as they stand.
+pub fn text_of(parts: &[Part]) -> String {
+    let texts = parts.iter().filter_map(|part| match part {
+        Part::Text { text } => Some(text.as_str()),
+        Part::Thinking { .. } | Part::Image(_) | Part::ToolCall(_) => None,
+    });
+    texts.collect()
+}
+
+/// A picture, ready for a wire.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Image {
+    /// Media type: `image/png`, `image/jpeg`, `image/gif` or `image/webp`.
+    pub mime: String,
+    /// Base64 with padding, without a `data:` prefix.
+    pub data: String,
+}
+
+/// A request by the model to run one tool.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ToolCall {
+    /// Answers name it.
+    pub id: CallId,
+    /// As the model wrote it; the registry may know the tool under another name too.
+    pub name: String,
+    /// A JSON object. What the model wrote, as a JSON string, where `problem` says why it is none.
+    pub arguments: Value,
+    /// Why this call cannot be run as it came: cut off, not JSON, too large. The model reads it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub problem: Option<String>,
+}
+
+impl ToolCall {
+    /// A whole call with arguments that are an object.
+    pub fn new(id: impl Into<String>, name: impl Into<String>, arguments: Value) -> Self {
+        Self { id: CallId(id.into()), name: name.into(), arguments, problem: None }
+    }
+}
+
+/// Tokens of one reply, or of many.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Usage {
+    /// Read by the model and not from a cache.
+    pub input: u64,
+    /// Written by the model, thinking included.
+    pub output: u64,
+    /// Read from the vendor's prompt cache.
+    #[serde(default)]
+    pub cache_read: u64,
+    /// Written to the vendor's prompt cache.
+    #[serde(default)]
+    pub cache_write: u64,
+}
+
+impl std::ops::AddAssign for Usage {
+    fn add_assign(&mut self, other: Self) {
+        self.input += other.input;
+        self.output += other.output;
+        self.cache_read += other.cache_read;
+        self.cache_write += other.cache_write;
+    }
+}
+
+/// Why the model stopped talking.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StopReason {
+    /// It had said what it had to say.
+    EndTurn,
+    /// It waits for the results of its calls.
+    ToolUse,
+    /// It ran into the limit on its output.
+    Length,
+    /// The model or its vendor declined.
+    Refusal,
+    /// A person interrupted it.
+    Interrupted,
+}

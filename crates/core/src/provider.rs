@@ -1,0 +1,139 @@
+//! What a model provider promises: one method.
+use crate::{CallId, Message, StopReason, ToolSpec, Usage};
+use futures::stream::BoxStream;
+use serde_json::{Map, Value};
+use std::{sync::Arc, time::Duration};
+
+/// A source of model replies. Wrappers (retry, recording, text dialects) are providers too.
+pub trait Provider: Send + Sync {
+    /// Streams one reply. A provider that cannot stream yields one [`Delta`] per part.
+    ///
+    /// The stream ends after [`Delta::Stop`] or after the first error; one that ends otherwise was cut off, and
+    /// the provider says so with [`ProviderError::Connection`]. Dropping the stream cancels the request.
+    fn stream(&self, request: Request) -> BoxStream<'static, Result<Delta, ProviderError>>;
+}
+
+/// All that a model is told. Cheap to clone: what is long is shared.
+#[derive(Clone, Debug, Default)]
+pub struct Request {
+    /// The model's name as its vendor spells it.
+    pub model: String,
+    /// The system prompt; empty for none.
+    pub system: String,
+    /// The conversation, always well formed: each call has exactly one result, in call order.
+    pub messages: Vec<Arc<Message>>,
+    /// What the model may call; empty for nothing.
+    pub tools: Arc<[ToolSpec]>,
+    /// At most so many tokens in the reply.
+    pub max_output: u32,
+    /// Sampling settings by the wire's own names (`temperature`, `top_p`, …), sent as they are.
+    pub options: Map<String, Value>,
+}
+
+/// A piece of a reply as it arrives.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Delta {
+    /// More of the text.
+    Text(String),
+    /// More of the thinking.
+    Thinking(String),
+    /// The vendor's proof of the thinking so far; ends that thinking part.
+    Signature(String),
+    /// A tool call begins. `id` is empty where the vendor gave none.
+    CallStart {
+        /// Tells the calls of one reply apart, and orders them.
+        index: usize,
+        /// As the vendor gave it.
+        id: CallId,
+        /// As the model wrote it.
+        name: String,
+    },
+    /// A fragment of a call's arguments: JSON text.
+    CallArguments {
+        /// Of the call that it belongs to.
+        index: usize,
+        /// Not JSON by itself.
+        json: String,
+    },
+    /// Tokens used so far; a later one replaces an earlier one.
+    Usage(Usage),
+    /// The reply begins anew after a fault: everything that this stream said so far is void.
+    Retrying {
+        /// What went wrong.
+        reason: String,
+        /// How long the provider waits before it asks again.
+        after: Duration,
+    },
+    /// The reply is complete.
+    Stop(StopReason),
+}
+
+/// Why there is no reply, sorted by what can be done about it.
+#[derive(Debug, thiserror::Error)]
+pub enum ProviderError {
+    /// A person must give a key, or another one.
+    #[error("{provider} refused the key: {message}")]
+    Auth {
+        /// The vendor's name.
+        provider: String,
+        /// Its words, without the key.
+        message: String,
+        /// What to do about it.
+        hint: Option<String>,
+    },
+    /// The same request may work later.
+    #[error("{provider} is busy: {message}")]
+    Busy {
+        /// The vendor's name.
+        provider: String,
+        /// Its words.
+        message: String,
+        /// What the vendor asked for (`Retry-After`).
+        retry_after: Option<Duration>,
+    },
+    /// The engine must send less.
+    #[error("the conversation does not fit the model's context window: {message}")]
+    ContextTooLong {
+        /// The vendor's words.
+        message: String,
+    },
+    /// The same request will never work.
+    #[error("{provider} rejected the request: {message}")]
+    Rejected {
+        /// The vendor's name.
+        provider: String,
+        /// Its words.
+        message: String,
+        /// What to do about it.
+        hint: Option<String>,
+    },
+    /// No answer, half an answer, or something that is no answer.
+    #[error("the connection to {provider} failed: {message}")]
+    Connection {
+        /// The vendor's name.
+        provider: String,
+        /// What was tried and why it failed, with the address.
+        message: String,
+        /// For the log.
+        #[source]
+        source: Option<Box<dyn std::error::Error + Send + Sync>>,
+    },
+}
+
+impl ProviderError {
+    /// Worth trying again without any change?
+    pub fn is_transient(&self) -> bool {
+        match self {
+            Self::Busy { .. } | Self::Connection { .. } => true,
+            Self::Auth { .. } | Self::ContextTooLong { .. } | Self::Rejected { .. } => false,
+        }
+    }
+
+    /// What a person can do about it.
+    pub fn hint(&self) -> Option<&str> {
+        match self {
+            Self::Auth { hint, .. } | Self::Rejected { hint, .. } => hint.as_deref(),
+            Self::Busy { .. } | Self::ContextTooLong { .. } | Self::Connection { .. } => None,
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! How a result is worded for the model: one outcome, several accents.
+use crate::{Failure, ToolCall, ToolError, ToolOutput, ToolResult};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// The accent of a profile.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Render {
+    /// Of results.
+    pub result: Wording,
+    /// Of errors.
+    pub error: ErrorWording,
+}
+
+/// What the model reads of a result.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Wording {
+    /// The tool's own text.
+    #[default]
+    Text,
+    /// The named fields as JSON, indented by two, where the tool gives any.
+    Fields,
+}
+
+/// What the model reads of an error.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ErrorWording {
+    /// `error: MESSAGE`, and `hint: HINT` on a line of its own.
+    #[default]
+    Plain,
+    /// `Error: MESSAGE`, `Tool 'NAME' not found` for an unknown one.
+    Prefixed,
+    /// `my_tool(param1="value"): MESSAGE` (C-56).
+    Call,
+}
+
+impl Render {
+    /// What is recorded of a call, and what the model reads.
+    pub fn result(&self, call: &ToolCall, result: Result<ToolOutput, ToolError>) -> ToolResult {
+        match result {
+            Ok(output) => self.success(output),
+            Err(error) => self.failure(call, error),
+        }
+    }
+
+    fn success(&self, output: ToolOutput) -> ToolResult {
+        let ToolOutput { for_model, images, shown, details, job } = output;
+        let content = self.fields(&details).unwrap_or(for_model);
+        ToolResult { content, error: None, images, shown, details, job }
+    }
+
+    fn failure(&self, call: &ToolCall, error: ToolError) -> ToolResult {
+        let ToolError { kind, message, hint, details, source: _ } = error;
+        let unknown = details.get("unknown_tool").is_some();
+        let worded = self.fields(&details).filter(|_| !unknown);
+        let content = worded.unwrap_or_else(|| match self.error {
+            ErrorWording::Plain => match &hint {
+                Some(hint) => format!("error: {message}\nhint: {hint}"),
+                None => format!("error: {message}"),
+            },
+            ErrorWording::Prefixed if unknown => format!("Error: Tool '{}' not found", call.name),
+            ErrorWording::Prefixed => format!("Error: {message}"),
+            ErrorWording::Call => format!("{}: {message}", written(call)),
+        });
+        let error = Failure { kind, message, suggestion: hint };
+        ToolResult { content, error: Some(error), details, ..ToolResult::default() }
+    }
+
+    fn fields(&self, details: &Value) -> Option<String> {
+        (self.result == Wording::Fields && details.is_object()).then(|| format!("{details:#}"))
+    }
+}
+
+/// `read(path="a.txt", limit=5)` (C-06, C-56).
+fn written(call: &ToolCall) -> String {
+    let arguments = call.arguments.as_object().into_iter().flatten();
+    let shown = arguments.map(|(name, value)| {
+        let value = value.to_string();
+        let short = crate::clip::head(&value, 60);
+        let dots = if short.len() < value.len() { "…" } else { "" };
+        format!("{name}={short}{dots}")
+    });
+    format!("{}({})", call.name, shown.collect::<Vec<_>>().join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ToolErrorKind;
+    use serde_json::json;
+
+    // C-54 to C-56, X-12, X-14 to X-16
+    #[test]
+    fn one_outcome_in_several_accents() {
+        let call = ToolCall::new("1", "my_tool", json!({"param1": "value"}));
+        let good = || Ok(ToolOutput::text("did it").details(json!({"done": 1})));
+        let bad = || Err(ToolError::new(ToolErrorKind::User, "File not found").hint("check the path"));
+        let fields = || Err(ToolError::new(ToolErrorKind::User, "x").details(json!({"edited": false})));
+        let unknown = || crate::Registry::default().find("my_tool").map(|_| ToolOutput::default());
+        let plain = Render::default();
+        let alfred = Render { result: Wording::Fields, error: ErrorWording::Prefixed };
+        let ally = Render { result: Wording::Text, error: ErrorWording::Call };
+        let table = [
+            (plain, good(), "did it"),
+            (plain, bad(), "error: File not found\nhint: check the path"),
+            (alfred, good(), "{\n  \"done\": 1\n}"),
+            (alfred, Ok(ToolOutput::text("no fields")), "no fields"),
+            (alfred, bad(), "Error: File not found"),
+            (alfred, fields(), "{\n  \"edited\": false\n}"),
+            (alfred, unknown(), "Error: Tool 'my_tool' not found"),
+            (ally, bad(), "my_tool(param1=\"value\"): File not found"),
+        ];
+        for (render, result, expected) in table {
+            let failed = result.is_err();
+            let recorded = render.result(&call, result);
+            assert_eq!((recorded.content.as_str(), recorded.error.is_some()), (expected, failed));
+        }
+    }
+
+    // C-54, C-55, O-48
+    #[test]
+    fn a_result_as_json_says_whether_it_is_one() {
+        let call = ToolCall::new("1", "t", json!({}));
+        let told = |result| serde_json::to_value(Render::default().result(&call, result)).unwrap();
+        assert_eq!(told(Ok(ToolOutput::text("x"))), json!({"ok": true, "content": "x", "error": null}));
+        assert_eq!(
+            told(Err(ToolError::new(ToolErrorKind::Security, "no").hint("h"))),
+            json!({"ok": false, "content": "error: no\nhint: h",
+                   "error": {"type": "security_error", "message": "no", "suggestion": "h"}})
+        );
+    }
+}

@@ -1,0 +1,334 @@
+//! Deltas folded into one reply.
+use crate::{CallId, Delta, Part, StopReason, ToolCall, Usage};
+use serde_json::Value;
+use std::collections::{BTreeMap, HashSet};
+
+/// A server that sends more text than this in one reply has lost its way (8 MB, the bar of our fault table).
+pub const MAX_TEXT: usize = 8 << 20;
+/// Arguments beyond this are not kept; the model is told to write in parts.
+pub const MAX_ARGUMENTS: usize = 8 << 20;
+/// So much of unreadable arguments is kept, for the model and the log.
+const KEPT_OF_UNREADABLE: usize = 2_000;
+/// Nesting beyond this is refused by `serde_json` too; named here because the message says it.
+const MAX_DEPTH: usize = 128;
+
+/// A reply under construction; tracks tool calls while their arguments stream in (O-08, O-13 to O-17).
+#[derive(Debug, Default)]
+pub struct Reply {
+    said: Vec<Part>,
+    said_bytes: usize,
+    calls: BTreeMap<usize, OpenCall>,
+    usage: Usage,
+    stop: Option<StopReason>,
+}
+
+#[derive(Debug)]
+struct OpenCall {
+    id: CallId,
+    name: String,
+    json: String,
+    too_large: bool,
+}
+
+impl Reply {
+    /// Takes in one more piece.
+    pub fn push(&mut self, delta: Delta) {
+        match delta {
+            Delta::Text(text) => self.say(text),
+            Delta::Thinking(text) => self.think(text),
+            Delta::Signature(signature) => self.sign(signature),
+            Delta::CallStart { index, id, name } => self.start_call(index, id, name),
+            Delta::CallArguments { index, json } => self.add_arguments(index, &json),
+            Delta::Usage(usage) => self.usage = usage,
+            Delta::Retrying { .. } => *self = Self::default(),
+            Delta::Stop(stop) => self.stop = Some(stop),
+        }
+    }
+
+    /// Tokens, as far as the provider told them.
+    pub fn usage(&self) -> Usage {
+        self.usage
+    }
+
+    /// Why it ended; [`StopReason::EndTurn`] where the provider did not say.
+    pub fn stop(&self) -> StopReason {
+        self.stop.unwrap_or(StopReason::EndTurn)
+    }
+
+    /// No text, no thinking, no call: nothing to go on from.
+    pub fn is_empty(&self) -> bool {
+        self.said.is_empty() && self.calls.is_empty()
+    }
+
+    /// Whether it has grown past [`MAX_TEXT`] and should be cut off here.
+    pub fn is_endless(&self) -> bool {
+        self.said_bytes > MAX_TEXT
+    }
+
+    /// The whole reply: what was said, then the calls in the order of their indices (X-33).
+    /// Each call has an id of its own, and arguments that are an object or a `problem` that says why not.
+    pub fn into_parts(self) -> Vec<Part> {
+        let cut_off = self.stop == Some(StopReason::Length);
+        let mut ids = HashSet::new();
+        let calls = self.calls.into_values().enumerate().map(|(place, open)| {
+            let id = unique(open.id, place, &ids);
+            ids.insert(id.clone());
+            Part::ToolCall(finish(open.name, id, open.json, open.too_large, cut_off))
+        });
+        let calls: Vec<Part> = calls.collect();
+        self.said.into_iter().chain(calls).collect()
+    }
+
+    /// What is left of a reply that was cut off: half a call is no call.
+    pub fn into_spoken_parts(self) -> Vec<Part> {
+        self.said
+    }
+
+    fn say(&mut self, text: String) {
+        if text.is_empty() {
+            return;
+        }
+        self.said_bytes += text.len();
+        match self.said.last_mut() {
+            Some(Part::Text { text: said }) => said.push_str(&text),
+            _ => self.said.push(Part::Text { text }),
+        }
+    }
+
+    fn think(&mut self, text: String) {
+        if text.is_empty() {
+            return;
+        }
+        self.said_bytes += text.len();
+        match self.said.last_mut() {
+            Some(Part::Thinking { text: thought, signature: None }) => thought.push_str(&text),
+            _ => self.said.push(Part::Thinking { text, signature: None }),
+        }
+    }
+
+    fn sign(&mut self, proof: String) {
+        match self.said.last_mut() {
+            Some(Part::Thinking { signature: signature @ None, .. }) => *signature = Some(proof),
+            _ => self.said.push(Part::Thinking { text: String::new(), signature: Some(proof) }),
+        }
+    }
+
+    /// A second start at the same index completes the first one: some servers repeat the name in each piece.
+    fn start_call(&mut self, index: usize, id: CallId, name: String) {
+        let open = self.calls.entry(index).or_insert_with(|| OpenCall {
+            id: CallId(String::new()),
+            name: String::new(),
+            json: String::new(),
+            too_large: false,
+        });
+        if open.id.0.is_empty() {
+            open.id = id;
+        }
+        if open.name.is_empty() {
+            open.name = name;
+        }
+    }
+
+    fn add_arguments(&mut self, index: usize, json: &str) {
+        let Some(open) = self.calls.get_mut(&index) else { return };
+        open.too_large |= open.json.len() + json.len() > MAX_ARGUMENTS;
+        if !open.too_large {
+            open.json.push_str(json);
+        }
+    }
+}
+
+/// The vendor's id where it is good, else one made from the call's place in the reply.
+fn unique(id: CallId, place: usize, taken: &HashSet<CallId>) -> CallId {
+    if !id.0.trim().is_empty() && !taken.contains(&id) {
+        return id;
+    }
+    let made = |n: usize| CallId(format!("call_{n}"));
+    (place..).map(made).find(|made| !taken.contains(made)).expect("there are more numbers than calls")
+}
+
+fn finish(name: String, id: CallId, json: String, too_large: bool, cut_off: bool) -> ToolCall {
+    match read_arguments(&json, too_large, cut_off) {
+        Ok(arguments) => ToolCall { id, name, arguments, problem: None },
+        Err(problem) => {
+            let arguments = Value::String(crate::clip::head(&json, KEPT_OF_UNREADABLE).to_owned());
+            ToolCall { id, name, arguments, problem: Some(problem) }
+        }
+    }
+}
+
+/// A JSON object, or why it is none. No arguments at all are an empty object.
+fn read_arguments(json: &str, too_large: bool, cut_off: bool) -> Result<Value, String> {
+    if too_large {
+        return Err(format!(
+            "the arguments are larger than {} MB; send the content in several smaller calls",
+            MAX_ARGUMENTS >> 20
+        ));
+    }
+    if json.trim().is_empty() {
+        return match cut_off {
+            true => Err("the reply reached its length limit before the arguments were written".into()),
+            false => Ok(Value::Object(serde_json::Map::new())),
+        };
+    }
+    match serde_json::from_str(json) {
+        Ok(Value::Object(object)) => Ok(Value::Object(object)),
+        // Some models encode the object a second time, as a string (faults A05).
+        Ok(Value::String(inner)) => match serde_json::from_str(&inner) {
+            Ok(Value::Object(object)) => Ok(Value::Object(object)),
+            _ => Err("the arguments must be a JSON object, not a string".into()),
+        },
+        Ok(other) => Err(format!("the arguments must be a JSON object, not {}", kind_of(&other))),
+        Err(_) if cut_off => Err("the reply reached its length limit before the arguments were complete; \
+                                  nothing was run. Send a shorter call, or the content in parts"
+            .into()),
+        Err(error) if error.is_eof() => Err(format!("the arguments end too early: {error}")),
+        Err(error) if error.to_string().starts_with("recursion limit") => {
+            Err(format!("the arguments are nested deeper than {MAX_DEPTH} levels"))
+        }
+        Err(error) => Err(format!("the arguments are not JSON: {error}")),
+    }
+}
+
+/// What a model calls this kind of value.
+pub(crate) fn kind_of(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "a boolean",
+        Value::Number(number) if number.is_f64() => "a number",
+        Value::Number(_) => "an integer",
+        Value::String(_) => "a string",
+        Value::Array(_) => "an array",
+        Value::Object(_) => "an object",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn start(index: usize, id: &str, name: &str) -> Delta {
+        Delta::CallStart { index, id: CallId(id.into()), name: name.into() }
+    }
+    fn arguments(index: usize, json: &str) -> Delta {
+        Delta::CallArguments { index, json: json.into() }
+    }
+    fn parts(deltas: Vec<Delta>) -> Vec<Part> {
+        let mut reply = Reply::default();
+        deltas.into_iter().for_each(|delta| reply.push(delta));
+        reply.into_parts()
+    }
+    fn calls(deltas: Vec<Delta>) -> Vec<(String, String, Value, bool)> {
+        let calls = parts(deltas).into_iter().filter_map(|part| part.as_call().cloned());
+        calls.map(|call| (call.id.0, call.name, call.arguments, call.problem.is_some())).collect()
+    }
+
+    // O-13 to O-17, X-33, A12, A63
+    #[test]
+    fn calls_keep_the_order_of_their_indices_and_get_ids_of_their_own() {
+        let row = |id: &str, name: &str, value: Value| (id.to_owned(), name.to_owned(), value, false);
+        let table = [
+            (
+                "fragments of two calls, mixed",
+                vec![
+                    start(1, "b", "write"),
+                    start(0, "a", "read"),
+                    arguments(1, "{\"x\":"),
+                    arguments(0, "{}"),
+                    arguments(1, "1}"),
+                ],
+                vec![row("a", "read", json!({})), row("b", "write", json!({"x": 1}))],
+            ),
+            (
+                "ids missing and doubled",
+                vec![start(0, "", "a"), start(1, "x", "b"), start(2, "x", "c"), start(9, " ", "d")],
+                vec![
+                    row("call_0", "a", json!({})),
+                    row("x", "b", json!({})),
+                    row("call_2", "c", json!({})),
+                    row("call_3", "d", json!({})),
+                ],
+            ),
+            (
+                "the name repeated in each piece",
+                vec![
+                    start(0, "a", "read"),
+                    arguments(0, "{\"p\""),
+                    start(0, "", "read"),
+                    arguments(0, ":2}"),
+                ],
+                vec![row("a", "read", json!({"p": 2}))],
+            ),
+            (
+                "an object encoded twice",
+                vec![start(0, "a", "read"), arguments(0, r#""{\"p\":1}""#)],
+                vec![row("a", "read", json!({"p": 1}))],
+            ),
+        ];
+        for (what, deltas, expected) in table {
+            assert_eq!(calls(deltas), expected, "{what}");
+        }
+    }
+
+    // O-19, A03, A04, A15, A58, A66
+    #[test]
+    fn arguments_that_cannot_be_used_say_why() {
+        let large = "x".repeat(MAX_ARGUMENTS + 1);
+        let deep = "[".repeat(100_000);
+        let table = [
+            (r#"{"command":"echo"#, None, "the arguments end too early"),
+            (r#"{"command":"echo"#, Some(StopReason::Length), "reached its length limit"),
+            ("", Some(StopReason::Length), "reached its length limit"),
+            ("42", None, "not an integer"),
+            ("[1]", None, "not an array"),
+            ("null", None, "not null"),
+            (r#""x""#, None, "not a string"),
+            ("{oops", None, "are not JSON"),
+            (large.as_str(), None, "larger than 8 MB"),
+            (deep.as_str(), None, "nested deeper"),
+        ];
+        for (json, stop, expected) in table {
+            let stop = stop.map(Delta::Stop);
+            let deltas = [start(0, "a", "bash"), arguments(0, json)].into_iter().chain(stop);
+            let parts = parts(deltas.collect());
+            let problem = parts[0].as_call().unwrap().problem.clone().unwrap();
+            assert!(problem.contains(expected), "{problem}");
+        }
+    }
+
+    #[test]
+    fn text_and_thinking_keep_their_order() {
+        let deltas = vec![
+            Delta::Thinking("a".into()),
+            Delta::Thinking("b".into()),
+            Delta::Signature("s".into()),
+            Delta::Text("c".into()),
+            Delta::Text(String::new()),
+            Delta::Thinking("d".into()),
+        ];
+        let thinking = |text: &str, signature: Option<&str>| Part::Thinking {
+            text: text.into(),
+            signature: signature.map(Into::into),
+        };
+        assert_eq!(parts(deltas), [thinking("ab", Some("s")), Part::text("c"), thinking("d", None)]);
+    }
+
+    #[test]
+    fn a_retry_voids_what_was_said() {
+        let again = Delta::Retrying { reason: "reset".into(), after: Default::default() };
+        assert_eq!(
+            parts(vec![Delta::Text("half".into()), start(0, "a", "x"), again, Delta::Text("whole".into())]),
+            [Part::text("whole")]
+        );
+    }
+
+    #[test]
+    fn an_interrupted_reply_keeps_its_text_and_loses_its_calls() {
+        let mut reply = Reply::default();
+        for delta in [Delta::Text("so".into()), start(0, "a", "bash"), arguments(0, "{}")] {
+            reply.push(delta);
+        }
+        assert_eq!(reply.into_spoken_parts(), [Part::text("so")]);
+    }
+}

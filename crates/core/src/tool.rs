@@ -1,0 +1,418 @@
+//! What a tool promises.
+use crate::{CallId, Image, View, schema};
+use futures::future::BoxFuture;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use serde_json::Value;
+use std::{
+    fmt,
+    future::Future,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+use tokio_util::sync::CancellationToken;
+
+/// Something a model may call. Implement this, or write `#[tool]` on a plain function.
+///
+/// For each call the engine checks the arguments against the schema of `Args`, asks for the [`Effect`]s, lets
+/// the policy judge them, opens a private view of the workspace, and only then calls `run`. The call is stopped by
+/// being dropped, so `run` must not leave anything behind that its guards do not clean up. A panic becomes an
+/// error for the model. What `run` did to files is recorded and made real after it returned `Ok`.
+pub trait Tool: Send + Sync + 'static {
+    /// What the model calls. Lower case, words joined by `_`.
+    const NAME: &'static str;
+    /// The arguments. Its doc comment is the description that the model reads, and the doc comments of its
+    /// fields are those of the parameters: short, imperative, with the unit.
+    type Args: DeserializeOwned + JsonSchema + Send;
+
+    /// What a call with these arguments would touch, stated before it runs and without looking at files.
+    /// Empty: nothing that anyone must be asked about, and not to be repeated after a crash either.
+    fn effects(&self, args: &Self::Args, workspace: &Path) -> Vec<Effect>;
+
+    /// Does it. Files are reached through [`ToolContext::path`] only.
+    fn run(
+        &self,
+        args: Self::Args,
+        ctx: &ToolContext,
+    ) -> impl Future<Output = Result<ToolOutput, ToolError>> + Send;
+
+    /// Worked examples, for models so small that they only follow what they have seen.
+    fn examples(&self) -> Vec<Example> {
+        Vec::new()
+    }
+}
+
+/// What a call would touch. Paths are absolute, or relative to the workspace.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Effect {
+    /// Reads a file or a folder.
+    Read(PathBuf),
+    /// Creates, changes or removes a file.
+    Write(PathBuf),
+    /// Runs this command line, which may do anything.
+    Execute(String),
+    /// Talks to this host or URL.
+    Network(String),
+}
+
+impl fmt::Display for Effect {
+    /// As policy rules are written: `write:src/main.rs`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Read(path) => write!(f, "read:{}", path.display()),
+            Self::Write(path) => write!(f, "write:{}", path.display()),
+            Self::Execute(command) => write!(f, "execute:{command}"),
+            Self::Network(target) => write!(f, "network:{target}"),
+        }
+    }
+}
+
+/// Everything a call may know and do. Made anew for each call, so nothing is shared by accident.
+#[derive(Clone)]
+pub struct ToolContext {
+    /// The session that the call belongs to.
+    pub session: crate::SessionId,
+    /// The call itself.
+    pub call: CallId,
+    /// Where the conversation takes place, e.g. a Telegram chat (T-04).
+    pub channel: Option<crate::Channel>,
+    /// The call's own view of the workspace, and the folder in which commands start.
+    pub workspace: PathBuf,
+    /// The real workspace, for jobs: they outlive the view, so what they do is not staged.
+    pub live: PathBuf,
+    /// What processes may reach.
+    pub access: Access,
+    /// Work that outlives the call.
+    pub jobs: Arc<dyn Jobs>,
+    /// For blocking loops; ordinary async code is stopped by being dropped.
+    pub cancel: CancellationToken,
+    /// Called through [`ToolContext::progress`].
+    pub on_progress: Arc<dyn Fn(String) + Send + Sync>,
+    /// Knows where files lie for this call.
+    pub view: Arc<dyn View>,
+}
+
+impl ToolContext {
+    /// Shows `chunk` to whoever watches (C-28, C-62). Not recorded, not sent to the model.
+    pub fn progress(&self, chunk: impl Into<String>) {
+        (self.on_progress)(chunk.into());
+    }
+
+    /// Where the file that the model calls `path` lies in this call's view.
+    pub fn path(&self, path: impl AsRef<Path>) -> PathBuf {
+        self.view.locate(path.as_ref())
+    }
+}
+
+/// What the processes of a call may reach.
+#[derive(Clone, Debug, Default)]
+pub struct Access {
+    /// The whole environment of a process: names and values, without keys.
+    pub environment: Arc<[(String, String)]>,
+    /// Whether it may use the network.
+    pub network: bool,
+}
+
+/// Work that outlives its call. When it ends, the session hears of it as if a person had spoken.
+pub trait Jobs: Send + Sync {
+    /// Starts it, in the real workspace. The session owns the work and ends it when it closes.
+    fn start(&self, title: String, work: BoxFuture<'static, Result<ToolOutput, ToolError>>) -> JobId;
+}
+
+/// Names a job, unique within its session.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct JobId(pub String);
+
+/// What a tool hands back when it worked.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ToolOutput {
+    /// What the model reads (T-10).
+    pub for_model: String,
+    /// Pictures for a model that can see.
+    pub images: Vec<Image>,
+    /// What people see.
+    pub shown: Shown,
+    /// The same result as named fields, for front-ends and for profiles that answer in JSON. `Null` for none.
+    pub details: Value,
+    /// Still running under this id.
+    pub job: Option<JobId>,
+}
+
+/// What people see of a result.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Shown {
+    /// A few lines of what the model reads (C-51).
+    #[default]
+    Preview,
+    /// This text instead (T-11).
+    Text(String),
+    /// Nothing (T-12).
+    Nothing,
+}
+
+impl ToolOutput {
+    /// A result that the model reads and people see a preview of (T-16).
+    pub fn text(for_model: impl Into<String>) -> Self {
+        Self { for_model: for_model.into(), ..Self::default() }
+    }
+
+    /// A value as JSON, indented by two.
+    pub fn json(value: &Value) -> Self {
+        Self { details: value.clone(), ..Self::text(format!("{value:#}")) }
+    }
+
+    /// People see this text (T-20).
+    pub fn show(self, text: impl Into<String>) -> Self {
+        Self { shown: Shown::Text(text.into()), ..self }
+    }
+
+    /// People see nothing (T-17).
+    pub fn silent(self) -> Self {
+        Self { shown: Shown::Nothing, ..self }
+    }
+
+    /// The same result as named fields.
+    pub fn details(self, details: Value) -> Self {
+        Self { details, ..self }
+    }
+
+    /// The work goes on under this id (T-18).
+    pub fn running(job: JobId) -> Self {
+        let text = format!("Started as job {}. Its end will be reported.", job.0);
+        Self { job: Some(job), ..Self::text(text) }
+    }
+}
+
+/// What a tool hands back when it did not work. The model reads `message` and `hint`.
+#[derive(Debug, thiserror::Error)]
+#[error("{message}")]
+pub struct ToolError {
+    /// Who can do something about it.
+    pub kind: ToolErrorKind,
+    /// What was tried, on what, and why it failed. Lower case, no full stop.
+    pub message: String,
+    /// What to do next.
+    pub hint: Option<String>,
+    /// The same as named fields. `Null` for none.
+    pub details: Value,
+    /// For the log only (T-15).
+    #[source]
+    pub source: Option<Box<dyn std::error::Error + Send + Sync>>,
+}
+
+/// The five error types of C-57 to C-61.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum ToolErrorKind {
+    /// The call itself is wrong: unknown tool, wrong or missing parameters.
+    #[serde(rename = "validation_error")]
+    Validation,
+    /// The world is not as the call assumes: no such file, text not found.
+    #[serde(rename = "user_error")]
+    User,
+    /// Something broke or ran out: time, disk, a process, the tool itself.
+    #[serde(rename = "system_error")]
+    System,
+    /// The policy or a person said no, or the machine denies access.
+    #[serde(rename = "permission_error")]
+    Permission,
+    /// The call would leave what it may touch.
+    #[serde(rename = "security_error")]
+    Security,
+}
+
+impl fmt::Display for ToolErrorKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Validation => "validation_error",
+            Self::User => "user_error",
+            Self::System => "system_error",
+            Self::Permission => "permission_error",
+            Self::Security => "security_error",
+        })
+    }
+}
+
+impl ToolError {
+    /// An error without a hint.
+    pub fn new(kind: ToolErrorKind, message: impl Into<String>) -> Self {
+        Self { kind, message: message.into(), hint: None, details: Value::Null, source: None }
+    }
+
+    /// What to do next.
+    pub fn hint(self, hint: impl Into<String>) -> Self {
+        Self { hint: Some(hint.into()), ..self }
+    }
+
+    /// The same as named fields.
+    pub fn details(self, details: Value) -> Self {
+        Self { details, ..self }
+    }
+
+    /// Keeps the cause for the log (T-21).
+    pub fn caused_by(self, source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
+        Self { source: Some(source.into()), ..self }
+    }
+}
+
+/// What came of a call, as it is recorded and as the model reads it.
+///
+/// As JSON `{ok, content, error: {type, message, suggestion} | null}`, and `images`, `shown`, `details`, `job`
+/// where there are any.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(from = "Wire", into = "Wire")]
+pub struct ToolResult {
+    /// What the model reads.
+    pub content: String,
+    /// Why it did not work; `None` if it did.
+    pub error: Option<Failure>,
+    /// Pictures for a model that can see.
+    pub images: Vec<Image>,
+    /// What people see.
+    pub shown: Shown,
+    /// As named fields.
+    pub details: Value,
+    /// Still running under this id.
+    pub job: Option<JobId>,
+}
+
+/// Why a call did not work.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Failure {
+    /// Who can do something about it.
+    #[serde(rename = "type")]
+    pub kind: ToolErrorKind,
+    /// What was tried, on what, and why it failed.
+    pub message: String,
+    /// What to do next.
+    pub suggestion: Option<String>,
+}
+
+impl ToolResult {
+    /// Whether the call did what it was asked to.
+    pub fn is_ok(&self) -> bool {
+        self.error.is_none()
+    }
+}
+
+#[derive(Clone, Serialize, Deserialize)]
+struct Wire {
+    ok: bool,
+    content: String,
+    error: Option<Failure>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    images: Vec<Image>,
+    #[serde(default, skip_serializing_if = "is_default")]
+    shown: Shown,
+    #[serde(default, skip_serializing_if = "Value::is_null")]
+    details: Value,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    job: Option<JobId>,
+}
+
+fn is_default(shown: &Shown) -> bool {
+    *shown == Shown::default()
+}
+
+impl From<Wire> for ToolResult {
+    fn from(wire: Wire) -> Self {
+        let Wire { ok: _, content, error, images, shown, details, job } = wire;
+        Self { content, error, images, shown, details, job }
+    }
+}
+
+impl From<ToolResult> for Wire {
+    fn from(result: ToolResult) -> Self {
+        let ok = result.is_ok();
+        let ToolResult { content, error, images, shown, details, job } = result;
+        Self { ok, content, error, images, shown, details, job }
+    }
+}
+
+/// How a tool presents itself to a model.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ToolSpec {
+    /// What the model calls.
+    pub name: String,
+    /// When to use it and what it gives.
+    pub description: String,
+    /// JSON Schema (draft 2020-12) of an object, without references.
+    pub parameters: Value,
+    /// For models so small that they only follow what they have seen.
+    pub examples: Vec<Example>,
+}
+
+/// One request, the call it asks for, what that call gave, and the answer made from it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Example {
+    /// What a person asked.
+    pub request: String,
+    /// The arguments of the call.
+    pub arguments: Value,
+    /// What the model read.
+    pub result: String,
+    /// What the model answered.
+    pub answer: String,
+}
+
+impl Example {
+    /// `Example::new("Read a.txt.", json!({"path": "a.txt"}), "hello", "It says hello.")`
+    pub fn new(request: &str, arguments: Value, result: &str, answer: &str) -> Self {
+        Self { request: request.into(), arguments, result: result.into(), answer: answer.into() }
+    }
+}
+
+impl ToolSpec {
+    /// Name as given; description and parameters from the doc comments and types of `A`.
+    pub fn of<A: JsonSchema>(name: &str) -> Self {
+        let (description, parameters) = schema::describe::<A>();
+        Self { name: name.into(), description, parameters, examples: Vec::new() }
+    }
+
+    /// `{"type":"function","function":{name,description,parameters}}` (A-18, T-07).
+    pub fn definition(&self) -> Value {
+        serde_json::json!({"type": "function", "function": {
+            "name": self.name, "description": self.description, "parameters": self.parameters,
+        }})
+    }
+}
+
+/// The object-safe twin of [`Tool`]. Registries hold it; tools from an MCP server implement it directly.
+pub trait AnyTool: Send + Sync {
+    /// How the tool presents itself. Constant while the tool is registered.
+    fn spec(&self) -> &ToolSpec;
+    /// As [`Tool::effects`]. `args` has passed the check against the schema.
+    fn effects(&self, args: &Value, workspace: &Path) -> Result<Vec<Effect>, ToolError>;
+    /// As [`Tool::run`].
+    fn call<'a>(&'a self, args: Value, ctx: &'a ToolContext) -> BoxFuture<'a, Result<ToolOutput, ToolError>>;
+}
+
+pub(crate) fn erase<T: Tool>(tool: T) -> impl AnyTool {
+    let spec = ToolSpec { examples: tool.examples(), ..ToolSpec::of::<T::Args>(T::NAME) };
+    Erased { spec, tool }
+}
+
+struct Erased<T> {
+    tool: T,
+    spec: ToolSpec,
+}
+
+impl<T: Tool> AnyTool for Erased<T> {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+    fn effects(&self, args: &Value, workspace: &Path) -> Result<Vec<Effect>, ToolError> {
+        Ok(self.tool.effects(&decode(args.clone())?, workspace))
+    }
+    fn call<'a>(&'a self, args: Value, ctx: &'a ToolContext) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
+        Box::pin(async move { self.tool.run(decode(args)?, ctx).await })
+    }
+}
+
+fn decode<A: DeserializeOwned>(args: Value) -> Result<A, ToolError> {
+    serde_json::from_value(args).map_err(|error| {
+        ToolError::new(ToolErrorKind::Validation, format!("cannot use the arguments: {error}"))
+    })
+}

@@ -1,0 +1,515 @@
+//! Facts folded into a conversation, and the one decision: what happens next.
+use crate::{
+    Answer, CallId, Entry, Fact, Failure, JobId, Message, Outcome, Part, Seq, StopReason, ToolCall,
+    ToolErrorKind, ToolResult, Usage,
+};
+use serde::{Deserialize, Serialize};
+use std::{
+    collections::HashMap,
+    hash::{DefaultHasher, Hash, Hasher},
+    sync::Arc,
+};
+
+/// The conversation so far. Always well formed: each call has its result, in call order.
+#[derive(Clone, Debug, Default)]
+pub struct Transcript {
+    messages: Vec<Arc<Message>>,
+    open: Vec<OpenCall>,
+    places: HashMap<CallId, usize>,
+    turn: Turn,
+    phase: Phase,
+}
+
+#[derive(Clone, Debug)]
+struct OpenCall {
+    call: ToolCall,
+    result: Option<ToolResult>,
+}
+
+/// What is counted from a prompt to the end of the turn.
+#[derive(Clone, Debug, Default)]
+struct Turn {
+    rounds: u32,
+    idle_rounds: u32,
+    usage: Usage,
+    refused: bool,
+    /// One number for the calls of each round, to recognise repetition.
+    rounds_seen: Vec<u64>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+enum Phase {
+    #[default]
+    Idle,
+    Model,
+    Tools,
+    Over(Outcome),
+}
+
+/// When a turn ends that does not end by itself.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Limits {
+    /// Model calls per turn; none for no limit.
+    pub max_rounds: Option<u32>,
+    /// What happens then.
+    pub on_cap: OnCap,
+    /// So many rounds with the same calls, or so many times the same few rounds in turn, end the turn. The model
+    /// is warned after half of them.
+    pub max_repeats: usize,
+    /// What counts as done.
+    pub completion: Completion,
+}
+
+impl Default for Limits {
+    /// 200 rounds; 6 repeats, so that an identical call ends a turn before the 8th and two alternating
+    /// ones before the 16th.
+    fn default() -> Self {
+        Self { max_rounds: Some(200), on_cap: OnCap::Stop, max_repeats: 6, completion: Completion::NoCalls }
+    }
+}
+
+/// What happens at the cap on rounds. The outcome is [`Outcome::RoundLimit`] in any case.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OnCap {
+    /// The turn ends.
+    #[default]
+    Stop,
+    /// This text becomes the last reply.
+    Apologize(String),
+}
+
+/// When the agent has finished.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Completion {
+    /// When a reply holds no calls.
+    #[default]
+    NoCalls,
+    /// When a reply without calls holds the phrase, in any case, or after so many replies in a row without calls.
+    PhraseOrIdle {
+        /// E.g. "task complete".
+        phrase: String,
+        /// Replies without calls, in a row.
+        idle_rounds: u32,
+    },
+}
+
+/// What the agent does next.
+#[derive(Debug, PartialEq)]
+pub enum Step {
+    /// Ask the model for a reply.
+    AskModel,
+    /// Run the calls of the last reply that have no result yet.
+    RunTools(Vec<ToolCall>),
+    /// End the turn.
+    Stop(Outcome),
+}
+
+/// Periods in which a loop is looked for: the same round, two alternating ones, three in turn.
+const PERIODS: std::ops::RangeInclusive<usize> = 1..=3;
+
+impl Transcript {
+    /// Folds the active path of a journal; abandoned branches are skipped.
+    pub fn replay(entries: &[Arc<Entry>]) -> Self {
+        let mut transcript = Self::default();
+        for entry in active_path(entries) {
+            transcript.apply(&entry.fact);
+        }
+        transcript
+    }
+
+    /// Takes in one more fact.
+    pub fn apply(&mut self, fact: &Fact) {
+        match fact {
+            Fact::Prompted { parts, .. } => self.user(parts.clone()),
+            Fact::JobEnded { job, result } => self.user(vec![Part::text(job_report(job, result))]),
+            Fact::Replied { parts, usage, stop } => self.assistant(parts, *usage, *stop),
+            Fact::ToolEnded { call, result, .. } => self.answer(call, result),
+            Fact::ApprovalAnswered { answer: Answer::Nobody, .. } => self.turn.refused = true,
+            Fact::Continued => self.phase = self.unfinished(),
+            Fact::Interrupted => self.phase = Phase::Over(Outcome::Interrupted),
+            Fact::ModelFailed { .. } => self.phase = Phase::Over(Outcome::Failed),
+            Fact::TurnEnded { .. } | Fact::Rewound { .. } => {
+                self.phase = Phase::Idle;
+                self.turn = Turn::default();
+            }
+            Fact::SessionOpened { .. }
+            | Fact::ApprovalAsked { .. }
+            | Fact::ApprovalAnswered { .. }
+            | Fact::ToolStarted { .. }
+            | Fact::Staged { .. }
+            | Fact::JobStarted { .. } => {}
+        }
+    }
+
+    /// What the model is told. Each is shared, so taking them along costs nothing.
+    pub fn messages(&self) -> &[Arc<Message>] {
+        &self.messages
+    }
+
+    /// The calls of the last reply that have no result yet.
+    pub fn unanswered(&self) -> Vec<ToolCall> {
+        self.open.iter().filter(|open| open.result.is_none()).map(|open| open.call.clone()).collect()
+    }
+
+    /// Model calls of this turn so far.
+    pub fn rounds(&self) -> u32 {
+        self.turn.rounds
+    }
+
+    /// Tokens of this turn so far.
+    pub fn usage(&self) -> Usage {
+        self.turn.usage
+    }
+
+    /// How often the calls of the last reply were made, alone or in turn with a few others: 1 for the first time.
+    pub fn repeats(&self) -> usize {
+        PERIODS.map(|period| cycles(&self.turn.rounds_seen, period)).max().unwrap_or_default()
+    }
+
+    /// Depends on nothing but the recorded facts, so a session can be taken up anywhere.
+    pub fn next_step(&self, limits: &Limits) -> Step {
+        match self.phase {
+            Phase::Idle => Step::Stop(Outcome::Finished),
+            Phase::Over(Outcome::Finished) => self.after_a_reply_without_calls(limits),
+            Phase::Over(outcome) => Step::Stop(outcome),
+            Phase::Tools if self.repeats() >= limits.max_repeats => Step::Stop(Outcome::Repeating),
+            Phase::Tools => Step::RunTools(self.unanswered()),
+            Phase::Model => self.ask(limits),
+        }
+    }
+
+    fn ask(&self, limits: &Limits) -> Step {
+        match limits.max_rounds {
+            Some(max) if self.turn.rounds >= max => Step::Stop(Outcome::RoundLimit),
+            _ => Step::AskModel,
+        }
+    }
+
+    fn after_a_reply_without_calls(&self, limits: &Limits) -> Step {
+        let done = match &limits.completion {
+            Completion::NoCalls => true,
+            Completion::PhraseOrIdle { phrase, idle_rounds } => {
+                self.turn.idle_rounds >= *idle_rounds || self.last_reply_says(phrase)
+            }
+        };
+        match (done, self.turn.refused) {
+            (false, _) => self.ask(limits),
+            (true, true) => Step::Stop(Outcome::Refused),
+            (true, false) => Step::Stop(Outcome::Finished),
+        }
+    }
+
+    fn last_reply_says(&self, phrase: &str) -> bool {
+        match self.messages.last().map(AsRef::as_ref) {
+            Some(Message::Assistant { parts }) => {
+                crate::message::text_of(parts).to_lowercase().contains(&phrase.to_lowercase())
+            }
+            _ => false,
+        }
+    }
+
+    /// What a person says in the middle of a turn steers it: the turn goes on, its loops are forgotten.
+    fn user(&mut self, parts: Vec<Part>) {
+        self.close_calls();
+        self.messages.push(Arc::new(Message::User { parts }));
+        self.turn.rounds_seen.clear();
+        self.turn.idle_rounds = 0;
+        self.phase = Phase::Model;
+    }
+
+    fn assistant(&mut self, parts: &[Part], usage: Usage, stop: StopReason) {
+        self.close_calls();
+        self.turn.rounds += 1;
+        self.turn.usage += usage;
+        self.messages.push(Arc::new(Message::Assistant { parts: parts.to_vec() }));
+        let calls = parts.iter().filter_map(Part::as_call);
+        self.open = calls.map(|call| OpenCall { call: call.clone(), result: None }).collect();
+        self.places =
+            self.open.iter().enumerate().map(|(place, open)| (open.call.id.clone(), place)).collect();
+        self.phase = match (stop, self.open.is_empty()) {
+            (StopReason::Interrupted, _) => Phase::Over(Outcome::Interrupted),
+            (_, true) => Phase::Over(Outcome::Finished),
+            (_, false) => Phase::Tools,
+        };
+        if self.open.is_empty() {
+            self.turn.idle_rounds += 1;
+        } else {
+            self.turn.idle_rounds = 0;
+            self.turn.rounds_seen.push(fingerprint(&self.open));
+        }
+    }
+
+    fn answer(&mut self, call: &CallId, result: &ToolResult) {
+        if let Some(open) = self.places.get(call).and_then(|place| self.open.get_mut(*place)) {
+            open.result = Some(result.clone());
+        }
+        if !self.open.is_empty() && self.open.iter().rev().all(|open| open.result.is_some()) {
+            self.close_calls();
+            self.phase = match self.phase {
+                Phase::Tools => Phase::Model,
+                over @ (Phase::Over(_) | Phase::Idle | Phase::Model) => over,
+            };
+        }
+    }
+
+    /// Files the results in call order, whatever order they ended in.
+    fn close_calls(&mut self) {
+        self.places.clear();
+        let closed = self.open.drain(..).map(|OpenCall { call, result }| {
+            let result = result.unwrap_or_else(not_run);
+            Arc::new(Message::Tool { call: call.id, name: call.name, result })
+        });
+        self.messages.extend(closed);
+    }
+
+    fn unfinished(&self) -> Phase {
+        match self.messages.last().map(AsRef::as_ref) {
+            _ if !self.open.is_empty() => Phase::Tools,
+            Some(Message::User { .. } | Message::Tool { .. }) => Phase::Model,
+            Some(Message::Assistant { .. }) | None => Phase::Idle,
+        }
+    }
+}
+
+fn job_report(job: &JobId, result: &ToolResult) -> String {
+    format!("Job {} has ended.\n{}", job.0, result.content)
+}
+
+fn not_run() -> ToolResult {
+    let message = "not run: the turn ended first".to_owned();
+    let error = Failure { kind: ToolErrorKind::System, message: message.clone(), suggestion: None };
+    ToolResult { content: format!("error: {message}"), error: Some(error), ..ToolResult::default() }
+}
+
+fn fingerprint(calls: &[OpenCall]) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    for OpenCall { call, .. } in calls {
+        (&call.name, call.arguments.to_string()).hash(&mut hasher);
+    }
+    hasher.finish()
+}
+
+/// How many times the last `period` rounds stand at the end of `rounds`, one after the other.
+fn cycles(rounds: &[u64], period: usize) -> usize {
+    let mut chunks = rounds.rchunks_exact(period);
+    let Some(last) = chunks.next() else { return 0 };
+    1 + chunks.take_while(|chunk| *chunk == last).count()
+}
+
+/// The entries from the root to the last one: each follows its `parent`, or else the line before it.
+pub fn active_path(entries: &[Arc<Entry>]) -> Vec<&Arc<Entry>> {
+    let place_of = |seq: Seq| entries.partition_point(|entry| entry.seq <= seq).checked_sub(1);
+    let mut path = Vec::new();
+    let mut at = entries.len().checked_sub(1);
+    while let Some(place) = at {
+        let entry = &entries[place];
+        path.push(entry);
+        at = match entry.parent {
+            Some(parent) if parent < entry.seq => place_of(parent),
+            _ => place.checked_sub(1),
+        };
+    }
+    path.reverse();
+    path
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn call(id: &str) -> Part {
+        Part::ToolCall(ToolCall::new(id, "read", json!({"path": id})))
+    }
+    fn said(parts: Vec<Part>) -> Fact {
+        Fact::Replied {
+            parts,
+            usage: Usage { input: 2, output: 1, ..Usage::default() },
+            stop: StopReason::EndTurn,
+        }
+    }
+    fn prompt() -> Fact {
+        Fact::Prompted { parts: vec![Part::text("go")], channel: None }
+    }
+    fn ended(id: &str) -> Fact {
+        let result = ToolResult { content: id.into(), ..ToolResult::default() };
+        Fact::ToolEnded { call: CallId(id.into()), name: "read".into(), result, duration_ms: 0 }
+    }
+    fn over(outcome: Outcome) -> Fact {
+        Fact::TurnEnded { outcome, rounds: 0, usage: Usage::default(), cost_usd: None }
+    }
+    fn failed() -> Fact {
+        Fact::ModelFailed { message: "x".into(), hint: None }
+    }
+    fn folded(facts: &[Fact]) -> Transcript {
+        let mut transcript = Transcript::default();
+        facts.iter().for_each(|fact| transcript.apply(fact));
+        transcript
+    }
+    fn name(step: Step) -> String {
+        match step {
+            Step::AskModel => "ask".into(),
+            Step::RunTools(calls) => {
+                calls.iter().map(|call| call.id.0.as_str()).collect::<Vec<_>>().join("+")
+            }
+            Step::Stop(outcome) => format!("{outcome:?}"),
+        }
+    }
+
+    // O-12, T-41, T-48, T-49, trap 5
+    #[test]
+    fn next_step_follows_from_the_facts() {
+        let round = |id: &str| [said(vec![call(id)]), ended(id)];
+        let many =
+            |n: usize| [prompt()].into_iter().chain((0..n).flat_map(|i| round(&i.to_string()))).collect();
+        let nobody = Fact::ApprovalAnswered { call: CallId("a".into()), answer: Answer::Nobody };
+        let table: Vec<(&str, Vec<Fact>, &str)> = vec![
+            ("a fresh session waits", vec![], "Finished"),
+            ("a prompt asks the model", vec![prompt()], "ask"),
+            ("calls are run", vec![prompt(), said(vec![call("a"), call("b")])], "a+b"),
+            (
+                "answered calls are not run again",
+                vec![prompt(), said(vec![call("a"), call("b")]), ended("b")],
+                "a",
+            ),
+            ("all answered: back to the model", vec![prompt(), said(vec![call("a")]), ended("a")], "ask"),
+            ("no calls: done", vec![prompt(), said(vec![Part::text("hi")])], "Finished"),
+            ("an interruption stops", vec![prompt(), Fact::Interrupted], "Interrupted"),
+            ("a failure stops", vec![prompt(), failed()], "Failed"),
+            ("a failed turn waits", vec![prompt(), failed(), over(Outcome::Failed)], "Finished"),
+            (
+                "continue after a failure",
+                vec![prompt(), failed(), over(Outcome::Failed), Fact::Continued],
+                "ask",
+            ),
+            ("continue in the middle of calls", vec![prompt(), said(vec![call("a")]), Fact::Continued], "a"),
+            (
+                "nothing to continue",
+                vec![prompt(), said(vec![Part::text("hi")]), Fact::Continued],
+                "Finished",
+            ),
+            ("ten rounds are too many", many(10), "RoundLimit"),
+            ("nine are not", many(9), "ask"),
+            (
+                "a new turn counts from nothing",
+                [many(10), vec![over(Outcome::RoundLimit), prompt()]].concat(),
+                "ask",
+            ),
+            ("steering does not", [many(9), vec![prompt()], round("9").to_vec()].concat(), "RoundLimit"),
+            (
+                "what nobody could approve is told at the end",
+                vec![prompt(), said(vec![call("a")]), nobody, ended("a"), said(vec![Part::text("sorry")])],
+                "Refused",
+            ),
+        ];
+        let limits = Limits { max_rounds: Some(10), ..Limits::default() };
+        for (what, facts, expected) in table {
+            assert_eq!(name(folded(&facts).next_step(&limits)), expected, "{what}");
+        }
+    }
+
+    // O-41, A16, A17
+    #[test]
+    fn loops_of_up_to_three_rounds_are_seen() {
+        let rounds = |ids: &[&str]| {
+            let rounds = ids.iter().flat_map(|id| [said(vec![call(id)]), ended(id)]);
+            [prompt()].into_iter().chain(rounds).collect::<Vec<_>>()
+        };
+        let table = [
+            (["a"].repeat(5), "ask", 5),
+            (["a"].repeat(6), "Repeating", 6),
+            (["a", "b"].repeat(5), "ask", 5),
+            (["a", "b"].repeat(6), "Repeating", 6),
+            (["a", "b", "c"].repeat(6), "Repeating", 6),
+            (["a", "a", "b", "a", "a"].to_vec(), "ask", 2),
+        ];
+        for (ids, expected, repeats) in table {
+            let mut facts = rounds(&ids);
+            if expected == "Repeating" {
+                facts.pop();
+            }
+            let transcript = folded(&facts);
+            assert_eq!(
+                (name(transcript.next_step(&Limits::default())).as_str(), transcript.repeats()),
+                (expected, repeats),
+                "{ids:?}"
+            );
+        }
+    }
+
+    // P-36 to P-38, X-04, X-05
+    #[test]
+    fn completion_by_phrase_or_idleness() {
+        let completion = Completion::PhraseOrIdle { phrase: "task complete".into(), idle_rounds: 2 };
+        let limits = Limits { completion, ..Limits::default() };
+        let talk = |text: &str| said(vec![Part::text(text)]);
+        let table = [
+            (vec![prompt(), talk("hm")], "ask"),
+            (vec![prompt(), talk("hm"), talk("hm")], "Finished"),
+            (vec![prompt(), talk("Task Complete.")], "Finished"),
+            (vec![prompt(), talk("hm"), said(vec![call("a")]), ended("a"), talk("hm")], "ask"),
+        ];
+        for (facts, expected) in table {
+            assert_eq!(name(folded(&facts).next_step(&limits)), expected, "{facts:?}");
+        }
+    }
+
+    // O-27, O-47, T-44 to T-46, trap 2
+    #[test]
+    fn results_are_filed_in_call_order_and_none_is_missing() {
+        let told = |facts: &[Fact]| {
+            let transcript = folded(facts);
+            let told = transcript.messages().iter().map(|message| match message.as_ref() {
+                Message::User { .. } => "user".to_owned(),
+                Message::Assistant { .. } => "assistant".to_owned(),
+                Message::Tool { call, result, .. } => format!("{call}={}", result.content),
+            });
+            told.collect::<Vec<_>>()
+        };
+        let both = [prompt(), said(vec![call("a"), call("b")]), ended("b"), ended("a")];
+        assert_eq!(told(&both), ["user", "assistant", "a=a", "b=b"]);
+        let cut = [
+            prompt(),
+            said(vec![call("a"), call("b")]),
+            ended("b"),
+            Fact::Interrupted,
+            over(Outcome::Interrupted),
+            prompt(),
+        ];
+        assert_eq!(
+            told(&cut),
+            ["user", "assistant", "a=error: not run: the turn ended first", "b=b", "user"]
+        );
+        assert_eq!(told(&[prompt(), said(vec![call("a")]), ended("a"), ended("a"), ended("z")]).len(), 3);
+    }
+
+    #[test]
+    fn a_turn_counts_its_rounds_and_tokens() {
+        let transcript = folded(&[prompt(), said(vec![call("a")]), ended("a"), said(vec![Part::text("hi")])]);
+        assert_eq!(transcript.rounds(), 2);
+        assert_eq!(transcript.usage(), Usage { input: 4, output: 2, ..Usage::default() });
+    }
+
+    // C09, C10: a dropped line leaves a gap
+    #[test]
+    fn the_active_path_skips_abandoned_branches_and_gaps() {
+        let entry = |seq: u64, parent: Option<u64>| {
+            Arc::new(Entry { seq: Seq(seq), parent: parent.map(Seq), at: 0, fact: Fact::Interrupted })
+        };
+        let table = [
+            (vec![], vec![]),
+            (vec![(0, None), (1, None), (2, None)], vec![0, 1, 2]),
+            (vec![(0, None), (1, None), (2, Some(0)), (3, None)], vec![0, 2, 3]),
+            (vec![(0, None), (2, None), (3, Some(1)), (4, None)], vec![0, 3, 4]),
+            (vec![(0, None), (1, Some(7))], vec![0, 1]),
+        ];
+        for (entries, expected) in table {
+            let entries: Vec<_> = entries.into_iter().map(|(seq, parent)| entry(seq, parent)).collect();
+            let path: Vec<u64> = active_path(&entries).iter().map(|entry| entry.seq.0).collect();
+            assert_eq!(path, expected);
+        }
+    }
+}

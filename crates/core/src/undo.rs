@@ -1,0 +1,126 @@
+//! What to put back: read off the journal, without touching anything.
+use crate::{CallId, Change, Entry, Fact, How, Seq, Way, transcript::active_path};
+use std::sync::Arc;
+
+/// What going back to an entry would do.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Plan {
+    /// To settle, in this order.
+    pub changes: Vec<Change>,
+    /// Calls on the way whose changes nobody recorded.
+    pub untracked: Vec<CallId>,
+}
+
+/// The changes of all staged calls after `to`, newest first, turned round.
+pub fn back_to(entries: &[Arc<Entry>], to: Seq) -> Plan {
+    let mut plan = Plan::default();
+    for entry in active_path(entries).into_iter().rev().take_while(|entry| entry.seq > to) {
+        match &entry.fact {
+            Fact::Staged { changes, .. } => plan.changes.extend(changes.iter().rev().map(Change::inverse)),
+            Fact::ToolStarted { call, how: How::Untracked, .. } => plan.untracked.push(call.clone()),
+            _ => {}
+        }
+    }
+    plan
+}
+
+/// The entry before the last prompt: going back there undoes the last turn.
+pub fn before_last_turn(entries: &[Arc<Entry>]) -> Option<Seq> {
+    before(entries, 1, |fact| matches!(fact, Fact::Prompted { .. }))
+}
+
+/// The entry before the last `count` calls that changed files.
+pub fn before_last_calls(entries: &[Arc<Entry>], count: usize) -> Option<Seq> {
+    before(entries, count, |fact| matches!(fact, Fact::Staged { .. }))
+}
+
+fn before(entries: &[Arc<Entry>], count: usize, wanted: fn(&Fact) -> bool) -> Option<Seq> {
+    let path = active_path(entries);
+    let places = path.iter().enumerate().rev().filter(|(_, entry)| wanted(&entry.fact));
+    let (place, _) = places.take(count.max(1)).last()?;
+    place.checked_sub(1).map(|before| path[before].seq)
+}
+
+/// The last undo that was not taken back: the changes that repeat what it undid, and the entry where the
+/// conversation then goes on. `None` if there is none, or if somebody spoke since.
+pub fn last_undo(entries: &[Arc<Entry>]) -> Option<(Vec<Change>, Seq)> {
+    for entry in active_path(entries).into_iter().rev() {
+        match &entry.fact {
+            Fact::Rewound { way: Way::Undo, changes, .. } => {
+                let place = entries.partition_point(|other| other.seq < entry.seq);
+                let head = entries.get(place.checked_sub(1)?)?;
+                return Some((changes.iter().rev().map(Change::inverse).collect(), head.seq));
+            }
+            Fact::Rewound { way: Way::Redo, .. } => {}
+            _ => return None,
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{FileState, Hash, Part, ToolResult};
+
+    fn state(text: &str) -> Option<FileState> {
+        (!text.is_empty()).then(|| FileState { hash: Hash(text.into()), mode: 0o644 })
+    }
+    fn change(before: &str, after: &str) -> Change {
+        Change { path: "f".into(), before: state(before), after: state(after) }
+    }
+    fn staged(before: &str, after: &str) -> Fact {
+        let result = ToolResult::default();
+        Fact::Staged {
+            call: CallId("c".into()),
+            changes: vec![change(before, after)],
+            how: How::Declared,
+            result,
+        }
+    }
+    fn prompted() -> Fact {
+        Fact::Prompted { parts: vec![Part::text("go")], channel: None }
+    }
+    fn rewound(way: Way, changes: Vec<Change>) -> Fact {
+        Fact::Rewound { way, changes, conflicts: vec![], untracked: vec![] }
+    }
+    fn journal(facts: Vec<(Fact, Option<u64>)>) -> Vec<Arc<Entry>> {
+        let entries = facts.into_iter().enumerate();
+        entries
+            .map(|(seq, (fact, parent))| {
+                Arc::new(Entry { seq: Seq(seq as u64), parent: parent.map(Seq), at: 0, fact })
+            })
+            .collect()
+    }
+
+    // C-73, trap 6
+    #[test]
+    fn going_back_turns_the_changes_round_newest_first() {
+        let entries = journal(vec![
+            (Fact::Interrupted, None),
+            (prompted(), None),
+            (staged("", "1"), None),
+            (prompted(), None),
+            (staged("1", "2"), None),
+            (staged("2", ""), None),
+        ]);
+        assert_eq!(before_last_turn(&entries), Some(Seq(2)));
+        assert_eq!(back_to(&entries, Seq(2)).changes, [change("", "2"), change("2", "1")]);
+        assert_eq!(before_last_calls(&entries, 1), Some(Seq(4)));
+        assert_eq!(before_last_calls(&entries, 9), Some(Seq(1)));
+        assert_eq!(back_to(&entries, Seq(0)).changes.len(), 3);
+    }
+
+    #[test]
+    fn an_undo_can_be_taken_back_until_somebody_speaks() {
+        let undo = || rewound(Way::Undo, vec![change("1", "")]);
+        let start =
+            vec![(Fact::Interrupted, None), (prompted(), None), (staged("", "1"), None), (undo(), Some(0))];
+        let with = |more: Vec<(Fact, Option<u64>)>| journal([start.clone(), more].concat());
+        assert_eq!(last_undo(&with(vec![])), Some((vec![change("", "1")], Seq(2))));
+        assert_eq!(last_undo(&with(vec![(prompted(), None)])), None);
+        let redone = with(vec![(rewound(Way::Redo, vec![change("", "1")]), Some(2))]);
+        assert_eq!(last_undo(&redone), None);
+        assert_eq!(back_to(&redone, Seq(0)).changes, [change("1", "")]);
+    }
+}
