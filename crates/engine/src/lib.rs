@@ -1,1 +1,24 @@
-//! engine
+//! The runtime: sessions, the turn loop, the tool runner, the journal.
+//!
+//! Front-ends need four words of it: [`Engine`], [`Session`], [`haft_core::Command`], [`haft_core::Event`].
+//! It knows no tool, no provider and no front-end by name.
+
+mod call;
+mod context;
+mod engine;
+mod jobs;
+mod journal;
+mod profile;
+mod recover;
+mod seen;
+mod session;
+mod sessions;
+mod tool_runner;
+mod turn;
+
+pub use call::{Judged, judge_call};
+pub use engine::{Agent, Engine, EngineError, Model, Setup, Stages};
+pub use journal::{Journal, JournalError};
+pub use profile::{Chat, Profile};
+pub use session::{Closed, Session};
+pub use sessions::{Home, Summary};

@@ -1,0 +1,354 @@
+//! The way of one call: find, check, judge, ask, run in a view, judge the changes, settle, record.
+use crate::{
+    tool_runner::{Notes, Unrecorded},
+    turn::Means,
+};
+use futures::FutureExt;
+use haft_core::{
+    Answer, AnyTool, Change, Effect, Fact, How, ToolCall, ToolContext, ToolError, ToolErrorKind, ToolOutput,
+    ToolResult, Update, Verdict, View, clip,
+};
+use serde_json::Value;
+use std::{
+    any::Any,
+    io,
+    panic::AssertUnwindSafe,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Instant,
+};
+use tokio_util::sync::CancellationToken;
+
+/// The model is warned after so many identical rounds; the turn ends after twice as many.
+const WARN_AFTER: usize = 3;
+/// Live output beyond this is cut; the whole of it reaches the model by another way.
+const MAX_CHUNK: usize = 4_096;
+
+/// A call that was found and checked, or what is wrong with it.
+pub(crate) struct Prepared {
+    pub(crate) call: ToolCall,
+    pub(crate) ready: Result<Ready, ToolError>,
+}
+
+/// All that is known of a call before it runs.
+pub(crate) struct Ready {
+    tool: Arc<dyn AnyTool>,
+    arguments: Value,
+    /// Resolved: no path leads through a link.
+    pub(crate) effects: Vec<Effect>,
+}
+
+/// What a call did, before any of it is real.
+struct Done {
+    result: ToolResult,
+    changes: Vec<Change>,
+    how: How,
+}
+
+/// Why a call has no result of its own.
+enum Stopped {
+    Error(ToolError),
+    Unrecorded,
+}
+
+impl From<ToolError> for Stopped {
+    fn from(error: ToolError) -> Self {
+        Self::Error(error)
+    }
+}
+
+impl From<Unrecorded> for Stopped {
+    fn from(_: Unrecorded) -> Self {
+        Self::Unrecorded
+    }
+}
+
+/// Looks only; nothing runs.
+pub(crate) fn prepare(means: &Means, call: ToolCall) -> Prepared {
+    let ready = ready(means, &call);
+    Prepared { call, ready }
+}
+
+fn ready(means: &Means, call: &ToolCall) -> Result<Ready, ToolError> {
+    let registered = means.tools.find(&call.name)?;
+    if let Some(problem) = &call.problem {
+        let message = format!("cannot call `{}`: {problem}", call.name);
+        let example = haft_core::schema::example(registered.tool.spec());
+        let hint = format!("for example: {} {example}", call.name);
+        return Err(ToolError::new(ToolErrorKind::Validation, message).hint(hint));
+    }
+    let setup = &means.shared.setup;
+    let arguments = registered.check(&call.arguments, setup.profile.validation)?;
+    let effects = registered.tool.effects(&arguments, &setup.workspace)?;
+    let resolve = |path: &Path| means.stage.resolve(&setup.workspace, path);
+    let effects = effects.into_iter().map(|effect| match effect {
+        Effect::Read(path) => Effect::Read(resolve(&path)),
+        Effect::Write(path) => Effect::Write(resolve(&path)),
+        other @ (Effect::Execute(_) | Effect::Network(_)) => other,
+    });
+    Ok(Ready { tool: registered.tool.clone(), arguments, effects: effects.collect() })
+}
+
+/// Ends with `ToolEnded`, unless the journal cannot be written.
+pub(crate) async fn run_call(
+    means: &Means,
+    Prepared { call, ready }: Prepared,
+    repeats: usize,
+    cancel: &CancellationToken,
+    notes: Notes,
+) {
+    let began = Instant::now();
+    let done = tokio::select! {
+        biased;
+        () = cancel.cancelled() => Err(interrupted().into()),
+        done = run_in_view(means, &call, ready, cancel, &notes) => done,
+    };
+    // From here on nothing is interrupted: what is staged is settled.
+    let done = match done {
+        Ok(done) => commit(means, &call, done, &notes).await,
+        Err(stopped) => Err(stopped),
+    };
+    let mut result = match done {
+        Ok(result) => result,
+        Err(Stopped::Error(error)) => worded(means, &call, Err(error)),
+        Err(Stopped::Unrecorded) => return,
+    };
+    if repeats >= WARN_AFTER {
+        result.content += &format!(
+            "\n[this is the same as before, {repeats} times in a row; do something else, or answer]"
+        );
+    }
+    let duration_ms = began.elapsed().as_millis() as u64;
+    let ended = Fact::ToolEnded { call: call.id, name: call.name, result, duration_ms };
+    let _session_is_closing = notes.record(ended).await;
+}
+
+async fn run_in_view(
+    means: &Means,
+    call: &ToolCall,
+    ready: Result<Ready, ToolError>,
+    cancel: &CancellationToken,
+    notes: &Notes,
+) -> Result<Done, Stopped> {
+    let ready = ready?;
+    means.seen.check(&ready)?;
+    let looked = means.seen.look(&ready);
+    let Ready { tool, arguments, effects } = ready;
+    let setup = &means.shared.setup;
+    let judged = judge_call(&setup.policy, &effects, &setup.workspace);
+    let view = open_view(means, &effects).await?;
+    match judged.now(view.how()) {
+        Verdict::Allow => {}
+        Verdict::Ask { reason } => ask(means, call, reason, &effects, &[], notes).await?,
+        Verdict::Deny { reason } => return Err(denied(reason).into()),
+    }
+    let how = view.how();
+    start(call, &arguments, how, notes).await?;
+    let output = run(&*tool, arguments, &context(means, call, &view, cancel, notes)).await?;
+    means.seen.keep(looked);
+    let changes = changes_of(&view).await?;
+    judge_changes(means, call, &changes, judged.asked_later(how), notes).await?;
+    Ok(Done { result: worded(means, call, Ok(output)), changes, how })
+}
+
+/// What the policy says of a call before it runs, with writing kept apart: where changes are made in private, they
+/// are asked about when they can be shown.
+pub struct Judged {
+    writes: Verdict,
+    others: Verdict,
+}
+
+/// Judges `effects`, which must be resolved.
+pub fn judge_call(policy: &haft_core::Policy, effects: &[Effect], workspace: &Path) -> Judged {
+    let (writes, others): (Vec<Effect>, Vec<Effect>) =
+        effects.iter().cloned().partition(|effect| matches!(effect, Effect::Write(_)));
+    Judged { writes: policy.judge(&writes, workspace), others: policy.judge(&others, workspace) }
+}
+
+impl Judged {
+    /// The verdict before the call runs.
+    pub fn now(&self, how: How) -> Verdict {
+        match self.asked_later(how) {
+            true => self.others.clone(),
+            false => self.writes.clone().max(self.others.clone()),
+        }
+    }
+
+    /// Whether the question about writing is put off until the changes are known.
+    pub fn asked_later(&self, how: How) -> bool {
+        how != How::Untracked && matches!(self.writes, Verdict::Ask { .. })
+    }
+}
+
+async fn open_view(means: &Means, effects: &[Effect]) -> Result<Arc<dyn View>, ToolError> {
+    let (stage, workspace, effects) =
+        (means.stage.clone(), means.shared.setup.workspace.clone(), effects.to_vec());
+    let opened = tokio::task::spawn_blocking(move || stage.open(&workspace, &effects)).await;
+    let view = opened.unwrap_or_else(|error| Err(io::Error::other(error))).map_err(not_staged)?;
+    Ok(Arc::from(view))
+}
+
+async fn changes_of(view: &Arc<dyn View>) -> Result<Vec<Change>, ToolError> {
+    let view = view.clone();
+    let changes = tokio::task::spawn_blocking(move || view.changes()).await;
+    changes.unwrap_or_else(|error| Err(io::Error::other(error))).map_err(not_staged)
+}
+
+/// The intent is on disk before anything happens that cannot be taken back.
+async fn start(call: &ToolCall, arguments: &Value, how: How, notes: &Notes) -> Result<(), Unrecorded> {
+    let started = Fact::ToolStarted {
+        call: call.id.clone(),
+        name: call.name.clone(),
+        arguments: arguments.clone(),
+        how,
+    };
+    match how {
+        How::Untracked => notes.record_durably(started).await,
+        How::Staged | How::Declared => notes.record(started).await,
+    }
+}
+
+/// A panic is an error for the model.
+async fn run(tool: &dyn AnyTool, arguments: Value, ctx: &ToolContext) -> Result<ToolOutput, ToolError> {
+    let ran = AssertUnwindSafe(tool.call(arguments, ctx)).catch_unwind().await;
+    let result = ran.unwrap_or_else(|panic| Err(panicked(&*panic)));
+    if let Err(error) = &result {
+        tracing::debug!(call = %ctx.call, ?error, "the call failed");
+    }
+    result
+}
+
+async fn judge_changes(
+    means: &Means,
+    call: &ToolCall,
+    changes: &[Change],
+    asked_later: bool,
+    notes: &Notes,
+) -> Result<(), Stopped> {
+    let setup = &means.shared.setup;
+    match setup.policy.judge_changes(changes, &setup.workspace) {
+        Verdict::Allow => Ok(()),
+        Verdict::Deny { reason } => Err(denied(reason).into()),
+        Verdict::Ask { reason } if asked_later => {
+            let effects: Vec<Effect> =
+                changes.iter().map(|change| Effect::Write(setup.workspace.join(&change.path))).collect();
+            ask(means, call, reason, &effects, changes, notes).await
+        }
+        // It was asked for before the call ran.
+        Verdict::Ask { .. } => Ok(()),
+    }
+}
+
+/// Records what the call did, then makes it real.
+async fn commit(means: &Means, call: &ToolCall, done: Done, notes: &Notes) -> Result<ToolResult, Stopped> {
+    let Done { result, changes, how } = done;
+    if changes.is_empty() {
+        return Ok(result);
+    }
+    let staged =
+        Fact::Staged { call: call.id.clone(), changes: changes.clone(), how, result: result.clone() };
+    notes.record_durably(staged).await?;
+    let paths: Vec<PathBuf> = changes.iter().map(|change| change.path.clone()).collect();
+    let conflicts = means.settle(changes).await.map_err(not_settled)?;
+    let settled = paths.iter().filter(|path| !conflicts.contains(path));
+    means.seen.wrote(settled.map(|path| means.shared.setup.workspace.join(path)));
+    if conflicts.is_empty() { Ok(result) } else { Err(conflict(&conflicts).into()) }
+}
+
+async fn ask(
+    means: &Means,
+    call: &ToolCall,
+    reason: String,
+    effects: &[Effect],
+    changes: &[Change],
+    notes: &Notes,
+) -> Result<(), Stopped> {
+    if means.desk.has_granted(effects) {
+        return Ok(());
+    }
+    let answer = means.desk.wait_for(&call.id);
+    let (effects, changes) = (effects.to_vec(), changes.to_vec());
+    let id = call.id.clone();
+    notes
+        .record(Fact::ApprovalAsked {
+            call: id.clone(),
+            reason: reason.clone(),
+            effects: effects.clone(),
+            changes,
+        })
+        .await?;
+    let answer = answer.await.unwrap_or(Answer::Nobody);
+    notes.record(Fact::ApprovalAnswered { call: id, answer }).await?;
+    match answer {
+        Answer::Once => Ok(()),
+        Answer::Always => {
+            means.desk.grant(effects);
+            Ok(())
+        }
+        Answer::No => Err(denied(format!("{reason}, and the user said no")).into()),
+        Answer::Nobody => Err(denied(format!("{reason}, and there is nobody who could give it"))
+            .hint("find a way that needs no approval, or say what you would have done")
+            .into()),
+    }
+}
+
+fn context(
+    means: &Means,
+    call: &ToolCall,
+    view: &Arc<dyn View>,
+    cancel: &CancellationToken,
+    notes: &Notes,
+) -> ToolContext {
+    let (progress, id) = (notes.clone(), call.id.clone());
+    ToolContext {
+        session: means.id.clone(),
+        call: call.id.clone(),
+        channel: None,
+        workspace: view.root().to_owned(),
+        live: means.shared.setup.workspace.clone(),
+        access: means.shared.setup.access.clone(),
+        jobs: means.jobs.clone(),
+        cancel: cancel.child_token(),
+        on_progress: Arc::new(move |chunk| {
+            let chunk = clip::head(&chunk, MAX_CHUNK).to_owned();
+            progress.live(Update::ToolOutput { call: id.clone(), chunk });
+        }),
+        view: view.clone(),
+    }
+}
+
+/// As the profile words it, and no longer than it allows.
+fn worded(means: &Means, call: &ToolCall, result: Result<ToolOutput, ToolError>) -> ToolResult {
+    let profile = &means.shared.setup.profile;
+    let mut result = profile.render.result(call, result);
+    result.content = profile.clip.apply(&result.content, "ask for a part of it");
+    result
+}
+
+fn interrupted() -> ToolError {
+    ToolError::new(ToolErrorKind::System, "interrupted by the user")
+}
+
+fn denied(reason: String) -> ToolError {
+    ToolError::new(ToolErrorKind::Permission, reason)
+}
+
+fn not_staged(error: io::Error) -> ToolError {
+    ToolError::new(ToolErrorKind::System, format!("cannot stage the files: {error}")).caused_by(error)
+}
+
+pub(crate) fn not_settled(error: io::Error) -> ToolError {
+    ToolError::new(ToolErrorKind::System, format!("cannot write the files: {error}")).caused_by(error)
+}
+
+pub(crate) fn conflict(paths: &[PathBuf]) -> ToolError {
+    let paths = paths.iter().map(|path| format!("`{}`", path.display())).collect::<Vec<_>>().join(", ");
+    ToolError::new(ToolErrorKind::User, format!("not written, since somebody changed it meanwhile: {paths}"))
+        .hint("read it again, then decide anew")
+}
+
+fn panicked(panic: &(dyn Any + Send)) -> ToolError {
+    let words = panic.downcast_ref::<&str>().copied();
+    let words = words.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("no words");
+    ToolError::new(ToolErrorKind::System, format!("the tool panicked: {words}"))
+}

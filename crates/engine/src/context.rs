@@ -1,0 +1,63 @@
+//! What a request contains.
+use crate::{Agent, Setup};
+use haft_core::{Registry, Request, ToolSpec, Transcript};
+use serde_json::Value;
+use std::sync::Arc;
+
+/// The part of every request that does not change while a session is open.
+pub(crate) struct Wire {
+    system: String,
+    tools: Arc<[ToolSpec]>,
+}
+
+impl Wire {
+    pub(crate) fn new(setup: &Setup, agent: &Agent, tools: &Registry) -> Self {
+        let list = setup.profile.tool_list.as_ref().filter(|_| !tools.is_empty());
+        let specs = tools.specs();
+        let list = list.map(|template| template.replace("{tools}", &tool_list(&specs)));
+        Self { system: format!("{}{}", agent.system, list.unwrap_or_default()), tools: specs }
+    }
+}
+
+/// The whole conversation; sharing its messages costs one pointer each.
+pub(crate) fn request(setup: &Setup, wire: &Wire, transcript: &Transcript) -> Request {
+    Request {
+        model: setup.model.name.clone(),
+        system: wire.system.clone(),
+        messages: transcript.messages().to_vec(),
+        tools: wire.tools.clone(),
+        max_output: setup.profile.max_output,
+        options: setup.profile.options.clone(),
+    }
+}
+
+/// `- name(param: type, …): description`, a line for each tool.
+fn tool_list(specs: &[ToolSpec]) -> String {
+    let lines = specs.iter().map(|spec| {
+        let parameters = spec.parameters.get("properties").and_then(Value::as_object);
+        let parameters = parameters.into_iter().flatten().map(|(name, schema)| {
+            format!("{name}: {}", schema.get("type").and_then(Value::as_str).unwrap_or("any"))
+        });
+        format!("- {}({}): {}", spec.name, parameters.collect::<Vec<_>>().join(", "), spec.description)
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    //
+    #[test]
+    fn the_tool_list_has_a_line_for_each_tool() {
+        let parameters = json!({"type": "object", "properties": {"path": {"type": "string"}, "limit": {}}});
+        let spec = ToolSpec {
+            name: "read".into(),
+            description: "Read a file.".into(),
+            parameters,
+            examples: vec![],
+        };
+        assert_eq!(tool_list(&[spec]), "- read(path: string, limit: any): Read a file.");
+    }
+}

@@ -1,0 +1,187 @@
+//! Opens sessions and keeps them running.
+use crate::{
+    Home, Journal, JournalError, Profile, Session,
+    jobs::Board,
+    session::{Desk, Log, Task},
+    turn::Means,
+};
+use haft_core::{
+    Access, Fact, Policy, Provider, Registry, SessionId, Stage, Transcript, event::JOURNAL_VERSION,
+};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+use tokio::sync::mpsc;
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+
+/// Makes the stage of a session from the folder in which it may keep contents.
+pub type Stages = Arc<dyn Fn(&Path) -> Arc<dyn Stage> + Send + Sync>;
+
+/// The parts an engine is made of. The binary chooses them; the engine only uses them.
+pub struct Setup {
+    /// Whom to ask.
+    pub model: Model,
+    /// Every tool there is; an agent gets those that it names.
+    pub tools: Registry,
+    /// Who can be opened.
+    pub agents: Vec<Agent>,
+    /// Who may do what.
+    pub policy: Policy,
+    /// Private views.
+    pub stages: Stages,
+    /// The folder that is worked in: absolute, links followed.
+    pub workspace: PathBuf,
+    /// Where sessions lie; outside the workspace.
+    pub home: Home,
+    /// Numbers, texts and shapes.
+    pub profile: Profile,
+    /// What processes may reach.
+    pub access: Access,
+}
+
+/// A model and the way to it.
+#[derive(Clone)]
+pub struct Model {
+    /// As people write it: `VENDOR/MODEL`.
+    pub spec: String,
+    /// As the vendor spells it.
+    pub name: String,
+    /// Who is asked.
+    pub provider: Arc<dyn Provider>,
+}
+
+/// Prompt and tools, as data.
+#[derive(Clone, Debug)]
+pub struct Agent {
+    /// What `--agent` takes.
+    pub name: String,
+    /// The system prompt.
+    pub system: String,
+    /// Names of tools; none for every tool there is.
+    pub tools: Option<Vec<String>>,
+}
+
+pub(crate) struct Shared {
+    pub(crate) setup: Setup,
+    tasks: TaskTracker,
+    stop: CancellationToken,
+}
+
+/// Opens sessions. Cheap to clone; all clones are one engine.
+#[derive(Clone)]
+pub struct Engine(Arc<Shared>);
+
+/// Why a session cannot be opened.
+#[derive(Debug, thiserror::Error)]
+pub enum EngineError {
+    /// The list of agents does not have it.
+    #[error("there is no agent `{name}`; there are {known}")]
+    NoSuchAgent {
+        /// As asked for.
+        name: String,
+        /// All there are.
+        known: String,
+    },
+    /// Its journal would be staged with it.
+    #[error("the folder of sessions `{home}` lies in the workspace `{workspace}`")]
+    HomeInWorkspace {
+        /// Where sessions would be.
+        home: PathBuf,
+        /// What is worked in.
+        workspace: PathBuf,
+    },
+    /// See there.
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+}
+
+impl Engine {
+    /// Starts nothing yet.
+    pub fn new(setup: Setup) -> Self {
+        let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
+        Self(Arc::new(Shared { setup, tasks, stop }))
+    }
+
+    /// What it was made of.
+    pub fn setup(&self) -> &Setup {
+        &self.0.setup
+    }
+
+    /// A new session.
+    pub fn create(&self, agent: &str) -> Result<Session, EngineError> {
+        self.check_home()?;
+        let agent = self.agent(agent)?;
+        let (id, journal) = self.0.setup.home.create()?;
+        self.start(id, agent, journal)
+    }
+
+    /// A session that exists, by its name or the beginning of it. What a crash left half-done is put in order
+    /// before the first command is carried out.
+    pub fn resume(&self, id: &str, agent: &str) -> Result<Session, EngineError> {
+        self.check_home()?;
+        let agent = self.agent(agent)?;
+        let (id, journal) = self.0.setup.home.open(id)?;
+        self.start(id, agent, journal)
+    }
+
+    /// Interrupts every session and waits until nothing of them is alive.
+    pub async fn shut_down(&self) {
+        self.0.stop.cancel();
+        self.0.tasks.close();
+        self.0.tasks.wait().await;
+    }
+
+    /// Opening is replaying: starting and resuming are the same act.
+    fn start(&self, id: SessionId, agent: Agent, journal: Journal) -> Result<Session, EngineError> {
+        let shared = self.0.clone();
+        let setup = &shared.setup;
+        let entries = journal.entries();
+        let mut log = Log { transcript: Transcript::replay(&entries), journal: journal.clone() };
+        if entries.is_empty() {
+            log.record(opened(setup, &id, &agent))?;
+        }
+        let folder = setup.home.folder(&id);
+        let stage = (setup.stages)(&folder.join("blobs"));
+        let (sender, inbox) = mpsc::unbounded_channel();
+        let started =
+            entries.iter().filter(|entry| matches!(entry.fact, Fact::JobStarted { .. })).count() as u64;
+        let jobs = Arc::new(Board::new(sender.downgrade(), started + 1, setup.profile.render));
+        let tools = match &agent.tools {
+            Some(names) => setup.tools.only(names),
+            None => setup.tools.clone(),
+        };
+        let desk = Desk::with_grants(&entries);
+        let means = Means::new(id.clone(), agent, tools, stage.clone(), desk, jobs, shared.clone());
+        let stop = shared.stop.clone();
+        shared.tasks.spawn(Task { means, log, inbox, stop, later: Default::default() }.run());
+        Ok(Session { id, inbox: sender, journal, stage })
+    }
+
+    fn agent(&self, name: &str) -> Result<Agent, EngineError> {
+        let agents = &self.0.setup.agents;
+        agents.iter().find(|agent| agent.name == name).cloned().ok_or_else(|| {
+            let known = agents.iter().map(|agent| format!("`{}`", agent.name)).collect::<Vec<_>>().join(", ");
+            EngineError::NoSuchAgent { name: name.to_owned(), known }
+        })
+    }
+
+    fn check_home(&self) -> Result<(), EngineError> {
+        let Setup { home, workspace, .. } = &self.0.setup;
+        match home.0.starts_with(workspace) {
+            true => Err(EngineError::HomeInWorkspace { home: home.0.clone(), workspace: workspace.clone() }),
+            false => Ok(()),
+        }
+    }
+}
+
+fn opened(setup: &Setup, id: &SessionId, agent: &Agent) -> Fact {
+    Fact::SessionOpened {
+        version: JOURNAL_VERSION,
+        session: id.clone(),
+        agent: agent.name.clone(),
+        model: setup.model.spec.clone(),
+        workspace: setup.workspace.clone(),
+        profile: setup.profile.name.clone(),
+    }
+}

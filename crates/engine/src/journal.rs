@@ -1,0 +1,292 @@
+//! The append-only record of a session: its single source of truth.
+//!
+//! JSON Lines, one [`Entry`] each, first a `session_opened` with the format's version. One writer, held by a file
+//! lock; whoever watches follows the same entries. A torn last line is cut off the file, a bad line elsewhere is
+//! left out and told, so that a damaged journal never takes a session away in silence.
+use async_stream::stream;
+use futures::Stream;
+use haft_core::{Entry, Event, Fact, Seq, Update, event::JOURNAL_VERSION};
+use std::{
+    fs::{self, File, TryLockError},
+    io::{self, Read, Seek, Write},
+    os::unix::fs::{DirBuilderExt, OpenOptionsExt},
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, MutexGuard, OnceLock},
+    time::SystemTime,
+};
+use tokio::sync::broadcast;
+use tokio_util::sync::CancellationToken;
+
+/// Updates that a slow watcher may fall behind before it loses some.
+const LIVE_UPDATES: usize = 512;
+
+/// Why a journal cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum JournalError {
+    /// Another process writes it.
+    #[error("the session `{0}` is in use by another process")]
+    Locked(String),
+    /// No such session.
+    #[error("there is no session `{0}`")]
+    Missing(String),
+    /// Written by a newer Haft; the file is left as it is.
+    #[error("the journal `{path}` has version {found}, and this Haft reads up to version {JOURNAL_VERSION}")]
+    Newer {
+        /// The file.
+        path: PathBuf,
+        /// Its version.
+        found: u32,
+    },
+    /// Not a journal at all.
+    #[error("`{path}` is no journal: {why}")]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// What was found instead.
+        why: String,
+    },
+    /// The disk said no. Nothing is taken as recorded.
+    #[error("cannot {action} the journal `{path}`: {source}")]
+    Io {
+        /// `open`, `read`, `write` or `sync`.
+        action: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+}
+
+impl JournalError {
+    /// What a person can do about it.
+    pub fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::Locked(_) => Some("end the other `haft` that uses it, or start a new session"),
+            Self::Missing(_) => Some("`haft sessions list` shows the sessions there are"),
+            Self::Newer { .. } => Some("use a newer `haft` for this session"),
+            Self::Unreadable { .. } => None,
+            Self::Io { .. } => Some(
+                "nothing that was shown before is lost; free some space or mend the permissions, then resume",
+            ),
+        }
+    }
+}
+
+/// Shared by the session that writes and by everyone who watches.
+#[derive(Clone)]
+pub struct Journal(Arc<Inner>);
+
+struct Inner {
+    path: PathBuf,
+    state: Mutex<State>,
+    events: broadcast::Sender<Event>,
+    damage: Vec<String>,
+    closed: CancellationToken,
+    failure: OnceLock<String>,
+}
+
+struct State {
+    entries: Vec<Arc<Entry>>,
+    file: File,
+    /// Bytes of whole entries in the file.
+    length: u64,
+}
+
+/// What a file holds: whole entries, how many bytes they take, and what was left out.
+struct Contents {
+    entries: Vec<Arc<Entry>>,
+    length: u64,
+    damage: Vec<String>,
+}
+
+impl Journal {
+    /// Opens `folder/journal.jsonl` for writing, or makes it, readable for its owner only.
+    pub fn open(folder: &Path) -> Result<Self, JournalError> {
+        let path = folder.join("journal.jsonl");
+        let io = |action| {
+            let path = path.clone();
+            move |source| JournalError::Io { action, path, source }
+        };
+        fs::DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(io("open"))?;
+        let mut options = File::options();
+        let mut file =
+            options.create(true).read(true).append(true).mode(0o600).open(&path).map_err(io("open"))?;
+        lock(&file, folder, &path)?;
+        let Contents { entries, length, damage } = read(&mut file, &path)?;
+        file.set_len(length).map_err(io("write"))?;
+        let state = Mutex::new(State { entries, file, length });
+        let (events, closed, failure) =
+            (broadcast::channel(LIVE_UPDATES).0, CancellationToken::new(), OnceLock::new());
+        Ok(Self(Arc::new(Inner { path, state, events, damage, closed, failure })))
+    }
+
+    /// The entries of `folder/journal.jsonl`, without taking or changing it.
+    pub fn peek(folder: &Path) -> Result<Vec<Arc<Entry>>, JournalError> {
+        let path = folder.join("journal.jsonl");
+        let missing = || JournalError::Missing(name_of(folder));
+        let mut file = File::open(&path).map_err(|source| match source.kind() {
+            io::ErrorKind::NotFound => missing(),
+            _ => JournalError::Io { action: "open", path: path.clone(), source },
+        })?;
+        read(&mut file, &path).map(|contents| contents.entries)
+    }
+
+    /// The file.
+    pub fn path(&self) -> &Path {
+        &self.0.path
+    }
+
+    /// What could not be read when it was opened, one sentence each.
+    pub fn damage(&self) -> &[String] {
+        &self.0.damage
+    }
+
+    /// Writes one entry, which follows `parent` or else the line before. It survives the death of this process;
+    /// [`Journal::sync`] makes it survive a power cut. After an error the file is as it was.
+    pub(crate) fn append(&self, fact: Fact, parent: Option<Seq>) -> Result<Arc<Entry>, JournalError> {
+        let mut state = self.lock();
+        let at = SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default().as_millis() as u64;
+        let seq = state.entries.last().map_or(Seq(0), |last| Seq(last.seq.0 + 1));
+        let entry = Arc::new(Entry { seq, parent, at, fact });
+        let mut line = serde_json::to_vec(entry.as_ref()).map_err(|error| self.io("write", error.into()))?;
+        line.push(b'\n');
+        if let Err(error) = state.file.write_all(&line) {
+            // Half a line must not be glued to the next one. If even that fails, reopening cuts it off.
+            let _best_effort = state.file.set_len(state.length);
+            return Err(self.io("write", error));
+        }
+        state.length += line.len() as u64;
+        state.entries.push(entry.clone());
+        let _nobody_watches = self.0.events.send(Event::Recorded(entry.clone()));
+        Ok(entry)
+    }
+
+    /// On return every entry so far survives a power cut.
+    pub(crate) fn sync(&self) -> Result<(), JournalError> {
+        let file = self.lock().file.try_clone().map_err(|error| self.io("sync", error))?;
+        file.sync_data().map_err(|error| self.io("sync", error))
+    }
+
+    /// Shows something that is not recorded.
+    pub(crate) fn live(&self, update: Update) {
+        let _nobody_watches = self.0.events.send(Event::Live(update));
+    }
+
+    /// Everything recorded so far.
+    pub fn entries(&self) -> Vec<Arc<Entry>> {
+        self.lock().entries.clone()
+    }
+
+    /// Nothing more will happen; `failure` says why, if it did not end well. Those who follow see the rest and end.
+    pub(crate) fn close(&self, failure: Option<String>) {
+        if let Some(failure) = failure {
+            let _closed_twice = self.0.failure.set(failure);
+        }
+        self.0.closed.cancel();
+    }
+
+    /// Why the session closed, if it did not end well.
+    pub fn failure(&self) -> Option<&str> {
+        self.0.failure.get().map(String::as_str)
+    }
+
+    /// Everything recorded since `from`, then everything that happens, until the session closes.
+    /// A slow watcher loses live updates, never entries.
+    pub fn follow(&self, from: Seq) -> impl Stream<Item = Event> + Send + 'static {
+        let (journal, mut happening) = (self.clone(), self.0.events.subscribe());
+        stream! {
+            let mut next = from;
+            loop {
+                for entry in journal.since(next) {
+                    next = Seq(entry.seq.0 + 1);
+                    yield Event::Recorded(entry);
+                }
+                loop {
+                    let event = tokio::select! {
+                        biased;
+                        event = happening.recv() => event,
+                        () = journal.0.closed.cancelled() => Err(broadcast::error::RecvError::Closed),
+                    };
+                    match event {
+                        Ok(Event::Recorded(entry)) if entry.seq < next => {}
+                        Ok(Event::Recorded(entry)) => {
+                            next = Seq(entry.seq.0 + 1);
+                            yield Event::Recorded(entry);
+                        }
+                        Ok(live) => yield live,
+                        Err(broadcast::error::RecvError::Lagged(_)) => break,
+                        Err(broadcast::error::RecvError::Closed) => return,
+                    }
+                }
+            }
+        }
+    }
+
+    fn since(&self, seq: Seq) -> Vec<Arc<Entry>> {
+        let state = self.lock();
+        state.entries[state.entries.partition_point(|entry| entry.seq < seq)..].to_vec()
+    }
+
+    fn io(&self, action: &'static str, source: io::Error) -> JournalError {
+        JournalError::Io { action, path: self.0.path.clone(), source }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.0.state.lock().expect("no code panics while it holds the journal")
+    }
+}
+
+fn lock(file: &File, folder: &Path, path: &Path) -> Result<(), JournalError> {
+    file.try_lock().map_err(|error| match error {
+        TryLockError::WouldBlock => JournalError::Locked(name_of(folder)),
+        TryLockError::Error(source) => JournalError::Io { action: "open", path: path.to_owned(), source },
+    })
+}
+
+fn name_of(folder: &Path) -> String {
+    folder.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+fn read(file: &mut File, path: &Path) -> Result<Contents, JournalError> {
+    let mut bytes = Vec::new();
+    let failed = |source| JournalError::Io { action: "read", path: path.to_owned(), source };
+    file.rewind().and_then(|()| file.read_to_end(&mut bytes)).map_err(failed)?;
+    let contents = parse(&bytes);
+    match contents.entries.first().map(|entry| &entry.fact) {
+        Some(Fact::SessionOpened { version, .. }) if *version > JOURNAL_VERSION => {
+            Err(JournalError::Newer { path: path.to_owned(), found: *version })
+        }
+        // A newer format may also look like nothing we know; an older damage never takes the first line alone.
+        None if bytes.contains(&b'\n') => {
+            Err(JournalError::Unreadable { path: path.to_owned(), why: "no line of it can be read".into() })
+        }
+        _ => Ok(contents),
+    }
+}
+
+fn parse(bytes: &[u8]) -> Contents {
+    let mut contents = Contents { entries: Vec::new(), length: 0, damage: Vec::new() };
+    for (number, line) in bytes.split_inclusive(|byte| *byte == b'\n').enumerate() {
+        let whole = line.ends_with(b"\n");
+        let entry = serde_json::from_slice::<Entry>(line).ok().filter(|_| whole);
+        match entry {
+            Some(entry) if contents.entries.last().is_none_or(|last| last.seq < entry.seq) => {
+                contents.entries.push(Arc::new(entry));
+            }
+            Some(_) => {
+                contents.damage.push(format!("line {} stands there twice and was left out", number + 1))
+            }
+            None if whole => {
+                contents.damage.push(format!("line {} cannot be read and was left out", number + 1))
+            }
+            None => {
+                contents
+                    .damage
+                    .push(format!("the last {} bytes are half an entry and were cut off", line.len()));
+                break;
+            }
+        }
+        contents.length += line.len() as u64;
+    }
+    contents
+}

@@ -1,0 +1,99 @@
+//! What a crash left half-done, put in order.
+use crate::{JournalError, session::Log, turn::Means};
+use haft_core::{
+    Change, Entry, Fact, How, JobId, ToolCall, ToolError, ToolErrorKind, ToolResult, transcript::active_path,
+};
+use std::{collections::HashMap, sync::Arc};
+
+/// What the journal knows of an open call.
+#[derive(Default)]
+struct Trace {
+    started: Option<How>,
+    staged: Option<(Vec<Change>, ToolResult)>,
+}
+
+/// Settles what was staged, and answers what may have had effects that nobody recorded.
+///
+/// A call that had only started in a private view did nothing real: it stays open and runs again when the turn is
+/// continued.
+pub(crate) async fn put_in_order(log: &mut Log, means: &Means) -> Result<(), JournalError> {
+    let entries = log.journal.entries();
+    let traces = traces(&entries);
+    for call in log.transcript.unanswered() {
+        let result = match traces.get(call.id.0.as_str()) {
+            Some(Trace { staged: Some((changes, result)), .. }) => {
+                settle_again(means, &call, changes.clone(), result.clone()).await
+            }
+            Some(Trace { started: Some(How::Untracked), .. }) => worded(means, &call, unknown()),
+            _ => continue,
+        };
+        log.record(Fact::ToolEnded { call: call.id, name: call.name, result, duration_ms: 0 })?;
+    }
+    for job in lost_jobs(&entries) {
+        let call = ToolCall::new(job.0.clone(), "job", serde_json::Value::Null);
+        let error = ToolError::new(ToolErrorKind::System, "the job ended with the process that ran it");
+        log.record(Fact::JobEnded { job, result: worded(means, &call, error) })?;
+    }
+    Ok(())
+}
+
+/// Answers each open call with why it does not run.
+pub(crate) fn end_open_calls(log: &mut Log, means: &Means, why: &str) -> Result<(), JournalError> {
+    for call in log.transcript.unanswered() {
+        let result = worded(means, &call, ToolError::new(ToolErrorKind::System, why));
+        log.record(Fact::ToolEnded { call: call.id, name: call.name, result, duration_ms: 0 })?;
+    }
+    Ok(())
+}
+
+fn worded(means: &Means, call: &ToolCall, error: ToolError) -> ToolResult {
+    means.shared.setup.profile.render.result(call, Err(error))
+}
+
+fn unknown() -> ToolError {
+    ToolError::new(ToolErrorKind::System, "interrupted while it ran; what it did is unknown")
+        .hint("look at what is there before you call it again")
+}
+
+/// Doing it twice is doing it once.
+async fn settle_again(
+    means: &Means,
+    call: &ToolCall,
+    changes: Vec<Change>,
+    result: ToolResult,
+) -> ToolResult {
+    match means.settle(changes).await {
+        Ok(conflicts) if conflicts.is_empty() => result,
+        Ok(conflicts) => worded(means, call, crate::call::conflict(&conflicts)),
+        Err(error) => worded(means, call, crate::call::not_settled(error)),
+    }
+}
+
+/// Of the calls since the last reply; ids may come again in a later one.
+fn traces(entries: &[Arc<Entry>]) -> HashMap<&str, Trace> {
+    let path = active_path(entries);
+    let reply = path.iter().rposition(|entry| matches!(entry.fact, Fact::Replied { .. })).unwrap_or_default();
+    let mut traces: HashMap<&str, Trace> = HashMap::new();
+    for entry in &path[reply.min(path.len())..] {
+        match &entry.fact {
+            Fact::ToolStarted { call, how, .. } => traces.entry(&call.0).or_default().started = Some(*how),
+            Fact::Staged { call, changes, result, .. } => {
+                traces.entry(&call.0).or_default().staged = Some((changes.clone(), result.clone()));
+            }
+            _ => {}
+        }
+    }
+    traces
+}
+
+fn lost_jobs(entries: &[Arc<Entry>]) -> Vec<JobId> {
+    let mut running: Vec<&JobId> = Vec::new();
+    for entry in entries {
+        match &entry.fact {
+            Fact::JobStarted { job, .. } => running.push(job),
+            Fact::JobEnded { job, .. } => running.retain(|other| *other != job),
+            _ => {}
+        }
+    }
+    running.into_iter().cloned().collect()
+}

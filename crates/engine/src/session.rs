@@ -1,0 +1,267 @@
+//! A session is one task that owns one transcript. Everyone else holds a [`Session`] handle.
+use crate::{
+    Journal, JournalError, recover,
+    turn::{Means, run_turn},
+};
+use futures::Stream;
+use haft_core::{
+    Answer, CallId, Command, Effect, Entry, Event, Fact, Hash, JobId, Seq, SessionId, Stage, ToolResult,
+    Transcript, Way, undo,
+};
+use std::{
+    collections::{HashMap, HashSet, VecDeque},
+    io,
+    sync::{Arc, Mutex},
+};
+use tokio::sync::{mpsc, oneshot};
+use tokio_util::sync::CancellationToken;
+
+/// A handle: send commands, watch events. When the last handle is gone, the session ends after its turn.
+#[derive(Clone)]
+pub struct Session {
+    pub(crate) id: SessionId,
+    pub(crate) inbox: mpsc::UnboundedSender<Mail>,
+    pub(crate) journal: Journal,
+    pub(crate) stage: Arc<dyn Stage>,
+}
+
+/// Nobody reads commands any more.
+#[derive(Debug, thiserror::Error)]
+#[error("the session is closed")]
+pub struct Closed;
+
+impl Session {
+    /// Its name.
+    pub fn id(&self) -> &SessionId {
+        &self.id
+    }
+
+    /// Its journal: where it lies, what of it was damaged, why it closed.
+    pub fn journal(&self) -> &Journal {
+        &self.journal
+    }
+
+    /// Asks for something. What came of it is seen in the events.
+    pub fn send(&self, command: Command) -> Result<(), Closed> {
+        self.inbox.send(Mail::Command(command)).map_err(|_| Closed)
+    }
+
+    /// Everything recorded since `from`, then everything that happens, until the session closes.
+    pub fn events(&self, from: Seq) -> impl Stream<Item = Event> + Send + 'static {
+        self.journal.follow(from)
+    }
+
+    /// Everything recorded so far.
+    pub fn entries(&self) -> Vec<Arc<Entry>> {
+        self.journal.entries()
+    }
+
+    /// A content that some change names.
+    pub fn content(&self, hash: &Hash) -> io::Result<Vec<u8>> {
+        self.stage.content(hash)
+    }
+}
+
+/// What reaches the session's task.
+pub(crate) enum Mail {
+    Command(Command),
+    JobStarted { job: JobId, title: String },
+    JobEnded { job: JobId, result: ToolResult },
+}
+
+/// The transcript and its journal, kept in step.
+pub(crate) struct Log {
+    pub(crate) journal: Journal,
+    pub(crate) transcript: Transcript,
+}
+
+impl Log {
+    pub(crate) fn record(&mut self, fact: Fact) -> Result<(), JournalError> {
+        let entry = self.journal.append(fact, None)?;
+        self.transcript.apply(&entry.fact);
+        Ok(())
+    }
+}
+
+/// Where people and a running turn meet.
+#[derive(Clone, Default)]
+pub(crate) struct Desk(Arc<Mutex<OnDesk>>);
+
+#[derive(Default)]
+struct OnDesk {
+    approvals: HashMap<CallId, oneshot::Sender<Answer>>,
+    queue: VecDeque<Fact>,
+    granted: HashSet<Effect>,
+}
+
+impl Desk {
+    /// With what people have allowed for the whole session.
+    pub(crate) fn with_grants(entries: &[Arc<Entry>]) -> Self {
+        let desk = Self::default();
+        let mut asked: HashMap<&CallId, &Vec<Effect>> = HashMap::new();
+        for entry in entries {
+            match &entry.fact {
+                Fact::ApprovalAsked { call, effects, .. } => {
+                    asked.insert(call, effects);
+                }
+                Fact::ApprovalAnswered { call, answer: Answer::Always } => {
+                    desk.grant(asked.get(call).into_iter().flat_map(|effects| effects.iter().cloned()));
+                }
+                _ => {}
+            }
+        }
+        desk
+    }
+
+    pub(crate) fn wait_for(&self, call: &CallId) -> oneshot::Receiver<Answer> {
+        let (sender, receiver) = oneshot::channel();
+        self.lock().approvals.insert(call.clone(), sender);
+        receiver
+    }
+
+    pub(crate) fn grant(&self, effects: impl IntoIterator<Item = Effect>) {
+        self.lock().granted.extend(effects);
+    }
+
+    pub(crate) fn has_granted(&self, effects: &[Effect]) -> bool {
+        let desk = self.lock();
+        !effects.is_empty() && effects.iter().all(|effect| desk.granted.contains(effect))
+    }
+
+    pub(crate) fn next_queued(&self) -> Option<Fact> {
+        self.lock().queue.pop_front()
+    }
+
+    fn answer(&self, call: &CallId, answer: Answer) {
+        if let Some(waiting) = self.lock().approvals.remove(call) {
+            let _call_is_gone = waiting.send(answer);
+        }
+    }
+
+    fn queue(&self, fact: Fact) {
+        self.lock().queue.push_back(fact);
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, OnDesk> {
+        self.0.lock().expect("no code panics while it holds the desk")
+    }
+}
+
+/// The session's own task: what it works with, what it knows, what it is told.
+pub(crate) struct Task {
+    pub(crate) means: Means,
+    pub(crate) log: Log,
+    pub(crate) inbox: mpsc::UnboundedReceiver<Mail>,
+    pub(crate) stop: CancellationToken,
+    /// Commands that came in the middle of a turn and have to wait for its end.
+    pub(crate) later: VecDeque<Command>,
+}
+
+impl Task {
+    pub(crate) async fn run(mut self) {
+        let ended = self.serve().await;
+        self.log.journal.close(ended.err().map(|error| error.to_string()));
+    }
+
+    async fn serve(&mut self) -> Result<(), JournalError> {
+        recover::put_in_order(&mut self.log, &self.means).await?;
+        let stop = self.stop.clone();
+        loop {
+            let mail = tokio::select! {
+                biased;
+                () = stop.cancelled() => return Ok(()),
+                mail = self.inbox.recv() => mail,
+            };
+            match mail {
+                None => return Ok(()),
+                Some(Mail::Command(command)) => self.carry_out(command).await?,
+                Some(Mail::JobStarted { job, title }) => self.log.record(Fact::JobStarted { job, title })?,
+                Some(Mail::JobEnded { job, result }) => self.turn(Fact::JobEnded { job, result }).await?,
+            }
+            self.catch_up().await?;
+        }
+    }
+
+    async fn carry_out(&mut self, command: Command) -> Result<(), JournalError> {
+        match command {
+            Command::Prompt { parts, channel } => {
+                recover::end_open_calls(
+                    &mut self.log,
+                    &self.means,
+                    "not run: the session was interrupted before it",
+                )?;
+                self.turn(Fact::Prompted { parts, channel }).await
+            }
+            Command::Continue => self.turn(Fact::Continued).await,
+            Command::Rewind { to } => self.rewind(to).await,
+            Command::Redo => self.redo().await,
+            // Outside a turn there is nothing to answer or to stop.
+            Command::Interrupt | Command::Answer { .. } => Ok(()),
+        }
+    }
+
+    /// What was said during a turn and found no round any more opens the next one.
+    async fn catch_up(&mut self) -> Result<(), JournalError> {
+        loop {
+            if let Some(fact) = self.means.desk.next_queued() {
+                self.turn(fact).await?;
+            } else if let Some(command) = self.later.pop_front() {
+                Box::pin(self.carry_out(command)).await?;
+            } else {
+                return Ok(());
+            }
+        }
+    }
+
+    async fn turn(&mut self, opening: Fact) -> Result<(), JournalError> {
+        self.log.record(opening)?;
+        let cancel = self.stop.child_token();
+        let desk = &self.means.desk;
+        let turn = run_turn(&mut self.log, &self.means, &cancel);
+        tokio::pin!(turn);
+        loop {
+            tokio::select! {
+                done = &mut turn => return done,
+                Some(mail) = self.inbox.recv() => match mail {
+                    Mail::Command(Command::Interrupt) => cancel.cancel(),
+                    Mail::Command(Command::Answer { call, answer }) => desk.answer(&call, answer),
+                    Mail::Command(Command::Prompt { parts, channel }) => desk.queue(Fact::Prompted { parts, channel }),
+                    Mail::Command(command @ (Command::Continue | Command::Rewind { .. } | Command::Redo)) => {
+                        self.later.push_back(command);
+                    }
+                    Mail::JobStarted { job, title } => desk.queue(Fact::JobStarted { job, title }),
+                    Mail::JobEnded { job, result } => desk.queue(Fact::JobEnded { job, result }),
+                }
+            }
+        }
+    }
+
+    async fn rewind(&mut self, to: Seq) -> Result<(), JournalError> {
+        let plan = undo::back_to(&self.log.journal.entries(), to);
+        self.move_files(Way::Undo, plan.changes, plan.untracked, to).await
+    }
+
+    async fn redo(&mut self) -> Result<(), JournalError> {
+        match undo::last_undo(&self.log.journal.entries()) {
+            Some((changes, head)) => self.move_files(Way::Redo, changes, Vec::new(), head).await,
+            None => Ok(()),
+        }
+    }
+
+    /// Nothing is recorded if a file cannot be written; the files that were put back before it are conflicts of
+    /// nobody, and trying again settles the rest.
+    async fn move_files(
+        &mut self,
+        way: Way,
+        changes: Vec<haft_core::Change>,
+        untracked: Vec<CallId>,
+        head: Seq,
+    ) -> Result<(), JournalError> {
+        let settled = self.means.settle(changes.clone()).await;
+        let conflicts =
+            settled.unwrap_or_else(|_| changes.iter().map(|change| change.path.clone()).collect());
+        self.log.journal.append(Fact::Rewound { way, changes, conflicts, untracked }, Some(head))?;
+        self.log.transcript = Transcript::replay(&self.log.journal.entries());
+        self.log.journal.sync()
+    }
+}

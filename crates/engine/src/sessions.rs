@@ -1,0 +1,119 @@
+//! Where sessions lie on disk, and what there are.
+use crate::{Journal, JournalError};
+use haft_core::{Entry, Fact, SessionId, text_of};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+/// The folder of all sessions, outside every workspace: `HOME/sessions/ID/journal.jsonl`.
+#[derive(Clone, Debug)]
+pub struct Home(pub PathBuf);
+
+/// One line of a list of sessions.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Summary {
+    /// Its name.
+    pub id: SessionId,
+    /// When it was opened, in milliseconds since 1970-01-01 UTC.
+    pub opened_at: u64,
+    /// When something happened last.
+    pub last_at: u64,
+    /// Where it works.
+    pub workspace: PathBuf,
+    /// The model it began with.
+    pub model: String,
+    /// The beginning of the first prompt.
+    pub title: String,
+    /// How many entries it has.
+    pub entries: usize,
+}
+
+impl Home {
+    /// A journal for a new session.
+    pub fn create(&self) -> Result<(SessionId, Journal), JournalError> {
+        let id = new_id();
+        let journal = Journal::open(&self.folder(&id))?;
+        Ok((id, journal))
+    }
+
+    /// The journal of a session that exists.
+    pub fn open(&self, id: &str) -> Result<(SessionId, Journal), JournalError> {
+        let id = self.find(id)?;
+        let journal = Journal::open(&self.folder(&id))?;
+        Ok((id, journal))
+    }
+
+    /// The entries of a session, without taking it.
+    pub fn peek(&self, id: &str) -> Result<Vec<Arc<Entry>>, JournalError> {
+        Journal::peek(&self.folder(&self.find(id)?))
+    }
+
+    /// The session whose name is `id`, or begins so where only one does.
+    pub fn find(&self, id: &str) -> Result<SessionId, JournalError> {
+        let missing = || JournalError::Missing(id.escape_debug().to_string());
+        if !is_name(id) {
+            return Err(missing());
+        }
+        let mut names = self.names().into_iter().filter(|name| name.starts_with(id));
+        match (names.next(), names.next()) {
+            (Some(only), None) => Ok(SessionId(only)),
+            (Some(first), Some(_)) if first == id => Ok(SessionId(first)),
+            _ => Err(missing()),
+        }
+    }
+
+    /// All sessions that can be read, newest first.
+    pub fn list(&self) -> Vec<Summary> {
+        let summaries = self.names().into_iter().rev().filter_map(|name| self.summary(SessionId(name)));
+        summaries.collect()
+    }
+
+    /// The newest session that works in `workspace`.
+    pub fn newest(&self, workspace: &Path) -> Option<SessionId> {
+        let newest = self.list().into_iter().filter(|session| session.workspace == workspace);
+        newest.max_by_key(|session| session.last_at).map(|session| session.id)
+    }
+
+    /// Where a session's journal and blobs lie.
+    pub fn folder(&self, id: &SessionId) -> PathBuf {
+        self.0.join("sessions").join(&id.0)
+    }
+
+    /// In alphabetical order, which is the order of their making.
+    fn names(&self) -> Vec<String> {
+        let folders = fs::read_dir(self.0.join("sessions")).into_iter().flatten().flatten();
+        let mut names: Vec<String> = folders
+            .filter_map(|folder| folder.file_name().into_string().ok())
+            .filter(|name| is_name(name))
+            .collect();
+        names.sort();
+        names
+    }
+
+    fn summary(&self, id: SessionId) -> Option<Summary> {
+        let entries = Journal::peek(&self.folder(&id)).ok()?;
+        let first = entries.first()?;
+        let Fact::SessionOpened { workspace, model, .. } = &first.fact else { return None };
+        let (workspace, model) = (workspace.clone(), model.clone());
+        let title = entries.iter().find_map(|entry| match &entry.fact {
+            Fact::Prompted { parts, .. } => Some(text_of(parts)),
+            _ => None,
+        });
+        let title = title.unwrap_or_default().lines().next().unwrap_or_default().chars().take(60).collect();
+        let last_at = entries.last()?.at;
+        Some(Summary { id, opened_at: first.at, last_at, workspace, model, title, entries: entries.len() })
+    }
+}
+
+/// A name is never a path.
+fn is_name(id: &str) -> bool {
+    (1..=64).contains(&id.len()) && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
+}
+
+/// The time of its making in UTC, so that names sort, and a little chance.
+fn new_id() -> SessionId {
+    let now = jiff::Timestamp::now().strftime("%Y%m%d-%H%M%S");
+    SessionId(format!("{now}-{:04x}", fastrand::u16(..)))
+}
