@@ -1,0 +1,51 @@
+//! A sign of life on a terminal while nothing else is shown.
+use std::{
+    io::Write,
+    time::{Duration, Instant},
+};
+
+const FRAMES: [&str; 8] = ["⠋", "⠙", "⠸", "⠴", "⠦", "⠧", "⠇", "⠏"];
+/// Slow enough for a serial line.
+pub const TICK: Duration = Duration::from_millis(120);
+
+/// Draws on standard error, or nowhere.
+#[derive(Debug)]
+pub struct Spinner {
+    enabled: bool,
+    shown: bool,
+    frame: usize,
+    label: String,
+    since: Instant,
+}
+
+impl Spinner {
+    /// `enabled` where standard error is a terminal and people want it.
+    pub fn new(enabled: bool) -> Self {
+        Self { enabled, shown: false, frame: 0, label: String::new(), since: Instant::now() }
+    }
+
+    /// What is waited for.
+    pub fn label(&mut self, label: impl Into<String>) {
+        self.label = label.into();
+        self.since = Instant::now();
+    }
+
+    /// Draws the next frame. Call it every [`TICK`] while nothing else happens.
+    pub fn tick(&mut self) {
+        if !self.enabled || self.label.is_empty() {
+            return;
+        }
+        self.frame = (self.frame + 1) % FRAMES.len();
+        let seconds = self.since.elapsed().as_secs();
+        let _no_terminal =
+            write!(std::io::stderr(), "\r\x1b[K{} {} {seconds}s", FRAMES[self.frame], self.label);
+        self.shown = true;
+    }
+
+    /// Wipes it away. Call it before anything else is written.
+    pub fn clear(&mut self) {
+        if std::mem::take(&mut self.shown) {
+            let _no_terminal = write!(std::io::stderr(), "\r\x1b[K");
+        }
+    }
+}

@@ -1,0 +1,295 @@
+//! Events as text: the reply on one stream, everything else on another.
+use crate::{diff, safe};
+use haft_core::{Event, Fact, Outcome, Part, Shown, ToolCall, ToolResult, Update, text_of};
+use haft_engine::Chat;
+use serde_json::Value;
+use std::{
+    collections::HashMap,
+    io::{self, Write},
+};
+
+/// How much is told beside the reply.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Style {
+    /// Nothing but the reply and errors.
+    pub quiet: bool,
+    /// Colours on the second stream.
+    pub color: bool,
+    /// What the model thinks, too.
+    pub thinking: bool,
+}
+
+/// Lines of a result that people see (C-51).
+const PREVIEW_LINES: usize = 3;
+/// A line longer than this is cut in previews.
+const PREVIEW_WIDTH: usize = 160;
+
+/// Prints events as they come.
+pub struct Words<Out, Err> {
+    reply: Out,
+    notes: Err,
+    style: Style,
+    chat: Chat,
+    /// What of the current reply stands on the first stream.
+    shown: String,
+    /// What of it has been heard; differs from `shown` after a retry.
+    heard: String,
+    calls: HashMap<String, ToolCall>,
+}
+
+impl<Out: Write, Err: Write> Words<Out, Err> {
+    /// `reply` gets what the model says, `notes` the rest. `chat` replaces words of ours with those of a profile.
+    pub fn new(reply: Out, notes: Err, style: Style, chat: Chat) -> Self {
+        Self { reply, notes, style, chat, shown: String::new(), heard: String::new(), calls: HashMap::new() }
+    }
+
+    /// Prints one event.
+    pub fn event(&mut self, event: &Event) -> io::Result<()> {
+        match event {
+            Event::Live(update) => self.update(update),
+            Event::Recorded(entry) => self.fact(&entry.fact),
+        }
+    }
+
+    fn update(&mut self, update: &Update) -> io::Result<()> {
+        match update {
+            Update::Text { text } => {
+                self.heard += text;
+                self.say()
+            }
+            Update::Thinking { text } if self.style.thinking => write!(self.notes, "{}", safe::text(text)),
+            Update::Retrying { reason, after_ms } => {
+                self.heard.clear();
+                let seconds = *after_ms as f64 / 1000.0;
+                self.note(&format!("{reason}; asking again in {seconds:.1} s"))
+            }
+            Update::Thinking { .. } | Update::ToolCall { .. } | Update::ToolOutput { .. } => Ok(()),
+        }
+    }
+
+    fn fact(&mut self, fact: &Fact) -> io::Result<()> {
+        match fact {
+            Fact::Replied { parts, .. } => self.replied(parts),
+            Fact::ToolStarted { call, .. } => match self.calls.get(&call.0).cloned() {
+                Some(call) if self.chat.executing.is_none() => self.started(&call),
+                _ => Ok(()),
+            },
+            Fact::Staged { changes, .. } => self.changed(changes),
+            Fact::ToolEnded { name, result, .. } => self.ended(name, result),
+            Fact::ApprovalAnswered { answer: haft_core::Answer::Nobody, .. } => {
+                self.note("refused: it needs an approval, and there is nobody to ask")
+            }
+            Fact::JobStarted { job, title } => self.note(&format!("job {} started: {title}", job.0)),
+            Fact::JobEnded { job, result } => {
+                self.note(&format!("job {} {}", job.0, if result.is_ok() { "ended" } else { "failed" }))
+            }
+            Fact::ModelFailed { message, hint } => self.failed(message, hint.as_deref()),
+            Fact::TurnEnded { outcome, .. } => self.turn_ended(*outcome),
+            Fact::SessionOpened { .. }
+            | Fact::Prompted { .. }
+            | Fact::ApprovalAsked { .. }
+            | Fact::ApprovalAnswered { .. }
+            | Fact::Interrupted
+            | Fact::Continued
+            | Fact::Rewound { .. } => Ok(()),
+        }
+    }
+
+    /// Prints what was heard and does not stand there yet. After a retry the same words come again.
+    fn say(&mut self) -> io::Result<()> {
+        if self.shown.starts_with(&self.heard) {
+            return Ok(());
+        }
+        let news = match self.heard.strip_prefix(&self.shown) {
+            Some(rest) => rest.to_owned(),
+            None => format!("\n{}", self.heard),
+        };
+        self.shown.clone_from(&self.heard);
+        write!(self.reply, "{}", safe::text(&news))?;
+        self.reply.flush()
+    }
+
+    fn replied(&mut self, parts: &[Part]) -> io::Result<()> {
+        self.heard = text_of(parts);
+        if !self.heard.is_empty() {
+            self.say()?;
+        }
+        if !self.shown.is_empty() && self.chat.reply.is_none() && !self.shown.ends_with('\n') {
+            writeln!(self.reply)?;
+        }
+        self.shown.clear();
+        self.heard.clear();
+        let calls: Vec<&ToolCall> = parts.iter().filter_map(Part::as_call).collect();
+        self.calls = calls.iter().map(|call| (call.id.0.clone(), (*call).clone())).collect();
+        match &self.chat.executing {
+            Some(executing) if !calls.is_empty() => {
+                write!(self.reply, "{}", executing.replace("{n}", &calls.len().to_string()))?;
+            }
+            _ => {}
+        }
+        self.reply.flush()
+    }
+
+    fn started(&mut self, call: &ToolCall) -> io::Result<()> {
+        let bold =
+            |text: &str| if self.style.color { format!("\x1b[1m{text}\x1b[0m") } else { text.to_owned() };
+        let line = format!("● {} {}", bold(&safe::text(&call.name)), summary(&call.arguments));
+        self.line(&line)
+    }
+
+    fn changed(&mut self, changes: &[haft_core::Change]) -> io::Result<()> {
+        for change in changes {
+            let path = change.path.to_string_lossy();
+            self.line(&format!("  {} {}", diff::sign(change.kind()), safe::text(&path)))?;
+        }
+        Ok(())
+    }
+
+    fn ended(&mut self, name: &str, result: &ToolResult) -> io::Result<()> {
+        let mark = if result.is_ok() { &self.chat.done } else { &self.chat.failed };
+        if let Some(mark) = mark {
+            write!(self.reply, "{}", mark.replace("{name}", &safe::text(name)))?;
+            return self.reply.flush();
+        }
+        let sign = if result.is_ok() { "✓" } else { "✗" };
+        let mut preview = preview(result).into_iter();
+        self.line(&format!("  {sign} {}", preview.next().unwrap_or_default()))?;
+        preview.try_for_each(|line| self.line(&format!("    {line}")))
+    }
+
+    fn turn_ended(&mut self, outcome: Outcome) -> io::Result<()> {
+        match (outcome, &self.chat.cap) {
+            (Outcome::RoundLimit, Some(cap)) => {
+                write!(self.reply, "{cap}")?;
+                self.reply.flush()
+            }
+            (Outcome::RoundLimit, None) => self.note("stopped: too many rounds"),
+            (Outcome::Repeating, _) => self.note("stopped: the same calls again and again"),
+            (Outcome::Budget, _) => self.note("stopped: the budget is used up"),
+            (Outcome::Interrupted, _) => self.note("interrupted"),
+            (Outcome::Unproven, _) => self.note("the reply claims what the journal does not show"),
+            (Outcome::Finished | Outcome::Failed | Outcome::Refused, _) => Ok(()),
+        }
+    }
+
+    fn failed(&mut self, message: &str, hint: Option<&str>) -> io::Result<()> {
+        writeln!(self.notes, "error: {}", safe::text(message))?;
+        hint.map_or(Ok(()), |hint| writeln!(self.notes, "hint: {}", safe::text(hint)))
+    }
+
+    fn note(&mut self, text: &str) -> io::Result<()> {
+        self.line(&format!("({})", safe::text(text)))
+    }
+
+    fn line(&mut self, line: &str) -> io::Result<()> {
+        if self.style.quiet { Ok(()) } else { writeln!(self.notes, "{line}") }
+    }
+}
+
+/// The arguments in a few words: the first text among them, else all as JSON.
+fn summary(arguments: &Value) -> String {
+    let first = arguments.as_object().and_then(|all| all.values().find_map(Value::as_str));
+    let text = first.map_or_else(|| arguments.to_string(), str::to_owned);
+    let line = text.lines().next().unwrap_or_default();
+    short(&safe::text(line))
+}
+
+/// What people see of a result: the tool's own words, or its first lines (C-51, C-67).
+pub fn preview(result: &ToolResult) -> Vec<String> {
+    let text = match (&result.error, &result.shown) {
+        (Some(error), _) => &error.message,
+        (None, Shown::Preview) => &result.content,
+        (None, Shown::Text(text)) => text,
+        (None, Shown::Nothing) => return Vec::new(),
+    };
+    let mut lines = text.lines().map(|line| short(&safe::text(line)));
+    let mut shown: Vec<String> = lines.by_ref().take(PREVIEW_LINES).collect();
+    match lines.count() {
+        0 => {}
+        more => shown.push(format!("… {more} more lines")),
+    }
+    shown
+}
+
+fn short(line: &str) -> String {
+    match line.char_indices().nth(PREVIEW_WIDTH) {
+        Some((at, _)) => format!("{}…", &line[..at]),
+        None => line.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use haft_core::{CallId, Entry, Seq, StopReason, Usage};
+    use serde_json::json;
+    use std::sync::Arc;
+
+    fn recorded(fact: Fact) -> Event {
+        Event::Recorded(Arc::new(Entry { seq: Seq(0), parent: None, at: 0, fact }))
+    }
+    fn live(text: &str) -> Event {
+        Event::Live(Update::Text { text: text.into() })
+    }
+    fn retrying() -> Event {
+        Event::Live(Update::Retrying { reason: "reset".into(), after_ms: 500 })
+    }
+    fn replied(text: &str, calls: Vec<ToolCall>) -> Event {
+        let parts = std::iter::once(Part::text(text)).chain(calls.into_iter().map(Part::ToolCall)).collect();
+        recorded(Fact::Replied { parts, usage: Usage::default(), stop: StopReason::EndTurn })
+    }
+    fn told(events: Vec<Event>, chat: Chat) -> (String, String) {
+        let (mut reply, mut notes) = (Vec::new(), Vec::new());
+        let mut words = Words::new(&mut reply, &mut notes, Style::default(), chat);
+        events.iter().for_each(|event| words.event(event).unwrap());
+        (String::from_utf8(reply).unwrap(), String::from_utf8(notes).unwrap())
+    }
+
+    // A-35, A23
+    #[test]
+    fn a_reply_is_printed_once_as_it_streams() {
+        let table = [
+            (vec![live("Hel"), live("lo"), replied("Hello", vec![])], "Hello\n"),
+            (vec![replied("Hello", vec![])], "Hello\n"),
+            (vec![live("Hel"), replied("Hello", vec![])], "Hello\n"),
+            (vec![live("Hel"), retrying(), live("Hello"), replied("Hello", vec![])], "Hello\n"),
+            (vec![live("Hel"), retrying(), live("H"), live("i!"), replied("Hi!", vec![])], "Hel\nHi!\n"),
+            (vec![live("\u{1b}[2Jx"), replied("\u{1b}[2Jx", vec![])], "[2Jx\n"),
+        ];
+        for (events, expected) in table {
+            assert_eq!(told(events.clone(), Chat::default()).0, expected, "{events:?}");
+        }
+    }
+
+    //
+    #[test]
+    fn a_profile_has_words_of_its_own_for_calls() {
+        let alfred = haft_engine::Profile::named("alfred").unwrap().chat;
+        let call = |id: &str| ToolCall::new(id, "read", json!({"path": "a"}));
+        let ended = |id: &str, error: bool| {
+            let failure = haft_core::Failure {
+                kind: haft_core::ToolErrorKind::User,
+                message: "no".into(),
+                suggestion: None,
+            };
+            let result = ToolResult { error: error.then_some(failure), ..ToolResult::default() };
+            recorded(Fact::ToolEnded { call: CallId(id.into()), name: "read".into(), result, duration_ms: 0 })
+        };
+        let events = vec![
+            live("Let me see."),
+            replied("Let me see.", vec![call("1"), call("2")]),
+            ended("1", false),
+            ended("2", true),
+        ];
+        assert_eq!(told(events, alfred).0, "Let me see.\n[Executing 2 tool(s)...]\n[read] ✓\n[read] ✗\n");
+    }
+
+    // C-51, C-67
+    #[test]
+    fn a_result_is_shown_as_a_few_lines() {
+        let result = |content: &str| ToolResult { content: content.into(), ..ToolResult::default() };
+        assert_eq!(preview(&result("a\nb\nc\nd\ne")), ["a", "b", "c", "… 2 more lines"]);
+        assert_eq!(preview(&ToolResult { shown: Shown::Nothing, ..result("a") }), [""; 0]);
+        assert_eq!(preview(&ToolResult { shown: Shown::Text("Found 3".into()), ..result("a") }), ["Found 3"]);
+    }
+}
