@@ -1,1 +1,56 @@
-//! stage
+//! Private views of a workspace, and settling what was done in them.
+//!
+//! A *view* is what one call sees; its *changes* become real when they are *settled*, once. This crate has one
+//! kind of stage, [`Declared`]: it follows the files that a call's effects name.
+
+mod blobs;
+mod declared;
+mod paths;
+mod settle;
+
+use blobs::Blobs;
+use haft_core::{Change, Effect, Hash, Stage, View};
+use std::{
+    io,
+    path::{Path, PathBuf},
+};
+
+/// Views that hold private copies of the files which the effects of a call name for writing.
+///
+/// | effects | what the call works in | recorded |
+/// | --- | --- | --- |
+/// | some `Write`, no command | private copies of the written files | all of those |
+/// | only `Read` | the real workspace, nothing is copied | nothing can change |
+/// | `Execute`, `Network`, or none | the real workspace | nothing: `untracked` |
+///
+/// What a call writes without having declared it is not recorded and not kept.
+pub struct Declared {
+    blobs: Blobs,
+}
+
+impl Declared {
+    /// `blobs`: folder that keeps the contents which changes name, each in a file named by its SHA-256. It is made
+    /// when it is first needed, and must lie outside every workspace. Views live in it too, in folders of their own
+    /// that begin with `.view-`; only a killed process leaves one behind.
+    pub fn new(blobs: PathBuf) -> Self {
+        Self { blobs: Blobs::new(blobs) }
+    }
+}
+
+impl Stage for Declared {
+    fn open(&self, workspace: &Path, effects: &[Effect]) -> io::Result<Box<dyn View>> {
+        declared::open(&self.blobs, workspace, effects)
+    }
+
+    fn settle(&self, workspace: &Path, changes: &[Change]) -> io::Result<Vec<PathBuf>> {
+        settle::settle(&self.blobs, workspace, changes)
+    }
+
+    fn content(&self, hash: &Hash) -> io::Result<Vec<u8>> {
+        self.blobs.content(hash)
+    }
+
+    fn resolve(&self, workspace: &Path, path: &Path) -> PathBuf {
+        paths::resolve(workspace, path)
+    }
+}
