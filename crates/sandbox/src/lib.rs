@@ -1,1 +1,11 @@
-//! sandbox
+//! Processes that end when they should, with an environment of our choosing.
+//!
+//! [`Shell`] runs one command line and gives back a [`Finished`], whatever the command does: it may never end,
+//! ignore signals, print without end, ask the terminal, or leave children behind.
+
+mod group;
+mod output;
+mod process;
+
+pub use output::Captured;
+pub use process::{Exit, Finished, ProcessError, Shell};

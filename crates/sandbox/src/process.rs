@@ -1,0 +1,247 @@
+//! One command line, from its start to its certain end.
+use crate::{
+    group::Group,
+    output::{Captured, Output, Source},
+};
+use std::{
+    future::Future,
+    io,
+    os::unix::process::ExitStatusExt,
+    path::{Path, PathBuf},
+    pin::pin,
+    process::{ExitStatus, Stdio},
+    sync::Arc,
+    time::Duration,
+};
+use tokio::{
+    io::{AsyncRead, AsyncReadExt},
+    process::{Child, ChildStderr, ChildStdout, Command},
+    time::{sleep, timeout},
+};
+
+/// After the request to end, a command may tidy up for so long.
+const GRACE: Duration = Duration::from_secs(1);
+
+/// After a command's end, its children may write for so long: `echo x > >(sed …)` is finished by one of them.
+const LAST_WORDS: Duration = Duration::from_millis(200);
+
+/// After they were killed too, their pipes are read for so long. Who holds one still has left the group.
+const LAST_BYTES: Duration = Duration::from_millis(300);
+
+/// A command line, run by `bash -c`, or by `sh -c` where there is no `bash`.
+///
+/// The command has no standard input and no terminal. It is the leader of a process group: when it ends, times out,
+/// or when the future of [`Shell::run`] is dropped, the whole group is killed. A process that leaves the group on
+/// purpose (`setsid`, a daemon) is out of reach and lives on.
+#[derive(Clone, Debug)]
+pub struct Shell {
+    /// What the shell runs.
+    pub command: String,
+    /// Where it starts.
+    pub folder: PathBuf,
+    /// The whole environment: names and values.
+    pub environment: Arc<[(String, String)]>,
+    /// How long it may run. `None`: as long as it likes.
+    pub timeout: Option<Duration>,
+    /// So many bytes are kept of each stream, half from its beginning and half from its end.
+    pub capture: usize,
+    /// Folder for a file with the whole output, where it does not fit into `capture`.
+    pub spill: Option<PathBuf>,
+}
+
+/// What a command left.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finished {
+    /// Standard output.
+    pub stdout: Captured,
+    /// Standard error.
+    pub stderr: Captured,
+    /// How it ended.
+    pub exit: Exit,
+    /// Whether something is missing in one of the streams.
+    pub truncated: bool,
+    /// The file with the whole output, up to 256 MB of it.
+    pub spilled: Option<PathBuf>,
+}
+
+/// How a command ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exit {
+    /// By itself.
+    Code(i32),
+    /// Killed by this signal.
+    Signal(i32),
+    /// Killed by us, because its time was over.
+    TimedOut,
+}
+
+/// Why a command could not be run.
+#[derive(Debug, thiserror::Error)]
+pub enum ProcessError {
+    /// No process can be given such a text.
+    #[error("cannot run the command: it contains a NUL byte")]
+    Nul,
+    /// The folder is gone, there is no shell, the command line is too long …
+    #[error("cannot start a shell in `{}`: {source}", folder.display())]
+    Start {
+        /// Where it should have started.
+        folder: PathBuf,
+        /// Why it did not.
+        source: io::Error,
+    },
+    /// It started, but its output or its end could not be followed.
+    #[error("lost the command while it ran: {0}")]
+    Lost(#[from] io::Error),
+}
+
+impl Shell {
+    /// Runs the command; `on_chunk` gets both streams in their order of arrival, as text, while it runs.
+    ///
+    /// Returns at most 2 seconds after the timeout, and at most half a second after the command ended.
+    pub async fn run(self, on_chunk: impl FnMut(&str) + Send) -> Result<Finished, ProcessError> {
+        let (group, mut child) = self.start()?;
+        let mut pipes = Pipes::new(&mut child, Output::new(self.capture, self.spill), on_chunk);
+        let limit = self.timeout.unwrap_or(Duration::MAX);
+        let exit = match pipes.read_until(timeout(limit, child.wait())).await? {
+            Ok(status) => exit_of(status?),
+            Err(_over) => {
+                group.ask_to_end();
+                let _ended_or_not = pipes.read_until(timeout(GRACE, child.wait())).await?;
+                Exit::TimedOut
+            }
+        };
+        if exit != Exit::TimedOut {
+            pipes.drain(LAST_WORDS).await?;
+        }
+        group.kill();
+        pipes.drain(LAST_BYTES).await?;
+        Ok(pipes.finish(exit))
+    }
+
+    fn start(&self) -> Result<(Group, Child), ProcessError> {
+        if self.command.contains('\0') {
+            return Err(ProcessError::Nul);
+        }
+        let started = match self.start_in("bash") {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => self.start_in("sh"),
+            started => started,
+        };
+        started.map_err(|source| ProcessError::Start {
+            folder: self.folder.clone(),
+            source: blame(source, &self.folder),
+        })
+    }
+
+    fn start_in(&self, shell: &str) -> io::Result<(Group, Child)> {
+        let mut command = Command::new(shell);
+        command.arg("-c").arg(&self.command).current_dir(&self.folder);
+        command.env_clear().envs(self.environment.iter().map(|(name, value)| (name, value)));
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        Group::start(&mut command)
+    }
+}
+
+/// "No such file" may mean the shell or the folder; the system does not say which.
+fn blame(error: io::Error, folder: &Path) -> io::Error {
+    match error.kind() {
+        io::ErrorKind::NotFound if !folder.is_dir() => {
+            io::Error::new(error.kind(), "the folder does not exist")
+        }
+        _ => error,
+    }
+}
+
+fn exit_of(status: ExitStatus) -> Exit {
+    match (status.code(), status.signal()) {
+        (Some(code), _) => Exit::Code(code),
+        (None, signal) => Exit::Signal(signal.unwrap_or_default()),
+    }
+}
+
+/// Both streams of a child, and what was read from them.
+struct Pipes<F> {
+    stdout: Pipe<ChildStdout>,
+    stderr: Pipe<ChildStderr>,
+    output: Output,
+    on_chunk: F,
+}
+
+impl<F: FnMut(&str)> Pipes<F> {
+    fn new(child: &mut Child, output: Output, on_chunk: F) -> Self {
+        let (stdout, stderr) = (Pipe::new(child.stdout.take()), Pipe::new(child.stderr.take()));
+        Self { stdout, stderr, output, on_chunk }
+    }
+
+    fn is_open(&self) -> bool {
+        self.stdout.is_open() || self.stderr.is_open()
+    }
+
+    /// Reads while `future` is not ready.
+    async fn read_until<T>(&mut self, future: impl Future<Output = T>) -> io::Result<T> {
+        let mut future = pin!(future);
+        loop {
+            tokio::select! {
+                value = &mut future => return Ok(value),
+                read = self.read(), if self.is_open() => read?,
+            }
+        }
+    }
+
+    /// Reads to the end, but not for longer than `limit`.
+    async fn drain(&mut self, limit: Duration) -> io::Result<()> {
+        let mut over = pin!(sleep(limit));
+        while self.is_open() {
+            tokio::select! {
+                () = &mut over => return Ok(()),
+                read = self.read() => read?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads one chunk from whichever stream has one. Nothing is lost where this is dropped.
+    async fn read(&mut self) -> io::Result<()> {
+        let (source, chunk) = tokio::select! {
+            chunk = self.stdout.read(), if self.stdout.is_open() => (Source::Stdout, chunk?),
+            chunk = self.stderr.read(), if self.stderr.is_open() => (Source::Stderr, chunk?),
+            else => return Ok(()),
+        };
+        let text = self.output.push(source, chunk);
+        if !text.is_empty() {
+            (self.on_chunk)(&text);
+        }
+        Ok(())
+    }
+
+    fn finish(self, exit: Exit) -> Finished {
+        let ([stdout, stderr], spilled) = self.output.finish();
+        let truncated = stdout.missing_bytes + stderr.missing_bytes > 0;
+        Finished { stdout, stderr, exit, truncated, spilled }
+    }
+}
+
+/// One stream. As much as a pipe holds is read at once.
+struct Pipe<R> {
+    reader: Option<R>,
+    buffer: Box<[u8]>,
+}
+
+impl<R: AsyncRead + Unpin> Pipe<R> {
+    fn new(reader: Option<R>) -> Self {
+        Self { reader, buffer: vec![0; 64 * 1024].into_boxed_slice() }
+    }
+
+    fn is_open(&self) -> bool {
+        self.reader.is_some()
+    }
+
+    /// Empty at the end of the stream.
+    async fn read(&mut self) -> io::Result<&[u8]> {
+        let Some(reader) = &mut self.reader else { return Ok(&[]) };
+        let count = reader.read(&mut self.buffer).await?;
+        if count == 0 {
+            self.reader = None;
+        }
+        Ok(&self.buffer[..count])
+    }
+}

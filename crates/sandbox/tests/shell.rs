@@ -1,0 +1,171 @@
+//! Commands that behave, and commands that do not.
+use haft_sandbox::{Exit, Finished, ProcessError, Shell};
+use std::{
+    path::Path,
+    time::{Duration, Instant},
+};
+
+fn shell(command: &str) -> Shell {
+    Shell {
+        command: command.into(),
+        folder: "/".into(),
+        environment: [("PATH".to_owned(), "/usr/bin:/bin".to_owned())].into(),
+        timeout: Some(Duration::from_secs(20)),
+        capture: 1_000,
+        spill: None,
+    }
+}
+
+async fn run(shell: Shell) -> Finished {
+    shell.run(|_| ()).await.unwrap()
+}
+
+/// Standard output, standard error, how it ended.
+async fn told(shell: Shell) -> (String, String, Exit) {
+    let Finished { stdout, stderr, exit, .. } = run(shell).await;
+    (stdout.text, stderr.text, exit)
+}
+
+/// Waits until they are gone: a signal needs a moment to arrive.
+async fn wait_for_the_end_of(marks: &[&str]) {
+    let start = Instant::now();
+    while marks.iter().any(|mark| is_alive(mark)) {
+        assert!(start.elapsed() < Duration::from_secs(5), "still there: {marks:?}");
+        tokio::task::yield_now().await;
+    }
+}
+
+/// Whether some process was started with this text in its command line.
+fn is_alive(mark: &str) -> bool {
+    let processes = std::fs::read_dir("/proc").unwrap();
+    let lines = processes.filter_map(|entry| std::fs::read(entry.unwrap().path().join("cmdline")).ok());
+    lines.into_iter().any(|line| String::from_utf8_lossy(&line).contains(mark))
+}
+
+// A-79, C-38, B07
+#[tokio::test]
+async fn output_and_exit_code_come_back() {
+    let table = [
+        ("echo out; echo err >&2", ("out\n", "err\n", Exit::Code(0))),
+        ("exit 7", ("", "", Exit::Code(7))),
+        ("kill -9 $$", ("", "", Exit::Signal(9))),
+        ("printf 'a\\377b'", ("a\u{fffd}b", "", Exit::Code(0))),
+        ("cat", ("", "", Exit::Code(0))),
+        ("env | grep -v -e ^PWD -e ^SHLVL -e ^_ -e ^OLDPWD", ("PATH=/usr/bin:/bin\n", "", Exit::Code(0))),
+        ("pwd", ("/\n", "", Exit::Code(0))),
+    ];
+    for (command, (stdout, stderr, exit)) in table {
+        assert_eq!(told(shell(command)).await, (stdout.into(), stderr.into(), exit), "{command}");
+    }
+}
+
+// C-34
+#[tokio::test]
+async fn output_is_shown_while_the_command_runs() {
+    let mut chunks = Vec::new();
+    let command = shell("echo one; sleep 0.2; echo two >&2; sleep 0.2; echo three");
+    command.run(|chunk| chunks.push(chunk.to_owned())).await.unwrap();
+    assert_eq!(chunks, ["one\n", "two\n", "three\n"]);
+}
+
+// B01, B11, A-82
+#[tokio::test]
+async fn what_does_not_end_is_ended_with_its_children() {
+    let table = [
+        ("sleep 1001", "1001"),
+        ("sleep 1002 & sleep 1003", "1002"),
+        ("trap '' TERM INT HUP; while :; do sleep 1004; done", "1004"),
+        ("(trap '' TERM; sleep 1005) & sleep 1006", "1005"),
+        ("yes 1007", "1007"),
+    ];
+    let all = table.map(|(command, mark)| async move {
+        let start = Instant::now();
+        let timeout = Some(Duration::from_millis(300));
+        let (stdout, _, exit) = told(Shell { timeout, ..shell(&format!("echo before; {command}")) }).await;
+        assert_eq!((&stdout[..7], exit), ("before\n", Exit::TimedOut), "{command}");
+        assert!(start.elapsed() < Duration::from_millis(2_300), "{command}: {:?}", start.elapsed());
+        wait_for_the_end_of(&[mark]).await;
+    });
+    let [a, b, c, d, e] = all;
+    tokio::join!(a, b, c, d, e);
+}
+
+// B04
+#[tokio::test]
+async fn a_child_in_the_background_is_not_waited_for() {
+    for (command, mark) in [
+        ("sleep 2001 & echo started", "sleep\u{0}2001"),
+        ("sleep 2002 >/dev/null 2>&1 & echo started", "sleep\u{0}2002"),
+        ("(trap '' TERM HUP; exec sleep 2003) & echo started", "sleep\u{0}2003"),
+    ] {
+        let start = Instant::now();
+        assert_eq!(told(shell(command)).await, ("started\n".into(), String::new(), Exit::Code(0)));
+        assert!(start.elapsed() < Duration::from_secs(5), "{command}");
+        wait_for_the_end_of(&[mark]).await;
+    }
+}
+
+#[tokio::test]
+async fn a_child_that_finishes_the_output_is_waited_for() {
+    let (stdout, ..) = told(shell("echo a > >(sed s/a/b/)")).await;
+    assert_eq!(stdout, "b\n");
+}
+
+// A child that leaves the group keeps the pipe open; nobody waits for it.
+#[tokio::test]
+async fn a_daemon_does_not_hold_up_the_result() {
+    let start = Instant::now();
+    assert_eq!(told(shell("setsid sleep 5.25 & echo started")).await.0, "started\n");
+    assert!(start.elapsed() < Duration::from_secs(4));
+}
+
+// B10
+#[tokio::test]
+async fn there_is_no_terminal_to_ask() {
+    let (stdout, stderr, exit) = told(shell("read x </dev/tty; echo rc=$?")).await;
+    assert_eq!((stdout.as_str(), exit), ("rc=1\n", Exit::Code(0)));
+    assert!(stderr.contains("/dev/tty"), "{stderr}");
+}
+
+#[tokio::test]
+async fn a_dropped_run_leaves_nobody_behind() {
+    let command = shell("echo ready; sleep 3001 & sleep 3002");
+    let (ready, seen) = tokio::sync::oneshot::channel();
+    let mut ready = Some(ready);
+    let work = command.run(move |_| {
+        let _told = ready.take().map(|ready| ready.send(()));
+    });
+    tokio::select! {
+        _ = work => panic!("it sleeps for an hour"),
+        seen = seen => seen.unwrap(),
+    }
+    wait_for_the_end_of(&["sleep\u{0}3001", "sleep\u{0}3002"]).await;
+}
+
+// B06, B08
+#[tokio::test]
+async fn output_without_end_is_kept_by_its_ends_and_spilled() {
+    let folder = tempfile::tempdir().unwrap();
+    let command = "echo first >&2; echo begin; head -c 30000000 /dev/zero | tr '\\0' x; echo; echo end";
+    let Finished { stdout, stderr, truncated, spilled, .. } =
+        run(Shell { spill: Some(folder.path().into()), ..shell(command) }).await;
+    assert!(truncated && stdout.text.starts_with("begin\nxxx") && stdout.text.ends_with("xxx\nend\n"));
+    assert_eq!((stdout.text.len(), stdout.missing_bytes, stdout.missing_lines), (1_000, 29_999_011, 0));
+    let spilled = std::fs::read_to_string(spilled.unwrap()).unwrap();
+    assert_eq!((stderr.text.as_str(), spilled.len()), ("first\n", 30_000_011 + 6));
+    assert!(spilled.ends_with("xxx\nend\n"));
+}
+
+#[tokio::test]
+async fn what_cannot_start_says_why() {
+    let gone = Shell { folder: "/no/such/folder".into(), ..shell("true") };
+    let table = [
+        (shell("echo \0"), "cannot run the command: it contains a NUL byte"),
+        (gone, "cannot start a shell in `/no/such/folder`: the folder does not exist"),
+    ];
+    for (shell, expected) in table {
+        let error: ProcessError = shell.run(|_| ()).await.unwrap_err();
+        assert_eq!(error.to_string(), expected);
+    }
+    assert!(Path::new("/bin/sh").exists());
+}
