@@ -1,4 +1,5 @@
 //! Commands that behave, and commands that do not.
+#![expect(clippy::unwrap_used, reason = "this is a test")]
 use haft_sandbox::{Exit, Finished, ProcessError, Shell};
 use std::{
     path::Path,

@@ -1,4 +1,5 @@
 //! What a call does in a view, and what becomes of it.
+#![expect(clippy::unwrap_used, reason = "this is a test")]
 use haft_core::{Change, ChangeKind, Effect, How, Stage, View};
 use haft_stage::Declared;
 use proptest::prelude::*;

@@ -1,1 +1,26 @@
-//! tools
+//! The hands of an agent: `read`, `write`, `edit`, `bash`.
+//!
+//! A tool states what it would touch and then does it. It asks nobody, prints nothing and knows no profile:
+//! what profiles set comes in through [`Settings`].
+
+mod bash;
+mod edit;
+mod examples;
+mod files;
+mod passage;
+mod read;
+mod settings;
+mod write;
+
+pub use settings::{BashSettings, EditSettings, Occurrence, ReadSettings, Settings};
+
+use haft_core::Registry;
+
+/// The four tools, in the order in which a model reads them.
+pub fn builtin(settings: &Settings) -> Registry {
+    Registry::default()
+        .with(read::ReadFile(settings.read.clone()))
+        .with(write::WriteFile)
+        .with(edit::EditFile(settings.edit.clone()))
+        .with(bash::Bash(settings.bash.clone()))
+}

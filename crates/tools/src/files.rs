@@ -1,0 +1,134 @@
+//! Regular files, opened so that nothing can hang, and the words for what goes wrong with them.
+use haft_core::{ToolContext, ToolError, ToolErrorKind};
+use rustix::fs::OFlags;
+use std::{
+    fs::{self, File, OpenOptions},
+    io::{self, ErrorKind, Read, Write},
+    os::unix::fs::OpenOptionsExt,
+    path::{Path, PathBuf},
+};
+
+/// A file of a call.
+pub(crate) struct Place {
+    /// As the model calls it.
+    pub(crate) name: PathBuf,
+    /// Where it lies in the view of the call.
+    real: PathBuf,
+    /// The folder whose names may help where there is no such file.
+    folder: PathBuf,
+}
+
+impl Place {
+    pub(crate) fn new(ctx: &ToolContext, name: &Path) -> Self {
+        let folder = ctx.path(name.parent().unwrap_or(Path::new("")));
+        Self { name: name.to_owned(), real: ctx.path(name), folder }
+    }
+
+    /// Opens it for reading.
+    pub(crate) fn open(&self) -> Result<File, ToolError> {
+        self.open_with(OpenOptions::new().read(true)).map_err(|error| self.cannot("read", error))
+    }
+
+    /// All of it, if that is at most `most` bytes.
+    pub(crate) fn content(&self, most: u64) -> Result<Vec<u8>, ToolError> {
+        let file = self.open()?;
+        let mut content = Vec::new();
+        let read = file.take(most + 1).read_to_end(&mut content);
+        read.map_err(|error| self.cannot("read", error))?;
+        if content.len() as u64 > most {
+            let why = format!("cannot read `{}`: it has more than {most} bytes", self.name.display());
+            return Err(ToolError::new(ToolErrorKind::User, why).hint("use a command"));
+        }
+        Ok(content)
+    }
+
+    /// Makes this its whole content, and the folders above it where there are none.
+    pub(crate) fn write(&self, content: &[u8]) -> Result<(), ToolError> {
+        let write = || {
+            fs::create_dir_all(self.real.parent().unwrap_or(Path::new("/")))?;
+            let mut options = OpenOptions::new();
+            self.open_with(options.write(true).create(true).truncate(true))?.write_all(content)
+        };
+        write().map_err(|error| self.cannot("write", error))
+    }
+
+    /// Without `NONBLOCK` a pipe would be waited for until somebody opens its other end.
+    fn open_with(&self, options: &mut OpenOptions) -> io::Result<File> {
+        let file = options.custom_flags(OFlags::NONBLOCK.bits().cast_signed()).open(&self.real)?;
+        let found = file.metadata()?;
+        if found.is_file() {
+            return Ok(file);
+        }
+        let kind = if found.is_dir() { ErrorKind::IsADirectory } else { ErrorKind::InvalidInput };
+        Err(kind.into())
+    }
+
+    /// What to tell the model.
+    pub(crate) fn cannot(&self, verb: &str, error: io::Error) -> ToolError {
+        let (kind, why) = match error.kind() {
+            ErrorKind::NotFound => (ToolErrorKind::User, "no such file".into()),
+            ErrorKind::IsADirectory => (ToolErrorKind::User, "it is a folder".into()),
+            ErrorKind::NotADirectory => {
+                (ToolErrorKind::User, "a part of the path is a file, not a folder".into())
+            }
+            ErrorKind::InvalidInput => (ToolErrorKind::User, "it is not a regular file".into()),
+            ErrorKind::PermissionDenied => (ToolErrorKind::Permission, "permission denied".into()),
+            _ => (ToolErrorKind::System, error.to_string()),
+        };
+        let told = ToolError::new(kind, format!("cannot {verb} `{}`: {why}", self.name.display()));
+        let hint = match error.kind() {
+            ErrorKind::NotFound => near_names(&self.name, &self.folder),
+            ErrorKind::IsADirectory => content_of(&self.real),
+            ErrorKind::NotADirectory => Some("leave out what comes after the name of the file".into()),
+            _ => None,
+        };
+        ToolError { hint, ..told }.caused_by(error)
+    }
+}
+
+/// Names in a folder that are listed in a hint.
+const LISTED: usize = 20;
+
+/// A folder with more names than this is not searched to the end.
+const SEARCHED: usize = 2_000;
+
+fn near_names(name: &Path, folder: &Path) -> Option<String> {
+    let parent = name.parent().unwrap_or(Path::new(""));
+    let Some(names) = names_in(folder) else {
+        return Some(format!("there is no folder `{}`", parent.display()));
+    };
+    let known: Vec<&str> = names.iter().map(String::as_str).collect();
+    match haft_core::schema::nearest(name.file_name()?.to_str()?, &known) {
+        Some(near) => Some(format!("did you mean `{}`?", parent.join(near).display())),
+        None => content_of(folder),
+    }
+}
+
+fn content_of(folder: &Path) -> Option<String> {
+    let names = names_in(folder)?;
+    if names.is_empty() {
+        return Some("the folder is empty".into());
+    }
+    let dots = if names.len() > LISTED { ", …" } else { "" };
+    Some(format!("the folder holds {}{dots}", names[..names.len().min(LISTED)].join(", ")))
+}
+
+fn names_in(folder: &Path) -> Option<Vec<String>> {
+    let entries = fs::read_dir(folder).ok()?.take(SEARCHED).filter_map(Result::ok);
+    let mut names: Vec<_> = entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    Some(names)
+}
+
+/// Runs `work` where blocking harms nobody. Dropped, it goes on to its end unheard, in a view that is gone.
+pub(crate) async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, ToolError> + Send + 'static,
+) -> Result<T, ToolError> {
+    match tokio::task::spawn_blocking(work).await {
+        Ok(done) => done,
+        Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
+        Err(error) => {
+            Err(ToolError::new(ToolErrorKind::System, "not run: the program ends").caused_by(error))
+        }
+    }
+}

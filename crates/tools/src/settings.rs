@@ -1,0 +1,79 @@
+//! What a profile may set.
+use haft_core::Clip;
+use serde::{Deserialize, Serialize};
+
+/// Of all four tools. What is left out stands as in `Settings::default()`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Settings {
+    /// Of `read`.
+    pub read: ReadSettings,
+    /// Of `edit`.
+    pub edit: EditSettings,
+    /// Of `bash`.
+    pub bash: BashSettings,
+}
+
+/// How `read` shows a file.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ReadSettings {
+    /// Each line behind its number, with notes on what is not shown and with named fields. If not: the
+    /// content as it is, and nothing else.
+    pub numbered: bool,
+    /// At most so many lines at once.
+    pub lines: u64,
+    /// At most so many bytes at once.
+    pub max_bytes: usize,
+    /// Stands at the end of a file that did not fit, instead of our own note.
+    pub marker: Option<String>,
+}
+
+impl Default for ReadSettings {
+    /// 2,000 lines, 50,000 bytes.
+    fn default() -> Self {
+        Self { numbered: true, lines: 2_000, max_bytes: 50_000, marker: None }
+    }
+}
+
+/// How `edit` finds its place.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct EditSettings {
+    /// What is replaced where the text occurs more than once.
+    pub occurrence: Occurrence,
+}
+
+/// What is replaced where a text occurs more than once.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Occurrence {
+    /// Nothing: the model has to say which one it means.
+    #[default]
+    Unique,
+    /// The first.
+    First,
+    /// Every one.
+    All,
+}
+
+/// How long a command may run, and how much of its output the model reads.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct BashSettings {
+    /// Seconds, where the call does not say.
+    pub timeout_default: u64,
+    /// Seconds, whatever the call says.
+    pub timeout_max: u64,
+    /// What is kept of each of the two streams.
+    pub clip: Clip,
+    /// Stands where output is left out, instead of our own note.
+    pub marker: Option<String>,
+}
+
+impl Default for BashSettings {
+    /// 120 and 600 seconds, 2,000 lines or 50,000 bytes.
+    fn default() -> Self {
+        Self { timeout_default: 120, timeout_max: 600, clip: Clip::default(), marker: None }
+    }
+}

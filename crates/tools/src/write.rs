@@ -1,0 +1,45 @@
+//! `write`: a whole file at once.
+use crate::{
+    examples::examples_for,
+    files::{Place, blocking},
+};
+use haft_core::{Effect, Example, Tool, ToolContext, ToolError, ToolOutput};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+use std::path::{Path, PathBuf};
+
+pub(crate) struct WriteFile;
+
+/// Create a file, or replace all of it. Missing folders are made. To change a part of a file use `edit`.
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct Args {
+    /// The file, relative to the workspace or absolute.
+    path: PathBuf,
+    /// The whole content.
+    content: String,
+}
+
+impl Tool for WriteFile {
+    const NAME: &'static str = "write";
+    type Args = Args;
+
+    fn effects(&self, args: &Args, workspace: &Path) -> Vec<Effect> {
+        vec![Effect::Write(workspace.join(&args.path))]
+    }
+
+    async fn run(&self, args: Args, ctx: &ToolContext) -> Result<ToolOutput, ToolError> {
+        let Args { path, content } = args;
+        let place = Place::new(ctx, &path);
+        let written = content.len();
+        blocking(move || place.write(content.as_bytes())).await?;
+        let path = path.display().to_string();
+        Ok(ToolOutput::text(format!("Wrote {written} bytes to `{path}`.")).details(json!({
+            "path": path, "bytes_written": written, "status": "written",
+        })))
+    }
+
+    fn examples(&self) -> Vec<Example> {
+        examples_for(Self::NAME)
+    }
+}

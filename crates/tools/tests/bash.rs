@@ -1,0 +1,134 @@
+//! `bash` in a folder.
+mod kit;
+
+use haft_core::{Clip, Keep, ToolErrorKind};
+use haft_tools::{BashSettings, Settings};
+use kit::Kit;
+use serde_json::json;
+use std::time::{Duration, Instant};
+
+fn with(bash: BashSettings) -> Kit {
+    Kit::with(Settings { bash, ..Settings::default() })
+}
+
+// A-78, A-79, A-81, C-38, C-40, X-13
+#[tokio::test]
+async fn a_command_tells_its_output_and_how_it_ended() {
+    let kit = Kit::new();
+    let table = [
+        ("echo hi", "hi", "hi\n", "", 0),
+        ("echo out; echo err >&2", "out\nerr", "out\n", "err\n", 0),
+        ("true", "(no output)", "", "", 0),
+        ("exit 3", "(no output)\n[exit code: 3]", "", "", 3),
+        ("echo bad >&2; exit 1", "bad\n[exit code: 1]", "", "bad\n", 1),
+        ("kill -9 $$", "(no output)\n[killed by signal 9]", "", "", 137),
+        ("echo $NAME; basename \"$PWD\"", "Ada\nw", "Ada\nw\n", "", 0),
+    ];
+    for (command, expected, stdout, stderr, code) in table {
+        let told = kit.told("bash", json!({"command": command, "description": "d", "timeout": "5"})).await;
+        assert_eq!(told.content, expected);
+        let details = json!({
+            "stdout": stdout, "stderr": stderr, "exit_code": code, "return_code": code, "truncated": false,
+        });
+        assert_eq!((told.is_ok(), told.details), (true, details), "{command}");
+    }
+}
+
+// C-34, C-62
+#[tokio::test]
+async fn output_is_shown_while_the_command_runs() {
+    let kit = Kit::new();
+    kit.call("bash", json!({"command": "echo one; echo two >&2"})).await.unwrap();
+    assert_eq!(kit.shown().lines().count(), 2);
+}
+
+// A-82, B01, B11
+#[tokio::test]
+async fn a_command_that_takes_too_long_is_killed() {
+    let kit = Kit::new();
+    let start = Instant::now();
+    let told =
+        kit.told("bash", json!({"command": "trap '' TERM; echo so far; sleep 1234", "timeout": 1})).await;
+    assert!(start.elapsed() < Duration::from_secs(3));
+    assert_eq!(
+        told.content,
+        "error: timed out after 1 s; the command was killed. Its output so far:\nso far\n\
+         hint: give a longer `timeout`, or run it in the `background`"
+    );
+    assert_eq!(told.error.unwrap().kind, ToolErrorKind::System);
+    assert_eq!((&told.details["timed_out"], &told.details["stdout"]), (&json!(true), &json!("so far\n")));
+}
+
+// X-01, A-78, C-35
+#[tokio::test]
+async fn a_timeout_above_the_maximum_is_cut_and_said_so() {
+    let kit = with(BashSettings { timeout_default: 5, timeout_max: 60, ..BashSettings::default() });
+    let table = [
+        (json!({"command": "echo a"}), "a"),
+        (json!({"command": "echo a", "timeout": 0}), "a"),
+        (json!({"command": "echo a", "timeout": 60}), "a"),
+        (
+            json!({"command": "echo a", "timeout": 61}),
+            "a\n[a timeout of 61 s is too long: it was cut to 60 s]",
+        ),
+    ];
+    for (arguments, expected) in table {
+        assert_eq!(kit.told("bash", arguments).await.content, expected);
+    }
+}
+
+// A-80, X-21, B06, B08
+#[tokio::test]
+async fn long_output_is_cut_in_both_streams() {
+    let kit = Kit::new();
+    let told = kit.told("bash", json!({"command": "seq 3000; seq 3000 >&2"})).await;
+    let note = "\n1000\n[5000 bytes, 1000 lines left out; filter the output or write it to a file]\n2001\n";
+    assert_eq!(told.content.matches(note).count(), 2);
+    assert_eq!(told.details["truncated"], true);
+    let told = kit.told("bash", json!({"command": "head -c 10000000 /dev/zero | tr '\\0' x"})).await;
+    assert!(told.content.len() < 50_200 && told.content.contains("\n[9950000 bytes, 0 lines left out; "));
+}
+
+// A-80: the accent of a profile
+#[tokio::test]
+async fn the_marker_of_a_profile_stands_at_the_cut() {
+    let marker = "\n[Output truncated: use file redirection or grep for large outputs]";
+    let clip = Clip { lines: 2, bytes: 50, keep: Keep::Head };
+    let kit = with(BashSettings { clip, marker: Some(marker.into()), ..BashSettings::default() });
+    let told = kit.told("bash", json!({"command": "seq 9"})).await;
+    assert_eq!(told.content, format!("1\n2{marker}"));
+}
+
+// B04, B07, B10
+#[tokio::test]
+async fn awkward_commands_give_results() {
+    let kit = Kit::new();
+    let start = Instant::now();
+    let table = [
+        ("sleep 300 & echo started", "started"),
+        ("read x 2>/dev/null </dev/tty; echo rc=$?", "rc=1"),
+        ("printf '\\377'", "\u{fffd}"),
+        ("cat", "(no output)"),
+    ];
+    for (command, expected) in table {
+        assert_eq!(kit.told("bash", json!({"command": command})).await.content, expected);
+    }
+    let random = kit.told("bash", json!({"command": "head -c 1000000 /dev/urandom"})).await;
+    assert!(serde_json::to_string(&random).unwrap().len() < 1_000_000);
+    assert!(start.elapsed() < Duration::from_secs(10));
+    let nul = kit.told("bash", json!({"command": "echo \0"})).await;
+    assert_eq!(nul.content, "error: cannot run the command: it contains a NUL byte");
+}
+
+// T-18
+#[tokio::test]
+async fn in_the_background_it_is_a_job_in_the_real_workspace() {
+    let kit = Kit::new();
+    let arguments = json!({"command": "pwd; exit 2", "background": true, "description": "Say where"});
+    let output = kit.call("bash", arguments).await.unwrap();
+    assert_eq!(output.for_model, "Started as job 1. Its end will be reported.");
+    assert_eq!(output.job.unwrap().0, "1");
+    let (title, result) = kit.job().await;
+    let expected = format!("{}\n[exit code: 2]", kit.workspace.display());
+    assert_eq!((title.as_str(), result.unwrap().for_model), ("Say where", expected));
+}
