@@ -8,6 +8,8 @@ pub mod clip;
 pub mod event;
 pub mod message;
 pub mod policy;
+#[doc(hidden)]
+pub mod private;
 pub mod provider;
 pub mod registry;
 pub mod render;
@@ -33,13 +35,3 @@ pub use tool::{
     ToolErrorKind, ToolOutput, ToolResult, ToolSpec,
 };
 pub use transcript::{Completion, Limits, OnCap, Step, Transcript};
-
-/// For the code that `#[tool]` writes; nothing of it is a promise.
-#[doc(hidden)]
-pub mod private {
-    pub use futures::future::BoxFuture;
-    pub use inventory;
-    pub use schemars;
-    pub use serde;
-    pub use serde_json;
-}

@@ -1,0 +1,120 @@
+//! For the code that `#[tool]` writes; nothing of it is a promise.
+//!
+//! What a function returns is told from its type by *autoref specialisation*: method lookup tries `&&Returned<T>`
+//! before `&Returned<T>` before `Returned<T>`, so the most special rule stands on the most references.
+
+pub use futures::future::BoxFuture;
+pub use inventory;
+pub use schemars;
+pub use serde;
+pub use serde_json;
+
+use crate::{AnyTool, Tool, ToolError, ToolErrorKind, ToolOutput};
+use serde::Serialize;
+use std::{cell::Cell, fmt::Display, sync::Arc};
+
+/// A tool as a registry holds it.
+pub fn erase(tool: impl Tool) -> Arc<dyn AnyTool> {
+    Arc::new(crate::tool::erase(tool))
+}
+
+/// What a function returned, to be taken once.
+pub struct Returned<T>(Cell<Option<T>>);
+
+impl<T> Returned<T> {
+    /// Holds `value`.
+    pub fn new(value: T) -> Self {
+        Self(Cell::new(Some(value)))
+    }
+
+    fn take(&self) -> T {
+        self.0.take().expect("generated code asks once")
+    }
+}
+
+/// First step, first rule: an error that is worded for a model already.
+pub trait FromToolError {
+    /// Inside the `Result`.
+    type Value;
+    /// Takes it out.
+    fn result(&self) -> Result<Self::Value, ToolError>;
+}
+
+impl<T> FromToolError for &&Returned<Result<T, ToolError>> {
+    type Value = T;
+    fn result(&self) -> Result<T, ToolError> {
+        self.take()
+    }
+}
+
+/// First step, second rule: an error is told as it displays itself.
+pub trait FromResult {
+    /// Inside the `Result`.
+    type Value;
+    /// Takes it out.
+    fn result(&self) -> Result<Self::Value, ToolError>;
+}
+
+impl<T, E: Display> FromResult for &Returned<Result<T, E>> {
+    type Value = T;
+    fn result(&self) -> Result<T, ToolError> {
+        self.take().map_err(|error| ToolError::new(ToolErrorKind::System, error.to_string()))
+    }
+}
+
+/// First step, last rule: anything else is no error.
+pub trait FromValue {
+    /// The value itself.
+    type Value;
+    /// Takes it out.
+    fn result(&self) -> Result<Self::Value, ToolError>;
+}
+
+impl<T> FromValue for Returned<T> {
+    type Value = T;
+    fn result(&self) -> Result<T, ToolError> {
+        Ok(self.take())
+    }
+}
+
+/// Second step, first rule: an output stays as it is.
+pub trait AsOutput {
+    /// What the tool hands back.
+    fn output(&self) -> Result<ToolOutput, ToolError>;
+}
+
+impl AsOutput for &&Returned<ToolOutput> {
+    fn output(&self) -> Result<ToolOutput, ToolError> {
+        Ok(self.take())
+    }
+}
+
+/// Second step, second rule: a text stays as it is.
+pub trait AsText {
+    /// What the tool hands back.
+    fn output(&self) -> Result<ToolOutput, ToolError>;
+}
+
+impl<T: AsRef<str>> AsText for &Returned<T> {
+    fn output(&self) -> Result<ToolOutput, ToolError> {
+        Ok(ToolOutput::text(self.take().as_ref()))
+    }
+}
+
+/// Second step, last rule: anything else is JSON, indented by two.
+pub trait AsJson {
+    /// What the tool hands back.
+    fn output(&self) -> Result<ToolOutput, ToolError>;
+}
+
+impl<T: Serialize> AsJson for Returned<T> {
+    fn output(&self) -> Result<ToolOutput, ToolError> {
+        match serde_json::to_value(self.take()) {
+            Ok(value) => Ok(ToolOutput::json(&value)),
+            Err(error) => {
+                let message = format!("cannot write the result as JSON: {error}");
+                Err(ToolError::new(ToolErrorKind::System, message).caused_by(error))
+            }
+        }
+    }
+}
