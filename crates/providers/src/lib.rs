@@ -1,1 +1,29 @@
-//! providers
+//! Models behind wires: every model that Haft can ask, as a [`haft_core::Provider`].
+//!
+//! A *wire* is a vendor's format of requests and replies ([`Wire`]); a *vendor* is a row of `vendors.toml`: a wire,
+//! [`Scripted`] says what it was told to say; [`Replay`] says again what a server once said.
+//!
+//! What a reply passes through, in this order: `http` (bytes), `sse` (events), `openai_chat` or `anthropic`
+//! (deltas), `remote` (clocks and limits), `retry`. Whatever is no reply is sorted in `fault`.
+//!
+//! Nothing here reads the environment or the configuration: keys and addresses are handed in.
+
+mod anthropic;
+mod endpoint;
+mod fault;
+mod http;
+mod json;
+mod key;
+mod openai_chat;
+mod reading;
+mod record;
+mod remote;
+mod sse;
+mod vendor;
+mod wire;
+
+pub use key::Key;
+pub use record::{Record, Replay};
+pub use remote::{Connection, Timeouts, connect};
+pub use vendor::{EchoReasoning, EmptyContent, Quirks, Vendor, vendor, vendors};
+pub use wire::{WIRES, Wire};

@@ -1,0 +1,115 @@
+//! Anthropic's Messages: the request. What comes back is read in [`reply`].
+//!
+//! Source: docs.anthropic.com, "Messages" and "Streaming messages", 2026-11 (O-23, O-45).
+mod reply;
+
+pub(crate) use reply::MessageReply;
+
+use crate::openai_chat::sound_arguments;
+use haft_core::{CallId, Image, Message, Part, Request, ToolCall, ToolResult};
+use serde_json::{Map, Value, json};
+
+/// The only version of the wire that there is.
+pub(crate) const VERSION: &str = "2023-06-01";
+/// Where nobody said how long a reply may be: the wire demands a number.
+const MAX_OUTPUT: u32 = 8_192;
+/// Marks a signature that is not the proof of a thought but the thought itself, encrypted by the vendor.
+const REDACTED: &str = "redacted_thinking:";
+
+/// The body of a request.
+pub(crate) fn body(request: &Request, stream: bool) -> Value {
+    let mut body = Map::new();
+    body.insert("model".into(), request.model.clone().into());
+    let max_output = if request.max_output == 0 { MAX_OUTPUT } else { request.max_output };
+    body.insert("max_tokens".into(), max_output.into());
+    if !request.system.is_empty() {
+        body.insert("system".into(), request.system.clone().into());
+    }
+    body.insert("messages".into(), messages(&request.messages).into());
+    if !request.tools.is_empty() {
+        let tools = request.tools.iter().map(|tool| {
+            json!({"name": tool.name, "description": tool.description, "input_schema": tool.parameters})
+        });
+        body.insert("tools".into(), tools.collect());
+    }
+    body.insert("stream".into(), stream.into());
+    body.extend(request.options.clone());
+    body.into()
+}
+
+/// Neighbours of one role become one message; so all results of a turn stand in one (O-47).
+fn messages(messages: &[std::sync::Arc<Message>]) -> Vec<Value> {
+    let mut turns: Vec<(&str, Vec<Value>)> = Vec::new();
+    for message in messages {
+        let (role, blocks) = match &**message {
+            Message::User { parts } => ("user", blocks(parts)),
+            Message::Assistant { parts } => ("assistant", blocks(parts)),
+            Message::Tool { call, name: _, result } => ("user", vec![tool_result(call, result)]),
+        };
+        match turns.last_mut() {
+            Some((last, said)) if *last == role => said.extend(blocks),
+            // The wire refuses a message without content.
+            _ if blocks.is_empty() => {}
+            _ => turns.push((role, blocks)),
+        }
+    }
+    turns.into_iter().map(|(role, blocks)| json!({"role": role, "content": plain(blocks)})).collect()
+}
+
+/// A string where there is one text and nothing else (O-24, O-29).
+fn plain(mut blocks: Vec<Value>) -> Value {
+    match blocks.as_mut_slice() {
+        [only] if only["type"] == "text" => only["text"].take(),
+        _ => blocks.into(),
+    }
+}
+
+fn blocks(parts: &[Part]) -> Vec<Value> {
+    parts.iter().filter_map(block).collect()
+}
+
+fn block(part: &Part) -> Option<Value> {
+    match part {
+        // The wire refuses an empty text.
+        Part::Text { text } => (!text.trim().is_empty()).then(|| json!({"type": "text", "text": text})),
+        Part::Thinking { text, signature } => thinking(text, signature.as_deref()?),
+        Part::Image(picture) => Some(image(picture)),
+        Part::ToolCall(call) => Some(tool_use(call)),
+    }
+}
+
+/// Word for word as it came; without a signature it is not the vendor's own, and the wire refuses it.
+fn thinking(text: &str, signature: &str) -> Option<Value> {
+    Some(match signature.strip_prefix(REDACTED) {
+        Some(data) => json!({"type": "redacted_thinking", "data": data}),
+        None => json!({"type": "thinking", "thinking": text, "signature": signature}),
+    })
+}
+
+fn image(image: &Image) -> Value {
+    json!({"type": "image", "source": {"type": "base64", "media_type": image.mime, "data": image.data}})
+}
+
+/// O-25
+fn tool_use(call: &ToolCall) -> Value {
+    json!({"type": "tool_use", "id": safe_id(&call.id), "name": call.name, "input": sound_arguments(call)})
+}
+
+/// O-27, O-48
+fn tool_result(call: &CallId, result: &ToolResult) -> Value {
+    let content: Value = match result.images.is_empty() {
+        true => result.content.clone().into(),
+        false => {
+            let text =
+                (!result.content.trim().is_empty()).then(|| json!({"type": "text", "text": result.content}));
+            text.into_iter().chain(result.images.iter().map(image)).collect()
+        }
+    };
+    json!({"type": "tool_result", "tool_use_id": safe_id(call), "content": content, "is_error": !result.is_ok()})
+}
+
+/// Ids made by another vendor (`functions.read:0`) may hold characters that this wire refuses.
+fn safe_id(id: &CallId) -> String {
+    let safe = |letter: char| if letter.is_ascii_alphanumeric() || letter == '-' { letter } else { '_' };
+    id.0.chars().map(safe).collect()
+}

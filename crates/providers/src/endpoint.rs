@@ -1,0 +1,94 @@
+//! Where requests go, in whose name, and how its errors are worded.
+use crate::{Connection, Key, Vendor, Wire, vendor::Quirks};
+use haft_core::ProviderError;
+use std::error::Error;
+
+/// One vendor at one address.
+#[derive(Clone, Debug)]
+pub(crate) struct Endpoint {
+    /// The vendor's name as people write it.
+    pub title: String,
+    pub wire: Wire,
+    /// Without a slash at the end; paths of the wire are appended.
+    pub base_url: String,
+    pub key: Option<Key>,
+    /// Named in the hint when the key is refused.
+    pub key_variable: Option<String>,
+    pub quirks: Quirks,
+}
+
+impl Endpoint {
+    pub(crate) fn new(vendor: &Vendor, connection: &Connection) -> Self {
+        let base_url = connection.base_url.as_deref().unwrap_or(&vendor.base_url);
+        Self {
+            title: vendor.title.clone(),
+            wire: vendor.wire,
+            base_url: full(base_url, vendor.wire),
+            key: connection.key.clone(),
+            key_variable: vendor.key_variable.clone(),
+            quirks: vendor.quirks.clone(),
+        }
+    }
+
+    pub(crate) fn url(&self, path: &str) -> String {
+        format!("{}{path}", self.base_url)
+    }
+
+    /// The address as it may be shown: without a user name, a password or a query.
+    pub(crate) fn address(&self) -> String {
+        let Ok(url) = reqwest::Url::parse(&self.base_url) else { return self.base_url.clone() };
+        let port = url.port().map(|port| format!(":{port}")).unwrap_or_default();
+        format!("{}://{}{port}{}", url.scheme(), url.host_str().unwrap_or_default(), url.path())
+    }
+
+    /// `text` without the key.
+    pub(crate) fn hide_key(&self, text: String) -> String {
+        match &self.key {
+            Some(key) => key.hide_in(text),
+            None => text,
+        }
+    }
+
+    /// No answer, half an answer, or none that can be read.
+    pub(crate) fn broken(&self, what: &str) -> ProviderError {
+        let message = self.hide_key(format!("{what} ({})", self.address()));
+        ProviderError::Connection { provider: self.title.clone(), message, source: None }
+    }
+
+    /// As [`Self::broken`], with the cause for the log.
+    pub(crate) fn broken_by(
+        &self,
+        what: &str,
+        source: impl Into<Box<dyn Error + Send + Sync>>,
+    ) -> ProviderError {
+        let message = self.hide_key(format!("{what} ({})", self.address()));
+        ProviderError::Connection { provider: self.title.clone(), message, source: Some(source.into()) }
+    }
+}
+
+/// Anthropic's own clients take a base URL without `/v1`, OpenAI's with it; both forms are accepted for Anthropic.
+fn full(base_url: &str, wire: Wire) -> String {
+    let base_url = base_url.trim().trim_end_matches('/');
+    match wire {
+        Wire::Anthropic if !base_url.ends_with("/v1") => format!("{base_url}/v1"),
+        Wire::Anthropic | Wire::OpenaiChat => base_url.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn base_urls_come_in_two_forms() {
+        let table = [
+            (Wire::OpenaiChat, "https://a.test/v1/", "https://a.test/v1"),
+            (Wire::Anthropic, "https://a.test", "https://a.test/v1"),
+            (Wire::Anthropic, " https://a.test/v1/ ", "https://a.test/v1"),
+            (Wire::Anthropic, "https://proxy.test/anthropic/", "https://proxy.test/anthropic/v1"),
+        ];
+        for (wire, given, expected) in table {
+            assert_eq!(full(given, wire), expected);
+        }
+    }
+}

@@ -1,0 +1,341 @@
+//! Answers that are no reply, sorted by who can act on them.
+use crate::{endpoint::Endpoint, json};
+use haft_core::{ProviderError, clip};
+use serde_json::Value;
+use std::time::{Duration, SystemTime};
+
+/// So much of a vendor's words is passed on, in bytes.
+const KEPT_WORDS: usize = 1_000;
+
+/// How vendors say that the conversation is too long, in lower case.
+/// Collected from their documentation and from recorded answers, 2026-11.
+const TOO_LONG: &[&str] = &[
+    "context_length_exceeded",              // OpenAI, Groq, vLLM (code)
+    "exceed_context_size",                  // llama.cpp (type)
+    "available context size",               // llama.cpp
+    "context size has been exceeded",       // LM Studio, older llama.cpp
+    "context the overflows",                // LM Studio, its spelling
+    "maximum context length",               // OpenAI, DeepSeek, OpenRouter, Mistral, vLLM
+    "maximum model length",                 // vLLM
+    "maximum prompt length",                // xAI
+    "prompt is too long",                   // Anthropic
+    "input is too long",                    // Bedrock behind proxies
+    "exceed context limit",                 // Anthropic, input and max_tokens together
+    "exceeded model token limit",           // Moonshot
+    "exceeds the maximum number of tokens", // Gemini
+    "exceeds the context length",           // Ollama
+    "longer than the model's context",      // vLLM
+    "context window",                       // OpenAI, newer models
+    "reduce the length of the messages",    // Groq
+    "request_too_large",                    // Anthropic, by bytes
+];
+
+/// Accounts without money: waiting does not help.
+const UNPAID: &[&str] =
+    &["insufficient_quota", "insufficient balance", "credit balance is too low", "insufficient credits"];
+
+/// An error as a vendor words it, from a body or from the middle of a stream.
+#[derive(Debug, Default, PartialEq)]
+pub(crate) struct Complaint {
+    /// HTTP status; 0 where there is none.
+    pub status: u16,
+    /// `code` and `type` of the error, in lower case.
+    pub code: String,
+    /// The vendor's words.
+    pub message: String,
+    /// What the vendor asked for.
+    pub retry_after: Option<Duration>,
+}
+
+impl Complaint {
+    /// The error that `value` reports, in any of the shapes in use:
+    /// `{"error":{"message","type","code"}}`, `{"error":"text"}`, `{"object":"error","message"}`,
+    /// `{"type":"error","error":{…}}`, `{"detail":…}` is none, as a good reply may hold one.
+    pub(crate) fn read(value: &Value) -> Option<Self> {
+        let error = match &value["error"] {
+            Value::Object(error) if !error.is_empty() => &value["error"],
+            Value::String(error) if !error.is_empty() => return Some(Self::said(error.clone(), value)),
+            _ if value["object"] == "error" || value["type"] == "error" => value,
+            _ => return None,
+        };
+        Some(Self::said(message_in(error).unwrap_or_else(|| error.to_string()), error))
+    }
+
+    /// Of an HTTP answer with a status that is no success.
+    pub(crate) fn of_body(status: u16, body: &str, retry_after: Option<Duration>) -> Self {
+        let value = json::parse(body).unwrap_or_default();
+        // Gemini's door wraps the object in an array.
+        let value = value.as_array().and_then(|list| list.first()).unwrap_or(&value);
+        let read = Self::read(value).or_else(|| Some(Self::said(message_in(value)?, value)));
+        let plain = || Self { message: plain_words(status, body), ..Self::default() };
+        Self { status, retry_after, ..read.unwrap_or_else(plain) }
+    }
+
+    fn said(message: String, error: &Value) -> Self {
+        let code = format!("{} {}", json::text(&error["code"]), json::text(&error["type"])).to_lowercase();
+        let status = ["code", "status_code", "status"].iter().find_map(|field| json::count(&error[field]));
+        let status = status.and_then(|status| u16::try_from(status).ok()).unwrap_or(0);
+        Self { status, code, message, retry_after: None }
+    }
+
+    /// Who can act on it.
+    pub(crate) fn sort(self, endpoint: &Endpoint) -> ProviderError {
+        let kind = self.kind();
+        let words = self.words(endpoint);
+        let provider = endpoint.title.clone();
+        match kind {
+            Kind::Auth => ProviderError::Auth { provider, message: words, hint: Some(key_hint(endpoint)) },
+            Kind::Busy => ProviderError::Busy { provider, message: words, retry_after: self.retry_after },
+            Kind::TooLong => ProviderError::ContextTooLong { message: words },
+            Kind::Rejected(hint) => ProviderError::Rejected {
+                provider,
+                message: words,
+                hint: hint.map(|hint| hint.text(endpoint)),
+            },
+        }
+    }
+
+    fn kind(&self) -> Kind {
+        let said = format!("{} {}", self.code, self.message).to_lowercase();
+        let says = |phrases: &[&str]| phrases.iter().any(|phrase| said.contains(phrase));
+        if self.status == 402 || says(UNPAID) {
+            return Kind::Rejected(Some(Hint::Pay));
+        }
+        if !matches!(self.status, 401 | 403 | 429) && (self.status == 413 || says(TOO_LONG)) {
+            return Kind::TooLong;
+        }
+        // Groq's model wrote a call that Groq could not read; asked again, it writes another.
+        if says(&["tool_use_failed"]) {
+            return Kind::Busy;
+        }
+        match self.status {
+            401 | 403 => Kind::Auth,
+            // Gemini's door answers 400 to a wrong key.
+            400 if says(&["api key not valid", "api_key_invalid"]) => Kind::Auth,
+            404 => Kind::Rejected(Some(Hint::Model)),
+            408 | 409 | 425 | 429 => Kind::Busy,
+            400..=499 => Kind::Rejected(None),
+            // An error in the middle of a stream has no status, only a code.
+            0 if says(&["authentication_error", "permission_error", "invalid_api_key"]) => Kind::Auth,
+            0 if says(&["invalid_request", "not_found_error"]) => Kind::Rejected(None),
+            _ => Kind::Busy,
+        }
+    }
+
+    fn words(&self, endpoint: &Endpoint) -> String {
+        let status = match self.status {
+            0 => String::new(),
+            status => format!(" (HTTP {status})"),
+        };
+        // Hidden before it is clipped, so that no half of a key is left.
+        let words = endpoint.hide_key(self.message.trim().to_owned());
+        format!("{}{status}", clip::head(&words, KEPT_WORDS))
+    }
+}
+
+enum Kind {
+    Auth,
+    Busy,
+    TooLong,
+    Rejected(Option<Hint>),
+}
+
+enum Hint {
+    Model,
+    Pay,
+}
+
+impl Hint {
+    fn text(self, endpoint: &Endpoint) -> String {
+        match self {
+            Self::Model => format!(
+                "is the model's name right? `haft models list` shows what {} offers; the address is {}",
+                endpoint.title,
+                endpoint.address()
+            ),
+            Self::Pay => format!("the account at {} needs credit or a higher limit", endpoint.title),
+        }
+    }
+}
+
+fn key_hint(endpoint: &Endpoint) -> String {
+    match (&endpoint.key_variable, &endpoint.key) {
+        (Some(variable), None) => format!("set {variable} to a key of {}", endpoint.title),
+        (Some(variable), Some(_)) => format!("is {variable} set to a valid key of {}?", endpoint.title),
+        (None, _) => format!("the server at {} wants a key", endpoint.address()),
+    }
+}
+
+/// An answer that points elsewhere. It is not followed, because the key must not reach another origin.
+pub(crate) fn redirected(endpoint: &Endpoint, status: u16, target: Option<&str>) -> ProviderError {
+    let target = clip::head(target.unwrap_or("an unnamed address"), 200);
+    ProviderError::Rejected {
+        provider: endpoint.title.clone(),
+        message: endpoint
+            .hide_key(format!("{} redirects to {target} (HTTP {status}); not followed", endpoint.address())),
+        hint: Some("if that address is meant, set it as the base URL".into()),
+    }
+}
+
+/// What the server asked to wait for: `retry-after-ms`, else `retry-after` in seconds or as an HTTP date.
+pub(crate) fn retry_after(
+    milliseconds: Option<&str>,
+    seconds: Option<&str>,
+    now: SystemTime,
+) -> Option<Duration> {
+    let number = |text: &str| text.trim().parse::<f64>().ok();
+    if let Some(milliseconds) = milliseconds.and_then(number) {
+        return Duration::try_from_secs_f64(milliseconds / 1_000.0).ok();
+    }
+    let seconds = seconds?;
+    match number(seconds) {
+        Some(seconds) => Duration::try_from_secs_f64(seconds).ok(),
+        None => {
+            let date = httpdate::parse_http_date(seconds.trim()).ok()?;
+            Some(date.duration_since(now).unwrap_or_default())
+        }
+    }
+}
+
+fn message_in(error: &Value) -> Option<String> {
+    let found = ["message", "error", "detail", "msg"].iter().map(|field| &error[field]);
+    let found = found.map(|value| match value {
+        Value::String(text) => text.clone(),
+        Value::Object(_) | Value::Array(_) => value.to_string(),
+        Value::Null | Value::Bool(_) | Value::Number(_) => String::new(),
+    });
+    found.into_iter().find(|text| !text.is_empty())
+}
+
+/// A page of a proxy says less than its status.
+fn plain_words(status: u16, body: &str) -> String {
+    let body = body.trim();
+    let reason = reqwest::StatusCode::from_u16(status).ok().and_then(|status| status.canonical_reason());
+    match body.is_empty() || body.starts_with('<') {
+        true => reason.unwrap_or("no reason given").to_owned(),
+        false => body.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Connection, Key, vendor};
+
+    fn endpoint() -> Endpoint {
+        let settings = Connection { key: Some(Key::new("sk-secret")), ..Connection::default() };
+        Endpoint::new(vendor("openai").unwrap(), &settings)
+    }
+
+    fn kind(error: &ProviderError) -> &'static str {
+        match error {
+            ProviderError::Auth { .. } => "auth",
+            ProviderError::Busy { .. } => "busy",
+            ProviderError::ContextTooLong { .. } => "context",
+            ProviderError::Rejected { .. } => "rejected",
+            ProviderError::Connection { .. } => "connection",
+        }
+    }
+
+    // A45 to A48, A54
+    #[test]
+    fn answers_are_sorted_by_who_can_act() {
+        let table = [
+            (401, r#"{"error":{"message":"Incorrect API key provided: sk-secret"}}"#, "auth"),
+            (403, "", "auth"),
+            (
+                400,
+                r#"[{"error":{"code":400,"message":"API key not valid. Please pass a valid API key."}}]"#,
+                "auth",
+            ),
+            (429, r#"{"error":{"message":"slow down"}}"#, "busy"),
+            (529, r#"{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}"#, "busy"),
+            (500, "<html>oops</html>", "busy"),
+            (503, r#"{"error":{"code":503,"message":"Loading model","type":"unavailable_error"}}"#, "busy"),
+            (408, "", "busy"),
+            (409, "", "busy"),
+            (400, r#"{"error":{"message":"bad","type":"invalid_request_error"}}"#, "rejected"),
+            (404, r#"{"error":{"message":"no such model"}}"#, "rejected"),
+            (422, r#"{"detail":[{"msg":"Extra inputs are not permitted"}]}"#, "rejected"),
+            (402, r#"{"error":{"message":"Insufficient Balance"}}"#, "rejected"),
+            (
+                429,
+                r#"{"error":{"message":"You exceeded your current quota","code":"insufficient_quota"}}"#,
+                "rejected",
+            ),
+            (400, r#"{"error":{"message":"too much","code":"context_length_exceeded"}}"#, "context"),
+            (
+                400,
+                r#"{"type":"error","error":{"message":"prompt is too long: 2 tokens > 1 maximum"}}"#,
+                "context",
+            ),
+            (
+                400,
+                r#"{"object":"error","message":"This model's maximum context length is 4096 tokens."}"#,
+                "context",
+            ),
+            (
+                400,
+                r#"{"error":{"code":400,"message":"…","type":"exceed_context_size_error","n_ctx":4096}}"#,
+                "context",
+            ),
+            (413, r#"{"error":{"type":"request_too_large","message":"…"}}"#, "context"),
+            (500, r#"{"error":"context size has been exceeded"}"#, "context"),
+        ];
+        for (status, body, expected) in table {
+            let error = Complaint::of_body(status, body, None).sort(&endpoint());
+            assert_eq!(kind(&error), expected, "{status} {body}: {error}");
+            assert!(!format!("{error} {error:?}").contains("sk-secret"), "{error:?}");
+        }
+    }
+
+    #[test]
+    fn errors_inside_a_stream_have_codes_only() {
+        let table = [
+            (r#"{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}"#, "busy"),
+            (r#"{"error":{"message":"Provider returned error","code":502}}"#, "busy"),
+            (r#"{"error":{"type":"invalid_request_error","message":"bad"}}"#, "rejected"),
+            (r#"{"error":{"type":"authentication_error","message":"bad"}}"#, "auth"),
+            (
+                r#"{"error":{"code":"tool_use_failed","type":"invalid_request_error","status_code":400}}"#,
+                "busy",
+            ),
+        ];
+        for (event, expected) in table {
+            let complaint = Complaint::read(&json::parse(event).unwrap()).unwrap();
+            assert_eq!(kind(&complaint.sort(&endpoint())), expected, "{event}");
+        }
+        for good in [r#"{"error":null}"#, r#"{"error":{}}"#, r#"{"choices":[]}"#] {
+            assert_eq!(Complaint::read(&json::parse(good).unwrap()), None);
+        }
+    }
+
+    // A38, A39
+    #[test]
+    fn servers_say_in_three_ways_how_long_to_wait() {
+        let now = SystemTime::UNIX_EPOCH;
+        let table = [
+            (None, Some("4"), Some(4_000)),
+            (None, Some("0.5"), Some(500)),
+            (Some("250"), Some("4"), Some(250)),
+            (None, Some("Thu, 01 Jan 1970 00:00:07 GMT"), Some(7_000)),
+            (None, Some("soon"), None),
+            (None, Some("-3"), None),
+            (None, None, None),
+        ];
+        for (milliseconds, seconds, expected) in table {
+            let expected = expected.map(Duration::from_millis);
+            assert_eq!(retry_after(milliseconds, seconds, now), expected, "{seconds:?}");
+        }
+    }
+
+    // A46, A51
+    #[test]
+    fn a_message_is_short_and_says_what_to_do() {
+        let long = format!(r#"{{"error":{{"message":"{}sk-secret"}}}}"#, "x".repeat(995));
+        let error = Complaint::of_body(401, &long, None).sort(&endpoint());
+        let shown = error.to_string();
+        assert!(shown.len() < 1_100 && !shown.contains("sk-s"), "{shown}");
+        assert_eq!(error.hint(), Some("is OPENAI_API_KEY set to a valid key of OpenAI?"));
+    }
+}

@@ -1,0 +1,194 @@
+//! One POST out, bytes in. No redirect is followed, and nothing is read without a bound.
+use crate::{endpoint::Endpoint, fault};
+use bytes::Bytes;
+use futures::{StreamExt, stream::BoxStream};
+use haft_core::ProviderError;
+use reqwest::{Client, RequestBuilder, Response, header::HeaderMap, redirect};
+use std::{
+    error::Error,
+    io,
+    sync::{Once, OnceLock},
+    time::{Duration, SystemTime},
+};
+
+/// A host that does not even accept within this time is not there.
+const CONNECT: Duration = Duration::from_secs(10);
+/// So much of an error's body is read.
+const MAX_ERROR_BODY: usize = 64 << 10;
+
+/// What came back, before anyone has looked at the body.
+pub(crate) struct Answer {
+    pub status: u16,
+    /// Media type without its parameters, in lower case; empty if there is none.
+    pub media_type: String,
+    pub retry_after: Option<Duration>,
+    pub location: Option<String>,
+    /// The body, inflated.
+    pub bytes: BoxStream<'static, Result<Bytes, ProviderError>>,
+}
+
+/// Sends `body` as JSON and waits for the headers of the answer.
+pub(crate) async fn post(endpoint: &Endpoint, body: Vec<u8>) -> Result<Answer, ProviderError> {
+    let request = client(&endpoint.base_url)?.post(endpoint.url(endpoint.wire.path()));
+    let request = request.header("content-type", "application/json").body(body);
+    send(endpoint, request).await
+}
+
+/// Asks for `path` and waits for the headers of the answer.
+pub(crate) async fn get(endpoint: &Endpoint, path: &str) -> Result<Answer, ProviderError> {
+    send(endpoint, client(&endpoint.base_url)?.get(endpoint.url(path))).await
+}
+
+/// The answer if it is a success, else the error that it stands for.
+pub(crate) async fn accept(endpoint: &Endpoint, answer: Answer) -> Result<Answer, ProviderError> {
+    match answer.status {
+        200..=299 => Ok(answer),
+        300..=399 => Err(fault::redirected(endpoint, answer.status, answer.location.as_deref())),
+        status => {
+            let retry_after = answer.retry_after;
+            let (body, _) = gather(answer.bytes, MAX_ERROR_BODY).await;
+            let body = String::from_utf8_lossy(&body);
+            Err(fault::Complaint::of_body(status, &body, retry_after).sort(endpoint))
+        }
+    }
+}
+
+/// The first `limit` bytes, and the error that ended them early, if any.
+pub(crate) async fn gather(
+    mut bytes: BoxStream<'static, Result<Bytes, ProviderError>>,
+    limit: usize,
+) -> (Vec<u8>, Option<ProviderError>) {
+    let mut gathered = Vec::new();
+    while let Some(chunk) = bytes.next().await {
+        match chunk {
+            Ok(chunk) => gathered.extend_from_slice(&chunk[..chunk.len().min(limit - gathered.len())]),
+            Err(error) => return (gathered, Some(error)),
+        }
+        if gathered.len() == limit {
+            break;
+        }
+    }
+    (gathered, None)
+}
+
+async fn send(endpoint: &Endpoint, request: RequestBuilder) -> Result<Answer, ProviderError> {
+    let key = endpoint.key.as_ref().map(|key| key.expose()).filter(|key| !key.is_empty());
+    if key.is_some_and(|key| key.bytes().any(|byte| !byte.is_ascii_graphic())) {
+        return Err(unusable_key(endpoint));
+    }
+    let headers = endpoint.wire.headers(key);
+    let request = headers.into_iter().fold(request, |request, (name, value)| request.header(name, value));
+    let response = request.send().await.map_err(|error| failed(endpoint, error))?;
+    Ok(answer(endpoint.clone(), response))
+}
+
+fn unusable_key(endpoint: &Endpoint) -> ProviderError {
+    let variable = endpoint.key_variable.as_deref().unwrap_or("the key");
+    ProviderError::Auth {
+        provider: endpoint.title.clone(),
+        message: "the key holds white space or other characters that no key has".into(),
+        hint: Some(format!("look at {variable}: was something else pasted?")),
+    }
+}
+
+fn answer(endpoint: Endpoint, response: Response) -> Answer {
+    let header = |name: &str| text(response.headers(), name);
+    let media_type = header("content-type").unwrap_or_default();
+    let media_type = media_type.split(';').next().unwrap_or_default().trim().to_lowercase();
+    let (milliseconds, seconds) = (header("retry-after-ms"), header("retry-after"));
+    let retry_after = fault::retry_after(milliseconds.as_deref(), seconds.as_deref(), SystemTime::now());
+    Answer {
+        status: response.status().as_u16(),
+        media_type,
+        retry_after,
+        location: header("location"),
+        bytes: response
+            .bytes_stream()
+            .map(move |chunk| chunk.map_err(|error| failed(&endpoint, error)))
+            .boxed(),
+    }
+}
+
+fn text(headers: &HeaderMap, name: &str) -> Option<String> {
+    Some(headers.get(name)?.to_str().ok()?.to_owned())
+}
+
+fn failed(endpoint: &Endpoint, error: reqwest::Error) -> ProviderError {
+    // Our message names the address; the one of the error may hold a query.
+    let error = error.without_url();
+    let what = match io_kind(&error) {
+        Some(io::ErrorKind::ConnectionRefused) => "nothing listens there",
+        Some(io::ErrorKind::TimedOut) => "no answer in time",
+        Some(io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe) => {
+            "the server closed the connection"
+        }
+        _ if error.is_timeout() => "no connection within 10 s",
+        _ if says(&error, "dns error") => "no host of this name is known",
+        _ if says(&error, "certificate") => "its certificate is not trusted",
+        _ if error.is_connect() => "no connection",
+        _ if error.is_decode() => "the answer cannot be unpacked",
+        _ => "the answer broke off",
+    };
+    endpoint.broken_by(what, error)
+}
+
+fn causes(error: &reqwest::Error) -> impl Iterator<Item = &(dyn Error + 'static)> {
+    std::iter::successors(Some(error as &(dyn Error + 'static)), |&error| error.source())
+}
+
+fn io_kind(error: &reqwest::Error) -> Option<io::ErrorKind> {
+    causes(error).filter_map(|cause| cause.downcast_ref::<io::Error>()).last().map(io::Error::kind)
+}
+
+fn says(error: &reqwest::Error, words: &str) -> bool {
+    causes(error).any(|cause| cause.to_string().contains(words))
+}
+
+/// Clients are built when first needed and shared, so that connections are.
+/// Reading the machine's root certificates is the dear part; a plain address needs none of them.
+fn client(base_url: &str) -> Result<&'static Client, ProviderError> {
+    static SECURE: OnceLock<Result<Client, reqwest::Error>> = OnceLock::new();
+    static PLAIN: OnceLock<Result<Client, reqwest::Error>> = OnceLock::new();
+    static LOOPBACK: OnceLock<Result<Client, reqwest::Error>> = OnceLock::new();
+    let built = match reach(base_url) {
+        Reach::Secure => SECURE.get_or_init(|| build(|builder| builder)),
+        Reach::Plain => PLAIN.get_or_init(|| build(|builder| builder.tls_certs_only([]))),
+        Reach::Loopback => LOOPBACK.get_or_init(|| build(|builder| builder.tls_certs_only([]).no_proxy())),
+    };
+    built.as_ref().map_err(|error| ProviderError::Rejected {
+        provider: "this machine".into(),
+        message: format!("cannot set up connections: {error}"),
+        hint: None,
+    })
+}
+
+enum Reach {
+    Secure,
+    Plain,
+    /// A proxy could not reach it.
+    Loopback,
+}
+
+fn reach(base_url: &str) -> Reach {
+    let Ok(url) = reqwest::Url::parse(base_url) else { return Reach::Secure };
+    match (url.scheme(), url.host_str()) {
+        ("http", Some("localhost" | "[::1]")) => Reach::Loopback,
+        ("http", Some(host)) if host.starts_with("127.") => Reach::Loopback,
+        ("http", _) => Reach::Plain,
+        _ => Reach::Secure,
+    }
+}
+
+fn build(
+    special: impl FnOnce(reqwest::ClientBuilder) -> reqwest::ClientBuilder,
+) -> Result<Client, reqwest::Error> {
+    static PROVIDER: Once = Once::new();
+    PROVIDER.call_once(|| {
+        let _another_was_first = rustls::crypto::ring::default_provider().install_default();
+    });
+    let builder = Client::builder()
+        .redirect(redirect::Policy::none())
+        .connect_timeout(CONNECT)
+        .user_agent(concat!("haft/", env!("CARGO_PKG_VERSION")));
+    special(builder).build()
+}

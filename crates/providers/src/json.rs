@@ -1,0 +1,86 @@
+//! JSON as servers write it: read by looking, so that nothing odd in one place spoils the rest.
+use serde_json::Value;
+
+/// The value, or `None` if it is no JSON even after repair.
+pub(crate) fn parse(text: &str) -> Option<Value> {
+    serde_json::from_str(text).ok().or_else(|| serde_json::from_str(&without_lone_surrogates(text)?).ok())
+}
+
+/// A string, or nothing.
+pub(crate) fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or_default()
+}
+
+/// As [`text`], without copying: an argument may be many megabytes long.
+pub(crate) fn take_text(value: &mut Value) -> String {
+    match value.take() {
+        Value::String(text) => text,
+        _ => String::new(),
+    }
+}
+
+/// A count: some servers write it as a float or as a string.
+pub(crate) fn count(value: &Value) -> Option<u64> {
+    match value {
+        Value::Number(number) => number.as_u64().or_else(|| number.as_f64().map(|float| float as u64)),
+        Value::String(text) => text.trim().parse().ok(),
+        Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
+    }
+}
+
+/// `text` with each half of a surrogate pair that lacks the other half replaced by U+FFFD; `None` if there is none.
+/// Models write such halves when they are cut off inside an emoji; `serde_json` refuses the whole document then.
+fn without_lone_surrogates(text: &str) -> Option<String> {
+    let mut repaired = String::with_capacity(text.len());
+    let mut rest = text;
+    let mut changed = false;
+    while let Some(at) = rest.find('\\') {
+        let (before, escape) = rest.split_at(at);
+        repaired.push_str(before);
+        let length = match unit(escape) {
+            Some(0xD800..=0xDBFF) if matches!(unit(&escape[6..]), Some(0xDC00..=0xDFFF)) => 12,
+            Some(0xD800..=0xDFFF) => {
+                changed = true;
+                repaired.push_str("\\ufffd");
+                rest = &escape[6..];
+                continue;
+            }
+            Some(_) => 6,
+            None => 1 + escape[1..].chars().next().map_or(0, char::len_utf8),
+        };
+        repaired.push_str(&escape[..length]);
+        rest = &escape[length..];
+    }
+    repaired.push_str(rest);
+    changed.then_some(repaired)
+}
+
+/// The UTF-16 unit of a `\uXXXX` at the start of `text`.
+fn unit(text: &str) -> Option<u32> {
+    let digits = text.strip_prefix("\\u")?.get(..4)?;
+    digits.bytes().all(|byte| byte.is_ascii_hexdigit()).then(|| u32::from_str_radix(digits, 16).ok())?
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    // A19
+    #[test]
+    fn half_a_surrogate_pair_does_not_spoil_the_document() {
+        let table = [
+            (r#"{"a":"\ud800"}"#, Some(json!({"a": "\u{fffd}"}))),
+            (r#"{"a":"x\udc00y\ud83d"}"#, Some(json!({"a": "x\u{fffd}y\u{fffd}"}))),
+            (r#"{"a":"\ud83d\ude00 \ud83d\u0041"}"#, Some(json!({"a": "😀 \u{fffd}A"}))),
+            (r#"{"a":"\\ud800 \ud800"}"#, Some(json!({"a": "\\ud800 \u{fffd}"}))),
+            (r#"{"a":"ü\ü\ud800"}"#, None),
+            (r#"{"a":"\ud800"#, None),
+            (r#"{"a":"\ud8"#, None),
+            ("\\", None),
+        ];
+        for (written, expected) in table {
+            assert_eq!(parse(written), expected, "{written}");
+        }
+    }
+}

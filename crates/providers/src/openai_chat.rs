@@ -1,0 +1,131 @@
+//! OpenAI's chat completions: the request. What comes back is read in [`reply`].
+//!
+//! Source: platform.openai.com, API reference "Chat", 2026-11, and what compatible servers make of it.
+mod reply;
+
+pub(crate) use reply::ChatReply;
+
+use crate::vendor::{EchoReasoning, EmptyContent, Quirks};
+use haft_core::{Image, Message, Part, Request, ToolCall, text_of};
+use serde_json::{Map, Value, json};
+
+/// The body of a request.
+pub(crate) fn body(request: &Request, quirks: &Quirks, stream: bool) -> Value {
+    let mut body = Map::new();
+    body.insert("model".into(), request.model.clone().into());
+    body.insert("messages".into(), messages(request, quirks).into());
+    if !request.tools.is_empty() {
+        body.insert("tools".into(), request.tools.iter().map(|tool| tool.definition()).collect());
+    }
+    if request.max_output > 0 {
+        body.insert(quirks.max_tokens_field.clone(), request.max_output.into());
+    }
+    body.insert("stream".into(), stream.into());
+    if stream && quirks.stream_usage {
+        body.insert("stream_options".into(), json!({"include_usage": true}));
+    }
+    body.extend(request.options.clone());
+    body.into()
+}
+
+fn messages(request: &Request, quirks: &Quirks) -> Vec<Value> {
+    let mut messages = Vec::new();
+    if !request.system.is_empty() {
+        messages.push(json!({"role": "system", "content": request.system}));
+    }
+    // Pictures of results wait until the last result: nothing may stand between the results of one turn.
+    let mut pictures = Vec::new();
+    for message in &request.messages {
+        if !matches!(**message, Message::Tool { .. }) {
+            messages.extend(shown(&mut pictures));
+        }
+        match &**message {
+            Message::User { parts } => messages.push(json!({"role": "user", "content": content(parts)})),
+            Message::Assistant { parts } => messages.push(assistant(parts, quirks)),
+            Message::Tool { call, name: _, result } => {
+                messages.push(json!({"role": "tool", "tool_call_id": call.0, "content": result.content}));
+                pictures.extend(result.images.iter().map(image));
+            }
+        }
+    }
+    messages.extend(shown(&mut pictures));
+    messages
+}
+
+/// The wire has no pictures in results, so a person shows them.
+fn shown(pictures: &mut Vec<Value>) -> Option<Value> {
+    if pictures.is_empty() {
+        return None;
+    }
+    let note = json!({"type": "text", "text": "The images of the tool results above:"});
+    let content: Vec<Value> = [note].into_iter().chain(pictures.drain(..)).collect();
+    Some(json!({"role": "user", "content": content}))
+}
+
+/// A string where there is only text: many local servers know nothing else.
+fn content(parts: &[Part]) -> Value {
+    if !parts.iter().any(|part| matches!(part, Part::Image(_))) {
+        return text_of(parts).into();
+    }
+    let pieces = parts.iter().filter_map(|part| match part {
+        Part::Text { text } => Some(json!({"type": "text", "text": text})),
+        Part::Image(picture) => Some(image(picture)),
+        Part::Thinking { .. } | Part::ToolCall(_) => None,
+    });
+    pieces.collect()
+}
+
+fn image(image: &Image) -> Value {
+    json!({"type": "image_url", "image_url": {"url": format!("data:{};base64,{}", image.mime, image.data)}})
+}
+
+fn assistant(parts: &[Part], quirks: &Quirks) -> Value {
+    let calls: Vec<Value> = parts.iter().filter_map(Part::as_call).map(call).collect();
+    let mut message = Map::new();
+    message.insert("role".into(), "assistant".into());
+    message.insert("content".into(), said(parts, quirks));
+    let echo = match quirks.echo_reasoning {
+        EchoReasoning::Never => false,
+        EchoReasoning::WithCalls => !calls.is_empty(),
+        EchoReasoning::Always => true,
+    };
+    if echo {
+        // Empty where another model made the call: the vendors that want it back refuse a call without it.
+        message.insert("reasoning_content".into(), thought(parts).into());
+    }
+    if !calls.is_empty() {
+        message.insert("tool_calls".into(), calls.into());
+    }
+    message.into()
+}
+
+fn said(parts: &[Part], quirks: &Quirks) -> Value {
+    let text = text_of(parts);
+    match quirks.empty_content {
+        EmptyContent::Null if text.is_empty() => Value::Null,
+        EmptyContent::Null | EmptyContent::Text => text.into(),
+    }
+}
+
+fn thought(parts: &[Part]) -> String {
+    let thoughts = parts.iter().filter_map(|part| match part {
+        Part::Thinking { text, .. } => Some(text.as_str()),
+        Part::Text { .. } | Part::Image(_) | Part::ToolCall(_) => None,
+    });
+    thoughts.collect()
+}
+
+/// the arguments are JSON inside a string.
+fn call(call: &ToolCall) -> Value {
+    let arguments = sound_arguments(call).to_string();
+    json!({"id": call.id.0, "type": "function", "function": {"name": call.name, "arguments": arguments}})
+}
+
+/// An object in any case: chat templates of local servers fail on arguments that are not JSON, and Anthropic
+/// refuses any input that is no object.
+pub(crate) fn sound_arguments(call: &ToolCall) -> Value {
+    match &call.arguments {
+        Value::Object(_) => call.arguments.clone(),
+        unreadable => json!({"unreadable_arguments": unreadable}),
+    }
+}

@@ -1,0 +1,238 @@
+//! OpenAI's chat completions: the reply, streamed or whole.
+//!
+//! ```text
+//! {"choices": [{"index": 0, "delta": {"content", "reasoning_content", "refusal",
+//!    "tool_calls": [{"index", "id", "function": {"name", "arguments"}}]}, "finish_reason"}],
+//!  "usage": {"prompt_tokens", "completion_tokens", "prompt_tokens_details": {"cached_tokens"}}, "error"}
+//! ```
+//!
+//! A whole reply has `message` in place of `delta`. Each field may be missing, null or of another type: it is then
+//! taken as not said.
+use crate::{
+    fault::Complaint,
+    json::{count, take_text, text},
+    sse::Event,
+    wire::{Fault, Parser, object, sound},
+};
+use haft_core::{CallId, Delta, StopReason, Usage};
+use serde_json::Value;
+use std::collections::{BTreeMap, HashMap};
+
+/// One reply under way.
+#[derive(Default)]
+pub(crate) struct ChatReply {
+    calls: Calls,
+    finish: Option<String>,
+    over: bool,
+    declined: String,
+}
+
+impl Parser for ChatReply {
+    fn event(&mut self, event: &Event, out: &mut Vec<Delta>) -> Result<(), Fault> {
+        if event.data.trim() == "[DONE]" {
+            self.over = true;
+            return Ok(());
+        }
+        self.chunk(object(&event.data)?, out)
+    }
+
+    fn whole(&mut self, body: Value, out: &mut Vec<Delta>) -> Result<(), Fault> {
+        self.chunk(body, out)?;
+        self.over = self.finish.is_some() || !out.is_empty();
+        Ok(())
+    }
+
+    fn is_complete(&self) -> bool {
+        self.finish.is_some()
+    }
+
+    fn is_over(&self) -> bool {
+        self.over
+    }
+
+    fn finish(&mut self, _out: &mut Vec<Delta>) -> Option<StopReason> {
+        match &self.finish {
+            Some(_) if !self.declined.is_empty() => Some(StopReason::Refusal),
+            Some(word) => Some(stop_reason(word)),
+            None if self.over && !self.calls.known.is_empty() => Some(StopReason::ToolUse),
+            None => self.over.then_some(StopReason::EndTurn),
+        }
+    }
+
+    fn stop_word(&self) -> Option<&str> {
+        self.finish.as_deref()
+    }
+
+    fn declined(&self) -> &str {
+        &self.declined
+    }
+}
+
+impl ChatReply {
+    fn chunk(&mut self, mut chunk: Value, out: &mut Vec<Delta>) -> Result<(), Fault> {
+        // Only the first choice counts; some servers do not number it.
+        let choices = chunk["choices"].as_array_mut().map(std::mem::take).unwrap_or_default();
+        let first = choices.into_iter().find(|choice| count(&choice["index"]).unwrap_or(0) == 0);
+        let mut choice = sound(first.unwrap_or_default())?;
+        for said in ["delta", "message"] {
+            self.say(&mut choice[said], out);
+        }
+        let finish = text(&choice["finish_reason"]);
+        if matches!(finish, "error" | "network_error" | "insufficient_system_resource") {
+            let message = format!("the reply ended with `{finish}`");
+            return Err(Fault::Complaint(Complaint { message, ..Complaint::default() }));
+        }
+        if !finish.is_empty() {
+            self.finish = Some(finish.to_owned());
+        }
+        // Groq and Moonshot have places of their own for it.
+        let places = [&chunk["usage"], &chunk["x_groq"]["usage"], &choice["usage"]];
+        out.extend(places.into_iter().find_map(usage).map(Delta::Usage));
+        Ok(())
+    }
+
+    fn say(&mut self, said: &mut Value, out: &mut Vec<Delta>) {
+        if !said.is_object() {
+            return;
+        }
+        let fields = ["reasoning_content", "reasoning", "reasoning_text"];
+        let thought = fields.iter().map(|field| take_text(&mut said[*field])).find(|text| !text.is_empty());
+        out.extend(thought.map(Delta::Thinking));
+        match said["content"].take() {
+            Value::String(text) if !text.is_empty() => out.push(Delta::Text(text)),
+            Value::Array(parts) => parts.into_iter().for_each(|part| say_part(part, out)),
+            _ => {}
+        }
+        let declined = take_text(&mut said["refusal"]);
+        if !declined.is_empty() {
+            self.declined.push_str(&declined);
+            out.push(Delta::Text(declined));
+        }
+        if let Some(calls) = said["tool_calls"].as_array_mut() {
+            calls.iter_mut().for_each(|piece| self.calls.piece(piece, out));
+        }
+        // Of before 2023-11; some servers still speak it.
+        if said["function_call"].is_object() {
+            let function = said["function_call"].take();
+            self.calls.piece(&mut serde_json::json!({"index": 0, "function": function}), out);
+        }
+    }
+}
+
+/// Mistral: `{"type":"text","text"}`, `{"type":"thinking","thinking":[{"type":"text","text"}]}`.
+fn say_part(mut part: Value, out: &mut Vec<Delta>) {
+    let thinking = match part["thinking"].take() {
+        Value::String(text) => text,
+        Value::Array(parts) => parts.iter().map(|part| text(&part["text"])).collect(),
+        _ => String::new(),
+    };
+    if !thinking.is_empty() {
+        out.push(Delta::Thinking(thinking));
+    }
+    let said = take_text(&mut part["text"]);
+    if !said.is_empty() {
+        out.push(Delta::Text(said));
+    }
+}
+
+/// The calls of one reply, and which of them a piece belongs to.
+#[derive(Default)]
+struct Calls {
+    known: BTreeMap<usize, Known>,
+    by_index: HashMap<u64, usize>,
+    by_id: HashMap<String, usize>,
+    last: Option<usize>,
+}
+
+#[derive(Default)]
+struct Known {
+    id: String,
+    is_named: bool,
+}
+
+impl Calls {
+    fn piece(&mut self, piece: &mut Value, out: &mut Vec<Delta>) {
+        let (id, name) = (take_text(&mut piece["id"]), take_text(&mut piece["function"]["name"]));
+        let arguments = match piece["function"]["arguments"].take() {
+            Value::String(text) => text,
+            Value::Null => String::new(),
+            // Some servers do not encode them a second time.
+            value => value.to_string(),
+        };
+        let index = self.place(count(&piece["index"]), &id, &name);
+        if self.learn(index, &id, &name) {
+            out.push(Delta::CallStart { index, id: CallId(id), name });
+        }
+        if !arguments.is_empty() {
+            out.push(Delta::CallArguments { index, json: arguments });
+        }
+    }
+
+    /// By its index, else by its id; a piece with neither goes on with the last call, unless it brings a name.
+    fn place(&mut self, index: Option<u64>, id: &str, name: &str) -> usize {
+        let place = match index {
+            // Some doors number every call 0 and tell them apart by their ids.
+            Some(index) => {
+                self.by_index.get(&index).copied().filter(|place| !self.is_another(*place, id, name))
+            }
+            None if !id.is_empty() => self.by_id.get(id).copied(),
+            None if name.is_empty() => self.last,
+            None => None,
+        };
+        let place = place.unwrap_or_else(|| self.open(index));
+        self.last = Some(place);
+        place
+    }
+
+    fn is_another(&self, place: usize, id: &str, name: &str) -> bool {
+        let known = self.known.get(&place).map_or("", |known| known.id.as_str());
+        !name.is_empty() && !id.is_empty() && !known.is_empty() && known != id
+    }
+
+    fn open(&mut self, index: Option<u64>) -> usize {
+        let after_last = self.known.keys().next_back().map_or(0, |last| last + 1);
+        let wanted = index.and_then(|index| u32::try_from(index).ok()).map(|index| index as usize);
+        let place = wanted.filter(|place| !self.known.contains_key(place)).unwrap_or(after_last);
+        if let Some(index) = index {
+            self.by_index.insert(index, place);
+        }
+        place
+    }
+
+    /// Whether this piece says something about its call that was not known.
+    fn learn(&mut self, place: usize, id: &str, name: &str) -> bool {
+        let is_new = !self.known.contains_key(&place);
+        let known = self.known.entry(place).or_default();
+        let (brings_id, brings_name) =
+            (known.id.is_empty() && !id.is_empty(), !known.is_named && !name.is_empty());
+        if brings_id {
+            id.clone_into(&mut known.id);
+            self.by_id.entry(id.to_owned()).or_insert(place);
+        }
+        known.is_named |= brings_name;
+        is_new || brings_id || brings_name
+    }
+}
+
+fn usage(usage: &Value) -> Option<Usage> {
+    let read = count(&usage["prompt_tokens"])?;
+    // OpenAI and most; DeepSeek; Moonshot.
+    let cached = [
+        &usage["prompt_tokens_details"]["cached_tokens"],
+        &usage["prompt_cache_hit_tokens"],
+        &usage["cached_tokens"],
+    ];
+    let cache_read = cached.into_iter().find_map(count).unwrap_or(0).min(read);
+    let output = count(&usage["completion_tokens"]).unwrap_or(0);
+    Some(Usage { input: read - cache_read, output, cache_read, cache_write: 0 })
+}
+
+fn stop_reason(word: &str) -> StopReason {
+    match word {
+        "tool_calls" | "function_call" | "tool_use" => StopReason::ToolUse,
+        "length" | "max_tokens" | "model_length" | "max_output_tokens" | "MAX_TOKENS" => StopReason::Length,
+        "content_filter" | "refusal" | "safety" | "SAFETY" | "sensitive" => StopReason::Refusal,
+        // `stop`, `eos`, `eos_token`, … and whatever comes next year.
+        _ => StopReason::EndTurn,
+    }
+}

@@ -1,0 +1,159 @@
+//! Bytes of a streamed reply turned into deltas, without a clock: what is counted here are bytes and events.
+use crate::{
+    endpoint::Endpoint,
+    sse::{Event, Events, MAX_EVENT},
+    wire::{Fault, Parser},
+};
+use haft_core::{Delta, ProviderError};
+use std::mem;
+
+/// So much may come without saying anything (comments, pings, events that mean nothing).
+const MAX_IDLE_BYTES: usize = 2 * MAX_EVENT;
+/// So much may come in one reply, inflated: 8 MB of text in events of a few letters each are some 600 MB.
+const MAX_BYTES: usize = 1 << 30;
+
+/// One reply on its way from bytes to deltas.
+pub(crate) struct Reading {
+    parser: Box<dyn Parser>,
+    framing: Events,
+    events: Vec<Event>,
+    broken: usize,
+    has_said: bool,
+    has_calls: bool,
+    bytes: usize,
+    idle_bytes: usize,
+}
+
+impl Reading {
+    pub(crate) fn new(parser: Box<dyn Parser>) -> Self {
+        Self {
+            parser,
+            framing: Events::default(),
+            events: Vec::new(),
+            broken: 0,
+            has_said: false,
+            has_calls: false,
+            bytes: 0,
+            idle_bytes: 0,
+        }
+    }
+
+    /// Takes in a chunk, which may end anywhere.
+    pub(crate) fn push(
+        &mut self,
+        chunk: &[u8],
+        endpoint: &Endpoint,
+        out: &mut Vec<Delta>,
+    ) -> Result<(), ProviderError> {
+        let mut events = mem::take(&mut self.events);
+        let framed = self.framing.push(chunk, &mut events);
+        let before = out.len();
+        for event in events.drain(..) {
+            self.event(&event, endpoint, out)?;
+        }
+        self.events = events;
+        framed.map_err(|_| endpoint.broken("the server sent an event of more than 16 MB"))?;
+        self.count(chunk.len(), out[before..].iter().any(is_progress));
+        self.check_bytes(endpoint)
+    }
+
+    /// Takes in a reply that came in one piece.
+    pub(crate) fn whole(
+        &mut self,
+        body: &[u8],
+        endpoint: &Endpoint,
+        out: &mut Vec<Delta>,
+    ) -> Result<(), ProviderError> {
+        let read =
+            crate::wire::object(&String::from_utf8_lossy(body)).and_then(|body| self.parser.whole(body, out));
+        self.note(out);
+        self.bytes = body.len();
+        self.settle(read, endpoint)
+    }
+
+    /// Whether only usage may follow.
+    pub(crate) fn is_complete(&self) -> bool {
+        self.parser.is_complete()
+    }
+
+    /// Whether nothing may follow.
+    pub(crate) fn is_over(&self) -> bool {
+        self.parser.is_over()
+    }
+
+    /// Gives out the rest, with [`Delta::Stop`] at its end; an error if the reply was cut off.
+    pub(crate) fn finish(&mut self, endpoint: &Endpoint, out: &mut Vec<Delta>) -> Result<(), ProviderError> {
+        if let Some(event) = self.framing.finish() {
+            self.event(&event, endpoint, out)?;
+        }
+        let stop = self.parser.finish(out);
+        if self.broken > 0 && (!self.has_said || self.has_calls) {
+            // What was lost may have been a part of a call, and the rest of it may still read like a whole one.
+            return Err(endpoint.broken("the server sent something that is not JSON"));
+        }
+        if self.bytes == 0 {
+            return Err(endpoint.broken("the server sent an empty answer"));
+        }
+        let stop = stop.ok_or_else(|| endpoint.broken("the reply was cut off"))?;
+        out.push(Delta::Stop(stop));
+        Ok(())
+    }
+
+    /// What the wire knows beyond the deltas.
+    pub(crate) fn parser(&self) -> &dyn Parser {
+        &*self.parser
+    }
+
+    fn event(
+        &mut self,
+        event: &Event,
+        endpoint: &Endpoint,
+        out: &mut Vec<Delta>,
+    ) -> Result<(), ProviderError> {
+        if event.data.trim().is_empty() {
+            return Ok(());
+        }
+        let before = out.len();
+        let read = self.parser.event(event, out);
+        self.note(&out[before..]);
+        self.settle(read, endpoint)
+    }
+
+    fn note(&mut self, deltas: &[Delta]) {
+        self.has_said |= deltas.iter().any(is_progress);
+        self.has_calls |= deltas.iter().any(|delta| matches!(delta, Delta::CallStart { .. }));
+    }
+
+    fn settle(&mut self, read: Result<(), Fault>, endpoint: &Endpoint) -> Result<(), ProviderError> {
+        match read {
+            Ok(()) => {}
+            Err(Fault::Broken) => self.broken += 1,
+            Err(Fault::Complaint(complaint)) => return Err(complaint.sort(endpoint)),
+        }
+        Ok(())
+    }
+
+    fn count(&mut self, bytes: usize, progress: bool) {
+        self.bytes += bytes;
+        self.idle_bytes = if progress { 0 } else { self.idle_bytes + bytes };
+    }
+
+    fn check_bytes(&self, endpoint: &Endpoint) -> Result<(), ProviderError> {
+        if self.idle_bytes > MAX_IDLE_BYTES {
+            return Err(endpoint.broken("the server sent more than 32 MB that say nothing"));
+        }
+        if self.bytes > MAX_BYTES {
+            return Err(endpoint.broken("the server sent more than 1 GB in one reply"));
+        }
+        Ok(())
+    }
+}
+
+/// Whether the model has said something; a count of tokens or a ping is no progress.
+pub(crate) fn is_progress(delta: &Delta) -> bool {
+    match delta {
+        Delta::Text(_) | Delta::Thinking(_) | Delta::CallStart { .. } | Delta::CallArguments { .. } => true,
+        Delta::Signature(_) | Delta::Stop(_) => true,
+        Delta::Usage(_) | Delta::Retrying { .. } => false,
+    }
+}

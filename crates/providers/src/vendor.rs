@@ -1,0 +1,155 @@
+//! Whom we can ask: the table `vendors.toml`, read once when first needed.
+use crate::{Timeouts, Wire};
+use serde::Deserialize;
+use std::{sync::LazyLock, time::Duration};
+
+static VENDORS: LazyLock<Vec<Vendor>> = LazyLock::new(|| {
+    let table: Table = toml::from_str(include_str!("vendors.toml")).expect("a test reads the table");
+    table.vendor
+});
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Table {
+    vendor: Vec<Vendor>,
+}
+
+/// Every vendor, in the order of the table.
+pub fn vendors() -> &'static [Vendor] {
+    &VENDORS
+}
+
+/// The vendor of this name or of one of its other names.
+pub fn vendor(name: &str) -> Option<&'static Vendor> {
+    vendors().iter().find(|vendor| vendor.name == name || vendor.aliases.iter().any(|alias| alias == name))
+}
+
+/// One who answers requests: a company, or a server on this machine.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Vendor {
+    /// As in `--model NAME/MODEL`.
+    pub name: String,
+    /// Other names that people try.
+    #[serde(default)]
+    pub aliases: Vec<String>,
+    /// As people write it.
+    pub title: String,
+    /// What it speaks.
+    pub wire: Wire,
+    /// Where it is; paths of the wire are appended.
+    pub base_url: String,
+    /// The environment variable that customarily holds the key; `None` where none is wanted.
+    #[serde(default)]
+    pub key_variable: Option<String>,
+    /// The environment variable that customarily holds another base URL.
+    #[serde(default)]
+    pub base_url_variable: Option<String>,
+    /// Runs on this machine.
+    #[serde(default)]
+    pub local: bool,
+    /// Where it differs from the wire's usual form.
+    #[serde(default)]
+    pub quirks: Quirks,
+}
+
+/// Where a vendor differs from the wire's usual form.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Quirks {
+    /// Whether it wants its thoughts back.
+    pub echo_reasoning: EchoReasoning,
+    /// What stands for no text in an assistant message.
+    pub empty_content: EmptyContent,
+    /// The field that limits the output: `max_tokens` or `max_completion_tokens`.
+    pub max_tokens_field: String,
+    /// Whether it knows `stream_options`.
+    pub stream_usage: bool,
+    /// In place of the default of [`Timeouts::first_byte`], in seconds: local servers load models and read slowly.
+    pub first_byte_seconds: Option<u64>,
+    /// In place of the default of [`Timeouts::prose`], in seconds.
+    pub prose_seconds: Option<u64>,
+}
+
+impl Default for Quirks {
+    fn default() -> Self {
+        Self {
+            echo_reasoning: EchoReasoning::Never,
+            empty_content: EmptyContent::Text,
+            max_tokens_field: "max_tokens".into(),
+            stream_usage: true,
+            first_byte_seconds: None,
+            prose_seconds: None,
+        }
+    }
+}
+
+/// Which assistant messages carry `reasoning_content` when they are sent back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum EchoReasoning {
+    /// None.
+    Never,
+    /// Those with calls.
+    WithCalls,
+    /// All.
+    Always,
+}
+
+/// What stands for no text in an assistant message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum EmptyContent {
+    /// `null`.
+    Null,
+    /// `""`: chat templates of local servers stumble over null.
+    Text,
+}
+
+impl Vendor {
+    /// The default timeouts with the vendor's quirks.
+    pub fn timeouts(&self) -> Timeouts {
+        let or = |seconds: Option<u64>, usual| seconds.map(Duration::from_secs).unwrap_or(usual);
+        let usual = Timeouts::default();
+        let first_byte = or(self.quirks.first_byte_seconds, usual.first_byte);
+        Timeouts {
+            first_byte,
+            prose: or(self.quirks.prose_seconds, usual.prose),
+            whole: usual.whole.max(first_byte),
+            ..usual
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    //
+    #[test]
+    fn the_table_can_be_read_and_names_are_unique() {
+        let mut names: Vec<&str> = Vec::new();
+        for vendor in vendors() {
+            names.push(&vendor.name);
+            names.extend(vendor.aliases.iter().map(String::as_str));
+            assert!(
+                vendor.base_url.starts_with(if vendor.local { "http://" } else { "https://" }),
+                "{vendor:?}"
+            );
+            assert_eq!(vendor.key_variable.is_none(), vendor.local, "{vendor:?}");
+        }
+        let count = names.len();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), count);
+        assert_eq!(vendor("moonshot").unwrap().name, "kimi");
+        assert!(vendor("nobody").is_none());
+    }
+
+    #[test]
+    fn local_servers_may_take_their_time() {
+        assert_eq!(vendor("openai").unwrap().timeouts(), Timeouts::default());
+        let local = vendor("ollama").unwrap().timeouts();
+        assert_eq!((local.first_byte.as_secs(), local.prose.as_secs()), (600, 1_800));
+    }
+}
