@@ -1,6 +1,7 @@
 //! Models behind wires: every model that Haft can ask, as a [`haft_core::Provider`].
 //!
 //! A *wire* is a vendor's format of requests and replies ([`Wire`]); a *vendor* is a row of `vendors.toml`: a wire,
+//! an address and its quirks ([`Vendor`]). [`connect`] makes a provider of a vendor; [`Retry`] wraps any provider.
 //! [`Scripted`] says what it was told to say; [`Replay`] says again what a server once said.
 //!
 //! What a reply passes through, in this order: `http` (bytes), `sse` (events), `openai_chat` or `anthropic`
@@ -18,6 +19,9 @@ mod openai_chat;
 mod reading;
 mod record;
 mod remote;
+mod retry;
+mod script;
+mod scripted;
 mod sse;
 mod vendor;
 mod wire;
@@ -25,5 +29,8 @@ mod wire;
 pub use key::Key;
 pub use record::{Record, Replay};
 pub use remote::{Connection, Timeouts, connect};
+pub use retry::Retry;
+pub use script::{ScriptError, Step};
+pub use scripted::Scripted;
 pub use vendor::{EchoReasoning, EmptyContent, Quirks, Vendor, vendor, vendors};
 pub use wire::{WIRES, Wire};

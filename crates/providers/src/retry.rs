@@ -1,0 +1,278 @@
+//! Asks again when asking again may help: a provider around a provider.
+use futures::{StreamExt, stream::BoxStream};
+use haft_core::{Delta, Provider, ProviderError, Request, StopReason};
+use std::{sync::Arc, time::Duration};
+use tokio::time::sleep;
+
+/// At most so many requests for one reply (the bar of our fault table, as are the next two).
+const MAX_REQUESTS: u32 = 8;
+/// At most so much waiting for one reply.
+const MAX_WAITING: Duration = Duration::from_secs(60);
+/// Requests are never closer together than this.
+const MIN_WAIT: Duration = Duration::from_millis(200);
+/// The first wait; each further one is twice as long.
+const FIRST_WAIT: Duration = Duration::from_millis(500);
+/// A single wait; with all jitter, seven of them stay below [`MAX_WAITING`].
+const MAX_WAIT: Duration = Duration::from_secs(15);
+/// A model that says nothing is asked so many times more: it may do so for ever, and each time costs money.
+const MAX_EMPTY: u32 = 2;
+
+/// Repeats requests after faults that pass: [`ProviderError::is_transient`], and replies without any content.
+/// Before each wait it says [`Delta::Retrying`], which voids what came before.
+pub struct Retry {
+    inner: Arc<dyn Provider>,
+}
+
+impl Retry {
+    /// Around `inner`.
+    pub fn new(inner: Arc<dyn Provider>) -> Self {
+        Self { inner }
+    }
+}
+
+impl Provider for Retry {
+    fn stream(&self, request: Request) -> BoxStream<'static, Result<Delta, ProviderError>> {
+        let inner = self.inner.clone();
+        Box::pin(async_stream::stream! {
+            let mut tries = Tries::default();
+            loop {
+                let mut reply = inner.stream(request.clone());
+                let mut is_empty = true;
+                let trouble = loop {
+                    match reply.next().await {
+                        Some(Ok(Delta::Stop(stop))) if is_empty && stop != StopReason::Refusal => break Trouble::Empty,
+                        Some(Ok(Delta::Stop(stop))) => {
+                            yield Ok(Delta::Stop(stop));
+                            return;
+                        }
+                        Some(Ok(delta)) => {
+                            is_empty &= !is_content(&delta);
+                            yield Ok(delta);
+                        }
+                        Some(Err(error)) => break Trouble::Fault(error),
+                        None => break Trouble::Fault(cut_off()),
+                    }
+                };
+                drop(reply);
+                let reason = trouble.to_string();
+                match tries.wait_after(trouble, fastrand::f64()) {
+                    Ok(after) => {
+                        yield Ok(Delta::Retrying { reason, after });
+                        sleep(after).await;
+                    }
+                    Err(error) => {
+                        yield Err(error);
+                        return;
+                    }
+                }
+            }
+        })
+    }
+}
+
+fn is_content(delta: &Delta) -> bool {
+    match delta {
+        Delta::Text(_) | Delta::Thinking(_) | Delta::Signature(_) => true,
+        Delta::CallStart { .. } | Delta::CallArguments { .. } => true,
+        Delta::Usage(_) | Delta::Retrying { .. } | Delta::Stop(_) => false,
+    }
+}
+
+/// Why a reply is of no use.
+#[derive(Debug, thiserror::Error)]
+enum Trouble {
+    #[error("the model answered nothing")]
+    Empty,
+    #[error(transparent)]
+    Fault(ProviderError),
+}
+
+/// What was tried for one reply.
+#[derive(Debug, Default)]
+struct Tries {
+    requests: u32,
+    empty: u32,
+    waited: Duration,
+}
+
+impl Tries {
+    /// How long to wait before the next request, or the error with which to give up. `chance` is in 0..1.
+    fn wait_after(&mut self, trouble: Trouble, chance: f64) -> Result<Duration, ProviderError> {
+        self.requests += 1;
+        let error = match trouble {
+            Trouble::Fault(error) if error.is_transient() => error,
+            Trouble::Fault(error) => return Err(error),
+            Trouble::Empty => {
+                self.empty += 1;
+                if self.empty > MAX_EMPTY {
+                    return Err(answered_nothing(self.empty));
+                }
+                cut_off()
+            }
+        };
+        let left = MAX_WAITING.saturating_sub(self.waited);
+        let wait = match asked_wait(&error) {
+            Some(asked) if asked > left => return Err(too_long(error, asked)),
+            Some(asked) => (asked + Duration::from_secs_f64(chance)).min(left.max(asked)),
+            None => self.backoff(chance).min(left),
+        };
+        if self.requests >= MAX_REQUESTS || left < MIN_WAIT {
+            return Err(noted(error, &format!("gave up after {} requests", self.requests)));
+        }
+        let wait = wait.max(MIN_WAIT);
+        self.waited += wait;
+        Ok(wait)
+    }
+
+    /// Doubles each time; a quarter less or more, so that many clients do not come back at once.
+    fn backoff(&self, chance: f64) -> Duration {
+        let doubled = FIRST_WAIT * 2u32.pow((self.requests - 1).min(MAX_REQUESTS));
+        doubled.min(MAX_WAIT).mul_f64(0.75 + chance / 2.0)
+    }
+}
+
+fn asked_wait(error: &ProviderError) -> Option<Duration> {
+    match error {
+        ProviderError::Busy { retry_after, .. } => *retry_after,
+        ProviderError::Auth { .. }
+        | ProviderError::ContextTooLong { .. }
+        | ProviderError::Rejected { .. }
+        | ProviderError::Connection { .. } => None,
+    }
+}
+
+fn too_long(error: ProviderError, asked: Duration) -> ProviderError {
+    noted(error, &format!("the server asks to wait {} s, which is too long to wait for", asked.as_secs()))
+}
+
+fn noted(error: ProviderError, note: &str) -> ProviderError {
+    match error {
+        ProviderError::Busy { provider, message, retry_after } => {
+            ProviderError::Busy { provider, message: format!("{message}; {note}"), retry_after }
+        }
+        ProviderError::Connection { provider, message, source } => {
+            ProviderError::Connection { provider, message: format!("{message}; {note}"), source }
+        }
+        lasting @ (ProviderError::Auth { .. }
+        | ProviderError::ContextTooLong { .. }
+        | ProviderError::Rejected { .. }) => lasting,
+    }
+}
+
+fn cut_off() -> ProviderError {
+    ProviderError::Connection {
+        provider: "the model".into(),
+        message: "the reply was cut off".into(),
+        source: None,
+    }
+}
+
+fn answered_nothing(times: u32) -> ProviderError {
+    ProviderError::Rejected {
+        provider: "the model".into(),
+        message: format!("it answered nothing, {times} times"),
+        hint: Some("say more in the prompt, or use another model".into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Scripted, Step};
+    use tokio::time::Instant;
+
+    fn busy(seconds: Option<u64>) -> ProviderError {
+        ProviderError::Busy {
+            provider: "it".into(),
+            message: "full".into(),
+            retry_after: seconds.map(Duration::from_secs),
+        }
+    }
+
+    /// What is seen of a reply, how many requests were sent, and the seconds that it took.
+    async fn told(script: &str) -> (Vec<String>, usize, f64) {
+        let scripted = Arc::new(Scripted::new(Step::parse_all(script).unwrap()));
+        let start = Instant::now();
+        let deltas: Vec<_> = Retry::new(scripted.clone()).stream(Request::default()).collect().await;
+        let shown = deltas.into_iter().map(|delta| match delta {
+            Ok(Delta::Text(text)) => text,
+            Ok(Delta::Retrying { reason, .. }) => format!("again: {reason}"),
+            Ok(Delta::Stop(stop)) => format!("{stop:?}"),
+            Ok(other) => format!("{other:?}"),
+            Err(error) => format!("error: {error}"),
+        });
+        (shown.collect(), scripted.requests().len(), start.elapsed().as_secs_f64())
+    }
+
+    // A38 to A46, A59, A60
+    #[tokio::test(start_paused = true)]
+    async fn faults_that_pass_are_waited_out_and_others_are_not() {
+        let busy = r#"{"fail":"full","kind":"busy"}"#;
+        let reset = r#"{"say":"half","fail":"reset","kind":"connection"}"#;
+        let good = r#"{"say":"hello"}"#;
+        let busy_again = "again: the script is busy: full";
+        let gone_again = "again: the connection to the script failed: reset";
+        let nothing_again = "again: the model answered nothing";
+        let void = r#"{"stop":"end_turn"}"#;
+        let refused = r#"{"fail":"wrong","kind":"auth"}"#;
+        let table: [(&str, String, &[&str], usize); 6] = [
+            ("nothing wrong", good.into(), &["hello", "EndTurn"], 1),
+            ("busy twice", [busy, busy, good].join("\n"), &[busy_again, busy_again, "hello", "EndTurn"], 3),
+            ("reset in the middle", [reset, good].join("\n"), &["half", gone_again, "hello", "EndTurn"], 2),
+            ("a wrong key", [refused, good].join("\n"), &["error: the script refused the key: wrong"], 1),
+            ("empty once", [void, good].join("\n"), &[nothing_again, "hello", "EndTurn"], 2),
+            (
+                "empty for ever",
+                [void, void, void, good].join("\n"),
+                &[
+                    nothing_again,
+                    nothing_again,
+                    "error: the model rejected the request: it answered nothing, 3 times",
+                ],
+                3,
+            ),
+        ];
+        for (what, script, expected, requests) in table {
+            let (shown, asked, _) = told(&script).await;
+            assert_eq!(
+                (shown, asked),
+                (expected.iter().map(|text| (*text).to_owned()).collect(), requests),
+                "{what}"
+            );
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_fault_that_stays_ends_after_eight_requests_and_a_minute() {
+        let (shown, requests, seconds) = told(&[r#"{"fail":"full","kind":"busy"}"#; 20].join("\n")).await;
+        assert_eq!((requests, shown.len()), (8, 8));
+        assert_eq!(shown.last().unwrap(), "error: the script is busy: full; gave up after 8 requests");
+        assert!((20.0..60.0).contains(&seconds), "{seconds}");
+    }
+
+    // A38, A39
+    #[test]
+    fn what_the_server_asks_for_is_kept() {
+        let table = [(0, 0.0, 0.2), (4, 0.0, 4.0), (4, 0.999, 4.999), (60, 0.5, 60.0)];
+        for (asked, chance, expected) in table {
+            let wait = Tries::default().wait_after(Trouble::Fault(busy(Some(asked))), chance).unwrap();
+            assert!((wait.as_secs_f64() - expected).abs() < 1e-6, "{asked}: {wait:?}");
+        }
+        let error = Tries::default().wait_after(Trouble::Fault(busy(Some(86_400))), 0.5).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "it is busy: full; the server asks to wait 86400 s, which is too long to wait for"
+        );
+    }
+
+    #[test]
+    fn waits_grow_and_stay_within_their_bounds() {
+        for chance in [0.0, 0.5, 0.999] {
+            let mut tries = Tries::default();
+            let waits: Vec<Duration> =
+                std::iter::from_fn(|| tries.wait_after(Trouble::Fault(busy(None)), chance).ok()).collect();
+            assert_eq!(waits.len(), 7);
+            assert!(waits.is_sorted() && waits[0] >= MIN_WAIT && tries.waited <= MAX_WAITING, "{waits:?}");
+        }
+    }
+}

@@ -1,0 +1,255 @@
+//! A model that says what it was told to say: for tests, and for demonstrations without a key.
+use crate::script::{FailKind, ScriptError, Step, StepCall};
+use async_stream::try_stream;
+use futures::{Stream, stream::BoxStream};
+use haft_core::{CallId, Delta, Message, Provider, ProviderError, Request, StopReason, text_of};
+use serde_json::Value;
+use std::{
+    collections::BTreeSet,
+    future::pending,
+    path::Path,
+    sync::{Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+use tokio::time::sleep;
+
+/// Takes its replies from a script.
+///
+/// Which step is next follows from the request alone: as many replies of the script are over as the request has
+/// messages of the assistant. So a session goes on at the right step in another process too. Faults stand between
+/// replies; each happens once per process.
+pub struct Scripted {
+    steps: Vec<Step>,
+    keeps_requests: bool,
+    past: Mutex<Past>,
+}
+
+#[derive(Default)]
+struct Past {
+    requests: Vec<Request>,
+    /// Places of the faults that have happened.
+    faults: BTreeSet<usize>,
+}
+
+impl Scripted {
+    /// Says `steps`, and remembers what it was asked.
+    pub fn new(steps: impl IntoIterator<Item = Step>) -> Self {
+        Self { steps: steps.into_iter().collect(), keeps_requests: true, past: Mutex::default() }
+    }
+
+    /// Says what a file holds; see [`Step`] for its format.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, ScriptError> {
+        Ok(Self { keeps_requests: false, ..Self::new(Step::read_all(path)?) })
+    }
+
+    /// Then it says this.
+    pub fn says(mut self, text: impl Into<String>) -> Self {
+        self.steps.push(Step { say: Some(text.into()), ..Step::default() });
+        self
+    }
+
+    /// Then it calls these tools, by name and arguments.
+    pub fn calls<'a>(mut self, calls: impl IntoIterator<Item = (&'a str, Value)>) -> Self {
+        let calls =
+            calls.into_iter().map(|(name, arguments)| StepCall { id: None, name: name.into(), arguments });
+        self.steps.push(Step { calls: calls.collect(), ..Step::default() });
+        self
+    }
+
+    /// What it was asked, in order; empty for one that was [opened](Self::open).
+    pub fn requests(&self) -> Vec<Request> {
+        self.past().requests.clone()
+    }
+
+    fn past(&self) -> MutexGuard<'_, Past> {
+        self.past.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The place of the step for `request`, if there is one left.
+    fn next(&self, request: &Request) -> Option<usize> {
+        let is_said = |message: &&std::sync::Arc<Message>| matches!(***message, Message::Assistant { .. });
+        let replies = request.messages.iter().filter(is_said).count();
+        let after_reply = |count: usize| {
+            let mut places = (0..self.steps.len()).filter(|place| self.steps[*place].is_reply());
+            places.nth(count - 1).map(|place| place + 1)
+        };
+        let start = if replies == 0 { 0 } else { after_reply(replies)? };
+        let mut past = self.past();
+        if self.keeps_requests {
+            past.requests.push(request.clone());
+        }
+        // A reply, or the first fault that has not happened.
+        (start..self.steps.len()).find(|place| self.steps[*place].is_reply() || past.faults.insert(*place))
+    }
+}
+
+impl Provider for Scripted {
+    fn stream(&self, request: Request) -> BoxStream<'static, Result<Delta, ProviderError>> {
+        let place = self.next(&request);
+        let step = place.map(|place| (place, self.steps[place].clone()));
+        let count = self.steps.len();
+        Box::pin(try_stream! {
+            let (place, step) = step.ok_or_else(|| run_out(count))?;
+            meets_expectation(&step, &request)?;
+            for await delta in perform(place, step) {
+                yield delta?;
+            }
+        })
+    }
+}
+
+fn perform(place: usize, step: Step) -> impl Stream<Item = Result<Delta, ProviderError>> {
+    try_stream! {
+        for delta in said(place, &step) {
+            sleep(Duration::from_millis(step.delay_ms)).await;
+            yield delta;
+        }
+        if step.hang {
+            pending::<()>().await;
+        }
+        if let Some(message) = step.fail {
+            Err(failure(step.kind, message))?;
+        }
+        if let Some(usage) = step.usage {
+            yield Delta::Usage(usage);
+        }
+        let usual = if step.calls.is_empty() { StopReason::EndTurn } else { StopReason::ToolUse };
+        yield Delta::Stop(step.stop.unwrap_or(usual));
+    }
+}
+
+fn said(place: usize, step: &Step) -> Vec<Delta> {
+    let mut deltas = Vec::new();
+    deltas.extend(step.think.clone().map(Delta::Thinking));
+    let text: Vec<char> = step.say.as_deref().unwrap_or_default().chars().collect();
+    let length = step.pieces.unwrap_or(text.len()).max(1);
+    deltas.extend(text.chunks(length).map(|piece| Delta::Text(piece.iter().collect())));
+    for (index, call) in step.calls.iter().enumerate() {
+        let id = call.id.clone().unwrap_or_else(|| format!("call_{}_{index}", place + 1));
+        deltas.push(Delta::CallStart { index, id: CallId(id), name: call.name.clone() });
+        deltas.push(Delta::CallArguments { index, json: as_written(&call.arguments) });
+    }
+    deltas
+}
+
+fn as_written(arguments: &Value) -> String {
+    match arguments {
+        Value::Null => "{}".into(),
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
+
+fn meets_expectation(step: &Step, request: &Request) -> Result<(), ProviderError> {
+    let Some(expected) = &step.expect else { return Ok(()) };
+    let last = match request.messages.last().map(|message| &**message) {
+        Some(Message::User { parts } | Message::Assistant { parts }) => text_of(parts),
+        Some(Message::Tool { result, .. }) => result.content.clone(),
+        None => String::new(),
+    };
+    if last.contains(expected) {
+        return Ok(());
+    }
+    let last = haft_core::clip::head(&last, 500);
+    Err(rejected(format!("it expected `{expected}` in the last message, which says `{last}`"), None))
+}
+
+fn run_out(steps: usize) -> ProviderError {
+    let hint = "add a line to the script: each request takes the next one";
+    rejected(format!("it has no more lines after {steps}"), Some(hint.into()))
+}
+
+fn rejected(message: String, hint: Option<String>) -> ProviderError {
+    ProviderError::Rejected { provider: name(), message, hint }
+}
+
+fn failure(kind: FailKind, message: String) -> ProviderError {
+    let provider = name();
+    match kind {
+        FailKind::Busy => ProviderError::Busy { provider, message, retry_after: None },
+        FailKind::Auth => ProviderError::Auth { provider, message, hint: None },
+        FailKind::Rejected => ProviderError::Rejected { provider, message, hint: None },
+        FailKind::Context => ProviderError::ContextTooLong { message },
+        FailKind::Connection => ProviderError::Connection { provider, message, source: None },
+    }
+}
+
+fn name() -> String {
+    "the script".into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use futures::{FutureExt, StreamExt};
+    use haft_core::{Part, Reply};
+    use serde_json::json;
+    use std::sync::Arc;
+
+    type Told = Result<Vec<Part>, String>;
+
+    fn request(said: &[&str]) -> Request {
+        let messages = said.iter().enumerate().map(|(index, text)| {
+            let parts = vec![Part::text(*text)];
+            Arc::new(if index % 2 == 0 { Message::User { parts } } else { Message::Assistant { parts } })
+        });
+        Request { messages: messages.collect(), ..Request::default() }
+    }
+
+    async fn tell(scripted: &Scripted, said: &[&str]) -> Told {
+        let mut reply = Reply::default();
+        let mut deltas = scripted.stream(request(said));
+        while let Some(delta) = deltas.next().await {
+            reply.push(delta.map_err(|error| error.to_string())?);
+        }
+        Ok(reply.into_parts())
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_step_follows_from_the_request_and_faults_happen_once() {
+        let script = r#"
+            {"say":"one"}
+            {"fail":"full"}
+            {"expect":"b","think":"hm","say":"two","calls":[{"name":"read","arguments":{"path":"x"}}]}
+        "#;
+        let scripted = Scripted::new(Step::parse_all(script).unwrap());
+        let two = vec![
+            Part::Thinking { text: "hm".into(), signature: None },
+            Part::text("two"),
+            Part::ToolCall(haft_core::ToolCall::new("call_3_0", "read", json!({"path": "x"}))),
+        ];
+        let run_out = "the script rejected the request: it has no more lines after 3";
+        let unmet = "the script rejected the request: it expected `b` in the last message, which says `c`";
+        let table: [(&[&str], Told); 6] = [
+            (&["a"], Ok(vec![Part::text("one")])),
+            (&["a"], Ok(vec![Part::text("one")])),
+            (&["a", "one", "b"], Err("the script is busy: full".into())),
+            (&["a", "one", "b"], Ok(two)),
+            (&["a", "one", "c"], Err(unmet.into())),
+            (&["a", "one", "b", "two", "c"], Err(run_out.into())),
+        ];
+        for (said, expected) in table {
+            assert_eq!(tell(&scripted, said).await, expected, "{said:?}");
+        }
+        assert_eq!(scripted.requests().len(), 6);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_text_can_come_in_pieces_and_a_reply_can_hang() {
+        let steps =
+            Step::parse_all("{\"say\":\"häuser\",\"pieces\":4,\"delay_ms\":50,\"hang\":true}").unwrap();
+        let mut deltas = Scripted::new(steps).stream(request(&["a"]));
+        for piece in ["häus", "er"] {
+            assert_eq!(deltas.next().await.unwrap().unwrap(), Delta::Text(piece.into()));
+        }
+        assert!(deltas.next().now_or_never().is_none());
+    }
+
+    #[tokio::test]
+    async fn a_script_can_be_built() {
+        let scripted = Scripted::new([]).calls([("list", Value::Null)]).says("done");
+        let call = haft_core::ToolCall::new("call_1_0", "list", json!({}));
+        assert_eq!(tell(&scripted, &["a"]).await, Ok(vec![Part::ToolCall(call)]));
+        assert_eq!(tell(&scripted, &["a", "", "b"]).await, Ok(vec![Part::text("done")]));
+    }
+}
