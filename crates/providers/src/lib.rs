@@ -15,6 +15,7 @@ mod fault;
 mod http;
 mod json;
 mod key;
+mod models;
 mod openai_chat;
 mod reading;
 mod record;
@@ -27,6 +28,7 @@ mod vendor;
 mod wire;
 
 pub use key::Key;
+pub use models::{is_listening, list_models};
 pub use record::{Record, Replay};
 pub use remote::{Connection, Timeouts, connect};
 pub use retry::Retry;

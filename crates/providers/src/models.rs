@@ -1,0 +1,76 @@
+//! What a vendor offers, and whether a local server is there at all.
+use crate::{Connection, Vendor, Wire, endpoint::Endpoint, http, json};
+use haft_core::ProviderError;
+use std::time::Duration;
+use tokio::time::timeout;
+
+/// A list of names is short; who needs longer for it is not there.
+const LIST: Duration = Duration::from_secs(10);
+/// On loopback an answer takes a few milliseconds.
+const LISTENING: Duration = Duration::from_millis(200);
+/// The longest known list (OpenRouter, 2026-11) has 600 kB.
+const MAX_LIST: usize = 8 << 20;
+
+/// The names of the models that `vendor` offers, sorted.
+pub async fn list_models(vendor: &Vendor, connection: &Connection) -> Result<Vec<String>, ProviderError> {
+    let endpoint = Endpoint::new(vendor, connection);
+    let listed = timeout(LIST, list(&endpoint)).await;
+    listed.unwrap_or_else(|_| Err(endpoint.broken("no list of models within 10 s")))
+}
+
+/// Whether a server that can list its models answers at `base_url`, within 200 ms.
+pub async fn is_listening(base_url: &str) -> bool {
+    let endpoint = Endpoint {
+        title: "the local server".into(),
+        wire: Wire::OpenaiChat,
+        base_url: base_url.trim_end_matches('/').to_owned(),
+        key: None,
+        key_variable: None,
+        quirks: Default::default(),
+    };
+    matches!(timeout(LISTENING, list(&endpoint)).await, Ok(Ok(_)))
+}
+
+async fn list(endpoint: &Endpoint) -> Result<Vec<String>, ProviderError> {
+    let path = match endpoint.wire {
+        Wire::OpenaiChat => "/models",
+        Wire::Anthropic => "/models?limit=1000",
+    };
+    let answer = http::accept(endpoint, http::get(endpoint, path).await?).await?;
+    let (body, error) = http::gather(answer.bytes, MAX_LIST).await;
+    if let Some(error) = error {
+        return Err(error);
+    }
+    names(&String::from_utf8_lossy(&body)).ok_or_else(|| endpoint.broken("the answer is no list of models"))
+}
+
+/// `{"data":[{"id"}]}`; some servers leave out the outer object.
+fn names(body: &str) -> Option<Vec<String>> {
+    let body = json::parse(body)?;
+    let list = body["data"].as_array().or_else(|| body.as_array())?;
+    // Gemini's door puts its own prefix before each name.
+    let name =
+        |model: &serde_json::Value| Some(model["id"].as_str()?.trim_start_matches("models/").to_owned());
+    let mut names: Vec<String> = list.iter().filter_map(name).collect();
+    names.sort();
+    Some(names)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_of_models_come_in_two_shapes() {
+        let table = [
+            (r#"{"object":"list","data":[{"id":"b"},{"id":"models/a"},{}]}"#, Some(vec!["a", "b"])),
+            (r#"[{"id":"a"}]"#, Some(vec!["a"])),
+            ("<html>", None),
+            ("{}", None),
+        ];
+        for (body, expected) in table {
+            let expected = expected.map(|names| names.into_iter().map(str::to_owned).collect());
+            assert_eq!(names(body), expected, "{body}");
+        }
+    }
+}
