@@ -10,6 +10,7 @@
 //! Nothing here reads the environment or the configuration: keys and addresses are handed in.
 
 mod anthropic;
+pub mod conformance;
 mod endpoint;
 mod fault;
 mod http;

@@ -1,0 +1,351 @@
+//! What goes wrong on the line, with real servers on loopback (ids: `faults.md`).
+use crate::server::{Act, Server, answer, events};
+use futures::StreamExt;
+use haft_core::{Delta, Message, Part, Provider, ProviderError, Request, StopReason};
+use haft_providers::{Connection, Key, Retry, Timeouts, Wire, connect, vendor};
+use std::{sync::Arc, time::Duration};
+
+const KEY: &str = "sk-very-secret";
+
+fn milliseconds(count: u64) -> Duration {
+    Duration::from_millis(count)
+}
+
+/// Much shorter than what is usual, for servers that say nothing.
+const SHORT: Timeouts = Timeouts {
+    first_byte: Duration::from_millis(400),
+    idle: Duration::from_millis(300),
+    prose: Duration::from_millis(600),
+    whole: Duration::from_millis(400),
+};
+
+fn provider(wire: Wire, url: &str, timeouts: Timeouts) -> Arc<dyn Provider> {
+    let name = match wire {
+        Wire::OpenaiChat => "openai",
+        Wire::Anthropic => "anthropic",
+    };
+    let connection = Connection {
+        base_url: Some(url.to_owned()),
+        key: Some(Key::new(KEY)),
+        timeouts: Some(timeouts),
+        ..Connection::default()
+    };
+    connect(vendor(name).unwrap(), connection)
+}
+
+fn request() -> Request {
+    let messages = vec![Arc::new(Message::User { parts: vec![Part::text("hello")] })];
+    Request { model: "m".into(), messages, ..Request::default() }
+}
+
+/// What is seen of a reply: text joined, everything else in short.
+async fn told(provider: &dyn Provider) -> String {
+    let mut told = String::new();
+    let mut deltas = provider.stream(request());
+    while let Some(delta) = deltas.next().await {
+        match delta {
+            Ok(Delta::Text(text)) => told.push_str(&text),
+            Ok(Delta::Stop(stop)) => told.push_str(&format!(" [{stop:?}]")),
+            Ok(Delta::CallStart { name, .. }) => told.push_str(&format!("<{name}>")),
+            Ok(Delta::CallArguments { json, .. }) => told.push_str(&json),
+            Ok(Delta::Retrying { .. }) => told.push_str(" [again] "),
+            Ok(Delta::Thinking(_) | Delta::Signature(_) | Delta::Usage(_)) => {}
+            Err(error) => told.push_str(&format!(" [{}: {error}]", kind(&error))),
+        }
+    }
+    told
+}
+
+fn kind(error: &ProviderError) -> &'static str {
+    match error {
+        ProviderError::Auth { .. } => "auth",
+        ProviderError::Busy { .. } => "busy",
+        ProviderError::ContextTooLong { .. } => "context",
+        ProviderError::Rejected { .. } => "rejected",
+        ProviderError::Connection { .. } => "connection",
+    }
+}
+
+fn text(text: &str) -> String {
+    format!("data: {{\"choices\":[{{\"index\":0,\"delta\":{{\"content\":\"{text}\"}}}}]}}\n\n")
+}
+
+fn piece(piece: &str) -> String {
+    format!("data: {{\"choices\":[{{\"delta\":{{\"tool_calls\":[{piece}]}}}}]}}\n\n")
+}
+
+const END: &str =
+    "data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n";
+
+fn good() -> Vec<Act> {
+    vec![events(&(text("fine") + END))]
+}
+
+async fn check(timeouts: Timeouts, table: Vec<(&str, Vec<Act>, &str)>) {
+    for (what, scene, expected) in table {
+        let server = Server::start(vec![scene]).await;
+        let told = told(&*provider(Wire::OpenaiChat, &server.url, timeouts)).await;
+        let told = told.replace(&server.url, "URL");
+        assert!(told.contains(expected), "{what}: {told}");
+        assert!(!told.contains(KEY), "{what}: {told}");
+    }
+}
+
+#[tokio::test]
+async fn answers_that_are_no_reply_are_sorted_and_do_not_tell_the_key() {
+    let json = "content-type: application/json";
+    let echo = format!(r#"{{"error":{{"message":"wrong key {KEY}"}}}}"#);
+    let long = r#"{"error":{"message":"too much","code":"context_length_exceeded"}}"#;
+    check(
+        Timeouts::default(),
+        vec![
+            (
+                "A46",
+                vec![answer(401, json, &echo)],
+                "[auth: OpenAI refused the key: wrong key [key] (HTTP 401)]",
+            ),
+            ("A45", vec![answer(400, json, r#"{"error":{"message":"bad"}}"#)], "[rejected: OpenAI rejected"),
+            ("A47", vec![answer(400, json, long)], "[context: "),
+            ("A40", vec![answer(500, json, "{}")], "[busy: OpenAI is busy: {} (HTTP 500)]"),
+            (
+                "A49",
+                vec![answer(200, "content-type: text/html", "<html>log in</html>")],
+                "answered with text/html",
+            ),
+            ("A49 without a type", vec![answer(200, "x-a: b", "<html>log in</html>")], "[connection: "),
+            ("A50", vec![events("")], "the server sent an empty answer (URL)"),
+            (
+                "A57",
+                vec![answer(307, "location: http://127.0.0.1:1/v1", "")],
+                "redirects to http://127.0.0.1:1/v1",
+            ),
+            (
+                "whole",
+                vec![answer(
+                    200,
+                    json,
+                    r#"{"choices":[{"message":{"content":"all"},"finish_reason":"stop"}]}"#,
+                )],
+                "all [EndTurn]",
+            ),
+            (
+                "an error as a success",
+                vec![answer(200, json, &echo)],
+                "[busy: OpenAI is busy: wrong key [key]",
+            ),
+        ],
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn replies_that_break_off_are_no_replies() {
+    let half = text("half");
+    let call = piece(r#"{"index":0,"id":"a","function":{"name":"rm","arguments":"{\"path\":"}}"#);
+    let error = "data: {\"error\":{\"type\":\"overloaded_error\",\"message\":\"Overloaded\"}}\n\n";
+    let broken = "data: {oops\n\n";
+    check(
+        Timeouts::default(),
+        vec![
+            (
+                "A23",
+                vec![events(&half), Act::Reset],
+                "half [connection: the connection to OpenAI failed: the server closed",
+            ),
+            ("A24", vec![events(&call), Act::Reset], "[connection: "),
+            (
+                "A25",
+                vec![events(&call)],
+                "{\"path\": [connection: the connection to OpenAI failed: the reply was cut off (URL)]",
+            ),
+            ("A27", vec![events(&half)], "half [connection: "),
+            (
+                "A43",
+                vec![Act::Reset],
+                "[connection: the connection to OpenAI failed: the server closed the connection",
+            ),
+            ("A53", vec![events(&(half.clone() + broken + &text("way") + END))], "halfway [EndTurn]"),
+            ("A53 in a call", vec![events(&(call + broken + END))], "is not JSON"),
+            (
+                "A53 alone",
+                vec![events(&(broken.to_owned() + END.split_once("\n\n").unwrap().1.trim()))],
+                "[connection",
+            ),
+            ("A54", vec![events(&(half.clone() + error))], "half [busy: OpenAI is busy: Overloaded]"),
+            ("only [DONE]", vec![events("data: [DONE]\n\n")], "[EndTurn]"),
+            ("no [DONE]", vec![events(&(half + END.split_once("\n\n").unwrap().0))], "half [EndTurn]"),
+        ],
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn a_silent_server_is_given_up() {
+    let ping = Act::Send(b": ping\n\n".to_vec());
+    let pings = (0..40).flat_map(|_| [ping.clone(), Act::Pause(milliseconds(20))]);
+    let slow = (0..8).flat_map(|_| [Act::Send(text("x").into_bytes()), Act::Pause(milliseconds(60))]);
+    let call = piece(r#"{"index":0,"id":"a","function":{"name":"rm","arguments":"{"}}"#);
+    let finished = END.split_once("\n\n").unwrap().0.to_owned() + "\n\n";
+    check(
+        SHORT,
+        vec![
+            ("A30", vec![events(""), Act::Hold], "the server said nothing for 0.4 s (URL)"),
+            ("A31", vec![Act::Hold], "the server said nothing for 0.4 s"),
+            (
+                "A32",
+                vec![Act::Send(b"HTTP/1.1 200 OK\r\ncont".to_vec()), Act::Hold],
+                "said nothing for 0.4 s",
+            ),
+            ("A33", [events(": ping\n\n")].into_iter().chain(pings).collect(), "said nothing for 0.4 s"),
+            (
+                "A34",
+                vec![events(&call), Act::Hold],
+                "<rm>{ [connection: the connection to OpenAI failed: the server said nothing for 0.3 s",
+            ),
+            (
+                "A35",
+                [events("")].into_iter().chain(slow).chain([Act::Send(END.into())]).collect(),
+                "xxxxxxxx [EndTurn]",
+            ),
+            ("all said", vec![events(&(text("all") + &finished)), Act::Hold], "all [EndTurn]"),
+        ],
+    )
+    .await;
+}
+
+// A29
+#[tokio::test]
+async fn endless_prose_ends_as_if_it_were_too_long() {
+    let endless = (0..200).flat_map(|_| [Act::Send(text("x").into_bytes()), Act::Pause(milliseconds(20))]);
+    let server = Server::start(vec![[events("")].into_iter().chain(endless).collect()]).await;
+    let told = told(&*provider(Wire::OpenaiChat, &server.url, SHORT)).await;
+    assert!(
+        told.starts_with("xxxxxxxxxx") && told.ends_with(&format!("x [{:?}]", StopReason::Length)),
+        "{told}"
+    );
+}
+
+#[tokio::test]
+async fn nothing_is_read_without_a_bound() {
+    let bomb = {
+        let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        for _ in 0..100 {
+            std::io::Write::write_all(&mut gzip, &[b'x'; 1 << 20]).unwrap();
+        }
+        gzip.finish().unwrap()
+    };
+    let gzip = answer(200, "content-type: text/event-stream\r\ncontent-encoding: gzip", "");
+    let error = answer(500, "content-type: application/json", "{\"error\":{\"message\":\"");
+    check(
+        Timeouts::default(),
+        vec![
+            (
+                "A55",
+                vec![events("data: "), Act::Repeat(vec![b'x'; 1 << 20], 100)],
+                "an event of more than 16 MB",
+            ),
+            ("A56", vec![gzip, Act::Send(bomb)], "an event of more than 16 MB"),
+            (
+                "comments",
+                vec![events(""), Act::Repeat(format!(": {}\n\n", "x".repeat(1 << 20)).into_bytes(), 100)],
+                "more than 32 MB that say nothing",
+            ),
+            ("A51", vec![error, Act::Repeat(vec![b'x'; 1 << 20], 50)], "(HTTP 500)"),
+            (
+                "whole",
+                vec![
+                    answer(200, "content-type: application/json", "{"),
+                    Act::Repeat(vec![b' '; 1 << 20], 50),
+                ],
+                "a reply of more than 16 MB",
+            ),
+        ],
+    )
+    .await;
+}
+
+// A36
+#[tokio::test]
+async fn events_may_be_split_anywhere() {
+    let stream = text("Grüße, 世界 😀").replace('\n', "\r\n") + END;
+    let split = stream
+        .as_bytes()
+        .chunks(7)
+        .flat_map(|chunk| [Act::Send(chunk.to_vec()), Act::Pause(milliseconds(1))]);
+    check(
+        Timeouts::default(),
+        vec![("A36", [events("")].into_iter().chain(split).collect(), "Grüße, 世界 😀 [EndTurn]")],
+    )
+    .await;
+}
+
+// A44
+#[tokio::test]
+async fn an_address_where_nothing_listens_is_named() {
+    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let told = told(&*provider(Wire::OpenaiChat, &format!("http://{free}/v1"), SHORT)).await;
+    assert_eq!(
+        told,
+        format!(" [connection: the connection to OpenAI failed: nothing listens there (http://{free}/v1)]")
+    );
+}
+
+#[tokio::test]
+async fn faults_that_pass_are_retried_and_the_text_is_not_doubled() {
+    let reset = vec![events(&text("half")), Act::Reset];
+    let five_hundred = vec![answer(500, "x-a: b", "")];
+    let wait = vec![answer(429, "retry-after-ms: 300", "")];
+    let day = vec![answer(429, "retry-after: 86400", "{\"error\":\"slow down\"}")];
+    let refused = vec![answer(401, "x-a: b", "")];
+    let table: Vec<(&str, Vec<Vec<Act>>, &str, usize)> = vec![
+        ("A23", vec![reset, good()], "half [again] fine [EndTurn]", 2),
+        ("A40", vec![five_hundred.clone(), five_hundred, good()], " [again]  [again] fine [EndTurn]", 3),
+        ("A38", vec![wait, good()], " [again] fine [EndTurn]", 2),
+        (
+            "A39",
+            vec![day, good()],
+            " [busy: OpenAI is busy: slow down (HTTP 429); the server asks to wait 86400 s, which is too long to wait for]",
+            1,
+        ),
+        ("A46", vec![refused, good()], " [auth: OpenAI refused the key: Unauthorized (HTTP 401)]", 1),
+    ];
+    for (what, scenes, expected, requests) in table {
+        let server = Server::start(scenes).await;
+        let retry = Retry::new(provider(Wire::OpenaiChat, &server.url, Timeouts::default()));
+        assert_eq!(told(&retry).await, expected, "{what}");
+        assert_eq!(server.requests().await.len(), requests, "{what}");
+    }
+}
+
+// A54, A23 and A27 on the other wire
+#[tokio::test]
+async fn anthropic_faults_are_sorted_too() {
+    let half = "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"usage\":{\"input_tokens\":3}}}\n\n\
+        data: {\"type\":\"content_block_start\",\"index\":0,\"content_block\":{\"type\":\"text\",\"text\":\"\"}}\n\n\
+        data: {\"type\":\"content_block_delta\",\"index\":0,\"delta\":{\"type\":\"text_delta\",\"text\":\"half\"}}\n\n";
+    let overloaded = "event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":\"Overloaded\"}}\n\n";
+    let ping = Act::Send(b"event: ping\ndata: {\"type\":\"ping\"}\n\n".to_vec());
+    let pings = (0..40).flat_map(|_| [ping.clone(), Act::Pause(milliseconds(20))]);
+    let too_long = r#"{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 9 tokens > 8 maximum"}}"#;
+    let table = [
+        (
+            "overloaded",
+            vec![events(&format!("{half}{overloaded}"))],
+            "half [busy: Anthropic is busy: Overloaded]",
+        ),
+        (
+            "cut off",
+            vec![events(half)],
+            "half [connection: the connection to Anthropic failed: the reply was cut off",
+        ),
+        ("reset", vec![events(half), Act::Reset], "half [connection: "),
+        ("pings", [events(half)].into_iter().chain(pings).collect(), "said nothing for 0.3 s"),
+        ("529", vec![answer(529, "x-a: b", "")], "[busy: "),
+        ("too long", vec![answer(400, "content-type: application/json", too_long)], "[context: "),
+    ];
+    for (what, scene, expected) in table {
+        let server = Server::start(vec![scene]).await;
+        let told = told(&*provider(Wire::Anthropic, &server.url, SHORT)).await;
+        assert!(told.contains(expected), "{what}: {told}");
+    }
+}

@@ -1,0 +1,195 @@
+//! What goes out: whole requests as the vendors see them, to be reviewed like prose.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+use axum::{Json, Router, extract::State, http::HeaderMap, routing::post};
+use futures::StreamExt;
+use haft_core::{
+    CallId, Failure, Image, Message, Part, Provider, Request, ToolCall, ToolErrorKind, ToolResult, ToolSpec,
+};
+use haft_providers::{Connection, Key, Record, Replay, Retry, connect, is_listening, list_models, vendor};
+use serde_json::{Value, json};
+use std::sync::{Arc, Mutex};
+use tokio::task::JoinSet;
+
+type Seen = Arc<Mutex<Vec<(HeaderMap, Value)>>>;
+
+/// A server that speaks both wires, and what it has seen.
+async fn serve() -> (String, Seen, JoinSet<()>) {
+    let seen = Seen::default();
+    let models = || async { Json(json!({"data": [{"id": "b"}, {"id": "a"}]})) };
+    let routes = Router::new()
+        .route("/v1/chat/completions", post(chat))
+        .route("/v1/messages", post(messages))
+        .route("/v1/models", axum::routing::get(models))
+        .with_state(seen.clone());
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let mut tasks = JoinSet::new();
+    tasks.spawn(async move { axum::serve(listener, routes).await.unwrap() });
+    (url, seen, tasks)
+}
+
+async fn chat(State(seen): State<Seen>, headers: HeaderMap, Json(body): Json<Value>) -> Json<Value> {
+    seen.lock().unwrap().push((headers, body));
+    Json(json!({"choices": [{"message": {"content": "Grüße"}, "finish_reason": "stop"}]}))
+}
+
+async fn messages(State(seen): State<Seen>, headers: HeaderMap, Json(body): Json<Value>) -> Json<Value> {
+    seen.lock().unwrap().push((headers, body));
+    Json(json!({"type": "message", "content": [{"type": "text", "text": "hi"}], "stop_reason": "end_turn"}))
+}
+
+/// A conversation with everything in it.
+fn conversation() -> Request {
+    let image = Image { mime: "image/png".into(), data: "AAAA".into() };
+    let thought = Part::Thinking { text: "hm".into(), signature: Some("s".into()) };
+    let hidden = Part::Thinking { text: String::new(), signature: Some("redacted_thinking:z".into()) };
+    let read = Part::ToolCall(ToolCall::new("functions.read:0", "read", json!({"path": "a"})));
+    let broken = ToolCall { problem: Some("not JSON".into()), ..ToolCall::new("b", "read", json!("{\"pa")) };
+    let result =
+        |id: &str, result: ToolResult| Message::Tool { call: CallId(id.into()), name: "read".into(), result };
+    let failure = Failure { kind: ToolErrorKind::Validation, message: "no".into(), suggestion: None };
+    let messages = vec![
+        Message::User { parts: vec![Part::text("look"), Part::Image(image.clone())] },
+        Message::Assistant { parts: vec![thought, hidden, read, Part::ToolCall(broken)] },
+        result(
+            "functions.read:0",
+            ToolResult { content: "one".into(), images: vec![image], ..ToolResult::default() },
+        ),
+        result(
+            "b",
+            ToolResult { content: "error: no".into(), error: Some(failure), ..ToolResult::default() },
+        ),
+        Message::User { parts: vec![Part::text("and?")] },
+        Message::Assistant { parts: vec![Part::text("It says one.")] },
+        Message::User { parts: vec![Part::text("thanks")] },
+    ];
+    let tool = ToolSpec {
+        name: "read".into(),
+        description: "Reads a file.".into(),
+        parameters: json!({"type": "object", "properties": {"path": {"type": "string"}}}),
+        examples: Vec::new(),
+    };
+    let options = json!({"temperature": 0.7}).as_object().unwrap().clone();
+    Request {
+        model: "m".into(),
+        system: "Be kind.".into(),
+        messages: messages.into_iter().map(Arc::new).collect(),
+        tools: vec![tool].into(),
+        max_output: 4_000,
+        options,
+    }
+}
+
+async fn sent(name: &str, request: Request) -> (HeaderMap, Value) {
+    let (url, seen, _tasks) = serve().await;
+    let vendor = vendor(name).unwrap();
+    let base_url = Some(if name == "anthropic" { url } else { format!("{url}/v1") });
+    let settings = Connection { base_url, key: Some(Key::new("sk-1")), ..Connection::default() };
+    let deltas: Vec<_> = Retry::new(connect(vendor, settings)).stream(request).collect().await;
+    assert!(deltas.iter().all(Result::is_ok), "{deltas:?}");
+    seen.lock().unwrap().remove(0)
+}
+
+// A-21, A-22, A-52, A-53, A-57
+#[tokio::test]
+async fn a_conversation_on_the_chat_wire() {
+    let (headers, body) = sent("openai", conversation()).await;
+    assert_eq!(headers["authorization"], "Bearer sk-1");
+    insta::assert_snapshot!("chat", format!("{body:#}"));
+}
+
+#[tokio::test]
+async fn vendors_differ_in_small_things() {
+    let assistant = |body: &Value| {
+        body["messages"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .find(|message| message["role"] == "assistant")
+            .unwrap()
+            .clone()
+    };
+    let (_, openai) = sent("openai", conversation()).await;
+    let (_, kimi) = sent("kimi", conversation()).await;
+    let (_, mistral) = sent("mistral", conversation()).await;
+    assert_eq!(
+        (&assistant(&openai)["content"], &assistant(&openai)["reasoning_content"]),
+        (&Value::Null, &Value::Null)
+    );
+    assert_eq!(
+        (&assistant(&kimi)["content"], &assistant(&kimi)["reasoning_content"]),
+        (&json!(""), &json!("hm"))
+    );
+    assert_eq!((&kimi["max_tokens"], &openai["max_completion_tokens"]), (&json!(4_000), &json!(4_000)));
+    assert_eq!(
+        (&mistral["stream_options"], &kimi["stream_options"]),
+        (&Value::Null, &json!({"include_usage": true}))
+    );
+}
+
+// O-23 to O-29, O-45, O-47, O-48
+#[tokio::test]
+async fn a_conversation_on_the_messages_wire() {
+    let (headers, body) = sent("anthropic", conversation()).await;
+    assert_eq!(
+        (&headers["x-api-key"], &headers["anthropic-version"]),
+        (&"sk-1".parse().unwrap(), &"2023-06-01".parse().unwrap())
+    );
+    insta::assert_snapshot!("messages", format!("{body:#}"));
+}
+
+#[tokio::test]
+async fn a_small_request_has_nothing_that_is_not_needed() {
+    let hello = vec![Arc::new(Message::User { parts: vec![Part::text("hello")] })];
+    let request = Request { model: "m".into(), messages: hello, ..Request::default() };
+    let (_, body) = sent("ollama", request.clone()).await;
+    assert_eq!(
+        body,
+        json!({"model": "m", "messages": [{"role": "user", "content": "hello"}], "stream": true, "stream_options": {"include_usage": true}})
+    );
+    let (_, body) = sent("anthropic", request).await;
+    assert_eq!(
+        body,
+        json!({"model": "m", "max_tokens": 8192, "messages": [{"role": "user", "content": "hello"}], "stream": true})
+    );
+}
+
+#[tokio::test]
+async fn a_server_can_be_found_and_asked_for_its_models() {
+    let (url, _seen, tasks) = serve().await;
+    let url = format!("{url}/v1");
+    let settings = Connection { base_url: Some(url.clone()), ..Connection::default() };
+    for name in ["ollama", "anthropic"] {
+        assert_eq!(list_models(vendor(name).unwrap(), &settings).await.unwrap(), ["a", "b"]);
+    }
+    assert!(is_listening(&url).await);
+    assert!(!is_listening(&format!("{url}/elsewhere")).await);
+    drop(tasks);
+    assert!(!is_listening("http://127.0.0.1:1/v1").await);
+}
+
+#[tokio::test]
+async fn what_was_recorded_is_said_again() {
+    let (url, _seen, _tasks) = serve().await;
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("cassette");
+    let settings = Connection {
+        base_url: Some(format!("{url}/v1")),
+        key: Some(Key::new("sk-secret")),
+        record: Some(Record::create(&path).unwrap()),
+        ..Connection::default()
+    };
+    let live: Vec<_> = connect(vendor("openai").unwrap(), settings).stream(conversation()).collect().await;
+    let cassette = std::fs::read_to_string(&path).unwrap();
+    assert!(!cassette.contains("sk-secret") && cassette.contains("Be kind."), "{cassette}");
+    let replay = Replay::open(&path).unwrap();
+    let again: Vec<_> = replay.stream(Request::default()).collect().await;
+    let plain = |deltas: Vec<Result<haft_core::Delta, _>>| {
+        deltas.into_iter().map(|delta| delta.unwrap()).collect::<Vec<_>>()
+    };
+    assert_eq!(plain(live), plain(again));
+    let over = replay.stream(Request::default()).next().await.unwrap().unwrap_err();
+    assert_eq!(over.to_string(), "the cassette rejected the request: it holds only 1 exchanges");
+    std::fs::write(&path, "{}").unwrap();
+    assert!(Replay::open(&path).err().unwrap().to_string().starts_with("line 1 of the cassette: "));
+}
