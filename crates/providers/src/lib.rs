@@ -33,7 +33,7 @@ pub use models::{is_listening, list_models};
 pub use record::{Record, Replay};
 pub use remote::{Connection, Timeouts, connect};
 pub use retry::Retry;
-pub use script::{ScriptError, Step};
+pub use script::{FailKind, ScriptError, Step, StepCall};
 pub use scripted::Scripted;
 pub use vendor::{EchoReasoning, EmptyContent, Quirks, Vendor, vendor, vendors};
 pub use wire::{WIRES, Wire};

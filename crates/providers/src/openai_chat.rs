@@ -6,7 +6,7 @@ mod reply;
 pub(crate) use reply::ChatReply;
 
 use crate::vendor::{EchoReasoning, EmptyContent, Quirks};
-use haft_core::{Image, Message, Part, Request, ToolCall, text_of};
+use haft_core::{CallId, Image, Message, Part, Request, ToolCall, text_of};
 use serde_json::{Map, Value, json};
 
 /// The body of a request.
@@ -41,9 +41,10 @@ fn messages(request: &Request, quirks: &Quirks) -> Vec<Value> {
         }
         match &**message {
             Message::User { parts } => messages.push(json!({"role": "user", "content": content(parts)})),
-            Message::Assistant { parts } => messages.push(assistant(parts, quirks)),
+            Message::Assistant { parts } => messages.extend(assistant(parts, quirks)),
             Message::Tool { call, name: _, result } => {
-                messages.push(json!({"role": "tool", "tool_call_id": call.0, "content": result.content}));
+                let call = call_id(call, quirks);
+                messages.push(json!({"role": "tool", "tool_call_id": call, "content": result.content}));
                 pictures.extend(result.images.iter().map(image));
             }
         }
@@ -79,8 +80,12 @@ fn image(image: &Image) -> Value {
     json!({"type": "image_url", "image_url": {"url": format!("data:{};base64,{}", image.mime, image.data)}})
 }
 
-fn assistant(parts: &[Part], quirks: &Quirks) -> Value {
-    let calls: Vec<Value> = parts.iter().filter_map(Part::as_call).map(call).collect();
+/// Nothing for a message that was interrupted before it said anything: it would be refused.
+fn assistant(parts: &[Part], quirks: &Quirks) -> Option<Value> {
+    let calls: Vec<Value> = parts.iter().filter_map(Part::as_call).map(|made| call(made, quirks)).collect();
+    if calls.is_empty() && text_of(parts).is_empty() {
+        return None;
+    }
     let mut message = Map::new();
     message.insert("role".into(), "assistant".into());
     message.insert("content".into(), said(parts, quirks));
@@ -96,7 +101,7 @@ fn assistant(parts: &[Part], quirks: &Quirks) -> Value {
     if !calls.is_empty() {
         message.insert("tool_calls".into(), calls.into());
     }
-    message.into()
+    Some(message.into())
 }
 
 fn said(parts: &[Part], quirks: &Quirks) -> Value {
@@ -116,9 +121,27 @@ fn thought(parts: &[Part]) -> String {
 }
 
 /// the arguments are JSON inside a string.
-fn call(call: &ToolCall) -> Value {
+fn call(call: &ToolCall, quirks: &Quirks) -> Value {
     let arguments = sound_arguments(call).to_string();
-    json!({"id": call.id.0, "type": "function", "function": {"name": call.name, "arguments": arguments}})
+    json!({"id": call_id(&call.id, quirks), "type": "function", "function": {"name": call.name, "arguments": arguments}})
+}
+
+/// As it came, or nine letters and digits made from it where the vendor wants that: the call may have been made by
+/// another model, earlier in the session.
+fn call_id(id: &CallId, quirks: &Quirks) -> String {
+    let is_short = id.0.len() == 9 && id.0.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    if !quirks.nine_letter_call_ids || is_short {
+        return id.0.clone();
+    }
+    // FNV-1a: the same in each process, so that a resumed session hits the vendor's cache.
+    let fold = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
+    let mut hash = id.0.bytes().fold(0xcbf2_9ce4_8422_2325, fold);
+    let letter = |_| {
+        let letter = b"0123456789abcdefghijklmnopqrstuvwxyz"[(hash % 36) as usize];
+        hash /= 36;
+        char::from(letter)
+    };
+    (0..9).map(letter).collect()
 }
 
 /// An object in any case: chat templates of local servers fail on arguments that are not JSON, and Anthropic

@@ -72,16 +72,10 @@ impl Record {
         Ok(Arc::new(Self { file, exchanges: AtomicUsize::new(0) }))
     }
 
-    pub(crate) fn begin(self: &Arc<Self>, endpoint: &Endpoint, body: &[u8]) -> Result<Tape, ProviderError> {
+    pub(crate) fn begin(self: &Arc<Self>, endpoint: &Endpoint, body: &[u8]) -> Tape {
         let request = serde_json::from_slice(body).unwrap_or_default();
         let exchange = self.exchanges.fetch_add(1, Ordering::Relaxed);
-        Ok(Tape {
-            record: self.clone(),
-            endpoint: endpoint.clone(),
-            request,
-            exchange,
-            start: Instant::now(),
-        })
+        Tape { record: self.clone(), endpoint: endpoint.clone(), request, exchange, start: Instant::now() }
     }
 
     fn write(&self, line: &Line) -> io::Result<()> {

@@ -65,6 +65,10 @@ pub struct Quirks {
     pub max_tokens_field: String,
     /// Whether it knows `stream_options`.
     pub stream_usage: bool,
+    /// Whether it must be asked to cache the conversation; most do it unasked.
+    pub prompt_cache: bool,
+    /// Whether ids of calls must be nine letters and digits.
+    pub nine_letter_call_ids: bool,
     /// In place of the default of [`Timeouts::first_byte`], in seconds: local servers load models and read slowly.
     pub first_byte_seconds: Option<u64>,
     /// In place of the default of [`Timeouts::prose`], in seconds.
@@ -78,6 +82,8 @@ impl Default for Quirks {
             empty_content: EmptyContent::Text,
             max_tokens_field: "max_tokens".into(),
             stream_usage: true,
+            prompt_cache: false,
+            nine_letter_call_ids: false,
             first_byte_seconds: None,
             prose_seconds: None,
         }

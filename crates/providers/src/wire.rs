@@ -50,7 +50,7 @@ impl Wire {
     pub(crate) fn body(self, request: &Request, quirks: &Quirks, stream: bool) -> Value {
         match self {
             Self::OpenaiChat => openai_chat::body(request, quirks, stream),
-            Self::Anthropic => anthropic::body(request, stream),
+            Self::Anthropic => anthropic::body(request, quirks, stream),
         }
     }
 

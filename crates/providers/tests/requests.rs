@@ -1,5 +1,6 @@
 //! What goes out: whole requests as the vendors see them, to be reviewed like prose.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+#![expect(clippy::print_stderr, reason = "says where schemas are missing")]
 use axum::{Json, Router, extract::State, http::HeaderMap, routing::post};
 use futures::StreamExt;
 use haft_core::{
@@ -125,6 +126,8 @@ async fn vendors_differ_in_small_things() {
         (&mistral["stream_options"], &kimi["stream_options"]),
         (&Value::Null, &json!({"include_usage": true}))
     );
+    let id = mistral["messages"][3]["tool_call_id"].as_str().unwrap();
+    assert_eq!((id.len(), id), (9, assistant(&mistral)["tool_calls"][0]["id"].as_str().unwrap()));
 }
 
 // O-23 to O-29, O-45, O-47, O-48
@@ -142,6 +145,9 @@ async fn a_conversation_on_the_messages_wire() {
 async fn a_small_request_has_nothing_that_is_not_needed() {
     let hello = vec![Arc::new(Message::User { parts: vec![Part::text("hello")] })];
     let request = Request { model: "m".into(), messages: hello, ..Request::default() };
+    let nothing = Arc::new(Message::Assistant { parts: Vec::new() });
+    let messages = request.messages.iter().cloned().chain([nothing]).collect();
+    let request = Request { messages, ..request };
     let (_, body) = sent("ollama", request.clone()).await;
     assert_eq!(
         body,
@@ -150,8 +156,24 @@ async fn a_small_request_has_nothing_that_is_not_needed() {
     let (_, body) = sent("anthropic", request).await;
     assert_eq!(
         body,
-        json!({"model": "m", "max_tokens": 8192, "messages": [{"role": "user", "content": "hello"}], "stream": true})
+        json!({"model": "m", "max_tokens": 8192, "messages": [{"role": "user", "content": "hello"}], "stream": true, "cache_control": {"type": "ephemeral"}})
     );
+}
+
+/// The vendors' own schemas lie outside of this repository; the snapshots above hold without them.
+#[tokio::test]
+async fn requests_fit_the_schemas_of_the_vendors() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/conformance/schemas");
+    for (name, file) in [("openai", "openai-chat-request"), ("anthropic", "anthropic-messages-request")] {
+        let Ok(schema) = std::fs::read_to_string(format!("{folder}/{file}.schema.json")) else {
+            eprintln!("skipped: no schemas beside the repository");
+            return;
+        };
+        let schema = jsonschema::validator_for(&serde_json::from_str(&schema).unwrap()).unwrap();
+        let (_, body) = sent(name, conversation()).await;
+        let wrong: Vec<String> = schema.iter_errors(&body).map(|error| error.to_string()).collect();
+        assert!(wrong.is_empty(), "{name}: {wrong:?}");
+    }
 }
 
 #[tokio::test]

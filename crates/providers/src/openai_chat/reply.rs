@@ -51,11 +51,16 @@ impl Parser for ChatReply {
     }
 
     fn finish(&mut self, _out: &mut Vec<Delta>) -> Option<StopReason> {
-        match &self.finish {
-            Some(_) if !self.declined.is_empty() => Some(StopReason::Refusal),
-            Some(word) => Some(stop_reason(word)),
-            None if self.over && !self.calls.known.is_empty() => Some(StopReason::ToolUse),
-            None => self.over.then_some(StopReason::EndTurn),
+        let stop = match &self.finish {
+            Some(_) if !self.declined.is_empty() => StopReason::Refusal,
+            Some(word) => stop_reason(word),
+            None if self.over => StopReason::EndTurn,
+            None => return None,
+        };
+        // Many servers say `stop` after calls too.
+        match stop == StopReason::EndTurn && !self.calls.known.is_empty() {
+            true => Some(StopReason::ToolUse),
+            false => Some(stop),
         }
     }
 

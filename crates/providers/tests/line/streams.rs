@@ -82,6 +82,11 @@ async fn calls_are_found_however_they_are_cut() {
             vec![call("a", "x", json!({})), call("b", "y", json!({}))],
         ),
         (
+            "said to be the end",
+            calls(&[begin(json!("{\"p\":1}"))]).replace("\"tool_calls\"}", "\"stop\"}"),
+            one.clone(),
+        ),
+        (
             "index from 7",
             calls(&[at(7, whole("a", "x")), at(8, whole("b", "y"))]),
             vec![call("a", "x", json!({})), call("b", "y", json!({}))],
