@@ -1,0 +1,298 @@
+//! Grammars that make a malformed call impossible: JSON Schemas of tools as GBNF.
+//!
+//! GBNF is llama.cpp's notation for grammars: `name ::= "text" other-rule [a-z]*`. The ones made here leave no
+//! choice where none is needed: one space after `:` and `,` as Python writes JSON, no other free space (small
+//! models fill it with newlines for ever), keys in the order of the schema, required ones first.
+use haft_core::ToolSpec;
+use serde_json::{Map, Value};
+use std::fmt::Write as _;
+
+/// JSON of any shape, and the pieces that other rules are made of.
+const PIECES: &str = r#"
+value ::= object | array | string | number | "true" | "false" | "null"
+object ::= "{" (string ": " value (", " string ": " value)*)? "}"
+array ::= "[" (value (", " value)*)? "]"
+string ::= "\"" char* "\""
+char ::= [^"\\\x00-\x1F] | "\\" (["\\/bfnrt] | "u" hex hex hex hex)
+hex ::= [0-9a-fA-F]
+integer ::= "-"? ("0" | [1-9] [0-9]{0,15})
+number ::= integer ("." [0-9]{1,15})? ([eE] [-+]? [0-9]{1,3})?
+"#;
+
+/// A longer `maxLength` is not imposed: each allowed character costs the grammar a rule.
+const LONGEST_COUNTED: u64 = 500;
+/// Schemas nested deeper than this are held to JSON only.
+const DEEPEST: usize = 12;
+
+/// Grammars under construction: named rules, and a limit on strings that have none of their own.
+pub(crate) struct Rules {
+    text: String,
+    made: usize,
+    longest_string: Option<u64>,
+}
+
+impl Rules {
+    /// `longest_string`: characters that a string may have where its schema says nothing, `None` for any number.
+    pub(crate) fn new(longest_string: Option<u64>) -> Self {
+        Self { text: String::new(), made: 0, longest_string }
+    }
+
+    /// Adds a rule and gives its name.
+    pub(crate) fn add(&mut self, body: &str) -> String {
+        let name = format!("r{}", self.made);
+        self.made += 1;
+        writeln!(self.text, "{name} ::= {body}").expect("a string takes all that is written to it");
+        name
+    }
+
+    /// The whole grammar, beginning at `root`.
+    pub(crate) fn into_grammar(self, root: &str) -> String {
+        format!("root ::= {root}\n{}{}", self.text, PIECES.trim_start())
+    }
+
+    /// An expression for every value that `schema` (JSON Schema without references) allows, or for more where
+    /// it uses words that are not understood here.
+    pub(crate) fn schema(&mut self, schema: &Value) -> String {
+        self.nested(schema, 0)
+    }
+
+    fn nested(&mut self, schema: &Value, depth: usize) -> String {
+        if depth > DEEPEST {
+            return "value".into();
+        }
+        if let Some(constant) = schema.get("const") {
+            return literal(&json(constant));
+        }
+        if let Some(Value::Array(values)) = schema.get("enum") {
+            return either(values.iter().map(|value| literal(&json(value))));
+        }
+        for word in ["anyOf", "oneOf"] {
+            if let Some(Value::Array(schemas)) = schema.get(word) {
+                let shapes: Vec<String> =
+                    schemas.iter().map(|schema| self.nested(schema, depth + 1)).collect();
+                return either(shapes);
+            }
+        }
+        match schema.get("type") {
+            Some(Value::String(kind)) => self.typed(kind, schema, depth),
+            Some(Value::Array(kinds)) => {
+                let names: Vec<&str> = kinds.iter().filter_map(Value::as_str).collect();
+                let shapes: Vec<String> = names.iter().map(|kind| self.typed(kind, schema, depth)).collect();
+                either(shapes)
+            }
+            _ if schema.get("properties").is_some() => self.object(schema, depth),
+            _ => "value".into(),
+        }
+    }
+
+    fn typed(&mut self, kind: &str, schema: &Value, depth: usize) -> String {
+        match kind {
+            "string" => self.string(schema),
+            "integer" | "number" => kind.into(),
+            "boolean" => "(\"true\" | \"false\")".into(),
+            "null" => "\"null\"".into(),
+            "array" => self.array(schema, depth),
+            "object" => self.object(schema, depth),
+            _ => "value".into(),
+        }
+    }
+
+    fn string(&mut self, schema: &Value) -> String {
+        let most = schema.get("maxLength").and_then(Value::as_u64).or(self.longest_string);
+        let least = schema.get("minLength").and_then(Value::as_u64).unwrap_or(0).min(LONGEST_COUNTED);
+        match most.filter(|most| *most <= LONGEST_COUNTED) {
+            Some(most) => self.add(&format!(r#""\"" char{{{},{most}}} "\"""#, least.min(most))),
+            None if least > 0 => self.add(&format!(r#""\"" char{{{least},}} "\"""#)),
+            None => "string".into(),
+        }
+    }
+
+    fn array(&mut self, schema: &Value, depth: usize) -> String {
+        let item = match schema.get("items") {
+            Some(items) => self.nested(items, depth + 1),
+            None => "value".into(),
+        };
+        let empty_is_fine = schema.get("minItems").and_then(Value::as_u64).unwrap_or(0) == 0;
+        let items = format!("{item} (\", \" {item})*");
+        self.add(&match empty_is_fine {
+            true => format!("\"[\" ({items})? \"]\""),
+            false => format!("\"[\" {items} \"]\""),
+        })
+    }
+
+    fn object(&mut self, schema: &Value, depth: usize) -> String {
+        let Some(Value::Object(properties)) = schema.get("properties") else { return "object".into() };
+        let required = names_of(schema.get("required"));
+        let (mut first, mut then) = (Vec::new(), Vec::new());
+        for (name, shape) in properties {
+            let entry = format!(
+                "{} {}",
+                literal(&format!("{}: ", json(&name.as_str().into()))),
+                self.nested(shape, depth + 1)
+            );
+            let entry = self.add(&entry);
+            if required.contains(&name.as_str()) { first.push(entry) } else { then.push(entry) }
+        }
+        let body = entries(&first, &then);
+        self.add(&format!("\"{{\" {body} \"}}\""))
+    }
+}
+
+/// The entries of an object with commas between them, wherever the optional ones begin.
+fn entries(required: &[String], optional: &[String]) -> String {
+    let tail = |entries: &[String]| -> String {
+        entries.iter().map(|entry| format!(" (\", \" {entry})?")).collect()
+    };
+    if !required.is_empty() {
+        return required.join(" \", \" ") + &tail(optional);
+    }
+    let beginnings = (0..optional.len()).map(|at| optional[at].clone() + &tail(&optional[at + 1..]));
+    match optional.is_empty() {
+        true => String::new(),
+        false => format!("({})?", either(beginnings)),
+    }
+}
+
+/// The whole of a call as Hermes and Qwen write it, from after `<tool_call>` to `</tool_call>`.
+pub(crate) fn tagged_call(tools: &[ToolSpec]) -> String {
+    let mut rules = Rules::new(None);
+    let calls: Vec<String> = tools.iter().map(|tool| call(&mut rules, tool, "arguments")).collect();
+    let calls = rules.add(&either(calls));
+    rules.into_grammar(&format!(r#""\n"? {calls} "\n</tool_call>""#))
+}
+
+/// The whole reply when it is a call as Llama 3 writes it.
+pub(crate) fn bare_call(tools: &[ToolSpec]) -> String {
+    let mut rules = Rules::new(None);
+    let calls: Vec<String> = tools.iter().map(|tool| call(&mut rules, tool, "parameters")).collect();
+    rules.into_grammar(&either(calls))
+}
+
+fn call(rules: &mut Rules, tool: &ToolSpec, key: &str) -> String {
+    let name = json(&tool.name.as_str().into());
+    let beginning = literal(&format!("{{\"name\": {name}, \"{key}\": "));
+    let arguments = arguments(rules, &tool.parameters);
+    rules.add(&format!("{beginning} {arguments} \"}}\""))
+}
+
+/// Arguments are an object whatever the schema says.
+fn arguments(rules: &mut Rules, parameters: &Value) -> String {
+    match parameters.get("properties") {
+        Some(Value::Object(_)) => rules.schema(parameters),
+        _ => "object".into(),
+    }
+}
+
+/// `text` as a GBNF literal.
+pub(crate) fn literal(text: &str) -> String {
+    let mut quoted = String::from("\"");
+    for character in text.chars() {
+        match character {
+            '"' | '\\' => quoted.extend(['\\', character]),
+            '\n' => quoted.push_str("\\n"),
+            '\r' => quoted.push_str("\\r"),
+            '\t' => quoted.push_str("\\t"),
+            _ => quoted.push(character),
+        }
+    }
+    quoted + "\""
+}
+
+/// Any one of these expressions.
+pub(crate) fn either(choices: impl IntoIterator<Item = String>) -> String {
+    let choices: Vec<String> = choices.into_iter().collect();
+    match choices.as_slice() {
+        [] => "value".into(),
+        [only] => only.clone(),
+        _ => format!("({})", choices.join(" | ")),
+    }
+}
+
+/// The names in a `required` list.
+pub(crate) fn names_of(required: Option<&Value>) -> Vec<&str> {
+    let names = required.and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    names.iter().filter_map(Value::as_str).collect()
+}
+
+/// The properties of an object's schema.
+pub(crate) fn properties_of(schema: &Value) -> impl Iterator<Item = (&String, &Value)> {
+    schema.get("properties").and_then(Value::as_object).into_iter().flat_map(Map::iter)
+}
+
+fn json(value: &Value) -> String {
+    crate::template::python_json(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    /// The grammar of one schema without the pieces that are always there.
+    fn grammar(schema: Value) -> String {
+        let mut rules = Rules::new(Some(20));
+        let root = rules.schema(&schema);
+        let whole = rules.into_grammar(&root);
+        whole.strip_suffix(PIECES.trim_start()).expect("the pieces come last").trim_end().to_owned()
+    }
+
+    #[test]
+    fn schemas_become_grammars_without_free_space() {
+        let table = [
+            (json!({"type": "integer"}), "root ::= integer"),
+            (
+                json!({"type": ["string", "null"]}),
+                "root ::= (r0 | \"null\")\nr0 ::= \"\\\"\" char{0,20} \"\\\"\"",
+            ),
+            (json!({"type": "string", "maxLength": 9000}), "root ::= string"),
+            (json!({"enum": ["a\"b", 1, null]}), r#"root ::= ("\"a\\\"b\"" | "1" | "null")"#),
+            (json!({"const": {"a": [1, 2]}}), r#"root ::= "{\"a\": [1, 2]}""#),
+            (
+                json!({"type": "array", "items": {"type": "boolean"}}),
+                "root ::= r0\nr0 ::= \"[\" ((\"true\" | \"false\") (\", \" (\"true\" | \"false\"))*)? \"]\"",
+            ),
+            (
+                json!({"type": "array", "minItems": 1}),
+                "root ::= r0\nr0 ::= \"[\" value (\", \" value)* \"]\"",
+            ),
+            (json!({"anyOf": [{"type": "number"}, {"type": "object"}]}), "root ::= (number | object)"),
+            (json!({"allOf": []}), "root ::= value"),
+            (json!(true), "root ::= value"),
+        ];
+        for (schema, expected) in table {
+            assert_eq!(grammar(schema.clone()), expected, "{schema}");
+        }
+    }
+
+    #[test]
+    fn required_keys_come_first_and_commas_stand_between() {
+        let integer = json!({"type": "integer"});
+        let object = |required: Value| json!({"type": "object", "properties": {"a": integer, "b": integer, "c": integer}, "required": required});
+        let entries = "r0 ::= \"\\\"a\\\": \" integer\nr1 ::= \"\\\"b\\\": \" integer\nr2 ::= \"\\\"c\\\": \" integer\nr3 ::= ";
+        let table = [
+            (json!(["b"]), "\"{\" r1 (\", \" r0)? (\", \" r2)? \"}\""),
+            (json!(["c", "a"]), "\"{\" r0 \", \" r2 (\", \" r1)? \"}\""),
+            (json!([]), "\"{\" ((r0 (\", \" r1)? (\", \" r2)? | r1 (\", \" r2)? | r2))? \"}\""),
+        ];
+        for (required, expected) in table {
+            assert_eq!(grammar(object(required)), format!("root ::= r3\n{entries}{expected}"));
+        }
+    }
+
+    #[test]
+    fn a_call_is_one_of_the_tools() {
+        let tool = |name: &str| ToolSpec {
+            name: name.into(),
+            description: String::new(),
+            parameters: json!({}),
+            examples: vec![],
+        };
+        let text = tagged_call(&[tool("a"), tool("b")]);
+        let expected = r#"root ::= "\n"? r2 "\n</tool_call>"
+r0 ::= "{\"name\": \"a\", \"arguments\": " object "}"
+r1 ::= "{\"name\": \"b\", \"arguments\": " object "}"
+r2 ::= (r0 | r1)
+"#;
+        assert!(text.starts_with(expected), "{text}");
+    }
+}

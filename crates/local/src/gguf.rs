@@ -1,0 +1,301 @@
+//! The header of a GGUF file: what the model is, and how long its file must be.
+//!
+//! GGUF is llama.cpp's file format: metadata (names and values), the shapes of the tensors, then the tensors.
+//! Source: <https://github.com/ggml-org/ggml/blob/master/docs/gguf.md>, versions 2 and 3.
+use crate::LocalError;
+use std::{
+    fs::File,
+    io::{self, BufReader, Read},
+    path::Path,
+};
+
+/// What can be known of a model without loading it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Header {
+    /// llama.cpp's word for the family: `llama`, `qwen3`, …
+    pub architecture: String,
+    /// What its makers call it; may be empty.
+    pub name: String,
+    /// The longest conversation that the model was trained for, in tokens.
+    pub context_tokens: Option<u64>,
+    /// How a conversation becomes one text, in Jinja.
+    pub template: Option<String>,
+    /// How many numbers the model consists of. Of the first part only where the file is one of several.
+    pub parameters: u64,
+    /// Whether more files belong to the model.
+    pub split: bool,
+    /// Bytes that the file must have at least; `None` where a tensor's type is unknown to us.
+    pub file_bytes: Option<u64>,
+}
+
+/// No field name or text of a header is longer (a tokenizer's template has some 10 kB).
+const LONGEST_TEXT: u64 = 16 << 20;
+/// A header that claims more of anything is broken.
+const MOST_ENTRIES: u64 = 1 << 24;
+
+/// Reads the header and checks that the file is as long as it says.
+pub fn read_header(path: &Path) -> Result<Header, LocalError> {
+    let unreadable = |source| LocalError::Unreadable { path: path.into(), source };
+    let file = File::open(path).map_err(unreadable)?;
+    let actual = file.metadata().map_err(unreadable)?.len();
+    let mut reader = Reader { file: BufReader::with_capacity(1 << 16, file), at: 0 };
+    let mut magic = [0; 4];
+    let complete = reader.fill(&mut magic).is_ok();
+    if !complete || &magic != b"GGUF" {
+        let found = String::from_utf8_lossy(&magic).into_owned();
+        return Err(LocalError::NotGguf { path: path.into(), found });
+    }
+    let header = reader.header().map_err(|error| match error.kind() {
+        io::ErrorKind::UnexpectedEof => {
+            LocalError::Truncated { path: path.into(), expected: actual + 1, actual }
+        }
+        _ => LocalError::Header { path: path.into(), problem: error.to_string() },
+    })?;
+    match header.file_bytes {
+        Some(expected) if expected > actual => {
+            Err(LocalError::Truncated { path: path.into(), expected, actual })
+        }
+        _ => Ok(header),
+    }
+}
+
+struct Reader {
+    file: BufReader<File>,
+    at: u64,
+}
+
+/// A metadata value that we have a use for.
+enum Field {
+    Text(String),
+    Number(u64),
+    Other,
+}
+
+impl Reader {
+    fn header(&mut self) -> io::Result<Header> {
+        let version = self.number(4)?;
+        if !(2..=3).contains(&version) {
+            return Err(broken(format!("version {version} is not known here, only 2 and 3 are")));
+        }
+        let (tensors, fields) = (self.count("tensors")?, self.count("fields")?);
+        let (mut header, mut alignment) = (Header::default(), 32);
+        for _ in 0..fields {
+            let (name, kind) = (self.text()?, self.number(4)?);
+            let field = self.field(kind)?;
+            match (name.as_str(), field) {
+                ("general.architecture", Field::Text(text)) => header.architecture = text,
+                ("general.name", Field::Text(text)) => header.name = text,
+                ("tokenizer.chat_template", Field::Text(text)) => header.template = Some(text),
+                ("general.alignment", Field::Number(bytes)) => alignment = bytes.max(1),
+                ("split.count", Field::Number(parts)) => header.split = parts > 1,
+                (name, Field::Number(tokens)) if name.ends_with(".context_length") => {
+                    header.context_tokens = Some(tokens);
+                }
+                _ => {}
+            }
+        }
+        self.tensors(tensors, alignment, &mut header)?;
+        Ok(header)
+    }
+
+    fn tensors(&mut self, count: u64, alignment: u64, header: &mut Header) -> io::Result<()> {
+        let mut end = Some(0);
+        for _ in 0..count {
+            self.text()?;
+            let mut elements = 1_u64;
+            for _ in 0..self.number(4)? {
+                elements = elements.saturating_mul(self.number(8)?);
+            }
+            let (kind, offset) = (self.number(4)?, self.number(8)?);
+            header.parameters = header.parameters.saturating_add(elements);
+            let bytes = tensor_bytes(kind, elements);
+            end = end.zip(bytes).map(|(end, bytes)| u64::max(end, offset.saturating_add(bytes)));
+        }
+        let start = self.at.next_multiple_of(alignment);
+        header.file_bytes = end.map(|end| start.saturating_add(end));
+        Ok(())
+    }
+
+    /// A value of the kind with this number in the format's table.
+    fn field(&mut self, kind: u64) -> io::Result<Field> {
+        Ok(match kind {
+            8 => Field::Text(self.text()?),
+            9 => {
+                self.array()?;
+                Field::Other
+            }
+            4 | 10 => Field::Number(self.number(width(kind)?)?),
+            _ => {
+                self.skip(width(kind)? as u64)?;
+                Field::Other
+            }
+        })
+    }
+
+    fn array(&mut self) -> io::Result<()> {
+        let (kind, count) = (self.number(4)?, self.count("items")?);
+        match kind {
+            8 => (0..count).try_for_each(|_| {
+                let length = self.number(8)?;
+                self.skip(length)
+            }),
+            _ => self.skip(count * width(kind)? as u64),
+        }
+    }
+
+    fn text(&mut self) -> io::Result<String> {
+        let length = self.number(8)?;
+        if length > LONGEST_TEXT {
+            return Err(broken(format!("a text of {length} bytes at byte {}", self.at)));
+        }
+        let mut bytes = vec![0; length as usize];
+        self.fill(&mut bytes)?;
+        Ok(String::from_utf8_lossy(&bytes).into_owned())
+    }
+
+    fn count(&mut self, what: &str) -> io::Result<u64> {
+        let count = self.number(8)?;
+        if count > MOST_ENTRIES {
+            return Err(broken(format!("it claims to have {count} {what}")));
+        }
+        Ok(count)
+    }
+
+    /// A little-endian number of `width` bytes.
+    fn number(&mut self, width: usize) -> io::Result<u64> {
+        let mut bytes = [0; 8];
+        self.fill(&mut bytes[..width])?;
+        Ok(u64::from_le_bytes(bytes))
+    }
+
+    fn fill(&mut self, bytes: &mut [u8]) -> io::Result<()> {
+        self.at += bytes.len() as u64;
+        self.file.read_exact(bytes)
+    }
+
+    fn skip(&mut self, bytes: u64) -> io::Result<()> {
+        self.at += bytes;
+        self.file.seek_relative(bytes.try_into().map_err(|_| broken("an array without end".into()))?)
+    }
+}
+
+fn broken(problem: String) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, problem)
+}
+
+/// Bytes of a metadata value with this kind number.
+fn width(kind: u64) -> io::Result<usize> {
+    match kind {
+        0 | 1 | 7 => Ok(1),
+        2 | 3 => Ok(2),
+        4..=6 => Ok(4),
+        10..=12 => Ok(8),
+        _ => Err(broken(format!("a value of the unknown kind {kind}"))),
+    }
+}
+
+/// Bytes of so many numbers of a tensor type: (numbers in a block, bytes of a block) from ggml's type table
+/// (`ggml.h` and `ggml-common.h` of llama-cpp-sys-2 0.1.161).
+fn tensor_bytes(kind: u64, elements: u64) -> Option<u64> {
+    let (numbers, bytes) = match kind {
+        0 => (1, 4),      // F32
+        1 | 30 => (1, 2), // F16, BF16
+        2 => (32, 18),    // Q4_0
+        3 => (32, 20),    // Q4_1
+        6 => (32, 22),    // Q5_0
+        7 => (32, 24),    // Q5_1
+        8 => (32, 34),    // Q8_0
+        10 => (256, 84),  // Q2_K
+        11 => (256, 110), // Q3_K
+        12 => (256, 144), // Q4_K
+        13 => (256, 176), // Q5_K
+        14 => (256, 210), // Q6_K
+        20 => (32, 18),   // IQ4_NL
+        23 => (256, 136), // IQ4_XS
+        39 => (32, 17),   // MXFP4
+        _ => return None,
+    };
+    Some((elements / numbers).saturating_mul(bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(text: &str) -> Vec<u8> {
+        [&(text.len() as u64).to_le_bytes(), text.as_bytes()].concat()
+    }
+
+    /// A file with one field of each sort and one Q8_0 tensor of 64 numbers.
+    fn small_file() -> Vec<u8> {
+        let mut bytes = b"GGUF".to_vec();
+        bytes.extend(3_u32.to_le_bytes());
+        bytes.extend([1_u64.to_le_bytes(), 3_u64.to_le_bytes()].concat());
+        bytes.extend([text("general.architecture"), 8_u32.to_le_bytes().into(), text("llama")].concat());
+        let length = [4_u32.to_le_bytes(), 2048_u32.to_le_bytes()].concat();
+        bytes.extend([text("llama.context_length"), length].concat());
+        bytes.extend([text("tokens"), 9_u32.to_le_bytes().into(), 8_u32.to_le_bytes().into()].concat());
+        bytes.extend([2_u64.to_le_bytes().into(), text("a"), text("bc")].concat());
+        bytes.extend([text("weights"), 1_u32.to_le_bytes().into(), 64_u64.to_le_bytes().into()].concat());
+        bytes.extend([8_u32.to_le_bytes().to_vec(), 0_u64.to_le_bytes().into()].concat());
+        bytes.resize(bytes.len().next_multiple_of(32) + 68, 0);
+        bytes
+    }
+
+    fn read(bytes: &[u8]) -> Result<Header, String> {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("m.gguf");
+        std::fs::write(&path, bytes).unwrap();
+        let shown = folder.path().display().to_string();
+        read_header(&path).map_err(|error| error.to_string().replace(&shown, "DIR"))
+    }
+
+    #[test]
+    fn a_header_says_what_the_model_is_and_how_long_its_file_is() {
+        let whole = small_file();
+        let expected = Header {
+            architecture: "llama".into(),
+            context_tokens: Some(2048),
+            parameters: 64,
+            file_bytes: Some(whole.len() as u64),
+            ..Header::default()
+        };
+        assert_eq!(read(&whole), Ok(expected));
+    }
+
+    #[test]
+    fn a_bad_file_is_named_with_what_is_wrong() {
+        let whole = small_file();
+        let (length, mut version) = (whole.len(), whole.clone());
+        version[4] = 9;
+        let mut endless = whole.clone();
+        endless[8..16].fill(0xff);
+        let table: [(&[u8], String); 6] = [
+            (b"", "`DIR/m.gguf` is no GGUF file: it begins with \"\\0\\0\\0\\0\", not with \"GGUF\"".into()),
+            (
+                b"PK\x03\x04 a zip",
+                "`DIR/m.gguf` is no GGUF file: it begins with \"PK\\u{3}\\u{4}\", not with \"GGUF\"".into(),
+            ),
+            (
+                &whole[..length - 1],
+                format!("`DIR/m.gguf` is cut off: it has {} bytes, its header asks for {length}", length - 1),
+            ),
+            (&whole[..40], "`DIR/m.gguf` is cut off: it has 40 bytes, its header asks for 41".into()),
+            (
+                &version,
+                "the header of `DIR/m.gguf` cannot be read: version 9 is not known here, only 2 and 3 are"
+                    .into(),
+            ),
+            (
+                &endless,
+                "the header of `DIR/m.gguf` cannot be read: it claims to have 18446744073709551615 tensors"
+                    .into(),
+            ),
+        ];
+        for (bytes, expected) in table {
+            assert_eq!(read(bytes), Err(expected));
+        }
+        let missing = read_header(Path::new("/nowhere/m.gguf")).map_err(|error| error.to_string());
+        assert!(missing.unwrap_err().starts_with("cannot read the model file `/nowhere/m.gguf`: "));
+    }
+}

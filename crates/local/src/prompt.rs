@@ -1,0 +1,175 @@
+//! A request as the one text that the model continues, and what its reply may be.
+use crate::{
+    constrain,
+    listen::Listen,
+    small::{self, reader::LineReader},
+    tagged::{Syntax, TagReader},
+    template::{Conversation, Template, python_json},
+};
+use haft_core::{Message, Part, Request, ToolSpec, text_of};
+use minijinja::Error;
+use serde_json::{Map, Value, json};
+use std::sync::Arc;
+
+/// What tells a model of a call's form when its template does not.
+const SPOKEN: &str = "You may call functions. To call one, write a JSON object with its name and arguments \
+between <tool_call> and </tool_call>:\n<tool_call>\n{\"name\": \"NAME\", \"arguments\": {}}\n</tool_call>\n\
+The result comes between <tool_response> and </tool_response>. The functions:";
+
+/// How a model is talked to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Dialect {
+    /// One-line actions and worked examples.
+    Small,
+    /// The template has a place for tools, and calls have this form.
+    Native(Syntax),
+    /// The template has a place for tools in a form that is not known here: they are told in the system prompt.
+    Spoken,
+}
+
+/// All that is needed to make one reply.
+pub(crate) struct Prompt {
+    pub(crate) text: String,
+    /// So many bytes of the text come back in every conversation with this system prompt and these tools.
+    pub(crate) fixed: usize,
+    /// Holds from the first token.
+    pub(crate) grammar: Option<String>,
+    /// Holds from where a call begins.
+    pub(crate) call_grammar: Option<String>,
+    pub(crate) listener: Box<dyn Listen>,
+}
+
+impl Dialect {
+    /// `small`: as the settings force it, or by the model's size.
+    pub(crate) fn of(template: &Template, small: bool) -> Self {
+        let source = template.source();
+        match (small, source.contains("<tool_call>"), source.contains("<function=")) {
+            (true, ..) => Self::Small,
+            (false, true, false) => Self::Native(Syntax::Tagged),
+            (false, false, _) if source.contains("\"parameters\": ") => Self::Native(Syntax::Bare),
+            _ => Self::Spoken,
+        }
+    }
+
+    /// `defuse` takes the power from texts that look like the model's control tokens.
+    pub(crate) fn prompt(
+        self,
+        request: &Request,
+        template: &Template,
+        defuse: &dyn Fn(String) -> String,
+    ) -> Result<Prompt, Error> {
+        match self {
+            // Without tools there is nothing to hold to lines, if the template says where an answer ends.
+            Self::Small if request.tools.is_empty() && template.is_own() => {
+                large_prompt(self, request, template, defuse)
+            }
+            Self::Small => Ok(small_prompt(request, defuse)),
+            Self::Native(_) | Self::Spoken => large_prompt(self, request, template, defuse),
+        }
+    }
+}
+
+fn small_prompt(request: &Request, defuse: &dyn Fn(String) -> String) -> Prompt {
+    let plan = small::plan(request);
+    let listener = Box::new(LineReader::new(request.tools.clone(), plan.wish));
+    Prompt { text: defuse(plan.text), fixed: 0, grammar: Some(plan.grammar), call_grammar: None, listener }
+}
+
+fn large_prompt(
+    dialect: Dialect,
+    request: &Request,
+    template: &Template,
+    defuse: &dyn Fn(String) -> String,
+) -> Result<Prompt, Error> {
+    let render = |messages: &[Arc<Message>]| {
+        template.render(&defused(conversation(dialect, request, messages), defuse))
+    };
+    let text = render(&request.messages)?;
+    // What two different conversations have in common is what every one has.
+    let other = render(&[Arc::new(Message::User { parts: vec![Part::text("\u{1}")] })]).unwrap_or_default();
+    let fixed = text.bytes().zip(other.bytes()).take_while(|(left, right)| left == right).count();
+    let syntax = match dialect {
+        Dialect::Native(syntax) => syntax,
+        Dialect::Small | Dialect::Spoken => Syntax::Tagged,
+    };
+    let call_grammar = (!request.tools.is_empty()).then(|| match syntax {
+        Syntax::Tagged => constrain::tagged_call(&request.tools),
+        Syntax::Bare => constrain::bare_call(&request.tools),
+    });
+    let listener = Box::new(TagReader::new(syntax, text.trim_end().ends_with("<think>")));
+    let fixed = text.floor_char_boundary(fixed);
+    Ok(Prompt { text, fixed, grammar: None, call_grammar, listener })
+}
+
+fn conversation(dialect: Dialect, request: &Request, messages: &[Arc<Message>]) -> Conversation {
+    let spoken = dialect == Dialect::Spoken && !request.tools.is_empty();
+    let system = match spoken {
+        true => format!("{}\n\n{}", request.system, told(&request.tools)).trim().to_owned(),
+        false => request.system.clone(),
+    };
+    let system = (!system.is_empty()).then(|| json!({"role": "system", "content": system}));
+    let messages = system.into_iter().chain(messages.iter().map(|message| chat_message(message, spoken)));
+    let tools = match spoken {
+        true => Vec::new(),
+        false => request.tools.iter().map(ToolSpec::definition).collect(),
+    };
+    Conversation { messages: messages.collect(), tools }
+}
+
+fn told(tools: &[ToolSpec]) -> String {
+    let lines: Vec<String> = tools.iter().map(|tool| python_json(&tool.definition())).collect();
+    format!("{SPOKEN}\n{}", lines.join("\n"))
+}
+
+/// A message as OpenAI's chat format has it, which is what templates are written for.
+fn chat_message(message: &Message, spoken: bool) -> Value {
+    match message {
+        Message::User { parts } => json!({"role": "user", "content": text_of(parts)}),
+        Message::Tool { result, .. } if spoken => {
+            json!({"role": "user", "content": format!("<tool_response>\n{}\n</tool_response>", result.content)})
+        }
+        Message::Tool { call, name, result } => {
+            json!({"role": "tool", "name": name, "tool_call_id": call, "content": result.content})
+        }
+        Message::Assistant { parts } => assistant(parts, spoken),
+    }
+}
+
+fn assistant(parts: &[Part], spoken: bool) -> Value {
+    let calls = parts.iter().filter_map(Part::as_call);
+    let calls: Vec<Value> =
+        calls.map(|call| json!({"name": call.name, "arguments": call.arguments})).collect();
+    let thoughts = parts.iter().filter_map(|part| match part {
+        Part::Thinking { text, .. } => Some(text.as_str()),
+        Part::Text { .. } | Part::Image(_) | Part::ToolCall(_) => None,
+    });
+    let (mut content, thinking): (String, String) = (text_of(parts), thoughts.collect());
+    let mut message = Map::from_iter([("role".to_owned(), json!("assistant"))]);
+    if !thinking.is_empty() {
+        message.insert("reasoning_content".into(), thinking.into());
+    }
+    if spoken {
+        let written = calls.iter().map(|call| format!("<tool_call>\n{}\n</tool_call>", python_json(call)));
+        content = [content]
+            .into_iter()
+            .filter(|text| !text.is_empty())
+            .chain(written)
+            .collect::<Vec<_>>()
+            .join("\n");
+    } else if !calls.is_empty() {
+        let calls: Vec<Value> =
+            calls.into_iter().map(|function| json!({"type": "function", "function": function})).collect();
+        message.insert("tool_calls".into(), calls.into());
+    }
+    message.insert("content".into(), content.into());
+    message.into()
+}
+
+fn defused(mut conversation: Conversation, defuse: &dyn Fn(String) -> String) -> Conversation {
+    for message in &mut conversation.messages {
+        if let Some(Value::String(content)) = message.get_mut("content") {
+            *content = defuse(std::mem::take(content));
+        }
+    }
+    conversation
+}

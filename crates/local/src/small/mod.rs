@@ -1,0 +1,188 @@
+//! Small mode: tools for models so small that they only follow what they have just seen.
+//!
+//! A model of a hundred million parameters cannot read a list of tools, but it can imitate. So it is shown the
+//! four worked examples that are nearest to the request, as plain text to go on with, and it answers with one line (see [`line`]). The tools bring the examples; a few that need no tool are added here. What it
+//! may say next is imposed through a grammar (see [`grammar`]): after a tool's result the answer, unless the
+//! request asks for several steps, and never the same call twice in a turn.
+//!
+//! The system prompt of the request and the model's chat template are not used. Measured on our tasks with
+//! SmolLM2 135M (2026-11-21): the same examples as turns of its chat template gave 66 % right first calls on
+//! requests near to an example, as plain text 85 %.
+mod grammar;
+pub(crate) mod line;
+mod nearest;
+pub(crate) mod reader;
+mod talk;
+
+use haft_core::{Example, Message, Part, Request, ToolResult, ToolSpec, clip, text_of};
+use line::{FINAL, Form, form_of, write_call};
+use nearest::nearest;
+use serde_json::Value;
+use std::sync::Arc;
+
+/// Worked examples in one prompt. With more, each costs a second of a slow machine and the answers get no better.
+const SHOWN_EXAMPLES: usize = 4;
+/// Characters of a tool's result that the model reads; a longer one is cut in the middle.
+const LONGEST_RESULT: usize = 2_000;
+/// Words between two steps of one request.
+const STEP_WORDS: [&str; 5] = [" then ", " afterwards", " after that", ", next ", " and finally "];
+
+/// What a small model is given for one reply.
+#[derive(Debug)]
+pub(crate) struct Plan {
+    /// The text that it continues.
+    pub(crate) text: String,
+    /// What the reply may be.
+    pub(crate) grammar: String,
+    /// What the person asked for in this turn.
+    pub(crate) wish: String,
+}
+
+/// Turns a request into examples and a conversation of lines.
+pub(crate) fn plan(request: &Request) -> Plan {
+    let turn = Turn::of(&request.messages);
+    let mut text = String::new();
+    for example in chosen(&turn.wish, &request.tools) {
+        text.push_str(&shown(example));
+    }
+    for message in &request.messages {
+        text.push_str(&told(message, &request.tools));
+    }
+    let firsts = turn.firsts(&request.tools);
+    let done: Vec<(&str, &str)> = firsts.iter().map(|(name, first)| (*name, first.as_str())).collect();
+    let offered: &[ToolSpec] = if turn.may_call() { &request.tools } else { &[] };
+    let grammar = grammar::line_grammar(offered, &turn.wish, &done);
+    Plan { text, grammar, wish: turn.wish }
+}
+
+/// What has happened since a person last spoke.
+struct Turn<'a> {
+    wish: String,
+    calls: Vec<(&'a str, &'a Value)>,
+}
+
+impl<'a> Turn<'a> {
+    fn of(messages: &'a [Arc<Message>]) -> Self {
+        let mut turn = Self { wish: String::new(), calls: Vec::new() };
+        for message in messages {
+            match message.as_ref() {
+                Message::User { parts } => turn = Self { wish: text_of(parts), calls: Vec::new() },
+                Message::Assistant { parts } => {
+                    let calls = parts.iter().filter_map(Part::as_call);
+                    turn.calls.extend(calls.map(|call| (call.name.as_str(), &call.arguments)));
+                }
+                Message::Tool { .. } => {}
+            }
+        }
+        turn
+    }
+
+    /// One call for each step that the request names.
+    fn may_call(&self) -> bool {
+        let wish = format!(" {} ", self.wish.to_lowercase());
+        let more: usize = STEP_WORDS.iter().map(|words| wish.matches(words).count()).sum();
+        self.calls.len() < 1 + more
+    }
+
+    /// The name and the first argument of each call, as they stand in a line.
+    fn firsts(&self, tools: &[ToolSpec]) -> Vec<(&'a str, String)> {
+        let first = |(name, arguments): &(&'a str, &'a Value)| {
+            let tool = tools.iter().find(|tool| tool.name == *name)?;
+            let first = match form_of(&tool.parameters) {
+                Form::Value(parameter) | Form::Pair(parameter, _) => {
+                    arguments.get(parameter)?.as_str()?.to_owned()
+                }
+                Form::Json => arguments.to_string(),
+            };
+            Some((*name, first))
+        };
+        self.calls.iter().filter_map(first).filter(|(_, first)| !first.is_empty()).collect()
+    }
+}
+
+/// A worked example: the tool that it calls, if any, and what was said.
+type Shown<'a> = (Option<&'a ToolSpec>, &'a Example);
+
+/// The nearest examples, the nearest last.
+fn chosen<'a>(wish: &str, tools: &'a [ToolSpec]) -> Vec<Shown<'a>> {
+    let calls = tools.iter().flat_map(|tool| tool.examples.iter().map(move |example| (Some(tool), example)));
+    let all: Vec<Shown<'_>> = calls.chain(talk::examples().iter().map(|example| (None, example))).collect();
+    let requests: Vec<&str> = all.iter().map(|(_, example)| example.request.as_str()).collect();
+    nearest(wish, &requests, SHOWN_EXAMPLES).into_iter().map(|place| all[place]).collect()
+}
+
+fn shown((tool, example): Shown<'_>) -> String {
+    let mut text = asked(&example.request);
+    if let Some(tool) = tool {
+        text.push_str(&done(&write_call(&tool.name, &form_of(&tool.parameters), &example.arguments)));
+        text.push_str(&resulted(&readable(&example.result)));
+    }
+    text + &done(&format!("{FINAL} {}", example.answer)) + "\n"
+}
+
+/// A message of the conversation as the examples show theirs. The text ends where the model goes on: a line that
+/// begins with `Action:`, and no space after it, because words are tokens with their space before them.
+fn told(message: &Message, tools: &[ToolSpec]) -> String {
+    match message {
+        Message::User { parts } => asked(&text_of(parts)),
+        Message::Tool { result, .. } => resulted(&result_text(result)),
+        Message::Assistant { parts } => {
+            let form = |name: &str| {
+                let tool = tools.iter().find(|tool| tool.name == name);
+                tool.map_or(Form::Json, |tool| form_of(&tool.parameters))
+            };
+            let calls = parts.iter().filter_map(Part::as_call);
+            let lines: Vec<String> =
+                calls.map(|call| write_call(&call.name, &form(&call.name), &call.arguments)).collect();
+            match lines.is_empty() {
+                true => done(&format!("{FINAL} {}", one_line(&text_of(parts)))) + "\n",
+                false => done(&lines.join("; ")),
+            }
+        }
+    }
+}
+
+fn asked(request: &str) -> String {
+    format!("Request: {}\nAction:", one_line(request))
+}
+
+fn done(line: &str) -> String {
+    format!(" {line}\n")
+}
+
+fn resulted(result: &str) -> String {
+    format!("Result: {result}\nAction:")
+}
+
+/// What people say may have several lines; in the format a line has its meaning.
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+fn result_text(result: &ToolResult) -> String {
+    match &result.error {
+        Some(failure) if result.content.is_empty() => failure.message.clone(),
+        _ => readable(&result.content),
+    }
+}
+
+/// A result without the line numbers that larger models count by, and no longer than a small one can follow.
+fn readable(result: &str) -> String {
+    let numbered = |line: &str| {
+        let (number, text) = line.split_once('\t')?;
+        number.trim().parse::<u32>().ok().map(|_| text.to_owned())
+    };
+    let lines: Option<Vec<String>> = result.lines().map(numbered).collect();
+    let text = lines.map_or_else(|| result.to_owned(), |lines| lines.join("\n"));
+    clipped(text.trim_end())
+}
+
+fn clipped(text: &str) -> String {
+    if text.is_empty() {
+        return "(no output)".into();
+    }
+    if text.len() <= LONGEST_RESULT {
+        return text.to_owned();
+    }
+    format!("{}\n…", clip::head(text, LONGEST_RESULT))
+}

@@ -1,0 +1,27 @@
+//! Worked examples that need no tool.
+use haft_core::Example;
+use serde_json::Value;
+use std::sync::OnceLock;
+
+/// What people ask that no tool can answer better than the model, and its answers.
+const TALK: [(&str, &str); 9] = [
+    ("Hello!", "Hello! What can I do for you?"),
+    ("What is the capital of Peru?", "The capital of Peru is Lima."),
+    ("Thank you.", "You are welcome."),
+    ("What is 3 plus 4?", "3 plus 4 is 7."),
+    ("Who wrote Hamlet?", "William Shakespeare wrote Hamlet."),
+    ("What can you do?", "I can read, write and edit files here, and run commands."),
+    (
+        "Explain what a compiler does.",
+        "A compiler translates source code into instructions that a computer can run.",
+    ),
+    ("How do you say cheese in French?", "Cheese is fromage in French."),
+    ("Which planet is the largest?", "Jupiter is the largest planet."),
+];
+
+/// The same as examples; what concerns a call is empty.
+pub(super) fn examples() -> &'static [Example] {
+    static EXAMPLES: OnceLock<Vec<Example>> = OnceLock::new();
+    let example = |(request, answer): &(&str, &str)| Example::new(request, Value::Null, "", answer);
+    EXAMPLES.get_or_init(|| TALK.iter().map(example).collect())
+}

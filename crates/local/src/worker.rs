@@ -1,0 +1,180 @@
+//! The thread that owns the model: requests go in through a channel, replies come out through others.
+//!
+//! llama.cpp's contexts want to be used by one thread at a time, and a token takes as long as it takes: neither
+//! fits an async task.
+use crate::{
+    LocalError, Settings,
+    evaluate::Evaluator,
+    gguf::Header,
+    prompt::Dialect,
+    reply::{Outlet, Speaker, rejected},
+    template::{self, Template},
+};
+use haft_core::{ProviderError, Request};
+use llama_cpp_2::{
+    llama_backend::LlamaBackend,
+    model::{LlamaModel, params::LlamaModelParams},
+    token::LlamaToken,
+    vocab::LlamaVocab,
+};
+use std::{
+    path::{Path, PathBuf},
+    sync::{OnceLock, mpsc},
+    thread::{self, JoinHandle},
+    time::UNIX_EPOCH,
+};
+
+/// Models below this many parameters cannot follow a list of tools.
+const SMALL: u64 = 1_000_000_000;
+
+/// A request and where its reply goes.
+struct Job {
+    request: Request,
+    outlet: Outlet,
+}
+
+/// The thread, waiting for requests. It ends when this is dropped.
+pub(crate) struct Worker {
+    jobs: Option<mpsc::Sender<Job>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Worker {
+    /// Starts the thread; the model is loaded when the first request comes.
+    pub(crate) fn start(path: PathBuf, header: Header, settings: Settings) -> Result<Self, LocalError> {
+        let (jobs, incoming) = mpsc::channel();
+        let run = move || run(&path, &header, &settings, &incoming);
+        let thread =
+            thread::Builder::new().name("haft-local-model".into()).spawn(run).map_err(LocalError::Thread)?;
+        Ok(Self { jobs: Some(jobs), thread: Some(thread) })
+    }
+
+    /// Asks for a reply.
+    pub(crate) fn ask(&self, request: Request, outlet: Outlet) {
+        let Some(jobs) = &self.jobs else { return };
+        if let Err(mpsc::SendError(job)) = jobs.send(Job { request, outlet }) {
+            let error =
+                rejected("the thread that ran the model has ended; see standard error for why".into());
+            let _nobody_listens = job.outlet.unbounded_send(Err(error));
+        }
+    }
+}
+
+impl Drop for Worker {
+    /// Waits for the thread, because llama.cpp must not be at work while the process takes itself apart. Every
+    /// stream holds the worker, so that at this point all replies are cancelled: it is a matter of one batch.
+    fn drop(&mut self) {
+        self.jobs = None;
+        if let Some(thread) = self.thread.take() {
+            let _panicked = thread.join();
+        }
+    }
+}
+
+fn run(path: &Path, header: &Header, settings: &Settings, jobs: &mpsc::Receiver<Job>) {
+    while let Ok(job) = jobs.recv() {
+        if job.outlet.is_closed() {
+            continue;
+        }
+        match load(path) {
+            Ok(model) => return serve(path, header, settings, &model, job, jobs),
+            Err(error) => {
+                let _nobody_listens = job.outlet.unbounded_send(Err(unusable(&error)));
+            }
+        }
+    }
+}
+
+fn serve(
+    path: &Path,
+    header: &Header,
+    settings: &Settings,
+    model: &LlamaModel,
+    first: Job,
+    jobs: &mpsc::Receiver<Job>,
+) {
+    let mut speaker = match speaker(path, header, settings, model) {
+        Ok(speaker) => speaker,
+        Err(problem) => {
+            let error = LocalError::Load { path: path.into(), problem };
+            let _nobody_listens = first.outlet.unbounded_send(Err(unusable(&error)));
+            return;
+        }
+    };
+    speaker.answer(&first.request, &first.outlet);
+    drop(first);
+    while let Ok(job) = jobs.recv() {
+        if !job.outlet.is_closed() {
+            speaker.answer(&job.request, &job.outlet);
+        }
+    }
+}
+
+/// llama.cpp's own state, which a process has once.
+fn backend() -> Result<&'static LlamaBackend, String> {
+    static BACKEND: OnceLock<Result<LlamaBackend, String>> = OnceLock::new();
+    let started = BACKEND.get_or_init(|| {
+        let mut backend = LlamaBackend::init().map_err(|error| error.to_string())?;
+        // Standard error belongs to whoever embeds this; what matters of it comes back as errors.
+        backend.void_logs();
+        Ok(backend)
+    });
+    started.as_ref().map_err(Clone::clone)
+}
+
+fn load(path: &Path) -> Result<LlamaModel, LocalError> {
+    let failed = |problem: String| LocalError::Load { path: path.into(), problem };
+    let backend = backend().map_err(failed)?;
+    if !path.exists() {
+        return Err(failed("the file is gone".into()));
+    }
+    LlamaModel::load_from_file(backend, path, &LlamaModelParams::default()).map_err(|error| {
+        failed(format!("llama.cpp does not accept it ({error}); its family may be newer than this program"))
+    })
+}
+
+fn speaker<'model>(
+    path: &Path,
+    header: &Header,
+    settings: &Settings,
+    model: &'model LlamaModel,
+) -> Result<Speaker<'model>, String> {
+    let vocabulary = model.vocab();
+    let source = settings.template.as_deref().or(header.template.as_deref());
+    let text = |token: LlamaToken| piece(&vocabulary, token);
+    let template = Template::new(source, &text(vocabulary.bos()), &text(vocabulary.eos()))
+        .map_err(|error| format!("its chat template is no template: {error:#}"))?;
+    let dialect = Dialect::of(&template, is_small(header, settings));
+    let evaluator = Evaluator::new(backend()?, model, settings, fingerprint(path))?;
+    let control = vocabulary.tokens().filter(|token| vocabulary.is_control(*token)).map(text);
+    let control = control.filter(|text| text.chars().count() > 1).collect();
+    Ok(Speaker { model, evaluator, template, dialect, settings: settings.clone(), control })
+}
+
+/// Whether the model is talked to in one-line actions.
+pub(crate) fn is_small(header: &Header, settings: &Settings) -> bool {
+    let source = settings.template.as_deref().or(header.template.as_deref());
+    let is_tiny = header.parameters < SMALL && !header.split;
+    settings.small.unwrap_or(is_tiny || !source.is_some_and(template::has_tools))
+}
+
+fn piece(vocabulary: &LlamaVocab<'_>, token: LlamaToken) -> String {
+    // A vocabulary without such a token has a negative number in its place.
+    if token.0 < 0 {
+        return String::new();
+    }
+    String::from_utf8_lossy(&vocabulary.token_to_piece(token, true, None)).into_owned()
+}
+
+/// Tells this file from others without reading its hundreds of megabytes.
+fn fingerprint(path: &Path) -> String {
+    let described = std::fs::metadata(path).map(|metadata| {
+        let changed = metadata.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+        format!("{}-{}", metadata.len(), changed.unwrap_or_default().as_nanos())
+    });
+    format!("{}-{}", path.display(), described.unwrap_or_default())
+}
+
+fn unusable(error: &LocalError) -> ProviderError {
+    rejected(error.to_string())
+}
