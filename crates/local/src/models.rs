@@ -1,0 +1,147 @@
+//! Model files by name: which there are, where they lie, how they get there.
+use crate::pull::{self, PullError};
+use serde::Deserialize;
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+    sync::OnceLock,
+};
+
+pub use crate::pull::Progress;
+
+/// The name of the model to try things out with: small, free, and able to follow worked examples.
+pub const DEFAULT: &str = "smollm2-135m";
+
+/// A model file that [`pull`] knows.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Known {
+    /// What it is, for people.
+    pub title: String,
+    /// The file's name in the models folder.
+    pub file: String,
+    /// Bytes, where known.
+    pub size: Option<u64>,
+    /// Of the whole file, in lower-case hexadecimal; `None` where it is not known and not checked.
+    pub sha256: Option<String>,
+    /// What its makers allow, by their name for it.
+    pub licence: String,
+    /// On Hugging Face.
+    pub repository: Option<String>,
+    /// Python packages that carry the file in parts, in this order.
+    #[serde(default)]
+    pub packages: Vec<Package>,
+}
+
+/// A Python package and the file inside it.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Package {
+    /// On PyPI.
+    pub name: String,
+    /// The one that was looked at.
+    pub version: String,
+    /// The path inside the package.
+    pub member: String,
+}
+
+/// No file for a name.
+#[derive(Debug, PartialEq, thiserror::Error)]
+pub enum FindError {
+    /// It is known but not there.
+    #[error("the model `{name}` is not on this machine: there is no `{path}`")]
+    NotPulled {
+        /// As [`known`] has it.
+        name: String,
+        /// Where it would lie.
+        path: PathBuf,
+    },
+    /// Neither a file nor a name that is known.
+    #[error("there is no model `{name}`: neither a file nor one of {known}")]
+    Unknown {
+        /// As it was given.
+        name: String,
+        /// All names, with commas.
+        known: String,
+    },
+}
+
+/// All models that [`pull`] knows, by name.
+pub fn known() -> &'static BTreeMap<String, Known> {
+    static KNOWN: OnceLock<BTreeMap<String, Known>> = OnceLock::new();
+    KNOWN.get_or_init(|| {
+        toml::from_str(include_str!("../models.toml")).expect("the table is checked by a test")
+    })
+}
+
+/// The file for a name, with or without `local/` before it: a name from [`known`], or a `.gguf` file, as it stands
+/// or in `folder`.
+pub fn find(name_or_file: &str, folder: &Path) -> Result<PathBuf, FindError> {
+    let name = name_or_file.strip_prefix("local/").unwrap_or(name_or_file);
+    if let Some(model) = known().get(name) {
+        let path = folder.join(&model.file);
+        let missing = || FindError::NotPulled { name: name.into(), path: path.clone() };
+        return path.is_file().then(|| path.clone()).ok_or_else(missing);
+    }
+    let places = [PathBuf::from(name), folder.join(name), folder.join(format!("{name}.gguf"))];
+    let mut files = places.into_iter().filter(|path| path.extension().is_some_and(|ending| ending == "gguf"));
+    files.find(|path| path.is_file()).ok_or_else(|| FindError::Unknown { name: name.into(), known: names() })
+}
+
+/// Gets the file of a known model into `folder` and gives its path; at once where it is there already.
+///
+/// Blocks. Uses the programs `curl` and `python3` where a source needs them. A download that broke off goes on
+/// where it stopped. Size and hash are checked, and only a whole file gets its name.
+pub fn pull(name: &str, folder: &Path, progress: &mut dyn FnMut(Progress)) -> Result<PathBuf, PullError> {
+    let name = name.strip_prefix("local/").unwrap_or(name);
+    let model = known().get(name).ok_or_else(|| PullError::Unknown { name: name.into(), known: names() })?;
+    pull::pull(name, model, folder, progress)
+}
+
+fn names() -> String {
+    known().keys().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    #[test]
+    fn every_entry_has_a_source_and_a_name_of_a_file() {
+        assert!(known().contains_key(DEFAULT));
+        for (name, model) in known() {
+            assert!(model.file.ends_with(".gguf") && !model.file.contains('/'), "{name}");
+            assert!(model.repository.is_some() || !model.packages.is_empty(), "{name}");
+            let is_hash =
+                |hash: &String| hash.len() == 64 && hash.bytes().all(|byte| byte.is_ascii_hexdigit());
+            assert!(model.sha256.as_ref().is_none_or(is_hash), "{name}");
+        }
+    }
+
+    #[test]
+    fn models_are_found_by_name_and_by_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let default = folder.path().join("SmolLM2-135M-Instruct.Q4_1.gguf");
+        let own = folder.path().join("own.gguf");
+        let missing = find("local/smollm2-135m", folder.path());
+        assert_eq!(missing, Err(FindError::NotPulled { name: DEFAULT.into(), path: default.clone() }));
+        fs::write(&default, "").unwrap();
+        fs::write(&own, "").unwrap();
+        let absolute = own.display().to_string();
+        let table = [
+            ("local/smollm2-135m", &default),
+            ("local/own.gguf", &own),
+            ("own", &own),
+            (absolute.as_str(), &own),
+        ];
+        for (name, path) in table {
+            assert_eq!(find(name, folder.path()).as_ref(), Ok(path), "{name}");
+        }
+        let unknown = find("local/gpt-9", folder.path()).unwrap_err().to_string();
+        assert!(
+            unknown.starts_with("there is no model `gpt-9`: neither a file nor one of `gemma3-270m`, "),
+            "{unknown}"
+        );
+    }
+}

