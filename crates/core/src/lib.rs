@@ -14,6 +14,7 @@ pub mod provider;
 pub mod registry;
 pub mod render;
 pub mod reply;
+pub mod result;
 pub mod schema;
 pub mod tool;
 pub mod transcript;
@@ -29,9 +30,7 @@ pub use provider::{Delta, Provider, ProviderError, Request};
 pub use registry::{Declared, Registered, Registry};
 pub use render::Render;
 pub use reply::Reply;
+pub use result::{Failure, Shown, ToolError, ToolErrorKind, ToolOutput, ToolResult};
 pub use schema::Validation;
-pub use tool::{
-    Access, AnyTool, Effect, Example, Failure, JobId, Jobs, Shown, Tool, ToolContext, ToolError,
-    ToolErrorKind, ToolOutput, ToolResult, ToolSpec,
-};
+pub use tool::{Access, AnyTool, Effect, Example, JobId, Jobs, Tool, ToolContext, ToolSpec};
 pub use transcript::{Completion, Limits, OnCap, Step, Transcript};

@@ -1,0 +1,211 @@
+//! What a tool hands back, and what is recorded of it.
+use crate::{Image, JobId};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::fmt;
+
+/// What a tool hands back when it worked.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ToolOutput {
+    /// What the model reads (T-10).
+    pub for_model: String,
+    /// Pictures for a model that can see.
+    pub images: Vec<Image>,
+    /// What people see.
+    pub shown: Shown,
+    /// The same result as named fields, for front-ends and for profiles that answer in JSON. `Null` for none.
+    pub details: Value,
+    /// Still running under this id.
+    pub job: Option<JobId>,
+}
+
+/// What people see of a result.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Shown {
+    /// A few lines of what the model reads (C-51).
+    #[default]
+    Preview,
+    /// This text instead (T-11).
+    Text(String),
+    /// Nothing (T-12).
+    Nothing,
+}
+
+impl ToolOutput {
+    /// A result that the model reads and people see a preview of (T-16).
+    pub fn text(for_model: impl Into<String>) -> Self {
+        Self { for_model: for_model.into(), ..Self::default() }
+    }
+
+    /// A value as JSON, indented by two.
+    pub fn json(value: &Value) -> Self {
+        Self { details: value.clone(), ..Self::text(format!("{value:#}")) }
+    }
+
+    /// People see this text (T-20).
+    pub fn show(self, text: impl Into<String>) -> Self {
+        Self { shown: Shown::Text(text.into()), ..self }
+    }
+
+    /// People see nothing (T-17).
+    pub fn silent(self) -> Self {
+        Self { shown: Shown::Nothing, ..self }
+    }
+
+    /// The same result as named fields.
+    pub fn details(self, details: Value) -> Self {
+        Self { details, ..self }
+    }
+
+    /// The work goes on under this id (T-18).
+    pub fn running(job: JobId) -> Self {
+        let text = format!("Started as job {}. Its end will be reported.", job.0);
+        Self { job: Some(job), ..Self::text(text) }
+    }
+}
+
+/// What a tool hands back when it did not work. The model reads `message` and `hint`.
+#[derive(Debug, thiserror::Error)]
+#[error("{message}")]
+pub struct ToolError {
+    /// Who can do something about it.
+    pub kind: ToolErrorKind,
+    /// What was tried, on what, and why it failed. Lower case, no full stop.
+    pub message: String,
+    /// What to do next.
+    pub hint: Option<String>,
+    /// The same as named fields. `Null` for none.
+    pub details: Value,
+    /// For the log only (T-15).
+    #[source]
+    pub source: Option<Box<dyn std::error::Error + Send + Sync>>,
+}
+
+/// The five error types of C-57 to C-61.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum ToolErrorKind {
+    /// The call itself is wrong: unknown tool, wrong or missing parameters.
+    #[serde(rename = "validation_error")]
+    Validation,
+    /// The world is not as the call assumes: no such file, text not found.
+    #[serde(rename = "user_error")]
+    User,
+    /// Something broke or ran out: time, disk, a process, the tool itself.
+    #[serde(rename = "system_error")]
+    System,
+    /// The policy or a person said no, or the machine denies access.
+    #[serde(rename = "permission_error")]
+    Permission,
+    /// The call would leave what it may touch.
+    #[serde(rename = "security_error")]
+    Security,
+}
+
+impl fmt::Display for ToolErrorKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Validation => "validation_error",
+            Self::User => "user_error",
+            Self::System => "system_error",
+            Self::Permission => "permission_error",
+            Self::Security => "security_error",
+        })
+    }
+}
+
+impl ToolError {
+    /// An error without a hint.
+    pub fn new(kind: ToolErrorKind, message: impl Into<String>) -> Self {
+        Self { kind, message: message.into(), hint: None, details: Value::Null, source: None }
+    }
+
+    /// What to do next.
+    pub fn hint(self, hint: impl Into<String>) -> Self {
+        Self { hint: Some(hint.into()), ..self }
+    }
+
+    /// The same as named fields.
+    pub fn details(self, details: Value) -> Self {
+        Self { details, ..self }
+    }
+
+    /// Keeps the cause for the log (T-21).
+    pub fn caused_by(self, source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
+        Self { source: Some(source.into()), ..self }
+    }
+}
+
+/// What came of a call, as it is recorded and as the model reads it.
+///
+/// As JSON `{ok, content, error: {type, message, suggestion} | null}`, and `images`, `shown`, `details`, `job`
+/// where there are any.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(from = "Wire", into = "Wire")]
+pub struct ToolResult {
+    /// What the model reads.
+    pub content: String,
+    /// Why it did not work; `None` if it did.
+    pub error: Option<Failure>,
+    /// Pictures for a model that can see.
+    pub images: Vec<Image>,
+    /// What people see.
+    pub shown: Shown,
+    /// As named fields.
+    pub details: Value,
+    /// Still running under this id.
+    pub job: Option<JobId>,
+}
+
+/// Why a call did not work.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Failure {
+    /// Who can do something about it.
+    #[serde(rename = "type")]
+    pub kind: ToolErrorKind,
+    /// What was tried, on what, and why it failed.
+    pub message: String,
+    /// What to do next.
+    pub suggestion: Option<String>,
+}
+
+impl ToolResult {
+    /// Whether the call did what it was asked to.
+    pub fn is_ok(&self) -> bool {
+        self.error.is_none()
+    }
+}
+
+#[derive(Clone, Serialize, Deserialize)]
+struct Wire {
+    ok: bool,
+    content: String,
+    error: Option<Failure>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    images: Vec<Image>,
+    #[serde(default, skip_serializing_if = "is_default")]
+    shown: Shown,
+    #[serde(default, skip_serializing_if = "Value::is_null")]
+    details: Value,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    job: Option<JobId>,
+}
+
+fn is_default(shown: &Shown) -> bool {
+    *shown == Shown::default()
+}
+
+impl From<Wire> for ToolResult {
+    fn from(wire: Wire) -> Self {
+        let Wire { ok: _, content, error, images, shown, details, job } = wire;
+        Self { content, error, images, shown, details, job }
+    }
+}
+
+impl From<ToolResult> for Wire {
+    fn from(result: ToolResult) -> Self {
+        let ok = result.is_ok();
+        let ToolResult { content, error, images, shown, details, job } = result;
+        Self { ok, content, error, images, shown, details, job }
+    }
+}
