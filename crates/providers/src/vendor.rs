@@ -45,6 +45,9 @@ pub struct Vendor {
     /// The environment variable that customarily holds another base URL.
     #[serde(default)]
     pub base_url_variable: Option<String>,
+    /// Taken where the key is set and nobody names a model.
+    #[serde(default)]
+    pub default_model: Option<String>,
     /// Runs on this machine.
     #[serde(default)]
     pub local: bool,
