@@ -1,0 +1,303 @@
+//! What survives a death, and what an undo puts back.
+mod kit;
+use futures::StreamExt;
+use haft_core::{Change, Command, Entry, Event, Fact, How, Seq, Stage, Transcript, Way};
+use haft_engine::{EngineError, Home, Journal, JournalError};
+use haft_stage::Declared;
+use kit::{Place, calls, content, next, prompt, says, tell};
+use serde_json::json;
+use std::{io::Write, sync::Arc};
+
+/// Appends a line: done twice, it shows.
+fn append() -> String {
+    calls(&[
+        ("edit", json!({"path": "log", "old_text": "end", "new_text": "one\nend"})),
+        ("write", json!({"path": "made", "content": "made"})),
+    ])
+}
+
+/// The journal as it is after `alive` entries, with its blobs.
+fn journal_of(place: &Place, id: &str, whole: &[Arc<Entry>], alive: usize) {
+    let lines: String =
+        whole[..alive].iter().map(|entry| serde_json::to_string(entry.as_ref()).unwrap() + "\n").collect();
+    let folder = Home(place.home()).folder(&haft_core::SessionId(id.into()));
+    std::fs::write(folder.join("journal.jsonl"), lines).unwrap();
+}
+
+/// Which of the staged changes stand on disk after `alive` entries: those of calls before the last entry surely;
+/// those of a `staged` that is the last entry perhaps.
+fn settled_by(entries: &[Arc<Entry>], last_one_too: bool) -> Vec<Change> {
+    let staged = entries.iter().enumerate().filter_map(|(place, entry)| match &entry.fact {
+        Fact::Staged { changes, .. } if place + 1 < entries.len() || last_one_too => Some(changes.clone()),
+        _ => None,
+    });
+    staged.flatten().collect()
+}
+
+// C03, C04, E-1, traps 10 and 11: dies after every single entry of a turn, before and after settling
+#[tokio::test]
+async fn a_turn_that_died_anywhere_is_taken_up_and_each_file_effect_happens_once() {
+    let place = Place::new();
+    place.write("log", "end\n");
+    let script = append() + &says("done");
+    let session = place.session(&script);
+    let id = session.id().0.clone();
+    tell(&session, prompt("go"), 1, None).await;
+    let whole = session.entries();
+    drop(session);
+    assert_eq!(whole.iter().filter(|entry| matches!(entry.fact, Fact::Staged { .. })).count(), 2);
+    let stage = Declared::new(Home(place.home()).folder(&haft_core::SessionId(id.clone())).join("blobs"));
+    for alive in 2..whole.len() {
+        for settled in [false, true] {
+            place.write("log", "end\n");
+            let _not_there = std::fs::remove_file(place.work().join("made"));
+            wait_until_free(&place, &id).await;
+            journal_of(&place, &id, &whole, alive);
+            stage.settle(&place.work(), &settled_by(&whole[..alive], settled)).unwrap();
+            let engine = place.engine(&script);
+            let session = engine.resume(&id, "haft").unwrap();
+            let told = tell(&session, Command::Continue, 1, None).await;
+            assert!(told.ends_with("turn_ended=finished"), "died after {alive} entries: {told}");
+            assert_eq!(
+                place.read("log").as_deref(),
+                Some("one\nend\n"),
+                "died after {alive} entries, settled: {settled}"
+            );
+            assert_eq!(place.read("made").as_deref(), Some("made"), "died after {alive} entries");
+            well_formed(&session.entries());
+            drop(session);
+            engine.shut_down().await;
+        }
+    }
+}
+
+async fn wait_until_free(place: &Place, id: &str) {
+    let folder = Home(place.home()).folder(&haft_core::SessionId(id.into()));
+    for _ in 0..1000 {
+        if Journal::open(&folder).is_ok() {
+            return;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(2)).await;
+    }
+    panic!("the journal is still locked");
+}
+
+/// Each call has exactly one result (faults, invariant 2).
+fn well_formed(entries: &[Arc<Entry>]) {
+    let transcript = Transcript::replay(entries);
+    let (mut calls, mut results) = (Vec::new(), Vec::new());
+    for message in transcript.messages() {
+        match message.as_ref() {
+            haft_core::Message::Assistant { parts } => {
+                calls.extend(parts.iter().filter_map(|part| part.as_call().map(|call| call.id.clone())))
+            }
+            haft_core::Message::Tool { call, .. } => results.push(call.clone()),
+            haft_core::Message::User { .. } => {}
+        }
+    }
+    assert_eq!(calls, results);
+}
+
+// C03: a command may have done anything, so it is not run again
+#[tokio::test]
+async fn a_command_that_had_started_is_not_run_again() {
+    let place = Place::new();
+    let script = calls(&[("bash", json!({"command": "echo tick >> ticks"}))]) + &says("done");
+    let session = place.session(&script);
+    let id = session.id().0.clone();
+    tell(&session, prompt("go"), 1, None).await;
+    let whole = session.entries();
+    drop(session);
+    let started = whole
+        .iter()
+        .position(|entry| matches!(entry.fact, Fact::ToolStarted { how: How::Untracked, .. }))
+        .unwrap();
+    wait_until_free(&place, &id).await;
+    journal_of(&place, &id, &whole, started + 1);
+    let session = place.engine(&script).resume(&id, "haft").unwrap();
+    let told = tell(&session, Command::Continue, 1, None).await;
+    assert!(told.ends_with("replied\nturn_ended=finished"), "{told}");
+    assert_eq!(place.read("ticks").as_deref(), Some("tick\n"));
+    assert!(content(&session, "bash-0").contains("what it did is unknown"));
+}
+
+// Trap 10: the order on disk is intent, then record, then effect
+#[tokio::test]
+async fn nothing_is_settled_before_it_is_recorded() {
+    let place = Place::new();
+    place.write("log", "end\n");
+    let session = place.session(&(append() + &says("done")));
+    let mut events = Box::pin(session.events(Seq(0)));
+    session.send(prompt("go")).unwrap();
+    let mut order = Vec::new();
+    while let Some(event) = events.next().await {
+        let Event::Recorded(entry) = event else { continue };
+        match &entry.fact {
+            Fact::ToolStarted { .. } => order.push("started"),
+            Fact::Staged { how, .. } => {
+                assert_eq!(*how, How::Declared);
+                order.push("staged");
+            }
+            Fact::ToolEnded { .. } => order.push("ended"),
+            Fact::TurnEnded { .. } => break,
+            _ => {}
+        }
+    }
+    assert_eq!(order, ["started", "staged", "ended", "started", "staged", "ended"]);
+}
+
+// C-73, E-2
+#[tokio::test]
+async fn undo_puts_messages_and_files_back_and_redo_brings_them_again() {
+    let place = Place::new();
+    place.write("log", "end\n");
+    let session = place.session(&(append() + &says("done") + &says("other answer")));
+    tell(&session, prompt("go"), 1, None).await;
+    assert_eq!(place.read("log").as_deref(), Some("one\nend\n"));
+    let undone = rewound(&session, Command::Rewind { to: Seq(0) }).await;
+    assert!(
+        matches!(&undone, Fact::Rewound { way: Way::Undo, changes, conflicts, .. } if changes.len() == 2 && conflicts.is_empty()),
+        "{undone:?}"
+    );
+    assert_eq!((place.read("log").as_deref(), place.read("made")), (Some("end\n"), None));
+    assert!(Transcript::replay(&session.entries()).messages().is_empty());
+    let redone = rewound(&session, Command::Redo).await;
+    assert!(matches!(redone, Fact::Rewound { way: Way::Redo, .. }));
+    assert_eq!(
+        (place.read("log").as_deref(), place.read("made").as_deref()),
+        (Some("one\nend\n"), Some("made"))
+    );
+    assert_eq!(Transcript::replay(&session.entries()).messages().len(), 5);
+}
+
+#[tokio::test]
+async fn undo_leaves_alone_what_somebody_changed_since() {
+    let place = Place::new();
+    place.write("log", "end\n");
+    let session = place.session(&(append() + &says("done")));
+    tell(&session, prompt("go"), 1, None).await;
+    place.write("made", "mine now");
+    let undone = rewound(&session, Command::Rewind { to: Seq(0) }).await;
+    let Fact::Rewound { conflicts, .. } = undone else { panic!("not rewound") };
+    assert_eq!(conflicts, [std::path::Path::new("made")]);
+    assert_eq!(
+        (place.read("log").as_deref(), place.read("made").as_deref()),
+        (Some("end\n"), Some("mine now"))
+    );
+}
+
+#[tokio::test]
+async fn undo_says_which_commands_it_cannot_cover() {
+    let place = Place::new();
+    let session = place.session(&(calls(&[("bash", json!({"command": "touch x"}))]) + &says("done")));
+    tell(&session, prompt("go"), 1, None).await;
+    let Fact::Rewound { untracked, .. } = rewound(&session, Command::Rewind { to: Seq(0) }).await else {
+        panic!()
+    };
+    assert_eq!(untracked.len(), 1);
+}
+
+async fn rewound(session: &haft_engine::Session, command: Command) -> Fact {
+    let mut events = Box::pin(session.events(next(session)));
+    session.send(command).unwrap();
+    loop {
+        match events.next().await {
+            Some(Event::Recorded(entry)) if matches!(entry.fact, Fact::Rewound { .. }) => {
+                return entry.fact.clone();
+            }
+            Some(_) => {}
+            None => panic!("closed"),
+        }
+    }
+}
+
+// C05 to C10, traps 12 and 13
+#[tokio::test]
+async fn a_damaged_journal_gives_back_what_is_whole_and_says_what_is_not() {
+    let place = Place::new();
+    let session = place.session(&says("hi"));
+    tell(&session, prompt("go"), 1, None).await;
+    let (id, path) = (session.id().0.clone(), session.journal().path().to_owned());
+    drop(session);
+    let whole = std::fs::read(&path).unwrap();
+    let lines: Vec<&[u8]> = whole.split_inclusive(|byte| *byte == b'\n').collect();
+    assert_eq!(lines.len(), 4);
+    let mut flipped = whole.clone();
+    flipped[lines[0].len() + 1] ^= 0x80;
+    let table: Vec<(&str, Vec<u8>, usize, &str)> = vec![
+        ("whole", whole.clone(), 4, ""),
+        ("torn", whole[..whole.len() - 7].to_vec(), 3, "half an entry"),
+        ("zeros", [whole.as_slice(), &[0; 4096]].concat(), 4, "the last 4096 bytes are half an entry"),
+        (
+            "half a record",
+            [whole.as_slice(), &lines[1][..9]].concat(),
+            4,
+            "the last 9 bytes are half an entry",
+        ),
+        ("a flipped byte", flipped, 3, "line 2 cannot be read"),
+        ("twice", [whole.as_slice(), lines[3]].concat(), 4, "line 5 stands there twice"),
+    ];
+    for (what, bytes, entries, told) in table {
+        wait_until_free(&place, &id).await;
+        std::fs::write(&path, &bytes).unwrap();
+        let session = place.engine(&(says("hi") + &says("again"))).resume(&id, "haft").unwrap();
+        assert_eq!(session.entries().len(), entries, "{what}");
+        assert!(
+            session.journal().damage().join("\n").contains(told),
+            "{what}: {:?}",
+            session.journal().damage()
+        );
+        let went_on = tell(&session, prompt("more"), 1, None).await;
+        assert!(went_on.ends_with("turn_ended=finished"), "{what}: {went_on}");
+        let reread = Home(place.home()).peek(&id).unwrap();
+        assert_eq!(reread.len(), entries + 3, "{what}: the next line is not glued to the damage");
+    }
+}
+
+// C22, C23, D16, D68
+#[tokio::test]
+async fn a_journal_is_held_by_one_process_private_and_of_our_version() {
+    use std::os::unix::fs::PermissionsExt;
+    let place = Place::new();
+    let engine = place.engine(&says("hi"));
+    let session = engine.create("haft").unwrap();
+    let held = engine.resume(&session.id().0, "haft");
+    assert!(matches!(held, Err(EngineError::Journal(JournalError::Locked(_)))));
+    let mode = |path: &std::path::Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    let path = session.journal().path().to_owned();
+    assert_eq!((mode(&path), mode(path.parent().unwrap())), (0o600, 0o700));
+    for id in ["../../etc", "", "a/b", "nope"] {
+        assert!(
+            matches!(engine.resume(id, "haft"), Err(EngineError::Journal(JournalError::Missing(_)))),
+            "{id}"
+        );
+    }
+    let id = session.id().0.clone();
+    drop(session);
+    engine.shut_down().await;
+    let newer = std::fs::read_to_string(&path).unwrap().replace("\"version\":1", "\"version\":99");
+    std::fs::write(&path, &newer).unwrap();
+    assert!(matches!(
+        place.engine("").resume(&id, "haft"),
+        Err(EngineError::Journal(JournalError::Newer { found: 99, .. }))
+    ));
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), newer);
+    let mut file = std::fs::File::create(&path).unwrap();
+    writeln!(file, "not a journal").unwrap();
+    assert!(matches!(
+        place.engine("").resume(&id, "haft"),
+        Err(EngineError::Journal(JournalError::Unreadable { .. }))
+    ));
+}
+
+// Trap 12
+#[tokio::test]
+async fn sessions_do_not_lie_in_the_workspace() {
+    let place = Place::new();
+    let mut setup = place.setup(kit::scripted(&says("hi")));
+    setup.home = Home(place.work().join("home"));
+    assert!(matches!(
+        haft_engine::Engine::new(setup).create("haft"),
+        Err(EngineError::HomeInWorkspace { .. })
+    ));
+}

@@ -1,0 +1,158 @@
+//! A real engine with real tools, a scripted model and a workspace of its own.
+#![allow(dead_code, clippy::allow_attributes, reason = "each test file uses its part")]
+#![expect(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
+use futures::StreamExt;
+use haft_core::{
+    Access, Answer, Command, Entry, Event, Fact, Mode, Part, Policy, Provider, Registry, Seq, Stage,
+};
+use haft_engine::{Agent, Engine, Home, Model, Profile, Session, Setup};
+use haft_providers::{Scripted, Step};
+use haft_stage::Declared;
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+/// A folder with a workspace and a home in it.
+pub(crate) struct Place {
+    pub(crate) folder: tempfile::TempDir,
+}
+
+impl Place {
+    pub(crate) fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir(folder.path().join("work")).unwrap();
+        Self { folder }
+    }
+
+    pub(crate) fn work(&self) -> PathBuf {
+        self.folder.path().canonicalize().unwrap().join("work")
+    }
+
+    pub(crate) fn home(&self) -> PathBuf {
+        self.folder.path().join("home")
+    }
+
+    pub(crate) fn write(&self, name: &str, content: &str) {
+        std::fs::write(self.work().join(name), content).unwrap();
+    }
+
+    pub(crate) fn read(&self, name: &str) -> Option<String> {
+        std::fs::read_to_string(self.work().join(name)).ok()
+    }
+
+    /// A setup with mode `full`; change it as a test needs it.
+    pub(crate) fn setup(&self, provider: Arc<dyn Provider>) -> Setup {
+        Setup {
+            model: Model { spec: "script/test".into(), name: "test".into(), provider },
+            tools: tools(),
+            agents: vec![Agent { name: "haft".into(), system: "Be brief.".into(), tools: None }],
+            policy: Policy { rules: vec![], mode: Mode::Full },
+            stages: Arc::new(|blobs: &Path| Arc::new(Declared::new(blobs.to_owned())) as Arc<dyn Stage>),
+            workspace: self.work(),
+            home: Home(self.home()),
+            profile: Profile::standard(),
+            access: Access {
+                environment: Arc::new([("PATH".into(), std::env::var("PATH").unwrap())]),
+                network: true,
+            },
+        }
+    }
+
+    pub(crate) fn engine(&self, script: &str) -> Engine {
+        Engine::new(self.setup(scripted(script)))
+    }
+
+    pub(crate) fn session(&self, script: &str) -> Session {
+        self.engine(script).create("haft").unwrap()
+    }
+}
+
+pub(crate) fn tools() -> Registry {
+    haft_tools::builtin(&haft_tools::Settings::default())
+}
+
+/// A model that says what the lines tell it to.
+pub(crate) fn scripted(script: &str) -> Arc<Scripted> {
+    Arc::new(Scripted::new(Step::parse_all(script).unwrap()))
+}
+
+/// A line of a script: calls of tools with their arguments.
+pub(crate) fn calls(calls: &[(&str, serde_json::Value)]) -> String {
+    let calls: Vec<_> = calls
+        .iter()
+        .enumerate()
+        .map(|(place, (name, arguments))| serde_json::json!({"id": format!("{name}-{place}"), "name": name, "arguments": arguments}))
+        .collect();
+    format!("{}\n", serde_json::json!({"calls": calls}))
+}
+
+/// A line of a script: text.
+pub(crate) fn says(text: &str) -> String {
+    format!("{}\n", serde_json::json!({"say": text}))
+}
+
+pub(crate) fn prompt(text: &str) -> Command {
+    Command::Prompt { parts: vec![Part::text(text)], channel: None }
+}
+
+pub(crate) fn next(session: &Session) -> Seq {
+    session.entries().last().map_or(Seq(0), |last| Seq(last.seq.0 + 1))
+}
+
+/// Sends `command` and tells what happens until `turns` turns have ended, a line for each fact.
+/// A call that asks gets `answer`; without one the turn is interrupted.
+pub(crate) async fn tell(
+    session: &Session,
+    command: Command,
+    turns: usize,
+    answer: Option<Answer>,
+) -> String {
+    let from = next(session);
+    session.send(command).unwrap();
+    let mut events = Box::pin(session.events(from));
+    let (mut told, mut ended) = (Vec::new(), 0);
+    while ended < turns {
+        let Some(event) = events.next().await else { break };
+        let Event::Recorded(entry) = event else { continue };
+        told.push(in_a_word(&entry));
+        match (&entry.fact, answer) {
+            (Fact::ApprovalAsked { call, .. }, Some(answer)) => {
+                session.send(Command::Answer { call: call.clone(), answer }).unwrap();
+            }
+            (Fact::ApprovalAsked { .. }, None) => session.send(Command::Interrupt).unwrap(),
+            (Fact::TurnEnded { .. }, _) => ended += 1,
+            _ => {}
+        }
+    }
+    told.join("\n")
+}
+
+/// `tool_ended bash-0=permission_error`
+pub(crate) fn in_a_word(entry: &Entry) -> String {
+    let value = serde_json::to_value(entry).unwrap();
+    let text = |pointer: &str| value.pointer(pointer).and_then(|v| v.as_str()).map(str::to_owned);
+    let call = text("/call").or(text("/job")).map(|call| format!(" {call}")).unwrap_or_default();
+    let ok = value
+        .pointer("/ok")
+        .or(value.pointer("/result/ok"))
+        .filter(|ok| **ok == true)
+        .map(|_| "ok".to_owned());
+    let ok = ok.filter(|_| value["type"] != "staged");
+    let status =
+        text("/error/type").or(text("/result/error/type")).or(ok).or(text("/outcome")).or(text("/answer"));
+    format!(
+        "{}{call}{}",
+        text("/type").unwrap(),
+        status.map(|status| format!("={status}")).unwrap_or_default()
+    )
+}
+
+/// What the model was told of a call.
+pub(crate) fn content(session: &Session, call: &str) -> String {
+    let found = session.entries().iter().rev().find_map(|entry| match &entry.fact {
+        Fact::ToolEnded { call: id, result, .. } if id.0 == call => Some(result.content.clone()),
+        _ => None,
+    });
+    found.unwrap_or_default()
+}

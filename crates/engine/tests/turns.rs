@@ -1,0 +1,417 @@
+//! What a turn promises, told as facts. Real engine, real tools, scripted model.
+mod kit;
+use futures::StreamExt;
+use haft_core::{Answer, Command, Event, Fact, Message, Mode, Part, Policy, Seq, Transcript, Update};
+use haft_engine::{Engine, Profile};
+use kit::{Place, calls, content, in_a_word, prompt, says, scripted, tell};
+use serde_json::json;
+
+fn bash(command: &str) -> String {
+    calls(&[("bash", json!({"command": command}))])
+}
+
+// A-93, O-46, T-48: defined tools are executed, and their results reach the model
+#[tokio::test]
+async fn a_defined_tool_is_executed_and_the_model_hears_of_it() {
+    let place = Place::new();
+    let script = scripted(&(bash("echo $((5 * 2))") + &says("Result is 10")));
+    let setup = place.setup(script.clone());
+    let session = Engine::new(setup).create("haft").unwrap();
+    let told = tell(&session, prompt("Double 5"), 1, None).await;
+    assert_eq!(
+        told,
+        "prompted\nreplied\ntool_started bash-0\ntool_ended bash-0=ok\nreplied\nturn_ended=finished"
+    );
+    assert_eq!(content(&session, "bash-0").trim(), "10");
+    // Exactly two requests; the second holds the result. (A-30, A-32, A-93)
+    let requests = script.requests();
+    assert_eq!(requests.len(), 2);
+    assert_eq!(requests[0].system, "Be brief."); // A-26
+    let roles: Vec<&str> = requests[1]
+        .messages
+        .iter()
+        .map(|message| match message.as_ref() {
+            Message::User { .. } => "user",
+            Message::Assistant { .. } => "assistant",
+            Message::Tool { result, .. } => result.content.trim(),
+        })
+        .collect();
+    assert_eq!(roles, ["user", "assistant", "10"]);
+    assert_eq!(requests[1].tools.len(), kit::tools().len()); // A-28, T-35
+}
+
+// A-28, T-53
+#[tokio::test]
+async fn an_agent_without_tools_answers() {
+    let place = Place::new();
+    let mut setup = place.setup(scripted(&says("hi")));
+    setup.tools = haft_core::Registry::default();
+    let session = Engine::new(setup).create("haft").unwrap();
+    assert_eq!(tell(&session, prompt("hi"), 1, None).await, "prompted\nreplied\nturn_ended=finished");
+}
+
+// A-31, A-46, A-50, O-21, T-28: errors go back to the model, in call order, and the loop goes on
+#[tokio::test]
+async fn errors_are_results_and_the_loop_goes_on() {
+    let place = Place::new();
+    let script = calls(&[
+        ("no_such_tool", json!({})),
+        ("read", json!({})),
+        ("read", json!({"path": "nope.txt"})),
+        ("bash", json!({"command": "echo fine"})),
+    ]) + &says("done");
+    let session = place.session(&script);
+    let told = tell(&session, prompt("go"), 1, None).await;
+    assert_eq!(
+        told,
+        "prompted\nreplied\ntool_ended no_such_tool-0=validation_error\ntool_ended read-1=validation_error\n\
+         tool_started read-2\ntool_ended read-2=user_error\ntool_started bash-3\ntool_ended bash-3=ok\n\
+         replied\nturn_ended=finished"
+    );
+    assert!(content(&session, "no_such_tool-0").contains("available tools: "));
+    assert!(content(&session, "read-1").contains("`path` is required"));
+}
+
+// X-17: neighbours that only read run together, and results are filed in call order (trap 2)
+#[tokio::test]
+async fn results_are_filed_in_call_order() {
+    let place = Place::new();
+    place.write("a", "text a");
+    place.write("b", "text b");
+    let script = calls(&[("read", json!({"path": "a"})), ("read", json!({"path": "b"}))]) + &says("done");
+    let session = place.session(&script);
+    tell(&session, prompt("go"), 1, None).await;
+    let transcript = Transcript::replay(&session.entries());
+    let results: Vec<String> = transcript
+        .messages()
+        .iter()
+        .filter_map(|message| match message.as_ref() {
+            Message::Tool { call, .. } => Some(call.0.clone()),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(results, ["read-0", "read-1"]);
+}
+
+// Trap 1: live output comes between the start and the end of its call
+#[tokio::test]
+async fn progress_is_seen_in_the_order_it_happened() {
+    let place = Place::new();
+    let session = place.session(&(bash("echo one") + &says("done")));
+    let mut events = Box::pin(session.events(Seq(0)));
+    session.send(prompt("go")).unwrap();
+    let mut told = Vec::new();
+    while let Some(event) = events.next().await {
+        match event {
+            Event::Recorded(entry) => told.push(in_a_word(&entry)),
+            Event::Live(Update::ToolOutput { chunk, .. }) => told.push(format!("live {}", chunk.trim())),
+            Event::Live(_) => {}
+        }
+        if told.last().is_some_and(|last| last.starts_with("turn_ended")) {
+            break;
+        }
+    }
+    let place_of = |wanted: &str| told.iter().position(|line| line == wanted).unwrap();
+    assert!(place_of("tool_started bash-0") < place_of("live one"), "{told:?}");
+    assert!(place_of("live one") < place_of("tool_ended bash-0=ok"), "{told:?}");
+}
+
+#[tokio::test]
+async fn an_approved_command_runs_and_a_refused_one_does_not_start() {
+    let asks = Policy { rules: vec![], mode: Mode::Ask };
+    let table = [
+        (
+            Some(Answer::Once),
+            "approval_asked bash-0\napproval_answered bash-0=once\ntool_started bash-0\ntool_ended bash-0=ok",
+            "finished",
+            true,
+        ),
+        (
+            Some(Answer::No),
+            "approval_asked bash-0\napproval_answered bash-0=no\ntool_ended bash-0=permission_error",
+            "finished",
+            false,
+        ),
+        (
+            Some(Answer::Nobody),
+            "approval_asked bash-0\napproval_answered bash-0=nobody\ntool_ended bash-0=permission_error",
+            "refused",
+            false,
+        ),
+    ];
+    for (answer, expected, outcome, runs) in table {
+        let place = Place::new();
+        let mut setup = place.setup(scripted(&(bash("touch x") + &says("ok"))));
+        setup.policy = asks.clone();
+        let session = Engine::new(setup).create("haft").unwrap();
+        let told = tell(&session, prompt("go"), 1, answer).await;
+        assert_eq!(told, format!("prompted\nreplied\n{expected}\nreplied\nturn_ended={outcome}"));
+        assert_eq!(place.read("x").is_some(), runs);
+    }
+}
+
+// The question about a file shows what would be written, after the call ran in private
+#[tokio::test]
+async fn a_file_is_asked_about_with_its_changes() {
+    let place = Place::new();
+    let write = calls(&[("write", json!({"path": "a.txt", "content": "new"}))]);
+    for (answer, written) in [(Answer::Once, Some("new")), (Answer::No, None)] {
+        let mut setup = place.setup(scripted(&(write.clone() + &says("ok"))));
+        setup.policy = Policy { rules: vec![], mode: Mode::Ask };
+        let session = Engine::new(setup).create("haft").unwrap();
+        let told = tell(&session, prompt("go"), 1, Some(answer)).await;
+        let order = if written.is_some() {
+            "staged write-0\ntool_ended write-0=ok"
+        } else {
+            "tool_ended write-0=permission_error"
+        };
+        assert!(
+            told.contains(&format!(
+                "tool_started write-0\napproval_asked write-0\napproval_answered write-0={}\n{order}",
+                if written.is_some() { "once" } else { "no" }
+            )),
+            "{told}"
+        );
+        assert_eq!(place.read("a.txt").as_deref(), written);
+        let asked = session.entries().iter().find_map(|entry| match &entry.fact {
+            Fact::ApprovalAsked { changes, .. } => Some(changes.clone()),
+            _ => None,
+        });
+        let change = &asked.unwrap()[0];
+        assert_eq!(session.content(&change.after.as_ref().unwrap().hash).unwrap(), b"new");
+        let _gone = std::fs::remove_file(place.work().join("a.txt"));
+    }
+}
+
+#[tokio::test]
+async fn always_holds_for_the_same_effect_and_after_a_restart() {
+    let place = Place::new();
+    let script = bash("touch x") + &bash("touch x") + &bash("touch y") + &says("ok");
+    let asks = Policy { rules: vec![], mode: Mode::Ask };
+    let mut setup = place.setup(scripted(&script));
+    setup.policy = asks.clone();
+    let session = Engine::new(setup).create("haft").unwrap();
+    let told = tell(&session, prompt("go"), 1, Some(Answer::Always)).await;
+    assert_eq!(told.matches("approval_asked").count(), 2, "{told}");
+    let id = session.id().0.clone();
+    drop(session);
+    let mut setup = place.setup(scripted(&("{\"say\":\"-\"}\n".repeat(4) + &bash("touch y") + &says("ok"))));
+    setup.policy = asks;
+    let session = resume_when_free(&Engine::new(setup), &id).await;
+    let told = tell(&session, prompt("again"), 1, None).await;
+    assert!(told.ends_with("tool_ended bash-0=ok\nreplied\nturn_ended=finished"), "{told}");
+}
+
+/// The session before it may take a moment to let go of the journal.
+async fn resume_when_free(engine: &Engine, id: &str) -> haft_engine::Session {
+    for _ in 0..1000 {
+        match engine.resume(id, "haft") {
+            Ok(session) => return session,
+            Err(haft_engine::EngineError::Journal(haft_engine::JournalError::Locked(_))) => {
+                tokio::task::yield_now().await
+            }
+            Err(error) => panic!("{error}"),
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(2)).await;
+    }
+    panic!("the journal is still locked");
+}
+
+// Structured cancellation: every open call gets its end, nothing stays alive
+#[tokio::test]
+async fn an_interruption_ends_every_open_call() {
+    let place = Place::new();
+    let script = calls(&[
+        ("bash", json!({"command": "touch begun; sleep 30; touch done"})),
+        ("bash", json!({"command": "true"})),
+    ]);
+    let session = place.session(&script);
+    let mut events = Box::pin(session.events(Seq(0)));
+    session.send(prompt("go")).unwrap();
+    let mut told = Vec::new();
+    while let Some(event) = events.next().await {
+        let Event::Recorded(entry) = event else { continue };
+        told.push(in_a_word(&entry));
+        match &entry.fact {
+            Fact::ToolStarted { .. } => session.send(Command::Interrupt).unwrap(),
+            Fact::TurnEnded { .. } => break,
+            _ => {}
+        }
+    }
+    assert_eq!(
+        told[1..].join("\n"),
+        "prompted\nreplied\ntool_started bash-0\ntool_ended bash-0=system_error\ntool_ended bash-1=system_error\ninterrupted\nturn_ended=interrupted"
+    );
+    assert!(place.read("done").is_none());
+}
+
+// Trap 3: what is said after an interruption opens the next turn
+#[tokio::test]
+async fn a_prompt_sent_after_an_interruption_is_answered() {
+    let place = Place::new();
+    let mut setup = place.setup(scripted(&(bash("true") + &says("hello again"))));
+    setup.policy = Policy { rules: vec![], mode: Mode::Ask };
+    let session = Engine::new(setup).create("haft").unwrap();
+    let mut events = Box::pin(session.events(Seq(0)));
+    session.send(prompt("go")).unwrap();
+    loop {
+        match events.next().await {
+            Some(Event::Recorded(entry)) if matches!(entry.fact, Fact::ApprovalAsked { .. }) => break,
+            Some(_) => {}
+            None => panic!("closed"),
+        }
+    }
+    session.send(Command::Interrupt).unwrap();
+    let told = tell(&session, prompt("hello?"), 2, None).await;
+    assert!(told.ends_with("turn_ended=interrupted\nprompted\nreplied\nturn_ended=finished"), "{told}");
+}
+
+// Steering: what is said in the middle of a turn reaches the model in the next round
+#[tokio::test]
+async fn a_prompt_in_the_middle_of_a_turn_steers_it() {
+    let place = Place::new();
+    let session = place.session(&(bash("sleep 0.2") + &says("as you wish")));
+    let mut events = Box::pin(session.events(Seq(1)));
+    session.send(prompt("go")).unwrap();
+    let mut told = Vec::new();
+    while let Some(event) = events.next().await {
+        let Event::Recorded(entry) = event else { continue };
+        told.push(in_a_word(&entry));
+        match &entry.fact {
+            Fact::ToolStarted { .. } => session.send(prompt("rather this")).unwrap(),
+            Fact::TurnEnded { .. } => break,
+            _ => {}
+        }
+    }
+    assert_eq!(
+        told.join("\n"),
+        "prompted\nreplied\ntool_started bash-0\ntool_ended bash-0=ok\nprompted\nreplied\nturn_ended=finished"
+    );
+}
+
+// A-33, A-41, T-49, T-54, O-41, A16
+#[tokio::test]
+async fn limits_and_failures_end_a_turn() {
+    let far: String = (0..20).map(|n| bash(&format!("echo {n}"))).collect();
+    let same = bash("echo same").repeat(20);
+    let table = [
+        (far, "round_limit"),
+        (same, "repeating"),
+        ("{\"fail\":\"no\",\"kind\":\"rejected\"}\n".into(), "failed"),
+    ];
+    for (script, outcome) in table {
+        let place = Place::new();
+        let mut setup = place.setup(scripted(&script));
+        setup.profile.limits.max_rounds = Some(10);
+        let session = Engine::new(setup).create("haft").unwrap();
+        let told = tell(&session, prompt("go"), 1, None).await;
+        assert!(told.ends_with(&format!("turn_ended={outcome}")), "{outcome}: {told}");
+        if outcome == "repeating" {
+            assert!(told.matches("tool_started").count() <= 8, "{told}");
+            assert!(content(&session, "bash-0").contains("not run: the same calls"), "{told}");
+        }
+    }
+}
+
+// A-25, A-33, A-63 to A-65: ten rounds, then the apology, with the loop's log line beside it
+#[tokio::test]
+async fn alfred_apologizes_at_the_cap() {
+    let place = Place::new();
+    let script: String = (0..12).map(|n| bash(&format!("echo {n}"))).collect();
+    let provider = scripted(&script);
+    let mut setup = place.setup(provider.clone());
+    setup.profile = Profile::named("alfred").unwrap();
+    let session = Engine::new(setup).create("haft").unwrap();
+    tell(&session, prompt("go"), 1, None).await;
+    assert_eq!(provider.requests().len(), 10);
+    assert!(
+        provider.requests()[0]
+            .system
+            .contains("## Available Tools\n\nYou have access to the following tools:\n\n- read(path: string")
+    );
+    let last = Transcript::replay(&session.entries()).messages().last().cloned().unwrap();
+    let apology =
+        "I apologize, but I needed too many steps to complete this task. Please try breaking it down.";
+    assert_eq!(*last, Message::Assistant { parts: vec![Part::text(apology)] });
+}
+
+#[tokio::test]
+async fn a_failed_turn_can_be_continued() {
+    let place = Place::new();
+    let engine = place.engine("{\"fail\":\"down\",\"kind\":\"connection\"}\n");
+    let session = engine.create("haft").unwrap();
+    assert!(tell(&session, prompt("go"), 1, None).await.ends_with("model_failed\nturn_ended=failed"));
+    let id = session.id().0.clone();
+    drop(session);
+    let session = resume_when_free(&place.engine(&says("here I am")), &id).await;
+    assert_eq!(tell(&session, Command::Continue, 1, None).await, "continued\nreplied\nturn_ended=finished");
+}
+
+// T-05, T-06, T-18, trap 8, trap 9: a job ends on its own and opens a turn
+#[tokio::test]
+async fn a_job_speaks_up_when_it_ends() {
+    let place = Place::new();
+    let start = calls(&[("bash", json!({"command": "sleep 0.2; echo late > late", "background": true}))]);
+    let session = place.session(&(start + &says("started") + &says("heard")));
+    let told = tell(&session, prompt("go"), 2, None).await;
+    assert!(told.ends_with("job_ended 1=ok\nreplied\nturn_ended=finished"), "{told}");
+    assert!(told.contains("job_started 1"), "{told}");
+    assert_eq!(place.read("late").as_deref(), Some("late\n"));
+}
+
+// X-36, A-50: a tool that panics is an error for the model
+#[tokio::test]
+async fn a_panic_in_a_tool_is_an_error_for_the_model() {
+    struct Bad;
+    #[derive(serde::Deserialize, schemars::JsonSchema)]
+    struct None {}
+    impl haft_core::Tool for Bad {
+        const NAME: &'static str = "bad";
+        type Args = None;
+        fn effects(&self, _: &None, _: &std::path::Path) -> Vec<haft_core::Effect> {
+            vec![]
+        }
+        async fn run(
+            &self,
+            _: None,
+            _: &haft_core::ToolContext,
+        ) -> Result<haft_core::ToolOutput, haft_core::ToolError> {
+            panic!("oh no")
+        }
+    }
+    let place = Place::new();
+    let mut setup = place.setup(scripted(&(calls(&[("bad", json!({}))]) + &says("sorry"))));
+    setup.tools = kit::tools().with(Bad);
+    let session = Engine::new(setup).create("haft").unwrap();
+    tell(&session, prompt("go"), 1, None).await;
+    assert_eq!(content(&session, "bad-0"), "error: the tool panicked: oh no");
+}
+
+// B16, B17
+#[tokio::test]
+async fn a_file_changed_since_it_was_read_is_not_overwritten() {
+    let place = Place::new();
+    place.write("a.txt", "mine\n");
+    let script = calls(&[("read", json!({"path": "a.txt"}))])
+        + &bash("echo theirs > a.txt")
+        + &calls(&[("write", json!({"path": "a.txt", "content": "new\n"}))])
+        + &says("done");
+    let session = place.session(&script);
+    tell(&session, prompt("go"), 1, None).await;
+    assert_eq!(place.read("a.txt").as_deref(), Some("theirs\n"));
+    assert!(content(&session, "write-0").contains("changed since it was last read"));
+}
+
+// A13: a hundred calls in one reply, all run, in order; more than fit are answered
+#[tokio::test]
+async fn many_calls_in_one_reply_all_get_an_answer() {
+    for (count, run) in [(100, 100), (300, 256)] {
+        let place = Place::new();
+        let all: Vec<_> =
+            (0..count).map(|n| ("write", json!({"path": format!("f{n}"), "content": "x"}))).collect();
+        let session = place.session(&(calls(&all) + &says("done")));
+        let told = tell(&session, prompt("go"), 1, None).await;
+        assert_eq!(told.matches("tool_ended").count(), count);
+        assert_eq!(std::fs::read_dir(place.work()).unwrap().count(), run);
+    }
+}
