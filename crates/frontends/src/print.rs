@@ -76,7 +76,7 @@ pub async fn turn(
                 session.send(Command::Interrupt)?;
                 continue;
             }
-            _ = ticks.tick() => {
+            _ = ticks.tick(), if spinner.is_enabled() => {
                 spinner.tick();
                 continue;
             }

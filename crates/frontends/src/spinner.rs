@@ -24,6 +24,11 @@ impl Spinner {
         Self { enabled, shown: false, frame: 0, label: String::new(), since: Instant::now() }
     }
 
+    /// Whether it ever draws.
+    pub fn is_enabled(&self) -> bool {
+        self.enabled
+    }
+
     /// What is waited for.
     pub fn label(&mut self, label: impl Into<String>) {
         self.label = label.into();

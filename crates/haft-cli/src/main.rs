@@ -1,1 +1,87 @@
-fn main() {}
+//! The composition root: reads flags, environment and configuration, picks the parts, starts one front-end.
+mod args;
+mod assemble;
+mod commands;
+mod config;
+mod failure;
+mod model;
+
+use args::{Cli, Verb};
+use clap::{CommandFactory, Parser};
+use config::{Environment, Places};
+use failure::Failure;
+use haft::frontends::Exit;
+use std::{
+    io::{IsTerminal, Write, stdin, stdout},
+    process::ExitCode,
+};
+
+/// What every command is given.
+pub(crate) struct Surroundings {
+    /// Read once.
+    pub(crate) environment: Environment,
+    /// Where things lie.
+    pub(crate) places: Places,
+}
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    log_to_stderr(&cli);
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.expect("the system gives a thread and an event queue");
+    let ended = runtime.block_on(run(cli));
+    // A thread may still wait for a key that nobody will press.
+    runtime.shutdown_background();
+    match ended {
+        Ok(exit) => exit.into(),
+        Err(failure) => {
+            failure.print();
+            failure.exit.into()
+        }
+    }
+}
+
+async fn run(cli: Cli) -> Result<Exit, Failure> {
+    let environment = Environment { variables: std::env::vars_os().filter_map(text).collect() };
+    let places = Places::of(&environment);
+    let surroundings = Surroundings { environment, places };
+    match cli.command {
+        Some(Verb::Run(run)) => commands::run::run(&surroundings, &run.prompt, &run.turn).await,
+        Some(Verb::Chat(chat)) => commands::run::chat(&surroundings, &chat.turn).await,
+        Some(Verb::Sessions(sessions)) => commands::sessions::sessions(&surroundings, sessions).await,
+        Some(Verb::Undo(undo)) => commands::undo::undo(&surroundings, &undo).await,
+        Some(Verb::Redo(session)) => commands::undo::redo(&surroundings, &session).await,
+        Some(Verb::Tools(tools)) => commands::tools::tools(&surroundings, tools).await,
+        Some(Verb::Models(models)) => commands::models::models(&surroundings, models).await,
+        Some(Verb::Config(config)) => commands::config::config(&surroundings, config),
+        Some(Verb::Doctor(doctor)) => commands::doctor::doctor(&surroundings, &doctor).await,
+        None if !cli.prompt.is_empty() => commands::run::run(&surroundings, &cli.prompt, &cli.turn).await,
+        None if stdin().is_terminal() && stdout().is_terminal() => {
+            commands::run::chat(&surroundings, &cli.turn).await
+        }
+        None => {
+            write!(stdout(), "{}", Cli::command().render_help())?;
+            Ok(Exit::Usage)
+        }
+    }
+}
+
+fn text((name, value): (std::ffi::OsString, std::ffi::OsString)) -> Option<(String, String)> {
+    Some((name.into_string().ok()?, value.into_string().ok()?))
+}
+
+/// Logs go to standard error; without `-v` only what a person must know.
+fn log_to_stderr(cli: &Cli) {
+    let verbose = match &cli.command {
+        Some(Verb::Run(run)) => run.turn.verbose,
+        Some(Verb::Chat(chat)) => chat.turn.verbose,
+        _ => cli.turn.verbose,
+    };
+    let level = match verbose {
+        0 => return,
+        1 => tracing_subscriber::filter::LevelFilter::WARN,
+        2 => tracing_subscriber::filter::LevelFilter::DEBUG,
+        _ => tracing_subscriber::filter::LevelFilter::TRACE,
+    };
+    tracing_subscriber::fmt().with_max_level(level).with_writer(std::io::stderr).init();
+}

@@ -1,1 +1,32 @@
-//! haft
+//! Haft for people who embed it: an agent runtime whose every tool call is journaled, staged, reversible and
+//! replayable, for any model.
+//!
+//! The crates below are re-exported whole, each under its own name; what most programs need is in [`prelude`].
+//!
+//! - [`core`]: messages, tool contract, events, transcript, policy
+//! - [`engine`]: sessions, the turn loop, the journal
+//! - [`providers`]: models behind wires, scripts, recordings
+//! - [`local`] (feature `local`): a GGUF model in this process
+//! - [`tools`]: `read write edit bash`
+//! - [`stage`]: private views of a workspace
+//! - [`sandbox`]: processes that end when they should
+//! - [`frontends`]: one prompt, or a conversation line by line
+
+pub use haft_core as core;
+pub use haft_engine as engine;
+pub use haft_frontends as frontends;
+#[cfg(feature = "local")]
+pub use haft_local as local;
+pub use haft_providers as providers;
+pub use haft_sandbox as sandbox;
+pub use haft_stage as stage;
+pub use haft_tools as tools;
+
+/// What most programs need.
+pub mod prelude {
+    pub use haft_core::{
+        Command, Delta, Effect, Event, Fact, Mode, Outcome, Part, Policy, Provider, ProviderError, Registry,
+        Request, Seq, Tool, ToolContext, ToolError, ToolErrorKind, ToolOutput, tool,
+    };
+    pub use haft_engine::{Agent, Engine, Home, Model, Profile, Session, Setup};
+}

@@ -1,0 +1,35 @@
+# The commands of this project. `make demo` and `make test` do their own set-up.
+CARGO ?= cargo
+MODELS := $(CURDIR)/models
+export HAFT_MODELS ?= $(MODELS)
+
+.PHONY: demo test check bench figures setup
+
+# The main job on the embedded model, in a scratch repository.
+demo: setup
+	scripts/demo.sh
+
+# Everything: unit tests, real servers, the embedded model.
+test: setup
+	scripts/test.sh
+
+# The quick one: format, lints, unit tests. Leaves the embedded model out.
+check:
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy --workspace --exclude haft-local --exclude haft-cli --all-targets -- -D warnings
+	$(CARGO) clippy -p haft-cli --no-default-features --all-targets -- -D warnings
+	$(CARGO) test --workspace --exclude haft-local --exclude haft-cli --lib --quiet
+	$(CARGO) test -p haft-cli --no-default-features --bins --test floors --quiet
+
+# Speed and memory, as ratios and medians of one run.
+bench: setup
+	scripts/bench.sh
+
+# How well the demo model calls tools: the table of the README.
+figures: setup
+	$(CARGO) build --release -p haft-cli
+	target/release/haft models pull smollm2-135m
+	$(CARGO) run --release -p haft-local --example figures
+
+setup:
+	scripts/setup.sh

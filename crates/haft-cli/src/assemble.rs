@@ -1,0 +1,95 @@
+//! Picks the parts of an engine.
+use crate::{
+    Surroundings,
+    args::TurnArgs,
+    config::{Config, ConfigError},
+    failure::Failure,
+    model::{self, Chosen},
+};
+use haft::{
+    core::{Access, Registry, Stage},
+    engine::{Agent, Engine, Home, Model, Profile, Setup},
+    providers::vendors,
+    stage::Declared,
+};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+/// The agent that people get who ask for none.
+pub(crate) const AGENT: &str = "haft";
+
+/// An engine, and what to tell about how it was made.
+pub(crate) struct Assembled {
+    /// Ready to open sessions.
+    pub(crate) engine: Engine,
+    /// For standard error.
+    pub(crate) notice: Option<String>,
+}
+
+/// The engine that `turn`'s options, the environment and the configuration ask for.
+pub(crate) async fn engine(surroundings: &Surroundings, turn: &TurnArgs) -> Result<Assembled, Failure> {
+    let workspace = workspace(turn.cwd.as_deref())?;
+    let config = Config::load(&surroundings.places, &surroundings.environment, &workspace)?;
+    let Chosen { model, notice } =
+        model::choose(surroundings, &config, turn.model.as_deref(), turn.base_url.as_deref()).await?;
+    let engine = Engine::new(setup(surroundings, turn, &config, workspace, model)?);
+    Ok(Assembled { engine, notice })
+}
+
+/// Everything but the model, which is given.
+pub(crate) fn setup(
+    surroundings: &Surroundings,
+    turn: &TurnArgs,
+    config: &Config,
+    workspace: PathBuf,
+    model: Model,
+) -> Result<Setup, Failure> {
+    let mut profile = config.profile(turn.profile.as_deref())?;
+    profile.limits.max_rounds = config.max_rounds(turn.max_rounds, profile.limits.max_rounds);
+    let policy = config.policy(&surroundings.places, turn.permission.map(Into::into))?;
+    let tools = only(tools(&profile)?, turn.tools.as_deref())?;
+    let agents = vec![Agent { name: AGENT.into(), system: profile.system.clone(), tools: None }];
+    let stages = Arc::new(|blobs: &Path| Arc::new(Declared::new(blobs.to_owned())) as Arc<dyn Stage>);
+    let home = Home(surroundings.places.home.clone());
+    let secrets: Vec<&str> = vendors().iter().filter_map(|vendor| vendor.key_variable.as_deref()).collect();
+    let environment = surroundings.environment.without_keys(&secrets).into();
+    let access = Access { environment, network: true };
+    Ok(Setup { model, tools, agents, policy, stages, workspace, home, profile, access })
+}
+
+/// The built-in tools with the profile's settings.
+pub(crate) fn tools(profile: &Profile) -> Result<Registry, Failure> {
+    let settings: haft::tools::Settings =
+        profile.tools.clone().try_into().map_err(|error: toml::de::Error| ConfigError::Value {
+            what: format!("profile `{}`, [tools]", profile.name),
+            message: error.message().into(),
+        })?;
+    Ok(haft::tools::builtin(&settings))
+}
+
+fn only(tools: Registry, names: Option<&[String]>) -> Result<Registry, Failure> {
+    let Some(names) = names else { return Ok(tools) };
+    for name in names {
+        if tools.get(name).is_none() {
+            let known = tools.names().collect::<Vec<_>>().join(", ");
+            return Err(
+                Failure::usage(format!("there is no tool `{name}`")).hint(format!("there are {known}"))
+            );
+        }
+    }
+    Ok(tools.only(names))
+}
+
+/// The folder to work in: absolute, links followed.
+pub(crate) fn workspace(cwd: Option<&Path>) -> Result<PathBuf, Failure> {
+    let given = cwd.unwrap_or(Path::new("."));
+    let failed =
+        |error: std::io::Error| Failure::usage(format!("cannot work in `{}`: {error}", given.display()));
+    let found = given.canonicalize().map_err(failed)?;
+    match found.is_dir() {
+        true => Ok(found),
+        false => Err(Failure::usage(format!("cannot work in `{}`: it is no folder", given.display()))),
+    }
+}

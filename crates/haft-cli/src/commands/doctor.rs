@@ -1,0 +1,90 @@
+//! `haft doctor`: what this machine offers, and what is missing.
+use crate::{Surroundings, args::DoctorArgs, assemble, config::Config, failure::Failure, model};
+use haft::{
+    engine::Home,
+    frontends::Exit,
+    providers::{is_listening, vendor, vendors},
+};
+use std::{
+    io::{Write, stdout},
+    path::Path,
+};
+
+/// `haft doctor`
+pub(crate) async fn doctor(surroundings: &Surroundings, args: &DoctorArgs) -> Result<Exit, Failure> {
+    let mut report = Report { broken: false };
+    let workspace = assemble::workspace(args.cwd.as_deref())?;
+    let places = &surroundings.places;
+    match Config::load(places, &surroundings.environment, &workspace) {
+        Ok(config) => {
+            report.good("configuration", &places.user_file.display().to_string())?;
+            models(surroundings, &config, &mut report).await?;
+        }
+        Err(error) => report.bad("configuration", &error.to_string())?,
+    }
+    match writable(&places.home) {
+        Ok(()) => report.good(
+            "sessions",
+            &format!("{} in {}", Home(places.home.clone()).list().len(), places.home.display()),
+        )?,
+        Err(error) => {
+            report.bad("sessions", &format!("cannot write `{}`: {error}", places.home.display()))?
+        }
+    }
+    report.good("undo", "files that tools name (`declared`); what shell commands do is `untracked`")?;
+    let shell = ["bash", "sh"].into_iter().find(|shell| on_path(surroundings, shell));
+    match shell {
+        Some(shell) => report.good("shell", shell)?,
+        None => {
+            report.bad("shell", "neither `bash` nor `sh` is on the PATH, so the tool `bash` will fail")?
+        }
+    }
+    Ok(if report.broken { Exit::Failed } else { Exit::Success })
+}
+
+async fn models(surroundings: &Surroundings, config: &Config, report: &mut Report) -> Result<(), Failure> {
+    for vendor in vendors() {
+        let Some(variable) = &vendor.key_variable else { continue };
+        if surroundings.environment.get(variable).is_some() {
+            report.good(&vendor.title, &format!("{variable} is set"))?;
+        }
+    }
+    for vendor in ["ollama", "llamacpp"].into_iter().filter_map(vendor) {
+        if is_listening(&vendor.base_url).await {
+            report.good(&vendor.title, &format!("answers at {}", vendor.base_url))?;
+        }
+    }
+    match model::choose(surroundings, config, None, None).await {
+        Ok(chosen) => report.good("model", &chosen.model.spec),
+        Err(failure) => {
+            report.bad("model", &format!("{}; {}", failure.message, failure.hint.unwrap_or_default()))
+        }
+    }
+}
+
+fn writable(folder: &Path) -> std::io::Result<()> {
+    std::fs::create_dir_all(folder)?;
+    let probe = folder.join(".probe");
+    std::fs::write(&probe, "")?;
+    std::fs::remove_file(probe)
+}
+
+fn on_path(surroundings: &Surroundings, program: &str) -> bool {
+    let path = surroundings.environment.get("PATH").unwrap_or_default();
+    std::env::split_paths(path).any(|folder| folder.join(program).is_file())
+}
+
+struct Report {
+    broken: bool,
+}
+
+impl Report {
+    fn good(&mut self, what: &str, finding: &str) -> Result<(), Failure> {
+        Ok(writeln!(stdout(), "ok       {what}: {finding}")?)
+    }
+
+    fn bad(&mut self, what: &str, finding: &str) -> Result<(), Failure> {
+        self.broken = true;
+        Ok(writeln!(stdout(), "missing  {what}: {finding}")?)
+    }
+}

@@ -1,0 +1,9 @@
+//! One file for each command.
+
+pub(crate) mod config;
+pub(crate) mod doctor;
+pub(crate) mod models;
+pub(crate) mod run;
+pub(crate) mod sessions;
+pub(crate) mod tools;
+pub(crate) mod undo;

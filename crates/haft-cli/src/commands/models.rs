@@ -1,0 +1,124 @@
+//! `haft models`: what there is, and how to get one.
+use crate::{Surroundings, args::Models, failure::Failure};
+use haft::{
+    frontends::Exit,
+    providers::{is_listening, vendors},
+};
+use serde_json::{Value, json};
+use std::io::{Write, stdout};
+
+/// `haft models …`
+pub(crate) async fn models(surroundings: &Surroundings, command: Models) -> Result<Exit, Failure> {
+    match command {
+        Models::List { json } => list(surroundings, json).await,
+        Models::Pull { name } => embedded::pull(surroundings, &name),
+        Models::Path { name } => embedded::path(surroundings, &name),
+    }
+}
+
+async fn list(surroundings: &Surroundings, json: bool) -> Result<Exit, Failure> {
+    let mut rows = embedded::rows(surroundings);
+    for vendor in vendors() {
+        let state = match &vendor.key_variable {
+            Some(variable) if surroundings.environment.get(variable).is_some() => {
+                format!("{variable} is set")
+            }
+            Some(variable) => format!("needs {variable}"),
+            None if is_listening(&vendor.base_url).await => "answers".into(),
+            None => "no server".into(),
+        };
+        rows.push(json!({"model": format!("{}/…", vendor.name), "title": vendor.title, "state": state}));
+    }
+    rows.iter().try_for_each(|row| print(row, json))?;
+    Ok(Exit::Success)
+}
+
+fn print(row: &Value, json: bool) -> std::io::Result<()> {
+    if json {
+        return writeln!(stdout(), "{row}");
+    }
+    let text = |name: &str| row[name].as_str().unwrap_or_default().to_owned();
+    writeln!(stdout(), "{:<26} {:<18} {}", text("model"), text("state"), text("title"))
+}
+
+#[cfg(feature = "local")]
+mod embedded {
+    use crate::{Surroundings, failure::Failure};
+    use haft::{
+        frontends::Exit,
+        local::models::{self, Progress},
+    };
+    use serde_json::{Value, json};
+    use std::io::{IsTerminal, Write, stderr, stdout};
+
+    pub(super) fn rows(surroundings: &Surroundings) -> Vec<Value> {
+        let folder = &surroundings.places.models;
+        let rows = models::known().iter().map(|(name, model)| {
+            let size = model.size.map(|bytes| format!(" ({:.1} GB)", bytes as f64 / 1e9)).unwrap_or_default();
+            let here = folder.join(&model.file).exists();
+            let state = if here { "here".to_owned() } else { format!("to pull{size}") };
+            json!({"model": format!("local/{name}"), "title": model.title, "licence": model.licence, "state": state})
+        });
+        rows.collect()
+    }
+
+    pub(super) fn pull(surroundings: &Surroundings, name: &str) -> Result<Exit, Failure> {
+        let draws = stderr().is_terminal();
+        let pulled = models::pull(name, &surroundings.places.models, &mut |progress| {
+            if draws {
+                let _no_terminal = write!(stderr(), "\r\x1b[K{}", bar(&progress));
+            }
+        });
+        if draws {
+            let _no_terminal = write!(stderr(), "\r\x1b[K");
+        }
+        let file = pulled.map_err(|error| {
+            Failure::failed(error.to_string()).hint("a file of your own does too: `--model local/FILE.gguf`")
+        })?;
+        writeln!(stdout(), "{}", file.display())?;
+        Ok(Exit::Success)
+    }
+
+    /// `[#########           ]  45 MB of 98 MB from …`
+    fn bar(Progress { source, bytes, total }: &Progress) -> String {
+        let megabytes = |bytes: u64| bytes / 1_000_000;
+        match total {
+            Some(total) => {
+                let done = (bytes.min(total) * 30 / total.max(&1)) as usize;
+                let (done, ahead) = ("#".repeat(done), " ".repeat(30 - done));
+                format!("[{done}{ahead}] {} MB of {} MB from {source}", megabytes(*bytes), megabytes(*total))
+            }
+            None => format!("{} MB from {source}", megabytes(*bytes)),
+        }
+    }
+
+    pub(super) fn path(surroundings: &Surroundings, name: &str) -> Result<Exit, Failure> {
+        let file = models::find(name, &surroundings.places.models);
+        let file = file.map_err(|error| crate::model::no_file(&error))?;
+        writeln!(stdout(), "{}", file.display())?;
+        Ok(Exit::Success)
+    }
+}
+
+#[cfg(not(feature = "local"))]
+mod embedded {
+    use crate::{Surroundings, failure::Failure};
+    use haft::frontends::Exit;
+    use serde_json::Value;
+
+    pub(super) fn rows(_: &Surroundings) -> Vec<Value> {
+        Vec::new()
+    }
+
+    pub(super) fn pull(_: &Surroundings, name: &str) -> Result<Exit, Failure> {
+        Err(without(name))
+    }
+
+    pub(super) fn path(_: &Surroundings, name: &str) -> Result<Exit, Failure> {
+        Err(without(name))
+    }
+
+    fn without(name: &str) -> Failure {
+        Failure::usage(format!("cannot get `{name}`: this `haft` was built without the feature `local`"))
+    }
+}

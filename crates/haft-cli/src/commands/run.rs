@@ -1,0 +1,150 @@
+//! `haft run` and `haft chat`: turns that a person starts.
+use crate::{
+    Surroundings,
+    args::{Form, TurnArgs},
+    assemble::{self, AGENT, Assembled},
+    failure::Failure,
+};
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use haft::{
+    core::{Command, Image, Part, Seq},
+    engine::{Engine, Session},
+    frontends::{
+        Exit, chat as line_mode,
+        print::{self, Options, Output},
+        signals::Interrupts,
+        words::Style,
+    },
+};
+use std::{
+    io::{IsTerminal, Read, Write, stderr, stdin},
+    path::Path,
+};
+
+/// More than any model takes: about a million tokens.
+const MAX_PROMPT: usize = 4 << 20;
+
+/// One turn.
+pub(crate) async fn run(
+    surroundings: &Surroundings,
+    words: &[String],
+    turn: &TurnArgs,
+) -> Result<Exit, Failure> {
+    let mut parts = vec![Part::text(prompt(words)?)];
+    for file in &turn.image {
+        parts.push(Part::Image(image(file)?));
+    }
+    start(surroundings, turn, Command::Prompt { parts, channel: None }).await
+}
+
+/// Opens the session that `turn` asks for and carries out `command` in it.
+pub(crate) async fn start(
+    surroundings: &Surroundings,
+    turn: &TurnArgs,
+    command: Command,
+) -> Result<Exit, Failure> {
+    let assembled = assemble::engine(surroundings, turn).await?;
+    let mut interrupts = Interrupts::listen()?;
+    let session = open(&assembled, turn)?;
+    let options = options(&assembled.engine, surroundings, turn);
+    let fresh = session.entries().len() == 1;
+    let from = if fresh { Seq(0) } else { line_mode::next(&session) };
+    let exit = print::turn(&session, command, from, &options, &mut interrupts).await?;
+    assembled.engine.shut_down().await;
+    Ok(exit)
+}
+
+/// Turn after turn.
+pub(crate) async fn chat(surroundings: &Surroundings, turn: &TurnArgs) -> Result<Exit, Failure> {
+    let assembled = assemble::engine(surroundings, turn).await?;
+    let mut interrupts = Interrupts::listen()?;
+    let session = open(&assembled, turn)?;
+    let options = options(&assembled.engine, surroundings, turn);
+    let exit = line_mode::run(&session, &options, &mut interrupts).await?;
+    assembled.engine.shut_down().await;
+    Ok(exit)
+}
+
+/// A new session, or the one that is named; says how the model was chosen and what of a journal was damaged.
+fn open(assembled: &Assembled, turn: &TurnArgs) -> Result<Session, Failure> {
+    let Assembled { engine, notice } = assembled;
+    let agent = turn.agent.as_deref().unwrap_or(AGENT);
+    let session = match (&turn.session, turn.newest) {
+        (Some(id), _) => engine.resume(id, agent)?,
+        (None, true) => engine.resume(&newest(engine)?, agent)?,
+        (None, false) => engine.create(agent)?,
+    };
+    let damage = session
+        .journal()
+        .damage()
+        .iter()
+        .map(|line| format!("{}: {line}", session.journal().path().display()));
+    for line in notice.iter().filter(|_| !turn.quiet).cloned().chain(damage) {
+        writeln!(stderr(), "note: {line}")?;
+    }
+    Ok(session)
+}
+
+fn newest(engine: &Engine) -> Result<String, Failure> {
+    let setup = engine.setup();
+    let newest = setup.home.newest(&setup.workspace).map(|id| id.0);
+    newest
+        .ok_or_else(|| Failure::usage(format!("there is no session in `{}` yet", setup.workspace.display())))
+}
+
+fn options(engine: &Engine, surroundings: &Surroundings, turn: &TurnArgs) -> Options {
+    let terminal = stdin().is_terminal() && stderr().is_terminal();
+    let color =
+        stderr().is_terminal() && !turn.no_color && surroundings.environment.get("NO_COLOR").is_none();
+    Options {
+        output: match (turn.output, turn.json) {
+            (Form::StreamJson, _) | (_, true) => Output::StreamJson,
+            (Form::Json, false) => Output::Json,
+            (Form::Text, false) => Output::Text,
+        },
+        style: Style { quiet: turn.quiet, color, thinking: turn.verbose > 0 },
+        can_ask: terminal,
+        chat: engine.setup().profile.chat.clone(),
+    }
+}
+
+fn prompt(words: &[String]) -> Result<String, Failure> {
+    let text = match words {
+        [dash] if dash == "-" => from_stdin()?,
+        words => words.join(" "),
+    };
+    if text.trim().is_empty() {
+        return Err(
+            Failure::usage("the prompt is empty").hint("say what to do: `haft run \"fix the failing test\"`")
+        );
+    }
+    if text.len() > MAX_PROMPT {
+        let size = text.len() as f64 / f64::from(1 << 20);
+        return Err(Failure::usage(format!(
+            "the prompt has {size:.1} MB, and no model takes more than {} MB",
+            MAX_PROMPT >> 20
+        ))
+        .hint("put it into a file and let the agent read what it needs"));
+    }
+    Ok(text)
+}
+
+/// Reads no more than needed to see that it is too much.
+fn from_stdin() -> Result<String, Failure> {
+    let mut bytes = Vec::new();
+    stdin().lock().take(64 << 20).read_to_end(&mut bytes)?;
+    String::from_utf8(bytes).map_err(|_| Failure::usage("the prompt on standard input is not UTF-8"))
+}
+
+fn image(path: &Path) -> Result<Image, Failure> {
+    let failed = |why: String| Failure::usage(format!("cannot show the picture `{}`: {why}", path.display()));
+    let mime = match path.extension().and_then(|end| end.to_str()).map(str::to_ascii_lowercase).as_deref() {
+        Some("png") => "image/png",
+        Some("jpg" | "jpeg") => "image/jpeg",
+        Some("gif") => "image/gif",
+        Some("webp") => "image/webp",
+        _ => return Err(failed("it is none of .png, .jpg, .gif, .webp".into())),
+    };
+    let bytes = std::fs::read(path).map_err(|error| failed(error.to_string()))?;
+    Ok(Image { mime: mime.into(), data: STANDARD.encode(bytes) })
+}

@@ -1,0 +1,150 @@
+//! `haft sessions`: what was said and done.
+use super::run;
+use crate::{
+    Surroundings,
+    args::{ExportForm, ResumeArgs, Sessions, TurnArgs},
+    failure::Failure,
+};
+use haft::{
+    core::{Command, Entry, Event, Fact, Part, transcript::active_path},
+    engine::{Chat, Home, Summary},
+    frontends::{
+        Exit, lines, safe,
+        words::{Style, Words, preview},
+    },
+};
+use serde_json::json;
+use std::{
+    io::{Write, stdout},
+    sync::Arc,
+};
+
+/// `haft sessions …`
+pub(crate) async fn sessions(surroundings: &Surroundings, command: Sessions) -> Result<Exit, Failure> {
+    let home = Home(surroundings.places.home.clone());
+    match command {
+        Sessions::List { json } => list(&home, json),
+        Sessions::Show(session) => show(&home.peek(&session.id)?),
+        Sessions::Export { id, format: ExportForm::Json } => export_json(&home.peek(&id)?),
+        Sessions::Export { id, format: ExportForm::Markdown } => export_markdown(&home.peek(&id)?),
+        Sessions::Resume(resume) => take_up(surroundings, &home, resume).await,
+    }
+}
+
+fn list(home: &Home, json: bool) -> Result<Exit, Failure> {
+    let mut stdout = stdout();
+    for Summary { id, opened_at, last_at, workspace, model, title, entries } in home.list() {
+        if json {
+            let line = json!({"session": id, "opened_at": opened_at, "last_at": last_at, "workspace": workspace,
+                              "model": model, "title": title, "entries": entries});
+            writeln!(stdout, "{}", safe::json(&line.to_string()))?;
+        } else {
+            writeln!(stdout, "{id}  {}  {}  {}", when(last_at), safe::text(&model), safe::text(&title))?;
+        }
+    }
+    Ok(Exit::Success)
+}
+
+/// In the person's own time zone.
+fn when(ms: u64) -> String {
+    let time = jiff::Timestamp::from_millisecond(i64::try_from(ms).unwrap_or_default());
+    let zoned = time.map(|time| time.to_zoned(jiff::tz::TimeZone::system()));
+    zoned.map(|zoned| zoned.strftime("%Y-%m-%d %H:%M").to_string()).unwrap_or_default()
+}
+
+fn show(entries: &[Arc<Entry>]) -> Result<Exit, Failure> {
+    let mut words = Words::new(stdout(), stdout(), Style::default(), Chat::default());
+    for entry in active_path(entries) {
+        if let Fact::Prompted { parts, .. } = &entry.fact {
+            writeln!(stdout(), "\n> {}", safe::text(&haft::core::text_of(parts)))?;
+        }
+        words.event(&Event::Recorded(entry.clone()))?;
+    }
+    Ok(Exit::Success)
+}
+
+/// Every entry, abandoned branches too: what the journal holds.
+fn export_json(entries: &[Arc<Entry>]) -> Result<Exit, Failure> {
+    let mut stdout = stdout().lock();
+    for entry in entries {
+        writeln!(stdout, "{}", lines::entry(entry))?;
+    }
+    Ok(Exit::Success)
+}
+
+fn export_markdown(entries: &[Arc<Entry>]) -> Result<Exit, Failure> {
+    let mut stdout = stdout().lock();
+    for entry in active_path(entries) {
+        write!(stdout, "{}", safe::text(&markdown(&entry.fact)))?;
+    }
+    Ok(Exit::Success)
+}
+
+fn markdown(fact: &Fact) -> String {
+    match fact {
+        Fact::SessionOpened { session, model, workspace, .. } => {
+            format!("# Session {session}\n\nModel `{model}` in `{}`.\n", workspace.display())
+        }
+        Fact::Prompted { parts, .. } => format!("\n## Prompt\n\n{}\n", haft::core::text_of(parts)),
+        Fact::Replied { parts, .. } => parts.iter().map(part).collect(),
+        Fact::ToolEnded { name, result, .. } => {
+            let mark = if result.is_ok() { "✓" } else { "✗" };
+            format!("\n{mark} `{name}`\n\n{}", fenced(&preview(result).join("\n")))
+        }
+        Fact::Staged { changes, .. } => changes
+            .iter()
+            .map(|change| format!("\n- `{}`: {:?}\n", change.path.display(), change.kind()))
+            .collect(),
+        Fact::ModelFailed { message, .. } => format!("\n**The model could not be asked:** {message}\n"),
+        Fact::TurnEnded { outcome, rounds, .. } => format!("\n*{outcome:?} after {rounds} rounds.*\n"),
+        _ => String::new(),
+    }
+}
+
+fn part(part: &Part) -> String {
+    match part {
+        Part::Text { text } => format!("\n{text}\n"),
+        Part::ToolCall(call) => format!("\n`{}` {}", call.name, fenced(&format!("{:#}", call.arguments))),
+        Part::Thinking { .. } | Part::Image(_) => String::new(),
+    }
+}
+
+/// A fence longer than any inside.
+fn fenced(text: &str) -> String {
+    let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or_default();
+    let fence = "`".repeat(longest.max(2) + 1);
+    format!("\n{fence}\n{text}\n{fence}\n")
+}
+
+/// An unfinished turn is taken up; a finished session is talked to.
+async fn take_up(surroundings: &Surroundings, home: &Home, resume: ResumeArgs) -> Result<Exit, Failure> {
+    let entries = home.peek(&resume.id)?;
+    let turn = with_session(resume.turn, &resume.id, &entries);
+    let unfinished = active_path(&entries).last().is_some_and(|entry| is_unfinished(&entry.fact));
+    match unfinished {
+        true => run::start(surroundings, &turn, Command::Continue).await,
+        false => run::chat(surroundings, &turn).await,
+    }
+}
+
+/// The model and the folder that the session began with, where nothing else is asked for.
+fn with_session(turn: TurnArgs, id: &str, entries: &[Arc<Entry>]) -> TurnArgs {
+    let opened = entries.first().map(|entry| &entry.fact);
+    let Some(Fact::SessionOpened { model, workspace, profile, .. }) = opened else { return turn };
+    TurnArgs {
+        model: turn.model.or_else(|| Some(model.clone())),
+        cwd: turn.cwd.or_else(|| Some(workspace.clone())),
+        profile: turn.profile.or_else(|| Some(profile.clone())),
+        session: Some(id.to_owned()),
+        ..turn
+    }
+}
+
+/// A turn that failed can be tried again, one that was cut off can go on.
+fn is_unfinished(fact: &Fact) -> bool {
+    match fact {
+        Fact::TurnEnded { outcome, .. } => *outcome == haft::core::Outcome::Failed,
+        Fact::SessionOpened { .. } | Fact::Rewound { .. } => false,
+        _ => true,
+    }
+}

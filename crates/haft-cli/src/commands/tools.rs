@@ -1,0 +1,142 @@
+//! `haft tools`: what there is, and one call without a model.
+use crate::{
+    Surroundings,
+    args::{CallArgs, Tools, TurnArgs},
+    assemble::{self, AGENT},
+    config::Config,
+    failure::Failure,
+};
+use futures::{StreamExt, stream, stream::BoxStream};
+use haft::{
+    core::{
+        Answer, CallId, Change, Command, Delta, Event, Fact, How, Message, Part, Provider, ProviderError,
+        Registry, Request, Seq, StopReason, ToolResult,
+    },
+    engine::{Engine, Model, Session},
+    frontends::{Exit, approval, safe},
+};
+use serde_json::{Value, json};
+use std::{
+    io::{IsTerminal, Write, stderr, stdin, stdout},
+    sync::Arc,
+};
+
+/// `haft tools …`
+pub(crate) async fn tools(surroundings: &Surroundings, command: Tools) -> Result<Exit, Failure> {
+    match command {
+        Tools::List { profile } => list(&known(surroundings, profile.as_deref())?),
+        Tools::Schema { name, profile } => schema(&known(surroundings, profile.as_deref())?, name.as_deref()),
+        Tools::Call(call) => run(surroundings, call).await,
+    }
+}
+
+fn known(surroundings: &Surroundings, profile: Option<&str>) -> Result<Registry, Failure> {
+    let workspace = assemble::workspace(None)?;
+    let config = Config::load(&surroundings.places, &surroundings.environment, &workspace)?;
+    assemble::tools(&config.profile(profile)?)
+}
+
+fn list(tools: &Registry) -> Result<Exit, Failure> {
+    for spec in tools.specs().iter() {
+        let first = spec.description.lines().next().unwrap_or_default();
+        writeln!(stdout(), "{:<8} {first}", spec.name)?;
+    }
+    Ok(Exit::Success)
+}
+
+fn schema(tools: &Registry, name: Option<&str>) -> Result<Exit, Failure> {
+    let specs = match name {
+        None => tools.specs(),
+        Some(name) => {
+            let found = tools.find(name).map_err(|error| {
+                let hint = error.hint.clone().unwrap_or_default();
+                Failure::usage(error.to_string()).hint(hint)
+            })?;
+            [found.tool.spec().clone()].into()
+        }
+    };
+    let definitions: Vec<Value> = specs.iter().map(|spec| spec.definition()).collect();
+    writeln!(stdout(), "{:#}", Value::Array(definitions))?;
+    Ok(Exit::Success)
+}
+
+/// The whole path of a call: a session, with somebody who makes this one call in place of a model.
+async fn run(surroundings: &Surroundings, call: CallArgs) -> Result<Exit, Failure> {
+    let CallArgs { name, arguments, permission, profile, cwd } = call;
+    let workspace = assemble::workspace(cwd.as_deref())?;
+    let config = Config::load(&surroundings.places, &surroundings.environment, &workspace)?;
+    let turn = TurnArgs { permission, profile, ..TurnArgs::default() };
+    let prompt = format!("haft tools call {name}");
+    let provider = Arc::new(OneCall { name, arguments });
+    let model = Model { spec: "script/one-call".into(), name: "one-call".into(), provider };
+    let engine = Engine::new(assemble::setup(surroundings, &turn, &config, workspace, model)?);
+    let session = engine.create(AGENT)?;
+    session.send(Command::Prompt { parts: vec![Part::text(prompt)], channel: None })?;
+    let called = watch(&session).await;
+    engine.shut_down().await;
+    let Some(Called { result, changes, how }) = called else {
+        return Err(Failure::failed(
+            session.journal().failure().unwrap_or("the call did not end").to_owned(),
+        ));
+    };
+    let object = json!({
+        "ok": result.is_ok(), "content": result.content, "error": result.error, "changes": changes,
+        "how": how, "details": result.details,
+    });
+    writeln!(stdout(), "{}", safe::json(&object.to_string()))?;
+    Ok(if result.is_ok() { Exit::Success } else { Exit::Failed })
+}
+
+/// What became of the call.
+#[derive(Default)]
+struct Called {
+    result: ToolResult,
+    changes: Vec<Change>,
+    how: Option<How>,
+}
+
+async fn watch(session: &Session) -> Option<Called> {
+    let mut events = Box::pin(session.events(Seq(0)));
+    let mut called = Called::default();
+    let can_ask = stdin().is_terminal() && stderr().is_terminal();
+    while let Some(event) = events.next().await {
+        let Event::Recorded(entry) = event else { continue };
+        match &entry.fact {
+            Fact::ApprovalAsked { call, reason, changes, .. } if can_ask => {
+                approval::ask(session, &approval::Question { call, reason, changes });
+            }
+            Fact::ApprovalAsked { call, .. } => {
+                let _session_is_closed =
+                    session.send(Command::Answer { call: call.clone(), answer: Answer::Nobody });
+            }
+            Fact::ToolStarted { how, .. } => called.how = Some(*how),
+            Fact::Staged { changes, .. } => called.changes.clone_from(changes),
+            Fact::ToolEnded { result, .. } => called.result = result.clone(),
+            Fact::TurnEnded { .. } => return Some(called),
+            _ => {}
+        }
+    }
+    None
+}
+
+/// Makes one call, then has nothing more to say.
+struct OneCall {
+    name: String,
+    /// As typed; whether it is JSON is for the checks to say.
+    arguments: String,
+}
+
+impl Provider for OneCall {
+    fn stream(&self, request: Request) -> BoxStream<'static, Result<Delta, ProviderError>> {
+        let called = request.messages.iter().any(|message| matches!(message.as_ref(), Message::Tool { .. }));
+        let deltas = match called {
+            true => vec![Delta::Text("done".into()), Delta::Stop(StopReason::EndTurn)],
+            false => vec![
+                Delta::CallStart { index: 0, id: CallId("call_0".into()), name: self.name.clone() },
+                Delta::CallArguments { index: 0, json: self.arguments.clone() },
+                Delta::Stop(StopReason::ToolUse),
+            ],
+        };
+        stream::iter(deltas.into_iter().map(Ok)).boxed()
+    }
+}

@@ -1,0 +1,394 @@
+//! Configuration: flags over `HAFT_*` variables over the project's file over the person's file over the profile.
+//!
+//! The project's own file comes with the repository, which nobody vouches for: it can narrow what the person allows,
+//! never widen it, and never choose who is asked or what is started.
+use haft::{
+    core::{Mode, Policy, Rule, Ruling, policy::BadRule},
+    engine::Profile,
+};
+use serde::{Deserialize, Serialize};
+use std::{
+    collections::BTreeMap,
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+/// What the environment says, read once by `main`.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Environment {
+    /// All of it.
+    pub(crate) variables: BTreeMap<String, String>,
+}
+
+impl Environment {
+    /// A variable that is set and not empty.
+    pub(crate) fn get(&self, name: &str) -> Option<&str> {
+        self.variables.get(name).map(String::as_str).filter(|value| !value.is_empty())
+    }
+
+    /// What a tool's processes get: everything but what looks like a key, or is one of `secrets`.
+    pub(crate) fn without_keys(&self, secrets: &[&str]) -> Vec<(String, String)> {
+        let public =
+            self.variables.iter().filter(|(name, _)| !is_secret(name) && !secrets.contains(&name.as_str()));
+        public.map(|(name, value)| (name.clone(), value.clone())).collect()
+    }
+}
+
+fn is_secret(name: &str) -> bool {
+    let name = name.to_ascii_uppercase();
+    ["_KEY", "_TOKEN", "_SECRET", "_PASSWORD", "_CREDENTIALS"].iter().any(|end| name.ends_with(end))
+        || ["APIKEY", "TOKEN", "SECRET", "PASSWORD"].contains(&name.as_str())
+        || name.starts_with("HAFT_")
+}
+
+/// The person's own file.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct UserFile {
+    /// `VENDOR/MODEL`.
+    pub(crate) model: Option<String>,
+    /// `ask`, `accept-edits`, `full` or `read-only`.
+    pub(crate) permission: Option<Mode>,
+    /// A built-in profile or a TOML file.
+    pub(crate) profile: Option<String>,
+    /// Model calls in a turn.
+    pub(crate) max_rounds: Option<u32>,
+    /// By vendor name.
+    pub(crate) vendors: BTreeMap<String, VendorFile>,
+    /// Over effects.
+    pub(crate) rules: Rules,
+}
+
+/// What a person sets for a vendor.
+#[derive(Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct VendorFile {
+    /// Another server.
+    pub(crate) base_url: Option<String>,
+    /// The key itself; better kept in the vendor's variable.
+    #[serde(skip_serializing)]
+    pub(crate) key: Option<String>,
+}
+
+impl std::fmt::Debug for VendorFile {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("VendorFile").field("base_url", &self.base_url).finish_non_exhaustive()
+    }
+}
+
+/// Rules as written: `write:src/**`, `execute:git status`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Rules {
+    /// Never.
+    pub(crate) deny: Vec<String>,
+    /// Only after a question.
+    pub(crate) ask: Vec<String>,
+    /// Without a question.
+    pub(crate) allow: Vec<String>,
+}
+
+/// The project's own file, `.haft/config.toml`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct ProjectFile {
+    /// Used where it is narrower than the person's.
+    pub(crate) permission: Option<Mode>,
+    /// Used where it is lower than the person's.
+    pub(crate) max_rounds: Option<u32>,
+    /// Added before the person's.
+    pub(crate) rules: NarrowRules,
+}
+
+/// Rules that can only narrow.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct NarrowRules {
+    /// Never.
+    pub(crate) deny: Vec<String>,
+    /// Only after a question.
+    pub(crate) ask: Vec<String>,
+}
+
+/// Why the configuration cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ConfigError {
+    /// It exists and cannot be read.
+    #[error("cannot read `{}`: {source}", path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// It is not what it should be; the message names the line and what was expected.
+    #[error("`{}`: {message}", path.display())]
+    Wrong {
+        /// The file.
+        path: PathBuf,
+        /// Line, column, what was found and what was expected.
+        message: String,
+    },
+    /// A variable or an option.
+    #[error("{what}: {message}")]
+    Value {
+        /// Which one.
+        what: String,
+        /// What was found and what was expected.
+        message: String,
+    },
+    /// See there.
+    #[error(transparent)]
+    Rule(#[from] BadRule),
+}
+
+/// Where things lie on this machine.
+#[derive(Clone, Debug)]
+pub(crate) struct Places {
+    /// Sessions: `HAFT_HOME`, else the data folder of the person.
+    pub(crate) home: PathBuf,
+    /// The person's own file.
+    pub(crate) user_file: PathBuf,
+    /// GGUF files: `HAFT_MODELS`, else in `home`.
+    #[cfg_attr(not(feature = "local"), expect(dead_code, reason = "only the embedded model lies there"))]
+    pub(crate) models: PathBuf,
+    /// What can be made again.
+    #[cfg_attr(not(feature = "local"), expect(dead_code, reason = "only the embedded model lies there"))]
+    pub(crate) cache: PathBuf,
+    /// The person's home folder.
+    pub(crate) person: Option<PathBuf>,
+}
+
+impl Places {
+    /// By the XDG rules.
+    pub(crate) fn of(environment: &Environment) -> Self {
+        let person = environment.get("HOME").map(PathBuf::from);
+        let under = |variable: &str, otherwise: &str| {
+            let base = environment.get(variable).map(PathBuf::from).filter(|path| path.is_absolute());
+            let base = base.or_else(|| person.as_ref().map(|home| home.join(otherwise)));
+            base.unwrap_or_else(std::env::temp_dir).join("haft")
+        };
+        let home = environment
+            .get("HAFT_HOME")
+            .map_or_else(|| under("XDG_DATA_HOME", ".local/share"), PathBuf::from);
+        let models = environment.get("HAFT_MODELS").map_or_else(|| home.join("models"), PathBuf::from);
+        let user_file = under("XDG_CONFIG_HOME", ".config").join("config.toml");
+        Self { home, user_file, models, cache: under("XDG_CACHE_HOME", ".cache"), person }
+    }
+}
+
+/// All layers merged, flags not yet.
+#[derive(Clone, Debug)]
+pub(crate) struct Config {
+    /// The person's file and the variables.
+    pub(crate) user: UserFile,
+    /// The project's file.
+    pub(crate) project: ProjectFile,
+}
+
+impl Config {
+    /// Reads the person's and the project's file and the `HAFT_*` variables.
+    pub(crate) fn load(
+        places: &Places,
+        environment: &Environment,
+        workspace: &Path,
+    ) -> Result<Self, ConfigError> {
+        let mut user: UserFile = read(&places.user_file)?;
+        let project: ProjectFile = read(&project_file(workspace))?;
+        let text = |name: &str| environment.get(name).map(str::to_owned);
+        user.model = text("HAFT_MODEL").or(user.model);
+        user.profile = text("HAFT_PROFILE").or(user.profile);
+        if let Some(word) = environment.get("HAFT_PERMISSION") {
+            user.permission = Some(mode("HAFT_PERMISSION", word)?);
+        }
+        if let Some(word) = environment.get("HAFT_MAX_ROUNDS") {
+            let wrong = |_| value("HAFT_MAX_ROUNDS", format!("`{word}` is no whole number"));
+            user.max_rounds = Some(word.parse().map_err(wrong)?);
+        }
+        Ok(Self { user, project })
+    }
+
+    /// The mode in force: what the person says, and no wider than the project's file.
+    pub(crate) fn mode(&self, flag: Option<Mode>) -> Mode {
+        let wanted = flag.or(self.user.permission).unwrap_or_default();
+        self.project.permission.map_or(wanted, |narrow| narrow.min(wanted))
+    }
+
+    /// The same for rounds. The profile's own number holds where nobody says anything.
+    pub(crate) fn max_rounds(&self, flag: Option<u32>, profile: Option<u32>) -> Option<u32> {
+        let wanted = flag.or(self.user.max_rounds).or(profile);
+        match (wanted, self.project.max_rounds) {
+            (Some(wanted), Some(narrow)) => Some(wanted.min(narrow)),
+            (wanted, narrow) => wanted.or(narrow),
+        }
+    }
+
+    /// Rules in the order in which they are tried: what denies, what asks, what allows; ours last.
+    pub(crate) fn policy(&self, places: &Places, flag: Option<Mode>) -> Result<Policy, ConfigError> {
+        let Rules { deny, ask, allow } = &self.user.rules;
+        let own = own_rules(places);
+        let all = [
+            (Ruling::Deny, deny),
+            (Ruling::Deny, &self.project.rules.deny),
+            (Ruling::Deny, &own.deny),
+            (Ruling::Ask, ask),
+            (Ruling::Ask, &self.project.rules.ask),
+            (Ruling::Allow, allow),
+            (Ruling::Ask, &own.ask),
+        ];
+        let parsed = all
+            .into_iter()
+            .flat_map(|(ruling, rules)| rules.iter().map(move |rule| Rule::parse(ruling, rule)));
+        Ok(Policy { rules: parsed.collect::<Result<_, _>>()?, mode: self.mode(flag) })
+    }
+
+    /// The profile that `flag`, a variable or the person's file names: built in, or a TOML file.
+    pub(crate) fn profile(&self, flag: Option<&str>) -> Result<Profile, ConfigError> {
+        let name = flag.or(self.user.profile.as_deref()).unwrap_or("default");
+        if let Some(profile) = Profile::named(name) {
+            return Ok(profile);
+        }
+        let path = PathBuf::from(name);
+        if !name.ends_with(".toml") {
+            let known =
+                Profile::all().iter().map(|profile| format!("`{}`", profile.name)).collect::<Vec<_>>();
+            let message =
+                format!("there is no profile `{name}`; there are {}, or name a TOML file", known.join(", "));
+            return Err(value("--profile", message));
+        }
+        let text = fs::read_to_string(&path)
+            .map_err(|source| ConfigError::Unreadable { path: path.clone(), source })?;
+        Profile::parse(&text).map_err(|error| ConfigError::Wrong { path, message: told(&error, &text) })
+    }
+}
+
+/// The project's own file.
+pub(crate) fn project_file(workspace: &Path) -> PathBuf {
+    workspace.join(".haft").join("config.toml")
+}
+
+/// What nobody should lose by accident: keys, and the files through which a repository starts programs.
+fn own_rules(places: &Places) -> Rules {
+    let secret =
+        |folder: &str| places.person.as_ref().map(|home| format!("read:{}/**", home.join(folder).display()));
+    let deny = [".ssh", ".gnupg", ".aws"].into_iter().filter_map(secret).collect();
+    let ask =
+        ["write:**/.git/hooks/**", "write:**/.git/config", "write:**/.haft/**"].map(str::to_owned).to_vec();
+    Rules { deny, ask, allow: Vec::new() }
+}
+
+fn read<T: Default + for<'a> Deserialize<'a>>(path: &Path) -> Result<T, ConfigError> {
+    let text = match fs::read_to_string(path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(T::default()),
+        Err(source) => return Err(ConfigError::Unreadable { path: path.to_owned(), source }),
+    };
+    toml::from_str(&text)
+        .map_err(|error| ConfigError::Wrong { path: path.to_owned(), message: told(&error, &text) })
+}
+
+/// `line 3: unknown field …`
+fn told(error: &toml::de::Error, text: &str) -> String {
+    let line = error.span().map(|span| text[..span.start.min(text.len())].matches('\n').count() + 1);
+    match line {
+        Some(line) => format!("line {line}: {}", error.message()),
+        None => error.message().to_owned(),
+    }
+}
+
+fn mode(what: &str, word: &str) -> Result<Mode, ConfigError> {
+    serde_json::from_value(word.into())
+        .map_err(|_| value(what, format!("`{word}` is none of `ask`, `accept-edits`, `full`, `read-only`")))
+}
+
+fn value(what: &str, message: String) -> ConfigError {
+    ConfigError::Value { what: what.to_owned(), message }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn loaded(user: &str, project: &str, variables: &[(&str, &str)]) -> Result<Config, String> {
+        let folder = tempfile::tempdir().unwrap();
+        let workspace = folder.path().join("work");
+        fs::create_dir_all(workspace.join(".haft")).unwrap();
+        fs::write(project_file(&workspace), project).unwrap();
+        let variables = variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+        let environment = Environment { variables: variables.collect() };
+        let user_file = folder.path().join("config.toml");
+        fs::write(&user_file, user).unwrap();
+        let places = Places { user_file, ..Places::of(&environment) };
+        Config::load(&places, &environment, &workspace)
+            .map_err(|error| error.to_string().replace(&folder.path().display().to_string(), ""))
+    }
+
+    #[test]
+    fn a_broken_file_is_told_with_its_line_and_what_was_expected() {
+        let table = [
+            (
+                "modle = 1",
+                "",
+                "`/config.toml`: line 1: unknown field `modle`, expected one of `model`, `permission`",
+            ),
+            (
+                "\npermission = \"all\"",
+                "",
+                "`/config.toml`: line 2: unknown variant `all`, expected one of `read-only`",
+            ),
+            ("model = ", "", "`/config.toml`: line 1: "),
+            (
+                "",
+                "model = \"openai/x\"",
+                "`/work/.haft/config.toml`: line 1: unknown field `model`, expected one of `permission`",
+            ),
+            (
+                "",
+                "[rules]\nallow = [\"execute:*\"]",
+                "`/work/.haft/config.toml`: line 2: unknown field `allow`",
+            ),
+        ];
+        for (user, project, expected) in table {
+            let told = loaded(user, project, &[]).unwrap_err();
+            assert!(told.starts_with(expected), "{told}");
+        }
+        assert!(
+            loaded("", "", &[("HAFT_PERMISSION", "x")])
+                .unwrap_err()
+                .starts_with("HAFT_PERMISSION: `x` is none of")
+        );
+    }
+
+    #[test]
+    fn a_project_narrows_and_never_widens() {
+        let table = [
+            ("permission = \"ask\"", "permission = \"full\"", None, Mode::Ask),
+            ("permission = \"full\"", "permission = \"read-only\"", None, Mode::ReadOnly),
+            ("", "permission = \"ask\"", Some(Mode::Full), Mode::Ask),
+            ("permission = \"full\"", "", Some(Mode::ReadOnly), Mode::ReadOnly),
+        ];
+        for (user, project, flag, expected) in table {
+            assert_eq!(loaded(user, project, &[]).unwrap().mode(flag), expected, "{user} {project}");
+        }
+        let config = loaded("max_rounds = 50", "max_rounds = 5", &[]).unwrap();
+        assert_eq!(config.max_rounds(None, Some(200)), Some(5));
+    }
+
+    #[test]
+    fn variables_stand_over_files() {
+        let config =
+            loaded("model = \"a/b\"", "", &[("HAFT_MODEL", "c/d"), ("HAFT_PERMISSION", "full")]).unwrap();
+        assert_eq!((config.user.model.as_deref(), config.mode(None)), (Some("c/d"), Mode::Full));
+    }
+
+    // D06
+    #[test]
+    fn processes_get_no_keys() {
+        let variables = ["PATH", "OPENAI_API_KEY", "GITHUB_TOKEN", "HAFT_HOME", "ODD", "LANG"];
+        let environment =
+            Environment { variables: variables.map(|name| (name.to_owned(), "x".to_owned())).into() };
+        let names: Vec<String> =
+            environment.without_keys(&["ODD"]).into_iter().map(|(name, _)| name).collect();
+        assert_eq!(names, ["LANG", "PATH"]);
+    }
+}

@@ -1,0 +1,86 @@
+//! What went wrong, as a person reads it: one sentence, one hint, one exit code.
+use crate::config::ConfigError;
+use haft::{
+    engine::{Closed, EngineError, JournalError},
+    frontends::Exit,
+};
+use std::io::Write;
+
+/// Ends the program.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    /// What was tried, on what, and why it failed.
+    pub(crate) message: String,
+    /// What to do next.
+    pub(crate) hint: Option<String>,
+    /// How the program exits.
+    pub(crate) exit: Exit,
+}
+
+impl Failure {
+    /// Wrong usage or configuration: nothing was started.
+    pub(crate) fn usage(message: impl Into<String>) -> Self {
+        Self { message: message.into(), hint: None, exit: Exit::Usage }
+    }
+
+    /// It was tried and did not work.
+    pub(crate) fn failed(message: impl Into<String>) -> Self {
+        Self { message: message.into(), hint: None, exit: Exit::Failed }
+    }
+
+    /// What to do next.
+    pub(crate) fn hint(self, hint: impl Into<String>) -> Self {
+        Self { hint: Some(hint.into()), ..self }
+    }
+
+    /// On standard error.
+    pub(crate) fn print(&self) {
+        let mut stderr = std::io::stderr();
+        let _nobody_reads = writeln!(stderr, "error: {}", haft::frontends::safe::text(&self.message));
+        if let Some(hint) = &self.hint {
+            let _nobody_reads = writeln!(stderr, "hint: {}", haft::frontends::safe::text(hint));
+        }
+    }
+}
+
+impl From<ConfigError> for Failure {
+    fn from(error: ConfigError) -> Self {
+        Self::usage(error.to_string())
+            .hint("`haft config path` names the files, `haft config show` what is in force")
+    }
+}
+
+impl From<JournalError> for Failure {
+    fn from(error: JournalError) -> Self {
+        Self { hint: error.hint().map(str::to_owned), message: error.to_string(), exit: Exit::Failed }
+    }
+}
+
+impl From<EngineError> for Failure {
+    fn from(error: EngineError) -> Self {
+        match error {
+            EngineError::Journal(error) => error.into(),
+            EngineError::NoSuchAgent { .. } => Self::usage(error.to_string()),
+            EngineError::HomeInWorkspace { .. } => Self::usage(error.to_string())
+                .hint("set HAFT_HOME to a folder outside, or work in a smaller one"),
+        }
+    }
+}
+
+impl From<Closed> for Failure {
+    fn from(error: Closed) -> Self {
+        Self::failed(error.to_string())
+    }
+}
+
+impl From<anyhow::Error> for Failure {
+    fn from(error: anyhow::Error) -> Self {
+        Self::failed(format!("{error:#}"))
+    }
+}
+
+impl From<std::io::Error> for Failure {
+    fn from(error: std::io::Error) -> Self {
+        Self::failed(error.to_string())
+    }
+}

@@ -1,0 +1,182 @@
+//! From `VENDOR/MODEL` to somebody who answers.
+use crate::{Surroundings, config::Config, failure::Failure};
+use haft::{
+    core::{Provider, schema::nearest},
+    engine::Model,
+    providers::{Connection, Key, Retry, Scripted, Vendor, connect, is_listening, vendor, vendors},
+};
+use std::{path::Path, sync::Arc};
+
+/// Taken where nobody says anything and no key and no server is to be found.
+const EMBEDDED: &str = "local/smollm2-135m";
+
+/// A model, and one line about how it was chosen where nobody chose it.
+pub(crate) struct Chosen {
+    /// Ready to be asked.
+    pub(crate) model: Model,
+    /// For standard error.
+    pub(crate) notice: Option<String>,
+}
+
+/// The model that a flag, a variable or the configuration names, else one that this machine offers.
+pub(crate) async fn choose(
+    surroundings: &Surroundings,
+    config: &Config,
+    spec: Option<&str>,
+    base_url: Option<&str>,
+) -> Result<Chosen, Failure> {
+    if let Some(spec) = spec.or(config.user.model.as_deref()) {
+        return Ok(Chosen { model: open(surroundings, config, spec, base_url)?, notice: None });
+    }
+    let (spec, why) = offered(surroundings, config).await?;
+    let model = open(surroundings, config, &spec, base_url)?;
+    let notice = format!("using `{spec}`, since {why}; `--model VENDOR/MODEL` chooses another");
+    Ok(Chosen { model, notice: Some(notice) })
+}
+
+/// The first vendor whose key is in the environment, else a server on loopback, else the embedded model.
+async fn offered(surroundings: &Surroundings, config: &Config) -> Result<(String, String), Failure> {
+    for vendor in vendors() {
+        let Some(variable) = vendor.key_variable.as_deref() else { continue };
+        let Some(model) = vendor.default_model.as_deref() else { continue };
+        if surroundings.environment.get(variable).is_some() {
+            return Ok((format!("{}/{model}", vendor.name), format!("{variable} is set")));
+        }
+    }
+    for name in ["ollama", "llamacpp"] {
+        let Some(vendor) = vendor(name) else { continue };
+        let base_url = base_url(surroundings, config, vendor, None);
+        let url = base_url.as_deref().unwrap_or(&vendor.base_url);
+        if is_listening(url).await
+            && let Some(model) = first_model(surroundings, config, vendor).await
+        {
+            return Ok((format!("{name}/{model}"), format!("{} answers at {url}", vendor.title)));
+        }
+    }
+    match cfg!(feature = "local") {
+        true => {
+            Ok((EMBEDDED.into(), "there is no key in the environment and no server on this machine".into()))
+        }
+        false => Err(Failure::usage(
+            "there is no model: no key in the environment, no server on this machine",
+        )
+        .hint(
+            "set OPENAI_API_KEY or ANTHROPIC_API_KEY, start Ollama, or name one with `--model VENDOR/MODEL`",
+        )),
+    }
+}
+
+async fn first_model(surroundings: &Surroundings, config: &Config, vendor: &Vendor) -> Option<String> {
+    let connection = connection(surroundings, config, vendor, None);
+    haft::providers::list_models(vendor, &connection).await.ok()?.into_iter().next()
+}
+
+/// Connects to nobody yet, but checks all that can be checked here.
+pub(crate) fn open(
+    surroundings: &Surroundings,
+    config: &Config,
+    spec: &str,
+    base_url: Option<&str>,
+) -> Result<Model, Failure> {
+    let Some((kind, name)) = spec.split_once('/').filter(|(_, name)| !name.is_empty()) else {
+        return Err(Failure::usage(format!("cannot use the model `{spec}`: it is not of the form VENDOR/MODEL"))
+            .hint("e.g. `openai/gpt-5`, `ollama/qwen3`, `local/smollm2-135m`; `haft models list` shows what there is"));
+    };
+    let provider: Arc<dyn Provider> = match kind {
+        "script" => Arc::new(script(Path::new(name))?),
+        "local" => local(surroundings, name)?,
+        kind => remote(surroundings, config, kind, base_url)?,
+    };
+    Ok(Model { spec: spec.to_owned(), name: name.to_owned(), provider })
+}
+
+fn script(path: &Path) -> Result<Scripted, Failure> {
+    Scripted::open(path).map_err(|error| Failure::usage(error.to_string()))
+}
+
+#[cfg(feature = "local")]
+fn local(surroundings: &Surroundings, name: &str) -> Result<Arc<dyn Provider>, Failure> {
+    use haft::local::{LocalModel, Settings, models};
+    let file = models::find(name, &surroundings.places.models).map_err(|error| no_file(&error))?;
+    let settings =
+        Settings { cache_folder: Some(surroundings.places.cache.join("local")), ..Settings::default() };
+    let model = LocalModel::open(file, settings).map_err(|error| {
+        Failure::usage(error.to_string()).hint("fetch it again: `haft models list` names what can be pulled")
+    })?;
+    Ok(Arc::new(model))
+}
+
+/// No such model file here, and how to get it.
+#[cfg(feature = "local")]
+pub(crate) fn no_file(error: &haft::local::models::FindError) -> Failure {
+    use haft::local::models::FindError;
+    let failure = Failure::usage(error.to_string());
+    match error {
+        FindError::NotPulled { name, .. } => failure.hint(format!("`haft models pull {name}` fetches it")),
+        FindError::Unknown { .. } => {
+            failure.hint("name a file that ends in `.gguf`, or one of `haft models list`")
+        }
+    }
+}
+
+#[cfg(not(feature = "local"))]
+fn local(_: &Surroundings, name: &str) -> Result<Arc<dyn Provider>, Failure> {
+    Err(Failure::usage(format!(
+        "cannot open `local/{name}`: this `haft` was built without the feature `local`"
+    )))
+}
+
+fn remote(
+    surroundings: &Surroundings,
+    config: &Config,
+    kind: &str,
+    base_url: Option<&str>,
+) -> Result<Arc<dyn Provider>, Failure> {
+    let vendor = vendor(kind).ok_or_else(|| no_vendor(kind))?;
+    let connection = connection(surroundings, config, vendor, base_url);
+    if let (Some(variable), None, None) = (&vendor.key_variable, &connection.key, &connection.base_url) {
+        return Err(Failure::usage(format!("there is no key for {}", vendor.title))
+            .hint(format!("set {variable}, or take another model: `haft models list`")));
+    }
+    if let Some(url) = connection
+        .base_url
+        .as_deref()
+        .filter(|url| !url.starts_with("http://") && !url.starts_with("https://"))
+    {
+        return Err(Failure::usage(format!(
+            "cannot use the base URL `{url}`: it begins with neither `http://` nor `https://`"
+        )));
+    }
+    Ok(Arc::new(Retry::new(connect(vendor, connection))))
+}
+
+fn no_vendor(kind: &str) -> Failure {
+    let names: Vec<&str> =
+        vendors().iter().map(|vendor| vendor.name.as_str()).chain(["local", "script"]).collect();
+    let near = nearest(kind, &names).map(|near| format!("did you mean `{near}`? ")).unwrap_or_default();
+    Failure::usage(format!("there is no vendor `{kind}`"))
+        .hint(format!("{near}there are {}", names.join(", ")))
+}
+
+fn connection(
+    surroundings: &Surroundings,
+    config: &Config,
+    vendor: &Vendor,
+    flag: Option<&str>,
+) -> Connection {
+    let file = config.user.vendors.get(&vendor.name).and_then(|vendor| vendor.key.as_deref());
+    let variable = vendor.key_variable.as_deref().and_then(|name| surroundings.environment.get(name));
+    let key = variable.or(file).map(Key::new);
+    Connection { base_url: base_url(surroundings, config, vendor, flag), key, ..Connection::default() }
+}
+
+fn base_url(
+    surroundings: &Surroundings,
+    config: &Config,
+    vendor: &Vendor,
+    flag: Option<&str>,
+) -> Option<String> {
+    let variable = vendor.base_url_variable.as_deref().and_then(|name| surroundings.environment.get(name));
+    let file = config.user.vendors.get(&vendor.name).and_then(|vendor| vendor.base_url.as_deref());
+    flag.or(variable).or(file).map(str::to_owned)
+}

@@ -1,0 +1,215 @@
+//! The real binary in a place of its own, and real servers on loopback.
+#![allow(dead_code, clippy::allow_attributes, reason = "each test file uses its part")]
+#![expect(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
+use axum::{Router, body::Body, extract::State, http::StatusCode, response::Response, routing::post};
+use serde_json::{Value, json};
+use std::{
+    io::Write,
+    path::{Path, PathBuf},
+    process::{Command, Output, Stdio},
+    sync::{Arc, Mutex},
+};
+
+/// A workspace and a home, gone when it is dropped.
+pub(crate) struct Place(tempfile::TempDir);
+
+impl Place {
+    pub(crate) fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir(folder.path().join("work")).unwrap();
+        Self(folder)
+    }
+
+    pub(crate) fn path(&self) -> PathBuf {
+        self.0.path().canonicalize().unwrap()
+    }
+
+    pub(crate) fn work(&self) -> PathBuf {
+        self.path().join("work")
+    }
+
+    pub(crate) fn write(&self, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.work().join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(&path, content).unwrap();
+        path
+    }
+
+    pub(crate) fn read(&self, name: &str) -> Option<String> {
+        std::fs::read_to_string(self.work().join(name)).ok()
+    }
+
+    /// A script beside the workspace; returns what `--model` takes.
+    pub(crate) fn script(&self, name: &str, lines: &[Value]) -> String {
+        let path = self.path().join(name);
+        let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
+        std::fs::write(&path, text).unwrap();
+        format!("script/{}", path.display())
+    }
+
+    /// `haft` with an environment of its own.
+    pub(crate) fn haft(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_haft"));
+        command.args(arguments).current_dir(self.work()).env_clear();
+        for name in ["PATH", "HAFT_MODELS", "LD_LIBRARY_PATH"] {
+            if let Ok(value) = std::env::var(name) {
+                command.env(name, value);
+            }
+        }
+        command.env("HOME", self.path().join("person")).env("HAFT_HOME", self.path().join("home"));
+        command.stdin(Stdio::null());
+        command
+    }
+
+    pub(crate) fn run(&self, arguments: &[&str]) -> Ran {
+        Ran::from(self.haft(arguments).output().unwrap())
+    }
+
+    pub(crate) fn run_with_input(&self, arguments: &[&str], input: &[u8]) -> Ran {
+        let mut command = self.haft(arguments);
+        let mut child =
+            command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut stdin = child.stdin.take().unwrap();
+        let input = input.to_vec();
+        let writing = std::thread::spawn(move || {
+            let _it_may_not_read_all = stdin.write_all(&input);
+        });
+        let output = child.wait_with_output().unwrap();
+        writing.join().unwrap();
+        Ran::from(output)
+    }
+
+    /// The only journal there is.
+    pub(crate) fn journal(&self) -> PathBuf {
+        let mut folders = std::fs::read_dir(self.path().join("home/sessions")).unwrap();
+        folders.next().unwrap().unwrap().path().join("journal.jsonl")
+    }
+}
+
+/// What a command left.
+#[derive(Debug)]
+pub(crate) struct Ran {
+    pub(crate) code: i32,
+    pub(crate) out: String,
+    pub(crate) err: String,
+}
+
+impl From<Output> for Ran {
+    fn from(output: Output) -> Self {
+        Self {
+            code: output.status.code().unwrap_or(-1),
+            out: String::from_utf8(output.stdout).unwrap(),
+            err: String::from_utf8(output.stderr).unwrap(),
+        }
+    }
+}
+
+impl Ran {
+    /// Its lines as JSON.
+    pub(crate) fn events(&self) -> Vec<Value> {
+        self.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    }
+
+    /// Types of the recorded events.
+    pub(crate) fn recorded(&self) -> Vec<String> {
+        let events = self.events();
+        let recorded = events.iter().filter(|event| !event["seq"].is_null());
+        recorded.map(|event| event["type"].as_str().unwrap().to_owned()).collect()
+    }
+}
+
+/// A server that answers each request with the next of its replies, and remembers what it was asked.
+pub(crate) struct Server {
+    pub(crate) address: String,
+    asked: Arc<Mutex<Vec<Value>>>,
+    _runtime: tokio::runtime::Runtime,
+}
+
+struct Replies {
+    replies: Vec<Reply>,
+    asked: Arc<Mutex<Vec<Value>>>,
+}
+
+/// Status, media type, body.
+#[derive(Clone)]
+pub(crate) struct Reply(pub(crate) u16, pub(crate) &'static str, pub(crate) String);
+
+impl Server {
+    /// The last reply is given again and again.
+    pub(crate) fn start(replies: Vec<Reply>) -> Self {
+        let runtime =
+            tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+        let asked = Arc::new(Mutex::new(Vec::new()));
+        let state = Arc::new(Replies { replies, asked: asked.clone() });
+        let app = Router::new()
+            .route("/v1/chat/completions", post(answer))
+            .route("/v1/messages", post(answer))
+            .with_state(state);
+        let listener = runtime.block_on(tokio::net::TcpListener::bind("127.0.0.1:0")).unwrap();
+        let address = format!("http://{}", listener.local_addr().unwrap());
+        runtime.handle().spawn(async move { axum::serve(listener, app).await });
+        Self { address, asked, _runtime: runtime }
+    }
+
+    pub(crate) fn asked(&self) -> Vec<Value> {
+        self.asked.lock().unwrap().clone()
+    }
+}
+
+async fn answer(State(state): State<Arc<Replies>>, body: String) -> Response {
+    let mut asked = state.asked.lock().unwrap();
+    asked.push(serde_json::from_str(&body).unwrap_or(Value::Null));
+    let Reply(status, media, body) = state.replies[(asked.len() - 1).min(state.replies.len() - 1)].clone();
+    let response =
+        Response::builder().status(StatusCode::from_u16(status).unwrap()).header("content-type", media);
+    response.body(Body::from(body)).unwrap()
+}
+
+/// A stream of an OpenAI-compatible server.
+pub(crate) fn openai(deltas: &[Value], finish: &str) -> Reply {
+    let chunk = |delta: &Value, finish: Value| {
+        let choice = json!([{"index": 0, "delta": delta, "finish_reason": finish}]);
+        format!("data: {}\n\n", json!({"id": "c", "object": "chat.completion.chunk", "choices": choice}))
+    };
+    let body: String = deltas.iter().map(|delta| chunk(delta, Value::Null)).collect();
+    let usage = json!({"choices": [], "usage": {"prompt_tokens": 11, "completion_tokens": 5}});
+    let end = chunk(&json!({}), json!(finish));
+    Reply(200, "text/event-stream", format!("{body}{end}data: {usage}\n\ndata: [DONE]\n\n"))
+}
+
+pub(crate) fn openai_call(name: &str, arguments: &Value) -> Reply {
+    let text = arguments.to_string();
+    let (first, second) = text.split_at(text.len() / 2);
+    let call = |function: Value| json!({"tool_calls": [{"index": 0, "function": function}]});
+    let mut start = call(json!({"name": name, "arguments": ""}));
+    start["tool_calls"][0]["id"] = json!("call_1");
+    let rest = [call(json!({"arguments": first})), call(json!({"arguments": second}))];
+    openai(&[start, rest[0].clone(), rest[1].clone()], "tool_calls")
+}
+
+pub(crate) fn openai_text(text: &str) -> Reply {
+    openai(&[json!({"role": "assistant", "content": text})], "stop")
+}
+
+/// A stream of Anthropic's Messages API with one content block.
+pub(crate) fn anthropic(block: Value, deltas: &[Value], stop: &str) -> Reply {
+    let mut events = vec![
+        json!({"type": "message_start", "message": {"id": "m", "role": "assistant", "content": [], "usage": {"input_tokens": 11, "output_tokens": 1}}}),
+        json!({"type": "content_block_start", "index": 0, "content_block": block}),
+    ];
+    events.extend(
+        deltas.iter().map(|delta| json!({"type": "content_block_delta", "index": 0, "delta": delta})),
+    );
+    events.push(json!({"type": "content_block_stop", "index": 0}));
+    events.push(
+        json!({"type": "message_delta", "delta": {"stop_reason": stop}, "usage": {"output_tokens": 5}}),
+    );
+    events.push(json!({"type": "message_stop"}));
+    let body =
+        events.iter().map(|event| format!("event: {}\ndata: {event}\n\n", event["type"].as_str().unwrap()));
+    Reply(200, "text/event-stream", body.collect())
+}
+
+pub(crate) fn exists(path: &Path) -> bool {
+    path.exists()
+}

@@ -1,0 +1,453 @@
+//! What a person, a script or a client sees of `haft run` and its neighbours. The real binary, a scripted model.
+mod kit;
+use kit::Place;
+use serde_json::{Value, json};
+
+fn bash(command: &str) -> Value {
+    json!({"calls": [{"name": "bash", "arguments": {"command": command}}]})
+}
+fn write(path: &str, content: &str) -> Value {
+    json!({"calls": [{"name": "write", "arguments": {"path": path, "content": content}}]})
+}
+fn says(text: &str) -> Value {
+    json!({"say": text})
+}
+
+#[test]
+fn the_reply_goes_to_standard_output_and_everything_else_to_standard_error() {
+    let place = Place::new();
+    let model = place.script("m", &[bash("echo one"), says("Two.")]);
+    let ran = place.run(&["run", "--model", &model, "--permission", "full", "go"]);
+    assert_eq!((ran.code, ran.out.as_str()), (0, "Two.\n"), "{ran:?}");
+    assert_eq!(ran.err, "● bash echo one\n  ✓ one\n");
+    let quiet = place.run(&["run", "-q", "--model", &model, "--permission", "full", "go"]);
+    assert_eq!((quiet.out.as_str(), quiet.err.as_str()), ("Two.\n", ""));
+    // Words without a command are a prompt, also from standard input.
+    assert_eq!(place.run(&["--model", &model, "--permission", "full", "say", "two"]).out, "Two.\n");
+    assert_eq!(
+        place.run_with_input(&["run", "-q", "--model", &model, "--permission", "full", "-"], b"go").out,
+        "Two.\n"
+    );
+}
+
+#[test]
+fn stream_json_is_what_the_journal_holds_and_live_updates_between() {
+    let place = Place::new();
+    let model = place.script("m", &[write("a.txt", "x\n"), says("done")]);
+    let ran = place.run(&["run", "--model", &model, "--permission", "accept-edits", "--json", "go"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert_eq!(
+        ran.recorded(),
+        [
+            "session_opened",
+            "prompted",
+            "replied",
+            "tool_started",
+            "staged",
+            "tool_ended",
+            "replied",
+            "turn_ended"
+        ]
+    );
+    let events = ran.events();
+    let of = |kind: &str| events.iter().find(|event| event["type"] == kind).unwrap().clone();
+    let opened = of("session_opened");
+    assert_eq!(
+        (&opened["seq"], &opened["agent"], &opened["profile"]),
+        (&json!(0), &json!("haft"), &json!("default"))
+    );
+    assert_eq!((&opened["model"], &opened["workspace"]), (&json!(model), &json!(place.work())));
+    assert_eq!(of("prompted")["parts"], json!([{"type": "text", "text": "go"}]));
+    let call = &of("replied")["parts"][0];
+    assert_eq!(
+        (&call["type"], &call["name"], &call["arguments"]["path"]),
+        (&json!("tool_call"), &json!("write"), &json!("a.txt"))
+    );
+    assert_eq!(of("tool_started")["arguments"], json!({"path": "a.txt", "content": "x\n"}));
+    let staged = of("staged");
+    assert_eq!(
+        (&staged["how"], &staged["changes"][0]["path"], &staged["changes"][0]["kind"]),
+        (&json!("declared"), &json!("a.txt"), &json!("created"))
+    );
+    assert_eq!(staged["changes"][0]["before"], Value::Null);
+    assert_eq!(
+        staged["changes"][0]["after"],
+        json!("73cb3858a687a8494ca3323053016282f3dad39d42cf62ca4e79dda2aac7d9ac")
+    );
+    let ended = of("tool_ended");
+    assert_eq!(
+        (&ended["ok"], &ended["name"], &ended["error"]),
+        (&json!(true), &json!("write"), &Value::Null)
+    );
+    assert!(ended["content"].is_string() && ended["duration_ms"].is_u64());
+    let turn = of("turn_ended");
+    assert_eq!((&turn["outcome"], &turn["rounds"]), (&json!("finished"), &json!(2)));
+    assert!(turn["usage"].is_object() && turn.get("cost_usd").is_some());
+    let live: Vec<&Value> = events.iter().filter(|event| event["seq"].is_null()).collect();
+    assert!(live.iter().any(|event| event["type"] == "text" && event["text"] == "done"));
+    // The journal and the export are the recorded ones, line for line.
+    let recorded: String = ran
+        .out
+        .lines()
+        .filter(|line| !line.contains("\"seq\":null"))
+        .map(|line| format!("{line}\n"))
+        .collect();
+    assert_eq!(std::fs::read_to_string(place.journal()).unwrap(), recorded);
+    let id = opened["session"].as_str().unwrap();
+    assert_eq!(place.run(&["sessions", "export", id, "--format", "json"]).out, recorded);
+}
+
+#[test]
+fn json_is_one_object_at_the_end() {
+    let place = Place::new();
+    let model = place.script("m", &[write("a.txt", "x\n"), says("done")]);
+    let ran = place.run(&["run", "--model", &model, "--permission", "full", "--output", "json", "go"]);
+    let mut object: Value = serde_json::from_str(&ran.out).unwrap();
+    assert!(object["session"].as_str().is_some_and(|id| id.len() > 10));
+    object["session"] = json!("…");
+    assert_eq!(
+        object,
+        json!({"session": "…", "outcome": "finished", "text": "done", "rounds": 2,
+               "usage": {"input": 0, "output": 0, "cache_read": 0, "cache_write": 0}, "cost_usd": null,
+               "changes": [{"path": "a.txt", "kind": "created"}], "error": null})
+    );
+}
+
+#[test]
+fn the_exit_code_says_how_the_turn_ended() {
+    let place = Place::new();
+    let same: Vec<Value> = (0..20).map(|_| bash("echo same")).collect();
+    let table = [
+        (vec![says("hi")], vec![], 0),
+        (vec![json!({"fail": "no", "kind": "rejected"})], vec![], 1),
+        (
+            (0..9).map(|n| bash(&format!("echo {n}"))).collect(),
+            vec!["--permission", "full", "--max-rounds", "3"],
+            3,
+        ),
+        (same, vec!["--permission", "full"], 3),
+        (vec![bash("touch x"), says("could not")], vec![], 4),
+        (vec![bash("touch x"), says("could not")], vec!["--permission", "read-only"], 0),
+    ];
+    for (number, (lines, options, code)) in table.into_iter().enumerate() {
+        let model = place.script(&format!("m{number}"), &lines);
+        let arguments = [vec!["run", "--model", &model], options, vec!["go"]].concat();
+        let ran = place.run(&arguments);
+        assert_eq!(ran.code, code, "{number}: {ran:?}");
+        assert!(place.read("x").is_none());
+    }
+}
+
+/// Each is one clear sentence and a hint, the right exit code, and nothing started.
+#[test]
+fn bad_input_is_told_in_one_sentence_with_a_hint() {
+    let place = Place::new();
+    let script = place.script("m", &[says("hi")]);
+    std::fs::write(place.path().join("broken"), "{\"say\": 1}\n").unwrap();
+    let broken = format!("script/{}", place.path().join("broken").display());
+    let short = place.path().join("short.gguf");
+    std::fs::write(&short, b"GGUF\x03\0\0\0").unwrap();
+    let short = format!("local/{}", short.display());
+    let table: Vec<(Vec<&str>, &str)> = vec![
+        (
+            vec!["run", "--model", "openai/gpt-5", "hi"],
+            "error: there is no key for OpenAI\nhint: set OPENAI_API_KEY",
+        ),
+        (
+            vec!["run", "--model", "gpt-5", "hi"],
+            "error: cannot use the model `gpt-5`: it is not of the form VENDOR/MODEL\nhint: ",
+        ),
+        (
+            vec!["run", "--model", "opneai/x", "hi"],
+            "error: there is no vendor `opneai`\nhint: did you mean `openai`?",
+        ),
+        (vec!["run", "--model", "script/nowhere", "hi"], "error: "),
+        (vec!["run", "--model", &broken, "hi"], "error: "),
+        (
+            vec!["run", "--model", &script, "--profile", "nobody", "hi"],
+            "error: --profile: there is no profile `nobody`; there are `default`, `alfred`",
+        ),
+        (
+            vec!["run", "--model", &script, "--tools", "reed", "hi"],
+            "error: there is no tool `reed`\nhint: there are read, ",
+        ),
+        (
+            vec!["run", "--model", &script, "--cwd", "nowhere", "hi"],
+            "error: cannot work in `nowhere`: No such file",
+        ),
+        (
+            vec!["run", "--model", &script, "--agent", "nobody", "hi"],
+            "error: there is no agent `nobody`; there are `haft`",
+        ),
+        (vec!["run", "--model", &script, "--continue", "hi"], "error: there is no session in "),
+        (vec!["run", "--model", &script, "--no-such", "hi"], "error: unexpected argument '--no-such' found"),
+        (vec!["run", "--model", &script, " "], "error: the prompt is empty\nhint: say what to do"),
+        (
+            vec!["run", "--model", &script, "--image", "a.tiff", "hi"],
+            "error: cannot show the picture `a.tiff`",
+        ),
+        (vec!["run", "--model", &short, "hi"], "error: "),
+    ];
+    for (arguments, expected) in table {
+        let ran = place.run(&arguments);
+        assert!(
+            ran.code == 2 && ran.err.starts_with(expected) && ran.out.is_empty(),
+            "{arguments:?}: {ran:?}"
+        );
+        assert!(!place.path().join("home/sessions").exists(), "{arguments:?} started a session");
+    }
+    let missing = place.run(&["run", "--model", &script, "--session", "../../etc/passwd", "hi"]);
+    assert!(
+        missing.code == 1 && missing.err.starts_with("error: there is no session `../../etc/passwd`\nhint: "),
+        "{missing:?}"
+    );
+}
+
+#[test]
+fn a_prompt_of_ten_megabytes_is_refused_with_its_size() {
+    let place = Place::new();
+    let model = place.script("m", &[says("hi")]);
+    let ran = place.run_with_input(&["run", "--model", &model, "-"], &vec![b'x'; 10 << 20]);
+    assert_eq!(ran.code, 2);
+    assert!(
+        ran.err.starts_with(
+            "error: the prompt has 10.0 MB, and no model takes more than 4 MB\nhint: put it into a file"
+        ),
+        "{}",
+        ran.err
+    );
+}
+
+#[test]
+fn a_broken_configuration_names_file_line_and_what_was_expected() {
+    let place = Place::new();
+    let file = place.path().join("person/.config/haft/config.toml");
+    std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+    std::fs::write(&file, "model = \"openai/x\"\npermision = \"ask\"\n").unwrap();
+    let ran = place.run(&["run", "hi"]);
+    assert_eq!(ran.code, 2);
+    let expected = format!("error: `{}`: line 2: unknown field `permision`, expected one of", file.display());
+    assert!(ran.err.starts_with(&expected) && ran.err.contains("\nhint: "), "{}", ran.err);
+}
+
+#[test]
+fn a_server_that_is_not_there_is_a_clear_error() {
+    let place = Place::new();
+    let mut command = place.haft(&["run", "--model", "openai/any", "hi"]);
+    // Port 9 of loopback: nothing listens there.
+    command.env("OPENAI_BASE_URL", "http://127.0.0.1:9/v1").env("OPENAI_API_KEY", "sk-secret");
+    let started = std::time::Instant::now();
+    let output = kit::Ran::from(command.output().unwrap());
+    assert_eq!(output.code, 1, "{output:?}");
+    assert!(
+        output.err.contains("error: the connection to OpenAI failed: ") && output.err.contains("127.0.0.1:9"),
+        "{}",
+        output.err
+    );
+    assert!(!output.err.contains("sk-secret"));
+    assert!(started.elapsed().as_secs() < 90);
+}
+
+#[test]
+fn a_session_that_another_process_holds_is_left_alone() {
+    let place = Place::new();
+    let slow = place.script("slow", &[bash("touch begun; sleep 20"), says("done")]);
+    let mut child = place.haft(&["run", "--model", &slow, "--permission", "full", "go"]).spawn().unwrap();
+    while place.read("begun").is_none() {
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    let id = place.journal().parent().unwrap().file_name().unwrap().to_string_lossy().into_owned();
+    let ran = place.run(&["run", "--model", &slow, "--session", &id, "hi"]);
+    assert_eq!((ran.code, ran.err.as_str()), (1, format!("error: the session `{id}` is in use by another process\nhint: end the other `haft` that uses it, or start a new session\n").as_str()));
+    child.kill().unwrap();
+    child.wait().unwrap();
+}
+
+// C12, C03: SIGTERM ends the turn and the tool's whole tree; the session can be resumed
+#[test]
+fn a_signal_interrupts_and_leaves_nothing_behind() {
+    let place = Place::new();
+    let slow = place.script("slow", &[bash("touch begun; sleep 37.5"), says("done")]);
+    let mut child = place.haft(&["run", "--model", &slow, "--permission", "full", "go"]).spawn().unwrap();
+    while place.read("begun").is_none() {
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    let killed =
+        std::process::Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap();
+    assert!(killed.success());
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    let left = std::process::Command::new("pgrep").args(["-f", "sleep 37.5"]).output().unwrap();
+    assert!(left.stdout.is_empty(), "the command is still alive");
+    let journal = std::fs::read_to_string(place.journal()).unwrap();
+    assert!(journal.trim_end().lines().last().unwrap().contains("\"outcome\":\"interrupted\""), "{journal}");
+}
+
+// A-87, A-88, A-38, A-40: to the letter
+#[test]
+fn chat_in_profile_alfred_prints_what_its_document_says() {
+    let place = Place::new();
+    let model = place.script("m", &[json!({"say": "Let me look.", "calls": [{"name": "bash", "arguments": {"command": "echo 4"}}, {"name": "read", "arguments": {"path": "nope"}}]}), says("It is 4.")]);
+    let ran = place.run_with_input(
+        &["chat", "--profile", "alfred", "--model", &model, "--permission", "full"],
+        b"What is 2+2?\nEXIT\n",
+    );
+    assert_eq!(
+        ran.out,
+        "Alfred CLI. Type 'exit' to quit.\n\nYou: Alfred: Let me look.\n[Executing 2 tool(s)...]\n[bash] ✓\n[read] ✗\nIt is 4.\n\nYou: "
+    );
+    assert_eq!((ran.code, ran.err.as_str()), (0, ""));
+}
+
+// A-33, A-41
+#[test]
+fn chat_in_profile_alfred_marks_the_cap() {
+    let place = Place::new();
+    let lines: Vec<Value> = (0..12).map(|n| bash(&format!("echo {n}"))).collect();
+    let model = place.script("m", &lines);
+    let ran = place.run_with_input(
+        &["chat", "--profile", "alfred", "--model", &model, "--permission", "full"],
+        b"go\nexit\n",
+    );
+    assert_eq!(ran.out.matches("[Executing 1 tool(s)...]").count(), 10, "{}", ran.out);
+    assert!(
+        ran.out.contains("I apologize, but I needed too many steps")
+            && ran.out.contains("\n[Max iterations reached]\n"),
+        "{}",
+        ran.out
+    );
+}
+
+#[test]
+fn undo_and_redo_move_files_and_respect_what_you_changed() {
+    let place = Place::new();
+    place.write("kept", "old\n");
+    let model = place.script(
+        "m",
+        &[
+            json!({"calls": [
+        {"name": "edit", "arguments": {"path": "kept", "old_text": "old", "new_text": "new"}},
+        {"name": "write", "arguments": {"path": "sub/made", "content": "made\n"}}]}),
+            says("done"),
+        ],
+    );
+    place.run(&["run", "--model", &model, "--permission", "accept-edits", "go"]);
+    let state = || (place.read("kept").unwrap(), place.read("sub/made"));
+    assert_eq!(state(), ("new\n".into(), Some("made\n".into())));
+    let dry = place.run(&["undo", "--dry-run"]);
+    assert_eq!(dry.out, "- sub/made would be put back\n~ kept would be put back\n", "{dry:?}");
+    assert_eq!(place.run(&["undo"]).out, "- sub/made put back\n~ kept put back\n");
+    assert_eq!(state(), ("old\n".into(), None));
+    assert_eq!(place.run(&["redo"]).out, "~ kept brought again\n+ sub/made brought again\n");
+    assert_eq!(state(), ("new\n".into(), Some("made\n".into())));
+    assert_eq!(place.run(&["redo"]).out, "nothing to redo\n");
+    place.write("kept", "mine\n");
+    let ran = place.run(&["undo"]);
+    assert_eq!(
+        (ran.code, ran.out.as_str()),
+        (1, "- sub/made put back\n! kept left alone: somebody changed it since\n")
+    );
+    assert_eq!(state(), ("mine\n".into(), None));
+}
+
+#[test]
+fn a_tool_is_called_without_a_model_through_the_whole_path() {
+    let place = Place::new();
+    let call = |arguments: &[&str]| {
+        let ran = place.run(&[&["tools", "call"], arguments].concat());
+        let object: Value = serde_json::from_str(&ran.out).unwrap_or_else(|_| panic!("{ran:?}"));
+        (ran.code, object)
+    };
+    let (code, object) = call(&["write", r#"{"path":"a.txt","content":"hi"}"#, "--permission", "full"]);
+    assert_eq!(
+        (code, &object["ok"], &object["how"], &object["changes"][0]["kind"]),
+        (0, &json!(true), &json!("declared"), &json!("created"))
+    );
+    assert_eq!(place.read("a.txt").as_deref(), Some("hi"));
+    let (code, object) = call(&["bash", r#"{"command":"exit 3"}"#, "--permission", "full"]);
+    assert_eq!((code, &object["how"], &object["details"]["exit_code"]), (0, &json!("untracked"), &json!(3)));
+    let (code, object) = call(&["write", r#"{"path":"b.txt","content":"hi"}"#]);
+    assert_eq!(
+        (code, &object["ok"], &object["error"]["type"]),
+        (1, &json!(false), &json!("permission_error"))
+    );
+    assert!(place.read("b.txt").is_none());
+    let (code, object) = call(&["read", "{oops"]);
+    assert_eq!((code, &object["error"]["type"]), (1, &json!("validation_error")));
+    let (code, object) = call(&["raed", "{}"]);
+    assert_eq!(code, 1);
+    assert!(object["error"]["suggestion"].as_str().unwrap().contains("did you mean `read`?"), "{object}");
+    let schema: Value = serde_json::from_str(&place.run(&["tools", "schema"]).out).unwrap();
+    let names: Vec<&str> =
+        schema.as_array().unwrap().iter().map(|tool| tool["function"]["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["read", "write", "edit", "bash"]); // A-60
+}
+
+// C03, C04: killed at a random moment, a session goes on and each file effect happens once
+#[test]
+fn a_killed_run_is_resumed_and_each_file_effect_happens_once() {
+    for delay in [30, 60, 90, 120, 160, 200, 260] {
+        let place = Place::new();
+        place.write("log", "end\n");
+        let edit = |n: u32| json!({"calls": [{"name": "edit", "arguments": {"path": "log", "old_text": "end", "new_text": format!("{n}\nend")}}], "delay_ms": 5});
+        let lines: Vec<Value> = (0..6).map(edit).chain([says("done")]).collect();
+        let model = place.script("m", &lines);
+        let mut child = place
+            .haft(&["run", "--model", &model, "--permission", "full", "go"])
+            .stdout(std::process::Stdio::null())
+            .stderr(std::process::Stdio::null())
+            .spawn()
+            .unwrap();
+        std::thread::sleep(std::time::Duration::from_millis(delay));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        if !place.path().join("home/sessions").exists() {
+            continue;
+        }
+        let id = place.journal().parent().unwrap().file_name().unwrap().to_string_lossy().into_owned();
+        let entries = std::fs::read_to_string(place.journal()).unwrap().lines().count();
+        if entries > 1 {
+            let ran = place.run(&["sessions", "resume", &id, "--permission", "full"]);
+            assert_eq!(ran.code, 0, "after {delay} ms: {ran:?}");
+            assert_eq!(place.read("log").as_deref(), Some("0\n1\n2\n3\n4\n5\nend\n"), "after {delay} ms");
+        }
+    }
+}
+
+#[test]
+fn sessions_are_listed_shown_and_exported() {
+    let place = Place::new();
+    let model = place.script("m", &[bash("echo out"), says("All **done**.")]);
+    place.run(&["run", "--model", &model, "--permission", "full", "make it so"]);
+    let listed = place.run(&["sessions", "list"]);
+    assert!(listed.out.contains("make it so") && listed.out.lines().count() == 1, "{listed:?}");
+    let id = listed.out.split_whitespace().next().unwrap();
+    let shown = place.run(&["sessions", "show", id]).out;
+    assert_eq!(shown, "\n> make it so\n● bash echo out\n  ✓ out\nAll **done**.\n");
+    let markdown = place.run(&["sessions", "export", id]).out;
+    assert!(
+        markdown.starts_with(&format!("# Session {id}\n")) && markdown.contains("## Prompt\n\nmake it so"),
+        "{markdown}"
+    );
+    assert_eq!(place.run(&["sessions", "show", "nope"]).code, 1);
+}
+
+#[test]
+fn a_conversation_goes_on_in_the_newest_session() {
+    let place = Place::new();
+    let model = place.script("m", &[says("first"), json!({"say": "second", "expect": "and then"})]);
+    place.run(&["run", "--model", &model, "hello"]);
+    let ran = place.run(&["run", "-q", "--model", &model, "--continue", "and then"]);
+    assert_eq!((ran.code, ran.out.as_str()), (0, "second\n"), "{ran:?}");
+}
+
+#[test]
+fn doctor_config_and_help_answer() {
+    let place = Place::new();
+    let doctor = place.run(&["doctor"]);
+    assert!(doctor.out.contains("ok       sessions: ") && doctor.out.contains("undo: "), "{doctor:?}");
+    let path = place.run(&["config", "path"]);
+    assert!(path.out.contains("person/.config/haft/config.toml  (not there)"), "{path:?}");
+    assert!(place.run(&["config", "show"]).out.contains("permission = \"ask\""));
+    assert!(place.run(&["models", "list"]).out.contains("needs OPENAI_API_KEY"));
+    assert_eq!((place.run(&["--help"]).code, place.run(&["--version"]).out.as_str()), (0, "haft 0.1.0\n"));
+}

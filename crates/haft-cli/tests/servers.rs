@@ -1,0 +1,181 @@
+//! Both wires, spoken by the real binary to real HTTP servers on loopback.
+mod kit;
+use kit::{Place, Ran, Reply, Server, anthropic, openai, openai_call, openai_text};
+use serde_json::{Value, json};
+
+fn haft(place: &Place, variable: &str, url: &str, arguments: &[&str]) -> Ran {
+    let key = variable.replace("BASE_URL", "API_KEY");
+    Ran::from(place.haft(arguments).env(variable, url).env(key, "sk-secret-key").output().unwrap())
+}
+
+// A-21, A-22, A-30, A-32, A-42, A-57, O-46: a tool round over chat completions
+#[test]
+fn a_tool_round_against_an_openai_compatible_server() {
+    let place = Place::new();
+    place.write("notes.txt", "The code is 7421.\n");
+    let server =
+        Server::start(vec![openai_call("read", &json!({"path": "notes.txt"})), openai_text("It is 7421.")]);
+    let url = format!("{}/v1", server.address);
+    let ran = haft(&place, "OPENAI_BASE_URL", &url, &["run", "--model", "openai/any", "--json", "hello"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert_eq!(
+        ran.recorded(),
+        ["session_opened", "prompted", "replied", "tool_started", "tool_ended", "replied", "turn_ended"]
+    );
+    let turn = ran.events().pop().unwrap();
+    assert_eq!(
+        (&turn["outcome"], &turn["usage"]["input"], &turn["usage"]["output"]),
+        (&json!("finished"), &json!(22), &json!(10))
+    );
+    let asked = server.asked();
+    assert_eq!(asked.len(), 2);
+    let names: Vec<&Value> =
+        asked[0]["tools"].as_array().unwrap().iter().map(|tool| &tool["function"]["name"]).collect();
+    assert_eq!(names, ["read", "write", "edit", "bash"]);
+    let messages = asked[1]["messages"].as_array().unwrap();
+    let roles: Vec<&str> = messages.iter().map(|message| message["role"].as_str().unwrap()).collect();
+    assert_eq!(roles, ["system", "user", "assistant", "tool"]);
+    assert_eq!(messages[2]["tool_calls"][0]["id"], messages[3]["tool_call_id"]);
+    assert_eq!(messages[2]["tool_calls"][0]["function"]["arguments"], r#"{"path":"notes.txt"}"#);
+    assert!(messages[3]["content"].as_str().unwrap().contains("7421"));
+}
+
+// O-23 to O-29, O-45, O-47, O-48: the same over Messages
+#[test]
+fn a_tool_round_against_an_anthropic_server() {
+    let place = Place::new();
+    let block = json!({"type": "tool_use", "id": "toolu_1", "name": "read", "input": {}});
+    let pieces =
+        ["{\"path\":", "\"nope.txt\"}"].map(|json| json!({"type": "input_json_delta", "partial_json": json}));
+    let text = json!({"type": "text", "text": ""});
+    let server = Server::start(vec![
+        anthropic(block, &pieces, "tool_use"),
+        anthropic(text, &[json!({"type": "text_delta", "text": "There is none."})], "end_turn"),
+    ]);
+    let ran =
+        haft(&place, "ANTHROPIC_BASE_URL", &server.address, &["run", "--model", "anthropic/any", "hello"]);
+    assert_eq!((ran.code, ran.out.as_str()), (0, "There is none.\n"), "{ran:?}");
+    let asked = server.asked();
+    let messages = asked[1]["messages"].as_array().unwrap();
+    assert_eq!(
+        messages[1]["content"][0],
+        json!({"type": "tool_use", "id": "toolu_1", "name": "read", "input": {"path": "nope.txt"}})
+    );
+    let result = &messages[2]["content"][0];
+    assert_eq!(
+        (&messages[2]["role"], &result["type"], &result["tool_use_id"], &result["is_error"]),
+        (&json!("user"), &json!("tool_result"), &json!("toolu_1"), &json!(true))
+    );
+}
+
+// A03, A04, A06, A07, A10, A12, A58: calls that are none are answered, never run
+#[test]
+fn broken_calls_are_answered_and_the_loop_goes_on() {
+    let call = |index: u32, id: &str, name: &str, arguments: &str| json!({"tool_calls": [{"index": index, "id": id, "function": {"name": name, "arguments": arguments}}]});
+    let table = [
+        (vec![call(0, "a", "bash", r#"{"command":"echo t >> ticks"#)], "tool_calls", 0),
+        (
+            vec![
+                call(0, "a", "bash", "42"),
+                call(1, "b", "bash", "[1]"),
+                call(2, "c", "bash", "\"x\""),
+                call(3, "d", "bash", "null"),
+            ],
+            "tool_calls",
+            0,
+        ),
+        (vec![call(0, "a", "no_such_tool", "{}")], "tool_calls", 0),
+        (vec![call(0, "a", "bash", "{}")], "tool_calls", 0),
+        (vec![call(0, "a", "bash", r#"{"command":{"x":1}}"#)], "tool_calls", 0),
+        (vec![call(0, "a", "bash", r#"{"command":"echo t >> ticks\u0000"}"#)], "tool_calls", 0),
+        (
+            vec![
+                call(0, "same", "bash", r#"{"command":"echo t >> ticks"}"#),
+                call(1, "same", "bash", r#"{"command":"echo u >> ticks"}"#),
+            ],
+            "tool_calls",
+            2,
+        ),
+        (vec![call(0, "", "bash", r#"{"command":"echo t >> ticks"}"#)], "tool_calls", 1),
+        (vec![call(7, "a", " Bash ", r#"{"command":"echo t >> ticks"}"#)], "tool_calls", 1),
+        (vec![call(0, "a", "bash", r#"{"command":"echo t >> ti"#)], "length", 0),
+    ];
+    for (number, (deltas, finish, ticks)) in table.into_iter().enumerate() {
+        let place = Place::new();
+        let count = deltas.len();
+        let server = Server::start(vec![openai(&deltas, finish), openai_text("done")]);
+        let url = format!("{}/v1", server.address);
+        let ran = haft(
+            &place,
+            "OPENAI_BASE_URL",
+            &url,
+            &["run", "--model", "openai/any", "--permission", "full", "go"],
+        );
+        assert_eq!((ran.code, ran.out.as_str()), (0, "done\n"), "{number}: {ran:?}");
+        assert_eq!(place.read("ticks").unwrap_or_default().lines().count(), ticks, "{number}");
+        let messages = server.asked()[1]["messages"].as_array().unwrap().clone();
+        let results: Vec<&Value> = messages.iter().filter(|message| message["role"] == "tool").collect();
+        assert_eq!(results.len(), count, "{number}");
+        let calls: Vec<&Value> =
+            messages[2]["tool_calls"].as_array().unwrap().iter().map(|call| &call["id"]).collect();
+        let answered: Vec<&Value> = results.iter().map(|result| &result["tool_call_id"]).collect();
+        assert_eq!(calls, answered, "{number}");
+        let mut unique = calls.clone();
+        unique.dedup();
+        assert!(
+            unique.len() == count && calls.iter().all(|id| id.as_str().is_some_and(|id| !id.is_empty())),
+            "{number}"
+        );
+    }
+}
+
+// A45, A46: asked once, told clearly, the key in nothing that is shown
+#[test]
+fn a_refused_key_and_a_rejected_request_are_asked_once() {
+    let table = [
+        (401, "error: OpenAI refused the key: "),
+        (400, "error: OpenAI rejected the request: "),
+        (404, "error: OpenAI rejected the request: "),
+    ];
+    for (status, expected) in table {
+        let place = Place::new();
+        let body = json!({"error": {"message": "not with sk-secret-key, my friend"}}).to_string();
+        let server = Server::start(vec![Reply(status, "application/json", body)]);
+        let url = format!("{}/v1", server.address);
+        let ran = haft(&place, "OPENAI_BASE_URL", &url, &["run", "--model", "openai/any", "hello"]);
+        assert_eq!((ran.code, server.asked().len()), (1, 1), "{ran:?}");
+        assert!(ran.err.starts_with(expected), "{}", ran.err);
+        let journal = std::fs::read_to_string(place.journal()).unwrap();
+        assert!(!format!("{ran:?}{journal}").contains("sk-secret-key"));
+    }
+}
+
+// A40, A50: a server that stumbles is asked again
+#[test]
+fn a_server_that_stumbles_is_asked_again() {
+    let place = Place::new();
+    let down = Reply(500, "application/json", "{}".into());
+    let empty = Reply(200, "text/event-stream", String::new());
+    let server = Server::start(vec![down, empty, openai_text("here")]);
+    let url = format!("{}/v1", server.address);
+    let ran = haft(&place, "OPENAI_BASE_URL", &url, &["run", "--model", "openai/any", "hello"]);
+    assert_eq!((ran.code, ran.out.as_str(), server.asked().len()), (0, "here\n", 3), "{ran:?}");
+    assert!(ran.err.contains("asking again in"), "{}", ran.err);
+}
+
+// A21, A22, D15: text is text
+#[test]
+fn calls_in_prose_are_not_run_and_escapes_are_not_printed() {
+    let place = Place::new();
+    let text = "```bash\ntouch x\n```\n<tool_call>{\"name\":\"bash\",\"arguments\":{\"command\":\"touch x\"}}</tool_call>\u{1b}]0;t\u{7}";
+    let server = Server::start(vec![openai_text(text)]);
+    let url = format!("{}/v1", server.address);
+    let ran = haft(
+        &place,
+        "OPENAI_BASE_URL",
+        &url,
+        &["run", "--model", "openai/any", "--permission", "full", "hello"],
+    );
+    assert_eq!((ran.code, ran.out.contains("touch x"), ran.out.contains('\u{1b}')), (0, true, false));
+    assert!(place.read("x").is_none());
+}
