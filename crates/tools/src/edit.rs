@@ -52,7 +52,7 @@ const LARGEST: u64 = 64 * 1024 * 1024;
 
 fn edit(place: &Place, args: &Args, occurrence: Occurrence) -> Result<ToolOutput, ToolError> {
     refuse_nothing(args)?;
-    let content = place.content(LARGEST)?;
+    let content = place.content("edit", LARGEST)?;
     let edited = replace::replace(&content, &args.old_text, &args.new_text, occurrence)
         .map_err(|missed| explain(args, &content, missed))?;
     place.write(&edited.content)?;
@@ -63,7 +63,7 @@ fn edit(place: &Place, args: &Args, occurrence: Occurrence) -> Result<ToolOutput
         if lines.len() == 1 { "1 occurrence".into() } else { format!("{} occurrences", lines.len()) };
     let text = format!("Replaced {occurrences} in `{path}`, at {}.", listed(&lines));
     Ok(ToolOutput::text(text).details(json!({
-        "path": place.name, "edited": true, "bytes_changed": grown, "lines": lines,
+        "path": place.name, "edited": true, "bytes_changed": grown, "replaced": lines.len(),
     })))
 }
 

@@ -24,20 +24,19 @@ impl Place {
         Self { name: name.to_owned(), real: ctx.path(name), folder }
     }
 
-    /// Opens it for reading.
-    pub(crate) fn open(&self) -> Result<File, ToolError> {
-        self.open_with(OpenOptions::new().read(true)).map_err(|error| self.cannot("read", error))
+    /// Opens it for reading. `verb`: what the call is about to do, for the error.
+    pub(crate) fn open(&self, verb: &str) -> Result<File, ToolError> {
+        self.open_with(OpenOptions::new().read(true)).map_err(|error| self.cannot(verb, error))
     }
 
     /// All of it, if that is at most `most` bytes.
-    pub(crate) fn content(&self, most: u64) -> Result<Vec<u8>, ToolError> {
-        let file = self.open()?;
+    pub(crate) fn content(&self, verb: &str, most: u64) -> Result<Vec<u8>, ToolError> {
         let mut content = Vec::new();
-        let read = file.take(most + 1).read_to_end(&mut content);
-        read.map_err(|error| self.cannot("read", error))?;
+        let read = self.open(verb)?.take(most + 1).read_to_end(&mut content);
+        read.map_err(|error| self.cannot(verb, error))?;
         if content.len() as u64 > most {
-            let why = format!("cannot read `{}`: it has more than {most} bytes", self.name.display());
-            return Err(ToolError::new(ToolErrorKind::User, why).hint("use a command"));
+            let why = format!("cannot {verb} `{}`: it has more than {most} bytes", self.name.display());
+            return Err(ToolError::new(ToolErrorKind::User, why).hint("work on it with a command"));
         }
         Ok(content)
     }

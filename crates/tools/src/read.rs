@@ -52,7 +52,7 @@ impl Tool for ReadFile {
 }
 
 fn read_text(place: &Place, args: &Args, settings: &ReadSettings) -> Result<ToolOutput, ToolError> {
-    let file = place.open()?;
+    let file = place.open("read")?;
     let size = file.metadata().map_err(|error| place.cannot("read", error))?.len();
     let mut file = BufReader::with_capacity(64 * 1024, file);
     let beginning = file.fill_buf().map_err(|error| place.cannot("read", error))?;
@@ -129,7 +129,7 @@ fn is_image(path: &Path) -> bool {
 }
 
 fn read_image(place: &Place) -> Result<ToolOutput, ToolError> {
-    let content = place.content(LARGEST_IMAGE)?;
+    let content = place.content("read", LARGEST_IMAGE)?;
     let text = format!("[Image: {}]", place.name.display());
     // A vendor refuses the whole conversation for one picture that is none, so it must be one.
     let Some(mime) = media_type(&content) else {

@@ -215,10 +215,10 @@ async fn an_edit_says_what_it_did_or_why_not() {
     }
     let output = kit.call("edit", edit("y = 2", "why = \"ü\"")).await.unwrap();
     assert_eq!(output.for_model, "Replaced 1 occurrence in `a`, at line 2.");
-    assert_eq!(output.details, json!({"path": "a", "edited": true, "bytes_changed": 5, "lines": [2]}));
+    assert_eq!(output.details, json!({"path": "a", "edited": true, "bytes_changed": 5, "replaced": 1}));
     assert_eq!(kit.get("a"), "let x = 1;\nlet why = \"ü\";\nlet x = 1;\n".as_bytes());
     let told = kit.told("edit", json!({"path": "b", "old_text": "a", "new_text": "b"})).await;
-    assert_eq!(told.content, "error: cannot read `b`: no such file\nhint: did you mean `a`?");
+    assert_eq!(told.content, "error: cannot edit `b`: no such file\nhint: did you mean `a`?");
 }
 
 //

@@ -1,9 +1,12 @@
 //! What a text that was not found was probably meant to be.
+use haft_core::clip::head;
 use similar::get_close_matches;
 
-/// A longer line is not compared, and no more lines than this are.
+/// Bytes of a line: a longer one is not compared, and not shown to its end.
 const LONGEST: usize = 400;
-const MOST_LINES: usize = 20_000;
+
+/// No more lines than this are compared, so that a miss in a large file is answered within a second.
+const MOST_LINES: usize = 10_000;
 
 /// So many lines of the file are shown.
 const SHOWN: usize = 8;
@@ -24,7 +27,11 @@ pub(crate) fn hint(content: &[u8], old: &str) -> String {
             let first = at.saturating_sub(skipped);
             let shown = &lines[first..lines.len().min(first + wanted.len().min(SHOWN))];
             let said = if only_blanks_differ(shown, &wanted) { " (only blanks differ)" } else { "" };
-            format!("the nearest text is at line {}{said}:\n{}", first + 1, shown.join("\n"))
+            format!(
+                "the nearest text is at line {}{said}:\n{}",
+                first + 1,
+                shown.iter().map(|line| head(line, LONGEST)).collect::<Vec<_>>().join("\n")
+            )
         }
         None => "nothing like it is in the file: read it and copy the text from it".into(),
     }
@@ -37,7 +44,7 @@ fn nearest(lines: &[&str], key: &str) -> Option<usize> {
     }
     let comparable = |line: &&str| !line.is_empty() && line.len() <= LONGEST;
     let candidates: Vec<&str> = trimmed.iter().copied().filter(comparable).collect();
-    let found = *get_close_matches(haft_core::clip::head(key, LONGEST), &candidates, 1, ALIKE).first()?;
+    let found = *get_close_matches(head(key, LONGEST), &candidates, 1, ALIKE).first()?;
     trimmed.iter().position(|line| *line == found)
 }
 

@@ -32,7 +32,7 @@ pub(crate) fn replace(
         Occurrence::First => places_of(&old, content, old.len()).into_iter().take(1).collect(),
         Occurrence::All => places_of(&old, content, old.len()),
     };
-    let lines = places.iter().map(|place| line_of(content, *place)).collect();
+    let lines = lines_of(&places, content);
     match (occurrence, places.len()) {
         (_, 0) => Err(Missed::Absent),
         (Occurrence::Unique, 2..) => Err(Missed::Ambiguous(lines)),
@@ -89,8 +89,15 @@ fn places_of(wanted: &[u8], content: &[u8], step: usize) -> Vec<usize> {
     places
 }
 
-fn line_of(content: &[u8], place: usize) -> usize {
-    1 + content[..place].iter().filter(|byte| **byte == b'\n').count()
+/// The line of each place, in one walk through the file: there may be many of both.
+fn lines_of(places: &[usize], content: &[u8]) -> Vec<usize> {
+    let (mut line, mut walked) = (1, 0);
+    let lines = places.iter().map(|place| {
+        line += content[walked..*place].iter().filter(|byte| **byte == b'\n').count();
+        walked = *place;
+        line
+    });
+    lines.collect()
 }
 
 fn put(content: &[u8], places: &[usize], length: usize, new: &[u8]) -> Vec<u8> {
