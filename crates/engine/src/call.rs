@@ -334,11 +334,21 @@ fn denied(reason: String) -> ToolError {
 }
 
 fn not_staged(error: io::Error) -> ToolError {
-    ToolError::new(ToolErrorKind::System, format!("cannot stage the files: {error}")).caused_by(error)
+    ToolError::new(kind_of(&error), format!("cannot stage the files: {error}")).caused_by(error)
 }
 
 pub(crate) fn not_settled(error: io::Error) -> ToolError {
-    ToolError::new(ToolErrorKind::System, format!("cannot write the files: {error}")).caused_by(error)
+    ToolError::new(kind_of(&error), format!("nothing was changed: {error}")).caused_by(error)
+}
+
+/// Whether the call named the wrong thing, may not touch it, or the machine is at its end.
+fn kind_of(error: &io::Error) -> ToolErrorKind {
+    use io::ErrorKind::{InvalidInput, IsADirectory, NotADirectory, NotFound, PermissionDenied};
+    match error.kind() {
+        PermissionDenied => ToolErrorKind::Permission,
+        IsADirectory | NotADirectory | InvalidInput | NotFound => ToolErrorKind::User,
+        _ => ToolErrorKind::System,
+    }
 }
 
 pub(crate) fn conflict(paths: &[PathBuf]) -> ToolError {

@@ -17,6 +17,7 @@ pub use haft_engine as engine;
 pub use haft_frontends as frontends;
 #[cfg(feature = "local")]
 pub use haft_local as local;
+pub use haft_macros::tool_in_haft as tool;
 pub use haft_providers as providers;
 pub use haft_sandbox as sandbox;
 pub use haft_stage as stage;
@@ -24,9 +25,10 @@ pub use haft_tools as tools;
 
 /// What most programs need.
 pub mod prelude {
+    pub use crate::tool;
     pub use haft_core::{
         Command, Delta, Effect, Event, Fact, Mode, Outcome, Part, Policy, Provider, ProviderError, Registry,
-        Request, Seq, Tool, ToolContext, ToolError, ToolErrorKind, ToolOutput, tool,
+        Request, Seq, Tool, ToolContext, ToolError, ToolErrorKind, ToolOutput,
     };
     pub use haft_engine::{Agent, Engine, Home, Model, Profile, Session, Setup};
 }
