@@ -217,3 +217,35 @@ impl Patience {
         self.deadline = self.deadline.min(Instant::now() + AFTERTHOUGHT);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use haft_core::{CallId, Usage};
+    use tokio::time::advance;
+
+    // A29
+    #[tokio::test(start_paused = true)]
+    async fn only_prose_without_a_break_wears_patience_out() {
+        let text = || Delta::Text("x".into());
+        let call = || Delta::CallStart { index: 0, id: CallId("a".into()), name: "x".into() };
+        let thought = || Delta::Thinking("x".into());
+        let tokens = || Delta::Usage(Usage::default());
+        let table: [(&str, [Delta; 4], bool); 5] = [
+            ("text for 150 s", [text(), text(), text(), text()], true),
+            ("broken by thinking", [text(), thought(), text(), text()], false),
+            ("broken by a call", [text(), text(), call(), text()], false),
+            ("thinking only", [thought(), thought(), thought(), thought()], false),
+            ("a count of tokens is no break", [text(), tokens(), text(), text()], true),
+        ];
+        for (what, deltas, expected) in table {
+            let mut patience = Patience::new(Timeouts::default(), true);
+            let mut worn_out = false;
+            for delta in &deltas {
+                worn_out |= patience.is_worn_out_by(delta);
+                advance(Duration::from_secs(50)).await;
+            }
+            assert_eq!(worn_out, expected, "{what}");
+        }
+    }
+}

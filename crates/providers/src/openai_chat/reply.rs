@@ -79,9 +79,9 @@ impl ChatReply {
         let choices = chunk["choices"].as_array_mut().map(std::mem::take).unwrap_or_default();
         let first = choices.into_iter().find(|choice| count(&choice["index"]).unwrap_or(0) == 0);
         let mut choice = sound(first.unwrap_or_default())?;
-        for said in ["delta", "message"] {
-            self.say(&mut choice[said], out);
-        }
+        // Perplexity sends both: what is added, and all so far.
+        let said = if choice["delta"].is_object() { "delta" } else { "message" };
+        self.say(&mut choice[said], out);
         let finish = text(&choice["finish_reason"]);
         if matches!(finish, "error" | "network_error" | "insufficient_system_resource") {
             let message = format!("the reply ended with `{finish}`");

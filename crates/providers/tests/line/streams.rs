@@ -195,6 +195,12 @@ async fn text_and_thinking_are_found_in_all_their_places() {
             StopReason::EndTurn,
         ),
         (
+            "all so far beside it",
+            stop("stop").replacen("\"delta\"", "\"message\":{\"content\":\"hi\"},\"delta\"", 2),
+            hi.clone(),
+            StopReason::EndTurn,
+        ),
+        (
             "another choice",
             stop("stop").replacen(
                 "data",
