@@ -1,4 +1,5 @@
 //! What survives a death, and what an undo puts back.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 mod kit;
 use futures::StreamExt;
 use haft_core::{Change, Command, Entry, Event, Fact, How, Seq, Stage, Transcript, Way};

@@ -1,0 +1,6 @@
+#!/bin/sh
+# Measures what the README quotes, with the release binary.
+set -eu
+cd "$(dirname "$0")/.."
+cargo build --release --quiet -p haft-cli
+python3 scripts/bench.py
