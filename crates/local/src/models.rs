@@ -79,13 +79,25 @@ pub fn known() -> &'static BTreeMap<String, Known> {
 pub fn find(name_or_file: &str, folder: &Path) -> Result<PathBuf, FindError> {
     let name = name_or_file.strip_prefix("local/").unwrap_or(name_or_file);
     if let Some(model) = known().get(name) {
-        let path = folder.join(&model.file);
-        let missing = || FindError::NotPulled { name: name.into(), path: path.clone() };
-        return path.is_file().then(|| path.clone()).ok_or_else(missing);
+        let missing = || FindError::NotPulled { name: name.into(), path: folder.join(&model.file) };
+        return pulled(&model.file, folder).ok_or_else(missing);
     }
     let places = [PathBuf::from(name), folder.join(name), folder.join(format!("{name}.gguf"))];
     let mut files = places.into_iter().filter(|path| path.extension().is_some_and(|ending| ending == "gguf"));
     files.find(|path| path.is_file()).ok_or_else(|| FindError::Unknown { name: name.into(), known: names() })
+}
+
+/// The file in `folder`, by its name or by one that differs in case and punctuation only.
+fn pulled(file: &str, folder: &Path) -> Option<PathBuf> {
+    let plain = |name: &str| name.to_lowercase().replace(|character: char| !character.is_alphanumeric(), "");
+    let exact = folder.join(file);
+    if exact.is_file() {
+        return Some(exact);
+    }
+    let entries = std::fs::read_dir(folder).ok()?.filter_map(Result::ok).map(|entry| entry.path());
+    let is_same =
+        |path: &PathBuf| path.file_name().is_some_and(|name| plain(&name.to_string_lossy()) == plain(file));
+    entries.filter(|path| path.is_file()).find(is_same)
 }
 
 /// Gets the file of a known model into `folder` and gives its path; at once where it is there already.
@@ -126,6 +138,9 @@ mod tests {
         let own = folder.path().join("own.gguf");
         let missing = find("local/smollm2-135m", folder.path());
         assert_eq!(missing, Err(FindError::NotPulled { name: DEFAULT.into(), path: default.clone() }));
+        let alike = folder.path().join("smollm2-135m-instruct-q4_1.gguf");
+        fs::write(&alike, "").unwrap();
+        assert_eq!(find(DEFAULT, folder.path()), Ok(alike));
         fs::write(&default, "").unwrap();
         fs::write(&own, "").unwrap();
         let absolute = own.display().to_string();

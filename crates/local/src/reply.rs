@@ -26,6 +26,10 @@ pub(crate) struct Speaker<'model> {
     pub(crate) control: Vec<String>,
 }
 
+/// A small model without its grammar would be no use, and nobody would know why.
+const REFUSED: &str =
+    "llama.cpp refuses the grammar made from these tools; without `grammar` it goes on unbound";
+
 /// How the writing ended.
 enum End {
     ByItself,
@@ -90,8 +94,10 @@ impl Speaker<'_> {
         let vocabulary = self.model.vocab();
         let sampling = Sampling::of(request, self.settings.temperature, self.settings.seed);
         let mut chooser = Chooser::new(sampling);
-        if let Some(grammar) = prompt.grammar.as_ref().filter(|_| self.settings.grammar) {
-            chooser.bind(self.model, grammar, &[]);
+        if let Some(grammar) = prompt.grammar.as_ref().filter(|_| self.settings.grammar)
+            && !chooser.bind(self.model, grammar, &[])
+        {
+            return Err(Fault::Engine(REFUSED.into()));
         }
         let (mut written, mut decoder) = (Vec::new(), Utf8::default());
         let limit = if request.max_output == 0 { u32::MAX } else { request.max_output };

@@ -178,3 +178,54 @@ fn fingerprint(path: &Path) -> String {
 fn unusable(error: &LocalError) -> ProviderError {
     rejected(error.to_string())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        bank::four_tools,
+        choose::{Chooser, Sampling},
+        constrain, models,
+        small::grammar::line_grammar,
+    };
+    use haft_core::ToolSpec;
+    use serde_json::json;
+
+    /// llama.cpp refuses some grammars that are right by its own notation, so it must be asked.
+    #[test]
+    fn the_grammars_made_here_are_accepted_by_llama_cpp() {
+        let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../models");
+        let folder = std::env::var_os("HAFT_MODELS").map_or(beside, PathBuf::from);
+        let Ok(path) = models::find(models::DEFAULT, &folder) else { return };
+        let vocabulary = LlamaModelParams::default().with_vocab_only(true);
+        let model = LlamaModel::load_from_file(backend().unwrap(), path, &vocabulary).unwrap();
+        let mut tools = four_tools();
+        let nested = json!({"type": "object", "required": ["a"], "properties": {
+            "a": {"type": "array", "items": {"type": "string", "maxLength": 400}, "minItems": 1},
+            "b": {"type": "object", "properties": {"c": {"enum": ["x", 1]}, "d": {"type": ["integer", "null"]}}},
+            "e": {"anyOf": [{"type": "number"}, {"type": "string", "minLength": 300}]}, "f": true, "ü \"": {}}});
+        tools.push(ToolSpec {
+            name: "odd-one".into(),
+            description: "".into(),
+            parameters: nested,
+            examples: vec![],
+        });
+        let wish = "Copy \"a b/c.txt\" to d[1].md, run `make`, then see https://x.y/z?q=1.";
+        let grammars = [
+            line_grammar(&tools, "", &[]),
+            line_grammar(&tools, wish, &[]),
+            line_grammar(
+                &tools,
+                wish,
+                &[("read", "d[1].md"), ("read", "^]-\\x"), ("bash", "ls"), ("write", "ü")],
+            ),
+            line_grammar(&[], wish, &[]),
+            constrain::tagged_call(&tools),
+            constrain::bare_call(&tools),
+        ];
+        for grammar in grammars {
+            let mut chooser = Chooser::new(Sampling::of(&Request::default(), 0.0, 0));
+            assert!(chooser.bind(&model, &grammar, &[]), "{grammar}");
+        }
+    }
+}

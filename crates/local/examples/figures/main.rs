@@ -54,10 +54,11 @@ fn main() -> Result<(), Box<dyn Error>> {
 }
 
 fn report(grammar: bool, outcomes: &[Outcome]) {
-    let rows: [(&str, &[Wording]); 3] = [
+    let rows: [(&str, &[Wording]); 4] = [
         ("near", &[Wording::Near]),
-        ("held out", &[Wording::Held]),
-        ("all", &[Wording::Near, Wording::Held]),
+        ("far", &[Wording::Far]),
+        ("fresh", &[Wording::Fresh]),
+        ("all", &[Wording::Near, Wording::Far, Wording::Fresh]),
     ];
     for (name, wordings) in rows {
         let chosen: Vec<&Outcome> = TASKS

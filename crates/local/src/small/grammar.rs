@@ -17,11 +17,17 @@ pub(crate) fn line_grammar(tools: &[ToolSpec], wish: &str, done: &Done<'_>) -> S
     let mut rules = Rules::new(Some(LONGEST_ARGUMENT));
     let named = if done.is_empty() { named_files(wish) } else { Vec::new() };
     let mut choices = vec![format!("{} [^\\n ] [^\\n]*", literal(&format!("{FINAL} ")))];
-    choices.extend(tools.iter().filter_map(|tool| tool_line(&mut rules, tool, &named, done)));
+    choices.extend(tools.iter().filter_map(|tool| tool_line(&mut rules, tool, wish, &named, done)));
     rules.into_grammar(&format!("\" \" {} \"\\n\"", either(choices)))
 }
 
-fn tool_line(rules: &mut Rules, tool: &ToolSpec, named: &[&str], done: &Done<'_>) -> Option<String> {
+fn tool_line(
+    rules: &mut Rules,
+    tool: &ToolSpec,
+    wish: &str,
+    named: &[&str],
+    done: &Done<'_>,
+) -> Option<String> {
     let firsts: BTreeSet<&str> =
         done.iter().filter(|(name, _)| *name == tool.name).map(|(_, first)| *first).collect();
     let rest = format!("[^\\n]{{0,{LONGEST_ARGUMENT}}}");
@@ -32,6 +38,9 @@ fn tool_line(rules: &mut Rules, tool: &ToolSpec, named: &[&str], done: &Done<'_>
         Form::Json if !firsts.is_empty() => return None,
         Form::Json => rules.schema(&with_paths(&tool.parameters, named)),
         Form::Value(parameter) if names_path(&parameter) => one_of(),
+        Form::Value(parameter) if parameter == "command" && firsts.is_empty() => {
+            command(rules, tool, wish, named)
+        }
         Form::Value(_) if firsts.is_empty() => format!("[^\\n ] {rest}"),
         Form::Value(_) => other_than(rules, &firsts, "\\n"),
         Form::Pair(parameter, _) if names_path(&parameter) => format!("{} \" \" [^\\n ] {rest}", one_of()),
@@ -39,6 +48,40 @@ fn tool_line(rules: &mut Rules, tool: &ToolSpec, named: &[&str], done: &Done<'_>
         Form::Pair(..) => format!("{} \" \" [^\\n ] {rest}", other_than(rules, &firsts, "\\n ")),
     };
     Some(format!("{} {arguments}", literal(&format!("{} ", tool.name))))
+}
+
+/// A command line that begins with a program which a worked example runs or the request names, and that names no
+/// other files than the request does: a small model takes other words of the request for programs, and names of
+/// files from the examples.
+fn command(rules: &mut Rules, tool: &ToolSpec, wish: &str, named: &[&str]) -> String {
+    let rest = match named.is_empty() {
+        true => rules.add(&format!("(\" \" [^\\n ] [^\\n]{{0,{LONGEST_ARGUMENT}}})?")),
+        false => {
+            // llama.cpp refuses grammars in which counted repetitions multiply, so only the words are counted.
+            let word = r#"[^\n ./]+ | "'" [^'\n]+ "'""#;
+            let name = either(named.iter().map(|name| literal(name)));
+            rules.add(&format!("(\" \" ({name} | {word})){{0,12}}"))
+        }
+    };
+    let shown = tool.examples.iter().filter_map(|example| example.arguments.get("command")?.as_str());
+    let shown = shown.filter_map(|line| line.split(' ').next());
+    let programs: BTreeSet<&str> = shown.chain(named_programs(wish)).collect();
+    match tool.examples.is_empty() {
+        true => format!("[^\\n ]{{1,60}} {rest}"),
+        false => format!("{} {rest}", either(programs.into_iter().map(literal))),
+    }
+}
+
+/// What stands in back ticks, or after a word that asks to run something.
+fn named_programs(wish: &str) -> impl Iterator<Item = &str> {
+    let quoted = wish.split('`').skip(1).step_by(2).filter_map(|text| text.split_whitespace().next());
+    let words: Vec<&str> = wish.split_whitespace().collect();
+    let is_running = |word: &str| {
+        ["run", "execute", "start", "launch", "call", "use"].contains(&word.to_lowercase().as_str())
+    };
+    let after = words.windows(2).filter(|pair| is_running(pair[0])).map(|pair| pair[1]).collect::<Vec<_>>();
+    let bare = after.into_iter().map(|word| word.trim_matches(['`', '"', '\'', ',', '.', '?', '!']));
+    quoted.chain(bare).filter(|word| !word.is_empty())
 }
 
 /// A tool's schema in which the parameters that are paths allow `named` only.
@@ -128,6 +171,17 @@ mod tests {
         assert_eq!(root(read_only, "Read the notes.", &[]), free);
         let named = r#"root ::= " " ("final " [^\n ] [^\n]* | "read " ("a.txt" | "src/b")) "\n""#;
         assert_eq!(root(read_only, "Is a.txt the same as src/b?", &[]), named);
+    }
+
+    #[test]
+    fn a_command_begins_with_a_program_that_is_known() {
+        let tools = four_tools();
+        let grammar = line_grammar(&tools[3..], "Please run cargo test, then `git log -1`.", &[]);
+        let root = grammar.lines().next().unwrap_or_default();
+        for program in ["cargo", "git", "ls", "python3"] {
+            assert!(root.contains(&format!("| \"{program}\"")), "{root}");
+        }
+        assert!(!root.contains("Please"));
     }
 
     #[test]

@@ -7,7 +7,10 @@
 //! | anything else | `NAME {json}` |
 //!
 //! A newline in a value is written `\n`. `final TEXT` is the answer. A line carries no optional parameters.
-use crate::constrain::{names_of, properties_of};
+use crate::{
+    constrain::{names_of, properties_of},
+    template::python_json,
+};
 use haft_core::ToolSpec;
 use serde_json::{Map, Value, json};
 
@@ -54,17 +57,30 @@ pub(crate) fn form_of(parameters: &Value) -> Form {
 }
 
 /// A call as a line; optional arguments are left out where the form has no place for them.
-pub(crate) fn write_call(name: &str, form: &Form, arguments: &Value) -> String {
+pub(crate) fn write_call(tool: &ToolSpec, arguments: &Value) -> String {
+    let name = &tool.name;
     let text = |parameter: &String| match arguments.get(parameter) {
         Some(Value::String(text)) => text.clone(),
         Some(other) => other.to_string(),
         None => String::new(),
     };
-    match form {
-        Form::Value(parameter) => format!("{name} {}", escape(&text(parameter))),
-        Form::Pair(first, second) => format!("{name} {} {}", word(&text(first)), escape(&text(second))),
-        Form::Json => format!("{name} {}", crate::template::python_json(arguments)),
+    match form_of(&tool.parameters) {
+        Form::Value(parameter) => format!("{name} {}", escape(&text(&parameter))),
+        Form::Pair(first, second) => format!("{name} {} {}", word(&text(&first)), escape(&text(&second))),
+        Form::Json => format!("{name} {}", python_json(&in_schema_order(&tool.parameters, arguments))),
     }
+}
+
+/// The grammar goes by the schema's order, so what the model imitates must too.
+fn in_schema_order(parameters: &Value, arguments: &Value) -> Value {
+    let Value::Object(given) = arguments else { return arguments.clone() };
+    let known =
+        properties_of(parameters).filter_map(|(name, _)| Some((name.clone(), given.get(name)?.clone())));
+    let mut ordered: Map<String, Value> = known.collect();
+    for (name, value) in given {
+        ordered.entry(name.clone()).or_insert_with(|| value.clone());
+    }
+    Value::Object(ordered)
 }
 
 /// Reads a line that a model wrote, with or without a grammar.
@@ -177,13 +193,13 @@ mod tests {
             (
                 "edit {\"path\": \"a\", \"old\": \"b\", \"new\": \"c\"}",
                 "edit",
-                json!({"path": "a", "old": "b", "new": "c"}),
+                json!({"new": "c", "old": "b", "path": "a"}),
             ),
         ];
         for (line, name, arguments) in table {
             assert_eq!(read_line(line, &tools), Action::Call(name.into(), arguments.clone()), "{line}");
             let tool = tools.iter().find(|tool| tool.name == name).unwrap();
-            assert_eq!(write_call(name, &form_of(&tool.parameters), &arguments), line);
+            assert_eq!(write_call(tool, &arguments), line);
         }
     }
 

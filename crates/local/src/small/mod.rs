@@ -1,14 +1,15 @@
 //! Small mode: tools for models so small that they only follow what they have just seen.
 //!
 //! A model of a hundred million parameters cannot read a list of tools, but it can imitate. So it is shown the
-//! four worked examples that are nearest to the request, as plain text to go on with, and it answers with one line (see [`line`]). The tools bring the examples; a few that need no tool are added here. What it
-//! may say next is imposed through a grammar (see [`grammar`]): after a tool's result the answer, unless the
-//! request asks for several steps, and never the same call twice in a turn.
+//! three worked examples that are nearest to the request, as plain text to go on with, and it answers with one
+//! line (see [`line`]). The tools bring the examples; a few that need no tool are added here. What it may say next
+//! is imposed through a grammar (see [`grammar`]): files that the request names and programs that are known; after
+//! a tool's result the answer, unless the request asks for several steps; never the same call twice in a turn.
 //!
 //! The system prompt of the request and the model's chat template are not used. Measured on our tasks with
 //! SmolLM2 135M (2026-11-21): the same examples as turns of its chat template gave 66 % right first calls on
 //! requests near to an example, as plain text 85 %.
-mod grammar;
+pub(crate) mod grammar;
 pub(crate) mod line;
 mod nearest;
 pub(crate) mod reader;
@@ -16,13 +17,14 @@ mod talk;
 
 use haft_core::{Example, Message, Part, Request, ToolResult, ToolSpec, clip, text_of};
 use line::{FINAL, Form, form_of, write_call};
-use nearest::nearest;
+use nearest::{Candidate, nearest};
 use serde_json::Value;
 use std::sync::Arc;
 
-/// Worked examples in one prompt. With more, each costs a second of a slow machine and the answers get no better.
-const SHOWN_EXAMPLES: usize = 4;
-/// Characters of a tool's result that the model reads; a longer one is cut in the middle.
+/// Worked examples in one prompt. A fourth costs half a second more of one core for each request (SmolLM2 135M,
+/// 2026-11-21: 2.7 s instead of 2.2 s a task), and brings in another kind of call than the nearest one.
+const SHOWN_EXAMPLES: usize = 3;
+/// Characters of a tool's result that the model reads; the end of a longer one is left out.
 const LONGEST_RESULT: usize = 2_000;
 /// Words between two steps of one request.
 const STEP_WORDS: [&str; 5] = [" then ", " afterwards", " after that", ", next ", " and finally "];
@@ -107,14 +109,22 @@ type Shown<'a> = (Option<&'a ToolSpec>, &'a Example);
 fn chosen<'a>(wish: &str, tools: &'a [ToolSpec]) -> Vec<Shown<'a>> {
     let calls = tools.iter().flat_map(|tool| tool.examples.iter().map(move |example| (Some(tool), example)));
     let all: Vec<Shown<'_>> = calls.chain(talk::examples().iter().map(|example| (None, example))).collect();
-    let requests: Vec<&str> = all.iter().map(|(_, example)| example.request.as_str()).collect();
-    nearest(wish, &requests, SHOWN_EXAMPLES).into_iter().map(|place| all[place]).collect()
+    let candidates: Vec<Candidate<'_>> = all.iter().map(candidate).collect();
+    nearest(wish, &candidates, SHOWN_EXAMPLES).into_iter().map(|place| all[place]).collect()
+}
+
+/// Examples are of one kind where they call the same tool, and the same program.
+fn candidate<'a>((tool, example): &Shown<'a>) -> Candidate<'a> {
+    let command = example.arguments.get("command").and_then(Value::as_str).unwrap_or_default();
+    let program = command.split(' ').next().unwrap_or_default();
+    let name = tool.map_or(FINAL, |tool| tool.name.as_str());
+    Candidate { text: &example.request, kind: format!("{name} {program}") }
 }
 
 fn shown((tool, example): Shown<'_>) -> String {
     let mut text = asked(&example.request);
     if let Some(tool) = tool {
-        text.push_str(&done(&write_call(&tool.name, &form_of(&tool.parameters), &example.arguments)));
+        text.push_str(&done(&write_call(tool, &example.arguments)));
         text.push_str(&resulted(&readable(&example.result)));
     }
     text + &done(&format!("{FINAL} {}", example.answer)) + "\n"
@@ -127,13 +137,12 @@ fn told(message: &Message, tools: &[ToolSpec]) -> String {
         Message::User { parts } => asked(&text_of(parts)),
         Message::Tool { result, .. } => resulted(&result_text(result)),
         Message::Assistant { parts } => {
-            let form = |name: &str| {
-                let tool = tools.iter().find(|tool| tool.name == name);
-                tool.map_or(Form::Json, |tool| form_of(&tool.parameters))
-            };
             let calls = parts.iter().filter_map(Part::as_call);
-            let lines: Vec<String> =
-                calls.map(|call| write_call(&call.name, &form(&call.name), &call.arguments)).collect();
+            let lines = calls.map(|call| match tools.iter().find(|tool| tool.name == call.name) {
+                Some(tool) => write_call(tool, &call.arguments),
+                None => format!("{} {}", call.name, call.arguments),
+            });
+            let lines: Vec<String> = lines.collect();
             match lines.is_empty() {
                 true => done(&format!("{FINAL} {}", one_line(&text_of(parts)))) + "\n",
                 false => done(&lines.join("; ")),
@@ -185,4 +194,100 @@ fn clipped(text: &str) -> String {
         return text.to_owned();
     }
     format!("{}\n…", clip::head(text, LONGEST_RESULT))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bank::four_tools;
+    use haft_core::{CallId, ToolCall};
+    use serde_json::json;
+
+    fn request(messages: Vec<Message>) -> Request {
+        // Two examples of each of two tools are all that a prompt can show.
+        let tools = four_tools().into_iter().filter(|tool| ["read", "edit"].contains(&tool.name.as_str()));
+        let few = |tool: ToolSpec| ToolSpec { examples: tool.examples[..2].to_vec(), ..tool };
+        let messages = messages.into_iter().map(Arc::new).collect();
+        Request { messages, tools: tools.map(few).collect(), ..Request::default() }
+    }
+
+    fn user(text: &str) -> Message {
+        Message::User { parts: vec![Part::text(text)] }
+    }
+
+    fn read(path: &str, content: &str) -> [Message; 2] {
+        let call = ToolCall::new("c", "read", json!({"path": path}));
+        let result = ToolResult { content: content.into(), ..ToolResult::default() };
+        [
+            Message::Assistant { parts: vec![Part::ToolCall(call)] },
+            Message::Tool { call: CallId("c".into()), name: "read".into(), result },
+        ]
+    }
+
+    #[test]
+    fn the_prompt_is_three_examples_and_the_conversation() {
+        let [call, result] = read("a.txt", "     1\tkey: 5\n     2\tdoor: 7");
+        let plan = plan(&request(vec![user("Read a.txt and tell me\nthe door."), call, result]));
+        let expected = "\
+Request: Replace north with south in map.txt.
+Action: edit {\"path\": \"map.txt\", \"old\": \"north\", \"new\": \"south\"}
+Result: replaced 1 passage in map.txt
+Action: final I replaced north with south in map.txt.
+
+Request: Read plan.md and tell me the name of the hotel.
+Action: read plan.md
+Result: # Plan
+
+Flight: LH 204
+Hotel: Green Lake
+Budget: 900
+Action: final The name of the hotel is Green Lake.
+
+Request: Read diary.txt and tell me the door number.
+Action: read diary.txt
+Result: Lunch with Ann on Monday.
+The door number is 318.
+Call the bank.
+Action: final The door number is 318.
+
+Request: Read a.txt and tell me the door.
+Action: read a.txt
+Result: key: 5
+door: 7
+Action:";
+        assert_eq!(plan.text, expected);
+    }
+
+    #[test]
+    fn after_a_result_comes_the_answer_or_the_next_step() {
+        let offers = |wish: &str, calls: usize| {
+            let done = (0..calls).flat_map(|place| read(&format!("{place}.txt"), "x"));
+            let plan = plan(&request([user(wish)].into_iter().chain(done).collect()));
+            plan.grammar.lines().next().is_some_and(|root| root.contains("\"read \""))
+        };
+        let table = [
+            ("Read a.txt.", 0, true),
+            ("Read a.txt.", 1, false),
+            ("Read a.txt and then b.txt.", 1, true),
+            ("Read a.txt and then b.txt.", 2, false),
+            ("Read a.txt, then b.txt, then c.txt.", 2, true),
+        ];
+        for (wish, calls, expected) in table {
+            assert_eq!(offers(wish, calls), expected, "{wish} after {calls}");
+        }
+    }
+
+    #[test]
+    fn results_are_made_readable() {
+        let long = "ä".repeat(LONGEST_RESULT);
+        let table = [
+            ("     1\ta\n     2\t\tb\n", "a\n\tb".to_owned()),
+            ("1\tone\nno number", "1\tone\nno number".into()),
+            ("", "(no output)".into()),
+            (&long, format!("{}\n…", "ä".repeat(LONGEST_RESULT / 2))),
+        ];
+        for (result, expected) in table {
+            assert_eq!(readable(result), expected);
+        }
+    }
 }

@@ -3,33 +3,60 @@
 //! Nearness is shared words and word pairs, rare ones counting more, and what sort of sentence it is: a question or
 //! an order, and how many files it names. Names of files and numbers are made alike first, so that `Read notes.txt`
 //! and `Read todo.md` are the same words; so are a few words that mean the same to someone at a computer.
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Keeps very short texts from being near to everything.
 const OWN_WEIGHT: f64 = 8.0;
+/// How much nearer a text is for being of the same kind as the nearest: the model follows the majority, so the
+/// examples had better agree.
+const SAME_KIND: f64 = 1.5;
 
-/// The places of the `count` nearest of `texts`, the nearest last: a small model follows what it read last.
-pub(crate) fn nearest(request: &str, texts: &[&str], count: usize) -> Vec<usize> {
-    let features: Vec<HashSet<String>> = texts.iter().map(|text| features(text)).collect();
-    let mut seen_in: HashMap<&str, usize> = HashMap::new();
+/// A text and what kind of thing it asks for.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Candidate<'a> {
+    pub(crate) text: &'a str,
+    pub(crate) kind: String,
+}
+
+/// The places of the `count` nearest of `candidates`, the nearest last: a small model follows what it read last.
+pub(crate) fn nearest(request: &str, candidates: &[Candidate<'_>], count: usize) -> Vec<usize> {
+    let scores = scores(request, candidates);
+    let Some(best) = ranked(&scores).first().copied() else { return Vec::new() };
+    let kinship = |place: usize| match candidates[place].kind == candidates[best].kind {
+        true => scores[place] * SAME_KIND,
+        false => scores[place],
+    };
+    let scores: Vec<f64> = (0..candidates.len()).map(kinship).collect();
+    let mut places: Vec<usize> = ranked(&scores).into_iter().take(count).collect();
+    places.reverse();
+    places
+}
+
+/// Places by falling score; equal ones in the order in which they stand.
+fn ranked(scores: &[f64]) -> Vec<usize> {
+    let mut places: Vec<usize> = (0..scores.len()).collect();
+    places.sort_by(|left, right| scores[*right].total_cmp(&scores[*left]));
+    places
+}
+
+fn scores(request: &str, candidates: &[Candidate<'_>]) -> Vec<f64> {
+    let features: Vec<BTreeSet<String>> =
+        candidates.iter().map(|candidate| features(candidate.text)).collect();
+    let mut seen_in: BTreeMap<&str, usize> = BTreeMap::new();
     for feature in features.iter().flatten() {
         *seen_in.entry(feature).or_default() += 1;
     }
     let rarity = |feature: &String| {
         let seen = seen_in.get(feature.as_str()).copied().unwrap_or(0);
-        (1.0 + texts.len() as f64 / (1 + seen) as f64).ln()
+        (1.0 + candidates.len() as f64 / (1 + seen) as f64).ln()
     };
     let wanted = self::features(request);
-    let score = |of: &HashSet<String>| {
+    let score = |of: &BTreeSet<String>| {
         let shared: f64 = of.intersection(&wanted).map(rarity).sum();
         let own: f64 = of.iter().map(rarity).sum();
         shared / (OWN_WEIGHT + own).sqrt()
     };
-    let mut ranked: Vec<(usize, f64)> = features.iter().map(score).enumerate().collect();
-    ranked.sort_by(|(_, left), (_, right)| right.total_cmp(left));
-    let mut places: Vec<usize> = ranked.into_iter().take(count).map(|(place, _)| place).collect();
-    places.reverse();
-    places
+    features.iter().map(score).collect()
 }
 
 /// Words that say nothing by themselves; they count in pairs.
@@ -64,7 +91,7 @@ const SAME: &[&[&str]] = &[
 ];
 
 /// Words, pairs of neighbouring words, and the sort of sentence.
-fn features(text: &str) -> HashSet<String> {
+fn features(text: &str) -> BTreeSet<String> {
     let words: Vec<String> = words(text);
     let files = words.iter().filter(|word| *word == "<file>" || *word == "<script>").count();
     let is_question =
@@ -72,7 +99,8 @@ fn features(text: &str) -> HashSet<String> {
     let sort = format!("#{}-{}", files.min(2), if is_question { "question" } else { "order" });
     let pairs = words.windows(2).map(|pair| pair.join(" "));
     let telling = words.iter().filter(|word| !EMPTY.contains(&word.as_str())).cloned();
-    pairs.chain(telling).chain([sort, format!("#{}", files.min(2))]).collect()
+    let first = words.first().map(|word| format!("^{word}"));
+    pairs.chain(telling).chain([sort, format!("#{}", files.min(2))]).chain(first).collect()
 }
 
 fn words(text: &str) -> Vec<String> {
@@ -112,12 +140,13 @@ mod tests {
             "What is the capital of Peru?",
             "Read a.py.",
         ];
-        let choose = |request: &str| nearest(request, &texts, 2);
-        assert_eq!(choose("Read notes.txt and tell me the launch code.").last(), Some(&1));
+        let candidates = texts.map(|text| Candidate { text, kind: text[..4].to_owned() });
+        let choose = |request: &str| nearest(request, &candidates, 2);
+        assert_eq!(choose("Read notes.txt and tell me the launch code."), [3, 1]);
         assert_eq!(choose("What's the capital of France?").last(), Some(&2));
         assert_eq!(choose("list all files").last(), Some(&0));
         assert_eq!(nearest("anything", &[], 4), Vec::<usize>::new());
-        assert_eq!(nearest("anything", &["one"], 4), vec![0]);
+        assert_eq!(nearest("anything", &candidates[..1], 4), [0]);
     }
 
     #[test]

@@ -4,7 +4,7 @@ use serde_json::Value;
 use std::sync::OnceLock;
 
 /// What people ask that no tool can answer better than the model, and its answers.
-const TALK: [(&str, &str); 9] = [
+const TALK: [(&str, &str); 14] = [
     ("Hello!", "Hello! What can I do for you?"),
     ("What is the capital of Peru?", "The capital of Peru is Lima."),
     ("Thank you.", "You are welcome."),
@@ -16,6 +16,11 @@ const TALK: [(&str, &str); 9] = [
         "A compiler translates source code into instructions that a computer can run.",
     ),
     ("How do you say cheese in French?", "Cheese is fromage in French."),
+    ("What is the currency of Japan?", "The currency of Japan is the yen."),
+    ("What is the opposite of hot?", "The opposite of hot is cold."),
+    ("Who invented the telephone?", "Alexander Graham Bell invented the telephone."),
+    ("How many legs does a spider have?", "A spider has eight legs."),
+    ("Good evening!", "Good evening! What can I do for you?"),
     ("Which planet is the largest?", "Jupiter is the largest planet."),
 ];
 
