@@ -92,7 +92,7 @@ mod tests {
     use crate::ToolErrorKind;
     use serde_json::json;
 
-    // C-54 to C-56, X-12, X-14 to X-16
+    // C-54, C-55, C-56, T-45, X-12, X-14, X-15, X-16
     #[test]
     fn one_outcome_in_several_accents() {
         let call = ToolCall::new("1", "my_tool", json!({"param1": "value"}));

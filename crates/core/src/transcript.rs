@@ -457,7 +457,7 @@ mod tests {
         }
     }
 
-    // O-27, O-47, T-44 to T-46, trap 2
+    // O-27, O-47, T-44, T-45, T-46, trap 2
     #[test]
     fn results_are_filed_in_call_order_and_none_is_missing() {
         let told = |facts: &[Fact]| {

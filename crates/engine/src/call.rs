@@ -212,8 +212,9 @@ async fn start(call: &ToolCall, arguments: &Value, how: How, notes: &Notes) -> R
 async fn run(tool: &dyn AnyTool, arguments: Value, ctx: &ToolContext) -> Result<ToolOutput, ToolError> {
     let ran = AssertUnwindSafe(tool.call(arguments, ctx)).catch_unwind().await;
     let result = ran.unwrap_or_else(|panic| Err(panicked(&*panic)));
-    if let Err(error) = &result {
-        tracing::debug!(call = %ctx.call, ?error, "the call failed");
+    match &result {
+        Ok(_) => tracing::debug!(call = %ctx.call, "the call went well"),
+        Err(error) => tracing::warn!(call = %ctx.call, ?error, "the call failed"),
     }
     result
 }

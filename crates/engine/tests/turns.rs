@@ -10,7 +10,7 @@ fn bash(command: &str) -> String {
     calls(&[("bash", json!({"command": command}))])
 }
 
-// A-93, O-46, T-48: defined tools are executed, and their results reach the model
+// A-93, O-46, T-42, T-47, T-48, T-51: defined tools are executed, and their results reach the model
 #[tokio::test]
 async fn a_defined_tool_is_executed_and_the_model_hears_of_it() {
     let place = Place::new();

@@ -15,6 +15,11 @@ use std::{
     io::{IsTerminal, Write, stdin, stdout},
     process::ExitCode,
 };
+use tracing_subscriber::{
+    filter::{LevelFilter, Targets},
+    layer::SubscriberExt,
+    util::SubscriberInitExt,
+};
 
 /// What every command is given.
 pub(crate) struct Surroundings {
@@ -79,9 +84,12 @@ fn log_to_stderr(cli: &Cli) {
     };
     let level = match verbose {
         0 => return,
-        1 => tracing_subscriber::filter::LevelFilter::WARN,
-        2 => tracing_subscriber::filter::LevelFilter::DEBUG,
-        _ => tracing_subscriber::filter::LevelFilter::TRACE,
+        1 => LevelFilter::WARN,
+        2 => LevelFilter::DEBUG,
+        _ => LevelFilter::TRACE,
     };
-    tracing_subscriber::fmt().with_max_level(level).with_writer(std::io::stderr).init();
+    // Only our own words: what libraries log may hold what was sent.
+    let ours = Targets::new().with_target("haft", level);
+    let printed = tracing_subscriber::fmt::layer().with_writer(std::io::stderr);
+    tracing_subscriber::registry().with(printed).with(ours).init();
 }

@@ -30,6 +30,34 @@ fn the_reply_goes_to_standard_output_and_everything_else_to_standard_error() {
     );
 }
 
+// each round, each call and the cap stand in the log, for who asks
+#[test]
+fn the_log_tells_rounds_calls_and_the_cap() {
+    let place = Place::new();
+    let model = place.script(
+        "m",
+        &[bash("echo one"), json!({"calls": [{"name": "read", "arguments": {"path": "nope"}}]})],
+    );
+    let log = |option: &str| {
+        place.run(&["run", option, "--model", &model, "--permission", "full", "--max-rounds", "2", "go"]).err
+    };
+    let all = log("-vv");
+    for line in [
+        "Agent iteration 1",
+        "Agent iteration 2",
+        "the call went well",
+        "the call failed",
+        "Max iterations (2) reached",
+    ] {
+        assert!(all.contains(line), "{line}: {all}");
+    }
+    let warnings = log("-v");
+    assert!(
+        warnings.contains("Max iterations (2) reached") && !warnings.contains("Agent iteration"),
+        "{warnings}"
+    );
+}
+
 #[test]
 fn stream_json_is_what_the_journal_holds_and_live_updates_between() {
     let place = Place::new();
