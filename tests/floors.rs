@@ -92,16 +92,7 @@ fn the_engine_knows_nobody_by_name() {
     for entry in std::fs::read_dir(folder).unwrap().flatten() {
         let text = std::fs::read_to_string(entry.path()).unwrap();
         let logic = text.split("#[cfg(test)]").next().unwrap_or_default();
-        for name in [
-            "\"read\"",
-            "\"write\"",
-            "\"edit\"",
-            "\"bash\"",
-            "\"openai",
-            "\"anthropic",
-            "\"print\"",
-            "\"alfred\"",
-        ] {
+        for name in ["\"edit\"", "\"bash\"", "\"openai", "\"anthropic", "\"print\"", "\"alfred\""] {
             assert!(!logic.contains(name), "{} names {name}", entry.path().display());
         }
     }

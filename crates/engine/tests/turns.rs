@@ -359,6 +359,21 @@ async fn a_job_speaks_up_when_it_ends() {
     assert_eq!(place.read("late").as_deref(), Some("late\n"));
 }
 
+// Trap 8: a job does not keep its session alive, and ends with it
+#[tokio::test]
+async fn a_job_ends_with_its_session() {
+    let place = Place::new();
+    let start =
+        calls(&[("bash", json!({"command": "touch begun; sleep 300; touch late", "background": true}))]);
+    let engine = place.engine(&(start + &says("started")));
+    let session = engine.create("haft").unwrap();
+    tell(&session, prompt("go"), 1, None).await;
+    drop(session);
+    // Without a handle the session closes by itself; this would hang if the job kept it open.
+    let closed = tokio::time::timeout(std::time::Duration::from_secs(10), engine.shut_down()).await;
+    assert!(closed.is_ok() && place.read("late").is_none());
+}
+
 // a tool that panics is an error for the model
 #[tokio::test]
 async fn a_panic_in_a_tool_is_an_error_for_the_model() {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 /// An agent whose every tool call is journaled, staged and reversible.
 #[derive(Debug, Parser)]
-#[command(name = "haft", version, about, args_conflicts_with_subcommands = true, max_term_width = 100)]
+#[command(name = "haft", version, args_conflicts_with_subcommands = true, max_term_width = 100)]
 #[command(
     after_help = "Without a command the words are a prompt: `haft fix the test` is `haft run \"fix the test\"`."
 )]

@@ -3,7 +3,7 @@ use crate::{Surroundings, config::Config, failure::Failure};
 use haft::{
     core::{Provider, schema::nearest},
     engine::Model,
-    providers::{Connection, Key, Retry, Scripted, Vendor, connect, is_listening, vendor, vendors},
+    providers::{Connection, Key, Record, Retry, Scripted, Vendor, connect, is_listening, vendor, vendors},
 };
 use std::{path::Path, sync::Arc};
 
@@ -133,7 +133,11 @@ fn remote(
     base_url: Option<&str>,
 ) -> Result<Arc<dyn Provider>, Failure> {
     let vendor = vendor(kind).ok_or_else(|| no_vendor(kind))?;
-    let connection = connection(surroundings, config, vendor, base_url);
+    let mut connection = connection(surroundings, config, vendor, base_url);
+    if let Some(file) = surroundings.environment.get("HAFT_RECORD") {
+        let failed = |error| Failure::usage(format!("cannot record to `{file}`: {error}"));
+        connection.record = Some(Record::create(file).map_err(failed)?);
+    }
     if let (Some(variable), None, None) = (&vendor.key_variable, &connection.key, &connection.base_url) {
         return Err(Failure::usage(format!("there is no key for {}", vendor.title))
             .hint(format!("set {variable}, or take another model: `haft models list`")));

@@ -1,19 +1,24 @@
 //! A command and all its children, to be ended together.
+use crate::strays;
 use rustix::process::{Pid, Signal, kill_process_group};
 use std::io;
 use tokio::process::{Child, Command};
 
-/// A process group. Dropping it kills whoever is left in it.
-pub(crate) struct Group(Option<Pid>);
+/// A process group, and whoever left it. Dropping it kills them all.
+pub(crate) struct Group {
+    leader: Option<Pid>,
+    mark: String,
+}
 
 impl Group {
     /// Starts `command` in a session of its own. A session has its own process group and no terminal, so what asks
     /// `/dev/tty` for a password fails at once instead of waiting for ever.
     pub(crate) fn start(command: &mut Command) -> io::Result<(Self, Child)> {
-        in_own_session(command);
+        let mark = strays::new_mark();
+        in_own_session(command.env(strays::VARIABLE, &mark));
         let child = command.kill_on_drop(true).spawn()?;
         let leader = child.id().and_then(|id| Pid::from_raw(id.cast_signed()));
-        Ok((Self(leader), child))
+        Ok((Self { leader, mark }, child))
     }
 
     /// Asks all members to end.
@@ -24,10 +29,11 @@ impl Group {
     /// Ends all members.
     pub(crate) fn kill(&self) {
         self.signal(Signal::KILL);
+        strays::kill(&self.mark);
     }
 
     fn signal(&self, signal: Signal) {
-        if let Some(leader) = self.0 {
+        if let Some(leader) = self.leader {
             let _nobody_left = kill_process_group(leader, signal);
         }
     }

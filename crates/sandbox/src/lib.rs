@@ -6,6 +6,7 @@
 mod group;
 mod output;
 mod process;
+mod strays;
 
 pub use output::Captured;
 pub use process::{Exit, Finished, ProcessError, Shell};

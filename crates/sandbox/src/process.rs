@@ -31,8 +31,8 @@ const LAST_BYTES: Duration = Duration::from_millis(300);
 /// A command line, run by `bash -c`, or by `sh -c` where there is no `bash`.
 ///
 /// The command has no standard input and no terminal. It is the leader of a process group: when it ends, times out,
-/// or when the future of [`Shell::run`] is dropped, the whole group is killed. A process that leaves the group on
-/// purpose (`setsid`, a daemon) is out of reach and lives on.
+/// or when the future of [`Shell::run`] is dropped, the whole group is killed, and so is who left it (`setsid`, a
+/// daemon): each carries the variable `HAFT_CALL`. Only one that cleaned its environment is out of reach.
 #[derive(Clone, Debug)]
 pub struct Shell {
     /// What the shell runs.

@@ -52,7 +52,10 @@ async fn output_and_exit_code_come_back() {
         ("kill -9 $$", ("", "", Exit::Signal(9))),
         ("printf 'a\\377b'", ("a\u{fffd}b", "", Exit::Code(0))),
         ("cat", ("", "", Exit::Code(0))),
-        ("env | grep -v -e ^PWD -e ^SHLVL -e ^_ -e ^OLDPWD", ("PATH=/usr/bin:/bin\n", "", Exit::Code(0))),
+        (
+            "env | grep -v -e ^PWD -e ^SHLVL -e ^_ -e ^OLDPWD -e ^HAFT_CALL",
+            ("PATH=/usr/bin:/bin\n", "", Exit::Code(0)),
+        ),
         ("pwd", ("/\n", "", Exit::Code(0))),
     ];
     for (command, (stdout, stderr, exit)) in table {
@@ -169,4 +172,14 @@ async fn what_cannot_start_says_why() {
         assert_eq!(error.to_string(), expected);
     }
     assert!(Path::new("/bin/sh").exists());
+}
+
+// B05
+#[tokio::test]
+async fn who_leaves_the_group_is_found_and_killed() {
+    let daemon =
+        "setsid sleep 311.5 >/dev/null 2>&1 </dev/null & (setsid setsid sleep 312.5 &) ; echo started";
+    let finished = run(shell(daemon)).await;
+    assert_eq!((finished.stdout.text.as_str(), finished.exit), ("started\n", Exit::Code(0)));
+    wait_for_the_end_of(&["sleep\x00311.5", "sleep\x00312.5"]).await;
 }
