@@ -304,10 +304,33 @@ fn a_signal_interrupts_and_leaves_nothing_behind() {
         std::process::Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap();
     assert!(killed.success());
     assert_eq!(child.wait().unwrap().code(), Some(130));
+    let mut call = place.haft(&[
+        "tools",
+        "call",
+        "bash",
+        r#"{"command":"touch called; sleep 37.5"}"#,
+        "--permission",
+        "full",
+    ]);
+    let mut child = call.stdout(std::process::Stdio::null()).spawn().unwrap();
+    while place.read("called").is_none() {
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    let killed =
+        std::process::Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap();
+    assert!(killed.success());
+    assert_eq!(child.wait().unwrap().code(), Some(1));
     let left = std::process::Command::new("pgrep").args(["-f", "sleep 37.5"]).output().unwrap();
     assert!(left.stdout.is_empty(), "the command is still alive");
-    let journal = std::fs::read_to_string(place.journal()).unwrap();
-    assert!(journal.trim_end().lines().last().unwrap().contains("\"outcome\":\"interrupted\""), "{journal}");
+    let homes = std::fs::read_dir(place.path().join("home/sessions")).unwrap();
+    for journal in
+        homes.map(|home| std::fs::read_to_string(home.unwrap().path().join("journal.jsonl")).unwrap())
+    {
+        assert!(
+            journal.trim_end().lines().last().unwrap().contains("\"outcome\":\"interrupted\""),
+            "{journal}"
+        );
+    }
 }
 
 // A-87, A-88, A-38, A-40: to the letter

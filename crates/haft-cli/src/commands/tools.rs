@@ -13,7 +13,7 @@ use haft::{
         Registry, Request, Seq, StopReason, ToolResult,
     },
     engine::{Engine, Model, Session},
-    frontends::{Exit, approval, safe},
+    frontends::{Exit, approval, safe, signals::Interrupts},
 };
 use serde_json::{Value, json};
 use std::{
@@ -70,9 +70,10 @@ async fn run(surroundings: &Surroundings, call: CallArgs) -> Result<Exit, Failur
     let provider = Arc::new(OneCall { name, arguments });
     let model = Model { spec: "script/one-call".into(), name: "one-call".into(), provider };
     let engine = Engine::new(assemble::setup(surroundings, &turn, &config, workspace, model)?);
+    let mut interrupts = Interrupts::listen()?;
     let session = engine.create(AGENT)?;
     session.send(Command::Prompt { parts: vec![Part::text(prompt)], channel: None })?;
-    let called = watch(&session).await;
+    let called = watch(&session, &mut interrupts).await;
     engine.shut_down().await;
     let Some(Called { result, changes, how }) = called else {
         return Err(Failure::failed(
@@ -95,11 +96,18 @@ struct Called {
     how: Option<How>,
 }
 
-async fn watch(session: &Session) -> Option<Called> {
+async fn watch(session: &Session, interrupts: &mut Interrupts) -> Option<Called> {
     let mut events = Box::pin(session.events(Seq(0)));
     let mut called = Called::default();
     let can_ask = stdin().is_terminal() && stderr().is_terminal();
-    while let Some(event) = events.next().await {
+    loop {
+        let event = tokio::select! {
+            event = events.next() => event?,
+            () = interrupts.next() => {
+                session.send(Command::Interrupt).ok()?;
+                continue;
+            }
+        };
         let Event::Recorded(entry) = event else { continue };
         match &entry.fact {
             Fact::ApprovalAsked { call, reason, changes, .. } if can_ask => {
@@ -116,7 +124,6 @@ async fn watch(session: &Session) -> Option<Called> {
             _ => {}
         }
     }
-    None
 }
 
 /// Makes one call, then has nothing more to say.
