@@ -1,5 +1,5 @@
 //! The floors of the house: which crate may use which, as `ARCHITECTURE.md` draws it.
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+#![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a test that cannot go on has failed")]
 use serde_json::Value;
 use std::{
     collections::{BTreeMap, BTreeSet},
