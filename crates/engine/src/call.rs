@@ -5,8 +5,8 @@ use crate::{
 };
 use futures::FutureExt;
 use haft_core::{
-    Answer, AnyTool, Change, Effect, Fact, How, ToolCall, ToolContext, ToolError, ToolErrorKind, ToolOutput,
-    ToolResult, Update, Verdict, View, clip,
+    Answer, AnyTool, Change, Effect, Fact, How, Policy, ToolCall, ToolContext, ToolError, ToolErrorKind,
+    ToolOutput, ToolResult, Update, Verdict, View, clip,
 };
 use serde_json::Value;
 use std::{
@@ -153,13 +153,13 @@ async fn run_in_view(
 
 /// What the policy says of a call before it runs, with writing kept apart: where changes are made in private, they
 /// are asked about when they can be shown.
-pub struct Judged {
+struct Judged {
     writes: Verdict,
     others: Verdict,
 }
 
 /// Judges `effects`, which must be resolved.
-pub fn judge_call(policy: &haft_core::Policy, effects: &[Effect], workspace: &Path) -> Judged {
+fn judge_call(policy: &Policy, effects: &[Effect], workspace: &Path) -> Judged {
     let (writes, others): (Vec<Effect>, Vec<Effect>) =
         effects.iter().cloned().partition(|effect| matches!(effect, Effect::Write(_)));
     Judged { writes: policy.judge(&writes, workspace), others: policy.judge(&others, workspace) }
@@ -167,7 +167,7 @@ pub fn judge_call(policy: &haft_core::Policy, effects: &[Effect], workspace: &Pa
 
 impl Judged {
     /// The verdict before the call runs.
-    pub fn now(&self, how: How) -> Verdict {
+    fn now(&self, how: How) -> Verdict {
         match self.asked_later(how) {
             true => self.others.clone(),
             false => self.writes.clone().max(self.others.clone()),
@@ -175,7 +175,7 @@ impl Judged {
     }
 
     /// Whether the question about writing is put off until the changes are known.
-    pub fn asked_later(&self, how: How) -> bool {
+    fn asked_later(&self, how: How) -> bool {
         how != How::Untracked && matches!(self.writes, Verdict::Ask { .. })
     }
 }

@@ -16,7 +16,6 @@ mod sessions;
 mod tool_runner;
 mod turn;
 
-pub use call::{Judged, judge_call};
 pub use engine::{Agent, Engine, EngineError, Model, Setup, Stages};
 pub use journal::{Journal, JournalError};
 pub use profile::{Chat, Profile};

@@ -5,8 +5,8 @@ use crate::{
 };
 use futures::Stream;
 use haft_core::{
-    Answer, CallId, Command, Effect, Entry, Event, Fact, Hash, JobId, Seq, SessionId, Stage, ToolResult,
-    Transcript, Way, undo,
+    Answer, CallId, Change, Command, Effect, Entry, Event, Fact, Hash, JobId, Seq, SessionId, Stage,
+    ToolResult, Transcript, Way, undo,
 };
 use std::{
     collections::{HashMap, HashSet, VecDeque},
@@ -248,18 +248,24 @@ impl Task {
         }
     }
 
-    /// Nothing is recorded if a file cannot be written; the files that were put back before it are conflicts of
-    /// nobody, and trying again settles the rest.
+    /// A file that cannot be written is told as a conflict; the others are moved all the same.
     async fn move_files(
         &mut self,
         way: Way,
-        changes: Vec<haft_core::Change>,
+        changes: Vec<Change>,
         untracked: Vec<CallId>,
         head: Seq,
     ) -> Result<(), JournalError> {
-        let settled = self.means.settle(changes.clone()).await;
-        let conflicts =
-            settled.unwrap_or_else(|_| changes.iter().map(|change| change.path.clone()).collect());
+        let mut conflicts = Vec::new();
+        for change in &changes {
+            match self.means.settle(vec![change.clone()]).await {
+                Ok(conflict) => conflicts.extend(conflict),
+                Err(error) => {
+                    tracing::warn!(%error, "cannot move a file");
+                    conflicts.push(change.path.clone());
+                }
+            }
+        }
         self.log.journal.append(Fact::Rewound { way, changes, conflicts, untracked }, Some(head))?;
         self.log.transcript = Transcript::replay(&self.log.journal.entries());
         self.log.journal.sync()

@@ -180,11 +180,14 @@ fn failed(error: &ProviderError) -> Fact {
     Fact::ModelFailed { message: error.to_string(), hint: error.hint().map(str::to_owned) }
 }
 
+/// What people see of a delta; an empty one is nothing to see, and a call without an id cannot be told from others.
 fn update_of(delta: &Delta) -> Option<Update> {
     match delta {
-        Delta::Text(text) => Some(Update::Text { text: text.clone() }),
-        Delta::Thinking(text) => Some(Update::Thinking { text: text.clone() }),
-        Delta::CallStart { id, name, .. } => Some(Update::ToolCall { call: id.clone(), name: name.clone() }),
+        Delta::Text(text) => (!text.is_empty()).then(|| Update::Text { text: text.clone() }),
+        Delta::Thinking(text) => (!text.is_empty()).then(|| Update::Thinking { text: text.clone() }),
+        Delta::CallStart { id, name, .. } => {
+            (!id.0.is_empty()).then(|| Update::ToolCall { call: id.clone(), name: name.clone() })
+        }
         Delta::Retrying { reason, after } => {
             Some(Update::Retrying { reason: reason.clone(), after_ms: after.as_millis() as u64 })
         }
