@@ -33,8 +33,11 @@ impl Failure {
         Self { hint: Some(hint.into()), ..self }
     }
 
-    /// On standard error.
+    /// On standard error. A reader who left (`haft … | head`) is no error and is told nothing.
     pub(crate) fn print(&self) {
+        if self.message.is_empty() {
+            return;
+        }
         let mut stderr = std::io::stderr();
         let _nobody_reads = writeln!(stderr, "error: {}", haft::frontends::safe::text(&self.message));
         if let Some(hint) = &self.hint {
@@ -81,6 +84,11 @@ impl From<anyhow::Error> for Failure {
 
 impl From<std::io::Error> for Failure {
     fn from(error: std::io::Error) -> Self {
-        Self::failed(error.to_string())
+        match error.kind() {
+            std::io::ErrorKind::BrokenPipe => {
+                Self { message: String::new(), hint: None, exit: Exit::Success }
+            }
+            _ => Self::failed(error.to_string()),
+        }
     }
 }
