@@ -31,6 +31,9 @@ pub(crate) struct Rules {
     longest_string: Option<u64>,
 }
 
+/// In a schema that was made here: the rule that stands in its place.
+pub(crate) const RULE: &str = "x-haft-rule";
+
 impl Rules {
     /// `longest_string`: characters that a string may have where its schema says nothing, `None` for any number.
     pub(crate) fn new(longest_string: Option<u64>) -> Self {
@@ -59,6 +62,9 @@ impl Rules {
     fn nested(&mut self, schema: &Value, depth: usize) -> String {
         if depth > DEEPEST {
             return "value".into();
+        }
+        if let Some(Value::String(rule)) = schema.get(RULE) {
+            return rule.clone();
         }
         if let Some(constant) = schema.get("const") {
             return literal(&json(constant));

@@ -8,9 +8,6 @@
 //! Read in this order: `prompt` (what the model is told), `small` and `tagged` (how its reply is read),
 //! `constrain` (what it may say), `reply` (the loop), `evaluate` (llama.cpp), `worker` (the thread), and
 //! [`models`] (how a model file gets to this machine).
-#[cfg(test)]
-#[path = "../examples/figures/bank.rs"]
-mod bank;
 mod choose;
 mod constrain;
 mod error;
@@ -127,4 +124,10 @@ fn default_threads() -> usize {
         0..=2 => 1,
         cores => cores - 1,
     }
+}
+
+/// `read`, `write`, `edit` and `bash` with their worked examples, for tests.
+#[cfg(test)]
+fn four_tools() -> Vec<haft_core::ToolSpec> {
+    haft_tools::builtin(&haft_tools::Settings::default()).specs().to_vec()
 }

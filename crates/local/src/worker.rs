@@ -183,10 +183,9 @@ fn unusable(error: &LocalError) -> ProviderError {
 mod tests {
     use super::*;
     use crate::{
-        bank::four_tools,
         choose::{Chooser, Sampling},
-        constrain, models,
-        small::grammar::line_grammar,
+        constrain, four_tools, models,
+        small::grammar::{Offer, line_grammar},
     };
     use haft_core::ToolSpec;
     use serde_json::json;
@@ -211,15 +210,27 @@ mod tests {
             examples: vec![],
         });
         let wish = "Copy \"a b/c.txt\" to d[1].md, run `make`, then see https://x.y/z?q=1.";
+        let offers = |are_shown: bool| {
+            let most = if are_shown { usize::MAX } else { 0 };
+            let offer = |place: usize| Offer {
+                tool: &tools[place],
+                shown: tools[place].examples.iter().take(most).collect(),
+            };
+            (0..tools.len()).map(offer).collect::<Vec<_>>()
+        };
+        let (bare, full) = (offers(false), offers(true));
         let grammars = [
-            line_grammar(&tools, "", &[]),
-            line_grammar(&tools, wish, &[]),
+            line_grammar(&bare, true, "", &[]),
+            line_grammar(&bare, true, wish, &[]),
+            line_grammar(&full, false, "", &[]),
+            line_grammar(&full, false, wish, &[]),
             line_grammar(
-                &tools,
+                &full,
+                true,
                 wish,
                 &[("read", "d[1].md"), ("read", "^]-\\x"), ("bash", "ls"), ("write", "ü")],
             ),
-            line_grammar(&[], wish, &[]),
+            line_grammar(&[], true, wish, &[]),
             constrain::tagged_call(&tools),
             constrain::bare_call(&tools),
         ];

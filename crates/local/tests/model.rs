@@ -1,8 +1,5 @@
 //! The whole crate with a real model: SmolLM2 135M from the folder named by `HAFT_MODELS`, or from `models` in the
 //! workspace. Without it, each test says so in one line and passes.
-#[path = "../examples/figures/bank.rs"]
-mod bank;
-
 use futures::{StreamExt, executor::block_on};
 use haft_core::{
     Delta, Message, Part, Provider, ProviderError, Reply, Request, StopReason, ToolCall, ToolResult,
@@ -34,6 +31,11 @@ fn open(settings: Settings) -> Option<LocalModel> {
 fn request(messages: &[Message], tools: Vec<ToolSpec>, max_output: u32) -> Request {
     let messages = messages.iter().cloned().map(Arc::new).collect();
     Request { messages, tools: tools.into(), max_output, ..Request::default() }
+}
+
+/// `read`, `write`, `edit` and `bash` with their worked examples.
+fn four_tools() -> Vec<ToolSpec> {
+    haft_tools::builtin(&haft_tools::Settings::default()).specs().to_vec()
 }
 
 fn user(text: &str) -> Message {
@@ -74,13 +76,13 @@ fn a_small_model_reads_a_file_and_answers_from_it() {
     ];
     for (wish, file, content, expected) in table {
         let mut messages = vec![user(wish)];
-        let (parts, stop, first) = ask(&model, request(&messages, bank::four_tools(), 60)).unwrap();
+        let (parts, stop, first) = ask(&model, request(&messages, four_tools(), 60)).unwrap();
         let expected_call = ToolCall::new("call_0", "read", json!({"path": file}));
         assert_eq!((calls(&parts), stop), (vec![expected_call.clone()], StopReason::ToolUse), "{wish}");
         messages.push(Message::Assistant { parts });
         let result = ToolResult { content: content.into(), ..ToolResult::default() };
         messages.push(Message::Tool { call: expected_call.id, name: "read".into(), result });
-        let (parts, stop, second) = ask(&model, request(&messages, bank::four_tools(), 60)).unwrap();
+        let (parts, stop, second) = ask(&model, request(&messages, four_tools(), 60)).unwrap();
         assert_eq!(stop, StopReason::EndTurn);
         assert!(text_of(&parts).contains(expected), "{wish}: {parts:?}");
         // The second round reads what came since the first one, and no more.
@@ -117,7 +119,7 @@ fn drawn_tokens_make_no_malformed_call() {
     let Some(model) = open(Settings::default()) else { return };
     // Without examples and at a high temperature the model writes nonsense, but well formed.
     let tools: Vec<ToolSpec> =
-        bank::four_tools().into_iter().map(|tool| ToolSpec { examples: vec![], ..tool }).collect();
+        four_tools().into_iter().map(|tool| ToolSpec { examples: vec![], ..tool }).collect();
     let wishes = ["Fix it.", "edit {\"path\"", "Read a.txt, then b.txt", "write write write", "¿Qué? 你好"];
     let mut called = 0;
     for (place, wish) in wishes.iter().enumerate() {
@@ -187,7 +189,7 @@ fn calls_in_tags_are_held_to_the_schema_once_they_begin() {
         messages.push(Message::Tool { call: call.id, name: "read".into(), result });
     }
     messages.push(user("Read file8.txt"));
-    let tools = bank::four_tools().into_iter().take(1).collect();
+    let tools = four_tools().into_iter().take(1).collect();
     let (parts, stop, _) = ask(&model, request(&messages, tools, 60)).unwrap();
     let calls = calls(&parts);
     assert!(!calls.is_empty(), "{parts:?}");

@@ -1,7 +1,11 @@
 //! What a small model may say next, as a grammar.
-use super::line::{FINAL, Form, form_of};
-use crate::constrain::{Rules, either, literal};
-use haft_core::ToolSpec;
+use super::{
+    line::{FINAL, Form, form_of},
+    slots::{commands, in_json, is_slot, spans},
+    words::{EMPTY, bare, named_files},
+};
+use crate::constrain::{RULE, Rules, either, literal};
+use haft_core::{Example, ToolSpec};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
@@ -11,65 +15,105 @@ const LONGEST_ARGUMENT: u64 = 240;
 /// What has been called in this turn, as the first thing that stands after the tool's name.
 pub(crate) type Done<'a> = [(&'a str, &'a str)];
 
-/// One line: a call of one of `tools` that is not among `done`, or `final` and a text. Where the person's `wish`
-/// names files, a path is one of them: a small model invents names that look like those of the examples.
-pub(crate) fn line_grammar(tools: &[ToolSpec], wish: &str, done: &Done<'_>) -> String {
-    let mut rules = Rules::new(Some(LONGEST_ARGUMENT));
-    let named = if done.is_empty() { named_files(wish) } else { Vec::new() };
-    let mut choices = vec![format!("{} [^\\n ] [^\\n]*", literal(&format!("{FINAL} ")))];
-    choices.extend(tools.iter().filter_map(|tool| tool_line(&mut rules, tool, wish, &named, done)));
-    rules.into_grammar(&format!("\" \" {} \"\\n\"", either(choices)))
+/// A tool that may be called, and which of its examples the model has before its eyes.
+#[derive(Clone, Debug)]
+pub(crate) struct Offer<'a> {
+    pub(crate) tool: &'a ToolSpec,
+    pub(crate) shown: Vec<&'a Example>,
 }
 
-fn tool_line(
-    rules: &mut Rules,
-    tool: &ToolSpec,
-    wish: &str,
-    named: &[&str],
-    done: &Done<'_>,
-) -> Option<String> {
+/// One line: a call of one of `offers` that is not among `done`, or `final` and a text where `may_answer`. The
+/// first call of a turn takes what `shown` examples take from their requests from the person's `wish`: a small
+/// model invents names that look like those of the examples.
+pub(crate) fn line_grammar(offers: &[Offer<'_>], may_answer: bool, wish: &str, done: &Done<'_>) -> String {
+    let mut rules = Rules::new(Some(LONGEST_ARGUMENT));
+    let answer = format!("{} [^\\n ] [^\\n]*", literal(&format!("{FINAL} ")));
+    let calls: Vec<String> =
+        offers.iter().filter_map(|offer| tool_line(&mut rules, offer, wish, done)).collect();
+    let answer = (may_answer || calls.is_empty()).then_some(answer);
+    rules.into_grammar(&format!("\" \" {} \"\\n\"", either(answer.into_iter().chain(calls))))
+}
+
+fn tool_line(rules: &mut Rules, offer: &Offer<'_>, wish: &str, done: &Done<'_>) -> Option<String> {
+    let tool = offer.tool;
     let firsts: BTreeSet<&str> =
         done.iter().filter(|(name, _)| *name == tool.name).map(|(_, first)| *first).collect();
-    let rest = format!("[^\\n]{{0,{LONGEST_ARGUMENT}}}");
-    let one_of = || either(named.iter().map(|name| literal(name)));
-    let names_path = |parameter: &String| parameter.contains("path") && !named.is_empty();
-    let arguments = match form_of(&tool.parameters) {
+    let arguments = match (form_of(&tool.parameters), firsts.is_empty()) {
         // Which JSON was sent before cannot be excluded in a small grammar, so a repetition of the tool is.
-        Form::Json if !firsts.is_empty() => return None,
-        Form::Json => rules.schema(&with_paths(&tool.parameters, named)),
-        Form::Value(parameter) if names_path(&parameter) => one_of(),
-        Form::Value(parameter) if parameter == "command" && firsts.is_empty() => {
-            command(rules, tool, wish, named)
+        (Form::Json, false) => return None,
+        (Form::Json, true) => json_of_wish(rules, offer, wish),
+        (Form::Value(parameter), true) if done.is_empty() => value(rules, offer, &parameter, wish),
+        (Form::Value(_), true) => format!("[^\\n ] {REST}"),
+        (Form::Value(_), false) => other_than(rules, &firsts, "\\n"),
+        (Form::Pair(first, second), true) if done.is_empty() => {
+            let first = path(offer, &first, wish).unwrap_or_else(|| format!("({WORD})"));
+            let second = text(rules, offer, &second, wish).unwrap_or_else(|| format!("[^\\n ] {REST}"));
+            format!("{first} \" \" {second}")
         }
-        Form::Value(_) if firsts.is_empty() => format!("[^\\n ] {rest}"),
-        Form::Value(_) => other_than(rules, &firsts, "\\n"),
-        Form::Pair(parameter, _) if names_path(&parameter) => format!("{} \" \" [^\\n ] {rest}", one_of()),
-        Form::Pair(..) if firsts.is_empty() => format!("({WORD}) \" \" [^\\n ] {rest}"),
-        Form::Pair(..) => format!("{} \" \" [^\\n ] {rest}", other_than(rules, &firsts, "\\n ")),
+        (Form::Pair(..), true) => format!("({WORD}) \" \" [^\\n ] {REST}"),
+        (Form::Pair(..), false) => format!("{} \" \" [^\\n ] {REST}", other_than(rules, &firsts, "\\n ")),
     };
     Some(format!("{} {arguments}", literal(&format!("{} ", tool.name))))
 }
 
-/// A command line that begins with a program which a worked example runs or the request names, and that names no
-/// other files than the request does: a small model takes other words of the request for programs, and names of
-/// files from the examples.
-fn command(rules: &mut Rules, tool: &ToolSpec, wish: &str, named: &[&str]) -> String {
-    let rest = match named.is_empty() {
-        true => rules.add(&format!("(\" \" [^\\n ] [^\\n]{{0,{LONGEST_ARGUMENT}}})?")),
-        false => {
-            // llama.cpp refuses grammars in which counted repetitions multiply, so only the words are counted.
-            let word = r#"[^\n ./]+ | "'" [^'\n]+ "'""#;
-            let name = either(named.iter().map(|name| literal(name)));
-            rules.add(&format!("(\" \" ({name} | {word})){{0,12}}"))
-        }
-    };
-    let shown = tool.examples.iter().filter_map(|example| example.arguments.get("command")?.as_str());
-    let shown = shown.filter_map(|line| line.split(' ').next());
-    let programs: BTreeSet<&str> = shown.chain(named_programs(wish)).collect();
-    match tool.examples.is_empty() {
-        true => format!("[^\\n ]{{1,60}} {rest}"),
-        false => format!("{} {rest}", either(programs.into_iter().map(literal))),
+/// The rest of a line.
+const REST: &str = "[^\\n]{0,240}";
+
+/// The only argument: a command, a path, or any other text.
+fn value(rules: &mut Rules, offer: &Offer<'_>, parameter: &str, wish: &str) -> String {
+    if parameter == "command" {
+        return command(rules, offer, wish);
     }
+    let known = path(offer, parameter, wish).or_else(|| text(rules, offer, parameter, wish));
+    known.unwrap_or_else(|| format!("[^\\n ] {REST}"))
+}
+
+/// For a parameter that is a path: the files that the request names; where it names none, one of its words if
+/// examples are to be followed.
+fn path(offer: &Offer<'_>, parameter: &str, wish: &str) -> Option<String> {
+    let is_path = parameter.contains("path");
+    let mut names = named_files(wish);
+    if names.is_empty() && is_slot(&offer.shown, parameter) {
+        let telling = |word: &&str| !word.is_empty() && !EMPTY.contains(&word.to_lowercase().as_str());
+        names = wish.split_whitespace().map(bare).filter(telling).collect();
+    }
+    (is_path && !names.is_empty())
+        .then(|| either(names.into_iter().collect::<BTreeSet<_>>().into_iter().map(literal)))
+}
+
+/// For a text that the shown examples take from their requests: some words of this request.
+fn text(rules: &mut Rules, offer: &Offer<'_>, parameter: &str, wish: &str) -> Option<String> {
+    is_slot(&offer.shown, parameter).then(|| spans(rules, wish, literal)).flatten()
+}
+
+/// A command as the shown examples make theirs, or one that begins with a program which the request names.
+fn command(rules: &mut Rules, offer: &Offer<'_>, wish: &str) -> String {
+    if offer.shown.is_empty() {
+        return format!("[^\\n ] {REST}");
+    }
+    let mut choices = commands(rules, &offer.shown, wish);
+    let programs: BTreeSet<&str> = named_programs(wish).collect();
+    choices
+        .extend(programs.into_iter().map(|program| format!("{} (\" \" [^\\n ] {REST})?", literal(program))));
+    either(choices)
+}
+
+/// An object whose paths are named in the request, and whose texts stand in it if they do in the shown examples.
+fn json_of_wish(rules: &mut Rules, offer: &Offer<'_>, wish: &str) -> String {
+    let parameters = &offer.tool.parameters;
+    let named = named_files(wish);
+    let mut schema = parameters.clone();
+    for (name, shape) in schema.get_mut("properties").and_then(Value::as_object_mut).into_iter().flatten() {
+        let known = match name.contains("path") && !named.is_empty() {
+            true => Some(either(named.iter().map(|name| in_json(name)))),
+            false if is_slot(&offer.shown, name) => spans(rules, wish, in_json),
+            false => None,
+        };
+        if let Some(known) = known {
+            *shape = json!({RULE: rules.add(&format!(r#""\"" {known} "\"""#))});
+        }
+    }
+    rules.schema(&schema)
 }
 
 /// What stands in back ticks, or after a word that asks to run something.
@@ -82,34 +126,6 @@ fn named_programs(wish: &str) -> impl Iterator<Item = &str> {
     let after = words.windows(2).filter(|pair| is_running(pair[0])).map(|pair| pair[1]).collect::<Vec<_>>();
     let bare = after.into_iter().map(|word| word.trim_matches(['`', '"', '\'', ',', '.', '?', '!']));
     quoted.chain(bare).filter(|word| !word.is_empty())
-}
-
-/// A tool's schema in which the parameters that are paths allow `named` only.
-fn with_paths(parameters: &Value, named: &[&str]) -> Value {
-    let mut parameters = parameters.clone();
-    let properties = parameters.get_mut("properties").and_then(Value::as_object_mut);
-    for (name, schema) in properties.into_iter().flatten() {
-        if name.contains("path") && !named.is_empty() {
-            *schema = json!({"enum": named});
-        }
-    }
-    parameters
-}
-
-/// The words of a request that can only be names of files.
-fn named_files(wish: &str) -> Vec<&str> {
-    let marks: &[char] = &['"', '\'', '`', '(', ')', ',', ';', ':', '?', '!'];
-    let bare =
-        wish.split_whitespace().map(|word| word.trim_matches(marks).trim_end_matches(['.', ',', '?', '!']));
-    let bare = bare.map(|word| word.strip_suffix("'s").unwrap_or(word).trim_matches(marks));
-    let is_name = |word: &&str| {
-        let ending = word.rsplit_once('.').map(|(_, ending)| ending);
-        let has_ending = ending.is_some_and(|ending| {
-            !ending.is_empty() && ending.len() <= 5 && ending.chars().any(char::is_alphabetic)
-        });
-        word.contains('/') || has_ending
-    };
-    bare.filter(is_name).collect()
 }
 
 /// A word, or anything but a quote in double quotes.
@@ -157,10 +173,18 @@ fn in_class(character: char) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bank::four_tools;
+    use crate::four_tools;
+
+    /// The grammar where the model has `shown` examples of each tool before its eyes.
+    fn grammar(tools: &[ToolSpec], shown: usize, wish: &str, done: &Done<'_>) -> String {
+        let offer =
+            |tool: &'static ToolSpec| Offer { tool, shown: tool.examples.iter().take(shown).collect() };
+        let tools: &'static [ToolSpec] = Vec::leak(tools.to_vec());
+        line_grammar(&tools.iter().map(offer).collect::<Vec<_>>(), true, wish, done)
+    }
 
     fn root(tools: &[ToolSpec], wish: &str, done: &Done<'_>) -> String {
-        line_grammar(tools, wish, done).lines().next().unwrap_or_default().to_owned()
+        grammar(tools, 0, wish, done).lines().next().unwrap_or_default().to_owned()
     }
 
     #[test]
@@ -174,25 +198,39 @@ mod tests {
     }
 
     #[test]
-    fn a_command_begins_with_a_program_that_is_known() {
+    fn a_command_is_made_as_the_shown_examples_make_theirs() {
         let tools = four_tools();
-        let grammar = line_grammar(&tools[3..], "Please run cargo test, then `git log -1`.", &[]);
-        let root = grammar.lines().next().unwrap_or_default();
-        for program in ["cargo", "git", "ls", "python3"] {
-            assert!(root.contains(&format!("| \"{program}\"")), "{root}");
+        let bash = &tools[3];
+        let with = |shown: &str, wish: &str| {
+            let shown = bash.examples.iter().filter(|example| example.request == shown).collect();
+            let grammar = line_grammar(&[Offer { tool: bash, shown }], false, wish, &[]);
+            grammar.lines().take_while(|line| !line.starts_with("char")).collect::<Vec<_>>().join("\n")
+        };
+        let counted = with("How many lines are in log.txt?", "Count the lines of a.md, please.");
+        assert!(counted.starts_with(r#"root ::= " " "bash " "wc" " " "-l" " " "a.md" "\n""#), "{counted}");
+        let copied = with("Copy one.txt to two.txt.", "Duplicate a.md as b.md.");
+        assert!(copied.contains(r#""cp" " " "a.md" " " "b.md""#), "{copied}");
+        let named = with("List the files.", "Please run cargo test, then `git log -1`.");
+        for program in ["\"ls\"", "\"cargo\" (", "\"git\" ("] {
+            assert!(named.contains(program), "{named}");
         }
-        assert!(!root.contains("Please"));
     }
 
     #[test]
-    fn names_of_files_are_told_from_other_words() {
-        let wish = "Put 3.14 and e.g. 'x.y' into \"out.txt\", see notes.md's end (or ./a.b/c). Version 2.0.";
-        assert_eq!(named_files(wish), ["e.g", "x.y", "out.txt", "notes.md", "./a.b/c"]);
+    fn texts_are_taken_from_the_request_as_in_the_examples() {
+        let edit = &four_tools()[2..3];
+        let grammar = grammar(edit, 1, "Turn \"red hat\" blue in a.css.", &[]);
+        for piece in [r#""\"" "a.css" "\"""#, r#""hat""#, r#""red " r"#] {
+            assert!(
+                grammar.contains(&piece.replace(r#"""#, "\"").replace("\\\"", "\\\"")),
+                "{piece} in {grammar}"
+            );
+        }
     }
 
     #[test]
     fn a_call_that_was_made_is_not_offered_again() {
-        let grammar = line_grammar(&four_tools()[..1], "Read ab.txt.", &[("read", "ab"), ("bash", "ls")]);
+        let grammar = grammar(&four_tools()[..1], 0, "Read ab.txt.", &[("read", "ab"), ("bash", "ls")]);
         let expected = r#"root ::= " " ("final " [^\n ] [^\n]* | "read " r3) "\n"
 r0 ::= [^\n]{0,240}
 r1 ::= [^\n .] r0
@@ -205,8 +243,8 @@ r3 ::= [^\na ] r0 | "a" r2?
     #[test]
     fn a_tool_with_json_arguments_is_offered_once() {
         let tools = four_tools();
-        let edit = tools.iter().find(|tool| tool.name == "edit").unwrap();
-        assert!(line_grammar(std::slice::from_ref(edit), "", &[]).contains("\"edit \""));
-        assert!(!line_grammar(std::slice::from_ref(edit), "", &[("edit", "{}")]).contains("\"edit \""));
+        let edit = &tools[2..3];
+        assert!(root(edit, "", &[]).contains("\"edit \""));
+        assert!(!root(edit, "", &[("edit", "{}")]).contains("\"edit \""));
     }
 }

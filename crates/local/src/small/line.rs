@@ -171,7 +171,7 @@ pub(crate) fn without_copied_mark<'a>(value: &'a str, request: &str) -> &'a str 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bank::four_tools;
+    use crate::four_tools;
 
     #[test]
     fn calls_are_written_and_read_back() {
@@ -191,9 +191,9 @@ mod tests {
                 json!({"path": "my list.txt", "content": "milk\neggs"}),
             ),
             (
-                "edit {\"path\": \"a\", \"old\": \"b\", \"new\": \"c\"}",
+                "edit {\"path\": \"a\", \"old_text\": \"b\", \"new_text\": \"c\"}",
                 "edit",
-                json!({"new": "c", "old": "b", "path": "a"}),
+                json!({"new_text": "c", "old_text": "b", "path": "a"}),
             ),
         ];
         for (line, name, arguments) in table {

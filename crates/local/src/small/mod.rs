@@ -13,8 +13,11 @@ pub(crate) mod grammar;
 pub(crate) mod line;
 mod nearest;
 pub(crate) mod reader;
+pub(crate) mod slots;
 mod talk;
+mod words;
 
+use grammar::Offer;
 use haft_core::{Example, Message, Part, Request, ToolResult, ToolSpec, clip, text_of};
 use line::{FINAL, Form, form_of, write_call};
 use nearest::{Candidate, nearest};
@@ -23,7 +26,7 @@ use std::sync::Arc;
 
 /// Worked examples in one prompt. A fourth costs half a second more of one core for each request (SmolLM2 135M,
 /// 2026-11-21: 2.7 s instead of 2.2 s a task), and brings in another kind of call than the nearest one.
-const SHOWN_EXAMPLES: usize = 3;
+const SHOWN_EXAMPLES: usize = 4;
 /// Characters of a tool's result that the model reads; the end of a longer one is left out.
 const LONGEST_RESULT: usize = 2_000;
 /// Words between two steps of one request.
@@ -44,16 +47,18 @@ pub(crate) struct Plan {
 pub(crate) fn plan(request: &Request) -> Plan {
     let turn = Turn::of(&request.messages);
     let mut text = String::new();
-    for example in chosen(&turn.wish, &request.tools) {
-        text.push_str(&shown(example));
+    let chosen = chosen(&turn.wish, &request.tools);
+    for example in &chosen {
+        text.push_str(&shown(*example));
     }
     for message in &request.messages {
         text.push_str(&told(message, &request.tools));
     }
     let firsts = turn.firsts(&request.tools);
     let done: Vec<(&str, &str)> = firsts.iter().map(|(name, first)| (*name, first.as_str())).collect();
-    let offered: &[ToolSpec] = if turn.may_call() { &request.tools } else { &[] };
-    let grammar = grammar::line_grammar(offered, &turn.wish, &done);
+    let offers = if turn.may_call() { offers(&chosen, &request.tools, &done) } else { Vec::new() };
+    let may_answer = !done.is_empty() || chosen.iter().any(|(tool, _)| tool.is_none());
+    let grammar = grammar::line_grammar(&offers, may_answer, &turn.wish, &done);
     Plan { text, grammar, wish: turn.wish }
 }
 
@@ -113,12 +118,22 @@ fn chosen<'a>(wish: &str, tools: &'a [ToolSpec]) -> Vec<Shown<'a>> {
     nearest(wish, &candidates, SHOWN_EXAMPLES).into_iter().map(|place| all[place]).collect()
 }
 
-/// Examples are of one kind where they call the same tool, and the same program.
+/// The tools that the examples call, and those that have no examples; after a first call, all.
+fn offers<'a>(chosen: &[Shown<'a>], tools: &'a [ToolSpec], done: &grammar::Done<'_>) -> Vec<Offer<'a>> {
+    let shown = |tool: &ToolSpec| {
+        let calls = chosen.iter().filter(|(called, _)| called.is_some_and(|called| called.name == tool.name));
+        calls.map(|(_, example)| *example).collect()
+    };
+    let offers = tools.iter().map(|tool| Offer { tool, shown: shown(tool) });
+    offers
+        .filter(|offer| !done.is_empty() || offer.tool.examples.is_empty() || !offer.shown.is_empty())
+        .collect()
+}
+
+/// Examples are of one kind where they call the same tool, and make the same command.
 fn candidate<'a>((tool, example): &Shown<'a>) -> Candidate<'a> {
-    let command = example.arguments.get("command").and_then(Value::as_str).unwrap_or_default();
-    let program = command.split(' ').next().unwrap_or_default();
     let name = tool.map_or(FINAL, |tool| tool.name.as_str());
-    Candidate { text: &example.request, kind: format!("{name} {program}") }
+    Candidate { text: &example.request, kind: format!("{name} {}", slots::shape(example)) }
 }
 
 fn shown((tool, example): Shown<'_>) -> String {
@@ -175,8 +190,12 @@ fn result_text(result: &ToolResult) -> String {
     }
 }
 
-/// A result without the line numbers that larger models count by, and no longer than a small one can follow.
+/// A result without the line numbers that larger models count by, and no longer than a small one can follow. Of an
+/// error only what went wrong: a hint would be taken for the next thing to do.
 fn readable(result: &str) -> String {
+    if let Some(error) = result.strip_prefix("error: ") {
+        return clipped(error.lines().next().unwrap_or_default());
+    }
     let numbered = |line: &str| {
         let (number, text) = line.split_once('\t')?;
         number.trim().parse::<u32>().ok().map(|_| text.to_owned())
@@ -199,7 +218,7 @@ fn clipped(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bank::four_tools;
+    use crate::four_tools;
     use haft_core::{CallId, ToolCall};
     use serde_json::json;
 
@@ -225,14 +244,15 @@ mod tests {
     }
 
     #[test]
-    fn the_prompt_is_three_examples_and_the_conversation() {
+    fn the_prompt_is_four_examples_and_the_conversation() {
         let [call, result] = read("a.txt", "     1\tkey: 5\n     2\tdoor: 7");
         let plan = plan(&request(vec![user("Read a.txt and tell me\nthe door."), call, result]));
         let expected = "\
-Request: Replace north with south in map.txt.
-Action: edit {\"path\": \"map.txt\", \"old\": \"north\", \"new\": \"south\"}
-Result: replaced 1 passage in map.txt
-Action: final I replaced north with south in map.txt.
+Request: Give me the name of the longest river in Africa.
+Action: final The longest river in Africa is the Nile.
+
+Request: Tell me the chemical symbol of gold.
+Action: final The chemical symbol of gold is Au.
 
 Request: Read plan.md and tell me the name of the hotel.
 Action: read plan.md
@@ -284,6 +304,10 @@ Action:";
             ("     1\ta\n     2\t\tb\n", "a\n\tb".to_owned()),
             ("1\tone\nno number", "1\tone\nno number".into()),
             ("", "(no output)".into()),
+            (
+                "error: cannot read `a.txt`: no such file\nhint: read b",
+                "cannot read `a.txt`: no such file".into(),
+            ),
             (&long, format!("{}\n…", "ä".repeat(LONGEST_RESULT / 2))),
         ];
         for (result, expected) in table {

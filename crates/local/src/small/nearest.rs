@@ -1,15 +1,20 @@
 //! Which worked examples stand nearest to a request.
 //!
 //! Nearness is shared words and word pairs, rare ones counting more, and what sort of sentence it is: a question or
-//! an order, and how many files it names. Names of files and numbers are made alike first, so that `Read notes.txt`
-//! and `Read todo.md` are the same words; so are a few words that mean the same to someone at a computer.
+//! an order, how many files it names, and whether it names an action at all. Words that mean the same count as the
+//! same (see [`super::words`]).
+use super::words::{EMPTY, alike, deciding, is_deciding, named_files};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Keeps very short texts from being near to everything.
 const OWN_WEIGHT: f64 = 8.0;
 /// How much nearer a text is for being of the same kind as the nearest: the model follows the majority, so the
 /// examples had better agree.
-const SAME_KIND: f64 = 1.5;
+const SAME_KIND: f64 = 2.5;
+/// What the second nearest of a kind counts in the choice of the kind.
+const SECOND_SAY: f64 = 0.3;
+/// What is left of the nearness of two texts whose deciding words are all different.
+const LEAST_AGREEMENT: f64 = 0.25;
 
 /// A text and what kind of thing it asks for.
 #[derive(Clone, Debug, PartialEq)]
@@ -21,8 +26,8 @@ pub(crate) struct Candidate<'a> {
 /// The places of the `count` nearest of `candidates`, the nearest last: a small model follows what it read last.
 pub(crate) fn nearest(request: &str, candidates: &[Candidate<'_>], count: usize) -> Vec<usize> {
     let scores = scores(request, candidates);
-    let Some(best) = ranked(&scores).first().copied() else { return Vec::new() };
-    let kinship = |place: usize| match candidates[place].kind == candidates[best].kind {
+    let Some(best) = likeliest_kind(&scores, candidates) else { return Vec::new() };
+    let kinship = |place: usize| match candidates[place].kind == best {
         true => scores[place] * SAME_KIND,
         false => scores[place],
     };
@@ -30,6 +35,17 @@ pub(crate) fn nearest(request: &str, candidates: &[Candidate<'_>], count: usize)
     let mut places: Vec<usize> = ranked(&scores).into_iter().take(count).collect();
     places.reverse();
     places
+}
+
+/// The kind of the nearest, where the second nearest of its kind has a say too: one odd example is no evidence.
+fn likeliest_kind<'a>(scores: &[f64], candidates: &'a [Candidate<'_>]) -> Option<&'a str> {
+    let mut kinds: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
+    for place in ranked(scores) {
+        kinds.entry(&candidates[place].kind).or_default().push(scores[place]);
+    }
+    let worth = |scores: &[f64]| scores[0] + scores.get(1).unwrap_or(&0.0) * SECOND_SAY;
+    let best = kinds.iter().max_by(|left, right| worth(left.1).total_cmp(&worth(right.1)));
+    best.map(|(kind, _)| *kind)
 }
 
 /// Places by falling score; equal ones in the order in which they stand.
@@ -46,86 +62,74 @@ fn scores(request: &str, candidates: &[Candidate<'_>]) -> Vec<f64> {
     for feature in features.iter().flatten() {
         *seen_in.entry(feature).or_default() += 1;
     }
-    let rarity = |feature: &String| {
+    let weight = |feature: &String| {
         let seen = seen_in.get(feature.as_str()).copied().unwrap_or(0);
-        (1.0 + candidates.len() as f64 / (1 + seen) as f64).ln()
+        let rarity = (1.0 + candidates.len() as f64 / (1 + seen) as f64).ln();
+        rarity * emphasis(feature)
     };
     let wanted = self::features(request);
-    let score = |of: &BTreeSet<String>| {
-        let shared: f64 = of.intersection(&wanted).map(rarity).sum();
-        let own: f64 = of.iter().map(rarity).sum();
-        shared / (OWN_WEIGHT + own).sqrt()
+    let wanted_words = alike(request);
+    let wanted_deciding = deciding(&wanted_words);
+    let score = |(of, candidate): (&BTreeSet<String>, &Candidate<'_>)| {
+        let shared: f64 = of.intersection(&wanted).map(weight).sum();
+        let own: f64 = of.iter().map(weight).sum();
+        let words = alike(candidate.text);
+        let fit = LEAST_AGREEMENT + (1.0 - LEAST_AGREEMENT) * overlap(&deciding(&words), &wanted_deciding);
+        shared / (OWN_WEIGHT + own).sqrt() * fit * place_for_files(&words, &wanted_words)
     };
-    features.iter().map(score).collect()
+    features.iter().zip(candidates).map(score).collect()
 }
 
-/// Words that say nothing by themselves; they count in pairs.
-const EMPTY: &[&str] = &[
-    "a", "an", "and", "are", "can", "could", "do", "does", "for", "here", "i", "in", "is", "it", "me", "my",
-    "of", "on", "please", "that", "the", "this", "to", "with", "you",
-];
+/// How far a call like the example's has a place for what the request names.
+fn place_for_files(example: &[String], wanted: &[String]) -> f64 {
+    let count = |words: &[String], mark: &str| words.iter().filter(|word| *word == mark).count();
+    let scripts = |words: &[String]| count(words, "<script>");
+    let files = |words: &[String]| (count(words, "<file>") + scripts(words)).min(2);
+    match (files(example), files(wanted)) {
+        // Only a script can be run.
+        _ if scripts(example) > 0 && scripts(wanted) == 0 => 0.2,
+        (same, wanted) if same == wanted => 1.0,
+        (0, _) | (_, 0) => 0.25,
+        _ => 0.5,
+    }
+}
+
+/// What two sets share of what they have together; 1 where both are empty.
+fn overlap(left: &BTreeSet<&str>, right: &BTreeSet<&str>) -> f64 {
+    match left.union(right).count() {
+        0 => 1.0,
+        both => left.intersection(right).count() as f64 / both as f64,
+    }
+}
+
+/// Words for actions and things decide; pairs only confirm; other words are mostly what a request is about.
+fn emphasis(feature: &str) -> f64 {
+    match feature {
+        pair if pair.contains(' ') => 0.6,
+        word if is_deciding(word) => 2.0,
+        _ => 1.0,
+    }
+}
 
 /// Words that begin a question, or a statement that wants an answer.
 const ASKING: &[&str] = &[
-    "what", "which", "who", "when", "where", "why", "how", "is", "are", "does", "do", "at", "did", "has",
-    "i", "my",
-];
-
-/// Words that mean the same; the first stands for all.
-const SAME: &[&[&str]] = &[
-    &["delete", "remove", "erase", "discard", "rid", "drop"],
-    &["folder", "directory"],
-    &["make", "create", "new"],
-    &["run", "start", "execute", "launch"],
-    &["change", "replace", "swap", "substitute"],
-    &["write", "save", "store", "put"],
-    &["list", "files"],
-    &["line", "lines", "row", "rows", "entries", "count"],
-    &["size", "big", "large", "bytes"],
-    &["contain", "contains", "contents", "content"],
-    &["end", "last", "ends"],
-    &["rename", "move"],
-    &["cost", "costs", "price", "much"],
-    &["hello", "hi", "hey", "good"],
-    &["say", "says", "said", "tell", "show", "print", "prints"],
+    "what", "which", "who", "whose", "whom", "when", "where", "why", "how", "is", "are", "do", "at", "did",
+    "has", "i", "my",
 ];
 
 /// Words, pairs of neighbouring words, and the sort of sentence.
 fn features(text: &str) -> BTreeSet<String> {
-    let words: Vec<String> = words(text);
-    let files = words.iter().filter(|word| *word == "<file>" || *word == "<script>").count();
+    let words: Vec<String> = alike(text);
+    let files = named_files(text).len().min(2);
     let is_question =
         text.trim_end().ends_with('?') || words.first().is_some_and(|word| ASKING.contains(&word.as_str()));
-    let sort = format!("#{}-{}", files.min(2), if is_question { "question" } else { "order" });
+    let sort = format!("#{files}-{}", if is_question { "question" } else { "order" });
+    let acts = !deciding(&words).is_empty();
+    let act = format!("#{files}-{}", if acts { "act" } else { "fact" });
     let pairs = words.windows(2).map(|pair| pair.join(" "));
     let telling = words.iter().filter(|word| !EMPTY.contains(&word.as_str())).cloned();
     let first = words.first().map(|word| format!("^{word}"));
-    pairs.chain(telling).chain([sort, format!("#{}", files.min(2))]).chain(first).collect()
-}
-
-fn words(text: &str) -> Vec<String> {
-    let words =
-        text.split_whitespace().map(|word| word.trim_matches(['.', ',', '?', '!', ':', ';', '(', ')']));
-    words.filter(|word| !word.is_empty()).map(alike).collect()
-}
-
-fn alike(word: &str) -> String {
-    let bare = word.trim_matches(['"', '\'', '`']);
-    let is_number = bare.chars().any(|character| character.is_ascii_digit())
-        && bare.chars().all(|character| character.is_ascii_digit() || ".,-:".contains(character));
-    let is_file = bare.contains('/') || bare.split_once('.').is_some_and(|(_, end)| !end.is_empty());
-    match (is_number, is_file) {
-        (true, _) => "<number>".into(),
-        (false, true) if bare.ends_with(".py") || bare.ends_with(".sh") => "<script>".into(),
-        (false, true) => "<file>".into(),
-        (false, false) => common(&bare.strip_suffix("'s").unwrap_or(bare).to_lowercase()),
-    }
-}
-
-/// The word that stands for all that mean the same.
-fn common(word: &str) -> String {
-    let group = SAME.iter().find(|group| group.contains(&word));
-    group.map_or(word, |group| group[0]).to_owned()
+    pairs.chain(telling).chain([sort, act]).chain(first).collect()
 }
 
 #[cfg(test)]
@@ -147,11 +151,5 @@ mod tests {
         assert_eq!(choose("list all files").last(), Some(&0));
         assert_eq!(nearest("anything", &[], 4), Vec::<usize>::new());
         assert_eq!(nearest("anything", &candidates[..1], 4), [0]);
-    }
-
-    #[test]
-    fn names_and_numbers_are_alike() {
-        assert_eq!(words("What's in \"src/main.rs\" at 8080?"), ["what", "in", "<file>", "at", "<number>"]);
-        assert_eq!(words("Erase the directory"), ["delete", "the", "folder"]);
     }
 }

@@ -79,7 +79,7 @@ fn answer(text: &str) -> Heard {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bank::four_tools;
+    use crate::four_tools;
 
     fn read(pieces: &[&str], wish: &str, is_whole: bool) -> (Vec<Delta>, StopReason) {
         let mut reader = LineReader::new(four_tools().into(), wish.into());

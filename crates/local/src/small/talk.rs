@@ -4,7 +4,7 @@ use serde_json::Value;
 use std::sync::OnceLock;
 
 /// What people ask that no tool can answer better than the model, and its answers.
-const TALK: [(&str, &str); 14] = [
+const TALK: [(&str, &str); 24] = [
     ("Hello!", "Hello! What can I do for you?"),
     ("What is the capital of Peru?", "The capital of Peru is Lima."),
     ("Thank you.", "You are welcome."),
@@ -22,6 +22,16 @@ const TALK: [(&str, &str); 14] = [
     ("How many legs does a spider have?", "A spider has eight legs."),
     ("Good evening!", "Good evening! What can I do for you?"),
     ("Which planet is the largest?", "Jupiter is the largest planet."),
+    ("When did the Titanic sink?", "The Titanic sank in 1912."),
+    ("In what year did Columbus sail to America?", "Columbus sailed to America in 1492."),
+    ("Tell me the chemical symbol of gold.", "The chemical symbol of gold is Au."),
+    ("Give me the name of the longest river in Africa.", "The longest river in Africa is the Nile."),
+    ("How far is the moon?", "The moon is about 384,000 kilometers away."),
+    ("Why is the sky blue?", "The sky is blue because air scatters blue light more than red light."),
+    ("Where is the Eiffel Tower?", "The Eiffel Tower is in Paris."),
+    ("Goodbye!", "Goodbye! See you next time."),
+    ("How are you today?", "I am fine, thank you. What can I do for you?"),
+    ("Nice work, thanks a lot.", "You are welcome."),
 ];
 
 /// The same as examples; what concerns a call is empty.

@@ -1,0 +1,91 @@
+//! What the model is asked, and what is right.
+use serde::Deserialize;
+use std::{collections::BTreeMap, fmt, fs, path::Path};
+
+/// How far the words of a task stand from those of the worked examples; see `tasks.toml`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Wording {
+    Near,
+    Far,
+    Fresh,
+    #[default]
+    HeldOut,
+}
+
+/// One request in a folder of its own.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Task {
+    #[serde(default)]
+    pub(crate) wording: Wording,
+    pub(crate) request: String,
+    /// By name, with their contents.
+    #[serde(default)]
+    pub(crate) files: BTreeMap<String, String>,
+    /// First lines that are right; `*` stands for anything. `final*` means: no tool.
+    pub(crate) calls: Vec<String>,
+    says: Option<Vec<String>>,
+    file: Option<(String, String)>,
+    gone: Option<String>,
+    folder: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Tasks {
+    task: Vec<Task>,
+}
+
+/// Tables `[[task]]`.
+pub(crate) fn tasks_of(text: &str) -> Result<Vec<Task>, toml::de::Error> {
+    Ok(toml::from_str::<Tasks>(text)?.task)
+}
+
+impl Task {
+    /// Whether `line` is one of the right first lines.
+    pub(crate) fn begins_with(&self, line: &str) -> bool {
+        self.calls.iter().any(|pattern| fits(pattern, line))
+    }
+
+    /// Whether the answer and the files in `folder` are as they should be at the end.
+    pub(crate) fn ends_with(&self, answer: &str, folder: &Path) -> bool {
+        let answer_low = answer.to_lowercase();
+        let has_any = |any: &String| any.split('|').any(|text| answer_low.contains(&text.to_lowercase()));
+        let content = |name: &String| fs::read_to_string(folder.join(name)).unwrap_or_default();
+        !answer.is_empty()
+            && self.says.iter().flatten().all(has_any)
+            && self.file.iter().all(|(name, text)| content(name).trim() == *text)
+            && self.gone.iter().all(|name| !folder.join(name).exists())
+            && self.folder.iter().all(|name| folder.join(name).is_dir())
+    }
+}
+
+impl fmt::Display for Wording {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(match self {
+            Self::Near => "near",
+            Self::Far => "far",
+            Self::Fresh => "fresh",
+            Self::HeldOut => "held-out",
+        })
+    }
+}
+
+/// Whether `text` fits a pattern in which `*` stands for anything.
+fn fits(pattern: &str, text: &str) -> bool {
+    let mut pieces = pattern.split('*');
+    let Some(mut rest) = text.strip_prefix(pieces.next().unwrap_or_default()) else { return false };
+    let mut pieces = pieces.peekable();
+    if pieces.peek().is_none() {
+        return rest.is_empty();
+    }
+    while let Some(piece) = pieces.next() {
+        if pieces.peek().is_none() {
+            return rest.ends_with(piece);
+        }
+        let Some(at) = rest.find(piece) else { return false };
+        rest = &rest[at + piece.len()..];
+    }
+    true
+}
