@@ -185,7 +185,7 @@ mod tests {
     use crate::{
         choose::{Chooser, Sampling},
         constrain, four_tools, models,
-        small::grammar::{Offer, line_grammar},
+        small::grammar::{Answer, Offer, line_grammar},
     };
     use haft_core::ToolSpec;
     use serde_json::json;
@@ -219,18 +219,19 @@ mod tests {
             (0..tools.len()).map(offer).collect::<Vec<_>>()
         };
         let (bare, full) = (offers(false), offers(true));
+        let results = ["{\"a\": [1, \"ü\\n\"]} x-y ^]\\ done.".to_owned()];
         let grammars = [
-            line_grammar(&bare, true, "", &[]),
-            line_grammar(&bare, true, wish, &[]),
-            line_grammar(&full, false, "", &[]),
-            line_grammar(&full, false, wish, &[]),
+            line_grammar(&bare, &Answer::Free, "", &[]),
+            line_grammar(&bare, &Answer::Free, wish, &[]),
+            line_grammar(&full, &Answer::None, "", &[]),
+            line_grammar(&full, &Answer::None, wish, &[]),
             line_grammar(
                 &full,
-                true,
+                &Answer::From(&results, tools[0].examples.iter().collect()),
                 wish,
                 &[("read", "d[1].md"), ("read", "^]-\\x"), ("bash", "ls"), ("write", "ü")],
             ),
-            line_grammar(&[], true, wish, &[]),
+            line_grammar(&[], &Answer::Free, wish, &[]),
             constrain::tagged_call(&tools),
             constrain::bare_call(&tools),
         ];

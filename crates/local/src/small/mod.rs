@@ -1,34 +1,35 @@
 //! Small mode: tools for models so small that they only follow what they have just seen.
 //!
 //! A model of a hundred million parameters cannot read a list of tools, but it can imitate. So it is shown the
-//! three worked examples that are nearest to the request, as plain text to go on with, and it answers with one
-//! line (see [`line`]). The tools bring the examples; a few that need no tool are added here. What it may say next
-//! is imposed through a grammar (see [`grammar`]): files that the request names and programs that are known; after
-//! a tool's result the answer, unless the request asks for several steps; never the same call twice in a turn.
+//! four worked examples that are nearest to the request (see [`nearest`]), as plain text to go on with, and it answers
+//! with one line (see [`line`]). The tools bring the examples; a few that need no tool are added here. What it may say
+//! next is imposed through a grammar (see [`grammar`]): a first call is made as the shown examples make theirs, with
+//! names and texts of the request (see [`slots`]); after a tool's result comes the answer, in words of the result (see
+//! [`answer`]), unless the request asks for several steps; never the same call twice in a turn.
 //!
 //! The system prompt of the request and the model's chat template are not used. Measured on our tasks with
 //! SmolLM2 135M (2026-11-21): the same examples as turns of its chat template gave 66 % right first calls on
 //! requests near to an example, as plain text 85 %.
+mod answer;
 pub(crate) mod grammar;
 pub(crate) mod line;
 mod nearest;
 pub(crate) mod reader;
 pub(crate) mod slots;
 mod talk;
+mod told;
 mod words;
 
-use grammar::Offer;
-use haft_core::{Example, Message, Part, Request, ToolResult, ToolSpec, clip, text_of};
-use line::{FINAL, Form, form_of, write_call};
+use grammar::{Answer, Offer};
+use haft_core::{Example, Message, Part, Request, ToolSpec, text_of};
+use line::{FINAL, Form, form_of};
 use nearest::{Candidate, nearest};
 use serde_json::Value;
 use std::sync::Arc;
+use told::{heard, shown, told};
 
-/// Worked examples in one prompt. A fourth costs half a second more of one core for each request (SmolLM2 135M,
-/// 2026-11-21: 2.7 s instead of 2.2 s a task), and brings in another kind of call than the nearest one.
+/// Worked examples in one prompt. Each costs half a second of one core for each request (SmolLM2 135M, 2026-11-22).
 const SHOWN_EXAMPLES: usize = 4;
-/// Characters of a tool's result that the model reads; the end of a longer one is left out.
-const LONGEST_RESULT: usize = 2_000;
 /// Words between two steps of one request.
 const STEP_WORDS: [&str; 5] = [" then ", " afterwards", " after that", ", next ", " and finally "];
 
@@ -51,14 +52,24 @@ pub(crate) fn plan(request: &Request) -> Plan {
     for example in &chosen {
         text.push_str(&shown(*example));
     }
+    let (mut wish, mut results) = (String::new(), Vec::new());
     for message in &request.messages {
-        text.push_str(&told(message, &request.tools));
+        match message.as_ref() {
+            Message::User { parts } => (wish, results) = (text_of(parts), Vec::new()),
+            Message::Tool { name, result, .. } => results.push(heard(name, result, &request.tools, &wish)),
+            Message::Assistant { .. } => {}
+        }
+        text.push_str(&told(message, &request.tools, &wish));
     }
     let firsts = turn.firsts(&request.tools);
     let done: Vec<(&str, &str)> = firsts.iter().map(|(name, first)| (*name, first.as_str())).collect();
     let offers = if turn.may_call() { offers(&chosen, &request.tools, &done) } else { Vec::new() };
-    let may_answer = !done.is_empty() || chosen.iter().any(|(tool, _)| tool.is_none());
-    let grammar = grammar::line_grammar(&offers, may_answer, &turn.wish, &done);
+    let answer = match (done.is_empty(), chosen.iter().any(|(tool, _)| tool.is_none())) {
+        (true, false) => Answer::None,
+        (true, true) => Answer::Free,
+        (false, _) => Answer::From(&results, chosen.iter().map(|(_, example)| *example).collect()),
+    };
+    let grammar = grammar::line_grammar(&offers, &answer, &turn.wish, &done);
     Plan { text, grammar, wish: turn.wish }
 }
 
@@ -136,90 +147,11 @@ fn candidate<'a>((tool, example): &Shown<'a>) -> Candidate<'a> {
     Candidate { text: &example.request, kind: format!("{name} {}", slots::shape(example)) }
 }
 
-fn shown((tool, example): Shown<'_>) -> String {
-    let mut text = asked(&example.request);
-    if let Some(tool) = tool {
-        text.push_str(&done(&write_call(tool, &example.arguments)));
-        text.push_str(&resulted(&readable(&example.result)));
-    }
-    text + &done(&format!("{FINAL} {}", example.answer)) + "\n"
-}
-
-/// A message of the conversation as the examples show theirs. The text ends where the model goes on: a line that
-/// begins with `Action:`, and no space after it, because words are tokens with their space before them.
-fn told(message: &Message, tools: &[ToolSpec]) -> String {
-    match message {
-        Message::User { parts } => asked(&text_of(parts)),
-        Message::Tool { result, .. } => resulted(&result_text(result)),
-        Message::Assistant { parts } => {
-            let calls = parts.iter().filter_map(Part::as_call);
-            let lines = calls.map(|call| match tools.iter().find(|tool| tool.name == call.name) {
-                Some(tool) => write_call(tool, &call.arguments),
-                None => format!("{} {}", call.name, call.arguments),
-            });
-            let lines: Vec<String> = lines.collect();
-            match lines.is_empty() {
-                true => done(&format!("{FINAL} {}", one_line(&text_of(parts)))) + "\n",
-                false => done(&lines.join("; ")),
-            }
-        }
-    }
-}
-
-fn asked(request: &str) -> String {
-    format!("Request: {}\nAction:", one_line(request))
-}
-
-fn done(line: &str) -> String {
-    format!(" {line}\n")
-}
-
-fn resulted(result: &str) -> String {
-    format!("Result: {result}\nAction:")
-}
-
-/// What people say may have several lines; in the format a line has its meaning.
-fn one_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
-fn result_text(result: &ToolResult) -> String {
-    match &result.error {
-        Some(failure) if result.content.is_empty() => failure.message.clone(),
-        _ => readable(&result.content),
-    }
-}
-
-/// A result without the line numbers that larger models count by, and no longer than a small one can follow. Of an
-/// error only what went wrong: a hint would be taken for the next thing to do.
-fn readable(result: &str) -> String {
-    if let Some(error) = result.strip_prefix("error: ") {
-        return clipped(error.lines().next().unwrap_or_default());
-    }
-    let numbered = |line: &str| {
-        let (number, text) = line.split_once('\t')?;
-        number.trim().parse::<u32>().ok().map(|_| text.to_owned())
-    };
-    let lines: Option<Vec<String>> = result.lines().map(numbered).collect();
-    let text = lines.map_or_else(|| result.to_owned(), |lines| lines.join("\n"));
-    clipped(text.trim_end())
-}
-
-fn clipped(text: &str) -> String {
-    if text.is_empty() {
-        return "(no output)".into();
-    }
-    if text.len() <= LONGEST_RESULT {
-        return text.to_owned();
-    }
-    format!("{}\n…", clip::head(text, LONGEST_RESULT))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::four_tools;
-    use haft_core::{CallId, ToolCall};
+    use haft_core::{CallId, ToolCall, ToolResult};
     use serde_json::json;
 
     fn request(messages: Vec<Message>) -> Request {
@@ -256,24 +188,17 @@ Action: final The chemical symbol of gold is Au.
 
 Request: Read plan.md and tell me the name of the hotel.
 Action: read plan.md
-Result: # Plan
-
-Flight: LH 204
-Hotel: Green Lake
-Budget: 900
+Result: Hotel: Green Lake
 Action: final The name of the hotel is Green Lake.
 
 Request: Read diary.txt and tell me the door number.
 Action: read diary.txt
-Result: Lunch with Ann on Monday.
-The door number is 318.
-Call the bank.
+Result: The door number is 318.
 Action: final The door number is 318.
 
 Request: Read a.txt and tell me the door.
 Action: read a.txt
-Result: key: 5
-door: 7
+Result: door: 7
 Action:";
         assert_eq!(plan.text, expected);
     }
@@ -294,24 +219,6 @@ Action:";
         ];
         for (wish, calls, expected) in table {
             assert_eq!(offers(wish, calls), expected, "{wish} after {calls}");
-        }
-    }
-
-    #[test]
-    fn results_are_made_readable() {
-        let long = "ä".repeat(LONGEST_RESULT);
-        let table = [
-            ("     1\ta\n     2\t\tb\n", "a\n\tb".to_owned()),
-            ("1\tone\nno number", "1\tone\nno number".into()),
-            ("", "(no output)".into()),
-            (
-                "error: cannot read `a.txt`: no such file\nhint: read b",
-                "cannot read `a.txt`: no such file".into(),
-            ),
-            (&long, format!("{}\n…", "ä".repeat(LONGEST_RESULT / 2))),
-        ];
-        for (result, expected) in table {
-            assert_eq!(readable(result), expected);
         }
     }
 }

@@ -3,7 +3,7 @@
 //! Nearness is shared words and word pairs, rare ones counting more, and what sort of sentence it is: a question or
 //! an order, how many files it names, and whether it names an action at all. Words that mean the same count as the
 //! same (see [`super::words`]).
-use super::words::{EMPTY, alike, deciding, is_deciding, named_files};
+use super::words::{ASKING, EMPTY, alike, deciding, is_deciding, named_files};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Keeps very short texts from being near to everything.
@@ -110,12 +110,6 @@ fn emphasis(feature: &str) -> f64 {
         _ => 1.0,
     }
 }
-
-/// Words that begin a question, or a statement that wants an answer.
-const ASKING: &[&str] = &[
-    "what", "which", "who", "whose", "whom", "when", "where", "why", "how", "is", "are", "do", "at", "did",
-    "has", "i", "my",
-];
 
 /// Words, pairs of neighbouring words, and the sort of sentence.
 fn features(text: &str) -> BTreeSet<String> {

@@ -16,6 +16,12 @@ pub(crate) const EMPTY: &[&str] = &[
     "you", "your",
 ];
 
+/// Words that begin a question, or a statement that wants an answer.
+pub(crate) const ASKING: &[&str] = &[
+    "what", "which", "who", "whose", "whom", "when", "where", "why", "how", "is", "are", "do", "at", "did",
+    "has", "i", "my",
+];
+
 /// Words that mean the same to someone at a computer; the first stands for all. Those in `DECIDING` are actions and
 /// things that decide which tool is right.
 #[rustfmt::skip]
@@ -46,7 +52,7 @@ const DECIDING: &[&[&str]] = &[
     &["script", "program"],
     &["installed", "version", "release"],
     &["sort", "alphabetical", "alphabetically", "order"],
-    &["machine", "computer", "host", "hostname", "system"],
+    &["machine", "computer", "host", "hostname"],
     &["path", "pwd"],
     &["disk", "storage", "df"],
     &["mention", "anything", "something", "appear"],
@@ -146,7 +152,9 @@ pub(crate) fn deciding(words: &[String]) -> BTreeSet<&str> {
     let has_file = has("<file>") || has("<script>");
     let means = |word: &&str| match *word {
         "run" => has("<script>") || !has_file,
-        "last" | "first" | "line" | "word" | "character" | "sort" | "mention" | "content" => has_file,
+        "last" | "first" | "line" | "word" | "character" | "sort" | "mention" | "content" | "size" => {
+            has_file
+        }
         word => is_deciding(word),
     };
     words.iter().map(String::as_str).filter(means).collect()
