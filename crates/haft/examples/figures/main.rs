@@ -88,7 +88,7 @@ fn options() -> Result<Options, Failed> {
 }
 
 fn rows(grammar: bool, outcomes: &[(&Task, Outcome)]) -> String {
-    let kinds = [Wording::Near, Wording::Far, Wording::Fresh, Wording::HeldOut];
+    let kinds = [Wording::Near, Wording::Far, Wording::Fresh, Wording::HeldOut, Wording::Unseen];
     let each = kinds.map(|kind| {
         let chosen = outcomes.iter().filter(|(task, _)| task.wording == kind).map(|(_, outcome)| outcome);
         row(grammar, &kind.to_string(), &chosen.collect::<Vec<_>>())

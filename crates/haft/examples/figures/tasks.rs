@@ -9,8 +9,9 @@ pub(crate) enum Wording {
     Near,
     Far,
     Fresh,
-    #[default]
     HeldOut,
+    #[default]
+    Unseen,
 }
 
 /// One request in a folder of its own.
@@ -68,6 +69,7 @@ impl fmt::Display for Wording {
             Self::Far => "far",
             Self::Fresh => "fresh",
             Self::HeldOut => "held-out",
+            Self::Unseen => "unseen",
         })
     }
 }
