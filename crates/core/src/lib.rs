@@ -32,5 +32,5 @@ pub use render::Render;
 pub use reply::Reply;
 pub use result::{Failure, Shown, ToolError, ToolErrorKind, ToolOutput, ToolResult};
 pub use schema::Validation;
-pub use tool::{Access, AnyTool, Effect, Example, JobId, Jobs, Tool, ToolContext, ToolSpec};
+pub use tool::{Access, AnyTool, Effect, Example, Examples, JobId, Jobs, Tool, ToolContext, ToolSpec};
 pub use transcript::{Completion, Limits, OnCap, Step, Transcript};

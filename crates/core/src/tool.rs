@@ -8,7 +8,7 @@ use std::{
     fmt,
     future::Future,
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{Arc, LazyLock},
 };
 use tokio_util::sync::CancellationToken;
 
@@ -135,7 +135,7 @@ pub struct ToolSpec {
     /// JSON Schema (draft 2020-12) of an object, without references.
     pub parameters: Value,
     /// For models so small that they only follow what they have seen.
-    pub examples: Vec<Example>,
+    pub examples: Examples,
 }
 
 /// One request, the call it asks for, what that call gave, and the answer made from it.
@@ -158,11 +158,55 @@ impl Example {
     }
 }
 
+/// Worked examples, made when somebody first looks: large models never do.
+#[derive(Clone)]
+pub struct Examples(Arc<LazyExamples>);
+
+type LazyExamples = LazyLock<Vec<Example>, Box<dyn FnOnce() -> Vec<Example> + Send>>;
+
+impl Examples {
+    /// Those that `make` gives, called once at most.
+    pub fn when_needed(make: impl FnOnce() -> Vec<Example> + Send + 'static) -> Self {
+        Self(Arc::new(LazyLock::new(Box::new(make))))
+    }
+}
+
+impl std::ops::Deref for Examples {
+    type Target = [Example];
+    fn deref(&self) -> &[Example] {
+        &self.0
+    }
+}
+
+impl From<Vec<Example>> for Examples {
+    fn from(examples: Vec<Example>) -> Self {
+        Self::when_needed(move || examples)
+    }
+}
+
+impl Default for Examples {
+    fn default() -> Self {
+        Vec::new().into()
+    }
+}
+
+impl PartialEq for Examples {
+    fn eq(&self, other: &Self) -> bool {
+        **self == **other
+    }
+}
+
+impl fmt::Debug for Examples {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.iter()).finish()
+    }
+}
+
 impl ToolSpec {
     /// Name as given; description and parameters from the doc comments and types of `A`.
     pub fn of<A: JsonSchema>(name: &str) -> Self {
         let (description, parameters) = schema::describe::<A>();
-        Self { name: name.into(), description, parameters, examples: Vec::new() }
+        Self { name: name.into(), description, parameters, examples: Examples::default() }
     }
 
     /// `{"type":"function","function":{name,description,parameters}}` (A-18, T-07).
@@ -184,12 +228,15 @@ pub trait AnyTool: Send + Sync {
 }
 
 pub(crate) fn erase<T: Tool>(tool: T) -> impl AnyTool {
-    let spec = ToolSpec { examples: tool.examples(), ..ToolSpec::of::<T::Args>(T::NAME) };
+    let tool = Arc::new(tool);
+    let maker = tool.clone();
+    let examples = Examples::when_needed(move || maker.examples());
+    let spec = ToolSpec { examples, ..ToolSpec::of::<T::Args>(T::NAME) };
     Erased { spec, tool }
 }
 
 struct Erased<T> {
-    tool: T,
+    tool: Arc<T>,
     spec: ToolSpec,
 }
 

@@ -56,7 +56,7 @@ mod tests {
             name: "read".into(),
             description: "Read a file.".into(),
             parameters,
-            examples: vec![],
+            examples: vec![].into(),
         };
         assert_eq!(tool_list(&[spec]), "- read(path: string, limit: any): Read a file.");
     }

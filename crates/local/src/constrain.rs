@@ -291,7 +291,7 @@ mod tests {
             name: name.into(),
             description: String::new(),
             parameters: json!({}),
-            examples: vec![],
+            examples: vec![].into(),
         };
         let text = tagged_call(&[tool("a"), tool("b")]);
         let expected = r#"root ::= "\n"? r2 "\n</tool_call>"

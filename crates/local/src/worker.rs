@@ -207,7 +207,7 @@ mod tests {
             name: "odd-one".into(),
             description: "".into(),
             parameters: nested,
-            examples: vec![],
+            examples: vec![].into(),
         });
         let wish = "Copy \"a b/c.txt\" to d[1].md, run `make`, then see https://x.y/z?q=1.";
         let offers = |are_shown: bool| {

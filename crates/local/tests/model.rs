@@ -119,7 +119,7 @@ fn drawn_tokens_make_no_malformed_call() {
     let Some(model) = open(Settings::default()) else { return };
     // Without examples and at a high temperature the model writes nonsense, but well formed.
     let tools: Vec<ToolSpec> =
-        four_tools().into_iter().map(|tool| ToolSpec { examples: vec![], ..tool }).collect();
+        four_tools().into_iter().map(|tool| ToolSpec { examples: vec![].into(), ..tool }).collect();
     let wishes = ["Fix it.", "edit {\"path\"", "Read a.txt, then b.txt", "write write write", "¿Qué? 你好"];
     let mut called = 0;
     for (place, wish) in wishes.iter().enumerate() {

@@ -68,7 +68,7 @@ fn conversation() -> Request {
         name: "read".into(),
         description: "Reads a file.".into(),
         parameters: json!({"type": "object", "properties": {"path": {"type": "string"}}}),
-        examples: Vec::new(),
+        examples: Vec::new().into(),
     };
     let options = json!({"temperature": 0.7}).as_object().unwrap().clone();
     Request {

@@ -42,7 +42,7 @@ mod tests {
         for spec in tools.specs().iter() {
             let tool = tools.find(&spec.name).unwrap();
             assert!(spec.examples.len() >= 2, "{}", spec.name);
-            for example in &spec.examples {
+            for example in spec.examples.iter() {
                 let checked = tool.check(&example.arguments, Validation::Strict);
                 assert_eq!(checked.unwrap(), example.arguments);
             }

@@ -157,7 +157,7 @@ mod tests {
     fn request(messages: Vec<Message>) -> Request {
         // Two examples of each of two tools are all that a prompt can show.
         let tools = four_tools().into_iter().filter(|tool| ["read", "edit"].contains(&tool.name.as_str()));
-        let few = |tool: ToolSpec| ToolSpec { examples: tool.examples[..2].to_vec(), ..tool };
+        let few = |tool: ToolSpec| ToolSpec { examples: tool.examples[..2].to_vec().into(), ..tool };
         let messages = messages.into_iter().map(Arc::new).collect();
         Request { messages, tools: tools.map(few).collect(), ..Request::default() }
     }
