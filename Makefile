@@ -29,7 +29,7 @@ bench: setup
 figures: setup
 	$(CARGO) build --release -p haft-cli
 	target/release/haft models pull smollm2-135m
-	$(CARGO) run --release -p haft --features local --example figures -- "$(HAFT_MODELS)/SmolLM2-135M-Instruct.Q4_1.gguf"
+	$(CARGO) run --release -p haft --features local --example figures -- "$(HAFT_MODELS)/SmolLM2-135M-Instruct.Q4_1.gguf" --no-grammar
 
 setup:
 	scripts/setup.sh
