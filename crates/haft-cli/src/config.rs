@@ -311,7 +311,7 @@ mod tests {
 
     fn loaded(user: &str, project: &str, variables: &[(&str, &str)]) -> Result<Config, String> {
         let folder = tempfile::tempdir().unwrap();
-        let workspace = folder.path().join("work");
+        let workspace = folder.path().join("repo");
         fs::create_dir_all(workspace.join(".haft")).unwrap();
         fs::write(project_file(&workspace), project).unwrap();
         let variables = variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
@@ -340,12 +340,12 @@ mod tests {
             (
                 "",
                 "model = \"openai/x\"",
-                "`/work/.haft/config.toml`: line 1: unknown field `model`, expected one of `permission`",
+                "`/repo/.haft/config.toml`: line 1: unknown field `model`, expected one of `permission`",
             ),
             (
                 "",
                 "[rules]\nallow = [\"execute:*\"]",
-                "`/work/.haft/config.toml`: line 2: unknown field `allow`",
+                "`/repo/.haft/config.toml`: line 2: unknown field `allow`",
             ),
         ];
         for (user, project, expected) in table {
