@@ -7,7 +7,7 @@ use crate::{
     model::{self, Chosen},
 };
 use haft::{
-    core::{Access, Registry, Stage},
+    core::{Access, Fact, Registry, Stage},
     engine::{Agent, Engine, Home, Model, Profile, Setup},
     providers::vendors,
     stage::Declared,
@@ -30,7 +30,7 @@ pub(crate) struct Assembled {
 
 /// The engine that `turn`'s options, the environment and the configuration ask for.
 pub(crate) async fn engine(surroundings: &Surroundings, turn: &TurnArgs) -> Result<Assembled, Failure> {
-    let workspace = workspace(turn.cwd.as_deref())?;
+    let workspace = workspace_for(surroundings, turn)?;
     let config = Config::load(&surroundings.places, &surroundings.environment, &workspace)?;
     let Chosen { model, notice } =
         model::choose(surroundings, &config, turn.model.as_deref(), turn.base_url.as_deref()).await?;
@@ -80,6 +80,24 @@ fn only(tools: Registry, names: Option<&[String]>) -> Result<Registry, Failure> 
         }
     }
     Ok(tools.only(names))
+}
+
+/// A session goes on in the folder that it began in: its undo would not find its files in another one.
+fn workspace_for(surroundings: &Surroundings, turn: &TurnArgs) -> Result<PathBuf, Failure> {
+    let Some(id) = &turn.session else { return workspace(turn.cwd.as_deref()) };
+    let entries = Home(surroundings.places.home.clone()).peek(id)?;
+    let Some(Fact::SessionOpened { workspace: own, .. }) = entries.first().map(|entry| &entry.fact) else {
+        return workspace(turn.cwd.as_deref());
+    };
+    let asked = turn.cwd.as_deref().map(|cwd| workspace(Some(cwd))).transpose()?;
+    match asked.filter(|asked| asked != own) {
+        Some(asked) => {
+            let (own, asked) = (own.display(), asked.display());
+            Err(Failure::usage(format!("the session `{id}` works in `{own}`, not in `{asked}`"))
+                .hint("leave out `--cwd`, or start a new session there"))
+        }
+        None => workspace(Some(own)),
+    }
 }
 
 /// The folder to work in: absolute, links followed.

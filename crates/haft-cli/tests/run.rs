@@ -492,6 +492,31 @@ fn a_conversation_goes_on_in_the_newest_session() {
 }
 
 #[test]
+fn a_session_goes_on_in_its_own_folder() {
+    let place = Place::new();
+    let model = place.script("m", &[says("first"), write("a.txt", "x"), says("second")]);
+    place.run(&["run", "--model", &model, "hello"]);
+    let id = place.journal().parent().unwrap().file_name().unwrap().to_string_lossy().into_owned();
+    let elsewhere = place.path().join("elsewhere");
+    std::fs::create_dir(&elsewhere).unwrap();
+    let arguments =
+        ["run", "-q", "--model", &model, "--permission", "accept-edits", "--session", &id, "more"];
+    let ran = kit::Ran::from(place.haft(&arguments).current_dir(&elsewhere).output().unwrap());
+    assert_eq!((ran.code, place.read("a.txt").as_deref()), (0, Some("x")), "{ran:?}");
+    let refused = place.run(&[
+        "run",
+        "--model",
+        &model,
+        "--session",
+        &id,
+        "--cwd",
+        elsewhere.to_str().unwrap(),
+        "more",
+    ]);
+    assert!(refused.code == 2 && refused.err.contains("` works in `"), "{refused:?}");
+}
+
+#[test]
 fn doctor_config_and_help_answer() {
     let place = Place::new();
     let doctor = place.run(&["doctor"]);
