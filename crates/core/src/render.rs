@@ -120,6 +120,16 @@ mod tests {
         }
     }
 
+    // C-57, C-58, C-59, C-60, C-61
+    #[test]
+    fn an_error_says_who_can_do_something_about_it() {
+        use ToolErrorKind::{Permission, Security, System, User, Validation};
+        let names = ["validation_error", "user_error", "system_error", "permission_error", "security_error"];
+        for (kind, name) in [Validation, User, System, Permission, Security].into_iter().zip(names) {
+            assert_eq!((json!(kind), kind.to_string().as_str()), (json!(name), name));
+        }
+    }
+
     // C-54, C-55, O-48
     #[test]
     fn a_result_as_json_says_whether_it_is_one() {

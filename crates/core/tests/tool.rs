@@ -169,7 +169,7 @@ fn the_schema_comes_from_types_and_comments() {
     assert_eq!(schema("bare"), (String::new(), json!({"type": "object", "properties": {}})));
 }
 
-//
+// A-10 (a parameter always has a type here), A-11
 #[test]
 fn every_type_has_its_schema() {
     let (_, parameters) = schema("each");

@@ -1,5 +1,5 @@
 //! `bash`: a shell command.
-use crate::{BashSettings, examples::examples_for};
+use crate::{BashSettings, examples::examples_for, guard};
 use haft_core::{Effect, Example, Tool, ToolContext, ToolError, ToolErrorKind, ToolOutput};
 use haft_sandbox::{Captured, Exit, Finished, ProcessError, Shell};
 use schemars::JsonSchema;
@@ -20,6 +20,8 @@ pub(crate) struct Args {
     command: String,
     /// Seconds after which it is killed.
     timeout: Option<u64>,
+    /// Folder to start in, relative to the workspace.
+    working_dir: Option<PathBuf>,
     /// What it does, in 5 to 10 words.
     description: Option<String>,
     /// Return at once; its end is reported later. For servers and long builds.
@@ -35,11 +37,18 @@ impl Tool for Bash {
     }
 
     async fn run(&self, args: Args, ctx: &ToolContext) -> Result<ToolOutput, ToolError> {
+        if let Some(why) = guard::refusal(&args.command) {
+            let message = format!("cannot run the command: {why}");
+            return Err(
+                ToolError::new(ToolErrorKind::Security, message).hint("name what you mean more narrowly")
+            );
+        }
         if args.background == Some(true) {
             return Ok(self.in_background(args, ctx));
         }
         let limit = Limit::of(&self.0, args.timeout);
-        let shell = self.shell(args.command, ctx.workspace.clone(), Some(limit.seconds), ctx);
+        let folder = args.working_dir.map_or_else(|| ctx.workspace.clone(), |folder| ctx.path(folder));
+        let shell = self.shell(args.command, folder, Some(limit.seconds), ctx);
         let mut live = LIVE;
         let watch = |chunk: &str| {
             if live > 0 {
@@ -73,9 +82,10 @@ impl Bash {
     /// A job outlives the view of its call, so it runs in the real workspace, and for as long as it likes unless the
     /// call says how long.
     fn in_background(&self, args: Args, ctx: &ToolContext) -> ToolOutput {
-        let Args { command, timeout, description, background: _ } = args;
+        let Args { command, timeout, working_dir, description, background: _ } = args;
         let title = description.unwrap_or_else(|| command.clone());
-        let shell = self.shell(command, ctx.live.clone(), timeout, ctx);
+        let folder = working_dir.map_or_else(|| ctx.live.clone(), |folder| ctx.live.join(folder));
+        let shell = self.shell(command, folder, timeout, ctx);
         let settings = self.0.clone();
         let limit = Limit { seconds: timeout.unwrap_or_default(), asked: None };
         let work = async move {

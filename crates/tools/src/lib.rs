@@ -7,6 +7,7 @@ mod bash;
 mod edit;
 mod examples;
 mod files;
+mod guard;
 mod passage;
 mod read;
 mod settings;

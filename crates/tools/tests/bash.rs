@@ -120,6 +120,30 @@ async fn awkward_commands_give_results() {
     assert_eq!(nul.content, "error: cannot run the command: it contains a NUL byte");
 }
 
+// C-37, C-39
+#[tokio::test]
+async fn a_command_starts_in_the_folder_that_it_names() {
+    let kit = Kit::new();
+    kit.put("sub/x", "");
+    for (folder, expected) in [("sub", "sub"), (".", "w")] {
+        let told = kit.told("bash", json!({"command": "basename \"$PWD\"", "working_dir": folder})).await;
+        assert_eq!(told.content, expected);
+    }
+    let missing = kit.told("bash", json!({"command": "pwd", "working_dir": "nowhere"})).await;
+    assert!(missing.content.ends_with("nowhere`: the folder does not exist"), "{}", missing.content);
+}
+
+// C-36, C-61
+#[tokio::test]
+async fn a_command_that_nobody_means_is_refused_before_it_starts() {
+    let told = Kit::new().told("bash", json!({"command": "rm -rf /"})).await;
+    let error = told.error.unwrap();
+    assert_eq!(
+        (error.kind, error.message.as_str()),
+        (ToolErrorKind::Security, "cannot run the command: it removes everything")
+    );
+}
+
 // T-18
 #[tokio::test]
 async fn in_the_background_it_is_a_job_in_the_real_workspace() {

@@ -166,7 +166,7 @@ async fn an_image_is_attached() {
     assert!(!kit.told("read", json!({"path": "large.png"})).await.is_ok());
 }
 
-// B31
+// B31
 #[tokio::test]
 async fn a_file_is_written_byte_for_byte() {
     let kit = Kit::new();
