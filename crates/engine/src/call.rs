@@ -147,7 +147,7 @@ async fn run_in_view(
     let output = run(&*tool, arguments, &context(means, call, &view, cancel, notes)).await?;
     means.seen.keep(looked);
     let changes = changes_of(&view).await?;
-    judge_changes(means, call, &changes, judged.asked_later(how), notes).await?;
+    judge_changes(means, call, &changes, notes).await?;
     Ok(Done { result: worded(means, call, Ok(output)), changes, how })
 }
 
@@ -166,17 +166,12 @@ fn judge_call(policy: &Policy, effects: &[Effect], workspace: &Path) -> Judged {
 }
 
 impl Judged {
-    /// The verdict before the call runs.
+    /// The verdict before the call runs. Where its changes are recorded, writing is asked about when they are known.
     fn now(&self, how: How) -> Verdict {
-        match self.asked_later(how) {
-            true => self.others.clone(),
-            false => self.writes.clone().max(self.others.clone()),
+        match (how, &self.writes) {
+            (How::Staged | How::Declared, Verdict::Ask { .. }) => self.others.clone(),
+            (_, writes) => writes.clone().max(self.others.clone()),
         }
-    }
-
-    /// Whether the question about writing is put off until the changes are known.
-    fn asked_later(&self, how: How) -> bool {
-        how != How::Untracked && matches!(self.writes, Verdict::Ask { .. })
     }
 }
 
@@ -223,20 +218,17 @@ async fn judge_changes(
     means: &Means,
     call: &ToolCall,
     changes: &[Change],
-    asked_later: bool,
     notes: &Notes,
 ) -> Result<(), Stopped> {
     let setup = &means.shared.setup;
     match setup.policy.judge_changes(changes, &setup.workspace) {
         Verdict::Allow => Ok(()),
         Verdict::Deny { reason } => Err(denied(reason).into()),
-        Verdict::Ask { reason } if asked_later => {
+        Verdict::Ask { reason } => {
             let effects: Vec<Effect> =
                 changes.iter().map(|change| Effect::Write(setup.workspace.join(&change.path))).collect();
             ask(means, call, reason, &effects, changes, notes).await
         }
-        // It was asked for before the call ran.
-        Verdict::Ask { .. } => Ok(()),
     }
 }
 

@@ -7,6 +7,7 @@ use crate::{
 };
 use futures::{StreamExt, stream};
 use haft_core::{Effect, Fact, ToolCall, ToolError, ToolErrorKind, Update};
+use std::iter::Peekable;
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
@@ -66,8 +67,9 @@ pub(crate) async fn run_tools(
 ) -> Result<(), JournalError> {
     let repeats = log.transcript.repeats();
     let place = |(place, call)| if place < MAX_CALLS { prepare(means, call) } else { too_many(call) };
-    let prepared = calls.into_iter().enumerate().map(place);
-    for batch in batches(prepared) {
+    // Looked at as late as can be: what one call does to files may change where the next one leads.
+    let mut prepared = calls.into_iter().enumerate().map(place).peekable();
+    while let Some(batch) = next_batch(&mut prepared) {
         let (sender, noted) = mpsc::channel(MAX_NOTES);
         let notes = Notes(sender);
         let running = async move {
@@ -112,15 +114,12 @@ fn too_many(call: ToolCall) -> Prepared {
 }
 
 /// In the model's order. Neighbouring calls that only read share a batch; any other call has one of its own.
-fn batches(calls: impl Iterator<Item = Prepared>) -> Vec<Vec<Prepared>> {
-    let mut batches: Vec<Vec<Prepared>> = Vec::new();
-    for call in calls {
-        match batches.last_mut() {
-            Some(batch) if only_reads(&call) && batch.iter().all(only_reads) => batch.push(call),
-            _ => batches.push(vec![call]),
-        }
+fn next_batch(calls: &mut Peekable<impl Iterator<Item = Prepared>>) -> Option<Vec<Prepared>> {
+    let mut batch = vec![calls.next()?];
+    while only_reads(&batch[0]) && calls.peek().is_some_and(only_reads) {
+        batch.extend(calls.next());
     }
-    batches
+    Some(batch)
 }
 
 fn only_reads(call: &Prepared) -> bool {

@@ -1,7 +1,9 @@
 //! What a turn promises, told as facts. Real engine, real tools, scripted model.
 mod kit;
 use futures::StreamExt;
-use haft_core::{Answer, Command, Event, Fact, Message, Mode, Part, Policy, Seq, Transcript, Update};
+use haft_core::{
+    Answer, Command, Event, Fact, Message, Mode, Part, Policy, Rule, Ruling, Seq, Transcript, Update,
+};
 use haft_engine::{Engine, Profile};
 use kit::{Place, calls, content, in_a_word, prompt, says, scripted, tell};
 use serde_json::json;
@@ -415,6 +417,29 @@ async fn a_file_changed_since_it_was_read_is_not_overwritten() {
     tell(&session, prompt("go"), 1, None).await;
     assert_eq!(place.read("a.txt").as_deref(), Some("theirs\n"));
     assert!(content(&session, "write-0").contains("changed since it was last read"));
+}
+
+// D03: a link made by one call does not carry the next one out of the workspace
+#[tokio::test]
+async fn a_write_through_a_link_that_leads_out_is_asked_about() {
+    let outside = tempfile::tempdir().unwrap();
+    let link = format!("ln -s {} link", outside.path().display());
+    for in_one_reply in [true, false] {
+        let place = Place::new();
+        let (bash, write) =
+            (("bash", json!({"command": link})), ("write", json!({"path": "link/p", "content": "x"})));
+        let script = match in_one_reply {
+            true => calls(&[bash, write]),
+            false => calls(&[bash]) + &calls(&[write]),
+        };
+        let mut setup = place.setup(scripted(&(script + &says("done"))));
+        let rules = vec![Rule::parse(Ruling::Allow, "execute:ln *").unwrap()];
+        setup.policy = Policy { rules, mode: Mode::AcceptEdits };
+        let session = Engine::new(setup).create("haft").unwrap();
+        let told = tell(&session, prompt("go"), 1, Some(Answer::Nobody)).await;
+        assert!(told.contains("tool_ended bash-0=ok") && told.contains("=permission_error"), "{told}");
+        assert!(!outside.path().join("p").exists(), "{told}");
+    }
 }
 
 // A13: a hundred calls in one reply, all run, in order; more than fit are answered
