@@ -110,8 +110,6 @@ impl ToolContext {
 pub struct Access {
     /// The whole environment of a process: names and values, without keys.
     pub environment: Arc<[(String, String)]>,
-    /// Whether it may use the network.
-    pub network: bool,
 }
 
 /// Work that outlives its call. When it ends, the session hears of it as if a person had spoken.

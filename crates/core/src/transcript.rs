@@ -1,6 +1,6 @@
 //! Facts folded into a conversation, and the one decision: what happens next.
 use crate::{
-    Answer, CallId, Entry, Fact, Failure, JobId, Message, Outcome, Part, Seq, StopReason, ToolCall,
+    Answer, CallId, Channel, Entry, Fact, Failure, JobId, Message, Outcome, Part, Seq, StopReason, ToolCall,
     ToolErrorKind, ToolResult, Usage,
 };
 use serde::{Deserialize, Serialize};
@@ -16,6 +16,7 @@ pub struct Transcript {
     messages: Vec<Arc<Message>>,
     open: Vec<OpenCall>,
     places: HashMap<CallId, usize>,
+    channel: Option<Channel>,
     turn: Turn,
     phase: Phase,
 }
@@ -123,7 +124,10 @@ impl Transcript {
     /// Takes in one more fact.
     pub fn apply(&mut self, fact: &Fact) {
         match fact {
-            Fact::Prompted { parts, .. } => self.user(parts.clone()),
+            Fact::Prompted { parts, channel } => {
+                self.channel.clone_from(channel);
+                self.user(parts.clone());
+            }
             Fact::JobEnded { job, result } => self.user(vec![Part::text(job_report(job, result))]),
             Fact::Replied { parts, usage, stop } => self.assistant(parts, *usage, *stop),
             Fact::ToolEnded { call, result, .. } => self.answer(call, result),
@@ -152,6 +156,11 @@ impl Transcript {
     /// The calls of the last reply that have no result yet.
     pub fn unanswered(&self) -> Vec<ToolCall> {
         self.open.iter().filter(|open| open.result.is_none()).map(|open| open.call.clone()).collect()
+    }
+
+    /// Where the last prompt was spoken.
+    pub fn channel(&self) -> Option<&Channel> {
+        self.channel.as_ref()
     }
 
     /// Model calls of this turn so far.

@@ -5,8 +5,8 @@ use crate::{
 };
 use futures::FutureExt;
 use haft_core::{
-    Answer, AnyTool, Change, Effect, Fact, How, Policy, ToolCall, ToolContext, ToolError, ToolErrorKind,
-    ToolOutput, ToolResult, Update, Verdict, View, clip,
+    Answer, AnyTool, Change, Channel, Effect, Fact, How, Policy, ToolCall, ToolContext, ToolError,
+    ToolErrorKind, ToolOutput, ToolResult, Update, Verdict, View, clip,
 };
 use serde_json::Value;
 use std::{
@@ -36,6 +36,14 @@ pub(crate) struct Ready {
     arguments: Value,
     /// Resolved: no path leads through a link.
     pub(crate) effects: Vec<Effect>,
+}
+
+/// What the calls of one reply have in common.
+pub(crate) struct Round {
+    /// How often the same calls were made in a row.
+    pub(crate) repeats: usize,
+    /// Where the conversation takes place.
+    pub(crate) channel: Option<Channel>,
 }
 
 /// What a call did, before any of it is real.
@@ -93,7 +101,7 @@ fn ready(means: &Means, call: &ToolCall) -> Result<Ready, ToolError> {
 pub(crate) async fn run_call(
     means: &Means,
     Prepared { call, ready }: Prepared,
-    repeats: usize,
+    round: &Round,
     cancel: &CancellationToken,
     notes: Notes,
 ) {
@@ -101,7 +109,7 @@ pub(crate) async fn run_call(
     let done = tokio::select! {
         biased;
         () = cancel.cancelled() => Err(interrupted().into()),
-        done = run_in_view(means, &call, ready, cancel, &notes) => done,
+        done = run_in_view(means, &call, ready, round, cancel, &notes) => done,
     };
     // From here on nothing is interrupted: what is staged is settled.
     let done = match done {
@@ -113,7 +121,8 @@ pub(crate) async fn run_call(
         Err(Stopped::Error(error)) => worded(means, &call, Err(error)),
         Err(Stopped::Unrecorded) => return,
     };
-    if repeats >= WARN_AFTER {
+    if round.repeats >= WARN_AFTER {
+        let repeats = round.repeats;
         result.content += &format!(
             "\n[this is the same as before, {repeats} times in a row; do something else, or answer]"
         );
@@ -127,6 +136,7 @@ async fn run_in_view(
     means: &Means,
     call: &ToolCall,
     ready: Result<Ready, ToolError>,
+    round: &Round,
     cancel: &CancellationToken,
     notes: &Notes,
 ) -> Result<Done, Stopped> {
@@ -144,7 +154,12 @@ async fn run_in_view(
     }
     let how = view.how();
     start(call, &arguments, how, notes).await?;
-    let output = run(&*tool, arguments, &context(means, call, &view, cancel, notes)).await?;
+    let output = run(
+        &*tool,
+        arguments,
+        &ToolContext { channel: round.channel.clone(), ..context(means, call, &view, cancel, notes) },
+    )
+    .await?;
     means.seen.keep(looked);
     let changes = changes_of(&view).await?;
     judge_changes(means, call, &changes, notes).await?;

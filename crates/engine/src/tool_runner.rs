@@ -1,7 +1,7 @@
 //! Runs the calls of a reply: neighbours that only read together, all others one by one.
 use crate::{
     JournalError,
-    call::{Prepared, prepare, run_call},
+    call::{Prepared, Round, prepare, run_call},
     session::Log,
     turn::Means,
 };
@@ -65,7 +65,8 @@ pub(crate) async fn run_tools(
     calls: Vec<ToolCall>,
     cancel: &CancellationToken,
 ) -> Result<(), JournalError> {
-    let repeats = log.transcript.repeats();
+    let round = Round { repeats: log.transcript.repeats(), channel: log.transcript.channel().cloned() };
+    let round = &round;
     let place = |(place, call)| if place < MAX_CALLS { prepare(means, call) } else { too_many(call) };
     // Looked at as late as can be: what one call does to files may change where the next one leads.
     let mut prepared = calls.into_iter().enumerate().map(place).peekable();
@@ -73,7 +74,7 @@ pub(crate) async fn run_tools(
         let (sender, noted) = mpsc::channel(MAX_NOTES);
         let notes = Notes(sender);
         let running = async move {
-            let runs = batch.into_iter().map(|call| run_call(means, call, repeats, cancel, notes.clone()));
+            let runs = batch.into_iter().map(|call| run_call(means, call, round, cancel, notes.clone()));
             stream::iter(runs).buffer_unordered(MAX_PARALLEL).collect::<()>().await;
         };
         let listening = listen(log, noted);

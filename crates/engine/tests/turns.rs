@@ -376,6 +376,36 @@ async fn a_job_ends_with_its_session() {
     assert!(closed.is_ok() && place.read("late").is_none());
 }
 
+// T-04: a tool knows where the conversation takes place
+#[tokio::test]
+async fn a_tool_is_told_the_channel_of_the_prompt() {
+    struct Where;
+    #[derive(serde::Deserialize, schemars::JsonSchema)]
+    struct None {}
+    impl haft_core::Tool for Where {
+        const NAME: &'static str = "where";
+        type Args = None;
+        fn effects(&self, _: &None, _: &std::path::Path) -> Vec<haft_core::Effect> {
+            vec![]
+        }
+        async fn run(
+            &self,
+            _: None,
+            ctx: &haft_core::ToolContext,
+        ) -> Result<haft_core::ToolOutput, haft_core::ToolError> {
+            let chat = ctx.channel.as_ref().map_or("nowhere", |channel| &channel.chat);
+            Ok(haft_core::ToolOutput::text(chat))
+        }
+    }
+    let place = Place::new();
+    let mut setup = place.setup(scripted(&(calls(&[("where", json!({}))]) + &says("ok"))));
+    setup.tools = haft_core::Registry::default().with(Where);
+    let session = Engine::new(setup).create("haft").unwrap();
+    let channel = Some(haft_core::Channel { kind: "telegram".into(), chat: "4711".into() });
+    tell(&session, Command::Prompt { parts: vec![Part::text("go")], channel }, 1, None).await;
+    assert_eq!(content(&session, "where-0"), "4711");
+}
+
 // a tool that panics is an error for the model
 #[tokio::test]
 async fn a_panic_in_a_tool_is_an_error_for_the_model() {

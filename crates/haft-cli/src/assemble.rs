@@ -55,7 +55,7 @@ pub(crate) fn setup(
     let home = Home(surroundings.places.home.clone());
     let secrets: Vec<&str> = vendors().iter().filter_map(|vendor| vendor.key_variable.as_deref()).collect();
     let environment = surroundings.environment.without_keys(&secrets).into();
-    let access = Access { environment, network: true };
+    let access = Access { environment };
     Ok(Setup { model, tools, agents, policy, stages, workspace, home, profile, access })
 }
 

@@ -52,10 +52,7 @@ impl Place {
             workspace: self.work(),
             home: Home(self.home()),
             profile: Profile::standard(),
-            access: Access {
-                environment: Arc::new([("PATH".into(), std::env::var("PATH").unwrap())]),
-                network: true,
-            },
+            access: Access { environment: Arc::new([("PATH".into(), std::env::var("PATH").unwrap())]) },
         }
     }
 

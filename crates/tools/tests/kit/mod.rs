@@ -108,7 +108,6 @@ impl Kit {
             live: self.workspace.clone(),
             access: Access {
                 environment: environment.map(|(name, value)| (name.into(), value.into())).into(),
-                network: false,
             },
             jobs: self.jobs.clone(),
             cancel: Default::default(),
