@@ -2,7 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "this is a test")]
 use haft_sandbox::{Exit, Finished, ProcessError, Shell};
 use std::{
-    path::Path,
+    path::{Path, PathBuf},
     time::{Duration, Instant},
 };
 
@@ -36,11 +36,15 @@ async fn wait_for_the_end_of(marks: &[&str]) {
     }
 }
 
-/// Whether some process was started with this text in its command line.
+/// Whether a process that this test program started has this text in its command line. Others on the machine may
+/// have it too.
 fn is_alive(mark: &str) -> bool {
-    let processes = std::fs::read_dir("/proc").unwrap();
-    let lines = processes.filter_map(|entry| std::fs::read(entry.unwrap().path().join("cmdline")).ok());
-    lines.into_iter().any(|line| String::from_utf8_lossy(&line).contains(mark))
+    let ours = format!("HAFT_CALL={}-", std::process::id());
+    let holds = |file: PathBuf, text: &str| {
+        std::fs::read(file).is_ok_and(|content| String::from_utf8_lossy(&content).contains(text))
+    };
+    let mut processes = std::fs::read_dir("/proc").unwrap().map(|entry| entry.unwrap().path());
+    processes.any(|process| holds(process.join("cmdline"), mark) && holds(process.join("environ"), &ours))
 }
 
 // A-79, C-38, B07
