@@ -3,6 +3,7 @@
 //! Nothing here reads a file, opens a socket, looks at a clock or starts a task.
 //! Read in this order: [`message`], [`tool`], [`event`], [`transcript`], [`policy`], [`change`], [`provider`].
 
+pub mod alias;
 pub mod change;
 pub mod clip;
 pub mod event;
@@ -20,6 +21,7 @@ pub mod tool;
 pub mod transcript;
 pub mod undo;
 
+pub use alias::Aliases;
 pub use change::{Change, ChangeKind, FileState, Hash, How, Stage, View};
 pub use clip::{Clip, Keep};
 pub use event::{Answer, Channel, Command, Entry, Event, Fact, Outcome, Seq, SessionId, Update, Way};

@@ -16,12 +16,16 @@ pub struct Registered {
     /// The tool.
     pub tool: Arc<dyn AnyTool>,
     schema: Arc<Schema>,
+    /// Whether models are told of it.
+    offered: bool,
 }
 
 impl Registered {
-    /// The arguments, coerced where `validation` allows it; or an error that lists every problem (C-19 to C-24).
+    /// The arguments by their own names, coerced where `validation` allows it; or an error that lists every
+    /// problem (C-19 to C-24).
     pub fn check(&self, arguments: &Value, validation: Validation) -> Result<Value, ToolError> {
-        self.schema.check(self.tool.spec(), arguments, validation)
+        let named = self.tool.aliases().rename(arguments.clone(), self.schema.parameters());
+        self.schema.check(self.tool.spec(), &named, validation)
     }
 }
 
@@ -51,8 +55,8 @@ impl Registry {
 
     /// As [`Registry::with_any`], in place.
     pub fn register(&mut self, tool: Arc<dyn AnyTool>) {
-        let schema = Arc::new(Schema::new(tool.spec().parameters.clone()));
-        self.tools.insert(tool.spec().name.clone(), Registered { tool, schema });
+        let schema = Arc::new(Schema::new(tool.accepts()));
+        self.tools.insert(tool.spec().name.clone(), Registered { tool, schema, offered: true });
     }
 
     /// Removes every tool.
@@ -60,18 +64,37 @@ impl Registry {
         self.tools.clear();
     }
 
-    /// Keeps the tools that an agent's definition names.
+    /// Keeps the tools that an agent's definition names, and offers them.
     pub fn only(&self, names: &[String]) -> Self {
-        let tools = self.tools.iter().filter(|(name, _)| names.contains(name));
-        Self { tools: tools.map(|(name, tool)| (name.clone(), tool.clone())).collect() }
+        let wanted = names.iter().filter_map(|name| self.get(name));
+        let wanted: Vec<&str> = wanted.map(|registered| registered.tool.spec().name.as_str()).collect();
+        let tools = self.tools.iter().filter(|(name, _)| wanted.contains(&name.as_str()));
+        let offer = |(name, tool): (&String, &Registered)| {
+            (name.clone(), Registered { offered: true, ..tool.clone() })
+        };
+        Self { tools: tools.map(offer).collect() }
     }
 
-    /// The tool of this name; else of this name in another case or with blanks around it (faults A61).
+    /// Tells models of these tools alone, in this order. The others can be called all the same: models know them
+    /// from elsewhere, and the policy judges every call.
+    pub fn offering<S: AsRef<str>>(mut self, names: &[S]) -> Self {
+        let place = |name: &str| names.iter().position(|offered| offered.as_ref() == name);
+        for (name, registered) in &mut self.tools {
+            registered.offered = place(name).is_some();
+        }
+        self.tools.sort_by_key(|name, _| place(name).unwrap_or(names.len()));
+        self
+    }
+
+    /// The tool of this name; else of this name in another case or with blanks around it (faults A61); else the one
+    /// that is called so elsewhere.
     pub fn get(&self, name: &str) -> Option<&Registered> {
-        self.tools.get(name).or_else(|| {
-            let mut alike = self.tools.iter().filter(|(known, _)| known.eq_ignore_ascii_case(name.trim()));
-            alike.next().map(|(_, tool)| tool).filter(|_| alike.next().is_none())
-        })
+        let alike = |known: &str| known.eq_ignore_ascii_case(name.trim());
+        let called = |tool: &&Registered| alike(&tool.tool.spec().name);
+        let called_elsewhere =
+            |tool: &&Registered| tool.tool.aliases().names.iter().any(|known| alike(known));
+        let by_name = || only(self.tools.values().filter(called));
+        self.tools.get(name).or_else(by_name).or_else(|| only(self.tools.values().filter(called_elsewhere)))
     }
 
     /// As [`Registry::get`], or what to tell the model: the nearest name and all the names there are.
@@ -86,37 +109,50 @@ impl Registry {
         })
     }
 
-    /// In the order of registration (T-32).
+    /// Of those that are offered, in the order of registration (T-32).
     pub fn names(&self) -> impl Iterator<Item = &str> {
-        self.tools.keys().map(String::as_str)
+        self.offered().map(|tool| tool.spec().name.as_str())
     }
 
-    /// How the tools present themselves (A-18, T-31).
+    /// How the offered tools present themselves (A-18, T-31).
     pub fn specs(&self) -> Arc<[ToolSpec]> {
-        self.tools.values().map(|registered| registered.tool.spec().clone()).collect()
+        self.offered().map(|tool| tool.spec().clone()).collect()
     }
 
-    /// One line for each tool: "- `name` - description" (T-34).
+    /// One line for each offered tool: "- `name` - description" (T-34).
     pub fn summaries(&self) -> Vec<String> {
         let line = |spec: &ToolSpec| format!("- `{}` - {}", spec.name, spec.description);
-        self.tools.values().map(|registered| line(registered.tool.spec())).collect()
+        self.offered().map(|tool| line(tool.spec())).collect()
     }
 
-    /// How many there are (T-33).
+    /// Every tool that can be called, whether models are told of it or not.
+    pub fn all(&self) -> impl Iterator<Item = &Registered> {
+        self.tools.values()
+    }
+
+    fn offered(&self) -> impl Iterator<Item = &dyn AnyTool> {
+        self.tools.values().filter(|registered| registered.offered).map(|registered| &*registered.tool)
+    }
+
+    /// How many are offered (T-33).
     pub fn len(&self) -> usize {
-        self.tools.len()
+        self.offered().count()
     }
 
-    /// Whether there are none (A-28, T-53).
+    /// Whether none is offered (A-28, T-53).
     pub fn is_empty(&self) -> bool {
-        self.tools.is_empty()
+        self.len() == 0
     }
+}
+
+fn only<'a>(mut found: impl Iterator<Item = &'a Registered>) -> Option<&'a Registered> {
+    found.next().filter(|_| found.next().is_none())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Effect, ToolContext, ToolOutput};
+    use crate::{Aliases, Effect, ToolContext, ToolOutput};
     use schemars::JsonSchema;
     use serde::Deserialize;
     use std::path::Path;
@@ -127,10 +163,15 @@ mod tests {
     struct LookArgs {
         /// Which one.
         #[expect(dead_code, reason = "only its schema matters here")]
+        #[schemars(extend("x-accepts" = {"type": ["string", "array"]}))]
         path: String,
+        #[expect(dead_code, reason = "only its schema matters here")]
+        #[schemars(extend("x-hidden" = true))]
+        again: Option<bool>,
     }
     impl Tool for Look {
         const NAME: &'static str = "look";
+        const ALIASES: Aliases = Aliases { names: &["view"], parameters: &[("file", "path")] };
         type Args = LookArgs;
         fn effects(&self, _: &LookArgs, _: &Path) -> Vec<Effect> {
             vec![Effect::Execute(self.0.into())]
@@ -162,5 +203,30 @@ mod tests {
         let Err(error) = registry.find("lok") else { panic!("`lok` is no tool") };
         assert_eq!(error.message, "there is no tool `lok`");
         assert_eq!(error.hint.unwrap(), "did you mean `look`? available tools: look");
+    }
+
+    //
+    #[test]
+    fn more_is_understood_than_models_are_told() {
+        let registry = Registry::default().with(Look(""));
+        let look = registry.find("View").unwrap();
+        let table = [
+            (serde_json::json!({"file": "a"}), Ok(serde_json::json!({"path": "a"}))),
+            (
+                serde_json::json!({"path": ["a"], "again": true}),
+                Ok(serde_json::json!({"path": ["a"], "again": true})),
+            ),
+            (
+                serde_json::json!({"path": "a", "twice": 1}),
+                Err("cannot call `look`: there is no parameter `twice`"),
+            ),
+        ];
+        for (given, expected) in table {
+            let checked = look.check(&given, Validation::Coerce).map_err(|error| error.message);
+            assert_eq!(checked, expected.map_err(str::to_owned), "{given}");
+        }
+        let quiet = registry.offering::<&str>(&[]);
+        assert!(quiet.is_empty() && quiet.specs().is_empty() && quiet.get("look").is_some());
+        assert_eq!(quiet.only(&["view".to_owned()]).names().collect::<Vec<_>>(), ["look"]);
     }
 }

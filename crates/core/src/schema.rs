@@ -44,6 +44,11 @@ impl Schema {
         Self { parameters, validator: OnceLock::new() }
     }
 
+    /// As it was given.
+    pub fn parameters(&self) -> &Value {
+        &self.parameters
+    }
+
     /// The arguments as the tool may have them, or an error for the model that lists every problem.
     pub fn check(
         &self,
@@ -126,8 +131,18 @@ pub fn example(spec: &ToolSpec) -> Value {
     }
 }
 
+/// What the type of a tool's arguments says.
+pub(crate) struct Described {
+    /// Its doc comment.
+    pub(crate) description: String,
+    /// The parameters that a model is told of.
+    pub(crate) told: Value,
+    /// Those that it may give. Nothing beside them: what is misspelt would be lost in silence.
+    pub(crate) accepted: Value,
+}
+
 /// Description and parameters of `A`: no references, no `$schema`, and `Option<T>` as the schema of `T`.
-pub(crate) fn describe<A: JsonSchema>() -> (String, Value) {
+pub(crate) fn describe<A: JsonSchema>() -> Described {
     let settings = SchemaSettings::draft2020_12().with(|settings| {
         settings.inline_subschemas = true;
         settings.meta_schema = None;
@@ -135,10 +150,56 @@ pub(crate) fn describe<A: JsonSchema>() -> (String, Value) {
     let mut schema = settings.into_generator().into_root_schema_for::<A>().to_value();
     let description = schema.as_object_mut().and_then(|object| object.shift_remove("description"));
     plain(&mut schema);
-    if let Some(object) = schema.as_object_mut() {
-        object.entry("properties").or_insert_with(|| json!({}));
+    let (mut told, mut accepted) = (schema.clone(), schema);
+    conceal(&mut told);
+    reveal(&mut accepted);
+    if let (Some(told), Some(accepted)) = (told.as_object_mut(), accepted.as_object_mut()) {
+        told.entry("properties").or_insert_with(|| json!({}));
+        accepted.entry("properties").or_insert_with(|| json!({}));
+        accepted.entry("additionalProperties").or_insert(Value::Bool(false));
     }
-    (description.and_then(|text| text.as_str().map(str::to_owned)).unwrap_or_default(), schema)
+    let description = description.and_then(|text| text.as_str().map(str::to_owned)).unwrap_or_default();
+    Described { description, told, accepted }
+}
+
+/// A property with this mark is accepted, but no model is told of it.
+const HIDDEN: &str = "x-hidden";
+/// The schema that is accepted in place of the one around it.
+const ACCEPTS: &str = "x-accepts";
+
+/// Leaves out what models are not told of.
+fn conceal(schema: &mut Value) {
+    each_property(schema, |properties| {
+        properties.retain(|_, property| property.get(HIDDEN).is_none());
+        for property in properties.values_mut().filter_map(Value::as_object_mut) {
+            property.shift_remove(ACCEPTS);
+        }
+    });
+}
+
+/// Puts what is accepted in place of what models are told.
+fn reveal(schema: &mut Value) {
+    each_property(schema, |properties| {
+        for property in properties.values_mut() {
+            let Some(object) = property.as_object_mut() else { continue };
+            object.shift_remove(HIDDEN);
+            if let Some(accepted) = object.shift_remove(ACCEPTS) {
+                *property = accepted;
+            }
+        }
+    });
+}
+
+/// The properties of the object itself, then those inside it.
+fn each_property(schema: &mut Value, change: impl Fn(&mut Map<String, Value>) + Copy) {
+    let Some(object) = schema.as_object_mut() else { return };
+    if let Some(properties) = object.get_mut("properties").and_then(Value::as_object_mut) {
+        change(properties);
+        properties.values_mut().for_each(|property| each_property(property, change));
+    }
+    if let Some(each) = object.get_mut("items") {
+        each_property(each, change);
+    }
 }
 
 /// Removes what a model need not read: titles, Rust's number formats, nullability.

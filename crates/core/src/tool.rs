@@ -1,5 +1,8 @@
 //! What a tool promises.
-use crate::{CallId, ToolError, ToolErrorKind, ToolOutput, View, schema};
+use crate::{
+    Aliases, CallId, ToolError, ToolErrorKind, ToolOutput, View,
+    schema::{self, Described},
+};
 use futures::future::BoxFuture;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
@@ -23,7 +26,12 @@ pub trait Tool: Send + Sync + 'static {
     const NAME: &'static str;
     /// The arguments. Its doc comment is the description that the model reads, and the doc comments of its
     /// fields are those of the parameters: short, imperative, with the unit.
+    ///
+    /// What a model may give without being told of it: a field with `#[schemars(extend("x-hidden" = true))]`, and
+    /// another schema of a field with `#[schemars(extend("x-accepts" = {…}))]`.
     type Args: DeserializeOwned + JsonSchema + Send;
+    /// What other systems call this tool and its parameters.
+    const ALIASES: Aliases = Aliases::NONE;
 
     /// What a call with these arguments would touch, stated before it runs and without looking at files.
     /// Empty: nothing that anyone must be asked about, and not to be repeated after a crash either.
@@ -203,8 +211,8 @@ impl fmt::Debug for Examples {
 impl ToolSpec {
     /// Name as given; description and parameters from the doc comments and types of `A`.
     pub fn of<A: JsonSchema>(name: &str) -> Self {
-        let (description, parameters) = schema::describe::<A>();
-        Self { name: name.into(), description, parameters, examples: Examples::default() }
+        let Described { description, told, .. } = schema::describe::<A>();
+        Self { name: name.into(), description, parameters: told, examples: Examples::default() }
     }
 
     /// `{"type":"function","function":{name,description,parameters}}` (A-18, T-07).
@@ -219,6 +227,14 @@ impl ToolSpec {
 pub trait AnyTool: Send + Sync {
     /// How the tool presents itself. Constant while the tool is registered.
     fn spec(&self) -> &ToolSpec;
+    /// JSON Schema that arguments are held against. It may allow more than the model is told of.
+    fn accepts(&self) -> Value {
+        self.spec().parameters.clone()
+    }
+    /// As [`Tool::ALIASES`].
+    fn aliases(&self) -> Aliases {
+        Aliases::NONE
+    }
     /// As [`Tool::effects`]. `args` has passed the check against the schema.
     fn effects(&self, args: &Value, workspace: &Path) -> Result<Vec<Effect>, ToolError>;
     /// As [`Tool::run`].
@@ -229,18 +245,26 @@ pub(crate) fn erase<T: Tool>(tool: T) -> impl AnyTool {
     let tool = Arc::new(tool);
     let maker = tool.clone();
     let examples = Examples::when_needed(move || maker.examples());
-    let spec = ToolSpec { examples, ..ToolSpec::of::<T::Args>(T::NAME) };
-    Erased { spec, tool }
+    let Described { description, told, accepted } = schema::describe::<T::Args>();
+    let spec = ToolSpec { name: T::NAME.into(), description, parameters: told, examples };
+    Erased { spec, accepted, tool }
 }
 
 struct Erased<T> {
     tool: Arc<T>,
     spec: ToolSpec,
+    accepted: Value,
 }
 
 impl<T: Tool> AnyTool for Erased<T> {
     fn spec(&self) -> &ToolSpec {
         &self.spec
+    }
+    fn accepts(&self) -> Value {
+        self.accepted.clone()
+    }
+    fn aliases(&self) -> Aliases {
+        T::ALIASES
     }
     fn effects(&self, args: &Value, workspace: &Path) -> Result<Vec<Effect>, ToolError> {
         Ok(self.tool.effects(&decode(args.clone())?, workspace))

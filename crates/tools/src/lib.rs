@@ -17,11 +17,12 @@ pub use settings::{BashSettings, EditSettings, Occurrence, ReadSettings, Setting
 
 use haft_core::Registry;
 
-/// The four tools, in the order in which a model reads them.
+/// Every tool, of which models are told as `settings` says.
 pub fn builtin(settings: &Settings) -> Registry {
     Registry::default()
         .with(read::ReadFile(settings.read.clone()))
         .with(write::WriteFile)
         .with(edit::EditFile(settings.edit.clone()))
         .with(bash::Bash(settings.bash.clone()))
+        .offering(&settings.offer)
 }

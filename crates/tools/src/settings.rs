@@ -2,16 +2,26 @@
 use haft_core::Clip;
 use serde::{Deserialize, Serialize};
 
-/// Of all four tools. What is left out stands as in `Settings::default()`.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+/// Of all tools. What is left out stands as in `Settings::default()`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Settings {
+    /// The tools that models are told of, in this order. The others can be called all the same.
+    pub offer: Vec<String>,
     /// Of `read`.
     pub read: ReadSettings,
     /// Of `edit`.
     pub edit: EditSettings,
     /// Of `bash`.
     pub bash: BashSettings,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        let offer = ["read", "write", "edit", "bash"].map(str::to_owned).into();
+        let (read, edit, bash) = Default::default();
+        Self { offer, read, edit, bash }
+    }
 }
 
 /// How `read` shows a file.

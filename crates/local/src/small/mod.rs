@@ -63,7 +63,8 @@ pub(crate) fn plan(request: &Request) -> Plan {
     }
     let firsts = turn.firsts(&request.tools);
     let done: Vec<(&str, &str)> = firsts.iter().map(|(name, first)| (*name, first.as_str())).collect();
-    let offers = if turn.may_call() { offers(&chosen, &request.tools, &done) } else { Vec::new() };
+    let offers =
+        if turn.may_call() { offers(&chosen, &request.tools, &turn.wish, &done) } else { Vec::new() };
     let answer = match (done.is_empty(), chosen.iter().any(|(tool, _)| tool.is_none())) {
         (true, false) => Answer::None,
         (true, true) => Answer::Free,
@@ -129,16 +130,24 @@ fn chosen<'a>(wish: &str, tools: &'a [ToolSpec]) -> Vec<Shown<'a>> {
     nearest(wish, &candidates, SHOWN_EXAMPLES).into_iter().map(|place| all[place]).collect()
 }
 
-/// The tools that the examples call, and those that have no examples; after a first call, all.
-fn offers<'a>(chosen: &[Shown<'a>], tools: &'a [ToolSpec], done: &grammar::Done<'_>) -> Vec<Offer<'a>> {
+/// The tools that the examples call, and those without examples that the request names; after a first call, all.
+fn offers<'a>(
+    chosen: &[Shown<'a>],
+    tools: &'a [ToolSpec],
+    wish: &str,
+    done: &grammar::Done<'_>,
+) -> Vec<Offer<'a>> {
     let shown = |tool: &ToolSpec| {
         let calls = chosen.iter().filter(|(called, _)| called.is_some_and(|called| called.name == tool.name));
         calls.map(|(_, example)| *example).collect()
     };
     let offers = tools.iter().map(|tool| Offer { tool, shown: shown(tool) });
-    offers
-        .filter(|offer| !done.is_empty() || offer.tool.examples.is_empty() || !offer.shown.is_empty())
-        .collect()
+    let (shown_how, wish) = (tools.iter().any(|tool| !tool.examples.is_empty()), wish.to_lowercase());
+    let fits = |offer: &Offer<'_>| match offer.tool.examples.is_empty() {
+        true => !shown_how || offer.tool.name.split('_').any(|word| wish.contains(word)),
+        false => !done.is_empty() || !offer.shown.is_empty(),
+    };
+    offers.filter(fits).collect()
 }
 
 /// Examples are of one kind where they call the same tool, and make the same command.

@@ -1,0 +1,78 @@
+//! Other names: what systems call the same tool, or the same parameter.
+//!
+//! A model is told one name of each. What it learned elsewhere is understood all the same.
+use serde_json::{Map, Value};
+
+/// Other names of a tool and of its parameters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Aliases {
+    /// Of the tool.
+    pub names: &'static [&'static str],
+    /// Of parameters, at any depth: the other name, then the one in the schema.
+    pub parameters: &'static [(&'static str, &'static str)],
+}
+
+impl Aliases {
+    /// No other names.
+    pub const NONE: Self = Self { names: &[], parameters: &[] };
+
+    /// `value` with the names of `schema`. Where a name is given by itself too, its other name stays, to be reported.
+    pub(crate) fn rename(&self, value: Value, schema: &Value) -> Value {
+        match value {
+            Value::Object(object) => Value::Object(self.rename_in(object, schema.get("properties"))),
+            Value::Array(items) => match schema.get("items") {
+                Some(each) => items.into_iter().map(|item| self.rename(item, each)).collect(),
+                None => Value::Array(items),
+            },
+            other => other,
+        }
+    }
+
+    fn rename_in(&self, object: Map<String, Value>, known: Option<&Value>) -> Map<String, Value> {
+        let Some(known) = known.and_then(Value::as_object) else { return object };
+        let given: Vec<String> = object.keys().cloned().collect();
+        let named = |name: String| match self.parameters.iter().find(|(other, _)| *other == name) {
+            Some((_, own))
+                if !known.contains_key(&name)
+                    && known.contains_key(*own)
+                    && !given.iter().any(|name| name == own) =>
+            {
+                (*own).to_owned()
+            }
+            _ => name,
+        };
+        let renamed = object.into_iter().map(|(name, value)| {
+            let name = named(name);
+            let value = match known.get(&name) {
+                Some(inner) => self.rename(value, inner),
+                None => value,
+            };
+            (name, value)
+        });
+        renamed.collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    //
+    #[test]
+    fn other_names_become_those_of_the_schema() {
+        let aliases = Aliases { names: &[], parameters: &[("filePath", "path"), ("old", "old_text")] };
+        let edit = json!({"properties": {"old_text": {}}});
+        let schema = json!({"properties": {"path": {}, "edits": {"items": edit}}});
+        let table = [
+            (json!({"filePath": "a"}), json!({"path": "a"})),
+            (json!({"filePath": "a", "path": "b"}), json!({"filePath": "a", "path": "b"})),
+            (json!({"edits": [{"old": "x"}, 1]}), json!({"edits": [{"old_text": "x"}, 1]})),
+            (json!({"old": "not at this depth"}), json!({"old": "not at this depth"})),
+            (json!(["no object"]), json!(["no object"])),
+        ];
+        for (given, expected) in table {
+            assert_eq!(aliases.rename(given.clone(), &schema), expected, "{given}");
+        }
+    }
+}
