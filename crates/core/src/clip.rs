@@ -45,6 +45,15 @@ pub struct Clipped<'a> {
     pub missing_lines: usize,
 }
 
+/// About how many tokens a text takes (C-43, P-17): four letters of English or code make one, and so does each
+/// character of scripts that no vocabulary knows well. Measured against o200k on this project's own files, it is at most
+/// a quarter too high.
+pub fn tokens(text: &str) -> usize {
+    let wide = text.chars().filter(|letter| *letter > '\u{2ff}').count();
+    let narrow = text.chars().count() - wide;
+    narrow.div_ceil(4) + wide
+}
+
 impl Clip {
     /// Splits `text` into what is kept; nothing is missing where it fits.
     pub fn split<'a>(&self, text: &'a str) -> Clipped<'a> {

@@ -167,12 +167,15 @@ const HIDDEN: &str = "x-hidden";
 /// The schema that is accepted in place of the one around it.
 const ACCEPTS: &str = "x-accepts";
 
-/// Leaves out what models are not told of.
+/// Leaves out what models are not told of, and what they know: a number of lines is not negative.
 fn conceal(schema: &mut Value) {
     each_property(schema, |properties| {
         properties.retain(|_, property| property.get(HIDDEN).is_none());
         for property in properties.values_mut().filter_map(Value::as_object_mut) {
             property.shift_remove(ACCEPTS);
+            if property.get("minimum").is_some_and(|least| *least == 0) {
+                property.shift_remove("minimum");
+            }
         }
     });
 }
@@ -252,7 +255,8 @@ fn is_rust_number(format: &str) -> bool {
 pub fn nearest<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
     let distance = |candidate: &str| strsim::damerau_levenshtein(&name.to_lowercase(), candidate);
     let near = known.iter().copied().map(|candidate| (distance(candidate), candidate)).min()?;
-    (near.0 <= near.1.chars().count().div_ceil(3)).then_some(near.1)
+    let length = near.1.chars().count();
+    (near.0 < length && near.0 <= length.div_ceil(3)).then_some(near.1)
 }
 
 fn path_of(error: &ValidationError<'_>) -> Vec<Value> {
@@ -405,7 +409,7 @@ mod tests {
 
     fn check(arguments: Value, validation: Validation) -> Result<Value, String> {
         let spec = ToolSpec::of::<Args>("move");
-        let checked = Schema::new(spec.parameters.clone()).check(&spec, &arguments, validation);
+        let checked = Schema::new(describe::<Args>().accepted).check(&spec, &arguments, validation);
         checked.map_err(|error| format!("{} [{}]", error.message, error.hint.unwrap_or_default()))
     }
 
@@ -413,7 +417,7 @@ mod tests {
     fn the_schema_is_what_a_model_should_read() {
         let spec = ToolSpec::of::<Args>("move");
         assert_eq!(spec.description, "Move some files.");
-        insta::assert_snapshot!(spec.parameters, @r#"{"type":"object","additionalProperties":false,"properties":{"path":{"type":"string","description":"Where to."},"count":{"type":"integer","minimum":0,"description":"How many."},"force":{"type":"boolean"},"ratio":{"type":"number"},"files":{"type":"array","items":{"type":"object","properties":{"name":{"type":"string"}},"required":["name"]},"description":"Which ones."},"how":{"type":"string","enum":["fast","slow"]}},"required":["path"]}"#);
+        insta::assert_snapshot!(spec.parameters, @r#"{"type":"object","additionalProperties":false,"properties":{"path":{"type":"string","description":"Where to."},"count":{"type":"integer","description":"How many."},"force":{"type":"boolean"},"ratio":{"type":"number"},"files":{"type":"array","items":{"type":"object","properties":{"name":{"type":"string"}},"required":["name"]},"description":"Which ones."},"how":{"type":"string","enum":["fast","slow"]}},"required":["path"]}"#);
     }
 
     // C-20, C-21, C-22, C-23, C-24, C-48, C-53, C-57, C-64, A06 to A09

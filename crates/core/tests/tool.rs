@@ -161,7 +161,7 @@ fn the_schema_comes_from_types_and_comments() {
         "type": "object",
         "properties": {
             "name": {"type": "string", "description": "Whom to greet, by first name."},
-            "times": {"type": "integer", "minimum": 0, "default": 2, "description": "How often."},
+            "times": {"type": "integer", "default": 2, "description": "How often."},
         },
         "required": ["name"],
     });

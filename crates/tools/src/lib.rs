@@ -8,7 +8,6 @@ mod edit;
 mod examples;
 mod files;
 mod guard;
-mod passage;
 mod read;
 mod settings;
 mod write;

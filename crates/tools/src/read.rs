@@ -1,19 +1,19 @@
-//! `read`: a text file by lines, or an image.
+//! `read`: text files by lines, or images.
 use crate::{
     ReadSettings,
     examples::examples_for,
     files::{Place, blocking},
-    passage::{End, NoPassage, Passage, passage},
 };
-use base64::{Engine, prelude::BASE64_STANDARD};
-use haft_core::{Effect, Example, Image, Tool, ToolContext, ToolError, ToolErrorKind, ToolOutput};
+use haft_core::{Aliases, Effect, Example, Tool, ToolContext, ToolError, ToolErrorKind, ToolOutput};
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::json;
-use std::{
-    io::{BufRead, BufReader},
-    path::{Path, PathBuf},
-};
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+
+mod image;
+mod notebook;
+mod passage;
+mod text;
 
 pub(crate) struct ReadFile(pub(crate) ReadSettings);
 
@@ -21,27 +21,67 @@ pub(crate) struct ReadFile(pub(crate) ReadSettings);
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct Args {
     /// The file, relative to the workspace or absolute.
-    path: PathBuf,
+    #[schemars(with = "String", extend("x-accepts" = {
+        "type": ["string", "array"], "items": {"type": "string"}, "minItems": 1, "maxItems": 100
+    }))]
+    path: Paths,
     /// First line to read, counted from 1.
     offset: Option<u64>,
     /// How many lines, at most 2000.
     limit: Option<u64>,
 }
 
+/// One file, or several (C-41).
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Paths {
+    One(PathBuf),
+    Many(Vec<PathBuf>),
+}
+
+impl Paths {
+    fn all(&self) -> &[PathBuf] {
+        match self {
+            Self::One(path) => std::slice::from_ref(path),
+            Self::Many(paths) => paths,
+        }
+    }
+}
+
 impl Tool for ReadFile {
     const NAME: &'static str = "read";
+    const ALIASES: Aliases = Aliases {
+        names: &["read_file", "read_files", "read_many_files", "view", "view_file", "open_file", "cat"],
+        parameters: &[
+            ("file_path", "path"),
+            ("filePath", "path"),
+            ("filepath", "path"),
+            ("file", "path"),
+            ("filename", "path"),
+            ("absolute_path", "path"),
+            ("target_file", "path"),
+            ("file_paths", "path"),
+            ("filePaths", "path"),
+            ("paths", "path"),
+            ("files", "path"),
+            ("start_line", "offset"),
+            ("max_lines", "limit"),
+            ("num_lines", "limit"),
+        ],
+    };
     type Args = Args;
 
     fn effects(&self, args: &Args, workspace: &Path) -> Vec<Effect> {
-        vec![Effect::Read(workspace.join(&args.path))]
+        args.path.all().iter().map(|path| Effect::Read(workspace.join(path))).collect()
     }
 
     async fn run(&self, args: Args, ctx: &ToolContext) -> Result<ToolOutput, ToolError> {
-        let place = Place::new(ctx, &args.path);
+        let part = Part { offset: args.offset, limit: args.limit };
+        let places: Vec<Place> = args.path.all().iter().map(|path| Place::new(ctx, path)).collect();
         let settings = self.0.clone();
-        blocking(move || match is_image(&args.path) {
-            true => read_image(&place),
-            false => read_text(&place, &args, &settings),
+        blocking(move || match (args.path, places.as_slice()) {
+            (Paths::One(_), [place]) => read_one(place, part, &settings),
+            (_, places) => read_many(places, part, &settings),
         })
         .await
     }
@@ -51,101 +91,75 @@ impl Tool for ReadFile {
     }
 }
 
-fn read_text(place: &Place, args: &Args, settings: &ReadSettings) -> Result<ToolOutput, ToolError> {
-    let file = place.open("read")?;
-    let size = file.metadata().map_err(|error| place.cannot("read", error))?.len();
-    let mut file = BufReader::with_capacity(64 * 1024, file);
-    let beginning = file.fill_buf().map_err(|error| place.cannot("read", error))?;
-    if looks_binary(beginning) {
-        return Err(binary(place));
+/// The lines that a call asks for. 0 stands for "not said" (C-45).
+#[derive(Clone, Copy)]
+struct Part {
+    offset: Option<u64>,
+    limit: Option<u64>,
+}
+
+impl Part {
+    fn from(self) -> u64 {
+        self.offset.unwrap_or(1).max(1)
     }
-    let from = args.offset.unwrap_or(1).max(1);
-    let passage = passage(file, from, args.limit, settings).map_err(|none| no_passage(place, none))?;
-    if !settings.numbered {
-        return Ok(raw(passage, settings));
+
+    fn lines(self) -> Option<u64> {
+        self.limit.filter(|limit| *limit > 0)
     }
-    let truncated = matches!(passage.end, End::Full { .. });
+}
+
+fn read_one(place: &Place, part: Part, settings: &ReadSettings) -> Result<ToolOutput, ToolError> {
+    match place.name.extension().and_then(|extension| extension.to_str()) {
+        _ if image::is_image(&place.name) => image::read_image(place),
+        Some("ipynb") => text::read_notebook(place, part, settings),
+        _ => text::read_text(place, part, settings),
+    }
+}
+
+/// Each file under its name (C-42); what cannot be read is said in its place. All of them share the room that one
+/// would have (C-43). Fails only where none can be read.
+fn read_many(places: &[Place], part: Part, settings: &ReadSettings) -> Result<ToolOutput, ToolError> {
+    let mut whole = ToolOutput::default();
+    let (mut files, mut errors, mut left_out) = (Vec::new(), Vec::new(), Vec::new());
+    for place in places {
+        let room = settings.max_bytes.saturating_sub(whole.for_model.len());
+        if room == 0 {
+            left_out.push(format!("`{}`", place.name.display()));
+            continue;
+        }
+        let settings = ReadSettings { max_bytes: room, ..settings.clone() };
+        whole.for_model += &format!("=== {} ===\n", place.name.display());
+        match read_one(place, part, &settings) {
+            Ok(read) => {
+                whole.for_model += &read.for_model;
+                whole.images.extend(read.images);
+                files.push(read.details);
+            }
+            Err(error) => {
+                whole.for_model += &format!("[{error}]");
+                errors.push(error);
+            }
+        }
+        whole.for_model += "\n\n";
+    }
+    if files.is_empty() {
+        return Err(none_of(errors));
+    }
+    if !left_out.is_empty() {
+        whole.for_model += &format!("[no room left for {}; read them in another call]", left_out.join(", "));
+    }
+    let text = whole.for_model.trim_end().to_owned();
+    let (read, all) = (files.len(), places.len());
     let details = json!({
-        "path": place.name, "from": from, "lines": passage.lines, "bytes": size, "truncated": truncated,
+        "content": text, "files_read": read, "files": files, "tokens": haft_core::clip::tokens(&text),
+        "not_read": errors.iter().map(ToString::to_string).map(Value::String).collect::<Vec<_>>(),
     });
-    Ok(ToolOutput::text(with_notes(passage, size, settings)).details(details))
+    Ok(ToolOutput { for_model: text, ..whole }.details(details).show(format!("Read {read} of {all} files")))
 }
 
-/// As far as the file is looked at before it is taken for text.
-const BEGINNING: usize = 8 * 1024;
-
-fn looks_binary(beginning: &[u8]) -> bool {
-    beginning[..beginning.len().min(BEGINNING)].contains(&0)
-}
-
-fn binary(place: &Place) -> ToolError {
-    let why = format!("cannot read `{}`: it looks binary", place.name.display());
-    ToolError::new(ToolErrorKind::User, why)
-        .hint("look at it with a command, e.g. `file`, `strings` or `xxd`; if it is UTF-16, convert it with `iconv`")
-}
-
-fn no_passage(place: &Place, none: NoPassage) -> ToolError {
-    match none {
-        NoPassage::Io(error) => place.cannot("read", error),
-        NoPassage::PastTheEnd(lines) => {
-            let lines = if lines == 1 { "1 line".into() } else { format!("{lines} lines") };
-            let why = format!("cannot read `{}` from there: it has only {lines}", place.name.display());
-            ToolError::new(ToolErrorKind::User, why).hint("use a smaller `offset`")
-        }
-    }
-}
-
-/// The content, and the marker where it goes on.
-fn raw(passage: Passage, settings: &ReadSettings) -> ToolOutput {
-    let cut = matches!(passage.end, End::Full { .. });
-    let marker = settings.marker.as_deref().unwrap_or("\n[content truncated]");
-    ToolOutput::text(passage.text + if cut { marker } else { "" })
-}
-
-fn with_notes(passage: Passage, size: u64, settings: &ReadSettings) -> String {
-    let mut text = passage.text.trim_end_matches('\n').to_owned();
-    match (passage.end, &settings.marker) {
-        (End::OfFile, _) if text.is_empty() => text += "[the file is empty]",
-        (End::OfFile, _) => {}
-        (End::Full { .. }, Some(marker)) => text += marker,
-        (End::Full { next } | End::AsAsked { next }, _) => {
-            text += &format!("\n[the file goes on, it has {size} bytes; continue with offset={next}]");
-        }
-    }
-    if passage.lossy {
-        text += "\n[not UTF-8: � stands for what cannot be shown]";
-    }
-    text
-}
-
-/// More than this no vendor takes.
-const LARGEST_IMAGE: u64 = 5 * 1024 * 1024;
-
-/// By its extension.
-fn is_image(path: &Path) -> bool {
-    let extension = path.extension().map(|extension| extension.to_ascii_lowercase());
-    let extension = extension.as_ref().and_then(|extension| extension.to_str());
-    matches!(extension, Some("jpg" | "jpeg" | "png" | "gif" | "webp"))
-}
-
-fn read_image(place: &Place) -> Result<ToolOutput, ToolError> {
-    let content = place.content("read", LARGEST_IMAGE)?;
-    let text = format!("[Image: {}]", place.name.display());
-    // A vendor refuses the whole conversation for one picture that is none, so it must be one.
-    let Some(mime) = media_type(&content) else {
-        return Ok(ToolOutput::text(format!("{text}\n[not shown: its content is no such image]")));
-    };
-    let image = Image { mime: mime.into(), data: BASE64_STANDARD.encode(&content) };
-    Ok(ToolOutput { images: vec![image], ..ToolOutput::text(text) })
-}
-
-/// By its first bytes: what a file is called need not be what it is.
-fn media_type(content: &[u8]) -> Option<&'static str> {
-    match content {
-        [0x89, b'P', b'N', b'G', ..] => Some("image/png"),
-        [0xff, 0xd8, 0xff, ..] => Some("image/jpeg"),
-        [b'G', b'I', b'F', b'8', ..] => Some("image/gif"),
-        [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..] => Some("image/webp"),
-        _ => None,
-    }
+fn none_of(errors: Vec<ToolError>) -> ToolError {
+    let words: Vec<String> = errors.iter().map(ToString::to_string).collect();
+    let kind = errors.first().map_or(ToolErrorKind::User, |error| error.kind);
+    let hint = errors.into_iter().find_map(|error| error.hint);
+    ToolError { hint, ..ToolError::new(kind, words.join("; ")) }
 }

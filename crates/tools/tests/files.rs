@@ -1,7 +1,7 @@
 //! `read`, `write` and `edit` in a folder.
 mod kit;
 
-use haft_core::{Effect, ToolErrorKind};
+use haft_core::{Effect, Shown, ToolErrorKind};
 use haft_tools::{EditSettings, Occurrence, ReadSettings, Settings};
 use kit::Kit;
 use serde_json::{Value, json};
@@ -56,8 +56,66 @@ async fn a_file_is_read_by_lines() {
         assert_eq!(kit.told("read", arguments.clone()).await.content, expected, "{arguments}");
     }
     let output = kit.call("read", json!({"path": "a.txt", "limit": 2})).await.unwrap();
-    let details = json!({"path": "a.txt", "from": 1, "lines": 2, "bytes": 14, "truncated": false});
+    let details = json!({
+        "path": "a.txt", "from": 1, "lines": 2, "bytes": 14, "truncated": false, "tokens": 21,
+    });
     assert_eq!(output.details, details);
+}
+
+// C-41, C-42, C-43, C-45, C-46, X-10
+#[tokio::test]
+async fn several_files_are_read_at_once() {
+    let kit = Kit::new();
+    kit.put("a", "one\n");
+    kit.put("b", "two\nthree\n");
+    let table = [
+        (json!({"path": ["a", "b"]}), "=== a ===\n     1\tone\n\n=== b ===\n     1\ttwo\n     2\tthree"),
+        (json!({"file_paths": ["a"], "offset": 0, "limit": 0}), "=== a ===\n     1\tone"),
+        (json!({"filePath": "a"}), "     1\tone"),
+        (
+            json!({"paths": ["b", "c"]}),
+            "=== b ===\n     1\ttwo\n     2\tthree\n\n=== c ===\n[cannot read `c`: no such file]",
+        ),
+    ];
+    for (arguments, expected) in table {
+        assert_eq!(kit.told("read", arguments.clone()).await.content, expected, "{arguments}");
+    }
+    let both = kit.told("read_many_files", json!({"paths": ["a", "b", "c"]})).await;
+    assert_eq!((&both.details["files_read"], &both.details["content"]), (&json!(2), &json!(both.content)));
+    assert_eq!(both.shown, Shown::Text("Read 2 of 3 files".into()));
+    let none = kit.told("read", json!({"path": ["x", "y"]})).await;
+    let expected =
+        "error: cannot read `x`: no such file; cannot read `y`: no such file\nhint: the folder holds a, b";
+    assert_eq!(none.content, expected);
+}
+
+// C-43
+#[tokio::test]
+async fn several_files_share_the_room_of_one() {
+    let read = ReadSettings { max_bytes: 100, ..ReadSettings::default() };
+    let kit = Kit::with(Settings { read, ..Settings::default() });
+    for name in ["a", "b", "c"] {
+        kit.put(name, "x".repeat(90));
+    }
+    let told = kit.told("read", json!({"path": ["a", "b", "c"]})).await;
+    assert!(
+        told.content.ends_with("[no room left for `b`, `c`; read them in another call]"),
+        "{}",
+        told.content
+    );
+    assert_eq!(told.details["files_read"], 1);
+}
+
+#[tokio::test]
+async fn a_notebook_is_read_as_its_cells() {
+    let kit = Kit::new();
+    let cells = json!([{"cell_type": "code", "source": ["a = 1\n", "a"], "outputs": []}]);
+    kit.put("a.ipynb", json!({"cells": cells}).to_string());
+    kit.put("b.ipynb", "not json");
+    let told = kit.told("read", json!({"path": "a.ipynb"})).await.content;
+    let cells = "     1\t# --- cell 1 [code]\n     2\ta = 1\n     3\ta\n";
+    assert_eq!(told, format!("{cells}[a notebook, shown as its cells; the file itself is JSON]"));
+    assert_eq!(kit.told("read", json!({"path": "b.ipynb"})).await.content, "     1\tnot json");
 }
 
 // B12, B13, B15, C-44
@@ -67,6 +125,7 @@ async fn what_cannot_be_read_is_an_error_with_a_hint() {
     kit.put("src/main.rs", "fn main() {}");
     kit.put("src/lib.rs", "");
     kit.put("program", b"\x7fELF\0\0");
+    kit.put("a.pdf", b"%PDF-1.7\n");
     kit.put("bare/.keep", "");
     fs::remove_file(kit.workspace.join("bare/.keep")).unwrap();
     symlink("/dev/zero", kit.workspace.join("zero")).unwrap();
@@ -95,6 +154,10 @@ async fn what_cannot_be_read_is_an_error_with_a_hint() {
         (
             "program",
             "error: cannot read `program`: it looks binary\nhint: look at it with a command, e.g. `file`, `strings` or `xxd`; if it is UTF-16, convert it with `iconv`",
+        ),
+        (
+            "a.pdf",
+            "error: cannot read `a.pdf`: it is a PDF\nhint: get its text with a command: `pdftotext -layout FILE -`",
         ),
         ("zero", "error: cannot read `zero`: it is not a regular file"),
         ("pipe", "error: cannot read `pipe`: it is not a regular file"),
@@ -218,7 +281,7 @@ async fn an_edit_says_what_it_did_or_why_not() {
     assert_eq!(output.details, json!({"path": "a", "edited": true, "bytes_changed": 5, "replaced": 1}));
     assert_eq!(kit.get("a"), "let x = 1;\nlet why = \"ü\";\nlet x = 1;\n".as_bytes());
     let told = kit.told("edit", json!({"path": "b", "old_text": "a", "new_text": "b"})).await;
-    assert_eq!(told.content, "error: cannot edit `b`: no such file\nhint: did you mean `a`?");
+    assert_eq!(told.content, "error: cannot edit `b`: no such file\nhint: the folder holds a");
 }
 
 //

@@ -7,18 +7,18 @@ const LONGEST_LINE: usize = 2_000;
 
 /// Lines as a model reads them.
 #[derive(Debug, PartialEq)]
-pub(crate) struct Passage {
-    pub(crate) text: String,
+pub(super) struct Passage {
+    pub(super) text: String,
     /// How many lines are shown, in whole or in part.
-    pub(crate) lines: u64,
+    pub(super) lines: u64,
     /// Why the passage ends where it ends.
-    pub(crate) end: End,
+    pub(super) end: End,
     /// Whether something was no UTF-8.
-    pub(crate) lossy: bool,
+    pub(super) lossy: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum End {
+pub(super) enum End {
     /// The file ends there.
     OfFile,
     /// So many lines were asked for. The next one is given.
@@ -29,7 +29,7 @@ pub(crate) enum End {
 
 /// Why there is no passage.
 #[derive(Debug)]
-pub(crate) enum NoPassage {
+pub(super) enum NoPassage {
     /// The file has only so many lines.
     PastTheEnd(u64),
     Io(io::Error),
@@ -42,7 +42,7 @@ impl From<io::Error> for NoPassage {
 }
 
 /// Up to `limit` lines from line `from` (counted from 1).
-pub(crate) fn passage(
+pub(super) fn passage(
     file: impl BufRead,
     from: u64,
     limit: Option<u64>,
