@@ -1,5 +1,5 @@
 //! What happens, and what people may ask for.
-use crate::{CallId, Change, Effect, How, JobId, Part, StopReason, ToolResult, Usage};
+use crate::{CallId, Change, Effect, How, JobId, Part, Question, StopReason, ToolResult, Usage};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::{fmt, path::PathBuf};
@@ -81,6 +81,14 @@ pub enum Fact {
     ApprovalAsked { call: CallId, reason: String, effects: Vec<Effect>, changes: Vec<Change> },
     /// The person, or the front-end in place of one, has answered.
     ApprovalAnswered { call: CallId, answer: Answer },
+    /// A call wants to know something from a person.
+    QuestionAsked {
+        call: CallId,
+        #[serde(flatten)]
+        question: Question,
+    },
+    /// What the person said; nothing where nobody could be asked.
+    QuestionAnswered { call: CallId, answer: Option<String> },
     /// On disk before the tool begins.
     ToolStarted { call: CallId, name: String, arguments: Value, how: How },
     /// On disk before the files are touched: after a crash it is settled again. `result` is what the call will
@@ -204,6 +212,13 @@ pub enum Command {
         call: CallId,
         /// The answer.
         answer: Answer,
+    },
+    /// Answer the question of a call.
+    Reply {
+        /// The call.
+        call: CallId,
+        /// What the person said; `None` where there is nobody.
+        answer: Option<String>,
     },
     /// Stop the turn. Open calls are ended.
     Interrupt,

@@ -1,6 +1,6 @@
 //! What a tool promises.
 use crate::{
-    Aliases, CallId, ToolError, ToolErrorKind, ToolOutput, View,
+    Aliases, CallId, Jobs, Person, ToolError, ToolErrorKind, ToolOutput, View,
     schema::{self, Described},
 };
 use futures::future::BoxFuture;
@@ -91,8 +91,13 @@ pub struct ToolContext {
     pub live: PathBuf,
     /// What processes may reach.
     pub access: Access,
+    /// Folder of the session for what is too long to be told. It may not be there yet; reading in it needs no
+    /// approval.
+    pub artifacts: PathBuf,
     /// Work that outlives the call.
     pub jobs: Arc<dyn Jobs>,
+    /// Who may be asked.
+    pub person: Arc<dyn Person>,
     /// For blocking loops; ordinary async code is stopped by being dropped.
     pub cancel: CancellationToken,
     /// Called through [`ToolContext::progress`].
@@ -119,17 +124,6 @@ pub struct Access {
     /// The whole environment of a process: names and values, without keys.
     pub environment: Arc<[(String, String)]>,
 }
-
-/// Work that outlives its call. When it ends, the session hears of it as if a person had spoken.
-pub trait Jobs: Send + Sync {
-    /// Starts it, in the real workspace. The session owns the work and ends it when it closes.
-    fn start(&self, title: String, work: BoxFuture<'static, Result<ToolOutput, ToolError>>) -> JobId;
-}
-
-/// Names a job, unique within its session.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct JobId(pub String);
 
 /// How a tool presents itself to a model.
 #[derive(Clone, Debug, PartialEq)]

@@ -140,6 +140,8 @@ impl Transcript {
                 self.turn = Turn::default();
             }
             Fact::SessionOpened { .. }
+            | Fact::QuestionAsked { .. }
+            | Fact::QuestionAnswered { .. }
             | Fact::ApprovalAsked { .. }
             | Fact::ApprovalAnswered { .. }
             | Fact::ToolStarted { .. }

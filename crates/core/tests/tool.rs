@@ -106,12 +106,17 @@ impl View for Plain {
     }
 }
 impl Jobs for Plain {
-    fn start(
-        &self,
-        _: String,
-        _: haft_core::private::BoxFuture<'static, Result<ToolOutput, ToolError>>,
-    ) -> JobId {
+    fn start(&self, _: String, _: haft_core::Work, _: haft_core::JobOutput) -> JobId {
         JobId(String::new())
+    }
+    fn all(&self) -> Vec<haft_core::JobState> {
+        Vec::new()
+    }
+    fn wait<'a>(&'a self, _: &JobId, _: std::time::Duration) -> haft_core::private::BoxFuture<'a, ()> {
+        Box::pin(async {})
+    }
+    fn stop(&self, _: &JobId) -> bool {
+        false
     }
 }
 
@@ -123,7 +128,9 @@ fn context() -> ToolContext {
         workspace: "/w".into(),
         live: "/w".into(),
         access: Access::default(),
+        artifacts: "/a".into(),
         jobs: Arc::new(Plain),
+        person: Arc::new(haft_core::Nobody),
         cancel: Default::default(),
         on_progress: Arc::new(|_| ()),
         view: Arc::new(Plain),

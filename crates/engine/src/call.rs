@@ -1,11 +1,13 @@
 //! The way of one call: find, check, judge, ask, run in a view, judge the changes, settle, record.
 use crate::{
+    asking::Asking,
+    repeats::Redundancy,
     tool_runner::{Notes, Unrecorded},
     turn::Means,
 };
 use futures::FutureExt;
 use haft_core::{
-    Answer, AnyTool, Change, Channel, Effect, Fact, How, Policy, ToolCall, ToolContext, ToolError,
+    Answer, AnyTool, Change, Channel, Effect, Fact, How, Policy, Stage, ToolCall, ToolContext, ToolError,
     ToolErrorKind, ToolOutput, ToolResult, Update, Verdict, View, clip,
 };
 use serde_json::Value;
@@ -33,7 +35,7 @@ pub(crate) struct Prepared {
 /// All that is known of a call before it runs.
 pub(crate) struct Ready {
     tool: Arc<dyn AnyTool>,
-    arguments: Value,
+    pub(crate) arguments: Value,
     /// Resolved: no path leads through a link.
     pub(crate) effects: Vec<Effect>,
 }
@@ -88,13 +90,19 @@ fn ready(means: &Means, call: &ToolCall) -> Result<Ready, ToolError> {
     let setup = &means.shared.setup;
     let arguments = registered.check(&call.arguments, setup.profile.validation)?;
     let effects = registered.tool.effects(&arguments, &setup.workspace)?;
-    let resolve = |path: &Path| means.stage.resolve(&setup.workspace, path);
+    let effects = resolved(effects, &*means.stage, &setup.workspace);
+    Ok(Ready { tool: registered.tool.clone(), arguments, effects })
+}
+
+/// Paths as they really are: none leads through a link.
+pub(crate) fn resolved(effects: Vec<Effect>, stage: &dyn Stage, workspace: &Path) -> Vec<Effect> {
+    let resolve = |path: &Path| stage.resolve(workspace, path);
     let effects = effects.into_iter().map(|effect| match effect {
         Effect::Read(path) => Effect::Read(resolve(&path)),
         Effect::Write(path) => Effect::Write(resolve(&path)),
         other @ (Effect::Execute(_) | Effect::Network(_)) => other,
     });
-    Ok(Ready { tool: registered.tool.clone(), arguments, effects: effects.collect() })
+    effects.collect()
 }
 
 /// Ends with `ToolEnded`, unless the journal cannot be written.
@@ -141,11 +149,16 @@ async fn run_in_view(
     notes: &Notes,
 ) -> Result<Done, Stopped> {
     let ready = ready?;
-    means.seen.check(&ready)?;
-    let looked = means.seen.look(&ready);
-    let Ready { tool, arguments, effects } = ready;
     let setup = &means.shared.setup;
-    let judged = judge_call(&setup.policy, &effects, &setup.workspace);
+    means.seen.check(&ready, setup.profile.unread)?;
+    let looked = means.seen.look(&ready);
+    if setup.profile.redundancy == Redundancy::SameTurn
+        && let Some(output) = means.repeats.answer(call, &ready, looked.files())
+    {
+        return Ok(Done { result: worded(means, call, Ok(output)), changes: Vec::new(), how: How::Declared });
+    }
+    let Ready { tool, arguments, effects } = ready;
+    let judged = judge_call(&setup.policy, &effects, &setup.workspace, &means.artifacts);
     let view = open_view(means, &effects).await?;
     match judged.now(view.how()) {
         Verdict::Allow => {}
@@ -173,10 +186,14 @@ struct Judged {
     others: Verdict,
 }
 
-/// Judges `effects`, which must be resolved.
-fn judge_call(policy: &Policy, effects: &[Effect], workspace: &Path) -> Judged {
-    let (writes, others): (Vec<Effect>, Vec<Effect>) =
-        effects.iter().cloned().partition(|effect| matches!(effect, Effect::Write(_)));
+/// Judges `effects`, which must be resolved. What the session itself put aside for the model may be read.
+fn judge_call(policy: &Policy, effects: &[Effect], workspace: &Path, artifacts: &Path) -> Judged {
+    let own = |effect: &&Effect| matches!(effect, Effect::Read(path) if path.starts_with(artifacts));
+    let (writes, others): (Vec<Effect>, Vec<Effect>) = effects
+        .iter()
+        .filter(|effect| !own(effect))
+        .cloned()
+        .partition(|effect| matches!(effect, Effect::Write(_)));
     Judged { writes: policy.judge(&writes, workspace), others: policy.judge(&others, workspace) }
 }
 
@@ -315,7 +332,9 @@ fn context(
         workspace: view.root().to_owned(),
         live: means.shared.setup.workspace.clone(),
         access: means.shared.setup.access.clone(),
+        artifacts: means.artifacts.clone(),
         jobs: means.jobs.clone(),
+        person: Arc::new(Asking { call: call.id.clone(), desk: means.desk.clone(), notes: notes.clone() }),
         cancel: cancel.child_token(),
         on_progress: Arc::new(move |chunk| {
             let chunk = clip::head(&chunk, MAX_CHUNK).to_owned();

@@ -1,7 +1,10 @@
 //! Opens sessions and keeps them running.
 use crate::{
     Home, Journal, JournalError, Profile, Session,
+    call::resolved,
+    context::Wire,
     jobs::Board,
+    seen::Seen,
     session::{Desk, Log, Task},
     turn::Means,
 };
@@ -152,7 +155,22 @@ impl Engine {
             None => setup.tools.clone(),
         };
         let desk = Desk::with_grants(&entries);
-        let means = Means::new(id.clone(), agent, tools, stage.clone(), desk, jobs, shared.clone());
+        let touched = |name: &str, arguments: &serde_json::Value| {
+            touched(&tools, &*stage, &setup.workspace, name, arguments)
+        };
+        let seen = Seen::replay(entries.iter().map(Arc::as_ref), touched);
+        let means = Means {
+            wire: Wire::new(setup, &agent, &tools),
+            id: id.clone(),
+            tools,
+            stage: stage.clone(),
+            desk,
+            jobs,
+            seen,
+            repeats: Default::default(),
+            artifacts: folder.join("outputs"),
+            shared: shared.clone(),
+        };
         let stop = shared.stop.clone();
         shared.tasks.spawn(Task { means, log, inbox, stop, later: Default::default() }.run());
         Ok(Session { id, inbox: sender, journal, stage })
@@ -173,6 +191,18 @@ impl Engine {
             false => Ok(()),
         }
     }
+}
+
+/// What a call touched, by real path.
+fn touched(
+    tools: &Registry,
+    stage: &dyn Stage,
+    workspace: &Path,
+    name: &str,
+    arguments: &serde_json::Value,
+) -> Vec<haft_core::Effect> {
+    let effects = tools.get(name).and_then(|tool| tool.tool.effects(arguments, workspace).ok());
+    resolved(effects.unwrap_or_default(), stage, workspace)
 }
 
 fn opened(setup: &Setup, id: &SessionId, agent: &Agent) -> Fact {

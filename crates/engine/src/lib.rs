@@ -3,6 +3,7 @@
 //! Front-ends need four words of it: [`Engine`], [`Session`], [`haft_core::Command`], [`haft_core::Event`].
 //! It knows no tool, no provider and no front-end by name.
 
+mod asking;
 mod call;
 mod context;
 mod engine;
@@ -10,6 +11,7 @@ mod jobs;
 mod journal;
 mod profile;
 mod recover;
+mod repeats;
 mod seen;
 mod session;
 mod sessions;
@@ -19,5 +21,7 @@ mod turn;
 pub use engine::{Agent, Engine, EngineError, Model, Setup, Stages};
 pub use journal::{Journal, JournalError};
 pub use profile::{Chat, Profile};
+pub use repeats::Redundancy;
+pub use seen::Unread;
 pub use session::{Closed, Session};
 pub use sessions::{Home, Summary};

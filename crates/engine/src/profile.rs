@@ -1,6 +1,7 @@
 //! A profile: every number, text and shape that systems disagree on, as data (`profiles/*.toml`).
 //!
 //! No code asks for a profile's name; it asks for the setting.
+use crate::{repeats::Redundancy, seen::Unread};
 use haft_core::{Clip, Limits, Render, Validation};
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -27,6 +28,12 @@ pub struct Profile {
     /// How arguments are held against their schema.
     #[serde(default)]
     pub validation: Validation,
+    /// Which files may be changed that the model has not read (C-17).
+    #[serde(default)]
+    pub unread: Unread,
+    /// Whether a call is made again that can bring nothing new (C-16).
+    #[serde(default)]
+    pub redundancy: Redundancy,
     /// When a turn ends that does not end by itself.
     #[serde(default)]
     pub limits: Limits,

@@ -90,6 +90,7 @@ pub(crate) struct Desk(Arc<Mutex<OnDesk>>);
 #[derive(Default)]
 struct OnDesk {
     approvals: HashMap<CallId, oneshot::Sender<Answer>>,
+    questions: HashMap<CallId, oneshot::Sender<Option<String>>>,
     queue: VecDeque<Fact>,
     granted: HashSet<Effect>,
 }
@@ -119,6 +120,12 @@ impl Desk {
         receiver
     }
 
+    pub(crate) fn wait_for_reply(&self, call: &CallId) -> oneshot::Receiver<Option<String>> {
+        let (sender, receiver) = oneshot::channel();
+        self.lock().questions.insert(call.clone(), sender);
+        receiver
+    }
+
     pub(crate) fn grant(&self, effects: impl IntoIterator<Item = Effect>) {
         self.lock().granted.extend(effects);
     }
@@ -134,6 +141,12 @@ impl Desk {
 
     fn answer(&self, call: &CallId, answer: Answer) {
         if let Some(waiting) = self.lock().approvals.remove(call) {
+            let _call_is_gone = waiting.send(answer);
+        }
+    }
+
+    fn reply(&self, call: &CallId, answer: Option<String>) {
+        if let Some(waiting) = self.lock().questions.remove(call) {
             let _call_is_gone = waiting.send(answer);
         }
     }
@@ -196,7 +209,7 @@ impl Task {
             Command::Rewind { to } => self.rewind(to).await,
             Command::Redo => self.redo().await,
             // Outside a turn there is nothing to answer or to stop.
-            Command::Interrupt | Command::Answer { .. } => Ok(()),
+            Command::Interrupt | Command::Answer { .. } | Command::Reply { .. } => Ok(()),
         }
     }
 
@@ -215,6 +228,7 @@ impl Task {
 
     async fn turn(&mut self, opening: Fact) -> Result<(), JournalError> {
         self.log.record(opening)?;
+        self.means.repeats.clear();
         let cancel = self.stop.child_token();
         let desk = &self.means.desk;
         let turn = run_turn(&mut self.log, &self.means, &cancel);
@@ -225,6 +239,7 @@ impl Task {
                 Some(mail) = self.inbox.recv() => match mail {
                     Mail::Command(Command::Interrupt) => cancel.cancel(),
                     Mail::Command(Command::Answer { call, answer }) => desk.answer(&call, answer),
+                    Mail::Command(Command::Reply { call, answer }) => desk.reply(&call, answer),
                     Mail::Command(Command::Prompt { parts, channel }) => desk.queue(Fact::Prompted { parts, channel }),
                     Mail::Command(command @ (Command::Continue | Command::Rewind { .. } | Command::Redo)) => {
                         self.later.push_back(command);

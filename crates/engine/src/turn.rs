@@ -1,10 +1,11 @@
 //! The heart: ask the model, run its tools, until the transcript says stop.
 use crate::{
-    Agent, JournalError,
+    JournalError,
     context::{self, Wire},
     engine::Shared,
     jobs::Board,
     recover,
+    repeats::Repeats,
     seen::Seen,
     session::{Desk, Log},
     tool_runner::run_tools,
@@ -26,24 +27,14 @@ pub(crate) struct Means {
     pub(crate) jobs: Arc<Board>,
     pub(crate) shared: Arc<Shared>,
     pub(crate) seen: Seen,
+    pub(crate) repeats: Repeats,
+    /// See [`haft_core::ToolContext::artifacts`].
+    pub(crate) artifacts: PathBuf,
     /// What every request begins with, made once, so that it is the same byte for byte.
-    wire: Wire,
+    pub(crate) wire: Wire,
 }
 
 impl Means {
-    pub(crate) fn new(
-        id: SessionId,
-        agent: Agent,
-        tools: Registry,
-        stage: Arc<dyn Stage>,
-        desk: Desk,
-        jobs: Arc<Board>,
-        shared: Arc<Shared>,
-    ) -> Self {
-        let wire = Wire::new(&shared.setup, &agent, &tools);
-        Self { id, tools, stage, desk, jobs, shared, seen: Seen::default(), wire }
-    }
-
     /// [`Stage::settle`] in the real workspace, off the event loop.
     pub(crate) async fn settle(&self, changes: Vec<Change>) -> io::Result<Vec<PathBuf>> {
         let (stage, workspace) = (self.stage.clone(), self.shared.setup.workspace.clone());

@@ -4,7 +4,7 @@ use futures::StreamExt;
 use haft_core::{
     Answer, Command, Event, Fact, Message, Mode, Part, Policy, Rule, Ruling, Seq, Transcript, Update,
 };
-use haft_engine::{Engine, Profile};
+use haft_engine::{Engine, Profile, Unread};
 use kit::{Place, calls, content, in_a_word, prompt, says, scripted, tell};
 use serde_json::json;
 
@@ -447,6 +447,130 @@ async fn a_file_changed_since_it_was_read_is_not_overwritten() {
     tell(&session, prompt("go"), 1, None).await;
     assert_eq!(place.read("a.txt").as_deref(), Some("theirs\n"));
     assert!(content(&session, "write-0").contains("changed since it was last read"));
+}
+
+// C-17: what was never read is not replaced as a whole; an edit names the text that it replaces
+#[tokio::test]
+async fn a_file_that_was_not_read_is_not_overwritten() {
+    let place = Place::new();
+    for (unread, write, edit) in [
+        (Unread::Allow, "Wrote", "Replaced"),
+        (Unread::Edit, "error", "Replaced"),
+        (Unread::Refuse, "error", "error"),
+    ] {
+        place.write("a", "one\n");
+        place.write("b", "one\n");
+        let arguments = [
+            ("write", json!({"path": "a", "content": "new\n"})),
+            ("write", json!({"path": "fresh/c", "content": "new\n"})),
+            ("edit", json!({"path": "b", "old_text": "one", "new_text": "two"})),
+        ];
+        let mut setup = place.setup(scripted(&(calls(&arguments) + &says("done"))));
+        setup.profile.unread = unread;
+        let session = Engine::new(setup).create("haft").unwrap();
+        tell(&session, prompt("go"), 1, None).await;
+        let told = ["write-0", "write-1", "edit-2"].map(|call| content(&session, call));
+        assert!(
+            told[0].starts_with(write) && told[1].starts_with("Wrote") && told[2].starts_with(edit),
+            "{told:?}"
+        );
+        assert_eq!(told[0].contains("has content that was not read yet"), write == "error");
+        std::fs::remove_dir_all(place.work().join("fresh")).unwrap();
+    }
+}
+
+// C-17, C-18: what was read is known after a restart too, unless somebody changed it meanwhile
+#[tokio::test]
+async fn what_was_read_is_known_after_a_restart() {
+    let place = Place::new();
+    place.write("a", "one\n");
+    place.write("b", "one\n");
+    let both = calls(&[("read", json!({"path": "a"})), ("read", json!({"path": "b"}))]);
+    let first = both + &says("done");
+    let session = place.session(&first);
+    tell(&session, prompt("look"), 1, None).await;
+    let id = session.id().0.clone();
+    drop(session);
+    let later = std::time::SystemTime::now() + std::time::Duration::from_secs(5);
+    std::fs::File::options().write(true).open(place.work().join("b")).unwrap().set_modified(later).unwrap();
+    let write = |path: &str| ("write", json!({"path": path, "content": "two\n"}));
+    let engine = place.engine(&(first + &calls(&[write("a"), write("b")]) + &says("done")));
+    let session = resume_when_free(&engine, &id).await;
+    tell(&session, prompt("write"), 1, None).await;
+    assert_eq!((place.read("a").as_deref(), place.read("b").as_deref()), (Some("two\n"), Some("one\n")));
+    assert!(content(&session, "write-1").contains("changed since it was last read"));
+}
+
+// C-16, X-20: the same reading call again brings a reference, until the file or the turn is another
+#[tokio::test]
+async fn a_call_that_can_bring_nothing_new_is_not_made_again() {
+    let place = Place::new();
+    place.write("a", "one\n");
+    let read = ("read", json!({"path": "a"}));
+    let script = calls(&[read.clone(), read.clone()])
+        + &bash("echo three >> a")
+        + &calls(&[("bash", json!({"command": "true"})), read.clone()])
+        + &says("done")
+        + &calls(&[("bash", json!({"command": "true"})), ("bash", json!({"command": "true"})), read.clone()])
+        + &says("done");
+    let session = place.session(&script);
+    tell(&session, prompt("go"), 1, None).await;
+    let again = "[not called again: the same as `read-0` in this turn, and nothing has changed; its result stands above]";
+    assert_eq!(
+        content(&session, "read-1"),
+        "     1\tone\n     2\tthree",
+        "the second `read-1`, of the third round"
+    );
+    let second = session.entries().iter().find_map(|entry| match &entry.fact {
+        Fact::ToolEnded { call, result, .. } if call.0 == "read-1" => Some(result.content.clone()),
+        _ => None,
+    });
+    assert_eq!(second.as_deref(), Some(again));
+    tell(&session, prompt("again"), 1, None).await;
+    assert_eq!(content(&session, "read-2"), "     1\tone\n     2\tthree");
+    assert_eq!(content(&session, "bash-1"), "(no output)", "a command is never taken for the same");
+}
+
+// A question of a tool is recorded with its answer, and one that nobody answers is an error for the model
+#[tokio::test]
+async fn a_tool_asks_the_person() {
+    let place = Place::new();
+    let ask = calls(&[("ask", json!({"question": "Which?", "choices": ["red", "blue"]}))]);
+    for (answer, expected) in
+        [(Some("blue"), "The person answers: blue"), (None, "error: cannot ask: there is nobody")]
+    {
+        let session = place.session(&(ask.clone() + &says("done")));
+        session.send(prompt("go")).unwrap();
+        let mut events = Box::pin(session.events(Seq(0)));
+        while let Some(event) = events.next().await {
+            let Event::Recorded(entry) = event else { continue };
+            match &entry.fact {
+                Fact::QuestionAsked { call, question } => {
+                    assert_eq!((question.text.as_str(), question.choices.len()), ("Which?", 2));
+                    let answer = answer.map(str::to_owned);
+                    session.send(Command::Reply { call: call.clone(), answer }).unwrap();
+                }
+                Fact::QuestionAnswered { answer: given, .. } => assert_eq!(given.as_deref(), answer),
+                Fact::TurnEnded { .. } => break,
+                _ => {}
+            }
+        }
+        assert!(content(&session, "ask-0").starts_with(expected));
+    }
+}
+
+// A job that is stopped ends like any other
+#[tokio::test]
+async fn a_job_is_watched_and_stopped_by_the_model() {
+    let place = Place::new();
+    let start = calls(&[("bash", json!({"command": "echo up; sleep 300", "background": true}))]);
+    let script = start
+        + &calls(&[("job", json!({"id": "1", "wait": 0})), ("job", json!({"id": "1", "stop": true}))])
+        + &says("done");
+    let session = place.session(&script);
+    let told = tell(&session, prompt("go"), 1, None).await;
+    assert!(told.contains("job_ended 1=system_error"), "{told}");
+    assert!(content(&session, "job-1").starts_with("job 1 (ended): echo up; sleep 300"));
 }
 
 // D03: a link made by one call does not carry the next one out of the workspace

@@ -8,6 +8,7 @@ pub mod chat;
 pub mod diff;
 pub mod lines;
 pub mod print;
+pub mod question;
 pub mod safe;
 pub mod signals;
 pub mod spinner;

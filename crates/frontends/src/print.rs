@@ -1,6 +1,6 @@
 //! One prompt in; the reply, one object or all events out.
 use crate::{
-    Exit, approval, lines,
+    Exit, approval, lines, question,
     signals::Interrupts,
     spinner::{Spinner, TICK},
     words::{Style, Words},
@@ -105,17 +105,21 @@ fn relabel(spinner: &mut Spinner, event: &Event) {
     let Event::Recorded(entry) = event else { return spinner.label("") };
     match &entry.fact {
         Fact::ToolStarted { name, .. } => spinner.label(name.clone()),
-        Fact::ApprovalAsked { .. } | Fact::TurnEnded { .. } => spinner.label(""),
+        Fact::ApprovalAsked { .. } | Fact::QuestionAsked { .. } | Fact::TurnEnded { .. } => spinner.label(""),
         _ => spinner.label("thinking"),
     }
 }
 
 fn answer(session: &Session, event: &Event, options: &Options) {
     let Event::Recorded(entry) = event else { return };
-    let Fact::ApprovalAsked { call, reason, changes, .. } = &entry.fact else { return };
-    match options.can_ask {
-        true => approval::ask(session, &approval::Question { call, reason, changes }),
-        false => approval::refuse(session, call),
+    match &entry.fact {
+        Fact::ApprovalAsked { call, reason, changes, .. } if options.can_ask => {
+            approval::ask(session, &approval::Question { call, reason, changes });
+        }
+        Fact::ApprovalAsked { call, .. } => approval::refuse(session, call),
+        Fact::QuestionAsked { call, question } if options.can_ask => question::ask(session, call, question),
+        Fact::QuestionAsked { call, .. } => question::nobody(session, call),
+        _ => {}
     }
 }
 

@@ -87,6 +87,8 @@ impl<Out: Write, Err: Write> Words<Out, Err> {
             Fact::TurnEnded { outcome, .. } => self.turn_ended(*outcome),
             Fact::SessionOpened { .. }
             | Fact::Prompted { .. }
+            | Fact::QuestionAsked { .. }
+            | Fact::QuestionAnswered { .. }
             | Fact::ApprovalAsked { .. }
             | Fact::ApprovalAnswered { .. }
             | Fact::Interrupted

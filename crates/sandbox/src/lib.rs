@@ -8,5 +8,5 @@ mod output;
 mod process;
 mod strays;
 
-pub use output::Captured;
+pub use output::{Captured, new_file};
 pub use process::{Exit, Finished, ProcessError, Shell};

@@ -96,7 +96,7 @@ impl Ends {
 }
 
 /// No more than this is written to disk for one command: output without end must not fill it.
-const MOST_SPILLED: usize = 256 * 1024 * 1024;
+const MOST_SPILLED: usize = 64 * 1024 * 1024;
 
 /// The file for output that does not fit in memory. It begins with what came before, standard output first; from
 /// there on the streams are mixed as they arrive. Where it cannot be written, there is none: the command goes on.
@@ -124,8 +124,8 @@ impl Spill {
     }
 }
 
-/// `output-1.txt`, or the next number that is free.
-fn new_file(folder: &Path) -> io::Result<(File, PathBuf)> {
+/// A new file in `folder`, which is made where there is none: `output-1.txt`, or the next number that is free.
+pub fn new_file(folder: &Path) -> io::Result<(File, PathBuf)> {
     std::fs::create_dir_all(folder)?;
     for number in 1.. {
         let path = folder.join(format!("output-{number}.txt"));

@@ -60,7 +60,7 @@ pub struct Finished {
     pub exit: Exit,
     /// Whether something is missing in one of the streams.
     pub truncated: bool,
-    /// The file with the whole output, up to 256 MB of it.
+    /// The file with the whole output, up to 64 MB of it.
     pub spilled: Option<PathBuf>,
 }
 

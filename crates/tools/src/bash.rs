@@ -1,14 +1,18 @@
 //! `bash`: a shell command.
-use crate::{BashSettings, examples::examples_for, guard};
-use haft_core::{Effect, Example, Tool, ToolContext, ToolError, ToolErrorKind, ToolOutput};
-use haft_sandbox::{Captured, Exit, Finished, ProcessError, Shell};
+use crate::{BashSettings, OnTimeout, examples::examples_for, guard};
+use haft_core::{Aliases, Effect, Example, Tool, ToolContext, ToolError, ToolErrorKind, ToolOutput};
+use haft_sandbox::{Finished, ProcessError, Shell};
+use report::Report;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::{Value, json};
 use std::{
     path::{Path, PathBuf},
     time::Duration,
 };
+use watch::{Running, Watch};
+
+mod report;
+mod watch;
 
 pub(crate) struct Bash(pub(crate) BashSettings);
 
@@ -17,47 +21,116 @@ pub(crate) struct Bash(pub(crate) BashSettings);
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct Args {
     /// The command line.
-    command: String,
+    #[schemars(with = "String", extend("x-accepts" = {
+        "type": ["string", "array"], "items": {"type": "string"}, "minItems": 1
+    }))]
+    command: CommandLine,
     /// Seconds after which it is killed.
     timeout: Option<u64>,
     /// Folder to start in, relative to the workspace.
+    #[schemars(extend("x-hidden" = true))]
     working_dir: Option<PathBuf>,
     /// What it does, in 5 to 10 words.
+    #[schemars(extend("x-hidden" = true))]
     description: Option<String>,
     /// Return at once; its end is reported later. For servers and long builds.
     background: Option<bool>,
 }
 
+/// As typed, or word by word (Codex: `["bash", "-lc", "ls"]`).
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum CommandLine {
+    Line(String),
+    Words(Vec<String>),
+}
+
+impl CommandLine {
+    fn text(&self) -> String {
+        match self {
+            Self::Line(line) => line.clone(),
+            Self::Words(words) => match words.as_slice() {
+                [shell, flags, line]
+                    if shell.ends_with("sh") && flags.starts_with('-') && flags.ends_with('c') =>
+                {
+                    line.clone()
+                }
+                words => words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" "),
+            },
+        }
+    }
+}
+
+fn quoted(word: &str) -> String {
+    let plain = |letter: char| letter.is_ascii_alphanumeric() || "-_./=:,+@%".contains(letter);
+    match !word.is_empty() && word.chars().all(plain) {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', r"'\''")),
+    }
+}
+
 impl Tool for Bash {
     const NAME: &'static str = "bash";
+    const ALIASES: Aliases = Aliases {
+        names: &[
+            "shell",
+            "sh",
+            "exec",
+            "exec_command",
+            "execute_command",
+            "local_shell",
+            "run_command",
+            "run_shell_command",
+            "run_terminal_cmd",
+            "shell_command",
+            "terminal",
+        ],
+        parameters: &[
+            ("cmd", "command"),
+            ("script", "command"),
+            ("timeout_seconds", "timeout"),
+            ("timeout_secs", "timeout"),
+            ("workdir", "working_dir"),
+            ("cwd", "working_dir"),
+            ("dir_path", "working_dir"),
+            ("directory", "working_dir"),
+            ("run_in_background", "background"),
+            ("is_background", "background"),
+        ],
+    };
     type Args = Args;
 
     fn effects(&self, args: &Args, _: &Path) -> Vec<Effect> {
-        vec![Effect::Execute(args.command.clone())]
+        vec![Effect::Execute(args.command.text())]
     }
 
     async fn run(&self, args: Args, ctx: &ToolContext) -> Result<ToolOutput, ToolError> {
-        if let Some(why) = guard::refusal(&args.command) {
+        let command = args.command.text();
+        if let Some(why) = guard::refusal(&command) {
             let message = format!("cannot run the command: {why}");
             return Err(
                 ToolError::new(ToolErrorKind::Security, message).hint("name what you mean more narrowly")
             );
         }
+        let title = args.description.unwrap_or_else(|| command.clone());
+        let folder = args.working_dir.as_deref();
         if args.background == Some(true) {
-            return Ok(self.in_background(args, ctx));
+            let folder = folder.map_or_else(|| ctx.live.clone(), |folder| ctx.live.join(folder));
+            return Ok(self.in_background(self.shell(command, folder, args.timeout, ctx), title, ctx));
         }
+        let folder = folder.map_or_else(|| ctx.workspace.clone(), |folder| ctx.path(folder));
         let limit = Limit::of(&self.0, args.timeout);
-        let folder = args.working_dir.map_or_else(|| ctx.workspace.clone(), |folder| ctx.path(folder));
-        let shell = self.shell(args.command, folder, Some(limit.seconds), ctx);
-        let mut live = LIVE;
-        let watch = |chunk: &str| {
-            if live > 0 {
-                live = live.saturating_sub(chunk.len());
-                ctx.progress(chunk);
+        match self.0.on_timeout {
+            OnTimeout::Background if limit.said.is_none() => {
+                let shell = self.shell(command, folder, None, ctx);
+                self.handing_over(shell, title, limit, ctx).await
             }
-        };
-        let finished = shell.run(watch).await.map_err(not_run)?;
-        Report::new(&self.0, finished).result(&limit)
+            OnTimeout::Background | OnTimeout::Kill => {
+                let shell = self.shell(command, folder, Some(limit.seconds), ctx);
+                let finished = Running::new(shell, Watch::new(ctx)).await.map_err(not_run)?;
+                self.report(finished, ctx).result(&limit)
+            }
+        }
     }
 
     fn examples(&self) -> Vec<Example> {
@@ -68,52 +141,85 @@ impl Tool for Bash {
 /// So many bytes are kept of each stream where a larger clip does not ask for more.
 const CAPTURE: usize = 1_000_000;
 
-/// So many bytes are shown while a command runs. More nobody reads, and it would wait in memory.
-const LIVE: usize = 1_000_000;
-
 impl Bash {
     fn shell(&self, command: String, folder: PathBuf, seconds: Option<u64>, ctx: &ToolContext) -> Shell {
         let environment = ctx.access.environment.clone();
         let timeout = seconds.map(Duration::from_secs);
         let capture = CAPTURE.max(self.0.clip.bytes.saturating_mul(2));
-        Shell { command, folder, environment, timeout, capture, spill: None }
+        Shell { command, folder, environment, timeout, capture, spill: Some(ctx.artifacts.clone()) }
+    }
+
+    fn report(&self, finished: Finished, ctx: &ToolContext) -> Report {
+        Report::new(&self.0, finished, &ctx.artifacts)
     }
 
     /// A job outlives the view of its call, so it runs in the real workspace, and for as long as it likes unless the
     /// call says how long.
-    fn in_background(&self, args: Args, ctx: &ToolContext) -> ToolOutput {
-        let Args { command, timeout, working_dir, description, background: _ } = args;
-        let title = description.unwrap_or_else(|| command.clone());
-        let folder = working_dir.map_or_else(|| ctx.live.clone(), |folder| ctx.live.join(folder));
-        let shell = self.shell(command, folder, timeout, ctx);
-        let settings = self.0.clone();
-        let limit = Limit { seconds: timeout.unwrap_or_default(), asked: None };
-        let work = async move {
-            let finished = shell.run(|_| ()).await.map_err(not_run)?;
-            Report::new(&settings, finished).result(&limit)
+    fn in_background(&self, shell: Shell, title: String, ctx: &ToolContext) -> ToolOutput {
+        let limit = Limit { seconds: shell.timeout.unwrap_or_default().as_secs(), said: None };
+        let watch = Watch::silent();
+        let output = watch.output();
+        let work = self.rest_of(Running::new(shell, watch), limit, ctx);
+        ToolOutput::running(ctx.jobs.start(title, Box::pin(work), output))
+    }
+
+    /// Waits for the command; one that takes too long, or falls silent, goes on as a job. It was started in the real
+    /// workspace, as every untracked call is.
+    async fn handing_over(
+        &self,
+        shell: Shell,
+        title: String,
+        limit: Limit,
+        ctx: &ToolContext,
+    ) -> Result<ToolOutput, ToolError> {
+        let watch = Watch::new(ctx);
+        let mut running = Running::new(shell, watch.clone());
+        let (most, silence) = (Duration::from_secs(limit.seconds), Duration::from_secs(self.0.idle));
+        let Some(why) = watch.outlasts(&mut running, most, silence).await else {
+            let finished = running.await.map_err(not_run)?;
+            return self.report(finished, ctx).result(&limit);
         };
-        ToolOutput::running(ctx.jobs.start(title, Box::pin(work)))
+        let output = watch.hand_over();
+        let so_far = output.take();
+        let job = ctx.jobs.start(title, Box::pin(self.rest_of(running, limit, ctx)), output);
+        let text = format!(
+            "{}\n[{why}; it goes on as job {job}, and its end will be reported; `job` shows more or stops it]",
+            self.0.clip.apply(so_far.text.trim_end_matches('\n'), "look at the job"),
+        );
+        Ok(ToolOutput { job: Some(job), ..ToolOutput::text(text.trim_start()) })
+    }
+
+    fn rest_of(
+        &self,
+        running: Running,
+        limit: Limit,
+        ctx: &ToolContext,
+    ) -> impl Future<Output = Result<ToolOutput, ToolError>> + Send + use<> {
+        let (settings, artifacts) = (self.0.clone(), ctx.artifacts.clone());
+        async move {
+            let finished = running.await.map_err(not_run)?;
+            Report::new(&settings, finished, &artifacts).result(&limit)
+        }
     }
 }
 
 /// How long a command may run.
 struct Limit {
     seconds: u64,
-    /// What the call asked for, if that was too long.
-    asked: Option<u64>,
+    /// What the call asked for.
+    said: Option<u64>,
 }
 
 impl Limit {
     /// Nothing, and 0, mean the default.
     fn of(settings: &BashSettings, asked: Option<u64>) -> Self {
-        let wanted = asked.filter(|seconds| *seconds > 0).unwrap_or(settings.timeout_default);
-        let seconds = wanted.min(settings.timeout_max);
-        Self { seconds, asked: (wanted > seconds).then_some(wanted) }
+        let said = asked.filter(|seconds| *seconds > 0);
+        Self { seconds: said.unwrap_or(settings.timeout_default).min(settings.timeout_max), said }
     }
 
     /// X-01: a request above the maximum is cut, and said so.
     fn note(&self) -> Option<String> {
-        let asked = self.asked?;
+        let asked = self.said.filter(|said| *said > self.seconds)?;
         Some(format!("[a timeout of {asked} s is too long: it was cut to {} s]", self.seconds))
     }
 }
@@ -124,87 +230,4 @@ fn not_run(error: ProcessError) -> ToolError {
         ProcessError::Start { .. } | ProcessError::Lost(_) => ToolErrorKind::System,
     };
     ToolError::new(kind, error.to_string()).caused_by(error)
-}
-
-/// What a command left, cut to what a model reads.
-struct Report {
-    stdout: String,
-    stderr: String,
-    truncated: bool,
-    exit: Exit,
-}
-
-impl Report {
-    fn new(settings: &BashSettings, finished: Finished) -> Self {
-        let Finished { stdout, stderr, exit, .. } = finished;
-        let (stdout, stderr) = (clip(settings, &stdout), clip(settings, &stderr));
-        let truncated = stdout.1 || stderr.1;
-        Self { stdout: stdout.0, stderr: stderr.0, truncated, exit }
-    }
-
-    fn result(self, limit: &Limit) -> Result<ToolOutput, ToolError> {
-        let text = [Some(self.text()), limit.note()].into_iter().flatten().collect::<Vec<_>>().join("\n");
-        let details = self.details();
-        if self.exit != Exit::TimedOut {
-            return Ok(ToolOutput::text(text).details(details));
-        }
-        let message = format!(
-            "timed out after {} s; the command was killed. Its output so far:\n{text}",
-            limit.seconds
-        );
-        let hint = "give a longer `timeout`, or run it in the `background`";
-        let mut details = details;
-        details["error"] = json!(format!("timed out after {} s", limit.seconds));
-        Err(ToolError::new(ToolErrorKind::System, message).hint(hint).details(details))
-    }
-
-    /// Standard output, standard error, and how it ended if not well.
-    fn text(&self) -> String {
-        let mut parts: Vec<&str> =
-            [self.stdout.as_str(), &self.stderr].map(|text| text.trim_end_matches('\n')).into();
-        parts.retain(|text| !text.is_empty());
-        if parts.is_empty() {
-            parts.push("(no output)");
-        }
-        let end = match self.exit {
-            Exit::Code(0) | Exit::TimedOut => String::new(),
-            Exit::Code(code) => format!("\n[exit code: {code}]"),
-            Exit::Signal(signal) => format!("\n[killed by signal {signal}]"),
-        };
-        parts.join("\n") + &end
-    }
-
-    /// A-81, C-40, X-13. A signal is told as a shell tells it.
-    fn details(&self) -> Value {
-        let code = match self.exit {
-            Exit::Code(code) => Some(code),
-            Exit::Signal(signal) => Some(128 + signal),
-            Exit::TimedOut => None,
-        };
-        let mut details = json!({
-            "stdout": self.stdout, "stderr": self.stderr, "exit_code": code, "return_code": code,
-            "truncated": self.truncated,
-        });
-        if self.exit == Exit::TimedOut {
-            details["timed_out"] = json!(true);
-        }
-        details
-    }
-}
-
-/// A stream as the model reads it, and whether something is missing.
-fn clip(settings: &BashSettings, captured: &Captured) -> (String, bool) {
-    let clipped = settings.clip.split(&captured.text);
-    let bytes = clipped.missing_bytes as u64 + captured.missing_bytes;
-    let lines = clipped.missing_lines as u64 + captured.missing_lines;
-    if bytes == 0 {
-        return (captured.text.clone(), false);
-    }
-    let note = match &settings.marker {
-        Some(marker) => marker.clone(),
-        None => format!("\n[{bytes} bytes, {lines} lines left out; filter the output or write it to a file]"),
-    };
-    let head = clipped.head.trim_end_matches('\n');
-    let newline = if clipped.tail.is_empty() { "" } else { "\n" };
-    (format!("{head}{note}{newline}{}", clipped.tail), true)
 }

@@ -3,16 +3,18 @@
 //! A tool states what it would touch and then does it. It asks nobody, prints nothing and knows no profile:
 //! what profiles set comes in through [`Settings`].
 
+mod ask;
 mod bash;
 mod edit;
 mod examples;
 mod files;
 mod guard;
+mod job;
 mod read;
 mod settings;
 mod write;
 
-pub use settings::{BashSettings, EditSettings, Occurrence, ReadSettings, Settings};
+pub use settings::{BashSettings, EditSettings, Occurrence, OnTimeout, ReadSettings, Settings};
 
 use haft_core::Registry;
 
@@ -23,5 +25,7 @@ pub fn builtin(settings: &Settings) -> Registry {
         .with(write::WriteFile)
         .with(edit::EditFile(settings.edit.clone()))
         .with(bash::Bash(settings.bash.clone()))
+        .with(job::LookAtJob)
+        .with(ask::Ask)
         .offering(&settings.offer)
 }

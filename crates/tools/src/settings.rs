@@ -75,15 +75,37 @@ pub struct BashSettings {
     pub timeout_default: u64,
     /// Seconds, whatever the call says.
     pub timeout_max: u64,
+    /// What becomes of a command that takes longer than the default. One whose call says how long is killed.
+    pub on_timeout: OnTimeout,
+    /// After so many seconds without output a command is taken for one that does not end soon; 0: never. Counts
+    /// where `on_timeout` is `background`.
+    pub idle: u64,
     /// What is kept of each of the two streams.
     pub clip: Clip,
     /// Stands where output is left out, instead of our own note.
     pub marker: Option<String>,
 }
 
+/// What becomes of a command that takes too long.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OnTimeout {
+    /// It is killed.
+    Kill,
+    /// It goes on as a job.
+    Background,
+}
+
 impl Default for BashSettings {
-    /// 120 and 600 seconds, 2,000 lines or 50,000 bytes.
+    /// 120 and 600 seconds, then it goes on in the background; 2,000 lines or 50,000 bytes.
     fn default() -> Self {
-        Self { timeout_default: 120, timeout_max: 600, clip: Clip::default(), marker: None }
+        Self {
+            timeout_default: 120,
+            timeout_max: 600,
+            on_timeout: OnTimeout::Background,
+            idle: 60,
+            clip: Clip::default(),
+            marker: None,
+        }
     }
 }

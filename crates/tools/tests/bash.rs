@@ -82,11 +82,18 @@ async fn a_timeout_above_the_maximum_is_cut_and_said_so() {
 async fn long_output_is_cut_in_both_streams() {
     let kit = Kit::new();
     let told = kit.told("bash", json!({"command": "seq 3000; seq 3000 >&2"})).await;
-    let note = "\n1000\n[5000 bytes, 1000 lines left out; filter the output or write it to a file]\n2001\n";
-    assert_eq!(told.content.matches(note).count(), 2);
+    let file = told.details["output_file"].as_str().unwrap();
+    let note = format!(
+        "\n1000\n[5000 bytes, 1000 lines left out; all of it is in `{file}`: `read` or `grep` that]\n2001\n"
+    );
+    assert_eq!(told.content.matches(&note).count(), 2);
     assert_eq!(told.details["truncated"], true);
+    let rest = kit.told("read", json!({"path": file, "offset": 1_500, "limit": 1})).await;
+    assert!(rest.content.starts_with("  1500\t1500\n"), "{}", rest.content);
     let told = kit.told("bash", json!({"command": "head -c 10000000 /dev/zero | tr '\\0' x"})).await;
-    assert!(told.content.len() < 50_200 && told.content.contains("\n[9950000 bytes, 0 lines left out; "));
+    assert!(told.content.len() < 50_400 && told.content.contains("\n[9950000 bytes, 0 lines left out; "));
+    let file = told.details["output_file"].as_str().unwrap();
+    assert_eq!(std::fs::metadata(file).unwrap().len(), 10_000_000);
 }
 
 // A-80: the accent of a profile
@@ -155,4 +162,81 @@ async fn in_the_background_it_is_a_job_in_the_real_workspace() {
     let (title, result) = kit.job().await;
     let expected = format!("{}\n[exit code: 2]", kit.workspace.display());
     assert_eq!((title.as_str(), result.unwrap().for_model), ("Say where", expected));
+}
+
+// B02, X-01: what takes too long, or falls silent, goes on in the background
+#[tokio::test]
+async fn a_command_without_a_timeout_is_handed_over() {
+    let silent = BashSettings { idle: 1, ..BashSettings::default() };
+    let long = BashSettings { timeout_default: 1, idle: 0, ..BashSettings::default() };
+    let table = [
+        (silent, "echo first; sleep 3; echo last", "no output for 1 s, still running"),
+        (long, "echo first; for i in 1 2 3 4 5 6; do sleep 0.4; done; echo last", "still running after 1 s"),
+    ];
+    for (settings, command, why) in table {
+        let kit = with(settings);
+        let output = kit.call("bash", json!({"command": command})).await.unwrap();
+        let expected = format!(
+            "first\n[{why}; it goes on as job 1, and its end will be reported; `job` shows more or stops it]"
+        );
+        assert_eq!((output.for_model, output.job.unwrap().0), (expected, "1".to_owned()));
+        let (title, result) = kit.job().await;
+        assert_eq!((title.as_str(), result.unwrap().for_model.as_str()), (command, "first\nlast"));
+        let look = kit.told("job", json!({"id": 1})).await.content;
+        assert_eq!(look, format!("job 1 (ended): {command}\nlast"));
+        assert_eq!(kit.shown(), "first\n", "nobody watches a call that is over");
+    }
+}
+
+#[tokio::test]
+async fn a_silent_command_that_speaks_again_is_waited_for() {
+    let kit = with(BashSettings { idle: 1, ..BashSettings::default() });
+    let command = "for i in 1 2 3 4; do echo $i; sleep 0.5; done";
+    assert_eq!(kit.told("bash", json!({"command": command})).await.content, "1\n2\n3\n4");
+}
+
+// T-18
+#[tokio::test]
+async fn a_job_can_be_looked_at_and_stopped() {
+    let kit = Kit::new();
+    let told = |arguments| async { kit.told("job", arguments).await.content };
+    assert_eq!(told(json!({})).await, "There are no jobs.");
+    kit.call("bash", json!({"command": "sleep 300", "background": true})).await.unwrap();
+    let table = [
+        (json!({}), "job 1 (running): sleep 300"),
+        (json!({"bash_id": "1", "wait": 1}), "job 1 (running): sleep 300\n(no new output)"),
+        (json!({"id": "7"}), "error: there is no job `7`\nhint: job 1 (running): sleep 300"),
+        (json!({"id": "1", "stop": true}), "job 1 (ended): sleep 300\n(no new output)"),
+    ];
+    for (arguments, expected) in table {
+        assert_eq!(told(arguments.clone()).await, expected, "{arguments}");
+    }
+}
+
+// X-10
+#[tokio::test]
+async fn a_command_may_come_as_words_and_under_other_names() {
+    let kit = Kit::new();
+    let table = [
+        ("shell", json!({"command": ["bash", "-lc", "echo a b"]}), "a b"),
+        ("shell", json!({"command": ["printf", "%s|", "a b", "c'd"]}), "a b|c'd|"),
+        ("run_shell_command", json!({"cmd": "basename \"$PWD\"", "cwd": "."}), "w"),
+    ];
+    for (name, arguments, expected) in table {
+        assert_eq!(kit.told(name, arguments.clone()).await.content, expected, "{arguments}");
+    }
+}
+
+#[tokio::test]
+async fn a_question_is_put_to_the_person() {
+    let kit = Kit::new();
+    kit.answer("yes");
+    let told = kit.told("ask", json!({"question": "Really?", "choices": ["yes", "no"]})).await;
+    assert_eq!(told.content, "The person answers: yes to Really?");
+    let alone = kit.told("ask_user", json!({"question": "And now?"})).await;
+    assert_eq!(
+        alone.content,
+        "error: cannot ask: there is nobody who could answer\n\
+         hint: decide by yourself, and say in the end what you took for granted"
+    );
 }

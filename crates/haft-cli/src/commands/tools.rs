@@ -9,11 +9,11 @@ use crate::{
 use futures::{StreamExt, stream, stream::BoxStream};
 use haft::{
     core::{
-        Answer, CallId, Change, Command, Delta, Event, Fact, How, Message, Part, Provider, ProviderError,
-        Registry, Request, Seq, StopReason, ToolResult,
+        CallId, Change, Command, Delta, Event, Fact, How, Message, Part, Provider, ProviderError, Registry,
+        Request, Seq, StopReason, ToolResult,
     },
-    engine::{Engine, Model, Session},
-    frontends::{Exit, approval, safe, signals::Interrupts},
+    engine::{Engine, Model, Session, Unread},
+    frontends::{Exit, approval, question, safe, signals::Interrupts},
 };
 use serde_json::{Value, json};
 use std::{
@@ -69,7 +69,10 @@ async fn run(surroundings: &Surroundings, call: CallArgs) -> Result<Exit, Failur
     let prompt = format!("haft tools call {name}");
     let provider = Arc::new(OneCall { name, arguments });
     let model = Model { spec: "script/one-call".into(), name: "one-call".into(), provider };
-    let engine = Engine::new(assemble::setup(surroundings, &turn, &config, workspace, model)?);
+    let mut setup = assemble::setup(surroundings, &turn, &config, workspace, model)?;
+    // Whoever types a call knows what is there, and has nobody to read it first.
+    setup.profile.unread = Unread::Allow;
+    let engine = Engine::new(setup);
     let mut interrupts = Interrupts::listen()?;
     let session = engine.create(AGENT)?;
     session.send(Command::Prompt { parts: vec![Part::text(prompt)], channel: None })?;
@@ -113,10 +116,9 @@ async fn watch(session: &Session, interrupts: &mut Interrupts) -> Option<Called>
             Fact::ApprovalAsked { call, reason, changes, .. } if can_ask => {
                 approval::ask(session, &approval::Question { call, reason, changes });
             }
-            Fact::ApprovalAsked { call, .. } => {
-                let _session_is_closed =
-                    session.send(Command::Answer { call: call.clone(), answer: Answer::Nobody });
-            }
+            Fact::ApprovalAsked { call, .. } => approval::refuse(session, call),
+            Fact::QuestionAsked { call, question } if can_ask => question::ask(session, call, question),
+            Fact::QuestionAsked { call, .. } => question::nobody(session, call),
             Fact::ToolStarted { how, .. } => called.how = Some(*how),
             Fact::Staged { changes, .. } => called.changes.clone_from(changes),
             Fact::ToolEnded { result, .. } => called.result = result.clone(),

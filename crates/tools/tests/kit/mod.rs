@@ -3,8 +3,9 @@
 #![allow(clippy::unwrap_used, dead_code, reason = "this is a test, and no test file uses all of it")]
 use futures::future::BoxFuture;
 use haft_core::{
-    Access, CallId, Effect, How, JobId, Jobs, Registry, Render, SessionId, Stage, ToolCall, ToolContext,
-    ToolError, ToolErrorKind, ToolOutput, ToolResult, Validation, View,
+    Access, CallId, Effect, How, JobId, JobOutput, JobState, Jobs, Person, Question, Registry, Render,
+    SessionId, Stage, ToolCall, ToolContext, ToolError, ToolErrorKind, ToolOutput, ToolResult, Validation,
+    View, Work,
 };
 use haft_stage::Declared;
 use haft_tools::{Settings, builtin};
@@ -13,6 +14,7 @@ use std::{
     fs,
     path::PathBuf,
     sync::{Arc, Mutex},
+    time::Duration,
 };
 use tempfile::TempDir;
 
@@ -22,20 +24,43 @@ pub(crate) struct Kit {
     tools: Registry,
     stage: Declared,
     jobs: Arc<Started>,
+    person: Arc<Answers>,
     live: Arc<Mutex<String>>,
     _folder: TempDir,
 }
 
-type Work = BoxFuture<'static, Result<ToolOutput, ToolError>>;
-
 /// Jobs wait here until a test runs them.
 #[derive(Default)]
-struct Started(Mutex<Vec<(String, Work)>>);
+struct Started(Mutex<Vec<(JobState, Option<Work>)>>);
 
 impl Jobs for Started {
-    fn start(&self, title: String, work: Work) -> JobId {
-        self.0.lock().unwrap().push((title, work));
-        JobId("1".into())
+    fn start(&self, title: String, work: Work, output: JobOutput) -> JobId {
+        let mut jobs = self.0.lock().unwrap();
+        let id = JobId((jobs.len() + 1).to_string());
+        jobs.push((JobState { id: id.clone(), title, running: true, output }, Some(work)));
+        id
+    }
+    fn all(&self) -> Vec<JobState> {
+        self.0.lock().unwrap().iter().map(|(job, _)| job.clone()).collect()
+    }
+    fn wait<'a>(&'a self, _: &JobId, _: Duration) -> BoxFuture<'a, ()> {
+        Box::pin(std::future::ready(()))
+    }
+    fn stop(&self, id: &JobId) -> bool {
+        let mut jobs = self.0.lock().unwrap();
+        let job = jobs.iter_mut().find(|(job, _)| job.id == *id && job.running);
+        job.map(|(job, work)| (job.running, *work) = (false, None)).is_some()
+    }
+}
+
+/// Answers what a test has put there; then there is nobody.
+#[derive(Default)]
+struct Answers(Mutex<Vec<String>>);
+
+impl Person for Answers {
+    fn ask(&self, question: Question) -> BoxFuture<'_, Option<String>> {
+        let answer = self.0.lock().unwrap().pop().map(|answer| format!("{answer} to {}", question.text));
+        Box::pin(std::future::ready(answer))
     }
 }
 
@@ -49,8 +74,8 @@ impl Kit {
         let workspace = folder.path().canonicalize().unwrap().join("w");
         fs::create_dir(&workspace).unwrap();
         let stage = Declared::new(folder.path().join("blobs"));
-        let (jobs, live) = Default::default();
-        Self { workspace, tools: builtin(&settings), stage, jobs, live, _folder: folder }
+        let (jobs, person, live) = Default::default();
+        Self { workspace, tools: builtin(&settings), stage, jobs, person, live, _folder: folder }
     }
 
     pub(crate) fn put(&self, path: &str, content: impl AsRef<[u8]>) {
@@ -63,6 +88,11 @@ impl Kit {
         fs::read(self.workspace.join(path)).unwrap()
     }
 
+    /// The person answers this to the next question.
+    pub(crate) fn answer(&self, answer: &str) {
+        self.person.0.lock().unwrap().push(answer.into());
+    }
+
     /// What was shown while calls ran.
     pub(crate) fn shown(&self) -> String {
         self.live.lock().unwrap().clone()
@@ -70,8 +100,11 @@ impl Kit {
 
     /// The title of the last job, and what came of it.
     pub(crate) async fn job(&self) -> (String, Result<ToolOutput, ToolError>) {
-        let (title, work) = self.jobs.0.lock().unwrap().pop().unwrap();
-        (title, work.await)
+        let last = self.jobs.0.lock().unwrap().last_mut().map(|(job, work)| (job.title.clone(), work.take()));
+        let (title, work) = last.unwrap();
+        let result = work.unwrap().await;
+        self.jobs.0.lock().unwrap().last_mut().unwrap().0.running = false;
+        (title, result)
     }
 
     pub(crate) fn effects(&self, tool: &str, arguments: &Value) -> Result<Vec<Effect>, ToolError> {
@@ -84,8 +117,9 @@ impl Kit {
         let effects = registered.tool.effects(&arguments, &self.workspace)?;
         let view: Arc<dyn View> = self.stage.open(&self.workspace, &effects).map_err(refused)?.into();
         let output = registered.tool.call(arguments, &self.context(view.clone())).await?;
-        let runs_commands = effects.iter().any(|effect| matches!(effect, Effect::Execute(_)));
-        assert_eq!(view.how(), if runs_commands { How::Untracked } else { How::Declared });
+        let on_files = |effect: &Effect| matches!(effect, Effect::Read(_) | Effect::Write(_));
+        let tracked = !effects.is_empty() && effects.iter().all(on_files);
+        assert_eq!(view.how(), if tracked { How::Declared } else { How::Untracked });
         let changes = view.changes().unwrap();
         let writes = effects.iter().any(|effect| matches!(effect, Effect::Write(_)));
         assert!(writes || changes.is_empty());
@@ -111,7 +145,9 @@ impl Kit {
             access: Access {
                 environment: environment.map(|(name, value)| (name.into(), value.into())).into(),
             },
+            artifacts: self.workspace.with_file_name("artifacts"),
             jobs: self.jobs.clone(),
+            person: self.person.clone(),
             cancel: Default::default(),
             on_progress: Arc::new(move |chunk| live.lock().unwrap().push_str(&chunk)),
             view,

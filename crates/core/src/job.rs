@@ -1,0 +1,105 @@
+//! Work that outlives its call.
+use crate::{ToolError, ToolOutput};
+use futures::future::BoxFuture;
+use serde::{Deserialize, Serialize};
+use std::{
+    fmt,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+/// Names a job, unique within its session.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct JobId(pub String);
+
+impl fmt::Display for JobId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// What a job does. Dropped, it ends and leaves nothing behind.
+pub type Work = BoxFuture<'static, Result<ToolOutput, ToolError>>;
+
+/// The jobs of a session. When one ends, the session hears of it as if a person had spoken.
+pub trait Jobs: Send + Sync {
+    /// Starts `work`, in the real workspace. What it prints goes to `output`. The session owns the work and ends it
+    /// when it closes.
+    fn start(&self, title: String, work: Work, output: JobOutput) -> JobId;
+    /// Those that run, and those that ended in this process, oldest first.
+    fn all(&self) -> Vec<JobState>;
+    /// Returns when the job has ended, and after `limit` at the latest.
+    fn wait<'a>(&'a self, job: &JobId, limit: Duration) -> BoxFuture<'a, ()>;
+    /// Ends it; `false` where it does not run.
+    fn stop(&self, job: &JobId) -> bool;
+}
+
+/// What is known of a job.
+#[derive(Clone, Debug)]
+pub struct JobState {
+    /// Its name.
+    pub id: JobId,
+    /// What it does, in a few words.
+    pub title: String,
+    /// Whether it still runs.
+    pub running: bool,
+    /// What it printed that nobody has read yet.
+    pub output: JobOutput,
+}
+
+/// What a job prints, until somebody reads it. All clones are one output.
+#[derive(Clone, Debug, Default)]
+pub struct JobOutput(Arc<Mutex<Unread>>);
+
+/// What was printed since the last look.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Unread {
+    /// The newest part of it.
+    pub text: String,
+    /// Bytes before that part, which nobody kept.
+    pub missing: usize,
+}
+
+/// So many bytes wait to be read; of more, the newest are kept.
+const MOST: usize = 50_000;
+
+impl JobOutput {
+    /// Adds what was printed.
+    pub fn push(&self, chunk: &str) {
+        let mut unread = self.lock();
+        unread.text.push_str(chunk);
+        if unread.text.len() > 2 * MOST {
+            let cut = unread.text.ceil_char_boundary(unread.text.len() - MOST);
+            unread.text.drain(..cut);
+            unread.missing += cut;
+        }
+    }
+
+    /// Takes out what nobody has read yet.
+    pub fn take(&self) -> Unread {
+        std::mem::take(&mut *self.lock())
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Unread> {
+        self.0.lock().expect("no code panics while it holds what a job printed")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_printed_is_read_once_and_bounded() {
+        let output = JobOutput::default();
+        output.push("one ");
+        output.clone().push("two");
+        assert_eq!(output.take(), Unread { text: "one two".into(), missing: 0 });
+        assert_eq!(output.take(), Unread::default());
+        output.push(&"ü".repeat(MOST));
+        output.push("end");
+        let Unread { text, missing } = output.take();
+        assert!(text.ends_with("üend") && text.len() <= MOST && missing + text.len() == 2 * MOST + 3);
+    }
+}

@@ -1,0 +1,28 @@
+//! The person that a call may ask something.
+use futures::future::BoxFuture;
+use serde::{Deserialize, Serialize};
+
+/// Something that a tool wants to know from a person.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Question {
+    /// What is asked.
+    pub text: String,
+    /// Answers to choose from; the person may say something else.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub choices: Vec<String>,
+}
+
+/// Whoever sits at the other end of the conversation.
+pub trait Person: Send + Sync {
+    /// Asks and waits. `None`: there is nobody who could answer.
+    fn ask(&self, question: Question) -> BoxFuture<'_, Option<String>>;
+}
+
+/// Nobody is there.
+pub struct Nobody;
+
+impl Person for Nobody {
+    fn ask(&self, _: Question) -> BoxFuture<'_, Option<String>> {
+        Box::pin(std::future::ready(None))
+    }
+}

@@ -1,0 +1,48 @@
+//! `ask`: a question to the person.
+use haft_core::{Aliases, Effect, Question, Tool, ToolContext, ToolError, ToolErrorKind, ToolOutput};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+use std::path::Path;
+
+pub(crate) struct Ask;
+
+/// Ask the person something that only they can decide, and wait for the answer.
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct Args {
+    /// The question.
+    question: String,
+    /// Answers to choose from.
+    choices: Option<Vec<String>>,
+}
+
+impl Tool for Ask {
+    const NAME: &'static str = "ask";
+    const ALIASES: Aliases = Aliases {
+        names: &["ask_user", "ask_human", "ask_followup_question", "question", "request_user_input"],
+        parameters: &[
+            ("text", "question"),
+            ("prompt", "question"),
+            ("options", "choices"),
+            ("follow_up", "choices"),
+        ],
+    };
+    type Args = Args;
+
+    fn effects(&self, _: &Args, _: &Path) -> Vec<Effect> {
+        Vec::new()
+    }
+
+    async fn run(&self, args: Args, ctx: &ToolContext) -> Result<ToolOutput, ToolError> {
+        let Args { question: text, choices } = args;
+        let question = Question { text, choices: choices.unwrap_or_default() };
+        match ctx.person.ask(question).await {
+            Some(answer) => {
+                let details = json!({"answer": answer});
+                Ok(ToolOutput::text(format!("The person answers: {answer}")).details(details).silent())
+            }
+            None => Err(ToolError::new(ToolErrorKind::User, "cannot ask: there is nobody who could answer")
+                .hint("decide by yourself, and say in the end what you took for granted")),
+        }
+    }
+}

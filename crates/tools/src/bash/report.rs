@@ -1,0 +1,119 @@
+//! What a command left, cut to what a model reads.
+use super::Limit;
+use crate::BashSettings;
+use haft_core::{ToolError, ToolErrorKind, ToolOutput};
+use haft_sandbox::{Captured, Exit, Finished, new_file};
+use serde_json::{Value, json};
+use std::{
+    io::Write,
+    path::{Path, PathBuf},
+};
+
+/// Both streams as far as they fit, and how the command ended.
+pub(super) struct Report {
+    stdout: String,
+    stderr: String,
+    /// The file with all of it, where something is left out.
+    whole: Option<PathBuf>,
+    truncated: bool,
+    exit: Exit,
+}
+
+impl Report {
+    /// Output that does not fit is kept whole in a file in `artifacts`.
+    pub(super) fn new(settings: &BashSettings, finished: Finished, artifacts: &Path) -> Self {
+        let Finished { stdout, stderr, exit, spilled, .. } = finished;
+        let truncated = is_cut(settings, &stdout) || is_cut(settings, &stderr);
+        let whole = match truncated {
+            true => spilled.or_else(|| keep(artifacts, &[&stdout.text, &stderr.text])),
+            false => None,
+        };
+        let [stdout, stderr] = [stdout, stderr].map(|stream| clip(settings, &stream, whole.as_deref()));
+        Self { stdout, stderr, whole, truncated, exit }
+    }
+
+    pub(super) fn result(self, limit: &Limit) -> Result<ToolOutput, ToolError> {
+        let text = [Some(self.text()), limit.note()].into_iter().flatten().collect::<Vec<_>>().join("\n");
+        let mut details = self.details();
+        if self.exit != Exit::TimedOut {
+            return Ok(ToolOutput::text(text).details(details));
+        }
+        let message = format!(
+            "timed out after {} s; the command was killed. Its output so far:\n{text}",
+            limit.seconds
+        );
+        let hint = "give a longer `timeout`, or run it in the `background`";
+        details["error"] = json!(format!("timed out after {} s", limit.seconds));
+        Err(ToolError::new(ToolErrorKind::System, message).hint(hint).details(details))
+    }
+
+    /// Standard output, standard error, and how it ended if not well.
+    fn text(&self) -> String {
+        let mut parts: Vec<&str> =
+            [self.stdout.as_str(), &self.stderr].map(|text| text.trim_end_matches('\n')).into();
+        parts.retain(|text| !text.is_empty());
+        if parts.is_empty() {
+            parts.push("(no output)");
+        }
+        let end = match self.exit {
+            Exit::Code(0) | Exit::TimedOut => String::new(),
+            Exit::Code(code) => format!("\n[exit code: {code}]"),
+            Exit::Signal(signal) => format!("\n[killed by signal {signal}]"),
+        };
+        parts.join("\n") + &end
+    }
+
+    /// A-81, C-40, X-13. A signal is told as a shell tells it.
+    fn details(&self) -> Value {
+        let code = match self.exit {
+            Exit::Code(code) => Some(code),
+            Exit::Signal(signal) => Some(128 + signal),
+            Exit::TimedOut => None,
+        };
+        let mut details = json!({
+            "stdout": self.stdout, "stderr": self.stderr, "exit_code": code, "return_code": code,
+            "truncated": self.truncated,
+        });
+        if let Some(whole) = &self.whole {
+            details["output_file"] = json!(whole);
+        }
+        if self.exit == Exit::TimedOut {
+            details["timed_out"] = json!(true);
+        }
+        details
+    }
+}
+
+fn is_cut(settings: &BashSettings, captured: &Captured) -> bool {
+    captured.missing_bytes > 0 || settings.clip.split(&captured.text).missing_bytes > 0
+}
+
+/// A file with these texts; none where it cannot be written: the result says then only what is left out.
+fn keep(folder: &Path, texts: &[&str]) -> Option<PathBuf> {
+    let (mut file, path) = new_file(folder).ok()?;
+    texts.iter().try_for_each(|text| file.write_all(text.as_bytes())).ok()?;
+    Some(path)
+}
+
+/// A stream as the model reads it.
+fn clip(settings: &BashSettings, captured: &Captured, whole: Option<&Path>) -> String {
+    let clipped = settings.clip.split(&captured.text);
+    let bytes = clipped.missing_bytes as u64 + captured.missing_bytes;
+    let lines = clipped.missing_lines as u64 + captured.missing_lines;
+    if bytes == 0 {
+        return captured.text.clone();
+    }
+    let note = match (&settings.marker, whole) {
+        (Some(marker), _) => marker.clone(),
+        (None, Some(whole)) => {
+            let whole = whole.display();
+            format!(
+                "\n[{bytes} bytes, {lines} lines left out; all of it is in `{whole}`: `read` or `grep` that]"
+            )
+        }
+        (None, None) => format!("\n[{bytes} bytes, {lines} lines left out; filter the output]"),
+    };
+    let head = clipped.head.trim_end_matches('\n');
+    let newline = if clipped.tail.is_empty() { "" } else { "\n" };
+    format!("{head}{note}{newline}{}", clipped.tail)
+}

@@ -1,0 +1,130 @@
+//! A command that runs, and who sees what it prints.
+use haft_core::{JobOutput, ToolContext};
+use haft_sandbox::{Finished, ProcessError, Shell};
+use std::{
+    future::Future,
+    pin::Pin,
+    sync::{Arc, Mutex},
+    task::{Context, Poll},
+    time::Duration,
+};
+use tokio::time::{Instant, sleep_until};
+
+/// So many bytes are shown while a command runs. More nobody reads, and it would wait in memory.
+const LIVE: usize = 1_000_000;
+
+/// Where the output of a command goes while it runs. All clones are one.
+#[derive(Clone)]
+pub(super) struct Watch(Arc<Mutex<State>>);
+
+struct State {
+    /// Who watches the call; nobody, once it is over.
+    shown: Option<Shown>,
+    room: usize,
+    output: JobOutput,
+    last: Instant,
+}
+
+type Shown = Arc<dyn Fn(String) + Send + Sync>;
+
+impl Watch {
+    /// Shows the output of a call to whoever watches it.
+    pub(super) fn new(ctx: &ToolContext) -> Self {
+        Self::of(Some(ctx.on_progress.clone()))
+    }
+
+    /// Keeps it for later.
+    pub(super) fn silent() -> Self {
+        Self::of(None)
+    }
+
+    fn of(shown: Option<Shown>) -> Self {
+        let output = JobOutput::default();
+        Self(Arc::new(Mutex::new(State { shown, room: LIVE, output, last: Instant::now() })))
+    }
+
+    /// What was printed and not read yet.
+    pub(super) fn output(&self) -> JobOutput {
+        self.lock().output.clone()
+    }
+
+    /// The call is over, the command is not.
+    pub(super) fn hand_over(&self) -> JobOutput {
+        self.lock().shown = None;
+        self.output()
+    }
+
+    fn push(&self, chunk: &str) {
+        let mut state = self.lock();
+        state.last = Instant::now();
+        state.output.push(chunk);
+        if state.room > 0 {
+            state.room = state.room.saturating_sub(chunk.len());
+            if let Some(show) = &state.shown {
+                show(chunk.to_owned());
+            }
+        }
+    }
+
+    /// Why the command should be waited for no longer: it takes longer than `most`, or was silent for so long.
+    /// `None`: it has ended.
+    pub(super) async fn outlasts(
+        &self,
+        running: &mut Running,
+        most: Duration,
+        silence: Duration,
+    ) -> Option<String> {
+        let end = Instant::now() + most;
+        loop {
+            let quiet = if silence.is_zero() { end } else { self.lock().last + silence };
+            tokio::select! {
+                biased;
+                () = running.ended() => return None,
+                () = sleep_until(end.min(quiet)) => {}
+            }
+            let now = Instant::now();
+            if now >= end {
+                return Some(format!("still running after {} s", most.as_secs()));
+            }
+            if !silence.is_zero() && now >= self.lock().last + silence {
+                return Some(format!("no output for {} s, still running", silence.as_secs()));
+            }
+        }
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, State> {
+        self.0.lock().expect("no code panics while it holds what a command printed")
+    }
+}
+
+type Ended = Result<Finished, ProcessError>;
+
+/// A command that runs. Dropped, it is killed.
+pub(super) struct Running {
+    work: Pin<Box<dyn Future<Output = Ended> + Send>>,
+    ended: Option<Ended>,
+}
+
+impl Running {
+    /// Starts when it is first waited for.
+    pub(super) fn new(shell: Shell, watch: Watch) -> Self {
+        Self { work: Box::pin(shell.run(move |chunk| watch.push(chunk))), ended: None }
+    }
+
+    /// Waits for the end without taking what came of it.
+    async fn ended(&mut self) {
+        if self.ended.is_none() {
+            self.ended = Some(self.work.as_mut().await);
+        }
+    }
+}
+
+impl Future for Running {
+    type Output = Ended;
+    fn poll(mut self: Pin<&mut Self>, ctx: &mut Context<'_>) -> Poll<Ended> {
+        match self.ended.take() {
+            Some(ended) => Poll::Ready(ended),
+            None => self.work.as_mut().poll(ctx),
+        }
+    }
+}

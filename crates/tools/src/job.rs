@@ -1,0 +1,96 @@
+//! `job`: what became of a command in the background.
+use haft_core::{Aliases, Effect, JobId, JobState, Tool, ToolContext, ToolError, ToolErrorKind, ToolOutput};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+use std::{path::Path, time::Duration};
+
+pub(crate) struct LookAtJob;
+
+/// Look at background jobs: what one printed since the last look, or, without `id`, which there are.
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct Args {
+    /// The job's number.
+    id: Option<String>,
+    /// Wait for its end, at most so many seconds.
+    wait: Option<u64>,
+    /// End it.
+    stop: Option<bool>,
+}
+
+impl Tool for LookAtJob {
+    const NAME: &'static str = "job";
+    const ALIASES: Aliases = Aliases {
+        names: &["jobs", "bash_output", "bashoutput", "task_output", "taskoutput"],
+        parameters: &[
+            ("bash_id", "id"),
+            ("job_id", "id"),
+            ("shell_id", "id"),
+            ("task_id", "id"),
+            ("timeout", "wait"),
+            ("kill", "stop"),
+        ],
+    };
+    type Args = Args;
+
+    fn effects(&self, _: &Args, _: &Path) -> Vec<Effect> {
+        Vec::new()
+    }
+
+    async fn run(&self, args: Args, ctx: &ToolContext) -> Result<ToolOutput, ToolError> {
+        let Some(id) = args.id.map(JobId) else { return Ok(list(&ctx.jobs.all())) };
+        find(ctx, &id)?;
+        if args.stop == Some(true) {
+            ctx.jobs.stop(&id);
+            ctx.jobs.wait(&id, STOPPING).await;
+        }
+        if let Some(seconds) = args.wait {
+            ctx.jobs.wait(&id, Duration::from_secs(seconds.min(LONGEST_WAIT))).await;
+        }
+        Ok(look(&find(ctx, &id)?))
+    }
+}
+
+/// A stopped command is gone within 2 seconds.
+const STOPPING: Duration = Duration::from_secs(3);
+
+/// Seconds. Longer waiting is better done by answering: the end of a job is reported.
+const LONGEST_WAIT: u64 = 600;
+
+fn find(ctx: &ToolContext, id: &JobId) -> Result<JobState, ToolError> {
+    let all = ctx.jobs.all();
+    all.iter().find(|job| job.id == *id).cloned().ok_or_else(|| {
+        let error = ToolError::new(ToolErrorKind::User, format!("there is no job `{id}`"));
+        error.hint(list(&all).for_model)
+    })
+}
+
+fn list(jobs: &[JobState]) -> ToolOutput {
+    let lines: Vec<String> = jobs.iter().map(line).collect();
+    match lines.is_empty() {
+        true => ToolOutput::text("There are no jobs."),
+        false => ToolOutput::text(lines.join("\n")),
+    }
+}
+
+fn line(job: &JobState) -> String {
+    format!("job {} ({}): {}", job.id, state(job), job.title)
+}
+
+fn state(job: &JobState) -> &'static str {
+    if job.running { "running" } else { "ended" }
+}
+
+fn look(job: &JobState) -> ToolOutput {
+    let unread = job.output.take();
+    let before = match unread.missing {
+        0 => String::new(),
+        bytes => format!("[{bytes} bytes before are lost]\n"),
+    };
+    let printed = match unread.text.trim_end_matches('\n') {
+        "" => "(no new output)",
+        text => text,
+    };
+    let text = format!("{}\n{before}{printed}", line(job));
+    ToolOutput::text(text).details(json!({"job": job.id, "running": job.running, "output": unread.text}))
+}
