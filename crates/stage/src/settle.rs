@@ -73,6 +73,7 @@ fn settle_one(blobs: &Blobs, target: &Path, change: &Change) -> io::Result<bool>
     if resolve(folder, Path::new("")) != folder {
         return Ok(false);
     }
+    let _no_other_process_settles_here = locked(folder);
     let Some(now) = state_of(target)?.recorded() else { return Ok(false) };
     if now == change.after {
         return Ok(true);
@@ -86,6 +87,14 @@ fn settle_one(blobs: &Blobs, target: &Path, change: &Change) -> io::Result<bool>
     }
     sync_folder(folder)?;
     Ok(true)
+}
+
+/// Between looking at a file and replacing it, no other session may do the same. The lock ends with the returned
+/// file. Where there is no folder yet, or its file system knows no locks, there is none.
+fn locked(folder: &Path) -> Option<File> {
+    let folder = File::open(folder).ok()?;
+    folder.lock().ok()?;
+    Some(folder)
 }
 
 /// Writes beside the file and renames, so that nobody ever sees half of it. A hard link to the old file keeps the

@@ -97,14 +97,16 @@ pub enum OnTimeout {
 }
 
 impl Default for BashSettings {
-    /// 120 and 600 seconds, then it goes on in the background; 2,000 lines or 50,000 bytes.
+    /// 120 and 600 seconds, then it goes on in the background; for each of the two streams half of 2,000 lines
+    /// and 50,000 bytes.
     fn default() -> Self {
+        let clip = Clip { lines: 1_000, bytes: 25_000, ..Clip::default() };
         Self {
             timeout_default: 120,
             timeout_max: 600,
             on_timeout: OnTimeout::Background,
             idle: 60,
-            clip: Clip::default(),
+            clip,
             marker: None,
         }
     }

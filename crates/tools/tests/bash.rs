@@ -84,14 +84,14 @@ async fn long_output_is_cut_in_both_streams() {
     let told = kit.told("bash", json!({"command": "seq 3000; seq 3000 >&2"})).await;
     let file = told.details["output_file"].as_str().unwrap();
     let note = format!(
-        "\n1000\n[5000 bytes, 1000 lines left out; all of it is in `{file}`: `read` or `grep` that]\n2001\n"
+        "\n500\n[9501 bytes, 2000 lines left out; all of it is in `{file}`: `read` or `grep` that]\n2501\n"
     );
     assert_eq!(told.content.matches(&note).count(), 2);
     assert_eq!(told.details["truncated"], true);
     let rest = kit.told("read", json!({"path": file, "offset": 1_500, "limit": 1})).await;
     assert!(rest.content.starts_with("  1500\t1500\n"), "{}", rest.content);
     let told = kit.told("bash", json!({"command": "head -c 10000000 /dev/zero | tr '\\0' x"})).await;
-    assert!(told.content.len() < 50_400 && told.content.contains("\n[9950000 bytes, 0 lines left out; "));
+    assert!(told.content.len() < 25_400 && told.content.contains("\n[9975000 bytes, 0 lines left out; "));
     let file = told.details["output_file"].as_str().unwrap();
     assert_eq!(std::fs::metadata(file).unwrap().len(), 10_000_000);
 }
