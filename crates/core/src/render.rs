@@ -1,7 +1,7 @@
 //! How a result is worded for the model: one outcome, several accents (X-14, X-15).
-use crate::{Failure, ToolCall, ToolError, ToolOutput, ToolResult};
+use crate::{Failure, Shown, ToolCall, ToolError, ToolOutput, ToolResult};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// The accent of a profile.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -22,6 +22,11 @@ pub enum Wording {
     Text,
     /// The named fields as JSON, indented by two, where the tool gives any (A-48).
     Fields,
+    /// `{"success":true,"error":"",…}` with the named fields beside it, or `content` where there are none; an error as
+    /// `{"success":false,"error":…,"error_type":…,"suggestion":…}` (C-49, C-54, C-55).
+    Success,
+    /// `{"title":…,"output":…}` (O-28).
+    Titled,
 }
 
 /// What the model reads of an error.
@@ -41,22 +46,26 @@ impl Render {
     /// What is recorded of a call, and what the model reads.
     pub fn result(&self, call: &ToolCall, result: Result<ToolOutput, ToolError>) -> ToolResult {
         match result {
-            Ok(output) => self.success(output),
+            Ok(output) => self.success(call, output),
             Err(error) => self.failure(call, error),
         }
     }
 
-    fn success(&self, output: ToolOutput) -> ToolResult {
+    fn success(&self, call: &ToolCall, output: ToolOutput) -> ToolResult {
         let ToolOutput { for_model, images, shown, details, job } = output;
-        let content = self.fields(&details).unwrap_or(for_model);
+        let content = match self.result {
+            Wording::Text => for_model,
+            Wording::Fields => fields(&details).unwrap_or(for_model),
+            Wording::Success => flat(json!({"success": true, "error": ""}), &details, Some(for_model)),
+            Wording::Titled => json!({"title": title(call, &shown), "output": for_model}).to_string(),
+        };
         ToolResult { content, error: None, images, shown, details, job }
     }
 
     fn failure(&self, call: &ToolCall, error: ToolError) -> ToolResult {
         let ToolError { kind, message, hint, details, source: _ } = error;
         let unknown = details.get("unknown_tool").is_some();
-        let worded = self.fields(&details).filter(|_| !unknown);
-        let content = worded.unwrap_or_else(|| match self.error {
+        let text = match self.error {
             ErrorWording::Plain => match &hint {
                 Some(hint) => format!("error: {message}\nhint: {hint}"),
                 None => format!("error: {message}"),
@@ -64,13 +73,49 @@ impl Render {
             ErrorWording::Prefixed if unknown => format!("Error: Tool '{}' not found", call.name),
             ErrorWording::Prefixed => format!("Error: {message}"),
             ErrorWording::Call => format!("{}: {message}", written(call)),
-        });
+        };
+        let content = match self.result {
+            Wording::Text => text,
+            Wording::Fields => fields(&details).filter(|_| !unknown).unwrap_or(text),
+            Wording::Success => {
+                let mut outcome = json!({"success": false, "error": text, "error_type": kind});
+                if let Some(hint) = &hint {
+                    outcome["suggestion"] = json!(hint);
+                }
+                flat(outcome, &details, None)
+            }
+            Wording::Titled => json!({"title": call.name, "output": text}).to_string(),
+        };
         let error = Failure { kind, message, suggestion: hint };
         ToolResult { content, error: Some(error), details, ..ToolResult::default() }
     }
+}
 
-    fn fields(&self, details: &Value) -> Option<String> {
-        (self.result == Wording::Fields && details.is_object()).then(|| format!("{details:#}"))
+fn fields(details: &Value) -> Option<String> {
+    details.is_object().then(|| format!("{details:#}"))
+}
+
+/// `outcome` with the named fields beside it; where there are none, with the text.
+fn flat(mut outcome: Value, details: &Value, text: Option<String>) -> String {
+    match (details, text) {
+        (Value::Object(fields), _) => {
+            for (name, value) in fields {
+                if outcome.get(name).is_none() {
+                    outcome[name] = value.clone();
+                }
+            }
+        }
+        (_, Some(text)) => outcome["content"] = json!(text),
+        _ => {}
+    }
+    outcome.to_string()
+}
+
+/// What people see of the result, in one line; else the tool's name.
+fn title(call: &ToolCall, shown: &Shown) -> String {
+    match shown {
+        Shown::Text(text) => text.lines().next().unwrap_or_default().to_owned(),
+        Shown::Preview | Shown::Nothing => call.name.clone(),
     }
 }
 
@@ -92,7 +137,7 @@ mod tests {
     use crate::ToolErrorKind;
     use serde_json::json;
 
-    // A-32, A-46, A-48, C-54, C-55, C-56, T-45, X-12, X-14, X-15, X-16
+    // A-32, A-46, A-48, C-49, C-54, C-55, C-56, O-28, T-45, X-12, X-14, X-15, X-16
     #[test]
     fn one_outcome_in_several_accents() {
         let call = ToolCall::new("1", "my_tool", json!({"param1": "value"}));
@@ -102,7 +147,9 @@ mod tests {
         let unknown = || crate::Registry::default().find("my_tool").map(|_| ToolOutput::default());
         let plain = Render::default();
         let alfred = Render { result: Wording::Fields, error: ErrorWording::Prefixed };
-        let ally = Render { result: Wording::Text, error: ErrorWording::Call };
+        let ally = Render { result: Wording::Success, error: ErrorWording::Call };
+        let opencode = Render { result: Wording::Titled, error: ErrorWording::Prefixed };
+        let titled = Ok(ToolOutput::text("text").show("Read file\nmore"));
         let table = [
             (plain, good(), "did it"),
             (plain, bad(), "error: File not found\nhint: check the path"),
@@ -111,7 +158,20 @@ mod tests {
             (alfred, bad(), "Error: File not found"),
             (alfred, fields(), "{\n  \"edited\": false\n}"),
             (alfred, unknown(), "Error: Tool 'my_tool' not found"),
-            (ally, bad(), "my_tool(param1=\"value\"): File not found"),
+            (ally, good(), r#"{"success":true,"error":"","done":1}"#),
+            (ally, Ok(ToolOutput::text("no fields")), r#"{"success":true,"error":"","content":"no fields"}"#),
+            (
+                ally,
+                fields(),
+                r#"{"success":false,"error":"my_tool(param1=\"value\"): x","error_type":"user_error","edited":false}"#,
+            ),
+            (
+                ally,
+                bad(),
+                r#"{"success":false,"error":"my_tool(param1=\"value\"): File not found","error_type":"user_error","suggestion":"check the path"}"#,
+            ),
+            (opencode, titled, r#"{"title":"Read file","output":"text"}"#),
+            (opencode, bad(), r#"{"title":"my_tool","output":"Error: File not found"}"#),
         ];
         for (render, result, expected) in table {
             let failed = result.is_err();
