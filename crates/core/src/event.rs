@@ -66,6 +66,9 @@ pub enum Fact {
         model: String,
         workspace: PathBuf,
         profile: String,
+        /// The session that delegated to this one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        delegated_by: Option<SessionId>,
     },
     /// A person spoke. Opens a turn, or steers the one that runs.
     Prompted {

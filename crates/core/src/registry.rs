@@ -75,6 +75,12 @@ impl Registry {
         Self { tools: tools.map(offer).collect() }
     }
 
+    /// All but the tool of this name.
+    pub fn without(mut self, name: &str) -> Self {
+        self.tools.shift_remove(name);
+        self
+    }
+
     /// Tells models of these tools alone, in this order. The others can be called all the same: models know them
     /// from elsewhere, and the policy judges every call.
     pub fn offering<S: AsRef<str>>(mut self, names: &[S]) -> Self {

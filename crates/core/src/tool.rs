@@ -1,6 +1,6 @@
 //! What a tool promises.
 use crate::{
-    Aliases, CallId, Jobs, Person, ToolError, ToolErrorKind, ToolOutput, View,
+    Aliases, CallId, Jobs, Person, Subagents, ToolError, ToolErrorKind, ToolOutput, View,
     schema::{self, Described},
 };
 use futures::future::BoxFuture;
@@ -98,6 +98,8 @@ pub struct ToolContext {
     pub jobs: Arc<dyn Jobs>,
     /// Who may be asked.
     pub person: Arc<dyn Person>,
+    /// Who may do a part of the work.
+    pub subagents: Arc<dyn Subagents>,
     /// For blocking loops; ordinary async code is stopped by being dropped.
     pub cancel: CancellationToken,
     /// Called through [`ToolContext::progress`].

@@ -131,6 +131,7 @@ fn context() -> ToolContext {
         artifacts: "/a".into(),
         jobs: Arc::new(Plain),
         person: Arc::new(haft_core::Nobody),
+        subagents: Arc::new(haft_core::Alone),
         cancel: Default::default(),
         on_progress: Arc::new(|_| ()),
         view: Arc::new(Plain),

@@ -1,14 +1,14 @@
 //! The way of one call: find, check, judge, ask, run in a view, judge the changes, settle, record.
 use crate::{
-    asking::Asking,
     repeats::Redundancy,
+    surroundings::context,
     tool_runner::{Notes, Unrecorded},
     turn::Means,
 };
 use futures::FutureExt;
 use haft_core::{
     Answer, AnyTool, Change, Channel, Effect, Fact, How, Policy, Stage, ToolCall, ToolContext, ToolError,
-    ToolErrorKind, ToolOutput, ToolResult, Update, Verdict, View, clip,
+    ToolErrorKind, ToolOutput, ToolResult, Verdict, View,
 };
 use serde_json::Value;
 use std::{
@@ -23,8 +23,6 @@ use tokio_util::sync::CancellationToken;
 
 /// The model is warned after so many identical rounds; the turn ends after twice as many.
 const WARN_AFTER: usize = 3;
-/// Live output beyond this is cut; the whole of it reaches the model by another way.
-const MAX_CHUNK: usize = 4_096;
 
 /// A call that was found and checked, or what is wrong with it.
 pub(crate) struct Prepared {
@@ -314,33 +312,6 @@ async fn ask(
         Answer::Nobody => Err(denied(format!("{reason}, and there is nobody who could give it"))
             .hint("find a way that needs no approval, or say what you would have done")
             .into()),
-    }
-}
-
-fn context(
-    means: &Means,
-    call: &ToolCall,
-    view: &Arc<dyn View>,
-    cancel: &CancellationToken,
-    notes: &Notes,
-) -> ToolContext {
-    let (progress, id) = (notes.clone(), call.id.clone());
-    ToolContext {
-        session: means.id.clone(),
-        call: call.id.clone(),
-        channel: None,
-        workspace: view.root().to_owned(),
-        live: means.shared.setup.workspace.clone(),
-        access: means.shared.setup.access.clone(),
-        artifacts: means.artifacts.clone(),
-        jobs: means.jobs.clone(),
-        person: Arc::new(Asking { call: call.id.clone(), desk: means.desk.clone(), notes: notes.clone() }),
-        cancel: cancel.child_token(),
-        on_progress: Arc::new(move |chunk| {
-            let chunk = clip::head(&chunk, MAX_CHUNK).to_owned();
-            progress.live(Update::ToolOutput { call: id.clone(), chunk });
-        }),
-        view: view.clone(),
     }
 }
 

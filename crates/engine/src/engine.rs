@@ -111,12 +111,25 @@ impl Engine {
         &self.0.setup
     }
 
+    pub(crate) fn of(shared: Arc<Shared>) -> Self {
+        Self(shared)
+    }
+
     /// A new session.
     pub fn create(&self, agent: &str) -> Result<Session, EngineError> {
+        self.open_new(agent, None)
+    }
+
+    /// A new session in which a part of the work of `parent` is done.
+    pub(crate) fn create_below(&self, agent: &str, parent: &SessionId) -> Result<Session, EngineError> {
+        self.open_new(agent, Some(parent.clone()))
+    }
+
+    fn open_new(&self, agent: &str, parent: Option<SessionId>) -> Result<Session, EngineError> {
         self.check_home()?;
         let agent = self.agent(agent)?;
         let (id, journal) = self.0.setup.home.create()?;
-        self.start(id, agent, journal)
+        self.start(id, agent, journal, parent)
     }
 
     /// A session that exists, by its name or the beginning of it. What a crash left half-done is put in order
@@ -125,7 +138,7 @@ impl Engine {
         self.check_home()?;
         let agent = self.agent(agent)?;
         let (id, journal) = self.0.setup.home.open(id)?;
-        self.start(id, agent, journal)
+        self.start(id, agent, journal, None)
     }
 
     /// Interrupts every session and waits until nothing of them is alive.
@@ -136,14 +149,21 @@ impl Engine {
     }
 
     /// Opening is replaying: starting and resuming are the same act.
-    fn start(&self, id: SessionId, agent: Agent, journal: Journal) -> Result<Session, EngineError> {
+    fn start(
+        &self,
+        id: SessionId,
+        agent: Agent,
+        journal: Journal,
+        parent: Option<SessionId>,
+    ) -> Result<Session, EngineError> {
         let shared = self.0.clone();
         let setup = &shared.setup;
         let entries = journal.entries();
         let mut log = Log { transcript: Transcript::replay(&entries), journal: journal.clone() };
         if entries.is_empty() {
-            log.record(opened(setup, &id, &agent))?;
+            log.record(opened(setup, &id, &agent, parent))?;
         }
+        let is_below = has_parent(&journal.entries());
         let folder = setup.home.folder(&id);
         let stage = (setup.stages)(&folder.join("blobs"));
         let (sender, inbox) = mpsc::unbounded_channel();
@@ -154,6 +174,7 @@ impl Engine {
             Some(names) => setup.tools.only(names),
             None => setup.tools.clone(),
         };
+        let tools = if is_below { tools.without(DELEGATE) } else { tools };
         let desk = Desk::with_grants(&entries);
         let touched = |name: &str, arguments: &serde_json::Value| {
             touched(&tools, &*stage, &setup.workspace, name, arguments)
@@ -161,6 +182,8 @@ impl Engine {
         let seen = Seen::replay(entries.iter().map(Arc::as_ref), touched);
         let means = Means {
             wire: Wire::new(setup, &agent, &tools),
+            agent: agent.name,
+            is_below,
             id: id.clone(),
             tools,
             stage: stage.clone(),
@@ -205,7 +228,15 @@ fn touched(
     resolved(effects.unwrap_or_default(), stage, workspace)
 }
 
-fn opened(setup: &Setup, id: &SessionId, agent: &Agent) -> Fact {
+/// The tool that a session below another one does not have: nobody delegates what was delegated.
+const DELEGATE: &str = "delegate";
+
+fn has_parent(entries: &[Arc<haft_core::Entry>]) -> bool {
+    let opened = entries.first().map(|entry| &entry.fact);
+    matches!(opened, Some(Fact::SessionOpened { delegated_by: Some(_), .. }))
+}
+
+fn opened(setup: &Setup, id: &SessionId, agent: &Agent, parent: Option<SessionId>) -> Fact {
     Fact::SessionOpened {
         version: JOURNAL_VERSION,
         session: id.clone(),
@@ -213,5 +244,6 @@ fn opened(setup: &Setup, id: &SessionId, agent: &Agent) -> Fact {
         model: setup.model.spec.clone(),
         workspace: setup.workspace.clone(),
         profile: setup.profile.name.clone(),
+        delegated_by: parent,
     }
 }

@@ -6,6 +6,7 @@
 mod asking;
 mod call;
 mod context;
+mod delegate;
 mod engine;
 mod jobs;
 mod journal;
@@ -15,6 +16,7 @@ mod repeats;
 mod seen;
 mod session;
 mod sessions;
+mod surroundings;
 mod tool_runner;
 mod turn;
 

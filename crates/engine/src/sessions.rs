@@ -28,6 +28,8 @@ pub struct Summary {
     pub title: String,
     /// How many entries it has.
     pub entries: usize,
+    /// The session that delegated to it.
+    pub delegated_by: Option<SessionId>,
 }
 
 impl Home {
@@ -72,7 +74,8 @@ impl Home {
 
     /// The newest session that works in `workspace`.
     pub fn newest(&self, workspace: &Path) -> Option<SessionId> {
-        let newest = self.list().into_iter().filter(|session| session.workspace == workspace);
+        let own = |session: &Summary| session.workspace == workspace && session.delegated_by.is_none();
+        let newest = self.list().into_iter().filter(own);
         newest.max_by_key(|session| session.last_at).map(|session| session.id)
     }
 
@@ -95,15 +98,16 @@ impl Home {
     fn summary(&self, id: SessionId) -> Option<Summary> {
         let entries = Journal::peek(&self.folder(&id)).ok()?;
         let first = entries.first()?;
-        let Fact::SessionOpened { workspace, model, .. } = &first.fact else { return None };
-        let (workspace, model) = (workspace.clone(), model.clone());
+        let Fact::SessionOpened { workspace, model, delegated_by, .. } = &first.fact else { return None };
+        let (workspace, model, delegated_by) = (workspace.clone(), model.clone(), delegated_by.clone());
         let title = entries.iter().find_map(|entry| match &entry.fact {
             Fact::Prompted { parts, .. } => Some(text_of(parts)),
             _ => None,
         });
         let title = title.unwrap_or_default().lines().next().unwrap_or_default().chars().take(60).collect();
         let last_at = entries.last()?.at;
-        Some(Summary { id, opened_at: first.at, last_at, workspace, model, title, entries: entries.len() })
+        let (opened_at, entries) = (first.at, entries.len());
+        Some(Summary { id, opened_at, last_at, workspace, model, title, entries, delegated_by })
     }
 }
 

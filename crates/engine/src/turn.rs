@@ -21,6 +21,10 @@ use tokio_util::sync::CancellationToken;
 /// What a session works with; never changes while it runs.
 pub(crate) struct Means {
     pub(crate) id: SessionId,
+    /// The agent's name.
+    pub(crate) agent: String,
+    /// Whether another session delegated to this one.
+    pub(crate) is_below: bool,
     pub(crate) tools: Registry,
     pub(crate) stage: Arc<dyn Stage>,
     pub(crate) desk: Desk,

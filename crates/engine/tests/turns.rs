@@ -4,7 +4,7 @@ use futures::StreamExt;
 use haft_core::{
     Answer, Command, Event, Fact, Message, Mode, Part, Policy, Rule, Ruling, Seq, Transcript, Update,
 };
-use haft_engine::{Engine, Profile, Unread};
+use haft_engine::{Engine, Home, Profile, Unread};
 use kit::{Place, calls, content, in_a_word, prompt, says, scripted, tell};
 use serde_json::json;
 
@@ -557,6 +557,51 @@ async fn a_tool_asks_the_person() {
         }
         assert!(content(&session, "ask-0").starts_with(expected));
     }
+}
+
+// C-70: another agent works in a session of its own, under the same policy; nobody delegates what was delegated
+#[tokio::test]
+async fn a_task_is_delegated() {
+    let place = Place::new();
+    // Both conversations begin with the first line: below, there is no such tool.
+    let script = calls(&[
+        ("delegate", json!({"task": "Make a note."})),
+        ("bash", json!({"command": "echo hi > note"})),
+    ]) + &says("made");
+    let mut setup = place.setup(scripted(&script));
+    setup.policy = Policy { rules: vec![Rule::parse(Ruling::Ask, "execute:*").unwrap()], mode: Mode::Full };
+    let engine = Engine::new(setup);
+    let session = engine.create("haft").unwrap();
+    session.send(prompt("go")).unwrap();
+    let mut events = Box::pin(session.events(Seq(0)));
+    let mut asked = Vec::new();
+    while let Some(event) = events.next().await {
+        let Event::Recorded(entry) = event else { continue };
+        match &entry.fact {
+            Fact::QuestionAsked { call, question } => {
+                asked.push(question.text.clone());
+                session.send(Command::Reply { call: call.clone(), answer: Some("yes".into()) }).unwrap();
+            }
+            Fact::ApprovalAsked { call, .. } => {
+                session.send(Command::Answer { call: call.clone(), answer: Answer::No }).unwrap();
+            }
+            Fact::TurnEnded { .. } => break,
+            _ => {}
+        }
+    }
+    assert_eq!(asked.len(), 1, "{asked:?}");
+    assert!(asked[0].starts_with("A subagent asks: `execute:echo hi > note`"), "{asked:?}");
+    assert_eq!(
+        (content(&session, "delegate-0").as_str(), place.read("note").as_deref()),
+        ("made", Some("hi\n"))
+    );
+    let home = Home(place.home());
+    let others = home.list().into_iter().filter(|summary| summary.id != *session.id());
+    let below = home.peek(&others.map(|summary| summary.id.0).next().unwrap()).unwrap();
+    let opened = serde_json::to_value(below[0].as_ref()).unwrap();
+    assert_eq!(opened["delegated_by"], json!(session.id()));
+    let told = below.iter().map(|entry| in_a_word(entry)).collect::<Vec<_>>().join("\n");
+    assert!(told.contains("tool_ended delegate-0=validation_error"), "{told}");
 }
 
 // A job that is stopped ends like any other

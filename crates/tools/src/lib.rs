@@ -5,6 +5,7 @@
 
 mod ask;
 mod bash;
+mod delegate;
 mod edit;
 mod examples;
 mod files;
@@ -27,5 +28,6 @@ pub fn builtin(settings: &Settings) -> Registry {
         .with(bash::Bash(settings.bash.clone()))
         .with(job::LookAtJob)
         .with(ask::Ask)
+        .with(delegate::Delegate)
         .offering(&settings.offer)
 }

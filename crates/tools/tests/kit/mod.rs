@@ -148,6 +148,7 @@ impl Kit {
             artifacts: self.workspace.with_file_name("artifacts"),
             jobs: self.jobs.clone(),
             person: self.person.clone(),
+            subagents: Arc::new(haft_core::Alone),
             cancel: Default::default(),
             on_progress: Arc::new(move |chunk| live.lock().unwrap().push_str(&chunk)),
             view,

@@ -1,0 +1,31 @@
+//! Work that another agent does in a session of its own.
+use crate::{ToolError, ToolErrorKind, ToolOutput};
+use futures::future::BoxFuture;
+
+/// Who does a part of the work for a call.
+pub trait Subagents: Send + Sync {
+    /// Lets the agent called `agent`, or one like the caller, do `task` from its beginning to its end. It knows nothing
+    /// but the task. What it does is told to `progress`; what came of it is its last answer. Dropped, it is
+    /// interrupted.
+    fn run(
+        &self,
+        task: String,
+        agent: Option<String>,
+        progress: Box<dyn Fn(String) + Send + Sync>,
+    ) -> BoxFuture<'_, Result<ToolOutput, ToolError>>;
+}
+
+/// There is nobody to delegate to.
+pub struct Alone;
+
+impl Subagents for Alone {
+    fn run(
+        &self,
+        _: String,
+        _: Option<String>,
+        _: Box<dyn Fn(String) + Send + Sync>,
+    ) -> BoxFuture<'_, Result<ToolOutput, ToolError>> {
+        let error = ToolError::new(ToolErrorKind::User, "cannot delegate: there is nobody to delegate to");
+        Box::pin(std::future::ready(Err(error.hint("do it yourself"))))
+    }
+}

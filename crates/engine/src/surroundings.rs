@@ -1,0 +1,46 @@
+//! What a call may know and do, made from what its session has.
+use crate::{asking::Asking, delegate::Delegating, tool_runner::Notes, turn::Means};
+use haft_core::{Alone, Person, Subagents, ToolCall, ToolContext, Update, View, clip};
+use std::sync::Arc;
+use tokio_util::sync::CancellationToken;
+
+/// Live output beyond this is cut; the whole of it reaches the model by another way.
+const MAX_CHUNK: usize = 4_096;
+
+pub(crate) fn context(
+    means: &Means,
+    call: &ToolCall,
+    view: &Arc<dyn View>,
+    cancel: &CancellationToken,
+    notes: &Notes,
+) -> ToolContext {
+    let (progress, id) = (notes.clone(), call.id.clone());
+    let person: Arc<dyn Person> =
+        Arc::new(Asking { call: call.id.clone(), desk: means.desk.clone(), notes: notes.clone() });
+    ToolContext {
+        session: means.id.clone(),
+        call: call.id.clone(),
+        channel: None,
+        workspace: view.root().to_owned(),
+        live: means.shared.setup.workspace.clone(),
+        access: means.shared.setup.access.clone(),
+        artifacts: means.artifacts.clone(),
+        jobs: means.jobs.clone(),
+        subagents: subagents(means, &person),
+        person,
+        cancel: cancel.child_token(),
+        on_progress: Arc::new(move |chunk| {
+            let chunk = clip::head(&chunk, MAX_CHUNK).to_owned();
+            progress.live(Update::ToolOutput { call: id.clone(), chunk });
+        }),
+        view: view.clone(),
+    }
+}
+
+fn subagents(means: &Means, person: &Arc<dyn Person>) -> Arc<dyn Subagents> {
+    if means.is_below {
+        return Arc::new(Alone);
+    }
+    let (shared, parent) = (means.shared.clone(), means.id.clone());
+    Arc::new(Delegating { shared, parent, agent: means.agent.clone(), person: person.clone() })
+}

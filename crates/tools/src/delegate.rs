@@ -1,0 +1,45 @@
+//! `delegate`: another agent does a part of the work.
+use haft_core::{Aliases, Effect, Tool, ToolContext, ToolError, ToolOutput};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use std::path::Path;
+
+pub(crate) struct Delegate;
+
+/// Let another agent do a self-contained task with the same tools, and get its answer. It knows only what you write.
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct Args {
+    /// The whole task: what to do, where, and what to report.
+    task: String,
+    /// Which agent.
+    #[schemars(extend("x-hidden" = true))]
+    agent: Option<String>,
+    /// In 3 to 5 words.
+    #[schemars(extend("x-hidden" = true))]
+    #[expect(dead_code, reason = "models know it from elsewhere; the task says more")]
+    description: Option<String>,
+}
+
+impl Tool for Delegate {
+    const NAME: &'static str = "delegate";
+    const ALIASES: Aliases = Aliases {
+        names: &["task", "agent", "subagent", "spawn_agent", "run_subagent", "new_task"],
+        parameters: &[
+            ("prompt", "task"),
+            ("message", "task"),
+            ("subagent_type", "agent"),
+            ("agent_type", "agent"),
+        ],
+    };
+    type Args = Args;
+
+    /// What the other agent does is judged call by call.
+    fn effects(&self, _: &Args, _: &Path) -> Vec<Effect> {
+        Vec::new()
+    }
+
+    async fn run(&self, args: Args, ctx: &ToolContext) -> Result<ToolOutput, ToolError> {
+        let shown = ctx.on_progress.clone();
+        ctx.subagents.run(args.task, args.agent, Box::new(move |line| shown(line))).await
+    }
+}
