@@ -1,4 +1,4 @@
-//! The hands of an agent: `read`, `write`, `edit`, `bash`.
+//! The hands of an agent: `read`, `write`, `edit`, `bash` and their like.
 //!
 //! A tool states what it would touch and then does it. It asks nobody, prints nothing and knows no profile:
 //! what profiles set comes in through [`Settings`].
@@ -8,6 +8,7 @@ mod edit;
 mod examples;
 mod files;
 mod guard;
+mod multi_edit;
 mod passage;
 mod read;
 mod settings;
@@ -23,6 +24,7 @@ pub fn builtin(settings: &Settings) -> Registry {
         .with(read::ReadFile(settings.read.clone()))
         .with(write::WriteFile)
         .with(edit::EditFile(settings.edit.clone()))
+        .with(multi_edit::MultiEdit(settings.edit.clone()))
         .with(bash::Bash(settings.bash.clone()))
         .offering(&settings.offer)
 }
