@@ -3,6 +3,7 @@
 //! A tool states what it would touch and then does it. It asks nobody, prints nothing and knows no profile:
 //! what profiles set comes in through [`Settings`].
 
+mod apply_patch;
 mod bash;
 mod edit;
 mod examples;
@@ -16,7 +17,7 @@ mod write;
 
 pub use settings::{BashSettings, EditSettings, Occurrence, ReadSettings, Settings};
 
-use haft_core::Registry;
+use haft_core::{Registry, ToolError};
 
 /// Every tool, of which models are told as `settings` says.
 pub fn builtin(settings: &Settings) -> Registry {
@@ -25,6 +26,13 @@ pub fn builtin(settings: &Settings) -> Registry {
         .with(write::WriteFile)
         .with(edit::EditFile(settings.edit.clone()))
         .with(multi_edit::MultiEdit(settings.edit.clone()))
+        .with(apply_patch::ApplyPatch)
         .with(bash::Bash(settings.bash.clone()))
         .offering(&settings.offer)
+}
+
+/// How many operations a patch has that `apply_patch` would apply, or why it cannot be read. For checks against
+/// other readers of the format.
+pub fn operations_of_patch(patch: &str) -> Result<usize, ToolError> {
+    apply_patch::operations(patch)
 }
