@@ -5,8 +5,10 @@
 
 mod apply_patch;
 mod bash;
+mod code_edit;
 mod edit;
 mod examples;
+mod file;
 mod files;
 mod guard;
 mod multi_edit;
@@ -27,6 +29,8 @@ pub fn builtin(settings: &Settings) -> Registry {
         .with(edit::EditFile(settings.edit.clone()))
         .with(multi_edit::MultiEdit(settings.edit.clone()))
         .with(apply_patch::ApplyPatch)
+        .with(code_edit::CodeEdit)
+        .with(file::File(settings.read.clone()))
         .with(bash::Bash(settings.bash.clone()))
         .offering(&settings.offer)
 }

@@ -39,11 +39,8 @@ impl Tool for ReadFile {
     async fn run(&self, args: Args, ctx: &ToolContext) -> Result<ToolOutput, ToolError> {
         let place = Place::new(ctx, &args.path);
         let settings = self.0.clone();
-        blocking(move || match is_image(&args.path) {
-            true => read_image(&place),
-            false => read_text(&place, &args, &settings),
-        })
-        .await
+        let lines = Lines { offset: args.offset, limit: args.limit };
+        blocking(move || read(&place, &lines, &settings)).await
     }
 
     fn examples(&self) -> Vec<Example> {
@@ -51,7 +48,23 @@ impl Tool for ReadFile {
     }
 }
 
-fn read_text(place: &Place, args: &Args, settings: &ReadSettings) -> Result<ToolOutput, ToolError> {
+/// Which lines are wanted.
+#[derive(Default)]
+pub(crate) struct Lines {
+    /// The first, counted from 1.
+    pub(crate) offset: Option<u64>,
+    pub(crate) limit: Option<u64>,
+}
+
+/// A text by lines, or an image.
+pub(crate) fn read(place: &Place, lines: &Lines, settings: &ReadSettings) -> Result<ToolOutput, ToolError> {
+    match is_image(&place.name) {
+        true => read_image(place),
+        false => read_text(place, lines, settings),
+    }
+}
+
+fn read_text(place: &Place, lines: &Lines, settings: &ReadSettings) -> Result<ToolOutput, ToolError> {
     let file = place.open("read")?;
     let size = file.metadata().map_err(|error| place.cannot("read", error))?.len();
     let mut file = BufReader::with_capacity(64 * 1024, file);
@@ -59,8 +72,8 @@ fn read_text(place: &Place, args: &Args, settings: &ReadSettings) -> Result<Tool
     if looks_binary(beginning) {
         return Err(binary(place));
     }
-    let from = args.offset.unwrap_or(1).max(1);
-    let passage = passage(file, from, args.limit, settings).map_err(|none| no_passage(place, none))?;
+    let from = lines.offset.unwrap_or(1).max(1);
+    let passage = passage(file, from, lines.limit, settings).map_err(|none| no_passage(place, none))?;
     if !settings.numbered {
         return Ok(raw(passage, settings));
     }
