@@ -58,14 +58,11 @@ pub(crate) fn replace(content: &[u8], wanted: &Replacement<'_>) -> Result<Edited
 /// Where the text stands, and whether line ends are to be bent to those of the file.
 fn exact(content: &[u8], wanted: &Replacement<'_>) -> (Vec<Range<usize>>, bool) {
     let ends = ends_in(content);
-    let as_written = || spans_of(wanted.old.as_bytes(), content, wanted.occurrence, false);
-    if !ends.windows {
-        return (as_written(), false);
-    }
-    // Who writes `\r\n` about a file that has both means what is written.
-    if ends.plain && (wanted.old.contains("\r\n") || wanted.new.contains("\r\n")) {
-        let spans = as_written();
-        if !spans.is_empty() {
+    let explicit = wanted.old.contains("\r\n") || wanted.new.contains("\r\n");
+    // Who writes `\r\n` about a file that has others too means what is written.
+    if !ends.windows || (ends.plain && explicit) {
+        let spans = spans_of(wanted.old.as_bytes(), content, wanted.occurrence, false);
+        if !(spans.is_empty() && explicit) {
             return (spans, false);
         }
     }
@@ -175,6 +172,8 @@ mod tests {
             ),
             ("mixed, as they are", b"a\r\nb\n", "b\n", "b\r\n", Unique, Ok((b"a\r\nb\r\n", vec![2]))),
             ("from a windows line end", b"a\r\nb\r\n", "\nb", "\nB", Unique, Ok((b"a\r\nB\r\n", vec![1]))),
+            ("plain, given as windows", b"a\nb\n", "a\r\nb", "A\r\nB", Unique, Ok((b"A\nB\n", vec![1]))),
+            ("plain, made windows", b"a\nb\n", "a\n", "a\r\n", Unique, Ok((b"a\r\nb\n", vec![1]))),
             ("lone carriage returns", b"a\rb\rc", "a\rb", "A\rB", Unique, Ok((b"A\rB\rc", vec![1]))),
             ("byte order mark", b"\xef\xbb\xbfb\n", "b", "B", Unique, Ok((b"\xef\xbb\xbfB\n", vec![1]))),
             ("Latin-1", b"\xe4\nb\n\xfc", "b", "B", Unique, Ok((b"\xe4\nB\n\xfc", vec![2]))),
