@@ -168,6 +168,7 @@ impl Draft<'_> {
             Action::Update { to, hunks } => {
                 let file = self.file(&operation.path, "update")?;
                 let patched = file.patched(hunks)?;
+                let what = if file.content.is_some() { "Updated" } else { "Added" };
                 file.content = Some(patched.content);
                 let at = match patched.lines.as_slice() {
                     [] => String::new(),
@@ -178,7 +179,7 @@ impl Draft<'_> {
                         self.move_to(&operation.path, to)?;
                         done("Moved", format!(" to `{}`{at}", to.display()))
                     }
-                    None => done("Updated", at),
+                    None => done(what, at),
                 }
             }
         }

@@ -225,6 +225,21 @@ async fn a_patch_is_applied_whole_or_not_at_all() {
     assert_eq!(kit.get("a"), b"8\n");
 }
 
+#[tokio::test]
+async fn an_update_that_only_adds_makes_a_file_unless_another_may_be_meant() {
+    let kit = Kit::new();
+    kit.put("main.rs", "1\n");
+    let patch = |path: &str, hunk: &str| json!({"patch": format!("*** Update File: {path}\n@@\n{hunk}")});
+    for (path, hunk) in
+        [("mian.rs", " 1\n+2"), ("no/a", "+2"), ("a", "-1\n+2"), ("a", "@@ x\n+1"), ("a", " 1")]
+    {
+        let told = kit.told("apply_patch", patch(path, hunk)).await;
+        assert!(told.content.contains("no such file"), "{path} {hunk}: {}", told.content);
+    }
+    let output = kit.call("apply_patch", patch("a", " 1\n+2")).await.unwrap();
+    assert_eq!((output.for_model.as_str(), kit.get("a")), ("Added `a`", b"1\n2\n".to_vec()));
+}
+
 // B34
 #[tokio::test]
 async fn a_patch_keeps_links_and_modes() {

@@ -5,7 +5,7 @@ use super::fold::{folded, indent, plain};
 use std::ops::Range;
 
 /// A larger file is not searched: a miss must be answered within a second.
-const LARGEST: usize = 4 * 1024 * 1024;
+const LARGEST: usize = 1024 * 1024;
 
 /// Where something like `old` stands, and what to put there for `new`.
 pub(crate) fn alike(content: &[u8], old: &str, new: &str) -> Vec<(Range<usize>, String)> {
