@@ -213,7 +213,7 @@ impl Draft<'_> {
     /// Deletes first: a file may stand where a folder was.
     fn write(self) -> Result<(), ToolError> {
         let (kept, gone): (Vec<_>, Vec<_>) = self.files.into_iter().partition(|file| file.content.is_some());
-        for file in gone.iter().filter(|file| file.mode.is_some()) {
+        for file in gone.iter().filter(|file| file.place.mode().is_some()) {
             file.place.remove()?;
         }
         for file in kept {

@@ -223,6 +223,8 @@ async fn a_patch_is_applied_whole_or_not_at_all() {
         "*** Update File: a\n-1\n+0\n*** Update File: ./a\n-0\n+9\n*** Delete File: a\n*** Add File: a\n+8";
     kit.call("apply_patch", patch(twice)).await.unwrap();
     assert_eq!(kit.get("a"), b"8\n");
+    kit.call("apply_patch", patch("*** Update File: a\n*** Move to: b\n*** Delete File: b")).await.unwrap();
+    assert_eq!((kit.workspace.join("a").exists(), kit.workspace.join("b").exists()), (false, false));
 }
 
 #[tokio::test]

@@ -40,7 +40,10 @@ pub(crate) fn apply(content: &[u8], hunks: &[Hunk]) -> Result<Patched, Unplaced>
             let wanted = [anchor.as_str()];
             from = file.find(&wanted, from, false).ok_or_else(|| unplaced(&wanted))? + 1;
         }
-        let (start, lines) = place(&file, hunk, from).ok_or_else(|| unplaced(&old(&hunk.lines)))?;
+        // Models give the line of an anchor as the first line of the hunk too.
+        let again = || if hunk.anchors.is_empty() { None } else { place(&file, hunk, from - 1) };
+        let found = place(&file, hunk, from).or_else(again);
+        let (start, lines) = found.ok_or_else(|| unplaced(&old(&hunk.lines)))?;
         patched.keep(&file, at..start);
         patched.lines.push(start + 1);
         at = patched.put(&file, lines, start);
@@ -135,6 +138,7 @@ mod tests {
             ("marks", "“a”\nb\n".as_bytes(), "@@\n \"a\"\n-b\n+c", "“a”\nc\n".as_bytes()),
             ("below its anchor", b"f\nx\ng\nx\n", "@@ g\n-x\n+y", b"f\nx\ng\ny\n"),
             ("below two", b"A\nf\nB\nf\nx\n", "@@ B\n@@ f\n-x\n+y", b"A\nf\nB\nf\ny\n"),
+            ("its anchor again", b"x\nf\nx\n", "@@ f\n f\n-x\n+y", b"x\nf\ny\n"),
             ("put below its anchor", b"f\nx\n", "@@ f\n+y", b"f\ny\nx\n"),
             ("at the end only", b"x\na\nx\n", "@@\n-x\n+y\n*** End of File", b"x\na\ny\n"),
             ("an empty line too many", b"a\nb\n", "@@\n-b\n+c\n ", b"a\nc\n"),
