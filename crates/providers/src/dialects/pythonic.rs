@@ -13,7 +13,6 @@
 //! `json.dumps` makes of them.
 use serde_json::{Map, Number, Value};
 
-#[path = "pythonic_text.rs"]
 mod text;
 
 /// One call of the list.
