@@ -29,7 +29,7 @@ pub use change::{Change, ChangeKind, FileState, Hash, How, Stage, View};
 pub use clip::{Clip, Keep};
 pub use event::{Answer, Channel, Command, Entry, Event, Fact, Outcome, Seq, SessionId, Update, Way};
 pub use haft_macros::tool;
-pub use job::{JobId, JobOutput, JobState, Jobs, Work};
+pub use job::{JobId, JobOutput, JobState, Jobs, NoJobs, Work};
 pub use message::{CallId, Image, Message, Part, StopReason, ToolCall, Usage, text_of};
 pub use person::{Nobody, Person, Question};
 pub use policy::{Mode, Policy, Rule, Ruling, Verdict};

@@ -4,10 +4,16 @@ use jsonschema::{
     ValidationError, Validator,
     error::{TypeKind, ValidationErrorKind as Kind},
 };
+use known::Known;
 use schemars::{JsonSchema, generate::SchemaSettings};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
-use std::sync::OnceLock;
+use std::{
+    collections::HashMap,
+    sync::{Arc, OnceLock},
+};
+
+mod known;
 
 /// How arguments are held against their schema.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -35,13 +41,20 @@ pub struct Problem {
 /// A tool's parameters, made ready for checking at the first call: building a validator takes milliseconds.
 pub struct Schema {
     parameters: Value,
+    known: Known,
     validator: OnceLock<Result<Validator, String>>,
 }
 
 impl Schema {
     /// `parameters`: JSON Schema of an object.
     pub fn new(parameters: Value) -> Self {
-        Self { parameters, validator: OnceLock::new() }
+        Self { parameters, known: Known::default(), validator: OnceLock::new() }
+    }
+
+    /// As [`Schema::new`], where `parameters` may refer to these schemas by their URI. Others are never fetched: a
+    /// schema that refers to one cannot be used.
+    pub fn with_known(parameters: Value, known: Arc<HashMap<String, Value>>) -> Self {
+        Self { parameters, known: Known(known), validator: OnceLock::new() }
     }
 
     /// As it was given.
@@ -73,9 +86,10 @@ impl Schema {
 
     /// Everything that is wrong with `arguments`. Fails if the schema itself is no schema.
     pub fn problems(&self, arguments: &Value) -> Result<Vec<Problem>, ToolError> {
-        let built = self
-            .validator
-            .get_or_init(|| jsonschema::options().build(&self.parameters).map_err(|error| error.to_string()));
+        let built = self.validator.get_or_init(|| {
+            let options = jsonschema::options().with_retriever(self.known.clone());
+            options.build(&self.parameters).map_err(|error| error.to_string())
+        });
         let validator = built.as_ref().map_err(|error| {
             ToolError::new(ToolErrorKind::System, format!("the tool's own schema cannot be used: {error}"))
         })?;

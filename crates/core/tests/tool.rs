@@ -1,8 +1,8 @@
 //! Plain functions as tools.
 #![expect(clippy::unwrap_used, reason = "this is a test")]
 use haft_core::{
-    Access, CallId, Change, Effect, How, JobId, Jobs, Registry, SessionId, ToolContext, ToolError,
-    ToolErrorKind, ToolOutput, Validation, View, tool,
+    Access, CallId, Change, Effect, How, Registry, SessionId, ToolContext, ToolError, ToolErrorKind,
+    ToolOutput, Validation, View, tool,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -105,21 +105,6 @@ impl View for Plain {
         How::Untracked
     }
 }
-impl Jobs for Plain {
-    fn start(&self, _: String, _: haft_core::Work, _: haft_core::JobOutput) -> JobId {
-        JobId(String::new())
-    }
-    fn all(&self) -> Vec<haft_core::JobState> {
-        Vec::new()
-    }
-    fn wait<'a>(&'a self, _: &JobId, _: std::time::Duration) -> haft_core::private::BoxFuture<'a, ()> {
-        Box::pin(async {})
-    }
-    fn stop(&self, _: &JobId) -> bool {
-        false
-    }
-}
-
 fn context() -> ToolContext {
     ToolContext {
         session: SessionId("s".into()),
@@ -129,7 +114,7 @@ fn context() -> ToolContext {
         live: "/w".into(),
         access: Access::default(),
         artifacts: "/a".into(),
-        jobs: Arc::new(Plain),
+        jobs: Arc::new(haft_core::NoJobs),
         person: Arc::new(haft_core::Nobody),
         subagents: Arc::new(haft_core::Alone),
         cancel: Default::default(),

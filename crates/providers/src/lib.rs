@@ -11,6 +11,7 @@
 
 mod anthropic;
 pub mod conformance;
+pub mod dialects;
 mod endpoint;
 mod fault;
 mod http;

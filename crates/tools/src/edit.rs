@@ -4,15 +4,18 @@ use crate::{
     examples::examples_for,
     files::{Place, blocking},
 };
-use haft_core::{Effect, Example, Tool, ToolContext, ToolError, ToolErrorKind, ToolOutput};
-use replace::{Edited, Missed};
+use haft_core::{Aliases, Effect, Example, Tool, ToolContext, ToolError, ToolErrorKind, ToolOutput};
+use replace::{Edited, Missed, Replacement};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
-mod near;
-mod replace;
+pub(crate) mod alike;
+pub(crate) mod ends;
+pub(crate) mod fold;
+pub(crate) mod near;
+pub(crate) mod replace;
 
 pub(crate) struct EditFile(pub(crate) EditSettings);
 
@@ -25,10 +28,46 @@ pub(crate) struct Args {
     old_text: String,
     /// The text to put in its place.
     new_text: String,
+    /// Which to replace if there are several: unique (none), first or all.
+    #[serde(default)]
+    #[schemars(with = "Option<String>", extend("enum" = ["unique", "first", "all"]))]
+    occurrence: Option<Occurrence>,
+    #[schemars(extend("x-hidden" = true))]
+    replace_all: Option<bool>,
+    /// gemini-cli's models say what they mean to do; nobody needs to know.
+    #[expect(dead_code, reason = "understood, and of no use")]
+    #[schemars(extend("x-hidden" = true))]
+    instruction: Option<String>,
 }
+
+/// What Claude Code, opencode, gemini-cli, pi and others call the parameters of an edit.
+pub(crate) const PARAMETERS: &[(&str, &str)] = &[
+    ("file_path", "path"),
+    ("filePath", "path"),
+    ("filepath", "path"),
+    ("filename", "path"),
+    ("file", "path"),
+    ("old_string", "old_text"),
+    ("oldString", "old_text"),
+    ("old_str", "old_text"),
+    ("oldText", "old_text"),
+    ("old", "old_text"),
+    ("search", "old_text"),
+    ("new_string", "new_text"),
+    ("newString", "new_text"),
+    ("new_str", "new_text"),
+    ("newText", "new_text"),
+    ("new", "new_text"),
+    ("replace", "new_text"),
+    ("replacement", "new_text"),
+    ("replaceAll", "replace_all"),
+    ("allow_multiple", "replace_all"),
+];
 
 impl Tool for EditFile {
     const NAME: &'static str = "edit";
+    const ALIASES: Aliases =
+        Aliases { names: &["replace", "str_replace", "edit_file", "search_replace"], parameters: PARAMETERS };
     type Args = Args;
 
     fn effects(&self, args: &Args, workspace: &Path) -> Vec<Effect> {
@@ -38,8 +77,13 @@ impl Tool for EditFile {
 
     async fn run(&self, args: Args, ctx: &ToolContext) -> Result<ToolOutput, ToolError> {
         let place = Place::new(ctx, &args.path);
-        let occurrence = self.0.occurrence;
-        blocking(move || edit(&place, &args, occurrence)).await
+        let wanted = Wanted {
+            old: args.old_text,
+            new: args.new_text,
+            occurrence: which(args.occurrence, args.replace_all, &self.0),
+            exact: self.0.exact,
+        };
+        blocking(move || edit(&place, &wanted)).await
     }
 
     fn examples(&self) -> Vec<Example> {
@@ -48,64 +92,131 @@ impl Tool for EditFile {
 }
 
 /// A larger file is better left to a command.
-const LARGEST: u64 = 64 * 1024 * 1024;
+pub(crate) const LARGEST: u64 = 64 * 1024 * 1024;
 
-fn edit(place: &Place, args: &Args, occurrence: Occurrence) -> Result<ToolOutput, ToolError> {
-    refuse_nothing(args)?;
-    let content = place.content("edit", LARGEST)?;
-    let edited = replace::replace(&content, &args.old_text, &args.new_text, occurrence)
-        .map_err(|missed| explain(args, &content, missed))?;
+/// One replacement that a call asks for.
+pub(crate) struct Wanted {
+    pub(crate) old: String,
+    pub(crate) new: String,
+    pub(crate) occurrence: Occurrence,
+    pub(crate) exact: bool,
+}
+
+/// What the call says, else what the profile says.
+pub(crate) fn which(said: Option<Occurrence>, all: Option<bool>, settings: &EditSettings) -> Occurrence {
+    let all = all.filter(|all| *all).map(|_| Occurrence::All);
+    said.or(all).unwrap_or(settings.occurrence)
+}
+
+fn edit(place: &Place, wanted: &Wanted) -> Result<ToolOutput, ToolError> {
+    let content = place.content_if_any("edit", LARGEST)?;
+    let edited = replaced(place, content.as_deref(), wanted)
+        .map_err(|failed| failed.told(&format!("cannot edit `{}`", place.name.display()), &place.name))?;
     place.write(&edited.content)?;
-    let grown = edited.content.len() as i64 - content.len() as i64;
-    let path = args.path.display();
-    let Edited { lines, .. } = edited;
-    let occurrences =
-        if lines.len() == 1 { "1 occurrence".into() } else { format!("{} occurrences", lines.len()) };
-    let text = format!("Replaced {occurrences} in `{path}`, at {}.", listed(&lines));
-    Ok(ToolOutput::text(text).details(json!({
-        "path": place.name, "edited": true, "bytes_changed": grown, "replaced": lines.len(),
-    })))
+    let grown = edited.content.len() as i64 - content.map_or(0, |content| content.len()) as i64;
+    let details = json!({
+        "path": place.name, "edited": true, "bytes_changed": grown, "replaced": edited.lines.len(),
+    });
+    Ok(ToolOutput::text(said(place, &edited)).show(shown(&edited)).details(details))
 }
 
-fn refuse_nothing(args: &Args) -> Result<(), ToolError> {
-    let path = args.path.display();
-    let (why, hint) = if args.old_text.is_empty() {
-        ("`old_text` is empty", "give the text to replace; to make a file use `write`")
-    } else if args.old_text == args.new_text {
-        ("`old_text` and `new_text` are the same", "give the text as it should become")
-    } else {
-        return Ok(());
-    };
-    let message = format!("cannot edit `{path}`: {why}");
-    Err(ToolError::new(ToolErrorKind::Validation, message).hint(hint).details(not_edited(args, why)))
+/// A file with one text replaced. Nothing for it in a file that is missing or empty makes the content.
+pub(crate) fn replaced(place: &Place, content: Option<&[u8]>, wanted: &Wanted) -> Result<Edited, NotEdited> {
+    if wanted.old.is_empty() && content.is_none_or(<[u8]>::is_empty) {
+        return Ok(Edited { content: wanted.new.clone().into_bytes(), lines: Vec::new(), exact: true });
+    }
+    let Some(content) = content else { return Err(NotEdited::Missing(place.missing("edit"))) };
+    let Wanted { old, new, occurrence, exact } = wanted;
+    if old.is_empty() {
+        return Err(NotEdited::wrong(
+            "`old_text` is empty",
+            "give the text to replace; to make a file use `write`",
+        ));
+    }
+    if old == new {
+        let why = "`old_text` and `new_text` are the same";
+        return Err(NotEdited::wrong(why, "give the text as it should become"));
+    }
+    let wanted = Replacement { old, new, occurrence: *occurrence, exact: *exact };
+    replace::replace(content, &wanted).map_err(|missed| NotEdited::missed(content, old, missed))
 }
 
-fn explain(args: &Args, content: &[u8], missed: Missed) -> ToolError {
-    let path = args.path.display();
-    let (why, short, hint) = match missed {
-        Missed::Absent => {
-            let short = "old_text not found in file".to_owned();
-            (short.clone(), short, near::hint(content, &args.old_text))
+/// Why a text was not replaced.
+pub(crate) enum NotEdited {
+    /// There is no such file.
+    Missing(ToolError),
+    Refused {
+        kind: ToolErrorKind,
+        /// In full.
+        why: String,
+        /// Without numbers of lines, as A-76 words it.
+        short: String,
+        hint: String,
+    },
+}
+
+impl NotEdited {
+    fn wrong(why: &str, hint: &str) -> Self {
+        let (why, hint) = (why.to_owned(), hint.to_owned());
+        Self::Refused { kind: ToolErrorKind::Validation, short: why.clone(), why, hint }
+    }
+
+    fn missed(content: &[u8], old: &str, missed: Missed) -> Self {
+        let kind = ToolErrorKind::User;
+        match missed {
+            Missed::Absent => {
+                let short = "old_text not found in file".to_owned();
+                Self::Refused { kind, why: short.clone(), short, hint: near::hint(content, old) }
+            }
+            Missed::Ambiguous(lines) => {
+                let short = format!("old_text found {} times in file", lines.len());
+                let hint = "take in more lines around the one that you mean, or set `occurrence`".to_owned();
+                Self::Refused { kind, why: format!("{short}, at {}", listed(&lines)), short, hint }
+            }
         }
-        Missed::Ambiguous(lines) => {
-            let short = format!("old_text found {} times in file", lines.len());
-            let hint = "take in more lines around the one that you mean".to_owned();
-            (format!("{short}, at {}", listed(&lines)), short, hint)
+    }
+
+    /// `tried`: what the call was about to do.
+    pub(crate) fn told(self, tried: &str, path: &Path) -> ToolError {
+        match self {
+            Self::Missing(error) => error,
+            Self::Refused { kind, why, short, hint } => {
+                ToolError::new(kind, format!("{tried}: {why}")).hint(hint).details(not_edited(path, &short))
+            }
         }
-    };
-    let message = format!("cannot edit `{path}`: {why}");
-    ToolError::new(ToolErrorKind::User, message).hint(hint).details(not_edited(args, &short))
+    }
 }
 
 /// The fields of A-76.
-fn not_edited(args: &Args, why: &str) -> Value {
-    json!({"path": args.path, "edited": false, "error": why})
+fn not_edited(path: &Path, why: &str) -> Value {
+    json!({"path": path, "edited": false, "error": why})
+}
+
+fn said(place: &Place, edited: &Edited) -> String {
+    let path = place.name.display();
+    if edited.lines.is_empty() {
+        return format!("Wrote {} bytes to `{path}`.", edited.content.len());
+    }
+    let roughly = if edited.exact { "" } else { " [blanks or quotes differed from `old_text`]" };
+    let occurrences = counted(edited.lines.len(), "occurrence");
+    format!("Replaced {occurrences} in `{path}`, at {}.{roughly}", listed(&edited.lines))
+}
+
+fn shown(edited: &Edited) -> String {
+    match edited.lines.as_slice() {
+        [] => "Created".into(),
+        lines => format!("Replaced {} at {}", counted(lines.len(), "occurrence"), listed(lines)),
+    }
+}
+
+pub(crate) fn counted(number: usize, what: &str) -> String {
+    if number == 1 { format!("1 {what}") } else { format!("{number} {what}s") }
 }
 
 /// So many line numbers are worth reading.
 const LISTED: usize = 10;
 
-fn listed(lines: &[usize]) -> String {
+pub(crate) fn listed(lines: &[usize]) -> String {
     let numbers: Vec<_> = lines.iter().take(LISTED).map(ToString::to_string).collect();
     let word = if lines.len() == 1 { "line" } else { "lines" };
     let dots = if lines.len() > LISTED { ", …" } else { "" };

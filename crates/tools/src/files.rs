@@ -4,7 +4,7 @@ use rustix::fs::OFlags;
 use std::{
     fs::{self, File, OpenOptions},
     io::{self, ErrorKind, Read, Write},
-    os::unix::fs::OpenOptionsExt,
+    os::unix::fs::{OpenOptionsExt, PermissionsExt},
     path::{Path, PathBuf},
 };
 
@@ -31,14 +31,57 @@ impl Place {
 
     /// All of it, if that is at most `most` bytes.
     pub(crate) fn content(&self, verb: &str, most: u64) -> Result<Vec<u8>, ToolError> {
+        self.content_if_any(verb, most)?.ok_or_else(|| self.missing(verb))
+    }
+
+    /// As [`Place::content`], or `None` where there is no such file.
+    pub(crate) fn content_if_any(&self, verb: &str, most: u64) -> Result<Option<Vec<u8>>, ToolError> {
+        let file = match self.open_with(OpenOptions::new().read(true)) {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+            opened => opened.map_err(|error| self.cannot(verb, error))?,
+        };
         let mut content = Vec::new();
-        let read = self.open(verb)?.take(most + 1).read_to_end(&mut content);
+        let read = file.take(most + 1).read_to_end(&mut content);
         read.map_err(|error| self.cannot(verb, error))?;
         if content.len() as u64 > most {
             let why = format!("cannot {verb} `{}`: it has more than {most} bytes", self.name.display());
             return Err(ToolError::new(ToolErrorKind::User, why).hint("work on it with a command"));
         }
-        Ok(content)
+        Ok(Some(content))
+    }
+
+    /// What to tell the model of a file that does not exist.
+    pub(crate) fn missing(&self, verb: &str) -> ToolError {
+        self.cannot(verb, ErrorKind::NotFound.into())
+    }
+
+    /// Whether both are the same file.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        self.real == other.real
+    }
+
+    /// Whether its folder exists, and holds nothing with a name like it.
+    pub(crate) fn is_likely_new(&self) -> bool {
+        let names = names_in(&self.folder).unwrap_or_default();
+        let known: Vec<&str> = names.iter().map(String::as_str).collect();
+        let name = self.name.file_name().and_then(|name| name.to_str());
+        self.folder.is_dir() && name.is_some_and(|name| haft_core::schema::nearest(name, &known).is_none())
+    }
+
+    /// Its permission bits.
+    pub(crate) fn mode(&self) -> Option<u32> {
+        fs::metadata(&self.real).ok().map(|found| found.permissions().mode() & 0o7777)
+    }
+
+    /// Gives it these permission bits.
+    pub(crate) fn set_mode(&self, mode: u32) -> Result<(), ToolError> {
+        let set = fs::set_permissions(&self.real, fs::Permissions::from_mode(mode));
+        set.map_err(|error| self.cannot("write", error))
+    }
+
+    /// Removes it.
+    pub(crate) fn remove(&self) -> Result<(), ToolError> {
+        fs::remove_file(&self.real).map_err(|error| self.cannot("delete", error))
     }
 
     /// Makes this its whole content, and the folders above it where there are none.
@@ -49,6 +92,15 @@ impl Place {
             self.open_with(options.write(true).create(true).truncate(true))?.write_all(content)
         };
         write().map_err(|error| self.cannot("write", error))
+    }
+
+    /// Adds this at its end, or makes it.
+    pub(crate) fn append(&self, content: &[u8]) -> Result<(), ToolError> {
+        let append = || {
+            fs::create_dir_all(self.real.parent().unwrap_or(Path::new("/")))?;
+            self.open_with(OpenOptions::new().append(true).create(true))?.write_all(content)
+        };
+        append().map_err(|error| self.cannot("write", error))
     }
 
     /// Without `NONBLOCK` a pipe would be waited for until somebody opens its other end.

@@ -92,8 +92,8 @@ impl Tool for ReadFile {
 }
 
 /// The lines that a call asks for. 0 stands for "not said" (C-45).
-#[derive(Clone, Copy)]
-struct Part {
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Part {
     offset: Option<u64>,
     limit: Option<u64>,
 }
@@ -108,7 +108,8 @@ impl Part {
     }
 }
 
-fn read_one(place: &Place, part: Part, settings: &ReadSettings) -> Result<ToolOutput, ToolError> {
+/// A text by lines, a notebook by cells, or an image.
+pub(crate) fn read_one(place: &Place, part: Part, settings: &ReadSettings) -> Result<ToolOutput, ToolError> {
     match place.name.extension().and_then(|extension| extension.to_str()) {
         _ if image::is_image(&place.name) => image::read_image(place),
         Some("ipynb") => text::read_notebook(place, part, settings),

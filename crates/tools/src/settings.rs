@@ -50,8 +50,11 @@ impl Default for ReadSettings {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct EditSettings {
-    /// What is replaced where the text occurs more than once.
+    /// What is replaced where the text occurs more than once, and the call does not say.
     pub occurrence: Occurrence,
+    /// Blanks and typographic marks must match too. If not: where the text itself is nowhere, the one place
+    /// that differs from it in nothing else.
+    pub exact: bool,
 }
 
 /// What is replaced where a text occurs more than once.

@@ -31,15 +31,19 @@ impl Tool for WriteFile {
     async fn run(&self, args: Args, ctx: &ToolContext) -> Result<ToolOutput, ToolError> {
         let Args { path, content } = args;
         let place = Place::new(ctx, &path);
-        let written = content.len();
-        blocking(move || place.write(content.as_bytes())).await?;
-        let path = path.display().to_string();
-        Ok(ToolOutput::text(format!("Wrote {written} bytes to `{path}`.")).details(json!({
-            "path": path, "bytes_written": written, "status": "written",
-        })))
+        blocking(move || write(&place, &content)).await
     }
 
     fn examples(&self) -> Vec<Example> {
         examples_for(Self::NAME)
     }
+}
+
+/// Makes `content` the whole of the file.
+pub(crate) fn write(place: &Place, content: &str) -> Result<ToolOutput, ToolError> {
+    place.write(content.as_bytes())?;
+    let (path, written) = (place.name.display().to_string(), content.len());
+    Ok(ToolOutput::text(format!("Wrote {written} bytes to `{path}`.")).details(json!({
+        "path": path, "bytes_written": written, "status": "written",
+    })))
 }

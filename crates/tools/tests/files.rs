@@ -257,7 +257,7 @@ async fn an_edit_says_what_it_did_or_why_not() {
         ),
         (
             edit("let x", ""),
-            "error: cannot edit `a`: old_text found 2 times in file, at lines 1, 3\nhint: take in more lines around the one that you mean",
+            "error: cannot edit `a`: old_text found 2 times in file, at lines 1, 3\nhint: take in more lines around the one that you mean, or set `occurrence`",
             missed("old_text found 2 times in file"),
         ),
         (
@@ -288,7 +288,10 @@ async fn an_edit_says_what_it_did_or_why_not() {
 #[tokio::test]
 async fn which_occurrence_is_replaced_is_a_setting() {
     for (occurrence, expected) in [(Occurrence::First, "y x"), (Occurrence::All, "y y")] {
-        let kit = Kit::with(Settings { edit: EditSettings { occurrence }, ..Settings::default() });
+        let kit = Kit::with(Settings {
+            edit: EditSettings { occurrence, ..EditSettings::default() },
+            ..Settings::default()
+        });
         kit.put("a", "x x");
         kit.call("edit", json!({"path": "a", "old_text": "x", "new_text": "y"})).await.unwrap();
         assert_eq!(kit.get("a"), expected.as_bytes());

@@ -14,38 +14,58 @@ const SHOWN: usize = 8;
 /// As alike as this, from 0 to 1, a line must be.
 const ALIKE: f32 = 0.6;
 
+/// So many lines of the text decide where it was probably meant to be.
+const DECIDING: usize = 20;
+
 /// The lines of the file that come nearest to `old`, as they stand there; or what to do where none does.
 pub(crate) fn hint(content: &[u8], old: &str) -> String {
     let content = String::from_utf8_lossy(content);
     let lines: Vec<&str> = content.lines().collect();
     let wanted: Vec<&str> = old.lines().collect();
-    let Some((skipped, key)) = wanted.iter().enumerate().find(|(_, line)| !line.trim().is_empty()) else {
+    if wanted.iter().all(|line| line.trim().is_empty()) {
         return "read the file and copy the text from it".into();
-    };
-    match nearest(&lines, key.trim()) {
-        Some(at) => {
-            let first = at.saturating_sub(skipped);
-            let shown = &lines[first..lines.len().min(first + wanted.len().min(SHOWN))];
-            let said = if only_blanks_differ(shown, &wanted) { " (only blanks differ)" } else { "" };
-            format!(
-                "the nearest text is at line {}{said}:\n{}",
-                first + 1,
-                shown.iter().map(|line| head(line, LONGEST)).collect::<Vec<_>>().join("\n")
-            )
-        }
-        None => "nothing like it is in the file: read it and copy the text from it".into(),
     }
+    let Some(first) = most_in_common(&lines, &wanted).or_else(|| most_alike(&lines, &wanted)) else {
+        return "nothing like it is in the file: read it and copy the text from it".into();
+    };
+    let block = &lines[first..lines.len().min(first + wanted.len())];
+    let shown: Vec<&str> = block.iter().take(SHOWN).map(|line| head(line, LONGEST)).collect();
+    let said = if only_blanks_differ(block, &wanted) { " (only blanks differ)" } else { "" };
+    let more = if block.len() > SHOWN { "\n…" } else { "" };
+    let differs = match first_difference(block, &wanted).filter(|at| *at >= SHOWN) {
+        Some(at) => {
+            format!("\nthe first line that differs is {}:\n{}", first + at + 1, head(block[at], LONGEST))
+        }
+        None => String::new(),
+    };
+    format!("the nearest text is at line {}{said}:\n{}{more}{differs}", first + 1, shown.join("\n"))
 }
 
-fn nearest(lines: &[&str], key: &str) -> Option<usize> {
+/// Where the block of lines begins that has most lines in common with `wanted`, blanks aside.
+fn most_in_common(lines: &[&str], wanted: &[&str]) -> Option<usize> {
+    let keys: Vec<&str> = wanted.iter().take(DECIDING).map(|line| line.trim()).collect();
+    let same = |start: usize| {
+        let pairs = lines[start..].iter().zip(&keys);
+        // A longer line says more than a bracket does.
+        pairs.filter(|(line, key)| line.trim() == **key).map(|(_, key)| key.len()).sum::<usize>()
+    };
+    let best = (0..lines.len().min(MOST_LINES)).map(|start| (same(start), start));
+    best.rev().max_by_key(|(same, _)| *same).filter(|(same, _)| *same > 2).map(|(_, start)| start)
+}
+
+/// Where `wanted` would begin if its longest line were the one of the file that is most like it.
+fn most_alike(lines: &[&str], wanted: &[&str]) -> Option<usize> {
+    let deciding = wanted.iter().take(DECIDING).enumerate();
+    let (above, key) = deciding.max_by_key(|(_, line)| line.trim().len())?;
     let trimmed: Vec<&str> = lines.iter().take(MOST_LINES).map(|line| line.trim()).collect();
-    if let Some(same) = trimmed.iter().position(|line| *line == key) {
-        return Some(same);
-    }
     let comparable = |line: &&str| !line.is_empty() && line.len() <= LONGEST;
     let candidates: Vec<&str> = trimmed.iter().copied().filter(comparable).collect();
-    let found = *get_close_matches(head(key, LONGEST), &candidates, 1, ALIKE).first()?;
-    trimmed.iter().position(|line| *line == found)
+    let found = *get_close_matches(head(key.trim(), LONGEST), &candidates, 1, ALIKE).first()?;
+    trimmed.iter().position(|line| *line == found).map(|at| at.saturating_sub(above))
+}
+
+fn first_difference(block: &[&str], wanted: &[&str]) -> Option<usize> {
+    block.iter().zip(wanted).position(|(line, wanted)| line != wanted)
 }
 
 fn only_blanks_differ(shown: &[&str], wanted: &[&str]) -> bool {
@@ -64,11 +84,28 @@ mod tests {
             ("let count = 2;", "the nearest text is at line 2:\n    let count = 1;"),
             ("\tlet count = 1;", "the nearest text is at line 2 (only blanks differ):\n    let count = 1;"),
             ("\nlet cuont = 1;\n", "the nearest text is at line 1:\nfn main() {\n    let count = 1;"),
+            (
+                "fn other() {\n    let count = 1;\n    println!(\"{count}!\");\n}",
+                "the nearest text is at line 1:\nfn main() {\n    let count = 1;\n    println!(\"{count}\");\n}",
+            ),
             ("unlike anything else", "nothing like it is in the file: read it and copy the text from it"),
             ("\n \n", "read the file and copy the text from it"),
         ];
         for (old, expected) in table {
             assert_eq!(hint(file, old), expected, "{old:?}");
         }
+    }
+    #[test]
+    fn the_block_with_most_in_common_is_shown_as_far_as_it_differs() {
+        let block = |name: &str, last: &str| {
+            let lines: Vec<String> = (0..10).map(|line| format!("    {name}({line});")).collect();
+            format!("{{\n{}\n    {last};\n}}\n", lines.join("\n"))
+        };
+        let file = block("first", "end") + &block("second", "end");
+        let told = hint(file.as_bytes(), &block("second", "stop"));
+        let expected = "the nearest text is at line 14:\n{\n    second(0);\n    second(1);\n    second(2);\n    \
+                        second(3);\n    second(4);\n    second(5);\n    second(6);\n…\nthe first line that differs \
+                        is 25:\n    end;";
+        assert_eq!(told, expected);
     }
 }

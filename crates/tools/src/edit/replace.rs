@@ -1,5 +1,10 @@
 //! Finding a text in bytes and putting another in its place.
+use super::{
+    alike::alike,
+    ends::{ends_in, matches_at, with_ends},
+};
 use crate::Occurrence;
+use std::ops::Range;
 
 /// A file with some of its text replaced.
 #[derive(Debug, PartialEq)]
@@ -7,6 +12,8 @@ pub(crate) struct Edited {
     pub(crate) content: Vec<u8>,
     /// Where, counted from 1.
     pub(crate) lines: Vec<usize>,
+    /// Whether the text stood there as it was given. If not, only blanks and typographic marks differed.
+    pub(crate) exact: bool,
 }
 
 /// Why nothing was replaced.
@@ -17,96 +24,106 @@ pub(crate) enum Missed {
     Ambiguous(Vec<usize>),
 }
 
+/// What a text is replaced with, and how it is looked for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Replacement<'a> {
+    pub(crate) old: &'a str,
+    pub(crate) new: &'a str,
+    pub(crate) occurrence: Occurrence,
+    /// Nothing but the text itself will do.
+    pub(crate) exact: bool,
+}
+
 /// Works on bytes, so whatever the file is encoded in, what is not replaced stays as it was.
 ///
-/// Models write line ends as `\n`. In a file that ends its lines with `\r\n`, both texts are taken to mean that.
-pub(crate) fn replace(
-    content: &[u8],
-    old: &str,
-    new: &str,
-    occurrence: Occurrence,
-) -> Result<Edited, Missed> {
-    let (old, new) = with_line_ends_of(content, old, new);
-    let places = match occurrence {
-        Occurrence::Unique => places_of(&old, content, 1),
-        Occurrence::First => places_of(&old, content, old.len()).into_iter().take(1).collect(),
-        Occurrence::All => places_of(&old, content, old.len()),
-    };
-    let lines = lines_of(&places, content);
-    match (occurrence, places.len()) {
-        (_, 0) => Err(Missed::Absent),
+/// Models write line ends as `\n`. In a file that has `\r\n`, either of them is meant, and what is put in gets the
+/// line ends of what it replaces.
+pub(crate) fn replace(content: &[u8], wanted: &Replacement<'_>) -> Result<Edited, Missed> {
+    let (spans, bend) = exact(content, wanted);
+    let lines = lines_of(spans.iter().map(|span| span.start), content);
+    match (wanted.occurrence, spans.len()) {
+        (_, 0) if wanted.exact => Err(Missed::Absent),
+        (_, 0) => roughly(content, wanted),
         (Occurrence::Unique, 2..) => Err(Missed::Ambiguous(lines)),
-        _ => Ok(Edited { content: put(content, &places, old.len(), &new), lines }),
-    }
-}
-
-fn with_line_ends_of(content: &[u8], old: &str, new: &str) -> (Vec<u8>, Vec<u8>) {
-    let as_written = (old.as_bytes().to_vec(), new.as_bytes().to_vec());
-    let converted = || (crlf(old), crlf(new));
-    match ends_of(content) {
-        LineEnds::Plain => as_written,
-        LineEnds::Windows => converted(),
-        LineEnds::Mixed if places_of(old.as_bytes(), content, old.len()).is_empty() => converted(),
-        LineEnds::Mixed => as_written,
-    }
-}
-
-enum LineEnds {
-    /// `\n`, or none at all.
-    Plain,
-    /// `\r\n`, every one.
-    Windows,
-    Mixed,
-}
-
-fn ends_of(content: &[u8]) -> LineEnds {
-    let all = content.iter().filter(|byte| **byte == b'\n').count();
-    match content.windows(2).filter(|pair| pair == b"\r\n").count() {
-        0 => LineEnds::Plain,
-        windows if windows == all => LineEnds::Windows,
-        _ => LineEnds::Mixed,
-    }
-}
-
-fn crlf(text: &str) -> Vec<u8> {
-    text.replace("\r\n", "\n").replace('\n', "\r\n").into_bytes()
-}
-
-/// Where `wanted` begins; the search goes on `step` bytes after each place.
-fn places_of(wanted: &[u8], content: &[u8], step: usize) -> Vec<usize> {
-    let Some(first) = wanted.first() else { return Vec::new() };
-    let mut places = Vec::new();
-    let mut at = 0;
-    while let Some(found) = content[at..].iter().position(|byte| byte == first) {
-        let place = at + found;
-        if content[place..].starts_with(wanted) {
-            places.push(place);
-            at = place + step;
-        } else {
-            at = place + 1;
+        _ => {
+            let content = put(content, &spans, |span| match bend {
+                true => with_ends(wanted.new, content, span),
+                false => wanted.new.as_bytes().to_vec(),
+            });
+            Ok(Edited { content, lines, exact: true })
         }
     }
-    places
+}
+
+/// Where the text stands, and whether line ends are to be bent to those of the file.
+fn exact(content: &[u8], wanted: &Replacement<'_>) -> (Vec<Range<usize>>, bool) {
+    let ends = ends_in(content);
+    let explicit = wanted.old.contains("\r\n") || wanted.new.contains("\r\n");
+    // Who writes `\r\n` about a file that has others too means what is written.
+    if !ends.windows || (ends.plain && explicit) {
+        let spans = spans_of(wanted.old.as_bytes(), content, wanted.occurrence, false);
+        if !(spans.is_empty() && explicit) {
+            return (spans, false);
+        }
+    }
+    let old = wanted.old.replace("\r\n", "\n");
+    (spans_of(old.as_bytes(), content, wanted.occurrence, true), true)
+}
+
+/// The one place that is the text but for blanks and typographic marks.
+fn roughly(content: &[u8], wanted: &Replacement<'_>) -> Result<Edited, Missed> {
+    let mut found = alike(content, wanted.old, wanted.new);
+    match found.len() {
+        0 => Err(Missed::Absent),
+        1 => {
+            let (span, new) = found.remove(0);
+            let lines = lines_of([span.start], content);
+            let bent = with_ends(&new, content, &span);
+            Ok(Edited { content: put(content, &[span], |_| bent.clone()), lines, exact: false })
+        }
+        _ => Err(Missed::Ambiguous(lines_of(found.iter().map(|(span, _)| span.start), content))),
+    }
+}
+
+/// Where `wanted` stands. `bend`: its `\n` is any line end.
+fn spans_of(wanted: &[u8], content: &[u8], occurrence: Occurrence, bend: bool) -> Vec<Range<usize>> {
+    let Some(first) = wanted.first() else { return Vec::new() };
+    let begins = |byte: &u8| byte == first || (bend && *first == b'\n' && *byte == b'\r');
+    let mut spans = Vec::new();
+    let mut at = 0;
+    while let Some(found) = content[at..].iter().position(begins) {
+        let start = at + found;
+        at = start + 1;
+        let Some(length) = matches_at(content, start, wanted, bend) else { continue };
+        spans.push(start..start + length);
+        match occurrence {
+            // Overlapping ones count: which of them is meant cannot be known.
+            Occurrence::Unique => {}
+            Occurrence::First => break,
+            Occurrence::All => at = start + length,
+        }
+    }
+    spans
 }
 
 /// The line of each place, in one walk through the file: there may be many of both.
-fn lines_of(places: &[usize], content: &[u8]) -> Vec<usize> {
+fn lines_of(places: impl IntoIterator<Item = usize>, content: &[u8]) -> Vec<usize> {
     let (mut line, mut walked) = (1, 0);
-    let lines = places.iter().map(|place| {
-        line += content[walked..*place].iter().filter(|byte| **byte == b'\n').count();
-        walked = *place;
+    let lines = places.into_iter().map(|place| {
+        line += content[walked..place].iter().filter(|byte| **byte == b'\n').count();
+        walked = place;
         line
     });
     lines.collect()
 }
 
-fn put(content: &[u8], places: &[usize], length: usize, new: &[u8]) -> Vec<u8> {
+fn put(content: &[u8], spans: &[Range<usize>], new: impl Fn(&Range<usize>) -> Vec<u8>) -> Vec<u8> {
     let mut edited = Vec::with_capacity(content.len());
     let mut rest = 0;
-    for place in places {
-        edited.extend_from_slice(&content[rest..*place]);
-        edited.extend_from_slice(new);
-        rest = place + length;
+    for span in spans {
+        edited.extend_from_slice(&content[rest..span.start]);
+        edited.extend_from_slice(&new(span));
+        rest = span.end;
     }
     edited.extend_from_slice(&content[rest..]);
     edited
@@ -136,6 +153,28 @@ mod tests {
             ("given as they are", b"a\r\nb\r\n", "a\r\nb", "A\r\nB", Unique, Ok((b"A\r\nB\r\n", vec![1]))),
             ("mixed, as written", b"a\nb\r\nc\n", "a\nb", "A\nB", Unique, Ok((b"A\nB\r\nc\n", vec![1]))),
             ("mixed, converted", b"a\nb\r\nc\n", "b\nc", "B\nC", Unique, Ok((b"a\nB\r\nC\n", vec![2]))),
+            (
+                "mixed, either end",
+                b"a\r\nb\nc\na\nb\n",
+                "a\nb\n",
+                "x\n",
+                Unique,
+                Err(Missed::Ambiguous(vec![1, 4])),
+            ),
+            ("mixed, all", b"a\r\nb\na\nb\n", "a\nb", "A\nB", All, Ok((b"A\r\nB\nA\nB\n", vec![1, 3]))),
+            (
+                "mixed, end for end",
+                b"a\r\nb\nc\r\n",
+                "a\nb\nc",
+                "A\nB\nC",
+                Unique,
+                Ok((b"A\r\nB\nC\r\n", vec![1])),
+            ),
+            ("mixed, as they are", b"a\r\nb\n", "b\n", "b\r\n", Unique, Ok((b"a\r\nb\r\n", vec![2]))),
+            ("from a windows line end", b"a\r\nb\r\n", "\nb", "\nB", Unique, Ok((b"a\r\nB\r\n", vec![1]))),
+            ("plain, given as windows", b"a\nb\n", "a\r\nb", "A\r\nB", Unique, Ok((b"A\nB\n", vec![1]))),
+            ("plain, made windows", b"a\nb\n", "a\n", "a\r\n", Unique, Ok((b"a\r\nb\n", vec![1]))),
+            ("lone carriage returns", b"a\rb\rc", "a\rb", "A\rB", Unique, Ok((b"A\rB\rc", vec![1]))),
             ("byte order mark", b"\xef\xbb\xbfb\n", "b", "B", Unique, Ok((b"\xef\xbb\xbfB\n", vec![1]))),
             ("Latin-1", b"\xe4\nb\n\xfc", "b", "B", Unique, Ok((b"\xe4\nB\n\xfc", vec![2]))),
             ("NUL", b"\0a\0b\0", "b", "B", Unique, Ok((b"\0a\0B\0", vec![1]))),
@@ -159,8 +198,10 @@ mod tests {
             ("empty file", b"", "a", "b", Unique, Err(Missed::Absent)),
         ];
         for (what, content, old, new, occurrence, expected) in table {
-            let expected = expected.map(|(content, lines)| Edited { content: content.to_vec(), lines });
-            assert_eq!(replace(content, old, new, occurrence), expected, "{what}");
+            let expected =
+                expected.map(|(content, lines)| Edited { content: content.to_vec(), lines, exact: true });
+            let wanted = Replacement { old, new, occurrence, exact: true };
+            assert_eq!(replace(content, &wanted), expected, "{what}");
         }
     }
 }

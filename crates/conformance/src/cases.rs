@@ -1,0 +1,61 @@
+//! Cases as they lie on disk: JSON Lines in a file, or in every `.jsonl` of a folder and the folders in it.
+use anyhow::Context;
+use serde_json::Value;
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+/// One line of a file.
+#[derive(Clone, Debug)]
+pub struct Case {
+    /// Its fields.
+    pub fields: Value,
+    /// Where the files lie that it names.
+    pub folder: PathBuf,
+}
+
+impl Case {
+    /// What it is called in the results.
+    pub fn id(&self) -> &str {
+        self.text("id")
+    }
+
+    /// A field that is a text; empty where there is none.
+    pub fn text(&self, field: &str) -> &str {
+        self.fields[field].as_str().unwrap_or_default()
+    }
+}
+
+/// In the order of names and lines. Fails at the first file or line that cannot be read.
+pub fn read_cases(path: &Path) -> anyhow::Result<Vec<Case>> {
+    let mut cases = Vec::new();
+    for file in files(path)? {
+        let text = fs::read_to_string(&file).with_context(|| format!("cannot read `{}`", file.display()))?;
+        let folder = file.parent().unwrap_or(Path::new("")).to_owned();
+        for (number, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
+            let fields = serde_json::from_str(line)
+                .with_context(|| format!("cannot read line {} of `{}`", number + 1, file.display()))?;
+            cases.push(Case { fields, folder: folder.clone() });
+        }
+    }
+    Ok(cases)
+}
+
+fn files(path: &Path) -> anyhow::Result<Vec<PathBuf>> {
+    if !path.is_dir() {
+        return Ok(vec![path.to_owned()]);
+    }
+    let entries = fs::read_dir(path).with_context(|| format!("cannot read `{}`", path.display()))?;
+    let mut found = Vec::new();
+    for entry in entries {
+        let path = entry?.path();
+        if path.is_dir() {
+            found.extend(files(&path)?);
+        } else if path.extension().is_some_and(|end| end == "jsonl") {
+            found.push(path);
+        }
+    }
+    found.sort();
+    Ok(found)
+}

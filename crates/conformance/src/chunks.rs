@@ -1,0 +1,49 @@
+//! How what streams is cut.
+use std::str::FromStr;
+
+/// Where a stream is cut: what comes out must not depend on it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Chunks {
+    /// Not at all.
+    #[default]
+    Whole,
+    /// As the case says; not at all where it says nothing.
+    Given,
+    /// After each character.
+    Chars,
+    /// After so many bytes.
+    Bytes(usize),
+}
+
+impl FromStr for Chunks {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "whole" => Ok(Self::Whole),
+            "given" => Ok(Self::Given),
+            "chars" => Ok(Self::Chars),
+            number => match number.parse() {
+                Ok(bytes) if bytes > 0 => Ok(Self::Bytes(bytes)),
+                _ => Err("expected `whole`, `given`, `chars` or a number of bytes".into()),
+            },
+        }
+    }
+}
+
+impl Chunks {
+    /// `bytes` in pieces. What is no UTF-8 is cut after each byte where characters are wanted.
+    pub fn of(self, bytes: &[u8]) -> Vec<&[u8]> {
+        match self {
+            Self::Whole | Self::Given => vec![bytes],
+            Self::Bytes(size) => bytes.chunks(size).collect(),
+            Self::Chars => match std::str::from_utf8(bytes) {
+                Ok(text) => {
+                    let ends = text.char_indices().map(|(at, character)| at..at + character.len_utf8());
+                    ends.map(|range| &bytes[range]).collect()
+                }
+                Err(_) => bytes.chunks(1).collect(),
+            },
+        }
+    }
+}

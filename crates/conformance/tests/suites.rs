@@ -1,0 +1,149 @@
+//! The suites that lie outside of this repository, and a few cases of our own, graded by the rules of the suites.
+//!
+//! Where the suites are missing, one line says so.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+#![expect(clippy::print_stderr, reason = "says how many cases there were, and whether any")]
+use haft_conformance::{Answer, Case, Chunks, Suite, read_cases};
+use serde_json::{Value, json};
+use std::{
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+fn shared(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/conformance").join(path)
+}
+
+fn own(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases").join(path)
+}
+
+/// How many cases there were, and those that are required and wrong.
+fn graded(suite: Suite, path: &Path) -> (usize, Vec<String>) {
+    if !path.exists() {
+        eprintln!("skipped: no `{}` beside the repository", path.file_name().unwrap().display());
+        return (0, Vec::new());
+    }
+    let cases = read_cases(path).unwrap();
+    let wrong = cases.iter().filter(|case| is_required(suite, case)).filter_map(|case| {
+        let answer = suite.answer(case, Chunks::Whole);
+        let grade = match suite {
+            Suite::Edits => grade_edit(&case.fields, &answer),
+            Suite::Arguments => grade_arguments(&case.fields, &answer),
+            Suite::Streams => Err("graded by `haft-providers`".to_owned()),
+        };
+        grade.err().map(|why| format!("{}: {why}: {answer:?}", case.id()))
+    });
+    let wrong = wrong.collect();
+    (cases.len(), wrong)
+}
+
+fn is_required(suite: Suite, case: &Case) -> bool {
+    let kind = case.text("kind");
+    suite != Suite::Edits || (matches!(kind, "exact_replace" | "apply_patch") && case.fields["fuzzy"] != true)
+}
+
+fn grade_edit(case: &Value, answer: &Answer) -> Result<(), String> {
+    let expected = &case["expected"];
+    let files = match answer {
+        Answer::Result(result) => &result["files"],
+        Answer::Refused { files: Some(files), .. } => files,
+        _ => return Err("no files".into()),
+    };
+    let refused = matches!(answer, Answer::Refused { .. });
+    check(refused == expected["error"].is_object(), "an error where none is expected, or none where one is")?;
+    let lenient = case["kind"] == "apply_patch"
+        && ["openhands", "opencode", "cline", "pi"].iter().any(|family| case["tool_family"] == *family);
+    for (path, content) in expected["files"].as_object().into_iter().flatten() {
+        let bare = |value: &Value| value.as_str().map(|text| text.trim_end_matches('\n').to_owned());
+        let same = files[path] == *content || (lenient && bare(&files[path]) == bare(content));
+        check(same, path)?;
+    }
+    for path in case["before"].as_object().into_iter().flatten().map(|(path, _)| path) {
+        let stays = !expected["files"][path].is_null() || case["tool_family"] != "codex";
+        check(stays || files[path].is_null(), path)?;
+    }
+    for (path, pieces) in case["expected_contains"].as_object().into_iter().flatten() {
+        let has = |piece: &Value| files[path].as_str().unwrap_or_default().contains(piece.as_str().unwrap());
+        check(pieces.as_array().unwrap().iter().all(has), path)?;
+    }
+    Ok(())
+}
+
+fn grade_arguments(case: &Value, answer: &Answer) -> Result<(), String> {
+    let Answer::Result(result) = answer else { return Err("no result".into()) };
+    let expected = &case["expected"];
+    if case["tool"].is_null() {
+        let calls = |value: &Value| -> Vec<Value> {
+            let calls = value["tool_calls"].as_array().cloned().unwrap_or_default();
+            calls.iter().map(|call| json!([call["name"], call["arguments"]])).collect()
+        };
+        return check(calls(result) == calls(expected) && result["content"] == expected["content"], "calls");
+    }
+    check(result["valid"] == expected["valid"], "accepted or refused")?;
+    let path = expected["path"].as_array().cloned().unwrap_or_default();
+    let named = |error: &Value| error["path"].as_array().is_some_and(|found| found.starts_with(&path));
+    let errors = result["errors"].as_array().unwrap();
+    check(expected["valid"] == true || errors.iter().any(named), "does not say which parameter")
+}
+
+fn check(good: bool, what: &str) -> Result<(), String> {
+    if good { Ok(()) } else { Err(what.to_owned()) }
+}
+
+// B18 to B29, A-74, C-20 to C-24
+#[test]
+fn every_required_case_of_the_suites_is_answered_right() {
+    let suites = [(Suite::Edits, shared("edits")), (Suite::Arguments, shared("arguments"))];
+    for (suite, path) in suites {
+        let (count, wrong) = graded(suite, &path);
+        eprintln!("{suite:?}: {count} cases, {} required ones wrong", wrong.len());
+        assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    }
+}
+
+#[test]
+fn the_cases_of_our_own_are_answered_right() {
+    for (suite, path, least) in
+        [(Suite::Edits, own("edits.jsonl"), 9), (Suite::Arguments, own("arguments.jsonl"), 5)]
+    {
+        let (count, wrong) = graded(suite, &path);
+        assert!(count >= least && wrong.is_empty(), "{count} {}", wrong.join("\n"));
+    }
+}
+
+#[test]
+fn the_program_answers_each_case_with_a_line() {
+    let run = |arguments: &[&str]| {
+        let output = Command::new(env!("CARGO_BIN_EXE_haft-conformance")).args(arguments).output().unwrap();
+        (output.status.success(), String::from_utf8(output.stdout).unwrap())
+    };
+    let (good, lines) = run(&["edits", "--cases", own("kinds.jsonl").to_str().unwrap()]);
+    assert!(good);
+    insta::assert_snapshot!(lines, @r#"
+    {"id":"edited","result":{"files":{"f":"b"}}}
+    {"id":"refused","error":{"code":"user_error","message":"cannot edit `f`: old_text not found in file"},"files":{"f":"a"}}
+    {"id":"parsed","result":{"n_hunks":2}}
+    {"id":"unreadable","error":{"code":"validation_error","message":"cannot read the patch: its first line is not `*** Begin Patch`"}}
+    {"id":"blocks","skip":"no tool takes search/replace blocks: models are offered `edit` and `apply_patch`"}
+    {"id":"half","skip":"a patch is applied whole or not at all; this case wants its first half to stay"}
+    {"id":"unknown","skip":"the kind `frob` is not known"}
+    "#);
+    assert!(!run(&["edits", "--cases", "/nowhere"]).0);
+    assert!(!run(&["edits", "--cases", "x", "--chunks", "0"]).0);
+}
+
+#[test]
+fn a_stream_is_cut_as_is_said() {
+    let table = [
+        ("whole", vec!["aüb"]),
+        ("given", vec!["aüb"]),
+        ("chars", vec!["a", "ü", "b"]),
+        ("3", vec!["aü", "b"]),
+    ];
+    for (chunks, expected) in table {
+        let chunks: Chunks = chunks.parse().unwrap();
+        let expected: Vec<&[u8]> = expected.into_iter().map(str::as_bytes).collect();
+        assert_eq!(chunks.of("aüb".as_bytes()), expected);
+    }
+}

@@ -1,0 +1,418 @@
+//! Calls as a list of Python calls: `[look(path='a.txt'), add(x=1, y=-2.5)]`.
+//!
+//! ```text
+//! calls    = "[" [ call ("," call)* [","] ] "]"
+//! call     = NAME ("." NAME)* "(" [ argument ("," argument)* [","] ] ")"
+//! argument = NAME "=" value
+//! value    = STRING+ | NUMBER | "True" | "False" | "None"
+//!          | "[" values "]" | "(" values ")" | "{" [ value ":" value ("," value ":" value)* [","] ] "}"
+//! ```
+//!
+//! Literals mean what Python's `ast.literal_eval` says, as far as JSON has words for it: no bytes, no complex
+//! numbers, no sets. `true`, `false` and `null` are understood too. Keys that are no strings become what Python's
+//! `json.dumps` makes of them.
+use serde_json::{Map, Number, Value};
+
+mod text;
+
+/// One call of the list.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Call {
+    /// With its dots.
+    pub name: String,
+    /// By name, in the order in which they were given.
+    pub arguments: Map<String, Value>,
+}
+
+/// What a text begins with.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Beginning {
+    /// A whole list.
+    Calls {
+        /// Those of the list.
+        calls: Vec<Call>,
+        /// Its length in bytes; what comes after it is another matter.
+        length: usize,
+    },
+    /// What may become a list when more of it has come.
+    Unfinished {
+        /// The calls that are whole.
+        calls: Vec<Call>,
+    },
+    /// Something else.
+    Other {
+        /// The byte that fits no list.
+        at: usize,
+    },
+}
+
+/// What `text` begins with, blanks aside.
+pub fn read(text: &str) -> Beginning {
+    let mut reader = Reader { text, at: 0, depth: 0 };
+    let mut calls = Vec::new();
+    match reader.calls(&mut calls) {
+        Ok(()) => Beginning::Calls { calls, length: reader.at },
+        Err(Broken::Unfinished) => Beginning::Unfinished { calls },
+        Err(Broken::Wrong(at)) => Beginning::Other { at },
+    }
+}
+
+/// Why there is no more to read.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Broken {
+    Unfinished,
+    Wrong(usize),
+}
+
+/// Lists within lists: Python itself stops at about this depth.
+const DEEPEST: usize = 90;
+
+struct Reader<'a> {
+    text: &'a str,
+    /// The byte that comes next.
+    at: usize,
+    depth: usize,
+}
+
+impl Reader<'_> {
+    fn calls(&mut self, calls: &mut Vec<Call>) -> Result<(), Broken> {
+        self.expect('[')?;
+        while !self.takes(']')? {
+            calls.push(self.call()?);
+            if !self.takes(',')? {
+                return self.expect(']');
+            }
+        }
+        Ok(())
+    }
+
+    fn call(&mut self) -> Result<Call, Broken> {
+        let mut name = self.name()?.to_owned();
+        while self.takes('.')? {
+            name = format!("{name}.{}", self.name()?);
+        }
+        self.expect('(')?;
+        let mut arguments = Map::new();
+        while !self.takes(')')? {
+            let start = self.at;
+            let argument = self.name()?.to_owned();
+            self.expect('=')?;
+            if arguments.contains_key(&argument) {
+                return Err(Broken::Wrong(start));
+            }
+            arguments.insert(argument, self.value()?);
+            if !self.takes(',')? {
+                self.expect(')')?;
+                break;
+            }
+        }
+        Ok(Call { name, arguments })
+    }
+
+    fn value(&mut self) -> Result<Value, Broken> {
+        self.depth += 1;
+        let start = self.at;
+        let value = match self.peek()? {
+            _ if self.depth > DEEPEST => return Err(Broken::Wrong(start)),
+            '[' => self.sequence('[', ']').map(|(values, _)| Value::Array(values)),
+            '(' => self.tuple(),
+            '{' => self.dictionary(),
+            '+' | '-' | '.' | '0'..='9' => self.number(),
+            '\'' | '"' => self.strings().map(Value::String),
+            _ if self.begins_string()? => self.strings().map(Value::String),
+            _ => self.constant(),
+        };
+        self.depth -= 1;
+        value
+    }
+
+    /// And whether a comma stands at its end.
+    fn sequence(&mut self, open: char, close: char) -> Result<(Vec<Value>, bool), Broken> {
+        self.expect(open)?;
+        let mut values = Vec::new();
+        while !self.takes(close)? {
+            values.push(self.value()?);
+            if !self.takes(',')? {
+                self.expect(close)?;
+                return Ok((values, false));
+            }
+        }
+        Ok((values, true))
+    }
+
+    /// One value in parentheses is that value.
+    fn tuple(&mut self) -> Result<Value, Broken> {
+        let (mut values, comma) = self.sequence('(', ')')?;
+        Ok(match values.len() {
+            1 if !comma => values.remove(0),
+            _ => Value::Array(values),
+        })
+    }
+
+    fn dictionary(&mut self) -> Result<Value, Broken> {
+        self.expect('{')?;
+        let mut entries = Map::new();
+        while !self.takes('}')? {
+            let start = self.at;
+            let key = match self.value()? {
+                Value::String(key) => key,
+                Value::Array(_) | Value::Object(_) => return Err(Broken::Wrong(start)),
+                key => key.to_string(),
+            };
+            self.expect(':')?;
+            let value = self.value()?;
+            entries.insert(key, value);
+            if !self.takes(',')? {
+                self.expect('}')?;
+                break;
+            }
+        }
+        Ok(Value::Object(entries))
+    }
+
+    fn constant(&mut self) -> Result<Value, Broken> {
+        let start = self.at;
+        match self.name()? {
+            "True" | "true" => Ok(Value::Bool(true)),
+            "False" | "false" => Ok(Value::Bool(false)),
+            "None" | "null" => Ok(Value::Null),
+            _ => Err(Broken::Wrong(start)),
+        }
+    }
+
+    fn number(&mut self) -> Result<Value, Broken> {
+        let start = self.at;
+        let mut negative = false;
+        while let sign @ ('+' | '-') = self.peek()? {
+            negative ^= sign == '-';
+            self.at += 1;
+        }
+        let from = self.at;
+        let of_number = |c: char, before: char| {
+            c.is_ascii_alphanumeric()
+                || matches!(c, '_' | '.')
+                || (matches!(c, '+' | '-') && matches!(before, 'e' | 'E'))
+        };
+        let hexadecimal = self.text[from..].starts_with("0x") || self.text[from..].starts_with("0X");
+        let mut before = ' ';
+        let length = self.text[from..].find(|c: char| {
+            let ends = !of_number(c, if hexadecimal { ' ' } else { before });
+            before = c;
+            ends
+        });
+        // A number may go on in what is still to come.
+        let word = &self.text[from..from + length.ok_or(Broken::Unfinished)?];
+        self.at = from + word.len();
+        number(word, negative).map(Value::Number).ok_or(Broken::Wrong(start))
+    }
+
+    /// Letters, digits and `_`, of any script. It ends where something else begins.
+    fn name(&mut self) -> Result<&str, Broken> {
+        let first = self.peek()?;
+        let start = self.at;
+        if !(first.is_alphabetic() || first == '_') {
+            return Err(Broken::Wrong(start));
+        }
+        let ends = |c: char| !(c.is_alphanumeric() || c == '_');
+        let length = self.text[start..].find(ends).ok_or(Broken::Unfinished)?;
+        self.at = start + length;
+        Ok(&self.text[start..self.at])
+    }
+
+    fn expect(&mut self, wanted: char) -> Result<(), Broken> {
+        match self.takes(wanted)? {
+            true => Ok(()),
+            false => Err(Broken::Wrong(self.at)),
+        }
+    }
+
+    /// Whether `wanted` comes next; then it is behind us.
+    fn takes(&mut self, wanted: char) -> Result<bool, Broken> {
+        let found = self.peek()? == wanted;
+        self.at += if found { wanted.len_utf8() } else { 0 };
+        Ok(found)
+    }
+
+    /// What comes after blanks.
+    fn peek(&mut self) -> Result<char, Broken> {
+        let rest = &self.text[self.at..];
+        let bare = rest.trim_start_matches([' ', '\t', '\n', '\r', '\x0c']);
+        self.at += rest.len() - bare.len();
+        bare.chars().next().ok_or(Broken::Unfinished)
+    }
+}
+
+fn number(word: &str, negative: bool) -> Option<Number> {
+    let digits = ungrouped(word)?;
+    let radix = match digits.get(..2).map(str::to_ascii_lowercase).as_deref() {
+        Some("0x") => 16,
+        Some("0o") => 8,
+        Some("0b") => 2,
+        _ => 10,
+    };
+    let sign = if negative { "-" } else { "" };
+    if radix != 10 {
+        let value = i128::from_str_radix(digits.get(2..)?, radix).ok()?;
+        return Number::from_i128(if negative { -value } else { value });
+    }
+    if digits.chars().all(|c| c.is_ascii_digit()) {
+        // Python refuses zeros before a number, because C reads it as an octal one.
+        let zeros = digits.len() > 1 && digits.starts_with('0') && !digits.trim_matches('0').is_empty();
+        let value = || format!("{sign}{digits}").parse::<i128>().ok().and_then(Number::from_i128);
+        return if zeros { None } else { value().or_else(|| float(&digits, negative)) };
+    }
+    float(&digits, negative)
+}
+
+fn float(digits: &str, negative: bool) -> Option<Number> {
+    let plain = digits.chars().all(|c| c.is_ascii_digit() || matches!(c, '.' | 'e' | 'E' | '+' | '-'));
+    let value: f64 = digits.parse().ok().filter(|_| plain)?;
+    Number::from_f64(if negative { -value } else { value })
+}
+
+/// Without the `_` that may stand between two digits.
+fn ungrouped(word: &str) -> Option<String> {
+    let grouped = word.split('_').all(|part| !part.is_empty());
+    let ends = |c: Option<char>| c.is_some_and(|c| c.is_ascii_alphanumeric());
+    let between = |(a, b): (&str, &str)| ends(a.chars().last()) && ends(b.chars().next());
+    let parts: Vec<&str> = word.split('_').collect();
+    let all = parts.windows(2).all(|pair| between((pair[0], pair[1])));
+    (grouped && all).then(|| word.replace('_', ""))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn value(literal: &str) -> Result<Value, Beginning> {
+        match read(&format!("[f(x={literal})]")) {
+            Beginning::Calls { mut calls, .. } => Ok(calls.remove(0).arguments["x"].take()),
+            other => Err(other),
+        }
+    }
+
+    #[test]
+    fn literals_mean_what_they_mean_in_python() {
+        let table = [
+            ("1", json!(1)),
+            ("-1_000", json!(-1000)),
+            ("+ - 2", json!(-2)),
+            ("0x1F", json!(31)),
+            ("0xeE", json!(238)),
+            ("0b101", json!(5)),
+            ("0o17", json!(15)),
+            ("00", json!(0)),
+            ("18446744073709551615", json!(18_446_744_073_709_551_615_u64)),
+            ("100000000000000000000", json!(1e20)),
+            ("2.50", json!(2.5)),
+            (".5", json!(0.5)),
+            ("5.", json!(5.0)),
+            ("-1e-3", json!(-0.001)),
+            ("1E+2", json!(100.0)),
+            ("True", json!(true)),
+            ("null", json!(null)),
+            ("None", json!(null)),
+            ("'a'", json!("a")),
+            (r#""it's""#, json!("it's")),
+            (r"'it\'s\n\t\\'", json!("it's\n\t\\")),
+            (r"'\x41\u00e9\U0001F600\101\0'", json!("Aé😀A\0")),
+            (
+                r"'\d \
+e'",
+                json!("\\d e"),
+            ),
+            (r"r'\n\''", json!(r"\n\'")),
+            ("'a' \"b\"  'c'", json!("abc")),
+            ("'''a\n'b' ''c'''", json!("a\n'b' ''c")),
+            (r#""""say \"""" "now" """#, json!("say \"now")),
+            ("u'ü'", json!("ü")),
+            ("''", json!("")),
+            ("[]", json!([])),
+            ("[1, [2,], 'a']", json!([1, [2], "a"])),
+            ("(1)", json!(1)),
+            ("(1,)", json!([1])),
+            ("()", json!([])),
+            ("{'a': {1: None}, True: [],}", json!({"a": {"1": null}, "true": []})),
+            ("{}", json!({})),
+        ];
+        for (literal, expected) in table {
+            assert_eq!(value(literal), Ok(expected), "{literal}");
+        }
+        let wrong = [
+            "b'a'",
+            "f'a'",
+            "1j",
+            "01",
+            "1__0",
+            "1_",
+            "{1}",
+            "{[]: 1}",
+            "a",
+            "1 + 1",
+            "'a\nb'",
+            r"'\xZZ'",
+            r"'\ud800'",
+            "1e999",
+            "*a",
+            "[1 2]",
+        ];
+        for literal in wrong {
+            assert!(
+                matches!(value(literal), Err(Beginning::Other { .. })),
+                "{literal}: {:?}",
+                value(literal)
+            );
+        }
+    }
+
+    #[test]
+    fn a_list_of_calls_is_read_to_its_end() {
+        let call = |name: &str, arguments: Value| Call {
+            name: name.into(),
+            arguments: arguments.as_object().unwrap().clone(),
+        };
+        let table = [
+            ("[]", vec![]),
+            ("[a()]", vec![call("a", json!({}))]),
+            (
+                " [ a.b ( x = 1 , y = [ ] , ) ,\n c(z='[)]') , ]",
+                vec![call("a.b", json!({"x": 1, "y": []})), call("c", json!({"z": "[)]"}))],
+            ),
+        ];
+        for (text, calls) in table {
+            let expected = Beginning::Calls { calls, length: text.len() };
+            assert_eq!(read(&format!("{text} and more]")), expected);
+        }
+        let wrong = [
+            "a()",
+            "[1]",
+            "[a]",
+            "[a(1)]",
+            "[a(x=1, x=2)]",
+            "[a() b()]",
+            "[a(x:1)]",
+            "[,]",
+            "[a(,)]",
+            "[\"a\"]",
+        ];
+        for text in wrong {
+            assert!(matches!(read(text), Beginning::Other { .. }), "{text}");
+        }
+        let deep = format!("[f(x={}{})]", "[".repeat(100_000), "]".repeat(100_000));
+        assert!(matches!(read(&deep), Beginning::Other { .. }));
+    }
+
+    #[test]
+    fn every_beginning_of_a_list_may_become_one() {
+        let text = r#" [a.b(x=-1.5e-3, y={'k': (True, None)}), c(z='é\'' "\u00e9" r'\'), d(t='''x''')]"#;
+        let whole = text.replace("r'\\'", "r'\\w'");
+        for (at, _) in whole.char_indices() {
+            let begun = read(&whole[..at]);
+            assert!(matches!(begun, Beginning::Unfinished { .. }), "{} {begun:?}", &whole[..at]);
+        }
+        assert!(matches!(read(&whole), Beginning::Calls { ref calls, .. } if calls.len() == 3));
+        let Beginning::Unfinished { calls } = read("[a(x=1), b(") else { panic!() };
+        assert_eq!(calls.len(), 1);
+    }
+}

@@ -1,0 +1,113 @@
+//! Python's strings.
+use super::{Broken, Reader};
+
+impl Reader<'_> {
+    /// Whether a string with a prefix comes next.
+    pub(super) fn begins_string(&self) -> Result<bool, Broken> {
+        let rest = &self.text[self.at..];
+        let Some(rest) = rest.strip_prefix(['r', 'R', 'u', 'U']) else { return Ok(false) };
+        let next = rest.chars().next().ok_or(Broken::Unfinished)?;
+        Ok(matches!(next, '\'' | '"'))
+    }
+
+    /// Strings side by side are one.
+    pub(super) fn strings(&mut self) -> Result<String, Broken> {
+        let mut text = self.string()?;
+        while matches!(self.peek()?, '\'' | '"') || self.begins_string()? {
+            text += &self.string()?;
+        }
+        Ok(text)
+    }
+
+    fn string(&mut self) -> Result<String, Broken> {
+        let start = self.at;
+        let raw = self.text[start..].starts_with(['r', 'R']);
+        self.at += usize::from(self.begins_string()?);
+        let quote = &self.text[self.at..=self.at];
+        let rest = &self.text[self.at..];
+        let triple = quote.repeat(3);
+        // Two quotes alone may be an empty string, or the beginning of three.
+        if rest == quote.repeat(2) {
+            return Err(Broken::Unfinished);
+        }
+        let end = if rest.starts_with(&triple) { triple.as_str() } else { quote };
+        self.at += end.len();
+        self.content(start, end, raw)
+    }
+
+    /// Up to `end`.
+    fn content(&mut self, start: usize, end: &str, raw: bool) -> Result<String, Broken> {
+        let mut content = String::new();
+        loop {
+            let rest = &self.text[self.at..];
+            if rest.starts_with(end) {
+                self.at += end.len();
+                return Ok(content);
+            }
+            let next = rest.chars().next().ok_or(Broken::Unfinished)?;
+            self.at += next.len_utf8();
+            match next {
+                '\n' if end.len() == 1 => return Err(Broken::Wrong(start)),
+                '\\' if raw => {
+                    let escaped = self.text[self.at..].chars().next().ok_or(Broken::Unfinished)?;
+                    self.at += escaped.len_utf8();
+                    content.extend([next, escaped]);
+                }
+                '\\' => self.escape(&mut content)?,
+                other => content.push(other),
+            }
+        }
+    }
+
+    /// What stands behind a backslash.
+    fn escape(&mut self, content: &mut String) -> Result<(), Broken> {
+        let start = self.at;
+        let escaped = self.text[start..].chars().next().ok_or(Broken::Unfinished)?;
+        self.at += escaped.len_utf8();
+        let simple = match escaped {
+            '\n' => return Ok(()),
+            '\\' | '\'' | '"' => escaped,
+            'a' => '\x07',
+            'b' => '\x08',
+            'f' => '\x0c',
+            'n' => '\n',
+            'r' => '\r',
+            't' => '\t',
+            'v' => '\x0b',
+            'x' => self.coded(start, 2)?,
+            'u' => self.coded(start, 4)?,
+            'U' => self.coded(start, 8)?,
+            '0'..='7' => self.octal(start)?,
+            // Names of characters are a table of their own.
+            'N' => return Err(Broken::Wrong(start)),
+            other => {
+                content.extend(['\\', other]);
+                return Ok(());
+            }
+        };
+        content.push(simple);
+        Ok(())
+    }
+
+    fn coded(&mut self, start: usize, digits: usize) -> Result<char, Broken> {
+        let rest = &self.text[self.at..];
+        let found = rest.bytes().take(digits).take_while(u8::is_ascii_hexdigit).count();
+        if found < digits {
+            return Err(if found == rest.len() { Broken::Unfinished } else { Broken::Wrong(start) });
+        }
+        self.at += digits;
+        let code = u32::from_str_radix(&rest[..digits], 16).ok();
+        code.and_then(char::from_u32).ok_or(Broken::Wrong(start))
+    }
+
+    fn octal(&mut self, start: usize) -> Result<char, Broken> {
+        let rest = &self.text[start..];
+        let digits = rest.bytes().take(3).take_while(|byte| (b'0'..=b'7').contains(byte)).count();
+        if digits == rest.len() && digits < 3 {
+            return Err(Broken::Unfinished);
+        }
+        self.at = start + digits;
+        let code = u32::from_str_radix(&rest[..digits], 8).ok();
+        code.and_then(char::from_u32).ok_or(Broken::Wrong(start))
+    }
+}

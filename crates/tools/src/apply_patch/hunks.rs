@@ -1,0 +1,166 @@
+//! Hunks applied to the bytes of a file.
+use super::{
+    lines::Lines,
+    parse::{Hunk, Line},
+};
+
+/// A file after its hunks.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Patched {
+    pub(crate) content: Vec<u8>,
+    /// Where the hunks stood, counted from 1.
+    pub(crate) lines: Vec<usize>,
+}
+
+/// A hunk that stands nowhere.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Unplaced {
+    /// Which hunk, counted from 0.
+    pub(crate) hunk: usize,
+    /// The text that was looked for.
+    pub(crate) text: String,
+    /// Whether it stands above the end of the hunk before.
+    pub(crate) above: bool,
+}
+
+/// Every byte of a line that a hunk keeps stays, its end included. A line that is added ends as the first one of
+/// the file does, also where it is the last.
+pub(crate) fn apply(content: &[u8], hunks: &[Hunk]) -> Result<Patched, Unplaced> {
+    let file = Lines::of(content);
+    let mut patched = Patched { content: file.mark.to_vec(), lines: Vec::new() };
+    let mut at = 0;
+    for (number, hunk) in hunks.iter().enumerate() {
+        let unplaced = |wanted: &[&str]| Unplaced {
+            hunk: number,
+            text: wanted.join("\n"),
+            above: file.find(wanted, 0, false).is_some(),
+        };
+        let mut from = at;
+        for anchor in &hunk.anchors {
+            let wanted = [anchor.as_str()];
+            from = file.find(&wanted, from, false).ok_or_else(|| unplaced(&wanted))? + 1;
+        }
+        // Models give the line of an anchor as the first line of the hunk too.
+        let again = || if hunk.anchors.is_empty() { None } else { place(&file, hunk, from - 1) };
+        let found = place(&file, hunk, from).or_else(again);
+        let (start, lines) = found.ok_or_else(|| unplaced(&old(&hunk.lines)))?;
+        patched.keep(&file, at..start);
+        patched.lines.push(start + 1);
+        at = patched.put(&file, lines, start);
+    }
+    patched.keep(&file, at..file.lines.len());
+    Ok(patched)
+}
+
+/// Where the hunk stands, and its lines that do.
+fn place<'a>(file: &Lines<'_>, hunk: &'a Hunk, from: usize) -> Option<(usize, &'a [Line])> {
+    let wanted = old(&hunk.lines);
+    if wanted.is_empty() {
+        let end = file.lines.len();
+        let start = if hunk.anchors.is_empty() || hunk.at_end { end } else { from };
+        return Some((start, &hunk.lines));
+    }
+    if let Some(start) = file.find(&wanted, from, hunk.at_end) {
+        return Some((start, &hunk.lines));
+    }
+    // Models leave an empty line before the next marker.
+    match hunk.lines.split_last() {
+        Some((Line::Keep(last), lines)) if last.trim().is_empty() && !old(lines).is_empty() => {
+            Some((file.find(&old(lines), from, hunk.at_end)?, lines))
+        }
+        _ => None,
+    }
+}
+
+fn old(lines: &[Line]) -> Vec<&str> {
+    lines.iter().filter(|line| !matches!(line, Line::Add(_))).map(Line::text).collect()
+}
+
+impl Patched {
+    fn keep(&mut self, file: &Lines<'_>, lines: std::ops::Range<usize>) {
+        file.lines[lines].iter().for_each(|line| self.content.extend_from_slice(line.whole));
+    }
+
+    /// The line of the file after the hunk.
+    fn put(&mut self, file: &Lines<'_>, lines: &[Line], start: usize) -> usize {
+        let mut at = start;
+        for line in lines {
+            match line {
+                Line::Keep(_) => {
+                    self.keep(file, at..at + 1);
+                    at += 1;
+                }
+                Line::Remove(_) => at += 1,
+                Line::Add(text) => {
+                    self.end_line(file);
+                    self.content.extend_from_slice(text.as_bytes());
+                    self.content.extend_from_slice(file.end);
+                }
+            }
+        }
+        at
+    }
+
+    /// What comes after a last line without an end gives it one.
+    fn end_line(&mut self, file: &Lines<'_>) {
+        let said = &self.content[file.mark.len()..];
+        if said.last().is_some_and(|last| !matches!(last, b'\n' | b'\r')) {
+            self.content.extend_from_slice(file.end);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::apply_patch::parse::{Action, parse};
+
+    fn patched(content: &[u8], hunks: &str) -> Result<Vec<u8>, Unplaced> {
+        let operations = parse(&format!("*** Update File: a\n{hunks}")).unwrap();
+        let Action::Update { hunks, .. } = &operations[0].action else { panic!() };
+        apply(content, hunks).map(|patched| patched.content)
+    }
+
+    #[test]
+    fn every_byte_that_no_hunk_takes_away_stays() {
+        let table: &[(&str, &[u8], &str, &[u8])] = &[
+            ("in the middle", b"a\nb\nc\n", "@@\n a\n-b\n+B", b"a\nB\nc\n"),
+            ("no last line end, elsewhere", b"a\nb\nc", "@@\n-a\n+A", b"A\nb\nc"),
+            ("no last line end, there", b"a\nb", "@@\n-b\n+B", b"a\nB\n"),
+            ("after a line without an end", b"a", "@@\n a\n+b", b"a\nb\n"),
+            ("at the end", b"a\r\n", "@@\n+b", b"a\r\nb\r\n"),
+            ("into nothing", b"", "@@\n+a", b"a\n"),
+            ("line ends", b"a\r\nb\rc\nd\r\n", "@@\n a\n b\n-c\n+C\n d", b"a\r\nb\rC\r\nd\r\n"),
+            ("a byte order mark", b"\xef\xbb\xbfa\nb", "@@\n-a\n+A", b"\xef\xbb\xbfA\nb"),
+            ("Latin-1", b"\xe4\na\n\xfc", "@@\n-a\n+b", b"\xe4\nb\n\xfc"),
+            ("blanks that stay", b"a  \n\tb\n", "@@\n a\n-b\n+c", b"a  \nc\n"),
+            ("exact before alike", b" a\na\n", "@@\n-a\n+b", b" a\nb\n"),
+            ("marks", "“a”\nb\n".as_bytes(), "@@\n \"a\"\n-b\n+c", "“a”\nc\n".as_bytes()),
+            ("below its anchor", b"f\nx\ng\nx\n", "@@ g\n-x\n+y", b"f\nx\ng\ny\n"),
+            ("below two", b"A\nf\nB\nf\nx\n", "@@ B\n@@ f\n-x\n+y", b"A\nf\nB\nf\ny\n"),
+            ("its anchor again", b"x\nf\nx\n", "@@ f\n f\n-x\n+y", b"x\nf\ny\n"),
+            ("put below its anchor", b"f\nx\n", "@@ f\n+y", b"f\ny\nx\n"),
+            ("at the end only", b"x\na\nx\n", "@@\n-x\n+y\n*** End of File", b"x\na\ny\n"),
+            ("an empty line too many", b"a\nb\n", "@@\n-b\n+c\n ", b"a\nc\n"),
+            ("nothing left", b"a\n", "@@\n-a", b""),
+        ];
+        for (what, content, hunks, expected) in table {
+            assert_eq!(patched(content, hunks).unwrap(), *expected, "{what}");
+        }
+    }
+
+    #[test]
+    fn a_hunk_that_stands_nowhere_is_named() {
+        let table = [
+            ("@@\n-x\n+y", 0, "x", false),
+            ("@@\n-b\n@@\n-a", 1, "a", true),
+            ("@@ z\n+y", 0, "z", false),
+            ("@@\n a\n+x\n b\n@@\n b\n-c", 1, "b\nc", true),
+            ("@@\n-a\n*** End of File", 0, "a", true),
+        ];
+        for (hunks, hunk, text, above) in table {
+            let expected = Unplaced { hunk, text: text.into(), above };
+            assert_eq!(patched(b"a\nb\nc\n", hunks), Err(expected), "{hunks:?}");
+        }
+    }
+}

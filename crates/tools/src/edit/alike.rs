@@ -1,0 +1,168 @@
+//! Places that are a text but for what models get wrong: typographic marks, blanks at line ends, indentation.
+//!
+//! Looked for only where the text itself is nowhere, and used only where there is one such place.
+use super::fold::{folded, indent, plain};
+use std::ops::Range;
+
+/// A larger file is not searched: a miss must be answered within a second.
+const LARGEST: usize = 1024 * 1024;
+
+/// Where something like `old` stands, and what to put there for `new`.
+pub(crate) fn alike(content: &[u8], old: &str, new: &str) -> Vec<(Range<usize>, String)> {
+    let Some(text) = std::str::from_utf8(content).ok().filter(|text| text.len() <= LARGEST) else {
+        return Vec::new();
+    };
+    let marks = by_marks(text, old);
+    if !marks.is_empty() {
+        return marks.into_iter().map(|span| (span, new.to_owned())).collect();
+    }
+    by_lines(text, old, new)
+}
+
+/// A file as a keyboard would write it, and where each of its characters comes from.
+struct Folded {
+    text: Vec<char>,
+    from: Vec<Range<usize>>,
+}
+
+fn by_marks(text: &str, old: &str) -> Vec<Range<usize>> {
+    let wanted = fold(old, false).text;
+    let folded = fold(text, true);
+    if wanted.iter().all(|character| character.is_whitespace()) {
+        return Vec::new();
+    }
+    let places = folded.text.windows(wanted.len()).enumerate().filter(|(_, window)| *window == wanted);
+    places.map(|(at, _)| folded.from[at].start..folded.from[at + wanted.len() - 1].end).collect()
+}
+
+/// `whole`: what ends the text ends a line too.
+fn fold(text: &str, whole: bool) -> Folded {
+    let mut folded = Folded { text: Vec::new(), from: Vec::new() };
+    for (at, character) in text.char_indices() {
+        let mut from = at..at + character.len_utf8();
+        if character == '\n' {
+            from.start = folded.trim(from.start);
+        }
+        folded.text.push(plain(character));
+        folded.from.push(from);
+    }
+    if whole {
+        folded.trim(text.len());
+    }
+    folded
+}
+
+impl Folded {
+    /// Drops blanks at the end. Where the line end begins that comes next at `end`.
+    fn trim(&mut self, mut end: usize) -> usize {
+        while self.text.last().is_some_and(|last| *last != '\n' && last.is_whitespace()) {
+            let windows = self.text.pop() == Some('\r');
+            if let Some(from) = self.from.pop().filter(|from| windows && from.end == end) {
+                end = from.start;
+            }
+        }
+        end
+    }
+}
+
+/// Whole lines that differ in their indentation only. `new` gets the indentation of the file.
+fn by_lines(text: &str, old: &str, new: &str) -> Vec<(Range<usize>, String)> {
+    let wanted: Vec<&str> = old.lines().collect();
+    let keys: Vec<String> = wanted.iter().map(|line| key(line)).collect();
+    if keys.iter().all(String::is_empty) {
+        return Vec::new();
+    }
+    let mut lines = Vec::new();
+    let mut start = 0;
+    for line in text.split_inclusive('\n') {
+        lines.push((start, line, key(line)));
+        start += line.len();
+    }
+    let matches = |window: &&[(usize, &str, String)]| {
+        window.iter().zip(&keys).all(|((_, _, key), wanted)| key == wanted)
+    };
+    let found = lines.windows(keys.len()).filter(matches);
+    let places = found.filter_map(|window| {
+        let (last, line, _) = window.last()?;
+        let kept = if old.ends_with('\n') { line } else { line.trim_end_matches(['\n', '\r']) };
+        let found: Vec<&str> = window.iter().map(|(_, line, _)| *line).collect();
+        Some((window[0].0..last + kept.len(), indented(new, &wanted, &found)))
+    });
+    places.collect()
+}
+
+fn key(line: &str) -> String {
+    folded(line).trim_start().to_owned()
+}
+
+/// `new` with the indentation of the lines `found` for that of the lines `wanted`.
+fn indented(new: &str, wanted: &[&str], found: &[&str]) -> String {
+    let pairs: Vec<(&str, &str)> = wanted.iter().zip(found).filter_map(indents).collect();
+    new.split_inclusive('\n').map(|line| reindented(line, &pairs)).collect()
+}
+
+fn indents<'a>((wanted, found): (&&'a str, &&'a str)) -> Option<(&'a str, &'a str)> {
+    (!wanted.trim().is_empty()).then(|| (indent(wanted), indent(found)))
+}
+
+fn reindented(line: &str, pairs: &[(&str, &str)]) -> String {
+    let own = indent(line);
+    let known = pairs.iter().find(|(wanted, _)| *wanted == own);
+    let Some((first, given)) = known.or(pairs.first()).filter(|_| !line.trim().is_empty()) else {
+        return line.to_owned();
+    };
+    let rest = &line[own.len()..];
+    match own.strip_prefix(first) {
+        Some(deeper) => format!("{given}{deeper}{rest}"),
+        None => {
+            let less = first.len().saturating_sub(own.len());
+            format!("{}{rest}", &given[..given.len().saturating_sub(less)])
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // B28: what is not there at all stays so.
+    #[test]
+    fn blanks_and_marks_may_differ() {
+        let table: &[(&str, &str, &str, &str, &[&str])] = &[
+            ("quotes", "x = “a”;\n", "x = \"a\";", "y", &["y\n"]),
+            ("inside a line", "say(‘hello’) now\n", "'hello'", "'bye'", &["say('bye') now\n"]),
+            ("a blank that does not break", "a\u{a0}b\n", "a b", "c", &["c\n"]),
+            ("fullwidth", "你好，世界\n", "你好,世界", "x", &["x\n"]),
+            ("blanks at line ends", "a  \nb\t\nc", "a\nb\n", "x\n", &["x\nc"]),
+            ("the blanks of the last line stay", "“a”  \nb\n", "\"a\"", "x", &["x  \nb\n"]),
+            ("windows line ends", "“a” \r\nb\r\n", "\"a\"\nb", "x", &["x\r\n"]),
+            (
+                "indentation",
+                "    if a:\n        b\n",
+                "if a:\n    b",
+                "if c:\n    d",
+                &["    if c:\n        d\n"],
+            ),
+            ("as gemini-cli does", "  hello\n    world\n", "hello\nworld", "bye\nmoon", &["  bye\n  moon\n"]),
+            (
+                "tabs for blanks",
+                "\tif a:\n\t\tb\n",
+                "if a:\n    b\n",
+                "if a:\n    c\n",
+                &["\tif a:\n\t\tc\n"],
+            ),
+            ("too deep", "a\n  b\n", "    a\n      b", "    x\n  y", &["x\ny\n"]),
+            ("two of them", "“a”\n”a“\n", "\"a\"", "x", &["x\n”a“\n", "“a”\nx\n"]),
+            ("blanks alone", "a \nb", "a\n\n", "x", &[]),
+            ("another word", "a = “b”", "a = \"c\"", "x", &[]),
+            ("blanks in the middle", "a  b\n", "a b", "x", &[]),
+        ];
+        for (what, text, old, new, expected) in table {
+            let found = alike(text.as_bytes(), old, new).into_iter();
+            let edited: Vec<String> = found
+                .map(|(span, new)| format!("{}{new}{}", &text[..span.start], &text[span.end..]))
+                .collect();
+            assert_eq!(edited, *expected, "{what}");
+        }
+    }
+}
