@@ -8,6 +8,7 @@ mod answer;
 mod arguments;
 mod cases;
 mod chunks;
+mod dialects;
 mod edits;
 mod streams;
 mod workshop;
@@ -27,6 +28,8 @@ pub enum Suite {
     Arguments,
     /// Replies as servers send them.
     Streams,
+    /// Calls and thoughts in the text of models.
+    Dialects,
 }
 
 impl Suite {
@@ -36,6 +39,7 @@ impl Suite {
             Self::Edits => edits::answer(case),
             Self::Arguments => arguments::answer(case),
             Self::Streams => streams::answer(case, chunks),
+            Self::Dialects => dialects::answer(case, chunks),
         }
     }
 }
