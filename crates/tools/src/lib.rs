@@ -7,6 +7,7 @@ mod bash;
 mod edit;
 mod examples;
 mod files;
+mod git;
 mod guard;
 mod passage;
 mod read;
@@ -24,5 +25,6 @@ pub fn builtin(settings: &Settings) -> Registry {
         .with(write::WriteFile)
         .with(edit::EditFile(settings.edit.clone()))
         .with(bash::Bash(settings.bash.clone()))
+        .with(git::Git)
         .offering(&settings.offer)
 }

@@ -3,8 +3,8 @@
 #![allow(clippy::unwrap_used, dead_code, reason = "this is a test, and no test file uses all of it")]
 use futures::future::BoxFuture;
 use haft_core::{
-    Access, CallId, Effect, How, JobId, Jobs, Registry, Render, SessionId, Stage, ToolCall, ToolContext,
-    ToolError, ToolErrorKind, ToolOutput, ToolResult, Validation, View,
+    Access, CallId, Channel, Effect, How, JobId, Jobs, Registry, Render, SessionId, Stage, ToolCall,
+    ToolContext, ToolError, ToolErrorKind, ToolOutput, ToolResult, Validation, View,
 };
 use haft_stage::Declared;
 use haft_tools::{Settings, builtin};
@@ -19,6 +19,10 @@ use tempfile::TempDir;
 /// The tools in a folder of their own.
 pub(crate) struct Kit {
     pub(crate) workspace: PathBuf,
+    /// Where the conversation takes place.
+    pub(crate) channel: Option<Channel>,
+    /// Of processes.
+    pub(crate) environment: Vec<(String, String)>,
     tools: Registry,
     stage: Declared,
     jobs: Arc<Started>,
@@ -49,8 +53,11 @@ impl Kit {
         let workspace = folder.path().canonicalize().unwrap().join("w");
         fs::create_dir(&workspace).unwrap();
         let stage = Declared::new(folder.path().join("blobs"));
-        let (jobs, live) = Default::default();
-        Self { workspace, tools: builtin(&settings), stage, jobs, live, _folder: folder }
+        let (channel, jobs, live) = Default::default();
+        let environment = [("PATH", "/usr/bin:/bin"), ("NAME", "Ada")];
+        let environment = environment.map(|(name, value)| (name.into(), value.into())).into();
+        let tools = builtin(&settings);
+        Self { workspace, channel, environment, tools, stage, jobs, live, _folder: folder }
     }
 
     pub(crate) fn put(&self, path: &str, content: impl AsRef<[u8]>) {
@@ -84,8 +91,9 @@ impl Kit {
         let effects = registered.tool.effects(&arguments, &self.workspace)?;
         let view: Arc<dyn View> = self.stage.open(&self.workspace, &effects).map_err(refused)?.into();
         let output = registered.tool.call(arguments, &self.context(view.clone())).await?;
-        let runs_commands = effects.iter().any(|effect| matches!(effect, Effect::Execute(_)));
-        assert_eq!(view.how(), if runs_commands { How::Untracked } else { How::Declared });
+        let reaches_out = |effect: &Effect| matches!(effect, Effect::Execute(_) | Effect::Network(_));
+        let untracked = effects.is_empty() || effects.iter().any(reaches_out);
+        assert_eq!(view.how(), if untracked { How::Untracked } else { How::Declared });
         let changes = view.changes().unwrap();
         let writes = effects.iter().any(|effect| matches!(effect, Effect::Write(_)));
         assert!(writes || changes.is_empty());
@@ -101,16 +109,13 @@ impl Kit {
 
     fn context(&self, view: Arc<dyn View>) -> ToolContext {
         let live = self.live.clone();
-        let environment = [("PATH", "/usr/bin:/bin"), ("NAME", "Ada")];
         ToolContext {
             session: SessionId("s".into()),
             call: CallId("1".into()),
-            channel: None,
+            channel: self.channel.clone(),
             workspace: view.root().to_owned(),
             live: self.workspace.clone(),
-            access: Access {
-                environment: environment.map(|(name, value)| (name.into(), value.into())).into(),
-            },
+            access: Access { environment: self.environment.clone().into() },
             jobs: self.jobs.clone(),
             cancel: Default::default(),
             on_progress: Arc::new(move |chunk| live.lock().unwrap().push_str(&chunk)),
