@@ -12,6 +12,7 @@ mod guard;
 mod passage;
 mod read;
 mod settings;
+mod todo;
 mod write;
 
 pub use settings::{BashSettings, EditSettings, Occurrence, ReadSettings, Settings};
@@ -26,5 +27,6 @@ pub fn builtin(settings: &Settings) -> Registry {
         .with(edit::EditFile(settings.edit.clone()))
         .with(bash::Bash(settings.bash.clone()))
         .with(git::Git)
+        .with(todo::Todo)
         .offering(&settings.offer)
 }
