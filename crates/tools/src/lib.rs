@@ -9,6 +9,7 @@ mod examples;
 mod files;
 mod git;
 mod guard;
+mod message;
 mod passage;
 mod read;
 mod settings;
@@ -28,5 +29,6 @@ pub fn builtin(settings: &Settings) -> Registry {
         .with(bash::Bash(settings.bash.clone()))
         .with(git::Git)
         .with(todo::Todo)
+        .with(message::Message)
         .offering(&settings.offer)
 }
