@@ -6,6 +6,7 @@
 mod bash;
 mod edit;
 mod examples;
+mod fetch;
 mod files;
 mod git;
 mod guard;
@@ -16,7 +17,7 @@ mod settings;
 mod todo;
 mod write;
 
-pub use settings::{BashSettings, EditSettings, Occurrence, ReadSettings, Settings};
+pub use settings::{BashSettings, EditSettings, FetchSettings, Occurrence, ReadSettings, Settings};
 
 use haft_core::Registry;
 
@@ -28,6 +29,7 @@ pub fn builtin(settings: &Settings) -> Registry {
         .with(edit::EditFile(settings.edit.clone()))
         .with(bash::Bash(settings.bash.clone()))
         .with(git::Git)
+        .with(fetch::Fetch::new(settings.fetch.clone()))
         .with(todo::Todo)
         .with(message::Message)
         .offering(&settings.offer)
