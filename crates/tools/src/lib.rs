@@ -14,6 +14,7 @@ mod message;
 mod passage;
 mod read;
 mod settings;
+mod test;
 mod todo;
 mod write;
 
@@ -29,6 +30,7 @@ pub fn builtin(settings: &Settings) -> Registry {
         .with(edit::EditFile(settings.edit.clone()))
         .with(bash::Bash(settings.bash.clone()))
         .with(git::Git)
+        .with(test::Test)
         .with(fetch::Fetch::new(settings.fetch.clone()))
         .with(todo::Todo)
         .with(message::Message)
