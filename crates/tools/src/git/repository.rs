@@ -9,6 +9,7 @@ use haft_sandbox::{Exit, Finished, Program};
 use std::{
     ffi::OsString,
     fs,
+    os::unix::fs::FileTypeExt,
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -20,12 +21,9 @@ pub(super) struct Repository {
     pub(super) root: PathBuf,
     /// The workspace, links followed: the root, or a folder below it.
     pub(super) folder: PathBuf,
-    /// What all working trees of the repository share.
-    common: PathBuf,
     /// Names of hooks that would have run.
     pub(super) hooks: Vec<String>,
     environment: Vec<(String, String)>,
-    timeout: Duration,
 }
 
 /// What `git` printed.
@@ -48,12 +46,11 @@ impl Repository {
         let folder = ctx.workspace.canonicalize().map_err(|error| {
             ToolError::new(ToolErrorKind::System, format!("cannot open the workspace: {error}"))
         })?;
-        let (root, directories) = find(&folder)?;
+        let start = folder.clone();
+        let (root, hooks) = crate::files::blocking(move || find(&start)).await?;
         let environment = environment(&ctx.access.environment, &root, action);
-        let (common, timeout) = (directories.common, TIMEOUT);
-        let mut repository = Self { root, folder, common, hooks: Vec::new(), environment, timeout };
+        let mut repository = Self { root, folder, hooks, environment };
         let settings = repository.settings().await?;
-        repository.hooks = hooks_in(&repository.common.join("hooks"));
         repository.set(config::overrides(&settings));
         if matches!(action, Action::Add | Action::Commit | Action::Checkout) {
             refuse_filters(&settings, "its own configuration")?;
@@ -101,14 +98,14 @@ impl Repository {
                 .collect(),
             folder: self.folder.clone(),
             environment: self.environment.clone().into(),
-            timeout: Some(self.timeout),
+            timeout: Some(TIMEOUT),
             capture: CAPTURE,
         };
         let ran = program.run(|_| ()).await;
         let Finished { stdout, stderr, exit, truncated, .. } =
             ran.map_err(|error| ToolError::new(ToolErrorKind::System, error.to_string()).caused_by(error))?;
         if exit == Exit::TimedOut {
-            let message = format!("cannot finish: git took longer than {} s", self.timeout.as_secs());
+            let message = format!("cannot finish: git took longer than {} s", TIMEOUT.as_secs());
             return Err(ToolError::new(ToolErrorKind::System, message).hint("name fewer `paths`"));
         }
         let ok = exit == Exit::Code(0);
@@ -173,13 +170,8 @@ pub(super) fn refused(why: &str) -> ToolError {
         .hint("run `git` in `bash`, which a person can approve")
 }
 
-/// Git's own folders of a working tree.
-struct Directories {
-    common: PathBuf,
-}
-
-/// The nearest folder with a `.git`, from `folder` upwards, and what that leads to.
-fn find(folder: &Path) -> Result<(PathBuf, Directories), ToolError> {
+/// The nearest folder with a `.git` from `folder` upwards, and the names of its hooks.
+fn find(folder: &Path) -> Result<(PathBuf, Vec<String>), ToolError> {
     let Some(root) = folder.ancestors().find(|folder| folder.join(".git").symlink_metadata().is_ok()) else {
         return Err(ToolError::new(ToolErrorKind::User, "cannot use git: the workspace is in no repository")
             .hint("make one with `git init` in `bash`"));
@@ -187,11 +179,16 @@ fn find(folder: &Path) -> Result<(PathBuf, Directories), ToolError> {
     let directory = directory_of(root)?;
     let common = common_of(&directory)?;
     for entry in fs::read_dir(&directory).into_iter().flatten().flatten() {
-        if entry.path().is_symlink() {
-            return Err(refused(&format!("`.git/{}` is a link", entry.file_name().to_string_lossy())));
+        // Git would follow the one and wait for the other.
+        let odd = entry.file_type().is_ok_and(|kind| kind.is_symlink() || kind.is_fifo());
+        if odd {
+            return Err(refused(&format!(
+                "`.git/{}` is a link or a pipe",
+                entry.file_name().to_string_lossy()
+            )));
         }
     }
-    Ok((root.to_owned(), Directories { common }))
+    Ok((root.to_owned(), hooks_in(&common.join("hooks"))))
 }
 
 /// `.git` itself, or where its text points if that points back. Else it might show us somebody's other repository.
@@ -199,7 +196,7 @@ fn directory_of(root: &Path) -> Result<PathBuf, ToolError> {
     let place = root.join(".git");
     let elsewhere = || refused("its `.git` points to a place that does not point back");
     let directory = if place.is_file() && !place.is_symlink() {
-        let text = fs::read_to_string(&place).unwrap_or_default();
+        let text = text_of(&place).unwrap_or_default();
         let target = text.trim_end().strip_prefix("gitdir: ").ok_or_else(elsewhere)?;
         root.join(target).canonicalize().map_err(|_| elsewhere())?
     } else {
@@ -212,21 +209,26 @@ fn directory_of(root: &Path) -> Result<PathBuf, ToolError> {
 /// A further working tree is named in `gitdir`, that of a submodule in its `config`.
 fn points_back(directory: &Path, root: &Path) -> bool {
     let same = |path: &Path| path.canonicalize().is_ok_and(|path| path == root);
-    let listed = fs::read_to_string(directory.join("gitdir")).unwrap_or_default();
+    let listed = text_of(&directory.join("gitdir")).unwrap_or_default();
     let listed = Path::new(listed.trim_end()).parent().map(|parent| directory.join(parent));
-    let config = fs::read_to_string(directory.join("config")).unwrap_or_default();
+    let config = text_of(&directory.join("config")).unwrap_or_default();
     let mut worktrees = config.lines().filter_map(|line| line.trim().strip_prefix("worktree = "));
     listed.is_some_and(|path| !path.as_os_str().is_empty() && same(&path))
         || worktrees.any(|path| same(&directory.join(path)))
 }
 
 fn common_of(directory: &Path) -> Result<PathBuf, ToolError> {
-    let Ok(text) = fs::read_to_string(directory.join("commondir")) else { return Ok(directory.to_owned()) };
+    let Some(text) = text_of(&directory.join("commondir")) else { return Ok(directory.to_owned()) };
     let common = directory.join(text.trim_end()).canonicalize();
     match common {
         Ok(common) if directory.starts_with(common.join("worktrees")) => Ok(common),
         _ => Err(refused("its `commondir` points to a place that does not point back")),
     }
+}
+
+/// A pipe in its place would be waited for, for ever.
+fn text_of(path: &Path) -> Option<String> {
+    if path.is_file() { fs::read_to_string(path).ok() } else { None }
 }
 
 /// Hooks that somebody made: samples have an ending.

@@ -193,7 +193,7 @@ async fn a_repository_that_points_elsewhere_is_refused() {
     let victim = repository();
     let target = victim.workspace.join(".git");
     type Make = fn(&Kit, &Path);
-    let table: [(&str, Make); 4] = [
+    let table: [(&str, Make); 5] = [
         ("a file", |kit, target| kit.put(".git", format!("gitdir: {}\n", target.display()))),
         ("a link", |kit, target| {
             std::os::unix::fs::symlink(target, kit.workspace.join(".git")).unwrap();
@@ -201,6 +201,11 @@ async fn a_repository_that_points_elsewhere_is_refused() {
         ("a common folder", |kit, target| {
             prepare(&kit.workspace);
             kit.put(".git/commondir", target.to_str().unwrap());
+        }),
+        ("a pipe", |kit, _| {
+            prepare(&kit.workspace);
+            let made = Command::new("mkfifo").arg(kit.workspace.join(".git/commondir")).status();
+            assert!(made.unwrap().success());
         }),
         ("a link inside", |kit, target| {
             prepare(&kit.workspace);
