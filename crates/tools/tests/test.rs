@@ -74,6 +74,9 @@ async fn cargo() {
         (one.content.as_str(), &one.details["ok"]),
         ("1 passed, 0 failed (`cargo test --no-fail-fast adds`)", &json!(true))
     );
+    kit.put("tests/more.rs", "#[test]\nfn more() {}\n");
+    let more = kit.told("test", json!({"path": "tests/more.rs"})).await;
+    assert_eq!(more.content, "1 passed, 0 failed (`cargo test --test more --no-fail-fast`)");
     let none = kit.told("test", json!({"filter": "no-such-test"})).await;
     assert_eq!((&none.content[..12], &none.details["ok"]), ("no tests ran", &json!(false)));
     kit.put("src/lib.rs", "fn broken() -> u8 { \"\" }\n");

@@ -45,12 +45,13 @@ fn build(home: PathBuf, framework: Framework, start: &Path, first: &Path, filter
     let arguments = |path: Option<&str>| framework.arguments(path, filter);
     match framework {
         // Cargo knows packages, go knows folders: both run where the tests are.
-        Framework::Cargo => Command {
-            framework,
-            program: "cargo".into(),
-            arguments: arguments(None),
-            folder: first.to_owned(),
-        },
+        Framework::Cargo => {
+            let mut arguments = arguments(None);
+            if let Some(name) = test_target(start) {
+                arguments.splice(1..1, ["--test".to_owned(), name]);
+            }
+            Command { framework, program: "cargo".into(), arguments, folder: first.to_owned() }
+        }
         Framework::Go => {
             let one = (start != first).then_some(".");
             Command { framework, program: "go".into(), arguments: arguments(one), folder: first.to_owned() }
@@ -65,6 +66,15 @@ fn build(home: PathBuf, framework: Framework, start: &Path, first: &Path, filter
         }
         _ => npm(home, framework, arguments(path.as_deref())),
     }
+}
+
+/// `tests/NAME.rs` of a package is a target of its own.
+fn test_target(start: &Path) -> Option<String> {
+    let folder = start.parent()?;
+    let is_target = start.extension()? == "rs"
+        && folder.file_name()? == "tests"
+        && folder.parent()?.join("Cargo.toml").is_file();
+    is_target.then(|| start.file_stem().map(|name| name.to_string_lossy().into_owned()))?
 }
 
 /// By the project's own script where it runs this runner, so that its options count; else the runner itself.
@@ -93,7 +103,12 @@ fn script(home: &Path) -> Option<String> {
 }
 
 fn package(home: &Path) -> Option<Value> {
-    serde_json::from_str(&fs::read_to_string(home.join("package.json")).ok()?).ok()
+    let file = home.join("package.json");
+    // A pipe in its place would be waited for, for ever.
+    if !file.is_file() {
+        return None;
+    }
+    serde_json::from_str(&fs::read_to_string(file).ok()?).ok()
 }
 
 /// That of the project's own environment, if it has one.
