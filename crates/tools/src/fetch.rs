@@ -4,7 +4,8 @@
 //! into this machine or the network behind it. Where a name leads is checked when the connection is made, so it
 //! cannot change in between. For the same reason no proxy is used: it would look the name up by itself.
 use crate::FetchSettings;
-use haft_core::{Aliases, Effect, Tool, ToolContext, ToolError, ToolErrorKind, ToolOutput};
+use crate::examples::examples_for;
+use haft_core::{Aliases, Effect, Example, Tool, ToolContext, ToolError, ToolErrorKind, ToolOutput};
 use page::Page;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -32,7 +33,6 @@ impl Fetch {
 /// Read a page of the web: HTML as Markdown, other text as it is.
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct Args {
-    /// Begins with `https://` or `http://`.
     url: String,
     /// HTML as it is.
     #[schemars(extend("x-hidden" = true))]
@@ -78,6 +78,10 @@ impl Tool for Fetch {
             )
         })??;
         self.output(page, args.format == Some(Format::Html)).await
+    }
+
+    fn examples(&self) -> Vec<Example> {
+        examples_for(Self::NAME)
     }
 }
 

@@ -1,7 +1,10 @@
 //! `git`: state, history and changes of the repository around the workspace; commits and pushes.
 //!
 //! What a repository's own configuration would start does not run: see [`config`] and [`repository`].
-use haft_core::{Aliases, Clip, Effect, Keep, Tool, ToolContext, ToolError, ToolErrorKind, ToolOutput};
+use crate::examples::examples_for;
+use haft_core::{
+    Aliases, Clip, Effect, Example, Keep, Tool, ToolContext, ToolError, ToolErrorKind, ToolOutput,
+};
 use repository::Repository;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -18,7 +21,7 @@ mod work;
 
 pub(crate) struct Git;
 
-/// Use git, without its hooks.
+/// Use git; its hooks do not run. `branch` with a `ref` creates one.
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct Args {
     action: Action,
@@ -26,16 +29,16 @@ pub(crate) struct Args {
     #[serde(default, deserialize_with = "one_or_many")]
     #[schemars(extend("x-accepts" = {"anyOf": [
         {"type": "array", "items": {"type": "string"}}, {"type": "string"},
-    ]}))]
+    ]}, "default" = null))]
     paths: Vec<PathBuf>,
-    /// For `commit`.
     message: Option<String>,
-    /// Commit, range or branch: to look at, create, check out or push.
+    /// Commit, range or branch.
     #[serde(rename = "ref")]
     revision: Option<String>,
-    /// Diff what is staged.
+    /// For `diff`.
     staged: Option<bool>,
-    /// Entries of `log`, default 10.
+    /// Entries of `log`.
+    #[schemars(extend("x-hidden" = true))]
     limit: Option<u32>,
     /// Where to push to, default `origin`.
     #[schemars(extend("x-hidden" = true))]
@@ -108,6 +111,10 @@ impl Tool for Git {
             Action::Checkout => work::checkout(&repository, &args).await,
             Action::Push => push::push(&repository, &args, ctx).await,
         }
+    }
+
+    fn examples(&self) -> Vec<Example> {
+        examples_for(Self::NAME)
     }
 }
 

@@ -1,5 +1,6 @@
 //! `message`: a word to the person while the work goes on (T-04).
-use haft_core::{Aliases, Effect, Tool, ToolContext, ToolError, ToolErrorKind, ToolOutput};
+use crate::examples::examples_for;
+use haft_core::{Aliases, Effect, Example, Tool, ToolContext, ToolError, ToolErrorKind, ToolOutput};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
@@ -39,5 +40,9 @@ impl Tool for Message {
             None => ("Sent.".into(), json!({"text": text})),
         };
         Ok(ToolOutput::text(told).show(text).details(details))
+    }
+
+    fn examples(&self) -> Vec<Example> {
+        examples_for(Self::NAME)
     }
 }

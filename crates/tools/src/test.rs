@@ -1,5 +1,6 @@
 //! `test`: runs a project's tests and says which failed, where and why.
-use haft_core::{Aliases, Effect, Tool, ToolContext, ToolError, ToolErrorKind, ToolOutput};
+use crate::examples::examples_for;
+use haft_core::{Aliases, Effect, Example, Tool, ToolContext, ToolError, ToolErrorKind, ToolOutput};
 use haft_sandbox::{Exit, Finished, Program};
 use report::Report;
 use runner::{Command, Framework};
@@ -22,14 +23,15 @@ mod tap;
 
 pub(crate) struct Test;
 
-/// Run the project's tests; get counts, and of each failure the place and the message.
+/// Run the project's tests; get counts, and the place and message of each failure.
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct Args {
-    /// A folder or test file; default all.
+    /// Folder or test file.
     path: Option<PathBuf>,
-    /// Only tests with this in their name.
+    /// Part of the names of tests.
     filter: Option<String>,
     /// Found by the files there if left out.
+    #[schemars(extend("x-hidden" = true))]
     framework: Option<Framework>,
     /// Seconds.
     timeout: Option<u64>,
@@ -74,6 +76,10 @@ impl Tool for Test {
         let parsed = command.framework.parse(&finished.stdout.text, &finished.stderr.text);
         let report = parsed.map(|report: Report| report.seen_from(&command.folder));
         Ok(report::output(&command, report, &finished))
+    }
+
+    fn examples(&self) -> Vec<Example> {
+        examples_for(Self::NAME)
     }
 }
 

@@ -1,5 +1,6 @@
 //! `todo`: the list of what is to be done, as the model sees it. It lives in the conversation and nowhere else.
-use haft_core::{Aliases, Effect, Tool, ToolContext, ToolError, ToolErrorKind, ToolOutput};
+use crate::examples::examples_for;
+use haft_core::{Aliases, Effect, Example, Tool, ToolContext, ToolError, ToolErrorKind, ToolOutput};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -17,7 +18,7 @@ pub(crate) struct Args {
     explanation: Option<String>,
 }
 
-/// One step.
+// One step. Not a doc comment: the model knows what is meant.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 pub(crate) struct Item {
     text: String,
@@ -78,6 +79,10 @@ impl Tool for Todo {
         }
         let list = list(&args.items);
         Ok(ToolOutput::text(list.clone()).show(list).details(json!({"items": args.items})))
+    }
+
+    fn examples(&self) -> Vec<Example> {
+        examples_for(Self::NAME)
     }
 }
 
