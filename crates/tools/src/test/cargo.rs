@@ -11,7 +11,10 @@ pub(super) fn parse(stdout: &str, stderr: &str) -> Option<Report> {
         }
     }
     report.failures = sections(stdout);
-    report.failures.extend(compile_errors(stderr));
+    // A test may print what looks like an error of the compiler.
+    if suites == 0 || stderr.contains("error: could not compile") {
+        report.failures.extend(compile_errors(stderr));
+    }
     (suites > 0 || !report.failures.is_empty()).then_some(report)
 }
 
@@ -72,23 +75,20 @@ fn explained(failure: Failure) -> Failure {
 
 /// `error[E0425]: …` and, below it, ` --> FILE:LINE:COLUMN`. What cargo says of whole crates is left out.
 fn compile_errors(stderr: &str) -> Vec<Failure> {
-    let blocks = stderr.split("\n\n").flat_map(|block| {
-        block
-            .split_inclusive('\n')
-            .skip_while(|line| !is_error(line))
-            .collect::<Vec<_>>()
-            .into_iter()
-            .map(str::to_owned)
-            .reduce(|all, line| all + &line)
-    });
-    blocks
-        .filter_map(|block| {
-            let place = block.lines().find_map(|line| line.trim_start().strip_prefix("--> "))?.to_owned();
-            let failure =
-                Failure { name: "build".into(), message: block.trim_end().to_owned(), ..Failure::default() };
-            Some(failure.at(&place))
-        })
-        .collect()
+    let mut failures: Vec<Failure> = Vec::new();
+    for block in stderr.split("\n\n") {
+        let lines: Vec<&str> = block.lines().skip_while(|line| !is_error(line)).collect();
+        let Some(place) = lines.iter().find_map(|line| line.trim_start().strip_prefix("--> ")) else {
+            continue;
+        };
+        let failure = Failure { name: "build".into(), message: lines.join("\n"), ..Failure::default() };
+        let failure = failure.at(place);
+        // Library and tests are compiled one after the other.
+        if !failures.contains(&failure) {
+            failures.push(failure);
+        }
+    }
+    failures
 }
 
 fn is_error(line: &str) -> bool {

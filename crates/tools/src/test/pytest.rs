@@ -4,7 +4,9 @@ use super::report::{Failure, Report};
 pub(super) fn parse(stdout: &str) -> Option<Report> {
     let mut report = stdout.lines().rev().find_map(counts)?;
     let mut sections = sections(stdout);
-    for line in stdout.lines() {
+    // What tests print and log may look the same, but stands before the summary.
+    let summary = stdout.rsplit_once("short test summary info").map_or("", |(_, summary)| summary);
+    for line in summary.lines() {
         let Some((kind, rest)) = line.split_once(' ').filter(|(kind, _)| matches!(*kind, "FAILED" | "ERROR"))
         else {
             continue;
@@ -127,6 +129,10 @@ mod tests {
             "pytest_broken",
             parse(include_str!("recorded/pytest_broken.out")).unwrap()
         );
+        let logs = parse(include_str!("recorded/pytest_log.out")).unwrap();
+        let names: Vec<_> = logs.failures.iter().map(|failure| (&*failure.name, failure.line)).collect();
+        let expected = [("test_log.py::test_logs", Some(7)), ("test_log_too.py::test_logs", Some(7))];
+        assert_eq!((names, logs.failed), (expected.into(), 2));
         assert_eq!(parse(include_str!("recorded/pytest_none.out")), Some(Report::default()));
         assert_eq!(parse("No module named pytest"), None);
     }

@@ -82,36 +82,48 @@ const RAW: Clip = Clip { lines: 200, bytes: 12_000, keep: Keep::Tail };
 
 /// The result of a call. An exit code alone proves nothing: what was read and how it ended must agree.
 pub(super) fn output(command: &Command, report: Option<Report>, finished: &Finished) -> ToolOutput {
-    let well = finished.exit == Exit::Code(0);
     let line = command.line();
-    let Some(report) = report else {
-        let text = format!(
-            "cannot tell what the tests came to; `{line}` {}:\n{}",
-            end(finished.exit),
-            raw(finished)
-        );
-        let details = json!({"framework": command.framework, "command": line, "parsed": false, "ok": false});
-        return ToolOutput::text(text).show(format!("{line}: {}", end(finished.exit))).details(details);
-    };
-    let summary = if report.is_empty() { "no tests ran".to_owned() } else { report.counts() };
-    let mut text = format!("{summary} (`{line}`)");
-    report.failures.iter().take(TOLD).for_each(|failure| text += &told(failure));
-    if report.failures.len() > TOLD {
-        text += &format!("\n\n… {} more failures", report.failures.len() - TOLD);
-    }
-    let mut text = ALL.apply(&text, "run fewer tests with `filter`");
-    if !well && !report.has_failed() {
-        text += &format!("\n\nno test failed, but the command {}:\n{}", end(finished.exit), raw(finished));
-    }
-    if finished.truncated {
-        text += "\n[the output was too long to be read as a whole: the counts are too low]";
-    }
+    let Some(report) = report else { return unread(command, finished) };
+    let well = finished.exit == Exit::Code(0);
     let ok = well && !report.has_failed() && !report.is_empty() && !finished.truncated;
+    let summary = if report.is_empty() { "no tests ran".to_owned() } else { report.counts() };
+    let text = format!("{summary} (`{line}`){}{}", failures(&report), doubts(&report, finished));
     let mut details = json!({"framework": command.framework, "command": line, "parsed": true, "ok": ok});
     if let (Some(details), serde_json::Value::Object(report)) = (details.as_object_mut(), json!(report)) {
         details.extend(report);
     }
     ToolOutput::text(text).show(summary).details(details)
+}
+
+/// What was printed is not what the runner prints.
+fn unread(command: &Command, finished: &Finished) -> ToolOutput {
+    let (line, end) = (command.line(), end(finished.exit));
+    let text = format!("cannot tell what the tests came to; `{line}` {end}:\n{}", raw(finished));
+    let details = json!({"framework": command.framework, "command": line, "parsed": false, "ok": false});
+    ToolOutput::text(text).show(format!("{line}: {end}")).details(details)
+}
+
+fn failures(report: &Report) -> String {
+    let mut text: String = report.failures.iter().take(TOLD).map(told).collect();
+    if report.failures.len() > TOLD {
+        text += &format!("\n\n… {} more failures", report.failures.len() - TOLD);
+    }
+    ALL.apply(&text, "run fewer tests with `filter`")
+}
+
+/// Where what was read and how the run ended do not agree.
+fn doubts(report: &Report, finished: &Finished) -> String {
+    let mut text = String::new();
+    if finished.exit != Exit::Code(0) && !report.has_failed() {
+        text += &format!("\n\nno test failed, but the command {}:\n{}", end(finished.exit), raw(finished));
+    }
+    if report.failed > 0 && report.failures.is_empty() {
+        text += &format!("\n\nwhich ones cannot be told from the output:\n{}", raw(finished));
+    }
+    if finished.truncated {
+        text += "\n[the output was too long to be read as a whole: the counts are too low]";
+    }
+    text
 }
 
 fn told(Failure { name, file, line, message }: &Failure) -> String {
@@ -137,5 +149,52 @@ fn end(exit: Exit) -> String {
         Exit::Code(code) => format!("ended with exit code {code}"),
         Exit::Signal(signal) => format!("was killed by signal {signal}"),
         Exit::TimedOut => "took too long".into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::test::runner::Framework;
+    use haft_sandbox::Captured;
+
+    fn check(report: Option<Report>, exit: Exit) -> (String, bool) {
+        let (program, arguments, folder) = ("cargo".into(), vec!["test".into()], "/".into());
+        let command = Command { framework: Framework::Cargo, program, arguments, folder };
+        let stdout = Captured { text: "raw output\n".into(), ..Captured::default() };
+        let (stderr, truncated, spilled) = Default::default();
+        let output = output(&command, report, &Finished { stdout, stderr, exit, truncated, spilled });
+        (output.for_model, output.details["ok"] == true)
+    }
+
+    // P-13, C-67
+    #[test]
+    fn an_exit_code_alone_proves_nothing() {
+        let report = |passed: u64, failed: u64| Some(Report { passed, failed, ..Report::default() });
+        let table = [
+            (report(2, 0), Exit::Code(0), "2 passed, 0 failed (`cargo test`)", true),
+            (report(0, 0), Exit::Code(0), "no tests ran (`cargo test`)", false),
+            (
+                report(2, 0),
+                Exit::Code(1),
+                "2 passed, 0 failed (`cargo test`)\n\nno test failed, but the command ended with exit code 1:\nraw output",
+                false,
+            ),
+            (
+                report(2, 1),
+                Exit::Code(0),
+                "2 passed, 1 failed (`cargo test`)\n\nwhich ones cannot be told from the output:\nraw output",
+                false,
+            ),
+            (
+                None,
+                Exit::Signal(9),
+                "cannot tell what the tests came to; `cargo test` was killed by signal 9:\nraw output",
+                false,
+            ),
+        ];
+        for (report, exit, expected, ok) in table {
+            assert_eq!(check(report, exit), (expected.to_owned(), ok));
+        }
     }
 }
