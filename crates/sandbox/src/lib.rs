@@ -1,12 +1,15 @@
 //! Processes that end when they should, with an environment of our choosing.
 //!
 //! [`Shell`] runs one command line and gives back a [`Finished`], whatever the command does: it may never end,
-//! ignore signals, print without end, ask the terminal, or leave children behind.
+//! ignore signals, print without end, ask the terminal, or leave children behind. [`Program`] does the same for one
+//! program with its arguments.
 
 mod group;
 mod output;
 mod process;
+mod program;
 mod strays;
 
 pub use output::{Captured, new_file};
 pub use process::{Exit, Finished, ProcessError, Shell};
+pub use program::Program;

@@ -1,4 +1,4 @@
-//! One command line, from its start to its certain end.
+//! One process, from its start to its certain end; and the command lines of a shell.
 use crate::{
     group::Group,
     output::{Captured, Output, Source},
@@ -82,8 +82,10 @@ pub enum ProcessError {
     #[error("cannot run the command: it contains a NUL byte")]
     Nul,
     /// The folder is gone, there is no shell, the command line is too long …
-    #[error("cannot start a shell in `{}`: {source}", folder.display())]
+    #[error("cannot start {what} in `{}`: {source}", folder.display())]
     Start {
+        /// A shell, or the name of the program.
+        what: String,
         /// Where it should have started.
         folder: PathBuf,
         /// Why it did not.
@@ -99,23 +101,8 @@ impl Shell {
     ///
     /// Returns at most 2 seconds after the timeout, and at most half a second after the command ended.
     pub async fn run(self, on_chunk: impl FnMut(&str) + Send) -> Result<Finished, ProcessError> {
-        let (group, mut child) = self.start()?;
-        let mut pipes = Pipes::new(&mut child, Output::new(self.capture, self.spill), on_chunk);
-        let limit = self.timeout.unwrap_or(Duration::MAX);
-        let exit = match pipes.read_until(timeout(limit, child.wait())).await? {
-            Ok(status) => exit_of(status?),
-            Err(_over) => {
-                group.ask_to_end();
-                let _ended_or_not = pipes.read_until(timeout(GRACE, child.wait())).await?;
-                Exit::TimedOut
-            }
-        };
-        if exit != Exit::TimedOut {
-            pipes.drain(LAST_WORDS).await?;
-        }
-        group.kill();
-        pipes.drain(LAST_BYTES).await?;
-        Ok(pipes.finish(exit))
+        let (group, child) = self.start()?;
+        follow(group, child, self.timeout, Output::new(self.capture, self.spill), on_chunk).await
     }
 
     fn start(&self) -> Result<(Group, Child), ProcessError> {
@@ -126,22 +113,58 @@ impl Shell {
             Err(error) if error.kind() == io::ErrorKind::NotFound => self.start_in("sh"),
             started => started,
         };
-        started.map_err(|source| ProcessError::Start {
-            folder: self.folder.clone(),
-            source: blame(source, &self.folder),
-        })
+        started.map_err(|source| ProcessError::not_started("a shell", &self.folder, source))
     }
 
     fn start_in(&self, shell: &str) -> io::Result<(Group, Child)> {
-        let mut command = Command::new(shell);
-        command.arg("-c").arg(&self.command).current_dir(&self.folder);
-        command.env_clear().envs(self.environment.iter().map(|(name, value)| (name, value)));
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        Group::start(&mut command)
+        start(Command::new(shell).arg("-c").arg(&self.command), &self.folder, &self.environment)
     }
 }
 
-/// "No such file" may mean the shell or the folder; the system does not say which.
+impl ProcessError {
+    pub(crate) fn not_started(what: &str, folder: &Path, source: io::Error) -> Self {
+        let source = blame(source, folder);
+        Self::Start { what: what.into(), folder: folder.to_owned(), source }
+    }
+}
+
+/// Starts `command` in `folder`, with this environment and no other, without input.
+pub(crate) fn start(
+    command: &mut Command,
+    folder: &Path,
+    environment: &[(String, String)],
+) -> io::Result<(Group, Child)> {
+    command.current_dir(folder).env_clear().envs(environment.iter().map(|(name, value)| (name, value)));
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    Group::start(command)
+}
+
+/// Reads what a process prints until it ends or its time is over; then ends what is left of its group.
+pub(crate) async fn follow(
+    group: Group,
+    mut child: Child,
+    limit: Option<Duration>,
+    output: Output,
+    on_chunk: impl FnMut(&str) + Send,
+) -> Result<Finished, ProcessError> {
+    let mut pipes = Pipes::new(&mut child, output, on_chunk);
+    let exit = match pipes.read_until(timeout(limit.unwrap_or(Duration::MAX), child.wait())).await? {
+        Ok(status) => exit_of(status?),
+        Err(_over) => {
+            group.ask_to_end();
+            let _ended_or_not = pipes.read_until(timeout(GRACE, child.wait())).await?;
+            Exit::TimedOut
+        }
+    };
+    if exit != Exit::TimedOut {
+        pipes.drain(LAST_WORDS).await?;
+    }
+    group.kill();
+    pipes.drain(LAST_BYTES).await?;
+    Ok(pipes.finish(exit))
+}
+
+/// "No such file" may mean the program or the folder; the system does not say which.
 fn blame(error: io::Error, folder: &Path) -> io::Error {
     match error.kind() {
         io::ErrorKind::NotFound if !folder.is_dir() => {

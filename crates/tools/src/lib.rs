@@ -10,16 +10,23 @@ mod code_edit;
 mod delegate;
 mod edit;
 mod examples;
+mod fetch;
 mod file;
 mod files;
+mod git;
 mod guard;
 mod job;
+mod message;
 mod multi_edit;
 mod read;
 mod settings;
+mod test;
+mod todo;
 mod write;
 
-pub use settings::{BashSettings, EditSettings, Occurrence, OnTimeout, ReadSettings, Settings};
+pub use settings::{
+    BashSettings, EditSettings, FetchSettings, Occurrence, OnTimeout, ReadSettings, Settings,
+};
 
 use haft_core::{Registry, ToolError};
 
@@ -37,6 +44,11 @@ pub fn builtin(settings: &Settings) -> Registry {
         .with(job::LookAtJob)
         .with(ask::Ask)
         .with(delegate::Delegate)
+        .with(git::Git)
+        .with(test::Test)
+        .with(fetch::Fetch::new(settings.fetch.clone()))
+        .with(todo::Todo)
+        .with(message::Message)
         .offering(&settings.offer)
 }
 

@@ -1,5 +1,5 @@
 //! What a profile may set.
-use haft_core::Clip;
+use haft_core::{Clip, Keep};
 use serde::{Deserialize, Serialize};
 
 /// Of all tools. What is left out stands as in `Settings::default()`.
@@ -14,13 +14,15 @@ pub struct Settings {
     pub edit: EditSettings,
     /// Of `bash`.
     pub bash: BashSettings,
+    /// Of `fetch`.
+    pub fetch: FetchSettings,
 }
 
 impl Default for Settings {
     fn default() -> Self {
         let offer = ["read", "write", "edit", "bash"].map(str::to_owned).into();
-        let (read, edit, bash) = Default::default();
-        Self { offer, read, edit, bash }
+        let (read, edit, bash, fetch) = Default::default();
+        Self { offer, read, edit, bash, fetch }
     }
 }
 
@@ -112,5 +114,27 @@ impl Default for BashSettings {
             clip,
             marker: None,
         }
+    }
+}
+
+/// What `fetch` may reach, and how much of it the model reads.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct FetchSettings {
+    /// Addresses of this machine and of private networks, too.
+    pub allow_private: bool,
+    /// Seconds for a whole call, redirects included.
+    pub timeout: u64,
+    /// At most so many bytes are taken from the server, inflated.
+    pub max_bytes: usize,
+    /// What the model reads of it.
+    pub clip: Clip,
+}
+
+impl Default for FetchSettings {
+    /// 30 seconds, 4 MB, of which 40,000 bytes are read.
+    fn default() -> Self {
+        let clip = Clip { lines: 2_000, bytes: 40_000, keep: Keep::Head };
+        Self { allow_private: false, timeout: 30, max_bytes: 4 << 20, clip }
     }
 }

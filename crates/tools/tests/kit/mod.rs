@@ -3,9 +3,9 @@
 #![allow(clippy::unwrap_used, dead_code, reason = "this is a test, and no test file uses all of it")]
 use futures::future::BoxFuture;
 use haft_core::{
-    Access, CallId, Effect, How, JobId, JobOutput, JobState, Jobs, Person, Question, Registry, Render,
-    SessionId, Stage, ToolCall, ToolContext, ToolError, ToolErrorKind, ToolOutput, ToolResult, Validation,
-    View, Work,
+    Access, CallId, Channel, Effect, How, JobId, JobOutput, JobState, Jobs, Person, Question, Registry,
+    Render, SessionId, Stage, ToolCall, ToolContext, ToolError, ToolErrorKind, ToolOutput, ToolResult,
+    Validation, View, Work,
 };
 use haft_stage::Declared;
 use haft_tools::{Settings, builtin};
@@ -21,6 +21,10 @@ use tempfile::TempDir;
 /// The tools in a folder of their own.
 pub(crate) struct Kit {
     pub(crate) workspace: PathBuf,
+    /// Where the conversation takes place.
+    pub(crate) channel: Option<Channel>,
+    /// Of processes.
+    pub(crate) environment: Vec<(String, String)>,
     tools: Registry,
     stage: Declared,
     jobs: Arc<Started>,
@@ -74,8 +78,11 @@ impl Kit {
         let workspace = folder.path().canonicalize().unwrap().join("w");
         fs::create_dir(&workspace).unwrap();
         let stage = Declared::new(folder.path().join("blobs"));
-        let (jobs, person, live) = Default::default();
-        Self { workspace, tools: builtin(&settings), stage, jobs, person, live, _folder: folder }
+        let (channel, jobs, person, live) = Default::default();
+        let environment = [("PATH", "/usr/bin:/bin"), ("NAME", "Ada")];
+        let environment = environment.map(|(name, value)| (name.into(), value.into())).into();
+        let tools = builtin(&settings);
+        Self { workspace, channel, environment, tools, stage, jobs, person, live, _folder: folder }
     }
 
     pub(crate) fn put(&self, path: &str, content: impl AsRef<[u8]>) {
@@ -135,16 +142,13 @@ impl Kit {
 
     fn context(&self, view: Arc<dyn View>) -> ToolContext {
         let live = self.live.clone();
-        let environment = [("PATH", "/usr/bin:/bin"), ("NAME", "Ada")];
         ToolContext {
             session: SessionId("s".into()),
             call: CallId("1".into()),
-            channel: None,
+            channel: self.channel.clone(),
             workspace: view.root().to_owned(),
             live: self.workspace.clone(),
-            access: Access {
-                environment: environment.map(|(name, value)| (name.into(), value.into())).into(),
-            },
+            access: Access { environment: self.environment.clone().into() },
             artifacts: self.workspace.with_file_name("artifacts"),
             jobs: self.jobs.clone(),
             person: self.person.clone(),

@@ -1,0 +1,201 @@
+//! One GET, and the redirects that stay on its host.
+use super::{address::is_public, page::Page};
+use haft_core::{ToolError, ToolErrorKind};
+use reqwest::{
+    Client, ClientBuilder, Response,
+    dns::{Addrs, Name, Resolve, Resolving},
+    header::LOCATION,
+    redirect,
+};
+use std::{
+    error::Error,
+    net::{IpAddr, ToSocketAddrs},
+    sync::{Arc, Once, OnceLock},
+    time::Duration,
+};
+use url::{Host, Url};
+
+/// So many redirects are followed.
+const REDIRECTS: usize = 5;
+
+/// A host that does not even accept within this time is not there.
+const CONNECT: Duration = Duration::from_secs(10);
+
+/// Clients are made when first needed. Reading the machine's root certificates is the dear part, and a plain address
+/// needs none of them.
+pub(super) struct Web {
+    allow_private: bool,
+    secure: OnceLock<Option<Client>>,
+    plain: OnceLock<Option<Client>>,
+}
+
+/// An address that can be fetched.
+pub(super) fn parse(text: &str) -> Result<Url, ToolError> {
+    let cannot = |why: String| {
+        ToolError::new(ToolErrorKind::Validation, format!("cannot fetch `{text}`: {why}"))
+            .hint("give a whole address, e.g. `https://example.org/page`")
+    };
+    let url = Url::parse(text.trim()).map_err(|error| cannot(error.to_string()))?;
+    if !matches!(url.scheme(), "http" | "https") {
+        return Err(cannot(format!("`{}` is neither `http` nor `https`", url.scheme())));
+    }
+    if !url.username().is_empty() || url.password().is_some() {
+        return Err(cannot("names and passwords are not sent".into()));
+    }
+    Ok(url)
+}
+
+impl Web {
+    pub(super) fn new(allow_private: bool) -> Self {
+        Self { allow_private, secure: OnceLock::new(), plain: OnceLock::new() }
+    }
+
+    /// At most `most` bytes of what is there.
+    pub(super) async fn get(&self, mut url: Url, most: usize) -> Result<Page, ToolError> {
+        for _ in 0..=REDIRECTS {
+            let response = self.ask(&url).await?;
+            match response.status().as_u16() {
+                200..=299 => return Page::read(url, response, most).await,
+                301 | 302 | 303 | 307 | 308 => url = next(&url, &response)?,
+                _ => return Err(failed(&url, &response)),
+            }
+        }
+        let message = format!("cannot fetch `{url}`: more than {REDIRECTS} redirects");
+        Err(ToolError::new(ToolErrorKind::User, message))
+    }
+
+    async fn ask(&self, url: &Url) -> Result<Response, ToolError> {
+        self.refuse_private(url)?;
+        let client = match url.scheme() {
+            "https" => self.secure.get_or_init(|| self.client(|builder| builder)),
+            _ => self.plain.get_or_init(|| self.client(|builder| builder.tls_certs_only([]))),
+        };
+        let client = client.as_ref().ok_or_else(|| {
+            ToolError::new(ToolErrorKind::System, "cannot set up connections: no certificates can be read")
+        })?;
+        let accept = "text/markdown, text/html;q=0.9, text/*;q=0.8, application/json;q=0.8, */*;q=0.1";
+        let answer = client.get(url.clone()).header("accept", accept).send().await;
+        answer.map_err(|error| broken(url, error))
+    }
+
+    /// An address that needs no looking up never reaches [`Public`].
+    fn refuse_private(&self, url: &Url) -> Result<(), ToolError> {
+        let address: IpAddr = match url.host() {
+            Some(Host::Ipv4(address)) => address.into(),
+            Some(Host::Ipv6(address)) => address.into(),
+            Some(Host::Domain(_)) | None => return Ok(()),
+        };
+        if self.allow_private || is_public(address) { Ok(()) } else { Err(private(url)) }
+    }
+
+    fn client(&self, special: impl FnOnce(ClientBuilder) -> ClientBuilder) -> Option<Client> {
+        static PROVIDER: Once = Once::new();
+        PROVIDER.call_once(|| {
+            let _another_was_first = rustls::crypto::ring::default_provider().install_default();
+        });
+        let builder = Client::builder()
+            .redirect(redirect::Policy::none())
+            .referer(false)
+            .no_proxy()
+            .connect_timeout(CONNECT)
+            .dns_resolver(Arc::new(Public { allow_private: self.allow_private }))
+            .user_agent(concat!("haft/", env!("CARGO_PKG_VERSION")));
+        special(builder).build().ok()
+    }
+}
+
+/// Looks names up and gives out public addresses only. The connection is made to one of these, so a name that leads
+/// elsewhere the next time it is looked up gains nothing.
+struct Public {
+    allow_private: bool,
+}
+
+/// Why a connection was not made.
+#[derive(Debug, thiserror::Error)]
+#[error("the name leads to a private address")]
+struct LeadsInside;
+
+impl Resolve for Public {
+    fn resolve(&self, name: Name) -> Resolving {
+        let allow_private = self.allow_private;
+        Box::pin(async move {
+            let found = tokio::task::spawn_blocking(move || (name.as_str(), 0).to_socket_addrs()).await??;
+            let usable: Vec<_> = found.filter(|found| allow_private || is_public(found.ip())).collect();
+            if usable.is_empty() {
+                return Err(LeadsInside.into());
+            }
+            Ok(Box::new(usable.into_iter()) as Addrs)
+        })
+    }
+}
+
+/// Where a redirect leads, if that is the host that was approved.
+fn next(url: &Url, response: &Response) -> Result<Url, ToolError> {
+    let target = response.headers().get(LOCATION).and_then(|value| value.to_str().ok());
+    let Some(target) = target.and_then(|target| url.join(target).ok()) else {
+        return Err(failed(url, response));
+    };
+    let target = parse(target.as_str())?;
+    if same_host(url, &target) {
+        return Ok(target);
+    }
+    let message = format!("cannot fetch `{url}`: it redirects to another host");
+    Err(ToolError::new(ToolErrorKind::User, message)
+        .hint(format!("fetch `{target}` if that is what you want")))
+}
+
+/// With or without `www.`, and on the port of its scheme or on the same one.
+fn same_host(one: &Url, other: &Url) -> bool {
+    let bare = |url: &Url| url.host_str().map(|host| host.trim_start_matches("www.").to_owned());
+    bare(one) == bare(other) && one.port() == other.port()
+}
+
+fn private(url: &Url) -> ToolError {
+    let message = format!("cannot fetch `{url}`: it is an address of this machine or of a private network");
+    ToolError::new(ToolErrorKind::Security, message)
+        .hint("if a person wants that: `allow_private = true` in `[tools.fetch]`, or a command")
+}
+
+fn failed(url: &Url, response: &Response) -> ToolError {
+    let status = response.status();
+    let message = format!("cannot fetch `{url}`: the server answered {status}");
+    let kind = if status.is_server_error() { ToolErrorKind::System } else { ToolErrorKind::User };
+    ToolError::new(kind, message).details(serde_json::json!({"status": status.as_u16()}))
+}
+
+pub(super) fn broken(url: &Url, error: reqwest::Error) -> ToolError {
+    let error = error.without_url();
+    if causes(&error).any(|cause| cause.is::<LeadsInside>()) {
+        return private(url);
+    }
+    let last = causes(&error).last().map(ToString::to_string).unwrap_or_default();
+    ToolError::new(ToolErrorKind::System, format!("cannot fetch `{url}`: {last}")).caused_by(error)
+}
+
+fn causes(error: &reqwest::Error) -> impl Iterator<Item = &(dyn Error + 'static)> {
+    std::iter::successors(Some(error as &(dyn Error + 'static)), |&error| error.source())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_redirect_stays_on_its_host() {
+        let table = [
+            ("http://a.org/x", "https://a.org/y", true),
+            ("https://a.org/", "https://www.a.org/", true),
+            ("https://a.org/", "https://b.a.org/", false),
+            ("https://a.org/", "https://a.org:8443/", false),
+            ("http://a.org:80/", "https://a.org:443/", true),
+        ];
+        for (one, other, expected) in table {
+            assert_eq!(same_host(&parse(one).unwrap(), &parse(other).unwrap()), expected, "{one} {other}");
+        }
+    }
+
+    #[test]
+    fn connections_can_be_set_up() {
+        assert!(Web::new(false).client(|builder| builder).is_some());
+    }
+}

@@ -1,0 +1,162 @@
+//! Which settings of a repository would start programs, and what is set in their place.
+//!
+//! A repository is what somebody else made. Its configuration is read (`user.name`, remotes, line ends), but what it
+//! would start is set to what the person's own configuration says (`~/.gitconfig`, `/etc/gitconfig`), or to nothing.
+
+/// One line of `git config --list --show-scope -z`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Setting {
+    own: bool,
+    /// Section and variable in lower case, as git prints them.
+    key: String,
+    value: String,
+}
+
+/// Reads that output: `SCOPE NUL KEY LF VALUE NUL …`.
+pub(super) fn settings(list: &str) -> Vec<Setting> {
+    let words: Vec<&str> = list.split('\0').collect();
+    let pairs = words.chunks_exact(2).filter(|pair| pair[0] != "command");
+    pairs
+        .map(|pair| {
+            let (key, value) = pair[1].split_once('\n').unwrap_or((pair[1], "true"));
+            let own = matches!(pair[0], "system" | "global");
+            Setting { own, key: key.to_owned(), value: value.to_owned() }
+        })
+        .collect()
+}
+
+/// What to set, in this order, over all that the files say.
+pub(super) fn overrides(settings: &[Setting]) -> Vec<(String, String)> {
+    let fixed = FIXED.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned()));
+    let mut all: Vec<_> = fixed.collect();
+    let named = settings.iter().filter(|setting| !setting.own);
+    for Setting { key, .. } in named {
+        if let Some(neutral) = neutral(key) {
+            all.push((key.clone(), own_value(settings, key).unwrap_or(neutral).to_owned()));
+        }
+    }
+    let ssh = own_value(settings, "core.sshcommand").unwrap_or("ssh");
+    all.push(("core.sshcommand".into(), ssh.to_owned()));
+    // An empty helper forgets all those before it, whatever address they were for.
+    all.push(("credential.helper".into(), String::new()));
+    let helpers = settings.iter().filter(|setting| setting.own && is_helper(&setting.key));
+    all.extend(helpers.map(|setting| (setting.key.clone(), setting.value.clone())));
+    all
+}
+
+/// Filters that the repository itself defines. What they would have written is not known without running them.
+pub(super) fn filters(settings: &[Setting]) -> Vec<&str> {
+    let runs = |setting: &&Setting| {
+        !setting.own && is_filter(&setting.key) && own_value(settings, &setting.key).is_none()
+    };
+    let mut names: Vec<&str> = settings.iter().filter(runs).map(|setting| split(&setting.key).1).collect();
+    names.sort_unstable();
+    names.dedup();
+    names
+}
+
+/// Set for every action.
+const FIXED: [(&str, &str); 27] = [
+    ("core.fsmonitor", "false"),
+    ("core.hookspath", "/dev/null"),
+    ("core.pager", "cat"),
+    ("core.editor", "true"),
+    ("sequence.editor", "true"),
+    ("core.askpass", ""),
+    ("core.alternaterefscommand", ""),
+    ("diff.external", ""),
+    ("diff.submodule", "short"),
+    ("diff.ignoresubmodules", "dirty"),
+    ("submodule.recurse", "false"),
+    ("push.recursesubmodules", "no"),
+    ("commit.gpgsign", "false"),
+    ("tag.gpgsign", "false"),
+    ("push.gpgsign", "false"),
+    ("log.showsignature", "false"),
+    ("gpg.program", "false"),
+    ("gpg.openpgp.program", "false"),
+    ("gpg.x509.program", "false"),
+    ("gpg.ssh.program", "false"),
+    ("gc.auto", "0"),
+    ("gc.recentobjectshook", ""),
+    ("maintenance.auto", "false"),
+    ("receive.autogc", "false"),
+    // Its first line would be quoted in an error, and it may lie anywhere.
+    ("blame.ignorerevsfile", ""),
+    ("color.ui", "false"),
+    ("column.ui", "never"),
+];
+
+/// What stands for a setting of the repository that starts a program or sends secrets elsewhere.
+fn neutral(key: &str) -> Option<&'static str> {
+    let (section, _, variable) = split(key);
+    match (section, variable) {
+        ("filter", "clean" | "smudge" | "process") => Some(""),
+        ("filter", "required") => Some("false"),
+        ("diff", "command" | "textconv") => Some(""),
+        ("merge", "driver") => Some("false"),
+        ("trailer", "command" | "cmd") => Some("true"),
+        ("gpg", "defaultkeycommand") => Some("false"),
+        ("hook", "enabled") => Some("false"),
+        ("hook", "command") => Some("true"),
+        ("submodule", "update") => Some("none"),
+        ("pager", _) => Some("false"),
+        ("http", "sslverify") => Some("true"),
+        ("http" | "remote", "proxy") => Some(""),
+        _ => None,
+    }
+}
+
+fn is_filter(key: &str) -> bool {
+    let (section, _, variable) = split(key);
+    section == "filter" && matches!(variable, "clean" | "smudge" | "process")
+}
+
+fn is_helper(key: &str) -> bool {
+    let (section, _, variable) = split(key);
+    section == "credential" && variable == "helper"
+}
+
+fn own_value<'a>(settings: &'a [Setting], key: &str) -> Option<&'a str> {
+    settings.iter().rfind(|setting| setting.own && setting.key == key).map(|setting| setting.value.as_str())
+}
+
+/// `filter.a.b.clean` is `filter`, `a.b`, `clean`.
+fn split(key: &str) -> (&str, &str, &str) {
+    let (section, rest) = key.split_once('.').unwrap_or((key, ""));
+    let (name, variable) = rest.rsplit_once('.').unwrap_or(("", rest));
+    (section, name, variable)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // D13
+    #[test]
+    fn the_persons_own_settings_stand_over_those_of_the_repository() {
+        let list = "global\0filter.lfs.clean\ngit-lfs clean\0global\0credential.helper\nstore\0\
+                    global\0core.sshcommand\nmyssh\0local\0filter.lfs.clean\nevil\0\
+                    local\0filter.a.b.smudge\nevil\0local\0filter.a.b.required\0\
+                    local\0credential.helper\nevil\0local\0core.sshcommand\nevil\0\
+                    local\0user.name\nAda\0command\0filter.x.clean\nours\0";
+        let settings = settings(list);
+        let set = overrides(&settings);
+        let last = |key: &str| set.iter().rfind(|(known, _)| known == key).map(|(_, value)| value.as_str());
+        let table = [
+            ("filter.lfs.clean", Some("git-lfs clean")),
+            ("filter.a.b.smudge", Some("")),
+            ("filter.a.b.required", Some("false")),
+            ("credential.helper", Some("store")),
+            ("core.sshcommand", Some("myssh")),
+            ("core.fsmonitor", Some("false")),
+            ("user.name", None),
+            ("filter.x.clean", None),
+        ];
+        for (key, expected) in table {
+            assert_eq!(last(key), expected, "{key}");
+        }
+        assert!(set.iter().all(|(_, value)| value != "evil"));
+        assert_eq!(filters(&settings), ["a.b"]);
+    }
+}

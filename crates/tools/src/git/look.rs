@@ -1,0 +1,137 @@
+//! Looking: nothing is changed, and nothing of the repository's runs.
+use super::{Args, CLIP, patch, repository::Repository, status::Status};
+use haft_core::{ToolError, ToolErrorKind, ToolOutput};
+use serde_json::{Value, json};
+use std::ffi::OsString;
+
+pub(super) async fn status(repository: &Repository, args: &Args) -> Result<ToolOutput, ToolError> {
+    let status = state(repository, args).await?;
+    let text = CLIP.apply(&status.text(), "name `paths` to see less at once");
+    Ok(ToolOutput::text(text).show(status.summary()).details(json!(status)))
+}
+
+/// The state of the working tree.
+pub(super) async fn state(repository: &Repository, args: &Args) -> Result<Status, ToolError> {
+    let mut words = words(["status", "--porcelain=v2", "--branch", "-z", "--ignore-submodules=dirty"]);
+    words.extend(repository.scope(&args.paths));
+    let answer = repository.must(words).await?;
+    if answer.truncated {
+        return Err(ToolError::new(ToolErrorKind::User, "cannot tell the status: too many files changed")
+            .hint("name `paths`, or list folders that are made anew in `.gitignore`"));
+    }
+    Ok(Status::parse(&answer.stdout, |path| repository.named(path)))
+}
+
+/// Of every command that shows a patch.
+const PATCH: [&str; 6] =
+    ["--numstat", "--patch", "--no-color", "--no-ext-diff", "--no-textconv", "--ignore-submodules=dirty"];
+
+pub(super) async fn diff(repository: &Repository, args: &Args) -> Result<ToolOutput, ToolError> {
+    let mut words = words(["diff"]);
+    words.extend(PATCH.map(Into::into));
+    let staged = args.staged == Some(true);
+    if staged {
+        words.push("--cached".into());
+    }
+    words.extend(args.revision.clone().map(Into::into));
+    words.extend(repository.scope(&args.paths));
+    let answer = repository.must(words).await?;
+    let nothing = match (staged, &args.revision) {
+        (true, _) => "Nothing is staged.",
+        (false, None) => "Nothing changed that is not staged; `staged` shows the rest.",
+        (false, Some(_)) => "No difference.",
+    };
+    Ok(patch::output(&answer, "", nothing))
+}
+
+/// Fields of an entry, set apart by a byte that no name holds.
+const ENTRY: &str = "--format=%H%x1f%h%x1f%an%x1f%aI%x1f%s";
+
+/// So many entries, where the call does not say.
+const ENTRIES: u32 = 10;
+
+/// No more than this at once.
+const MOST_ENTRIES: u32 = 500;
+
+pub(super) async fn log(repository: &Repository, args: &Args) -> Result<ToolOutput, ToolError> {
+    let limit = args.limit.filter(|limit| *limit > 0).unwrap_or(ENTRIES).min(MOST_ENTRIES);
+    let mut words =
+        words(["log", ENTRY, "--no-show-signature", "--no-color", "--no-notes", "--encoding=UTF-8"]);
+    words.push(format!("--max-count={limit}").into());
+    words.extend(args.revision.clone().map(Into::into));
+    words.extend(repository.scope(&args.paths));
+    let answer = repository.must(words).await?;
+    let entries: Vec<Value> = answer.stdout.lines().filter_map(entry).collect();
+    let lines: Vec<String> = entries.iter().map(line).collect();
+    let text = if lines.is_empty() { "No commits.".into() } else { CLIP.apply(&lines.join("\n"), "") };
+    let shown = if entries.len() == 1 { "1 commit".into() } else { format!("{} commits", entries.len()) };
+    Ok(ToolOutput::text(text).show(shown).details(json!({"entries": entries})))
+}
+
+fn entry(line: &str) -> Option<Value> {
+    let mut fields = line.splitn(5, '\x1f');
+    let mut next = || fields.next();
+    let (hash, short, author, date, subject) = (next()?, next()?, next()?, next()?, next()?);
+    Some(json!({"hash": hash, "short": short, "author": author, "date": date, "subject": subject}))
+}
+
+/// `1a2b3c4 2026-01-31 Ada: Fix the parser`.
+fn line(entry: &Value) -> String {
+    let field = |name: &str| entry[name].as_str().unwrap_or_default();
+    let day = field("date").split('T').next().unwrap_or_default();
+    format!("{} {day} {}: {}", field("short"), field("author"), field("subject"))
+}
+
+/// A commit as a heading above its patch.
+const HEADING: &str = "--format=commit %H%nauthor %an <%ae>%ndate %aI%n%n%w(0,4,4)%B%x1e";
+
+pub(super) async fn show(repository: &Repository, args: &Args) -> Result<ToolOutput, ToolError> {
+    let mut words = words(["show", HEADING, "--no-show-signature", "--no-notes", "--encoding=UTF-8"]);
+    words.extend(PATCH.map(Into::into));
+    words.push(args.revision.clone().unwrap_or_else(|| "HEAD".into()).into());
+    words.extend(repository.scope(&args.paths));
+    let mut answer = repository.must(words).await?;
+    let Some((heading, patch)) = answer.stdout.split_once('\x1e') else {
+        // A file of a commit, or a folder.
+        return Ok(ToolOutput::text(CLIP.apply(&answer.stdout, "")));
+    };
+    let heading = format!("{}\n\n", heading.trim_end());
+    answer.stdout = patch.trim_start_matches('\n').to_owned();
+    Ok(patch::output(&answer, &heading, "No file changed."))
+}
+
+pub(super) async fn blame(repository: &Repository, args: &Args) -> Result<ToolOutput, ToolError> {
+    let mut words = words(["blame", "--no-textconv", "--date=short", "--encoding=UTF-8"]);
+    words.extend(args.revision.clone().map(Into::into));
+    words.extend(repository.scope(&args.paths));
+    let answer = repository.must(words).await?;
+    let shown = format!("{} lines", answer.stdout.lines().count());
+    Ok(ToolOutput::text(CLIP.apply(&answer.stdout, "")).show(shown))
+}
+
+pub(super) async fn branches(repository: &Repository) -> Result<ToolOutput, ToolError> {
+    let format = "--format=%(HEAD)%1f%(refname:short)%1f%(objectname:short)%1f%(upstream:short)";
+    let answer = repository.must(["for-each-ref", format, "refs/heads", "refs/remotes"]).await?;
+    let branches: Vec<Value> = answer.stdout.lines().filter_map(branch).collect();
+    let lines = branches.iter().map(|branch| {
+        let field = |name: &str| branch[name].as_str().unwrap_or_default();
+        let mark = if branch["current"] == true { "*" } else { " " };
+        let upstream =
+            if field("upstream").is_empty() { String::new() } else { format!(" -> {}", field("upstream")) };
+        format!("{mark} {} {}{upstream}", field("name"), field("commit"))
+    });
+    let lines: Vec<String> = lines.collect();
+    let text = if lines.is_empty() { "No branches.".into() } else { lines.join("\n") };
+    Ok(ToolOutput::text(CLIP.apply(&text, "")).details(json!({"branches": branches})))
+}
+
+fn branch(line: &str) -> Option<Value> {
+    let mut fields = line.splitn(4, '\x1f');
+    let mut next = || fields.next();
+    let (head, name, commit, upstream) = (next()?, next()?, next()?, next()?);
+    Some(json!({"name": name, "commit": commit, "upstream": upstream, "current": head == "*"}))
+}
+
+pub(super) fn words<const N: usize>(words: [&str; N]) -> Vec<OsString> {
+    words.map(Into::into).into()
+}

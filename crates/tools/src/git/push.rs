@@ -1,0 +1,102 @@
+//! Pushing, and what the server said of each branch.
+use super::{Args, look::words, repository::Repository, work::not_run};
+use haft_core::{ToolContext, ToolError, ToolErrorKind, ToolOutput};
+use serde::Serialize;
+use serde_json::json;
+
+/// One line of `git push --porcelain`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+struct Pushed {
+    from: String,
+    to: String,
+    summary: String,
+    #[serde(skip)]
+    rejected: bool,
+}
+
+/// A repository on this machine receives by a command of its own, with hooks and settings that may be anybody's.
+const RECEIVE: &str = "git -c core.hooksPath=/dev/null -c core.fsmonitor=false -c receive.autogc=false \
+                       -c core.alternateRefsCommand= -c gc.auto=0 receive-pack";
+
+pub(super) async fn push(
+    repository: &Repository,
+    args: &Args,
+    ctx: &ToolContext,
+) -> Result<ToolOutput, ToolError> {
+    let remote = args.remote();
+    let what = args.revision.as_deref().unwrap_or("HEAD");
+    if what.contains(':') || what.starts_with('+') {
+        let message = format!("cannot push `{what}`: it would force, rename or remove");
+        return Err(ToolError::new(ToolErrorKind::Validation, message).hint("use `bash` if that is meant"));
+    }
+    ctx.progress(format!("pushing to `{remote}` …\n"));
+    let receive = if is_local(repository, remote).await? { RECEIVE } else { "git-receive-pack" };
+    let mut words = words(["push", "--porcelain", "--no-verify", "--no-signed", "--recurse-submodules=no"]);
+    words.push(format!("--receive-pack={receive}").into());
+    words.extend(["--", remote, what].map(Into::into));
+    let answer = repository.git(words).await?;
+    let pushed: Vec<Pushed> = answer.stdout.lines().filter_map(parse).collect();
+    if !answer.ok && pushed.is_empty() {
+        return Err(answer.error());
+    }
+    let lines = pushed.iter().map(|Pushed { from, to, summary, .. }| format!("{from} -> {to}: {summary}"));
+    let text = lines.collect::<Vec<_>>().join("\n");
+    if !answer.ok || pushed.iter().any(|pushed| pushed.rejected) {
+        let message = format!("cannot push to `{remote}`: {text}");
+        return Err(ToolError::new(ToolErrorKind::User, message).hint("fetch and merge first, with `bash`"));
+    }
+    let shown = format!("Pushed to `{remote}`: {text}");
+    let details = json!({"remote": remote, "refs": pushed});
+    Ok(ToolOutput::text(format!("{shown}{}", not_run(repository, &["pre-push"])))
+        .show(shown)
+        .details(details))
+}
+
+/// Whether any address behind this name is a folder of this machine.
+async fn is_local(repository: &Repository, remote: &str) -> Result<bool, ToolError> {
+    let answer = repository.git(["remote", "get-url", "--push", "--all", "--", remote]).await?;
+    let addresses = if answer.ok { answer.stdout } else { remote.to_owned() };
+    Ok(addresses.lines().any(is_folder))
+}
+
+/// As git tells them apart: `host:path` is a server, `./host:path` and `/path` are folders.
+fn is_folder(address: &str) -> bool {
+    if let Some((scheme, _)) = address.split_once("://") {
+        return scheme == "file";
+    }
+    match address.find(':') {
+        None => true,
+        Some(colon) => address.find('/').is_some_and(|slash| slash < colon),
+    }
+}
+
+/// `FLAG TAB FROM:TO TAB SUMMARY`.
+fn parse(line: &str) -> Option<Pushed> {
+    let mut fields = line.splitn(3, '\t');
+    let (flag, names, summary) = (fields.next()?, fields.next()?, fields.next()?);
+    let (from, to) = names.split_once(':')?;
+    let plain = |name: &str| name.strip_prefix("refs/heads/").unwrap_or(name).to_owned();
+    Some(Pushed { from: plain(from), to: plain(to), summary: summary.to_owned(), rejected: flag == "!" })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn folders_are_told_from_servers() {
+        let table = [
+            ("/srv/x.git", true),
+            ("../x", true),
+            ("file:///srv/x", true),
+            ("./a:b", true),
+            ("git@host:x.git", false),
+            ("host:x", false),
+            ("https://host/x", false),
+            ("ssh://host/x", false),
+        ];
+        for (address, expected) in table {
+            assert_eq!(is_folder(address), expected, "{address}");
+        }
+    }
+}

@@ -1,0 +1,282 @@
+//! The repository around a workspace, and how `git` is run in it so that nothing of it runs.
+use super::{
+    Action,
+    config::{self, Setting},
+    submodules,
+};
+use haft_core::{ToolContext, ToolError, ToolErrorKind};
+use haft_sandbox::{Exit, Finished, Program};
+use std::{
+    ffi::OsString,
+    fs,
+    os::unix::fs::FileTypeExt,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+/// Where `git` runs, and with what.
+#[derive(Clone)]
+pub(super) struct Repository {
+    /// The folder that holds `.git`.
+    pub(super) root: PathBuf,
+    /// The workspace, links followed: the root, or a folder below it.
+    pub(super) folder: PathBuf,
+    /// Names of hooks that would have run.
+    pub(super) hooks: Vec<String>,
+    environment: Vec<(String, String)>,
+}
+
+/// What `git` printed.
+pub(super) struct Answer {
+    pub(super) stdout: String,
+    pub(super) stderr: String,
+    pub(super) ok: bool,
+    /// Something is missing in the middle.
+    pub(super) truncated: bool,
+}
+
+/// A large repository on a slow disk takes a while; a server that does not answer must not take for ever.
+const TIMEOUT: Duration = Duration::from_secs(120);
+
+/// More output is not kept.
+const CAPTURE: usize = 32 << 20;
+
+impl Repository {
+    pub(super) async fn open(ctx: &ToolContext, action: Action) -> Result<Self, ToolError> {
+        let folder = ctx.workspace.canonicalize().map_err(|error| {
+            ToolError::new(ToolErrorKind::System, format!("cannot open the workspace: {error}"))
+        })?;
+        let start = folder.clone();
+        let (root, hooks) = crate::files::blocking(move || find(&start)).await?;
+        let environment = environment(&ctx.access.environment, &root, action);
+        let mut repository = Self { root, folder, hooks, environment };
+        let settings = repository.settings().await?;
+        repository.set(config::overrides(&settings));
+        if matches!(action, Action::Add | Action::Commit | Action::Checkout) {
+            refuse_filters(&settings, "its own configuration")?;
+            submodules::refuse_filters(&repository).await?;
+        }
+        Ok(repository)
+    }
+
+    /// A working tree inside this one, as git would enter it.
+    pub(super) fn inside(&self, path: &str) -> Self {
+        let root = self.root.join(path);
+        let mut environment = self.environment.clone();
+        environment.retain(|(name, _)| name != "GIT_WORK_TREE");
+        Self { folder: root.clone(), root, environment, ..self.clone() }
+    }
+
+    pub(super) async fn settings(&self) -> Result<Vec<Setting>, ToolError> {
+        let list = self.must(["config", "--list", "--show-scope", "-z"]).await?;
+        if list.truncated {
+            Err(refused("its configuration is too long"))
+        } else {
+            Ok(config::settings(&list.stdout))
+        }
+    }
+
+    /// As options before the action would.
+    fn set(&mut self, settings: Vec<(String, String)>) {
+        self.environment.retain(|(name, _)| !name.starts_with("GIT_CONFIG_"));
+        self.environment.push(("GIT_CONFIG_COUNT".into(), settings.len().to_string()));
+        for (index, (key, value)) in settings.into_iter().enumerate() {
+            self.environment.push((format!("GIT_CONFIG_KEY_{index}"), key));
+            self.environment.push((format!("GIT_CONFIG_VALUE_{index}"), value));
+        }
+    }
+
+    /// Runs `git` with these arguments.
+    pub(super) async fn git<S: Into<OsString>>(
+        &self,
+        arguments: impl IntoIterator<Item = S>,
+    ) -> Result<Answer, ToolError> {
+        let program = Program {
+            program: "git".into(),
+            arguments: std::iter::once("--no-pager".into())
+                .chain(arguments.into_iter().map(Into::into))
+                .collect(),
+            folder: self.folder.clone(),
+            environment: self.environment.clone().into(),
+            timeout: Some(TIMEOUT),
+            capture: CAPTURE,
+        };
+        let ran = program.run(|_| ()).await;
+        let Finished { stdout, stderr, exit, truncated, .. } =
+            ran.map_err(|error| ToolError::new(ToolErrorKind::System, error.to_string()).caused_by(error))?;
+        if exit == Exit::TimedOut {
+            let message = format!("cannot finish: git took longer than {} s", TIMEOUT.as_secs());
+            return Err(ToolError::new(ToolErrorKind::System, message).hint("name fewer `paths`"));
+        }
+        let ok = exit == Exit::Code(0);
+        Ok(Answer { stdout: stdout.text, stderr: stderr.text, ok, truncated })
+    }
+
+    /// As [`Repository::git`]; what git refuses is an error.
+    pub(super) async fn must<S: Into<OsString>>(
+        &self,
+        arguments: impl IntoIterator<Item = S>,
+    ) -> Result<Answer, ToolError> {
+        let answer = self.git(arguments).await?;
+        if answer.ok { Ok(answer) } else { Err(answer.error()) }
+    }
+
+    /// `--` and the paths of a call; the workspace where there are none and it is not the whole repository.
+    pub(super) fn scope(&self, paths: &[PathBuf]) -> Vec<OsString> {
+        let mut words = vec!["--".into()];
+        match paths {
+            [] if self.folder != self.root => words.push(".".into()),
+            paths => words.extend(paths.iter().map(Into::into)),
+        }
+        words
+    }
+
+    /// A path of the repository as the model names it. The `/` at the end of a folder's stays.
+    pub(super) fn named(&self, path: &str) -> String {
+        let below = self.folder.strip_prefix(&self.root).unwrap_or(Path::new(""));
+        let inside = path.strip_prefix(&*below.to_string_lossy()).map(|path| path.trim_start_matches('/'));
+        match inside {
+            Some("") => "./".into(),
+            Some(inside) => inside.to_owned(),
+            None => path.to_owned(),
+        }
+    }
+}
+
+impl Answer {
+    /// In git's own words: models know them.
+    pub(super) fn error(&self) -> ToolError {
+        let said = if self.stderr.trim().is_empty() { &self.stdout } else { &self.stderr };
+        let lines = said.lines().filter(|line| !line.starts_with("hint:") && !line.trim().is_empty());
+        let said: Vec<&str> = lines.take(20).map(|line| line.trim_start_matches("fatal: ")).collect();
+        let error = ToolError::new(ToolErrorKind::User, format!("git refused: {}", said.join("\n")));
+        if self.stderr.contains("user.email") {
+            return error.hint("set `user.name` and `user.email` with `git config` in `bash`");
+        }
+        error
+    }
+}
+
+/// What a filter of the repository's own would have written is not known without running it.
+pub(super) fn refuse_filters(settings: &[Setting], whose: &str) -> Result<(), ToolError> {
+    match config::filters(settings).first() {
+        None => Ok(()),
+        Some(name) => Err(refused(&format!("{whose} would run a program (the filter `{name}`)"))),
+    }
+}
+
+pub(super) fn refused(why: &str) -> ToolError {
+    ToolError::new(ToolErrorKind::Security, format!("cannot use this repository safely: {why}"))
+        .hint("run `git` in `bash`, which a person can approve")
+}
+
+/// The nearest folder with a `.git` from `folder` upwards, and the names of its hooks.
+fn find(folder: &Path) -> Result<(PathBuf, Vec<String>), ToolError> {
+    let Some(root) = folder.ancestors().find(|folder| folder.join(".git").symlink_metadata().is_ok()) else {
+        return Err(ToolError::new(ToolErrorKind::User, "cannot use git: the workspace is in no repository")
+            .hint("make one with `git init` in `bash`"));
+    };
+    let directory = directory_of(root)?;
+    let common = common_of(&directory)?;
+    for entry in fs::read_dir(&directory).into_iter().flatten().flatten() {
+        // Git would follow the one and wait for the other.
+        let odd = entry.file_type().is_ok_and(|kind| kind.is_symlink() || kind.is_fifo());
+        if odd {
+            return Err(refused(&format!(
+                "`.git/{}` is a link or a pipe",
+                entry.file_name().to_string_lossy()
+            )));
+        }
+    }
+    Ok((root.to_owned(), hooks_in(&common.join("hooks"))))
+}
+
+/// `.git` itself, or where its text points if that points back. Else it might show us somebody's other repository.
+fn directory_of(root: &Path) -> Result<PathBuf, ToolError> {
+    let place = root.join(".git");
+    let elsewhere = || refused("its `.git` points to a place that does not point back");
+    let directory = if place.is_file() && !place.is_symlink() {
+        let text = text_of(&place).unwrap_or_default();
+        let target = text.trim_end().strip_prefix("gitdir: ").ok_or_else(elsewhere)?;
+        root.join(target).canonicalize().map_err(|_| elsewhere())?
+    } else {
+        place.canonicalize().map_err(|_| elsewhere())?
+    };
+    let belongs = directory.starts_with(root) || points_back(&directory, root);
+    if belongs { Ok(directory) } else { Err(elsewhere()) }
+}
+
+/// A further working tree is named in `gitdir`, that of a submodule in its `config`.
+fn points_back(directory: &Path, root: &Path) -> bool {
+    let same = |path: &Path| path.canonicalize().is_ok_and(|path| path == root);
+    let listed = text_of(&directory.join("gitdir")).unwrap_or_default();
+    let listed = Path::new(listed.trim_end()).parent().map(|parent| directory.join(parent));
+    let config = text_of(&directory.join("config")).unwrap_or_default();
+    let mut worktrees = config.lines().filter_map(|line| line.trim().strip_prefix("worktree = "));
+    listed.is_some_and(|path| !path.as_os_str().is_empty() && same(&path))
+        || worktrees.any(|path| same(&directory.join(path)))
+}
+
+fn common_of(directory: &Path) -> Result<PathBuf, ToolError> {
+    let Some(text) = text_of(&directory.join("commondir")) else { return Ok(directory.to_owned()) };
+    let common = directory.join(text.trim_end()).canonicalize();
+    match common {
+        Ok(common) if directory.starts_with(common.join("worktrees")) => Ok(common),
+        _ => Err(refused("its `commondir` points to a place that does not point back")),
+    }
+}
+
+/// A pipe in its place would be waited for, for ever.
+fn text_of(path: &Path) -> Option<String> {
+    if path.is_file() { fs::read_to_string(path).ok() } else { None }
+}
+
+/// Hooks that somebody made: samples have an ending.
+fn hooks_in(folder: &Path) -> Vec<String> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut names: Vec<_> = entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    names.retain(|name| !name.contains('.'));
+    names.sort();
+    names
+}
+
+/// Of git's own variables only those that say who commits; for a push also how the person reaches servers.
+fn environment(given: &[(String, String)], root: &Path, action: Action) -> Vec<(String, String)> {
+    let who = ["GIT_AUTHOR_", "GIT_COMMITTER_", "GIT_SSL_"];
+    let reach = ["GIT_SSH", "GIT_SSH_COMMAND", "GIT_SSH_VARIANT", "GIT_ASKPASS"];
+    let pushes = action == Action::Push;
+    let keeps = |name: &str| {
+        !name.starts_with("GIT_")
+            || who.iter().any(|prefix| name.starts_with(prefix))
+            || (pushes && reach.contains(&name))
+    };
+    let mut all: Vec<_> = given.iter().filter(|(name, _)| keeps(name)).cloned().collect();
+    all.retain(|(name, _)| !matches!(name.as_str(), "LC_ALL" | "LANGUAGE" | "PAGER" | "EDITOR" | "VISUAL"));
+    let has_askpass = all.iter().any(|(name, _)| name == "GIT_ASKPASS");
+    let protocols = if pushes { "file:http:https:ssh" } else { "none" };
+    let root = root.display().to_string();
+    let fixed = [
+        ("LC_ALL", "C"),
+        ("GIT_WORK_TREE", root.as_str()),
+        ("GIT_OPTIONAL_LOCKS", "0"),
+        ("GIT_TERMINAL_PROMPT", "0"),
+        ("GIT_PAGER", "cat"),
+        ("GIT_EDITOR", "true"),
+        ("GIT_SEQUENCE_EDITOR", "true"),
+        ("GIT_PROXY_COMMAND", ""),
+        ("GIT_LITERAL_PATHSPECS", "1"),
+        // A partial clone would ask its server, by a command of the repository's choosing.
+        ("GIT_NO_LAZY_FETCH", "1"),
+        ("GIT_ALLOW_PROTOCOL", protocols),
+        ("GIT_CONFIG_COUNT", "2"),
+        ("GIT_CONFIG_KEY_0", "core.fsmonitor"),
+        ("GIT_CONFIG_VALUE_0", "false"),
+        ("GIT_CONFIG_KEY_1", "core.hookspath"),
+        ("GIT_CONFIG_VALUE_1", "/dev/null"),
+    ];
+    all.extend(fixed.map(|(name, value)| (name.to_owned(), value.to_owned())));
+    if !has_askpass {
+        all.push(("GIT_ASKPASS".into(), String::new()));
+    }
+    all
+}

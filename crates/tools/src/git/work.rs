@@ -1,0 +1,86 @@
+//! Changing: the index, the history, branches, the files.
+use super::{
+    Args,
+    look::{self, words},
+    repository::{Answer, Repository},
+};
+use haft_core::{ToolError, ToolErrorKind, ToolOutput};
+use serde_json::json;
+
+pub(super) async fn add(repository: &Repository, args: &Args) -> Result<ToolOutput, ToolError> {
+    let mut words = words(["add"]);
+    words.extend(repository.scope(&args.paths));
+    repository.must(words).await?;
+    after(repository).await
+}
+
+/// What the state is now.
+async fn after(repository: &Repository) -> Result<ToolOutput, ToolError> {
+    look::status(repository, &Args::looking()).await
+}
+
+pub(super) async fn commit(repository: &Repository, args: &Args) -> Result<ToolOutput, ToolError> {
+    let mut words =
+        words(["commit", "--quiet", "--no-verify", "--no-gpg-sign", "--no-verbose", "--no-status"]);
+    words.push(format!("--message={}", args.message.as_deref().unwrap_or_default()).into());
+    if !args.paths.is_empty() {
+        words.extend(repository.scope(&args.paths));
+    }
+    let answer = repository.git(words).await?;
+    if !answer.ok {
+        return Err(not_committed(repository, &answer).await);
+    }
+    let format = "--format=%H%x1f%h%x1f%s";
+    let last = ["log", "-1", format, "--shortstat", "--no-show-signature", "--no-ext-diff", "--no-textconv"];
+    let last = repository.must(last).await?.stdout;
+    let (entry, counts) = last.split_once('\n').unwrap_or((&last, ""));
+    let mut fields = entry.splitn(3, '\x1f');
+    let [hash, short, subject] = std::array::from_fn(|_| fields.next().unwrap_or_default());
+    let shown = format!("Committed {short}: {subject}");
+    let counts = counts.trim();
+    let text = format!(
+        "{shown}\n{counts}{}",
+        not_run(repository, &["pre-commit", "commit-msg", "prepare-commit-msg"])
+    );
+    let details = json!({"hash": hash, "short": short, "subject": subject});
+    Ok(ToolOutput::text(text.trim_end()).show(shown).details(details))
+}
+
+async fn not_committed(repository: &Repository, answer: &Answer) -> ToolError {
+    let staged =
+        repository.git(["diff", "--cached", "--quiet", "--no-ext-diff", "--ignore-submodules=dirty"]).await;
+    if staged.is_ok_and(|answer| answer.ok) {
+        return ToolError::new(ToolErrorKind::User, "cannot commit: nothing is staged")
+            .hint("stage files with the action `add`, or name them in `paths`");
+    }
+    answer.error()
+}
+
+/// A person who relies on a hook must hear that it did not run.
+pub(super) fn not_run(repository: &Repository, hooks: &[&str]) -> String {
+    let names: Vec<&str> =
+        repository.hooks.iter().map(String::as_str).filter(|name| hooks.contains(name)).collect();
+    match names.as_slice() {
+        [] => String::new(),
+        names => {
+            format!("\n[hooks of the repository were not run: {}; use `bash` for that]", names.join(", "))
+        }
+    }
+}
+
+pub(super) async fn branch(repository: &Repository, args: &Args) -> Result<ToolOutput, ToolError> {
+    let name = args.revision.as_deref().unwrap_or_default();
+    repository.must(["branch", "--no-track", "--", name]).await?;
+    let text = format!("Made the branch `{name}`; the action `checkout` goes there.");
+    Ok(ToolOutput::text(text).details(json!({"branch": name})))
+}
+
+/// With paths, files of a commit or of the index; without, another branch.
+pub(super) async fn checkout(repository: &Repository, args: &Args) -> Result<ToolOutput, ToolError> {
+    let mut words = words(["checkout", "--quiet", "--no-recurse-submodules"]);
+    words.extend(args.revision.clone().map(Into::into));
+    words.push("--".into());
+    words.extend(args.paths.iter().map(Into::into));
+    repository.must(words).await?;
+    after(repository).await
+}

@@ -1,0 +1,188 @@
+//! Which runner a project uses, by the files that lie there.
+use super::runner::{Command, Framework};
+use haft_core::{ToolError, ToolErrorKind};
+use serde_json::Value;
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+/// The command for the tests at `start`, a file or folder, in a project at most as large as `root`.
+pub(super) fn command(
+    root: &Path,
+    start: &Path,
+    framework: Option<Framework>,
+    filter: Option<&str>,
+) -> Result<Command, ToolError> {
+    let metadata = start.metadata().map_err(|error| {
+        let message = format!("cannot run the tests in `{}`: {error}", start.display());
+        ToolError::new(ToolErrorKind::User, message).hint("leave out `path` to run all of them")
+    })?;
+    let first = if metadata.is_dir() { start } else { start.parent().unwrap_or(root) };
+    let mut folders = first.ancestors().take_while(|folder| folder.starts_with(root) || *folder == first);
+    let found = match framework {
+        // Its own project file may lie above; else it starts where the tests are.
+        Some(wanted) => {
+            let home = folders.find(|folder| frameworks_in(folder).contains(&wanted));
+            (home.unwrap_or(first).to_owned(), wanted)
+        }
+        None => {
+            let found = folders.map(|folder| (folder, frameworks_in(folder)));
+            match found.into_iter().find(|(_, found)| !found.is_empty()) {
+                Some((folder, found)) => (folder.to_owned(), one_of(&found, start)?),
+                // Tests without a project file: modules are imported from the top.
+                None if has_python_tests(first) => (root.to_owned(), Framework::Pytest),
+                None => return Err(none(first)),
+            }
+        }
+    };
+    Ok(build(found.0, found.1, start, first, filter))
+}
+
+fn build(home: PathBuf, framework: Framework, start: &Path, first: &Path, filter: Option<&str>) -> Command {
+    let below = start.strip_prefix(&home).ok().filter(|path| !path.as_os_str().is_empty());
+    let path = below.map(|path| path.display().to_string());
+    let arguments = |path: Option<&str>| framework.arguments(path, filter);
+    match framework {
+        // Cargo knows packages, go knows folders: both run where the tests are.
+        Framework::Cargo => {
+            let mut arguments = arguments(None);
+            if let Some(name) = test_target(start) {
+                arguments.splice(1..1, ["--test".to_owned(), name]);
+            }
+            Command { framework, program: "cargo".into(), arguments, folder: first.to_owned() }
+        }
+        Framework::Go => {
+            let one = (start != first).then_some(".");
+            Command { framework, program: "go".into(), arguments: arguments(one), folder: first.to_owned() }
+        }
+        Framework::Pytest => {
+            let program = python(&home);
+            Command { framework, program, arguments: arguments(path.as_deref()), folder: home }
+        }
+        Framework::Node if !has_script(&home, framework) => {
+            let arguments = arguments(path.as_deref());
+            Command { framework, program: "node".into(), arguments, folder: home }
+        }
+        _ => npm(home, framework, arguments(path.as_deref())),
+    }
+}
+
+/// `tests/NAME.rs` of a package is a target of its own.
+fn test_target(start: &Path) -> Option<String> {
+    let folder = start.parent()?;
+    let is_target = start.extension()? == "rs"
+        && folder.file_name()? == "tests"
+        && folder.parent()?.join("Cargo.toml").is_file();
+    is_target.then(|| start.file_stem().map(|name| name.to_string_lossy().into_owned()))?
+}
+
+/// By the project's own script where it runs this runner, so that its options count; else the runner itself.
+fn npm(home: PathBuf, framework: Framework, arguments: Vec<String>) -> Command {
+    let name = framework.words();
+    if has_script(&home, framework) {
+        let script = script(&home).unwrap_or_default();
+        let given = |word: &String| script.split_whitespace().any(|known| known == word);
+        let more = arguments.into_iter().filter(|word| !given(word));
+        let words = ["test", "--silent", "--"].map(str::to_owned);
+        let arguments = words.into_iter().chain(more).collect();
+        return Command { framework, program: "npm".into(), arguments, folder: home };
+    }
+    let words = ["--no-install".to_owned(), name.to_owned()];
+    let arguments = words.into_iter().chain(arguments).collect();
+    Command { framework, program: "npx".into(), arguments, folder: home }
+}
+
+fn has_script(home: &Path, framework: Framework) -> bool {
+    script(home).is_some_and(|script| script.contains(framework.words()))
+}
+
+/// `test` of `package.json`.
+fn script(home: &Path) -> Option<String> {
+    Some(package(home)?["scripts"]["test"].as_str()?.to_owned())
+}
+
+fn package(home: &Path) -> Option<Value> {
+    let file = home.join("package.json");
+    // A pipe in its place would be waited for, for ever.
+    if !file.is_file() {
+        return None;
+    }
+    serde_json::from_str(&fs::read_to_string(file).ok()?).ok()
+}
+
+/// That of the project's own environment, if it has one.
+fn python(home: &Path) -> String {
+    let own = [".venv/bin/python", "venv/bin/python"].map(|path| home.join(path));
+    let own = own.iter().find(|path| path.is_file()).map(|path| path.display().to_string());
+    own.unwrap_or_else(|| "python3".into())
+}
+
+fn frameworks_in(folder: &Path) -> Vec<Framework> {
+    let has = |name: &str| folder.join(name).is_file();
+    let python = ["pytest.ini", "pyproject.toml", "setup.cfg", "setup.py", "tox.ini", "conftest.py"];
+    let mut found = Vec::new();
+    if has("Cargo.toml") {
+        found.push(Framework::Cargo);
+    }
+    if has("go.mod") {
+        found.push(Framework::Go);
+    }
+    found.extend(package(folder).and_then(|package| of_package(&package)));
+    if python.into_iter().any(has) {
+        found.push(Framework::Pytest);
+    }
+    found
+}
+
+/// The script says it best, then what the project depends on.
+fn of_package(package: &Value) -> Option<Framework> {
+    let all = [Framework::Vitest, Framework::Jest, Framework::Mocha];
+    let script = package["scripts"]["test"].as_str().unwrap_or_default();
+    let named = all.into_iter().chain([Framework::Node]).find(|framework| script.contains(framework.words()));
+    let depends = |framework: &Framework| {
+        let lists = ["devDependencies", "dependencies"];
+        lists.iter().any(|list| package[list].get(framework.words()).is_some())
+    };
+    named.or_else(|| all.into_iter().find(depends))
+}
+
+/// A folder with more names than this is not searched to the end.
+const SEARCHED: usize = 2_000;
+
+fn has_python_tests(folder: &Path) -> bool {
+    let folders = [folder.to_owned(), folder.join("tests"), folder.join("test")];
+    let names =
+        folders.iter().filter_map(|folder| fs::read_dir(folder).ok()).flat_map(|all| all.take(SEARCHED));
+    let mut names = names.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned());
+    names.any(|name| name.ends_with(".py") && (name.starts_with("test_") || name.ends_with("_test.py")))
+}
+
+/// Where there are several, the file itself may say which.
+fn one_of(found: &[Framework], start: &Path) -> Result<Framework, ToolError> {
+    let extension = start.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
+    let fits = |framework: &&Framework| match framework {
+        Framework::Cargo => extension == "rs",
+        Framework::Go => extension == "go",
+        Framework::Pytest => extension == "py",
+        Framework::Vitest | Framework::Jest | Framework::Mocha | Framework::Node => {
+            matches!(extension, "js" | "ts" | "jsx" | "tsx" | "mjs" | "cjs" | "mts" | "cts")
+        }
+    };
+    match (found, found.iter().find(fits)) {
+        ([only], _) => Ok(*only),
+        (_, Some(fitting)) => Ok(*fitting),
+        _ => {
+            let names: Vec<_> = found.iter().map(|framework| format!("`{}`", framework.words())).collect();
+            let message = format!("cannot tell which tests to run: there are {}", names.join(" and "));
+            Err(ToolError::new(ToolErrorKind::Validation, message)
+                .hint("give `framework`, or a narrower `path`"))
+        }
+    }
+}
+
+fn none(folder: &Path) -> ToolError {
+    let message =
+        format!("cannot find tests in `{}`: no project file of cargo, go, npm or pytest", folder.display());
+    ToolError::new(ToolErrorKind::User, message).hint("give `framework` and `path`, or run them with `bash`")
+}

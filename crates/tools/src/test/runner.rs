@@ -1,0 +1,88 @@
+//! The runners of tests: how each is called, and who reads what it prints.
+use super::{cargo, go, javascript, pytest, report::Report, tap};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+
+/// What runs tests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Framework {
+    Cargo,
+    Go,
+    Pytest,
+    Vitest,
+    Jest,
+    Mocha,
+    Node,
+}
+
+/// A program to run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Command {
+    pub(super) framework: Framework,
+    pub(super) program: String,
+    pub(super) arguments: Vec<String>,
+    pub(super) folder: PathBuf,
+}
+
+impl Command {
+    /// For people and models. Not for a shell.
+    pub(super) fn line(&self) -> String {
+        let name = self.program.rsplit('/').next().unwrap_or_default();
+        format!("{name} {}", self.arguments.join(" "))
+    }
+}
+
+impl Framework {
+    /// As rules of the policy name it.
+    pub(super) fn words(self) -> &'static str {
+        match self {
+            Self::Cargo => "cargo test",
+            Self::Go => "go test",
+            Self::Pytest => "pytest",
+            Self::Vitest => "vitest",
+            Self::Jest => "jest",
+            Self::Mocha => "mocha",
+            Self::Node => "node --test",
+        }
+    }
+
+    /// Whether people can read what it prints.
+    pub(super) fn prints_words(self) -> bool {
+        match self {
+            Self::Cargo | Self::Pytest | Self::Node => true,
+            Self::Go | Self::Vitest | Self::Jest | Self::Mocha => false,
+        }
+    }
+
+    /// None where the output is not what the runner prints.
+    pub(super) fn parse(self, stdout: &str, stderr: &str) -> Option<Report> {
+        match self {
+            Self::Cargo => cargo::parse(stdout, stderr),
+            Self::Go => go::parse(stdout, stderr),
+            Self::Pytest => pytest::parse(stdout),
+            Self::Vitest | Self::Jest => javascript::jest(stdout),
+            Self::Mocha => javascript::mocha(stdout),
+            Self::Node => tap::parse(stdout),
+        }
+    }
+
+    /// What it is given to run the tests in `path`, seen from its folder, whose names hold `filter`.
+    pub(super) fn arguments(self, path: Option<&str>, filter: Option<&str>) -> Vec<String> {
+        let joined = |option: &str| filter.map(|filter| format!("{option}={filter}"));
+        let path = path.map(str::to_owned);
+        let (fixed, more): (&[&str], [Option<String>; 2]) = match self {
+            Self::Cargo => (&["test", "--no-fail-fast"], [filter.map(str::to_owned), None]),
+            Self::Go => (&["test", "-json"], [joined("-run"), Some(path.unwrap_or_else(|| "./...".into()))]),
+            Self::Pytest => {
+                (&["-m", "pytest", "--tb=short", "-rfEs"], [filter.map(|f| format!("-k{f}")), path])
+            }
+            Self::Vitest => (&["run", "--reporter=json"], [joined("--testNamePattern"), path]),
+            Self::Jest => (&["--json", "--ci"], [joined("--testNamePattern"), path]),
+            Self::Mocha => (&["--reporter=json"], [joined("--grep"), path]),
+            Self::Node => (&["--test", "--test-reporter=tap"], [joined("--test-name-pattern"), path]),
+        };
+        fixed.iter().map(|word| (*word).to_owned()).chain(more.into_iter().flatten()).collect()
+    }
+}
