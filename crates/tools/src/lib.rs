@@ -1,4 +1,4 @@
-//! The hands of an agent: `read`, `write`, `edit`, `bash`.
+//! The hands of an agent: `read`, `write`, `edit`, `bash`, and what finds things: `list`, `glob`, `grep`.
 //!
 //! A tool states what it would touch and then does it. It asks nobody, prints nothing and knows no profile:
 //! what profiles set comes in through [`Settings`].
@@ -7,13 +7,21 @@ mod bash;
 mod edit;
 mod examples;
 mod files;
+mod first;
+mod glob;
+mod grep;
 mod guard;
+mod list;
 mod passage;
+mod pattern;
 mod read;
+mod report;
 mod settings;
+mod walk;
+mod watch;
 mod write;
 
-pub use settings::{BashSettings, EditSettings, Occurrence, ReadSettings, Settings};
+pub use settings::{BashSettings, EditSettings, FindSettings, Occurrence, ReadSettings, Settings};
 
 use haft_core::Registry;
 
@@ -24,5 +32,8 @@ pub fn builtin(settings: &Settings) -> Registry {
         .with(write::WriteFile)
         .with(edit::EditFile(settings.edit.clone()))
         .with(bash::Bash(settings.bash.clone()))
+        .with(list::List(settings.find.clone()))
+        .with(glob::Glob(settings.find.clone()))
+        .with(grep::Grep(settings.find.clone()))
         .offering(&settings.offer)
 }

@@ -14,13 +14,15 @@ pub struct Settings {
     pub edit: EditSettings,
     /// Of `bash`.
     pub bash: BashSettings,
+    /// Of the tools that look for things: `list`, `glob`, `grep`.
+    pub find: FindSettings,
 }
 
 impl Default for Settings {
     fn default() -> Self {
         let offer = ["read", "write", "edit", "bash"].map(str::to_owned).into();
-        let (read, edit, bash) = Default::default();
-        Self { offer, read, edit, bash }
+        let (read, edit, bash, find) = Default::default();
+        Self { offer, read, edit, bash, find }
     }
 }
 
@@ -85,5 +87,24 @@ impl Default for BashSettings {
     /// 120 and 600 seconds, 2,000 lines or 50,000 bytes.
     fn default() -> Self {
         Self { timeout_default: 120, timeout_max: 600, clip: Clip::default(), marker: None }
+    }
+}
+
+/// How much of what was found a model reads at once.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct FindSettings {
+    /// At most so many results, where the call does not say: lines that match, paths, or names in a folder.
+    pub results: usize,
+    /// At most so many bytes.
+    pub max_bytes: usize,
+    /// A longer line is shown around what was found in it, in bytes.
+    pub longest_line: usize,
+}
+
+impl Default for FindSettings {
+    /// 250 results, 30,000 bytes, 400 bytes of a line.
+    fn default() -> Self {
+        Self { results: 250, max_bytes: 30_000, longest_line: 400 }
     }
 }
