@@ -28,10 +28,12 @@ mod found;
 mod hits;
 mod query;
 
+pub(crate) use query::containing;
+
 pub(crate) struct Grep(pub(crate) FindSettings);
 
 /// Search the contents of files with a regular expression. Leaves out hidden and binary files and what `.gitignore` names.
-#[derive(Deserialize, JsonSchema)]
+#[derive(Default, Deserialize, JsonSchema)]
 pub(crate) struct Args {
     /// The regular expression (no look-around).
     pattern: String,
@@ -77,6 +79,18 @@ pub(crate) struct Args {
     #[expect(dead_code, reason = "what others ask for is always so")]
     #[schemars(extend("x-hidden" = true))]
     line_numbers: Option<bool>,
+}
+
+impl Args {
+    /// As `search` asks.
+    pub(crate) fn of(
+        pattern: String,
+        path: Option<PathBuf>,
+        limit: Option<usize>,
+        offset: Option<usize>,
+    ) -> Self {
+        Self { pattern, path, limit, offset, ..Self::default() }
+    }
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]

@@ -1,9 +1,11 @@
-//! The hands of an agent: `read`, `write`, `edit`, `bash`, and what finds things: `list`, `glob`, `grep`.
+//! The hands of an agent: `read`, `write`, `edit`, `bash`, and what finds things: `list`, `glob`, `grep`, `search`,
+//! `navigate`.
 //!
 //! A tool states what it would touch and then does it. It asks nobody, prints nothing and knows no profile:
 //! what profiles set comes in through [`Settings`].
 
 mod bash;
+mod code;
 mod edit;
 mod examples;
 mod files;
@@ -12,10 +14,12 @@ mod glob;
 mod grep;
 mod guard;
 mod list;
+mod navigate;
 mod passage;
 mod pattern;
 mod read;
 mod report;
+mod search;
 mod settings;
 mod walk;
 mod watch;
@@ -35,5 +39,7 @@ pub fn builtin(settings: &Settings) -> Registry {
         .with(list::List(settings.find.clone()))
         .with(glob::Glob(settings.find.clone()))
         .with(grep::Grep(settings.find.clone()))
+        .with(search::Search(settings.find.clone()))
+        .with(navigate::Navigate(settings.find.clone()))
         .offering(&settings.offer)
 }

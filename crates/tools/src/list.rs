@@ -20,7 +20,7 @@ use std::{
 pub(crate) struct List(pub(crate) FindSettings);
 
 /// List a folder: folders end in `/`, files come with their size. Leaves out what `.gitignore` names.
-#[derive(Deserialize, JsonSchema)]
+#[derive(Default, Deserialize, JsonSchema)]
 pub(crate) struct Args {
     /// The folder; the workspace if left out.
     path: Option<PathBuf>,
@@ -77,6 +77,17 @@ impl Tool for List {
     fn examples(&self) -> Vec<Example> {
         examples_for(Self::NAME)
     }
+}
+
+/// One level, for `navigate`.
+pub(crate) fn list_folder(
+    ctx: &ToolContext,
+    path: PathBuf,
+    limit: Option<usize>,
+    offset: Option<usize>,
+    settings: &FindSettings,
+) -> Result<ToolOutput, ToolError> {
+    list(ctx, &Args { path: Some(path), limit, offset, ..Args::default() }, settings)
 }
 
 fn list(ctx: &ToolContext, args: &Args, settings: &FindSettings) -> Result<ToolOutput, ToolError> {

@@ -49,6 +49,11 @@ pub(crate) fn split(pattern: &str) -> (PathBuf, String) {
     }
 }
 
+/// Whether a text is a pattern at all, or a part of a name.
+pub(crate) fn is_pattern(text: &str) -> bool {
+    text.contains(['*', '?', '[', '{'])
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

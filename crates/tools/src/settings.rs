@@ -14,7 +14,7 @@ pub struct Settings {
     pub edit: EditSettings,
     /// Of `bash`.
     pub bash: BashSettings,
-    /// Of the tools that look for things: `list`, `glob`, `grep`.
+    /// Of the tools that look for things: `list`, `glob`, `grep`, `search`, `navigate`.
     pub find: FindSettings,
 }
 

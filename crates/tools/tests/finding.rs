@@ -47,6 +47,9 @@ fn what_looks_for_things_only_reads_and_says_where() {
         ("glob", json!({"pattern": "../*"}), inside("../")),
         ("grep", json!({"pattern": "a"}), inside("")),
         ("grep", json!({"pattern": "a", "path": "/etc"}), "/etc".into()),
+        ("search", json!({"query": "a", "path": "src"}), inside("src")),
+        ("search", json!({"query": "../*.rs", "type": "files"}), inside("../")),
+        ("navigate", json!({"action": "outline", "path": "a.rs"}), inside("a.rs")),
     ];
     for (tool, arguments, path) in table {
         assert_eq!(kit.effects(tool, &arguments).unwrap(), [Effect::Read(path)], "{tool} {arguments}");

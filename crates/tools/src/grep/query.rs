@@ -95,6 +95,11 @@ fn matcher(args: &Args, multiline: bool, literal: bool) -> Result<RegexMatcher, 
     builder.build(&args.pattern)
 }
 
+/// Finds a text in any case.
+pub(crate) fn containing(text: &str) -> Option<RegexMatcher> {
+    RegexMatcherBuilder::new().case_insensitive(true).fixed_strings(true).build(text).ok()
+}
+
 /// The last line says what is wrong, those above only draw it.
 fn invalid(error: &grep_regex::Error) -> Invalid {
     let text = error.to_string();

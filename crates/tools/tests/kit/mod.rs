@@ -15,6 +15,7 @@ use std::{
     sync::{Arc, Mutex},
 };
 use tempfile::TempDir;
+use tokio_util::sync::CancellationToken;
 
 /// The tools in a folder of their own.
 pub(crate) struct Kit {
@@ -23,6 +24,7 @@ pub(crate) struct Kit {
     stage: Declared,
     jobs: Arc<Started>,
     live: Arc<Mutex<String>>,
+    pub(crate) cancel: CancellationToken,
     _folder: TempDir,
 }
 
@@ -49,8 +51,8 @@ impl Kit {
         let workspace = folder.path().canonicalize().unwrap().join("w");
         fs::create_dir(&workspace).unwrap();
         let stage = Declared::new(folder.path().join("blobs"));
-        let (jobs, live) = Default::default();
-        Self { workspace, tools: builtin(&settings), stage, jobs, live, _folder: folder }
+        let (jobs, live, cancel) = Default::default();
+        Self { workspace, tools: builtin(&settings), stage, jobs, live, cancel, _folder: folder }
     }
 
     pub(crate) fn put(&self, path: &str, content: impl AsRef<[u8]>) {
@@ -112,7 +114,7 @@ impl Kit {
                 environment: environment.map(|(name, value)| (name.into(), value.into())).into(),
             },
             jobs: self.jobs.clone(),
-            cancel: Default::default(),
+            cancel: self.cancel.clone(),
             on_progress: Arc::new(move |chunk| live.lock().unwrap().push_str(&chunk)),
             view,
         }
