@@ -97,6 +97,29 @@ async fn a_folder_is_listed_without_what_is_ignored() {
     told(&kit, "list", &[(json!({"path": "bare"}), "There is nothing in `bare` that is not ignored.")]).await;
 }
 
+#[tokio::test]
+async fn a_link_that_is_named_is_followed() {
+    let kit = project();
+    symlink("src", kit.workspace.join("alias")).unwrap();
+    told(&kit, "list", &[(json!({"path": "alias"}), "deep/\nmain.rs  48 B")]).await;
+    told(&kit, "glob", &[(json!({"pattern": "alias/**/m*.rs"}), "alias/main.rs")]).await;
+    let found = "Found 1 match in 1 file\n\nalias/main.rs\n1:fn main() {";
+    told(&kit, "grep", &[(json!({"pattern": "main", "path": "alias"}), found)]).await;
+    told(&kit, "grep", &[(json!({"pattern": "main", "path": "./alias/main.rs"}), found)]).await;
+}
+
+// A folder outside the workspace is the policy's business.
+#[tokio::test]
+async fn another_folder_is_searched_by_its_absolute_path() {
+    let (kit, other) = (Kit::new(), project());
+    let src = other.workspace.join("src");
+    let main = src.join("main.rs");
+    told(&kit, "glob", &[(json!({"pattern": "main.rs", "path": src}), main.to_str().unwrap())]).await;
+    let found = format!("Found 1 match in 1 file\n\n{}\n1:fn main() {{", main.display());
+    told(&kit, "grep", &[(json!({"pattern": "main", "path": src}), &found)]).await;
+    assert_eq!(kit.effects("grep", &json!({"pattern": "main", "path": src})).unwrap(), [Effect::Read(src)]);
+}
+
 // O-03, C-69
 #[tokio::test]
 async fn files_are_found_by_a_pattern_of_their_path() {
