@@ -40,8 +40,10 @@ mod tests {
         let tools = crate::builtin(&crate::Settings::default());
         assert_eq!(EXAMPLES.keys().filter(|name| tools.get(name).is_none()).count(), 0);
         for spec in tools.specs().iter() {
-            let tool = tools.find(&spec.name).unwrap();
             assert!(spec.examples.len() >= 2, "{}", spec.name);
+        }
+        for tool in tools.all() {
+            let spec = tool.tool.spec();
             for example in spec.examples.iter() {
                 let checked = tool.check(&example.arguments, Validation::Strict);
                 assert_eq!(checked.unwrap(), example.arguments);

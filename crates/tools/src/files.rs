@@ -26,7 +26,7 @@ impl Place {
 
     /// Opens it for reading. `verb`: what the call is about to do, for the error.
     pub(crate) fn open(&self, verb: &str) -> Result<File, ToolError> {
-        self.open_with(OpenOptions::new().read(true)).map_err(|error| self.cannot(verb, error))
+        open_regular(&self.real, OpenOptions::new().read(true)).map_err(|error| self.cannot(verb, error))
     }
 
     /// All of it, if that is at most `most` bytes.
@@ -36,7 +36,7 @@ impl Place {
 
     /// As [`Place::content`], or `None` where there is no such file.
     pub(crate) fn content_if_any(&self, verb: &str, most: u64) -> Result<Option<Vec<u8>>, ToolError> {
-        let file = match self.open_with(OpenOptions::new().read(true)) {
+        let file = match open_regular(&self.real, OpenOptions::new().read(true)) {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
             opened => opened.map_err(|error| self.cannot(verb, error))?,
         };
@@ -89,7 +89,7 @@ impl Place {
         let write = || {
             fs::create_dir_all(self.real.parent().unwrap_or(Path::new("/")))?;
             let mut options = OpenOptions::new();
-            self.open_with(options.write(true).create(true).truncate(true))?.write_all(content)
+            open_regular(&self.real, options.write(true).create(true).truncate(true))?.write_all(content)
         };
         write().map_err(|error| self.cannot("write", error))
     }
@@ -98,20 +98,9 @@ impl Place {
     pub(crate) fn append(&self, content: &[u8]) -> Result<(), ToolError> {
         let append = || {
             fs::create_dir_all(self.real.parent().unwrap_or(Path::new("/")))?;
-            self.open_with(OpenOptions::new().append(true).create(true))?.write_all(content)
+            open_regular(&self.real, OpenOptions::new().append(true).create(true))?.write_all(content)
         };
         append().map_err(|error| self.cannot("write", error))
-    }
-
-    /// Without `NONBLOCK` a pipe would be waited for until somebody opens its other end.
-    fn open_with(&self, options: &mut OpenOptions) -> io::Result<File> {
-        let file = options.custom_flags(OFlags::NONBLOCK.bits().cast_signed()).open(&self.real)?;
-        let found = file.metadata()?;
-        if found.is_file() {
-            return Ok(file);
-        }
-        let kind = if found.is_dir() { ErrorKind::IsADirectory } else { ErrorKind::InvalidInput };
-        Err(kind.into())
     }
 
     /// What to tell the model.
@@ -135,6 +124,17 @@ impl Place {
         };
         ToolError { hint, ..told }.caused_by(error)
     }
+}
+
+/// Without `NONBLOCK` a pipe would be waited for until somebody opens its other end.
+pub(crate) fn open_regular(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
+    let file = options.custom_flags(OFlags::NONBLOCK.bits().cast_signed()).open(path)?;
+    let found = file.metadata()?;
+    if found.is_file() {
+        return Ok(file);
+    }
+    let kind = if found.is_dir() { ErrorKind::IsADirectory } else { ErrorKind::InvalidInput };
+    Err(kind.into())
 }
 
 /// Names in a folder that are listed in a hint.

@@ -1,4 +1,4 @@
-//! The hands of an agent: `read`, `write`, `edit`, `bash` and their like.
+//! The hands of an agent: files, patches, search, commands, git, tests, the web.
 //!
 //! A tool states what it would touch and then does it. It asks nobody, prints nothing and knows no profile:
 //! what profiles set comes in through [`Settings`].
@@ -6,6 +6,7 @@
 mod apply_patch;
 mod ask;
 mod bash;
+mod code;
 mod code_edit;
 mod delegate;
 mod edit;
@@ -13,19 +14,29 @@ mod examples;
 mod fetch;
 mod file;
 mod files;
+mod first;
 mod git;
+mod glob;
+mod grep;
 mod guard;
 mod job;
+mod list;
 mod message;
 mod multi_edit;
+mod navigate;
+mod pattern;
 mod read;
+mod report;
+mod search;
 mod settings;
 mod test;
 mod todo;
+mod walk;
+mod watch;
 mod write;
 
 pub use settings::{
-    BashSettings, EditSettings, FetchSettings, Occurrence, OnTimeout, ReadSettings, Settings,
+    BashSettings, EditSettings, FetchSettings, FindSettings, Occurrence, OnTimeout, ReadSettings, Settings,
 };
 
 use haft_core::{Registry, ToolError};
@@ -49,6 +60,11 @@ pub fn builtin(settings: &Settings) -> Registry {
         .with(fetch::Fetch::new(settings.fetch.clone()))
         .with(todo::Todo)
         .with(message::Message)
+        .with(list::List(settings.find.clone()))
+        .with(glob::Glob(settings.find.clone()))
+        .with(grep::Grep(settings.find.clone()))
+        .with(search::Search(settings.find.clone()))
+        .with(navigate::Navigate(settings.find.clone()))
         .offering(&settings.offer)
 }
 

@@ -16,13 +16,15 @@ pub struct Settings {
     pub bash: BashSettings,
     /// Of `fetch`.
     pub fetch: FetchSettings,
+    /// Of the tools that look for things: `list`, `glob`, `grep`, `search`, `navigate`.
+    pub find: FindSettings,
 }
 
 impl Default for Settings {
     fn default() -> Self {
         let offer = ["read", "write", "edit", "bash"].map(str::to_owned).into();
-        let (read, edit, bash, fetch) = Default::default();
-        Self { offer, read, edit, bash, fetch }
+        let (read, edit, bash, fetch, find) = Default::default();
+        Self { offer, read, edit, bash, fetch, find }
     }
 }
 
@@ -136,5 +138,24 @@ impl Default for FetchSettings {
     fn default() -> Self {
         let clip = Clip { lines: 2_000, bytes: 40_000, keep: Keep::Head };
         Self { allow_private: false, timeout: 30, max_bytes: 4 << 20, clip }
+    }
+}
+
+/// How much of what was found a model reads at once.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct FindSettings {
+    /// At most so many results, where the call does not say: lines that match, paths, or names in a folder.
+    pub results: usize,
+    /// At most so many bytes.
+    pub max_bytes: usize,
+    /// A longer line is shown around what was found in it, in bytes.
+    pub longest_line: usize,
+}
+
+impl Default for FindSettings {
+    /// 250 results, 30,000 bytes, 400 bytes of a line.
+    fn default() -> Self {
+        Self { results: 250, max_bytes: 30_000, longest_line: 400 }
     }
 }

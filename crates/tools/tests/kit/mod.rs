@@ -17,6 +17,7 @@ use std::{
     time::Duration,
 };
 use tempfile::TempDir;
+use tokio_util::sync::CancellationToken;
 
 /// The tools in a folder of their own.
 pub(crate) struct Kit {
@@ -30,6 +31,7 @@ pub(crate) struct Kit {
     jobs: Arc<Started>,
     person: Arc<Answers>,
     live: Arc<Mutex<String>>,
+    pub(crate) cancel: CancellationToken,
     _folder: TempDir,
 }
 
@@ -78,11 +80,11 @@ impl Kit {
         let workspace = folder.path().canonicalize().unwrap().join("w");
         fs::create_dir(&workspace).unwrap();
         let stage = Declared::new(folder.path().join("blobs"));
-        let (channel, jobs, person, live) = Default::default();
+        let (channel, jobs, person, live, cancel) = Default::default();
         let environment = [("PATH", "/usr/bin:/bin"), ("NAME", "Ada")];
         let environment = environment.map(|(name, value)| (name.into(), value.into())).into();
         let tools = builtin(&settings);
-        Self { workspace, channel, environment, tools, stage, jobs, person, live, _folder: folder }
+        Self { workspace, channel, environment, tools, stage, jobs, person, live, cancel, _folder: folder }
     }
 
     pub(crate) fn put(&self, path: &str, content: impl AsRef<[u8]>) {
@@ -153,7 +155,7 @@ impl Kit {
             jobs: self.jobs.clone(),
             person: self.person.clone(),
             subagents: Arc::new(haft_core::Alone),
-            cancel: Default::default(),
+            cancel: self.cancel.clone(),
             on_progress: Arc::new(move |chunk| live.lock().unwrap().push_str(&chunk)),
             view,
         }

@@ -1,0 +1,134 @@
+//! A regular expression made ready to be looked for in many files by several threads.
+use super::{Args, Output, hits::Hits};
+use crate::{
+    FindSettings,
+    watch::{Watch, Watched},
+};
+use grep_matcher::LineTerminator;
+use grep_regex::{RegexMatcher, RegexMatcherBuilder};
+use grep_searcher::{BinaryDetection, MmapChoice, Searcher, SearcherBuilder};
+use rustix::fs::OFlags;
+use std::{fs::OpenOptions, io, os::unix::fs::OpenOptionsExt, path::Path};
+
+pub(crate) struct Query {
+    matcher: RegexMatcher,
+    multiline: bool,
+    before: usize,
+    after: usize,
+    output: Output,
+    longest_line: usize,
+}
+
+/// Why a pattern is no regular expression.
+pub(crate) struct Invalid(pub(crate) String);
+
+/// More lines than this around a match are no context.
+const MOST_CONTEXT: usize = 100;
+
+/// A compiled expression may take so many bytes, and its tables as many again.
+const LARGEST: usize = 32 * 1024 * 1024;
+
+impl Query {
+    pub(crate) fn new(args: &Args, settings: &FindSettings) -> Result<Self, Invalid> {
+        let (multiline, literal) = (args.multiline == Some(true), args.literal == Some(true));
+        match matcher(args, multiline, literal) {
+            Ok(matcher) => Ok(Self::with(matcher, multiline, args, settings)),
+            // Who names a line break means to go over lines.
+            Err(error) if !multiline && matches!(error.kind(), grep_regex::ErrorKind::NotAllowed(_)) => {
+                let matcher = matcher(args, true, literal).map_err(|error| invalid(&error))?;
+                Ok(Self::with(matcher, true, args, settings))
+            }
+            Err(error) => Err(invalid(&error)),
+        }
+    }
+
+    /// The pattern as it stands.
+    pub(crate) fn literal(args: &Args, settings: &FindSettings) -> Result<Self, Invalid> {
+        let multiline = args.pattern.contains('\n');
+        let matcher = matcher(args, multiline, true).map_err(|error| invalid(&error))?;
+        Ok(Self::with(matcher, multiline, args, settings))
+    }
+
+    fn with(matcher: RegexMatcher, multiline: bool, args: &Args, settings: &FindSettings) -> Self {
+        let lines = |own: Option<usize>| own.or(args.context).unwrap_or(0).min(MOST_CONTEXT);
+        let (before, after) = (lines(args.before), lines(args.after));
+        let output = args.output.unwrap_or_default();
+        Self { matcher, multiline, before, after, output, longest_line: settings.longest_line }
+    }
+
+    /// For one thread. `keep`: of each file, so many matches are kept.
+    pub(crate) fn searcher(&self, keep: usize) -> FileSearcher<'_> {
+        let mut builder = SearcherBuilder::new();
+        builder
+            .binary_detection(BinaryDetection::quit(0))
+            .line_terminator(LineTerminator::crlf())
+            .memory_map(MmapChoice::never())
+            .heap_limit(Some(LONGEST))
+            .multi_line(self.multiline);
+        if self.output == Output::Content {
+            builder.line_number(true).before_context(self.before).after_context(self.after);
+        } else {
+            builder.line_number(false);
+        }
+        FileSearcher { query: self, matcher: self.matcher.clone(), searcher: builder.build(), keep }
+    }
+}
+
+/// A longer line, or in multi-line mode a longer file, is not searched.
+const LONGEST: usize = 64 * 1024 * 1024;
+
+fn matcher(args: &Args, multiline: bool, literal: bool) -> Result<RegexMatcher, grep_regex::Error> {
+    let mut builder = RegexMatcherBuilder::new();
+    builder
+        .case_insensitive(args.ignore_case == Some(true))
+        .fixed_strings(literal)
+        .word(args.word == Some(true))
+        .multi_line(true)
+        .dot_matches_new_line(multiline)
+        .size_limit(LARGEST)
+        .dfa_size_limit(LARGEST);
+    // So that `$` matches before `\r\n` as well. It also keeps a match on one line, which makes searching fast.
+    builder.crlf(true);
+    if multiline {
+        builder.line_terminator(None);
+    }
+    builder.build(&args.pattern)
+}
+
+/// Finds a text in any case.
+pub(crate) fn containing(text: &str) -> Option<RegexMatcher> {
+    RegexMatcherBuilder::new().case_insensitive(true).fixed_strings(true).build(text).ok()
+}
+
+/// The last line says what is wrong, those above only draw it.
+fn invalid(error: &grep_regex::Error) -> Invalid {
+    let text = error.to_string();
+    let last = text.lines().last().unwrap_or_default();
+    Invalid(last.strip_prefix("error: ").unwrap_or(last).to_owned())
+}
+
+/// The text as an expression that matches nothing else.
+pub(crate) fn escaped(text: &str) -> String {
+    let signs = |c: char| r"\.+*?()|[]{}^$".contains(c);
+    text.chars().flat_map(|c| signs(c).then_some('\\').into_iter().chain([c])).collect()
+}
+
+/// Searches one file after the other.
+pub(crate) struct FileSearcher<'q> {
+    query: &'q Query,
+    matcher: RegexMatcher,
+    searcher: Searcher,
+    keep: usize,
+}
+
+impl FileSearcher<'_> {
+    pub(crate) fn search(&mut self, path: &Path, watch: &Watch<'_>) -> io::Result<Hits> {
+        // Without `NONBLOCK` a pipe that took the place of the file meanwhile would be waited for.
+        let flags = OFlags::NONBLOCK.bits().cast_signed();
+        let file = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
+        let mut hits = Hits::new(self.query.output, self.keep);
+        let sink = hits.sink(&self.matcher, self.query.longest_line);
+        self.searcher.search_reader(&self.matcher, Watched { file, watch }, sink)?;
+        Ok(hits)
+    }
+}

@@ -1,0 +1,170 @@
+//! The files under a folder, walked by all cores at once, without what `.gitignore` and its like leave out.
+use crate::{files::Place, watch::Watch};
+use haft_core::{ToolContext, ToolError, ToolErrorKind};
+use ignore::{WalkBuilder, WalkState, types::Types};
+use std::{
+    ffi::OsStr,
+    fs,
+    io::ErrorKind,
+    os::unix::ffi::OsStrExt,
+    path::{Component, Path, PathBuf},
+    sync::atomic::Ordering::Relaxed,
+    thread,
+};
+
+/// Where something is looked for: a folder, or a single file.
+pub(crate) struct Root {
+    /// As the model may call it. Empty for the workspace.
+    pub(crate) name: PathBuf,
+    /// Where it lies.
+    pub(crate) real: PathBuf,
+    pub(crate) is_file: bool,
+}
+
+impl Root {
+    /// `verb`: what the call is about to do with it, for the error.
+    pub(crate) fn new(ctx: &ToolContext, path: &Path, verb: &str) -> Result<Self, ToolError> {
+        let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
+        let real = plain(&ctx.path(path));
+        let place = Place::new(ctx, path);
+        let found = fs::metadata(&real).map_err(|error| place.cannot(verb, error))?;
+        if !found.is_dir() && !found.is_file() {
+            return Err(place.cannot(verb, ErrorKind::InvalidInput.into()));
+        }
+        let name = plain(path);
+        let inside = name.strip_prefix(&ctx.live).or_else(|_| name.strip_prefix(&ctx.workspace));
+        Ok(Self { name: inside.unwrap_or(&name).to_owned(), real, is_file: found.is_file() })
+    }
+
+    /// As [`Root::new`], where only a folder will do.
+    pub(crate) fn folder(ctx: &ToolContext, path: &Path, verb: &str) -> Result<Self, ToolError> {
+        let root = Self::new(ctx, path, verb)?;
+        if !root.is_file {
+            return Ok(root);
+        }
+        let why = format!("cannot {verb} `{}`: it is a file, not a folder", path.display());
+        Err(ToolError::new(ToolErrorKind::User, why).hint("name its folder, or look into it with `read`"))
+    }
+
+    /// How the model may call what lies at `below` under this root.
+    pub(crate) fn called(&self, below: &Path) -> String {
+        shown(&if below.as_os_str().is_empty() { self.name.clone() } else { self.name.join(below) })
+    }
+
+    /// For sentences.
+    pub(crate) fn said(&self) -> String {
+        if self.name.as_os_str().is_empty() {
+            "the workspace".into()
+        } else {
+            format!("`{}`", self.called("".as_ref()))
+        }
+    }
+
+    fn below<'a>(&self, path: &'a Path) -> &'a Path {
+        let bytes = path.as_os_str().as_bytes();
+        let rest = bytes.get(self.real.as_os_str().len()..).unwrap_or_default();
+        Path::new(OsStr::from_bytes(rest.strip_prefix(b"/").unwrap_or(rest)))
+    }
+}
+
+/// Without `.` and doubled slashes.
+fn plain(path: &Path) -> PathBuf {
+    path.components().filter(|part| *part != Component::CurDir).collect()
+}
+
+/// On one line, whatever the name holds.
+pub(crate) fn shown(path: &Path) -> String {
+    let text = path.to_string_lossy();
+    if !text.contains(char::is_control) {
+        return text.into_owned();
+    }
+    text.chars().flat_map(|c| if c.is_control() { c.escape_default().collect() } else { vec![c] }).collect()
+}
+
+/// What is left out on the way.
+#[derive(Clone, Default)]
+pub(crate) struct Rules {
+    /// Takes in names that begin with a dot.
+    pub(crate) hidden: bool,
+    /// Takes in what `.gitignore` and `.ignore` name.
+    pub(crate) ignored: bool,
+    /// Kinds of files, by their extension.
+    pub(crate) types: Option<Types>,
+}
+
+impl Rules {
+    /// What to say where nothing was found.
+    pub(crate) fn note(&self) -> &'static str {
+        match (self.hidden, self.ignored) {
+            (true, true) => "",
+            (true, false) => " Ignored files were left out; `all` takes them in.",
+            _ => " Hidden and ignored files were left out; `all` takes them in.",
+        }
+    }
+
+    /// A walk that follows no links and knows no settings of a person (`core.excludesFile`, `.git/info/exclude`): the
+    /// same tree gives the same files.
+    pub(crate) fn walker(&self, root: &Path, watch: &Watch<'_>) -> WalkBuilder {
+        let obeys = !self.ignored && root.ancestors().all(has_sound_rules);
+        let mut walker = WalkBuilder::new(root);
+        walker
+            .standard_filters(obeys)
+            .git_global(false)
+            .git_exclude(false)
+            .require_git(false)
+            .hidden(!self.hidden);
+        let left_out = watch.counter();
+        walker.filter_entry(move |entry| {
+            let is_folder = entry.file_type().is_some_and(|kind| kind.is_dir());
+            if entry.depth() == 0 || !is_folder {
+                return true;
+            }
+            let is_sound = !obeys || has_sound_rules(entry.path());
+            left_out.fetch_add(u64::from(!is_sound), Relaxed);
+            is_sound && entry.file_name() != ".git"
+        });
+        if let Some(types) = &self.types {
+            walker.types(types.clone());
+        }
+        walker
+    }
+}
+
+/// A longer list of rules nobody wrote.
+const LONGEST_RULES: u64 = 4 * 1024 * 1024;
+
+/// The walk opens these by itself, and would wait for ever where one of them is a pipe or an endless device.
+fn has_sound_rules(folder: &Path) -> bool {
+    [".gitignore", ".ignore"].iter().all(|name| match fs::metadata(folder.join(name)) {
+        Ok(found) => found.is_dir() || found.is_file() && found.len() <= LONGEST_RULES,
+        Err(_) => true,
+    })
+}
+
+/// More threads than this only wait for each other.
+const MOST_THREADS: usize = 12;
+
+/// Calls a visitor with each regular file: where it lies, and its path below the root. `visitor` is called once for
+/// each thread. Order is left to chance. Ends early when the call is stopped.
+pub(crate) fn walk<V>(root: &Root, rules: &Rules, watch: &Watch<'_>, visitor: impl Fn() -> V)
+where
+    V: FnMut(&Path, &Path) + Send,
+{
+    if root.is_file {
+        return visitor()(&root.real, Path::new(""));
+    }
+    let threads = thread::available_parallelism().map_or(2, usize::from).clamp(2, MOST_THREADS);
+    rules.walker(&root.real, watch).threads(threads).build_parallel().run(|| {
+        let mut visit = visitor();
+        Box::new(move |entry| {
+            match entry {
+                Ok(entry) if entry.file_type().is_some_and(|kind| kind.is_file()) => {
+                    visit(entry.path(), root.below(entry.path()));
+                }
+                Ok(_) => {}
+                Err(error) => watch.could_not_read(&error),
+            }
+            if watch.goes_on() { WalkState::Continue } else { WalkState::Quit }
+        })
+    });
+}

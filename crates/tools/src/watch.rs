@@ -1,0 +1,113 @@
+//! An eye on a long search: whether it is still wanted, how far it is, and what it could not read.
+use haft_core::{ToolContext, ToolError, ToolErrorKind};
+use std::{
+    io,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
+    time::{Duration, Instant},
+};
+
+pub(crate) struct Watch<'a> {
+    ctx: &'a ToolContext,
+    began: Instant,
+    /// Milliseconds after the beginning, when the next word is due.
+    next: AtomicU64,
+    /// Files that were looked at.
+    pub(crate) files: AtomicU64,
+    /// What was found in them.
+    pub(crate) found: AtomicU64,
+    unreadable: Arc<AtomicU64>,
+}
+
+/// Between two words to whoever watches, in milliseconds (C-66).
+const EVERY: u64 = 1_000;
+
+impl<'a> Watch<'a> {
+    pub(crate) fn new(ctx: &'a ToolContext) -> Self {
+        let (files, found, unreadable) = Default::default();
+        Self { ctx, began: Instant::now(), next: AtomicU64::new(EVERY), files, found, unreadable }
+    }
+
+    /// Whether anybody still waits for the result. Says now and then how far the search is.
+    pub(crate) fn goes_on(&self) -> bool {
+        if is_due(&self.next, self.began.elapsed()) {
+            let (files, found) = (self.files.load(Relaxed), self.found.load(Relaxed));
+            self.ctx.progress(format!("looked at {files} files, found {found}\n"));
+        }
+        !self.ctx.cancel.is_cancelled()
+    }
+
+    /// Counts what a walk could not enter. What vanished meanwhile is not missed.
+    pub(crate) fn could_not_read(&self, error: &ignore::Error) {
+        if error.io_error().is_none_or(|error| error.kind() != io::ErrorKind::NotFound) {
+            self.unreadable.fetch_add(1, Relaxed);
+        }
+    }
+
+    /// Counts a file that could not be opened or read.
+    pub(crate) fn could_not_open(&self, error: &io::Error) {
+        if error.kind() != io::ErrorKind::NotFound {
+            self.unreadable.fetch_add(1, Relaxed);
+        }
+    }
+
+    /// Counts for whoever cannot borrow this.
+    pub(crate) fn counter(&self) -> Arc<AtomicU64> {
+        self.unreadable.clone()
+    }
+
+    pub(crate) fn unreadable(&self) -> u64 {
+        self.unreadable.load(Relaxed)
+    }
+
+    /// The error of a search that was stopped in the middle: half a result is none.
+    pub(crate) fn done(&self) -> Result<(), ToolError> {
+        if self.ctx.cancel.is_cancelled() {
+            return Err(ToolError::new(ToolErrorKind::System, "the search was stopped"));
+        }
+        Ok(())
+    }
+
+    /// What a reader should know beside the results, each on its own line.
+    pub(crate) fn note(&self) -> String {
+        match self.unreadable() {
+            0 => String::new(),
+            1 => "\n[1 file or folder could not be read and was left out]".into(),
+            many => format!("\n[{many} files or folders could not be read and were left out]"),
+        }
+    }
+}
+
+/// True once for each time that a word is due, whatever thread asks.
+fn is_due(next: &AtomicU64, elapsed: Duration) -> bool {
+    let (now, at) = (elapsed.as_millis() as u64, next.load(Relaxed));
+    now >= at && next.compare_exchange(at, now + EVERY, Relaxed, Relaxed).is_ok()
+}
+
+/// Reads until the search is stopped.
+pub(crate) struct Watched<'a, R> {
+    pub(crate) file: R,
+    pub(crate) watch: &'a Watch<'a>,
+}
+
+impl<R: io::Read> io::Read for Watched<'_, R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.watch.goes_on() { self.file.read(buffer) } else { Err(io::Error::other("stopped")) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // C-28, C-66
+    #[test]
+    fn a_word_is_due_every_second_and_only_once() {
+        let next = AtomicU64::new(EVERY);
+        let due = [0, 999, 1_000, 1_001, 1_999, 2_500, 3_499, 3_500];
+        let said = due.map(|at| is_due(&next, Duration::from_millis(at)));
+        assert_eq!(said, [false, false, true, false, false, true, false, true]);
+    }
+}
