@@ -22,7 +22,11 @@ pub struct Settings {
 
 impl Default for Settings {
     fn default() -> Self {
-        let offer = ["read", "write", "edit", "bash"].map(str::to_owned).into();
+        let offer = [
+            "read", "write", "edit", "list", "glob", "grep", "navigate", "bash", "job", "test", "git",
+            "fetch", "todo", "ask", "delegate",
+        ];
+        let offer = offer.map(str::to_owned).into();
         let (read, edit, bash, fetch, find) = Default::default();
         Self { offer, read, edit, bash, fetch, find }
     }

@@ -1,14 +1,21 @@
 //! The tools as a model reads them. Changing a word here is changing behaviour.
 use haft_tools::{Settings, builtin};
 
+// C-08, C-14, C-47, A-18
 #[test]
 fn the_definitions_are_short_and_say_what_a_model_must_know() {
-    let definitions: Vec<_> =
-        builtin(&Settings::default()).specs().iter().map(|spec| spec.definition()).collect();
-    let text = definitions.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");
-    // About four characters make a token.
-    assert!(text.len() / 4 < 700, "{} characters", text.len());
-    insta::assert_snapshot!(text);
+    let tools = builtin(&Settings::default());
+    let definitions: Vec<_> = tools.all().map(|tool| tool.tool.spec().definition().to_string()).collect();
+    insta::assert_snapshot!(definitions.join("\n"));
+}
+
+//
+#[test]
+fn a_profile_tells_models_of_the_tools_that_it_names() {
+    let settings = Settings { offer: ["bash", "read"].map(str::to_owned).into(), ..Settings::default() };
+    let tools = builtin(&settings);
+    assert_eq!(tools.names().collect::<Vec<_>>(), ["bash", "read"]);
+    assert!(tools.get("edit").is_some());
 }
 
 #[test]

@@ -33,13 +33,15 @@ pub(crate) async fn sessions(surroundings: &Surroundings, command: Sessions) -> 
 
 fn list(home: &Home, json: bool) -> Result<Exit, Failure> {
     let mut stdout = stdout();
-    for Summary { id, opened_at, last_at, workspace, model, title, entries } in home.list() {
+    for Summary { id, opened_at, last_at, workspace, model, title, entries, delegated_by } in home.list() {
         if json {
             let line = json!({"session": id, "opened_at": opened_at, "last_at": last_at, "workspace": workspace,
-                              "model": model, "title": title, "entries": entries});
+                              "model": model, "title": title, "entries": entries, "delegated_by": delegated_by});
             writeln!(stdout, "{}", safe::json(&line.to_string()))?;
         } else {
-            writeln!(stdout, "{id}  {}  {}  {}", when(last_at), safe::text(&model), safe::text(&title))?;
+            let below = if delegated_by.is_some() { "  └ " } else { "" };
+            let (model, title) = (safe::text(&model), safe::text(&title));
+            writeln!(stdout, "{below}{id}  {}  {model}  {title}", when(last_at))?;
         }
     }
     Ok(Exit::Success)
