@@ -3,7 +3,7 @@ use crate::{JournalError, session::Log, turn::Means};
 use haft_core::{
     Change, Entry, Fact, How, JobId, ToolCall, ToolError, ToolErrorKind, ToolResult, transcript::active_path,
 };
-use std::{collections::HashMap, sync::Arc};
+use std::{collections::HashMap, path::PathBuf, sync::Arc};
 
 /// What the journal knows of an open call.
 #[derive(Default)]
@@ -62,8 +62,13 @@ async fn settle_again(
     changes: Vec<Change>,
     result: ToolResult,
 ) -> ToolResult {
+    let workspace = &means.shared.setup.workspace;
+    let paths: Vec<PathBuf> = changes.iter().map(|change| workspace.join(&change.path)).collect();
     match means.settle(changes).await {
-        Ok(conflicts) if conflicts.is_empty() => result,
+        Ok(conflicts) if conflicts.is_empty() => {
+            means.seen.wrote(paths.into_iter());
+            result
+        }
         Ok(conflicts) => worded(means, call, crate::call::conflict(&conflicts)),
         Err(error) => worded(means, call, crate::call::not_settled(error)),
     }

