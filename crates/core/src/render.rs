@@ -115,7 +115,7 @@ fn flat(mut outcome: Value, details: &Value, text: Option<String>) -> String {
 fn title(call: &ToolCall, shown: &Shown) -> String {
     match shown {
         Shown::Text(text) => text.lines().next().unwrap_or_default().to_owned(),
-        Shown::Preview | Shown::Nothing => call.name.clone(),
+        Shown::Preview | Shown::Nothing | Shown::Message(_) => call.name.clone(),
     }
 }
 

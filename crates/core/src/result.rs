@@ -30,6 +30,8 @@ pub enum Shown {
     Text(String),
     /// Nothing (T-12).
     Nothing,
+    /// This text, whole and in any case: it was written for the person (T-04).
+    Message(String),
 }
 
 impl ToolOutput {

@@ -148,6 +148,9 @@ impl<Out: Write, Err: Write> Words<Out, Err> {
     }
 
     fn ended(&mut self, name: &str, result: &ToolResult) -> io::Result<()> {
+        if let Shown::Message(text) = &result.shown {
+            return writeln!(self.notes, "{}", safe::text(text));
+        }
         let mark = if result.is_ok() { &self.chat.done } else { &self.chat.failed };
         if let Some(mark) = mark {
             write!(self.reply, "{}", mark.replace("{name}", &safe::text(name)))?;
@@ -201,7 +204,7 @@ pub fn preview(result: &ToolResult) -> Vec<String> {
     let text = match (&result.error, &result.shown) {
         (Some(error), _) => &error.message,
         (None, Shown::Preview) => &result.content,
-        (None, Shown::Text(text)) => text,
+        (None, Shown::Text(text) | Shown::Message(text)) => text,
         (None, Shown::Nothing) => return Vec::new(),
     };
     let mut lines = text.lines().map(|line| short(&safe::text(line)));

@@ -273,7 +273,7 @@ fn a_server_that_is_not_there_is_a_clear_error() {
         output.err
     );
     assert!(!output.err.contains("sk-secret"));
-    assert!(started.elapsed().as_secs() < 90);
+    assert!(started.elapsed().as_secs() < 30);
 }
 
 #[test]
@@ -427,7 +427,8 @@ fn a_tool_is_called_without_a_model_through_the_whole_path() {
     let (code, object) = call(&["raed", "{}"]);
     assert_eq!(code, 1);
     assert!(object["error"]["suggestion"].as_str().unwrap().contains("did you mean `read`?"), "{object}");
-    let schema: Value = serde_json::from_str(&place.run(&["tools", "schema", "--profile", "alfred"]).out).unwrap();
+    let schema: Value =
+        serde_json::from_str(&place.run(&["tools", "schema", "--profile", "alfred"]).out).unwrap();
     let names: Vec<&str> =
         schema.as_array().unwrap().iter().map(|tool| tool["function"]["name"].as_str().unwrap()).collect();
     assert_eq!(names, ["read", "write", "edit", "bash"]);

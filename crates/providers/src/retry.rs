@@ -1,11 +1,14 @@
 //! Asks again when asking again may help: a provider around a provider.
 use futures::{StreamExt, stream::BoxStream};
 use haft_core::{Delta, Provider, ProviderError, Request, StopReason};
-use std::{sync::Arc, time::Duration};
+use std::{error::Error, sync::Arc, time::Duration};
 use tokio::time::sleep;
 
 /// At most so many requests for one reply (the bar of our fault table, as are the next two).
 const MAX_REQUESTS: u32 = 8;
+/// Where nothing listens. A server that is being restarted is back by then, one that was never started is not waited
+/// for.
+const MAX_REFUSED: u32 = 5;
 /// At most so much waiting for one reply.
 const MAX_WAITING: Duration = Duration::from_secs(60);
 /// Requests are never closer together than this.
@@ -116,7 +119,8 @@ impl Tries {
             Some(asked) => (asked + Duration::from_secs_f64(chance)).min(left.max(asked)),
             None => self.backoff(chance).min(left),
         };
-        if self.requests >= MAX_REQUESTS || left < MIN_WAIT {
+        let most = if is_refused(&error) { MAX_REFUSED } else { MAX_REQUESTS };
+        if self.requests >= most || left < MIN_WAIT {
             return Err(noted(error, &format!("gave up after {} requests", self.requests)));
         }
         let wait = wait.max(MIN_WAIT);
@@ -129,6 +133,13 @@ impl Tries {
         let doubled = FIRST_WAIT * 2u32.pow((self.requests - 1).min(MAX_REQUESTS));
         doubled.min(MAX_WAIT).mul_f64(0.75 + chance / 2.0)
     }
+}
+
+/// Whether the machine was there, but no server.
+fn is_refused(error: &ProviderError) -> bool {
+    let causes = std::iter::successors(error.source(), |&cause| cause.source());
+    let mut causes = causes.filter_map(|cause| cause.downcast_ref::<std::io::Error>());
+    causes.any(|cause| cause.kind() == std::io::ErrorKind::ConnectionRefused)
 }
 
 fn asked_wait(error: &ProviderError) -> Option<Duration> {

@@ -36,12 +36,9 @@ mod tests {
     use haft_core::Validation;
 
     #[test]
-    fn every_tool_has_examples_and_they_pass_its_own_check() {
+    fn every_example_passes_the_check_of_its_tool() {
         let tools = crate::builtin(&crate::Settings::default());
         assert_eq!(EXAMPLES.keys().filter(|name| tools.get(name).is_none()).count(), 0);
-        for spec in tools.specs().iter() {
-            assert!(spec.examples.len() >= 2, "{}", spec.name);
-        }
         for tool in tools.all() {
             let spec = tool.tool.spec();
             for example in spec.examples.iter() {

@@ -1,6 +1,6 @@
 //! `message`: a word to the person while the work goes on (T-04).
 use crate::examples::examples_for;
-use haft_core::{Aliases, Effect, Example, Tool, ToolContext, ToolError, ToolErrorKind, ToolOutput};
+use haft_core::{Aliases, Effect, Example, Shown, Tool, ToolContext, ToolError, ToolErrorKind, ToolOutput};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
@@ -39,7 +39,8 @@ impl Tool for Message {
             ),
             None => ("Sent.".into(), json!({"text": text})),
         };
-        Ok(ToolOutput::text(told).show(text).details(details))
+        let shown = Shown::Message(text.to_owned());
+        Ok(ToolOutput { shown, ..ToolOutput::text(told).details(details) })
     }
 
     fn examples(&self) -> Vec<Example> {
