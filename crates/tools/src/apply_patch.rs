@@ -117,7 +117,8 @@ fn apply(operations: &[Operation], ctx: &ToolContext) -> Result<ToolOutput, Tool
 fn all_of(mut failed: Vec<ToolError>) -> ToolError {
     let kind = failed[0].kind;
     let messages: Vec<String> = failed.iter().map(|error| error.message.clone()).collect();
-    let hints: Vec<String> = failed.iter_mut().filter_map(|error| error.hint.take()).collect();
+    let mut hints: Vec<String> = failed.iter_mut().filter_map(|error| error.hint.take()).collect();
+    hints.dedup();
     let hint = [hints.join("\n"), "[nothing was changed: send the whole patch again]".into()];
     let hint = hint.iter().filter(|hint| !hint.is_empty()).cloned().collect::<Vec<_>>().join("\n");
     ToolError::new(kind, messages.join("; ")).hint(hint)
