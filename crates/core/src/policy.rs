@@ -269,6 +269,7 @@ mod tests {
         }
     }
 
+    // P-12, X-23
     #[test]
     fn the_first_rule_that_matches_settles_an_effect() {
         use Ruling::{Allow, Ask, Deny};

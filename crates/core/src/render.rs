@@ -137,7 +137,7 @@ mod tests {
     use crate::ToolErrorKind;
     use serde_json::json;
 
-    // C-49, C-54, C-55, C-56, O-28, T-45, X-12, X-14, X-15, X-16
+    // C-05, C-06, C-49, C-54, C-55, C-56, O-28, T-45, X-12, X-14, X-15, X-16
     #[test]
     fn one_outcome_in_several_accents() {
         let call = ToolCall::new("1", "my_tool", json!({"param1": "value"}));
@@ -180,7 +180,7 @@ mod tests {
         }
     }
 
-    // C-57, C-58, C-59, C-60, C-61
+    // C-65, C-57, C-58, C-59, C-60, C-61
     #[test]
     fn an_error_says_who_can_do_something_about_it() {
         use ToolErrorKind::{Permission, Security, System, User, Validation};

@@ -12,7 +12,7 @@ fn bash(command: &str) -> String {
     calls(&[("bash", json!({"command": command}))])
 }
 
-// A-93, O-46, T-42, T-47, T-48, T-51: defined tools are executed, and their results reach the model
+// A-93, C-01, C-02, C-03, C-11, C-15, O-46, T-42, T-47, T-48, T-51: defined tools are executed, and their results reach the model
 #[tokio::test]
 async fn a_defined_tool_is_executed_and_the_model_hears_of_it() {
     let place = Place::new();
@@ -95,7 +95,7 @@ async fn results_are_filed_in_call_order() {
     assert_eq!(results, ["read-0", "read-1"]);
 }
 
-// Trap 1: live output comes between the start and the end of its call
+// C-04, C-27, C-28, C-29, C-63, trap 1: live output comes between the start and the end of its call
 #[tokio::test]
 async fn progress_is_seen_in_the_order_it_happened() {
     let place = Place::new();
@@ -118,6 +118,7 @@ async fn progress_is_seen_in_the_order_it_happened() {
     assert!(place_of("live one") < place_of("tool_ended bash-0=ok"), "{told:?}");
 }
 
+// C-09, C-72, O-40
 #[tokio::test]
 async fn an_approved_command_runs_and_a_refused_one_does_not_start() {
     let asks = Policy { rules: vec![], mode: Mode::Ask };
@@ -406,7 +407,7 @@ async fn a_tool_is_told_the_channel_of_the_prompt() {
     assert_eq!(content(&session, "where-0"), "4711");
 }
 
-// a tool that panics is an error for the model
+// A-50, C-50, X-36: a tool that panics is an error for the model
 #[tokio::test]
 async fn a_panic_in_a_tool_is_an_error_for_the_model() {
     struct Bad;

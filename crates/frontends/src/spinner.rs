@@ -37,14 +37,19 @@ impl Spinner {
 
     /// Draws the next frame. Call it every [`TICK`] while nothing else happens.
     pub fn tick(&mut self) {
+        if let Some(picture) = self.next_picture() {
+            let _no_terminal = write!(std::io::stderr(), "\r\x1b[K{picture}");
+            self.shown = true;
+        }
+    }
+
+    /// Nothing without a label: while a person is asked, nothing may move.
+    fn next_picture(&mut self) -> Option<String> {
         if !self.enabled || self.label.is_empty() {
-            return;
+            return None;
         }
         self.frame = (self.frame + 1) % FRAMES.len();
-        let seconds = self.since.elapsed().as_secs();
-        let _no_terminal =
-            write!(std::io::stderr(), "\r\x1b[K{} {} {seconds}s", FRAMES[self.frame], self.label);
-        self.shown = true;
+        Some(format!("{} {} {}s", FRAMES[self.frame], self.label, self.since.elapsed().as_secs()))
     }
 
     /// Wipes it away. Call it before anything else is written.
@@ -52,5 +57,26 @@ impl Spinner {
         if std::mem::take(&mut self.shown) {
             let _no_terminal = write!(std::io::stderr(), "\r\x1b[K");
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // C-10
+    #[test]
+    fn it_stands_still_where_nobody_wants_it_to_move() {
+        let pictures = |enabled: bool, label: &str| {
+            let mut spinner = Spinner::new(enabled);
+            spinner.label(label);
+            [spinner.next_picture(), spinner.next_picture()]
+        };
+        assert_eq!(
+            pictures(true, "bash"),
+            ["⠙ bash 0s", "⠸ bash 0s"].map(|picture| Some(picture.to_owned()))
+        );
+        assert_eq!(pictures(false, "bash"), [None, None]);
+        assert_eq!(pictures(true, ""), [None, None]);
     }
 }

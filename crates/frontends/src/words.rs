@@ -289,7 +289,7 @@ mod tests {
         assert_eq!(told(events, alfred).0, "Let me see.\n[Executing 2 tool(s)...]\n[read] ✓\n[read] ✗\n");
     }
 
-    // C-51, C-67
+    // C-07, C-51, C-67
     #[test]
     fn a_result_is_shown_as_a_few_lines() {
         let result = |content: &str| ToolResult { content: content.into(), ..ToolResult::default() };

@@ -333,7 +333,7 @@ fn a_signal_interrupts_and_leaves_nothing_behind() {
     }
 }
 
-// to the letter
+// to the letter
 #[test]
 fn chat_in_profile_alfred_prints_what_its_document_says() {
     let place = Place::new();
