@@ -30,6 +30,7 @@ fn graded(suite: Suite, path: &Path) -> (usize, Vec<String>) {
         let grade = match suite {
             Suite::Edits => grade_edit(&case.fields, &answer),
             Suite::Arguments => grade_arguments(&case.fields, &answer),
+            Suite::Dialects => grade_dialect(&case.fields, &answer),
             Suite::Streams => Err("graded by `haft-providers`".to_owned()),
         };
         grade.err().map(|why| format!("{}: {why}: {answer:?}", case.id()))
@@ -40,6 +41,9 @@ fn graded(suite: Suite, path: &Path) -> (usize, Vec<String>) {
 
 fn is_required(suite: Suite, case: &Case) -> bool {
     let kind = case.text("kind");
+    if suite == Suite::Dialects {
+        return case.fields["strict"] != false;
+    }
     suite != Suite::Edits || (matches!(kind, "exact_replace" | "apply_patch") && case.fields["fuzzy"] != true)
 }
 
@@ -68,6 +72,26 @@ fn grade_edit(case: &Value, answer: &Answer) -> Result<(), String> {
         check(pieces.as_array().unwrap().iter().all(has), path)?;
     }
     Ok(())
+}
+
+/// The same calls; the same text and thoughts, blanks around them aside, or anywhere where there are calls.
+fn grade_dialect(case: &Value, answer: &Answer) -> Result<(), String> {
+    let Answer::Result(result) = answer else { return Err("no result".into()) };
+    let calls = |value: &Value| -> Vec<Value> {
+        let calls = value["tool_calls"].as_array().cloned().unwrap_or_default();
+        calls.iter().map(|call| json!([call["name"], call["arguments"]])).collect()
+    };
+    let text = |value: &Value, field: &str, words: bool| match value[field].as_str().unwrap_or_default() {
+        text if words => text.split_whitespace().collect::<Vec<_>>().join(" "),
+        text => text.trim().to_owned(),
+    };
+    let fits = |expected: &Value| {
+        let words = !calls(expected).is_empty();
+        let same = |field| text(expected, field, words) == text(result, field, words);
+        calls(expected) == calls(result) && same("content") && same("reasoning")
+    };
+    let others = case["also_accepted"].as_array().cloned().unwrap_or_default();
+    check(fits(&case["expected"]) || others.iter().any(fits), "calls, text or thoughts")
 }
 
 fn grade_arguments(case: &Value, answer: &Answer) -> Result<(), String> {

@@ -11,6 +11,7 @@ pub mod job;
 pub mod message;
 pub mod person;
 pub mod policy;
+pub mod present;
 #[doc(hidden)]
 pub mod private;
 pub mod provider;
@@ -33,6 +34,7 @@ pub use job::{JobId, JobOutput, JobState, Jobs, NoJobs, Work};
 pub use message::{CallId, Image, Message, Part, StopReason, ToolCall, Usage, text_of};
 pub use person::{Nobody, Person, Question};
 pub use policy::{Mode, Policy, Rule, Ruling, Verdict};
+pub use present::Presentation;
 pub use provider::{Delta, Provider, ProviderError, Request};
 pub use registry::{Declared, Registered, Registry};
 pub use render::Render;

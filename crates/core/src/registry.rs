@@ -1,5 +1,7 @@
 //! Tools by name.
-use crate::{AnyTool, Tool, ToolError, ToolErrorKind, ToolSpec, Validation, schema::Schema, tool::erase};
+use crate::{
+    AnyTool, Presentation, Tool, ToolError, ToolErrorKind, ToolSpec, Validation, schema::Schema, tool::erase,
+};
 use indexmap::IndexMap;
 use serde_json::Value;
 use std::sync::Arc;
@@ -18,14 +20,25 @@ pub struct Registered {
     schema: Arc<Schema>,
     /// Whether models are told of it.
     offered: bool,
+    /// What they are told.
+    told: ToolSpec,
+    presentation: Presentation,
 }
 
 impl Registered {
     /// The arguments by their own names, coerced where `validation` allows it; or an error that lists every
     /// problem (C-19 to C-24).
     pub fn check(&self, arguments: &Value, validation: Validation) -> Result<Value, ToolError> {
-        let named = self.tool.aliases().rename(arguments.clone(), self.schema.parameters());
+        let named = self.tool.aliases().rename(self.own_names(arguments), self.schema.parameters());
         self.schema.check(self.tool.spec(), &named, validation)
+    }
+}
+
+impl Registered {
+    fn own_names(&self, arguments: &Value) -> Value {
+        let Value::Object(arguments) = arguments else { return arguments.clone() };
+        let own = |name: &String| self.presentation.own_name(name).unwrap_or(name).to_owned();
+        Value::Object(arguments.iter().map(|(name, value)| (own(name), value.clone())).collect())
     }
 }
 
@@ -56,7 +69,9 @@ impl Registry {
     /// As [`Registry::with_any`], in place.
     pub fn register(&mut self, tool: Arc<dyn AnyTool>) {
         let schema = Arc::new(Schema::new(tool.accepts()));
-        self.tools.insert(tool.spec().name.clone(), Registered { tool, schema, offered: true });
+        let (told, presentation) = (tool.spec().clone(), Presentation::default());
+        let registered = Registered { tool, schema, offered: true, told, presentation };
+        self.tools.insert(registered.tool.spec().name.clone(), registered);
     }
 
     /// Removes every tool.
@@ -92,11 +107,20 @@ impl Registry {
         self
     }
 
+    /// Tells models of the tool of this name as `presentation` says; nothing where there is no such tool.
+    pub fn presenting(mut self, name: &str, presentation: Presentation) -> Self {
+        if let Some(registered) = self.tools.get_mut(name) {
+            registered.told = presentation.of(registered.tool.spec(), registered.schema.parameters());
+            registered.presentation = presentation;
+        }
+        self
+    }
+
     /// The tool of this name; else of this name in another case or with blanks around it (faults A61); else the one
     /// that is called so elsewhere.
     pub fn get(&self, name: &str) -> Option<&Registered> {
         let alike = |known: &str| known.eq_ignore_ascii_case(name.trim());
-        let called = |tool: &&Registered| alike(&tool.tool.spec().name);
+        let called = |tool: &&Registered| alike(&tool.told.name) || alike(&tool.tool.spec().name);
         let called_elsewhere =
             |tool: &&Registered| tool.tool.aliases().names.iter().any(|known| alike(known));
         let by_name = || only(self.tools.values().filter(called));
@@ -117,18 +141,18 @@ impl Registry {
 
     /// Of those that are offered, in the order of registration (T-32).
     pub fn names(&self) -> impl Iterator<Item = &str> {
-        self.offered().map(|tool| tool.spec().name.as_str())
+        self.offered().map(|told| told.name.as_str())
     }
 
     /// How the offered tools present themselves (A-18, T-31).
     pub fn specs(&self) -> Arc<[ToolSpec]> {
-        self.offered().map(|tool| tool.spec().clone()).collect()
+        self.offered().cloned().collect()
     }
 
     /// One line for each offered tool: "- `name` - description" (T-34).
     pub fn summaries(&self) -> Vec<String> {
         let line = |spec: &ToolSpec| format!("- `{}` - {}", spec.name, spec.description);
-        self.offered().map(|tool| line(tool.spec())).collect()
+        self.offered().map(line).collect()
     }
 
     /// Every tool that can be called, whether models are told of it or not.
@@ -136,8 +160,8 @@ impl Registry {
         self.tools.values()
     }
 
-    fn offered(&self) -> impl Iterator<Item = &dyn AnyTool> {
-        self.tools.values().filter(|registered| registered.offered).map(|registered| &*registered.tool)
+    fn offered(&self) -> impl Iterator<Item = &ToolSpec> {
+        self.tools.values().filter(|registered| registered.offered).map(|registered| &registered.told)
     }
 
     /// How many are offered (T-33).

@@ -1,16 +1,21 @@
 //! How a result is worded for the model: one outcome, several accents (X-14, X-15).
 use crate::{Failure, Shown, ToolCall, ToolError, ToolOutput, ToolResult};
+use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 /// The accent of a profile.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Render {
     /// Of results.
     pub result: Wording,
     /// Of errors.
     pub error: ErrorWording,
+    /// Other names of named fields (X-13); an empty one leaves the field out.
+    pub fields: IndexMap<String, String>,
+    /// Titles of results, by tool; else what people see, or the tool's name.
+    pub titles: IndexMap<String, String>,
 }
 
 /// What the model reads of a result.
@@ -55,9 +60,11 @@ impl Render {
         let ToolOutput { for_model, images, shown, details, job } = output;
         let content = match self.result {
             Wording::Text => for_model,
-            Wording::Fields => fields(&details).unwrap_or(for_model),
-            Wording::Success => flat(json!({"success": true, "error": ""}), &details, Some(for_model)),
-            Wording::Titled => json!({"title": title(call, &shown), "output": for_model}).to_string(),
+            Wording::Fields => self.as_json(&details).unwrap_or(for_model),
+            Wording::Success => {
+                flat(json!({"success": true, "error": ""}), &self.named(&details), Some(for_model))
+            }
+            Wording::Titled => json!({"title": self.title(call, &shown), "output": for_model}).to_string(),
         };
         ToolResult { content, error: None, images, shown, details, job }
     }
@@ -76,23 +83,40 @@ impl Render {
         };
         let content = match self.result {
             Wording::Text => text,
-            Wording::Fields => fields(&details).filter(|_| !unknown).unwrap_or(text),
+            Wording::Fields => self.as_json(&details).filter(|_| !unknown).unwrap_or(text),
             Wording::Success => {
                 let mut outcome = json!({"success": false, "error": text, "error_type": kind});
                 if let Some(hint) = &hint {
                     outcome["suggestion"] = json!(hint);
                 }
-                flat(outcome, &details, None)
+                flat(outcome, &self.named(&details), None)
             }
             Wording::Titled => json!({"title": call.name, "output": text}).to_string(),
         };
         let error = Failure { kind, message, suggestion: hint };
         ToolResult { content, error: Some(error), details, ..ToolResult::default() }
     }
-}
 
-fn fields(details: &Value) -> Option<String> {
-    details.is_object().then(|| format!("{details:#}"))
+    fn as_json(&self, details: &Value) -> Option<String> {
+        details.is_object().then(|| format!("{:#}", self.named(details)))
+    }
+
+    /// The fields under the profile's names.
+    fn named(&self, details: &Value) -> Value {
+        let Value::Object(fields) = details else { return details.clone() };
+        let name = |own: &String| self.fields.get(own).unwrap_or(own).clone();
+        let named = fields.iter().map(|(own, value)| (name(own), value.clone()));
+        Value::Object(named.filter(|(name, _)| !name.is_empty()).collect())
+    }
+
+    /// What people see of the result, in one line; else the tool's name.
+    fn title(&self, call: &ToolCall, shown: &Shown) -> String {
+        match (self.titles.get(&call.name), shown) {
+            (Some(title), _) => title.clone(),
+            (None, Shown::Text(text)) => text.lines().next().unwrap_or_default().to_owned(),
+            (None, Shown::Preview | Shown::Nothing | Shown::Message(_)) => call.name.clone(),
+        }
+    }
 }
 
 /// `outcome` with the named fields beside it; where there are none, with the text.
@@ -109,14 +133,6 @@ fn flat(mut outcome: Value, details: &Value, text: Option<String>) -> String {
         _ => {}
     }
     outcome.to_string()
-}
-
-/// What people see of the result, in one line; else the tool's name.
-fn title(call: &ToolCall, shown: &Shown) -> String {
-    match shown {
-        Shown::Text(text) => text.lines().next().unwrap_or_default().to_owned(),
-        Shown::Preview | Shown::Nothing | Shown::Message(_) => call.name.clone(),
-    }
 }
 
 /// `read(path="a.txt", limit=5)` (C-06, C-56).
@@ -137,7 +153,7 @@ mod tests {
     use crate::ToolErrorKind;
     use serde_json::json;
 
-    // A-32, A-46, A-48, C-05, C-06, C-49, C-54, C-55, C-56, O-28, T-45, X-12, X-14, X-15, X-16
+    // C-40, X-13, A-32, A-46, A-48, C-05, C-06, C-49, C-54, C-55, C-56, O-28, T-45, X-12, X-14, X-15, X-16
     #[test]
     fn one_outcome_in_several_accents() {
         let call = ToolCall::new("1", "my_tool", json!({"param1": "value"}));
@@ -145,12 +161,27 @@ mod tests {
         let bad = || Err(ToolError::new(ToolErrorKind::User, "File not found").hint("check the path"));
         let fields = || Err(ToolError::new(ToolErrorKind::User, "x").details(json!({"edited": false})));
         let unknown = || crate::Registry::default().find("my_tool").map(|_| ToolOutput::default());
-        let plain = Render::default();
-        let alfred = Render { result: Wording::Fields, error: ErrorWording::Prefixed };
-        let ally = Render { result: Wording::Success, error: ErrorWording::Call };
-        let opencode = Render { result: Wording::Titled, error: ErrorWording::Prefixed };
+        let plain = &Render::default();
+        let alfred = &Render { result: Wording::Fields, error: ErrorWording::Prefixed, ..Render::default() };
+        let ally = &Render { result: Wording::Success, error: ErrorWording::Call, ..Render::default() };
+        let opencode =
+            &Render { result: Wording::Titled, error: ErrorWording::Prefixed, ..Render::default() };
         let titled = Ok(ToolOutput::text("text").show("Read file\nmore"));
+        let renamed = Render {
+            result: Wording::Success,
+            fields: [("stdout", "output"), ("exit_code", "")].map(|(a, b)| (a.into(), b.into())).into(),
+            ..Render::default()
+        };
+        let named =
+            Ok(ToolOutput::text("").details(json!({"stdout": "x", "exit_code": 0, "return_code": 0})));
+        let with_titles = Render {
+            result: Wording::Titled,
+            titles: [("my_tool".to_owned(), "My tool".to_owned())].into(),
+            ..Render::default()
+        };
         let table = [
+            (&renamed, named, r#"{"success":true,"error":"","output":"x","return_code":0}"#),
+            (&with_titles, good(), r#"{"title":"My tool","output":"did it"}"#),
             (plain, good(), "did it"),
             (plain, bad(), "error: File not found\nhint: check the path"),
             (alfred, good(), "{\n  \"done\": 1\n}"),

@@ -51,7 +51,7 @@ enum Phase {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Limits {
-    /// Model calls per turn; none for no limit.
+    /// Model calls per turn; none or 0 for no limit.
     pub max_rounds: Option<u32>,
     /// What happens then.
     pub on_cap: OnCap,
@@ -194,7 +194,7 @@ impl Transcript {
 
     fn ask(&self, limits: &Limits) -> Step {
         match limits.max_rounds {
-            Some(max) if self.turn.rounds >= max => Step::Stop(Outcome::RoundLimit),
+            Some(max) if max > 0 && self.turn.rounds >= max => Step::Stop(Outcome::RoundLimit),
             _ => Step::AskModel,
         }
     }

@@ -169,7 +169,7 @@ impl Engine {
         let (sender, inbox) = mpsc::unbounded_channel();
         let started =
             entries.iter().filter(|entry| matches!(entry.fact, Fact::JobStarted { .. })).count() as u64;
-        let jobs = Arc::new(Board::new(sender.downgrade(), started + 1, setup.profile.render));
+        let jobs = Arc::new(Board::new(sender.downgrade(), started + 1, setup.profile.render.clone()));
         let tools = match &agent.tools {
             Some(names) => setup.tools.only(names),
             None => setup.tools.clone(),

@@ -65,7 +65,7 @@ impl Jobs for Board {
         let id = JobId(self.next.fetch_add(1, Ordering::Relaxed).to_string());
         self.tell(Mail::JobStarted { job: id.clone(), title: title.clone() });
         let (stop, ended) = (CancellationToken::new(), CancellationToken::new());
-        let (inbox, job, render) = (self.inbox.clone(), id.clone(), self.render);
+        let (inbox, job, render) = (self.inbox.clone(), id.clone(), self.render.clone());
         let call = ToolCall::new(id.0.clone(), title.clone(), serde_json::Value::Null);
         let (stopped, done) = (stop.clone(), ended.clone().drop_guard());
         let mut running = self.running.lock().expect("no code panics while it holds the jobs");

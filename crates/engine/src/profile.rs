@@ -20,6 +20,10 @@ pub struct Profile {
     /// None where the wire carries the tools, which is the rule.
     #[serde(default)]
     pub tool_list: Option<String>,
+    /// The dialect in which calls are written as text: a name, `auto` for the one that the model's name tells; none for
+    /// models that call natively.
+    #[serde(default)]
+    pub dialect: Option<String>,
     /// Tokens of one reply at most.
     pub max_output: u32,
     /// Sampling settings, by the wire's own names.
@@ -67,12 +71,18 @@ pub struct Chat {
     pub done: Option<String>,
     /// After a call that did not, with `{name}`.
     pub failed: Option<String>,
-    /// When the cap on rounds is reached.
+    /// When the cap on rounds is reached, with `{n}` (P-44).
     pub cap: Option<String>,
 }
 
-const BUILT_IN: &[&str] =
-    &[include_str!("../profiles/default.toml"), include_str!("../profiles/alfred.toml")];
+const BUILT_IN: &[&str] = &[
+    include_str!("../profiles/default.toml"),
+    include_str!("../profiles/alfred.toml"),
+    include_str!("../profiles/pedro.toml"),
+    include_str!("../profiles/ally.toml"),
+    include_str!("../profiles/opencode.toml"),
+    include_str!("../profiles/picoclaw.toml"),
+];
 
 impl Profile {
     /// The one that people get who ask for none.
@@ -91,6 +101,12 @@ impl Profile {
         parsed.collect()
     }
 
+    /// The TOML of a built-in profile.
+    pub fn source(name: &str) -> Option<&'static str> {
+        let place = Self::all().iter().position(|profile| profile.name == name)?;
+        BUILT_IN.get(place).copied()
+    }
+
     /// A profile of one's own, from TOML. The error names the line and what was expected.
     pub fn parse(text: &str) -> Result<Self, toml::de::Error> {
         toml::from_str(text)
@@ -105,7 +121,7 @@ mod tests {
     #[test]
     fn the_built_in_profiles_can_be_read() {
         let names: Vec<_> = Profile::all().into_iter().map(|profile| profile.name).collect();
-        assert_eq!(names, ["default", "alfred"]);
+        assert_eq!(names, ["default", "alfred", "pedro", "ally", "opencode", "picoclaw"]);
     }
 
     //

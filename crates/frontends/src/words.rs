@@ -84,7 +84,7 @@ impl<Out: Write, Err: Write> Words<Out, Err> {
                 self.note(&format!("job {} {}", job.0, if result.is_ok() { "ended" } else { "failed" }))
             }
             Fact::ModelFailed { message, hint } => self.failed(message, hint.as_deref()),
-            Fact::TurnEnded { outcome, .. } => self.turn_ended(*outcome),
+            Fact::TurnEnded { outcome, rounds, .. } => self.turn_ended(*outcome, *rounds),
             Fact::SessionOpened { .. }
             | Fact::Prompted { .. }
             | Fact::QuestionAsked { .. }
@@ -162,10 +162,10 @@ impl<Out: Write, Err: Write> Words<Out, Err> {
         preview.try_for_each(|line| self.line(&format!("    {line}")))
     }
 
-    fn turn_ended(&mut self, outcome: Outcome) -> io::Result<()> {
+    fn turn_ended(&mut self, outcome: Outcome, rounds: u32) -> io::Result<()> {
         match (outcome, &self.chat.cap) {
             (Outcome::RoundLimit, Some(cap)) => {
-                write!(self.reply, "{cap}")?;
+                write!(self.reply, "{}", cap.replace("{n}", &rounds.to_string()))?;
                 self.reply.flush()
             }
             (Outcome::RoundLimit, None) => self.note("stopped: too many rounds"),

@@ -41,11 +41,46 @@ pub(crate) enum Verb {
     /// Models: what there is, and how to get one
     #[command(subcommand)]
     Models(Models),
+    /// Ways to work: numbers, texts and shapes, as data
+    #[command(subcommand)]
+    Profiles(Profiles),
+    /// Tool calls found in a model's text
+    Parse(ParseArgs),
     /// The configuration in force, and where it lies
     #[command(subcommand)]
     Config(Config),
     /// What this machine offers, and what is missing
     Doctor(DoctorArgs),
+}
+
+/// `haft profiles`
+#[derive(Debug, Subcommand)]
+pub(crate) enum Profiles {
+    /// Their names, and what they are
+    List {
+        /// One object a line
+        #[arg(long)]
+        json: bool,
+    },
+    /// One as TOML, to copy and change
+    Show {
+        /// Its name
+        name: String,
+    },
+}
+
+/// `haft parse`
+#[derive(Debug, Args)]
+pub(crate) struct ParseArgs {
+    /// Whose way of writing calls; `auto` tries all
+    #[arg(long, value_name = "NAME", default_value = "auto")]
+    pub(crate) dialect: String,
+    /// Definitions as `haft tools schema` prints them; the built-in tools if left out
+    #[arg(long, value_name = "FILE")]
+    pub(crate) tools: Option<PathBuf>,
+    /// The text; `-` for standard input
+    #[arg(default_value = "-")]
+    pub(crate) file: PathBuf,
 }
 
 /// `haft run`
@@ -76,7 +111,7 @@ pub(crate) struct TurnArgs {
     /// Another server for the model's vendor
     #[arg(long, value_name = "URL")]
     pub(crate) base_url: Option<String>,
-    /// `default`, `alfred`, or a TOML file
+    /// `default`, `alfred`, `pedro`, `ally`, `opencode`, `picoclaw`, or a TOML file
     #[arg(long, value_name = "NAME")]
     pub(crate) profile: Option<String>,
     /// Who works

@@ -58,6 +58,8 @@ async fn run(cli: Cli) -> Result<Exit, Failure> {
         Some(Verb::Redo(session)) => commands::undo::redo(&surroundings, &session).await,
         Some(Verb::Tools(tools)) => commands::tools::tools(&surroundings, tools).await,
         Some(Verb::Models(models)) => commands::models::models(&surroundings, models).await,
+        Some(Verb::Profiles(profiles)) => commands::profiles::profiles(profiles),
+        Some(Verb::Parse(parse)) => commands::parse::parse(&surroundings, &parse),
         Some(Verb::Config(config)) => commands::config::config(&surroundings, config),
         Some(Verb::Doctor(doctor)) => commands::doctor::doctor(&surroundings, &doctor).await,
         None if !cli.prompt.is_empty() => commands::run::run(&surroundings, &cli.prompt, &cli.turn).await,

@@ -14,7 +14,7 @@ pub mod pythonic;
 mod signs;
 
 use haft_core::ToolSpec;
-use std::sync::Arc;
+use std::{cmp::Reverse, sync::Arc};
 
 /// One way to write calls and thoughts as text.
 pub struct Dialect {
@@ -32,6 +32,22 @@ pub static DIALECTS: &[&Dialect] = &[&hermes::HERMES];
 /// The dialect of this name.
 pub fn dialect(name: &str) -> Option<&'static Dialect> {
     DIALECTS.iter().copied().find(|dialect| dialect.name == name)
+}
+
+/// The dialect in which `text` says the most calls and the fewest that cannot be read, and leaves the least behind as
+/// prose. The first of those that say as much.
+pub fn guess(setting: &Setting, text: &str) -> &'static Dialect {
+    let worth = |dialect: &Dialect| {
+        let said = read(dialect, setting, [text]);
+        let count = |fits: fn(&Said) -> usize| said.iter().map(fits).sum::<usize>();
+        let known =
+            said.iter().filter(|said| matches!(said, Said::Call(call) if setting.tool(&call.name).is_some()));
+        let calls = count(|said| usize::from(matches!(said, Said::Call(_))));
+        let problems = count(|said| usize::from(matches!(said, Said::Problem(_))));
+        let prose = count(|said| if let Said::Text(text) = said { text.trim().len() } else { 0 });
+        (Reverse(known.count()), Reverse(calls), problems, prose)
+    };
+    DIALECTS.iter().copied().min_by_key(|dialect| worth(dialect)).expect("there are dialects")
 }
 
 /// What is known before a reply begins.

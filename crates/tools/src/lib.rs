@@ -43,7 +43,7 @@ use haft_core::{Registry, ToolError};
 
 /// Every tool, of which models are told as `settings` says.
 pub fn builtin(settings: &Settings) -> Registry {
-    Registry::default()
+    let tools = Registry::default()
         .with(read::ReadFile(settings.read.clone()))
         .with(write::WriteFile)
         .with(edit::EditFile(settings.edit.clone()))
@@ -65,7 +65,8 @@ pub fn builtin(settings: &Settings) -> Registry {
         .with(grep::Grep(settings.find.clone()))
         .with(search::Search(settings.find.clone()))
         .with(navigate::Navigate(settings.find.clone()))
-        .offering(&settings.offer)
+        .offering(&settings.offer);
+    settings.present.iter().fold(tools, |tools, (name, how)| tools.presenting(name, how.clone()))
 }
 
 /// How many operations a patch has that `apply_patch` would apply, or why it cannot be read. For checks against

@@ -80,7 +80,7 @@ impl Tool for ReadFile {
         let places: Vec<Place> = args.path.all().iter().map(|path| Place::new(ctx, path)).collect();
         let settings = self.0.clone();
         blocking(move || match (args.path, places.as_slice()) {
-            (Paths::One(_), [place]) => read_one(place, part, &settings),
+            (Paths::One(_), [place]) if !settings.header => read_one(place, part, &settings),
             (_, places) => read_many(places, part, &settings),
         })
         .await

@@ -1,5 +1,6 @@
 //! What a profile may set.
-use haft_core::{Clip, Keep};
+use haft_core::{Clip, Keep, Presentation};
+use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 
 /// Of all tools. What is left out stands as in `Settings::default()`.
@@ -8,6 +9,8 @@ use serde::{Deserialize, Serialize};
 pub struct Settings {
     /// The tools that models are told of, in this order. The others can be called all the same.
     pub offer: Vec<String>,
+    /// By tool: what models are told in place of its own names.
+    pub present: IndexMap<String, Presentation>,
     /// Of `read`.
     pub read: ReadSettings,
     /// Of `edit`.
@@ -28,7 +31,7 @@ impl Default for Settings {
         ];
         let offer = offer.map(str::to_owned).into();
         let (read, edit, bash, fetch, find) = Default::default();
-        Self { offer, read, edit, bash, fetch, find }
+        Self { offer, present: IndexMap::new(), read, edit, bash, fetch, find }
     }
 }
 
@@ -39,6 +42,8 @@ pub struct ReadSettings {
     /// Each line behind its number, with notes on what is not shown and with named fields. If not: the
     /// content as it is, and nothing else.
     pub numbered: bool,
+    /// The name of the file above it, also where there is only one (C-42).
+    pub header: bool,
     /// At most so many lines at once.
     pub lines: u64,
     /// At most so many bytes at once.
@@ -50,7 +55,7 @@ pub struct ReadSettings {
 impl Default for ReadSettings {
     /// 2,000 lines, 50,000 bytes.
     fn default() -> Self {
-        Self { numbered: true, lines: 2_000, max_bytes: 50_000, marker: None }
+        Self { numbered: true, header: false, lines: 2_000, max_bytes: 50_000, marker: None }
     }
 }
 

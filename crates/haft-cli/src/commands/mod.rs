@@ -3,6 +3,8 @@
 pub(crate) mod config;
 pub(crate) mod doctor;
 pub(crate) mod models;
+pub(crate) mod parse;
+pub(crate) mod profiles;
 pub(crate) mod run;
 pub(crate) mod sessions;
 pub(crate) mod tools;

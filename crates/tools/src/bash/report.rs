@@ -35,6 +35,9 @@ impl Report {
     pub(super) fn result(self, limit: &Limit) -> Result<ToolOutput, ToolError> {
         let text = [Some(self.text()), limit.note()].into_iter().flatten().collect::<Vec<_>>().join("\n");
         let mut details = self.details();
+        if let Some(note) = limit.note() {
+            details["note"] = json!(note);
+        }
         if self.exit != Exit::TimedOut {
             return Ok(ToolOutput::text(text).details(details));
         }

@@ -1,0 +1,91 @@
+//! How a profile presents a tool to a model: under names of its own.
+use crate::ToolSpec;
+use indexmap::IndexMap;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+/// What a model is told in place of a tool's own name, description and parameters. What is left out stays.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Presentation {
+    /// In place of its name.
+    pub name: Option<String>,
+    /// In place of its description.
+    pub description: Option<String>,
+    /// Its own names of parameters, and those that the model is told. Only these are told of, in this order; none: all
+    /// of them, under their own names. A parameter of which models are not told otherwise may be among them.
+    pub parameters: IndexMap<String, String>,
+}
+
+impl Presentation {
+    /// `spec` as it is presented. `accepted`: the schema with all that the tool takes.
+    pub(crate) fn of(&self, spec: &ToolSpec, accepted: &Value) -> ToolSpec {
+        let mut told = spec.clone();
+        told.name = self.name.clone().unwrap_or(told.name);
+        told.description = self.description.clone().unwrap_or(told.description);
+        if !self.parameters.is_empty() {
+            told.parameters = self.parameters_of(&spec.parameters, accepted);
+        }
+        told
+    }
+
+    fn parameters_of(&self, own: &Value, accepted: &Value) -> Value {
+        let property = |name: &str| own["properties"].get(name).or_else(|| accepted["properties"].get(name));
+        // What a model is told under another name it is told in full: `file_paths` is a list.
+        let told = |own_name: &str, name: &str| match own_name == name {
+            true => property(own_name).cloned(),
+            false => described(property(own_name)?, accepted["properties"].get(own_name)),
+        };
+        let named = self.parameters.iter();
+        let properties: Map<String, Value> =
+            named.filter_map(|(own, name)| Some((name.clone(), told(own, name)?))).collect();
+        let required = own["required"].as_array().into_iter().flatten().filter_map(Value::as_str);
+        let required: Vec<&String> = required.filter_map(|name| self.parameters.get(name)).collect();
+        serde_json::json!({"type": "object", "properties": properties, "required": required})
+    }
+
+    /// The tool's own name for a parameter that the model was told under this one.
+    pub(crate) fn own_name(&self, told: &str) -> Option<&str> {
+        self.parameters.iter().find(|(_, name)| *name == told).map(|(own, _)| own.as_str())
+    }
+}
+
+/// The accepted schema, with the description of the one that is told.
+fn described(told: &Value, accepted: Option<&Value>) -> Option<Value> {
+    let mut schema = accepted.unwrap_or(told).clone();
+    if let (Some(object), Some(description)) = (schema.as_object_mut(), told.get("description")) {
+        object.entry("description").or_insert_with(|| description.clone());
+    }
+    Some(schema)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    // C-45, O-26, T-08, X-10
+    #[test]
+    fn a_tool_is_told_under_other_names() {
+        let parameters = json!({"type": "object", "required": ["path"], "properties": {
+            "path": {"type": "string", "description": "The file."}, "limit": {"type": "integer"},
+        }});
+        let accepted = json!({"properties": {
+            "path": {"type": ["string", "array"]}, "limit": {"type": "integer"}, "more": {"type": "boolean"},
+        }});
+        let spec =
+            ToolSpec { name: "read".into(), description: "d".into(), parameters, examples: vec![].into() };
+        let presentation: Presentation = serde_json::from_value(json!({
+            "name": "read_file", "parameters": {"path": "file_paths", "more": "more"},
+        }))
+        .unwrap();
+        let told = presentation.of(&spec, &accepted);
+        assert_eq!((told.name.as_str(), told.description.as_str()), ("read_file", "d"));
+        let expected = json!({"type": "object", "required": ["file_paths"], "properties": {
+            "file_paths": {"type": ["string", "array"], "description": "The file."}, "more": {"type": "boolean"},
+        }});
+        assert_eq!(told.parameters, expected);
+        assert_eq!(presentation.own_name("file_paths"), Some("path"));
+        assert_eq!(Presentation::default().of(&spec, &accepted), spec);
+    }
+}

@@ -1,0 +1,92 @@
+//! `haft parse`: the calls in a model's text.
+use crate::{Surroundings, args::ParseArgs, assemble, config::Config, failure::Failure};
+use haft::{
+    core::ToolSpec,
+    frontends::Exit,
+    providers::dialects::{Call, DIALECTS, Dialect, Said, Setting, dialect, guess, read},
+};
+use serde_json::{Value, json};
+use std::{
+    fs,
+    io::{Read, Write, stdin, stdout},
+    path::Path,
+    sync::Arc,
+};
+
+/// `haft parse`
+pub(crate) fn parse(surroundings: &Surroundings, args: &ParseArgs) -> Result<Exit, Failure> {
+    let text = text_of(&args.file)?;
+    let setting = Setting { tools: tools(surroundings, args.tools.as_deref())?, ..Setting::default() };
+    let dialect = chosen(&args.dialect, &setting, &text)?;
+    let said = read(dialect, &setting, [text.as_str()]);
+    writeln!(stdout(), "{:#}", account(dialect, said))?;
+    Ok(Exit::Success)
+}
+
+fn text_of(file: &Path) -> Result<String, Failure> {
+    let failed = |error: std::io::Error| Failure::usage(format!("cannot read `{}`: {error}", file.display()));
+    if file == Path::new("-") {
+        let mut text = String::new();
+        stdin().read_to_string(&mut text).map_err(failed)?;
+        return Ok(text);
+    }
+    fs::read_to_string(file).map_err(failed)
+}
+
+/// Those of a file with definitions as `haft tools schema` prints them; else the built-in ones.
+fn tools(surroundings: &Surroundings, file: Option<&Path>) -> Result<Arc<[ToolSpec]>, Failure> {
+    let Some(file) = file else {
+        let workspace = assemble::workspace(None)?;
+        let config = Config::load(&surroundings.places, &surroundings.environment, &workspace)?;
+        return Ok(assemble::tools(&config.profile(None)?)?.specs());
+    };
+    let wrong = |why: String| Failure::usage(format!("cannot read `{}`: {why}", file.display()));
+    let text = fs::read_to_string(file).map_err(|error| wrong(error.to_string()))?;
+    let list: Vec<Value> = serde_json::from_str(&text).map_err(|error| wrong(error.to_string()))?;
+    let specs = list.iter().map(|tool| spec(tool).ok_or_else(|| wrong(format!("`{tool}` has no name"))));
+    specs.collect()
+}
+
+/// `{"type":"function","function":{…}}`, or the inner object alone.
+fn spec(tool: &Value) -> Option<ToolSpec> {
+    let tool = tool.get("function").unwrap_or(tool);
+    Some(ToolSpec {
+        name: tool["name"].as_str()?.into(),
+        description: tool["description"].as_str().unwrap_or_default().into(),
+        parameters: tool.get("parameters").cloned().unwrap_or_else(|| json!({"type": "object"})),
+        examples: Default::default(),
+    })
+}
+
+fn chosen(name: &str, setting: &Setting, text: &str) -> Result<&'static Dialect, Failure> {
+    match name {
+        "auto" => Ok(guess(setting, text)),
+        name => dialect(name).ok_or_else(|| {
+            let known: Vec<&str> = DIALECTS.iter().map(|dialect| dialect.name).collect();
+            Failure::usage(format!("there is no dialect `{name}`"))
+                .hint(format!("there are {}", known.join(", ")))
+        }),
+    }
+}
+
+fn account(dialect: &Dialect, said: Vec<Said>) -> Value {
+    let (mut content, mut reasoning) = (String::new(), String::new());
+    let (mut calls, mut problems) = (Vec::new(), Vec::new());
+    for said in said {
+        match said {
+            Said::Text(text) => content += &text,
+            Said::Thinking(text) => reasoning += &text,
+            Said::Problem(why) => problems.push(why),
+            Said::Call(Call { id, name, arguments }) => {
+                let id = if id.is_empty() { format!("call_{}", calls.len()) } else { id };
+                match serde_json::from_str::<Value>(&arguments) {
+                    Ok(arguments) => calls.push(json!({"id": id, "name": name, "arguments": arguments})),
+                    Err(error) => problems.push(format!("the arguments of `{name}` are no JSON: {error}")),
+                }
+            }
+        }
+    }
+    json!({
+        "content": content, "reasoning": reasoning, "tool_calls": calls, "problems": problems, "dialect": dialect.name,
+    })
+}

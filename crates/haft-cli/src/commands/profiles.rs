@@ -1,0 +1,34 @@
+//! `haft profiles`: ways to work, as data.
+use crate::{args::Profiles, failure::Failure};
+use haft::{engine::Profile, frontends::Exit};
+use std::io::{Write, stdout};
+
+/// `haft profiles …`
+pub(crate) fn profiles(command: Profiles) -> Result<Exit, Failure> {
+    match command {
+        Profiles::List { json } => list(json),
+        Profiles::Show { name } => show(&name),
+    }
+}
+
+fn list(json: bool) -> Result<Exit, Failure> {
+    for Profile { name, title, .. } in Profile::all() {
+        match json {
+            true => writeln!(stdout(), "{}", serde_json::json!({"name": name, "title": title}))?,
+            false => writeln!(stdout(), "{name:<9} {title}")?,
+        }
+    }
+    Ok(Exit::Success)
+}
+
+/// Its TOML, as it may stand in a file of one's own.
+fn show(name: &str) -> Result<Exit, Failure> {
+    let Some(text) = Profile::source(name) else {
+        let known = Profile::all().into_iter().map(|profile| profile.name).collect::<Vec<_>>().join(", ");
+        return Err(
+            Failure::usage(format!("there is no profile `{name}`")).hint(format!("there are {known}"))
+        );
+    };
+    write!(stdout(), "{text}")?;
+    Ok(Exit::Success)
+}
