@@ -45,8 +45,10 @@ fn ways(case: &Case, chunks: Chunks) -> Vec<Vec<String>> {
 
 fn setting(case: &Value) -> Setting {
     let options = &case["options"];
+    // The peers are servers: what they were not offered is no call.
     let tools: Vec<ToolSpec> = case["tools"].as_array().into_iter().flatten().map(tool).collect();
     Setting {
+        only_known: !tools.is_empty(),
         tools: tools.into(),
         prompt_end: case["generation_prompt"].as_str().unwrap_or_default().into(),
         begins_thinking: case["initial_state"].as_str().map(|state| state == "reasoning"),

@@ -7,11 +7,19 @@
 //! Most dialects are *marked* ([`marked`]): signs begin and end thoughts and calls, and what lies between is read by one of
 //! a few functions. To add one: a file here with a `static` of type [`Dialect`], and a line in [`DIALECTS`].
 
+mod arg_keys;
+mod dsml;
+mod functions;
 mod hermes;
+mod invokes;
 mod json;
+mod kimi_k3;
 mod marked;
+mod minimax_m3;
+mod parameters;
 pub mod pythonic;
 mod signs;
+mod typed;
 
 use haft_core::ToolSpec;
 use std::{cmp::Reverse, sync::Arc};
@@ -27,7 +35,28 @@ pub struct Dialect {
 }
 
 /// All of them. `auto` takes the first whose models fit.
-pub static DIALECTS: &[&Dialect] = &[&hermes::HERMES];
+pub static DIALECTS: &[&Dialect] = &[
+    &functions::NEMOTRON_V3,
+    &functions::STEP3P5,
+    &functions::MIMO,
+    &functions::SEED_OSS,
+    &functions::MINICPMV,
+    &functions::QWEN3_CODER,
+    &dsml::DEEPSEEK_V41,
+    &dsml::DEEPSEEK_V4,
+    &dsml::DEEPSEEK_V32,
+    &minimax_m3::MINIMAX_M3,
+    &invokes::MINIMAX_M2,
+    &invokes::STEP3,
+    &invokes::MINICPM5,
+    &kimi_k3::KIMI_K3,
+    &arg_keys::LING3,
+    &arg_keys::POOLSIDE_V1,
+    &arg_keys::HUNYUAN_A13B,
+    &arg_keys::GLM47,
+    &arg_keys::GLM4_MOE,
+    &hermes::HERMES,
+];
 
 /// The dialect of this name.
 pub fn dialect(name: &str) -> Option<&'static Dialect> {
@@ -65,6 +94,9 @@ pub struct Setting {
     pub find_calls: bool,
     /// Which of several versions of the dialect is spoken; empty: any.
     pub variant: String,
+    /// Whether a call of a tool that is not among `tools` is a [`Said::Problem`]; else it is a call like any other, and
+    /// who runs it knows other names for its tools, or tells the model that there is none.
+    pub only_known: bool,
 }
 
 impl Default for Setting {
@@ -76,6 +108,7 @@ impl Default for Setting {
             split_thinking: true,
             find_calls: true,
             variant: String::new(),
+            only_known: false,
         }
     }
 }

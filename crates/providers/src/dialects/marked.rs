@@ -1,5 +1,10 @@
 //! Dialects with signs: something begins a thought or a call, something ends it.
-use super::{Call, Reader, Said, Setting, json::JsonEnd, signs};
+use super::{
+    Call, Reader, Said, Setting,
+    json::JsonEnd,
+    parameters::{Reading, Scan, Shape},
+    signs::Signs,
+};
 
 /// The signs of a dialect. Of two that begin at the same place the longer one counts.
 pub(super) struct Marks {
@@ -11,6 +16,24 @@ pub(super) struct Marks {
     pub(super) noise: &'static [&'static str],
 }
 
+/// What few dialects do.
+pub(super) struct Manners {
+    /// What ends the thoughts without closing them: a call, for instance.
+    pub(super) interrupts: &'static [&'static str],
+    /// Thoughts are opened no more than once in a reply.
+    pub(super) thinks_once: bool,
+    /// With its calls a reply is over: text behind them is the model playing the tool's part.
+    pub(super) ends_with_calls: bool,
+    /// The beginning of a sign at the end of the reply is no text.
+    pub(super) drops_cut_sign: bool,
+}
+
+impl Manners {
+    /// None of it.
+    pub(super) const PLAIN: Self =
+        Self { interrupts: &[], thinks_once: false, ends_with_calls: false, drops_cut_sign: false };
+}
+
 /// A part of the text that holds calls.
 pub(super) struct Block {
     /// What it begins with.
@@ -19,6 +42,34 @@ pub(super) struct Block {
     pub(super) close: Close,
     /// Reads what lies between, or all of it where the signs belong to it: the calls, or why it holds none.
     pub(super) read: fn(&str, &Setting) -> Result<Vec<Call>, String>,
+}
+
+impl Block {
+    /// A block of calls with tags for their parameters, which ends at the first of `until` that stands in no value.
+    pub(super) const fn tagged(
+        open: &'static str,
+        shape: &'static Shape,
+        until: &'static [&'static str],
+    ) -> Self {
+        Self::tagged_before(open, shape, until, &[])
+    }
+
+    /// As [`Block::tagged`]; behind it, one of the signs `tail` belongs to it.
+    pub(super) const fn tagged_before(
+        open: &'static str,
+        shape: &'static Shape,
+        until: &'static [&'static str],
+        tail: &'static [&'static str],
+    ) -> Self {
+        Self { open, close: Close::Tagged { shape, until, tail }, read: |_, _| Ok(Vec::new()) }
+    }
+
+    fn tail(&self) -> &'static [&'static str] {
+        match self.close {
+            Close::Tagged { tail, .. } => tail,
+            _ => &[],
+        }
+    }
 }
 
 /// Where a block ends.
@@ -32,28 +83,48 @@ pub(super) enum Close {
     Json,
     /// Where the reply ends.
     Never,
+    /// At the first of these signs outside of a value; the shape reads it.
+    Tagged { shape: &'static Shape, until: &'static [&'static str], tail: &'static [&'static str] },
 }
+
+/// Special tokens of the model that a server did not take out. Such a reply begins with the first of them.
+const LEAKED: [&str; 2] = ["<bos>", "<eos>"];
 
 /// A reader of a dialect with signs.
 pub(super) fn reader(marks: &'static Marks, setting: &Setting) -> Box<dyn Reader> {
+    reader_with(marks, &Manners::PLAIN, setting)
+}
+
+/// As [`reader`], with manners.
+pub(super) fn reader_with(
+    marks: &'static Marks,
+    manners: &'static Manners,
+    setting: &Setting,
+) -> Box<dyn Reader> {
     let thinking = setting.split_thinking.then_some(marks.thinking).unwrap_or_default();
     let calls = setting.find_calls.then_some(marks.calls).unwrap_or_default();
+    let noise = || marks.noise.iter().copied();
     let opening = thinking.iter().map(|(open, _)| *open).chain(calls.iter().map(|block| block.open));
-    let signs = opening.chain(thinking.iter().map(|(_, close)| *close)).chain(marks.noise.iter().copied());
-    let within = match setting.begins_thinking.unwrap_or_else(|| is_open(thinking, &setting.prompt_end)) {
-        true if !thinking.is_empty() => Within::Thinking(0),
-        _ => Within::Text,
-    };
-    let reader = Marked {
+    let signs = opening.chain(LEAKED).chain(thinking.iter().map(|(_, close)| *close)).chain(noise());
+    let thoughts = thinking.iter().map(|(_, close)| {
+        Signs::new(std::iter::once(*close).chain(manners.interrupts.iter().copied()).chain(noise()))
+    });
+    let begins = setting.begins_thinking.unwrap_or_else(|| is_open(thinking, &setting.prompt_end));
+    let thinks = begins && !thinking.is_empty();
+    Box::new(Marked {
         thinking,
         calls,
-        signs: signs.collect(),
-        within,
+        manners,
+        signs: Signs::new(signs),
+        thoughts: thoughts.collect(),
+        closing: calls.iter().map(Closing::new).collect(),
+        within: if thinks { Within::Thinking(0) } else { Within::Text },
         buffer: String::new(),
+        at: 0,
         seen: 0,
+        so_far: SoFar { thought: thinks, ..SoFar::default() },
         setting: setting.clone(),
-    };
-    Box::new(reader)
+    })
 }
 
 /// Whether the prompt has opened the thoughts and not closed them.
@@ -67,14 +138,32 @@ fn is_open(thinking: &[(&str, &str)], prompt: &str) -> bool {
 struct Marked {
     thinking: &'static [(&'static str, &'static str)],
     calls: &'static [Block],
-    /// Those that count in the text: what opens thoughts, what opens calls, what closes thoughts, noise.
-    signs: Vec<&'static str>,
+    manners: &'static Manners,
+    /// Those that count in the text: what opens thoughts, what opens calls, leaked tokens, what closes thoughts, noise.
+    signs: Signs,
+    /// Those that count within the thoughts of each number: what closes them, what interrupts them, noise.
+    thoughts: Vec<Signs>,
+    closing: Vec<Closing>,
     within: Within,
-    /// What was not said yet. In a block: all of it, after its opening sign.
+    /// What was not said yet begins at `at`. In a block: all of it, after its opening sign.
     buffer: String,
-    /// As far as the buffer was searched.
+    at: usize,
+    /// As far as the block was searched.
     seen: usize,
+    so_far: SoFar,
     setting: Setting,
+}
+
+/// What was in the reply so far.
+#[derive(Default)]
+struct SoFar {
+    anything: bool,
+    leaks: bool,
+    thought: bool,
+    called: bool,
+    over: bool,
+    /// Text behind the calls, where there is none to be.
+    behind: String,
 }
 
 /// Where the reader stands.
@@ -82,100 +171,221 @@ enum Within {
     Text,
     /// Between the signs of this number.
     Thinking(usize),
+    /// At the beginning of the block of this number, which may turn out to be none.
+    Opening(usize),
     /// In the block of this number.
-    Call(usize, JsonEnd),
+    Call(usize, Progress),
+    /// Behind the block of this number, where what belongs to it may still come.
+    After(usize),
 }
 
 impl Reader for Marked {
     fn push(&mut self, text: &str, said: &mut Vec<Said>) {
         self.buffer.push_str(text);
-        while self.step(said) {}
+        self.advance(said);
+        // Once for each piece: what is left is never moved twice for the same piece.
+        self.buffer.drain(..self.at);
+        self.seen = self.seen.saturating_sub(self.at);
+        self.at = 0;
     }
 
     fn end(&mut self, said: &mut Vec<Said>) {
-        let rest = std::mem::take(&mut self.buffer);
+        self.so_far.over = true;
+        self.advance(said);
+        let rest = self.buffer.split_off(self.at);
         match std::mem::replace(&mut self.within, Within::Text) {
-            Within::Text => say(said, Said::Text, &rest),
+            Within::Text | Within::After(_) => self.text(&rest, said),
             Within::Thinking(_) => say(said, Said::Thinking, &rest),
-            Within::Call(block, _) => self.close(block, &rest, "", said),
+            Within::Opening(block) | Within::Call(block, _) => self.close(block, &rest, "", said),
+        }
+        if !self.so_far.behind.trim().is_empty() {
+            said.push(Said::Problem(format!("text behind the calls: `{}`", self.so_far.behind)));
         }
     }
 }
 
 impl Marked {
-    /// Whether there may be more to find in what is there.
-    fn step(&mut self, said: &mut Vec<Said>) -> bool {
-        match &mut self.within {
+    fn advance(&mut self, said: &mut Vec<Said>) {
+        while match &mut self.within {
             Within::Text => self.in_text(said),
             Within::Thinking(pair) => {
-                let close = self.thinking[*pair].1;
-                self.in_thoughts(close, said)
+                let pair = *pair;
+                self.in_thoughts(pair, said)
             }
-            Within::Call(block, json) => {
+            Within::Opening(block) => {
                 let block = *block;
-                let Some((end, after)) = end_of(self.calls[block].close, &self.buffer, &mut self.seen, json)
-                else {
-                    return false;
-                };
-                let rest = self.buffer.split_off(after);
-                let body = std::mem::replace(&mut self.buffer, rest);
-                self.turn_to(Within::Text);
-                self.close(block, &body[..end], &body[end..], said);
-                true
+                self.in_opening(block, said)
             }
-        }
+            Within::Call(block, progress) => {
+                let block = *block;
+                let over = self.so_far.over;
+                match self.closing[block].find(progress, &self.buffer, self.at, &mut self.seen, over) {
+                    Some((end, after)) => self.in_call(block, end, after, said),
+                    None => false,
+                }
+            }
+            Within::After(block) => {
+                let block = *block;
+                self.after(block)
+            }
+        } {}
     }
 
     fn in_text(&mut self, said: &mut Vec<Said>) -> bool {
-        let Some((at, sign)) = signs::first(&self.buffer, 0, &self.signs) else {
-            self.say_what_is_certain(said, Said::Text);
+        let Some((at, which)) = self.next(&self.signs) else {
+            let certain = self.certain(&self.signs);
+            self.say_until(certain, Said::Text, said);
+            if self.so_far.over && self.manners.drops_cut_sign {
+                self.drop_cut_sign(said);
+            }
             return false;
         };
-        say(said, Said::Text, &self.buffer[..at]);
-        self.buffer.drain(..at + self.signs[sign].len());
+        let sign = self.signs.sign(which);
+        self.say_until(at, Said::Text, said);
+        self.at = at + sign.len();
+        let first = !std::mem::replace(&mut self.so_far.anything, true);
         let opening = self.thinking.len() + self.calls.len();
-        self.turn_to(match sign {
-            pair if pair < self.thinking.len() => Within::Thinking(pair),
-            block if block < opening => Within::Call(block - self.thinking.len(), JsonEnd::default()),
+        match which {
+            pair if pair < self.thinking.len() => match self.manners.thinks_once && self.so_far.thought {
+                true => self.text(sign, said),
+                false => {
+                    self.so_far.thought = true;
+                    self.within = Within::Thinking(pair);
+                }
+            },
+            block if block < opening => {
+                self.within = Within::Opening(block - self.thinking.len());
+                self.seen = self.at;
+            }
+            bos if bos == opening && first => self.so_far.leaks = true,
+            leaked if leaked < opening + LEAKED.len() && !self.so_far.leaks => self.text(sign, said),
             // A thought that was never opened has ended, or a sign means nothing.
-            _ => Within::Text,
-        });
+            _ => {}
+        }
         true
     }
 
-    fn in_thoughts(&mut self, close: &'static str, said: &mut Vec<Said>) -> bool {
-        let Some(at) = self.buffer.find(close) else {
-            let held = signs::unfinished(&self.buffer, &[close]);
-            let certain = self.buffer.len() - held;
-            say(said, Said::Thinking, &self.buffer[..certain]);
-            self.buffer.drain(..certain);
+    fn in_thoughts(&mut self, pair: usize, said: &mut Vec<Said>) -> bool {
+        let Some((at, which)) = self.next(&self.thoughts[pair]) else {
+            let certain = self.certain(&self.thoughts[pair]);
+            self.say_until(certain, Said::Thinking, said);
             return false;
         };
-        say(said, Said::Thinking, &self.buffer[..at]);
-        self.buffer.drain(..at + close.len());
-        self.turn_to(Within::Text);
+        let length = self.thoughts[pair].sign(which).len();
+        self.say_until(at, Said::Thinking, said);
+        let interrupts = self.manners.interrupts.len();
+        match which {
+            0 => (self.within, self.at) = (Within::Text, at + length),
+            which if which <= interrupts => self.within = Within::Text,
+            _ => self.at = at + length,
+        }
         true
     }
 
-    fn say_what_is_certain(&mut self, said: &mut Vec<Said>, kind: fn(String) -> Said) {
-        let certain = self.buffer.len() - signs::unfinished(&self.buffer, &self.signs);
-        say(said, kind, &self.buffer[..certain]);
-        self.buffer.drain(..certain);
+    fn in_opening(&mut self, block: usize, said: &mut Vec<Said>) -> bool {
+        let open = self.calls[block].open;
+        let begins = match &self.closing[block] {
+            Closing::Tagged(reading) => reading.begins(open, &self.buffer[self.at..], self.so_far.over),
+            _ => Some(true),
+        };
+        match begins {
+            None => return false,
+            Some(true) => self.within = Within::Call(block, Progress::default()),
+            Some(false) => {
+                self.within = Within::Text;
+                self.text(open, said);
+            }
+        }
+        true
     }
 
-    fn turn_to(&mut self, within: Within) {
-        (self.within, self.seen) = (within, 0);
+    fn in_call(&mut self, block: usize, end: usize, after: usize, said: &mut Vec<Said>) -> bool {
+        let buffer = std::mem::take(&mut self.buffer);
+        self.within = Within::After(block);
+        self.close(block, &buffer[self.at..end], &buffer[end..after], said);
+        (self.buffer, self.at, self.seen) = (buffer, after, after);
+        true
+    }
+
+    fn after(&mut self, block: usize) -> bool {
+        let tail = self.calls[block].tail();
+        let rest = self.buffer[self.seen..].trim_start();
+        self.seen = self.buffer.len() - rest.len();
+        let could = |sign: &&&str| !self.so_far.over && sign.starts_with(rest);
+        if let Some(sign) = tail.iter().find(|sign| rest.starts_with(**sign)) {
+            self.at = self.seen + sign.len();
+        } else if tail.iter().any(|sign| could(&sign)) {
+            return false;
+        }
+        self.within = Within::Text;
+        true
+    }
+
+    /// The next of these signs, if it is certain.
+    fn next(&self, signs: &Signs) -> Option<(usize, usize)> {
+        match self.so_far.over {
+            true => signs.first(&self.buffer, self.at),
+            false => signs.certain(&self.buffer, self.at),
+        }
+    }
+
+    /// As far as there is certainly none of these signs.
+    fn certain(&self, signs: &Signs) -> usize {
+        (self.buffer.len() - signs.unfinished(&self.buffer)).max(self.at)
+    }
+
+    fn say_until(&mut self, end: usize, kind: fn(String) -> Said, said: &mut Vec<Said>) {
+        if end == self.at {
+            return;
+        }
+        self.so_far.anything = true;
+        if self.so_far.called && self.manners.ends_with_calls {
+            self.so_far.behind.push_str(&self.buffer[self.at..end]);
+        } else {
+            say(said, kind, &self.buffer[self.at..end]);
+        }
+        self.at = end;
+    }
+
+    fn text(&mut self, text: &str, said: &mut Vec<Said>) {
+        match self.so_far.called && self.manners.ends_with_calls {
+            true => self.so_far.behind.push_str(text),
+            false => say(said, Said::Text, text),
+        }
+    }
+
+    fn drop_cut_sign(&mut self, said: &mut Vec<Said>) {
+        if self.at < self.buffer.len() {
+            let sign = &self.buffer[self.at..];
+            said.push(Said::Problem(format!("the reply ended within a sign: `{sign}`")));
+            self.at = self.buffer.len();
+        }
     }
 
     /// What cannot be read stays text.
-    fn close(&self, block: usize, body: &str, sign: &str, said: &mut Vec<Said>) {
-        let block = &self.calls[block];
-        match (block.read)(body, &self.setting) {
-            Ok(calls) => said.extend(calls.into_iter().map(Said::Call)),
-            Err(why) => {
-                say(said, Said::Text, &format!("{}{body}{sign}", block.open));
-                said.push(Said::Problem(why));
+    fn close(&mut self, block: usize, body: &str, sign: &str, said: &mut Vec<Said>) {
+        let Block { open, read, .. } = &self.calls[block];
+        let mut found = Vec::new();
+        match &self.closing[block] {
+            Closing::Tagged(reading) => reading.read(open, body, sign, &self.setting, &mut found),
+            _ => match read(body, &self.setting) {
+                Ok(calls) => found.extend(calls.into_iter().map(Said::Call)),
+                Err(why) => {
+                    found.push(Said::Text(format!("{open}{body}{sign}")));
+                    found.push(Said::Problem(why));
+                }
+            },
+        }
+        self.so_far.called |= found.iter().any(|found| matches!(found, Said::Call(_)));
+        said.extend(found.into_iter().map(|found| self.checked(found)));
+    }
+
+    fn checked(&self, found: Said) -> Said {
+        match found {
+            Said::Call(call) if self.setting.only_known && self.setting.tool(&call.name).is_none() => {
+                Said::Problem(format!("there is no tool `{}`", call.name))
             }
+            found => found,
         }
     }
 }
@@ -186,32 +396,72 @@ fn say(said: &mut Vec<Said>, kind: fn(String) -> Said, text: &str) {
     }
 }
 
-/// Where the body ends, and where the sign that ends it does.
-fn end_of(close: Close, buffer: &str, seen: &mut usize, json: &mut JsonEnd) -> Option<(usize, usize)> {
-    let at_sign = |from: usize, closing: &[&str]| {
-        let found = signs::first(buffer, from, closing)?;
-        Some((found.0, found.0 + closing[found.1].len()))
-    };
-    match close {
-        Close::Never => None,
-        Close::Json => json.find(buffer).map(|end| (end, end)),
-        Close::At(closing) => at_sign(*seen, closing).or_else(|| {
-            *seen = buffer.len() - signs::unfinished(buffer, closing);
-            None
-        }),
-        Close::AfterJson(closing) => {
-            if *seen == 0 {
-                // A sign before any value, or a value first.
-                let opened = buffer.find(['{', '[']);
-                if let Some(found) = at_sign(0, closing)
-                    && opened.is_none_or(|opened| found.0 < opened)
-                {
-                    return Some(found);
+/// What is looked for to find the end of a block.
+enum Closing {
+    At(Signs),
+    AfterJson { before: Signs, signs: Signs },
+    Json,
+    Never,
+    Tagged(Box<Reading>),
+}
+
+/// How far the search for the end of a block is.
+#[derive(Default)]
+struct Progress {
+    json: JsonEnd,
+    in_json: bool,
+    after_json: bool,
+    scan: Scan,
+}
+
+impl Closing {
+    fn new(block: &Block) -> Self {
+        match block.close {
+            Close::At(closing) => Self::At(Signs::new(closing.iter().copied())),
+            Close::AfterJson(closing) => Self::AfterJson {
+                before: Signs::new(["{", "["].into_iter().chain(closing.iter().copied())),
+                signs: Signs::new(closing.iter().copied()),
+            },
+            Close::Json => Self::Json,
+            Close::Never => Self::Never,
+            Close::Tagged { shape, until, .. } => Self::Tagged(Box::new(Reading::new(shape, until))),
+        }
+    }
+
+    /// Where the body that begins at `from` ends, and where the sign that ends it does. Goes on at `seen`.
+    fn find(
+        &self,
+        progress: &mut Progress,
+        buffer: &str,
+        from: usize,
+        seen: &mut usize,
+        over: bool,
+    ) -> Option<(usize, usize)> {
+        let sign = |signs: &Signs, seen: &mut usize| {
+            let found = if over { signs.first(buffer, *seen) } else { signs.certain(buffer, *seen) };
+            *seen = found.map_or_else(|| buffer.len() - signs.unfinished(buffer), |found| found.0).max(*seen);
+            found.map(|(at, which)| (at, at + signs.sign(which).len()))
+        };
+        match self {
+            Self::Never => None,
+            Self::Json => progress.json.find(&buffer[from..]).map(|end| (from + end, from + end)),
+            Self::At(signs) => sign(signs, seen),
+            Self::AfterJson { before, signs } => {
+                if !progress.in_json {
+                    // A sign before any value, or a value first.
+                    let found = sign(before, seen)?;
+                    if !buffer[found.0..].starts_with(['{', '[']) {
+                        return Some(found);
+                    }
+                    progress.in_json = true;
                 }
-                opened?;
-                *seen = json.find(buffer)?;
+                if !progress.after_json {
+                    *seen = from + progress.json.find(&buffer[from..])?;
+                    progress.after_json = true;
+                }
+                sign(signs, seen)
             }
-            at_sign(*seen, closing)
+            Self::Tagged(reading) => progress.scan.find(reading, buffer, seen, over),
         }
     }
 }

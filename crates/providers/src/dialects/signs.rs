@@ -1,34 +1,89 @@
 //! Signs in a text that comes piece by piece.
 
+/// Signs that are looked for together. Of two that begin at the same place the longer one counts.
+#[derive(Clone, Debug)]
+pub(super) struct Signs {
+    signs: Vec<&'static str>,
+    /// The bytes that any of them begins with.
+    leads: [bool; 256],
+    longest: usize,
+}
+
+impl Signs {
+    pub(super) fn new(signs: impl IntoIterator<Item = &'static str>) -> Self {
+        let signs: Vec<_> = signs.into_iter().collect();
+        let longest = signs.iter().map(|sign| sign.len()).max().unwrap_or_default();
+        Self { leads: leads(&signs), longest, signs }
+    }
+
+    /// The sign of this number.
+    pub(super) fn sign(&self, which: usize) -> &'static str {
+        self.signs[which]
+    }
+
+    /// The first of them from byte `from` on: where it stands, and which it is.
+    pub(super) fn first(&self, text: &str, from: usize) -> Option<(usize, usize)> {
+        first_of(text, from, &self.signs, &self.leads)
+    }
+
+    /// As [`Signs::first`] in a text that goes on: none where it may yet turn out to be a longer one.
+    pub(super) fn certain(&self, text: &str, from: usize) -> Option<(usize, usize)> {
+        let found = self.first(text, from)?;
+        let rest = &text[found.0..];
+        let may_grow = rest.len() < self.longest && begins_any(rest, &self.signs);
+        (!may_grow).then_some(found)
+    }
+
+    /// How many bytes at the end of `text` may be the beginning of one of them.
+    pub(super) fn unfinished(&self, text: &str) -> usize {
+        unfinished_of(text, &self.signs, &self.leads, self.longest)
+    }
+}
+
 /// The first of several signs in `text` from byte `from` on: where it stands, and which it is. Of two that begin at the
 /// same place the longer one counts.
 pub(super) fn first(text: &str, from: usize, signs: &[&str]) -> Option<(usize, usize)> {
-    let mut found: Option<(usize, usize)> = None;
-    for (which, sign) in signs.iter().enumerate() {
-        // What lies behind an earlier find cannot be the first.
-        let end =
-            found.map_or(text.len(), |(at, best)| text.len().min(at + signs[best].len().max(sign.len())));
-        let end = text.ceil_char_boundary(end);
-        let Some(at) = text.get(from..end).and_then(|rest| rest.find(sign)) else { continue };
-        let at = from + at;
-        if found.is_none_or(|(before, best)| at < before || (at == before && sign.len() > signs[best].len()))
-        {
-            found = Some((at, which));
-        }
-    }
-    found
+    first_of(text, from, signs, &leads(signs))
 }
 
 /// How many bytes at the end of `text` may be the beginning of one of the signs.
 pub(super) fn unfinished(text: &str, signs: &[&str]) -> usize {
     let longest = signs.iter().map(|sign| sign.len()).max().unwrap_or_default();
-    let from = text.floor_char_boundary(text.len().saturating_sub(longest.saturating_sub(1)));
-    let mut starts = text[from..].char_indices().map(|(at, _)| from + at);
-    let start = starts.find(|at| {
-        let rest = &text[*at..];
-        signs.iter().any(|sign| sign.len() > rest.len() && sign.starts_with(rest))
-    });
-    start.map_or(0, |at| text.len() - at)
+    unfinished_of(text, signs, &leads(signs), longest)
+}
+
+fn leads(signs: &[&str]) -> [bool; 256] {
+    let mut leads = [false; 256];
+    signs.iter().filter_map(|sign| sign.bytes().next()).for_each(|lead| leads[usize::from(lead)] = true);
+    leads
+}
+
+/// In one pass, whatever is there: a search for one sign after the other would read far ahead for the one that is not.
+fn first_of(text: &str, from: usize, signs: &[&str], leads: &[bool; 256]) -> Option<(usize, usize)> {
+    let bytes = text.as_bytes();
+    let mut at = from;
+    loop {
+        at += bytes.get(at..)?.iter().position(|byte| leads[usize::from(*byte)])?;
+        let rest = &bytes[at..];
+        let here = signs.iter().enumerate().filter(|(_, sign)| rest.starts_with(sign.as_bytes()));
+        if let Some((which, _)) = here.max_by_key(|(_, sign)| sign.len()) {
+            return Some((at, which));
+        }
+        at += 1;
+    }
+}
+
+fn unfinished_of(text: &str, signs: &[&str], leads: &[bool; 256], longest: usize) -> usize {
+    let bytes = text.as_bytes();
+    let from = bytes.len().saturating_sub(longest.saturating_sub(1));
+    let mut starts = (from..bytes.len()).filter(|at| leads[usize::from(bytes[*at])]);
+    // The first byte of a sign is the first byte of a character.
+    starts.find(|at| begins_any(&text[*at..], signs)).map_or(0, |at| bytes.len() - at)
+}
+
+/// Whether there is a longer sign that begins with `rest`.
+fn begins_any(rest: &str, signs: &[&str]) -> bool {
+    signs.iter().any(|sign| sign.len() > rest.len() && sign.starts_with(rest))
 }
 
 #[cfg(test)]
@@ -42,12 +97,23 @@ mod tests {
             ("x<a>y<b>", Some((1, 1))),
             ("x<a>>", Some((1, 2))),
             ("ü<b><a>", Some((2, 0))),
+            ("<<a>", Some((1, 1))),
             ("<", None),
             ("", None),
         ];
         for (text, expected) in table {
             assert_eq!(first(text, 0, &signs), expected, "{text}");
         }
+    }
+
+    #[test]
+    fn a_sign_that_may_become_a_longer_one_is_not_certain() {
+        let signs = Signs::new(["<a>", "<a>>"]);
+        let table = [("<a>", None), ("<a>x", Some((0, 0))), ("<a>>", Some((0, 1))), ("<a><", Some((0, 0)))];
+        for (text, expected) in table {
+            assert_eq!(signs.certain(text, 0), expected, "{text}");
+        }
+        assert_eq!(signs.first("<a>", 0), Some((0, 0)));
     }
 
     #[test]

@@ -1,0 +1,101 @@
+//! GLM 4.5 to 5, Ling 3, Poolside's Laguna and Hunyuan (as their chat templates show it).
+//!
+//! ```text
+//! <tool_call>get_weather
+//! <arg_key>city</arg_key>
+//! <arg_value>Oslo</arg_value>
+//! </tool_call>
+//! ```
+//!
+//! Newer ones leave out the line breaks. Hunyuan puts `<tool_calls>` around the calls and `<tool_sep>` behind the name; an
+//! older one writes a JSON list there.
+use super::{
+    Dialect,
+    marked::{Block, Manners, Marks, reader, reader_with},
+    parameters::{Habits, Shape, Tag},
+};
+
+pub(super) static GLM4_MOE: Dialect =
+    Dialect { name: "glm4_moe", models: &["glm-4.5", "glm-4.6"], reader: |setting| reader(&GLM, setting) };
+
+pub(super) static GLM47: Dialect =
+    Dialect { name: "glm47", models: &["glm-4.7", "glm-5"], reader: |setting| reader(&GLM, setting) };
+
+pub(super) static LING3: Dialect = Dialect {
+    name: "ling3",
+    models: &["ling-3"],
+    reader: |setting| reader_with(&LING, &INTERRUPTED, setting),
+};
+
+pub(super) static POOLSIDE_V1: Dialect = Dialect {
+    name: "poolside_v1",
+    models: &["laguna", "poolside"],
+    reader: |setting| reader_with(&LAGUNA, &CUT, setting),
+};
+
+pub(super) static HUNYUAN_A13B: Dialect = Dialect {
+    name: "hunyuan_a13b",
+    models: &["hunyuan"],
+    reader: |setting| reader_with(&HUNYUAN, &CUT_AND_LAST, setting),
+};
+
+const THINKING: &[(&str, &str)] = &[("<think>", "</think>")];
+
+static GLM: Marks = Marks {
+    thinking: THINKING,
+    calls: &[Block::tagged("<tool_call>", &QUOTED, &["</tool_call>"])],
+    noise: &["<|observation|>", "<|user|>"],
+};
+
+static LING: Marks = Marks {
+    thinking: THINKING,
+    calls: &[Block::tagged("<tool_call>", &AS_IT_IS, &["</tool_call>"])],
+    noise: &["<|role_end|>"],
+};
+
+static LAGUNA: Marks = Marks {
+    thinking: THINKING,
+    calls: &[Block::tagged("<tool_call>", &CUT_SILENTLY, &["</tool_call>"])],
+    noise: &[],
+};
+
+static HUNYUAN: Marks = Marks {
+    thinking: THINKING,
+    calls: &[Block::tagged("<tool_calls>", &SEPARATED, &["</tool_calls>"])],
+    noise: &["<answer>", "</answer>", "<|eos|>"],
+};
+
+/// The name stands where the block begins.
+const UNTAGGED: Tag = Tag { opens: &[], name_ends: &["\n", "<", "\\n"], head_end: "", close: "</tool_call>" };
+
+static QUOTED: Shape = shape(UNTAGGED, Habits { quoted: true, ..Habits::PLAIN });
+static AS_IT_IS: Shape = shape(UNTAGGED, Habits::PLAIN);
+static CUT_SILENTLY: Shape = shape(UNTAGGED, Habits { silent_when_cut: true, ..Habits::PLAIN });
+static SEPARATED: Shape = shape(
+    Tag {
+        opens: &["<tool_call>"],
+        name_ends: &["<tool_sep>", "<", "\n"],
+        head_end: "",
+        close: "</tool_call>",
+    },
+    Habits { silent_when_cut: true, ..Habits::PLAIN },
+);
+
+const fn shape(call: Tag, habits: Habits) -> Shape {
+    Shape {
+        call,
+        parameter: Tag {
+            opens: &["<arg_key>"],
+            name_ends: &["</arg_key>"],
+            head_end: "<arg_value>",
+            close: "</arg_value>",
+        },
+        value_from: &["<arg_value>"],
+        value_ends: &["</arg_value>"],
+        habits,
+    }
+}
+
+static INTERRUPTED: Manners = Manners { interrupts: &["<tool_call>"], ..Manners::PLAIN };
+static CUT: Manners = Manners { drops_cut_sign: true, ..Manners::PLAIN };
+static CUT_AND_LAST: Manners = Manners { drops_cut_sign: true, ends_with_calls: true, ..Manners::PLAIN };

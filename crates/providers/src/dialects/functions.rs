@@ -1,0 +1,112 @@
+//! Qwen 3 Coder, Qwen 3.5, and those who took their way to write: Step 3.5, Nemotron 3, MiMo, Seed-OSS, MiniCPM-V (as their
+//! chat templates show it).
+//!
+//! ```text
+//! <tool_call>
+//! <function=get_weather>
+//! <parameter=city>
+//! Oslo
+//! </parameter>
+//! </function>
+//! </tool_call>
+//! ```
+//!
+//! Small models forget `<tool_call>`, or an end of a parameter.
+use super::{
+    Dialect,
+    marked::{Block, Manners, Marks, reader_with},
+    parameters::{Habits, Shape, Tag},
+};
+
+pub(super) static QWEN3_CODER: Dialect = Dialect {
+    name: "qwen3_coder",
+    models: &["qwen3-coder", "qwen3_coder", "qwen3.5", "qwen3.6"],
+    reader: |setting| reader_with(&ON_LINES, &INTERRUPTED, setting),
+};
+
+pub(super) static STEP3P5: Dialect = Dialect {
+    name: "step3p5",
+    models: &["step-3.5", "step3.5", "step3p5"],
+    reader: |setting| reader_with(&ON_LINES, &INTERRUPTED_ONCE, setting),
+};
+
+pub(super) static NEMOTRON_V3: Dialect = Dialect {
+    name: "nemotron_v3",
+    models: &["nemotron-3"],
+    reader: |setting| reader_with(&ON_LINES, &Manners::PLAIN, setting),
+};
+
+pub(super) static MIMO: Dialect = Dialect {
+    name: "mimo",
+    models: &["mimo"],
+    reader: |setting| reader_with(&AS_IT_IS, &INTERRUPTED, setting),
+};
+
+pub(super) static SEED_OSS: Dialect = Dialect {
+    name: "seed_oss",
+    models: &["seed-oss", "seed_oss"],
+    reader: |setting| reader_with(&SEED, &SEED_INTERRUPTED, setting),
+};
+
+pub(super) static MINICPMV: Dialect = Dialect {
+    name: "minicpmv",
+    models: &["minicpm-v", "minicpm-o"],
+    reader: |setting| reader_with(&MINICPM, &INTERRUPTED, setting),
+};
+
+static ON_LINES: Marks = marks(&ON_LINES_CALLS, &["<|im_end|>"]);
+static AS_IT_IS: Marks = marks(&AS_IT_IS_CALLS, &["<|im_end|>"]);
+static MINICPM: Marks = marks(&ON_LINES_CALLS, &["<|im_end|>", "<reserved_12>", "<|reserved_13|>"]);
+
+static SEED: Marks = Marks {
+    thinking: &[("<seed:think>", "</seed:think>")],
+    calls: &[
+        Block::tagged("<seed:tool_call>", &SHAPE, &["</seed:tool_call>"]),
+        Block::tagged_before("<function=", &SHAPE, &["</function>"], &["</seed:tool_call>"]),
+    ],
+    noise: &["<seed:eos>"],
+};
+
+const fn marks(calls: &'static [Block], noise: &'static [&'static str]) -> Marks {
+    Marks { thinking: &[("<think>", "</think>")], calls, noise }
+}
+
+static ON_LINES_CALLS: [Block; 2] = calls(&SHAPE_ON_LINES);
+static AS_IT_IS_CALLS: [Block; 2] = calls(&SHAPE);
+
+const fn calls(shape: &'static Shape) -> [Block; 2] {
+    [
+        Block::tagged("<tool_call>", shape, &["</tool_call>"]),
+        Block::tagged_before("<function=", shape, &["</function>"], &["</tool_call>"]),
+    ]
+}
+
+static SHAPE: Shape = shape(Habits::PLAIN);
+static SHAPE_ON_LINES: Shape = shape(Habits { on_lines: true, ..Habits::PLAIN });
+
+const fn shape(habits: Habits) -> Shape {
+    Shape {
+        call: Tag {
+            opens: &["<function="],
+            name_ends: &[">", "<", "\n"],
+            head_end: ">",
+            close: "</function>",
+        },
+        parameter: Tag {
+            opens: &["<parameter="],
+            name_ends: &[">", "<", "\n"],
+            head_end: ">",
+            close: "</parameter>",
+        },
+        value_from: &["<parameter="],
+        value_ends: &["</parameter>", "<parameter=", "</function>"],
+        habits,
+    }
+}
+
+/// A mere `<tool_call>` in the thoughts is more often spoken about than meant.
+static INTERRUPTED: Manners =
+    Manners { interrupts: &["<tool_call>\n<function=", "<tool_call><function="], ..Manners::PLAIN };
+static INTERRUPTED_ONCE: Manners = Manners { thinks_once: true, ..INTERRUPTED };
+static SEED_INTERRUPTED: Manners =
+    Manners { interrupts: &["<seed:tool_call>\n<function=", "<seed:tool_call><function="], ..Manners::PLAIN };

@@ -1,0 +1,54 @@
+//! Kimi K3 (as its chat template shows it): everything stands between `<|open|>…<|sep|>` and `<|close|>…<|sep|>`, and each
+//! argument says its type.
+//!
+//! ```text
+//! <|open|>think<|sep|>Hm.<|close|>think<|sep|><|open|>response<|sep|>I look.<|close|>response<|sep|><|open|>tools<|sep|>
+//! <|open|>call tool="get_weather" index="1"<|sep|>
+//! <|open|>argument key="city" type="string"<|sep|>Oslo<|close|>argument<|sep|>
+//! <|close|>call<|sep|><|close|>tools<|sep|><|close|>message<|sep|>
+//! ```
+use super::{
+    Dialect,
+    marked::{Block, Manners, Marks, reader_with},
+    parameters::{Habits, Shape, Tag},
+};
+
+pub(super) static KIMI_K3: Dialect = Dialect {
+    name: "kimi_k3",
+    models: &["kimi-k3"],
+    reader: |setting| reader_with(&MARKS, &INTERRUPTED, setting),
+};
+
+static MARKS: Marks = Marks {
+    thinking: &[("<|open|>think<|sep|>", "<|close|>think<|sep|>")],
+    calls: &[Block::tagged("<|open|>tools<|sep|>", &SHAPE, &["<|close|>tools<|sep|>"])],
+    noise: &[
+        "<|open|>response<|sep|>",
+        "<|close|>response<|sep|>",
+        "<|open|> response <|sep|>",
+        "<|close|> response <|sep|>",
+        "<|close|>message<|sep|>",
+        "<|end_of_msg|>",
+    ],
+};
+
+static SHAPE: Shape = Shape {
+    call: Tag {
+        opens: &["<|open|>call tool=\""],
+        name_ends: &["\"", "<|sep|>"],
+        head_end: "<|sep|>",
+        close: "<|close|>call<|sep|>",
+    },
+    parameter: Tag {
+        opens: &["<|open|>argument key=\""],
+        name_ends: &["\"", "<|sep|>"],
+        head_end: "<|sep|>",
+        close: "<|close|>argument<|sep|>",
+    },
+    value_from: &["<|open|>argument key=\""],
+    value_ends: &["<|close|>argument<|sep|>", "<|open|>argument key=\"", "<|close|>call<|sep|>"],
+    habits: Habits { silent_when_cut: true, ..Habits::PLAIN },
+};
+
+static INTERRUPTED: Manners =
+    Manners { interrupts: &["<|open|>response<|sep|>", "<|open|>tools<|sep|>"], ..Manners::PLAIN };

@@ -1,0 +1,164 @@
+//! MiniMax M3 (as its chat template shows it): arguments as a tree of tags. A token that no text contains stands before
+//! each tag, so that values need no escapes. Elements of an array are called `item`.
+//!
+//! ```text
+//! ]<]minimax[>[<tool_call>
+//! ]<]minimax[>[<invoke name="get_weather">]<]minimax[>[<cities>]<]minimax[>[<item>Oslo]<]minimax[>[</item>]<]minimax[>[</cities>]<]minimax[>[</invoke>
+//! ]<]minimax[>[</tool_call>
+//! ```
+use super::{
+    Call, Dialect, Setting,
+    marked::{Block, Close, Marks, reader},
+    typed::{Schema, typed},
+};
+use serde_json::{Map, Value};
+
+pub(super) static MINIMAX_M3: Dialect =
+    Dialect { name: "minimax_m3", models: &["minimax-m3"], reader: |setting| reader(&MARKS, setting) };
+
+static MARKS: Marks = Marks {
+    thinking: &[("<mm:think>", "</mm:think>")],
+    calls: &[Block {
+        open: "]<]minimax[>[<tool_call>",
+        close: Close::At(&["]<]minimax[>[</tool_call>"]),
+        read: calls,
+    }],
+    noise: &["[e~["],
+};
+
+const MARK: &str = "]<]minimax[>[";
+/// A tree is no deeper than this.
+const DEEPEST: usize = 100;
+/// The name of an element of an array.
+const ITEM: &str = "item";
+/// Under these names stands the text of an object that has text besides its properties.
+const TEXTS: [&str; 2] = ["$text", "$$text"];
+
+fn calls(body: &str, setting: &Setting) -> Result<Vec<Call>, String> {
+    let mut rest = body;
+    let mut calls = Vec::new();
+    while let Some((before, invoke)) = rest.split_once("<invoke name=\"") {
+        let _blank = before;
+        let Some((name, inner)) = invoke.split_once("\">") else { break };
+        let end = inner.find("]<]minimax[>[</invoke>");
+        let tool = setting.tool(name).map_or(&Value::Null, |tool| &tool.parameters);
+        // What was cut off is not to be trusted.
+        let arguments = end.map(|end| arguments(&inner[..end], Schema::new(tool))).unwrap_or_default();
+        calls.push(Call::new(name, Value::Object(arguments)));
+        rest = end.map_or("", |end| &inner[end..]);
+    }
+    match calls.is_empty() && !body.trim().is_empty() {
+        true => Err("there is no call in it".into()),
+        false => Ok(calls),
+    }
+}
+
+/// As far as they can be read.
+fn arguments(inner: &str, schema: Schema<'_>) -> Map<String, Value> {
+    let mut tree = Tree { text: inner, at: 0 };
+    let mut arguments = Map::new();
+    while tree.blank_before_tag()
+        && let Some((name, value)) = tree.element(schema, 0)
+    {
+        arguments.insert(name.to_owned(), value);
+    }
+    arguments
+}
+
+struct Tree<'a> {
+    text: &'a str,
+    at: usize,
+}
+
+/// What stands in an element.
+struct Content<'a> {
+    /// All of it, as it is written.
+    raw: &'a str,
+    /// What is not in a child.
+    text: String,
+    children: Vec<(&'a str, Value)>,
+}
+
+impl<'a> Tree<'a> {
+    fn rest(&self) -> &'a str {
+        &self.text[self.at..]
+    }
+
+    fn blank_before_tag(&mut self) -> bool {
+        let rest = self.rest();
+        self.at += rest.len() - rest.trim_start().len();
+        self.rest().starts_with(MARK)
+    }
+
+    /// An element that begins here, of an object with this schema.
+    fn element(&mut self, parent: Schema<'_>, depth: usize) -> Option<(&'a str, Value)> {
+        if depth > DEEPEST {
+            return None;
+        }
+        let (name, _) = self.rest().strip_prefix(MARK)?.strip_prefix('<')?.split_once('>')?;
+        if name.is_empty() || name.contains(['/', '<']) {
+            return None;
+        }
+        self.at += MARK.len() + name.len() + 2;
+        let schema = parent.property(name);
+        let schema = if name == ITEM && !schema.is_known() { parent.items() } else { schema };
+        let content = self.content(name, schema, depth)?;
+        Some((name, content.value(schema)))
+    }
+
+    fn content(&mut self, name: &str, schema: Schema<'_>, depth: usize) -> Option<Content<'a>> {
+        let start = self.at;
+        let mut content = Content { raw: "", text: String::new(), children: Vec::new() };
+        loop {
+            let mark = self.rest().find(MARK)?;
+            content.text += &self.rest()[..mark];
+            self.at += mark;
+            let tag = &self.rest()[MARK.len()..];
+            if let Some(closing) = tag.strip_prefix("</") {
+                closing.strip_prefix(name)?.strip_prefix('>')?;
+                content.raw = &self.text[start..self.at];
+                self.at += MARK.len() + name.len() + 3;
+                return Some(content);
+            }
+            content.children.push(self.element(schema, depth + 1)?);
+        }
+    }
+}
+
+impl Content<'_> {
+    fn value(self, schema: Schema<'_>) -> Value {
+        let kinds = schema.kinds();
+        let items = self.children.iter().all(|(name, _)| *name == ITEM);
+        let is_blank = self.text.trim().is_empty();
+        match self.children.is_empty() {
+            _ if kinds.array && items && is_blank && !(kinds.string && self.children.is_empty()) => {
+                Value::Array(self.children.into_iter().map(|(_, value)| value).collect())
+            }
+            true if kinds.object && !kinds.string && is_blank => Value::Object(Map::new()),
+            true => typed(&self.text, kinds),
+            false if kinds.string => Value::String(self.raw.to_owned()),
+            false => Value::Object(self.object(is_blank)),
+        }
+    }
+
+    /// A name that comes again makes an array.
+    fn object(self, is_blank: bool) -> Map<String, Value> {
+        let mut object = Map::new();
+        let mut repeated = Vec::new();
+        for (name, value) in self.children {
+            match object.get_mut(name) {
+                None => _ = object.insert(name.to_owned(), value),
+                Some(Value::Array(values)) if repeated.contains(&name) => values.push(value),
+                Some(first) => {
+                    *first = Value::Array(vec![first.take(), value]);
+                    repeated.push(name);
+                }
+            }
+        }
+        let name = TEXTS.into_iter().find(|name| !is_blank && !object.contains_key(*name));
+        if let Some(name) = name {
+            object.insert(name.to_owned(), Value::String(self.text));
+        }
+        object
+    }
+}

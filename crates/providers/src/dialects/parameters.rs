@@ -1,0 +1,436 @@
+//! Calls written as tags: one for the call, one for each parameter. A [`Shape`] says how they look, so that one reader
+//! serves `<function=f><parameter=a>1</parameter></function>`, `<invoke name="f">…` and `f<arg_key>a</arg_key>…` alike.
+//!
+//! A value holds any text but what ends it, therefore signs do not count there ([`Scan`]).
+use super::{
+    Call, Said, Setting, json,
+    signs::Signs,
+    typed::{self, Kinds, Schema},
+};
+use serde_json::{Map, Value};
+use std::ops::ControlFlow;
+
+/// A name is no longer than this, in bytes, with the blanks before it.
+const LONGEST_NAME: usize = 256;
+
+/// How calls and parameters are written.
+pub(super) struct Shape {
+    /// The call.
+    pub(super) call: Tag,
+    /// A parameter, with its value.
+    pub(super) parameter: Tag,
+    /// After one of these stands a value (or the parameter's name, and then the value).
+    pub(super) value_from: &'static [&'static str],
+    /// What ends a value. The first of them belongs to it.
+    pub(super) value_ends: &'static [&'static str],
+    /// What is special.
+    pub(super) habits: Habits,
+}
+
+/// How something with a name is written: `open`, name, one of `name_ends`, perhaps attributes, `head_end`; …, `close`.
+pub(super) struct Tag {
+    /// What it begins with; nothing: it begins where the block does.
+    pub(super) opens: &'static [&'static str],
+    /// What ends the name.
+    pub(super) name_ends: &'static [&'static str],
+    /// What ends its head; empty: the name does.
+    pub(super) head_end: &'static str,
+    /// What ends it.
+    pub(super) close: &'static str,
+}
+
+/// What sets one dialect apart from another of the same shape.
+#[derive(Clone, Copy)]
+pub(super) struct Habits {
+    /// A line break after the tag and one before its end belong to the tags.
+    pub(super) on_lines: bool,
+    /// A string may stand in quotes.
+    pub(super) quoted: bool,
+    /// A value may stand in `<![CDATA[…]]>`.
+    pub(super) cdata: bool,
+    /// Parameters count only if the schema lists them, and once.
+    pub(super) declared: bool,
+    /// A call that was cut off is not said as text.
+    pub(super) silent_when_cut: bool,
+    /// What may stand between the beginning of a block and the first call.
+    pub(super) leads: &'static [&'static str],
+}
+
+impl Habits {
+    /// Nothing special.
+    pub(super) const PLAIN: Self = Self {
+        on_lines: false,
+        quoted: false,
+        cdata: false,
+        declared: false,
+        silent_when_cut: false,
+        leads: &[],
+    };
+}
+
+const CDATA: (&str, &str) = ("<![CDATA[", "]]>");
+
+/// A shape with what is looked for in it.
+pub(super) struct Reading {
+    shape: &'static Shape,
+    /// What a block of calls ends with.
+    until: &'static [&'static str],
+    outside: Signs,
+    value: Signs,
+    cdata: Signs,
+    stops: Signs,
+    call_head: Signs,
+    parameter_head: Signs,
+}
+
+impl Reading {
+    pub(super) fn new(shape: &'static Shape, until: &'static [&'static str]) -> Self {
+        let Shape { call, parameter, value_from, value_ends, habits } = shape;
+        let mut stops = [call.opens, parameter.opens].concat();
+        stops.extend([call.close, parameter.close]);
+        let head = |tag: &Tag| {
+            let end = Some(tag.head_end).filter(|end| !end.is_empty());
+            Signs::new(tag.name_ends.iter().copied().chain(end).chain(stops.iter().copied()))
+        };
+        let cdata = habits.cdata.then_some(CDATA.0);
+        Self {
+            shape,
+            until,
+            outside: Signs::new([value_from, until].concat()),
+            value: Signs::new(value_ends.iter().copied().chain(cdata)),
+            cdata: Signs::new([CDATA.1]),
+            call_head: head(call),
+            parameter_head: head(parameter),
+            stops: Signs::new(stops),
+        }
+    }
+
+    /// Whether a call begins here, after the block's `open`; it may be only mentioned. `None`: more must come.
+    pub(super) fn begins(&self, open: &str, rest: &str, over: bool) -> Option<bool> {
+        let window = &rest[..rest.floor_char_boundary(LONGEST_NAME)];
+        let text = window.trim_start();
+        if text.is_empty() {
+            return if window.len() < rest.len() { Some(false) } else { over.then_some(true) };
+        }
+        let opens = self.shape.call.opens;
+        let named = opens.is_empty() || self.is_call(open);
+        let others = if named { &[] } else { opens };
+        let mut wanted = others.iter().chain(self.shape.habits.leads).chain(self.until).chain(&["{", "["]);
+        if wanted.clone().any(|sign| text.starts_with(sign)) {
+            return Some(true);
+        }
+        if !over && wanted.any(|sign| sign.starts_with(text)) {
+            return None;
+        }
+        if !named {
+            return Some(false);
+        }
+        let ends = text.char_indices().find(|(at, _)| self.ends_name(&text[*at..]));
+        let name = ends.map_or(text, |(at, _)| &text[..at]).trim_end();
+        let plausible = !name.is_empty() && !name.contains(|c: char| c.is_whitespace() || c.is_control());
+        match ends {
+            Some(_) => Some(plausible),
+            None if !plausible || window.len() < rest.len() || over => Some(plausible && over),
+            None => None,
+        }
+    }
+
+    fn ends_name(&self, rest: &str) -> bool {
+        self.shape.call.name_ends.iter().any(|end| rest.starts_with(end))
+    }
+
+    /// Whether what opens the block opens a call as well.
+    fn is_call(&self, open: &str) -> bool {
+        self.shape.call.opens.iter().any(|sign| open.ends_with(sign))
+    }
+
+    /// The calls between `open` and `close`; `close` is empty where the reply ended before it.
+    pub(super) fn read(&self, open: &str, body: &str, close: &str, setting: &Setting, said: &mut Vec<Said>) {
+        let whole;
+        let text = match self.is_call(open) {
+            true => {
+                whole = format!("{open}{body}{close}");
+                &whole
+            }
+            false => body,
+        };
+        let bare = text.trim();
+        let before = said.len();
+        let result = match bare.starts_with(['{', '[']) {
+            true => json::calls(bare).map(|calls| said.extend(calls.into_iter().map(Said::Call))),
+            false => Body { reading: self, text, at: 0, is_cut: close.is_empty(), setting, said }.read(),
+        };
+        let none = said.len() == before && !(bare.is_empty() && !close.is_empty());
+        let why = result.err().or_else(|| none.then(|| "there is no call in it".to_owned()));
+        let Some(why) = why else { return };
+        said.truncate(before);
+        match close.is_empty() && self.shape.habits.silent_when_cut {
+            true => said.push(Said::Problem(format!("{why}: `{open}{body}`"))),
+            false => {
+                said.push(Said::Text(format!("{open}{body}{close}")));
+                said.push(Said::Problem(why));
+            }
+        }
+    }
+}
+
+/// Where a block of calls ends, in a text that comes piece by piece. Each byte is looked at once.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) enum Scan {
+    #[default]
+    Outside,
+    Value,
+    Cdata,
+}
+
+impl Scan {
+    /// Goes on at byte `seen`. Where the block ends, and where its closing sign does; `None`: not yet.
+    pub(super) fn find(
+        &mut self,
+        reading: &Reading,
+        text: &str,
+        seen: &mut usize,
+        over: bool,
+    ) -> Option<(usize, usize)> {
+        loop {
+            let signs = match self {
+                Self::Outside => &reading.outside,
+                Self::Value => &reading.value,
+                Self::Cdata => &reading.cdata,
+            };
+            let found = if over { signs.first(text, *seen) } else { signs.certain(text, *seen) };
+            let Some((at, which)) = found else {
+                *seen = text.len() - signs.unfinished(text);
+                return None;
+            };
+            let sign = signs.sign(which);
+            let after = at + sign.len();
+            let shape = reading.shape;
+            (*self, *seen) = match self {
+                Self::Outside if reading.until.contains(&sign) => return Some((at, after)),
+                Self::Outside | Self::Cdata => (Self::Value, after),
+                Self::Value if sign == CDATA.0 => (Self::Cdata, after),
+                Self::Value if sign == shape.value_ends[0] => (Self::Outside, after),
+                // Another value begins; or what ends it counts outside.
+                Self::Value if shape.value_from.contains(&sign) => (Self::Value, after),
+                Self::Value => (Self::Outside, at),
+            };
+        }
+    }
+}
+
+/// Reads what stands in a block.
+struct Body<'a> {
+    reading: &'a Reading,
+    text: &'a str,
+    at: usize,
+    /// Whether the reply ended here.
+    is_cut: bool,
+    setting: &'a Setting,
+    said: &'a mut Vec<Said>,
+}
+
+impl<'a> Body<'a> {
+    fn read(mut self) -> Result<(), String> {
+        if self.reading.shape.call.opens.is_empty() {
+            return if self.text.trim().is_empty() { Ok(()) } else { self.call() };
+        }
+        while let Some(sign) = self.next() {
+            if self.reading.shape.call.opens.contains(&sign) {
+                self.call()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Goes behind the next sign that counts between values.
+    fn next(&mut self) -> Option<&'static str> {
+        let stops = &self.reading.stops;
+        let (at, which) = stops.first(self.text, self.at)?;
+        self.at = at + stops.sign(which).len();
+        Some(stops.sign(which))
+    }
+
+    /// A call whose opening sign was read.
+    fn call(&mut self) -> Result<(), String> {
+        let shape = self.reading.shape;
+        let (name, _) = self.head(&shape.call, &self.reading.call_head);
+        let tool = self.setting.tool(name);
+        let parameters = tool.map_or(&Value::Null, |tool| &tool.parameters);
+        let mut call = Parameters { shape, schema: Schema::new(parameters), found: Map::new(), given: 0 };
+        let start = self.at;
+        let closed = loop {
+            match self.next() {
+                Some(sign) if shape.parameter.opens.contains(&sign) => match self.parameter() {
+                    None => return Err(format!("the reply ended within a call of `{name}`")),
+                    Some((parameter, value, attributes, whole)) => {
+                        call.add(parameter, value, attributes, self.said)?;
+                        if !whole {
+                            let why = format!("the reply ended within `{parameter}` of `{name}`");
+                            self.said.push(Said::Problem(why));
+                        }
+                    }
+                },
+                Some(sign) if shape.call.opens.contains(&sign) => {
+                    self.at -= sign.len();
+                    break true;
+                }
+                Some(sign) if sign == shape.call.close => break true,
+                Some(_) => {}
+                None => {
+                    self.at = self.text.len();
+                    break !self.is_cut;
+                }
+            }
+        };
+        if name.is_empty() {
+            return Err("a call has no name".into());
+        }
+        if !closed && call.given == 0 {
+            return Err(format!("the reply ended within a call of `{name}`"));
+        }
+        let body = self.text[start..self.at].trim_end().trim_end_matches(shape.call.close);
+        let arguments = call.arguments(body)?;
+        self.said.push(Said::Call(Call::new(name, arguments)));
+        Ok(())
+    }
+
+    /// Name and value of a parameter whose opening sign was read, its attributes, and whether it was ended. `None`: there
+    /// is no value.
+    fn parameter(&mut self) -> Option<(&'a str, &'a str, &'a str, bool)> {
+        let (name, attributes) = self.head(&self.reading.shape.parameter, &self.reading.parameter_head);
+        let attributes = attributes?;
+        let start = self.at;
+        let (mut from, signs) = (start, &self.reading.value);
+        let found = loop {
+            match signs.first(self.text, from) {
+                Some((at, which)) if signs.sign(which) == CDATA.0 => {
+                    let end = self.reading.cdata.first(self.text, at);
+                    from = end.map_or(self.text.len(), |(at, _)| at + CDATA.1.len());
+                }
+                found => break found,
+            }
+        };
+        let (end, sign) = found.map_or((self.text.len(), ""), |(at, which)| (at, signs.sign(which)));
+        let is_own = sign == self.reading.shape.value_ends[0];
+        self.at = if is_own { end + sign.len() } else { end };
+        Some((name, &self.text[start..end], attributes, found.is_some() || !self.is_cut))
+    }
+
+    /// The name and the attributes; none where the head has no end.
+    fn head(&mut self, tag: &Tag, signs: &Signs) -> (&'a str, Option<&'a str>) {
+        let start = self.at;
+        let (at, which) = signs.first(self.text, start).unwrap_or((self.text.len(), usize::MAX));
+        let name = self.text[start..at].trim();
+        self.at = at;
+        if tag.head_end.is_empty() {
+            return (name, Some(""));
+        }
+        if which >= tag.name_ends.len() + 1 {
+            return (name, None);
+        }
+        let mut from = at;
+        let broken = loop {
+            match signs.first(self.text, from) {
+                Some((end, which)) if signs.sign(which) == tag.head_end => {
+                    self.at = end + tag.head_end.len();
+                    return (name, Some(&self.text[at..end]));
+                }
+                Some((end, which)) if tag.name_ends.contains(&signs.sign(which)) => {
+                    from = end + signs.sign(which).len();
+                }
+                _ => break None,
+            }
+        };
+        (name, broken)
+    }
+}
+
+/// The parameters of a call as they are found.
+struct Parameters<'a> {
+    shape: &'static Shape,
+    schema: Schema<'a>,
+    found: Map<String, Value>,
+    given: usize,
+}
+
+impl Parameters<'_> {
+    fn add(&mut self, name: &str, text: &str, attributes: &str, said: &mut Vec<Said>) -> Result<(), String> {
+        let habits = self.shape.habits;
+        self.given += 1;
+        let schema = self.schema.property(name);
+        // One parameter of this name holds them all.
+        let wraps = name == "arguments" && !schema.is_known();
+        if habits.declared && self.schema.lists_properties() && !schema.is_known() && !wraps {
+            said.push(Said::Problem(format!("there is no parameter `{name}`")));
+            return Ok(());
+        }
+        let value = value(habits, text, attributes, schema.kinds());
+        match self.found.insert(name.to_owned(), value) {
+            Some(_) if habits.declared => Err(format!("`{name}` is given twice")),
+            _ => Ok(()),
+        }
+    }
+
+    /// All of them. `body`: the text that they were in.
+    fn arguments(mut self, body: &str) -> Result<Value, String> {
+        if self.given == 0 {
+            return Ok(Value::Object(typed::object(body).unwrap_or_default()));
+        }
+        if self.found.is_empty() {
+            return Err("it has none of the tool's parameters".into());
+        }
+        let wraps = self.found.len() == 1 && !self.schema.property("arguments").is_known();
+        let inner = || match self.found.get("arguments")? {
+            Value::Object(inner) => Some(inner.clone()),
+            Value::String(text) => typed::object(text),
+            _ => None,
+        };
+        if let Some(inner) = wraps.then(inner).flatten() {
+            self.found = inner;
+        }
+        Ok(Value::Object(self.found))
+    }
+}
+
+fn value(habits: Habits, text: &str, attributes: &str, allowed: Kinds) -> Value {
+    let text = match habits.on_lines {
+        true => {
+            let text = text.strip_prefix('\n').unwrap_or(text);
+            text.strip_suffix('\n').unwrap_or(text)
+        }
+        false => text,
+    };
+    let inner = || text.trim().strip_prefix(CDATA.0)?.strip_suffix(CDATA.1);
+    if let Some(inner) = habits.cdata.then(inner).flatten() {
+        return typed::typed(inner, allowed);
+    }
+    match hint(attributes) {
+        ControlFlow::Break(hint) if !allowed.are_known() && !hint.are_known() => typed::shown(text),
+        ControlFlow::Break(hint) if !allowed.are_known() || (hint.string && allowed.string) => {
+            typed::typed(text, hint)
+        }
+        _ => unquoted(habits, text, typed::typed(text, allowed)),
+    }
+}
+
+/// What stands beside the name: `type="number"`, or `string="false"` for any JSON.
+fn hint(attributes: &str) -> ControlFlow<Kinds> {
+    let attribute = |name: &str| attributes.split_once(name)?.1.split('"').next();
+    match (attribute("string=\""), attribute("type=\"")) {
+        (Some("true"), _) => ControlFlow::Break(Kinds::named("string")),
+        (Some(_), _) => ControlFlow::Break(Kinds::default()),
+        (None, Some(name)) => ControlFlow::Break(Kinds::named(name)),
+        (None, None) => ControlFlow::Continue(()),
+    }
+}
+
+fn unquoted(habits: Habits, text: &str, value: Value) -> Value {
+    let inner = || text.trim().strip_prefix('"')?.strip_suffix('"');
+    match inner() {
+        Some(inner) if habits.quoted && value.is_string() => {
+            serde_json::from_str(text.trim()).unwrap_or_else(|_| Value::String(inner.to_owned()))
+        }
+        _ => value,
+    }
+}

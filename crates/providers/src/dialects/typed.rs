@@ -1,0 +1,246 @@
+//! What a value means that was written without a type: the tool's schema says.
+use super::pythonic;
+use serde_json::{Map, Number, Value};
+
+/// Schemas within schemas are followed as deep as this.
+const DEEPEST: usize = 16;
+
+/// The JSON Schema of a part of a tool's parameters, and of all of them: references lead there.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Schema<'a> {
+    whole: &'a Value,
+    part: Option<&'a Value>,
+}
+
+impl<'a> Schema<'a> {
+    /// `parameters`: of a tool; `Value::Null` where it is not known.
+    pub(super) fn new(parameters: &'a Value) -> Self {
+        Self { whole: parameters, part: Some(parameters) }
+    }
+
+    /// Of the property of this name.
+    pub(super) fn property(self, name: &str) -> Self {
+        self.within(&|part| part.get("properties")?.get(name))
+    }
+
+    /// Of the elements.
+    pub(super) fn items(self) -> Self {
+        self.within(&|part| part.get("items"))
+    }
+
+    /// Whether properties are listed at all.
+    pub(super) fn lists_properties(self) -> bool {
+        self.within(&|part| part.get("properties")).part.is_some()
+    }
+
+    /// Whether there is one.
+    pub(super) fn is_known(self) -> bool {
+        self.part.is_some()
+    }
+
+    /// The types that it allows.
+    pub(super) fn kinds(self) -> Kinds {
+        let mut kinds = Kinds::default();
+        self.visit(0, &mut |part| {
+            kinds.add(part);
+            false
+        });
+        kinds
+    }
+
+    fn within(self, step: &dyn Fn(&'a Value) -> Option<&'a Value>) -> Self {
+        let mut found = None;
+        self.visit(0, &mut |part| {
+            found = step(part);
+            found.is_some()
+        });
+        Self { whole: self.whole, part: found }
+    }
+
+    /// This part and its alternatives, references followed, until `done`.
+    fn visit(self, depth: usize, done: &mut dyn FnMut(&'a Value) -> bool) -> bool {
+        let Some(part) = self.part else { return false };
+        if depth > DEEPEST {
+            return false;
+        }
+        let reference = part.get("$ref").and_then(Value::as_str).and_then(|place| place.strip_prefix('#'));
+        let referred = reference.and_then(|place| self.whole.pointer(place));
+        let choices = ["anyOf", "oneOf", "allOf"].into_iter().filter_map(|word| part.get(word)?.as_array());
+        done(part)
+            || referred
+                .into_iter()
+                .chain(choices.flatten())
+                .any(|part| Self { whole: self.whole, part: Some(part) }.visit(depth + 1, done))
+    }
+}
+
+/// Types that are allowed; none: nothing is known.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Kinds {
+    pub(super) string: bool,
+    pub(super) array: bool,
+    pub(super) object: bool,
+    number: bool,
+    boolean: bool,
+    null: bool,
+}
+
+impl Kinds {
+    /// From the name of a type, as some models write it beside the value.
+    pub(super) fn named(name: &str) -> Self {
+        let mut kinds = Self::default();
+        kinds.add_named(name);
+        kinds
+    }
+
+    fn add(&mut self, schema: &Value) {
+        match schema.get("type") {
+            Some(Value::String(name)) => self.add_named(name),
+            Some(Value::Array(names)) => {
+                names.iter().filter_map(Value::as_str).for_each(|name| self.add_named(name));
+            }
+            _ => {
+                let values = schema.get("enum").and_then(Value::as_array).into_iter().flatten();
+                values.chain(schema.get("const")).for_each(|value| self.add_named(kind_of(value)));
+                self.object |= schema.get("properties").is_some();
+                self.array |= schema.get("items").is_some();
+            }
+        }
+    }
+
+    fn add_named(&mut self, name: &str) {
+        let kind = match name {
+            "string" => &mut self.string,
+            "array" => &mut self.array,
+            "object" => &mut self.object,
+            "number" | "integer" => &mut self.number,
+            "boolean" => &mut self.boolean,
+            "null" => &mut self.null,
+            _ => return,
+        };
+        *kind = true;
+    }
+
+    pub(super) fn are_known(self) -> bool {
+        self.string || self.array || self.object || self.number || self.boolean || self.null
+    }
+}
+
+fn kind_of(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "boolean",
+        Value::Number(_) => "number",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+        Value::Object(_) => "object",
+    }
+}
+
+/// A value of one of these types; a string where the text is none of them, or nothing is known.
+pub(super) fn typed(text: &str, kinds: Kinds) -> Value {
+    let word = text.trim();
+    if kinds.null && word.eq_ignore_ascii_case("null") {
+        return Value::Null;
+    }
+    if kinds.boolean && word.eq_ignore_ascii_case("true") {
+        return Value::Bool(true);
+    }
+    if kinds.boolean && word.eq_ignore_ascii_case("false") {
+        return Value::Bool(false);
+    }
+    let number = || number(word).filter(|_| kinds.number).map(Value::Number);
+    let structure = || structure(word).filter(|value| allowed(value, kinds));
+    number().or_else(structure).unwrap_or_else(|| Value::String(text.to_owned()))
+}
+
+/// What JSON makes of the text; else a string.
+pub(super) fn shown(text: &str) -> Value {
+    serde_json::from_str(text.trim()).unwrap_or_else(|_| Value::String(text.to_owned()))
+}
+
+/// An object written in one of the ways that models have.
+pub(super) fn object(text: &str) -> Option<Map<String, Value>> {
+    match structure(text.trim())? {
+        Value::Object(object) => Some(object),
+        _ => None,
+    }
+}
+
+fn allowed(value: &Value, kinds: Kinds) -> bool {
+    match value {
+        // Where only one of them is allowed, the other is a mistake that the check of the arguments should name.
+        Value::Array(_) | Value::Object(_) if !kinds.string => kinds.array || kinds.object,
+        Value::Array(_) => kinds.array,
+        Value::Object(_) => kinds.object,
+        _ => false,
+    }
+}
+
+fn number(word: &str) -> Option<Number> {
+    if let Ok(number) = serde_json::from_str(word) {
+        return Some(number);
+    }
+    if let Ok(number) = word.parse::<i64>() {
+        return Some(number.into());
+    }
+    let numeric = word.starts_with(|c: char| c.is_ascii_digit() || matches!(c, '-' | '+' | '.'));
+    word.parse().ok().filter(|_| numeric).and_then(Number::from_f64)
+}
+
+/// An array or an object: JSON, JSON with its quotes escaped once more, or Python.
+fn structure(word: &str) -> Option<Value> {
+    if !word.starts_with(['[', '{']) {
+        return None;
+    }
+    let json = serde_json::from_str(word).ok();
+    json.or_else(|| {
+        let unescaped: String = serde_json::from_str(&format!("\"{word}\"")).ok()?;
+        serde_json::from_str(&unescaped).ok()
+    })
+    .or_else(|| match pythonic::read(&format!("[f(x={word})]")) {
+        pythonic::Beginning::Calls { mut calls, .. } => calls.pop()?.arguments.shift_remove("x"),
+        _ => None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_value_is_what_the_schema_allows() {
+        let table = [
+            (json!({"type": "string"}), "null", json!("null")),
+            (json!({"type": "string"}), " 7 ", json!(" 7 ")),
+            (json!({"type": ["string", "null"]}), "null", json!(null)),
+            (json!({"type": "integer"}), " 007 ", json!(7)),
+            (json!({"type": "integer"}), "seven", json!("seven")),
+            (json!({"type": "number"}), "inf", json!("inf")),
+            (json!({"type": "number"}), "1e3", json!(1e3)),
+            (json!({"type": "boolean"}), "True", json!(true)),
+            (json!({"type": "array"}), "[1, 'a', None]", json!([1, "a", null])),
+            (json!({"type": "object"}), r#"{\"a\": \"\\n\"}"#, json!({"a": "\n"})),
+            (json!({"type": "object"}), "{broken", json!("{broken")),
+            (json!({"anyOf": [{"type": "string"}, {"type": "object"}]}), "[1]", json!("[1]")),
+            (json!({"enum": [1, 2]}), "2", json!(2)),
+            (json!({}), "2", json!("2")),
+        ];
+        for (schema, text, expected) in table {
+            assert_eq!(typed(text, Schema::new(&schema).kinds()), expected, "{schema} {text}");
+        }
+    }
+
+    #[test]
+    fn references_and_choices_are_followed() {
+        let schema = json!({
+            "properties": {"a": {"$ref": "#/$defs/a"}, "loop": {"$ref": "#/properties/loop"}},
+            "$defs": {"a": {"oneOf": [{"type": "null"}, {"properties": {"b": {"type": "integer"}}}]}},
+        });
+        let schema = Schema::new(&schema);
+        assert_eq!(typed("5", schema.property("a").property("b").kinds()), json!(5));
+        assert!(!schema.property("loop").kinds().are_known());
+        assert!(!schema.property("c").is_known());
+    }
+}
