@@ -7,11 +7,18 @@
 //! Most dialects are *marked* ([`marked`]): signs begin and end thoughts and calls, and what lies between is read by one of
 //! a few functions. To add one: a file here with a `static` of type [`Dialect`], and a line in [`DIALECTS`].
 
+mod gemma;
+mod harmony;
 mod hermes;
+mod inkling;
 mod json;
+mod listed;
 mod marked;
+mod muse;
 pub mod pythonic;
 mod signs;
+mod tokens;
+mod typing;
 
 use haft_core::ToolSpec;
 use std::sync::Arc;
@@ -27,7 +34,19 @@ pub struct Dialect {
 }
 
 /// All of them. `auto` takes the first whose models fit.
-pub static DIALECTS: &[&Dialect] = &[&hermes::HERMES];
+pub static DIALECTS: &[&Dialect] = &[
+    &hermes::HERMES,
+    &gemma::GEMMA4,
+    &gemma::FUNCTIONGEMMA,
+    &harmony::HARMONY,
+    &inkling::INKLING,
+    &listed::LFM2,
+    &listed::LLAMA4_PYTHONIC,
+    &listed::OLMO3,
+    &listed::PYTHONIC,
+    &muse::MUSE_GLIMMER,
+    &muse::MUSE,
+];
 
 /// The dialect of this name.
 pub fn dialect(name: &str) -> Option<&'static Dialect> {
