@@ -7,6 +7,7 @@
 //! Most dialects are *marked* ([`marked`]): signs begin and end thoughts and calls, and what lies between is read by one of
 //! a few functions. To add one: a file here with a `static` of type [`Dialect`], and a line in [`DIALECTS`].
 
+mod fences;
 mod gemma;
 mod harmony;
 mod hermes;
@@ -16,8 +17,11 @@ mod listed;
 mod marked;
 mod muse;
 pub mod pythonic;
+mod shell;
 mod signs;
+mod thoughts;
 mod tokens;
+mod tool_use;
 mod typing;
 
 use haft_core::ToolSpec;
@@ -46,6 +50,10 @@ pub static DIALECTS: &[&Dialect] = &[
     &listed::PYTHONIC,
     &muse::MUSE_GLIMMER,
     &muse::MUSE,
+    &shell::FENCED_SHELL,
+    &thoughts::THOUGHTS_JSON,
+    &thoughts::ALFRED,
+    &tool_use::TOOL_USE_XML,
 ];
 
 /// The dialect of this name.
