@@ -31,13 +31,13 @@ use std::sync::Arc;
 pub struct Dialect {
     /// What `--dialect` takes.
     pub name: &'static str,
-    /// Parts of the names of models that speak it, in lower case; for `auto`.
+    /// Parts of the names of models that speak it, in lower case; for `auto`, see [`spoken_by`].
     pub models: &'static [&'static str],
     /// A reader for one reply.
     pub reader: fn(&Setting) -> Box<dyn Reader>,
 }
 
-/// All of them. `auto` takes the first whose models fit.
+/// All of them.
 pub static DIALECTS: &[&Dialect] = &[
     &hermes::HERMES,
     &gemma::GEMMA4,
@@ -55,6 +55,22 @@ pub static DIALECTS: &[&Dialect] = &[
     &thoughts::ALFRED,
     &tool_use::TOOL_USE_XML,
 ];
+
+/// The dialect that a model of this name speaks: the one that knows the longest part of it.
+pub fn spoken_by(model: &str) -> Option<&'static Dialect> {
+    let model = model.to_lowercase();
+    let known = |dialect: &Dialect| {
+        let parts = dialect.models.iter().filter(|part| model.contains(**part));
+        parts.map(|part| part.len()).max()
+    };
+    // Of two that know as much the first counts.
+    DIALECTS
+        .iter()
+        .copied()
+        .filter(|dialect| known(dialect).is_some())
+        .rev()
+        .max_by_key(|dialect| known(dialect))
+}
 
 /// The dialect of this name.
 pub fn dialect(name: &str) -> Option<&'static Dialect> {

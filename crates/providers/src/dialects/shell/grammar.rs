@@ -11,7 +11,9 @@ type Arguments = Map<String, Value>;
 /// The call that these words make. `raw` is the whole command.
 pub(super) fn call(tool: &ToolSpec, words: &[String], raw: &str) -> Result<Call, String> {
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let named = words.iter().any(|word| word.starts_with("--"));
     let arguments = match tool.name.as_str() {
+        "file" | "search" | "code_edit" | "navigate" if named => by_schema(tool, &words),
         "file" => file(&words),
         "search" => search(&words),
         "code_edit" => code_edit(&words),
