@@ -55,6 +55,13 @@ pub enum Delta {
         /// Not JSON by itself.
         json: String,
     },
+    /// What was meant as a call cannot be run, for a reason that its arguments do not show.
+    CallProblem {
+        /// Of the call that it belongs to.
+        index: usize,
+        /// The model reads it: [`crate::ToolCall::problem`].
+        problem: String,
+    },
     /// Tokens used so far; a later one replaces an earlier one.
     Usage(Usage),
     /// The reply begins anew after a fault: everything that this stream said so far is void.

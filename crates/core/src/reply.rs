@@ -28,6 +28,7 @@ struct OpenCall {
     name: String,
     json: String,
     too_large: bool,
+    problem: Option<String>,
 }
 
 impl Reply {
@@ -39,6 +40,11 @@ impl Reply {
             Delta::Signature(signature) => self.sign(signature),
             Delta::CallStart { index, id, name } => self.start_call(index, id, name),
             Delta::CallArguments { index, json } => self.add_arguments(index, &json),
+            Delta::CallProblem { index, problem } => {
+                if let Some(open) = self.calls.get_mut(&index) {
+                    open.problem = Some(problem);
+                }
+            }
             Delta::Usage(usage) => self.usage = usage,
             Delta::Retrying { .. } => *self = Self::default(),
             Delta::Stop(stop) => self.stop = Some(stop),
@@ -71,9 +77,9 @@ impl Reply {
         let cut_off = self.stop == Some(StopReason::Length);
         let mut ids = HashSet::new();
         let calls = self.calls.into_values().enumerate().map(|(place, open)| {
-            let id = unique(open.id, place, &ids);
+            let id = unique(open.id.clone(), place, &ids);
             ids.insert(id.clone());
-            Part::ToolCall(finish(open.name, id, open.json, open.too_large, cut_off))
+            Part::ToolCall(finish(id, open, cut_off))
         });
         let calls: Vec<Part> = calls.collect();
         self.said.into_iter().chain(calls).collect()
@@ -120,6 +126,7 @@ impl Reply {
             name: String::new(),
             json: String::new(),
             too_large: false,
+            problem: None,
         });
         if open.id.0.is_empty() {
             open.id = id;
@@ -147,8 +154,9 @@ fn unique(id: CallId, place: usize, taken: &HashSet<CallId>) -> CallId {
     (place..).map(made).find(|made| !taken.contains(made)).expect("there are more numbers than calls")
 }
 
-fn finish(name: String, id: CallId, json: String, too_large: bool, cut_off: bool) -> ToolCall {
-    match read_arguments(&json, too_large, cut_off) {
+fn finish(id: CallId, open: OpenCall, cut_off: bool) -> ToolCall {
+    let OpenCall { name, json, too_large, problem, .. } = open;
+    match problem.map_or_else(|| read_arguments(&json, too_large, cut_off), Err) {
         Ok(arguments) => ToolCall { id, name, arguments, problem: None },
         Err(problem) => {
             let arguments = Value::String(crate::clip::head(&json, KEPT_OF_UNREADABLE).to_owned());
@@ -295,6 +303,14 @@ mod tests {
             let problem = parts[0].as_call().unwrap().problem.clone().unwrap();
             assert!(problem.contains(expected), "{problem}");
         }
+    }
+
+    #[test]
+    fn a_provider_may_say_why_a_call_is_none() {
+        let problem = Delta::CallProblem { index: 0, problem: "it has no name".into() };
+        let parts = parts(vec![start(0, "a", "bash"), arguments(0, "{}"), problem]);
+        let call = parts[0].as_call().unwrap();
+        assert_eq!((call.problem.as_deref(), &call.arguments), (Some("it has no name"), &json!("{}")));
     }
 
     #[test]

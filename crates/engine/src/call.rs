@@ -78,13 +78,16 @@ pub(crate) fn prepare(means: &Means, call: ToolCall) -> Prepared {
 }
 
 fn ready(means: &Means, call: &ToolCall) -> Result<Ready, ToolError> {
-    let registered = means.tools.find(&call.name)?;
+    let registered = means.tools.find(&call.name);
     if let Some(problem) = &call.problem {
         let message = format!("cannot call `{}`: {problem}", call.name);
+        let error = ToolError::new(ToolErrorKind::Validation, message);
+        // Of a call that could not be read there may be no name either.
+        let Ok(registered) = registered else { return Err(error) };
         let example = haft_core::schema::example(registered.tool.spec());
-        let hint = format!("for example: {} {example}", call.name);
-        return Err(ToolError::new(ToolErrorKind::Validation, message).hint(hint));
+        return Err(error.hint(format!("for example: {} {example}", call.name)));
     }
+    let registered = registered?;
     let setup = &means.shared.setup;
     let arguments = registered.check(&call.arguments, setup.profile.validation)?;
     let effects = registered.tool.effects(&arguments, &setup.workspace)?;

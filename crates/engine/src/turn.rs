@@ -186,6 +186,7 @@ fn update_of(delta: &Delta) -> Option<Update> {
         Delta::Retrying { reason, after } => {
             Some(Update::Retrying { reason: reason.clone(), after_ms: after.as_millis() as u64 })
         }
-        Delta::Signature(_) | Delta::CallArguments { .. } | Delta::Usage(_) | Delta::Stop(_) => None,
+        Delta::Signature(_) | Delta::CallArguments { .. } | Delta::CallProblem { .. } => None,
+        Delta::Usage(_) | Delta::Stop(_) => None,
     }
 }

@@ -52,6 +52,29 @@ async fn an_agent_without_tools_answers() {
     assert_eq!(tell(&session, prompt("hi"), 1, None).await, "prompted\nreplied\nturn_ended=finished");
 }
 
+// P-18, P-19, P-25, X-07: a model that writes its calls as text is told what could not be read
+#[tokio::test]
+async fn calls_written_as_text_are_run_or_reported() {
+    let place = Place::new();
+    let script =
+        scripted(&(says("So:\n```bash\nbash -c 'echo $((5 * 2))'\nlook a b\n```") + &says("Result is 10")));
+    let dialect = haft_providers::dialects::dialect("fenced_shell").unwrap();
+    let spoken = haft_providers::Spoken::new(script.clone(), dialect);
+    let session = Engine::new(place.setup(std::sync::Arc::new(spoken))).create("haft").unwrap();
+    let told = tell(&session, prompt("Double 5"), 1, None).await;
+    assert_eq!(
+        told,
+        "prompted\nreplied\ntool_started call_0\ntool_ended call_0=ok\ntool_ended call_1=validation_error\nreplied\n\
+         turn_ended=finished"
+    );
+    let why = content(&session, "call_1");
+    assert!(why.contains("`look a b`: `look` is no tool. A call is written like this:\n```bash"), "{why}");
+    let haft_core::Message::User { parts } = &*script.requests()[1].messages[2] else { panic!() };
+    let results = haft_core::text_of(parts);
+    assert!(results.starts_with("Tool 1 (bash) output:\n10"), "{results}");
+    assert!(results.contains("Tool 2 (unreadable_call) error:"), "{results}");
+}
+
 // A-31, A-46, A-50, O-21, T-28: errors go back to the model, in call order, and the loop goes on
 #[tokio::test]
 async fn errors_are_results_and_the_loop_goes_on() {

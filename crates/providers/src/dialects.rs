@@ -9,17 +9,28 @@
 
 mod arg_keys;
 mod dsml;
+mod fences;
 mod functions;
+mod gemma;
+mod harmony;
 mod hermes;
+mod inkling;
 mod invokes;
 mod json;
 mod kimi_k3;
+mod listed;
 mod marked;
 mod minimax_m3;
+mod muse;
 mod parameters;
 pub mod pythonic;
+mod shell;
 mod signs;
+mod thoughts;
+mod tokens;
+mod tool_use;
 mod typed;
+mod typing;
 
 use haft_core::ToolSpec;
 use std::{cmp::Reverse, sync::Arc};
@@ -28,13 +39,13 @@ use std::{cmp::Reverse, sync::Arc};
 pub struct Dialect {
     /// What `--dialect` takes.
     pub name: &'static str,
-    /// Parts of the names of models that speak it, in lower case; for `auto`.
+    /// Parts of the names of models that speak it, in lower case; for `auto`, see [`spoken_by`].
     pub models: &'static [&'static str],
     /// A reader for one reply.
     pub reader: fn(&Setting) -> Box<dyn Reader>,
 }
 
-/// All of them. `auto` takes the first whose models fit.
+/// All of them, by family. Where two are told by the same part of a model's name the first counts.
 pub static DIALECTS: &[&Dialect] = &[
     &functions::NEMOTRON_V3,
     &functions::STEP3P5,
@@ -56,7 +67,37 @@ pub static DIALECTS: &[&Dialect] = &[
     &arg_keys::GLM47,
     &arg_keys::GLM4_MOE,
     &hermes::HERMES,
+    &gemma::GEMMA4,
+    &gemma::FUNCTIONGEMMA,
+    &harmony::HARMONY,
+    &inkling::INKLING,
+    &listed::LFM2,
+    &listed::LLAMA4_PYTHONIC,
+    &listed::OLMO3,
+    &listed::PYTHONIC,
+    &muse::MUSE_GLIMMER,
+    &muse::MUSE,
+    &shell::FENCED_SHELL,
+    &thoughts::THOUGHTS_JSON,
+    &thoughts::ALFRED,
+    &tool_use::TOOL_USE_XML,
 ];
+
+/// The dialect that a model of this name speaks: the one that knows the longest part of it.
+pub fn spoken_by(model: &str) -> Option<&'static Dialect> {
+    let model = model.to_lowercase();
+    let known = |dialect: &Dialect| {
+        let parts = dialect.models.iter().filter(|part| model.contains(**part));
+        parts.map(|part| part.len()).max()
+    };
+    // Of two that know as much the first counts.
+    DIALECTS
+        .iter()
+        .copied()
+        .filter(|dialect| known(dialect).is_some())
+        .rev()
+        .max_by_key(|dialect| known(dialect))
+}
 
 /// The dialect of this name.
 pub fn dialect(name: &str) -> Option<&'static Dialect> {

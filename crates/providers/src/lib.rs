@@ -2,6 +2,7 @@
 //!
 //! A *wire* is a vendor's format of requests and replies ([`Wire`]); a *vendor* is a row of `vendors.toml`: a wire,
 //! an address and its quirks ([`Vendor`]). [`connect`] makes a provider of a vendor; [`Retry`] wraps any provider.
+//! [`Spoken`] finds calls in the text of a model whose server has no words for them.
 //! [`Scripted`] says what it was told to say; [`Replay`] says again what a server once said.
 //!
 //! What a reply passes through, in this order: `http` (bytes), `sse` (events), `openai_chat` or `anthropic`
@@ -25,6 +26,7 @@ mod remote;
 mod retry;
 mod script;
 mod scripted;
+mod spoken;
 mod sse;
 mod vendor;
 mod wire;
@@ -36,5 +38,6 @@ pub use remote::{Connection, Timeouts, connect};
 pub use retry::Retry;
 pub use script::{FailKind, ScriptError, Step, StepCall};
 pub use scripted::Scripted;
+pub use spoken::Spoken;
 pub use vendor::{EchoReasoning, EmptyContent, Quirks, Vendor, vendor, vendors};
 pub use wire::{WIRES, Wire};

@@ -153,7 +153,7 @@ impl Reading {
 pub(crate) fn is_progress(delta: &Delta) -> bool {
     match delta {
         Delta::Text(_) | Delta::Thinking(_) | Delta::CallStart { .. } | Delta::CallArguments { .. } => true,
-        Delta::Signature(_) | Delta::Stop(_) => true,
+        Delta::CallProblem { .. } | Delta::Signature(_) | Delta::Stop(_) => true,
         Delta::Usage(_) | Delta::Retrying { .. } => false,
     }
 }

@@ -76,7 +76,7 @@ impl Provider for Retry {
 fn is_content(delta: &Delta) -> bool {
     match delta {
         Delta::Text(_) | Delta::Thinking(_) | Delta::Signature(_) => true,
-        Delta::CallStart { .. } | Delta::CallArguments { .. } => true,
+        Delta::CallStart { .. } | Delta::CallArguments { .. } | Delta::CallProblem { .. } => true,
         Delta::Usage(_) | Delta::Retrying { .. } | Delta::Stop(_) => false,
     }
 }

@@ -48,13 +48,35 @@ pub enum Beginning {
 
 /// What `text` begins with, blanks aside.
 pub fn read(text: &str) -> Beginning {
-    let mut reader = Reader { text, at: 0, depth: 0 };
+    let mut reader = Reader { text, at: 0, depth: 0, loose: false };
     let mut calls = Vec::new();
     match reader.calls(&mut calls) {
         Ok(()) => Beginning::Calls { calls, length: reader.at },
         Err(Broken::Unfinished) => Beginning::Unfinished { calls },
         Err(Broken::Wrong(at)) => Beginning::Other { at },
     }
+}
+
+/// Reads calls with or without a list around them, one behind the other, as a model writes them that does not keep to
+/// the grammar: sets are lists, a string may hold line ends and quotes that end no value. Fails with the byte that does
+/// not fit.
+pub fn read_loosely(text: &str) -> Result<Vec<Call>, usize> {
+    let bare = text.trim();
+    let bare = bare.strip_prefix('[').and_then(|list| list.strip_suffix(']')).unwrap_or(bare);
+    // What ends a name, a number or a string is what comes after it.
+    let text = format!("{bare} ");
+    let mut reader = Reader { text: &text, at: 0, depth: 0, loose: true };
+    let mut calls = Vec::new();
+    while let Ok(next) = reader.peek() {
+        match next {
+            ',' | ';' => reader.at += 1,
+            _ => calls.push(reader.call().map_err(|broken| match broken {
+                Broken::Unfinished => text.len(),
+                Broken::Wrong(at) => at,
+            })?),
+        }
+    }
+    Ok(calls)
 }
 
 /// Why there is no more to read.
@@ -72,6 +94,8 @@ struct Reader<'a> {
     /// The byte that comes next.
     at: usize,
     depth: usize,
+    /// See [`read_loosely`].
+    loose: bool,
 }
 
 impl Reader<'_> {
@@ -116,7 +140,7 @@ impl Reader<'_> {
             _ if self.depth > DEEPEST => return Err(Broken::Wrong(start)),
             '[' => self.sequence('[', ']').map(|(values, _)| Value::Array(values)),
             '(' => self.tuple(),
-            '{' => self.dictionary(),
+            '{' => self.dictionary_or_set(),
             '+' | '-' | '.' | '0'..='9' => self.number(),
             '\'' | '"' => self.strings().map(Value::String),
             _ if self.begins_string()? => self.strings().map(Value::String),
@@ -147,6 +171,18 @@ impl Reader<'_> {
             1 if !comma => values.remove(0),
             _ => Value::Array(values),
         })
+    }
+
+    /// JSON has no sets; a list is the nearest thing.
+    fn dictionary_or_set(&mut self) -> Result<Value, Broken> {
+        let start = self.at;
+        match self.dictionary() {
+            Err(Broken::Wrong(_)) if self.loose => {
+                self.at = start;
+                self.sequence('{', '}').map(|(values, _)| Value::Array(values))
+            }
+            read => read,
+        }
     }
 
     fn dictionary(&mut self) -> Result<Value, Broken> {
@@ -401,6 +437,27 @@ e'",
         }
         let deep = format!("[f(x={}{})]", "[".repeat(100_000), "]".repeat(100_000));
         assert!(matches!(read(&deep), Beginning::Other { .. }));
+    }
+
+    #[test]
+    fn what_breaks_the_grammar_is_read_loosely() {
+        let loosely = |text: &str| {
+            let calls = read_loosely(text)?;
+            Ok(calls.into_iter().map(|call| json!({call.name: call.arguments})).collect::<Vec<_>>())
+        };
+        let table = [
+            ("", Ok(vec![])),
+            ("a(x=1)\nb()", Ok(vec![json!({"a": {"x": 1}}), json!({"b": {}})])),
+            ("[a(x={1, 'b'}), ]", Ok(vec![json!({"a": {"x": [1, "b"]}})])),
+            ("a(x='grep -n 'fn' *.rs', y='')", Ok(vec![json!({"a": {"x": "grep -n 'fn' *.rs", "y": ""}})])),
+            ("a(x='1\n2')", Ok(vec![json!({"a": {"x": "1\n2"}})])),
+            ("a(x='b", Err(7)),
+            ("a(1)", Err(2)),
+            ("words", Err(6)),
+        ];
+        for (text, expected) in table {
+            assert_eq!(loosely(text), expected, "{text}");
+        }
     }
 
     #[test]

@@ -49,6 +49,7 @@ async fn told(provider: &dyn Provider) -> String {
             Ok(Delta::CallStart { name, .. }) => told.push_str(&format!("<{name}>")),
             Ok(Delta::CallArguments { json, .. }) => told.push_str(&json),
             Ok(Delta::Retrying { .. }) => told.push_str(" [again] "),
+            Ok(Delta::CallProblem { problem, .. }) => told.push_str(&problem),
             Ok(Delta::Thinking(_) | Delta::Signature(_) | Delta::Usage(_)) => {}
             Err(error) => told.push_str(&format!(" [{}: {error}]", kind(&error))),
         }

@@ -40,14 +40,14 @@ impl Reader<'_> {
         let mut content = String::new();
         loop {
             let rest = &self.text[self.at..];
-            if rest.starts_with(end) {
+            if rest.starts_with(end) && (!self.loose || ends_value(&rest[end.len()..])) {
                 self.at += end.len();
                 return Ok(content);
             }
             let next = rest.chars().next().ok_or(Broken::Unfinished)?;
             self.at += next.len_utf8();
             match next {
-                '\n' if end.len() == 1 => return Err(Broken::Wrong(start)),
+                '\n' if end.len() == 1 && !self.loose => return Err(Broken::Wrong(start)),
                 '\\' if raw => {
                     let escaped = self.text[self.at..].chars().next().ok_or(Broken::Unfinished)?;
                     self.at += escaped.len_utf8();
@@ -110,4 +110,12 @@ impl Reader<'_> {
         let code = u32::from_str_radix(&rest[..digits], 8).ok();
         code.and_then(char::from_u32).ok_or(Broken::Wrong(start))
     }
+}
+
+/// Whether a value may end before this.
+fn ends_value(rest: &str) -> bool {
+    rest.trim_start()
+        .chars()
+        .next()
+        .is_none_or(|next| matches!(next, ',' | ')' | ']' | '}' | ':' | '\'' | '"'))
 }

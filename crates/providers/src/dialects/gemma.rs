@@ -1,0 +1,253 @@
+//! Gemma 4 and FunctionGemma, as their chat templates write it. Strings stand between signs, other values stand bare:
+//!
+//! ```text
+//! <|channel>thought
+//! I must look.<channel|><|tool_call>call:look{path:<|"|>a.txt<|"|>,lines:[1,20]}<tool_call|>
+//! <start_function_call>call:look{path:<escape>a.txt<escape>}<end_function_call>
+//! ```
+use super::{
+    Dialect, Reader, Said, Setting,
+    tokens::{self, Grammar, say},
+};
+
+mod call;
+
+pub(super) static GEMMA4: Dialect =
+    Dialect { name: "gemma4", models: &["gemma-4", "gemma4"], reader: |setting| reader(&FOUR, setting) };
+
+pub(super) static FUNCTIONGEMMA: Dialect = Dialect {
+    name: "functiongemma",
+    models: &["functiongemma"],
+    reader: |setting| reader(&FUNCTION, setting),
+};
+
+/// The signs of one Gemma.
+struct Signs {
+    all: &'static [&'static str],
+    thought: &'static str,
+    thought_end: &'static str,
+    call: &'static str,
+    call_end: &'static str,
+    quote: &'static str,
+}
+
+static FOUR: Signs = Signs {
+    all: &[
+        "<|channel>",
+        "<channel|>",
+        "<|tool_call>",
+        "<tool_call|>",
+        "<|\"|>",
+        "<turn|>",
+        "<|tool_response>",
+        "<bos>",
+        "<eos>",
+    ],
+    thought: "<|channel>",
+    thought_end: "<channel|>",
+    call: "<|tool_call>",
+    call_end: "<tool_call|>",
+    quote: "<|\"|>",
+};
+
+static FUNCTION: Signs = Signs {
+    all: &[
+        "<start_function_call>",
+        "<end_function_call>",
+        "<escape>",
+        "<start_function_response>",
+        "<end_of_turn>",
+    ],
+    thought: "",
+    thought_end: "",
+    call: "<start_function_call>",
+    call_end: "<end_function_call>",
+    quote: "<escape>",
+};
+
+/// The name of the channel of thoughts; it is no part of them.
+const LABEL: &str = "thought\n";
+
+fn reader(signs: &'static Signs, setting: &Setting) -> Box<dyn Reader> {
+    let open = || {
+        !signs.thought.is_empty() && tokens::is_open(&setting.prompt_end, signs.thought, signs.thought_end)
+    };
+    let within = match setting.split_thinking && setting.begins_thinking.unwrap_or_else(open) {
+        true => Within::Thought,
+        false => Within::Text,
+    };
+    tokens::reader(signs.all, Gemma { signs, within, setting: setting.clone() })
+}
+
+struct Gemma {
+    signs: &'static Signs,
+    within: Within,
+    setting: Setting,
+}
+
+enum Within {
+    Text,
+    /// What a model says behind a call it says before it has read the result. vLLM drops it where the turn is closed;
+    /// SGLang keeps it where it is not.
+    AfterCall(String),
+    /// What may still become the label.
+    Label(String),
+    Thought,
+    Call {
+        body: String,
+        /// Whether a string was begun and not ended.
+        quoted: bool,
+    },
+}
+
+impl Grammar for Gemma {
+    fn text(&mut self, text: &str, said: &mut Vec<Said>) {
+        match &mut self.within {
+            Within::Text => say(said, Said::Text, text),
+            Within::AfterCall(after) => after.push_str(text),
+            Within::Thought => say(said, Said::Thinking, text),
+            Within::Call { body, .. } => body.push_str(text),
+            Within::Label(label) => {
+                label.push_str(text);
+                if !LABEL.starts_with(label.as_str()) {
+                    say(said, Said::Thinking, label.strip_prefix(LABEL).unwrap_or(label));
+                    self.within = Within::Thought;
+                }
+            }
+        }
+    }
+
+    fn sign(&mut self, sign: &'static str, said: &mut Vec<Said>) {
+        if let Within::Call { body, quoted } = &mut self.within {
+            if sign == self.signs.quote {
+                *quoted = !*quoted;
+                body.push_str(sign);
+            } else if *quoted {
+                body.push_str(sign);
+            } else if sign == self.signs.call_end {
+                self.close(sign, said);
+            }
+            return;
+        }
+        let begins_call = sign == self.signs.call && self.setting.find_calls;
+        if begins_call {
+            self.leave(said);
+            self.within = Within::Call { body: String::new(), quoted: false };
+        } else if sign == self.signs.thought && self.setting.split_thinking {
+            self.leave(said);
+            self.within = Within::Label(String::new());
+        } else if sign == self.signs.thought_end && self.setting.split_thinking {
+            self.leave(said);
+        } else if let (Within::AfterCall(_), "<turn|>" | "<end_of_turn>") = (&self.within, sign) {
+            self.within = Within::Text;
+        } else if self.keeps(sign) {
+            self.text(sign, said);
+        }
+    }
+
+    fn end(&mut self, said: &mut Vec<Said>) {
+        match self.within {
+            Within::Call { .. } => self.close("", said),
+            _ => self.leave(said),
+        }
+    }
+}
+
+impl Gemma {
+    /// Whether a sign that does nothing here is text. Those that end turns mean nothing to anybody.
+    fn keeps(&self, sign: &str) -> bool {
+        let Signs { thought, thought_end, call, call_end, quote, .. } = self.signs;
+        let of_thoughts = [thought, thought_end].contains(&&sign);
+        let of_calls = [call, call_end].contains(&&sign);
+        sign == *quote
+            || (of_thoughts && !self.setting.split_thinking)
+            || (of_calls && !self.setting.find_calls)
+    }
+
+    /// Back to the text.
+    fn leave(&mut self, said: &mut Vec<Said>) {
+        match std::mem::replace(&mut self.within, Within::Text) {
+            Within::Label(label) => say(said, Said::Thinking, label.strip_prefix(LABEL).unwrap_or(&label)),
+            Within::AfterCall(text) => say(said, Said::Text, &text),
+            Within::Text | Within::Thought | Within::Call { .. } => {}
+        }
+    }
+
+    /// What cannot be read stays text. Without a sign the reply ended there: strings and objects end with it.
+    fn close(&mut self, sign: &str, said: &mut Vec<Said>) {
+        let Within::Call { body, .. } = std::mem::replace(&mut self.within, Within::Text) else { return };
+        if body.trim().is_empty() && !sign.is_empty() {
+            return;
+        }
+        match call::read(&body, self.signs.quote, !sign.is_empty(), &self.setting) {
+            Ok(call) => {
+                said.push(Said::Call(call));
+                self.within = Within::AfterCall(String::new());
+            }
+            Err(why) => {
+                say(said, Said::Text, &format!("{}{body}{sign}", self.signs.call));
+                said.push(Said::Problem(why));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{
+        super::{Call, read},
+        *,
+    };
+
+    fn check(dialect: &Dialect, text: &str, expected: &[Said]) {
+        let setting = Setting::default();
+        assert_eq!(read(dialect, &setting, [text]), expected, "{text}");
+        let letters: Vec<String> = text.chars().map(String::from).collect();
+        assert_eq!(read(dialect, &setting, letters.iter().map(String::as_str)), expected, "{text}");
+    }
+
+    fn text(text: &str) -> Said {
+        Said::Text(text.into())
+    }
+
+    #[test]
+    fn thoughts_text_and_calls_are_told_apart() {
+        let look = |arguments: &str| Said::Call(Call::new("look", arguments));
+        let table = [
+            ("a < b <|c", vec![text("a < b <|c")]),
+            (
+                "<|channel>thought\nhm<channel|>So.<|tool_call>call:look{}<tool_call|><turn|>",
+                vec![Said::Thinking("hm".into()), text("So."), look("{}")],
+            ),
+            ("<|channel>thoughtful<channel|>x", vec![Said::Thinking("thoughtful".into()), text("x")]),
+            ("<|channel>tho", vec![Said::Thinking("tho".into())]),
+            ("<|channel>thought\nhm", vec![Said::Thinking("hm".into())]),
+            (
+                "<|tool_call>call:look{path:<|\"|><tool_call|> <eos>, }<|\"|>}<tool_call|>",
+                vec![look(r#"{"path":"<tool_call|> <eos>, }"}"#)],
+            ),
+            ("<|tool_call>call:look{a:[<|\"|>x<|\"|>,{b:<|\"|>ü", vec![look(r#"{"a":["x",{"b":"ü"}]}"#)]),
+            (
+                "<|tool_call>call:look{a}<tool_call|>",
+                vec![text("<|tool_call>call:look{a}<tool_call|>"), Said::Problem("`a` has no value".into())],
+            ),
+            ("<|tool_call><tool_call|>x", vec![text("x")]),
+            (
+                "<|tool_call>call:lo",
+                vec![text("<|tool_call>call:lo"), Said::Problem("it was cut off".into())],
+            ),
+        ];
+        for (text, expected) in table {
+            check(&GEMMA4, text, &expected);
+        }
+    }
+
+    #[test]
+    fn functiongemma_has_signs_of_its_own() {
+        check(
+            &FUNCTIONGEMMA,
+            "One.<start_function_call>call:f{a:<escape>{,}<escape>,b:<escape><escape>}<end_function_call>",
+            &[text("One."), Said::Call(Call::new("f", r#"{"a":"{,}","b":""}"#))],
+        );
+    }
+}

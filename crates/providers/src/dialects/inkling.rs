@@ -1,0 +1,176 @@
+//! Inkling: each message says whose it is, then what it holds.
+//!
+//! ```text
+//! <|content_thinking|>I must look.<|end_message|><|message_model|>look<|content_invoke_tool_json|>
+//! {"name":"look","args":{"path":"a.txt"}}<|end_message|>
+//! ```
+use super::{
+    Call, Dialect, Said, Setting, json,
+    tokens::{self, Grammar, say},
+};
+
+pub(super) static INKLING: Dialect = Dialect {
+    name: "inkling",
+    models: &["inkling"],
+    reader: |setting| {
+        let within = match setting.begins_thinking {
+            Some(true) if setting.split_thinking => Within::Thoughts,
+            _ => Within::Name { name: String::new() },
+        };
+        tokens::reader(SIGNS, Inkling { within, setting: setting.clone() })
+    },
+};
+
+const CALL: &str = "<|content_invoke_tool_json|>";
+const THINKING: &str = "<|content_thinking|>";
+const END: &str = "<|end_message|>";
+const MODEL: &str = "<|message_model|>";
+
+static SIGNS: &[&str] = &[
+    MODEL,
+    "<|message_user|>",
+    "<|message_system|>",
+    "<|message_tool|>",
+    "<|content_text|>",
+    THINKING,
+    CALL,
+    "<|content_invoke_tool_text|>",
+    "<|content_tool_error|>",
+    "<|content_audio_input|>",
+    "<|audio_end|>",
+    END,
+    "<|content_model_end_sampling|>",
+];
+
+/// No tool has a longer name.
+const LONGEST_NAME: usize = 200;
+
+struct Inkling {
+    within: Within,
+    setting: Setting,
+}
+
+enum Within {
+    /// What may be the name of a tool, before the sign that says so. At the start `<|message_model|>` stands in the prompt.
+    Name {
+        name: String,
+    },
+    Text,
+    /// A call that stays text.
+    Raw,
+    Thoughts,
+    Call {
+        name: String,
+        body: String,
+    },
+}
+
+impl Grammar for Inkling {
+    fn text(&mut self, text: &str, said: &mut Vec<Said>) {
+        match &mut self.within {
+            Within::Text | Within::Raw => say(said, Said::Text, text),
+            Within::Thoughts if !self.setting.split_thinking => say(said, Said::Text, text),
+            Within::Thoughts => say(said, Said::Thinking, text),
+            Within::Call { body, .. } => body.push_str(text),
+            Within::Name { name, .. } => {
+                name.push_str(text);
+                if name.contains(char::is_whitespace) || name.len() > LONGEST_NAME {
+                    self.leave_name(said);
+                }
+            }
+        }
+    }
+
+    fn sign(&mut self, sign: &'static str, said: &mut Vec<Said>) {
+        match (sign, &mut self.within) {
+            // The model begins its call anew.
+            (CALL, Within::Call { body, .. }) => body.clear(),
+            (CALL, Within::Name { name, .. }) if self.setting.find_calls => {
+                let name = std::mem::take(name);
+                self.within = Within::Call { name, body: String::new() };
+            }
+            (CALL, _) if self.setting.find_calls => {
+                self.within = Within::Call { name: String::new(), body: String::new() };
+            }
+            (CALL, _) => {
+                self.leave_name(said);
+                say(said, Said::Text, sign);
+                self.within = Within::Raw;
+            }
+            (THINKING, _) => self.turn_to(Within::Thoughts, said),
+            (MODEL, _) => self.turn_to(Within::Name { name: String::new() }, said),
+            (END, Within::Raw) => {
+                say(said, Said::Text, sign);
+                self.within = Within::Text;
+            }
+            _ => self.turn_to(Within::Text, said),
+        }
+    }
+
+    fn end(&mut self, said: &mut Vec<Said>) {
+        self.turn_to(Within::Text, said);
+    }
+}
+
+impl Inkling {
+    fn turn_to(&mut self, within: Within, said: &mut Vec<Said>) {
+        self.leave_name(said);
+        if let Within::Call { name, body } = std::mem::replace(&mut self.within, within) {
+            finish(&name, &body, said);
+        }
+    }
+
+    /// What looked like the name of a tool is text.
+    fn leave_name(&mut self, said: &mut Vec<Said>) {
+        if let Within::Name { name, .. } = &self.within {
+            say(said, Said::Text, name);
+            self.within = Within::Text;
+        }
+    }
+}
+
+/// What cannot be read stays text.
+fn finish(name: &str, body: &str, said: &mut Vec<Said>) {
+    match json::calls(body) {
+        Ok(calls) => {
+            said.extend(calls.into_iter().map(|call| Said::Call(Call { id: String::new(), ..call })))
+        }
+        Err(why) => {
+            say(said, Said::Text, &format!("{name}{body}"));
+            said.push(Said::Problem(why));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{super::read, *};
+
+    #[test]
+    fn each_message_holds_what_it_says() {
+        let text = |text: &str| Said::Text(text.into());
+        let look = || Said::Call(Call::new("look", r#"{"a":1}"#));
+        let table = [
+            ("word", vec![text("word")]),
+            ("two <|words", vec![text("two <|words")]),
+            (
+                "<|content_thinking|>hm<|end_message|><|message_model|>look<|content_invoke_tool_json|>{\"name\":\"look\",\
+                 \"args\":{\"a\":1}}<|end_message|>",
+                vec![Said::Thinking("hm".into()), look()],
+            ),
+            (
+                "So.<|message_model|>look<|content_invoke_tool_json|>{\"na",
+                vec![
+                    text("So.look{\"na"),
+                    Said::Problem("it is no JSON: EOF while parsing a string at line 1 column 4".into()),
+                ],
+            ),
+        ];
+        for (text, expected) in table {
+            let setting = Setting::default();
+            assert_eq!(read(&INKLING, &setting, [text]), expected, "{text}");
+            let letters: Vec<String> = text.chars().map(String::from).collect();
+            assert_eq!(read(&INKLING, &setting, letters.iter().map(String::as_str)), expected, "{text}");
+        }
+    }
+}

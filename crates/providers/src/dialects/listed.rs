@@ -1,0 +1,150 @@
+//! Llama 3.2, Llama 4, LFM2, OLMo 3 and others that write calls as Python would:
+//!
+//! ```text
+//! [look(path='a.txt'), add(x=1)]
+//! <|python_start|>[look(path='a.txt')]<|python_end|>
+//! <|tool_call_start|>[look(path="a.txt")]<|tool_call_end|>
+//! <function_calls>look(path='a.txt')
+//! add(x=1)</function_calls>
+//! ```
+use super::{
+    Call, Dialect, Said, Setting, json,
+    marked::{self, Block, Close, Marks},
+    pythonic,
+    tokens::{self, Grammar, say},
+};
+use serde_json::Value;
+
+mod prose;
+
+pub(super) static PYTHONIC: Dialect = Dialect {
+    name: "pythonic",
+    models: &["llama-3.2", "llama3.2", "toolace"],
+    reader: |setting| prose::reader(setting),
+};
+
+pub(super) static LLAMA4_PYTHONIC: Dialect = Dialect {
+    name: "llama4_pythonic",
+    models: &["llama-4", "llama4"],
+    reader: |setting| prose::reader(setting),
+};
+
+pub(super) static OLMO3: Dialect = Dialect {
+    name: "olmo3",
+    models: &["olmo-3", "olmo3"],
+    reader: |setting| marked::reader(&OLMO3_MARKS, setting),
+};
+
+static OLMO3_MARKS: Marks = Marks {
+    thinking: &[("<think>", "</think>")],
+    calls: &[Block {
+        open: "<function_calls>",
+        close: Close::At(&["</function_calls>"]),
+        read: |body, _| calls(body),
+    }],
+    noise: &["<|im_end|>"],
+};
+
+pub(super) static LFM2: Dialect = Dialect {
+    name: "lfm2",
+    models: &["lfm2", "lfm-2"],
+    reader: |setting| {
+        let open = || tokens::is_open(&setting.prompt_end, "<think>", "</think>");
+        let thinks = setting.split_thinking && setting.begins_thinking.unwrap_or_else(open);
+        let within = if thinks { Within::Thought } else { Within::Text };
+        tokens::reader(LFM2_SIGNS, Lfm2 { within, after_call: None, setting: setting.clone() })
+    },
+};
+
+static LFM2_SIGNS: &[&str] =
+    &["<think>", "</think>", "<|tool_call_start|>", "<|tool_call_end|>", "<|im_end|>"];
+
+struct Lfm2 {
+    within: Within,
+    /// The text after the latest call: between two calls nobody sees it, as with the parser that SGLang has for this model.
+    after_call: Option<String>,
+    setting: Setting,
+}
+
+enum Within {
+    Text,
+    Thought,
+    Call(String),
+}
+
+impl Grammar for Lfm2 {
+    fn text(&mut self, text: &str, said: &mut Vec<Said>) {
+        match (&mut self.within, &mut self.after_call) {
+            (Within::Text, Some(after)) => after.push_str(text),
+            (Within::Text, None) => say(said, Said::Text, text),
+            (Within::Thought, _) => say(said, Said::Thinking, text),
+            (Within::Call(body), _) => body.push_str(text),
+        }
+    }
+
+    fn sign(&mut self, sign: &'static str, said: &mut Vec<Said>) {
+        let Setting { split_thinking, find_calls, .. } = self.setting;
+        match (&self.within, sign) {
+            (Within::Call(_), "<|tool_call_end|>") => self.close(sign, said),
+            (Within::Thought, "</think>") => self.within = Within::Text,
+            (Within::Text, "<think>") if split_thinking => self.within = Within::Thought,
+            (Within::Text, "</think>") if split_thinking => {}
+            (Within::Text, "<|tool_call_start|>") if find_calls => self.within = Within::Call(String::new()),
+            (Within::Text, "<|tool_call_end|>") if find_calls => {}
+            (Within::Text | Within::Thought, "<|im_end|>") => {}
+            _ => self.text(sign, said),
+        }
+    }
+
+    fn end(&mut self, said: &mut Vec<Said>) {
+        self.close("", said);
+        say(said, Said::Text, &self.after_call.take().unwrap_or_default());
+    }
+}
+
+impl Lfm2 {
+    /// What cannot be read stays text.
+    fn close(&mut self, sign: &str, said: &mut Vec<Said>) {
+        let Within::Call(body) = std::mem::replace(&mut self.within, Within::Text) else { return };
+        let before = self.after_call.take().unwrap_or_default();
+        match calls(&body) {
+            Ok(calls) => {
+                said.extend(calls.into_iter().map(Said::Call));
+                self.after_call = Some(String::new());
+            }
+            Err(why) => {
+                say(said, Said::Text, &format!("{before}<|tool_call_start|>{body}{sign}"));
+                said.push(Said::Problem(why));
+            }
+        }
+    }
+}
+
+/// Python's calls; JSON is understood too, for some were trained with both.
+fn calls(body: &str) -> Result<Vec<Call>, String> {
+    let body = body.trim();
+    let first = body.trim_start_matches(['[', ' ', '\n', '\t']);
+    if first.starts_with('{') {
+        return json::calls(body);
+    }
+    let read = match pythonic::read(body) {
+        pythonic::Beginning::Calls { calls, length } if length == body.len() => calls,
+        pythonic::Beginning::Unfinished { .. } if !body.ends_with(')') => {
+            return Err("it ends too early".into());
+        }
+        _ => pythonic::read_loosely(body).map_err(|at| match body.get(at..) {
+            None | Some("") => "it ends too early".to_owned(),
+            Some(rest) => {
+                format!("it cannot be read from here on: `{}`", rest.chars().take(40).collect::<String>())
+            }
+        })?,
+    };
+    match read.is_empty() {
+        true => Err("it holds no call".into()),
+        false => Ok(read.into_iter().map(call).collect()),
+    }
+}
+
+fn call(call: pythonic::Call) -> Call {
+    Call::new(call.name, Value::Object(call.arguments))
+}

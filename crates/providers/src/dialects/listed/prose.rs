@@ -1,0 +1,200 @@
+//! Lists of Python calls that stand in prose without any sign.
+use super::{
+    super::{
+        Reader, Said, Setting,
+        pythonic::{self, Beginning},
+        tokens::{self, Grammar, say},
+    },
+    call,
+};
+
+static SIGNS: &[&str] =
+    &["<|python_start|>", "<|python_end|>", "<|eom|>", "<|eot|>", "<|eot_id|>", "<|eom_id|>"];
+
+pub(super) fn reader(setting: &Setting) -> Box<dyn Reader> {
+    let lists =
+        Lists { setting: setting.clone(), buffer: String::new(), effort: 0, next_look: 0, expected: true };
+    tokens::reader(SIGNS, lists)
+}
+
+/// So many bytes may be read again and again before a list must double its length to be looked at anew.
+const PATIENCE: usize = 1 << 16;
+
+struct Lists {
+    setting: Setting,
+    /// From the `[` on that may begin a list.
+    buffer: String,
+    /// How many bytes of the buffer were read, all looks together.
+    effort: usize,
+    /// The length of the buffer at which it is looked at again.
+    next_look: usize,
+    /// Whether a list that comes now is meant as one, whoever is called: nothing was said before it.
+    expected: bool,
+}
+
+impl Grammar for Lists {
+    fn text(&mut self, text: &str, said: &mut Vec<Said>) {
+        if !self.setting.find_calls {
+            return say(said, Said::Text, text);
+        }
+        self.buffer.push_str(text);
+        let may_end = text.contains(']') && self.effort <= PATIENCE + 4 * self.buffer.len();
+        if may_end || self.buffer.len() >= self.next_look {
+            self.look(false, said);
+        }
+    }
+
+    fn sign(&mut self, sign: &'static str, said: &mut Vec<Said>) {
+        if !self.setting.find_calls {
+            return say(said, Said::Text, sign);
+        }
+        self.look(true, said);
+        self.expected |= sign == "<|python_start|>";
+    }
+
+    fn end(&mut self, said: &mut Vec<Said>) {
+        self.look(true, said);
+    }
+}
+
+impl Lists {
+    /// Says what is certain. `ended`: what is not a list by now will be none.
+    fn look(&mut self, ended: bool, said: &mut Vec<Said>) {
+        let buffer = std::mem::take(&mut self.buffer);
+        let mut at = 0;
+        loop {
+            let found = buffer[at..].find('[').map_or(buffer.len(), |found| at + found);
+            self.say_prose(&buffer[at..found], said);
+            if found == buffer.len() {
+                (self.effort, self.next_look) = (0, 0);
+                return;
+            }
+            at = found;
+            let list = &buffer[at..];
+            at += match pythonic::read(list) {
+                Beginning::Calls { calls, length } if self.is_meant(&calls) => {
+                    said.extend(calls.into_iter().map(|read| Said::Call(call(read))));
+                    length
+                }
+                Beginning::Unfinished { .. } if !ended => {
+                    self.effort += list.len();
+                    self.next_look = 2 * list.len();
+                    self.buffer = list.to_owned();
+                    return;
+                }
+                // A list that was hardly begun says nothing.
+                Beginning::Unfinished { .. } if list.trim() == "[" => list.len(),
+                _ => {
+                    self.say_prose("[", said);
+                    1
+                }
+            };
+            self.effort = 0;
+        }
+    }
+
+    /// Prose may hold a list in brackets. One that calls a tool, or with which the reply begins, is meant.
+    fn is_meant(&self, calls: &[pythonic::Call]) -> bool {
+        let knows = |call: &pythonic::Call| self.setting.tool(&call.name).is_some();
+        !calls.is_empty() && (self.expected || self.setting.tools.is_empty() || calls.iter().any(knows))
+    }
+
+    fn say_prose(&mut self, text: &str, said: &mut Vec<Said>) {
+        self.expected &= text.trim().is_empty();
+        say(said, Said::Text, text);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{
+        super::{
+            super::{Call, Dialect, read},
+            LFM2, OLMO3, PYTHONIC,
+        },
+        *,
+    };
+    use haft_core::ToolSpec;
+
+    fn check(dialect: &Dialect, text: &str, expected: &[Said]) {
+        let look = ToolSpec {
+            name: "look".into(),
+            description: String::new(),
+            parameters: serde_json::json!({}),
+            examples: Default::default(),
+        };
+        let setting = Setting { tools: [look].into(), ..Setting::default() };
+        assert_eq!(read(dialect, &setting, [text]), expected, "{text}");
+        let letters: Vec<String> = text.chars().map(String::from).collect();
+        assert_eq!(read(dialect, &setting, letters.iter().map(String::as_str)), expected, "{text}");
+    }
+
+    fn text(text: &str) -> Said {
+        Said::Text(text.into())
+    }
+    fn called(name: &str, arguments: &str) -> Said {
+        Said::Call(Call::new(name, arguments))
+    }
+
+    #[test]
+    fn a_list_in_prose_is_a_call_if_it_calls_a_tool() {
+        let table = [
+            ("[1] [a](b) [x()] []", vec![text("[1] [a](b) [x()] []")]),
+            ("[dance()]", vec![called("dance", "{}")]),
+            (
+                "Hm [[look(a=']')], [look(b=2)] so",
+                vec![
+                    text("Hm ["),
+                    called("look", r#"{"a":"]"}"#),
+                    text(", "),
+                    called("look", r#"{"b":2}"#),
+                    text(" so"),
+                ],
+            ),
+            ("So<|python_start|>[dance()]<|python_end|>", vec![text("So"), called("dance", "{}")]),
+            ("a [look(x=[look()", vec![text("a [look(x=[look()")]),
+            ("a [look(x='[look()]", vec![text("a [look(x='"), called("look", "{}")]),
+        ];
+        for (text, expected) in table {
+            check(&PYTHONIC, text, &expected);
+        }
+    }
+
+    #[test]
+    fn blocks_of_calls_are_read_loosely() {
+        let table = [
+            (
+                &LFM2,
+                "<think>[look()]</think>So.<|tool_call_start|>[look(a='x 'y' z')]<|tool_call_end|>!",
+                vec![
+                    Said::Thinking("[look()]".into()),
+                    text("So."),
+                    called("look", r#"{"a":"x 'y' z"}"#),
+                    text("!"),
+                ],
+            ),
+            (&LFM2, r#"<|tool_call_start|>{"name":"look","arguments":{}}"#, vec![called("look", "{}")]),
+            (
+                &LFM2,
+                "<|tool_call_start|>[look(a=",
+                vec![text("<|tool_call_start|>[look(a="), Said::Problem("it ends too early".into())],
+            ),
+            (
+                &OLMO3,
+                "<function_calls>look(a=None)\nlook()\n</function_calls>",
+                vec![called("look", r#"{"a":null}"#), called("look", "{}")],
+            ),
+            (
+                &OLMO3,
+                "<function_calls>look(1)</function_calls>",
+                vec![
+                    text("<function_calls>look(1)</function_calls>"),
+                    Said::Problem("it cannot be read from here on: `1)`".into()),
+                ],
+            ),
+        ];
+        for (dialect, text, expected) in table {
+            check(dialect, text, &expected);
+        }
+    }
+}

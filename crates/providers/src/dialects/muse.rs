@@ -1,0 +1,301 @@
+//! Muse and Muse Glimmer: each message goes to someone, and calls are XML of their own.
+//!
+//! ```text
+//!  to=self<|message|>I must look.<|eom|><|start|>assistant to=look<|message|><atem:function_calls>
+//! <atem:invoke name="look">
+//! <atem:parameter name="path">a.txt</atem:parameter>
+//! </atem:invoke>
+//! </atem:function_calls><|eot|>
+//! ```
+use super::{
+    Call, Dialect, Reader, Said, Setting,
+    tokens::{self, Grammar, recipient, say},
+    typing::{property, typed},
+};
+use serde_json::{Map, Value};
+
+pub(super) static MUSE: Dialect =
+    Dialect { name: "muse", models: &["muse"], reader: |setting| reader(Kind::Muse, setting) };
+
+pub(super) static MUSE_GLIMMER: Dialect = Dialect {
+    name: "muse_glimmer",
+    models: &["muse-glimmer", "muse_glimmer"],
+    reader: |setting| reader(Kind::Glimmer, setting),
+};
+
+const CALLS: &str = "<atem:function_calls>";
+const CALLS_END: &str = "</atem:function_calls>";
+static SIGNS: &[&str] = &["<|start|>", "<|message|>", "<|eom|>", "<|eot|>", CALLS, CALLS_END];
+
+/// A header is short. What is longer is text.
+const LONGEST_HEADER: usize = 1_000;
+
+#[derive(Clone, Copy, PartialEq)]
+enum Kind {
+    /// Strings stay strings where the schema says so; a message to nobody is a thought.
+    Muse,
+    /// Whatever is JSON is JSON; a message to nobody is text.
+    Glimmer,
+}
+
+fn reader(kind: Kind, setting: &Setting) -> Box<dyn Reader> {
+    let within = Within::Header { raw: String::new(), at_start: true };
+    tokens::reader(SIGNS, Muse { kind, within, setting: setting.clone() })
+}
+
+struct Muse {
+    kind: Kind,
+    within: Within,
+    setting: Setting,
+}
+
+enum Within {
+    /// At the start there is perhaps none.
+    Header {
+        raw: String,
+        at_start: bool,
+    },
+    Text,
+    Thoughts,
+    /// For someone who is not here: the harness itself.
+    Hidden,
+    /// Right behind `<|message|>`: blanks may stand before calls. Then it goes on with this.
+    Opened {
+        blanks: String,
+        then: Box<Within>,
+    },
+    /// Between the signs of calls.
+    Calls(String),
+    /// Between messages.
+    Outside,
+}
+
+impl Grammar for Muse {
+    fn text(&mut self, text: &str, said: &mut Vec<Said>) {
+        match &mut self.within {
+            Within::Text => say(said, Said::Text, text),
+            Within::Outside if text.trim().is_empty() => {}
+            Within::Outside => say(said, Said::Text, text),
+            Within::Thoughts => say(said, self.of_thoughts(), text),
+            Within::Hidden => {}
+            Within::Calls(body) => body.push_str(text),
+            Within::Opened { blanks, .. } => {
+                blanks.push_str(text);
+                if !blanks.trim().is_empty() {
+                    self.go_on(said);
+                }
+            }
+            Within::Header { raw, at_start } => {
+                raw.push_str(text);
+                let begun = raw.trim_start();
+                let fits = !*at_start || begun.starts_with("to=") || "to=".starts_with(begun);
+                if !fits || raw.len() > LONGEST_HEADER {
+                    self.flush(said);
+                }
+            }
+        }
+    }
+
+    fn sign(&mut self, sign: &'static str, said: &mut Vec<Said>) {
+        if let Within::Calls(body) = &mut self.within {
+            match sign {
+                CALLS_END => self.close(sign, said),
+                "<|start|>" | "<|eom|>" | "<|eot|>" => {
+                    self.close("", said);
+                    self.sign(sign, said);
+                }
+                _ => body.push_str(sign),
+            }
+            return;
+        }
+        match (sign, &mut self.within) {
+            (CALLS, Within::Header { raw, at_start: true }) if raw.trim().is_empty() => {
+                self.begin_calls(said)
+            }
+            (CALLS, Within::Opened { .. } | Within::Outside) => self.begin_calls(said),
+            ("<|message|>", Within::Header { .. }) => self.open(),
+            ("<|message|>", Within::Thoughts) => {
+                // The end of the message was forgotten, and its next header is among the thoughts.
+                let then = Box::new(Within::Thoughts);
+                self.within = Within::Opened { blanks: String::new(), then };
+            }
+            ("<|start|>", _) => {
+                self.leave(said);
+                self.within = Within::Header { raw: String::new(), at_start: false };
+            }
+            ("<|eom|>" | "<|eot|>", _) => self.leave(said),
+            _ => {
+                self.go_on(said);
+                self.text(sign, said);
+            }
+        }
+    }
+
+    fn end(&mut self, said: &mut Vec<Said>) {
+        match &self.within {
+            Within::Calls(_) => self.close("", said),
+            _ => self.leave(said),
+        }
+    }
+}
+
+impl Muse {
+    fn of_thoughts(&self) -> fn(String) -> Said {
+        Said::Thinking
+    }
+
+    /// The header is whole.
+    fn open(&mut self) {
+        let Within::Header { raw, .. } = &self.within else { return };
+        let then = match recipient(raw) {
+            Some("self") => Within::Thoughts,
+            Some("developer" | "system") => Within::Hidden,
+            None if self.kind == Kind::Muse => Within::Thoughts,
+            _ => Within::Text,
+        };
+        self.within = match recipient(raw) {
+            Some("self" | "user" | "commentary" | "developer" | "system") | None => then,
+            // A message to a tool.
+            Some(_) => Within::Opened { blanks: String::new(), then: Box::new(then) },
+        };
+    }
+
+    fn begin_calls(&mut self, said: &mut Vec<Said>) {
+        if self.setting.find_calls {
+            self.within = Within::Calls(String::new());
+        } else {
+            self.go_on(said);
+            self.within = Within::Text;
+            say(said, Said::Text, CALLS);
+        }
+    }
+
+    /// No call came behind `<|message|>`, or no message behind a header.
+    fn go_on(&mut self, said: &mut Vec<Said>) {
+        match std::mem::replace(&mut self.within, Within::Outside) {
+            Within::Opened { blanks, then } => {
+                self.within = *then;
+                self.text(&blanks, said);
+            }
+            header @ Within::Header { .. } => {
+                self.within = header;
+                self.flush(said);
+            }
+            other => self.within = other,
+        }
+    }
+
+    fn leave(&mut self, said: &mut Vec<Said>) {
+        self.go_on(said);
+        self.within = Within::Outside;
+    }
+
+    /// What looked like a header is none.
+    fn flush(&mut self, said: &mut Vec<Said>) {
+        let Within::Header { raw, at_start } = std::mem::replace(&mut self.within, Within::Text) else {
+            return;
+        };
+        if !at_start {
+            say(said, Said::Text, "<|start|>");
+        }
+        say(said, Said::Text, &raw);
+    }
+
+    /// What cannot be read stays text.
+    fn close(&mut self, sign: &str, said: &mut Vec<Said>) {
+        let Within::Calls(body) = std::mem::replace(&mut self.within, Within::Outside) else { return };
+        match self.calls(&body) {
+            Ok(calls) => said.extend(calls.into_iter().map(Said::Call)),
+            Err(why) => {
+                say(said, Said::Text, &format!("{CALLS}{body}{sign}"));
+                said.push(Said::Problem(why));
+            }
+        }
+    }
+
+    fn calls(&self, body: &str) -> Result<Vec<Call>, String> {
+        let mut calls = Vec::new();
+        let mut rest = body.trim();
+        while !rest.is_empty() {
+            let (name, after) = opened(rest, "<atem:invoke name=\"")?;
+            let (inner, after) = after
+                .split_once("</atem:invoke>")
+                .ok_or_else(|| format!("the call of `{name}` does not end with `</atem:invoke>`"))?;
+            calls.push(self.call(name, inner)?);
+            rest = after.trim();
+        }
+        match calls.is_empty() {
+            true => Err("it holds no call".into()),
+            false => Ok(calls),
+        }
+    }
+
+    fn call(&self, name: &str, inner: &str) -> Result<Call, String> {
+        let name = self.name(name);
+        let tool = self.setting.tool(name).filter(|_| self.kind == Kind::Muse);
+        let mut arguments = Map::new();
+        let mut rest = inner.trim();
+        while !rest.is_empty() {
+            let (key, after) = opened(rest, "<atem:parameter name=\"")?;
+            let (text, after) = after
+                .split_once("</atem:parameter>")
+                .ok_or_else(|| format!("`{key}` does not end with `</atem:parameter>`"))?;
+            let schema = property(tool.map(|tool| &tool.parameters), key);
+            arguments.insert(key.to_owned(), typed(text, schema));
+            rest = after.trim();
+        }
+        Ok(Call::new(name, Value::Object(arguments)))
+    }
+
+    /// A tool may be called by its namespace and its name.
+    fn name<'a>(&self, name: &'a str) -> &'a str {
+        let short = name.split_once('.').map_or(name, |(_, short)| short);
+        let is_tool = |name: &str| self.setting.tool(name).is_some();
+        if !is_tool(name) && is_tool(short) { short } else { name }
+    }
+}
+
+/// The name in a tag, and what comes behind the tag.
+fn opened<'a>(text: &'a str, tag: &str) -> Result<(&'a str, &'a str), String> {
+    let named = text.strip_prefix(tag).and_then(|rest| rest.split_once("\">"));
+    named.ok_or_else(|| {
+        format!("`{tag}…\">` should stand there: `{}`", text.chars().take(40).collect::<String>())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{super::read, *};
+
+    #[test]
+    fn each_message_is_for_whom_it_says() {
+        let text = |text: &str| Said::Text(text.into());
+        let call = |arguments: &str| Said::Call(Call::new("look", arguments));
+        let table = [
+            ("to the < point", vec![text("to the < point")]),
+            ("to=nobody", vec![text("to=nobody")]),
+            (" to=user<|message|>A <|b <atem:function_calls>", vec![text("A <|b <atem:function_calls>")]),
+            (
+                " to=self<|message|>hm<|eom|><|start|>assistant to=look<|message|>\n<atem:function_calls>\n<atem:invoke \
+                 name=\"look\"><atem:parameter name=\"a\">1 <b</atem:parameter>\n<atem:parameter \
+                 name=\"n\">2</atem:parameter></atem:invoke></atem:function_calls><|eot|>",
+                vec![Said::Thinking("hm".into()), call(r#"{"a":"1 <b","n":2}"#)],
+            ),
+            (
+                "to=look<|message|><atem:function_calls><atem:invoke name=\"look\">",
+                vec![
+                    text("<atem:function_calls><atem:invoke name=\"look\">"),
+                    Said::Problem("the call of `look` does not end with `</atem:invoke>`".into()),
+                ],
+            ),
+            ("to=look<|message|> just words<|eot|>", vec![text(" just words")]),
+            ("<|start|>assistant to=us", vec![text("<|start|>assistant to=us")]),
+        ];
+        for (text, expected) in table {
+            let setting = Setting::default();
+            assert_eq!(read(&MUSE, &setting, [text]), expected, "{text}");
+            let letters: Vec<String> = text.chars().map(String::from).collect();
+            assert_eq!(read(&MUSE, &setting, letters.iter().map(String::as_str)), expected, "{text}");
+        }
+    }
+}

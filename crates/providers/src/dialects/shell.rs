@@ -1,0 +1,273 @@
+//! PedroCLI's first form: calls as lines of a shell block. The first word is a tool, or the block is prose (X-07).
+//!
+//! ````text
+//! ```bash
+//! search -t "GenerateInstances" pkg/recurrence/
+//! file pkg/recurrence/generator.go
+//! code_edit -f generator.go -l 10:12 -r "func New() {"
+//! code_edit -f notes.md -a "One more line"
+//! ```
+//! ````
+//!
+//! One line is one call; a quote may span lines, and a `\` at the end of a line joins the next one to it.
+use super::{
+    Call, Dialect, Said, Setting,
+    fences::{self, Blocks},
+    tokens::say,
+};
+
+mod grammar;
+mod words;
+
+pub(super) use grammar::from_flags;
+
+pub(super) static FENCED_SHELL: Dialect = Dialect {
+    name: "fenced_shell",
+    models: &["pedro"],
+    reader: |setting| fences::reader(Shell(setting.clone())),
+};
+
+struct Shell(Setting);
+
+impl Blocks for Shell {
+    fn fits(&self, language: &str) -> bool {
+        self.0.find_calls && ["bash", "sh", "shell"].contains(&language)
+    }
+
+    fn begins(&self, body: &str) -> Option<bool> {
+        let begun = words::without_comments(body);
+        let end = begun.find(char::is_whitespace)?;
+        Some(self.0.tool(&begun[..end]).is_some())
+    }
+
+    fn read(&mut self, body: &str, _: &str) -> Option<Vec<Said>> {
+        let first = words::without_comments(body).split_whitespace().next()?;
+        self.0.tool(first)?;
+        let mut said = Vec::new();
+        for command in words::commands(body) {
+            match self.call(&command) {
+                Ok(call) => said.push(Said::Call(call)),
+                // What cannot be read stays text, and the model is told; what can be read is done.
+                Err(why) => {
+                    say(&mut said, Said::Text, &format!("{}\n", command.raw));
+                    said.push(Said::Problem(format!("`{}`: {why}", command.raw)));
+                }
+            }
+        }
+        Some(said)
+    }
+}
+
+impl Shell {
+    fn call(&self, command: &words::Command<'_>) -> Result<Call, String> {
+        let words = match words::split(command.raw) {
+            // Its command is not ours to split.
+            Err(_) if command.raw.starts_with("bash ") => vec!["bash".into()],
+            words => words?,
+        };
+        match self.0.tool(&words[0]) {
+            None => Err(format!("`{}` is no tool", words[0])),
+            Some(tool) => grammar::call(tool, &words[1..], command.raw),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{super::read, *};
+    use haft_core::ToolSpec;
+    use serde_json::{Value, json};
+
+    fn setting() -> Setting {
+        let tool = |name: &str, parameters: Value| ToolSpec {
+            name: name.into(),
+            description: String::new(),
+            parameters,
+            examples: Default::default(),
+        };
+        let plain = ["file", "search", "code_edit", "navigate", "git", "bash", "test"];
+        let mut tools: Vec<ToolSpec> = plain.iter().map(|name| tool(name, json!({}))).collect();
+        tools.push(tool(
+            "fetch",
+            json!({"properties": {"url": {"type": "string"}, "limit": {"type": "integer"}}, "required": ["url"]}),
+        ));
+        Setting { tools: tools.into(), ..Setting::default() }
+    }
+
+    fn check(text: &str, expected: &[Said]) {
+        assert_eq!(read(&FENCED_SHELL, &setting(), [text]), expected, "{text}");
+        let letters: Vec<String> = text.chars().map(String::from).collect();
+        let cut = read(&FENCED_SHELL, &setting(), letters.iter().map(String::as_str));
+        assert_eq!(cut, expected, "{text}");
+    }
+
+    fn text(text: &str) -> Said {
+        Said::Text(text.into())
+    }
+    fn called(name: &str, arguments: Value) -> Said {
+        Said::Call(Call::new(name, arguments))
+    }
+
+    fn one(line: &str) -> Said {
+        let said = read(&FENCED_SHELL, &setting(), [format!("```bash\n{line}\n```").as_str()]);
+        said.into_iter().find(|said| !matches!(said, Said::Text(_))).unwrap()
+    }
+
+    fn check_lines(table: &[(&str, Said)]) {
+        for (line, expected) in table {
+            assert_eq!(one(line), *expected, "{line}");
+        }
+    }
+
+    // P-18, P-20, P-24
+    #[test]
+    fn blocks_in_prose_are_calls_in_their_order() {
+        check(
+            "I will look.\n\n```bash\nsearch -t \"New\" pkg/\n```\nThen:\n  ```sh\nfile a.go\n```",
+            &[
+                text("I will look.\n\n"),
+                called("search", json!({"query": "New", "path": "pkg/"})),
+                text("Then:\n"),
+                called("file", json!({"path": "a.go"})),
+            ],
+        );
+    }
+
+    // X-07
+    #[test]
+    fn a_block_that_calls_no_tool_is_prose() {
+        for prose in [
+            "```bash\ncargo build\nfile a.go\n```\n",
+            "```bash\n```\n",
+            "```bash\n\n# only a comment\n```",
+            "```go\nfile a.go\n```\n",
+            "````md\n```bash\nfile a.go\n```\n````\n",
+            "`` ```bash\nfile a.go\n",
+            "```bash file a.go```\n",
+            "    ``",
+        ] {
+            check(prose, &[text(prose)]);
+        }
+    }
+
+    // P-25, X-07
+    #[test]
+    fn what_cannot_be_read_is_reported_and_the_rest_is_done() {
+        check(
+            "```bash\nfile\nls -l\nfile a.go\n```",
+            &[
+                text("file\n"),
+                Said::Problem("`file`: `file` needs a path".into()),
+                text("ls -l\n"),
+                Said::Problem("`ls -l`: `ls` is no tool".into()),
+                called("file", json!({"path": "a.go"})),
+            ],
+        );
+        check(
+            "```bash\nfile a.go\n",
+            &[text("```bash\nfile a.go\n"), Said::Problem("the block was cut off before its end".into())],
+        );
+    }
+
+    // P-32
+    #[test]
+    fn a_line_is_a_call_and_a_quote_may_span_lines() {
+        check(
+            "```bash\nfile a.go\n\n# then\ncode_edit -f a.go -l 1:2 -r \"x\n  y\"\nfile \\\n  b.go\n```",
+            &[
+                called("file", json!({"path": "a.go"})),
+                called(
+                    "code_edit",
+                    json!({"path": "a.go", "action": "replace", "start": 1, "end": 2, "text": "x\n  y"}),
+                ),
+                called("file", json!({"path": "b.go"})),
+            ],
+        );
+    }
+
+    // P-27
+    #[test]
+    fn file_takes_a_path() {
+        check_lines(&[
+            (
+                "file pkg/recurrence/generator.go",
+                called("file", json!({"path": "pkg/recurrence/generator.go"})),
+            ),
+            ("file 'my file.txt'", called("file", json!({"path": "my file.txt"}))),
+            (
+                "file a b",
+                Said::Problem("`file a b`: `file` takes one path; quote it if it has blanks".into()),
+            ),
+        ]);
+    }
+
+    // P-28
+    #[test]
+    fn search_takes_a_pattern_and_a_path() {
+        check_lines(&[
+            ("search -t \"func New\" pkg/", called("search", json!({"query": "func New", "path": "pkg/"}))),
+            ("search -t New", called("search", json!({"query": "New"}))),
+            ("search New pkg/", called("search", json!({"query": "New", "path": "pkg/"}))),
+            ("search", Said::Problem("`search`: `search` needs `-t PATTERN`".into())),
+        ]);
+    }
+
+    // P-29
+    #[test]
+    fn code_edit_replaces_lines() {
+        check_lines(&[
+            (
+                "code_edit -f a.go -l 10:12 -r \"say(\\\"hi\\\")\"",
+                called(
+                    "code_edit",
+                    json!({"path": "a.go", "action": "replace", "start": 10, "end": 12, "text": "say(\"hi\")"}),
+                ),
+            ),
+            (
+                "code_edit -r x -l 7 -f a.go",
+                called(
+                    "code_edit",
+                    json!({"path": "a.go", "action": "replace", "start": 7, "end": 7, "text": "x"}),
+                ),
+            ),
+            (
+                "code_edit -l 1:x -r y",
+                Said::Problem(
+                    "`code_edit -l 1:x -r y`: `-f FILE` is missing; `-l` takes `START:END`, not `1:x`".into(),
+                ),
+            ),
+        ]);
+    }
+
+    // P-30
+    #[test]
+    fn code_edit_appends() {
+        let append =
+            |text: &str| called("code_edit", json!({"path": "a_test.go", "action": "append", "text": text}));
+        check_lines(&[
+            ("code_edit -f a_test.go -a 'package a'", append("package a")),
+            ("code_edit -f a_test.go -a package a", append("package a")),
+        ]);
+    }
+
+    // P-31
+    #[test]
+    fn every_other_tool_has_a_grammar_too() {
+        check_lines(&[
+            ("navigate outline a.go", called("navigate", json!({"action": "outline", "path": "a.go"}))),
+            ("navigate pkg/", called("navigate", json!({"path": "pkg/"}))),
+            (
+                "git commit -m \"one thing\" a.go",
+                called("git", json!({"action": "commit", "message": "one thing", "paths": ["a.go"]})),
+            ),
+            ("git diff --staged", called("git", json!({"action": "diff", "staged": true}))),
+            ("bash go vet ./... | tail -3", called("bash", json!({"command": "go vet ./... | tail -3"}))),
+            ("bash echo it's", called("bash", json!({"command": "echo it's"}))),
+            ("bash -c \"go test 'a b'\"", called("bash", json!({"command": "go test 'a b'"}))),
+            ("test ./pkg -run TestNew", called("test", json!({"path": "./pkg", "filter": "TestNew"}))),
+            ("test", called("test", json!({}))),
+            ("fetch http://a.b --limit 3", called("fetch", json!({"url": "http://a.b", "limit": 3}))),
+            ("fetch a b", Said::Problem("`fetch a b`: `fetch` takes no `b`".into())),
+        ]);
+    }
+}

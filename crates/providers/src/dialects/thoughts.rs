@@ -1,0 +1,299 @@
+//! Calls in JSON objects with a key `tool_calls`: PedroCLI's second form, bare or fenced, and Alfred's, fenced or behind
+//! `[TOOL_CALLS]`.
+//!
+//! ````text
+//! {"thoughts": "I must look.", "tool_calls": [{"tool": "file", "args": {"path": "a.txt"}}]}
+//!
+//! ```json
+//! {"tool_calls": [{"id": "1", "function": {"name": "read", "arguments": "{\"path\": \"a.txt\"}"}}]}
+//! ```
+//!
+//! [TOOL_CALLS][{"id": "1", "name": "read", "arguments": {"path": "a.txt"}}]
+//! ````
+use super::{
+    Call, Dialect, Reader, Said, Setting,
+    fences::{self, Blocks},
+    json::{self, JsonEnd},
+    shell,
+    tokens::say,
+};
+use serde_json::Value;
+
+pub(super) static THOUGHTS_JSON: Dialect = Dialect {
+    name: "thoughts_json",
+    models: &[],
+    reader: |setting| fences::reader(Objects { setting: setting.clone(), style: Style::Pedro, count: 0 }),
+};
+
+pub(super) static ALFRED: Dialect = Dialect {
+    name: "alfred",
+    models: &[],
+    reader: |setting| {
+        let objects = Objects { setting: setting.clone(), style: Style::Alfred, count: 0 };
+        let inner = fences::reader(objects);
+        Box::new(Sentinel { inner, find: setting.find_calls, held: String::new(), list: None })
+    },
+};
+
+#[derive(Clone, Copy, PartialEq)]
+enum Style {
+    Pedro,
+    Alfred,
+}
+
+struct Objects {
+    setting: Setting,
+    style: Style,
+    /// How many calls were read.
+    count: usize,
+}
+
+impl Blocks for Objects {
+    fn fits(&self, language: &str) -> bool {
+        let plain = self.style == Style::Pedro && language.is_empty();
+        self.setting.find_calls && (plain || language == "json")
+    }
+
+    fn begins(&self, body: &str) -> Option<bool> {
+        Some(body.trim_start().chars().next()? == '{')
+    }
+
+    /// Without a fence the first key must be one of ours.
+    fn begins_bare(&self, line: &str) -> Option<bool> {
+        if self.style == Style::Alfred || !self.setting.find_calls {
+            return Some(false);
+        }
+        let begun = line.strip_prefix('{')?.trim_start();
+        let keys = ["\"thoughts\"", "\"thought\"", "\"tool_calls\""];
+        if keys.iter().any(|key| begun.starts_with(key)) {
+            return Some(true);
+        }
+        let may_become_one = keys.iter().any(|key| key.starts_with(begun));
+        if may_become_one { None } else { Some(false) }
+    }
+
+    fn read(&mut self, body: &str, raw: &str) -> Option<Vec<Said>> {
+        let mut said = Vec::new();
+        let object = match serde_json::from_str::<Value>(body.trim()) {
+            Ok(Value::Object(object)) if object.contains_key("tool_calls") => object,
+            // It was meant as calls.
+            Err(error) if body.contains("\"tool_calls\"") => {
+                return Some(vec![Said::Text(raw.into()), Said::Problem(format!("it is no JSON: {error}"))]);
+            }
+            _ => return None,
+        };
+        let thoughts = object.get("thoughts").or_else(|| object.get("thought")).and_then(Value::as_str);
+        match self.calls(&object["tool_calls"]) {
+            Ok(calls) => {
+                let kind = if self.setting.split_thinking { Said::Thinking } else { Said::Text };
+                say(&mut said, kind, thoughts.unwrap_or_default());
+                said.extend(calls.into_iter().map(Said::Call));
+            }
+            Err(why) => said.extend([Said::Text(raw.into()), Said::Problem(why)]),
+        }
+        Some(said)
+    }
+}
+
+impl Objects {
+    fn calls(&mut self, list: &Value) -> Result<Vec<Call>, String> {
+        let mut calls = json::calls(&list.to_string())?;
+        for call in &mut calls {
+            if self.style == Style::Alfred && call.id.is_empty() {
+                call.id = format!("call_{}", self.count);
+            }
+            self.count += 1;
+            if let Ok(Value::Object(arguments)) = serde_json::from_str(&call.arguments) {
+                call.arguments = Value::Object(shell::from_flags(&call.name, arguments)?).to_string();
+            }
+        }
+        Ok(calls)
+    }
+}
+
+/// What comes before a list of calls that is not shown.
+const SENTINEL: &str = "[TOOL_CALLS]";
+
+/// Looks for [`SENTINEL`], and leaves the rest to another reader.
+struct Sentinel {
+    inner: Box<dyn Reader>,
+    find: bool,
+    /// What may be the beginning of the sentinel.
+    held: String,
+    /// The list behind it.
+    list: Option<(String, JsonEnd)>,
+}
+
+impl Reader for Sentinel {
+    fn push(&mut self, text: &str, said: &mut Vec<Said>) {
+        if !self.find {
+            return self.inner.push(text, said);
+        }
+        let mut buffer = std::mem::take(&mut self.held);
+        buffer.push_str(text);
+        let mut rest = buffer.as_str();
+        while !rest.is_empty() {
+            rest = match self.list {
+                Some(_) => self.in_list(rest, said),
+                None => self.in_text(rest, said),
+            };
+        }
+    }
+
+    fn end(&mut self, said: &mut Vec<Said>) {
+        self.inner.push(&std::mem::take(&mut self.held), said);
+        if let Some((list, _)) = self.list.take() {
+            self.inner.end(said);
+            return finish(&list, said);
+        }
+        self.inner.end(said);
+    }
+}
+
+impl Sentinel {
+    fn in_text<'a>(&mut self, text: &'a str, said: &mut Vec<Said>) -> &'a str {
+        if let Some((before, rest)) = text.split_once(SENTINEL) {
+            self.inner.push(before, said);
+            self.list = Some(Default::default());
+            return rest;
+        }
+        let held = super::signs::unfinished(text, &[SENTINEL]);
+        let (certain, held) = text.split_at(text.len() - held);
+        self.inner.push(certain, said);
+        held.clone_into(&mut self.held);
+        ""
+    }
+
+    fn in_list<'a>(&mut self, text: &'a str, said: &mut Vec<Said>) -> &'a str {
+        let Some((list, end)) = &mut self.list else { return text };
+        let before = list.len();
+        list.push_str(text);
+        // What is no list after all ends with the reply.
+        let is_list = list.trim_start().starts_with('[');
+        let Some(after) = end.find(list).filter(|_| is_list) else { return "" };
+        let (list, _) = self.list.take().unwrap_or_default();
+        finish(&list[..after], said);
+        &text[after - before..]
+    }
+}
+
+/// What cannot be read stays text.
+fn finish(list: &str, said: &mut Vec<Said>) {
+    match json::calls(list) {
+        Ok(calls) => said.extend(calls.into_iter().map(Said::Call)),
+        Err(why) => {
+            say(said, Said::Text, &format!("{SENTINEL}{list}"));
+            said.push(Said::Problem(why));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{super::read, *};
+
+    fn check(dialect: &Dialect, text: &str, expected: &[Said]) {
+        let setting = Setting::default();
+        assert_eq!(read(dialect, &setting, [text]), expected, "{text}");
+        let letters: Vec<String> = text.chars().map(String::from).collect();
+        assert_eq!(read(dialect, &setting, letters.iter().map(String::as_str)), expected, "{text}");
+    }
+
+    fn text(text: &str) -> Said {
+        Said::Text(text.into())
+    }
+    fn called(id: &str, name: &str, arguments: &str) -> Said {
+        Said::Call(Call { id: id.into(), ..Call::new(name, arguments) })
+    }
+    fn problem(why: &str) -> Said {
+        Said::Problem(why.into())
+    }
+
+    // P-21, P-23, P-24
+    #[test]
+    fn thoughts_and_calls_are_found_bare_and_fenced() {
+        let object = "{\n  \"thoughts\": \"hm\",\n  \"tool_calls\": [\n    {\"tool\": \"search\", \"args\": {\"-t\": \"New\", \
+                      \"path\": \"pkg/\"}},\n    {\"tool\": \"file\", \"args\": {\"path\": \"}\"}}\n  ]\n}";
+        let meant = [
+            Said::Thinking("hm".into()),
+            called("", "search", r#"{"query":"New","path":"pkg/"}"#),
+            called("", "file", r#"{"path":"}"}"#),
+        ];
+        check(&THOUGHTS_JSON, object, &meant);
+        for (before, after) in [("So:\n```json\n", "\n```\nDone."), ("So:\n```\n", "\n```\nDone.")] {
+            let expected = [&[text("So:\n")], meant.as_slice(), &[text("Done.")]].concat();
+            check(&THOUGHTS_JSON, &format!("{before}{object}{after}"), &expected);
+        }
+        let expected = [&[text("So:\n")], meant.as_slice(), &[text(" and\n{more}")]].concat();
+        check(&THOUGHTS_JSON, &format!("So:\n{object} and\n{{more}}"), &expected);
+    }
+
+    #[test]
+    fn other_objects_are_prose() {
+        for prose in [
+            "{\"a\": 1}",
+            "{\n{\n\"tool_calls\"",
+            "```json\n{\"a\": 1}\n```\n",
+            "see {\"tool_calls\": []}",
+            "{\"thoughts\": \"hm\"}",
+            "```rust\n{\"tool_calls\": []}\n```",
+        ] {
+            check(&THOUGHTS_JSON, prose, &[text(prose)]);
+        }
+    }
+
+    // P-25, X-07
+    #[test]
+    fn an_object_that_was_meant_as_calls_is_reported() {
+        let broken = "{\"thoughts\": \"hm\", \"tool_calls\": [}";
+        check(&THOUGHTS_JSON, broken, &[text(broken), problem("the calls were cut off before their end")]);
+        let nameless = "{\"tool_calls\": [{\"args\": {}}]}";
+        check(&THOUGHTS_JSON, nameless, &[text(nameless), problem("it has no `name`")]);
+    }
+
+    // A-36, X-27
+    #[test]
+    fn the_list_behind_the_sentinel_is_not_shown() {
+        check(
+            &ALFRED,
+            "[TOOL_ I look.[TOOL_CALLS][{\"id\": \"a\", \"name\": \"read\", \"arguments\": {\"path\": \"]\"}}, \
+             {\"id\": \"b\", \"name\": \"ls\", \"arguments\": {}}] ok",
+            &[
+                text("[TOOL_ I look."),
+                called("a", "read", r#"{"path":"]"}"#),
+                called("b", "ls", "{}"),
+                text(" ok"),
+            ],
+        );
+        let broken = "[TOOL_CALLS][{\"id\": ";
+        check(
+            &ALFRED,
+            broken,
+            &[text(broken), problem("it is no JSON: EOF while parsing a value at line 1 column 7")],
+        );
+    }
+
+    // A-43
+    #[test]
+    fn a_json_block_with_calls_is_the_fallback() {
+        check(
+            &ALFRED,
+            "First:\n```json\n{\"a\": 1}\n```\n```json\n{\"tool_calls\": [{\"function\": {\"name\": \"read\", \"arguments\": \
+             \"{\\\"path\\\": \\\"a\\\"}\"}}, {\"id\": \"x\", \"function\": {\"name\": \"ls\", \"arguments\": \"{}\"}}]}\n```\n",
+            &[
+                text("First:\n```json\n{\"a\": 1}\n```\n"),
+                called("call_0", "read", "{\"path\":\"a\"}"),
+                called("x", "ls", "{}"),
+            ],
+        );
+    }
+
+    // A-44
+    #[test]
+    fn a_broken_json_block_is_reported_and_kept() {
+        let broken = "```json\n{\"tool_calls\": [}\n```";
+        check(&ALFRED, broken, &[text(broken), problem("it is no JSON: expected value at line 1 column 17")]);
+        let keyless = "```json\n{\"tool_calls\": [{\"id\": \"x\"}]}\n```";
+        check(&ALFRED, keyless, &[text(keyless), problem("it has no `name`")]);
+    }
+}

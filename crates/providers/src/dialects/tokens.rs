@@ -1,0 +1,83 @@
+//! Dialects of tokens: signs from a vocabulary of their own stand between texts, and a [`Grammar`] says what they mean.
+use super::{Reader, Said};
+
+/// What the signs and texts of a dialect mean.
+pub(super) trait Grammar: Send {
+    /// More text; in how many pieces it comes means nothing.
+    fn text(&mut self, text: &str, said: &mut Vec<Said>);
+    /// A sign.
+    fn sign(&mut self, sign: &'static str, said: &mut Vec<Said>);
+    /// The reply is over.
+    fn end(&mut self, said: &mut Vec<Said>);
+}
+
+/// A reader that tells signs from text. Each sign begins with `<`, and none is the beginning of another.
+pub(super) fn reader(signs: &'static [&'static str], grammar: impl Grammar + 'static) -> Box<dyn Reader> {
+    Box::new(Tokens { signs, grammar, held: String::new() })
+}
+
+struct Tokens<G> {
+    signs: &'static [&'static str],
+    grammar: G,
+    /// What may be the beginning of a sign.
+    held: String,
+}
+
+impl<G: Grammar> Reader for Tokens<G> {
+    fn push(&mut self, text: &str, said: &mut Vec<Said>) {
+        let mut buffer = std::mem::take(&mut self.held);
+        buffer.push_str(text);
+        let (mut from, mut at) = (0, 0);
+        while let Some(found) = buffer[at..].find('<') {
+            at += found;
+            let rest = &buffer[at..];
+            if let Some(sign) = self.signs.iter().find(|sign| rest.starts_with(**sign)) {
+                self.text(&buffer[from..at], said);
+                self.grammar.sign(sign, said);
+                at += sign.len();
+                from = at;
+            } else if self.signs.iter().any(|sign| sign.starts_with(rest)) {
+                self.held = rest.to_owned();
+                buffer.truncate(at);
+                break;
+            } else {
+                at += 1;
+            }
+        }
+        self.text(&buffer[from..], said);
+    }
+
+    fn end(&mut self, said: &mut Vec<Said>) {
+        let held = std::mem::take(&mut self.held);
+        self.text(&held, said);
+        self.grammar.end(said);
+    }
+}
+
+impl<G: Grammar> Tokens<G> {
+    fn text(&mut self, text: &str, said: &mut Vec<Said>) {
+        if !text.is_empty() {
+            self.grammar.text(text, said);
+        }
+    }
+}
+
+/// Says `text`, if there is any.
+pub(super) fn say(said: &mut Vec<Said>, kind: fn(String) -> Said, text: &str) {
+    if !text.is_empty() {
+        said.push(kind(text.to_owned()));
+    }
+}
+
+/// Whether the prompt has opened something and not closed it.
+pub(super) fn is_open(prompt: &str, open: &str, close: &str) -> bool {
+    match (prompt.rfind(open), prompt.rfind(close)) {
+        (Some(open), close) => close.is_none_or(|close| close < open),
+        _ => false,
+    }
+}
+
+/// Where a reply goes, in a header such as `assistant to=NAME`.
+pub(super) fn recipient(header: &str) -> Option<&str> {
+    header.split_whitespace().find_map(|word| word.strip_prefix("to=")).filter(|name| !name.is_empty())
+}

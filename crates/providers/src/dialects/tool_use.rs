@@ -1,0 +1,127 @@
+//! PedroCLI's third form: XML with an element for each argument.
+//!
+//! ```text
+//! <thinking>I must look.</thinking>
+//! <tool_use>
+//!   <tool>search</tool>
+//!   <args>
+//!     <pattern>New</pattern>
+//!   </args>
+//! </tool_use>
+//! ```
+use super::{
+    Call, Dialect, Setting,
+    marked::{self, Block, Close, Marks},
+    typing::{property, typed},
+};
+use serde_json::{Map, Value};
+
+pub(super) static TOOL_USE_XML: Dialect =
+    Dialect { name: "tool_use_xml", models: &[], reader: |setting| marked::reader(&MARKS, setting) };
+
+static MARKS: Marks = Marks {
+    thinking: &[("<thinking>", "</thinking>")],
+    calls: &[Block {
+        open: "<tool_use>",
+        close: Close::At(&["</tool_use>"]),
+        read: |body, setting| calls(body, setting),
+    }],
+    noise: &[],
+};
+
+fn calls(body: &str, setting: &Setting) -> Result<Vec<Call>, String> {
+    let (tool, rest) = element(body.trim_start())?.ok_or("it is empty")?;
+    if tool.name != "tool" {
+        return Err(format!("`<tool>` should stand first, not `<{}>`", tool.name));
+    }
+    let name = tool.inner.trim();
+    let schema = setting.tool(name).map(|tool| &tool.parameters);
+    let mut arguments = Map::new();
+    if let Some((arguments_element, rest)) = element(rest)? {
+        if arguments_element.name != "args" || !rest.trim().is_empty() {
+            return Err("`<args>` and nothing else should stand behind `<tool>`".into());
+        }
+        let mut inner = arguments_element.inner;
+        while let Some((argument, rest)) = element(inner)? {
+            let value = typed(&unescaped(argument.inner), property(schema, argument.name));
+            arguments.insert(argument.name.to_owned(), value);
+            inner = rest;
+        }
+    }
+    Ok(vec![Call::new(name, Value::Object(arguments))])
+}
+
+struct Element<'a> {
+    name: &'a str,
+    inner: &'a str,
+}
+
+/// The element with which the text begins, and what comes behind it; `None`: there is nothing more.
+fn element(text: &str) -> Result<Option<(Element<'_>, &str)>, String> {
+    let text = text.trim_start();
+    if text.is_empty() {
+        return Ok(None);
+    }
+    let named = text.strip_prefix('<').and_then(|rest| rest.split_once('>'));
+    let (name, rest) = named.ok_or_else(|| {
+        format!("an element should stand there: `{}`", text.chars().take(40).collect::<String>())
+    })?;
+    let (inner, rest) = rest
+        .split_once(&format!("</{name}>"))
+        .ok_or_else(|| format!("`<{name}>` does not end with `</{name}>`"))?;
+    Ok(Some((Element { name, inner }, rest)))
+}
+
+/// With the five signs that XML writes by name.
+fn unescaped(text: &str) -> String {
+    let signs = [("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\""), ("&apos;", "'"), ("&amp;", "&")];
+    signs.iter().fold(text.to_owned(), |text, (name, sign)| text.replace(name, sign))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{
+        super::{Said, read},
+        *,
+    };
+
+    // P-22, P-24, P-25
+    #[test]
+    fn elements_are_arguments() {
+        let text = |text: &str| Said::Text(text.into());
+        let problem = |why: &str| Said::Problem(why.into());
+        let table = [
+            (
+                "<thinking>hm</thinking>So.<tool_use>\n  <tool>search</tool>\n  <args>\n    <pattern>a &lt; b\n</pattern>\n    \
+                 <limit>3</limit>\n  </args>\n</tool_use><tool_use><tool>test</tool></tool_use>",
+                vec![
+                    Said::Thinking("hm".into()),
+                    text("So."),
+                    Said::Call(Call::new("search", r#"{"pattern":"a < b\n","limit":3}"#)),
+                    Said::Call(Call::new("test", "{}")),
+                ],
+            ),
+            (
+                "<tool_use><args></args></tool_use>",
+                vec![
+                    text("<tool_use><args></args></tool_use>"),
+                    problem("`<tool>` should stand first, not `<args>`"),
+                ],
+            ),
+            (
+                "<tool_use><tool>a</tool><args><b>1",
+                vec![
+                    text("<tool_use><tool>a</tool><args><b>1"),
+                    problem("`<args>` does not end with `</args>`"),
+                ],
+            ),
+            ("a <tool_us> b <tool>x</tool>", vec![text("a <tool_us> b <tool>x</tool>")]),
+        ];
+        for (text, expected) in table {
+            let setting = Setting::default();
+            assert_eq!(read(&TOOL_USE_XML, &setting, [text]), expected, "{text}");
+            let letters: Vec<String> = text.chars().map(String::from).collect();
+            assert_eq!(read(&TOOL_USE_XML, &setting, letters.iter().map(String::as_str)), expected, "{text}");
+        }
+    }
+}

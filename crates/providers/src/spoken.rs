@@ -1,0 +1,153 @@
+//! Tools for a model whose server knows none: a provider around a provider, with calls written as text.
+//!
+//! To the model everything is text: the system prompt tells the tools and how to call them ([`voice`]), calls and results
+//! stand in the history as its dialect writes them. What it answers goes through the dialect's reader.
+use crate::dialects::{self, Call, DIALECTS, Dialect, Said, Setting, dialect, spoken_by};
+use futures::{StreamExt, stream::BoxStream};
+use haft_core::{CallId, Delta, Message, Part, Provider, ProviderError, Request, StopReason};
+use std::sync::Arc;
+
+mod history;
+mod voice;
+
+/// The name of a call that cannot be read, for it has none.
+const UNREADABLE: &str = "unreadable_call";
+
+/// A model that speaks a dialect.
+pub struct Spoken {
+    inner: Arc<dyn Provider>,
+    dialect: Option<&'static Dialect>,
+}
+
+impl Spoken {
+    /// Around `inner`, whose model speaks this dialect.
+    pub fn new(inner: Arc<dyn Provider>, dialect: &'static Dialect) -> Self {
+        Self { inner, dialect: Some(dialect) }
+    }
+
+    /// Around `inner`, whose model speaks the dialect that goes with its name; `hermes` where the name says nothing.
+    pub fn auto(inner: Arc<dyn Provider>) -> Self {
+        Self { inner, dialect: None }
+    }
+
+    fn dialect(&self, model: &str) -> &'static Dialect {
+        let by_name = || spoken_by(model).or_else(|| dialect("hermes")).unwrap_or(DIALECTS[0]);
+        self.dialect.unwrap_or_else(by_name)
+    }
+}
+
+impl Provider for Spoken {
+    fn stream(&self, request: Request) -> BoxStream<'static, Result<Delta, ProviderError>> {
+        let dialect = self.dialect(&request.model);
+        let mut listener = Listener::new(dialect, &request);
+        let mut deltas = self.inner.stream(history::told(request, dialect));
+        Box::pin(async_stream::stream! {
+            while let Some(delta) = deltas.next().await {
+                match delta {
+                    Ok(delta) => {
+                        for heard in listener.hear(delta) {
+                            yield Ok(heard);
+                        }
+                    }
+                    Err(error) => yield Err(error),
+                }
+            }
+        })
+    }
+}
+
+/// Listens to one reply.
+struct Listener {
+    dialect: &'static Dialect,
+    setting: Setting,
+    reader: Box<dyn dialects::Reader>,
+    /// The index of the next call.
+    next: usize,
+    /// How many calls the conversation had before; ids go on from there.
+    before: usize,
+}
+
+impl Listener {
+    fn new(dialect: &'static Dialect, request: &Request) -> Self {
+        let setting = Setting { tools: request.tools.clone(), ..Setting::default() };
+        let calls = |message: &Arc<Message>| match &**message {
+            Message::Assistant { parts } => parts.iter().filter_map(Part::as_call).count(),
+            Message::User { .. } | Message::Tool { .. } => 0,
+        };
+        let before = request.messages.iter().map(calls).sum();
+        Self { dialect, reader: (dialect.reader)(&setting), setting, next: 0, before }
+    }
+
+    fn hear(&mut self, delta: Delta) -> Vec<Delta> {
+        let mut said = Vec::new();
+        match delta {
+            Delta::Text(text) => {
+                self.reader.push(&text, &mut said);
+                self.told(said, None)
+            }
+            Delta::Retrying { .. } => {
+                self.reader = (self.dialect.reader)(&self.setting);
+                self.next = 0;
+                vec![delta]
+            }
+            Delta::Stop(stop) => {
+                self.reader.end(&mut said);
+                let mut deltas = self.told(said, Some(stop));
+                let waits = stop == StopReason::EndTurn && self.next > 0;
+                deltas.push(Delta::Stop(if waits { StopReason::ToolUse } else { stop }));
+                deltas
+            }
+            Delta::CallStart { index, .. } => {
+                self.next = self.next.max(index + 1);
+                vec![delta]
+            }
+            Delta::Thinking(_)
+            | Delta::Signature(_)
+            | Delta::CallArguments { .. }
+            | Delta::CallProblem { .. }
+            | Delta::Usage(_) => vec![delta],
+        }
+    }
+
+    /// `stop`: the reply was over before this was certain.
+    fn told(&mut self, said: Vec<Said>, stop: Option<StopReason>) -> Vec<Delta> {
+        let mut deltas = Vec::new();
+        for said in said {
+            match said {
+                Said::Text(text) => deltas.push(Delta::Text(text)),
+                Said::Thinking(text) => deltas.push(Delta::Thinking(text)),
+                Said::Call(call) => self.call(call, stop, &mut deltas),
+                Said::Problem(why) => {
+                    let example = voice::example(self.dialect, &self.setting.tools);
+                    let call = Call::new(UNREADABLE, "");
+                    let problem = format!("{why}. A call is written like this:\n{example}");
+                    self.push(call, Some(problem), &mut deltas);
+                }
+            }
+        }
+        deltas
+    }
+
+    fn call(&mut self, call: Call, stop: Option<StopReason>, deltas: &mut Vec<Delta>) {
+        // A reader takes a call whose end is missing for whole. Here the rest of it was cut off.
+        let cut_off = stop == Some(StopReason::Length);
+        let problem = "the reply reached its length limit before the call was whole; nothing was run. Send a \
+                       shorter call, or the content in parts";
+        self.push(call, cut_off.then(|| problem.to_owned()), deltas);
+    }
+
+    fn push(&mut self, call: Call, problem: Option<String>, deltas: &mut Vec<Delta>) {
+        let index = self.next;
+        self.next += 1;
+        let id = match call.id.is_empty() {
+            true => format!("call_{}", self.before + index),
+            false => call.id,
+        };
+        deltas.push(Delta::CallStart { index, id: CallId(id), name: call.name });
+        deltas.push(Delta::CallArguments { index, json: call.arguments });
+        deltas.extend(problem.map(|problem| Delta::CallProblem { index, problem }));
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,82 @@
+//! How a dialect is written: the tools, calls and results that a model reads.
+//!
+//! What is written here, the dialect's own reader understands. Most calls are JSON between two signs, a row of [`JSON`];
+//! notations of their own are in [`notation`].
+use crate::dialects::{Call, Dialect};
+use haft_core::{ToolCall, ToolResult, ToolSpec, schema};
+use serde_json::{Map, Value, json};
+
+mod notation;
+
+/// Dialects whose calls are JSON between signs: the name, the signs, and what the name and the arguments are called.
+static JSON: &[(&str, &str, &str, [&str; 2])] = &[
+    ("hermes", "<tool_call>\n", "\n</tool_call>", ["name", "arguments"]),
+    ("inkling", "<|message_model|><|content_invoke_tool_json|>", "<|end_message|>", ["name", "args"]),
+    ("thoughts_json", "```json\n{\"tool_calls\": [", "]}\n```", ["tool", "args"]),
+    ("alfred", "[TOOL_CALLS][", "]", ["name", "arguments"]),
+    // Of what nobody has said how it is written: most readers understand this.
+    ("", "<tool_call>\n", "\n</tool_call>", ["name", "arguments"]),
+];
+
+/// What the system prompt says about the tools; nothing if there are none.
+pub(super) fn tools(dialect: &Dialect, tools: &[ToolSpec]) -> String {
+    if tools.is_empty() {
+        return String::new();
+    }
+    let line = |tool: &ToolSpec| {
+        let tool = json!({"name": tool.name, "description": tool.description, "parameters": tool.parameters});
+        tool.to_string()
+    };
+    let lines: Vec<String> = tools.iter().map(line).collect();
+    format!(
+        "# Tools\n\nYou can call tools. A call is written exactly like this:\n\n{}\n\nYou may write several calls, one behind \
+         the other. Then stop: the results come in the next message. Call only these tools:\n\n{}",
+        example(dialect, tools),
+        lines.join("\n")
+    )
+}
+
+/// A correct call, of the first tool.
+pub(super) fn example(dialect: &Dialect, tools: &[ToolSpec]) -> String {
+    let Some(tool) = tools.first() else { return String::new() };
+    let arguments = schema::example(tool);
+    written(dialect.name, &Call::new(&tool.name, arguments))
+}
+
+/// A call of the history.
+pub(super) fn call(dialect: &Dialect, call: &ToolCall) -> String {
+    let arguments = match &call.arguments {
+        Value::String(text) => text.clone(),
+        arguments => arguments.to_string(),
+    };
+    written(dialect.name, &Call { id: call.id.0.clone(), name: call.name.clone(), arguments })
+}
+
+/// A result of the history; `place` among those of one reply, counted from 0.
+pub(super) fn result(dialect: &Dialect, place: usize, name: &str, result: &ToolResult) -> String {
+    let text = &result.content;
+    match dialect.name {
+        "fenced_shell" | "thoughts_json" | "tool_use_xml" => {
+            let outcome = if result.error.is_some() { "error" } else { "output" };
+            format!("Tool {} ({name}) {outcome}:\n{text}", place + 1)
+        }
+        "hermes" => format!("<tool_response>\n{text}\n</tool_response>"),
+        _ => format!("Result of `{name}`:\n{text}"),
+    }
+}
+
+fn written(dialect: &str, call: &Call) -> String {
+    let object: Option<Map<String, Value>> = serde_json::from_str(&call.arguments).ok();
+    if let Some(written) = object.and_then(|object| notation::written(dialect, &call.name, &object)) {
+        return written;
+    }
+    let row = JSON.iter().find(|(name, ..)| *name == dialect).unwrap_or(&JSON[JSON.len() - 1]);
+    let (_, open, close, [name_key, arguments_key]) = row;
+    let id = match dialect {
+        "alfred" => format!("\"id\": {}, ", Value::from(call.id.as_str())),
+        _ => String::new(),
+    };
+    // What the model wrote as arguments and could not be read stands as it stood.
+    let (name, arguments) = (Value::from(call.name.as_str()), &call.arguments);
+    format!("{open}{{{id}\"{name_key}\": {name}, \"{arguments_key}\": {arguments}}}{close}")
+}

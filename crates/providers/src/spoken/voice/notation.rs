@@ -1,0 +1,128 @@
+//! Calls in notations of their own.
+use serde_json::{Map, Value};
+
+type Arguments = Map<String, Value>;
+
+/// A call as this dialect writes it; `None`: it has no notation of its own.
+pub(super) fn written(dialect: &str, name: &str, arguments: &Arguments) -> Option<String> {
+    Some(match dialect {
+        "gemma4" => format!("<|tool_call>call:{name}{}<tool_call|>", gemma(arguments, "<|\"|>")),
+        "functiongemma" => {
+            format!("<start_function_call>call:{name}{}<end_function_call>", gemma(arguments, "<escape>"))
+        }
+        "pythonic" => format!("[{}]", python_call(name, arguments)),
+        "llama4_pythonic" => format!("<|python_start|>[{}]<|python_end|>", python_call(name, arguments)),
+        "lfm2" => format!("<|tool_call_start|>[{}]<|tool_call_end|>", python_call(name, arguments)),
+        "olmo3" => format!("<function_calls>{}</function_calls>", python_call(name, arguments)),
+        "harmony" => format!(
+            "<|start|>assistant<|channel|>commentary to=functions.{name} <|constrain|>json<|message|>{}<|call|>",
+            Value::Object(arguments.clone())
+        ),
+        "muse" | "muse_glimmer" => muse(name, arguments),
+        "fenced_shell" => format!("```bash\n{}\n```", shell(name, arguments)),
+        "tool_use_xml" => tool_use(name, arguments),
+        _ => return None,
+    })
+}
+
+fn gemma(arguments: &Arguments, quote: &str) -> String {
+    let entry = |(key, value): (&String, &Value)| format!("{key}:{}", gemma_value(value, quote));
+    format!("{{{}}}", arguments.iter().map(entry).collect::<Vec<_>>().join(","))
+}
+
+fn gemma_value(value: &Value, quote: &str) -> String {
+    match value {
+        Value::String(text) => format!("{quote}{text}{quote}"),
+        Value::Array(items) => {
+            let items: Vec<String> = items.iter().map(|item| gemma_value(item, quote)).collect();
+            format!("[{}]", items.join(","))
+        }
+        Value::Object(object) => gemma(object, quote),
+        Value::Null | Value::Bool(_) | Value::Number(_) => value.to_string(),
+    }
+}
+
+fn python_call(name: &str, arguments: &Arguments) -> String {
+    let argument = |(key, value): (&String, &Value)| format!("{key}={}", python(value));
+    format!("{name}({})", arguments.iter().map(argument).collect::<Vec<_>>().join(", "))
+}
+
+fn python(value: &Value) -> String {
+    match value {
+        Value::Null => "None".into(),
+        Value::Bool(true) => "True".into(),
+        Value::Bool(false) => "False".into(),
+        // JSON's strings and numbers are Python's.
+        Value::Number(_) | Value::String(_) => value.to_string(),
+        Value::Array(items) => {
+            let items: Vec<String> = items.iter().map(python).collect();
+            format!("[{}]", items.join(", "))
+        }
+        Value::Object(object) => {
+            let entry =
+                |(key, value): (&String, &Value)| format!("{}: {}", Value::from(key.as_str()), python(value));
+            format!("{{{}}}", object.iter().map(entry).collect::<Vec<_>>().join(", "))
+        }
+    }
+}
+
+fn muse(name: &str, arguments: &Arguments) -> String {
+    let parameter = |(key, value): (&String, &Value)| {
+        format!("<atem:parameter name=\"{key}\">{}</atem:parameter>\n", bare(value))
+    };
+    let parameters: String = arguments.iter().map(parameter).collect();
+    format!(
+        "<|start|>assistant to={name}<|message|><atem:function_calls>\n<atem:invoke \
+         name=\"{name}\">\n{parameters}</atem:invoke>\n</atem:function_calls><|eom|>"
+    )
+}
+
+fn tool_use(name: &str, arguments: &Arguments) -> String {
+    let escaped = |value: &Value| bare(value).replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
+    let argument = |(key, value): (&String, &Value)| format!("    <{key}>{}</{key}>\n", escaped(value));
+    let arguments: String = arguments.iter().map(argument).collect();
+    format!("<tool_use>\n  <tool>{name}</tool>\n  <args>\n{arguments}  </args>\n</tool_use>")
+}
+
+/// A line of a shell block, as the tool's own grammar has it where that has words for it.
+fn shell(name: &str, arguments: &Arguments) -> String {
+    let text = |key: &str| arguments.get(key).map(|value| quoted(&bare(value)));
+    let keys: Vec<&str> = arguments.keys().map(String::as_str).collect();
+    let has_only = |known: &[&str]| keys.iter().all(|key| known.contains(key));
+    let path = || text("path").map_or_else(String::new, |path| format!(" {path}"));
+    match (name, arguments.get("action").and_then(Value::as_str)) {
+        ("file", None | Some("read")) if has_only(&["path", "action"]) => format!("file{}", path()),
+        ("search", None) if has_only(&["query", "path"]) && text("query").is_some() => {
+            format!("search -t {}{}", text("query").unwrap_or_default(), path())
+        }
+        ("code_edit", Some("append")) => {
+            format!("code_edit -f{} -a {}", path(), text("text").unwrap_or_default())
+        }
+        ("code_edit", Some("replace")) if text("start").is_some() => {
+            let start = text("start").unwrap_or_default();
+            let end = text("end").unwrap_or_else(|| start.clone());
+            format!("code_edit -f{} -l {start}:{end} -r {}", path(), text("text").unwrap_or_default())
+        }
+        ("navigate", Some(action)) if has_only(&["path", "action"]) && text("path").is_some() => {
+            format!("navigate {action}{}", path())
+        }
+        ("bash", _) if keys == ["command"] => format!("bash -c {}", text("command").unwrap_or_default()),
+        _ => {
+            let named = |(key, value): (&String, &Value)| format!(" --{key} {}", quoted(&bare(value)));
+            format!("{name}{}", arguments.iter().map(named).collect::<String>())
+        }
+    }
+}
+
+fn quoted(text: &str) -> String {
+    let plain = |c: char| c.is_alphanumeric() || "_-./:=,+@%".contains(c);
+    if !text.is_empty() && text.chars().all(plain) {
+        return text.to_owned();
+    }
+    format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
+}
+
+/// A string as it is, anything else as JSON.
+fn bare(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
