@@ -7,11 +7,24 @@
 //! Most dialects are *marked* ([`marked`]): signs begin and end thoughts and calls, and what lies between is read by one of
 //! a few functions. To add one: a file here with a `static` of type [`Dialect`], and a line in [`DIALECTS`].
 
+mod blocks;
+mod bodies;
+mod cohere;
+mod deepseek_r1;
+mod granite;
 mod hermes;
 mod json;
+mod keyed;
+mod kimi_k2;
+mod llama;
 mod marked;
+mod mistral;
+mod plamo3;
 pub mod pythonic;
 mod signs;
+mod tagged;
+mod typed;
+mod walk;
 
 use haft_core::ToolSpec;
 use std::sync::Arc;
@@ -27,7 +40,43 @@ pub struct Dialect {
 }
 
 /// All of them. `auto` takes the first whose models fit.
-pub static DIALECTS: &[&Dialect] = &[&hermes::HERMES];
+pub static DIALECTS: &[&Dialect] = &[
+    &hermes::HERMES,
+    &kimi_k2::KIMI_K2,
+    &mistral::MISTRAL,
+    &deepseek_r1::DEEPSEEK_V31,
+    &deepseek_r1::DEEPSEEK_R1,
+    &deepseek_r1::DEEPSEEK_V3,
+    &granite::GRANITE_20B_FC,
+    &granite::GRANITE_THINKING,
+    &granite::GRANITE4,
+    &granite::GRANITE,
+    &llama::XLAM,
+    &llama::FUNCTIONARY_V31,
+    &llama::FUNCTIONARY_V32,
+    &llama::FIREFUNCTION_V2,
+    &llama::LLAMA3_JSON,
+    &llama::PHI4_MINI,
+    &cohere::COMMAND_R7B,
+    &cohere::COHERE2_MOE,
+    &cohere::COMMAND_R_PLUS,
+    &tagged::INTERNLM2,
+    &tagged::JAMBA,
+    &tagged::APRIEL15,
+    &tagged::APRIEL16,
+    &tagged::NEMOTRON_V2,
+    &tagged::APERTUS,
+    &tagged::ERNIE45,
+    &tagged::REKA_EDGE,
+    &tagged::LONGCAT,
+    &tagged::GIGACHAT3,
+    &keyed::SPARK25,
+    &keyed::HY_V3,
+    &keyed::K2_HORIZON,
+    &keyed::DOTS,
+    &plamo3::PLAMO3,
+    &tagged::PLAIN,
+];
 
 /// The dialect of this name.
 pub fn dialect(name: &str) -> Option<&'static Dialect> {
@@ -80,7 +129,8 @@ pub enum Said {
     Thinking(String),
     /// A call.
     Call(Call),
-    /// Something that was meant as a call, and why it is none. Its text was said as [`Said::Text`]: nothing is dropped.
+    /// Something that was meant as a call, and why it is none. Its text was said as [`Said::Text`], or stands here where
+    /// the dialect has no text in that place: nothing is dropped.
     Problem(String),
 }
 
