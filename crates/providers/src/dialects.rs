@@ -23,7 +23,7 @@ mod plamo3;
 pub mod pythonic;
 mod signs;
 mod tagged;
-mod typed;
+mod valued;
 mod walk;
 
 use haft_core::ToolSpec;

@@ -3,29 +3,34 @@ use super::{
     Call, Said, Setting,
     blocks::{Body, say},
     json,
-    typed::typed,
+    valued::valued,
 };
 use serde_json::{Deserializer, Map, Value};
 
 /// One call or a list of them; anything else stays text, also what was cut off.
 pub(super) fn json_or_text(body: &Body<'_>, _: &Setting, said: &mut Vec<Said>) {
-    match calls(body.text) {
+    match body_calls(body) {
         Ok(calls) => said.extend(calls.into_iter().map(Said::Call)),
         Err(why) => body.stays(why, said),
     }
 }
 
+fn body_calls(body: &Body<'_>) -> Result<Vec<Call>, String> {
+    if body.broken { Err("it is no JSON".into()) } else { calls(body.text) }
+}
+
 /// One call or a list of them. Of one that was cut off the beginning is said; what cannot be read stays text.
 pub(super) fn json_or_beginning(body: &Body<'_>, setting: &Setting, said: &mut Vec<Said>) {
-    match cut_off(body.text) {
-        begun if body.cut && !begun.is_empty() => said.extend(begun.into_iter().map(Said::Call)),
-        _ => json_or_text(body, setting, said),
+    let begun = if body.cut { cut_off(body.text) } else { Vec::new() };
+    match begun.is_empty() {
+        true => json_or_text(body, setting, said),
+        false => said.extend(begun.into_iter().map(Said::Call)),
     }
 }
 
 /// As [`json_or_text`], but what cannot be read is only told.
 pub(super) fn json_or_problem(body: &Body<'_>, _: &Setting, said: &mut Vec<Said>) {
-    match calls(body.text) {
+    match body_calls(body) {
         Ok(calls) => said.extend(calls.into_iter().map(Said::Call)),
         Err(why) => body.told(&why, said),
     }
@@ -70,6 +75,9 @@ pub(super) fn calls(text: &str) -> Result<Vec<Call>, String> {
 /// JSON in which strings go over several lines, as some models write it.
 pub(super) fn mended(text: &str) -> serde_json::Result<Value> {
     serde_json::from_str(text.trim()).or_else(|error| {
+        if !text.trim().contains(['\n', '\r', '\t']) {
+            return Err(error);
+        }
         let (mut in_string, mut escaped, mut whole) = (false, false, String::new());
         for letter in text.trim().chars() {
             match letter {
@@ -182,7 +190,7 @@ impl Elements {
         let mut arguments = Map::new();
         let mut rest = inner;
         while let Some((key, value, after)) = element(rest, self.value) {
-            arguments.insert(key.into(), typed(setting, tool, key, unlined(value)));
+            arguments.insert(key.into(), valued(setting, tool, key, unlined(value)));
             rest = after;
         }
         arguments

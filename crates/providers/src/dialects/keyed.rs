@@ -11,7 +11,7 @@ use super::{
     Call, Dialect, Said, Setting,
     blocks::{self, Block, Body, Json, Rules, Thought},
     bodies::{calls, invokes, unlined},
-    typed::typed,
+    valued::valued,
 };
 use serde_json::{Map, Value};
 
@@ -27,8 +27,11 @@ pub(super) static K2_HORIZON: Dialect = Dialect {
     models: &["k2-horizon"],
     reader: |setting| blocks::reader(&HORIZON, setting),
 };
-pub(super) static DOTS: Dialect =
-    Dialect { name: "dots", models: &["dots"], reader: |setting| blocks::reader(&DOTTED, setting) };
+pub(super) static DOTS: Dialect = Dialect {
+    name: "dots",
+    models: &["dots.llm", "dots1"],
+    reader: |setting| blocks::reader(&DOTTED, setting),
+};
 
 const ENTRIES: Block = Block { json: Json::None, ..Block::new("<tool_call>", &["</tool_call>"], entries) };
 
@@ -84,7 +87,7 @@ fn retyped(call: Call, setting: &Setting) -> Call {
     let Ok(Value::Object(mut arguments)) = serde_json::from_str(&call.arguments) else { return call };
     for (key, value) in arguments.iter_mut().filter(|_| setting.tool(&call.name).is_some()) {
         if let Value::String(text) = value {
-            *value = typed(setting, &call.name, key, text);
+            *value = valued(setting, &call.name, key, text);
         }
     }
     Call { arguments: Value::Object(arguments).to_string(), ..call }
@@ -118,7 +121,7 @@ impl Entries {
             let value = match kind.map(str::trim) {
                 Some("string") => Value::String(value.into()),
                 Some(_) => serde_json::from_str(value.trim()).unwrap_or_else(|_| Value::String(value.into())),
-                None => typed(setting, tool, key, value),
+                None => valued(setting, tool, key, value),
             };
             arguments.insert(key.into(), value);
             rest = after;

@@ -158,7 +158,7 @@ mod tests {
             let wrong = format!("{open}{{\"a\":1}}{close}");
             let stays =
                 if close.is_empty() { format!("{wrong}!") } else { format!("{open}{{\"a\":1}}{close}!") };
-            let empty = format!("{open}");
+            let empty = open.to_owned();
             check(name, &[(&call, &read), (&wrong, &stays), (&empty, &format!("{open}!")), ("{}", "{}")]);
         }
         check("reka_edge", &[("<tool_call>{\"name\":\"look\",\"arguments\":{\"p", "«look {\"p»")]);

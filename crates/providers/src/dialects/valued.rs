@@ -3,7 +3,7 @@ use super::Setting;
 use serde_json::Value;
 
 /// The value of an argument, from its text. Where no schema tells, the text itself does.
-pub(super) fn typed(setting: &Setting, tool: &str, argument: &str, text: &str) -> Value {
+pub(super) fn valued(setting: &Setting, tool: &str, argument: &str, text: &str) -> Value {
     let schema = setting.tool(tool).map(|tool| &tool.parameters["properties"][argument]);
     let kinds = schema.map(kinds).unwrap_or_default();
     let fits = |kind: &str| kinds.is_empty() || kinds.contains(&kind);
@@ -88,8 +88,8 @@ mod tests {
             ("unknown", "x", json!("x")),
         ];
         for (argument, text, expected) in table {
-            assert_eq!(typed(&setting, "f", argument, text), expected, "{argument}: {text}");
+            assert_eq!(valued(&setting, "f", argument, text), expected, "{argument}: {text}");
         }
-        assert_eq!(typed(&setting, "g", "x", "true"), json!(true));
+        assert_eq!(valued(&setting, "g", "x", "true"), json!(true));
     }
 }
