@@ -8,29 +8,42 @@
 //! a few functions. To add one: a file here with a `static` of type [`Dialect`], and a line in [`DIALECTS`].
 
 mod arg_keys;
+mod blocks;
+mod bodies;
+mod cohere;
+mod deepseek_r1;
 mod dsml;
 mod fences;
 mod functions;
 mod gemma;
+mod granite;
 mod harmony;
 mod hermes;
 mod inkling;
 mod invokes;
 mod json;
+mod keyed;
+mod kimi_k2;
 mod kimi_k3;
 mod listed;
+mod llama;
 mod marked;
 mod minimax_m3;
+mod mistral;
 mod muse;
 mod parameters;
+mod plamo3;
 pub mod pythonic;
 mod shell;
 mod signs;
+mod tagged;
 mod thoughts;
 mod tokens;
 mod tool_use;
 mod typed;
 mod typing;
+mod valued;
+mod walk;
 
 use haft_core::ToolSpec;
 use std::{cmp::Reverse, sync::Arc};
@@ -81,6 +94,40 @@ pub static DIALECTS: &[&Dialect] = &[
     &thoughts::THOUGHTS_JSON,
     &thoughts::ALFRED,
     &tool_use::TOOL_USE_XML,
+    &kimi_k2::KIMI_K2,
+    &mistral::MISTRAL,
+    &deepseek_r1::DEEPSEEK_V31,
+    &deepseek_r1::DEEPSEEK_R1,
+    &deepseek_r1::DEEPSEEK_V3,
+    &granite::GRANITE_20B_FC,
+    &granite::GRANITE_THINKING,
+    &granite::GRANITE4,
+    &granite::GRANITE,
+    &llama::XLAM,
+    &llama::FUNCTIONARY_V31,
+    &llama::FUNCTIONARY_V32,
+    &llama::FIREFUNCTION_V2,
+    &llama::LLAMA3_JSON,
+    &llama::PHI4_MINI,
+    &cohere::COMMAND_R7B,
+    &cohere::COHERE2_MOE,
+    &cohere::COMMAND_R_PLUS,
+    &tagged::INTERNLM2,
+    &tagged::JAMBA,
+    &tagged::APRIEL15,
+    &tagged::APRIEL16,
+    &tagged::NEMOTRON_V2,
+    &tagged::APERTUS,
+    &tagged::ERNIE45,
+    &tagged::REKA_EDGE,
+    &tagged::LONGCAT,
+    &tagged::GIGACHAT3,
+    &keyed::SPARK25,
+    &keyed::HY_V3,
+    &keyed::K2_HORIZON,
+    &keyed::DOTS,
+    &plamo3::PLAMO3,
+    &tagged::PLAIN,
 ];
 
 /// The dialect that a model of this name speaks: the one that knows the longest part of it.
@@ -170,7 +217,8 @@ pub enum Said {
     Thinking(String),
     /// A call.
     Call(Call),
-    /// Something that was meant as a call, and why it is none. Its text was said as [`Said::Text`]: nothing is dropped.
+    /// Something that was meant as a call, and why it is none. Its text was said as [`Said::Text`], or stands here where
+    /// the dialect has no text in that place: nothing is dropped.
     Problem(String),
 }
 

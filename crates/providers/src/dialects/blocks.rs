@@ -1,0 +1,265 @@
+//! Dialects with blocks: a sign begins a block, and its end is found outside of the JSON in it.
+//!
+//! Unlike [`marked`](super::marked) the JSON is followed strictly, so that `{` alone may begin a block, signs within
+//! strings of the JSON do not count, and what stops being JSON is let go at once.
+mod inside;
+mod rules;
+mod search;
+#[cfg(test)]
+pub(super) mod tests;
+
+pub(super) use rules::{Block, Body, Json, Rules, THINK, Thought};
+
+use super::{Reader, Said, Setting};
+use inside::{End, Inside, inner};
+use search::{Act, Found, Signs};
+
+/// A reader of a dialect with blocks.
+pub(super) fn reader(rules: &'static Rules, setting: &Setting) -> Box<dyn Reader> {
+    let signs = Signs::new(opening(rules, setting));
+    let mut reader = Blocks {
+        rules,
+        setting: setting.clone(),
+        signs,
+        inner: rules.blocks.iter().map(inner).collect(),
+        within: Within::Text,
+        buffer: String::new(),
+        at: 0,
+        begun: false,
+        is_done: false,
+        between: false,
+        hushed: None,
+        open: None,
+    };
+    reader.open = reader.opened_by_prompt();
+    if let Some(thought) = reader.open {
+        reader.think(thought);
+    }
+    Box::new(reader)
+}
+
+/// The signs that count in the text.
+fn opening(rules: &Rules, setting: &Setting) -> Vec<(&'static str, Act)> {
+    let mut signs: Vec<(&'static str, Act)> = rules.noise.iter().map(|sign| (*sign, Act::Nothing)).collect();
+    if setting.split_thinking {
+        for (number, thought) in rules.thoughts.iter().enumerate() {
+            signs.push((thought.open, Act::Think(number)));
+            // A thought that was never opened has ended.
+            let orphans = thought.close.iter().filter(|_| !thought.first);
+            signs.extend(orphans.map(|close| (*close, Act::Nothing)));
+        }
+    }
+    if setting.find_calls {
+        signs.extend(rules.frame.iter().map(|sign| (*sign, Act::Nothing)));
+        signs.extend(rules.hush.iter().map(|sign| (*sign, Act::Hush)));
+        signs.extend(rules.blocks.iter().enumerate().map(|(number, block)| (block.open, Act::Block(number))));
+    }
+    signs
+}
+
+struct Blocks {
+    rules: &'static Rules,
+    setting: Setting,
+    /// Those that count in the text.
+    signs: Signs,
+    /// Those that count in each of the blocks.
+    inner: Vec<Signs>,
+    within: Within,
+    buffer: String,
+    /// What lies before this byte of the buffer was said.
+    at: usize,
+    /// Whether there was text already.
+    begun: bool,
+    /// Whether no more blocks count.
+    is_done: bool,
+    between: bool,
+    /// What was written where there is no text.
+    hushed: Option<String>,
+    /// The thought that the prompt opened.
+    open: Option<usize>,
+}
+
+/// Where the reader stands.
+enum Within {
+    Text,
+    Thoughts(Signs),
+    Block(Inside),
+}
+
+impl Reader for Blocks {
+    fn push(&mut self, text: &str, said: &mut Vec<Said>) {
+        if let Some(thought) = self.open.take().map(|thought| &self.rules.thoughts[thought])
+            && thought.says_open
+        {
+            say(said, Said::Thinking, &format!("{}\n", thought.open));
+        }
+        // Half of the buffer at a time, so that each byte is moved a bounded number of times.
+        if !matches!(self.within, Within::Block(_)) && self.at > self.buffer.len() / 2 {
+            self.buffer.drain(..self.at);
+            self.at = 0;
+        }
+        self.buffer.push_str(text);
+        while self.step(false, said) {}
+    }
+
+    fn end(&mut self, said: &mut Vec<Said>) {
+        let rest = &self.buffer[self.at..];
+        let in_block = matches!(self.within, Within::Block(_));
+        if self.rules.signs_are_cut && !in_block && rest.chars().any(char::is_alphabetic) {
+            said.push(Said::Problem(format!("the reply ends within a sign: {rest}")));
+            self.at = self.buffer.len();
+        }
+        while self.step(true, said) {}
+        self.tell_hushed(said);
+    }
+}
+
+impl Blocks {
+    fn opened_by_prompt(&self) -> Option<usize> {
+        if self.rules.thoughts.is_empty() || !self.setting.split_thinking {
+            return None;
+        }
+        let prompt = &self.setting.prompt_end;
+        let is_open = |thought: &Thought| {
+            let closed = thought.close.iter().filter_map(|close| prompt.rfind(close)).max();
+            prompt.rfind(thought.open).is_some_and(|open| closed.is_none_or(|closed| closed < open))
+        };
+        match self.setting.begins_thinking {
+            Some(begins) => begins.then_some(0),
+            None => self.rules.thoughts.iter().position(is_open),
+        }
+    }
+
+    /// Whether there may be more to find in what is there.
+    fn step(&mut self, whole: bool, said: &mut Vec<Said>) -> bool {
+        match &mut self.within {
+            Within::Text => self.in_text(whole, said),
+            Within::Thoughts(signs) => {
+                let (to, after, ended) = match signs.find(&self.buffer, self.at, whole) {
+                    Found::Sign { at, length, act: Act::Close, .. } => (at, at + length, true),
+                    Found::Sign { at, .. } => (at, at, true),
+                    Found::Open(at) => (at, at, false),
+                };
+                say(said, Said::Thinking, &self.buffer[self.at..to]);
+                self.at = after;
+                if ended {
+                    self.within = Within::Text;
+                }
+                ended
+            }
+            Within::Block(inside) => {
+                let number = inside.number;
+                let (json, signs) = (self.rules.blocks[number].json, &self.inner[number]);
+                let Some(end) = inside.end(json, signs, &self.buffer, whole) else { return false };
+                self.leave_block(end, said);
+                true
+            }
+        }
+    }
+
+    fn in_text(&mut self, whole: bool, said: &mut Vec<Said>) -> bool {
+        if self.between {
+            let rest = &self.buffer[self.at..];
+            let left =
+                rest.trim_start_matches(|c: char| c.is_whitespace() || self.rules.between.contains(&c));
+            self.at += rest.len() - left.len();
+            self.between = left.is_empty();
+        }
+        match self.signs.find(&self.buffer, self.at, whole) {
+            Found::Open(at) => {
+                self.say_until(at, said);
+                false
+            }
+            Found::Sign { at, length, act, .. } => {
+                let is_first = !self.begun && self.buffer[self.at..at].trim().is_empty();
+                self.say_until(at, said);
+                self.act(act, length, is_first, said);
+                true
+            }
+        }
+    }
+
+    fn act(&mut self, act: Act, length: usize, is_first: bool, said: &mut Vec<Said>) {
+        match act {
+            Act::Think(thought) if is_first || !self.rules.thoughts[thought].first => {
+                self.at += length;
+                self.think(thought);
+            }
+            Act::Block(block) if !self.is_done => {
+                self.tell_hushed(said);
+                self.at += length - self.rules.blocks[block].kept;
+                let inside = Inside { number: block, seen: self.at, walk: None, before: true };
+                self.within = Within::Block(inside);
+            }
+            Act::Think(_) | Act::Block(_) => self.say_until(self.at + length, said),
+            Act::Hush => {
+                self.at += length;
+                self.hushed.get_or_insert_default();
+            }
+            _ => self.at += length,
+        }
+    }
+
+    fn think(&mut self, thought: usize) {
+        let thought = &self.rules.thoughts[thought];
+        let closing = thought.close.iter().map(|sign| (*sign, Act::Close));
+        let breaks = thought.breaks.iter().filter(|_| self.setting.find_calls);
+        self.within =
+            Within::Thoughts(Signs::new(closing.chain(breaks.map(|sign| (*sign, Act::Stop))).collect()));
+    }
+
+    fn leave_block(&mut self, end: End, said: &mut Vec<Said>) {
+        let Within::Block(Inside { number, .. }) = std::mem::replace(&mut self.within, Within::Text) else {
+            return;
+        };
+        let block = &self.rules.blocks[number];
+        let open = &block.open[..block.open.len() - block.kept];
+        let text = &self.buffer[self.at..end.body];
+        let body = Body { open, text, close: end.close, cut: end.cut, broken: end.broken };
+        let mut read = Vec::new();
+        (block.read)(&body, &self.setting, &mut read);
+        self.at = end.after;
+        let holds_calls = read.iter().any(|said| matches!(said, Said::Call(_)));
+        self.is_done |= self.rules.once && holds_calls;
+        self.between = !self.rules.between.is_empty() && holds_calls;
+        match read.iter().any(|said| matches!(said, Said::Text(_))) {
+            true => self.begun = true,
+            false if self.rules.hush_after_blocks => drop(self.hushed.get_or_insert_default()),
+            false => {}
+        }
+        said.append(&mut read);
+    }
+
+    fn say_until(&mut self, end: usize, said: &mut Vec<Said>) {
+        let text = &self.buffer[self.at..end];
+        match &mut self.hushed {
+            Some(hushed) => hushed.push_str(text),
+            None => {
+                self.begun |= !text.trim().is_empty();
+                say(said, Said::Text, text);
+            }
+        }
+        self.at = end;
+    }
+
+    fn tell_hushed(&mut self, said: &mut Vec<Said>) {
+        let hushed = self.hushed.as_mut().map(std::mem::take).unwrap_or_default();
+        if !hushed.trim().is_empty() {
+            said.push(Said::Problem(format!("this stands where only calls are expected: {}", hushed.trim())));
+        }
+    }
+}
+
+/// Adds text or thoughts, to the last that was said if it is of the same kind.
+pub(super) fn say(said: &mut Vec<Said>, kind: fn(String) -> Said, text: &str) {
+    if text.is_empty() {
+        return;
+    }
+    let next = kind(String::new());
+    match (said.last_mut(), &next) {
+        (Some(Said::Text(before)), Said::Text(_)) | (Some(Said::Thinking(before)), Said::Thinking(_)) => {
+            before.push_str(text);
+        }
+        _ => said.push(kind(text.to_owned())),
+    }
+}

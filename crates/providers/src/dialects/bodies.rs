@@ -1,0 +1,212 @@
+//! What lies within a block of calls: JSON, whole or cut off, or names and values between signs.
+use super::{
+    Call, Said, Setting,
+    blocks::{Body, say},
+    json,
+    valued::valued,
+};
+use serde_json::{Deserializer, Map, Value};
+
+/// One call or a list of them; anything else stays text, also what was cut off.
+pub(super) fn json_or_text(body: &Body<'_>, _: &Setting, said: &mut Vec<Said>) {
+    match body_calls(body) {
+        Ok(calls) => said.extend(calls.into_iter().map(Said::Call)),
+        Err(why) => body.stays(why, said),
+    }
+}
+
+fn body_calls(body: &Body<'_>) -> Result<Vec<Call>, String> {
+    if body.broken { Err("it is no JSON".into()) } else { calls(body.text) }
+}
+
+/// One call or a list of them. Of one that was cut off the beginning is said; what cannot be read stays text.
+pub(super) fn json_or_beginning(body: &Body<'_>, setting: &Setting, said: &mut Vec<Said>) {
+    let begun = if body.cut { cut_off(body.text) } else { Vec::new() };
+    match begun.is_empty() {
+        true => json_or_text(body, setting, said),
+        false => said.extend(begun.into_iter().map(Said::Call)),
+    }
+}
+
+/// As [`json_or_text`], but what cannot be read is only told.
+pub(super) fn json_or_problem(body: &Body<'_>, _: &Setting, said: &mut Vec<Said>) {
+    match body_calls(body) {
+        Ok(calls) => said.extend(calls.into_iter().map(Said::Call)),
+        Err(why) => body.told(&why, said),
+    }
+}
+
+/// JSON that no sign announces: it is a call only with a name and arguments.
+pub(super) fn bare(body: &Body<'_>, _: &Setting, said: &mut Vec<Said>) {
+    if body.broken && begins_call(body.text) {
+        // A new call may begin where this one broke.
+        return body.told("a call is broken", said);
+    }
+    let value = if body.broken { None } else { mended(body.text).ok() };
+    match value.filter(are_calls).map(|value| calls(&value.to_string())) {
+        Some(Ok(calls)) => said.extend(calls.into_iter().map(Said::Call)),
+        _ => say(said, Said::Text, &format!("{}{}{}", body.open, body.text, body.close)),
+    }
+}
+
+fn are_calls(value: &Value) -> bool {
+    let is_call = |call: &Value| {
+        call["name"].is_string() && (call["arguments"].is_object() || call["parameters"].is_object())
+    };
+    match value {
+        Value::Array(calls) => !calls.is_empty() && calls.iter().all(is_call),
+        call => is_call(call),
+    }
+}
+
+fn begins_call(text: &str) -> bool {
+    let key = text.trim_start_matches(['[', '{', ' ', '\n', '\t']);
+    text.contains('{') && key.starts_with("\"name\"")
+}
+
+/// Calls in JSON.
+pub(super) fn calls(text: &str) -> Result<Vec<Call>, String> {
+    json::calls(text).or_else(|why| match mended(text) {
+        Ok(value) => json::calls(&value.to_string()),
+        Err(_) => Err(why),
+    })
+}
+
+/// JSON in which strings go over several lines, as some models write it.
+pub(super) fn mended(text: &str) -> serde_json::Result<Value> {
+    serde_json::from_str(text.trim()).or_else(|error| {
+        if !text.trim().contains(['\n', '\r', '\t']) {
+            return Err(error);
+        }
+        let (mut in_string, mut escaped, mut whole) = (false, false, String::new());
+        for letter in text.trim().chars() {
+            match letter {
+                '\n' if in_string => whole.push_str("\\n"),
+                '\r' if in_string => whole.push_str("\\r"),
+                '\t' if in_string => whole.push_str("\\t"),
+                _ => whole.push(letter),
+            }
+            in_string ^= letter == '"' && !escaped;
+            escaped = letter == '\\' && !escaped;
+        }
+        serde_json::from_str(&whole).map_err(|_| error)
+    })
+}
+
+/// The calls in JSON that was cut off: of the last one perhaps only the beginning.
+pub(super) fn cut_off(text: &str) -> Vec<Call> {
+    let mut rest = text.trim_start();
+    let mut found = Vec::new();
+    if let Some(inner) = rest.strip_prefix('[') {
+        rest = inner.trim_start();
+    }
+    loop {
+        let mut items = Deserializer::from_str(rest).into_iter::<Value>();
+        let Some(Ok(value)) = items.next() else { break };
+        found.extend(json::calls(&value.to_string()).unwrap_or_default());
+        rest = rest[items.byte_offset()..].trim_start_matches([' ', '\n', ',', ']']);
+    }
+    found.extend(begun(rest));
+    found
+}
+
+/// A call of whose object there is only the beginning.
+fn begun(text: &str) -> Option<Call> {
+    if let Ok(mut calls) = json::calls(&format!("{text}}}")) {
+        return calls.pop();
+    }
+    let (mut name, mut arguments) = (None, None);
+    for (key, value) in outermost(text) {
+        if ["name", "tool_name"].contains(&key) {
+            name = Deserializer::from_str(value).into_iter::<String>().next()?.ok();
+        } else if ["arguments", "parameters"].contains(&key) {
+            arguments = Some(value);
+        }
+    }
+    Some(Call::new(name?, arguments.unwrap_or("{}")))
+}
+
+/// The keys of the outermost object, each with all that comes after its colon.
+fn outermost(text: &str) -> Vec<(&str, &str)> {
+    let (mut depth, mut opened, mut escaped, mut last) = (0_usize, None, false, "");
+    let mut found = Vec::new();
+    for (at, byte) in text.bytes().enumerate() {
+        match (byte, opened) {
+            _ if escaped => escaped = false,
+            (b'\\', Some(_)) => escaped = true,
+            (b'"', None) => opened = Some(at + 1),
+            (b'"', Some(from)) => (last, opened) = (&text[from..at], None),
+            (_, Some(_)) => {}
+            (b'{' | b'[', _) => depth += 1,
+            (b'}' | b']', _) => depth = depth.saturating_sub(1),
+            (b':', _) if depth == 1 => found.push((last, text[at + 1..].trim_start())),
+            _ => {}
+        }
+    }
+    found
+}
+
+/// `<function=NAME><parameter=KEY>VALUE</parameter></function>`, any number of them.
+pub(super) fn functions(body: &Body<'_>, setting: &Setting, said: &mut Vec<Said>) {
+    let elements =
+        Elements { call: ("<function=", ">", "</function>"), value: ("<parameter=", ">", "</parameter>") };
+    elements.read(body, setting, said);
+}
+
+/// `<invoke name="NAME"><parameter name="KEY">VALUE</parameter></invoke>`, any number of them.
+pub(super) fn invokes(body: &Body<'_>, setting: &Setting, said: &mut Vec<Said>) {
+    let elements = Elements {
+        call: ("<invoke name=\"", "\">", "</invoke>"),
+        value: ("<parameter name=\"", "\">", "</parameter>"),
+    };
+    match body.text.trim_start().starts_with('{') {
+        true => json_or_text(body, setting, said),
+        false => elements.read(body, setting, said),
+    }
+}
+
+/// How calls are written as elements: what stands before the name, after it, and at the end.
+struct Elements {
+    call: (&'static str, &'static str, &'static str),
+    value: (&'static str, &'static str, &'static str),
+}
+
+impl Elements {
+    fn read(&self, body: &Body<'_>, setting: &Setting, said: &mut Vec<Said>) {
+        let mut calls = Vec::new();
+        let mut rest = body.text;
+        while let Some((name, inner, after)) = element(rest, self.call) {
+            let arguments = self.arguments(name, inner, setting);
+            calls.push(Call::new(name, Value::Object(arguments)));
+            rest = after;
+        }
+        match calls.is_empty() && !body.text.trim().is_empty() {
+            true => body.stays(format!("there is no whole `{}`", self.call.0), said),
+            false => said.extend(calls.into_iter().map(Said::Call)),
+        }
+    }
+
+    fn arguments(&self, tool: &str, inner: &str, setting: &Setting) -> Map<String, Value> {
+        let mut arguments = Map::new();
+        let mut rest = inner;
+        while let Some((key, value, after)) = element(rest, self.value) {
+            arguments.insert(key.into(), valued(setting, tool, key, unlined(value)));
+            rest = after;
+        }
+        arguments
+    }
+}
+
+/// The name, what lies within, and what comes after.
+fn element<'a>(text: &'a str, signs: (&str, &str, &str)) -> Option<(&'a str, &'a str, &'a str)> {
+    let (_, rest) = text.split_once(signs.0)?;
+    let (name, rest) = rest.split_once(signs.1)?;
+    let (inner, after) = rest.split_once(signs.2)?;
+    Some((name.trim(), inner, after))
+}
+
+/// Without the line breaks that stand around a value.
+pub(super) fn unlined(value: &str) -> &str {
+    let value = value.strip_prefix('\n').unwrap_or(value);
+    value.strip_suffix('\n').unwrap_or(value)
+}

@@ -1,0 +1,78 @@
+//! Command of Cohere. R7B and the models after it write `<|START_THINKING|>…<|END_THINKING|>`, then
+//! `<|START_ACTION|>[{"tool_call_id": "0", "tool_name": …, "parameters": {…}}]<|END_ACTION|>` or text between
+//! `<|START_RESPONSE|>` (later `<|START_TEXT|>`) and its end. Command R+ writes `Action:` and a fence of JSON, in which the
+//! tool `directly_answer` means none.
+use super::{
+    Call, Dialect, Said, Setting,
+    blocks::{self, Block, Body, Rules, Thought},
+    bodies::{calls, json_or_beginning},
+};
+
+pub(super) static COMMAND_R7B: Dialect = Dialect {
+    name: "command_r7b",
+    models: &["command-r7b", "command-a"],
+    reader: |setting| blocks::reader(&ACTIONS, setting),
+};
+pub(super) static COHERE2_MOE: Dialect = Dialect {
+    name: "cohere2_moe",
+    models: &["cohere2moe", "cohere2-moe"],
+    reader: |setting| blocks::reader(&ACTIONS, setting),
+};
+pub(super) static COMMAND_R_PLUS: Dialect = Dialect {
+    name: "command_r_plus",
+    models: &["command-r"],
+    reader: |setting| blocks::reader(&FENCES, setting),
+};
+
+static ACTIONS: Rules = Rules {
+    thoughts: &[Thought::new("<|START_THINKING|>", &["<|END_THINKING|>"])],
+    blocks: &[Block::new("<|START_ACTION|>", &["<|END_ACTION|>"], json_or_beginning)],
+    noise: &[
+        "<|START_RESPONSE|>",
+        "<|END_RESPONSE|>",
+        "<|START_TEXT|>",
+        "<|END_TEXT|>",
+        "<|CHATBOT_TOKEN|>",
+        "<|END_OF_TURN_TOKEN|>",
+    ],
+    ..Rules::NONE
+};
+static FENCES: Rules = Rules {
+    thoughts: &[],
+    blocks: &[
+        Block::new("Action: ```json", &["```"], fenced),
+        Block::new("Action:```json", &["```"], fenced),
+    ],
+    noise: &["<|CHATBOT_TOKEN|>", "<|END_OF_TURN_TOKEN|>"],
+    ..Rules::NONE
+};
+
+fn fenced(body: &Body<'_>, _: &Setting, said: &mut Vec<Said>) {
+    let is_real = |call: &Call| !matches!(call.name.as_str(), "directly_answer" | "directly-answer");
+    match calls(body.text) {
+        Ok(calls) => said.extend(calls.into_iter().filter(is_real).map(Said::Call)),
+        Err(why) => body.stays(why, said),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::blocks::tests::check;
+
+    #[test]
+    fn actions_are_calls() {
+        let action = "[{\"tool_call_id\":\"0\",\"tool_name\":\"look\",\"parameters\":{}}]";
+        let whole = format!("<|START_THINKING|>t<|END_THINKING|><|START_ACTION|>{action}<|END_ACTION|>");
+        let table = [
+            (whole.as_str(), "~t~«look {}»"),
+            ("<|START_RESPONSE|>a<|END_RESPONSE|>", "a"),
+            ("<|START_ACTION|>no<|END_ACTION|>", "<|START_ACTION|>no<|END_ACTION|>!"),
+            ("<|START_ACTION|>[{\"tool_name\":\"look\",\"parameters\":{\"a", "«look {\"a»"),
+        ];
+        check("command_r7b", &table);
+        check("cohere2_moe", &table);
+        let fence = format!("Plan: x\nAction: ```json\n{action}\n```");
+        let none = "Action:```json\n[{\"tool_name\":\"directly_answer\",\"parameters\":{}}]```a";
+        check("command_r_plus", &[(&fence, "Plan: x\n«look {}»"), (none, "a"), ("Action: go", "Action: go")]);
+    }
+}

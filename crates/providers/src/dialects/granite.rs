@@ -1,0 +1,107 @@
+//! Granite of IBM. 3.x writes `<|tool_call|>[{"name": …, "arguments": {…}}]` and thinks between `<think>` and `</think>`, or, in
+//! 3.2, after the words `Here is my thought process:`; 4.0 writes `<tool_call>{…}</tool_call>`; the 20B model for function calls
+//! `<function_call> {…}` for each call; and the thinking models of 4 write
+//! `<tool_call><function=NAME><parameter=KEY>VALUE</parameter></function></tool_call>`.
+use super::{
+    Dialect,
+    blocks::{self, Block, Json, Rules, THINK, Thought},
+    bodies::{functions, json_or_beginning, json_or_problem, json_or_text},
+};
+
+pub(super) static GRANITE: Dialect = Dialect {
+    name: "granite",
+    models: &["granite-3", "granite3"],
+    reader: |setting| blocks::reader(&THREE, setting),
+};
+pub(super) static GRANITE4: Dialect = Dialect {
+    name: "granite4",
+    models: &["granite-4", "granite4"],
+    reader: |setting| blocks::reader(&FOUR, setting),
+};
+pub(super) static GRANITE_20B_FC: Dialect = Dialect {
+    name: "granite_20b_fc",
+    models: &["granite-20b-functioncalling"],
+    reader: |setting| blocks::reader(&TWENTY, setting),
+};
+pub(super) static GRANITE_THINKING: Dialect = Dialect {
+    name: "granite_thinking",
+    models: &["granite-thinking", "granite-4-thinking"],
+    reader: |setting| blocks::reader(&THINKING, setting),
+};
+
+const NOTHING: Rules = Rules { noise: &["<|end_of_text|>"], ..Rules::NONE };
+const RESPONSE: &[&str] = &["Here is my response:", "Here's my response:"];
+
+static THREE: Rules = Rules {
+    thoughts: &[
+        THINK,
+        Thought { first: true, ..Thought::new("Here is my thought process:", RESPONSE) },
+        Thought { first: true, ..Thought::new("Here's my thought process:", RESPONSE) },
+    ],
+    blocks: &[
+        Block { json: Json::Last, ..Block::new("<|tool_call|>", &[], json_or_beginning) },
+        Block { json: Json::Last, ..Block::new("<tool_call>", &[], json_or_beginning) },
+    ],
+    noise: &["<|end_of_text|>", "<response>", "</response>"],
+    frame: &["</tool_call>"],
+    ..NOTHING
+};
+static FOUR: Rules =
+    Rules { blocks: &[Block::new("<tool_call>", &["</tool_call>"], json_or_text)], ..NOTHING };
+static TWENTY: Rules = Rules {
+    blocks: &[Block {
+        json: Json::Last,
+        stop: &["<function_call>"],
+        ..Block::new("<function_call>", &[], json_or_problem)
+    }],
+    ..NOTHING
+};
+static THINKING: Rules = Rules {
+    blocks: &[Block {
+        json: Json::None,
+        stop: &["<tool_call>"],
+        ..Block::new("<tool_call>", &["</tool_call>"], functions)
+    }],
+    ..NOTHING
+};
+
+#[cfg(test)]
+mod tests {
+    use super::super::blocks::tests::check;
+
+    #[test]
+    fn each_generation_is_read() {
+        let three = [
+            ("a<|tool_call|>[{\"name\":\"look\",\"arguments\":{}}]b", "a«look {}»b"),
+            ("Here is my thought process: t Here is my response: a", "~ t ~ a"),
+            ("So: Here is my thought process: t", "So: Here is my thought process: t"),
+            ("<tool_call> [x]", "<tool_call> [!x]"),
+            ("<|tool_call|>[{\"name\":\"look\",\"arguments\":{\"a\":", "«look {\"a\":»"),
+        ];
+        check("granite", &three);
+        let four = [
+            (
+                "<tool_call>\n{\"name\":\"look\",\"arguments\":{\"path\":\"</tool_call>\"}}\n</tool_call>",
+                "«look {\"path\":\"</tool_call>\"}»",
+            ),
+            ("<tool_call>{\"name\":", "<tool_call>{\"name\":!"),
+        ];
+        check("granite4", &four);
+        let twenty = [
+            (
+                "<function_call> {\"name\":\"look\",\"arguments\":{}}\n<function_call> {\"name\":\"b\"}",
+                "«look {}»\n«b {}»",
+            ),
+            ("<function_call> {\"name\": {<function_call> {}", "!!"),
+        ];
+        check("granite_20b_fc", &twenty);
+        let thinking = [
+            (
+                "<think>t</think><tool_call>\n<function=look>\n<parameter=path>\n7\n</parameter>\n<parameter=lines>7</parameter>\n</function>\n</tool_call>",
+                "~t~«look {\"path\":\"7\",\"lines\":7}»",
+            ),
+            ("<tool_call><function=look>", "<tool_call><function=look>!"),
+        ];
+        check("granite_thinking", &thinking);
+    }
+}

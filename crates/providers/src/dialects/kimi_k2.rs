@@ -1,0 +1,83 @@
+//! Kimi K2 of Moonshot AI. Its chat template writes
+//! `<|tool_calls_section_begin|><|tool_call_begin|>functions.NAME:0<|tool_call_argument_begin|>{…}<|tool_call_end|>`
+//! `<|tool_calls_section_end|>`, with more calls before the end of the section.
+//!
+//! The models forget signs: a call may end where the next one or the section does, and thoughts where a call begins.
+use super::{
+    Call, Dialect, Said, Setting,
+    blocks::{self, Block, Body, Json, Rules, Thought},
+    bodies::mended,
+};
+
+pub(super) static KIMI_K2: Dialect = Dialect {
+    name: "kimi_k2",
+    models: &["kimi-k2", "kimi_k2"],
+    reader: |setting| blocks::reader(&RULES, setting),
+};
+
+const BEGIN: &str = "<|tool_call_begin|>";
+const SECTION: &str = "<|tool_calls_section_begin|>";
+const SECTION_END: &str = "<|tool_calls_section_end|>";
+const ARGUMENTS: &str = "<|tool_call_argument_begin|>";
+
+static RULES: Rules = Rules {
+    thoughts: &[Thought { breaks: &[SECTION, BEGIN], ..blocks::THINK }],
+    blocks: &[Block {
+        stop: &[BEGIN, SECTION_END],
+        json: Json::Some,
+        ..Block::new(BEGIN, &["<|tool_call_end|>"], call)
+    }],
+    noise: &["<|im_end|>"],
+    frame: &["<|tool_call_end|>"],
+    hush: &[SECTION, SECTION_END],
+    hush_after_blocks: true,
+    ..Rules::NONE
+};
+
+fn call(body: &Body<'_>, _: &Setting, said: &mut Vec<Said>) {
+    let Some((id, arguments)) = body.text.split_once(ARGUMENTS) else {
+        return body.told("a call has no arguments", said);
+    };
+    let (id, arguments) = (id.trim(), arguments.trim_start());
+    let Some(name) = name(id) else {
+        return body.told("a call must be named `functions.NAME:NUMBER`", said);
+    };
+    // What was cut off is said as far as it came.
+    let arguments = mended(arguments).map_or(arguments.to_owned(), |arguments| arguments.to_string());
+    said.push(Said::Call(Call { id: id.into(), ..Call::new(name, arguments) }));
+}
+
+fn name(id: &str) -> Option<&str> {
+    let (name, number) = id.rsplit_once(':')?;
+    let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
+    let name = name.strip_prefix("functions.").unwrap_or(name);
+    (is_number && !name.is_empty()).then_some(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::blocks::tests::check;
+
+    #[test]
+    fn sections_hold_calls_and_nothing_else() {
+        check(
+            "kimi_k2",
+            &[
+                ("no calls, a < b", "no calls, a < b"),
+                (
+                    "A<|tool_calls_section_begin|><|tool_call_begin|>functions.look:0<|tool_call_argument_begin|>{\"path\":\"<|tool_call_end|>\"}<|tool_call_end|><|tool_call_begin|>functions.a-b.c:1 <|tool_call_argument_begin|> {} <|tool_call_end|><|tool_calls_section_end|>B",
+                    "A«look {\"path\":\"<|tool_call_end|>\"}»«a-b.c {}»!",
+                ),
+                (
+                    "<think>x<|tool_call_begin|>look:3<|tool_call_argument_begin|>{\"lines\":1}<|tool_call_begin|>what<|tool_call_argument_begin|>{}",
+                    "~x~«look {\"lines\":1}»!",
+                ),
+                ("</think>a<|tool_calls_section_begin|><|tool_call_begin|>functions.look:0", "a!"),
+                (
+                    "<|tool_call_begin|>functions.look:0<|tool_call_argument_begin|>{\"path\": \"x",
+                    "«look {\"path\": \"x»",
+                ),
+            ],
+        );
+    }
+}
