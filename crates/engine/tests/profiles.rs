@@ -2,7 +2,7 @@
 mod kit;
 use haft_core::{Outcome, Shown, ToolSpec};
 use haft_engine::{Engine, Profile, Session};
-use haft_providers::Scripted;
+use haft_providers::{Scripted, Spoken, dialects::dialect};
 use kit::{Place, calls, content, prompt, says, scripted, tell};
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -21,6 +21,9 @@ impl Scene {
         let model = scripted(script);
         let mut setup = place.setup(model.clone());
         setup.profile = Profile::named(profile).unwrap();
+        if let Some(name) = &setup.profile.dialect {
+            setup.model.provider = Arc::new(Spoken::new(model.clone(), dialect(name).unwrap()));
+        }
         setup.tools = haft_tools::builtin(&setup.profile.tools.clone().try_into().unwrap());
         let session = Engine::new(setup).create("haft").unwrap();
         tell(&session, prompt("go"), 1, None).await;
@@ -206,7 +209,9 @@ async fn profile_pedro_has_seven_tools_and_twenty_rounds() {
     let round = |number: usize| calls(&[("bash", json!({"command": format!("echo {number}")}))]);
     let script: String = (0..30).map(round).collect();
     let scene = Scene::play("pedro", &[], &script).await;
-    assert_eq!(scene.names(), ["file", "code_edit", "search", "navigate", "git", "bash", "test"]);
+    let told = &scene.model.requests()[0].system;
+    let names = ["file", "code_edit", "search", "navigate", "git", "bash", "test"];
+    assert!(names.iter().all(|name| told.contains(&format!("{{\"name\":\"{name}\""))), "{told}");
     assert_eq!((scene.outcome(), scene.model.requests().len()), (Outcome::RoundLimit, 20));
     let system = Profile::named("pedro").unwrap().system;
     assert_eq!(
@@ -228,4 +233,23 @@ async fn profile_pedro_goes_on_until_the_phrase_or_two_idle_rounds() {
         let scene = Scene::play("pedro", &[], &script).await;
         assert_eq!((scene.outcome(), scene.model.requests().len()), (Outcome::Finished, rounds), "{script}");
     }
+}
+
+// P-18, P-19, P-20, P-24, P-27, P-29, P-39, P-40, P-41, P-43, P-64, X-07
+#[tokio::test]
+async fn profile_pedro_calls_tools_in_fenced_lines_and_reads_their_results() {
+    let script = says(
+        "Let me look.\n```bash\nfile a.txt\nfile nope.txt\n```\nand a sample:\n```bash\nnpm install\n```",
+    ) + &says("```bash\ncode_edit -f a.txt -l 1:1 -r \"two\"\n```")
+        + &says("Task complete.");
+    let scene = Scene::play("pedro", &[("a.txt", "one\n")], &script).await;
+    assert_eq!((scene.outcome(), scene.place.read("a.txt").as_deref()), (Outcome::Finished, Some("two\n")));
+    let second = &scene.model.requests()[1];
+    assert!(second.tools.is_empty() && second.system.contains("code_edit"));
+    let haft_core::Message::User { parts } = &**second.messages.last().unwrap() else { panic!("{second:?}") };
+    assert_eq!(
+        haft_core::text_of(parts),
+        "Tool results:\n\nTool 1 (file) output:\n     1\tone\n\n\
+         Tool 2 (file) error: cannot read `nope.txt`: no such file\n\nContinue with next steps."
+    );
 }

@@ -7,9 +7,9 @@ use crate::{
     model::{self, Chosen},
 };
 use haft::{
-    core::{Access, Fact, Registry, Stage},
+    core::{Access, Fact, Provider, Registry, Stage},
     engine::{Agent, Engine, Home, Model, Profile, Setup},
-    providers::vendors,
+    providers::{Spoken, dialects::dialect, vendors},
     stage::Declared,
 };
 use std::{
@@ -49,6 +49,7 @@ pub(crate) fn setup(
     let mut profile = config.profile(turn.profile.as_deref())?;
     profile.limits.max_rounds = config.max_rounds(turn.max_rounds, profile.limits.max_rounds);
     let policy = config.policy(&surroundings.places, turn.permission.map(Into::into))?;
+    let model = Model { provider: spoken(model.provider, &profile)?, ..model };
     let tools = only(tools(&profile)?, turn.tools.as_deref())?;
     let agents = vec![Agent { name: AGENT.into(), system: profile.system.clone(), tools: None }];
     let stages = Arc::new(|blobs: &Path| Arc::new(Declared::new(blobs.to_owned())) as Arc<dyn Stage>);
@@ -57,6 +58,19 @@ pub(crate) fn setup(
     let environment = surroundings.environment.without_keys(&secrets).into();
     let access = Access { environment };
     Ok(Setup { model, tools, agents, policy, stages, workspace, home, profile, access })
+}
+
+/// In the profile's dialect, if it has one.
+fn spoken(provider: Arc<dyn Provider>, profile: &Profile) -> Result<Arc<dyn Provider>, Failure> {
+    match profile.dialect.as_deref() {
+        None => Ok(provider),
+        Some("auto") => Ok(Arc::new(Spoken::auto(provider))),
+        Some(name) => match dialect(name) {
+            Some(dialect) => Ok(Arc::new(Spoken::new(provider, dialect))),
+            None => Err(Failure::usage(format!("profile `{}`: there is no dialect `{name}`", profile.name))
+                .hint("`haft parse --dialect ?` lists them")),
+        },
+    }
 }
 
 /// The built-in tools with the profile's settings.

@@ -54,7 +54,8 @@ fn answered(results: &mut Vec<(&str, &ToolResult)>, dialect: &Dialect) -> Option
     }
     let texts =
         results.iter().enumerate().map(|(place, (name, result))| voice::result(dialect, place, name, result));
-    let mut parts = vec![Part::text(texts.collect::<Vec<_>>().join("\n\n"))];
+    let texts: Vec<String> = texts.collect();
+    let mut parts = vec![Part::text(voice::results(dialect, &texts))];
     let images = results.drain(..).flat_map(|(_, result)| result.images.iter().cloned());
     parts.extend(images.map(Part::Image));
     Some(Arc::new(Message::User { parts }))

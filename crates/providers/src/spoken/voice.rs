@@ -3,7 +3,7 @@
 //! What is written here, the dialect's own reader understands. Most calls are JSON between two signs, a row of [`JSON`];
 //! notations of their own are in [`notation`].
 use crate::dialects::{Call, Dialect};
-use haft_core::{ToolCall, ToolResult, ToolSpec, schema};
+use haft_core::{ToolCall, ToolErrorKind, ToolResult, ToolSpec, schema};
 use serde_json::{Map, Value, json};
 
 mod notation;
@@ -56,12 +56,27 @@ pub(super) fn call(dialect: &Dialect, call: &ToolCall) -> String {
 pub(super) fn result(dialect: &Dialect, place: usize, name: &str, result: &ToolResult) -> String {
     let text = &result.content;
     match dialect.name {
-        "fenced_shell" | "thoughts_json" | "tool_use_xml" => {
-            let outcome = if result.error.is_some() { "error" } else { "output" };
-            format!("Tool {} ({name}) {outcome}:\n{text}", place + 1)
-        }
+        // P-39 to P-41. What the world is not like is an error, anything else that went wrong a failure.
+        "fenced_shell" | "thoughts_json" | "tool_use_xml" => match &result.error {
+            None => format!("Tool {} ({name}) output:\n{text}", place + 1),
+            Some(error) => {
+                let outcome = if error.kind == ToolErrorKind::User { "error" } else { "failed" };
+                format!("Tool {} ({name}) {outcome}: {}", place + 1, error.message)
+            }
+        },
         "hermes" => format!("<tool_response>\n{text}\n</tool_response>"),
         _ => format!("Result of `{name}`:\n{text}"),
+    }
+}
+
+/// All results of a reply in one message (P-43).
+pub(super) fn results(dialect: &Dialect, results: &[String]) -> String {
+    let all = results.join("\n\n");
+    match dialect.name {
+        "fenced_shell" | "thoughts_json" | "tool_use_xml" => {
+            format!("Tool results:\n\n{all}\n\nContinue with next steps.")
+        }
+        _ => all,
     }
 }
 
