@@ -7,6 +7,8 @@
 //! Most dialects are *marked* ([`marked`]): signs begin and end thoughts and calls, and what lies between is read by one of
 //! a few functions. To add one: a file here with a `static` of type [`Dialect`], and a line in [`DIALECTS`].
 
+#[cfg(test)]
+mod cuts;
 mod fences;
 mod gemma;
 mod harmony;
