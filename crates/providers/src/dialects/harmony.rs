@@ -14,7 +14,11 @@ pub(super) static HARMONY: Dialect = Dialect {
     name: "harmony",
     models: &["gpt-oss"],
     reader: |setting| {
-        tokens::reader(SIGNS, Harmony { within: Within::Start(String::new()), setting: setting.clone() })
+        let within = match setting.begins_thinking {
+            Some(true) => Within::Body(Body::Thoughts),
+            _ => Within::Start(String::new()),
+        };
+        tokens::reader(SIGNS, Harmony { within, setting: setting.clone() })
     },
 };
 

@@ -39,7 +39,10 @@ enum Kind {
 }
 
 fn reader(kind: Kind, setting: &Setting) -> Box<dyn Reader> {
-    let within = Within::Header { raw: String::new(), at_start: true };
+    let within = match setting.begins_thinking {
+        Some(true) => Within::Thoughts,
+        _ => Within::Header { raw: String::new(), at_start: true },
+    };
     tokens::reader(SIGNS, Muse { kind, within, setting: setting.clone() })
 }
 
@@ -74,8 +77,13 @@ impl Grammar for Muse {
     fn text(&mut self, text: &str, said: &mut Vec<Said>) {
         match &mut self.within {
             Within::Text => say(said, Said::Text, text),
-            Within::Outside if text.trim().is_empty() => {}
-            Within::Outside => say(said, Said::Text, text),
+            Within::Outside => {
+                let text = text.trim_start();
+                if !text.is_empty() {
+                    self.within = Within::Text;
+                    say(said, Said::Text, text);
+                }
+            }
             Within::Thoughts => say(said, self.of_thoughts(), text),
             Within::Hidden => {}
             Within::Calls(body) => body.push_str(text),

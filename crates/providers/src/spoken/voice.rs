@@ -13,6 +13,8 @@ static JSON: &[(&str, &str, &str, [&str; 2])] = &[
     ("hermes", "<tool_call>\n", "\n</tool_call>", ["name", "arguments"]),
     ("inkling", "<|message_model|><|content_invoke_tool_json|>", "<|end_message|>", ["name", "args"]),
     ("thoughts_json", "```json\n{\"tool_calls\": [", "]}\n```", ["tool", "args"]),
+    ("llama3_json", "", "", ["name", "parameters"]),
+    ("granite4", "<tool_call>\n", "\n</tool_call>", ["name", "arguments"]),
     ("alfred", "[TOOL_CALLS][", "]", ["name", "arguments"]),
     // Of what nobody has said how it is written: most readers understand this.
     ("", "<tool_call>\n", "\n</tool_call>", ["name", "arguments"]),
@@ -94,4 +96,11 @@ fn written(dialect: &str, call: &Call) -> String {
     // What the model wrote as arguments and could not be read stands as it stood.
     let (name, arguments) = (Value::from(call.name.as_str()), &call.arguments);
     format!("{open}{{{id}\"{name_key}\": {name}, \"{arguments_key}\": {arguments}}}{close}")
+}
+
+/// Whether somebody has said how this dialect is written.
+#[cfg(test)]
+pub(super) fn knows(dialect: &Dialect) -> bool {
+    JSON.iter().any(|(name, ..)| *name == dialect.name)
+        || notation::written(dialect.name, "", &Map::new()).is_some()
 }

@@ -14,15 +14,96 @@ pub(super) fn written(dialect: &str, name: &str, arguments: &Arguments) -> Optio
         "llama4_pythonic" => format!("<|python_start|>[{}]<|python_end|>", python_call(name, arguments)),
         "lfm2" => format!("<|tool_call_start|>[{}]<|tool_call_end|>", python_call(name, arguments)),
         "olmo3" => format!("<function_calls>{}</function_calls>", python_call(name, arguments)),
-        "harmony" => format!(
-            "<|start|>assistant<|channel|>commentary to=functions.{name} <|constrain|>json<|message|>{}<|call|>",
-            Value::Object(arguments.clone())
-        ),
         "muse" | "muse_glimmer" => muse(name, arguments),
         "fenced_shell" => format!("```bash\n{}\n```", shell(name, arguments)),
         "tool_use_xml" => tool_use(name, arguments),
-        _ => return None,
+        _ => return behind_name(dialect, name, arguments).or_else(|| by_element(dialect, name, arguments)),
     })
+}
+
+/// JSON behind the name: the dialect, and what stands before, between and behind, as the vendors' chat templates write it.
+static BEHIND_NAME: &[(&str, [&str; 3])] = &[
+    ("apertus", ["<|tools_prefix|>[{\"", "\": ", "}]<|tools_suffix|>"]),
+    (
+        "deepseek_v31",
+        [
+            "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>",
+            "<｜tool▁sep｜>",
+            "<｜tool▁call▁end｜><｜tool▁calls▁end｜>",
+        ],
+    ),
+    (
+        "harmony",
+        [
+            "<|start|>assistant<|channel|>commentary to=functions.",
+            " <|constrain|>json<|message|>",
+            "<|call|>",
+        ],
+    ),
+    (
+        "kimi_k2",
+        [
+            "<|tool_calls_section_begin|><|tool_call_begin|>functions.",
+            ":0<|tool_call_argument_begin|>",
+            "<|tool_call_end|><|tool_calls_section_end|>",
+        ],
+    ),
+    ("mistral", ["[TOOL_CALLS]", "[ARGS]", ""]),
+];
+
+fn behind_name(dialect: &str, name: &str, arguments: &Arguments) -> Option<String> {
+    let (_, [before, between, behind]) = BEHIND_NAME.iter().find(|(known, _)| *known == dialect)?;
+    Some(format!("{before}{name}{between}{}{behind}", Value::Object(arguments.clone())))
+}
+
+/// An element for each argument: the dialects, and what stands around the name, the keys and the values.
+static BY_ELEMENT: &[(&[&str], [&str; 6])] = &[
+    (
+        &["qwen3_coder", "nemotron_v3", "step3p5"],
+        [
+            "<tool_call>\n<function=",
+            ">\n",
+            "<parameter=",
+            ">\n",
+            "\n</parameter>\n",
+            "</function>\n</tool_call>",
+        ],
+    ),
+    (
+        &["seed_oss"],
+        [
+            "<seed:tool_call>\n<function=",
+            ">\n",
+            "<parameter=",
+            ">",
+            "</parameter>\n",
+            "</function>\n</seed:tool_call>",
+        ],
+    ),
+    (
+        &["glm4_moe", "glm47", "ling3", "poolside_v1"],
+        ["<tool_call>", "\n", "<arg_key>", "</arg_key>\n<arg_value>", "</arg_value>\n", "</tool_call>"],
+    ),
+    (
+        &["minimax_m2"],
+        [
+            "<minimax:tool_call>\n<invoke name=\"",
+            "\">\n",
+            "<parameter name=\"",
+            "\">",
+            "</parameter>\n",
+            "</invoke>\n</minimax:tool_call>",
+        ],
+    ),
+    (&["minicpm5"], ["<function name=\"", "\">", "<param name=\"", "\">", "</param>", "</function>"]),
+];
+
+fn by_element(dialect: &str, name: &str, arguments: &Arguments) -> Option<String> {
+    let (_, [open, named, key, between, end, close]) =
+        BY_ELEMENT.iter().find(|(known, _)| known.contains(&dialect))?;
+    let element = |(name, value): (&String, &Value)| format!("{key}{name}{between}{}{end}", bare(value));
+    let elements: String = arguments.iter().map(element).collect();
+    Some(format!("{open}{name}{named}{elements}{close}"))
 }
 
 fn gemma(arguments: &Arguments, quote: &str) -> String {
