@@ -11,6 +11,7 @@ mod arg_keys;
 mod blocks;
 mod bodies;
 mod cohere;
+#[cfg(test)]
 mod cuts;
 mod deepseek_r1;
 mod dsml;
@@ -45,7 +46,6 @@ mod typed;
 mod typing;
 mod valued;
 mod walk;
-#[cfg(test)]
 use haft_core::ToolSpec;
 use std::{cmp::Reverse, sync::Arc};
 

@@ -194,6 +194,12 @@ async fn what_is_written_is_read_again_however_it_is_cut() {
         for pieces in [None, Some(1)] {
             let (mut parts, stop) = heard(dialect, says(&text, pieces, None)).await;
             parts.retain(|part| !matches!(part, Part::Text { text } if text.trim().is_empty()));
+            // Some dialects write ids of their own.
+            for (part, call) in parts.iter_mut().zip(&calls) {
+                if let Part::ToolCall(heard) = part {
+                    heard.id = call.id.clone();
+                }
+            }
             assert_eq!((&parts, stop), (&expected, StopReason::ToolUse), "{}: {text}", dialect.name);
         }
     }
