@@ -45,6 +45,7 @@ pub(super) fn bare(body: &Body<'_>, _: &Setting, said: &mut Vec<Said>) {
     let value = if body.broken { None } else { mended(body.text).ok() };
     match value.filter(are_calls).map(|value| calls(&value.to_string())) {
         Some(Ok(calls)) => said.extend(calls.into_iter().map(Said::Call)),
+        _ if body.open.is_empty() => say(said, Said::Text, body.text),
         _ => say(said, Said::Text, &format!("{}{}{}", body.open, body.text, body.close)),
     }
 }

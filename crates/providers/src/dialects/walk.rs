@@ -6,8 +6,10 @@ const DEEPEST: usize = 120;
 /// Where it stands in a value. Each byte is looked at once.
 #[derive(Clone, Debug)]
 pub(super) struct Walk {
-    /// What is open: `true` for an object.
-    open: Vec<bool>,
+    /// What is open, a bit each, the innermost last: 1 for an object.
+    open: u128,
+    /// How many are open.
+    depth: usize,
     next: Next,
 }
 
@@ -45,7 +47,7 @@ pub(super) enum Step {
 
 impl Default for Walk {
     fn default() -> Self {
-        Self { open: Vec::new(), next: Next::Value }
+        Self { open: 0, depth: 0, next: Next::Value }
     }
 }
 
@@ -56,7 +58,7 @@ impl Walk {
             if !self.takes(byte) {
                 return Step::Wrong(at);
             }
-            if self.open.is_empty() {
+            if self.depth == 0 {
                 return Step::Done(at + 1);
             }
         }
@@ -82,9 +84,7 @@ impl Walk {
             (Next::Value | Next::FirstValue, _) if self.begins(byte) => {}
             (Next::FirstKey, b'}') | (Next::FirstValue, b']') => return self.closes(byte),
             (Next::Comma, b'}' | b']') => return self.closes(byte),
-            (Next::Comma, b',') => {
-                self.next = if self.open.last() == Some(&true) { Next::Key } else { Next::Value }
-            }
+            (Next::Comma, b',') => self.next = if self.open & 1 == 1 { Next::Key } else { Next::Value },
             _ => return false,
         }
         true
@@ -93,22 +93,26 @@ impl Walk {
     /// Whether a value begins with this byte.
     fn begins(&mut self, byte: u8) -> bool {
         self.next = match byte {
-            b'{' if self.open.len() < DEEPEST => Next::FirstKey,
-            b'[' if self.open.len() < DEEPEST => Next::FirstValue,
-            _ if self.open.is_empty() => return false,
+            b'{' if self.depth < DEEPEST => Next::FirstKey,
+            b'[' if self.depth < DEEPEST => Next::FirstValue,
+            _ if self.depth == 0 => return false,
             b'"' => Next::Text { key: false, escaped: false },
             b't' | b'f' | b'n' | b'T' | b'F' | b'N' | b'-' | b'0'..=b'9' => Next::Word,
             _ => return false,
         };
         if matches!(byte, b'{' | b'[') {
-            self.open.push(byte == b'{');
+            self.open = self.open << 1 | u128::from(byte == b'{');
+            self.depth += 1;
         }
         true
     }
 
     fn closes(&mut self, byte: u8) -> bool {
         self.next = Next::Comma;
-        self.open.pop() == Some(byte == b'}')
+        let is_object = self.open & 1 == 1;
+        self.open >>= 1;
+        self.depth -= 1;
+        is_object == (byte == b'}')
     }
 }
 
