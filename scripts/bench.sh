@@ -4,3 +4,4 @@ set -eu
 cd "$(dirname "$0")/.."
 cargo build --release --quiet -p haft-cli
 python3 scripts/bench.py
+cargo run --release --quiet -p haft-providers --example dialect_speed

@@ -101,8 +101,8 @@ pub(super) fn reader_with(
     manners: &'static Manners,
     setting: &Setting,
 ) -> Box<dyn Reader> {
-    let thinking = setting.split_thinking.then_some(marks.thinking).unwrap_or_default();
-    let calls = setting.find_calls.then_some(marks.calls).unwrap_or_default();
+    let thinking = if setting.split_thinking { marks.thinking } else { &[] };
+    let calls = if setting.find_calls { marks.calls } else { &[] };
     let noise = || marks.noise.iter().copied();
     let opening = thinking.iter().map(|(open, _)| *open).chain(calls.iter().map(|block| block.open));
     let signs = opening.chain(LEAKED).chain(thinking.iter().map(|(_, close)| *close)).chain(noise());
@@ -311,10 +311,9 @@ impl Marked {
         let tail = self.calls[block].tail();
         let rest = self.buffer[self.seen..].trim_start();
         self.seen = self.buffer.len() - rest.len();
-        let could = |sign: &&&str| !self.so_far.over && sign.starts_with(rest);
         if let Some(sign) = tail.iter().find(|sign| rest.starts_with(**sign)) {
             self.at = self.seen + sign.len();
-        } else if tail.iter().any(|sign| could(&sign)) {
+        } else if tail.iter().any(|sign| !self.so_far.over && sign.starts_with(rest)) {
             return false;
         }
         self.within = Within::Text;

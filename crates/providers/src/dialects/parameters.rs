@@ -160,7 +160,7 @@ impl Reading {
             true => json::calls(bare).map(|calls| said.extend(calls.into_iter().map(Said::Call))),
             false => Body { reading: self, text, at: 0, is_cut: close.is_empty(), setting, said }.read(),
         };
-        let none = said.len() == before && !(bare.is_empty() && !close.is_empty());
+        let none = said.len() == before && (close.is_empty() || !bare.is_empty());
         let why = result.err().or_else(|| none.then(|| "there is no call in it".to_owned()));
         let Some(why) = why else { return };
         said.truncate(before);
@@ -326,23 +326,21 @@ impl<'a> Body<'a> {
         if tag.head_end.is_empty() {
             return (name, Some(""));
         }
-        if which >= tag.name_ends.len() + 1 {
+        if which > tag.name_ends.len() {
             return (name, None);
         }
         let mut from = at;
-        let broken = loop {
-            match signs.first(self.text, from) {
-                Some((end, which)) if signs.sign(which) == tag.head_end => {
-                    self.at = end + tag.head_end.len();
+        while let Some((end, which)) = signs.first(self.text, from) {
+            match signs.sign(which) {
+                sign if sign == tag.head_end => {
+                    self.at = end + sign.len();
                     return (name, Some(&self.text[at..end]));
                 }
-                Some((end, which)) if tag.name_ends.contains(&signs.sign(which)) => {
-                    from = end + signs.sign(which).len();
-                }
-                _ => break None,
+                sign if tag.name_ends.contains(&sign) => from = end + sign.len(),
+                _ => break,
             }
-        };
-        (name, broken)
+        }
+        (name, None)
     }
 }
 
