@@ -8,8 +8,10 @@
 //! a few functions. To add one: a file here with a `static` of type [`Dialect`], and a line in [`DIALECTS`].
 
 mod arg_keys;
+mod closing;
 mod dsml;
 mod functions;
+mod given;
 mod hermes;
 mod invokes;
 mod json;

@@ -1,8 +1,8 @@
 //! Dialects with signs: something begins a thought or a call, something ends it.
 use super::{
     Call, Reader, Said, Setting,
-    json::JsonEnd,
-    parameters::{Reading, Scan, Shape},
+    closing::{Closing, Progress},
+    parameters::Shape,
     signs::Signs,
 };
 
@@ -392,75 +392,5 @@ impl Marked {
 fn say(said: &mut Vec<Said>, kind: fn(String) -> Said, text: &str) {
     if !text.is_empty() {
         said.push(kind(text.to_owned()));
-    }
-}
-
-/// What is looked for to find the end of a block.
-enum Closing {
-    At(Signs),
-    AfterJson { before: Signs, signs: Signs },
-    Json,
-    Never,
-    Tagged(Box<Reading>),
-}
-
-/// How far the search for the end of a block is.
-#[derive(Default)]
-struct Progress {
-    json: JsonEnd,
-    in_json: bool,
-    after_json: bool,
-    scan: Scan,
-}
-
-impl Closing {
-    fn new(block: &Block) -> Self {
-        match block.close {
-            Close::At(closing) => Self::At(Signs::new(closing.iter().copied())),
-            Close::AfterJson(closing) => Self::AfterJson {
-                before: Signs::new(["{", "["].into_iter().chain(closing.iter().copied())),
-                signs: Signs::new(closing.iter().copied()),
-            },
-            Close::Json => Self::Json,
-            Close::Never => Self::Never,
-            Close::Tagged { shape, until, .. } => Self::Tagged(Box::new(Reading::new(shape, until))),
-        }
-    }
-
-    /// Where the body that begins at `from` ends, and where the sign that ends it does. Goes on at `seen`.
-    fn find(
-        &self,
-        progress: &mut Progress,
-        buffer: &str,
-        from: usize,
-        seen: &mut usize,
-        over: bool,
-    ) -> Option<(usize, usize)> {
-        let sign = |signs: &Signs, seen: &mut usize| {
-            let found = if over { signs.first(buffer, *seen) } else { signs.certain(buffer, *seen) };
-            *seen = found.map_or_else(|| buffer.len() - signs.unfinished(buffer), |found| found.0).max(*seen);
-            found.map(|(at, which)| (at, at + signs.sign(which).len()))
-        };
-        match self {
-            Self::Never => None,
-            Self::Json => progress.json.find(&buffer[from..]).map(|end| (from + end, from + end)),
-            Self::At(signs) => sign(signs, seen),
-            Self::AfterJson { before, signs } => {
-                if !progress.in_json {
-                    // A sign before any value, or a value first.
-                    let found = sign(before, seen)?;
-                    if !buffer[found.0..].starts_with(['{', '[']) {
-                        return Some(found);
-                    }
-                    progress.in_json = true;
-                }
-                if !progress.after_json {
-                    *seen = from + progress.json.find(&buffer[from..])?;
-                    progress.after_json = true;
-                }
-                sign(signs, seen)
-            }
-            Self::Tagged(reading) => progress.scan.find(reading, buffer, seen, over),
-        }
     }
 }
