@@ -5,3 +5,4 @@ cd "$(dirname "$0")/.."
 cargo build --release --quiet -p haft-cli
 python3 scripts/bench.py
 cargo run --release --quiet -p haft-tools --example find
+cargo run --release --quiet -p haft-providers --example dialect_speed

@@ -10,6 +10,7 @@
 mod arg_keys;
 mod blocks;
 mod bodies;
+mod closing;
 mod cohere;
 #[cfg(test)]
 mod cuts;
@@ -18,6 +19,7 @@ mod dsml;
 mod fences;
 mod functions;
 mod gemma;
+mod given;
 mod granite;
 mod harmony;
 mod hermes;

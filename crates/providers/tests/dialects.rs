@@ -1,5 +1,4 @@
 //! What holds for every dialect, whatever the model writes.
-#![expect(clippy::unwrap_used, reason = "this is a test")]
 use haft_core::ToolSpec;
 use haft_providers::dialects::{DIALECTS, Dialect, Said, Setting, read};
 use serde_json::json;

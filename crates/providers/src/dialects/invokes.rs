@@ -105,7 +105,8 @@ struct Unmarked(Box<dyn Reader>);
 
 impl Reader for Unmarked {
     fn push(&mut self, text: &str, said: &mut Vec<Said>) {
-        match text.contains(['Ġ', 'Ċ']) {
+        // Most text is none of that, and is seen fast to be so.
+        match !text.is_ascii() && text.contains(['Ġ', 'Ċ']) {
             true => self.0.push(&text.replace('Ġ', " ").replace('Ċ', "\n"), said),
             false => self.0.push(text, said),
         }
@@ -113,5 +114,18 @@ impl Reader for Unmarked {
 
     fn end(&mut self, said: &mut Vec<Said>) {
         self.0.end(said);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::dialects::{Call, Said, Setting, dialect, read};
+
+    #[test]
+    fn marks_of_the_tokenizer_are_blanks() {
+        let text = "ĊIĠlook.<functionĠname=\"f\"><paramname=\"a\">x</param></function>";
+        let said = read(dialect("minicpm5").unwrap(), &Setting::default(), [text]);
+        let expected = [Said::Text("\nI look.".into()), Said::Call(Call::new("f", r#"{"a":"x"}"#))];
+        assert_eq!(said, expected);
     }
 }

@@ -1,8 +1,8 @@
 //! Dialects with signs: something begins a thought or a call, something ends it.
 use super::{
     Call, Reader, Said, Setting,
-    json::JsonEnd,
-    parameters::{Reading, Scan, Shape},
+    closing::{Closing, Progress},
+    parameters::Shape,
     signs::Signs,
 };
 
@@ -101,8 +101,8 @@ pub(super) fn reader_with(
     manners: &'static Manners,
     setting: &Setting,
 ) -> Box<dyn Reader> {
-    let thinking = setting.split_thinking.then_some(marks.thinking).unwrap_or_default();
-    let calls = setting.find_calls.then_some(marks.calls).unwrap_or_default();
+    let thinking = if setting.split_thinking { marks.thinking } else { &[] };
+    let calls = if setting.find_calls { marks.calls } else { &[] };
     let noise = || marks.noise.iter().copied();
     let opening = thinking.iter().map(|(open, _)| *open).chain(calls.iter().map(|block| block.open));
     let signs = opening.chain(LEAKED).chain(thinking.iter().map(|(_, close)| *close)).chain(noise());
@@ -311,10 +311,9 @@ impl Marked {
         let tail = self.calls[block].tail();
         let rest = self.buffer[self.seen..].trim_start();
         self.seen = self.buffer.len() - rest.len();
-        let could = |sign: &&&str| !self.so_far.over && sign.starts_with(rest);
         if let Some(sign) = tail.iter().find(|sign| rest.starts_with(**sign)) {
             self.at = self.seen + sign.len();
-        } else if tail.iter().any(|sign| could(&sign)) {
+        } else if tail.iter().any(|sign| !self.so_far.over && sign.starts_with(rest)) {
             return false;
         }
         self.within = Within::Text;
@@ -393,75 +392,5 @@ impl Marked {
 fn say(said: &mut Vec<Said>, kind: fn(String) -> Said, text: &str) {
     if !text.is_empty() {
         said.push(kind(text.to_owned()));
-    }
-}
-
-/// What is looked for to find the end of a block.
-enum Closing {
-    At(Signs),
-    AfterJson { before: Signs, signs: Signs },
-    Json,
-    Never,
-    Tagged(Box<Reading>),
-}
-
-/// How far the search for the end of a block is.
-#[derive(Default)]
-struct Progress {
-    json: JsonEnd,
-    in_json: bool,
-    after_json: bool,
-    scan: Scan,
-}
-
-impl Closing {
-    fn new(block: &Block) -> Self {
-        match block.close {
-            Close::At(closing) => Self::At(Signs::new(closing.iter().copied())),
-            Close::AfterJson(closing) => Self::AfterJson {
-                before: Signs::new(["{", "["].into_iter().chain(closing.iter().copied())),
-                signs: Signs::new(closing.iter().copied()),
-            },
-            Close::Json => Self::Json,
-            Close::Never => Self::Never,
-            Close::Tagged { shape, until, .. } => Self::Tagged(Box::new(Reading::new(shape, until))),
-        }
-    }
-
-    /// Where the body that begins at `from` ends, and where the sign that ends it does. Goes on at `seen`.
-    fn find(
-        &self,
-        progress: &mut Progress,
-        buffer: &str,
-        from: usize,
-        seen: &mut usize,
-        over: bool,
-    ) -> Option<(usize, usize)> {
-        let sign = |signs: &Signs, seen: &mut usize| {
-            let found = if over { signs.first(buffer, *seen) } else { signs.certain(buffer, *seen) };
-            *seen = found.map_or_else(|| buffer.len() - signs.unfinished(buffer), |found| found.0).max(*seen);
-            found.map(|(at, which)| (at, at + signs.sign(which).len()))
-        };
-        match self {
-            Self::Never => None,
-            Self::Json => progress.json.find(&buffer[from..]).map(|end| (from + end, from + end)),
-            Self::At(signs) => sign(signs, seen),
-            Self::AfterJson { before, signs } => {
-                if !progress.in_json {
-                    // A sign before any value, or a value first.
-                    let found = sign(before, seen)?;
-                    if !buffer[found.0..].starts_with(['{', '[']) {
-                        return Some(found);
-                    }
-                    progress.in_json = true;
-                }
-                if !progress.after_json {
-                    *seen = from + progress.json.find(&buffer[from..])?;
-                    progress.after_json = true;
-                }
-                sign(signs, seen)
-            }
-            Self::Tagged(reading) => progress.scan.find(reading, buffer, seen, over),
-        }
     }
 }

@@ -162,3 +162,51 @@ impl Content<'_> {
         object
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    /// `<a>1</a>` with the token before each tag.
+    fn marked(tree: &str) -> String {
+        tree.replace('<', "]<]minimax[>[<")
+    }
+
+    #[test]
+    fn a_tree_means_what_the_schema_says() {
+        let number = json!({"type": "number"});
+        let list = json!({"type": "array", "items": number});
+        let schema = json!({"properties": {
+            "n": number, "list": list, "map": {"type": "object", "properties": {"n": number}}, "s": {"type": "string"},
+        }});
+        let table = [
+            ("<n>1.5</n>", json!({"n": 1.5})),
+            ("<list><item>1</item><item>2</item></list>", json!({"list": [1, 2]})),
+            ("<list></list><map></map><s></s>", json!({"list": [], "map": {}, "s": ""})),
+            ("<map><n>1</n><x>1</x><x>2</x></map>", json!({"map": {"n": 1, "x": ["1", "2"]}})),
+            ("<map>a<n>1</n>b</map>", json!({"map": {"n": 1, "$text": "ab"}})),
+            ("<n>1</n>\n <s> x\n</s>", json!({"n": 1, "s": " x\n"})),
+            ("<n>1</n><s>cut", json!({"n": 1})),
+            ("<n>1</n><s>x</n>", json!({"n": 1})),
+            ("<n>1</n>more<s>x</s>", json!({"n": 1})),
+        ];
+        for (tree, expected) in table {
+            assert_eq!(Value::Object(arguments(&marked(tree), Schema::new(&schema))), expected, "{tree}");
+        }
+        let deep = marked(&format!("{}{}", "<a>".repeat(100_000), "</a>".repeat(100_000)));
+        assert!(arguments(&deep, Schema::new(&schema)).is_empty());
+    }
+
+    #[test]
+    fn each_invoke_is_a_call() {
+        let body = marked(
+            "<invoke name=\"f\"><a>1</a></invoke>\n<invoke name=\"g\"></invoke><invoke name=\"h\"><a>1",
+        );
+        let found = calls(&body, &Setting::default()).unwrap();
+        let expected =
+            [Call::new("f", json!({"a": "1"})), Call::new("g", json!({})), Call::new("h", json!({}))];
+        assert_eq!(found, expected);
+        assert!(calls("nothing", &Setting::default()).is_err());
+    }
+}

@@ -2,13 +2,8 @@
 //! serves `<function=f><parameter=a>1</parameter></function>`, `<invoke name="f">…` and `f<arg_key>a</arg_key>…` alike.
 //!
 //! A value holds any text but what ends it, therefore signs do not count there ([`Scan`]).
-use super::{
-    Call, Said, Setting, json,
-    signs::Signs,
-    typed::{self, Kinds, Schema},
-};
+use super::{Call, Said, Setting, given::Parameters, json, signs::Signs, typed::Schema};
 use serde_json::{Map, Value};
-use std::ops::ControlFlow;
 
 /// A name is no longer than this, in bytes, with the blanks before it.
 const LONGEST_NAME: usize = 256;
@@ -68,7 +63,8 @@ impl Habits {
     };
 }
 
-const CDATA: (&str, &str) = ("<![CDATA[", "]]>");
+/// What stands around text in which tags are no tags.
+pub(super) const CDATA: (&str, &str) = ("<![CDATA[", "]]>");
 
 /// A shape with what is looked for in it.
 pub(super) struct Reading {
@@ -160,7 +156,7 @@ impl Reading {
             true => json::calls(bare).map(|calls| said.extend(calls.into_iter().map(Said::Call))),
             false => Body { reading: self, text, at: 0, is_cut: close.is_empty(), setting, said }.read(),
         };
-        let none = said.len() == before && !(bare.is_empty() && !close.is_empty());
+        let none = said.len() == before && (close.is_empty() || !bare.is_empty());
         let why = result.err().or_else(|| none.then(|| "there is no call in it".to_owned()));
         let Some(why) = why else { return };
         said.truncate(before);
@@ -326,111 +322,154 @@ impl<'a> Body<'a> {
         if tag.head_end.is_empty() {
             return (name, Some(""));
         }
-        if which >= tag.name_ends.len() + 1 {
+        if which > tag.name_ends.len() {
             return (name, None);
         }
         let mut from = at;
-        let broken = loop {
-            match signs.first(self.text, from) {
-                Some((end, which)) if signs.sign(which) == tag.head_end => {
-                    self.at = end + tag.head_end.len();
+        while let Some((end, which)) = signs.first(self.text, from) {
+            match signs.sign(which) {
+                sign if sign == tag.head_end => {
+                    self.at = end + sign.len();
                     return (name, Some(&self.text[at..end]));
                 }
-                Some((end, which)) if tag.name_ends.contains(&signs.sign(which)) => {
-                    from = end + signs.sign(which).len();
-                }
-                _ => break None,
+                sign if tag.name_ends.contains(&sign) => from = end + sign.len(),
+                _ => break,
             }
+        }
+        (name, None)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::dialects::{Call, Said, Setting, dialect, read};
+    use haft_core::ToolSpec;
+    use serde_json::{Value, json};
+
+    fn setting(parameters: Value) -> Setting {
+        let tool = ToolSpec {
+            name: "f".into(),
+            description: String::new(),
+            parameters,
+            examples: Default::default(),
         };
-        (name, broken)
-    }
-}
-
-/// The parameters of a call as they are found.
-struct Parameters<'a> {
-    shape: &'static Shape,
-    schema: Schema<'a>,
-    found: Map<String, Value>,
-    given: usize,
-}
-
-impl Parameters<'_> {
-    fn add(&mut self, name: &str, text: &str, attributes: &str, said: &mut Vec<Said>) -> Result<(), String> {
-        let habits = self.shape.habits;
-        self.given += 1;
-        let schema = self.schema.property(name);
-        // One parameter of this name holds them all.
-        let wraps = name == "arguments" && !schema.is_known();
-        if habits.declared && self.schema.lists_properties() && !schema.is_known() && !wraps {
-            said.push(Said::Problem(format!("there is no parameter `{name}`")));
-            return Ok(());
-        }
-        let value = value(habits, text, attributes, schema.kinds());
-        match self.found.insert(name.to_owned(), value) {
-            Some(_) if habits.declared => Err(format!("`{name}` is given twice")),
-            _ => Ok(()),
-        }
+        Setting { tools: vec![tool].into(), ..Setting::default() }
     }
 
-    /// All of them. `body`: the text that they were in.
-    fn arguments(mut self, body: &str) -> Result<Value, String> {
-        if self.given == 0 {
-            return Ok(Value::Object(typed::object(body).unwrap_or_default()));
+    /// Whole and letter by letter.
+    fn said(name: &str, setting: &Setting, text: &str) -> Vec<Said> {
+        let dialect = dialect(name).unwrap();
+        let letters: Vec<String> = text.chars().map(String::from).collect();
+        let whole = read(dialect, setting, [text]);
+        assert_eq!(read(dialect, setting, letters.iter().map(String::as_str)), whole, "{text}");
+        whole
+    }
+
+    fn call(arguments: Value) -> Said {
+        Said::Call(Call::new("f", arguments))
+    }
+
+    fn text(text: &str) -> Said {
+        Said::Text(text.into())
+    }
+
+    #[test]
+    fn signs_in_a_value_are_its_text() {
+        let setting = setting(json!({"properties": {"a": {"type": "string"}}}));
+        let table = [
+            (
+                "qwen3_coder",
+                "<tool_call>\n<function=f>\n<parameter=a>\n</tool_call> <tool_call>\n</parameter>\n</function>\n</tool_call>",
+            ),
+            (
+                "glm47",
+                "<tool_call>f<arg_key>a</arg_key><arg_value></tool_call> <tool_call></arg_value></tool_call>",
+            ),
+            (
+                "minicpm5",
+                "<function name=\"f\"><param name=\"a\"><![CDATA[</tool_call> <tool_call>]]></param></function>",
+            ),
+        ];
+        for (name, reply) in table {
+            assert_eq!(
+                said(name, &setting, reply),
+                [call(json!({"a": "</tool_call> <tool_call>"}))],
+                "{name}"
+            );
         }
-        if self.found.is_empty() {
-            return Err("it has none of the tool's parameters".into());
+    }
+
+    #[test]
+    fn what_is_only_spoken_about_is_prose() {
+        let setting = Setting::default();
+        let table = [
+            ("qwen3_coder", "A call begins with `<tool_call>` and ends with `</tool_call>`."),
+            ("glm47", "A call begins with <tool_call> and so on."),
+            ("glm47", "<tool_call> </arg_key>"),
+            ("hunyuan_a13b", "<tool_calls> are a list."),
+        ];
+        for (name, reply) in table {
+            assert_eq!(said(name, &setting, reply), [text(reply)], "{name}");
         }
-        let wraps = self.found.len() == 1 && !self.schema.property("arguments").is_known();
-        let inner = || match self.found.get("arguments")? {
-            Value::Object(inner) => Some(inner.clone()),
-            Value::String(text) => typed::object(text),
-            _ => None,
+    }
+
+    #[test]
+    fn what_small_models_forget_is_not_missed() {
+        let setting = setting(json!({"properties": {"a": {"type": "integer"}, "b": {"type": "boolean"}}}));
+        let expected = [call(json!({"a": 1, "b": true}))];
+        let table = [
+            (
+                "qwen3_coder",
+                "<tool_call><function=f><parameter=a>\n1\n<parameter=b>True</function></tool_call>",
+            ),
+            (
+                "qwen3_coder",
+                "<function=f\n<parameter=a>1</parameter><parameter=b>true</parameter></function>\n</tool_call>",
+            ),
+            (
+                "qwen3_coder",
+                "<tool_call>{\"name\": \"f\", \"arguments\": {\"a\": 1, \"b\": true}}</tool_call>",
+            ),
+            (
+                "minimax_m2",
+                "<minimax:tool_call><invoke name=\"f\">{\"a\": 1, \"b\": true}</invoke></minimax:tool_call>",
+            ),
+            (
+                "minimax_m2",
+                "<minimax:tool_call><invoke name=\"f\"><parameter name=\"arguments\">{\"a\": 1, \"b\": true}</parameter></invoke></minimax:tool_call>",
+            ),
+            (
+                "deepseek_v32",
+                "<｜DSML｜invoke name=\"f\"><｜DSML｜parameter name=\"a\" string=\"false\">1</｜DSML｜parameter><｜DSML｜parameter name=\"b\" string=\"false\">true</｜DSML｜parameter></｜DSML｜invoke></｜DSML｜function_calls>",
+            ),
+        ];
+        for (name, reply) in table {
+            assert_eq!(said(name, &setting, reply), expected, "{name} {reply}");
+        }
+    }
+
+    #[test]
+    fn a_call_that_was_cut_off_is_a_problem() {
+        let setting = Setting::default();
+        let cut = |name: &str, reply: &str| {
+            let said = said(name, &setting, reply);
+            let problems = said.iter().filter(|said| matches!(said, Said::Problem(_))).count();
+            (said.len() - problems, problems)
         };
-        if let Some(inner) = wraps.then(inner).flatten() {
-            self.found = inner;
-        }
-        Ok(Value::Object(self.found))
+        assert_eq!(cut("qwen3_coder", "<tool_call><function=f><parameter=a>1"), (1, 1));
+        assert_eq!(cut("qwen3_coder", "<tool_call><function=f>"), (1, 1));
+        assert_eq!(cut("qwen3_coder", "<tool_call>"), (1, 1));
+        assert_eq!(cut("poolside_v1", "<tool_call>f<arg_key>a"), (0, 1));
+        // All but the last sign is there.
+        assert_eq!(cut("glm47", "<tool_call>f<arg_key>a</arg_key><arg_value>1</arg_value>"), (1, 0));
     }
-}
 
-fn value(habits: Habits, text: &str, attributes: &str, allowed: Kinds) -> Value {
-    let text = match habits.on_lines {
-        true => {
-            let text = text.strip_prefix('\n').unwrap_or(text);
-            text.strip_suffix('\n').unwrap_or(text)
-        }
-        false => text,
-    };
-    let inner = || text.trim().strip_prefix(CDATA.0)?.strip_suffix(CDATA.1);
-    if let Some(inner) = habits.cdata.then(inner).flatten() {
-        return typed::typed(inner, allowed);
-    }
-    match hint(attributes) {
-        ControlFlow::Break(hint) if !allowed.are_known() && !hint.are_known() => typed::shown(text),
-        ControlFlow::Break(hint) if !allowed.are_known() || (hint.string && allowed.string) => {
-            typed::typed(text, hint)
-        }
-        _ => unquoted(habits, text, typed::typed(text, allowed)),
-    }
-}
-
-/// What stands beside the name: `type="number"`, or `string="false"` for any JSON.
-fn hint(attributes: &str) -> ControlFlow<Kinds> {
-    let attribute = |name: &str| attributes.split_once(name)?.1.split('"').next();
-    match (attribute("string=\""), attribute("type=\"")) {
-        (Some("true"), _) => ControlFlow::Break(Kinds::named("string")),
-        (Some(_), _) => ControlFlow::Break(Kinds::default()),
-        (None, Some(name)) => ControlFlow::Break(Kinds::named(name)),
-        (None, None) => ControlFlow::Continue(()),
-    }
-}
-
-fn unquoted(habits: Habits, text: &str, value: Value) -> Value {
-    let inner = || text.trim().strip_prefix('"')?.strip_suffix('"');
-    match inner() {
-        Some(inner) if habits.quoted && value.is_string() => {
-            serde_json::from_str(text.trim()).unwrap_or_else(|_| Value::String(inner.to_owned()))
-        }
-        _ => value,
+    #[test]
+    fn a_tool_that_was_not_offered_is_a_problem_where_that_is_asked() {
+        let reply = "<tool_call>g</tool_call>";
+        let mut setting = setting(json!({}));
+        assert_eq!(said("glm47", &setting, reply), [Said::Call(Call::new("g", "{}"))]);
+        setting.only_known = true;
+        assert_eq!(said("glm47", &setting, reply), [Said::Problem("there is no tool `g`".into())]);
     }
 }

@@ -1,0 +1,77 @@
+//! Where a block of calls ends, in a text that comes piece by piece.
+use super::{
+    json::JsonEnd,
+    marked::{Block, Close},
+    parameters::{Reading, Scan},
+    signs::Signs,
+};
+
+/// What is looked for to find the end of a block.
+pub(super) enum Closing {
+    At(Signs),
+    AfterJson { before: Signs, signs: Signs },
+    Json,
+    Never,
+    Tagged(Box<Reading>),
+}
+
+/// How far the search for the end of a block is.
+#[derive(Default)]
+pub(super) struct Progress {
+    json: JsonEnd,
+    in_json: bool,
+    after_json: bool,
+    scan: Scan,
+}
+
+impl Closing {
+    pub(super) fn new(block: &Block) -> Self {
+        match block.close {
+            Close::At(closing) => Self::At(Signs::new(closing.iter().copied())),
+            Close::AfterJson(closing) => Self::AfterJson {
+                before: Signs::new(["{", "["].into_iter().chain(closing.iter().copied())),
+                signs: Signs::new(closing.iter().copied()),
+            },
+            Close::Json => Self::Json,
+            Close::Never => Self::Never,
+            Close::Tagged { shape, until, .. } => Self::Tagged(Box::new(Reading::new(shape, until))),
+        }
+    }
+
+    /// Where the body that begins at `from` ends, and where the sign that ends it does. Goes on at `seen`.
+    pub(super) fn find(
+        &self,
+        progress: &mut Progress,
+        buffer: &str,
+        from: usize,
+        seen: &mut usize,
+        over: bool,
+    ) -> Option<(usize, usize)> {
+        let sign = |signs: &Signs, seen: &mut usize| {
+            let found = if over { signs.first(buffer, *seen) } else { signs.certain(buffer, *seen) };
+            *seen = found.map_or_else(|| buffer.len() - signs.unfinished(buffer), |found| found.0).max(*seen);
+            found.map(|(at, which)| (at, at + signs.sign(which).len()))
+        };
+        match self {
+            Self::Never => None,
+            Self::Json => progress.json.find(&buffer[from..]).map(|end| (from + end, from + end)),
+            Self::At(signs) => sign(signs, seen),
+            Self::AfterJson { before, signs } => {
+                if !progress.in_json {
+                    // A sign before any value, or a value first.
+                    let found = sign(before, seen)?;
+                    if !buffer[found.0..].starts_with(['{', '[']) {
+                        return Some(found);
+                    }
+                    progress.in_json = true;
+                }
+                if !progress.after_json {
+                    *seen = from + progress.json.find(&buffer[from..])?;
+                    progress.after_json = true;
+                }
+                sign(signs, seen)
+            }
+            Self::Tagged(reading) => progress.scan.find(reading, buffer, seen, over),
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! The parameters that a call was given, and what their values mean.
+use super::{
+    Said,
+    parameters::{CDATA, Habits, Shape},
+    typed::{self, Kinds, Schema},
+};
+use serde_json::{Map, Value};
+use std::ops::ControlFlow;
+
+/// The parameters of a call as they are found.
+pub(super) struct Parameters<'a> {
+    pub(super) shape: &'static Shape,
+    pub(super) schema: Schema<'a>,
+    pub(super) found: Map<String, Value>,
+    pub(super) given: usize,
+}
+
+impl Parameters<'_> {
+    pub(super) fn add(
+        &mut self,
+        name: &str,
+        text: &str,
+        attributes: &str,
+        said: &mut Vec<Said>,
+    ) -> Result<(), String> {
+        let habits = self.shape.habits;
+        self.given += 1;
+        let schema = self.schema.property(name);
+        // One parameter of this name holds them all.
+        let wraps = name == "arguments" && !schema.is_known();
+        if habits.declared && self.schema.lists_properties() && !schema.is_known() && !wraps {
+            said.push(Said::Problem(format!("there is no parameter `{name}`")));
+            return Ok(());
+        }
+        let value = value(habits, text, attributes, schema.kinds());
+        match self.found.insert(name.to_owned(), value) {
+            Some(_) if habits.declared => Err(format!("`{name}` is given twice")),
+            _ => Ok(()),
+        }
+    }
+
+    /// All of them. `body`: the text that they were in.
+    pub(super) fn arguments(mut self, body: &str) -> Result<Value, String> {
+        if self.given == 0 {
+            return Ok(Value::Object(typed::object(body).unwrap_or_default()));
+        }
+        if self.found.is_empty() {
+            return Err("it has none of the tool's parameters".into());
+        }
+        let wraps = self.found.len() == 1 && !self.schema.property("arguments").is_known();
+        let inner = || match self.found.get("arguments")? {
+            Value::Object(inner) => Some(inner.clone()),
+            Value::String(text) => typed::object(text),
+            _ => None,
+        };
+        if let Some(inner) = wraps.then(inner).flatten() {
+            self.found = inner;
+        }
+        Ok(Value::Object(self.found))
+    }
+}
+
+fn value(habits: Habits, text: &str, attributes: &str, allowed: Kinds) -> Value {
+    let text = match habits.on_lines {
+        true => {
+            let text = text.strip_prefix('\n').unwrap_or(text);
+            text.strip_suffix('\n').unwrap_or(text)
+        }
+        false => text,
+    };
+    let inner = || text.trim().strip_prefix(CDATA.0)?.strip_suffix(CDATA.1);
+    if let Some(inner) = habits.cdata.then(inner).flatten() {
+        return typed::typed(inner, allowed);
+    }
+    match hint(attributes) {
+        ControlFlow::Break(hint) if !allowed.are_known() && !hint.are_known() => typed::shown(text),
+        ControlFlow::Break(hint) if !allowed.are_known() || (hint.string && allowed.string) => {
+            typed::typed(text, hint)
+        }
+        _ => unquoted(habits, text, typed::typed(text, allowed)),
+    }
+}
+
+/// What stands beside the name: `type="number"`, or `string="false"` for any JSON.
+fn hint(attributes: &str) -> ControlFlow<Kinds> {
+    let attribute = |name: &str| attributes.split_once(name)?.1.split('"').next();
+    match (attribute("string=\""), attribute("type=\"")) {
+        (Some("true"), _) => ControlFlow::Break(Kinds::named("string")),
+        (Some(_), _) => ControlFlow::Break(Kinds::default()),
+        (None, Some(name)) => ControlFlow::Break(Kinds::named(name)),
+        (None, None) => ControlFlow::Continue(()),
+    }
+}
+
+fn unquoted(habits: Habits, text: &str, value: Value) -> Value {
+    let inner = || text.trim().strip_prefix('"')?.strip_suffix('"');
+    match inner() {
+        Some(inner) if habits.quoted && value.is_string() => {
+            serde_json::from_str(text.trim()).unwrap_or_else(|_| Value::String(inner.to_owned()))
+        }
+        _ => value,
+    }
+}
