@@ -19,14 +19,14 @@ fn own(path: &str) -> PathBuf {
 }
 
 /// How many cases there were, and those that are required and wrong.
-fn graded(suite: Suite, path: &Path) -> (usize, Vec<String>) {
+fn graded(suite: Suite, path: &Path, chunks: Chunks) -> (usize, Vec<String>) {
     if !path.exists() {
         eprintln!("skipped: no `{}` beside the repository", path.file_name().unwrap().display());
         return (0, Vec::new());
     }
     let cases = read_cases(path).unwrap();
     let wrong = cases.iter().filter(|case| is_required(suite, case)).filter_map(|case| {
-        let answer = suite.answer(case, Chunks::Whole);
+        let answer = suite.answer(case, chunks);
         let grade = match suite {
             Suite::Edits => grade_edit(&case.fields, &answer),
             Suite::Arguments => grade_arguments(&case.fields, &answer),
@@ -120,9 +120,40 @@ fn check(good: bool, what: &str) -> Result<(), String> {
 fn every_required_case_of_the_suites_is_answered_right() {
     let suites = [(Suite::Edits, shared("edits")), (Suite::Arguments, shared("arguments"))];
     for (suite, path) in suites {
-        let (count, wrong) = graded(suite, &path);
+        let (count, wrong) = graded(suite, &path, Chunks::Whole);
         eprintln!("{suite:?}: {count} cases, {} required ones wrong", wrong.len());
         assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    }
+}
+
+/// Required cases that nothing can answer right beside the others; the reasons stand in this crate's README.
+const CONTRADICTED: [&str; 14] = [
+    "deepseek_v4-45fd64a5",
+    "deepseek_v4-99879f59",
+    "deepseek_v4-c790d59f",
+    "granite-32cf7779",
+    "granite-9ea4aae6",
+    "granite-bb8d92c5",
+    "granite-cda035fe",
+    "granite-d033cb77",
+    "granite-ea858602",
+    "llama3_json-b5a0b665",
+    "minicpmv-7bf6169b",
+    "phi4_mini-b83d70ec",
+    "xlam-5608cefc",
+    "xlam-d475cd1e",
+];
+
+// P-18, X-06
+#[test]
+fn calls_in_text_are_found_however_it_is_cut() {
+    for chunks in [Chunks::Given, Chunks::Chars] {
+        for path in [shared("dialects"), shared("roundtrip")] {
+            let (count, mut wrong) = graded(Suite::Dialects, &path, chunks);
+            wrong.retain(|line| !CONTRADICTED.iter().any(|id| line.starts_with(id)));
+            eprintln!("dialects: {count} cases, {} required ones wrong", wrong.len());
+            assert!(wrong.is_empty(), "{chunks:?}: {}", wrong.join("\n"));
+        }
     }
 }
 
@@ -131,7 +162,7 @@ fn the_cases_of_our_own_are_answered_right() {
     for (suite, path, least) in
         [(Suite::Edits, own("edits.jsonl"), 9), (Suite::Arguments, own("arguments.jsonl"), 5)]
     {
-        let (count, wrong) = graded(suite, &path);
+        let (count, wrong) = graded(suite, &path, Chunks::Whole);
         assert!(count >= least && wrong.is_empty(), "{count} {}", wrong.join("\n"));
     }
 }

@@ -260,7 +260,17 @@ pub fn read<'a>(
     let mut said = Vec::new();
     chunks.into_iter().for_each(|chunk| reader.push(chunk, &mut said));
     reader.end(&mut said);
-    said.into_iter().fold(Vec::new(), joined)
+    said.into_iter().map(|said| checked(setting, said)).fold(Vec::new(), joined)
+}
+
+/// Where only known tools count, a call of another one is none.
+fn checked(setting: &Setting, said: Said) -> Said {
+    match said {
+        Said::Call(call) if setting.only_known && setting.tool(&call.name).is_none() => {
+            Said::Problem(format!("there is no tool `{}`", call.name))
+        }
+        said => said,
+    }
 }
 
 fn joined(mut said: Vec<Said>, next: Said) -> Vec<Said> {

@@ -112,11 +112,19 @@ impl Listener {
     /// `stop`: the reply was over before this was certain.
     fn told(&mut self, said: Vec<Said>, stop: Option<StopReason>) -> Vec<Delta> {
         let mut deltas = Vec::new();
-        for said in said {
-            match said {
+        let mut said = said.into_iter().peekable();
+        while let Some(now) = said.next() {
+            match now {
                 Said::Text(text) => deltas.push(Delta::Text(text)),
                 Said::Thinking(text) => deltas.push(Delta::Thinking(text)),
-                Said::Call(call) => self.call(call, stop, &mut deltas),
+                Said::Call(call) => {
+                    // A reader says a call whose end is missing, and then what is wrong with it.
+                    let doubt = stop.and(said.next_if(|next| matches!(next, Said::Problem(_))));
+                    self.call(call, stop, &mut deltas);
+                    if let Some(Said::Problem(problem)) = doubt {
+                        deltas.push(Delta::CallProblem { index: self.next - 1, problem });
+                    }
+                }
                 Said::Problem(why) => {
                     let example = voice::example(self.dialect, &self.setting.tools);
                     let call = Call::new(UNREADABLE, "");

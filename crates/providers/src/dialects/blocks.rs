@@ -88,6 +88,9 @@ enum Within {
 
 impl Reader for Blocks {
     fn push(&mut self, text: &str, said: &mut Vec<Said>) {
+        if text.is_empty() {
+            return;
+        }
         if let Some(thought) = self.open.take().map(|thought| &self.rules.thoughts[thought])
             && thought.says_open
         {

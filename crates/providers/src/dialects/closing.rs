@@ -10,8 +10,6 @@ use super::{
 pub(super) enum Closing {
     At(Signs),
     AfterJson { before: Signs, signs: Signs },
-    Json,
-    Never,
     Tagged(Box<Reading>),
 }
 
@@ -32,8 +30,6 @@ impl Closing {
                 before: Signs::new(["{", "["].into_iter().chain(closing.iter().copied())),
                 signs: Signs::new(closing.iter().copied()),
             },
-            Close::Json => Self::Json,
-            Close::Never => Self::Never,
             Close::Tagged { shape, until, .. } => Self::Tagged(Box::new(Reading::new(shape, until))),
         }
     }
@@ -53,8 +49,6 @@ impl Closing {
             found.map(|(at, which)| (at, at + signs.sign(which).len()))
         };
         match self {
-            Self::Never => None,
-            Self::Json => progress.json.find(&buffer[from..]).map(|end| (from + end, from + end)),
             Self::At(signs) => sign(signs, seen),
             Self::AfterJson { before, signs } => {
                 if !progress.in_json {

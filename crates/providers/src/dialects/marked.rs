@@ -79,10 +79,6 @@ pub(super) enum Close {
     At(&'static [&'static str]),
     /// At the first of these signs outside of a JSON value.
     AfterJson(&'static [&'static str]),
-    /// Where its JSON value ends.
-    Json,
-    /// Where the reply ends.
-    Never,
     /// At the first of these signs outside of a value; the shape reads it.
     Tagged { shape: &'static Shape, until: &'static [&'static str], tail: &'static [&'static str] },
 }
@@ -376,16 +372,7 @@ impl Marked {
             },
         }
         self.so_far.called |= found.iter().any(|found| matches!(found, Said::Call(_)));
-        said.extend(found.into_iter().map(|found| self.checked(found)));
-    }
-
-    fn checked(&self, found: Said) -> Said {
-        match found {
-            Said::Call(call) if self.setting.only_known && self.setting.tool(&call.name).is_none() => {
-                Said::Problem(format!("there is no tool `{}`", call.name))
-            }
-            found => found,
-        }
+        said.append(&mut found);
     }
 }
 

@@ -40,12 +40,6 @@ impl Signs {
     }
 }
 
-/// The first of several signs in `text` from byte `from` on: where it stands, and which it is. Of two that begin at the
-/// same place the longer one counts.
-pub(super) fn first(text: &str, from: usize, signs: &[&str]) -> Option<(usize, usize)> {
-    first_of(text, from, signs, &leads(signs))
-}
-
 /// How many bytes at the end of `text` may be the beginning of one of the signs.
 pub(super) fn unfinished(text: &str, signs: &[&str]) -> usize {
     let longest = signs.iter().map(|sign| sign.len()).max().unwrap_or_default();
@@ -102,7 +96,7 @@ mod tests {
             ("", None),
         ];
         for (text, expected) in table {
-            assert_eq!(first(text, 0, &signs), expected, "{text}");
+            assert_eq!(Signs::new(signs).first(text, 0), expected, "{text}");
         }
     }
 
