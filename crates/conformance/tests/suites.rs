@@ -88,10 +88,26 @@ fn grade_dialect(case: &Value, answer: &Answer) -> Result<(), String> {
     let fits = |expected: &Value| {
         let words = !calls(expected).is_empty();
         let same = |field| text(expected, field, words) == text(result, field, words);
-        calls(expected) == calls(result) && same("content") && same("reasoning")
+        alike(&json!(calls(expected)), &json!(calls(result))) && same("content") && same("reasoning")
     };
     let others = case["also_accepted"].as_array().cloned().unwrap_or_default();
     check(fits(&case["expected"]) || others.iter().any(fits), "calls, text or thoughts")
+}
+
+/// Equal, with 5 and 5.0 the same.
+fn alike(one: &Value, other: &Value) -> bool {
+    match (one, other) {
+        (Value::Number(one), Value::Number(other)) => one.as_f64() == other.as_f64(),
+        (Value::Array(one), Value::Array(other)) => {
+            one.len() == other.len() && one.iter().zip(other).all(|(one, other)| alike(one, other))
+        }
+        (Value::Object(one), Value::Object(other)) => {
+            let same =
+                |(name, value): (&String, &Value)| other.get(name).is_some_and(|other| alike(value, other));
+            one.len() == other.len() && one.iter().all(same)
+        }
+        (one, other) => one == other,
+    }
 }
 
 fn grade_arguments(case: &Value, answer: &Answer) -> Result<(), String> {

@@ -1,4 +1,5 @@
 //! What each profile promises, through the whole engine with a scripted model: `cargo test profile_NAME`.
+#![expect(clippy::unwrap_used, reason = "this is a test")]
 mod kit;
 use haft_core::{Outcome, Shown, ToolSpec};
 use haft_engine::{Engine, Profile, Session};

@@ -88,12 +88,11 @@ fn a_fork_bomb_is_survived() {
     let haft = env!("CARGO_BIN_EXE_haft");
     let arguments = json!({"command": ":(){ :|:& };:", "timeout": 2}).to_string();
     let line = format!("echo $$ > {group}/cgroup.procs; exec \"$@\"");
-    let mut command = place.haft(&[]);
+    let command = place.haft(&[]);
     let mut limited = Command::new("sh");
     limited.args(["-c", &line, "sh", haft, "tools", "call", "bash", &arguments, "--permission", "full"]);
     limited.env_clear().envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
     limited.current_dir(place.work()).stdin(Stdio::null());
-    drop(command.stdin(Stdio::null()));
     let start = Instant::now();
     let output = limited.output().unwrap();
     assert!(start.elapsed() < Duration::from_secs(20), "{:?}", start.elapsed());
@@ -179,7 +178,9 @@ fn what_is_no_regular_file_is_refused() {
 #[test]
 fn an_edit_leaves_every_other_byte_as_it_was() {
     let place = Place::new();
-    let table: [(&str, &[u8], &str, &str, Option<&[u8]>); 9] = [
+    /// Row, content before, text, its replacement, content after.
+    type Row = (&'static str, &'static [u8], &'static str, &'static str, Option<&'static [u8]>);
+    let table: [Row; 9] = [
         ("B18", b"a\r\nb\r\nc\r\n", "b", "B", Some(b"a\r\nB\r\nc\r\n")),
         ("B19", b"a\r\nb\r\nc\r\n", "a\nb", "A\nB", Some(b"A\r\nB\r\nc\r\n")),
         ("B20", b"\xef\xbb\xbfa\nb\n", "b", "B", Some(b"\xef\xbb\xbfa\nB\n")),

@@ -1,5 +1,4 @@
 //! What the first request of a session costs before anybody has said much.
-#![expect(clippy::unwrap_used, reason = "this is a test")]
 #![expect(clippy::print_stdout, reason = "the figures are worth reading")]
 mod kit;
 
