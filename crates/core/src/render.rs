@@ -221,7 +221,7 @@ mod tests {
         }
     }
 
-    // C-54, C-55, O-48
+    // A-24, O-09, O-22, T-09, T-13, T-19, C-54, C-55, O-48
     #[test]
     fn a_result_as_json_says_whether_it_is_one() {
         let call = ToolCall::new("1", "t", json!({}));

@@ -434,7 +434,7 @@ mod tests {
         insta::assert_snapshot!(spec.parameters, @r#"{"type":"object","additionalProperties":false,"properties":{"path":{"type":"string","description":"Where to."},"count":{"type":"integer","description":"How many."},"force":{"type":"boolean"},"ratio":{"type":"number"},"files":{"type":"array","items":{"type":"object","properties":{"name":{"type":"string"}},"required":["name"]},"description":"Which ones."},"how":{"type":"string","enum":["fast","slow"]}},"required":["path"]}"#);
     }
 
-    // C-20, C-21, C-22, C-23, C-24, C-48, C-53, C-57, C-64, A06 to A09
+    // C-68, C-71, C-20, C-21, C-22, C-23, C-24, C-48, C-53, C-57, C-64, A06 to A09
     #[test]
     fn every_problem_is_told_at_once_with_an_example() {
         let example = r#"[for example: move {"path":"…"}]"#;

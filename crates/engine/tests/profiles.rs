@@ -236,7 +236,7 @@ async fn profile_pedro_goes_on_until_the_phrase_or_two_idle_rounds() {
     }
 }
 
-// P-18, P-19, P-20, P-24, P-27, P-29, P-39, P-40, P-41, P-43, P-64, X-07
+// P-54, P-55, P-65, P-18, P-19, P-20, P-24, P-27, P-29, P-39, P-40, P-41, P-43, P-64, X-07
 #[tokio::test]
 async fn profile_pedro_calls_tools_in_fenced_lines_and_reads_their_results() {
     let script = says(

@@ -12,6 +12,7 @@ fn bash(command: &str) -> String {
     calls(&[("bash", json!({"command": command}))])
 }
 
+// O-02, O-04, O-06, O-10, O-33, O-43, P-01, P-05, T-02, T-50
 // A-93, C-01, C-02, C-03, C-11, C-15, O-46, T-42, T-47, T-48, T-51: defined tools are executed, and their results reach the model
 #[tokio::test]
 async fn a_defined_tool_is_executed_and_the_model_hears_of_it() {
@@ -75,7 +76,7 @@ async fn calls_written_as_text_are_run_or_reported() {
     assert!(results.contains("Tool 2 (unreadable_call) error:"), "{results}");
 }
 
-// O-21, T-28: errors go back to the model, in call order, and the loop goes on
+// O-18, O-20, A-31, A-46, A-50, O-21, T-28: errors go back to the model, in call order, and the loop goes on
 #[tokio::test]
 async fn errors_are_results_and_the_loop_goes_on() {
     let place = Place::new();
@@ -97,6 +98,7 @@ async fn errors_are_results_and_the_loop_goes_on() {
     assert!(content(&session, "read-1").contains("`path` is required"));
 }
 
+// A-94, O-07, O-36, O-38
 // neighbours that only read run together, and results are filed in call order (trap 2)
 #[tokio::test]
 async fn results_are_filed_in_call_order() {
@@ -118,7 +120,7 @@ async fn results_are_filed_in_call_order() {
     assert_eq!(results, ["read-0", "read-1"]);
 }
 
-// C-04, C-27, C-28, C-29, C-63, trap 1: live output comes between the start and the end of its call
+// A-34, C-31, C-04, C-27, C-28, C-29, C-63, trap 1: live output comes between the start and the end of its call
 #[tokio::test]
 async fn progress_is_seen_in_the_order_it_happened() {
     let place = Place::new();
@@ -244,6 +246,7 @@ async fn resume_when_free(engine: &Engine, id: &str) -> haft_engine::Session {
 }
 
 // Structured cancellation: every open call gets its end, nothing stays alive
+// O-11, P-33, T-58
 #[tokio::test]
 async fn an_interruption_ends_every_open_call() {
     let place = Place::new();
@@ -315,7 +318,7 @@ async fn a_prompt_in_the_middle_of_a_turn_steers_it() {
     );
 }
 
-// T-49, T-54, O-41, A16
+// A-55, P-34, A-33, A-41, T-49, T-54, O-41, A16
 #[tokio::test]
 async fn limits_and_failures_end_a_turn() {
     let far: String = (0..20).map(|n| bash(&format!("echo {n}"))).collect();
@@ -400,7 +403,7 @@ async fn a_job_ends_with_its_session() {
     assert!(closed.is_ok() && place.read("late").is_none());
 }
 
-// T-04: a tool knows where the conversation takes place
+// O-31, T-25, T-26, T-27, T-04: a tool knows where the conversation takes place
 #[tokio::test]
 async fn a_tool_is_told_the_channel_of_the_prompt() {
     struct Where;

@@ -30,7 +30,7 @@ fn the_reply_goes_to_standard_output_and_everything_else_to_standard_error() {
     );
 }
 
-// each round, each call and the cap stand in the log, for who asks
+// T-29, A-27, A-33, A-49: each round, each call and the cap stand in the log, for who asks
 #[test]
 fn the_log_tells_rounds_calls_and_the_cap() {
     let place = Place::new();
@@ -58,6 +58,7 @@ fn the_log_tells_rounds_calls_and_the_cap() {
     );
 }
 
+// C-25, C-30, C-32, C-33, O-05
 #[test]
 fn stream_json_is_what_the_journal_holds_and_live_updates_between() {
     let place = Place::new();
@@ -125,6 +126,7 @@ fn stream_json_is_what_the_journal_holds_and_live_updates_between() {
     assert_eq!(place.run(&["sessions", "export", id, "--format", "json"]).out, recorded);
 }
 
+// T-56, T-57
 #[test]
 fn json_is_one_object_at_the_end() {
     let place = Place::new();
@@ -141,6 +143,7 @@ fn json_is_one_object_at_the_end() {
     );
 }
 
+// O-30
 #[test]
 fn the_exit_code_says_how_the_turn_ended() {
     let place = Place::new();
@@ -434,7 +437,7 @@ fn a_tool_is_called_without_a_model_through_the_whole_path() {
     assert_eq!(names, ["read", "write", "edit", "bash"]);
 }
 
-// C03, C04: killed at a random moment, a session goes on and each file effect happens once
+// O-35, C03, C04: killed at a random moment, a session goes on and each file effect happens once
 #[test]
 fn a_killed_run_is_resumed_and_each_file_effect_happens_once() {
     let mut cut_short = 0;
@@ -530,4 +533,49 @@ fn doctor_config_and_help_answer() {
     assert!(place.run(&["config", "show"]).out.contains("permission = \"ask\""));
     assert!(place.run(&["models", "list"]).out.contains("needs OPENAI_API_KEY"));
     assert_eq!((place.run(&["--help"]).code, place.run(&["--version"]).out.as_str()), (0, "haft 0.1.0\n"));
+}
+
+// P-18, P-20, P-22
+#[test]
+fn calls_are_found_in_a_text_whatever_the_dialect() {
+    let place = Place::new();
+    let parse = |text: &str, more: &[&str]| -> Value {
+        let file = place.path().join("text");
+        std::fs::write(&file, text).unwrap();
+        let ran = place.run(&[&["parse", file.to_str().unwrap()], more].concat());
+        assert_eq!(ran.code, 0, "{}", ran.err);
+        serde_json::from_str(&ran.out).unwrap()
+    };
+    let read = json!([{"id": "call_0", "name": "read", "arguments": {"path": "a"}}]);
+    let hermes = "Hm.\n<tool_call>\n{\"name\": \"read\", \"arguments\": {\"path\": \"a\"}}\n</tool_call>";
+    let qwen = "<tool_call>\n<function=read>\n<parameter=path>\na\n</parameter>\n</function>\n</tool_call>";
+    for (text, dialect) in [(hermes, "hermes"), (qwen, "qwen3_coder"), ("[read(path='a')]", "pythonic")] {
+        let named = parse(text, &["--dialect", dialect]);
+        assert_eq!((&named["tool_calls"], &named["dialect"]), (&read, &json!(dialect)), "{named}");
+        assert_eq!(parse(text, &[])["tool_calls"], read, "auto: {text}");
+    }
+    let prose = parse("Nothing to do here.", &[]);
+    assert_eq!((&prose["content"], &prose["tool_calls"]), (&json!("Nothing to do here."), &json!([])));
+    let broken = parse("<tool_call>{\"name\": }</tool_call>", &["--dialect", "hermes"]);
+    assert_eq!(
+        (&broken["content"], broken["problems"].as_array().unwrap().len()),
+        (&json!("<tool_call>{\"name\": }</tool_call>"), 1)
+    );
+    assert_eq!(place.run(&["parse", "--dialect", "klingon", "/dev/null"]).code, 2);
+}
+
+#[test]
+fn profiles_are_listed_and_shown_as_they_may_stand_in_a_file() {
+    let place = Place::new();
+    let names = place.run(&["profiles", "list"]).out;
+    let first = names.lines().map(|line| line.split_whitespace().next().unwrap()).collect::<Vec<_>>();
+    assert_eq!(first, ["default", "alfred", "pedro", "ally", "opencode", "picoclaw"]);
+    for name in first {
+        let file = place.path().join("own.toml");
+        std::fs::write(&file, place.run(&["profiles", "show", name]).out).unwrap();
+        let ran = place.run(&["tools", "schema", "--profile", file.to_str().unwrap()]);
+        assert_eq!(ran.out, place.run(&["tools", "schema", "--profile", name]).out, "{name}");
+        assert!(ran.out.len() > 100);
+    }
+    assert_eq!(place.run(&["profiles", "show", "nobody"]).code, 2);
 }

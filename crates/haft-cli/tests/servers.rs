@@ -9,7 +9,7 @@ fn haft(place: &Place, variable: &str, url: &str, arguments: &[&str]) -> Ran {
     Ran::from(place.haft(arguments).env(variable, url).env(key, "sk-secret-key").output().unwrap())
 }
 
-// O-46: a tool round over chat completions
+// A-39, O-44, T-38, T-39, T-52, A-21, A-22, A-30, A-32, A-42, A-57, O-46: a tool round over chat completions
 #[test]
 fn a_tool_round_against_an_openai_compatible_server() {
     let place = Place::new();

@@ -42,7 +42,7 @@ async fn output_is_shown_while_the_command_runs() {
     assert_eq!(kit.shown().lines().count(), 2);
 }
 
-// A-82, B01, B11
+// O-39, A-82, B01, B11
 #[tokio::test]
 async fn a_command_that_takes_too_long_is_killed() {
     let kit = Kit::new();
@@ -151,7 +151,7 @@ async fn a_command_that_nobody_means_is_refused_before_it_starts() {
     );
 }
 
-// T-18
+// T-14, T-18
 #[tokio::test]
 async fn in_the_background_it_is_a_job_in_the_real_workspace() {
     let kit = Kit::new();
