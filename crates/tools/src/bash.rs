@@ -12,6 +12,7 @@ use std::{
 use watch::{Running, Watch};
 
 mod report;
+mod screen;
 mod watch;
 
 pub(crate) struct Bash(pub(crate) BashSettings);
@@ -35,6 +36,9 @@ pub(crate) struct Args {
     description: Option<String>,
     /// Return at once; its end is reported later. For servers and long builds.
     background: Option<bool>,
+    /// Run it in a terminal of its own, for programs that insist on one.
+    #[schemars(extend("x-hidden" = true))]
+    pty: Option<bool>,
 }
 
 /// As typed, or word by word (Codex: `["bash", "-lc", "ls"]`).
@@ -59,6 +63,11 @@ impl CommandLine {
             },
         }
     }
+}
+
+/// By `script` of util-linux, which gives a command a terminal and passes on its exit code.
+fn in_a_terminal(command: &str) -> String {
+    format!("script -qefc {} /dev/null", quoted(command))
 }
 
 fn quoted(word: &str) -> String {
@@ -96,6 +105,7 @@ impl Tool for Bash {
             ("directory", "working_dir"),
             ("run_in_background", "background"),
             ("is_background", "background"),
+            ("tty", "pty"),
         ],
     };
     type Args = Args;
@@ -105,7 +115,7 @@ impl Tool for Bash {
     }
 
     async fn run(&self, args: Args, ctx: &ToolContext) -> Result<ToolOutput, ToolError> {
-        let command = args.command.text();
+        let mut command = args.command.text();
         if let Some(why) = guard::refusal(&command) {
             let message = format!("cannot run the command: {why}");
             return Err(
@@ -113,13 +123,22 @@ impl Tool for Bash {
             );
         }
         let title = args.description.unwrap_or_else(|| command.clone());
+        let terminal = args.pty == Some(true);
+        if terminal {
+            command = in_a_terminal(&command);
+        }
         let folder = args.working_dir.as_deref();
         if args.background == Some(true) {
             let folder = folder.map_or_else(|| ctx.live.clone(), |folder| ctx.live.join(folder));
-            return Ok(self.in_background(self.shell(command, folder, args.timeout, ctx), title, ctx));
+            return Ok(self.in_background(
+                self.shell(command, folder, args.timeout, ctx),
+                title,
+                terminal,
+                ctx,
+            ));
         }
         let folder = folder.map_or_else(|| ctx.workspace.clone(), |folder| ctx.path(folder));
-        let limit = Limit::of(&self.0, args.timeout);
+        let limit = Limit::of(&self.0, args.timeout, terminal);
         match self.0.on_timeout {
             OnTimeout::Background if limit.said.is_none() => {
                 let shell = self.shell(command, folder, None, ctx);
@@ -155,8 +174,8 @@ impl Bash {
 
     /// A job outlives the view of its call, so it runs in the real workspace, and for as long as it likes unless the
     /// call says how long.
-    fn in_background(&self, shell: Shell, title: String, ctx: &ToolContext) -> ToolOutput {
-        let limit = Limit { seconds: shell.timeout.unwrap_or_default().as_secs(), said: None };
+    fn in_background(&self, shell: Shell, title: String, terminal: bool, ctx: &ToolContext) -> ToolOutput {
+        let limit = Limit { terminal, seconds: shell.timeout.unwrap_or_default().as_secs(), said: None };
         let watch = Watch::silent();
         let output = watch.output();
         let work = self.rest_of(Running::new(shell, watch), limit, ctx);
@@ -203,8 +222,11 @@ impl Bash {
     }
 }
 
-/// How long a command may run.
+/// How a command runs.
 struct Limit {
+    /// In a terminal.
+    terminal: bool,
+    /// How long it may take.
     seconds: u64,
     /// What the call asked for.
     said: Option<u64>,
@@ -212,9 +234,10 @@ struct Limit {
 
 impl Limit {
     /// Nothing, and 0, mean the default.
-    fn of(settings: &BashSettings, asked: Option<u64>) -> Self {
+    fn of(settings: &BashSettings, asked: Option<u64>, terminal: bool) -> Self {
         let said = asked.filter(|seconds| *seconds > 0);
-        Self { seconds: said.unwrap_or(settings.timeout_default).min(settings.timeout_max), said }
+        let seconds = said.unwrap_or(settings.timeout_default).min(settings.timeout_max);
+        Self { terminal, seconds, said }
     }
 
     /// a request above the maximum is cut, and said so.

@@ -240,3 +240,11 @@ async fn a_question_is_put_to_the_person() {
          hint: decide by yourself, and say in the end what you took for granted"
     );
 }
+
+#[tokio::test]
+async fn a_command_may_have_a_terminal_of_its_own() {
+    let kit = Kit::new();
+    let command = "test -t 1 && printf '\\033[32mgreen\\033[0m\\n 10%%\\r100%%\\n'; exit 3";
+    let told = kit.told("bash", json!({"command": command, "pty": true})).await;
+    assert_eq!(told.content, "green\n100%\n[exit code: 3]");
+}

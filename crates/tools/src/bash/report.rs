@@ -1,5 +1,5 @@
 //! What a command left, cut to what a model reads.
-use super::Limit;
+use super::{Limit, screen::as_lines};
 use crate::BashSettings;
 use haft_core::{ToolError, ToolErrorKind, ToolOutput};
 use haft_sandbox::{Captured, Exit, Finished, new_file};
@@ -32,7 +32,10 @@ impl Report {
         Self { stdout, stderr, whole, truncated, exit }
     }
 
-    pub(super) fn result(self, limit: &Limit) -> Result<ToolOutput, ToolError> {
+    pub(super) fn result(mut self, limit: &Limit) -> Result<ToolOutput, ToolError> {
+        if limit.terminal {
+            self.stdout = as_lines(&self.stdout);
+        }
         let text = [Some(self.text()), limit.note()].into_iter().flatten().collect::<Vec<_>>().join("\n");
         let mut details = self.details();
         if let Some(note) = limit.note() {
