@@ -72,8 +72,8 @@ async fn calls_written_as_text_are_run_or_reported() {
     assert!(why.contains("`look a b`: `look` is no tool. A call is written like this:\n```bash"), "{why}");
     let haft_core::Message::User { parts } = &*script.requests()[1].messages[2] else { panic!() };
     let results = haft_core::text_of(parts);
-    assert!(results.starts_with("Tool 1 (bash) output:\n10"), "{results}");
-    assert!(results.contains("Tool 2 (unreadable_call) error:"), "{results}");
+    assert!(results.starts_with("Tool results:\n\nTool 1 (bash) output:\n10"), "{results}");
+    assert!(results.contains("Tool 2 (unreadable_call) failed: "), "{results}");
 }
 
 // O-18, O-20, A-31, A-46, A-50, O-21, T-28: errors go back to the model, in call order, and the loop goes on
