@@ -129,5 +129,6 @@ fn default_threads() -> usize {
 /// `read`, `write`, `edit` and `bash` with their worked examples, for tests.
 #[cfg(test)]
 fn four_tools() -> Vec<haft_core::ToolSpec> {
-    haft_tools::builtin(&haft_tools::Settings::default()).specs().to_vec()
+    let four = ["read", "write", "edit", "bash"].map(str::to_owned);
+    haft_tools::builtin(&haft_tools::Settings::default()).only(&four).specs().to_vec()
 }

@@ -35,7 +35,8 @@ fn request(messages: &[Message], tools: Vec<ToolSpec>, max_output: u32) -> Reque
 
 /// `read`, `write`, `edit` and `bash` with their worked examples.
 fn four_tools() -> Vec<ToolSpec> {
-    haft_tools::builtin(&haft_tools::Settings::default()).specs().to_vec()
+    let four = ["read", "write", "edit", "bash"].map(str::to_owned);
+    haft_tools::builtin(&haft_tools::Settings::default()).only(&four).specs().to_vec()
 }
 
 fn user(text: &str) -> Message {
