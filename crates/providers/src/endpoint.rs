@@ -71,7 +71,7 @@ fn full(base_url: &str, wire: Wire) -> String {
     let base_url = base_url.trim().trim_end_matches('/');
     match wire {
         Wire::Anthropic if !base_url.ends_with("/v1") => format!("{base_url}/v1"),
-        Wire::Anthropic | Wire::OpenaiChat => base_url.to_owned(),
+        Wire::Anthropic | Wire::OpenaiChat | Wire::OpenaiResponses => base_url.to_owned(),
     }
 }
 

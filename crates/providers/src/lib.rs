@@ -5,8 +5,8 @@
 //! [`Spoken`] finds calls in the text of a model whose server has no words for them.
 //! [`Scripted`] says what it was told to say; [`Replay`] says again what a server once said.
 //!
-//! What a reply passes through, in this order: `http` (bytes), `sse` (events), `openai_chat` or `anthropic`
-//! (deltas), `remote` (clocks and limits), `retry`. Whatever is no reply is sorted in `fault`.
+//! What a reply passes through, in this order: `http` (bytes), `sse` (events), the wire
+//! (`openai_chat`, `openai_responses`, `anthropic`: deltas), `remote` (clocks and limits), `retry`. Whatever is no reply is sorted in `fault`.
 //!
 //! Nothing here reads the environment or the configuration: keys and addresses are handed in.
 
@@ -20,6 +20,7 @@ mod json;
 mod key;
 mod models;
 mod openai_chat;
+mod openai_responses;
 mod reading;
 mod record;
 mod remote;

@@ -33,7 +33,7 @@ pub async fn is_listening(base_url: &str) -> bool {
 
 async fn list(endpoint: &Endpoint) -> Result<Vec<String>, ProviderError> {
     let path = match endpoint.wire {
-        Wire::OpenaiChat => "/models",
+        Wire::OpenaiChat | Wire::OpenaiResponses => "/models",
         Wire::Anthropic => "/models?limit=1000",
     };
     let answer = http::accept(endpoint, http::get(endpoint, path).await?).await?;

@@ -13,13 +13,14 @@ use tokio::task::JoinSet;
 
 type Seen = Arc<Mutex<Vec<(HeaderMap, Value)>>>;
 
-/// A server that speaks both wires, and what it has seen.
+/// A server that speaks every wire, and what it has seen.
 async fn serve() -> (String, Seen, JoinSet<()>) {
     let seen = Seen::default();
     let models = || async { Json(json!({"data": [{"id": "b"}, {"id": "a"}]})) };
     let routes = Router::new()
         .route("/v1/chat/completions", post(chat))
         .route("/v1/messages", post(messages))
+        .route("/v1/responses", post(responses))
         .route("/v1/models", axum::routing::get(models))
         .with_state(seen.clone());
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -37,6 +38,14 @@ async fn chat(State(seen): State<Seen>, headers: HeaderMap, Json(body): Json<Val
 async fn messages(State(seen): State<Seen>, headers: HeaderMap, Json(body): Json<Value>) -> Json<Value> {
     seen.lock().unwrap().push((headers, body));
     Json(json!({"type": "message", "content": [{"type": "text", "text": "hi"}], "stop_reason": "end_turn"}))
+}
+
+async fn responses(State(seen): State<Seen>, headers: HeaderMap, Json(body): Json<Value>) -> Json<Value> {
+    seen.lock().unwrap().push((headers, body));
+    let content = json!([{"type": "output_text", "text": "hi"}]);
+    Json(
+        json!({"object": "response", "status": "completed", "output": [{"type": "message", "content": content}]}),
+    )
 }
 
 /// A conversation with everything in it.
@@ -128,6 +137,42 @@ async fn vendors_differ_in_small_things() {
     );
     let id = mistral["messages"][3]["tool_call_id"].as_str().unwrap();
     assert_eq!((id.len(), id), (9, assistant(&mistral)["tool_calls"][0]["id"].as_str().unwrap()));
+}
+
+//
+#[tokio::test]
+async fn a_conversation_on_the_responses_wire() {
+    let (headers, body) = sent("openai-responses", thoughtful("openai_responses:gAAA")).await;
+    assert_eq!(headers["authorization"], "Bearer sk-1");
+    insta::assert_snapshot!("responses", format!("{body:#}"));
+}
+
+/// The conversation, begun by a model whose thought bears this signature, and ended in the middle of another.
+fn thoughtful(signature: &str) -> Request {
+    let mut request = conversation();
+    let thought = Part::Thinking { text: "so".into(), signature: Some(signature.into()) };
+    let open = Part::Thinking { text: "hm".into(), signature: Some(signature.into()) };
+    let said = Message::Assistant { parts: vec![thought, Part::text("Well."), open] };
+    request.messages.insert(0, Arc::new(said));
+    request
+}
+
+#[tokio::test]
+async fn only_models_that_think_are_asked_for_their_thoughts() {
+    for (model, expected) in [("gpt-6", true), ("o3", true), ("gpt-4.1", false), ("gpt-5-chat-latest", false)]
+    {
+        let (_, body) = sent("openai-responses", Request { model: model.into(), ..conversation() }).await;
+        assert_eq!(body["include"].is_array(), expected, "{model}");
+    }
+}
+
+#[tokio::test]
+async fn the_thoughts_of_one_vendor_are_not_shown_to_another() {
+    let table = [("anthropic", "openai_responses:xyz"), ("openai-responses", "xyz"), ("openai", "xyz")];
+    for (name, signature) in table {
+        let (_, body) = sent(name, thoughtful(signature)).await;
+        assert!(!body.to_string().contains("xyz"), "{name}: {body}");
+    }
 }
 
 // O-23 to O-29, O-45, O-47, O-48
