@@ -3,6 +3,7 @@
 //! A *wire* is a vendor's format of requests and replies ([`Wire`]); a *vendor* is a row of `vendors.toml`: a wire,
 //! an address and its quirks ([`Vendor`]). [`connect`] makes a provider of a vendor; [`Retry`] wraps any provider.
 //! [`Spoken`] finds calls in the text of a model whose server has no words for them.
+//! [`Exec`] asks a command that takes a prompt and prints an answer.
 //! [`Scripted`] says what it was told to say; [`Replay`] says again what a server once said.
 //!
 //! What a reply passes through, in this order: `http` (bytes), `sse` (events), the wire
@@ -14,6 +15,7 @@ mod anthropic;
 pub mod conformance;
 pub mod dialects;
 mod endpoint;
+mod exec;
 mod fault;
 mod http;
 mod json;
@@ -32,6 +34,7 @@ mod sse;
 mod vendor;
 mod wire;
 
+pub use exec::Exec;
 pub use key::Key;
 pub use models::{is_listening, list_models};
 pub use record::{Record, Replay};
