@@ -7,7 +7,7 @@
 //! [`Scripted`] says what it was told to say; [`Replay`] says again what a server once said.
 //!
 //! What a reply passes through, in this order: `http` (bytes), `sse` (events), the wire
-//! (`openai_chat`, `openai_responses`, `anthropic`: deltas), `remote` (clocks and limits), `retry`. Whatever is no reply is sorted in `fault`.
+//! (`openai_chat`, `openai_responses`, `anthropic`, `gemini`: deltas), `remote` (clocks and limits), `retry`. Whatever is no reply is sorted in `fault`.
 //!
 //! Nothing here reads the environment or the configuration: keys and addresses are handed in.
 
@@ -17,6 +17,7 @@ pub mod dialects;
 mod endpoint;
 mod exec;
 mod fault;
+mod gemini;
 mod http;
 mod json;
 mod key;

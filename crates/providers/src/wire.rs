@@ -1,11 +1,13 @@
 //! The formats in which models are spoken to, and what a format must be able to do.
-use crate::{anthropic, fault::Complaint, json, openai_chat, openai_responses, sse::Event, vendor::Quirks};
+use crate::{
+    anthropic, fault::Complaint, gemini, json, openai_chat, openai_responses, sse::Event, vendor::Quirks,
+};
 use haft_core::{Delta, Request, StopReason};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// Every wire that can be spoken.
-pub const WIRES: &[Wire] = &[Wire::OpenaiChat, Wire::OpenaiResponses, Wire::Anthropic];
+pub const WIRES: &[Wire] = &[Wire::OpenaiChat, Wire::OpenaiResponses, Wire::Anthropic, Wire::Gemini];
 
 /// A format of requests and replies. The set is closed: a further vendor mostly speaks the first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -17,6 +19,8 @@ pub enum Wire {
     OpenaiResponses,
     /// Anthropic's Messages.
     Anthropic,
+    /// Gemini's own.
+    Gemini,
 }
 
 impl Wire {
@@ -26,15 +30,17 @@ impl Wire {
             Self::OpenaiChat => "openai_chat",
             Self::OpenaiResponses => "openai_responses",
             Self::Anthropic => "anthropic",
+            Self::Gemini => "gemini",
         }
     }
 
-    /// Where requests go, after the base URL.
-    pub(crate) fn path(self) -> &'static str {
+    /// Where requests for `model` go, after the base URL.
+    pub(crate) fn path(self, model: &str, stream: bool) -> String {
         match self {
-            Self::OpenaiChat => "/chat/completions",
-            Self::OpenaiResponses => "/responses",
-            Self::Anthropic => "/messages",
+            Self::OpenaiChat => "/chat/completions".into(),
+            Self::OpenaiResponses => "/responses".into(),
+            Self::Anthropic => "/messages".into(),
+            Self::Gemini => gemini::path(model, stream),
         }
     }
 
@@ -48,6 +54,7 @@ impl Wire {
                 let key = key.map(|key| ("x-api-key", key.to_owned()));
                 key.into_iter().chain([("anthropic-version", anthropic::VERSION.to_owned())]).collect()
             }
+            Self::Gemini => key.map(|key| ("x-goog-api-key", key.to_owned())).into_iter().collect(),
         }
     }
 
@@ -56,6 +63,7 @@ impl Wire {
             Self::OpenaiChat => openai_chat::body(request, quirks, stream),
             Self::OpenaiResponses => openai_responses::body(request, quirks, stream),
             Self::Anthropic => anthropic::body(request, quirks, stream),
+            Self::Gemini => gemini::body(request),
         }
     }
 
@@ -64,6 +72,7 @@ impl Wire {
             Self::OpenaiChat => Box::new(openai_chat::ChatReply::default()),
             Self::OpenaiResponses => Box::new(openai_responses::ResponsesReply::default()),
             Self::Anthropic => Box::new(anthropic::MessageReply::default()),
+            Self::Gemini => Box::new(gemini::ContentReply::default()),
         }
     }
 }

@@ -1,5 +1,4 @@
 //! Models behind commands, with scripts of a few lines in place of models.
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 use futures::StreamExt;
 use haft_core::{Delta, Message, Part, Provider, ProviderError, Reply, Request, StopReason, ToolSpec, Usage};
 use haft_providers::{Exec, Spoken, dialects};

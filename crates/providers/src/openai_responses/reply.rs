@@ -134,7 +134,7 @@ impl ResponsesReply {
         let has_said = self.item(index).has_said;
         match text(&item["type"]) {
             "function_call" if !has_said => self.argue(index, take_text(&mut item["arguments"]), out),
-            "message" if !has_said => self.quote(index, &mut item["content"], out),
+            "message" if !has_said => self.quote(index, &item["content"], out),
             "reasoning" => {
                 if !has_said {
                     say(Delta::Thinking, thought(item), out);
@@ -173,11 +173,10 @@ impl ResponsesReply {
         }
     }
 
-    fn quote(&mut self, index: usize, content: &mut Value, out: &mut Vec<Delta>) {
-        for part in content.as_array_mut().into_iter().flatten() {
-            let (words, refusal) = (take_text(&mut part["text"]), take_text(&mut part["refusal"]));
-            self.say(index, Delta::Text, words, out);
-            self.decline(index, refusal, out);
+    fn quote(&mut self, index: usize, content: &Value, out: &mut Vec<Delta>) {
+        for part in content.as_array().into_iter().flatten() {
+            self.say(index, Delta::Text, text(&part["text"]).to_owned(), out);
+            self.decline(index, text(&part["refusal"]).to_owned(), out);
         }
     }
 
@@ -189,13 +188,14 @@ impl ResponsesReply {
             return Err(Fault::Complaint(Complaint { message, ..Complaint::default() }));
         }
         if self.next() == self.base {
-            let items = response["output"].as_array_mut().map(std::mem::take).unwrap_or_default();
+            let items = response.pointer_mut("/output").and_then(Value::as_array_mut);
+            let items = items.map(std::mem::take).unwrap_or_default();
             for (index, mut item) in items.into_iter().enumerate() {
                 self.end(self.base + index, &mut item, out);
             }
         }
         out.extend(usage(&response["usage"]).map(Delta::Usage));
-        self.lack = take_text(&mut response["incomplete_details"]["reason"]);
+        self.lack = text(&response["incomplete_details"]["reason"]).to_owned();
         if self.lack.is_empty() && status == "incomplete" {
             self.lack = status.clone();
         }
