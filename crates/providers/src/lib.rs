@@ -6,8 +6,9 @@
 //! [`Exec`] asks a command that takes a prompt and prints an answer.
 //! [`Scripted`] says what it was told to say; [`Replay`] says again what a server once said.
 //!
-//! What a reply passes through, in this order: `http` (bytes), `sse` (events), the wire
-//! (`openai_chat`, `openai_responses`, `anthropic`, `gemini`: deltas), `remote` (clocks and limits), `retry`. Whatever is no reply is sorted in `fault`.
+//! What a reply passes through, in this order: `http` (bytes), `sse` (events), the wire (`openai_chat`,
+//! `openai_responses`, `anthropic` or `gemini`: deltas), `remote` (clocks and limits), `retry`. Whatever is no reply is
+//! sorted in `fault`.
 //!
 //! Nothing here reads the environment or the configuration: keys and addresses are handed in.
 
