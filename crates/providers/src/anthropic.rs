@@ -5,7 +5,7 @@ mod reply;
 
 pub(crate) use reply::MessageReply;
 
-use crate::{openai_chat::sound_arguments, vendor::Quirks};
+use crate::{WIRES, openai_chat::sound_arguments, vendor::Quirks};
 use haft_core::{CallId, Image, Message, Part, Request, ToolCall, ToolResult};
 use serde_json::{Map, Value, json};
 
@@ -82,8 +82,12 @@ fn block(part: &Part) -> Option<Value> {
     }
 }
 
-/// Word for word as it came; without a signature it is not the vendor's own, and the wire refuses it.
+/// Word for word as it came; without a signature, or with that of another wire, it is not the vendor's own, and the
+/// wire refuses it.
 fn thinking(text: &str, signature: &str) -> Option<Value> {
+    if WIRES.iter().any(|wire| wire.own(signature).is_some()) {
+        return None;
+    }
     Some(match signature.strip_prefix(REDACTED) {
         Some(data) => json!({"type": "redacted_thinking", "data": data}),
         None => json!({"type": "thinking", "thinking": text, "signature": signature}),

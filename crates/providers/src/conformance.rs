@@ -2,13 +2,14 @@
 //!
 //! Everything passes through the parser that real replies pass through. What [`Delta`] has no words for (blocks of
 //! tools that Anthropic runs itself, the borders between its blocks) is taken from the same events.
-use crate::{Connection, Wire, endpoint::Endpoint, json, reading::Reading, sse::Events, vendor};
+use crate::{Connection, Wire, endpoint::Endpoint, json, reading::Reading, sse::Events};
 use haft_core::{Delta, Part, ProviderError, Reply, text_of};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 
-/// The reply that `chunks` spell. For [`Wire::OpenaiChat`] `{content, reasoning, tool_calls: [{id, name,
-/// arguments}], finish_reason, usage}`, for [`Wire::Anthropic`] `{content: [blocks], stop_reason, usage}`.
+/// The reply that `chunks` spell. For [`Wire::OpenaiChat`] and [`Wire::Gemini`] `{content, reasoning, tool_calls: [{id, name,
+/// arguments}], finish_reason, usage}`, for [`Wire::OpenaiResponses`] `{content, reasoning, tool_calls: [{call_id,
+/// name, arguments}], status, usage}`, for [`Wire::Anthropic`] `{content: [blocks], stop_reason, usage}`.
 /// Where it was cut off or reports an error, what came before and `error: {message}`.
 pub fn assemble<'a>(wire: Wire, chunks: impl IntoIterator<Item = &'a [u8]>) -> Value {
     let chunks: Vec<&[u8]> = chunks.into_iter().collect();
@@ -19,7 +20,8 @@ pub fn assemble<'a>(wire: Wire, chunks: impl IntoIterator<Item = &'a [u8]>) -> V
     deltas.retain(|delta| !matches!(delta, Delta::Stop(_)));
     let stop = reading.parser().stop_word().map(str::to_owned);
     let mut assembled = match wire {
-        Wire::OpenaiChat => chat(deltas, stop, reading.parser().declined()),
+        Wire::OpenaiChat | Wire::Gemini => chat(deltas, stop, reading.parser().declined()),
+        Wire::OpenaiResponses => response(deltas, stop, reading.parser().declined()),
         Wire::Anthropic => message(deltas, stop, &chunks),
     };
     if let Some(error) = error {
@@ -40,11 +42,7 @@ fn read(
 }
 
 fn endpoint(wire: Wire) -> Endpoint {
-    let name = match wire {
-        Wire::OpenaiChat => "openai",
-        Wire::Anthropic => "anthropic",
-    };
-    Endpoint::new(vendor(name).expect("a test reads the table"), &Connection::default())
+    Endpoint::new(wire.speaker().expect("a test looks for one"), &Connection::default())
 }
 
 fn chat(deltas: Vec<Delta>, finish: Option<String>, declined: &str) -> Value {
@@ -63,6 +61,24 @@ fn chat(deltas: Vec<Delta>, finish: Option<String>, declined: &str) -> Value {
         "tool_calls": calls,
         "finish_reason": finish,
         "usage": {"prompt_tokens": usage.input + usage.cache_read, "completion_tokens": usage.output},
+    })
+}
+
+fn response(deltas: Vec<Delta>, status: Option<String>, declined: &str) -> Value {
+    let mut reply = chat(deltas, None, declined);
+    let calls = reply["tool_calls"].take();
+    let calls = calls
+        .as_array()
+        .into_iter()
+        .flatten()
+        .map(|call| json!({"call_id": call["id"], "name": call["name"], "arguments": call["arguments"]}));
+    let usage = &reply["usage"];
+    json!({
+        "content": reply["content"],
+        "reasoning": reply["reasoning"],
+        "tool_calls": calls.collect::<Vec<_>>(),
+        "status": status,
+        "usage": {"input_tokens": usage["prompt_tokens"], "output_tokens": usage["completion_tokens"]},
     })
 }
 

@@ -66,13 +66,19 @@ impl Endpoint {
     }
 }
 
-/// Anthropic's own clients take a base URL without `/v1`, OpenAI's with it; both forms are accepted for Anthropic.
+/// Anthropic's own clients take a base URL without `/v1`, OpenAI's with it; both forms are accepted for Anthropic. Likewise for
+/// Gemini, whose versions are more.
 fn full(base_url: &str, wire: Wire) -> String {
     let base_url = base_url.trim().trim_end_matches('/');
     match wire {
         Wire::Anthropic if !base_url.ends_with("/v1") => format!("{base_url}/v1"),
-        Wire::Anthropic | Wire::OpenaiChat => base_url.to_owned(),
+        Wire::Gemini if !has_version(base_url) => format!("{base_url}/v1beta"),
+        Wire::Gemini | Wire::Anthropic | Wire::OpenaiChat | Wire::OpenaiResponses => base_url.to_owned(),
     }
+}
+
+fn has_version(base_url: &str) -> bool {
+    ["/v1", "/v1beta", "/v1alpha"].iter().any(|version| base_url.ends_with(version))
 }
 
 #[cfg(test)]
@@ -84,6 +90,8 @@ mod tests {
         let table = [
             (Wire::OpenaiChat, "https://a.test/v1/", "https://a.test/v1"),
             (Wire::Anthropic, "https://a.test", "https://a.test/v1"),
+            (Wire::Gemini, "https://a.test/", "https://a.test/v1beta"),
+            (Wire::Gemini, "https://a.test/v1alpha", "https://a.test/v1alpha"),
             (Wire::Anthropic, " https://a.test/v1/ ", "https://a.test/v1"),
             (Wire::Anthropic, "https://proxy.test/anthropic/", "https://proxy.test/anthropic/v1"),
         ];

@@ -27,9 +27,9 @@ pub(crate) struct Answer {
     pub bytes: BoxStream<'static, Result<Bytes, ProviderError>>,
 }
 
-/// Sends `body` as JSON and waits for the headers of the answer.
-pub(crate) async fn post(endpoint: &Endpoint, body: Vec<u8>) -> Result<Answer, ProviderError> {
-    let request = client(&endpoint.base_url)?.post(endpoint.url(endpoint.wire.path()));
+/// Sends `body` as JSON to `path` and waits for the headers of the answer.
+pub(crate) async fn post(endpoint: &Endpoint, path: &str, body: Vec<u8>) -> Result<Answer, ProviderError> {
+    let request = client(&endpoint.base_url)?.post(endpoint.url(path));
     let request = request.header("content-type", "application/json").body(body);
     send(endpoint, request).await
 }

@@ -3,10 +3,12 @@
 //! A *wire* is a vendor's format of requests and replies ([`Wire`]); a *vendor* is a row of `vendors.toml`: a wire,
 //! an address and its quirks ([`Vendor`]). [`connect`] makes a provider of a vendor; [`Retry`] wraps any provider.
 //! [`Spoken`] finds calls in the text of a model whose server has no words for them.
+//! [`Exec`] asks a command that takes a prompt and prints an answer.
 //! [`Scripted`] says what it was told to say; [`Replay`] says again what a server once said.
 //!
-//! What a reply passes through, in this order: `http` (bytes), `sse` (events), `openai_chat` or `anthropic`
-//! (deltas), `remote` (clocks and limits), `retry`. Whatever is no reply is sorted in `fault`.
+//! What a reply passes through, in this order: `http` (bytes), `sse` (events), the wire (`openai_chat`,
+//! `openai_responses`, `anthropic` or `gemini`: deltas), `remote` (clocks and limits), `retry`. Whatever is no reply is
+//! sorted in `fault`.
 //!
 //! Nothing here reads the environment or the configuration: keys and addresses are handed in.
 
@@ -14,12 +16,15 @@ mod anthropic;
 pub mod conformance;
 pub mod dialects;
 mod endpoint;
+mod exec;
 mod fault;
+mod gemini;
 mod http;
 mod json;
 mod key;
 mod models;
 mod openai_chat;
+mod openai_responses;
 mod reading;
 mod record;
 mod remote;
@@ -31,6 +36,7 @@ mod sse;
 mod vendor;
 mod wire;
 
+pub use exec::Exec;
 pub use key::Key;
 pub use models::{is_listening, list_models};
 pub use record::{Record, Replay};

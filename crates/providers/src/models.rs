@@ -33,8 +33,9 @@ pub async fn is_listening(base_url: &str) -> bool {
 
 async fn list(endpoint: &Endpoint) -> Result<Vec<String>, ProviderError> {
     let path = match endpoint.wire {
-        Wire::OpenaiChat => "/models",
+        Wire::OpenaiChat | Wire::OpenaiResponses => "/models",
         Wire::Anthropic => "/models?limit=1000",
+        Wire::Gemini => "/models?pageSize=1000",
     };
     let answer = http::accept(endpoint, http::get(endpoint, path).await?).await?;
     let (body, error) = http::gather(answer.bytes, MAX_LIST).await;
@@ -44,13 +45,15 @@ async fn list(endpoint: &Endpoint) -> Result<Vec<String>, ProviderError> {
     names(&String::from_utf8_lossy(&body)).ok_or_else(|| endpoint.broken("the answer is no list of models"))
 }
 
-/// `{"data":[{"id"}]}`; some servers leave out the outer object.
+/// `{"data":[{"id"}]}`; some servers leave out the outer object. Gemini: `{"models":[{"name"}]}`.
 fn names(body: &str) -> Option<Vec<String>> {
     let body = json::parse(body)?;
-    let list = body["data"].as_array().or_else(|| body.as_array())?;
+    let list = body["data"].as_array().or_else(|| body["models"].as_array()).or_else(|| body.as_array())?;
     // Gemini's door puts its own prefix before each name.
-    let name =
-        |model: &serde_json::Value| Some(model["id"].as_str()?.trim_start_matches("models/").to_owned());
+    let name = |model: &serde_json::Value| {
+        let name = model["id"].as_str().or_else(|| model["name"].as_str())?;
+        Some(name.trim_start_matches("models/").to_owned())
+    };
     let mut names: Vec<String> = list.iter().filter_map(name).collect();
     names.sort();
     Some(names)
@@ -61,10 +64,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lists_of_models_come_in_two_shapes() {
+    fn lists_of_models_come_in_three_shapes() {
         let table = [
             (r#"{"object":"list","data":[{"id":"b"},{"id":"models/a"},{}]}"#, Some(vec!["a", "b"])),
             (r#"[{"id":"a"}]"#, Some(vec!["a"])),
+            (r#"{"models":[{"name":"models/a"}]}"#, Some(vec!["a"])),
             ("<html>", None),
             ("{}", None),
         ];

@@ -77,7 +77,11 @@ fn content(parts: &[Part]) -> Value {
 }
 
 fn image(image: &Image) -> Value {
-    json!({"type": "image_url", "image_url": {"url": format!("data:{};base64,{}", image.mime, image.data)}})
+    json!({"type": "image_url", "image_url": {"url": data_url(image)}})
+}
+
+pub(crate) fn data_url(image: &Image) -> String {
+    format!("data:{};base64,{}", image.mime, image.data)
 }
 
 /// Nothing for a message that was interrupted before it said anything: it would be refused.

@@ -8,7 +8,6 @@ use crate::{
     endpoint::Endpoint,
     http::{self, Answer},
     remote::{Patience, read},
-    vendor,
 };
 use async_stream::try_stream;
 use base64::{Engine, prelude::BASE64_STANDARD};
@@ -227,12 +226,8 @@ impl Exchange {
 }
 
 fn endpoint(wire: Wire) -> Endpoint {
-    let name = match wire {
-        Wire::OpenaiChat => "openai",
-        Wire::Anthropic => "anthropic",
-    };
-    let vendor = vendor(name).expect("a test reads the table");
-    Endpoint { title: "the cassette".into(), ..Endpoint::new(vendor, &Connection::default()) }
+    let speaker = wire.speaker().expect("a test looks for one");
+    Endpoint { title: "the cassette".into(), ..Endpoint::new(speaker, &Connection::default()) }
 }
 
 fn ended(exchanges: usize) -> ProviderError {

@@ -94,8 +94,9 @@ impl Remote {
     async fn ask(&self, request: &Request) -> Result<Answer, ProviderError> {
         let body =
             self.endpoint.wire.body(request, &self.endpoint.quirks, self.stream).to_string().into_bytes();
+        let path = self.endpoint.wire.path(&request.model, self.stream);
         let tape = self.record.as_ref().map(|record| record.begin(&self.endpoint, &body));
-        let answer = http::post(&self.endpoint, body).await?;
+        let answer = http::post(&self.endpoint, &path, body).await?;
         let answer = match tape {
             Some(tape) => tape.listen(answer)?,
             None => answer,

@@ -72,6 +72,10 @@ pub struct Quirks {
     pub prompt_cache: bool,
     /// Whether ids of calls must be nine letters and digits.
     pub nine_letter_call_ids: bool,
+    /// Whether it gives out thoughts encrypted, if asked to.
+    pub encrypted_reasoning: bool,
+    /// Beginnings of the names of models that do not think: those refuse to be asked for encrypted thoughts.
+    pub models_without_reasoning: Vec<String>,
     /// In place of the default of [`Timeouts::first_byte`], in seconds: local servers load models and read slowly.
     pub first_byte_seconds: Option<u64>,
     /// In place of the default of [`Timeouts::prose`], in seconds.
@@ -87,6 +91,8 @@ impl Default for Quirks {
             stream_usage: true,
             prompt_cache: false,
             nine_letter_call_ids: false,
+            encrypted_reasoning: false,
+            models_without_reasoning: Vec::new(),
             first_byte_seconds: None,
             prose_seconds: None,
         }
@@ -113,6 +119,13 @@ pub enum EmptyContent {
     Null,
     /// `""`: chat templates of local servers stumble over null.
     Text,
+}
+
+impl Wire {
+    /// The first vendor in the table that speaks it.
+    pub fn speaker(self) -> Option<&'static Vendor> {
+        vendors().iter().find(|vendor| vendor.wire == self)
+    }
 }
 
 impl Vendor {
@@ -153,6 +166,7 @@ mod tests {
         assert_eq!(names.len(), count);
         assert_eq!(vendor("moonshot").unwrap().name, "kimi");
         assert!(vendor("nobody").is_none());
+        assert!(crate::WIRES.iter().all(|wire| wire.speaker().is_some()));
     }
 
     #[test]

@@ -1,11 +1,13 @@
 //! The formats in which models are spoken to, and what a format must be able to do.
-use crate::{anthropic, fault::Complaint, json, openai_chat, sse::Event, vendor::Quirks};
+use crate::{
+    anthropic, fault::Complaint, gemini, json, openai_chat, openai_responses, sse::Event, vendor::Quirks,
+};
 use haft_core::{Delta, Request, StopReason};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// Every wire that can be spoken.
-pub const WIRES: &[Wire] = &[Wire::OpenaiChat, Wire::Anthropic];
+pub const WIRES: &[Wire] = &[Wire::OpenaiChat, Wire::OpenaiResponses, Wire::Anthropic, Wire::Gemini];
 
 /// A format of requests and replies. The set is closed: a further vendor mostly speaks the first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -13,8 +15,12 @@ pub const WIRES: &[Wire] = &[Wire::OpenaiChat, Wire::Anthropic];
 pub enum Wire {
     /// OpenAI's chat completions, which most vendors and all local servers speak too.
     OpenaiChat,
+    /// OpenAI's Responses.
+    OpenaiResponses,
     /// Anthropic's Messages.
     Anthropic,
+    /// Gemini's own.
+    Gemini,
 }
 
 impl Wire {
@@ -22,43 +28,65 @@ impl Wire {
     pub fn name(self) -> &'static str {
         match self {
             Self::OpenaiChat => "openai_chat",
+            Self::OpenaiResponses => "openai_responses",
             Self::Anthropic => "anthropic",
+            Self::Gemini => "gemini",
         }
     }
 
-    /// Where requests go, after the base URL.
-    pub(crate) fn path(self) -> &'static str {
+    /// Where requests for `model` go, after the base URL.
+    pub(crate) fn path(self, model: &str, stream: bool) -> String {
         match self {
-            Self::OpenaiChat => "/chat/completions",
-            Self::Anthropic => "/messages",
+            Self::OpenaiChat => "/chat/completions".into(),
+            Self::OpenaiResponses => "/responses".into(),
+            Self::Anthropic => "/messages".into(),
+            Self::Gemini => gemini::path(model, stream),
         }
     }
 
     /// Names and values of the headers that carry `key`, and of those that the wire wants besides.
     pub(crate) fn headers(self, key: Option<&str>) -> Vec<(&'static str, String)> {
         match self {
-            Self::OpenaiChat => {
+            Self::OpenaiChat | Self::OpenaiResponses => {
                 key.map(|key| ("authorization", format!("Bearer {key}"))).into_iter().collect()
             }
             Self::Anthropic => {
                 let key = key.map(|key| ("x-api-key", key.to_owned()));
                 key.into_iter().chain([("anthropic-version", anthropic::VERSION.to_owned())]).collect()
             }
+            Self::Gemini => key.map(|key| ("x-goog-api-key", key.to_owned())).into_iter().collect(),
         }
     }
 
     pub(crate) fn body(self, request: &Request, quirks: &Quirks, stream: bool) -> Value {
         match self {
             Self::OpenaiChat => openai_chat::body(request, quirks, stream),
+            Self::OpenaiResponses => openai_responses::body(request, quirks, stream),
             Self::Anthropic => anthropic::body(request, quirks, stream),
+            Self::Gemini => gemini::body(request),
         }
     }
 
     pub(crate) fn parser(self) -> Box<dyn Parser> {
         match self {
             Self::OpenaiChat => Box::new(openai_chat::ChatReply::default()),
+            Self::OpenaiResponses => Box::new(openai_responses::ResponsesReply::default()),
             Self::Anthropic => Box::new(anthropic::MessageReply::default()),
+            Self::Gemini => Box::new(gemini::ContentReply::default()),
         }
+    }
+}
+
+/// A thought can only be sent back to those who can check its signature: it names its wire, unless that is Anthropic.
+impl Wire {
+    /// A signature made of what the vendor gave.
+    pub(crate) fn mark(self, proof: &str) -> String {
+        format!("{}:{proof}", self.name())
+    }
+
+    /// What the vendor gave, if the signature bears this wire's name.
+    pub(crate) fn own(self, signature: &str) -> Option<&str> {
+        signature.strip_prefix(self.name())?.strip_prefix(':')
     }
 }
 
@@ -90,6 +118,21 @@ pub(crate) enum Fault {
     Broken,
     /// The vendor reports an error.
     Complaint(Complaint),
+}
+
+/// What kind of event this is, where kinds have names; some servers leave out the one or the other.
+pub(crate) fn kind(data: &Value, event: &Event) -> String {
+    match json::text(&data["type"]) {
+        "" => event.name.clone(),
+        kind => kind.to_owned(),
+    }
+}
+
+/// Passes words on, if there are any.
+pub(crate) fn say(delta: fn(String) -> Delta, words: String, out: &mut Vec<Delta>) {
+    if !words.is_empty() {
+        out.push(delta(words));
+    }
 }
 
 /// The object that an event or a body holds, unless it is a complaint.

@@ -6,11 +6,11 @@
 #![expect(clippy::print_stderr, reason = "says how many cases there were, and whether any")]
 use futures::StreamExt;
 use haft_core::{Part, Provider, Request};
-use haft_providers::{Wire, conformance::assemble};
+use haft_providers::{WIRES, Wire, conformance::assemble};
 use serde_json::Value;
 use std::{fs, path::PathBuf};
 
-/// Of the recorded and derived cases of both wires, those on which two clients agree.
+/// Of the recorded and derived cases of all wires, those on which two clients agree.
 struct Case {
     id: String,
     wire: Wire,
@@ -32,11 +32,7 @@ fn cases() -> Vec<Case> {
 }
 
 fn case(case: Value) -> Option<Case> {
-    let wire = match case["protocol"].as_str()? {
-        "openai_chat" => Wire::OpenaiChat,
-        "anthropic" => Wire::Anthropic,
-        _ => return None,
-    };
+    let wire = *WIRES.iter().find(|wire| case["protocol"] == wire.name())?;
     Some(Case {
         id: case["id"].as_str()?.to_owned(),
         wire,
@@ -57,7 +53,7 @@ fn recorded_streams_are_put_together_as_their_vendors_do() {
             (Ok(()), true) => required += 1,
             (Ok(()), false) => passed += 1,
             (Err(why), true) => wrong.push(format!("{}: {why}: {got:?}", case.id)),
-            (Err(_), false) => {}
+            (Err(why), false) => eprintln!("{}: {why}", case.id),
         }
         optional += usize::from(!case.required);
     }
@@ -126,7 +122,8 @@ fn grade(case: &Case, got: &Value) -> Result<(), String> {
         return check(got["error"].is_object(), "an error was expected");
     }
     match case.wire {
-        Wire::OpenaiChat => grade_chat(expected, got)?,
+        Wire::OpenaiChat | Wire::Gemini => grade_chat(expected, got)?,
+        Wire::OpenaiResponses => grade_response(expected, got)?,
         Wire::Anthropic => grade_message(expected, got)?,
     }
     for field in ["prompt_tokens", "completion_tokens", "input_tokens", "output_tokens"] {
@@ -150,6 +147,19 @@ fn grade_chat(expected: &Value, got: &Value) -> Result<(), String> {
         check(wanted["arguments"].is_null() || wanted["arguments"] == made["arguments"], "arguments")?;
     }
     same(&expected["finish_reason"], &got["finish_reason"], "finish_reason")
+}
+
+fn grade_response(expected: &Value, got: &Value) -> Result<(), String> {
+    same(&expected["content"], &got["content"], "content")?;
+    let calls = |value: &Value| value["tool_calls"].as_array().cloned().unwrap_or_default();
+    let (wanted, made) = (calls(expected), calls(got));
+    check(wanted.len() == made.len(), "calls")?;
+    for (wanted, made) in wanted.iter().zip(&made) {
+        for field in ["name", "call_id", "arguments"] {
+            same(&wanted[field], &made[field], field)?;
+        }
+    }
+    Ok(())
 }
 
 fn grade_message(expected: &Value, got: &Value) -> Result<(), String> {

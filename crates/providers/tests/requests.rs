@@ -1,7 +1,12 @@
 //! What goes out: whole requests as the vendors see them, to be reviewed like prose.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 #![expect(clippy::print_stderr, reason = "says where schemas are missing")]
-use axum::{Json, Router, extract::State, http::HeaderMap, routing::post};
+use axum::{
+    Json, Router,
+    extract::State,
+    http::{HeaderMap, Uri},
+    routing::post,
+};
 use futures::StreamExt;
 use haft_core::{
     CallId, Failure, Image, Message, Part, Provider, Request, ToolCall, ToolErrorKind, ToolResult, ToolSpec,
@@ -13,13 +18,15 @@ use tokio::task::JoinSet;
 
 type Seen = Arc<Mutex<Vec<(HeaderMap, Value)>>>;
 
-/// A server that speaks both wires, and what it has seen.
+/// A server that speaks every wire, and what it has seen.
 async fn serve() -> (String, Seen, JoinSet<()>) {
     let seen = Seen::default();
     let models = || async { Json(json!({"data": [{"id": "b"}, {"id": "a"}]})) };
     let routes = Router::new()
         .route("/v1/chat/completions", post(chat))
         .route("/v1/messages", post(messages))
+        .route("/v1/responses", post(responses))
+        .route("/v1/models/{method}", post(contents))
         .route("/v1/models", axum::routing::get(models))
         .with_state(seen.clone());
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -37,6 +44,25 @@ async fn chat(State(seen): State<Seen>, headers: HeaderMap, Json(body): Json<Val
 async fn messages(State(seen): State<Seen>, headers: HeaderMap, Json(body): Json<Value>) -> Json<Value> {
     seen.lock().unwrap().push((headers, body));
     Json(json!({"type": "message", "content": [{"type": "text", "text": "hi"}], "stop_reason": "end_turn"}))
+}
+
+async fn contents(
+    State(seen): State<Seen>,
+    uri: Uri,
+    headers: HeaderMap,
+    Json(body): Json<Value>,
+) -> Json<Value> {
+    assert_eq!(uri, "/v1/models/m:streamGenerateContent?alt=sse");
+    seen.lock().unwrap().push((headers, body));
+    Json(json!({"candidates": [{"content": {"parts": [{"text": "hi"}]}, "finishReason": "STOP"}]}))
+}
+
+async fn responses(State(seen): State<Seen>, headers: HeaderMap, Json(body): Json<Value>) -> Json<Value> {
+    seen.lock().unwrap().push((headers, body));
+    let content = json!([{"type": "output_text", "text": "hi"}]);
+    Json(
+        json!({"object": "response", "status": "completed", "output": [{"type": "message", "content": content}]}),
+    )
 }
 
 /// A conversation with everything in it.
@@ -128,6 +154,61 @@ async fn vendors_differ_in_small_things() {
     );
     let id = mistral["messages"][3]["tool_call_id"].as_str().unwrap();
     assert_eq!((id.len(), id), (9, assistant(&mistral)["tool_calls"][0]["id"].as_str().unwrap()));
+}
+
+//
+#[tokio::test]
+async fn a_conversation_on_the_responses_wire() {
+    let (headers, body) = sent("openai-responses", thoughtful("openai_responses:gAAA")).await;
+    assert_eq!(headers["authorization"], "Bearer sk-1");
+    insta::assert_snapshot!("responses", format!("{body:#}"));
+}
+
+//
+#[tokio::test]
+async fn a_conversation_on_the_wire_of_gemini() {
+    let mut request = thoughtful("gemini::of a text");
+    let signed = |signature: &str| Part::Thinking { text: String::new(), signature: Some(signature.into()) };
+    let call = |id: &str| Part::ToolCall(ToolCall::new(id, "read", json!({"path": id})));
+    let parts = vec![signed("gemini:0:of a call"), signed("gemini:7:of nothing"), call("a"), call("b")];
+    request.messages.push(Arc::new(Message::Assistant { parts }));
+    request.options.insert("safetySettings".into(), json!([]));
+    let (headers, body) = sent("gemini-native", request).await;
+    assert_eq!(headers["x-goog-api-key"], "sk-1");
+    insta::assert_snapshot!("contents", format!("{body:#}"));
+}
+
+/// The conversation, begun by a model whose thought bears this signature, and ended in the middle of another.
+fn thoughtful(signature: &str) -> Request {
+    let mut request = conversation();
+    let thought = Part::Thinking { text: "so".into(), signature: Some(signature.into()) };
+    let open = Part::Thinking { text: "hm".into(), signature: Some(signature.into()) };
+    let said = Message::Assistant { parts: vec![thought, Part::text("Well."), open] };
+    request.messages.insert(0, Arc::new(said));
+    request
+}
+
+#[tokio::test]
+async fn only_models_that_think_are_asked_for_their_thoughts() {
+    for (model, expected) in [("gpt-6", true), ("o3", true), ("gpt-4.1", false), ("gpt-5-chat-latest", false)]
+    {
+        let (_, body) = sent("openai-responses", Request { model: model.into(), ..conversation() }).await;
+        assert_eq!(body["include"].is_array(), expected, "{model}");
+    }
+}
+
+#[tokio::test]
+async fn the_thoughts_of_one_vendor_are_not_shown_to_another() {
+    let table = [
+        ("anthropic", "openai_responses:xyz"),
+        ("openai-responses", "xyz"),
+        ("openai", "xyz"),
+        ("gemini-native", "xyz"),
+    ];
+    for (name, signature) in table {
+        let (_, body) = sent(name, thoughtful(signature)).await;
+        assert!(!body.to_string().contains("xyz"), "{name}: {body}");
+    }
 }
 
 // O-23 to O-29, O-45, O-47, O-48

@@ -12,7 +12,7 @@ use super::REDACTED;
 use crate::{
     json::{count, take_text, text},
     sse::Event,
-    wire::{Fault, Parser, object},
+    wire::{Fault, Parser, kind, object, say},
 };
 use haft_core::{CallId, Delta, StopReason, Usage};
 use serde_json::Value;
@@ -42,10 +42,7 @@ struct Open {
 impl Parser for MessageReply {
     fn event(&mut self, event: &Event, out: &mut Vec<Delta>) -> Result<(), Fault> {
         let mut data = object(&event.data)?;
-        let kind = match text(&data["type"]) {
-            "" => event.name.clone(),
-            kind => kind.to_owned(),
-        };
+        let kind = kind(&data, event);
         let index = self.base + count(&data["index"]).unwrap_or(0).min(u64::from(u32::MAX)) as usize;
         match kind.as_str() {
             "message_start" => {
@@ -166,12 +163,6 @@ impl MessageReply {
         if !text(word).is_empty() {
             self.stop = Some(text(word).to_owned());
         }
-    }
-}
-
-fn say(delta: fn(String) -> Delta, words: String, out: &mut Vec<Delta>) {
-    if !words.is_empty() {
-        out.push(delta(words));
     }
 }
 

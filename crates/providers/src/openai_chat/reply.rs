@@ -78,7 +78,7 @@ impl ChatReply {
         // Only the first choice counts; some servers do not number it.
         let choices = chunk["choices"].as_array_mut().map(std::mem::take).unwrap_or_default();
         let first = choices.into_iter().find(|choice| count(&choice["index"]).unwrap_or(0) == 0);
-        let mut choice = sound(first.unwrap_or_default())?;
+        let mut choice = sound(first.filter(Value::is_object).unwrap_or_default())?;
         // Perplexity sends both: what is added, and all so far.
         let said = if choice["delta"].is_object() { "delta" } else { "message" };
         self.say(&mut choice[said], out);
@@ -105,7 +105,9 @@ impl ChatReply {
         out.extend(thought.map(Delta::Thinking));
         match said["content"].take() {
             Value::String(text) if !text.is_empty() => out.push(Delta::Text(text)),
-            Value::Array(parts) => parts.into_iter().for_each(|part| say_part(part, out)),
+            Value::Array(parts) => {
+                parts.into_iter().filter(Value::is_object).for_each(|part| say_part(part, out))
+            }
             _ => {}
         }
         let declined = take_text(&mut said["refusal"]);
@@ -114,7 +116,7 @@ impl ChatReply {
             out.push(Delta::Text(declined));
         }
         if let Some(calls) = said["tool_calls"].as_array_mut() {
-            calls.iter_mut().for_each(|piece| self.calls.piece(piece, out));
+            calls.iter_mut().filter(|piece| piece.is_object()).for_each(|piece| self.calls.piece(piece, out));
         }
         // Of before 2023-11; some servers still speak it.
         if said["function_call"].is_object() {
@@ -157,8 +159,9 @@ struct Known {
 
 impl Calls {
     fn piece(&mut self, piece: &mut Value, out: &mut Vec<Delta>) {
-        let (id, name) = (take_text(&mut piece["id"]), take_text(&mut piece["function"]["name"]));
-        let arguments = match piece["function"]["arguments"].take() {
+        let mut function = Some(piece["function"].take()).filter(Value::is_object).unwrap_or_default();
+        let (id, name) = (take_text(&mut piece["id"]), take_text(&mut function["name"]));
+        let arguments = match function["arguments"].take() {
             Value::String(text) => text,
             Value::Null => String::new(),
             // Some servers do not encode them a second time.

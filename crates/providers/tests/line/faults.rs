@@ -2,7 +2,7 @@
 use crate::server::{Act, Server, answer, events};
 use futures::StreamExt;
 use haft_core::{Delta, Message, Part, Provider, ProviderError, Request, StopReason};
-use haft_providers::{Connection, Key, Retry, Timeouts, Wire, connect, vendor};
+use haft_providers::{Connection, Key, Retry, Timeouts, Wire, connect};
 use std::{sync::Arc, time::Duration};
 
 const KEY: &str = "sk-very-secret";
@@ -20,17 +20,13 @@ const SHORT: Timeouts = Timeouts {
 };
 
 fn provider(wire: Wire, url: &str, timeouts: Timeouts) -> Arc<dyn Provider> {
-    let name = match wire {
-        Wire::OpenaiChat => "openai",
-        Wire::Anthropic => "anthropic",
-    };
     let connection = Connection {
         base_url: Some(url.to_owned()),
         key: Some(Key::new(KEY)),
         timeouts: Some(timeouts),
         ..Connection::default()
     };
-    connect(vendor(name).unwrap(), connection)
+    connect(wire.speaker().unwrap(), connection)
 }
 
 fn request() -> Request {

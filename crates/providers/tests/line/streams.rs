@@ -2,19 +2,15 @@
 use crate::server::{Act, Server, answer, events};
 use futures::StreamExt;
 use haft_core::{Delta, Part, Reply, Request, StopReason, ToolCall, Usage};
-use haft_providers::{Connection, Wire, connect, vendor};
+use haft_providers::{Connection, Wire, connect};
 use serde_json::{Value, json};
 
 /// The parts of the reply, why it ended, its tokens.
-async fn reply(wire: Wire, act: Act) -> Result<(Vec<Part>, StopReason, Usage), String> {
+pub(crate) async fn reply(wire: Wire, act: Act) -> Result<(Vec<Part>, StopReason, Usage), String> {
     let server = Server::start(vec![vec![act]]).await;
-    let name = match wire {
-        Wire::OpenaiChat => "openai",
-        Wire::Anthropic => "anthropic",
-    };
     let settings = Connection { base_url: Some(server.url.clone()), ..Connection::default() };
     let mut reply = Reply::default();
-    let mut deltas = connect(vendor(name).unwrap(), settings).stream(Request::default());
+    let mut deltas = connect(wire.speaker().unwrap(), settings).stream(Request::default());
     while let Some(delta) = deltas.next().await {
         reply.push(delta.map_err(|error| error.to_string())?);
     }
@@ -37,11 +33,11 @@ fn calls(pieces: &[Value]) -> String {
     chat(&deltas, json!("tool_calls"))
 }
 
-fn call(id: &str, name: &str, arguments: Value) -> Part {
+pub(crate) fn call(id: &str, name: &str, arguments: Value) -> Part {
     Part::ToolCall(ToolCall::new(id, name, arguments))
 }
 
-fn thinking(text: &str, signature: Option<&str>) -> Part {
+pub(crate) fn thinking(text: &str, signature: Option<&str>) -> Part {
     Part::Thinking { text: text.into(), signature: signature.map(Into::into) }
 }
 
@@ -370,7 +366,7 @@ async fn dropping_the_stream_ends_the_request() {
     ]])
     .await;
     let settings = Connection { base_url: Some(server.url.clone()), ..Connection::default() };
-    let mut deltas = connect(vendor("openai").unwrap(), settings).stream(Request::default());
+    let mut deltas = connect(Wire::OpenaiChat.speaker().unwrap(), settings).stream(Request::default());
     assert_eq!(deltas.next().await.unwrap().unwrap(), Delta::Text("hi".into()));
     drop(deltas);
     server.until_all_have_left().await;

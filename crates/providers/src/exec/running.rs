@@ -1,0 +1,169 @@
+//! One run of the command: the prompt in, bytes out, and an end for all that it started.
+use super::{Clean, Exec};
+use haft_core::{ProviderError, clip::Clip, clip::Keep};
+use rustix::process::{Pid, Signal, kill_process_group};
+use std::{
+    io::{self, ErrorKind},
+    os::unix::process::ExitStatusExt,
+    process::{ExitStatus, Stdio},
+    time::Duration,
+};
+use tokio::{
+    io::{AsyncRead, AsyncReadExt, AsyncWriteExt},
+    process::{Child, ChildStdin, ChildStdout, Command},
+    task::JoinSet,
+    time::{Instant, timeout_at},
+};
+
+/// Once the command has ended, what is left in its pipe comes at once; who holds the pipe open has left the group.
+const AFTERTHOUGHT: Duration = Duration::from_secs(1);
+/// So much of its standard error is kept while it runs, in bytes.
+const KEPT_ERRORS: usize = 16 << 10;
+/// So much of its standard error is told when it fails: the end, where the reason stands.
+const TOLD_ERRORS: Clip = Clip { lines: 20, bytes: 1_000, keep: Keep::Tail };
+
+/// A running command. Dropping it kills the command and its children.
+pub(super) struct Running {
+    group: Group,
+    child: Child,
+    stdout: ChildStdout,
+    feeding: JoinSet<()>,
+    errors: JoinSet<Vec<u8>>,
+    ended: Option<ExitStatus>,
+    deadline: Instant,
+}
+
+/// The command and its children, as long as they stay together.
+struct Group(Option<Pid>);
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+impl Group {
+    fn kill(&mut self) {
+        // Once only: later, another group may have the number.
+        if let Some(leader) = self.0.take() {
+            let _nobody_left = kill_process_group(leader, Signal::KILL);
+        }
+    }
+}
+
+impl Running {
+    pub(super) fn start(exec: &Exec, prompt: &str, model: &str) -> Result<Self, ProviderError> {
+        let input = if exec.takes_prompt() { Stdio::null() } else { Stdio::piped() };
+        let mut command = Command::new(&exec.program);
+        // Some look here before they paint.
+        command.args(exec.filled(prompt, model)).env("NO_COLOR", "1").env("TERM", "dumb");
+        command.current_dir(exec.folder.as_deref().unwrap_or(".".as_ref()));
+        command.stdin(input).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let spawned = command.process_group(0).kill_on_drop(true).spawn();
+        let mut child = spawned.map_err(|error| not_started(exec, &error))?;
+        let group = Group(child.id().and_then(|id| Pid::from_raw(id.cast_signed())));
+        let (mut feeding, mut errors) = (JoinSet::new(), JoinSet::new());
+        if let Some(stdin) = child.stdin.take() {
+            feeding.spawn(feed(stdin, prompt.to_owned()));
+        }
+        if let Some(stderr) = child.stderr.take() {
+            errors.spawn(end_of(stderr));
+        }
+        let stdout = child.stdout.take().ok_or_else(|| exec.broken("has no standard output"))?;
+        let deadline = Instant::now() + exec.patience;
+        Ok(Self { group, child, stdout, feeding, errors, ended: None, deadline })
+    }
+
+    /// What it prints next; `None` at the end.
+    pub(super) async fn next(&mut self, exec: &Exec) -> Result<Option<Vec<u8>>, ProviderError> {
+        let mut buffer = vec![0; 8 << 10];
+        loop {
+            tokio::select! {
+                biased;
+                read = self.stdout.read(&mut buffer) => {
+                    let count = read.map_err(|error| exec.broken(&format!("cannot be read: {error}")))?;
+                    buffer.truncate(count);
+                    if self.ended.is_none() {
+                        self.deadline = Instant::now() + exec.patience;
+                    }
+                    return Ok(Some(buffer).filter(|bytes| !bytes.is_empty()));
+                }
+                ended = self.child.wait(), if self.ended.is_none() => self.end(exec, ended)?,
+                () = tokio::time::sleep_until(self.deadline) => match self.ended {
+                    Some(_) => return Ok(None),
+                    None => return Err(silent(exec)),
+                },
+            }
+        }
+    }
+
+    /// Whether it did what it was asked to.
+    pub(super) async fn finish(&mut self, exec: &Exec) -> Result<(), ProviderError> {
+        if self.ended.is_none() {
+            let ended = timeout_at(self.deadline, self.child.wait()).await;
+            let ended = ended.map_err(|_| silent(exec))?;
+            self.end(exec, ended)?;
+        }
+        self.feeding.abort_all();
+        let errors = timeout_at(Instant::now() + AFTERTHOUGHT, self.errors.join_next()).await;
+        let errors = errors.ok().flatten().and_then(Result::ok).unwrap_or_default();
+        match self.ended {
+            Some(status) if !status.success() => Err(failed(exec, status, &errors)),
+            Some(_) | None => Ok(()),
+        }
+    }
+
+    fn end(&mut self, exec: &Exec, ended: io::Result<ExitStatus>) -> Result<(), ProviderError> {
+        let status = ended.map_err(|error| exec.broken(&format!("cannot be waited for: {error}")))?;
+        self.ended = Some(status);
+        // Children that it left behind would keep the pipe open.
+        self.group.kill();
+        self.deadline = Instant::now() + AFTERTHOUGHT;
+        Ok(())
+    }
+}
+
+async fn feed(mut stdin: ChildStdin, prompt: String) {
+    // A command need not read all that it is given; whether it answers is seen elsewhere.
+    let _it_may_have_ended = stdin.write_all(prompt.as_bytes()).await;
+}
+
+async fn end_of(mut stderr: impl AsyncRead + Unpin) -> Vec<u8> {
+    let (mut kept, mut buffer) = (Vec::new(), vec![0; 4 << 10]);
+    while let Ok(count @ 1..) = stderr.read(&mut buffer).await {
+        kept.extend_from_slice(&buffer[..count]);
+        kept.drain(..kept.len().saturating_sub(KEPT_ERRORS));
+    }
+    kept
+}
+
+fn not_started(exec: &Exec, error: &io::Error) -> ProviderError {
+    let message = format!("cannot start `{}`: {error}", exec.program.display());
+    match error.kind() {
+        // Linux takes 128 kB in one argument.
+        ErrorKind::ArgumentListTooLong => ProviderError::ContextTooLong {
+            message: format!(
+                "{message}; without `{{prompt}}` among its arguments it is given the prompt as input"
+            ),
+        },
+        ErrorKind::NotFound => exec.rejected(message, "is it installed, and is its folder in `PATH`?"),
+        _ => exec.rejected(message, "can it be started by hand?"),
+    }
+}
+
+fn silent(exec: &Exec) -> ProviderError {
+    exec.broken(&format!("said nothing for {} s", exec.patience.as_secs_f32()))
+}
+
+fn failed(exec: &Exec, status: ExitStatus, errors: &[u8]) -> ProviderError {
+    let how = match (status.code(), status.signal()) {
+        (Some(code), _) => format!("exit code {code}"),
+        (None, signal) => format!("signal {}", signal.unwrap_or_default()),
+    };
+    let words = Clean::default().push(errors);
+    let words = TOLD_ERRORS.split(&words);
+    let words = if words.tail.is_empty() { words.head } else { words.tail };
+    let dot = if words.is_empty() { "" } else { ": " };
+    let message = format!("`{}` ended with {how}{dot}{words}", exec.program.display());
+    exec.rejected(message, "does it work by hand, with the same arguments?")
+}

@@ -1,0 +1,146 @@
+//! Gemini's own wire, `generateContent`: the request. What comes back is read in [`reply`].
+//!
+//! Source: ai.google.dev, API reference "Generating content", guides "Function calling" and "Thought signatures",
+//! 2026-11.
+mod reply;
+mod schema;
+
+pub(crate) use reply::ContentReply;
+
+use crate::{Wire, openai_chat::sound_arguments};
+use haft_core::{CallId, Image, Message, Part, Request, ToolResult, ToolSpec};
+use serde_json::{Map, Value, json};
+
+/// Options that are fields of the request; every other one belongs to its `generationConfig`.
+const OUTER_OPTIONS: &[&str] = &["safetySettings", "toolConfig", "cachedContent"];
+
+/// Where requests for `model` go, after the base URL.
+pub(crate) fn path(model: &str, stream: bool) -> String {
+    let folder = if model.contains('/') { "" } else { "models/" };
+    let method = if stream { "streamGenerateContent?alt=sse" } else { "generateContent" };
+    format!("/{folder}{model}:{method}")
+}
+
+/// The body of a request.
+pub(crate) fn body(request: &Request) -> Value {
+    let mut body = Map::new();
+    if !request.system.is_empty() {
+        body.insert("systemInstruction".into(), json!({"parts": [{"text": request.system}]}));
+    }
+    body.insert("contents".into(), contents(&request.messages).into());
+    if !request.tools.is_empty() {
+        let declarations: Vec<Value> = request.tools.iter().map(declaration).collect();
+        body.insert("tools".into(), json!([{"functionDeclarations": declarations}]));
+    }
+    let mut config = Map::new();
+    if request.max_output > 0 {
+        config.insert("maxOutputTokens".into(), request.max_output.into());
+    }
+    for (name, value) in request.options.clone() {
+        let place = if OUTER_OPTIONS.contains(&name.as_str()) { &mut body } else { &mut config };
+        place.insert(name, value);
+    }
+    if !config.is_empty() {
+        body.insert("generationConfig".into(), config.into());
+    }
+    body.into()
+}
+
+/// The wire refuses `parameters` that have none.
+fn declaration(tool: &ToolSpec) -> Value {
+    let mut declaration = json!({"name": tool.name, "description": tool.description});
+    if tool.parameters["properties"].as_object().is_some_and(|properties| !properties.is_empty()) {
+        declaration["parameters"] = schema::subset(&tool.parameters);
+    }
+    declaration
+}
+
+/// Neighbours of one role become one content: the results of a turn must stand together.
+fn contents(messages: &[std::sync::Arc<Message>]) -> Vec<Value> {
+    let mut turns: Vec<(&str, Vec<Value>)> = Vec::new();
+    for message in messages {
+        let (role, parts) = match &**message {
+            Message::User { parts } => ("user", seen(parts)),
+            Message::Assistant { parts } => ("model", said(parts)),
+            Message::Tool { call, name, result } => ("user", response(call, name, result)),
+        };
+        match turns.last_mut() {
+            Some((last, said)) if *last == role => said.extend(parts),
+            // The wire refuses a content without parts.
+            _ if parts.is_empty() => {}
+            _ => turns.push((role, parts)),
+        }
+    }
+    turns.into_iter().map(|(role, parts)| json!({"role": role, "parts": parts})).collect()
+}
+
+fn seen(parts: &[Part]) -> Vec<Value> {
+    let pieces = parts.iter().filter_map(|part| match part {
+        Part::Text { text } => (!text.is_empty()).then(|| json!({"text": text})),
+        Part::Image(picture) => Some(image(picture)),
+        Part::Thinking { .. } | Part::ToolCall(_) => None,
+    });
+    pieces.collect()
+}
+
+fn image(image: &Image) -> Value {
+    json!({"inlineData": {"mimeType": image.mime, "data": image.data}})
+}
+
+/// Thoughts stay here; their signatures go back on the parts that they came with.
+fn said(parts: &[Part]) -> Vec<Value> {
+    let mut said = Vec::new();
+    let mut calls = Vec::new();
+    for part in parts {
+        match part {
+            Part::Text { text } if !text.is_empty() => said.push(json!({"text": text})),
+            Part::Text { .. } | Part::Image(_) => {}
+            Part::Thinking { signature, .. } => {
+                if let Some((None, proof)) = signature.as_deref().and_then(signed) {
+                    sign_text(proof, &mut said);
+                }
+            }
+            Part::ToolCall(call) => {
+                let (id, name, args) = (&call.id.0, &call.name, sound_arguments(call));
+                calls.push(json!({"functionCall": {"id": id, "name": name, "args": args}}));
+            }
+        }
+    }
+    for part in parts {
+        let Part::Thinking { signature: Some(signature), .. } = part else { continue };
+        if let Some((Some(place), proof)) = signed(signature)
+            && let Some(call) = calls.get_mut(place)
+        {
+            call["thoughtSignature"] = proof.into();
+        }
+    }
+    said.append(&mut calls);
+    said
+}
+
+fn sign_text(proof: &str, said: &mut Vec<Value>) {
+    match said.last_mut() {
+        Some(text) if text["thoughtSignature"].is_null() => text["thoughtSignature"] = proof.into(),
+        _ => said.push(json!({"text": "", "thoughtSignature": proof})),
+    }
+}
+
+/// A signature, and the number of the call that it stood on, counted from 0; `None` where it stood on a text.
+fn sign(call: Option<usize>, proof: &str) -> String {
+    let place = call.map(|call| call.to_string()).unwrap_or_default();
+    Wire::Gemini.mark(&format!("{place}:{proof}"))
+}
+
+/// What [`sign`] put together; nothing for the signatures of other wires.
+fn signed(signature: &str) -> Option<(Option<usize>, &str)> {
+    let (place, proof) = Wire::Gemini.own(signature)?.split_once(':')?;
+    Some((place.parse().ok(), proof))
+}
+
+/// An object in any case; `output` and `error` are the names that the wire's guide gives.
+fn response(call: &CallId, name: &str, result: &ToolResult) -> Vec<Value> {
+    let field = if result.is_ok() { "output" } else { "error" };
+    let response = json!({"id": call.0, "name": name, "response": {field: result.content}});
+    let pictures = result.images.iter().map(image);
+    [json!({"functionResponse": response})].into_iter().chain(pictures).collect()
+}
