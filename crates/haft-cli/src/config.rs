@@ -55,8 +55,23 @@ pub(crate) struct UserFile {
     pub(crate) max_rounds: Option<u32>,
     /// By vendor name.
     pub(crate) vendors: BTreeMap<String, VendorFile>,
+    /// Models behind a command, for `exec/NAME`.
+    pub(crate) exec: BTreeMap<String, ExecFile>,
     /// Over effects.
     pub(crate) rules: Rules,
+}
+
+/// A command that answers one prompt.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ExecFile {
+    /// Looked up in the `PATH`, or a path.
+    pub(crate) program: PathBuf,
+    /// One by one, with `{prompt}` and `{model}`; without `{prompt}` it comes on standard input.
+    #[serde(default)]
+    pub(crate) arguments: Vec<String>,
+    /// The model's name: it says which dialect is spoken. Else the name of the table.
+    pub(crate) model: Option<String>,
 }
 
 /// What a person sets for a vendor.

@@ -3,7 +3,10 @@ use crate::{Surroundings, config::Config, failure::Failure};
 use haft::{
     core::{Provider, schema::nearest},
     engine::Model,
-    providers::{Connection, Key, Record, Retry, Scripted, Vendor, connect, is_listening, vendor, vendors},
+    providers::{
+        Connection, Exec, Key, Record, Retry, Scripted, Spoken, Vendor, connect, is_listening, vendor,
+        vendors,
+    },
 };
 use std::{path::Path, sync::Arc};
 
@@ -82,12 +85,35 @@ pub(crate) fn open(
         return Err(Failure::usage(format!("cannot use the model `{spec}`: it is not of the form VENDOR/MODEL"))
             .hint("e.g. `openai/gpt-5`, `ollama/qwen3`, `local/smollm2-135m`; `haft models list` shows what there is"));
     };
+    if kind == "exec" {
+        return command(surroundings, config, spec, name);
+    }
     let provider: Arc<dyn Provider> = match kind {
         "script" => Arc::new(script(Path::new(name))?),
         "local" => local(surroundings, name)?,
         kind => remote(surroundings, config, kind, base_url)?,
     };
     Ok(Model { spec: spec.to_owned(), name: name.to_owned(), provider })
+}
+
+/// A command is started anew for each reply, outside of the workspace: what it does there nobody would record. Keys stay
+/// here.
+fn command(surroundings: &Surroundings, config: &Config, spec: &str, name: &str) -> Result<Model, Failure> {
+    let Some(file) = config.user.exec.get(name) else {
+        let hint = format!(
+            "add `[exec.{name}]` with `program` and `arguments` to `{}`",
+            surroundings.places.user_file.display()
+        );
+        return Err(Failure::usage(format!("there is no command `{name}`")).hint(hint));
+    };
+    let keys: Vec<&str> = vendors().iter().filter_map(|vendor| vendor.key_variable.as_deref()).collect();
+    let exec = Exec {
+        folder: Some("/".into()),
+        environment: Some(surroundings.environment.without_keys(&keys)),
+        ..Exec::new(name, file.program.clone(), file.arguments.clone())
+    };
+    let model = file.model.clone().unwrap_or_else(|| name.to_owned());
+    Ok(Model { spec: spec.to_owned(), name: model, provider: Arc::new(Spoken::auto(Arc::new(exec))) })
 }
 
 fn script(path: &Path) -> Result<Scripted, Failure> {
@@ -156,7 +182,7 @@ fn remote(
 
 fn no_vendor(kind: &str) -> Failure {
     let names: Vec<&str> =
-        vendors().iter().map(|vendor| vendor.name.as_str()).chain(["local", "script"]).collect();
+        vendors().iter().map(|vendor| vendor.name.as_str()).chain(["exec", "local", "script"]).collect();
     let near = nearest(kind, &names).map(|near| format!("did you mean `{near}`? ")).unwrap_or_default();
     Failure::usage(format!("there is no vendor `{kind}`"))
         .hint(format!("{near}there are {}", names.join(", ")))

@@ -579,3 +579,36 @@ fn profiles_are_listed_and_shown_as_they_may_stand_in_a_file() {
     }
     assert_eq!(place.run(&["profiles", "show", "nobody"]).code, 2);
 }
+
+// P-03, P-14, P-15, P-16: a small script is the model; it calls two tools and answers
+#[test]
+fn a_model_behind_a_command_does_a_job_with_tools() {
+    let place = Place::new();
+    place.write("note.txt", "seven\n");
+    let answers = r#"prompt=$(cat)
+case "$prompt" in
+*KEY=*) echo "the key is here" ;;
+*"Wrote 6 bytes"*) echo "I copied the note." ;;
+*seven*) printf '<tool_call>\n{"name": "write", "arguments": {"path": "copy.txt", "content": "seven\\n"}}\n</tool_call>\n' ;;
+*) printf 'Let me look.\n<tool_call>\n{"name": "read", "arguments": {"path": "note.txt"}}\n</tool_call>\n' ;;
+esac"#;
+    let script = place.path().join("model.sh");
+    std::fs::write(&script, answers).unwrap();
+    let folder = place.path().join("person/.config/haft");
+    std::fs::create_dir_all(&folder).unwrap();
+    let config = format!("[exec.small]\nprogram = \"sh\"\narguments = [\"{}\"]\n", script.display());
+    std::fs::write(folder.join("config.toml"), config).unwrap();
+    let ran =
+        place.run(&["run", "Copy note.txt to copy.txt.", "--model", "exec/small", "--permission", "full"]);
+    assert_eq!(
+        (ran.code, place.read("copy.txt").as_deref()),
+        (0, Some("seven\n")),
+        "{} {}",
+        ran.out,
+        ran.err
+    );
+    assert!(ran.out.ends_with("I copied the note.\n"), "{}", ran.out);
+    let missing = place.run(&["run", "hi", "--model", "exec/other"]);
+    assert_eq!(missing.code, 2);
+    assert!(missing.err.contains("there is no command `other`") && missing.err.contains("[exec.other]"));
+}

@@ -35,6 +35,8 @@ pub struct Exec {
     pub arguments: Vec<String>,
     /// Where it starts. `None`: where this process runs.
     pub folder: Option<PathBuf>,
+    /// Its whole environment. `None`: that of this process, keys included.
+    pub environment: Option<Vec<(String, String)>>,
     /// For how long it may say nothing.
     pub patience: Duration,
 }
@@ -42,7 +44,15 @@ pub struct Exec {
 impl Exec {
     /// With the usual patience, started where this process runs.
     pub fn new(name: impl Into<String>, program: impl Into<PathBuf>, arguments: Vec<String>) -> Self {
-        Self { name: name.into(), program: program.into(), arguments, folder: None, patience: PATIENCE }
+        let (folder, environment) = (None, None);
+        Self {
+            name: name.into(),
+            program: program.into(),
+            arguments,
+            folder,
+            environment,
+            patience: PATIENCE,
+        }
     }
 
     fn takes_prompt(&self) -> bool {

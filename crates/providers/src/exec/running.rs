@@ -55,6 +55,9 @@ impl Running {
     pub(super) fn start(exec: &Exec, prompt: &str, model: &str) -> Result<Self, ProviderError> {
         let input = if exec.takes_prompt() { Stdio::null() } else { Stdio::piped() };
         let mut command = Command::new(&exec.program);
+        if let Some(environment) = &exec.environment {
+            command.env_clear().envs(environment.iter().map(|(name, value)| (name, value)));
+        }
         // Some look here before they paint.
         command.args(exec.filled(prompt, model)).env("NO_COLOR", "1").env("TERM", "dumb");
         command.current_dir(exec.folder.as_deref().unwrap_or(".".as_ref()));
