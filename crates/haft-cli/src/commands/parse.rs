@@ -15,9 +15,10 @@ use std::{
 
 /// `haft parse`
 pub(crate) fn parse(surroundings: &Surroundings, args: &ParseArgs) -> Result<Exit, Failure> {
-    let text = text_of(&args.file)?;
+    let named = named(&args.dialect)?;
     let setting = Setting { tools: tools(surroundings, args.tools.as_deref())?, ..Setting::default() };
-    let dialect = chosen(&args.dialect, &setting, &text)?;
+    let text = text_of(&args.file)?;
+    let dialect = named.unwrap_or_else(|| guess(&setting, &text));
     let said = read(dialect, &setting, [text.as_str()]);
     writeln!(stdout(), "{:#}", account(dialect, said))?;
     Ok(Exit::Success)
@@ -58,15 +59,16 @@ fn spec(tool: &Value) -> Option<ToolSpec> {
     })
 }
 
-fn chosen(name: &str, setting: &Setting, text: &str) -> Result<&'static Dialect, Failure> {
-    match name {
-        "auto" => Ok(guess(setting, text)),
-        name => dialect(name).ok_or_else(|| {
-            let known: Vec<&str> = DIALECTS.iter().map(|dialect| dialect.name).collect();
-            Failure::usage(format!("there is no dialect `{name}`"))
-                .hint(format!("there are {}", known.join(", ")))
-        }),
+/// `None` where it is to be guessed. Said before the text is read, which may come from a keyboard.
+fn named(name: &str) -> Result<Option<&'static Dialect>, Failure> {
+    if name == "auto" {
+        return Ok(None);
     }
+    dialect(name).map(Some).ok_or_else(|| {
+        let known: Vec<&str> = DIALECTS.iter().map(|dialect| dialect.name).collect();
+        Failure::usage(format!("there is no dialect `{name}`"))
+            .hint(format!("there are {}", known.join(", ")))
+    })
 }
 
 fn account(dialect: &Dialect, said: Vec<Said>) -> Value {
