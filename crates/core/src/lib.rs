@@ -4,10 +4,13 @@
 //! Read in this order: [`message`], [`tool`], [`event`], [`transcript`], [`policy`], [`change`], [`provider`].
 
 pub mod alias;
+pub mod call_form;
 pub mod change;
 pub mod clip;
 pub mod event;
+pub mod grammar;
 pub mod job;
+pub mod json;
 pub mod message;
 pub mod person;
 pub mod policy;
@@ -26,6 +29,7 @@ pub mod transcript;
 pub mod undo;
 
 pub use alias::Aliases;
+pub use call_form::{ArgumentForm, CallForm, ReplyForm};
 pub use change::{Change, ChangeKind, FileState, Hash, How, Stage, View};
 pub use clip::{Clip, Keep};
 pub use event::{Answer, Channel, Command, Entry, Event, Fact, Outcome, Seq, SessionId, Update, Way};

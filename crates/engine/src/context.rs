@@ -27,6 +27,7 @@ pub(crate) fn request(setup: &Setup, wire: &Wire, transcript: &Transcript) -> Re
         messages: transcript.messages().to_vec(),
         tools: wire.tools.clone(),
         max_output: setup.profile.max_output,
+        form: None,
         options: setup.profile.options.clone(),
     }
 }
