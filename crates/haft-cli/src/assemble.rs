@@ -4,12 +4,12 @@ use crate::{
     args::TurnArgs,
     config::{Config, ConfigError},
     failure::Failure,
-    model::{self, Chosen},
+    model::{self, Chosen, Speech},
 };
 use haft::{
-    core::{Access, Fact, Provider, Registry, Stage},
+    core::{Access, Fact, Registry, Stage},
     engine::{Agent, Engine, Home, Model, Profile, Setup},
-    providers::{Spoken, dialects::dialect, vendors},
+    providers::vendors,
     stage::Declared,
 };
 use std::{
@@ -32,8 +32,11 @@ pub(crate) struct Assembled {
 pub(crate) async fn engine(surroundings: &Surroundings, turn: &TurnArgs) -> Result<Assembled, Failure> {
     let workspace = workspace_for(surroundings, turn)?;
     let config = Config::load(&surroundings.places, &surroundings.environment, &workspace)?;
-    let Chosen { model, notice } =
-        model::choose(surroundings, &config, turn.model.as_deref(), turn.base_url.as_deref()).await?;
+    let profile = config.profile(turn.profile.as_deref())?;
+    let dialect = turn.dialect.as_deref().or(profile.dialect.as_deref());
+    let speech = Speech { dialect, ..Speech::default() };
+    let (spec, base_url) = (turn.model.as_deref(), turn.base_url.as_deref());
+    let Chosen { model, notice } = model::choose(surroundings, &config, spec, base_url, speech).await?;
     let engine = Engine::new(setup(surroundings, turn, &config, workspace, model)?);
     Ok(Assembled { engine, notice })
 }
@@ -49,7 +52,6 @@ pub(crate) fn setup(
     let mut profile = config.profile(turn.profile.as_deref())?;
     profile.limits.max_rounds = config.max_rounds(turn.max_rounds, profile.limits.max_rounds);
     let policy = config.policy(&surroundings.places, turn.permission.map(Into::into))?;
-    let model = Model { provider: spoken(model.provider, &profile)?, ..model };
     let tools = only(tools(&profile)?, turn.tools.as_deref())?;
     let agents = vec![Agent { name: AGENT.into(), system: profile.system.clone(), tools: None }];
     let stages = Arc::new(|blobs: &Path| Arc::new(Declared::new(blobs.to_owned())) as Arc<dyn Stage>);
@@ -58,19 +60,6 @@ pub(crate) fn setup(
     let environment = surroundings.environment.without_keys(&secrets).into();
     let access = Access { environment };
     Ok(Setup { model, tools, agents, policy, stages, workspace, home, profile, access })
-}
-
-/// In the profile's dialect, if it has one.
-fn spoken(provider: Arc<dyn Provider>, profile: &Profile) -> Result<Arc<dyn Provider>, Failure> {
-    match profile.dialect.as_deref() {
-        None => Ok(provider),
-        Some("auto") => Ok(Arc::new(Spoken::auto(provider))),
-        Some(name) => match dialect(name) {
-            Some(dialect) => Ok(Arc::new(Spoken::new(provider, dialect))),
-            None => Err(Failure::usage(format!("profile `{}`: there is no dialect `{name}`", profile.name))
-                .hint("`haft parse --dialect ?` lists them")),
-        },
-    }
 }
 
 /// The built-in tools with the profile's settings.

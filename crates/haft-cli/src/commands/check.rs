@@ -1,191 +1,123 @@
-//! How well a model drives the tools.
+//! `haft models check`: how well a model calls tools, held to the form of a call and without.
 //!
-//! ```sh
-//! cargo run --release -p haft --features local --example figures -- MODEL.gguf [--no-grammar] [-v] [--tasks FILE]
-//! ```
-//!
-//! Each task runs through the engine with the real tools, in a fresh workspace. What is counted: calls that could
-//! not be read, first calls that were right, tasks that were right from the first call to the answer or the effect
-//! on the files. `--no-grammar` adds the same without a grammar, `-v` tells what came of each task, `--tasks` adds
-//! tasks from a file like `tasks.toml`.
-#![expect(clippy::print_stdout, reason = "a program that prints a table")]
+//! Each task runs through the engine with the real tools, in a folder of its own.
+mod report;
 mod tasks;
+mod trial;
 
-use futures::StreamExt;
-use haft::{
-    local::{LocalModel, Settings},
-    prelude::*,
-    stage::Declared,
+use crate::{
+    Surroundings,
+    args::{CheckArgs, TurnArgs},
+    assemble,
+    config::Config,
+    failure::Failure,
+    model::{self, Speech},
 };
-use std::{error::Error, fs, path::Path, sync::Arc};
-use tasks::{Task, Wording, tasks_of};
+use haft::{
+    core::{Mode, Policy, Rule, Ruling},
+    engine::{Home, Model, Setup},
+    frontends::Exit,
+};
+use report::Report;
+use std::{
+    fs,
+    io::{Write, stderr, stdout},
+    path::Path,
+};
+use tasks::{Task, tasks_of};
+use trial::{Outcome, attempt};
 
-type Failed = Box<dyn Error>;
+/// Commands that change nothing.
+const HARMLESS: [&str; 16] = [
+    "cat", "date", "du", "echo", "file", "grep", "head", "id", "ls", "pwd", "sort", "stat", "tail", "uniq",
+    "wc", "whoami",
+];
 
-/// What the command line asks for.
-struct Options {
-    model: String,
-    tasks: Vec<Task>,
-    grammars: Vec<bool>,
-    is_verbose: bool,
-}
-
-/// What came of one task.
-#[derive(Default)]
-struct Outcome {
-    /// Calls as lines, to compare with what is expected.
-    lines: Vec<String>,
-    answer: String,
-    malformed: usize,
-    right_call: bool,
-    right: bool,
-    seconds: f64,
-}
-
-#[tokio::main(flavor = "current_thread")]
-async fn main() -> Result<(), Failed> {
-    let options = options()?;
-    let mut table = String::new();
-    for grammar in options.grammars {
-        let model = Arc::new(LocalModel::open(&options.model, Settings { grammar, ..Settings::default() })?);
-        // The model is loaded before anything is measured.
-        run(&model, &options.tasks[0]).await?;
-        let mut outcomes = Vec::new();
-        for task in &options.tasks {
-            let outcome = run(&model, task).await?;
-            if options.is_verbose {
-                show(task, &outcome);
+/// `haft models check`
+pub(crate) async fn check(surroundings: &Surroundings, check: &CheckArgs) -> Result<Exit, Failure> {
+    let tasks = chosen(check)?;
+    // The configuration of a person, not that of the folder where this is called.
+    let config = Config::load(&surroundings.places, &surroundings.environment, &std::env::temp_dir())?;
+    let mut report = Report::new(&check.spec, check.dialect.as_deref(), check.full);
+    for is_free in [false, true] {
+        let speech = Speech { dialect: check.dialect.as_deref(), is_free };
+        let model = model::open(surroundings, &config, &check.spec, check.base_url.as_deref(), speech)?;
+        for task in &tasks {
+            let outcome = one(surroundings, check, &config, model.clone(), task).await?;
+            if check.verbose {
+                show(task, &outcome)?;
             }
-            outcomes.push((task, outcome));
-        }
-        table.push_str(&rows(grammar, &outcomes));
-    }
-    println!(
-        "| grammar | wording | tasks | malformed calls | right first call | right in all | CPU s a task |"
-    );
-    println!("| --- | --- | --- | --- | --- | --- | --- |");
-    print!("{table}");
-    Ok(())
-}
-
-fn options() -> Result<Options, Failed> {
-    let mut arguments = std::env::args().skip(1);
-    let model = arguments.next().ok_or("give the path of a GGUF file")?;
-    let mut options = Options { model, tasks: Vec::new(), grammars: vec![true], is_verbose: false };
-    options.tasks = tasks_of(include_str!("tasks.toml"))?;
-    while let Some(option) = arguments.next() {
-        match option.as_str() {
-            "--no-grammar" => options.grammars.push(false),
-            "-v" => options.is_verbose = true,
-            "--tasks" => {
-                let file = arguments.next().ok_or("`--tasks` wants a file")?;
-                options.tasks.extend(tasks_of(&fs::read_to_string(file)?)?);
-            }
-            other => return Err(format!("`{other}` is no option").into()),
+            report.add(!is_free, task, &outcome);
         }
     }
-    Ok(options)
+    let kept = report.keep(&surroundings.places.home)?;
+    match check.json {
+        true => writeln!(stdout(), "{}", report.json())?,
+        false => write!(stdout(), "{}", report.table())?,
+    }
+    writeln!(stderr(), "kept as `{}`", kept.display())?;
+    Ok(Exit::Success)
 }
 
-fn rows(grammar: bool, outcomes: &[(&Task, Outcome)]) -> String {
-    let kinds = [Wording::Near, Wording::Far, Wording::Fresh, Wording::HeldOut, Wording::Unseen];
-    let each = kinds.map(|kind| {
-        let chosen = outcomes.iter().filter(|(task, _)| task.wording == kind).map(|(_, outcome)| outcome);
-        row(grammar, &kind.to_string(), &chosen.collect::<Vec<_>>())
-    });
-    let all = outcomes.iter().map(|(_, outcome)| outcome).collect::<Vec<_>>();
-    each.concat() + &row(grammar, "all", &all)
+fn chosen(check: &CheckArgs) -> Result<Vec<Task>, Failure> {
+    let read = |text: &str, file: &Path| {
+        tasks_of(text).map_err(|error| Failure::usage(format!("cannot read `{}`: {error}", file.display())))
+    };
+    let mut tasks = read(include_str!("check/tasks.toml"), Path::new("tasks.toml"))?;
+    if let Some(file) = &check.tasks {
+        let text = fs::read_to_string(file)
+            .map_err(|error| Failure::usage(format!("cannot read `{}`: {error}", file.display())))?;
+        tasks.extend(read(&text, file)?);
+    }
+    tasks.truncate(check.first.unwrap_or(usize::MAX));
+    Ok(tasks)
 }
 
-fn row(grammar: bool, name: &str, outcomes: &[&Outcome]) -> String {
-    let count = outcomes.len().max(1);
-    let percent = |right: usize| format!("{right} ({} %)", right * 100 / count);
-    let malformed: usize = outcomes.iter().map(|outcome| outcome.malformed).sum();
-    let calls = percent(outcomes.iter().filter(|outcome| outcome.right_call).count());
-    let right = percent(outcomes.iter().filter(|outcome| outcome.right).count());
-    let seconds = outcomes.iter().map(|outcome| outcome.seconds).sum::<f64>() / count as f64;
-    let (grammar, tasks) = (if grammar { "on" } else { "off" }, outcomes.len());
-    format!("| {grammar} | {name} | {tasks} | {malformed} | {calls} | {right} | {seconds:.2} |\n")
-}
-
-fn show(task: &Task, outcome: &Outcome) {
-    let mark = |right: bool| if right { '+' } else { '-' };
-    let (call, right) = (mark(outcome.right_call), mark(outcome.right));
-    println!("{call}{right} {} => {} => {}", task.request, outcome.lines.join(" ; "), outcome.answer);
-}
-
-/// One session of one turn.
-async fn run(model: &Arc<LocalModel>, task: &Task) -> Result<Outcome, Failed> {
+/// One task, in a folder that is gone afterwards.
+async fn one(
+    surroundings: &Surroundings,
+    check: &CheckArgs,
+    config: &Config,
+    model: Model,
+    task: &Task,
+) -> Result<Outcome, Failure> {
     let folder = tempfile::tempdir()?;
     let root = folder.path().canonicalize()?;
     let workspace = root.join("work");
     fs::create_dir(&workspace)?;
-    for (name, text) in &task.files {
-        fs::write(workspace.join(name), text)?;
-    }
-    let engine = engine(Arc::clone(model), &root);
-    let session = engine.create("figures")?;
-    let started = cpu_seconds();
-    session.send(Command::Prompt { parts: vec![Part::text(&task.request)], channel: None })?;
-    let mut outcome = Outcome::default();
-    let mut events = Box::pin(session.events(Seq(0)));
-    while let Some(event) = events.next().await {
-        let Event::Recorded(entry) = event else { continue };
-        match &entry.fact {
-            Fact::Replied { parts, .. } => outcome.hear(parts),
-            Fact::ModelFailed { message, .. } => return Err(message.clone().into()),
-            Fact::TurnEnded { .. } => break,
-            _ => {}
-        }
-    }
-    outcome.seconds = cpu_seconds() - started;
-    engine.shut_down().await;
-    outcome.judge(task, &workspace);
-    Ok(outcome)
+    let setup = setup(surroundings, check, config, &root, model)?;
+    attempt(setup, task, &workspace).await
 }
 
-fn engine(model: Arc<LocalModel>, root: &Path) -> Engine {
-    let environment = ["PATH", "HOME", "LANG"];
-    let known = environment.into_iter().filter_map(|name| Some((name.into(), std::env::var(name).ok()?)));
-    Engine::new(Setup {
-        model: Model { spec: "local/figures".into(), name: "figures".into(), provider: model },
-        tools: haft::tools::builtin(&haft::tools::Settings::default()),
-        agents: vec![Agent { name: "figures".into(), system: String::new(), tools: None }],
-        policy: Policy { mode: Mode::Full, rules: Vec::new() },
-        stages: Arc::new(|blobs: &Path| Arc::new(Declared::new(blobs.to_owned())) as _),
-        workspace: root.join("work"),
-        home: Home(root.join("home")),
-        profile: Profile::standard(),
-        access: haft::core::Access { environment: known.collect(), ..Default::default() },
-    })
+fn setup(
+    surroundings: &Surroundings,
+    check: &CheckArgs,
+    config: &Config,
+    root: &Path,
+    model: Model,
+) -> Result<Setup, Failure> {
+    let turn = TurnArgs { dialect: check.dialect.clone(), ..TurnArgs::default() };
+    let setup = assemble::setup(surroundings, &turn, config, root.join("work"), model)?;
+    let policy = match check.full {
+        true => Policy { mode: Mode::Full, rules: Vec::new() },
+        false => Policy { mode: Mode::AcceptEdits, rules: harmless() },
+    };
+    Ok(Setup { policy, home: Home(root.join("home")), ..setup })
 }
 
-impl Outcome {
-    fn hear(&mut self, parts: &[Part]) {
-        for call in parts.iter().filter_map(Part::as_call) {
-            self.malformed += usize::from(call.problem.is_some());
-            let values = call.arguments.as_object().into_iter().flat_map(|object| object.values());
-            let values = values.map(|value| value.as_str().map_or_else(|| value.to_string(), str::to_owned));
-            self.lines.push(format!("{} {}", call.name, values.collect::<Vec<_>>().join(" ")));
-        }
-        self.answer = haft::core::text_of(parts);
-        // Text that begins as a call does was meant as one and could not be read.
-        let meant = ["read ", "write ", "edit ", "bash "].iter().any(|name| self.answer.starts_with(name));
-        self.malformed += usize::from(meant);
-    }
-
-    fn judge(&mut self, task: &Task, workspace: &Path) {
-        let first = self.lines.first().cloned().unwrap_or_else(|| format!("final {}", self.answer));
-        self.right_call = task.begins_with(&first);
-        self.right = self.right_call && task.ends_with(&self.answer, workspace);
-    }
+fn harmless() -> Vec<Rule> {
+    let rule = |program: &&str| Rule::parse(Ruling::Allow, &format!("execute:{program} *"));
+    HARMLESS.iter().map(|program| rule(program).expect("a program's name makes a rule")).collect()
 }
 
-/// Seconds of processor time that this process and the commands that it ran have used, all threads together.
-/// Linux only.
-fn cpu_seconds() -> f64 {
-    let stat = fs::read_to_string("/proc/self/stat").unwrap_or_default();
-    let fields = stat.rsplit(')').next().unwrap_or_default().split_whitespace();
-    let ticks: f64 = fields.skip(11).take(4).filter_map(|field| field.parse::<f64>().ok()).sum();
-    ticks / 100.0
+fn show(task: &Task, outcome: &Outcome) -> std::io::Result<()> {
+    let mark = |right: bool| if right { '+' } else { '-' };
+    let (call, right) = (mark(outcome.right_call), mark(outcome.right));
+    writeln!(
+        stderr(),
+        "{call}{right} {} => {} => {}",
+        task.request,
+        outcome.lines.join(" ; "),
+        outcome.answer
+    )
 }
