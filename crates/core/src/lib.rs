@@ -12,6 +12,7 @@ pub mod grammar;
 pub mod job;
 pub mod json;
 pub mod message;
+pub mod order;
 pub mod person;
 pub mod policy;
 pub mod present;
@@ -36,6 +37,7 @@ pub use event::{Answer, Channel, Command, Entry, Event, Fact, Outcome, Seq, Sess
 pub use haft_macros::tool;
 pub use job::{JobId, JobOutput, JobState, Jobs, NoJobs, Work};
 pub use message::{CallId, Image, Message, Part, StopReason, ToolCall, Usage, text_of};
+pub use order::{Conclusion, JobStatus, Order, Standing};
 pub use person::{Nobody, Person, Question};
 pub use policy::{Mode, Policy, Rule, Ruling, Verdict};
 pub use present::Presentation;

@@ -20,9 +20,9 @@ impl Wire {
 }
 
 /// The whole conversation; sharing its messages costs one pointer each.
-pub(crate) fn request(setup: &Setup, wire: &Wire, transcript: &Transcript) -> Request {
+pub(crate) fn request(setup: &Setup, model: &str, wire: &Wire, transcript: &Transcript) -> Request {
     Request {
-        model: setup.model.name.clone(),
+        model: model.to_owned(),
         system: wire.system.clone(),
         messages: transcript.messages().to_vec(),
         tools: wire.tools.clone(),

@@ -1,6 +1,6 @@
 //! Opens sessions and keeps them running.
 use crate::{
-    Home, Journal, JournalError, Profile, Session,
+    Agent, Home, Journal, JournalError, Profile, Session,
     call::resolved,
     context::Wire,
     jobs::Board,
@@ -9,7 +9,8 @@ use crate::{
     turn::Means,
 };
 use haft_core::{
-    Access, Fact, Policy, Provider, Registry, SessionId, Stage, Transcript, event::JOURNAL_VERSION,
+    Access, Fact, Mode, Order, Policy, Provider, Registry, SessionId, Stage, Transcript,
+    event::JOURNAL_VERSION,
 };
 use std::{
     path::{Path, PathBuf},
@@ -41,7 +42,12 @@ pub struct Setup {
     pub profile: Profile,
     /// What processes may reach.
     pub access: Access,
+    /// Opens the models that agents name; without it, no agent may name one.
+    pub models: Option<Models>,
 }
+
+/// Opens a model from `VENDOR/MODEL`; an error says why it cannot.
+pub type Models = Arc<dyn Fn(&str) -> Result<Model, String> + Send + Sync>;
 
 /// A model and the way to it.
 #[derive(Clone)]
@@ -52,17 +58,6 @@ pub struct Model {
     pub name: String,
     /// Who is asked.
     pub provider: Arc<dyn Provider>,
-}
-
-/// Prompt and tools, as data.
-#[derive(Clone, Debug)]
-pub struct Agent {
-    /// What `--agent` takes.
-    pub name: String,
-    /// The system prompt.
-    pub system: String,
-    /// Names of tools; none for every tool there is.
-    pub tools: Option<Vec<String>>,
 }
 
 pub(crate) struct Shared {
@@ -85,6 +80,14 @@ pub enum EngineError {
         name: String,
         /// All there are.
         known: String,
+    },
+    /// The model that an agent names cannot be opened.
+    #[error("the agent `{agent}` cannot work: {why}")]
+    NoModel {
+        /// Who.
+        agent: String,
+        /// In the words of who tried.
+        why: String,
     },
     /// Its journal would be staged with it.
     #[error("the folder of sessions `{home}` lies in the workspace `{workspace}`")]
@@ -117,19 +120,29 @@ impl Engine {
 
     /// A new session.
     pub fn create(&self, agent: &str) -> Result<Session, EngineError> {
-        self.open_new(agent, None)
+        self.open_new(agent, None, None)
+    }
+
+    /// A new session that is a job.
+    pub fn create_job(&self, order: Order) -> Result<Session, EngineError> {
+        self.open_new(&order.kind.clone(), None, Some(order))
     }
 
     /// A new session in which a part of the work of `parent` is done.
     pub(crate) fn create_below(&self, agent: &str, parent: &SessionId) -> Result<Session, EngineError> {
-        self.open_new(agent, Some(parent.clone()))
+        self.open_new(agent, Some(parent.clone()), None)
     }
 
-    fn open_new(&self, agent: &str, parent: Option<SessionId>) -> Result<Session, EngineError> {
+    fn open_new(
+        &self,
+        agent: &str,
+        parent: Option<SessionId>,
+        order: Option<Order>,
+    ) -> Result<Session, EngineError> {
         self.check_home()?;
         let agent = self.agent(agent)?;
         let (id, journal) = self.0.setup.home.create()?;
-        self.start(id, agent, journal, parent)
+        self.start(id, agent, journal, (parent, order))
     }
 
     /// A session that exists, by its name or the beginning of it. What a crash left half-done is put in order
@@ -138,7 +151,7 @@ impl Engine {
         self.check_home()?;
         let agent = self.agent(agent)?;
         let (id, journal) = self.0.setup.home.open(id)?;
-        self.start(id, agent, journal, None)
+        self.start(id, agent, journal, (None, None))
     }
 
     /// Interrupts every session and waits until nothing of them is alive.
@@ -154,14 +167,15 @@ impl Engine {
         id: SessionId,
         agent: Agent,
         journal: Journal,
-        parent: Option<SessionId>,
+        (parent, order): (Option<SessionId>, Option<Order>),
     ) -> Result<Session, EngineError> {
         let shared = self.0.clone();
         let setup = &shared.setup;
         let entries = journal.entries();
+        let model = self.model_of(&agent)?;
         let mut log = Log { transcript: Transcript::replay(&entries), journal: journal.clone() };
         if entries.is_empty() {
-            log.record(opened(setup, &id, &agent, parent))?;
+            log.record(opened(setup, &model, &id, &agent, (parent, order)))?;
         }
         let is_below = has_parent(&journal.entries());
         let folder = setup.home.folder(&id);
@@ -182,6 +196,9 @@ impl Engine {
         let seen = Seen::replay(entries.iter().map(Arc::as_ref), touched);
         let means = Means {
             wire: Wire::new(setup, &agent, &tools),
+            limits: agent.within(&setup.profile.limits),
+            policy: narrowed(&setup.policy, agent.permission),
+            model,
             agent: agent.name,
             is_below,
             id: id.clone(),
@@ -199,6 +216,14 @@ impl Engine {
         Ok(Session { id, inbox: sender, journal, stage })
     }
 
+    /// The model that the agent names, else the engine's.
+    fn model_of(&self, agent: &Agent) -> Result<Model, EngineError> {
+        let Some(spec) = &agent.model else { return Ok(self.0.setup.model.clone()) };
+        let nobody = || Err("nobody opens models for agents here".to_owned());
+        let opened = self.0.setup.models.as_ref().map_or_else(nobody, |open| open(spec));
+        opened.map_err(|why| EngineError::NoModel { agent: agent.name.clone(), why })
+    }
+
     fn agent(&self, name: &str) -> Result<Agent, EngineError> {
         let agents = &self.0.setup.agents;
         agents.iter().find(|agent| agent.name == name).cloned().ok_or_else(|| {
@@ -214,6 +239,12 @@ impl Engine {
             false => Ok(()),
         }
     }
+}
+
+/// An agent may be held shorter than the engine, never longer.
+fn narrowed(policy: &Policy, own: Option<Mode>) -> Policy {
+    let mode = own.map_or(policy.mode, |own| own.min(policy.mode));
+    Policy { mode, ..policy.clone() }
 }
 
 /// What a call touched, by real path.
@@ -236,14 +267,21 @@ fn has_parent(entries: &[Arc<haft_core::Entry>]) -> bool {
     matches!(opened, Some(Fact::SessionOpened { delegated_by: Some(_), .. }))
 }
 
-fn opened(setup: &Setup, id: &SessionId, agent: &Agent, parent: Option<SessionId>) -> Fact {
+fn opened(
+    setup: &Setup,
+    model: &Model,
+    id: &SessionId,
+    agent: &Agent,
+    (parent, order): (Option<SessionId>, Option<Order>),
+) -> Fact {
     Fact::SessionOpened {
         version: JOURNAL_VERSION,
         session: id.clone(),
         agent: agent.name.clone(),
-        model: setup.model.spec.clone(),
+        model: model.spec.clone(),
         workspace: setup.workspace.clone(),
         profile: setup.profile.name.clone(),
         delegated_by: parent,
+        order,
     }
 }

@@ -1,6 +1,6 @@
 //! The heart: ask the model, run its tools, until the transcript says stop.
 use crate::{
-    JournalError,
+    JournalError, Model,
     context::{self, Wire},
     engine::Shared,
     jobs::Board,
@@ -12,8 +12,8 @@ use crate::{
 };
 use futures::StreamExt;
 use haft_core::{
-    Change, Delta, Fact, OnCap, Outcome, Part, ProviderError, Registry, Reply, SessionId, Stage, Step,
-    StopReason, Update, Usage,
+    Change, Delta, Fact, Limits, OnCap, Outcome, Part, Policy, ProviderError, Registry, Reply, SessionId,
+    Stage, Step, StopReason, Update, Usage,
 };
 use std::{io, path::PathBuf, sync::Arc};
 use tokio_util::sync::CancellationToken;
@@ -23,6 +23,12 @@ pub(crate) struct Means {
     pub(crate) id: SessionId,
     /// The agent's name.
     pub(crate) agent: String,
+    /// When a turn of this agent ends that does not end by itself.
+    pub(crate) limits: Limits,
+    /// Who may do what in this session.
+    pub(crate) policy: Policy,
+    /// Whom this agent asks.
+    pub(crate) model: Model,
     /// Whether another session delegated to this one.
     pub(crate) is_below: bool,
     pub(crate) tools: Registry,
@@ -53,7 +59,7 @@ pub(crate) async fn run_turn(
     cancel: &CancellationToken,
 ) -> Result<(), JournalError> {
     loop {
-        match log.transcript.next_step(&means.shared.setup.profile.limits) {
+        match log.transcript.next_step(&means.limits) {
             Step::AskModel => ask_model(log, means, cancel).await?,
             Step::RunTools(calls) => run_tools(log, means, calls, cancel).await?,
             Step::Stop(outcome) => return end_turn(log, means, outcome),
@@ -77,7 +83,7 @@ fn take_in(log: &mut Log, means: &Means) -> Result<(), JournalError> {
 
 fn end_turn(log: &mut Log, means: &Means, outcome: Outcome) -> Result<(), JournalError> {
     recover::end_open_calls(log, means, not_run(outcome))?;
-    let limits = &means.shared.setup.profile.limits;
+    let limits = &means.limits;
     if outcome == Outcome::RoundLimit {
         tracing::warn!("Max iterations ({}) reached", limits.max_rounds.unwrap_or_default());
         if let OnCap::Apologize(apology) = &limits.on_cap {
@@ -133,8 +139,8 @@ async fn ask_model(log: &mut Log, means: &Means, cancel: &CancellationToken) -> 
 }
 
 async fn hear(log: &Log, means: &Means, cancel: &CancellationToken, reply: &mut Reply) -> Heard {
-    let request = context::request(&means.shared.setup, &means.wire, &log.transcript);
-    let mut deltas = means.shared.setup.model.provider.stream(request);
+    let request = context::request(&means.shared.setup, &means.model.name, &means.wire, &log.transcript);
+    let mut deltas = means.model.provider.stream(request);
     loop {
         let delta = tokio::select! {
             biased;
@@ -156,7 +162,7 @@ async fn hear(log: &Log, means: &Means, cancel: &CancellationToken, reply: &mut 
                 }
             }
             Some(Err(error)) => return Heard::Failed(error),
-            None => return Heard::Failed(cut_off(&means.shared.setup.model.spec)),
+            None => return Heard::Failed(cut_off(&means.model.spec)),
         }
     }
 }

@@ -28,6 +28,20 @@ pub(crate) enum Verb {
     Run(RunArgs),
     /// A conversation line by line; `exit` leaves
     Chat(ChatArgs),
+    /// A feature from a description: a branch with commits, and a pull request
+    Build(JobArgs),
+    /// A fault, reproduced by a failing test and removed
+    Debug(JobArgs),
+    /// What is wrong with a change
+    Review(JobArgs),
+    /// What kind of issue it is, and how bad
+    Triage(JobArgs),
+    /// Jobs: how they stand
+    #[command(subcommand)]
+    Jobs(Jobs),
+    /// Agents: who can work here
+    #[command(subcommand)]
+    Agents(Agents),
     /// Sessions: what was said and done
     #[command(subcommand)]
     Sessions(Sessions),
@@ -51,6 +65,76 @@ pub(crate) enum Verb {
     Config(Config),
     /// What this machine offers, and what is missing
     Doctor(DoctorArgs),
+}
+
+/// `haft build`, `debug`, `review`, `triage`
+#[derive(Debug, Args)]
+pub(crate) struct JobArgs {
+    /// What to do
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) description: Option<String>,
+    /// In this process, which is what happens anyway
+    #[arg(long)]
+    pub(crate) direct: bool,
+    /// Keep what is made on the way
+    #[arg(long)]
+    pub(crate) debug: bool,
+    /// How each turn goes.
+    #[command(flatten)]
+    pub(crate) turn: TurnArgs,
+}
+
+/// `haft jobs`
+#[derive(Debug, Subcommand)]
+pub(crate) enum Jobs {
+    /// All jobs, newest first
+    List {
+        /// One object a line
+        #[arg(long)]
+        json: bool,
+    },
+    /// One job: what it is to do, how it stands, what proves it
+    Show {
+        /// The job, or the beginning of its name
+        id: String,
+        /// As an object
+        #[arg(long)]
+        json: bool,
+    },
+    /// Everything it did, one entry a line
+    Logs {
+        /// The job
+        id: String,
+    },
+    /// Stop it
+    Cancel {
+        /// The job
+        id: String,
+    },
+    /// Take it up again
+    Retry {
+        /// The job
+        id: String,
+        /// How each turn goes.
+        #[command(flatten)]
+        turn: TurnArgs,
+    },
+}
+
+/// `haft agents`
+#[derive(Debug, Subcommand)]
+pub(crate) enum Agents {
+    /// Their names, and what they do
+    List {
+        /// One object a line
+        #[arg(long)]
+        json: bool,
+    },
+    /// One as a file, to copy and change
+    Show {
+        /// Its name
+        name: String,
+    },
 }
 
 /// `haft profiles`

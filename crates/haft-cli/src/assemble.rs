@@ -1,15 +1,15 @@
 //! Picks the parts of an engine.
 use crate::{
-    Surroundings,
+    Surroundings, agents,
     args::TurnArgs,
-    config::{Config, ConfigError},
+    config::{Config, ConfigError, Environment},
     failure::Failure,
     model::{self, Chosen, Speech},
 };
 use haft::{
-    core::{Access, Fact, Registry, Stage},
-    engine::{Agent, Engine, Home, Model, Profile, Setup},
-    providers::vendors,
+    core::{Access, Fact, Order, Registry, Stage},
+    engine::{Agent, Engine, Home, Model, Models, Profile, Setup},
+    providers::{Scripted, vendors},
     stage::Declared,
 };
 use std::{
@@ -52,23 +52,66 @@ pub(crate) fn setup(
     let mut profile = config.profile(turn.profile.as_deref())?;
     profile.limits.max_rounds = config.max_rounds(turn.max_rounds, profile.limits.max_rounds);
     let policy = config.policy(&surroundings.places, turn.permission.map(Into::into))?;
-    let tools = only(tools(&profile)?, turn.tools.as_deref())?;
-    let agents = vec![Agent { name: AGENT.into(), system: profile.system.clone(), tools: None }];
+    let tools = only(tools(&surroundings.environment, &profile)?, turn.tools.as_deref())?;
+    let agents = agents(surroundings, &workspace, &profile)?;
     let stages = Arc::new(|blobs: &Path| Arc::new(Declared::new(blobs.to_owned())) as Arc<dyn Stage>);
     let home = Home(surroundings.places.home.clone());
     let secrets: Vec<&str> = vendors().iter().filter_map(|vendor| vendor.key_variable.as_deref()).collect();
     let environment = surroundings.environment.without_keys(&secrets).into();
     let access = Access { environment };
-    Ok(Setup { model, tools, agents, policy, stages, workspace, home, profile, access })
+    let models = Some(models(surroundings, config, &profile));
+    Ok(Setup { model, tools, agents, policy, stages, workspace, home, profile, access, models })
+}
+
+/// The one that people get who ask for none, and all others.
+fn agents(surroundings: &Surroundings, workspace: &Path, profile: &Profile) -> Result<Vec<Agent>, Failure> {
+    let own = Agent { name: AGENT.into(), system: profile.system.clone(), ..Agent::default() };
+    let others = agents::known(&surroundings.places, workspace)?.into_iter().map(|known| known.agent);
+    Ok(std::iter::once(own).chain(others).collect())
+}
+
+/// The agent of this name.
+pub(crate) fn agent(surroundings: &Surroundings, workspace: &Path, name: &str) -> Result<Agent, Failure> {
+    let known = agents::known(&surroundings.places, workspace)?;
+    let found = known.into_iter().find(|known| known.agent.name == name).map(|known| known.agent);
+    found.ok_or_else(|| {
+        Failure::usage(format!("there is no agent `{name}`")).hint("`haft agents list` names them")
+    })
+}
+
+/// An engine that asks no model, to put something into a job's journal.
+pub(crate) fn bare_engine(surroundings: &Surroundings, order: &Order) -> Result<Engine, Failure> {
+    let config = Config::load(&surroundings.places, &surroundings.environment, &order.origin)?;
+    let model =
+        Model { spec: "script/nobody".into(), name: "nobody".into(), provider: Arc::new(Scripted::new([])) };
+    Ok(Engine::new(setup(surroundings, &TurnArgs::default(), &config, order.origin.clone(), model)?))
+}
+
+/// Opens the models that agents name.
+fn models(surroundings: &Surroundings, config: &Config, profile: &Profile) -> Models {
+    let (surroundings, config, dialect) = (surroundings.clone(), config.clone(), profile.dialect.clone());
+    Arc::new(move |spec| {
+        let speech = Speech { dialect: dialect.as_deref(), ..Speech::default() };
+        model::open(&surroundings, &config, spec, None, speech).map_err(|failure| failure.message)
+    })
 }
 
 /// The built-in tools with the profile's settings.
-pub(crate) fn tools(profile: &Profile) -> Result<Registry, Failure> {
-    let settings: haft::tools::Settings =
+pub(crate) fn tools(environment: &Environment, profile: &Profile) -> Result<Registry, Failure> {
+    let mut settings: haft::tools::Settings =
         profile.tools.clone().try_into().map_err(|error: toml::de::Error| ConfigError::Value {
             what: format!("profile `{}`, [tools]", profile.name),
             message: error.message().into(),
         })?;
+    settings.publish.token =
+        ["GITHUB_TOKEN", "GH_TOKEN"].into_iter().find_map(|name| environment.get(name)).map(str::to_owned);
+    if let Some(api) = environment.get("GITHUB_API_URL") {
+        settings.publish.api_url.get_or_insert_with(|| api.to_owned());
+    }
+    // Where a workflow of GitHub runs, it says so.
+    if let Some(repository) = environment.get("GITHUB_REPOSITORY") {
+        settings.publish.repository.get_or_insert_with(|| repository.to_owned());
+    }
     Ok(haft::tools::builtin(&settings))
 }
 

@@ -3,11 +3,11 @@ use super::tasks::Task;
 use crate::{assemble::AGENT, failure::Failure};
 use futures::StreamExt;
 use haft::{
-    core::{Command, Event, Fact, Part, Seq, ToolErrorKind, ToolResult, text_of},
+    core::{CallId, Command, Event, Fact, Part, Seq, ToolErrorKind, ToolResult, text_of},
     engine::{Engine, Session, Setup},
     frontends::{approval, question},
 };
-use std::{fs, path::Path, time::Instant};
+use std::{collections::HashSet, fs, path::Path, time::Instant};
 
 /// What came of one task.
 #[derive(Default)]
@@ -15,8 +15,9 @@ pub(super) struct Outcome {
     /// Calls as lines, to compare with what is expected.
     pub(super) lines: Vec<String>,
     pub(super) answer: String,
-    /// Calls that could not be read, or did not fit the tool's schema.
+    /// Calls that could not be read, or did not fit the tool's schema: nothing of them ran.
     pub(super) invalid: usize,
+    started: HashSet<CallId>,
     pub(super) right_call: bool,
     pub(super) right: bool,
     /// From the prompt to the end of the turn.
@@ -47,7 +48,8 @@ async fn watch(session: &Session) -> Result<Outcome, Failure> {
         let Event::Recorded(entry) = event else { continue };
         match &entry.fact {
             Fact::Replied { parts, .. } => outcome.hear(parts),
-            Fact::ToolEnded { result, .. } => outcome.see(result),
+            Fact::ToolStarted { call, .. } => _ = outcome.started.insert(call.clone()),
+            Fact::ToolEnded { call, result, .. } => outcome.see(call, result),
             Fact::ApprovalAsked { call, .. } => approval::refuse(session, call),
             Fact::QuestionAsked { call, .. } => question::nobody(session, call),
             Fact::ModelFailed { message, .. } => return Err(Failure::failed(message.clone())),
@@ -71,8 +73,9 @@ impl Outcome {
         self.invalid += usize::from(meant.iter().any(|name| self.answer.trim_start().starts_with(name)));
     }
 
-    fn see(&mut self, result: &ToolResult) {
-        let is_invalid = result.error.as_ref().is_some_and(|error| error.kind == ToolErrorKind::Validation);
+    fn see(&mut self, call: &CallId, result: &ToolResult) {
+        let is_invalid = !self.started.contains(call)
+            && result.error.as_ref().is_some_and(|error| error.kind == ToolErrorKind::Validation);
         self.invalid += usize::from(is_invalid);
     }
 
