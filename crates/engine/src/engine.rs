@@ -6,6 +6,7 @@ use crate::{
     jobs::Board,
     seen::Seen,
     session::{Desk, Log, Task},
+    tree::{Delegation, Tree},
     turn::Means,
 };
 use haft_core::{
@@ -120,29 +121,29 @@ impl Engine {
 
     /// A new session.
     pub fn create(&self, agent: &str) -> Result<Session, EngineError> {
-        self.open_new(agent, None, None)
+        self.open_new(agent, Above::default())
     }
 
     /// A new session that is a job.
     pub fn create_job(&self, order: Order) -> Result<Session, EngineError> {
-        self.open_new(&order.kind.clone(), None, Some(order))
+        self.open_new(&order.kind.clone(), Above { parent: None, order: Some(order) })
     }
 
     /// A new session in which a part of the work of `parent` is done.
-    pub(crate) fn create_below(&self, agent: &str, parent: &SessionId) -> Result<Session, EngineError> {
-        self.open_new(agent, Some(parent.clone()), None)
-    }
-
-    fn open_new(
+    pub(crate) fn create_below(
         &self,
         agent: &str,
-        parent: Option<SessionId>,
-        order: Option<Order>,
+        parent: &SessionId,
+        tree: Tree,
     ) -> Result<Session, EngineError> {
+        self.open_new(agent, Above { parent: Some((parent.clone(), tree)), order: None })
+    }
+
+    fn open_new(&self, agent: &str, above: Above) -> Result<Session, EngineError> {
         self.check_home()?;
         let agent = self.agent(agent)?;
         let (id, journal) = self.0.setup.home.create()?;
-        self.start(id, agent, journal, (parent, order))
+        self.start(id, agent, journal, above)
     }
 
     /// A session that exists, by its name or the beginning of it. What a crash left half-done is put in order
@@ -151,7 +152,7 @@ impl Engine {
         self.check_home()?;
         let agent = self.agent(agent)?;
         let (id, journal) = self.0.setup.home.open(id)?;
-        self.start(id, agent, journal, (None, None))
+        self.start(id, agent, journal, Above::default())
     }
 
     /// Interrupts every session and waits until nothing of them is alive.
@@ -167,7 +168,7 @@ impl Engine {
         id: SessionId,
         agent: Agent,
         journal: Journal,
-        (parent, order): (Option<SessionId>, Option<Order>),
+        above: Above,
     ) -> Result<Session, EngineError> {
         let shared = self.0.clone();
         let setup = &shared.setup;
@@ -175,9 +176,9 @@ impl Engine {
         let model = self.model_of(&agent)?;
         let mut log = Log { transcript: Transcript::replay(&entries), journal: journal.clone() };
         if entries.is_empty() {
-            log.record(opened(setup, &model, &id, &agent, (parent, order)))?;
+            log.record(opened(setup, &model, &id, &agent, &above))?;
         }
-        let is_below = has_parent(&journal.entries());
+        let tree = above.tree(&journal.entries(), setup);
         let folder = setup.home.folder(&id);
         let stage = (setup.stages)(&folder.join("blobs"));
         let (sender, inbox) = mpsc::unbounded_channel();
@@ -188,7 +189,7 @@ impl Engine {
             Some(names) => setup.tools.only(names),
             None => setup.tools.clone(),
         };
-        let tools = if is_below { tools.without(DELEGATE) } else { tools };
+        let tools = if tree.may_delegate() { tools } else { tools.without(DELEGATE) };
         let desk = Desk::with_grants(&entries);
         let touched = |name: &str, arguments: &serde_json::Value| {
             touched(&tools, &*stage, &setup.workspace, name, arguments)
@@ -200,7 +201,7 @@ impl Engine {
             policy: narrowed(&setup.policy, agent.permission),
             model,
             agent: agent.name,
-            is_below,
+            tree,
             id: id.clone(),
             tools,
             stage: stage.clone(),
@@ -259,21 +260,30 @@ fn touched(
     resolved(effects.unwrap_or_default(), stage, workspace)
 }
 
-/// The tool that a session below another one does not have: nobody delegates what was delegated.
+/// The tool that a session does not have which may not delegate.
 const DELEGATE: &str = "delegate";
 
-fn has_parent(entries: &[Arc<haft_core::Entry>]) -> bool {
-    let opened = entries.first().map(|entry| &entry.fact);
-    matches!(opened, Some(Fact::SessionOpened { delegated_by: Some(_), .. }))
+/// What a session comes from.
+#[derive(Default)]
+struct Above {
+    parent: Option<(SessionId, Tree)>,
+    order: Option<Order>,
 }
 
-fn opened(
-    setup: &Setup,
-    model: &Model,
-    id: &SessionId,
-    agent: &Agent,
-    (parent, order): (Option<SessionId>, Option<Order>),
-) -> Fact {
+impl Above {
+    /// One that was delegated to and is opened again has lost its tree: nobody waits for it any more.
+    fn tree(&self, entries: &[Arc<haft_core::Entry>], setup: &Setup) -> Tree {
+        let opened = entries.first().map(|entry| &entry.fact);
+        let is_below = matches!(opened, Some(Fact::SessionOpened { delegated_by: Some(_), .. }));
+        match &self.parent {
+            Some((_, tree)) => tree.clone(),
+            None if is_below => Tree::root(Delegation { depth: 0, ..setup.profile.delegation }),
+            None => Tree::root(setup.profile.delegation),
+        }
+    }
+}
+
+fn opened(setup: &Setup, model: &Model, id: &SessionId, agent: &Agent, above: &Above) -> Fact {
     Fact::SessionOpened {
         version: JOURNAL_VERSION,
         session: id.clone(),
@@ -281,7 +291,7 @@ fn opened(
         model: model.spec.clone(),
         workspace: setup.workspace.clone(),
         profile: setup.profile.name.clone(),
-        delegated_by: parent,
-        order,
+        delegated_by: above.parent.as_ref().map(|(parent, _)| parent.clone()),
+        order: above.order.clone(),
     }
 }

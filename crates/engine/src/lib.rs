@@ -20,6 +20,7 @@ mod session;
 mod sessions;
 mod surroundings;
 mod tool_runner;
+mod tree;
 mod turn;
 
 pub use agents::{Agent, BadAgent};
@@ -31,3 +32,4 @@ pub use repeats::Redundancy;
 pub use seen::Unread;
 pub use session::{Closed, Session};
 pub use sessions::{Home, Summary};
+pub use tree::Delegation;

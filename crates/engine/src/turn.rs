@@ -9,6 +9,7 @@ use crate::{
     seen::Seen,
     session::{Desk, Log},
     tool_runner::run_tools,
+    tree::Tree,
 };
 use futures::StreamExt;
 use haft_core::{
@@ -29,8 +30,8 @@ pub(crate) struct Means {
     pub(crate) policy: Policy,
     /// Whom this agent asks.
     pub(crate) model: Model,
-    /// Whether another session delegated to this one.
-    pub(crate) is_below: bool,
+    /// The sessions above and below.
+    pub(crate) tree: Tree,
     pub(crate) tools: Registry,
     pub(crate) stage: Arc<dyn Stage>,
     pub(crate) desk: Desk,
