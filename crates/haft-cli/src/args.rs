@@ -111,6 +111,33 @@ pub(crate) enum Jobs {
         /// The job
         id: String,
     },
+    /// Put a job down for `haft jobs serve`: once, or again and again
+    Add {
+        /// Which agent: `builder`, `debugger`, `reviewer`, `triager` or one of your own
+        #[arg(long, value_name = "AGENT", default_value = "builder")]
+        kind: String,
+        /// What to do
+        #[arg(long, value_name = "TEXT")]
+        description: String,
+        /// The folder to work in
+        #[arg(long, value_name = "DIR")]
+        cwd: Option<PathBuf>,
+        /// From one beginning to the next: `10m`, `2h`, `1d`
+        #[arg(long, value_name = "SPAN", conflicts_with = "cron")]
+        every: Option<String>,
+        /// Minute, hour, day, month, day of the week: `0 9 * * 1-5`
+        #[arg(long, value_name = "PATTERN")]
+        cron: Option<String>,
+    },
+    /// Work on what was put down or left half-done, one job after the other, until told to stop
+    Serve {
+        /// End when nothing is left
+        #[arg(long)]
+        once: bool,
+        /// How each turn goes.
+        #[command(flatten)]
+        turn: TurnArgs,
+    },
     /// Take it up again
     Retry {
         /// The job

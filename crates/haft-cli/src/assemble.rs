@@ -7,7 +7,7 @@ use crate::{
     model::{self, Chosen, Speech},
 };
 use haft::{
-    core::{Access, Fact, Order, Registry, Stage},
+    core::{Access, Fact, Registry, Stage},
     engine::{Agent, Engine, Home, Model, Models, Profile, Setup},
     providers::{Scripted, vendors},
     stage::Declared,
@@ -80,11 +80,11 @@ pub(crate) fn agent(surroundings: &Surroundings, workspace: &Path, name: &str) -
 }
 
 /// An engine that asks no model, to put something into a job's journal.
-pub(crate) fn bare_engine(surroundings: &Surroundings, order: &Order) -> Result<Engine, Failure> {
-    let config = Config::load(&surroundings.places, &surroundings.environment, &order.origin)?;
+pub(crate) fn bare_engine(surroundings: &Surroundings, workspace: &Path) -> Result<Engine, Failure> {
+    let config = Config::load(&surroundings.places, &surroundings.environment, workspace)?;
     let model =
         Model { spec: "script/nobody".into(), name: "nobody".into(), provider: Arc::new(Scripted::new([])) };
-    Ok(Engine::new(setup(surroundings, &TurnArgs::default(), &config, order.origin.clone(), model)?))
+    Ok(Engine::new(setup(surroundings, &TurnArgs::default(), &config, workspace.to_owned(), model)?))
 }
 
 /// Opens the models that agents name.
