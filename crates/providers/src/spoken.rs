@@ -13,6 +13,11 @@ mod voice;
 /// The name of a call that cannot be read, for it has none.
 const UNREADABLE: &str = "unreadable_call";
 
+/// A call as a model that speaks this dialect writes it; in hermes' way where a dialect has none.
+pub fn written(dialect: &Dialect, call: &Call) -> String {
+    voice::written(dialect.name, call)
+}
+
 /// A model that speaks a dialect.
 pub struct Spoken {
     inner: Arc<dyn Provider>,

@@ -8,16 +8,30 @@ use serde_json::{Map, Value, json};
 
 mod notation;
 
-/// Dialects whose calls are JSON between signs: the name, the signs, and what the name and the arguments are called.
-static JSON: &[(&str, &str, &str, [&str; 2])] = &[
-    ("hermes", "<tool_call>\n", "\n</tool_call>", ["name", "arguments"]),
-    ("inkling", "<|message_model|><|content_invoke_tool_json|>", "<|end_message|>", ["name", "args"]),
-    ("thoughts_json", "```json\n{\"tool_calls\": [", "]}\n```", ["tool", "args"]),
-    ("llama3_json", "", "", ["name", "parameters"]),
-    ("granite4", "<tool_call>\n", "\n</tool_call>", ["name", "arguments"]),
-    ("alfred", "[TOOL_CALLS][", "]", ["name", "arguments"]),
+/// Dialects whose calls are JSON between signs: the names, the signs, and what the name and the arguments are called.
+type Json = (&'static [&'static str], [&'static str; 2], [&'static str; 2]);
+
+const NAMED: [&str; 2] = ["name", "arguments"];
+
+static JSON: &[Json] = &[
+    (&["hermes", "granite4", "ernie45", "reka_edge"], ["<tool_call>\n", "\n</tool_call>"], NAMED),
+    (&["inkling"], ["<|message_model|><|content_invoke_tool_json|>", "<|end_message|>"], ["name", "args"]),
+    (&["thoughts_json"], ["```json\n{\"tool_calls\": [", "]}\n```"], ["tool", "args"]),
+    (&["llama3_json"], ["", ""], ["name", "parameters"]),
+    (&["xlam"], ["[", "]"], NAMED),
+    (&["phi4_mini", "firefunction_v2"], ["functools[", "]"], NAMED),
+    (&["granite"], ["<|tool_call|>[", "]"], NAMED),
+    (&["granite_20b_fc"], ["<function_call> ", ""], NAMED),
+    (&["jamba", "apriel15", "apriel16"], ["<tool_calls>[", "]</tool_calls>"], NAMED),
+    (&["nemotron_v2"], ["<TOOLCALL>[", "]</TOOLCALL>"], NAMED),
+    (&["longcat"], ["<longcat_tool_call>", "</longcat_tool_call>"], NAMED),
+    (&["gigachat3"], ["<|message_sep|>\n\nfunction call<|role_sep|>\n", ""], NAMED),
+    (&["internlm2"], ["<|action_start|><|plugin|>", "<|action_end|>"], ["name", "parameters"]),
+    (&["command_r7b", "cohere2_moe"], ["<|START_ACTION|>[", "]<|END_ACTION|>"], ["tool_name", "parameters"]),
+    (&["command_r_plus"], ["Action: ```json\n[", "]\n```"], ["tool_name", "parameters"]),
+    (&["alfred"], ["[TOOL_CALLS][", "]"], NAMED),
     // Of what nobody has said how it is written: most readers understand this.
-    ("", "<tool_call>\n", "\n</tool_call>", ["name", "arguments"]),
+    (&[], ["<tool_call>\n", "\n</tool_call>"], NAMED),
 ];
 
 /// What the system prompt says about the tools; nothing if there are none.
@@ -82,15 +96,17 @@ pub(super) fn results(dialect: &Dialect, results: &[String]) -> String {
     }
 }
 
-fn written(dialect: &str, call: &Call) -> String {
+/// A call as this dialect writes it.
+pub(super) fn written(dialect: &str, call: &Call) -> String {
     let object: Option<Map<String, Value>> = serde_json::from_str(&call.arguments).ok();
     if let Some(written) = object.and_then(|object| notation::written(dialect, &call.name, &object)) {
         return written;
     }
-    let row = JSON.iter().find(|(name, ..)| *name == dialect).unwrap_or(&JSON[JSON.len() - 1]);
-    let (_, open, close, [name_key, arguments_key]) = row;
+    let row = JSON.iter().find(|(names, ..)| names.contains(&dialect)).unwrap_or(&JSON[JSON.len() - 1]);
+    let (_, [open, close], [name_key, arguments_key]) = row;
     let id = match dialect {
         "alfred" => format!("\"id\": {}, ", Value::from(call.id.as_str())),
+        "command_r7b" | "cohere2_moe" => format!("\"tool_call_id\": {}, ", Value::from(call.id.as_str())),
         _ => String::new(),
     };
     // What the model wrote as arguments and could not be read stands as it stood.
@@ -101,6 +117,6 @@ fn written(dialect: &str, call: &Call) -> String {
 /// Whether somebody has said how this dialect is written.
 #[cfg(test)]
 pub(super) fn knows(dialect: &Dialect) -> bool {
-    JSON.iter().any(|(name, ..)| *name == dialect.name)
+    JSON.iter().any(|(names, ..)| names.contains(&dialect.name))
         || notation::written(dialect.name, "", &Map::new()).is_some()
 }

@@ -1,6 +1,8 @@
 //! Calls in notations of their own.
 use serde_json::{Map, Value};
 
+mod elements;
+
 type Arguments = Map<String, Value>;
 
 /// A call as this dialect writes it; `None`: it has no notation of its own.
@@ -17,7 +19,11 @@ pub(super) fn written(dialect: &str, name: &str, arguments: &Arguments) -> Optio
         "muse" | "muse_glimmer" => muse(name, arguments),
         "fenced_shell" => format!("```bash\n{}\n```", shell(name, arguments)),
         "tool_use_xml" => tool_use(name, arguments),
-        _ => return behind_name(dialect, name, arguments).or_else(|| by_element(dialect, name, arguments)),
+        "minimax_m3" => elements::minimax(name, arguments),
+        _ => {
+            return behind_name(dialect, name, arguments)
+                .or_else(|| elements::written(dialect, name, arguments));
+        }
     })
 }
 
@@ -30,6 +36,32 @@ static BEHIND_NAME: &[(&str, [&str; 3])] = &[
             "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>",
             "<｜tool▁sep｜>",
             "<｜tool▁call▁end｜><｜tool▁calls▁end｜>",
+        ],
+    ),
+    (
+        "deepseek_r1",
+        [
+            "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>",
+            "\n```json\n",
+            "\n```<｜tool▁call▁end｜><｜tool▁calls▁end｜>",
+        ],
+    ),
+    (
+        "deepseek_v3",
+        [
+            "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>",
+            "\n```json\n",
+            "\n```<｜tool▁call▁end｜><｜tool▁calls▁end｜>",
+        ],
+    ),
+    ("functionary_v31", ["<function=", ">", "</function>"]),
+    ("functionary_v32", [">>>", "\n", ""]),
+    (
+        "plamo3",
+        [
+            "<|plamo:begin_tool_requests:plamo|><|plamo:begin_tool_request:plamo|><|plamo:begin_tool_name:plamo|>",
+            "<|plamo:end_tool_name:plamo|><|plamo:begin_tool_arguments:plamo|><|plamo:constrain|>json<|plamo:msg|>",
+            "<|plamo:end_tool_arguments:plamo|><|plamo:end_tool_request:plamo|><|plamo:end_tool_requests:plamo|>",
         ],
     ),
     (
@@ -54,56 +86,6 @@ static BEHIND_NAME: &[(&str, [&str; 3])] = &[
 fn behind_name(dialect: &str, name: &str, arguments: &Arguments) -> Option<String> {
     let (_, [before, between, behind]) = BEHIND_NAME.iter().find(|(known, _)| *known == dialect)?;
     Some(format!("{before}{name}{between}{}{behind}", Value::Object(arguments.clone())))
-}
-
-/// An element for each argument: the dialects, and what stands around the name, the keys and the values.
-static BY_ELEMENT: &[(&[&str], [&str; 6])] = &[
-    (
-        &["qwen3_coder", "nemotron_v3", "step3p5"],
-        [
-            "<tool_call>\n<function=",
-            ">\n",
-            "<parameter=",
-            ">\n",
-            "\n</parameter>\n",
-            "</function>\n</tool_call>",
-        ],
-    ),
-    (
-        &["seed_oss"],
-        [
-            "<seed:tool_call>\n<function=",
-            ">\n",
-            "<parameter=",
-            ">",
-            "</parameter>\n",
-            "</function>\n</seed:tool_call>",
-        ],
-    ),
-    (
-        &["glm4_moe", "glm47", "ling3", "poolside_v1"],
-        ["<tool_call>", "\n", "<arg_key>", "</arg_key>\n<arg_value>", "</arg_value>\n", "</tool_call>"],
-    ),
-    (
-        &["minimax_m2"],
-        [
-            "<minimax:tool_call>\n<invoke name=\"",
-            "\">\n",
-            "<parameter name=\"",
-            "\">",
-            "</parameter>\n",
-            "</invoke>\n</minimax:tool_call>",
-        ],
-    ),
-    (&["minicpm5"], ["<function name=\"", "\">", "<param name=\"", "\">", "</param>", "</function>"]),
-];
-
-fn by_element(dialect: &str, name: &str, arguments: &Arguments) -> Option<String> {
-    let (_, [open, named, key, between, end, close]) =
-        BY_ELEMENT.iter().find(|(known, _)| known.contains(&dialect))?;
-    let element = |(name, value): (&String, &Value)| format!("{key}{name}{between}{}{end}", bare(value));
-    let elements: String = arguments.iter().map(element).collect();
-    Some(format!("{open}{name}{named}{elements}{close}"))
 }
 
 fn gemma(arguments: &Arguments, quote: &str) -> String {
