@@ -5,12 +5,13 @@ use super::super::{
 };
 use haft_core::ToolSpec;
 use serde_json::{Map, Value, json};
+use std::borrow::Cow;
 
 type Arguments = Map<String, Value>;
 
 /// The call that these words make. `raw` is the whole command.
-pub(super) fn call(tool: &ToolSpec, words: &[String], raw: &str) -> Result<Call, String> {
-    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+pub(super) fn call(tool: &ToolSpec, words: &[Cow<'_, str>], raw: &str) -> Result<Call, String> {
+    let words: Vec<&str> = words.iter().map(AsRef::as_ref).collect();
     let named = words.iter().any(|word| word.starts_with("--"));
     let arguments = match tool.name.as_str() {
         "file" | "search" | "code_edit" | "navigate" if named => by_schema(tool, &words),
