@@ -26,12 +26,19 @@ pub(super) struct Manners {
     pub(super) ends_with_calls: bool,
     /// The beginning of a sign at the end of the reply is no text.
     pub(super) drops_cut_sign: bool,
+    /// The prompt has opened the thoughts unless it was told not to, and calls end them; a blank line stands between.
+    pub(super) thinks_by_default: bool,
 }
 
 impl Manners {
     /// None of it.
-    pub(super) const PLAIN: Self =
-        Self { interrupts: &[], thinks_once: false, ends_with_calls: false, drops_cut_sign: false };
+    pub(super) const PLAIN: Self = Self {
+        interrupts: &[],
+        thinks_once: false,
+        ends_with_calls: false,
+        drops_cut_sign: false,
+        thinks_by_default: false,
+    };
 }
 
 /// A part of the text that holds calls.
@@ -107,6 +114,9 @@ pub(super) fn reader_with(
     });
     let begins = setting.begins_thinking.unwrap_or_else(|| is_open(thinking, &setting.prompt_end));
     let thinks = begins && !thinking.is_empty();
+    // Where nobody says how the prompt ends, what comes before the calls may be thoughts, and nobody wants to see those.
+    let untold = setting.begins_thinking.is_none() && setting.prompt_end.is_empty();
+    let unsure = manners.thinks_by_default && untold && !setting.split_thinking && setting.find_calls;
     Box::new(Marked {
         thinking,
         calls,
@@ -119,6 +129,7 @@ pub(super) fn reader_with(
         at: 0,
         seen: 0,
         so_far: SoFar { thought: thinks, ..SoFar::default() },
+        held: unsure.then(String::new),
         setting: setting.clone(),
     })
 }
@@ -147,6 +158,8 @@ struct Marked {
     /// As far as the block was searched.
     seen: usize,
     so_far: SoFar,
+    /// Text that may turn out to be thoughts.
+    held: Option<String>,
     setting: Setting,
 }
 
@@ -194,6 +207,7 @@ impl Reader for Marked {
             Within::Thinking(_) => say(said, Said::Thinking, &rest),
             Within::Opening(block) | Within::Call(block, _) => self.close(block, &rest, "", said),
         }
+        self.release(Said::Text, said);
         if !self.so_far.behind.trim().is_empty() {
             said.push(Said::Problem(format!("text behind the calls: `{}`", self.so_far.behind)));
         }
@@ -246,6 +260,7 @@ impl Marked {
                 true => self.text(sign, said),
                 false => {
                     self.so_far.thought = true;
+                    self.release(Said::Text, said);
                     self.within = Within::Thinking(pair);
                 }
             },
@@ -253,9 +268,20 @@ impl Marked {
                 self.within = Within::Opening(block - self.thinking.len());
                 self.seen = self.at;
             }
-            bos if bos == opening && first => self.so_far.leaks = true,
+            bos if bos == opening && first => {
+                self.so_far.leaks = true;
+                // Nor did that server tell whether the prompt has opened the thoughts: only their end will.
+                self.held = (!self.thinking.is_empty()).then(String::new);
+            }
             leaked if leaked < opening + LEAKED.len() && !self.so_far.leaks => self.text(sign, said),
-            // A thought that was never opened has ended, or a sign means nothing.
+            // A thought that was never opened has ended.
+            close
+                if (opening + LEAKED.len()..).contains(&close)
+                    && close < opening + LEAKED.len() + self.thinking.len() =>
+            {
+                self.release(Said::Thinking, said);
+            }
+            // A sign means nothing.
             _ => {}
         }
         true
@@ -286,7 +312,10 @@ impl Marked {
         };
         match begins {
             None => return false,
-            Some(true) => self.within = Within::Call(block, Progress::default()),
+            Some(true) => {
+                self.leave_prose(said);
+                self.within = Within::Call(block, Progress::default());
+            }
             Some(false) => {
                 self.within = Within::Text;
                 self.text(open, said);
@@ -334,18 +363,36 @@ impl Marked {
             return;
         }
         self.so_far.anything = true;
-        if self.so_far.called && self.manners.ends_with_calls {
-            self.so_far.behind.push_str(&self.buffer[self.at..end]);
-        } else {
-            say(said, kind, &self.buffer[self.at..end]);
+        let text = &self.buffer[self.at..end];
+        match (&mut self.held, &self.within) {
+            (Some(held), Within::Text) => held.push_str(text),
+            _ if self.so_far.called && self.manners.ends_with_calls => self.so_far.behind.push_str(text),
+            _ => say(said, kind, text),
         }
         self.at = end;
     }
 
     fn text(&mut self, text: &str, said: &mut Vec<Said>) {
-        match self.so_far.called && self.manners.ends_with_calls {
-            true => self.so_far.behind.push_str(text),
-            false => say(said, Said::Text, text),
+        match &mut self.held {
+            Some(held) => held.push_str(text),
+            None if self.so_far.called && self.manners.ends_with_calls => self.so_far.behind.push_str(text),
+            None => say(said, Said::Text, text),
+        }
+    }
+
+    /// Says what was held back.
+    fn release(&mut self, kind: fn(String) -> Said, said: &mut Vec<Said>) {
+        say(said, kind, &self.held.take().unwrap_or_default());
+    }
+
+    /// Calls begin.
+    fn leave_prose(&mut self, said: &mut Vec<Said>) {
+        match &mut self.held {
+            Some(held) if !self.so_far.leaks && held.ends_with("\n\n") => {
+                said.push(Said::Problem(format!("thoughts before the calls: `{}`", held.trim())));
+                self.held = None;
+            }
+            _ => self.release(Said::Text, said),
         }
     }
 

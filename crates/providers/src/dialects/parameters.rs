@@ -470,6 +470,9 @@ mod tests {
         let mut setting = setting(json!({}));
         assert_eq!(said("glm47", &setting, reply), [Said::Call(Call::new("g", "{}"))]);
         setting.only_known = true;
-        assert_eq!(said("glm47", &setting, reply), [Said::Problem("there is no tool `g`".into())]);
+        assert_eq!(
+            said("glm47", &setting, reply),
+            [Said::Problem("there is no tool `g`, called with {}".into())]
+        );
     }
 }
