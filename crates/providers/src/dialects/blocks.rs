@@ -88,7 +88,7 @@ struct Blocks {
 /// Where the reader stands.
 enum Within {
     Text,
-    Thoughts(Signs),
+    Thoughts(Box<Signs>),
     Block(Inside),
 }
 
@@ -223,8 +223,8 @@ impl Blocks {
         let thought = &self.rules.thoughts[thought];
         let closing = thought.close.iter().map(|sign| (*sign, Act::Close));
         let breaks = thought.breaks.iter().filter(|_| self.setting.find_calls);
-        self.within =
-            Within::Thoughts(Signs::new(closing.chain(breaks.map(|sign| (*sign, Act::Stop))).collect()));
+        let signs = closing.chain(breaks.map(|sign| (*sign, Act::Stop))).collect();
+        self.within = Within::Thoughts(Box::new(Signs::new(signs)));
     }
 
     fn leave_block(&mut self, end: End, said: &mut Vec<Said>) {

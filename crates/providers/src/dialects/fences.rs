@@ -134,9 +134,10 @@ impl<B: Blocks> Fences<B> {
         let may_be_bare = self.may_be_bare(line);
         match &mut self.within {
             Within::Prose if ticks >= 3 && !after.contains('`') => {
-                let language = after.split_whitespace().next().unwrap_or_default().to_lowercase();
-                if self.blocks.fits(&language) {
-                    let raw = line.to_owned();
+                let language = after.split_whitespace().next().unwrap_or_default();
+                if self.blocks.fits(&language.to_ascii_lowercase()) {
+                    let mut raw = String::with_capacity(256);
+                    raw.push_str(line);
                     self.within = Within::Fence { ticks, opening: raw.len(), raw, decided: false };
                 } else {
                     self.within = Within::Foreign(ticks);

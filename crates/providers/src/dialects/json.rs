@@ -20,12 +20,18 @@ impl JsonEnd {
 
     /// As [`JsonEnd::find`], shown only what comes next, and counted in that.
     pub(super) fn go(&mut self, bytes: &[u8]) -> Option<usize> {
-        for (at, &byte) in bytes.iter().enumerate() {
-            match byte {
+        let mut at = 0;
+        while at < bytes.len() {
+            if self.in_string && !self.escaped {
+                // Most of a string is none of these.
+                let plain = bytes[at..].iter().position(|byte| matches!(byte, b'"' | b'\\'));
+                let Some(plain) = plain else { break };
+                at += plain;
+            }
+            match bytes[at] {
                 _ if self.escaped => self.escaped = false,
                 b'\\' if self.in_string => self.escaped = true,
                 b'"' => self.in_string = !self.in_string,
-                _ if self.in_string => {}
                 b'{' | b'[' => self.depth += 1,
                 b'}' | b']' => {
                     self.depth = self.depth.saturating_sub(1);
@@ -36,6 +42,7 @@ impl JsonEnd {
                 }
                 _ => {}
             }
+            at += 1;
         }
         self.at += bytes.len();
         None

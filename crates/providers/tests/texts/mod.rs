@@ -10,6 +10,9 @@ use haft_providers::{
 };
 use serde_json::json;
 
+/// Values that no dialect takes for something else.
+const PLAIN: &[&str] = &["x", " y\n", "é", "(1, 2)", "a = 'b'"];
+
 /// The tools that these texts call.
 const TOOLS: [&str; 3] = ["f", "file", "bash"];
 
@@ -40,22 +43,22 @@ pub(crate) fn text(dialect: &Dialect, random: &mut Rng) -> String {
     let mut text = String::new();
     for _ in 0..random.usize(1..6) {
         match random.u8(..4) {
-            0 => text += &mutated(&call(dialect, random), random),
-            1 => text += &call(dialect, random),
+            0 => text += &mutated(&call(dialect, BITS, random), random),
+            1 => text += &call(dialect, BITS, random),
             _ => (0..random.usize(..6)).for_each(|_| text += BITS[random.usize(..BITS.len())]),
         }
     }
     text
 }
 
-/// A call as the dialect writes it, with values that look like something else.
-fn call(dialect: &Dialect, random: &mut Rng) -> String {
+/// A call as the dialect writes it, with values made of `bits`.
+fn call(dialect: &Dialect, bits: &[&str], random: &mut Rng) -> String {
     let value = |random: &mut Rng| match random.u8(..5) {
         0 => json!(random.i32(..)),
         1 => json!([null, {"b": true}]),
         _ => {
-            let bits: String = (0..random.usize(..4)).map(|_| BITS[random.usize(..BITS.len())]).collect();
-            json!(bits)
+            let value: String = (0..random.usize(..4)).map(|_| bits[random.usize(..bits.len())]).collect();
+            json!(value)
         }
     };
     let arguments = match random.u8(..4) {
@@ -127,7 +130,7 @@ pub(crate) fn lost(dialect: &Dialect, setting: &Setting, random: &mut Rng) -> Op
     for place in 0..random.usize(1..5) {
         let word = format!("quux{place}");
         text += &match random.u8(..3) {
-            0 => call(dialect, random),
+            0 => call(dialect, PLAIN, random),
             1 => format!(" {word} "),
             _ => format!("{word}\n"),
         };

@@ -163,7 +163,7 @@ fn by_schema(tool: &ToolSpec, words: &[&str]) -> Result<Arguments, String> {
     let schema = Some(&tool.parameters);
     let required = tool.parameters["required"].as_array().into_iter().flatten().filter_map(Value::as_str);
     let mut places = required;
-    let mut arguments = Arguments::new();
+    let mut arguments = Arguments::with_capacity(words.len());
     let mut words = words.iter();
     while let Some(word) = words.next() {
         let named = word.strip_prefix("--").and_then(|word| match word.split_once('=') {

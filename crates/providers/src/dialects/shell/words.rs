@@ -48,7 +48,7 @@ fn end_of_command(text: &str) -> Option<usize> {
 
 /// The words of a command. Within `'…'` everything is itself; within `"…"` a `\` takes the meaning from `"` and `\`.
 pub(super) fn split(command: &str) -> Result<Vec<Cow<'_, str>>, String> {
-    let mut words = Vec::new();
+    let mut words = Vec::with_capacity(8);
     let mut word: Option<Cow<'_, str>> = None;
     let mut rest = command;
     while let Some(first) = rest.chars().next() {
