@@ -45,6 +45,6 @@ pub use remote::{Connection, Timeouts, connect};
 pub use retry::Retry;
 pub use script::{FailKind, ScriptError, Step, StepCall};
 pub use scripted::Scripted;
-pub use spoken::Spoken;
+pub use spoken::{Spoken, written};
 pub use vendor::{EchoReasoning, EmptyContent, Quirks, Vendor, vendor, vendors};
 pub use wire::{WIRES, Wire};
