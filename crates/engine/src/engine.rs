@@ -2,14 +2,15 @@
 use crate::{
     Home, Journal, JournalError, Profile, Session,
     call::resolved,
-    context::Wire,
     jobs::Board,
     seen::Seen,
     session::{Desk, Log, Task},
+    toolbox::Toolbox,
     turn::Means,
 };
 use haft_core::{
-    Access, Fact, Policy, Provider, Registry, SessionId, Stage, Transcript, event::JOURNAL_VERSION,
+    Access, Fact, Policy, Provider, Registry, SessionId, Stage, ToolSource, Transcript,
+    event::JOURNAL_VERSION,
 };
 use std::{
     path::{Path, PathBuf},
@@ -27,6 +28,8 @@ pub struct Setup {
     pub model: Model,
     /// Every tool there is; an agent gets those that it names.
     pub tools: Registry,
+    /// Where more tools come from while a session is open.
+    pub sources: Vec<Arc<dyn ToolSource>>,
     /// Who can be opened.
     pub agents: Vec<Agent>,
     /// Who may do what.
@@ -170,22 +173,21 @@ impl Engine {
         let started =
             entries.iter().filter(|entry| matches!(entry.fact, Fact::JobStarted { .. })).count() as u64;
         let jobs = Arc::new(Board::new(sender.downgrade(), started + 1, setup.profile.render.clone()));
-        let tools = match &agent.tools {
-            Some(names) => setup.tools.only(names),
-            None => setup.tools.clone(),
-        };
-        let tools = if is_below { tools.without(DELEGATE) } else { tools };
+        let own = setup.tools.clone();
+        let own = if is_below { own.without(DELEGATE) } else { own };
+        let name = agent.name.clone();
+        let toolbox = Toolbox::new(setup, agent, own);
+        let kit = toolbox.kit();
         let desk = Desk::with_grants(&entries);
         let touched = |name: &str, arguments: &serde_json::Value| {
-            touched(&tools, &*stage, &setup.workspace, name, arguments)
+            touched(&kit.tools, &*stage, &setup.workspace, name, arguments)
         };
         let seen = Seen::replay(entries.iter().map(Arc::as_ref), touched);
         let means = Means {
-            wire: Wire::new(setup, &agent, &tools),
-            agent: agent.name,
+            agent: name,
             is_below,
             id: id.clone(),
-            tools,
+            toolbox,
             stage: stage.clone(),
             desk,
             jobs,

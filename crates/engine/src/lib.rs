@@ -18,6 +18,7 @@ mod session;
 mod sessions;
 mod surroundings;
 mod tool_runner;
+mod toolbox;
 mod turn;
 
 pub use engine::{Agent, Engine, EngineError, Model, Setup, Stages};

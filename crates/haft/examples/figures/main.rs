@@ -150,6 +150,7 @@ fn engine(model: Arc<LocalModel>, root: &Path) -> Engine {
     Engine::new(Setup {
         model: Model { spec: "local/figures".into(), name: "figures".into(), provider: model },
         tools: haft::tools::builtin(&haft::tools::Settings::default()),
+        sources: Vec::new(),
         agents: vec![Agent { name: "figures".into(), system: String::new(), tools: None }],
         policy: Policy { mode: Mode::Full, rules: Vec::new() },
         stages: Arc::new(|blobs: &Path| Arc::new(Declared::new(blobs.to_owned())) as _),
