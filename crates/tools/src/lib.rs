@@ -21,20 +21,26 @@ mod grep;
 mod guard;
 mod job;
 mod list;
+#[cfg(feature = "mcp")]
+mod mcp;
 mod message;
 mod multi_edit;
 mod navigate;
 mod pattern;
+mod picture;
 mod read;
 mod report;
 mod search;
 mod settings;
 mod test;
+mod tls;
 mod todo;
 mod walk;
 mod watch;
 mod write;
 
+#[cfg(feature = "mcp")]
+pub use mcp::{Mcp, McpServer, McpSettings, Way};
 pub use settings::{
     BashSettings, EditSettings, FetchSettings, FindSettings, Occurrence, OnTimeout, ReadSettings, Settings,
 };
