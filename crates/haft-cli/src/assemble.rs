@@ -4,6 +4,7 @@ use crate::{
     args::TurnArgs,
     config::{Config, ConfigError},
     failure::Failure,
+    mcp,
     model::{self, Chosen},
 };
 use haft::{
@@ -50,14 +51,18 @@ pub(crate) fn setup(
     profile.limits.max_rounds = config.max_rounds(turn.max_rounds, profile.limits.max_rounds);
     let policy = config.policy(&surroundings.places, turn.permission.map(Into::into))?;
     let model = Model { provider: spoken(model.provider, &profile)?, ..model };
-    let tools = only(tools(&profile)?, turn.tools.as_deref())?;
-    let agents = vec![Agent { name: AGENT.into(), system: profile.system.clone(), tools: None }];
+    let tools = tools(&profile)?;
+    let named = turn.tools.clone();
+    named.iter().flatten().try_for_each(|name| is_known(&tools, name, config))?;
+    let agents = vec![Agent { name: AGENT.into(), system: profile.system.clone(), tools: named }];
     let stages = Arc::new(|blobs: &Path| Arc::new(Declared::new(blobs.to_owned())) as Arc<dyn Stage>);
     let home = Home(surroundings.places.home.clone());
     let secrets: Vec<&str> = vendors().iter().filter_map(|vendor| vendor.key_variable.as_deref()).collect();
-    let environment = surroundings.environment.without_keys(&secrets).into();
+    let environment: Arc<[_]> = surroundings.environment.without_keys(&secrets).into();
+    let sources = mcp::source(surroundings, config, &workspace, environment.clone(), turn.quiet)?;
+    let sources = sources.into_iter().collect();
     let access = Access { environment };
-    Ok(Setup { model, tools, agents, policy, stages, workspace, home, profile, access })
+    Ok(Setup { model, tools, sources, agents, policy, stages, workspace, home, profile, access })
 }
 
 /// In the profile's dialect, if it has one.
@@ -83,17 +88,13 @@ pub(crate) fn tools(profile: &Profile) -> Result<Registry, Failure> {
     Ok(haft::tools::builtin(&settings))
 }
 
-fn only(tools: Registry, names: Option<&[String]>) -> Result<Registry, Failure> {
-    let Some(names) = names else { return Ok(tools) };
-    for name in names {
-        if tools.get(name).is_none() {
-            let known = tools.names().collect::<Vec<_>>().join(", ");
-            return Err(
-                Failure::usage(format!("there is no tool `{name}`")).hint(format!("there are {known}"))
-            );
-        }
+/// Whether there is a tool `name`; what MCP servers have is known when they run.
+fn is_known(tools: &Registry, name: &str, config: &Config) -> Result<(), Failure> {
+    if tools.get(name).is_some() || (name.starts_with("mcp__") && !config.user.mcp.is_empty()) {
+        return Ok(());
     }
-    Ok(tools.only(names))
+    let known = tools.names().collect::<Vec<_>>().join(", ");
+    Err(Failure::usage(format!("there is no tool `{name}`")).hint(format!("there are {known}")))
 }
 
 /// A session goes on in the folder that it began in: its undo would not find its files in another one.

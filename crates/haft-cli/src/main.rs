@@ -4,6 +4,7 @@ mod assemble;
 mod commands;
 mod config;
 mod failure;
+mod mcp;
 mod model;
 
 use args::{Cli, Verb};
