@@ -2,6 +2,7 @@
 
 pub(crate) mod config;
 pub(crate) mod doctor;
+pub(crate) mod mcp;
 pub(crate) mod models;
 pub(crate) mod parse;
 pub(crate) mod profiles;
