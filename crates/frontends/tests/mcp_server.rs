@@ -128,7 +128,7 @@ fn writing() -> [Value; 2] {
     [json!({"calls": [call]}), json!({"say": "Written."})]
 }
 
-// P-51, P-53, X-24: an agent is a tool of other programs; its approvals are theirs to give
+// P-51, P-52, P-53, X-24: an agent is a tool of other programs; its approvals are theirs to give
 #[tokio::test]
 async fn an_agent_works_for_another_program_and_asks_its_person() {
     let place = Place::new();
