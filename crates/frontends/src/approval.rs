@@ -102,7 +102,7 @@ mod tests {
     fn who_answers_sees_what_a_call_is_called_with() {
         let call = ToolCall::new("1", "send", json!({"to": "Ada", "text": "hi"}));
         assert_eq!(
-            line_about(&call, "`execute:mcp mail send` needs approval"),
+            line_about(&call, "`execute:mcp:mail send` needs approval"),
             "send {\"to\":\"Ada\",\"text\":\"hi\"}\n"
         );
         let command = ToolCall::new("1", "bash", json!({"command": "make"}));

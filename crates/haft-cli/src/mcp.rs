@@ -6,11 +6,17 @@ use crate::{
     config::{Config, ConfigError, Environment},
 };
 use haft::{
-    core::ToolSource,
+    core::{SessionId, ToolSource},
     tools::{Mcp, McpServer, McpSettings, Way},
 };
 use serde::{Deserialize, Serialize};
-use std::{collections::BTreeMap, io::Write, path::Path, sync::Arc, time::Duration};
+use std::{
+    collections::BTreeMap,
+    io::Write,
+    path::Path,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
 
 /// A program or an address. In `environment` and `headers` `${NAME}` stands for a variable of the environment.
 #[derive(Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -61,10 +67,7 @@ pub(crate) fn source(
     environment: Arc<[(String, String)]>,
     quiet: bool,
 ) -> Result<Option<Arc<dyn ToolSource>>, ConfigError> {
-    let allowed = |name: &String| config.project.mcp.as_ref().is_none_or(|names| names.contains(name));
-    let servers = config.user.mcp.iter().filter(|(name, _)| allowed(name));
-    let servers = servers.map(|(name, file)| server(name, file, &surroundings.environment));
-    let servers: Vec<McpServer> = servers.collect::<Result<_, _>>()?;
+    let servers = servers(config, &surroundings.environment)?;
     if servers.is_empty() {
         return Ok(None);
     }
@@ -72,13 +75,44 @@ pub(crate) fn source(
         let note = haft::frontends::safe::text(&note).into_owned();
         let _nobody_reads = if quiet { Ok(()) } else { writeln!(std::io::stderr(), "note: {note}") };
     };
-    Ok(Some(Arc::new(Mcp::new(McpSettings {
-        servers,
-        workspace: workspace.to_owned(),
-        environment,
-        budget: WINDOW / 4,
-        on_note: Arc::new(note),
-    }))))
+    Ok(Some(Arc::new(mcp(servers, workspace, environment, Arc::new(note)))))
+}
+
+/// Starts each server that may be used: its name, and how many tools it has or why it has none.
+pub(crate) async fn try_all(
+    surroundings: &Surroundings,
+    config: &Config,
+    workspace: &Path,
+) -> Result<Vec<(String, Result<usize, String>)>, ConfigError> {
+    let environment: Arc<[_]> = surroundings.environment.without_keys(&[]).into();
+    let mut found = Vec::new();
+    for server in servers(config, &surroundings.environment)? {
+        let (name, notes) = (server.name.clone(), Arc::new(Mutex::new(None)));
+        let heard = notes.clone();
+        let note = move |note| *heard.lock().expect("nobody panics while it holds a note") = Some(note);
+        let mcp = mcp(vec![server], workspace, environment.clone(), Arc::new(note));
+        let count = mcp.tools(&SessionId("doctor".into())).await.all().count();
+        let failed = notes.lock().expect("nobody panics while it holds a note").take();
+        found.push((name, failed.map_or(Ok(count), Err)));
+    }
+    Ok(found)
+}
+
+fn mcp(
+    servers: Vec<McpServer>,
+    workspace: &Path,
+    environment: Arc<[(String, String)]>,
+    on_note: Arc<dyn Fn(String) + Send + Sync>,
+) -> Mcp {
+    let workspace = workspace.to_owned();
+    Mcp::new(McpSettings { servers, workspace, environment, budget: WINDOW / 4, on_note })
+}
+
+/// The person's, but for those that the project leaves out.
+fn servers(config: &Config, environment: &Environment) -> Result<Vec<McpServer>, ConfigError> {
+    let allowed = |name: &String| config.project.mcp.as_ref().is_none_or(|names| names.contains(name));
+    let servers = config.user.mcp.iter().filter(|(name, _)| allowed(name));
+    servers.map(|(name, file)| server(name, file, environment)).collect()
 }
 
 fn server(name: &str, file: &McpFile, environment: &Environment) -> Result<McpServer, ConfigError> {
@@ -128,6 +162,7 @@ fn fill_in(text: &str, environment: &Environment) -> Result<String, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::{ProjectFile, UserFile};
 
     fn read(text: &str) -> Result<McpServer, String> {
         let file: McpFile = toml::from_str(text).map_err(|error| error.message().to_owned())?;
@@ -163,6 +198,22 @@ mod tests {
             assert_eq!(way, expected.map(str::to_owned).map_err(str::to_owned), "{text}");
         }
         assert!(read("comand = \"a\"").is_err_and(|error| error.starts_with("unknown field `comand`")));
+    }
+
+    // D14
+    #[test]
+    fn a_project_leaves_servers_out_and_adds_none() {
+        let user = toml::from_str("[mcp.a]\nurl = \"u\"\n[mcp.b]\ncommand = \"c\"").unwrap();
+        let table = [("", vec!["a", "b"]), ("mcp = []", vec![]), ("mcp = [\"b\", \"c\"]", vec!["b"])];
+        for (project, expected) in table {
+            let user: UserFile = Clone::clone(&user);
+            let config = Config { user, project: toml::from_str(project).unwrap() };
+            let servers = servers(&config, &Environment::default()).unwrap();
+            let names: Vec<String> = servers.into_iter().map(|server| server.name).collect();
+            assert_eq!(names, expected, "{project}");
+        }
+        let added: Result<ProjectFile, _> = toml::from_str("[mcp.a]\ncommand = \"c\"");
+        assert!(added.is_err());
     }
 
     #[test]

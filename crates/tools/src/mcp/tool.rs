@@ -32,7 +32,7 @@ impl RemoteTool {
         let only_reads = tool.annotations.as_ref().and_then(|hints| hints.read_only_hint) == Some(true);
         let effects = match only_reads && server.settings.trust_hints {
             true => Vec::new(),
-            false => vec![Effect::Execute(format!("mcp {own} {} {}", clean(&tool.name), print(tool)))],
+            false => vec![Effect::Execute(command(own, tool))],
         };
         Self { spec, server: server.clone(), name: tool.name.to_string(), effects }
     }
@@ -59,6 +59,11 @@ impl AnyTool for RemoteTool {
             self.server.call(&self.name, arguments, ctx).await
         })
     }
+}
+
+/// `mcp:SERVER TOOL PRINT`: plain words, as rules want them, and no command that a shell would find.
+fn command(server: &str, tool: &Tool) -> String {
+    format!("mcp:{} {} {}", clean(server), clean(&tool.name), print(tool))
 }
 
 /// `mcp__SERVER__TOOL`, made to fit and different from all others.

@@ -2,10 +2,12 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 #[path = "../kit/mod.rs"]
 mod kit;
+mod service;
 use haft_core::{Registry, SessionId, ToolSource};
 use haft_tools::{Mcp, McpServer, McpSettings, Way};
 use kit::Kit;
 use serde_json::{Value, json};
+use service::Service;
 use std::{
     path::Path,
     sync::{Arc, Mutex},
@@ -107,8 +109,8 @@ async fn a_tool_is_a_command_unless_the_person_trusts_the_server() {
             .map(|effect| effect.to_string().rsplit_once(' ').unwrap().0.to_owned())
             .collect::<Vec<_>>()
     };
-    assert_eq!(effects("mcp__mill__echo"), ["execute:mcp mill echo"]);
-    assert_eq!(effects("mcp__good__slow"), ["execute:mcp good slow"]);
+    assert_eq!(effects("mcp__mill__echo"), ["execute:mcp:mill echo"]);
+    assert_eq!(effects("mcp__good__slow"), ["execute:mcp:good slow"]);
     assert!(effects("mcp__good__echo").is_empty());
 }
 
@@ -252,4 +254,34 @@ async fn nothing_is_left_running() {
         }
     };
     assert!(tokio::time::timeout(Duration::from_secs(10), gone).await.is_ok());
+}
+
+#[tokio::test]
+async fn a_service_is_reached_with_its_headers_and_found_again() {
+    let service = Service::start(([127, 0, 0, 1], 0).into(), "first").await;
+    let at = |name: &str, path: &str, key: &str| {
+        let headers = vec![("Authorization".to_owned(), format!("Bearer {key}"))];
+        let url = format!("http://{}/{path}", service.address);
+        McpServer { way: Way::Url { url, headers }, ..server(name, &[]) }
+    };
+    // A redirect to another place is not followed: the key is for this one.
+    let servers = vec![
+        at("good", "mcp", "s3cret"),
+        at("moved", "moved", "s3cret"),
+        at("wrong", "mcp", "guess"),
+        at("away", "away", "s3cret"),
+    ];
+    let mut place = Place::new(servers);
+    let tools = place.refresh().await;
+    assert_eq!(names(&tools), ["mcp__good__which", "mcp__moved__which"]);
+    let notes = place.notes.lock().unwrap().join("\n");
+    assert!(notes.contains("wrong: cannot start the MCP server: ") && notes.contains("401"), "{notes}");
+    assert!(!notes.contains("guess") && !notes.contains("s3cret"), "{notes}");
+    assert_eq!(place.text("mcp__moved__which", json!({})).await, "first");
+    let address = service.address;
+    drop(service);
+    let gone = place.text("mcp__good__which", json!({})).await;
+    assert!(gone.contains("`good`") && gone.contains("started again with the next call"), "{gone}");
+    let _again = Service::start(address, "second").await;
+    assert_eq!(place.text("mcp__good__which", json!({})).await, "second");
 }
