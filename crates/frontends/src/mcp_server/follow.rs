@@ -1,6 +1,6 @@
 //! A turn for somebody at the other end of MCP: what happens is told, what needs a person is asked.
 use super::client::{Answered, Client};
-use crate::diff;
+use crate::{diff, safe};
 use futures::StreamExt;
 use haft_core::{
     Answer, CallId, Change, Command, Event, Fact, Outcome, Question, Seq, ToolResult, Update, text_of,
@@ -83,7 +83,8 @@ async fn approve(
         [] => crate::approval::about(session, call, reason),
         changes => diff::of_changes(session, changes),
     };
-    let asked = client.ask(format!("{about}{reason}. Allow it?"), &["yes", "always", "no"]);
+    let question = format!("{about}{reason}. Allow it?");
+    let asked = client.ask(safe::text(&question).into_owned(), &["yes", "always", "no"]);
     let answered = tokio::select! {
         biased;
         () = client.cancelled().cancelled() => Answered::Nobody,
@@ -100,7 +101,8 @@ async fn approve(
 async fn reply(question: &Question, client: &Client) -> Option<String> {
     let choices = question.choices.join(", ");
     let choices = if choices.is_empty() { choices } else { format!("\nFor example: {choices}") };
-    let asked = client.ask(format!("{}{choices}", question.text), &[]);
+    let text = format!("{}{choices}", question.text);
+    let asked = client.ask(safe::text(&text).into_owned(), &[]);
     tokio::select! {
         biased;
         () = client.cancelled().cancelled() => None,
