@@ -61,6 +61,9 @@ pub(crate) enum LinkError {
     #[error("it did not answer within {} seconds{said}", .limit.as_secs())]
     Silent { limit: Duration, said: String },
     #[error("{reason}{said}")]
+    Gone { reason: String, said: String },
+    /// It is there, and answers something else.
+    #[error("{reason}{said}")]
     Refused { reason: String, said: String },
 }
 
@@ -87,35 +90,33 @@ impl Link {
             Way::Program { .. } => [ClientLifecycleMode::Initialize, newest()],
             Way::Url { .. } => [newest(), ClientLifecycleMode::Initialize],
         };
-        let opened = Self::open_as(server, folder, environment, client(), first).await;
-        let opened = match opened {
-            Err((_, true)) => Self::open_as(server, folder, environment, client(), second).await,
+        match Self::open_as(server, folder, environment, client(), first).await {
+            Err(LinkError::Refused { .. }) => {
+                Self::open_as(server, folder, environment, client(), second).await
+            }
             opened => opened,
-        };
-        opened.map_err(|(error, _)| error)
+        }
     }
 
-    /// The error comes with whether the server is there and did not understand.
     async fn open_as(
         server: &McpServer,
         folder: &Path,
         environment: &[(String, String)],
         client: Client,
         mode: ClientLifecycleMode,
-    ) -> Result<Self, (LinkError, bool)> {
+    ) -> Result<Self, LinkError> {
         let (calls, changes) = (client.calls.clone(), client.changes.clone());
         let limit = server.start_timeout;
         let (service, program) = match &server.way {
             Way::Program { program, arguments, environment: own } => {
                 let environment = environment.iter().chain(own).cloned().collect();
-                let (program, input) = Running::start(program, arguments, folder, environment)
-                    .map_err(|error| (error.into(), false))?;
+                let (program, input) = Running::start(program, arguments, folder, environment)?;
                 let greeted = greet(client, input, mode, limit).await;
                 let service = greeted.map_err(|failure| failure.told(&program.last_words()))?;
                 (service, Some(program))
             }
             Way::Url { url, headers } => {
-                let transport = web(url, headers).map_err(|error| (error, false))?;
+                let transport = web(url, headers)?;
                 let greeted = greet(client, transport, mode, limit).await;
                 let service = greeted.map_err(|failure| failure.told(""))?;
                 (service, None)
@@ -162,13 +163,16 @@ enum Failure {
 }
 
 impl Failure {
-    fn told(self, said: &str) -> (LinkError, bool) {
+    fn told(self, said: &str) -> LinkError {
         let said = said.to_owned();
         match self {
-            Self::Silent(limit) => (LinkError::Silent { limit, said }, false),
+            Self::Silent(limit) => LinkError::Silent { limit, said },
             Self::Refused(error) => {
-                let is_there = !matches!(*error, ClientInitializeError::ConnectionClosed(_));
-                (LinkError::Refused { reason: in_full(&*error), said }, is_there)
+                let reason = in_full(&*error);
+                match *error {
+                    ClientInitializeError::ConnectionClosed(_) => LinkError::Gone { reason, said },
+                    _ => LinkError::Refused { reason, said },
+                }
             }
         }
     }
