@@ -46,7 +46,7 @@ async def check(server, folder, mode):
 
 async def main():
     haft, folder = sys.argv[1], pathlib.Path(sys.argv[2])
-    arguments = ["mcp", "--quiet", "--no-agent", "--expose", "read,write,bash", "--cwd", str(folder)]
+    arguments = ["mcp", "--quiet", "--no-agents", "--expose", "read,write,bash", "--cwd", str(folder)]
     over_stdio = StdioServerParameters(command=haft, args=arguments, env=dict(os.environ))
     server = haft if haft.startswith("http") else over_stdio
     for mode in ["legacy", "auto"]:

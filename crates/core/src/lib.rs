@@ -4,11 +4,15 @@
 //! Read in this order: [`message`], [`tool`], [`event`], [`transcript`], [`policy`], [`change`], [`provider`].
 
 pub mod alias;
+pub mod call_form;
 pub mod change;
 pub mod clip;
 pub mod event;
+pub mod grammar;
 pub mod job;
+pub mod json;
 pub mod message;
+pub mod order;
 pub mod person;
 pub mod policy;
 pub mod present;
@@ -27,12 +31,14 @@ pub mod transcript;
 pub mod undo;
 
 pub use alias::Aliases;
+pub use call_form::{ArgumentForm, CallForm, ReplyForm};
 pub use change::{Change, ChangeKind, FileState, Hash, How, Stage, View};
 pub use clip::{Clip, Keep};
 pub use event::{Answer, Channel, Command, Entry, Event, Fact, Outcome, Seq, SessionId, Update, Way};
 pub use haft_macros::tool;
 pub use job::{JobId, JobOutput, JobState, Jobs, NoJobs, Work};
 pub use message::{CallId, Image, Message, Part, StopReason, ToolCall, Usage, text_of};
+pub use order::{Conclusion, JobStatus, Order, Standing};
 pub use person::{Nobody, Person, Question};
 pub use policy::{Mode, Policy, Rule, Ruling, Verdict};
 pub use present::Presentation;

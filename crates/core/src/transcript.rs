@@ -34,6 +34,8 @@ struct Turn {
     idle_rounds: u32,
     usage: Usage,
     refused: bool,
+    /// It is a call in place of the model, and nothing more.
+    called: bool,
     /// One number for the calls of each round, to recognise repetition.
     rounds_seen: Vec<u64>,
 }
@@ -130,6 +132,7 @@ impl Transcript {
             }
             Fact::JobEnded { job, result } => self.user(vec![Part::text(job_report(job, result))]),
             Fact::Replied { parts, usage, stop } => self.assistant(parts, *usage, *stop),
+            Fact::Called { made } => self.called(made),
             Fact::ToolEnded { call, result, .. } => self.answer(call, result),
             Fact::ApprovalAnswered { answer: Answer::Nobody, .. } => self.turn.refused = true,
             Fact::Continued => self.phase = self.unfinished(),
@@ -146,6 +149,7 @@ impl Transcript {
             | Fact::ApprovalAnswered { .. }
             | Fact::ToolStarted { .. }
             | Fact::Staged { .. }
+            | Fact::Concluded(_)
             | Fact::JobStarted { .. } => {}
         }
     }
@@ -201,6 +205,7 @@ impl Transcript {
 
     fn after_a_reply_without_calls(&self, limits: &Limits) -> Step {
         let done = match &limits.completion {
+            _ if self.turn.called => true,
             Completion::NoCalls => true,
             Completion::PhraseOrIdle { phrase, idle_rounds } => {
                 self.turn.idle_rounds >= *idle_rounds || self.last_reply_says(phrase)
@@ -228,6 +233,7 @@ impl Transcript {
         self.messages.push(Arc::new(Message::User { parts }));
         self.turn.rounds_seen.clear();
         self.turn.idle_rounds = 0;
+        self.turn.called = false;
         self.phase = Phase::Model;
     }
 
@@ -253,6 +259,16 @@ impl Transcript {
         }
     }
 
+    fn called(&mut self, made: &ToolCall) {
+        self.close_calls();
+        self.turn.called = true;
+        let parts = vec![Part::ToolCall(made.clone())];
+        self.messages.push(Arc::new(Message::Assistant { parts }));
+        self.open = vec![OpenCall { call: made.clone(), result: None }];
+        self.places = HashMap::from([(made.id.clone(), 0)]);
+        self.phase = Phase::Tools;
+    }
+
     fn answer(&mut self, call: &CallId, result: &ToolResult) {
         if let Some(open) = self.places.get(call).and_then(|place| self.open.get_mut(*place)) {
             open.result = Some(result.clone());
@@ -260,6 +276,7 @@ impl Transcript {
         if !self.open.is_empty() && self.open.iter().rev().all(|open| open.result.is_some()) {
             self.close_calls();
             self.phase = match self.phase {
+                Phase::Tools if self.turn.called => Phase::Over(Outcome::Finished),
                 Phase::Tools => Phase::Model,
                 over @ (Phase::Over(_) | Phase::Idle | Phase::Model) => over,
             };

@@ -21,13 +21,14 @@ impl Wire {
 }
 
 /// The whole conversation; sharing its messages costs one pointer each.
-pub(crate) fn request(setup: &Setup, wire: &Wire, transcript: &Transcript) -> Request {
+pub(crate) fn request(setup: &Setup, model: &str, wire: &Wire, transcript: &Transcript) -> Request {
     Request {
-        model: setup.model.name.clone(),
+        model: model.to_owned(),
         system: wire.system.clone(),
         messages: transcript.messages().to_vec(),
         tools: wire.tools.clone(),
         max_output: setup.profile.max_output,
+        form: None,
         options: setup.profile.options.clone(),
     }
 }

@@ -3,8 +3,10 @@
 //! Front-ends need four words of it: [`Engine`], [`Session`], [`haft_core::Command`], [`haft_core::Event`].
 //! It knows no tool, no provider and no front-end by name.
 
+mod agents;
 mod asking;
 mod call;
+mod carry_out;
 mod context;
 mod delegate;
 mod engine;
@@ -19,12 +21,16 @@ mod sessions;
 mod surroundings;
 mod tool_runner;
 mod toolbox;
+mod tree;
 mod turn;
 
-pub use engine::{Agent, Engine, EngineError, Model, Setup, Stages};
+pub use agents::{Agent, BadAgent};
+pub use carry_out::{carry_out, record};
+pub use engine::{Engine, EngineError, Model, Models, Setup, Stages};
 pub use journal::{Journal, JournalError};
 pub use profile::{Chat, Profile};
 pub use repeats::Redundancy;
 pub use seen::Unread;
 pub use session::{Closed, Session};
 pub use sessions::{Home, Summary};
+pub use tree::Delegation;

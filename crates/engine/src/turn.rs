@@ -1,6 +1,6 @@
 //! The heart: ask the model, run its tools, until the transcript says stop.
 use crate::{
-    JournalError, context,
+    JournalError, Model, context,
     engine::Shared,
     jobs::Board,
     recover,
@@ -9,11 +9,12 @@ use crate::{
     session::{Desk, Log},
     tool_runner::run_tools,
     toolbox::Toolbox,
+    tree::Tree,
 };
 use futures::StreamExt;
 use haft_core::{
-    Change, Delta, Fact, OnCap, Outcome, Part, ProviderError, Reply, SessionId, Stage, Step, StopReason,
-    Update, Usage,
+    Change, Delta, Fact, Limits, OnCap, Outcome, Part, Policy, ProviderError, Reply, SessionId, Stage, Step,
+    StopReason, Update, Usage,
 };
 use std::{io, path::PathBuf, sync::Arc};
 use tokio_util::sync::CancellationToken;
@@ -23,8 +24,14 @@ pub(crate) struct Means {
     pub(crate) id: SessionId,
     /// The agent's name.
     pub(crate) agent: String,
-    /// Whether another session delegated to this one.
-    pub(crate) is_below: bool,
+    /// When a turn of this agent ends that does not end by itself.
+    pub(crate) limits: Limits,
+    /// Who may do what in this session.
+    pub(crate) policy: Policy,
+    /// Whom this agent asks.
+    pub(crate) model: Model,
+    /// The sessions above and below.
+    pub(crate) tree: Tree,
     pub(crate) toolbox: Toolbox,
     pub(crate) stage: Arc<dyn Stage>,
     pub(crate) desk: Desk,
@@ -52,7 +59,7 @@ pub(crate) async fn run_turn(
 ) -> Result<(), JournalError> {
     loop {
         look_for_tools(means, cancel).await;
-        match log.transcript.next_step(&means.shared.setup.profile.limits) {
+        match log.transcript.next_step(&means.limits) {
             Step::AskModel => ask_model(log, means, cancel).await?,
             Step::RunTools(calls) => run_tools(log, means, calls, cancel).await?,
             Step::Stop(outcome) => return end_turn(log, means, outcome),
@@ -85,7 +92,7 @@ fn take_in(log: &mut Log, means: &Means) -> Result<(), JournalError> {
 
 fn end_turn(log: &mut Log, means: &Means, outcome: Outcome) -> Result<(), JournalError> {
     recover::end_open_calls(log, means, not_run(outcome))?;
-    let limits = &means.shared.setup.profile.limits;
+    let limits = &means.limits;
     if outcome == Outcome::RoundLimit {
         tracing::warn!("Max iterations ({}) reached", limits.max_rounds.unwrap_or_default());
         if let OnCap::Apologize(apology) = &limits.on_cap {
@@ -141,8 +148,9 @@ async fn ask_model(log: &mut Log, means: &Means, cancel: &CancellationToken) -> 
 }
 
 async fn hear(log: &Log, means: &Means, cancel: &CancellationToken, reply: &mut Reply) -> Heard {
-    let request = context::request(&means.shared.setup, &means.toolbox.kit().wire, &log.transcript);
-    let mut deltas = means.shared.setup.model.provider.stream(request);
+    let kit = means.toolbox.kit();
+    let request = context::request(&means.shared.setup, &means.model.name, &kit.wire, &log.transcript);
+    let mut deltas = means.model.provider.stream(request);
     loop {
         let delta = tokio::select! {
             biased;
@@ -164,7 +172,7 @@ async fn hear(log: &Log, means: &Means, cancel: &CancellationToken, reply: &mut 
                 }
             }
             Some(Err(error)) => return Heard::Failed(error),
-            None => return Heard::Failed(cut_off(&means.shared.setup.model.spec)),
+            None => return Heard::Failed(cut_off(&means.model.spec)),
         }
     }
 }

@@ -74,12 +74,13 @@ impl Place {
             model: Model { spec: "script/test".into(), name: "test".into(), provider },
             tools: haft_tools::builtin(&haft_tools::Settings::default()),
             sources: Vec::new(),
-            agents: vec![Agent { name: "haft".into(), system: String::new(), tools: None }],
+            agents: vec![Agent { name: "haft".into(), system: String::new(), ..Agent::default() }],
             policy: Policy { rules: vec![], mode: Mode::Ask },
             stages: Arc::new(|blobs: &Path| Arc::new(Declared::new(blobs.to_owned())) as Arc<dyn Stage>),
             workspace: self.folder.path().join("w").canonicalize().unwrap(),
             home: Home(self.folder.path().join("home")),
             profile: Profile::standard(),
+            models: None,
             access: Access { environment: [("PATH".to_owned(), "/usr/bin:/bin".to_owned())].into() },
         });
         let sessions = self.sessions.clone();

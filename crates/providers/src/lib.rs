@@ -14,6 +14,7 @@
 
 mod anthropic;
 pub mod conformance;
+mod constrain;
 pub mod dialects;
 mod endpoint;
 mod exec;

@@ -1,10 +1,10 @@
-//! The one provider of cryptography that all connections share.
+//! The library for encrypted connections, chosen once for the process.
 use std::sync::Once;
 
-/// Must be called before the first secure connection.
-pub(crate) fn provide() {
-    static PROVIDER: Once = Once::new();
-    PROVIDER.call_once(|| {
+/// Must be called before a client is made.
+pub(crate) fn choose() {
+    static CHOSEN: Once = Once::new();
+    CHOSEN.call_once(|| {
         let _another_was_first = rustls::crypto::ring::default_provider().install_default();
     });
 }

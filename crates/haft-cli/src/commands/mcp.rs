@@ -25,12 +25,12 @@ use std::{
 pub(crate) async fn mcp(surroundings: &Surroundings, args: &McpArgs) -> Result<Exit, Failure> {
     let turn = turn(args);
     let (mut engines, mut offers): (Vec<Engine>, Vec<Arc<dyn Offer>>) = Default::default();
-    if !args.no_agent {
+    if !args.no_agents {
         let assembled = assemble::engine(surroundings, &turn).await?;
         if let Some(notice) = assembled.notice.filter(|_| !args.quiet) {
             writeln!(stderr(), "note: {notice}")?;
         }
-        offers.push(Arc::new(agent(&assembled.engine)));
+        offers.extend(agents(&assembled.engine).map(|agent| Arc::new(agent) as Arc<dyn Offer>));
         engines.push(assembled.engine);
     }
     if let Some(names) = &args.expose {
@@ -58,18 +58,24 @@ fn turn(args: &McpArgs) -> TurnArgs {
     }
 }
 
-fn agent(engine: &Engine) -> AgentTool {
+/// One tool for each agent there is. That of people who ask for none is called `agent`.
+fn agents(engine: &Engine) -> impl Iterator<Item = AgentTool> {
     let workspace = engine.setup().workspace.display();
-    let description = format!(
-        "Let an agent do a task in `{workspace}`: it reads and changes files, runs commands and tests, and says what \
-         came of it. What it changed can be undone."
-    );
-    AgentTool { name: "agent".into(), description, open: open(engine) }
+    engine.setup().agents.iter().map(move |agent| {
+        let (name, what) = match agent.name.as_str() {
+            AGENT => {
+                ("agent", "Let an agent do a task: it reads and changes files, runs commands and tests.")
+            }
+            other => (other, agent.description.as_str()),
+        };
+        let description = format!("{what} It works in `{workspace}`; what it changed can be undone.");
+        AgentTool { name: name.to_owned(), description, open: open(engine, agent.name.clone()) }
+    })
 }
 
-fn open(engine: &Engine) -> Open {
+fn open(engine: &Engine, agent: String) -> Open {
     let engine = engine.clone();
-    Arc::new(move || engine.create(AGENT))
+    Arc::new(move || engine.create(&agent))
 }
 
 /// An engine whose model makes the calls that clients make.
@@ -88,7 +94,7 @@ fn own(engine: &Engine, names: &[String]) -> Result<Vec<Arc<dyn Offer>>, Failure
     let offers = names.iter().map(|name| match tools.find(name) {
         Ok(found) => {
             let spec = found.tool.spec().clone();
-            Ok(Arc::new(OwnTool { spec, open: open(engine) }) as Arc<dyn Offer>)
+            Ok(Arc::new(OwnTool { spec, open: open(engine, AGENT.to_owned()) }) as Arc<dyn Offer>)
         }
         Err(error) => Err(Failure::usage(error.message).hint(error.hint.unwrap_or_default())),
     });

@@ -1,7 +1,10 @@
 //! One file for each command.
 
+pub(crate) mod agents;
+pub(crate) mod check;
 pub(crate) mod config;
 pub(crate) mod doctor;
+pub(crate) mod jobs;
 pub(crate) mod mcp;
 pub(crate) mod models;
 pub(crate) mod parse;

@@ -89,7 +89,7 @@ impl Web {
     }
 
     fn client(&self, special: impl FnOnce(ClientBuilder) -> ClientBuilder) -> Option<Client> {
-        crate::tls::provide();
+        crate::tls::choose();
         let builder = Client::builder()
             .redirect(redirect::Policy::none())
             .referer(false)

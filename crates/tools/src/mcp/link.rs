@@ -260,7 +260,7 @@ fn web(
         value.set_sensitive(true);
         sent.insert(header, value);
     }
-    crate::tls::provide();
+    crate::tls::choose();
     let client = reqwest::Client::builder().redirect(redirect::Policy::custom(stay)).build()?;
     let config = StreamableHttpClientTransportConfig::with_uri(url).custom_headers(sent);
     Ok(StreamableHttpClientTransport::with_client(client, config))
