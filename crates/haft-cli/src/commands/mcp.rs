@@ -68,7 +68,8 @@ fn agents(engine: &Engine) -> impl Iterator<Item = AgentTool> {
             }
             other => (other, agent.description.as_str()),
         };
-        let description = format!("{what} It works in `{workspace}`; what it changed can be undone.");
+        let what = what.trim_end_matches('.');
+        let description = format!("{what}. It works in `{workspace}`; what it changed can be undone.");
         AgentTool { name: name.to_owned(), description, open: open(engine, agent.name.clone()) }
     })
 }
