@@ -18,3 +18,4 @@ fi
 [ -x "$server/bin/llama-server-vulkan" ] && export HAFT_LLAMA_SERVER=$server/bin/llama-server-vulkan
 
 cargo test --workspace
+scripts/mcp.sh

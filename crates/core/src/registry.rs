@@ -90,6 +90,15 @@ impl Registry {
         Self { tools: tools.map(offer).collect() }
     }
 
+    /// With the tools of `other` behind its own. A name that is there already keeps its tool: what comes from outside
+    /// shadows nothing (faults D44).
+    pub fn joined(mut self, other: &Self) -> Self {
+        for (name, registered) in &other.tools {
+            self.tools.entry(name.clone()).or_insert_with(|| registered.clone());
+        }
+        self
+    }
+
     /// All but the tool of this name.
     pub fn without(mut self, name: &str) -> Self {
         self.tools.shift_remove(name);

@@ -78,7 +78,8 @@ pub(crate) fn prepare(means: &Means, call: ToolCall) -> Prepared {
 }
 
 fn ready(means: &Means, call: &ToolCall) -> Result<Ready, ToolError> {
-    let registered = means.tools.find(&call.name);
+    let kit = means.toolbox.kit();
+    let registered = kit.tools.find(&call.name);
     if let Some(problem) = &call.problem {
         let message = format!("cannot call `{}`: {problem}", call.name);
         let error = ToolError::new(ToolErrorKind::Validation, message);

@@ -4,7 +4,8 @@ use haft_core::{Registry, Request, ToolSpec, Transcript};
 use serde_json::Value;
 use std::sync::Arc;
 
-/// The part of every request that does not change while a session is open.
+/// The part of every request that does not change while the tools stay the same, made once: what is the same byte for
+/// byte is read from the vendor's cache.
 pub(crate) struct Wire {
     system: String,
     tools: Arc<[ToolSpec]>,

@@ -2,15 +2,15 @@
 use crate::{
     Agent, Home, Journal, JournalError, Profile, Session,
     call::resolved,
-    context::Wire,
     jobs::Board,
     seen::Seen,
     session::{Desk, Log, Task},
+    toolbox::Toolbox,
     tree::{Delegation, Tree},
     turn::Means,
 };
 use haft_core::{
-    Access, Fact, Mode, Order, Policy, Provider, Registry, SessionId, Stage, Transcript,
+    Access, Fact, Mode, Order, Policy, Provider, Registry, SessionId, Stage, ToolSource, Transcript,
     event::JOURNAL_VERSION,
 };
 use std::{
@@ -29,6 +29,8 @@ pub struct Setup {
     pub model: Model,
     /// Every tool there is; an agent gets those that it names.
     pub tools: Registry,
+    /// Where more tools come from while a session is open.
+    pub sources: Vec<Arc<dyn ToolSource>>,
     /// Who can be opened.
     pub agents: Vec<Agent>,
     /// Who may do what.
@@ -185,25 +187,23 @@ impl Engine {
         let started =
             entries.iter().filter(|entry| matches!(entry.fact, Fact::JobStarted { .. })).count() as u64;
         let jobs = Arc::new(Board::new(sender.downgrade(), started + 1, setup.profile.render.clone()));
-        let tools = match &agent.tools {
-            Some(names) => setup.tools.only(names),
-            None => setup.tools.clone(),
-        };
-        let tools = if tree.may_delegate() { tools } else { tools.without(DELEGATE) };
+        let own = setup.tools.clone();
+        let own = if tree.may_delegate() { own } else { own.without(DELEGATE) };
+        let toolbox = Toolbox::new(setup, agent.clone(), own);
+        let kit = toolbox.kit();
         let desk = Desk::with_grants(&entries);
         let touched = |name: &str, arguments: &serde_json::Value| {
-            touched(&tools, &*stage, &setup.workspace, name, arguments)
+            touched(&kit.tools, &*stage, &setup.workspace, name, arguments)
         };
         let seen = Seen::replay(entries.iter().map(Arc::as_ref), touched);
         let means = Means {
-            wire: Wire::new(setup, &agent, &tools),
             limits: agent.within(&setup.profile.limits),
             policy: narrowed(&setup.policy, agent.permission),
             model,
             agent: agent.name,
             tree,
             id: id.clone(),
-            tools,
+            toolbox,
             stage: stage.clone(),
             desk,
             jobs,

@@ -20,6 +20,7 @@ mod session;
 mod sessions;
 mod surroundings;
 mod tool_runner;
+mod toolbox;
 mod tree;
 mod turn;
 

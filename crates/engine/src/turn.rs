@@ -1,7 +1,6 @@
 //! The heart: ask the model, run its tools, until the transcript says stop.
 use crate::{
-    JournalError, Model,
-    context::{self, Wire},
+    JournalError, Model, context,
     engine::Shared,
     jobs::Board,
     recover,
@@ -9,12 +8,13 @@ use crate::{
     seen::Seen,
     session::{Desk, Log},
     tool_runner::run_tools,
+    toolbox::Toolbox,
     tree::Tree,
 };
 use futures::StreamExt;
 use haft_core::{
-    Change, Delta, Fact, Limits, OnCap, Outcome, Part, Policy, ProviderError, Registry, Reply, SessionId,
-    Stage, Step, StopReason, Update, Usage,
+    Change, Delta, Fact, Limits, OnCap, Outcome, Part, Policy, ProviderError, Reply, SessionId, Stage, Step,
+    StopReason, Update, Usage,
 };
 use std::{io, path::PathBuf, sync::Arc};
 use tokio_util::sync::CancellationToken;
@@ -32,7 +32,7 @@ pub(crate) struct Means {
     pub(crate) model: Model,
     /// The sessions above and below.
     pub(crate) tree: Tree,
-    pub(crate) tools: Registry,
+    pub(crate) toolbox: Toolbox,
     pub(crate) stage: Arc<dyn Stage>,
     pub(crate) desk: Desk,
     pub(crate) jobs: Arc<Board>,
@@ -41,8 +41,6 @@ pub(crate) struct Means {
     pub(crate) repeats: Repeats,
     /// See [`haft_core::ToolContext::artifacts`].
     pub(crate) artifacts: PathBuf,
-    /// What every request begins with, made once, so that it is the same byte for byte.
-    pub(crate) wire: Wire,
 }
 
 impl Means {
@@ -60,6 +58,7 @@ pub(crate) async fn run_turn(
     cancel: &CancellationToken,
 ) -> Result<(), JournalError> {
     loop {
+        look_for_tools(means, cancel).await;
         match log.transcript.next_step(&means.limits) {
             Step::AskModel => ask_model(log, means, cancel).await?,
             Step::RunTools(calls) => run_tools(log, means, calls, cancel).await?,
@@ -70,6 +69,15 @@ pub(crate) async fn run_turn(
         } else {
             take_in(log, means)?;
         }
+    }
+}
+
+/// What sources have to say may take a while: some of them start programs first.
+async fn look_for_tools(means: &Means, cancel: &CancellationToken) {
+    tokio::select! {
+        biased;
+        () = cancel.cancelled() => {}
+        () = means.toolbox.refresh(&means.shared.setup, &means.id) => {}
     }
 }
 
@@ -140,7 +148,8 @@ async fn ask_model(log: &mut Log, means: &Means, cancel: &CancellationToken) -> 
 }
 
 async fn hear(log: &Log, means: &Means, cancel: &CancellationToken, reply: &mut Reply) -> Heard {
-    let request = context::request(&means.shared.setup, &means.model.name, &means.wire, &log.transcript);
+    let kit = means.toolbox.kit();
+    let request = context::request(&means.shared.setup, &means.model.name, &kit.wire, &log.transcript);
     let mut deltas = means.model.provider.stream(request);
     loop {
         let delta = tokio::select! {

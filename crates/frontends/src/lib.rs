@@ -1,12 +1,15 @@
 //! Ways to talk to the engine. Each does the same two things: send commands, follow events.
 //!
 //! [`print`] is one prompt without a screen, [`chat`] a conversation line by line. Both draw with [`words`], ask
-//! with [`approval`] and tell events as JSON with [`lines`].
+//! with [`approval`] and tell events as JSON with [`lines`]. `mcp_server` (feature `mcp`) lets other programs talk.
 
 pub mod approval;
 pub mod chat;
 pub mod diff;
+pub mod direct;
 pub mod lines;
+#[cfg(feature = "mcp")]
+pub mod mcp_server;
 pub mod print;
 pub mod question;
 pub mod safe;

@@ -4,6 +4,7 @@ use crate::{
     args::TurnArgs,
     config::{Config, ConfigError, Environment},
     failure::Failure,
+    mcp,
     model::{self, Chosen, Speech},
 };
 use haft::{
@@ -52,15 +53,20 @@ pub(crate) fn setup(
     let mut profile = config.profile(turn.profile.as_deref())?;
     profile.limits.max_rounds = config.max_rounds(turn.max_rounds, profile.limits.max_rounds);
     let policy = config.policy(&surroundings.places, turn.permission.map(Into::into))?;
-    let tools = only(tools(&surroundings.environment, &profile)?, turn.tools.as_deref())?;
+    let tools = tools(&surroundings.environment, &profile)?;
+    turn.tools.iter().flatten().try_for_each(|name| is_known(&tools, name, config))?;
+    let tools = turn.tools.as_ref().map_or(tools.clone(), |named| tools.only(named));
     let agents = agents(surroundings, &workspace, &profile)?;
+    let agents = agents.into_iter().map(|agent| with_tools(agent, turn.tools.as_deref())).collect();
     let stages = Arc::new(|blobs: &Path| Arc::new(Declared::new(blobs.to_owned())) as Arc<dyn Stage>);
     let home = Home(surroundings.places.home.clone());
     let secrets: Vec<&str> = vendors().iter().filter_map(|vendor| vendor.key_variable.as_deref()).collect();
-    let environment = surroundings.environment.without_keys(&secrets).into();
+    let environment: Arc<[_]> = surroundings.environment.without_keys(&secrets).into();
+    let sources = mcp::source(surroundings, config, &workspace, environment.clone(), turn.quiet)?;
+    let sources = sources.into_iter().collect();
     let access = Access { environment };
     let models = Some(models(surroundings, config, &profile));
-    Ok(Setup { model, tools, agents, policy, stages, workspace, home, profile, access, models })
+    Ok(Setup { model, tools, sources, agents, policy, stages, workspace, home, profile, access, models })
 }
 
 /// The one that people get who ask for none, and all others.
@@ -68,6 +74,13 @@ fn agents(surroundings: &Surroundings, workspace: &Path, profile: &Profile) -> R
     let own = Agent { name: AGENT.into(), system: profile.system.clone(), ..Agent::default() };
     let others = agents::known(&surroundings.places, workspace)?.into_iter().map(|known| known.agent);
     Ok(std::iter::once(own).chain(others).collect())
+}
+
+/// Of an agent's tools those that the person names, be they ours or a server's.
+fn with_tools(agent: Agent, named: Option<&[String]>) -> Agent {
+    let Some(named) = named else { return agent };
+    let own = agent.tools.unwrap_or_else(|| named.to_vec());
+    Agent { tools: Some(own.into_iter().filter(|name| named.contains(name)).collect()), ..agent }
 }
 
 /// The agent of this name.
@@ -115,17 +128,13 @@ pub(crate) fn tools(environment: &Environment, profile: &Profile) -> Result<Regi
     Ok(haft::tools::builtin(&settings))
 }
 
-fn only(tools: Registry, names: Option<&[String]>) -> Result<Registry, Failure> {
-    let Some(names) = names else { return Ok(tools) };
-    for name in names {
-        if tools.get(name).is_none() {
-            let known = tools.names().collect::<Vec<_>>().join(", ");
-            return Err(
-                Failure::usage(format!("there is no tool `{name}`")).hint(format!("there are {known}"))
-            );
-        }
+/// Whether there is a tool `name`; what MCP servers have is known when they run.
+fn is_known(tools: &Registry, name: &str, config: &Config) -> Result<(), Failure> {
+    if tools.get(name).is_some() || (name.starts_with("mcp__") && !config.user.mcp.is_empty()) {
+        return Ok(());
     }
-    Ok(tools.only(names))
+    let known = tools.names().collect::<Vec<_>>().join(", ");
+    Err(Failure::usage(format!("there is no tool `{name}`")).hint(format!("there are {known}")))
 }
 
 /// A session goes on in the folder that it began in: its undo would not find its files in another one.

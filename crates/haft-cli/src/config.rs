@@ -2,6 +2,7 @@
 //!
 //! The project's own file comes with the repository, which nobody vouches for: it can narrow what the person allows,
 //! never widen it, and never choose who is asked or what is started.
+use crate::mcp::McpFile;
 use haft::{
     core::{Mode, Policy, Rule, Ruling, policy::BadRule},
     engine::Profile,
@@ -57,6 +58,8 @@ pub(crate) struct UserFile {
     pub(crate) vendors: BTreeMap<String, VendorFile>,
     /// Models behind a command, for `exec/NAME`.
     pub(crate) exec: BTreeMap<String, ExecFile>,
+    /// Servers with tools, by the name that stands in their tools' names.
+    pub(crate) mcp: BTreeMap<String, McpFile>,
     /// Over effects.
     pub(crate) rules: Rules,
 }
@@ -111,6 +114,8 @@ pub(crate) struct ProjectFile {
     pub(crate) permission: Option<Mode>,
     /// Used where it is lower than the person's.
     pub(crate) max_rounds: Option<u32>,
+    /// Of the person's MCP servers only these; none for all of them.
+    pub(crate) mcp: Option<Vec<String>>,
     /// Added before the person's.
     pub(crate) rules: NarrowRules,
 }

@@ -5,6 +5,7 @@ mod assemble;
 mod commands;
 mod config;
 mod failure;
+mod mcp;
 mod model;
 
 use args::{Cli, Verb};
@@ -69,6 +70,7 @@ async fn run(cli: Cli) -> Result<Exit, Failure> {
         Some(Verb::Profiles(profiles)) => commands::profiles::profiles(profiles),
         Some(Verb::Parse(parse)) => commands::parse::parse(&surroundings, &parse),
         Some(Verb::Config(config)) => commands::config::config(&surroundings, config),
+        Some(Verb::Mcp(mcp)) => commands::mcp::mcp(&surroundings, &mcp).await,
         Some(Verb::Doctor(doctor)) => commands::doctor::doctor(&surroundings, &doctor).await,
         None if !cli.prompt.is_empty() => commands::run::run(&surroundings, &cli.prompt, &cli.turn).await,
         None if stdin().is_terminal() && stdout().is_terminal() => {

@@ -26,6 +26,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let engine = Engine::new(Setup {
         model: Model { spec: "script/demo".into(), name: "demo".into(), provider: Arc::new(script) },
         tools: Registry::default().with(double {}),
+        sources: Vec::new(),
         agents: vec![Agent { name: "counter".into(), system: "You count.".into(), ..Agent::default() }],
         policy: Policy::default(),
         stages: Arc::new(|blobs: &Path| Arc::new(Declared::new(blobs.to_owned())) as _),

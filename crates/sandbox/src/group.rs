@@ -5,6 +5,7 @@ use std::io;
 use tokio::process::{Child, Command};
 
 /// A process group, and whoever left it. Dropping it kills them all.
+#[derive(Debug)]
 pub(crate) struct Group {
     leader: Option<Pid>,
     mark: String,

@@ -2,7 +2,7 @@
 //!
 //! [`Shell`] runs one command line and gives back a [`Finished`], whatever the command does: it may never end,
 //! ignore signals, print without end, ask the terminal, or leave children behind. [`Program`] does the same for one
-//! program with its arguments.
+//! program with its arguments, and [`Program::start_piped`] starts one to be talked to.
 
 mod group;
 mod output;
@@ -12,4 +12,4 @@ mod strays;
 
 pub use output::{Captured, new_file};
 pub use process::{Exit, Finished, ProcessError, Shell};
-pub use program::Program;
+pub use program::{Piped, Process, Program};

@@ -117,7 +117,9 @@ impl Shell {
     }
 
     fn start_in(&self, shell: &str) -> io::Result<(Group, Child)> {
-        start(Command::new(shell).arg("-c").arg(&self.command), &self.folder, &self.environment)
+        let mut command = Command::new(shell);
+        command.arg("-c").arg(&self.command).stdin(Stdio::null());
+        start(&mut command, &self.folder, &self.environment)
     }
 }
 
@@ -128,14 +130,14 @@ impl ProcessError {
     }
 }
 
-/// Starts `command` in `folder`, with this environment and no other, without input.
+/// Starts `command` in `folder`, with this environment and no other.
 pub(crate) fn start(
     command: &mut Command,
     folder: &Path,
     environment: &[(String, String)],
 ) -> io::Result<(Group, Child)> {
     command.current_dir(folder).env_clear().envs(environment.iter().map(|(name, value)| (name, value)));
-    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
     Group::start(command)
 }
 

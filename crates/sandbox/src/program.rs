@@ -1,10 +1,13 @@
 //! A program with its arguments as they are: no shell reads them.
 use crate::{
+    group::Group,
     output::Output,
     process::{Finished, ProcessError, follow, start},
 };
-use std::{ffi::OsString, os::unix::ffi::OsStrExt, path::PathBuf, sync::Arc, time::Duration};
-use tokio::process::Command;
+use std::{
+    ffi::OsString, io, os::unix::ffi::OsStrExt, path::PathBuf, process::Stdio, sync::Arc, time::Duration,
+};
+use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
 
 /// A program with its arguments. It runs, ends and is ended as [`crate::Shell`] says.
 #[derive(Clone, Debug)]
@@ -26,14 +29,53 @@ pub struct Program {
 impl Program {
     /// As [`crate::Shell::run`].
     pub async fn run(self, on_chunk: impl FnMut(&str) + Send) -> Result<Finished, ProcessError> {
+        let (group, child) = self.start(Stdio::null())?;
+        follow(group, child, self.timeout, Output::new(self.capture, None), on_chunk).await
+    }
+
+    /// Starts it, to be talked to for as long as its [`Process`] is kept. `timeout` and `capture` mean nothing here.
+    pub fn start_piped(&self) -> Result<Piped, ProcessError> {
+        let (group, mut child) = self.start(Stdio::piped())?;
+        let held = "this stream was asked for when the process was started";
+        let (input, output) = (child.stdin.take().expect(held), child.stdout.take().expect(held));
+        let errors = child.stderr.take().expect(held);
+        Ok(Piped { input, output, errors, process: Process { child, _killed_on_drop: group } })
+    }
+
+    fn start(&self, input: Stdio) -> Result<(Group, Child), ProcessError> {
         if self.program.contains('\0') || self.arguments.iter().any(|word| word.as_bytes().contains(&0)) {
             return Err(ProcessError::Nul);
         }
         let mut command = Command::new(&self.program);
-        let started = start(command.args(&self.arguments), &self.folder, &self.environment);
+        let started = start(command.args(&self.arguments).stdin(input), &self.folder, &self.environment);
         let what = format!("`{}`", self.program);
-        let (group, child) =
-            started.map_err(|source| ProcessError::not_started(&what, &self.folder, source))?;
-        follow(group, child, self.timeout, Output::new(self.capture, None), on_chunk).await
+        started.map_err(|source| ProcessError::not_started(&what, &self.folder, source))
+    }
+}
+
+/// A program that runs, and its three streams.
+#[derive(Debug)]
+pub struct Piped {
+    /// What it reads.
+    pub input: ChildStdin,
+    /// What it prints.
+    pub output: ChildStdout,
+    /// Its standard error. Somebody must read it, or the program stops once the pipe is full.
+    pub errors: ChildStderr,
+    /// The program itself.
+    pub process: Process,
+}
+
+/// A program that runs. Dropped, it is killed with all its children.
+#[derive(Debug)]
+pub struct Process {
+    child: Child,
+    _killed_on_drop: Group,
+}
+
+impl Process {
+    /// How it ended, if it has: `exit status: 1`.
+    pub fn ended(&mut self) -> io::Result<Option<std::process::ExitStatus>> {
+        self.child.try_wait()
     }
 }

@@ -1,6 +1,7 @@
 //! Programs with arguments that a shell would read differently.
-use haft_sandbox::{Exit, Finished, Program};
+use haft_sandbox::{Exit, Finished, Piped, Program};
 use std::time::Duration;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 fn program(program: &str, arguments: &[&str]) -> Program {
     Program {
@@ -53,4 +54,18 @@ async fn what_cannot_start_says_why() {
     for (program, expected) in table {
         assert_eq!(program.run(|_| ()).await.unwrap_err().to_string(), expected);
     }
+}
+
+#[tokio::test]
+async fn a_program_can_be_talked_to_and_ends_when_nobody_keeps_it() {
+    let Piped { mut input, mut output, mut process, .. } = program("cat", &[]).start_piped().unwrap();
+    input.write_all(b"hello").await.unwrap();
+    let mut heard = [0; 5];
+    output.read_exact(&mut heard).await.unwrap();
+    assert_eq!(&heard, b"hello");
+    assert!(process.ended().unwrap().is_none());
+    drop(process);
+    // Its end of the pipe is closed although ours is open: it was killed.
+    let mut rest = Vec::new();
+    assert_eq!(output.read_to_end(&mut rest).await.unwrap(), 0);
 }

@@ -22,10 +22,13 @@ mod grep;
 mod guard;
 mod job;
 mod list;
+#[cfg(feature = "mcp")]
+mod mcp;
 mod message;
 mod multi_edit;
 mod navigate;
 mod pattern;
+mod picture;
 mod read;
 mod report;
 mod review;
@@ -39,6 +42,8 @@ mod walk;
 mod watch;
 mod write;
 
+#[cfg(feature = "mcp")]
+pub use mcp::{Mcp, McpServer, McpSettings, Way};
 pub use settings::{
     BashSettings, EditSettings, FetchSettings, FindSettings, Occurrence, OnTimeout, PublishSettings,
     ReadSettings, Settings,

@@ -46,6 +46,7 @@ impl Place {
         Setup {
             model: Model { spec: "script/test".into(), name: "test".into(), provider },
             tools: tools(),
+            sources: Vec::new(),
             agents: vec![Agent { name: "haft".into(), system: "Be brief.".into(), ..Agent::default() }],
             policy: Policy { rules: vec![], mode: Mode::Full },
             stages: Arc::new(|blobs: &Path| Arc::new(Declared::new(blobs.to_owned())) as Arc<dyn Stage>),

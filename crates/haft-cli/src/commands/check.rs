@@ -102,7 +102,7 @@ fn setup(
         true => Policy { mode: Mode::Full, rules: Vec::new() },
         false => Policy { mode: Mode::AcceptEdits, rules: harmless() },
     };
-    Ok(Setup { policy, home: Home(root.join("home")), ..setup })
+    Ok(Setup { policy, sources: Vec::new(), home: Home(root.join("home")), ..setup })
 }
 
 fn harmless() -> Vec<Rule> {

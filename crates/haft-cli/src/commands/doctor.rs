@@ -1,5 +1,5 @@
 //! `haft doctor`: what this machine offers, and what is missing.
-use crate::{Surroundings, args::DoctorArgs, assemble, config::Config, failure::Failure, model};
+use crate::{Surroundings, args::DoctorArgs, assemble, config::Config, failure::Failure, mcp, model};
 use haft::{
     engine::Home,
     frontends::Exit,
@@ -19,6 +19,7 @@ pub(crate) async fn doctor(surroundings: &Surroundings, args: &DoctorArgs) -> Re
         Ok(config) => {
             report.good("configuration", &places.user_file.display().to_string())?;
             models(surroundings, &config, &mut report).await?;
+            servers(surroundings, &config, &workspace, &mut report).await?;
         }
         Err(error) => report.bad("configuration", &error.to_string())?,
     }
@@ -60,6 +61,22 @@ async fn models(surroundings: &Surroundings, config: &Config, report: &mut Repor
             report.bad("model", &format!("{}; {}", failure.message, failure.hint.unwrap_or_default()))
         }
     }
+}
+
+/// Starts them.
+async fn servers(
+    surroundings: &Surroundings,
+    config: &Config,
+    workspace: &Path,
+    report: &mut Report,
+) -> Result<(), Failure> {
+    for (name, found) in mcp::try_all(surroundings, config, workspace).await? {
+        match found {
+            Ok(count) => report.good(&format!("mcp.{name}"), &format!("{count} tools"))?,
+            Err(why) => report.bad("mcp", &why)?,
+        }
+    }
+    Ok(())
 }
 
 fn writable(folder: &Path) -> std::io::Result<()> {

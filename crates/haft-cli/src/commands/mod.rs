@@ -5,6 +5,7 @@ pub(crate) mod check;
 pub(crate) mod config;
 pub(crate) mod doctor;
 pub(crate) mod jobs;
+pub(crate) mod mcp;
 pub(crate) mod models;
 pub(crate) mod parse;
 pub(crate) mod profiles;

@@ -6,14 +6,16 @@ use crate::{
     config::Config,
     failure::Failure,
 };
-use futures::{StreamExt, stream, stream::BoxStream};
+use futures::StreamExt;
 use haft::{
-    core::{
-        CallId, Change, Command, Delta, Event, Fact, How, Message, Part, Provider, ProviderError, Registry,
-        Request, Seq, StopReason, ToolResult,
-    },
+    core::{Change, Command, Event, Fact, How, Registry, Seq, ToolResult},
     engine::{Engine, Model, Session, Unread},
-    frontends::{Exit, approval, question, safe, signals::Interrupts},
+    frontends::{
+        Exit, approval,
+        direct::{self, Direct},
+        question, safe,
+        signals::Interrupts,
+    },
 };
 use serde_json::{Value, json};
 use std::{
@@ -66,16 +68,14 @@ async fn run(surroundings: &Surroundings, call: CallArgs) -> Result<Exit, Failur
     let workspace = assemble::workspace(cwd.as_deref())?;
     let config = Config::load(&surroundings.places, &surroundings.environment, &workspace)?;
     let turn = TurnArgs { permission, profile, ..TurnArgs::default() };
-    let prompt = format!("haft tools call {name}");
-    let provider = Arc::new(OneCall { name, arguments });
-    let model = Model { spec: "script/one-call".into(), name: "one-call".into(), provider };
+    let model = Model { spec: "script/direct".into(), name: "direct".into(), provider: Arc::new(Direct) };
     let mut setup = assemble::setup(surroundings, &turn, &config, workspace, model)?;
     // Whoever types a call knows what is there, and has nobody to read it first.
     setup.profile.unread = Unread::Allow;
     let engine = Engine::new(setup);
     let mut interrupts = Interrupts::listen()?;
     let session = engine.create(AGENT)?;
-    session.send(Command::Prompt { parts: vec![Part::text(prompt)], channel: None })?;
+    session.send(direct::prompt(&name, &arguments))?;
     let called = watch(&session, &mut interrupts).await;
     engine.shut_down().await;
     let Some(Called { result, changes, how }) = called else {
@@ -125,27 +125,5 @@ async fn watch(session: &Session, interrupts: &mut Interrupts) -> Option<Called>
             Fact::TurnEnded { .. } => return Some(called),
             _ => {}
         }
-    }
-}
-
-/// Makes one call, then has nothing more to say.
-struct OneCall {
-    name: String,
-    /// As typed; whether it is JSON is for the checks to say.
-    arguments: String,
-}
-
-impl Provider for OneCall {
-    fn stream(&self, request: Request) -> BoxStream<'static, Result<Delta, ProviderError>> {
-        let called = request.messages.iter().any(|message| matches!(message.as_ref(), Message::Tool { .. }));
-        let deltas = match called {
-            true => vec![Delta::Text("done".into()), Delta::Stop(StopReason::EndTurn)],
-            false => vec![
-                Delta::CallStart { index: 0, id: CallId("call_0".into()), name: self.name.clone() },
-                Delta::CallArguments { index: 0, json: self.arguments.clone() },
-                Delta::Stop(StopReason::ToolUse),
-            ],
-        };
-        stream::iter(deltas.into_iter().map(Ok)).boxed()
     }
 }

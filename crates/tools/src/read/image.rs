@@ -1,11 +1,11 @@
 //! Pictures, as attachments.
-use crate::files::Place;
+use crate::{
+    files::Place,
+    picture::{LARGEST, media_type},
+};
 use base64::{Engine, prelude::BASE64_STANDARD};
 use haft_core::{Image, ToolError, ToolOutput};
 use std::path::Path;
-
-/// More than this no vendor takes.
-const LARGEST_IMAGE: u64 = 5 * 1024 * 1024;
 
 /// By its extension.
 pub(super) fn is_image(path: &Path) -> bool {
@@ -15,7 +15,7 @@ pub(super) fn is_image(path: &Path) -> bool {
 }
 
 pub(super) fn read_image(place: &Place) -> Result<ToolOutput, ToolError> {
-    let content = place.content("read", LARGEST_IMAGE)?;
+    let content = place.content("read", LARGEST)?;
     let text = format!("[Image: {}]", place.name.display());
     // A vendor refuses the whole conversation for one picture that is none, so it must be one.
     let Some(mime) = media_type(&content) else {
@@ -23,15 +23,4 @@ pub(super) fn read_image(place: &Place) -> Result<ToolOutput, ToolError> {
     };
     let image = Image { mime: mime.into(), data: BASE64_STANDARD.encode(&content) };
     Ok(ToolOutput { images: vec![image], ..ToolOutput::text(text) })
-}
-
-/// By its first bytes: what a file is called need not be what it is.
-fn media_type(content: &[u8]) -> Option<&'static str> {
-    match content {
-        [0x89, b'P', b'N', b'G', ..] => Some("image/png"),
-        [0xff, 0xd8, 0xff, ..] => Some("image/jpeg"),
-        [b'G', b'I', b'F', b'8', ..] => Some("image/gif"),
-        [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..] => Some("image/webp"),
-        _ => None,
-    }
 }

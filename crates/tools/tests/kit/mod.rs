@@ -26,7 +26,7 @@ pub(crate) struct Kit {
     pub(crate) channel: Option<Channel>,
     /// Of processes.
     pub(crate) environment: Vec<(String, String)>,
-    tools: Registry,
+    pub(crate) tools: Registry,
     stage: Declared,
     jobs: Arc<Started>,
     person: Arc<Answers>,

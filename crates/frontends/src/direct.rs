@@ -1,0 +1,38 @@
+//! One call without a model: a provider that makes the call it is told to make.
+//!
+//! The call goes the whole way of a model's: checks, policy, view, stage, journal.
+use futures::{StreamExt, stream, stream::BoxStream};
+use haft_core::{
+    CallId, Command, Delta, Message, Part, Provider, ProviderError, Request, StopReason, text_of,
+};
+
+/// Makes the call that a prompt of [`prompt`] names, then has nothing more to say.
+pub struct Direct;
+
+const WORD: &str = "call";
+
+/// `arguments` as somebody gave them; whether they are JSON is for the checks to say.
+pub fn prompt(tool: &str, arguments: &str) -> Command {
+    let parts = vec![Part::text(format!("{WORD} {tool} {arguments}"))];
+    Command::Prompt { parts, channel: None }
+}
+
+impl Provider for Direct {
+    fn stream(&self, request: Request) -> BoxStream<'static, Result<Delta, ProviderError>> {
+        let deltas = match request.messages.last().map(AsRef::as_ref) {
+            Some(Message::User { parts }) => call(&text_of(parts)),
+            _ => vec![Delta::Text("done".into()), Delta::Stop(StopReason::EndTurn)],
+        };
+        stream::iter(deltas.into_iter().map(Ok)).boxed()
+    }
+}
+
+fn call(prompt: &str) -> Vec<Delta> {
+    let named = prompt.strip_prefix(WORD).unwrap_or(prompt).trim_start();
+    let (tool, arguments) = named.split_once(' ').unwrap_or((named, "{}"));
+    vec![
+        Delta::CallStart { index: 0, id: CallId("call_0".into()), name: tool.into() },
+        Delta::CallArguments { index: 0, json: arguments.into() },
+        Delta::Stop(StopReason::ToolUse),
+    ]
+}

@@ -1,0 +1,88 @@
+//! Haft for other programs, over MCP (Model Context Protocol): agents as tools, and our own tools by choice.
+//!
+//! A call is a turn in a session of its own, so it is journaled and can be undone like any other. What happens is told
+//! as progress, a cancelled call is interrupted, and what needs a person is asked through the client (elicitation);
+//! where the client cannot ask, nobody is there and the policy's question is answered with no.
+
+mod agent;
+mod client;
+mod follow;
+mod own;
+mod serve;
+
+pub use agent::{AgentTool, Open};
+pub use client::{Answered, Client};
+pub use own::OwnTool;
+pub use serve::{listen, over_http, over_stdio};
+
+use futures::future::BoxFuture;
+use rmcp::{
+    RoleServer, ServerHandler,
+    model::{
+        CallToolRequestParams, CallToolResponse, CallToolResult, ErrorData, Implementation, JsonObject,
+        ListToolsResult, PaginatedRequestParams, ProtocolVersion, ServerCapabilities, ServerConfig, Tool,
+    },
+    service::RequestContext,
+};
+use std::{borrow::Cow, sync::Arc};
+
+/// Something that a client may call.
+pub trait Offer: Send + Sync {
+    /// How it presents itself. The name is different from all others.
+    fn tool(&self) -> Tool;
+    /// Does it. What goes wrong is a result that says so. Dropped where the client is gone.
+    fn call<'a>(&'a self, arguments: JsonObject, client: &'a Client) -> BoxFuture<'a, CallToolResult>;
+}
+
+/// A server of what it is made of. Cheap to clone.
+#[derive(Clone)]
+pub struct McpServer {
+    offers: Arc<[Arc<dyn Offer>]>,
+}
+
+impl McpServer {
+    /// Offers these, in this order.
+    pub fn new(offers: impl IntoIterator<Item = Arc<dyn Offer>>) -> Self {
+        Self { offers: offers.into_iter().collect() }
+    }
+
+    fn find(&self, name: &str) -> Option<&Arc<dyn Offer>> {
+        self.offers.iter().find(|offer| offer.tool().name == name)
+    }
+}
+
+impl ServerHandler for McpServer {
+    fn get_info(&self) -> ServerConfig {
+        let own = Implementation::new("haft", env!("CARGO_PKG_VERSION")).with_title("Haft");
+        ServerConfig::new(ServerCapabilities::builder().enable_tools().build()).with_server_info(own)
+    }
+
+    /// Since 2026-07-28 a server cannot ask in the middle of a call, and ours must.
+    fn supported_protocol_versions(&self) -> Cow<'static, [ProtocolVersion]> {
+        Cow::Borrowed(ProtocolVersion::known_up_to(&ProtocolVersion::LATEST_WITH_INITIALIZE))
+    }
+
+    fn get_tool(&self, name: &str) -> Option<Tool> {
+        self.find(name).map(|offer| offer.tool())
+    }
+
+    async fn list_tools(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        Ok(ListToolsResult::with_all_items(self.offers.iter().map(|offer| offer.tool()).collect()))
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let Some(offer) = self.find(&request.name) else {
+            return Err(ErrorData::invalid_params(format!("there is no tool `{}`", request.name), None));
+        };
+        let client = Client::new(context);
+        Ok(offer.call(request.arguments.unwrap_or_default(), &client).await.into())
+    }
+}

@@ -1,0 +1,77 @@
+//! Whoever made a call over MCP: hears how it goes, answers questions, changes its mind.
+use rmcp::{
+    RoleServer,
+    model::{ElicitRequestParams, ElicitationAction, ElicitationSchema, ProgressNotificationParam},
+    service::{ElicitationMode, RequestContext},
+};
+use serde_json::{Value, json};
+use std::sync::atomic::{AtomicU32, Ordering};
+use tokio_util::sync::CancellationToken;
+
+/// The other end of one call.
+pub struct Client {
+    context: RequestContext<RoleServer>,
+    steps: AtomicU32,
+}
+
+impl Client {
+    pub(super) fn new(context: RequestContext<RoleServer>) -> Self {
+        Self { context, steps: AtomicU32::new(0) }
+    }
+
+    /// What the protocol knows of the call.
+    pub fn context(&self) -> &RequestContext<RoleServer> {
+        &self.context
+    }
+
+    /// Cancelled when the client no longer wants an answer, or is gone.
+    pub fn cancelled(&self) -> &CancellationToken {
+        &self.context.ct
+    }
+
+    /// Says how it goes, where the client asked for that.
+    pub async fn progress(&self, message: impl Into<String>) {
+        let Some(token) = self.context.meta.get_progress_token() else { return };
+        let step = self.steps.fetch_add(1, Ordering::Relaxed) + 1;
+        let progress = ProgressNotificationParam::new(token, f64::from(step)).with_message(message);
+        let _client_is_gone = self.context.peer.notify_progress(progress).await;
+    }
+
+    /// Lets the client ask its person for one text, one of `choices` where there are any.
+    pub async fn ask(&self, message: String, choices: &[&str]) -> Answered {
+        if !self.context.peer.supported_elicitation_modes().contains(&ElicitationMode::Form) {
+            return Answered::Nobody;
+        }
+        let mut field = json!({"type": "string", "title": "Answer"});
+        if !choices.is_empty() {
+            field["enum"] = json!(choices);
+        }
+        let form = json!({"type": "object", "properties": {"answer": field}, "required": ["answer"]});
+        let requested_schema: ElicitationSchema =
+            serde_json::from_value(form).expect("this is a form with one text");
+        let request = ElicitRequestParams::FormElicitationParams { meta: None, message, requested_schema };
+        match self.context.peer.create_elicitation(request).await {
+            Ok(result) => match (result.action, result.content) {
+                (ElicitationAction::Accept, Some(content)) => read(&content),
+                (ElicitationAction::Decline, _) => Answered::No,
+                _ => Answered::Nobody,
+            },
+            Err(_cannot_ask) => Answered::Nobody,
+        }
+    }
+}
+
+/// What came of a question.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Answered {
+    /// The person said this.
+    With(String),
+    /// The person does not want to say.
+    No,
+    /// There is nobody, or the client does not ask.
+    Nobody,
+}
+
+fn read(content: &Value) -> Answered {
+    content["answer"].as_str().map_or(Answered::No, |answer| Answered::With(answer.to_owned()))
+}

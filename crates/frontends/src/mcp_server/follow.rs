@@ -1,0 +1,144 @@
+//! A turn for somebody at the other end of MCP: what happens is told, what needs a person is asked.
+use super::client::{Answered, Client};
+use crate::{diff, safe};
+use futures::StreamExt;
+use haft_core::{
+    Answer, CallId, Change, Command, Event, Fact, Outcome, Question, Seq, ToolResult, Update, text_of,
+};
+use haft_engine::Session;
+use serde_json::{Value, json};
+
+/// What a turn came to.
+#[derive(Debug, Default)]
+pub(super) struct Account {
+    /// The last reply.
+    pub(super) text: String,
+    pub(super) rounds: u32,
+    pub(super) changes: Vec<Change>,
+    /// Of the last call.
+    pub(super) result: ToolResult,
+    pub(super) error: Option<String>,
+    pub(super) outcome: Option<Outcome>,
+}
+
+/// Sends `command` and follows the session until its turn has ended. Where the client cancels, the turn is
+/// interrupted; where this is dropped, too.
+pub(super) async fn follow(session: &Session, command: Command, client: &Client) -> Account {
+    let _interrupted_on_drop = Leash(session);
+    let mut events = Box::pin(session.events(Seq(0)));
+    let mut account = Account::default();
+    if session.send(command).is_err() {
+        return account;
+    }
+    let mut is_cancelled = false;
+    while account.outcome.is_none() {
+        let event = tokio::select! {
+            event = events.next() => event,
+            () = client.cancelled().cancelled(), if !is_cancelled => {
+                is_cancelled = true;
+                let _it_has_ended = session.send(Command::Interrupt);
+                continue;
+            }
+        };
+        match event {
+            Some(Event::Recorded(entry)) => {
+                tell(session, &entry.fact, client).await;
+                account.take_in(&entry.fact);
+            }
+            Some(Event::Live(Update::ToolOutput { chunk, .. })) => client.progress(chunk).await,
+            Some(Event::Live(_)) => {}
+            None => break,
+        }
+    }
+    if account.outcome.is_none() {
+        account.error = Some(session.journal().failure().unwrap_or("the session closed").to_owned());
+    }
+    account
+}
+
+async fn tell(session: &Session, fact: &Fact, client: &Client) {
+    match fact {
+        Fact::ToolStarted { name, arguments, .. } => client.progress(format!("{name} {arguments}")).await,
+        Fact::ApprovalAsked { call, reason, changes, .. } => {
+            let answer = approve(session, call, reason, changes, client).await;
+            let _session_is_closed = session.send(Command::Answer { call: call.clone(), answer });
+        }
+        Fact::QuestionAsked { call, question } => {
+            let answer = reply(question, client).await;
+            let _session_is_closed = session.send(Command::Reply { call: call.clone(), answer });
+        }
+        _ => {}
+    }
+}
+
+/// With what the call would do to files, or what it is called with.
+async fn approve(
+    session: &Session,
+    call: &CallId,
+    reason: &str,
+    changes: &[Change],
+    client: &Client,
+) -> Answer {
+    let about = match changes {
+        [] => crate::approval::about(session, call, reason),
+        changes => diff::of_changes(session, changes),
+    };
+    let question = format!("{about}{reason}. Allow it?");
+    let asked = client.ask(safe::text(&question).into_owned(), &["yes", "always", "no"]);
+    let answered = tokio::select! {
+        biased;
+        () = client.cancelled().cancelled() => Answered::Nobody,
+        answered = asked => answered,
+    };
+    match answered {
+        Answered::With(word) if word == "yes" => Answer::Once,
+        Answered::With(word) if word == "always" => Answer::Always,
+        Answered::With(_) | Answered::No => Answer::No,
+        Answered::Nobody => Answer::Nobody,
+    }
+}
+
+async fn reply(question: &Question, client: &Client) -> Option<String> {
+    let choices = question.choices.join(", ");
+    let choices = if choices.is_empty() { choices } else { format!("\nFor example: {choices}") };
+    let text = format!("{}{choices}", question.text);
+    let asked = client.ask(safe::text(&text).into_owned(), &[]);
+    tokio::select! {
+        biased;
+        () = client.cancelled().cancelled() => None,
+        answered = asked => match answered {
+            Answered::With(text) => Some(text),
+            Answered::No | Answered::Nobody => None,
+        },
+    }
+}
+
+impl Account {
+    fn take_in(&mut self, fact: &Fact) {
+        match fact {
+            Fact::Replied { parts, .. } => self.text = text_of(parts),
+            Fact::Staged { changes, .. } => self.changes.extend(changes.iter().cloned()),
+            Fact::ToolEnded { result, .. } => self.result = result.clone(),
+            Fact::ModelFailed { message, .. } => self.error = Some(message.clone()),
+            Fact::TurnEnded { outcome, rounds, .. } => {
+                (self.outcome, self.rounds) = (Some(*outcome), *rounds);
+            }
+            _ => {}
+        }
+    }
+
+    /// `[{path, kind}]`
+    pub(super) fn changes(&self) -> Value {
+        let changes = self.changes.iter();
+        changes.map(|change| json!({"path": change.path, "kind": change.kind()})).collect()
+    }
+}
+
+/// A session that nobody waits for stops.
+struct Leash<'a>(&'a Session);
+
+impl Drop for Leash<'_> {
+    fn drop(&mut self) {
+        let _it_has_ended = self.0.send(Command::Interrupt);
+    }
+}

@@ -1,0 +1,119 @@
+//! `haft mcp`: agents and tools for other programs. Standard output belongs to the protocol.
+use crate::{
+    Surroundings,
+    args::{McpArgs, TurnArgs},
+    assemble::{self, AGENT},
+    config::Config,
+    failure::Failure,
+};
+use haft::{
+    core::Registry,
+    engine::{Engine, Model, Unread},
+    frontends::{
+        Exit,
+        direct::Direct,
+        mcp_server::{AgentTool, McpServer, Offer, Open, OwnTool, listen, over_http, over_stdio},
+        signals::Interrupts,
+    },
+};
+use std::{
+    io::{Write, stderr},
+    sync::Arc,
+};
+
+/// Serves until the client leaves or somebody interrupts.
+pub(crate) async fn mcp(surroundings: &Surroundings, args: &McpArgs) -> Result<Exit, Failure> {
+    let turn = turn(args);
+    let (mut engines, mut offers): (Vec<Engine>, Vec<Arc<dyn Offer>>) = Default::default();
+    if !args.no_agents {
+        let assembled = assemble::engine(surroundings, &turn).await?;
+        if let Some(notice) = assembled.notice.filter(|_| !args.quiet) {
+            writeln!(stderr(), "note: {notice}")?;
+        }
+        offers.extend(agents(&assembled.engine).map(|agent| Arc::new(agent) as Arc<dyn Offer>));
+        engines.push(assembled.engine);
+    }
+    if let Some(names) = &args.expose {
+        let engine = for_calls(surroundings, &turn)?;
+        offers.extend(own(&engine, names)?);
+        engines.push(engine);
+    }
+    let served = serve(McpServer::new(offers), args).await;
+    for engine in engines {
+        engine.shut_down().await;
+    }
+    served.map(|()| Exit::Success)
+}
+
+fn turn(args: &McpArgs) -> TurnArgs {
+    TurnArgs {
+        model: args.model.clone(),
+        base_url: args.base_url.clone(),
+        profile: args.profile.clone(),
+        permission: args.permission,
+        cwd: args.cwd.clone(),
+        max_rounds: args.max_rounds,
+        quiet: args.quiet,
+        ..TurnArgs::default()
+    }
+}
+
+/// One tool for each agent there is. That of people who ask for none is called `agent`.
+fn agents(engine: &Engine) -> impl Iterator<Item = AgentTool> {
+    let workspace = engine.setup().workspace.display();
+    engine.setup().agents.iter().map(move |agent| {
+        let (name, what) = match agent.name.as_str() {
+            AGENT => {
+                ("agent", "Let an agent do a task: it reads and changes files, runs commands and tests.")
+            }
+            other => (other, agent.description.as_str()),
+        };
+        let what = what.trim_end_matches('.');
+        let description = format!("{what}. It works in `{workspace}`; what it changed can be undone.");
+        AgentTool { name: name.to_owned(), description, open: open(engine, agent.name.clone()) }
+    })
+}
+
+fn open(engine: &Engine, agent: String) -> Open {
+    let engine = engine.clone();
+    Arc::new(move || engine.create(&agent))
+}
+
+/// An engine whose model makes the calls that clients make.
+fn for_calls(surroundings: &Surroundings, turn: &TurnArgs) -> Result<Engine, Failure> {
+    let workspace = assemble::workspace(turn.cwd.as_deref())?;
+    let config = Config::load(&surroundings.places, &surroundings.environment, &workspace)?;
+    let model = Model { spec: "script/direct".into(), name: "direct".into(), provider: Arc::new(Direct) };
+    let mut setup = assemble::setup(surroundings, turn, &config, workspace, model)?;
+    // Each call has a session of its own, in which nothing was read before.
+    setup.profile.unread = Unread::Allow;
+    Ok(Engine::new(setup))
+}
+
+fn own(engine: &Engine, names: &[String]) -> Result<Vec<Arc<dyn Offer>>, Failure> {
+    let tools: &Registry = &engine.setup().tools;
+    let offers = names.iter().map(|name| match tools.find(name) {
+        Ok(found) => {
+            let spec = found.tool.spec().clone();
+            Ok(Arc::new(OwnTool { spec, open: open(engine, AGENT.to_owned()) }) as Arc<dyn Offer>)
+        }
+        Err(error) => Err(Failure::usage(error.message).hint(error.hint.unwrap_or_default())),
+    });
+    offers.collect()
+}
+
+async fn serve(server: McpServer, args: &McpArgs) -> Result<(), Failure> {
+    let mut interrupts = Interrupts::listen()?;
+    let stop = async move { interrupts.next().await };
+    match args.listen {
+        None => over_stdio(server, stop).await?,
+        Some(address) => {
+            let listener = listen(address).await?;
+            if !args.quiet {
+                writeln!(stderr(), "note: listening on http://{}/mcp", listener.local_addr()?)?;
+            }
+            over_http(server, listener, stop).await?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,224 @@
+//! MCP servers as the person sets them up, `[mcp.NAME]`.
+//!
+//! A server is a program that is started, or an address that hears what is done: only the person's own file names them.
+use crate::{
+    Surroundings,
+    config::{Config, ConfigError, Environment},
+};
+use haft::{
+    core::{SessionId, ToolSource},
+    tools::{Mcp, McpServer, McpSettings, Way},
+};
+use serde::{Deserialize, Serialize};
+use std::{
+    collections::BTreeMap,
+    io::Write,
+    path::Path,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+/// A program or an address. In `environment` and `headers` `${NAME}` stands for a variable of the environment.
+#[derive(Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct McpFile {
+    /// A program that talks over its standard streams.
+    pub(crate) command: Option<String>,
+    /// One by one.
+    #[serde(alias = "args")]
+    pub(crate) arguments: Vec<String>,
+    /// Beside what all processes get. May hold keys, so it is not shown.
+    #[serde(alias = "env", skip_serializing)]
+    pub(crate) environment: BTreeMap<String, String>,
+    /// A service that talks Streamable HTTP.
+    pub(crate) url: Option<String>,
+    /// Sent with every request. May hold keys, so it is not shown.
+    #[serde(skip_serializing)]
+    pub(crate) headers: BTreeMap<String, String>,
+    /// Only these of its tools, by the server's own names.
+    pub(crate) tools: Option<Vec<String>>,
+    /// Tools that the server calls read-only need no approval.
+    pub(crate) trust_hints: bool,
+    /// Seconds until it must have told its tools; 60 if left out.
+    pub(crate) start_timeout: Option<u64>,
+    /// Seconds for which a call may be silent; 300 if left out.
+    pub(crate) call_timeout: Option<u64>,
+}
+
+impl std::fmt::Debug for McpFile {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let (command, url) = (&self.command, &self.url);
+        f.debug_struct("McpFile").field("command", command).field("url", url).finish_non_exhaustive()
+    }
+}
+
+/// Long enough for a package runner to fetch a server first.
+const START: u64 = 60;
+const CALL: u64 = 300;
+
+/// Where nobody knows a model's window.
+const WINDOW: usize = 128_000;
+
+/// The servers that may be used, as a source of tools; none where there is none. Starts nothing.
+pub(crate) fn source(
+    surroundings: &Surroundings,
+    config: &Config,
+    workspace: &Path,
+    environment: Arc<[(String, String)]>,
+    quiet: bool,
+) -> Result<Option<Arc<dyn ToolSource>>, ConfigError> {
+    let servers = servers(config, &surroundings.environment)?;
+    if servers.is_empty() {
+        return Ok(None);
+    }
+    let note = move |note: String| {
+        let note = haft::frontends::safe::text(&note).into_owned();
+        let _nobody_reads = if quiet { Ok(()) } else { writeln!(std::io::stderr(), "note: {note}") };
+    };
+    Ok(Some(Arc::new(mcp(servers, workspace, environment, Arc::new(note)))))
+}
+
+/// Starts each server that may be used: its name, and how many tools it has or why it has none.
+pub(crate) async fn try_all(
+    surroundings: &Surroundings,
+    config: &Config,
+    workspace: &Path,
+) -> Result<Vec<(String, Result<usize, String>)>, ConfigError> {
+    let environment: Arc<[_]> = surroundings.environment.without_keys(&[]).into();
+    let mut found = Vec::new();
+    for server in servers(config, &surroundings.environment)? {
+        let (name, notes) = (server.name.clone(), Arc::new(Mutex::new(None)));
+        let heard = notes.clone();
+        let note = move |note| *heard.lock().expect("nobody panics while it holds a note") = Some(note);
+        let mcp = mcp(vec![server], workspace, environment.clone(), Arc::new(note));
+        let count = mcp.tools(&SessionId("doctor".into())).await.all().count();
+        let failed = notes.lock().expect("nobody panics while it holds a note").take();
+        found.push((name, failed.map_or(Ok(count), Err)));
+    }
+    Ok(found)
+}
+
+fn mcp(
+    servers: Vec<McpServer>,
+    workspace: &Path,
+    environment: Arc<[(String, String)]>,
+    on_note: Arc<dyn Fn(String) + Send + Sync>,
+) -> Mcp {
+    let workspace = workspace.to_owned();
+    Mcp::new(McpSettings { servers, workspace, environment, budget: WINDOW / 4, on_note })
+}
+
+/// The person's, but for those that the project leaves out.
+fn servers(config: &Config, environment: &Environment) -> Result<Vec<McpServer>, ConfigError> {
+    let allowed = |name: &String| config.project.mcp.as_ref().is_none_or(|names| names.contains(name));
+    let servers = config.user.mcp.iter().filter(|(name, _)| allowed(name));
+    servers.map(|(name, file)| server(name, file, environment)).collect()
+}
+
+fn server(name: &str, file: &McpFile, environment: &Environment) -> Result<McpServer, ConfigError> {
+    let wrong = |message: &str| ConfigError::Value { what: format!("[mcp.{name}]"), message: message.into() };
+    let filled = |values: &BTreeMap<String, String>| -> Result<Vec<_>, ConfigError> {
+        let filled = values.iter().map(|(key, value)| match fill_in(value, environment) {
+            Ok(value) => Ok((key.clone(), value)),
+            Err(variable) => Err(wrong(&format!("`{key}` wants the variable {variable}, which is not set"))),
+        });
+        filled.collect()
+    };
+    let way = match (&file.command, &file.url) {
+        (Some(command), None) => Way::Program {
+            program: command.clone(),
+            arguments: file.arguments.clone(),
+            environment: filled(&file.environment)?,
+        },
+        (None, Some(url)) => Way::Url { url: url.clone(), headers: filled(&file.headers)? },
+        (Some(_), Some(_)) => {
+            return Err(wrong("there is a `command` and a `url`; a server has one of them"));
+        }
+        (None, None) => return Err(wrong("there is no `command` and no `url`")),
+    };
+    Ok(McpServer {
+        name: name.to_owned(),
+        way,
+        tools: file.tools.clone(),
+        trust_hints: file.trust_hints,
+        start_timeout: Duration::from_secs(file.start_timeout.unwrap_or(START)),
+        call_timeout: Duration::from_secs(file.call_timeout.unwrap_or(CALL)),
+    })
+}
+
+/// With variables in place of `${NAME}`; the error is the name of one that is not set.
+fn fill_in(text: &str, environment: &Environment) -> Result<String, String> {
+    let mut filled = String::new();
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once("${") {
+        let Some((name, after)) = after.split_once('}') else { break };
+        filled += before;
+        filled += environment.get(name).ok_or_else(|| name.to_owned())?;
+        rest = after;
+    }
+    Ok(filled + rest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::{ProjectFile, UserFile};
+
+    fn read(text: &str) -> Result<McpServer, String> {
+        let file: McpFile = toml::from_str(text).map_err(|error| error.message().to_owned())?;
+        let variables = [("TOKEN".to_owned(), "s3cret".to_owned())].into();
+        server("x", &file, &Environment { variables }).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_server_is_a_command_or_a_url() {
+        let table = [
+            ("", Err("[mcp.x]: there is no `command` and no `url`")),
+            (
+                "command = \"a\"\nurl = \"b\"",
+                Err("[mcp.x]: there is a `command` and a `url`; a server has one of them"),
+            ),
+            (
+                "command = \"a\"\nargs = [\"b\"]\nenv = {K = \"${TOKEN}!\"}",
+                Ok("a [\"b\"] [(\"K\", \"s3cret!\")]"),
+            ),
+            ("url = \"u\"\nheaders = {A = \"Bearer ${TOKEN}\"}", Ok("u [(\"A\", \"Bearer s3cret\")]")),
+            (
+                "url = \"u\"\nheaders = {A = \"${GONE}\"}",
+                Err("[mcp.x]: `A` wants the variable GONE, which is not set"),
+            ),
+        ];
+        for (text, expected) in table {
+            let way = read(text).map(|server| match server.way {
+                Way::Program { program, arguments, environment } => {
+                    format!("{program} {arguments:?} {environment:?}")
+                }
+                Way::Url { url, headers } => format!("{url} {headers:?}"),
+            });
+            assert_eq!(way, expected.map(str::to_owned).map_err(str::to_owned), "{text}");
+        }
+        assert!(read("comand = \"a\"").is_err_and(|error| error.starts_with("unknown field `comand`")));
+    }
+
+    // D14
+    #[test]
+    fn a_project_leaves_servers_out_and_adds_none() {
+        let user = toml::from_str("[mcp.a]\nurl = \"u\"\n[mcp.b]\ncommand = \"c\"").unwrap();
+        let table = [("", vec!["a", "b"]), ("mcp = []", vec![]), ("mcp = [\"b\", \"c\"]", vec!["b"])];
+        for (project, expected) in table {
+            let user: UserFile = Clone::clone(&user);
+            let config = Config { user, project: toml::from_str(project).unwrap() };
+            let servers = servers(&config, &Environment::default()).unwrap();
+            let names: Vec<String> = servers.into_iter().map(|server| server.name).collect();
+            assert_eq!(names, expected, "{project}");
+        }
+        let added: Result<ProjectFile, _> = toml::from_str("[mcp.a]\ncommand = \"c\"");
+        assert!(added.is_err());
+    }
+
+    #[test]
+    fn keys_are_not_shown() {
+        let file: McpFile = toml::from_str("url = \"u\"\nheaders = {A = \"s3cret\"}").unwrap();
+        assert!(!format!("{file:?}{}", toml::to_string(&file).unwrap()).contains("s3cret"));
+    }
+}

