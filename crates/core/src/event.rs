@@ -110,6 +110,24 @@ pub enum Fact {
     JobStarted { job: JobId, title: String },
     /// That work is over. Opens a turn.
     JobEnded { job: JobId, result: ToolResult },
+    /// Results gave way for want of room: the model reads these texts in their place. The whole ones stand in
+    /// their `tool_ended`.
+    Evicted { results: Vec<Evicted> },
+    /// The beginning of the conversation gave way to a summary: what the model reads are the first and the last
+    /// prompt, the summary, and the last `kept` messages.
+    Compacted {
+        summary: String,
+        kept: usize,
+        /// Of a prompt that is kept word for word at most so much.
+        pinned_bytes: usize,
+        by: Summarizer,
+        /// About how many tokens a request took, and takes now.
+        before: u64,
+        after: u64,
+        /// What the summary cost.
+        #[serde(default)]
+        usage: Usage,
+    },
     /// A person stopped the turn.
     Interrupted,
     /// An unfinished turn was taken up again.
@@ -125,6 +143,25 @@ pub enum Fact {
         /// Calls on the way whose changes nobody recorded.
         untracked: Vec<CallId>,
     },
+}
+
+/// A tool result whose text gave way.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Evicted {
+    /// Its place in [`crate::Transcript::messages`].
+    pub message: usize,
+    /// What the model reads in its place.
+    pub text: String,
+}
+
+/// Who wrote a summary.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Summarizer {
+    /// The model that the conversation is with.
+    Model,
+    /// Nobody could be asked: prompts, changed files and the last results, by rule.
+    Digest,
 }
 
 /// Which way files were moved.
@@ -234,4 +271,7 @@ pub enum Command {
     },
     /// Take back the last rewind.
     Redo,
+    /// Put a summary in place of the beginning of the conversation. A turn ends with it, also where there is nothing
+    /// to summarise.
+    Compact,
 }

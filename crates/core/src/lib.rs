@@ -21,14 +21,18 @@ pub mod reply;
 pub mod result;
 pub mod schema;
 pub mod subagent;
+mod told;
 pub mod tool;
 pub mod transcript;
 pub mod undo;
+pub mod window;
 
 pub use alias::Aliases;
 pub use change::{Change, ChangeKind, FileState, Hash, How, Stage, View};
 pub use clip::{Clip, Keep};
-pub use event::{Answer, Channel, Command, Entry, Event, Fact, Outcome, Seq, SessionId, Update, Way};
+pub use event::{
+    Answer, Channel, Command, Entry, Event, Evicted, Fact, Outcome, Seq, SessionId, Summarizer, Update, Way,
+};
 pub use haft_macros::tool;
 pub use job::{JobId, JobOutput, JobState, Jobs, NoJobs, Work};
 pub use message::{CallId, Image, Message, Part, StopReason, ToolCall, Usage, text_of};
@@ -44,3 +48,4 @@ pub use schema::Validation;
 pub use subagent::{Alone, Subagents};
 pub use tool::{Access, AnyTool, Effect, Example, Examples, Tool, ToolContext, ToolSpec};
 pub use transcript::{Completion, Limits, OnCap, Step, Transcript};
+pub use window::Window;

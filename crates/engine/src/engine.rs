@@ -50,6 +50,8 @@ pub struct Model {
     pub spec: String,
     /// As the vendor spells it.
     pub name: String,
+    /// Tokens that it takes in, request and reply together; none where nobody knows.
+    pub window: Option<u64>,
     /// Who is asked.
     pub provider: Arc<dyn Provider>,
 }

@@ -5,11 +5,14 @@
 
 mod asking;
 mod call;
+mod compact;
 mod context;
 mod delegate;
+mod digest;
 mod engine;
 mod jobs;
 mod journal;
+mod notes;
 mod profile;
 mod recover;
 mod repeats;

@@ -1,6 +1,7 @@
 //! The heart: ask the model, run its tools, until the transcript says stop.
 use crate::{
     JournalError,
+    compact::compact,
     context::{self, Wire},
     engine::Shared,
     jobs::Board,
@@ -13,7 +14,8 @@ use crate::{
 use futures::StreamExt;
 use haft_core::{
     Change, Delta, Fact, OnCap, Outcome, Part, ProviderError, Registry, Reply, SessionId, Stage, Step,
-    StopReason, Update, Usage,
+    StopReason, Update, Usage, Window,
+    window::{self, Room},
 };
 use std::{io, path::PathBuf, sync::Arc};
 use tokio_util::sync::CancellationToken;
@@ -66,6 +68,20 @@ pub(crate) async fn run_turn(
     }
 }
 
+/// Summarises because a person wants it. Ends like a turn, so that whoever waits for an end sees one.
+pub(crate) async fn compact_now(
+    log: &mut Log,
+    means: &Means,
+    cancel: &CancellationToken,
+) -> Result<(), JournalError> {
+    recover::end_open_calls(log, means, "not run: the conversation was summarised first")?;
+    let window = context::window(means);
+    if let Some(Room::Compact { kept }) = window::compact(&log.transcript, 0) {
+        compact(log, means, &window, kept, cancel).await?;
+    }
+    end_turn(log, means, if cancel.is_cancelled() { Outcome::Interrupted } else { Outcome::Finished })
+}
+
 /// What people said, and what jobs came to, since the last round.
 fn take_in(log: &mut Log, means: &Means) -> Result<(), JournalError> {
     while let Some(fact) = means.desk.next_queued() {
@@ -112,11 +128,21 @@ enum Heard {
 }
 
 async fn ask_model(log: &mut Log, means: &Means, cancel: &CancellationToken) -> Result<(), JournalError> {
+    let window = context::window(means);
+    context::make_room(log, means, &window, cancel).await?;
     // What the model is told has happened must not be forgotten in a power cut.
     log.journal.sync()?;
     tracing::debug!("Agent iteration {}", log.transcript.rounds() + 1);
     let mut reply = Reply::default();
-    let heard = hear(log, means, cancel, &mut reply).await;
+    let mut heard = hear(log, means, cancel, &mut reply).await;
+    if matches!(heard, Heard::Failed(ProviderError::ContextTooLong { .. })) {
+        // The server knows better. Half of what it refused surely fits, unless nothing can give way.
+        let half = Window::new(log.transcript.size(window.fixed) / 2, window.reply, window.fixed);
+        if context::make_room(log, means, &half, cancel).await? {
+            reply = Reply::default();
+            heard = hear(log, means, cancel, &mut reply).await;
+        }
+    }
     let usage = reply.usage();
     let fact = match heard {
         Heard::Failed(error) => failed(&error),
@@ -133,7 +159,7 @@ async fn ask_model(log: &mut Log, means: &Means, cancel: &CancellationToken) -> 
 }
 
 async fn hear(log: &Log, means: &Means, cancel: &CancellationToken, reply: &mut Reply) -> Heard {
-    let request = context::request(&means.shared.setup, &means.wire, &log.transcript);
+    let request = context::request(means, &log.transcript);
     let mut deltas = means.shared.setup.model.provider.stream(request);
     loop {
         let delta = tokio::select! {
