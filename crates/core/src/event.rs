@@ -1,5 +1,5 @@
 //! What happens, and what people may ask for.
-use crate::{CallId, Change, Effect, How, JobId, Part, Question, StopReason, ToolResult, Usage};
+use crate::{CallId, Change, Effect, How, JobId, Part, Question, Resource, StopReason, ToolResult, Usage};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::{fmt, path::PathBuf};
@@ -128,11 +128,14 @@ pub enum Fact {
         #[serde(default)]
         usage: Usage,
     },
+    /// The next request, or the next second, would pass a limit; the turn ends.
+    BudgetReached { what: Resource, spent: f64, limit: f64 },
     /// A person stopped the turn.
     Interrupted,
     /// An unfinished turn was taken up again.
     Continued,
-    /// Nothing more happens until somebody speaks.
+    /// Nothing more happens until somebody speaks. `usage` and `cost_usd` are those of the turn, with what was
+    /// delegated in it; no cost where a price is unknown.
     TurnEnded { outcome: Outcome, rounds: u32, usage: Usage, cost_usd: Option<f64> },
     /// Files were put back, or forward again. The entry's `parent` is where the conversation goes on.
     Rewound {

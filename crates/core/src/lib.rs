@@ -4,6 +4,7 @@
 //! Read in this order: [`message`], [`tool`], [`event`], [`transcript`], [`policy`], [`change`], [`provider`].
 
 pub mod alias;
+pub mod budget;
 pub mod change;
 pub mod clip;
 pub mod event;
@@ -28,6 +29,7 @@ pub mod undo;
 pub mod window;
 
 pub use alias::Aliases;
+pub use budget::{Budget, Price, Reached, Resource, Spending};
 pub use change::{Change, ChangeKind, FileState, Hash, How, Stage, View};
 pub use clip::{Clip, Keep};
 pub use event::{

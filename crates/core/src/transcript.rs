@@ -1,7 +1,7 @@
 //! Facts folded into a conversation, and the one decision: what happens next.
 use crate::{
-    Answer, CallId, Channel, Entry, Fact, Failure, JobId, Message, Outcome, Part, Seq, StopReason, ToolCall,
-    ToolErrorKind, ToolResult, Usage, told::Told,
+    Answer, Budget, CallId, Channel, Entry, Fact, Failure, JobId, Message, Outcome, Part, Seq, StopReason,
+    ToolCall, ToolErrorKind, ToolResult, Usage, told::Told,
 };
 use serde::{Deserialize, Serialize};
 use std::{
@@ -60,13 +60,25 @@ pub struct Limits {
     pub max_repeats: usize,
     /// What counts as done.
     pub completion: Completion,
+    /// What a turn may cost, with the agents that it delegates to.
+    pub budget: Budget,
+    /// Whether what the reply claims is held against what happened: a claim that nothing shows is answered once, and
+    /// then the outcome is [`Outcome::Unproven`].
+    pub evidence: bool,
 }
 
 impl Default for Limits {
     /// 200 rounds; 6 repeats, so that an identical call ends a turn before the 8th and two alternating
     /// ones before the 16th.
     fn default() -> Self {
-        Self { max_rounds: Some(200), on_cap: OnCap::Stop, max_repeats: 6, completion: Completion::NoCalls }
+        Self {
+            max_rounds: Some(200),
+            on_cap: OnCap::Stop,
+            max_repeats: 6,
+            completion: Completion::NoCalls,
+            budget: Budget::default(),
+            evidence: false,
+        }
     }
 }
 
@@ -139,6 +151,7 @@ impl Transcript {
                 self.turn.usage += *usage;
             }
             Fact::Continued => self.phase = self.unfinished(),
+            Fact::BudgetReached { .. } => self.phase = Phase::Over(Outcome::Budget),
             Fact::Interrupted => self.phase = Phase::Over(Outcome::Interrupted),
             Fact::ModelFailed { .. } => self.phase = Phase::Over(Outcome::Failed),
             Fact::TurnEnded { .. } | Fact::Rewound { .. } => {

@@ -2,13 +2,15 @@
 //!
 //! A conversation is cut in big steps, down to about half: each cut changes what a request begins with, and a vendor's
 //! cache knows requests by their beginning.
-use crate::{Clip, Keep, Message, Part, ToolResult, Transcript, clip};
+use crate::{Clip, Keep, Message, Part, ToolResult, ToolSpec, Transcript, clip};
 use std::sync::Arc;
 
 pub use crate::told::replies_left_out;
 
 /// What a message costs beyond its texts: its role and the marks around it.
 const PER_MESSAGE: u64 = 6;
+/// What a tool's definition takes in a request beside its texts.
+const PER_TOOL: u64 = 12;
 /// A picture of a thousand pixels square (docs.anthropic.com, "Vision", 2025-10: width × height / 750).
 const PER_IMAGE: u64 = 1_400;
 /// A result that takes less is not worth a note that says where it lies.
@@ -94,6 +96,13 @@ pub fn tokens(message: &Message) -> u64 {
 /// About how many tokens a text takes.
 pub fn of_text(text: &str) -> u64 {
     clip::tokens(text) as u64
+}
+
+/// About how many tokens the definitions of tools take in a request.
+pub fn of_tools(specs: &[ToolSpec]) -> u64 {
+    let of_one =
+        |spec: &ToolSpec| PER_TOOL + of_text(&spec.description) + of_text(&spec.parameters.to_string());
+    specs.iter().map(of_one).sum()
 }
 
 /// `text`, or its ends with a line between them, so that it takes at most about `tokens`. `hint` says how to see the

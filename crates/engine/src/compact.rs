@@ -70,6 +70,9 @@ async fn ask(means: &Means, window: &Window, messages: &[Arc<Message>]) -> Optio
         max_output: u32::try_from((window.summary() + THINKING).min(window.reply)).unwrap_or(u32::MAX),
         options: setup.profile.options.clone(),
     };
+    let prompt = window::of_text(SYSTEM) + window::tokens(&request.messages[0]);
+    let budget = &means.limits().budget;
+    let reserved = means.purse.reserve(budget, setup.model.price, prompt, request.max_output.into()).ok()?;
     let mut reply = Reply::default();
     let mut deltas = setup.model.provider.stream(request);
     while let Some(delta) = deltas.next().await {
@@ -87,5 +90,6 @@ async fn ask(means: &Means, window: &Window, messages: &[Arc<Message>]) -> Optio
     }
     let usage = reply.usage();
     let text = text_of(&reply.into_parts()).trim().to_owned();
+    reserved.spend(usage, window::of_text(&text));
     (!text.is_empty()).then_some((text, usage))
 }

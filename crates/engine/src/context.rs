@@ -10,8 +10,6 @@ use tokio_util::sync::CancellationToken;
 
 /// Where nobody knows a model's window: most have at least that (2025-10).
 const USUAL_WINDOW: u64 = 128_000;
-/// What a tool's definition takes in a request beside its texts.
-const PER_TOOL: u64 = 12;
 
 /// The part of every request that does not change while a session is open.
 pub(crate) struct Wire {
@@ -28,16 +26,8 @@ impl Wire {
         let list = list.map(|template| template.replace("{tools}", &tool_list(&specs)));
         let notes = notes::of(&setup.workspace, &setup.profile.notes).unwrap_or_default();
         let system = format!("{}{}{notes}", agent.system, list.unwrap_or_default());
-        Self {
-            tokens: window::of_text(&system) + specs.iter().map(of_spec).sum::<u64>(),
-            system,
-            tools: specs,
-        }
+        Self { tokens: window::of_text(&system) + window::of_tools(&specs), system, tools: specs }
     }
-}
-
-fn of_spec(spec: &ToolSpec) -> u64 {
-    PER_TOOL + window::of_text(&spec.description) + window::of_text(&spec.parameters.to_string())
 }
 
 /// The window of the session's model.

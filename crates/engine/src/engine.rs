@@ -1,6 +1,7 @@
 //! Opens sessions and keeps them running.
 use crate::{
     Home, Journal, JournalError, Profile, Session,
+    budget::Purse,
     call::resolved,
     context::Wire,
     jobs::Board,
@@ -9,11 +10,12 @@ use crate::{
     turn::Means,
 };
 use haft_core::{
-    Access, Fact, Policy, Provider, Registry, SessionId, Stage, Transcript, event::JOURNAL_VERSION,
+    Access, Fact, Policy, Price, Provider, Registry, SessionId, Stage, Transcript, event::JOURNAL_VERSION,
 };
 use std::{
+    collections::HashMap,
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{Arc, Mutex, Weak},
 };
 use tokio::sync::mpsc;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
@@ -52,6 +54,8 @@ pub struct Model {
     pub name: String,
     /// Tokens that it takes in, request and reply together; none where nobody knows.
     pub window: Option<u64>,
+    /// What it costs; none where nobody knows.
+    pub price: Option<Price>,
     /// Who is asked.
     pub provider: Arc<dyn Provider>,
 }
@@ -71,6 +75,21 @@ pub(crate) struct Shared {
     pub(crate) setup: Setup,
     tasks: TaskTracker,
     stop: CancellationToken,
+    /// The purses of the sessions that are open, for those below them.
+    purses: Mutex<HashMap<SessionId, Weak<Purse>>>,
+}
+
+impl Shared {
+    /// The purse of `parent` where there is one, else one of its own; and whether it is its own.
+    fn purse(&self, id: &SessionId, parent: Option<&SessionId>) -> (Arc<Purse>, bool) {
+        let mut purses = self.purses.lock().expect("no code panics while it holds the purses");
+        purses.retain(|_, purse| purse.strong_count() > 0);
+        let shared = parent.and_then(|parent| purses.get(parent)?.upgrade());
+        let is_own = shared.is_none();
+        let purse = shared.unwrap_or_default();
+        purses.insert(id.clone(), Arc::downgrade(&purse));
+        (purse, is_own)
+    }
 }
 
 /// Opens sessions. Cheap to clone; all clones are one engine.
@@ -105,7 +124,7 @@ impl Engine {
     /// Starts nothing yet.
     pub fn new(setup: Setup) -> Self {
         let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
-        Self(Arc::new(Shared { setup, tasks, stop }))
+        Self(Arc::new(Shared { setup, tasks, stop, purses: Mutex::default() }))
     }
 
     /// What it was made of.
@@ -163,8 +182,9 @@ impl Engine {
         let entries = journal.entries();
         let mut log = Log { transcript: Transcript::replay(&entries), journal: journal.clone() };
         if entries.is_empty() {
-            log.record(opened(setup, &id, &agent, parent))?;
+            log.record(opened(setup, &id, &agent, parent.clone()))?;
         }
+        let (purse, owns_purse) = shared.purse(&id, parent.as_ref());
         let is_below = has_parent(&journal.entries());
         let folder = setup.home.folder(&id);
         let stage = (setup.stages)(&folder.join("blobs"));
@@ -194,6 +214,8 @@ impl Engine {
             seen,
             repeats: Default::default(),
             artifacts: folder.join("outputs"),
+            purse,
+            owns_purse,
             shared: shared.clone(),
         };
         let stop = shared.stop.clone();

@@ -3,7 +3,9 @@
 //! Front-ends need four words of it: [`Engine`], [`Session`], [`haft_core::Command`], [`haft_core::Event`].
 //! It knows no tool, no provider and no front-end by name.
 
+mod account;
 mod asking;
+mod budget;
 mod call;
 mod compact;
 mod context;
@@ -23,6 +25,7 @@ mod surroundings;
 mod tool_runner;
 mod turn;
 
+pub use account::{Account, Row, account};
 pub use engine::{Agent, Engine, EngineError, Model, Setup, Stages};
 pub use journal::{Journal, JournalError};
 pub use profile::{Chat, Profile};

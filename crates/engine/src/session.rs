@@ -214,7 +214,10 @@ impl Task {
             Command::Continue => self.turn(Fact::Continued).await,
             Command::Rewind { to } => self.rewind(to).await,
             Command::Redo => self.redo().await,
-            Command::Compact => self.attend(Work::Compaction).await,
+            Command::Compact => {
+                self.means.open_purse(&self.log.transcript);
+                self.attend(Work::Compaction).await
+            }
             // Outside a turn there is nothing to answer or to stop.
             Command::Interrupt | Command::Answer { .. } | Command::Reply { .. } => Ok(()),
         }
@@ -236,6 +239,7 @@ impl Task {
     async fn turn(&mut self, opening: Fact) -> Result<(), JournalError> {
         self.log.record(opening)?;
         self.means.repeats.clear();
+        self.means.open_purse(&self.log.transcript);
         self.attend(Work::Turn).await
     }
 
@@ -251,9 +255,13 @@ impl Task {
             }
         };
         tokio::pin!(work);
+        let time_left = means.purse.time_left(&means.limits().budget);
+        let out_of_time = tokio::time::sleep(time_left.unwrap_or_default());
+        tokio::pin!(out_of_time);
         loop {
             tokio::select! {
                 done = &mut work => return done,
+                () = &mut out_of_time, if time_left.is_some() && !cancel.is_cancelled() => cancel.cancel(),
                 Some(mail) = self.inbox.recv() => match mail {
                     Mail::Command(Command::Interrupt) => cancel.cancel(),
                     Mail::Command(Command::Answer { call, answer }) => desk.answer(&call, answer),

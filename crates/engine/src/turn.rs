@@ -1,6 +1,7 @@
 //! The heart: ask the model, run its tools, until the transcript says stop.
 use crate::{
     JournalError,
+    budget::{self, Purse},
     compact::compact,
     context::{self, Wire},
     engine::Shared,
@@ -13,8 +14,8 @@ use crate::{
 };
 use futures::StreamExt;
 use haft_core::{
-    Change, Delta, Fact, OnCap, Outcome, Part, ProviderError, Registry, Reply, SessionId, Stage, Step,
-    StopReason, Update, Usage, Window,
+    Change, Delta, Fact, Limits, Message, OnCap, Outcome, Part, ProviderError, Reached, Registry, Reply,
+    Request, SessionId, Spending, Stage, Step, StopReason, Transcript, Update, Usage, Window,
     window::{self, Room},
 };
 use std::{io, path::PathBuf, sync::Arc};
@@ -36,11 +37,28 @@ pub(crate) struct Means {
     pub(crate) repeats: Repeats,
     /// See [`haft_core::ToolContext::artifacts`].
     pub(crate) artifacts: PathBuf,
+    /// What this turn has spent, shared with those below.
+    pub(crate) purse: Arc<Purse>,
+    /// Whether a turn of this session opens it.
+    pub(crate) owns_purse: bool,
     /// What every request begins with, made once, so that it is the same byte for byte.
     pub(crate) wire: Wire,
 }
 
 impl Means {
+    /// When a turn ends that does not end by itself.
+    pub(crate) fn limits(&self) -> &Limits {
+        &self.shared.setup.profile.limits
+    }
+
+    /// A turn begins, or goes on where `transcript` ends.
+    pub(crate) fn open_purse(&self, transcript: &Transcript) {
+        if self.owns_purse {
+            let spent = budget::spending(self.shared.setup.model.price, transcript.usage());
+            self.purse.open(Spending { requests: transcript.rounds().into(), ..spent });
+        }
+    }
+
     /// [`Stage::settle`] in the real workspace, off the event loop.
     pub(crate) async fn settle(&self, changes: Vec<Change>) -> io::Result<Vec<PathBuf>> {
         let (stage, workspace) = (self.stage.clone(), self.shared.setup.workspace.clone());
@@ -55,13 +73,14 @@ pub(crate) async fn run_turn(
     cancel: &CancellationToken,
 ) -> Result<(), JournalError> {
     loop {
-        match log.transcript.next_step(&means.shared.setup.profile.limits) {
+        match log.transcript.next_step(means.limits()) {
             Step::AskModel => ask_model(log, means, cancel).await?,
             Step::RunTools(calls) => run_tools(log, means, calls, cancel).await?,
             Step::Stop(outcome) => return end_turn(log, means, outcome),
         }
         if cancel.is_cancelled() {
-            log.record(Fact::Interrupted)?;
+            let out_of_time = means.purse.out_of_time(&means.limits().budget);
+            log.record(out_of_time.unwrap_or(Fact::Interrupted))?;
         } else {
             take_in(log, means)?;
         }
@@ -93,7 +112,7 @@ fn take_in(log: &mut Log, means: &Means) -> Result<(), JournalError> {
 
 fn end_turn(log: &mut Log, means: &Means, outcome: Outcome) -> Result<(), JournalError> {
     recover::end_open_calls(log, means, not_run(outcome))?;
-    let limits = &means.shared.setup.profile.limits;
+    let limits = means.limits();
     if outcome == Outcome::RoundLimit {
         tracing::warn!("Max iterations ({}) reached", limits.max_rounds.unwrap_or_default());
         if let OnCap::Apologize(apology) = &limits.on_cap {
@@ -101,9 +120,18 @@ fn end_turn(log: &mut Log, means: &Means, outcome: Outcome) -> Result<(), Journa
             log.record(Fact::Replied { parts, usage: Usage::default(), stop: StopReason::EndTurn })?;
         }
     }
-    let (rounds, usage) = (log.transcript.rounds(), log.transcript.usage());
-    log.record(Fact::TurnEnded { outcome, rounds, usage, cost_usd: None })?;
+    let spent = spent(log, means);
+    let (rounds, Spending { usage, .. }) = (log.transcript.rounds(), spent);
+    log.record(Fact::TurnEnded { outcome, rounds, usage, cost_usd: spent.cost_usd() })?;
     log.journal.sync()
+}
+
+/// With what those below have spent, where they drew from the purse of this session.
+fn spent(log: &Log, means: &Means) -> Spending {
+    match means.owns_purse {
+        true => means.purse.spent(),
+        false => budget::spending(means.shared.setup.model.price, log.transcript.usage()),
+    }
 }
 
 fn not_run(outcome: Outcome) -> &'static str {
@@ -119,6 +147,9 @@ fn not_run(outcome: Outcome) -> &'static str {
     }
 }
 
+/// Set aside for a reply whose length nobody limits.
+const UNLIMITED_REPLY: u32 = 8_192;
+
 /// How a reply came to its end.
 enum Heard {
     Whole,
@@ -133,33 +164,75 @@ async fn ask_model(log: &mut Log, means: &Means, cancel: &CancellationToken) -> 
     // What the model is told has happened must not be forgotten in a power cut.
     log.journal.sync()?;
     tracing::debug!("Agent iteration {}", log.transcript.rounds() + 1);
-    let mut reply = Reply::default();
-    let mut heard = hear(log, means, cancel, &mut reply).await;
-    if matches!(heard, Heard::Failed(ProviderError::ContextTooLong { .. })) {
+    let mut said = ask_once(log, means, cancel).await;
+    if matches!(said, Err(Unsaid::Failed(ProviderError::ContextTooLong { .. }))) {
         // The server knows better. Half of what it refused surely fits, unless nothing can give way.
         let half = Window::new(log.transcript.size(window.fixed) / 2, window.reply, window.fixed);
         if context::make_room(log, means, &half, cancel).await? {
-            reply = Reply::default();
-            heard = hear(log, means, cancel, &mut reply).await;
+            said = ask_once(log, means, cancel).await;
         }
     }
-    let usage = reply.usage();
-    let fact = match heard {
-        Heard::Failed(error) => failed(&error),
-        Heard::Interrupted if reply.is_empty() => return Ok(()),
-        Heard::Interrupted => spoken(reply, usage, StopReason::Interrupted),
-        Heard::Endless => spoken(reply, usage, StopReason::Length),
-        Heard::Whole if reply.is_empty() => Fact::ModelFailed {
-            message: "the model answered nothing".into(),
-            hint: Some("ask again, or take another model".into()),
-        },
-        Heard::Whole => Fact::Replied { stop: reply.stop(), usage, parts: reply.into_parts() },
-    };
-    log.record(fact)
+    match said {
+        Ok(fact) => log.record(fact),
+        Err(Unsaid::Reached(limit)) => log.record(budget::reached(limit)),
+        Err(Unsaid::Failed(error)) => log.record(failed(&error)),
+        Err(Unsaid::Interrupted) => Ok(()),
+    }
 }
 
-async fn hear(log: &Log, means: &Means, cancel: &CancellationToken, reply: &mut Reply) -> Heard {
-    let request = context::request(means, &log.transcript);
+/// Why there is no reply.
+enum Unsaid {
+    Reached(Reached),
+    Failed(ProviderError),
+    Interrupted,
+}
+
+/// One request, paid for, and the fact that came of it.
+async fn ask_once(log: &Log, means: &Means, cancel: &CancellationToken) -> Result<Fact, Unsaid> {
+    let mut request = context::request(means, &log.transcript);
+    let prompt = log.transcript.size(context::window(means).fixed);
+    let (limits, price) = (means.limits(), means.shared.setup.model.price);
+    let wanted = u64::from(if request.max_output == 0 { UNLIMITED_REPLY } else { request.max_output });
+    let reserved = means.purse.reserve(&limits.budget, price, prompt, wanted).map_err(Unsaid::Reached)?;
+    if reserved.reply < wanted {
+        request.max_output = u32::try_from(reserved.reply).unwrap_or(u32::MAX);
+    }
+    let mut reply = Reply::default();
+    let heard = hear(log, means, cancel, request, &mut reply).await;
+    let usage = reply.usage();
+    let fact = match heard {
+        Heard::Failed(error) => {
+            reserved.spend(usage, 0);
+            return Err(Unsaid::Failed(error));
+        }
+        Heard::Interrupted if reply.is_empty() => Err(Unsaid::Interrupted),
+        Heard::Interrupted => Ok(spoken(reply, usage, StopReason::Interrupted)),
+        Heard::Endless => Ok(spoken(reply, usage, StopReason::Length)),
+        Heard::Whole if reply.is_empty() => Ok(Fact::ModelFailed {
+            message: "the model answered nothing".into(),
+            hint: Some("ask again, or take another model".into()),
+        }),
+        Heard::Whole => Ok(Fact::Replied { stop: reply.stop(), usage, parts: reply.into_parts() }),
+    };
+    reserved.spend(usage, fact.as_ref().map_or(0, written));
+    fact
+}
+
+/// About how many tokens a reply has.
+fn written(fact: &Fact) -> u64 {
+    match fact {
+        Fact::Replied { parts, .. } => window::tokens(&Message::Assistant { parts: parts.clone() }),
+        _ => 0,
+    }
+}
+
+async fn hear(
+    log: &Log,
+    means: &Means,
+    cancel: &CancellationToken,
+    request: Request,
+    reply: &mut Reply,
+) -> Heard {
     let mut deltas = means.shared.setup.model.provider.stream(request);
     loop {
         let delta = tokio::select! {

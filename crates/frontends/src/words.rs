@@ -89,6 +89,9 @@ impl<Out: Write, Err: Write> Words<Out, Err> {
             Fact::Compacted { before, after, .. } => {
                 self.note(&format!("summarised to save room: {before} tokens became {after}"))
             }
+            Fact::BudgetReached { what, spent, limit } => {
+                self.note(&format!("the budget of {limit} {what} is used up: {spent} spent"))
+            }
             Fact::ModelFailed { message, hint } => self.failed(message, hint.as_deref()),
             Fact::TurnEnded { outcome, rounds, .. } => self.turn_ended(*outcome, *rounds),
             Fact::SessionOpened { .. }

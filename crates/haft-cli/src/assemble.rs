@@ -7,7 +7,7 @@ use crate::{
     model::{self, Chosen},
 };
 use haft::{
-    core::{Access, Fact, Provider, Registry, Stage},
+    core::{Access, Budget, Fact, Provider, Registry, Stage},
     engine::{Agent, Engine, Home, Model, Profile, Setup},
     providers::{Spoken, dialects::dialect, vendors},
     stage::Declared,
@@ -34,8 +34,9 @@ pub(crate) async fn engine(surroundings: &Surroundings, turn: &TurnArgs) -> Resu
     let config = Config::load(&surroundings.places, &surroundings.environment, &workspace)?;
     let Chosen { model, notice } =
         model::choose(surroundings, &config, turn.model.as_deref(), turn.base_url.as_deref()).await?;
-    let engine = Engine::new(setup(surroundings, turn, &config, workspace, model)?);
-    Ok(Assembled { engine, notice })
+    let setup = setup(surroundings, turn, &config, workspace, model)?;
+    priced(&setup.model, &setup.profile)?;
+    Ok(Assembled { engine: Engine::new(setup), notice })
 }
 
 /// Everything but the model, which is given.
@@ -48,6 +49,8 @@ pub(crate) fn setup(
 ) -> Result<Setup, Failure> {
     let mut profile = config.profile(turn.profile.as_deref())?;
     profile.limits.max_rounds = config.max_rounds(turn.max_rounds, profile.limits.max_rounds);
+    profile.limits.budget = config.budget(budget(turn), profile.limits.budget);
+    profile.limits.evidence |= turn.evidence || config.user.evidence == Some(true);
     let policy = config.policy(&surroundings.places, turn.permission.map(Into::into))?;
     let model = Model { provider: spoken(model.provider, &profile)?, ..model };
     let tools = only(tools(&profile)?, turn.tools.as_deref())?;
@@ -58,6 +61,22 @@ pub(crate) fn setup(
     let environment = surroundings.environment.without_keys(&secrets).into();
     let access = Access { environment };
     Ok(Setup { model, tools, agents, policy, stages, workspace, home, profile, access })
+}
+
+fn budget(turn: &TurnArgs) -> Budget {
+    Budget { requests: None, tokens: turn.max_tokens, usd: turn.max_cost, seconds: turn.max_time }
+}
+
+/// A limit on money that nobody can hold is none.
+fn priced(model: &Model, profile: &Profile) -> Result<(), Failure> {
+    match (profile.limits.budget.usd, model.price) {
+        (Some(_), None) => Err(Failure::usage(format!("cannot limit the cost: the price of `{}` is not known", model.spec))
+            .hint(format!(
+                "limit the tokens with `--max-tokens`, or set `[models.\"{}\"] price = {{ input = …, output = … }}`",
+                model.spec
+            ))),
+        _ => Ok(()),
+    }
 }
 
 /// In the profile's dialect, if it has one.

@@ -1,11 +1,11 @@
 //! From `VENDOR/MODEL` to somebody who answers.
 use crate::{Surroundings, config::Config, failure::Failure};
 use haft::{
-    core::{Provider, schema::nearest},
+    core::{Price, Provider, schema::nearest},
     engine::Model,
     providers::{
-        Connection, Exec, Key, Record, Retry, Scripted, Spoken, Vendor, connect, is_listening, vendor,
-        vendors,
+        Card, Connection, Exec, Key, Record, Retry, Scripted, Spoken, Vendor, card, connect, is_listening,
+        vendor, vendors,
     },
 };
 use std::{path::Path, sync::Arc};
@@ -88,12 +88,31 @@ pub(crate) fn open(
     if kind == "exec" {
         return command(surroundings, config, spec, name);
     }
+    let mut own_window = None;
     let provider: Arc<dyn Provider> = match kind {
         "script" => Arc::new(script(Path::new(name))?),
-        "local" => local(surroundings, name)?,
+        "local" => {
+            let (model, window) = local(surroundings, name)?;
+            own_window = Some(window);
+            model
+        }
         kind => remote(surroundings, config, kind, base_url)?,
     };
-    Ok(Model { spec: spec.to_owned(), name: name.to_owned(), provider })
+    let Card { window, price } = known(config, spec);
+    let window = own_window.or(window);
+    Ok(Model { spec: spec.to_owned(), name: name.to_owned(), window, price, provider })
+}
+
+/// What the person's file says of a model, else what the table does.
+pub(crate) fn known(config: &Config, spec: &str) -> Card {
+    let (kind, name) = spec.split_once('/').unwrap_or((spec, ""));
+    let table = match (kind, vendor(kind)) {
+        ("local", _) => Card { window: None, price: Some(Price::FREE) },
+        (_, Some(vendor)) => card(vendor, name),
+        (_, None) => Card::default(),
+    };
+    let said = config.user.models.get(spec).copied().unwrap_or_default();
+    Card { window: said.window.or(table.window), price: said.price.or(table.price) }
 }
 
 /// A command is started anew for each reply, outside of the workspace: what it does there nobody would record. Keys stay
@@ -113,7 +132,9 @@ fn command(surroundings: &Surroundings, config: &Config, spec: &str, name: &str)
         ..Exec::new(name, file.program.clone(), file.arguments.clone())
     };
     let model = file.model.clone().unwrap_or_else(|| name.to_owned());
-    Ok(Model { spec: spec.to_owned(), name: model, provider: Arc::new(Spoken::auto(Arc::new(exec))) })
+    let Card { window, price } = known(config, spec);
+    let provider = Arc::new(Spoken::auto(Arc::new(exec)));
+    Ok(Model { spec: spec.to_owned(), name: model, window, price, provider })
 }
 
 fn script(path: &Path) -> Result<Scripted, Failure> {
@@ -121,7 +142,7 @@ fn script(path: &Path) -> Result<Scripted, Failure> {
 }
 
 #[cfg(feature = "local")]
-fn local(surroundings: &Surroundings, name: &str) -> Result<Arc<dyn Provider>, Failure> {
+fn local(surroundings: &Surroundings, name: &str) -> Result<(Arc<dyn Provider>, u64), Failure> {
     use haft::local::{LocalModel, Settings, models};
     let file = models::find(name, &surroundings.places.models).map_err(|error| no_file(&error))?;
     let settings =
@@ -129,7 +150,8 @@ fn local(surroundings: &Surroundings, name: &str) -> Result<Arc<dyn Provider>, F
     let model = LocalModel::open(file, settings).map_err(|error| {
         Failure::usage(error.to_string()).hint("fetch it again: `haft models list` names what can be pulled")
     })?;
-    Ok(Arc::new(model))
+    let window = model.window();
+    Ok((Arc::new(model), window))
 }
 
 /// No such model file here, and how to get it.
@@ -146,7 +168,7 @@ pub(crate) fn no_file(error: &haft::local::models::FindError) -> Failure {
 }
 
 #[cfg(not(feature = "local"))]
-fn local(_: &Surroundings, name: &str) -> Result<Arc<dyn Provider>, Failure> {
+fn local(_: &Surroundings, name: &str) -> Result<(Arc<dyn Provider>, u64), Failure> {
     Err(Failure::usage(format!(
         "cannot open `local/{name}`: this `haft` was built without the feature `local`"
     )))

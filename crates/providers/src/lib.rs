@@ -13,6 +13,7 @@
 //! Nothing here reads the environment or the configuration: keys and addresses are handed in.
 
 mod anthropic;
+mod card;
 pub mod conformance;
 pub mod dialects;
 mod endpoint;
@@ -36,6 +37,7 @@ mod sse;
 mod vendor;
 mod wire;
 
+pub use card::{Card, card};
 pub use exec::Exec;
 pub use key::Key;
 pub use models::{is_listening, list_models};

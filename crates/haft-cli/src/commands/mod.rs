@@ -1,5 +1,6 @@
 //! One file for each command.
 
+mod account;
 pub(crate) mod config;
 pub(crate) mod doctor;
 pub(crate) mod models;

@@ -68,7 +68,13 @@ async fn run(surroundings: &Surroundings, call: CallArgs) -> Result<Exit, Failur
     let turn = TurnArgs { permission, profile, ..TurnArgs::default() };
     let prompt = format!("haft tools call {name}");
     let provider = Arc::new(OneCall { name, arguments });
-    let model = Model { spec: "script/one-call".into(), name: "one-call".into(), window: None, provider };
+    let model = Model {
+        spec: "script/one-call".into(),
+        name: "one-call".into(),
+        window: None,
+        price: None,
+        provider,
+    };
     let mut setup = assemble::setup(surroundings, &turn, &config, workspace, model)?;
     // Whoever types a call knows what is there, and has nobody to read it first.
     setup.profile.unread = Unread::Allow;

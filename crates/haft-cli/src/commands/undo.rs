@@ -57,6 +57,7 @@ fn open(surroundings: &Surroundings, args: &SessionArg) -> Result<(Engine, Sessi
         spec: "script/none".into(),
         name: "none".into(),
         window: None,
+        price: None,
         provider: Arc::new(Scripted::new([])),
     };
     let mut setup = assemble::setup(surroundings, &TurnArgs::default(), &config, workspace, model)?;

@@ -148,7 +148,13 @@ fn engine(model: Arc<LocalModel>, root: &Path) -> Engine {
     let environment = ["PATH", "HOME", "LANG"];
     let known = environment.into_iter().filter_map(|name| Some((name.into(), std::env::var(name).ok()?)));
     Engine::new(Setup {
-        model: Model { spec: "local/figures".into(), name: "figures".into(), window: None, provider: model },
+        model: Model {
+            spec: "local/figures".into(),
+            name: "figures".into(),
+            window: None,
+            price: None,
+            provider: model,
+        },
         tools: haft::tools::builtin(&haft::tools::Settings::default()),
         agents: vec![Agent { name: "figures".into(), system: String::new(), tools: None }],
         policy: Policy { mode: Mode::Full, rules: Vec::new() },
