@@ -128,6 +128,8 @@ pub enum Fact {
         #[serde(default)]
         usage: Usage,
     },
+    /// The last reply claims what nothing shows; the model reads `text`. At most once a turn.
+    Reminded { claims: Vec<String>, text: String },
     /// The next request, or the next second, would pass a limit; the turn ends.
     BudgetReached { what: Resource, spent: f64, limit: f64 },
     /// A person stopped the turn.

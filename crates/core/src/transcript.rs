@@ -34,6 +34,8 @@ struct Turn {
     idle_rounds: u32,
     usage: Usage,
     refused: bool,
+    /// Whether its claims were held against what happened.
+    is_reminded: bool,
     /// One number for the calls of each round, to recognise repetition.
     rounds_seen: Vec<u64>,
 }
@@ -151,6 +153,10 @@ impl Transcript {
                 self.turn.usage += *usage;
             }
             Fact::Continued => self.phase = self.unfinished(),
+            Fact::Reminded { text, .. } => {
+                self.user(vec![Part::text(text)]);
+                self.turn.is_reminded = true;
+            }
             Fact::BudgetReached { .. } => self.phase = Phase::Over(Outcome::Budget),
             Fact::Interrupted => self.phase = Phase::Over(Outcome::Interrupted),
             Fact::ModelFailed { .. } => self.phase = Phase::Over(Outcome::Failed),
@@ -198,6 +204,11 @@ impl Transcript {
     /// Where the last prompt was spoken.
     pub fn channel(&self) -> Option<&Channel> {
         self.channel.as_ref()
+    }
+
+    /// Whether the model was told in this turn that nothing shows what it claims.
+    pub fn is_reminded(&self) -> bool {
+        self.turn.is_reminded
     }
 
     /// Model calls of this turn so far.

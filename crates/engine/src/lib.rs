@@ -12,6 +12,7 @@ mod context;
 mod delegate;
 mod digest;
 mod engine;
+mod evidence;
 mod jobs;
 mod journal;
 mod notes;

@@ -5,6 +5,7 @@ use crate::{
     compact::compact,
     context::{self, Wire},
     engine::Shared,
+    evidence,
     jobs::Board,
     recover,
     repeats::Repeats,
@@ -76,6 +77,10 @@ pub(crate) async fn run_turn(
         match log.transcript.next_step(means.limits()) {
             Step::AskModel => ask_model(log, means, cancel).await?,
             Step::RunTools(calls) => run_tools(log, means, calls, cancel).await?,
+            Step::Stop(Outcome::Finished) if means.limits().evidence => match hold(log)? {
+                Some(outcome) => return end_turn(log, means, outcome),
+                None => {}
+            },
             Step::Stop(outcome) => return end_turn(log, means, outcome),
         }
         if cancel.is_cancelled() {
@@ -108,6 +113,20 @@ fn take_in(log: &mut Log, means: &Means) -> Result<(), JournalError> {
         log.record(fact)?;
     }
     Ok(())
+}
+
+/// Holds the last reply against what happened: how the turn ends, or nothing where the model is asked once more.
+fn hold(log: &mut Log) -> Result<Option<Outcome>, JournalError> {
+    let claims = evidence::unproven(&log.journal.entries());
+    if claims.is_empty() {
+        return Ok(Some(Outcome::Finished));
+    }
+    if log.transcript.is_reminded() {
+        return Ok(Some(Outcome::Unproven));
+    }
+    let text = evidence::reminder(&claims);
+    log.record(Fact::Reminded { claims, text })?;
+    Ok(None)
 }
 
 fn end_turn(log: &mut Log, means: &Means, outcome: Outcome) -> Result<(), JournalError> {

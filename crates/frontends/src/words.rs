@@ -89,6 +89,9 @@ impl<Out: Write, Err: Write> Words<Out, Err> {
             Fact::Compacted { before, after, .. } => {
                 self.note(&format!("summarised to save room: {before} tokens became {after}"))
             }
+            Fact::Reminded { claims, .. } => {
+                self.note(&format!("nothing shows what it claims: {}", claims.join("; ")))
+            }
             Fact::BudgetReached { what, spent, limit } => {
                 self.note(&format!("the budget of {limit} {what} is used up: {spent} spent"))
             }

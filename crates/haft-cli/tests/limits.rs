@@ -87,3 +87,15 @@ fn a_conversation_can_be_summarised() {
     assert!(ran.err.contains("summarised to save room"), "{ran:?}");
     assert!(ran.out.contains("three"), "{ran:?}");
 }
+
+// E-5: exit code 5
+#[test]
+fn a_claim_that_nothing_shows_has_an_exit_code_of_its_own() {
+    let place = Place::new();
+    let lie = json!({"say": "All tests pass."});
+    let model = place.script("m", &[lie.clone(), lie]);
+    let ran = place.run(&["run", "--model", &model, "--evidence", "go"]);
+    assert_eq!(ran.code, 5, "{ran:?}");
+    assert!(ran.err.contains("nothing shows what it claims: \"All tests pass.\""), "{ran:?}");
+    assert_eq!(place.run(&["run", "--model", &model, "go"]).code, 0);
+}
