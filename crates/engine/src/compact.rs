@@ -27,6 +27,7 @@ pub(crate) async fn compact(
 ) -> Result<(), JournalError> {
     let messages = log.transcript.messages();
     let left_out = &messages[..messages.len().saturating_sub(kept)];
+    tracing::debug!("summarising {} messages", left_out.len());
     let asked = tokio::select! {
         biased;
         () = cancel.cancelled() => return Ok(()),

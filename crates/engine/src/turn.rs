@@ -77,10 +77,11 @@ pub(crate) async fn run_turn(
         match log.transcript.next_step(means.limits()) {
             Step::AskModel => ask_model(log, means, cancel).await?,
             Step::RunTools(calls) => run_tools(log, means, calls, cancel).await?,
-            Step::Stop(Outcome::Finished) if means.limits().evidence => match hold(log)? {
-                Some(outcome) => return end_turn(log, means, outcome),
-                None => {}
-            },
+            Step::Stop(Outcome::Finished) if means.limits().evidence => {
+                if let Some(outcome) = hold(log)? {
+                    return end_turn(log, means, outcome);
+                }
+            }
             Step::Stop(outcome) => return end_turn(log, means, outcome),
         }
         if cancel.is_cancelled() {
@@ -184,12 +185,10 @@ async fn ask_model(log: &mut Log, means: &Means, cancel: &CancellationToken) -> 
     log.journal.sync()?;
     tracing::debug!("Agent iteration {}", log.transcript.rounds() + 1);
     let mut said = ask_once(log, means, cancel).await;
-    if matches!(said, Err(Unsaid::Failed(ProviderError::ContextTooLong { .. }))) {
-        // The server knows better. Half of what it refused surely fits, unless nothing can give way.
-        let half = Window::new(log.transcript.size(window.fixed) / 2, window.reply, window.fixed);
-        if context::make_room(log, means, &half, cancel).await? {
-            said = ask_once(log, means, cancel).await;
-        }
+    if matches!(said, Err(Unsaid::Failed(ProviderError::ContextTooLong { .. })))
+        && shrink(log, means, &window, cancel).await?
+    {
+        said = ask_once(log, means, cancel).await;
     }
     match said {
         Ok(fact) => log.record(fact),
@@ -197,6 +196,25 @@ async fn ask_model(log: &mut Log, means: &Means, cancel: &CancellationToken) -> 
         Err(Unsaid::Failed(error)) => log.record(failed(&error)),
         Err(Unsaid::Interrupted) => Ok(()),
     }
+}
+
+/// Lets give way what it can, since the server refused what should fit: half of that surely does. Whether anything gave
+/// way.
+async fn shrink(
+    log: &mut Log,
+    means: &Means,
+    window: &Window,
+    cancel: &CancellationToken,
+) -> Result<bool, JournalError> {
+    let half = Window::new(log.transcript.size(window.fixed) / 2, window.reply, window.fixed);
+    if context::make_room(log, means, &half, cancel).await? {
+        return Ok(true);
+    }
+    let is_summarised = log.transcript.is_compacted() || log.transcript.messages().len() < 2;
+    if !is_summarised {
+        compact(log, means, window, 0, cancel).await?;
+    }
+    Ok(log.transcript.is_compacted() && !is_summarised)
 }
 
 /// Why there is no reply.

@@ -341,3 +341,17 @@ async fn the_notes_of_a_project_are_told() {
     std::os::unix::fs::symlink(outside.path().join("secret"), place.work().join("AGENTS.md")).unwrap();
     assert_eq!(system(&place).await, "Be brief.");
 }
+
+// A47: also where there is hardly anything to cut
+#[tokio::test]
+async fn a_short_conversation_is_asked_once_more_too() {
+    let place = Place::new();
+    let script = kit::calls(&[("bash", json!({"command": "echo 7421"}))])
+        + "{\"fail\":\"too long\",\"kind\":\"context\"}\n"
+        + &says("It is 7421.");
+    let session = Engine::new(place.setup(scripted(&script))).create("haft").unwrap();
+    let told = tell(&session, prompt("what is it?"), 1, None).await;
+    assert!(told.ends_with("tool_ended bash-0=ok\ncompacted\nreplied\nturn_ended=finished"), "{told}");
+    let Fact::Compacted { summary, .. } = &facts(&session, is_compacted)[0] else { unreachable!() };
+    assert!(summary.contains("bash: 7421"), "{summary}");
+}

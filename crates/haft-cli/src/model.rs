@@ -5,7 +5,7 @@ use haft::{
     engine::Model,
     providers::{
         Card, Connection, Exec, Key, Record, Retry, Scripted, Spoken, Vendor, card, connect, is_listening,
-        vendor, vendors,
+        served_window, vendor, vendors,
     },
 };
 use std::{path::Path, sync::Arc};
@@ -29,12 +29,28 @@ pub(crate) async fn choose(
     base_url: Option<&str>,
 ) -> Result<Chosen, Failure> {
     if let Some(spec) = spec.or(config.user.model.as_deref()) {
-        return Ok(Chosen { model: open(surroundings, config, spec, base_url)?, notice: None });
+        let model = open(surroundings, config, spec, base_url)?;
+        return Ok(Chosen { model: measured(surroundings, config, model, base_url).await, notice: None });
     }
     let (spec, why) = offered(surroundings, config).await?;
-    let model = open(surroundings, config, &spec, base_url)?;
+    let model = measured(surroundings, config, open(surroundings, config, &spec, base_url)?, base_url).await;
     let notice = format!("using `{spec}`, since {why}; `--model VENDOR/MODEL` chooses another");
     Ok(Chosen { model, notice: Some(notice) })
+}
+
+/// A server on this machine is asked how much its model takes in, unless the person's file says so.
+async fn measured(
+    surroundings: &Surroundings,
+    config: &Config,
+    model: Model,
+    base_url: Option<&str>,
+) -> Model {
+    let kind = model.spec.split_once('/').map_or("", |(kind, _)| kind);
+    let Some(vendor) = vendor(kind).filter(|vendor| vendor.local && model.window.is_none()) else {
+        return model;
+    };
+    let connection = connection(surroundings, config, vendor, base_url);
+    Model { window: served_window(vendor, &connection, &model.name).await, ..model }
 }
 
 /// The first vendor whose key is in the environment, else a server on loopback, else the embedded model.

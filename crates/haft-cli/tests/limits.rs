@@ -2,6 +2,10 @@
 mod kit;
 use kit::Place;
 use serde_json::{Value, json};
+use std::{
+    io::{BufRead, BufReader, Write},
+    process::Stdio,
+};
 
 fn costly() -> Value {
     json!({
@@ -98,4 +102,28 @@ fn a_claim_that_nothing_shows_has_an_exit_code_of_its_own() {
     assert_eq!(ran.code, 5, "{ran:?}");
     assert!(ran.err.contains("nothing shows what it claims: \"All tests pass.\""), "{ran:?}");
     assert_eq!(place.run(&["run", "--model", &model, "go"]).code, 0);
+}
+
+// C03: killed while the model writes a summary
+#[test]
+fn a_process_killed_in_the_middle_of_a_summary_has_done_nothing() {
+    let place = Place::new();
+    let lines = ["one", "two", "three"].map(|text| json!({"say": text}));
+    let model = place.script("m", &lines);
+    let hangs = place.script("h", &[json!({"hang": true}), lines[0].clone()]);
+    assert_eq!(place.run_with_input(&["chat", "--model", &model], b"a\nb\nexit\n").code, 0);
+    let before = std::fs::read(place.journal()).unwrap();
+    let mut command = place.haft(&["chat", "-vv", "--continue", "--model", &hangs]);
+    command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    stdin.write_all(b"/compact\n").unwrap();
+    let mut log = BufReader::new(child.stderr.take().unwrap()).lines();
+    assert!(log.any(|line| line.unwrap().contains("summarising 3 messages")));
+    // SIGKILL
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert_eq!(std::fs::read(place.journal()).unwrap(), before);
+    let ran = place.run_with_input(&["chat", "--continue", "--model", &model], b"/compact\nc\nexit\n");
+    assert!(ran.err.contains("summarised to save room") && ran.out.contains("three"), "{ran:?}");
 }

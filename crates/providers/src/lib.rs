@@ -40,7 +40,7 @@ mod wire;
 pub use card::{Card, card};
 pub use exec::Exec;
 pub use key::Key;
-pub use models::{is_listening, list_models};
+pub use models::{is_listening, list_models, served_window};
 pub use record::{Record, Replay};
 pub use remote::{Connection, Timeouts, connect};
 pub use retry::Retry;
