@@ -34,7 +34,11 @@ impl Wire {
 pub(crate) fn window(means: &Means) -> Window {
     let setup = &means.shared.setup;
     let tokens = setup.model.window.unwrap_or(USUAL_WINDOW);
-    Window::new(tokens, u64::from(setup.profile.max_output), means.wire.tokens)
+    let reply = match setup.profile.max_output {
+        0 => tokens,
+        limit => u64::from(limit),
+    };
+    Window::new(tokens, reply, means.wire.tokens)
 }
 
 /// Lets give way what does not fit `window`. Whether anything did.

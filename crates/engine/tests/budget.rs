@@ -91,3 +91,15 @@ async fn a_subagent_draws_from_the_same_purse() {
         assert!(usage.input >= 20_000, "what was spent below counts above: {usage:?}");
     }
 }
+
+// A reply that does not end is ended with the time of the turn
+#[tokio::test]
+async fn time_ends_what_runs() {
+    let place = Place::new();
+    let mut setup = place.setup(scripted("{\"say\":\"Let me\",\"hang\":true}"));
+    setup.profile.limits.budget.seconds = Some(1);
+    let session = Engine::new(setup).create("haft").unwrap();
+    let told = tell(&session, prompt("go"), 1, None).await;
+    assert_eq!(told, "prompted\nreplied\nbudget_reached\nturn_ended=budget");
+    assert_eq!(reached(&session), Some(Resource::Seconds));
+}

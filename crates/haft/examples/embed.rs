@@ -28,6 +28,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
             spec: "script/demo".into(),
             name: "demo".into(),
             window: None,
+            price: None,
             provider: Arc::new(script),
         },
         tools: Registry::default().with(double {}),

@@ -52,6 +52,15 @@ static TESTS_PASS: LazyLock<Regex> = LazyLock::new(|| {
         |\b[1-9]\d*\s+(?:tests?\s+)?pass(?:ed|ing)?\b",
     )
 });
+/// A test that passed something on has not passed.
+static SOMETHING: LazyLock<Regex> = LazyLock::new(|| {
+    regex(
+        r"^\s+(?:the|a|an|through|along|over|it|its|this|these|that|as|wrong|null|none|nil|arguments?|args|parameters?|values?|`)",
+    )
+});
+/// `Changed lines are in …` names what was changed, and says nothing of who did.
+static STATE: LazyLock<Regex> =
+    LazyLock::new(|| regex(r"^\s+by\b|\b(?:is|are|was|were|lives?|stands?|goes|go|contains?|shows?)\b"));
 static RAN_TESTS: LazyLock<Regex> = LazyLock::new(|| {
     regex(
         r"\b(?:ran|executed|re-ran|reran)\s+(?:(?:all|the|of|full|whole|entire|unit|integration|existing|new|project['’]s)\s+)*(?:tests?|test suite)\b",
@@ -174,7 +183,8 @@ fn deeds(lower: &str, clause: &str) -> Vec<Deed> {
     let mut deeds = Vec::new();
     // `all tests pass` in code is a name, not a claim.
     let spoken = CODE.replace_all(lower, "`code`");
-    if is_claimed(&TESTS_PASS, &spoken) {
+    let passes_on = TESTS_PASS.find(&spoken).is_some_and(|found| SOMETHING.is_match(&spoken[found.end()..]));
+    if !passes_on && is_claimed(&TESTS_PASS, &spoken) {
         deeds.push(Deed::TestsPass);
     } else if is_claimed(&RAN_TESTS, &spoken) {
         deeds.push(Deed::RanTests);
@@ -207,7 +217,12 @@ fn files(lower: &str, clause: &str) -> Vec<Deed> {
         let end = found.get(0).map_or(0, |whole| whole.end());
         // Lower case may be longer or shorter in bytes; then the names are taken as they are in lower case.
         let rest = if lower.len() == clause.len() { clause.get(end..) } else { lower.get(end..) };
-        let named = rest.unwrap_or_default().split_whitespace().filter_map(file);
+        let rest = rest.unwrap_or_default();
+        let by_somebody = found[0].contains("i ") || found[0].contains("we ") || found[0].contains("ve ");
+        if !by_somebody && STATE.is_match(rest) {
+            return Vec::new();
+        }
+        let named = rest.split_whitespace().filter_map(file);
         return named.map(|name| deed(&found[1], name)).collect();
     }
     let written = WRITTEN.captures(lower).filter(|found| !is_something_else(lower, found));
