@@ -223,10 +223,14 @@ impl Call {
 
 /// The words of a command, without those that say who runs it: the last part of each path.
 fn words_of(command: &str) -> impl Iterator<Item = &str> + Clone {
-    let words = command.split(' ').filter_map(|word| word.rsplit('/').next());
-    words.skip_while(|word| {
-        ["bash", "sh", "-c", "-lc", "sudo", "time", "env"].contains(word) || word.contains('=')
-    })
+    let is_shell = |word: &str| word.len() <= 4 && word.ends_with("sh");
+    let runs_another = move |word: &&str| {
+        is_shell(word)
+            || word.starts_with('-')
+            || word.contains('=')
+            || ["sudo", "time", "env"].contains(word)
+    };
+    command.split(' ').filter_map(|word| word.rsplit('/').next()).skip_while(runs_another)
 }
 
 fn normal(text: &str) -> String {

@@ -178,6 +178,7 @@ fn a_claim_is_shown_by_what_happened() {
         ("All tests pass.", vec![bash("cargo test --all", 0)], true),
         ("All tests pass.", vec![bash("cd x && make check", 0)], true),
         ("All tests pass.", vec![bash("RUST_LOG=x ./node_modules/.bin/jest", 0)], true),
+        ("All tests pass.", vec![bash("/bin/bash -lc cargo test", 0)], true),
         ("All tests pass.", vec![bash("cargo test", 101)], false),
         ("All tests pass.", vec![bash("cargo test", 101), bash("cargo test", 0)], true),
         ("All tests pass.", vec![bash("cargo test", 0), bash("cargo test", 1)], false),
