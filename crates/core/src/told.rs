@@ -2,8 +2,9 @@
 use crate::{Clip, Evicted, Keep, Message, Part, Usage, text_of, window};
 use std::sync::Arc;
 
-/// A server that counts less than this part of the estimate has left out what it knew already.
-const CREDIBLE: f64 = 0.5;
+/// A server that counts less than this part of the estimate has not counted. Less than the whole is no wonder: what tells
+/// of tools may be shorter than their definitions.
+const CREDIBLE: f64 = 0.1;
 /// No tokenizer makes more tokens of a text than this, for one that is estimated.
 const WORST: f64 = 4.0;
 
@@ -54,24 +55,35 @@ impl Told {
         self.last = Some((prompt.clone(), Some(self.messages.len() - 1)));
     }
 
-    /// What the server counted up to the last message, itself included.
+    /// What the server counted up to the last message, itself included. Where it counts less than before although nothing
+    /// gave way, it has left out what it knew already.
     pub(crate) fn measure(&mut self, usage: Usage) {
         let read = usage.input + usage.cache_read + usage.cache_write;
-        if read > 0 {
-            self.measured = Some(Measured { tokens: read + usage.output, estimated: self.estimated });
+        let now = Measured { tokens: read + usage.output, estimated: self.estimated };
+        let has_shrunk = |before: &Measured| now.estimated >= before.estimated && now.tokens < before.tokens;
+        if read > 0 && !self.measured.as_ref().is_some_and(has_shrunk) {
+            self.measured = Some(now);
         }
     }
 
+    /// How many tokens the server counts for one that is estimated, at least one.
     pub(crate) fn scale(&self, fixed: u64) -> f64 {
-        let Some(Measured { tokens, estimated }) = self.measured else { return 1.0 };
-        match tokens as f64 / (fixed + estimated).max(1) as f64 {
-            scale if scale < CREDIBLE => 1.0,
-            scale => scale.min(WORST),
-        }
+        self.counted(fixed).map_or(1.0, |(_, scale)| scale.clamp(1.0, WORST))
     }
 
     pub(crate) fn size(&self, fixed: u64) -> u64 {
-        ((fixed + self.estimated) as f64 * self.scale(fixed)).ceil() as u64
+        let Some((Measured { tokens, estimated }, _)) = self.counted(fixed) else {
+            return fixed + self.estimated;
+        };
+        let since = self.estimated as f64 - estimated as f64;
+        (tokens as f64 + since * self.scale(fixed)).max(0.0).ceil() as u64
+    }
+
+    /// The last count that can be believed, and what it makes of the estimate.
+    fn counted(&self, fixed: u64) -> Option<(Measured, f64)> {
+        let measured = self.measured?;
+        let scale = measured.tokens as f64 / (fixed + measured.estimated).max(1) as f64;
+        (scale >= CREDIBLE).then_some((measured, scale))
     }
 
     pub(crate) fn evict(&mut self, results: &[Evicted]) {

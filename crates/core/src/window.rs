@@ -139,7 +139,8 @@ fn of_result(result: &ToolResult) -> u64 {
 /// has spoken.
 pub fn room(transcript: &Transcript, window: &Window) -> Room {
     let size = transcript.size(window.fixed);
-    if size <= window.full() {
+    // Where not even tools and system prompt fit, nothing that gives way helps: the server has the word.
+    if size <= window.full() || window.fixed >= window.full() {
         return Room::Fits;
     }
     let (old, left) = old_results(transcript, window, size);

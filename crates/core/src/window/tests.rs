@@ -63,11 +63,14 @@ fn the_oldest_read_results_give_way_first_then_the_beginning_then_what_is_too_lo
         ),
         ("the last result has not been read", rounds(&[10, 7_000]), Room::Evict(vec![cut(4, 6_517)])),
         ("small ones are not worth it", after(talk(8), vec![prompt("go")]), Room::Compact { kept: 4 }),
+        ("one is enough", rounds(&[7_900, 10]), Room::Evict(vec![cut(2, 0)])),
         ("not twice in a row", after(talk(8), vec![compacted(15), prompt("go")]), Room::Fits),
     ];
     for (what, facts, expected) in table {
         assert_eq!(room(&folded(&facts), &window()), expected, "{what}");
     }
+    let tiny = Window::new(10_000, 2_000, 7_500);
+    assert_eq!(room(&folded(&rounds(&[7_900, 10])), &tiny), Room::Fits, "not even the tools fit");
 }
 
 // C-43: the server's count first, then an estimate of what came since
@@ -82,11 +85,17 @@ fn the_servers_count_comes_before_an_estimate() {
         ("no count", 0, estimated),
         ("as estimated", 1_503, estimated),
         ("twice as many", 3_016, 2 * estimated),
-        ("what was read anew only is no count", 40, estimated),
+        ("tools are told in fewer words", 1_003, estimated - 500),
+        ("no count either", 40, estimated),
     ];
     for (what, input, expected) in table {
         assert_eq!(size(input), expected, "{what}");
     }
+    // A later count that is smaller, although nothing gave way, is one of what was read anew.
+    let usage = |input| Usage { input, output: 10, ..Usage::default() };
+    let counts = [usage(3_000), usage(1_500)].map(|usage| [prompt(&text(10)), replied("ok", 0, usage)]);
+    let size = folded(&counts.concat()).size(500);
+    assert!((3_010..3_200).contains(&size), "{size}");
 }
 
 // C-43: the first prompt and the last one stay word for word, calls and results stay together
