@@ -30,7 +30,8 @@ bench: setup
 figures: setup
 	$(CARGO) build --release -p haft-cli
 	target/release/haft models pull smollm2-135m
-	$(CARGO) run --release -p haft --features local --example figures -- "$(HAFT_MODELS)/SmolLM2-135M-Instruct.Q4_1.gguf" --no-grammar
+	target/release/haft models check local/smollm2-135m --full
+	target/release/haft models check local/smollm2-135m --full --dialect hermes
 
 setup:
 	scripts/setup.sh

@@ -1,5 +1,8 @@
 //! What happens, and what people may ask for.
-use crate::{CallId, Change, Effect, How, JobId, Part, Question, Resource, StopReason, ToolResult, Usage};
+use crate::{
+    CallId, Change, Conclusion, Effect, How, JobId, Order, Part, Question, Resource, StopReason, ToolCall,
+    ToolResult, Usage,
+};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::{fmt, path::PathBuf};
@@ -69,6 +72,9 @@ pub enum Fact {
         /// The session that delegated to this one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         delegated_by: Option<SessionId>,
+        /// What it is to do, where the session is a job.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        order: Option<Order>,
     },
     /// A person spoke. Opens a turn, or steers the one that runs.
     Prompted {
@@ -78,6 +84,11 @@ pub enum Fact {
     },
     /// The model spoke, all of it.
     Replied { parts: Vec<Part>, usage: Usage, stop: StopReason },
+    /// A call that somebody made in place of the model. Opens a turn that has no other round.
+    Called {
+        #[serde(flatten)]
+        made: ToolCall,
+    },
     /// The model could not be asked; the turn ends.
     ModelFailed { message: String, hint: Option<String> },
     /// A call waits for a person. `changes` are what it would do to files, where it already ran in a view.
@@ -139,6 +150,8 @@ pub enum Fact {
     /// Nothing more happens until somebody speaks. `usage` and `cost_usd` are those of the turn, with what was
     /// delegated in it; no cost where a price is unknown.
     TurnEnded { outcome: Outcome, rounds: u32, usage: Usage, cost_usd: Option<f64> },
+    /// The job that this session is has come to its end.
+    Concluded(Conclusion),
     /// Files were put back, or forward again. The entry's `parent` is where the conversation goes on.
     Rewound {
         way: Way,
@@ -265,6 +278,15 @@ pub enum Command {
         /// What the person said; `None` where there is nobody.
         answer: Option<String>,
     },
+    /// Make this call in place of the model; the turn has this one round.
+    Call {
+        /// The tool.
+        name: String,
+        /// JSON of an object.
+        arguments: Value,
+    },
+    /// The job that this session is has come to its end.
+    Conclude(Conclusion),
     /// Stop the turn. Open calls are ended.
     Interrupt,
     /// Take up an unfinished turn: after a crash, or after the model failed.

@@ -5,11 +5,15 @@
 
 pub mod alias;
 pub mod budget;
+pub mod call_form;
 pub mod change;
 pub mod clip;
 pub mod event;
+pub mod grammar;
 pub mod job;
+pub mod json;
 pub mod message;
+pub mod order;
 pub mod person;
 pub mod policy;
 pub mod present;
@@ -30,6 +34,7 @@ pub mod window;
 
 pub use alias::Aliases;
 pub use budget::{Budget, Price, Reached, Resource, Spending};
+pub use call_form::{ArgumentForm, CallForm, ReplyForm};
 pub use change::{Change, ChangeKind, FileState, Hash, How, Stage, View};
 pub use clip::{Clip, Keep};
 pub use event::{
@@ -38,6 +43,7 @@ pub use event::{
 pub use haft_macros::tool;
 pub use job::{JobId, JobOutput, JobState, Jobs, NoJobs, Work};
 pub use message::{CallId, Image, Message, Part, StopReason, ToolCall, Usage, text_of};
+pub use order::{Conclusion, JobStatus, Order, Standing};
 pub use person::{Nobody, Person, Question};
 pub use policy::{Mode, Policy, Rule, Ruling, Verdict};
 pub use present::Presentation;

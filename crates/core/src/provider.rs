@@ -1,5 +1,5 @@
 //! What a model provider promises: one method.
-use crate::{CallId, Message, StopReason, ToolSpec, Usage};
+use crate::{CallForm, CallId, Message, StopReason, ToolSpec, Usage};
 use futures::stream::BoxStream;
 use serde_json::{Map, Value};
 use std::{sync::Arc, time::Duration};
@@ -26,6 +26,8 @@ pub struct Request {
     pub tools: Arc<[ToolSpec]>,
     /// At most so many tokens in the reply.
     pub max_output: u32,
+    /// Where the model writes its calls as text: how. A provider that can hold it to that, does; another one need not look.
+    pub form: Option<Arc<CallForm>>,
     /// Sampling settings by the wire's own names (`temperature`, `top_p`, …), sent as they are.
     pub options: Map<String, Value>,
 }

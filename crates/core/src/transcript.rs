@@ -36,6 +36,8 @@ struct Turn {
     refused: bool,
     /// Whether its claims were held against what happened.
     is_reminded: bool,
+    /// It is a call in place of the model, and nothing more.
+    called: bool,
     /// One number for the calls of each round, to recognise repetition.
     rounds_seen: Vec<u64>,
 }
@@ -145,6 +147,7 @@ impl Transcript {
             }
             Fact::JobEnded { job, result } => self.user(vec![Part::text(job_report(job, result))]),
             Fact::Replied { parts, usage, stop } => self.assistant(parts, *usage, *stop),
+            Fact::Called { made } => self.called(made),
             Fact::ToolEnded { call, result, .. } => self.answer(call, result),
             Fact::ApprovalAnswered { answer: Answer::Nobody, .. } => self.turn.refused = true,
             Fact::Evicted { results } => self.told.evict(results),
@@ -171,6 +174,7 @@ impl Transcript {
             | Fact::ApprovalAnswered { .. }
             | Fact::ToolStarted { .. }
             | Fact::Staged { .. }
+            | Fact::Concluded(_)
             | Fact::JobStarted { .. } => {}
         }
     }
@@ -247,6 +251,7 @@ impl Transcript {
 
     fn after_a_reply_without_calls(&self, limits: &Limits) -> Step {
         let done = match &limits.completion {
+            _ if self.turn.called => true,
             Completion::NoCalls => true,
             Completion::PhraseOrIdle { phrase, idle_rounds } => {
                 self.turn.idle_rounds >= *idle_rounds || self.last_reply_says(phrase)
@@ -274,6 +279,7 @@ impl Transcript {
         self.told.push(Message::User { parts });
         self.turn.rounds_seen.clear();
         self.turn.idle_rounds = 0;
+        self.turn.called = false;
         self.phase = Phase::Model;
     }
 
@@ -300,6 +306,16 @@ impl Transcript {
         }
     }
 
+    fn called(&mut self, made: &ToolCall) {
+        self.close_calls();
+        self.turn.called = true;
+        let parts = vec![Part::ToolCall(made.clone())];
+        self.told.push(Message::Assistant { parts });
+        self.open = vec![OpenCall { call: made.clone(), result: None }];
+        self.places = HashMap::from([(made.id.clone(), 0)]);
+        self.phase = Phase::Tools;
+    }
+
     fn answer(&mut self, call: &CallId, result: &ToolResult) {
         if let Some(open) = self.places.get(call).and_then(|place| self.open.get_mut(*place)) {
             open.result = Some(result.clone());
@@ -307,6 +323,7 @@ impl Transcript {
         if !self.open.is_empty() && self.open.iter().rev().all(|open| open.result.is_some()) {
             self.close_calls();
             self.phase = match self.phase {
+                Phase::Tools if self.turn.called => Phase::Over(Outcome::Finished),
                 Phase::Tools => Phase::Model,
                 over @ (Phase::Over(_) | Phase::Idle | Phase::Model) => over,
             };

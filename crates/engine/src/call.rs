@@ -159,7 +159,7 @@ async fn run_in_view(
         return Ok(Done { result: worded(means, call, Ok(output)), changes: Vec::new(), how: How::Declared });
     }
     let Ready { tool, arguments, effects } = ready;
-    let judged = judge_call(&setup.policy, &effects, &setup.workspace, &means.artifacts);
+    let judged = judge_call(&means.policy, &effects, &setup.workspace, &means.artifacts);
     let view = open_view(means, &effects).await?;
     match judged.now(view.how()) {
         Verdict::Allow => {}
@@ -254,7 +254,7 @@ async fn judge_changes(
     notes: &Notes,
 ) -> Result<(), Stopped> {
     let setup = &means.shared.setup;
-    match setup.policy.judge_changes(changes, &setup.workspace) {
+    match means.policy.judge_changes(changes, &setup.workspace) {
         Verdict::Allow => Ok(()),
         Verdict::Deny { reason } => Err(denied(reason).into()),
         Verdict::Ask { reason } => {

@@ -64,18 +64,19 @@ async fn ask(means: &Means, window: &Window, messages: &[Arc<Message>]) -> Optio
     let told = digest::told(messages, window.limit() / 2);
     let parts = vec![Part::text(format!("{told}\n\n---\n\n{ORDER}"))];
     let request = Request {
-        model: setup.model.name.clone(),
+        model: means.model.name.clone(),
         system: SYSTEM.into(),
         messages: vec![Arc::new(Message::User { parts })],
         tools: Arc::default(),
         max_output: u32::try_from((window.summary() + THINKING).min(window.reply)).unwrap_or(u32::MAX),
+        form: None,
         options: setup.profile.options.clone(),
     };
     let prompt = window::of_text(SYSTEM) + window::tokens(&request.messages[0]);
-    let budget = &means.limits().budget;
-    let reserved = means.purse.reserve(budget, setup.model.price, prompt, request.max_output.into()).ok()?;
+    let budget = &means.limits.budget;
+    let reserved = means.purse.reserve(budget, means.model.price, prompt, request.max_output.into()).ok()?;
     let mut reply = Reply::default();
-    let mut deltas = setup.model.provider.stream(request);
+    let mut deltas = means.model.provider.stream(request);
     while let Some(delta) = deltas.next().await {
         match delta {
             Ok(Delta::Stop(_)) => break,

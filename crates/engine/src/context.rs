@@ -33,7 +33,7 @@ impl Wire {
 /// The window of the session's model.
 pub(crate) fn window(means: &Means) -> Window {
     let setup = &means.shared.setup;
-    let tokens = setup.model.window.unwrap_or(USUAL_WINDOW);
+    let tokens = means.model.window.unwrap_or(USUAL_WINDOW);
     let reply = match setup.profile.max_output {
         0 => tokens,
         limit => u64::from(limit),
@@ -113,11 +113,12 @@ fn in_place_of(name: &str, result: &ToolResult, keep: u64, file: Option<&PathBuf
 pub(crate) fn request(means: &Means, transcript: &Transcript) -> Request {
     let (setup, wire) = (&means.shared.setup, &means.wire);
     Request {
-        model: setup.model.name.clone(),
+        model: means.model.name.clone(),
         system: wire.system.clone(),
         messages: transcript.messages().to_vec(),
         tools: wire.tools.clone(),
         max_output: room_for_reply(means, transcript),
+        form: None,
         options: setup.profile.options.clone(),
     }
 }
@@ -125,7 +126,7 @@ pub(crate) fn request(means: &Means, transcript: &Transcript) -> Request {
 /// As the profile has it, but what the window leaves: some servers refuse a request that could outgrow it.
 fn room_for_reply(means: &Means, transcript: &Transcript) -> u32 {
     let wanted = means.shared.setup.profile.max_output;
-    if means.shared.setup.model.window.is_none() {
+    if means.model.window.is_none() {
         return wanted;
     }
     let window = window(means);

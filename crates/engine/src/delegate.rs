@@ -1,5 +1,5 @@
 //! A call that lets another agent work, in a session of its own.
-use crate::{Engine, Session, engine::Shared};
+use crate::{Engine, Session, engine::Shared, tree::Tree};
 use futures::{StreamExt, future::BoxFuture};
 use haft_core::{
     Answer, CallId, Command, Event, Fact, Outcome, Part, Person, Question, Seq, SessionId, Subagents,
@@ -14,6 +14,7 @@ pub(crate) struct Delegating {
     pub(crate) parent: SessionId,
     /// Like whom it works where the call names nobody.
     pub(crate) agent: String,
+    pub(crate) tree: Tree,
     /// Who answers for what the other agent wants to do.
     pub(crate) person: Arc<dyn Person>,
 }
@@ -28,7 +29,8 @@ impl Subagents for Delegating {
         Box::pin(async move {
             let engine = Engine::of(self.shared.clone());
             let agent = agent.as_deref().unwrap_or(&self.agent);
-            let session = engine.create_below(agent, &self.parent).map_err(not_started)?;
+            let _place = self.tree.enter().await?;
+            let session = engine.create_below(agent, &self.parent, self.tree.below()).map_err(not_started)?;
             self.follow(&session, task, progress).await
         })
     }

@@ -1,16 +1,18 @@
 //! Opens sessions and keeps them running.
 use crate::{
-    Home, Journal, JournalError, Profile, Session,
+    Agent, Home, Journal, JournalError, Profile, Session,
     budget::Purse,
     call::resolved,
     context::Wire,
     jobs::Board,
     seen::Seen,
     session::{Desk, Log, Task},
+    tree::{Delegation, Tree},
     turn::Means,
 };
 use haft_core::{
-    Access, Fact, Policy, Price, Provider, Registry, SessionId, Stage, Transcript, event::JOURNAL_VERSION,
+    Access, Fact, Mode, Order, Policy, Price, Provider, Registry, SessionId, Stage, Transcript,
+    event::JOURNAL_VERSION,
 };
 use std::{
     collections::HashMap,
@@ -43,7 +45,12 @@ pub struct Setup {
     pub profile: Profile,
     /// What processes may reach.
     pub access: Access,
+    /// Opens the models that agents name; without it, no agent may name one.
+    pub models: Option<Models>,
 }
+
+/// Opens a model from `VENDOR/MODEL`; an error says why it cannot.
+pub type Models = Arc<dyn Fn(&str) -> Result<Model, String> + Send + Sync>;
 
 /// A model and the way to it.
 #[derive(Clone)]
@@ -58,17 +65,6 @@ pub struct Model {
     pub price: Option<Price>,
     /// Who is asked.
     pub provider: Arc<dyn Provider>,
-}
-
-/// Prompt and tools, as data.
-#[derive(Clone, Debug)]
-pub struct Agent {
-    /// What `--agent` takes.
-    pub name: String,
-    /// The system prompt.
-    pub system: String,
-    /// Names of tools; none for every tool there is.
-    pub tools: Option<Vec<String>>,
 }
 
 pub(crate) struct Shared {
@@ -107,6 +103,14 @@ pub enum EngineError {
         /// All there are.
         known: String,
     },
+    /// The model that an agent names cannot be opened.
+    #[error("the agent `{agent}` cannot work: {why}")]
+    NoModel {
+        /// Who.
+        agent: String,
+        /// In the words of who tried.
+        why: String,
+    },
     /// Its journal would be staged with it.
     #[error("the folder of sessions `{home}` lies in the workspace `{workspace}`")]
     HomeInWorkspace {
@@ -138,19 +142,29 @@ impl Engine {
 
     /// A new session.
     pub fn create(&self, agent: &str) -> Result<Session, EngineError> {
-        self.open_new(agent, None)
+        self.open_new(agent, Above::default())
+    }
+
+    /// A new session that is a job.
+    pub fn create_job(&self, order: Order) -> Result<Session, EngineError> {
+        self.open_new(&order.kind.clone(), Above { parent: None, order: Some(order) })
     }
 
     /// A new session in which a part of the work of `parent` is done.
-    pub(crate) fn create_below(&self, agent: &str, parent: &SessionId) -> Result<Session, EngineError> {
-        self.open_new(agent, Some(parent.clone()))
+    pub(crate) fn create_below(
+        &self,
+        agent: &str,
+        parent: &SessionId,
+        tree: Tree,
+    ) -> Result<Session, EngineError> {
+        self.open_new(agent, Above { parent: Some((parent.clone(), tree)), order: None })
     }
 
-    fn open_new(&self, agent: &str, parent: Option<SessionId>) -> Result<Session, EngineError> {
+    fn open_new(&self, agent: &str, above: Above) -> Result<Session, EngineError> {
         self.check_home()?;
         let agent = self.agent(agent)?;
         let (id, journal) = self.0.setup.home.create()?;
-        self.start(id, agent, journal, parent)
+        self.start(id, agent, journal, above)
     }
 
     /// A session that exists, by its name or the beginning of it. What a crash left half-done is put in order
@@ -159,7 +173,7 @@ impl Engine {
         self.check_home()?;
         let agent = self.agent(agent)?;
         let (id, journal) = self.0.setup.home.open(id)?;
-        self.start(id, agent, journal, None)
+        self.start(id, agent, journal, Above::default())
     }
 
     /// Interrupts every session and waits until nothing of them is alive.
@@ -175,17 +189,18 @@ impl Engine {
         id: SessionId,
         agent: Agent,
         journal: Journal,
-        parent: Option<SessionId>,
+        above: Above,
     ) -> Result<Session, EngineError> {
         let shared = self.0.clone();
         let setup = &shared.setup;
         let entries = journal.entries();
+        let model = self.model_of(&agent)?;
         let mut log = Log { transcript: Transcript::replay(&entries), journal: journal.clone() };
         if entries.is_empty() {
-            log.record(opened(setup, &id, &agent, parent.clone()))?;
+            log.record(opened(setup, &model, &id, &agent, &above))?;
         }
-        let (purse, owns_purse) = shared.purse(&id, parent.as_ref());
-        let is_below = has_parent(&journal.entries());
+        let (purse, owns_purse) = shared.purse(&id, above.session());
+        let tree = above.tree(&journal.entries(), setup);
         let folder = setup.home.folder(&id);
         let stage = (setup.stages)(&folder.join("blobs"));
         let (sender, inbox) = mpsc::unbounded_channel();
@@ -196,7 +211,7 @@ impl Engine {
             Some(names) => setup.tools.only(names),
             None => setup.tools.clone(),
         };
-        let tools = if is_below { tools.without(DELEGATE) } else { tools };
+        let tools = if tree.may_delegate() { tools } else { tools.without(DELEGATE) };
         let desk = Desk::with_grants(&entries);
         let touched = |name: &str, arguments: &serde_json::Value| {
             touched(&tools, &*stage, &setup.workspace, name, arguments)
@@ -204,8 +219,11 @@ impl Engine {
         let seen = Seen::replay(entries.iter().map(Arc::as_ref), touched);
         let means = Means {
             wire: Wire::new(setup, &agent, &tools),
+            limits: agent.within(&setup.profile.limits),
+            policy: narrowed(&setup.policy, agent.permission),
+            model,
             agent: agent.name,
-            is_below,
+            tree,
             id: id.clone(),
             tools,
             stage: stage.clone(),
@@ -221,6 +239,14 @@ impl Engine {
         let stop = shared.stop.clone();
         shared.tasks.spawn(Task { means, log, inbox, stop, later: Default::default() }.run());
         Ok(Session { id, inbox: sender, journal, stage })
+    }
+
+    /// The model that the agent names, else the engine's.
+    fn model_of(&self, agent: &Agent) -> Result<Model, EngineError> {
+        let Some(spec) = &agent.model else { return Ok(self.0.setup.model.clone()) };
+        let nobody = || Err("nobody opens models for agents here".to_owned());
+        let opened = self.0.setup.models.as_ref().map_or_else(nobody, |open| open(spec));
+        opened.map_err(|why| EngineError::NoModel { agent: agent.name.clone(), why })
     }
 
     fn agent(&self, name: &str) -> Result<Agent, EngineError> {
@@ -240,6 +266,12 @@ impl Engine {
     }
 }
 
+/// An agent may be held shorter than the engine, never longer.
+fn narrowed(policy: &Policy, own: Option<Mode>) -> Policy {
+    let mode = own.map_or(policy.mode, |own| own.min(policy.mode));
+    Policy { mode, ..policy.clone() }
+}
+
 /// What a call touched, by real path.
 fn touched(
     tools: &Registry,
@@ -252,22 +284,43 @@ fn touched(
     resolved(effects.unwrap_or_default(), stage, workspace)
 }
 
-/// The tool that a session below another one does not have: nobody delegates what was delegated.
+/// The tool that a session does not have which may not delegate.
 const DELEGATE: &str = "delegate";
 
-fn has_parent(entries: &[Arc<haft_core::Entry>]) -> bool {
-    let opened = entries.first().map(|entry| &entry.fact);
-    matches!(opened, Some(Fact::SessionOpened { delegated_by: Some(_), .. }))
+/// What a session comes from.
+#[derive(Default)]
+struct Above {
+    parent: Option<(SessionId, Tree)>,
+    order: Option<Order>,
 }
 
-fn opened(setup: &Setup, id: &SessionId, agent: &Agent, parent: Option<SessionId>) -> Fact {
+impl Above {
+    /// The session that delegated.
+    fn session(&self) -> Option<&SessionId> {
+        self.parent.as_ref().map(|(parent, _)| parent)
+    }
+
+    /// One that was delegated to and is opened again has lost its tree: nobody waits for it any more.
+    fn tree(&self, entries: &[Arc<haft_core::Entry>], setup: &Setup) -> Tree {
+        let opened = entries.first().map(|entry| &entry.fact);
+        let is_below = matches!(opened, Some(Fact::SessionOpened { delegated_by: Some(_), .. }));
+        match &self.parent {
+            Some((_, tree)) => tree.clone(),
+            None if is_below => Tree::root(Delegation { depth: 0, ..setup.profile.delegation }),
+            None => Tree::root(setup.profile.delegation),
+        }
+    }
+}
+
+fn opened(setup: &Setup, model: &Model, id: &SessionId, agent: &Agent, above: &Above) -> Fact {
     Fact::SessionOpened {
         version: JOURNAL_VERSION,
         session: id.clone(),
         agent: agent.name.clone(),
-        model: setup.model.spec.clone(),
+        model: model.spec.clone(),
         workspace: setup.workspace.clone(),
         profile: setup.profile.name.clone(),
-        delegated_by: parent,
+        delegated_by: above.parent.as_ref().map(|(parent, _)| parent.clone()),
+        order: above.order.clone(),
     }
 }

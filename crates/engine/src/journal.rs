@@ -12,6 +12,7 @@ use std::{
     os::unix::fs::{DirBuilderExt, OpenOptionsExt},
     path::{Path, PathBuf},
     sync::{Arc, Mutex, MutexGuard, OnceLock},
+    time::Duration,
     time::SystemTime,
 };
 use tokio::sync::broadcast;
@@ -118,6 +119,12 @@ impl Journal {
         let (events, closed, failure) =
             (broadcast::channel(LIVE_UPDATES).0, CancellationToken::new(), OnceLock::new());
         Ok(Self(Arc::new(Inner { path, state, events, damage, closed, failure })))
+    }
+
+    /// Whether a process has `folder/journal.jsonl` open for writing.
+    pub fn is_open(folder: &Path) -> bool {
+        let Ok(file) = File::open(folder.join("journal.jsonl")) else { return false };
+        matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock))
     }
 
     /// The entries of `folder/journal.jsonl`, without taking or changing it.
@@ -236,8 +243,15 @@ impl Journal {
     }
 }
 
+/// Who only looks whether a journal is open holds it for a moment: that is waited for.
+const LOOK: Duration = Duration::from_millis(20);
+
 fn lock(file: &File, folder: &Path, path: &Path) -> Result<(), JournalError> {
-    file.try_lock().map_err(|error| match error {
+    let locked = file.try_lock().or_else(|_| {
+        std::thread::sleep(LOOK);
+        file.try_lock()
+    });
+    locked.map_err(|error| match error {
         TryLockError::WouldBlock => JournalError::Locked(name_of(folder)),
         TryLockError::Error(source) => JournalError::Io { action: "open", path: path.to_owned(), source },
     })

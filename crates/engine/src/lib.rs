@@ -4,9 +4,11 @@
 //! It knows no tool, no provider and no front-end by name.
 
 mod account;
+mod agents;
 mod asking;
 mod budget;
 mod call;
+mod carry_out;
 mod compact;
 mod context;
 mod delegate;
@@ -24,13 +26,17 @@ mod session;
 mod sessions;
 mod surroundings;
 mod tool_runner;
+mod tree;
 mod turn;
 
 pub use account::{Account, Row, account};
-pub use engine::{Agent, Engine, EngineError, Model, Setup, Stages};
+pub use agents::{Agent, BadAgent};
+pub use carry_out::{carry_out, record};
+pub use engine::{Engine, EngineError, Model, Models, Setup, Stages};
 pub use journal::{Journal, JournalError};
 pub use profile::{Chat, Profile};
 pub use repeats::Redundancy;
 pub use seen::Unread;
 pub use session::{Closed, Session};
 pub use sessions::{Home, Summary};
+pub use tree::Delegation;

@@ -1,7 +1,7 @@
 //! A profile: every number, text and shape that systems disagree on, as data (`profiles/*.toml`).
 //!
 //! No code asks for a profile's name; it asks for the setting.
-use crate::{repeats::Redundancy, seen::Unread};
+use crate::{repeats::Redundancy, seen::Unread, tree::Delegation};
 use haft_core::{Clip, Limits, Render, Validation};
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -44,6 +44,9 @@ pub struct Profile {
     /// When a turn ends that does not end by itself.
     #[serde(default)]
     pub limits: Limits,
+    /// How far work is delegated.
+    #[serde(default)]
+    pub delegation: Delegation,
     /// How results are worded.
     #[serde(default)]
     pub render: Render,

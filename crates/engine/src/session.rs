@@ -6,7 +6,7 @@ use crate::{
 use futures::Stream;
 use haft_core::{
     Answer, CallId, Change, Command, Effect, Entry, Event, Fact, Hash, JobId, Seq, SessionId, Stage,
-    ToolResult, Transcript, Way, undo,
+    ToolCall, ToolResult, Transcript, Way, undo,
 };
 use std::{
     collections::{HashMap, HashSet, VecDeque},
@@ -211,6 +211,14 @@ impl Task {
                 )?;
                 self.turn(Fact::Prompted { parts, channel }).await
             }
+            Command::Call { name, arguments } => {
+                let id = format!("own_{}", self.log.journal.entries().len());
+                self.turn(Fact::Called { made: ToolCall::new(id, name, arguments) }).await
+            }
+            Command::Conclude(conclusion) => {
+                self.log.record(Fact::Concluded(conclusion))?;
+                self.log.journal.sync()
+            }
             Command::Continue => self.turn(Fact::Continued).await,
             Command::Rewind { to } => self.rewind(to).await,
             Command::Redo => self.redo().await,
@@ -255,7 +263,7 @@ impl Task {
             }
         };
         tokio::pin!(work);
-        let time_left = means.purse.time_left(&means.limits().budget);
+        let time_left = means.purse.time_left(&means.limits.budget);
         let out_of_time = tokio::time::sleep(time_left.unwrap_or_default());
         tokio::pin!(out_of_time);
         loop {
@@ -268,7 +276,8 @@ impl Task {
                     Mail::Command(Command::Reply { call, answer }) => desk.reply(&call, answer),
                     Mail::Command(Command::Prompt { parts, channel }) => desk.queue(Fact::Prompted { parts, channel }),
                     Mail::Command(
-                        command @ (Command::Continue | Command::Rewind { .. } | Command::Redo | Command::Compact),
+                        command @ (Command::Continue | Command::Call { .. } | Command::Conclude(_)
+                        | Command::Rewind { .. } | Command::Redo | Command::Compact),
                     ) => self.later.push_back(command),
                     Mail::JobStarted { job, title } => desk.queue(Fact::JobStarted { job, title }),
                     Mail::JobEnded { job, result } => desk.queue(Fact::JobEnded { job, result }),

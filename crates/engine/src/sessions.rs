@@ -1,7 +1,8 @@
 //! Where sessions lie on disk, and what there are.
 use crate::{Journal, JournalError};
-use haft_core::{Entry, Fact, SessionId, text_of};
+use haft_core::{Entry, Fact, SessionId, Standing, text_of};
 use std::{
+    cmp::Reverse,
     fs,
     path::{Path, PathBuf},
     sync::Arc,
@@ -70,6 +71,25 @@ impl Home {
     pub fn list(&self) -> Vec<Summary> {
         let summaries = self.names().into_iter().rev().filter_map(|name| self.summary(SessionId(name)));
         summaries.collect()
+    }
+
+    /// All sessions that are jobs, newest first.
+    pub fn jobs(&self) -> Vec<(SessionId, Standing)> {
+        let standing = |name: String| {
+            let id = SessionId(name);
+            let entries = Journal::peek(&self.folder(&id)).ok()?;
+            let opened_at = entries.first()?.at;
+            Some((opened_at, id.clone(), Standing::of(&entries, self.is_open(&id))?))
+        };
+        let mut jobs: Vec<_> = self.names().into_iter().filter_map(standing).collect();
+        // Names only tell the second.
+        jobs.sort_by_key(|(opened_at, ..)| Reverse(*opened_at));
+        jobs.into_iter().map(|(_, id, standing)| (id, standing)).collect()
+    }
+
+    /// Whether a process has the session open.
+    pub fn is_open(&self, id: &SessionId) -> bool {
+        Journal::is_open(&self.folder(id))
     }
 
     /// The newest session that works in `workspace`.

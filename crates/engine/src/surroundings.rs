@@ -38,9 +38,15 @@ pub(crate) fn context(
 }
 
 fn subagents(means: &Means, person: &Arc<dyn Person>) -> Arc<dyn Subagents> {
-    if means.is_below {
+    if !means.tree.may_delegate() {
         return Arc::new(Alone);
     }
     let (shared, parent) = (means.shared.clone(), means.id.clone());
-    Arc::new(Delegating { shared, parent, agent: means.agent.clone(), person: person.clone() })
+    Arc::new(Delegating {
+        shared,
+        parent,
+        agent: means.agent.clone(),
+        tree: means.tree.clone(),
+        person: person.clone(),
+    })
 }

@@ -1,6 +1,6 @@
 //! The heart: ask the model, run its tools, until the transcript says stop.
 use crate::{
-    JournalError,
+    JournalError, Model,
     budget::{self, Purse},
     compact::compact,
     context::{self, Wire},
@@ -12,11 +12,12 @@ use crate::{
     seen::Seen,
     session::{Desk, Log},
     tool_runner::run_tools,
+    tree::Tree,
 };
 use futures::StreamExt;
 use haft_core::{
-    Change, Delta, Fact, Limits, Message, OnCap, Outcome, Part, ProviderError, Reached, Registry, Reply,
-    Request, SessionId, Spending, Stage, Step, StopReason, Transcript, Update, Usage, Window,
+    Change, Delta, Fact, Limits, Message, OnCap, Outcome, Part, Policy, ProviderError, Reached, Registry,
+    Reply, Request, SessionId, Spending, Stage, Step, StopReason, Transcript, Update, Usage, Window,
     window::{self, Room},
 };
 use std::{io, path::PathBuf, sync::Arc};
@@ -27,8 +28,14 @@ pub(crate) struct Means {
     pub(crate) id: SessionId,
     /// The agent's name.
     pub(crate) agent: String,
-    /// Whether another session delegated to this one.
-    pub(crate) is_below: bool,
+    /// When a turn of this agent ends that does not end by itself.
+    pub(crate) limits: Limits,
+    /// Who may do what in this session.
+    pub(crate) policy: Policy,
+    /// Whom this agent asks.
+    pub(crate) model: Model,
+    /// The sessions above and below.
+    pub(crate) tree: Tree,
     pub(crate) tools: Registry,
     pub(crate) stage: Arc<dyn Stage>,
     pub(crate) desk: Desk,
@@ -47,15 +54,10 @@ pub(crate) struct Means {
 }
 
 impl Means {
-    /// When a turn ends that does not end by itself.
-    pub(crate) fn limits(&self) -> &Limits {
-        &self.shared.setup.profile.limits
-    }
-
     /// A turn begins, or goes on where `transcript` ends.
     pub(crate) fn open_purse(&self, transcript: &Transcript) {
         if self.owns_purse {
-            let spent = budget::spending(self.shared.setup.model.price, transcript.usage());
+            let spent = budget::spending(self.model.price, transcript.usage());
             self.purse.open(Spending { requests: transcript.rounds().into(), ..spent });
         }
     }
@@ -74,10 +76,10 @@ pub(crate) async fn run_turn(
     cancel: &CancellationToken,
 ) -> Result<(), JournalError> {
     loop {
-        match log.transcript.next_step(means.limits()) {
+        match log.transcript.next_step(&means.limits) {
             Step::AskModel => ask_model(log, means, cancel).await?,
             Step::RunTools(calls) => run_tools(log, means, calls, cancel).await?,
-            Step::Stop(Outcome::Finished) if means.limits().evidence => {
+            Step::Stop(Outcome::Finished) if means.limits.evidence => {
                 if let Some(outcome) = hold(log)? {
                     return end_turn(log, means, outcome);
                 }
@@ -85,7 +87,7 @@ pub(crate) async fn run_turn(
             Step::Stop(outcome) => return end_turn(log, means, outcome),
         }
         if cancel.is_cancelled() {
-            let out_of_time = means.purse.out_of_time(&means.limits().budget);
+            let out_of_time = means.purse.out_of_time(&means.limits.budget);
             log.record(out_of_time.unwrap_or(Fact::Interrupted))?;
         } else {
             take_in(log, means)?;
@@ -132,7 +134,7 @@ fn hold(log: &mut Log) -> Result<Option<Outcome>, JournalError> {
 
 fn end_turn(log: &mut Log, means: &Means, outcome: Outcome) -> Result<(), JournalError> {
     recover::end_open_calls(log, means, not_run(outcome))?;
-    let limits = means.limits();
+    let limits = &means.limits;
     if outcome == Outcome::RoundLimit {
         tracing::warn!("Max iterations ({}) reached", limits.max_rounds.unwrap_or_default());
         if let OnCap::Apologize(apology) = &limits.on_cap {
@@ -150,7 +152,7 @@ fn end_turn(log: &mut Log, means: &Means, outcome: Outcome) -> Result<(), Journa
 fn spent(log: &Log, means: &Means) -> Spending {
     match means.owns_purse {
         true => means.purse.spent(),
-        false => budget::spending(means.shared.setup.model.price, log.transcript.usage()),
+        false => budget::spending(means.model.price, log.transcript.usage()),
     }
 }
 
@@ -228,7 +230,7 @@ enum Unsaid {
 async fn ask_once(log: &Log, means: &Means, cancel: &CancellationToken) -> Result<Fact, Unsaid> {
     let mut request = context::request(means, &log.transcript);
     let prompt = log.transcript.size(context::window(means).fixed);
-    let (limits, price) = (means.limits(), means.shared.setup.model.price);
+    let (limits, price) = (&means.limits, means.model.price);
     let wanted = u64::from(if request.max_output == 0 { UNLIMITED_REPLY } else { request.max_output });
     let reserved = means.purse.reserve(&limits.budget, price, prompt, wanted).map_err(Unsaid::Reached)?;
     if reserved.reply < wanted {
@@ -270,7 +272,7 @@ async fn hear(
     request: Request,
     reply: &mut Reply,
 ) -> Heard {
-    let mut deltas = means.shared.setup.model.provider.stream(request);
+    let mut deltas = means.model.provider.stream(request);
     loop {
         let delta = tokio::select! {
             biased;
@@ -292,7 +294,7 @@ async fn hear(
                 }
             }
             Some(Err(error)) => return Heard::Failed(error),
-            None => return Heard::Failed(cut_off(&means.shared.setup.model.spec)),
+            None => return Heard::Failed(cut_off(&means.model.spec)),
         }
     }
 }

@@ -70,6 +70,10 @@ impl<Out: Write, Err: Write> Words<Out, Err> {
     fn fact(&mut self, fact: &Fact) -> io::Result<()> {
         match fact {
             Fact::Replied { parts, .. } => self.replied(parts),
+            Fact::Called { made } => {
+                self.calls = [(made.id.0.clone(), made.clone())].into();
+                Ok(())
+            }
             Fact::ToolStarted { call, .. } => match self.calls.get(&call.0).cloned() {
                 Some(call) if self.chat.executing.is_none() => self.started(&call),
                 _ => Ok(()),
@@ -105,6 +109,7 @@ impl<Out: Write, Err: Write> Words<Out, Err> {
             | Fact::ApprovalAnswered { .. }
             | Fact::Interrupted
             | Fact::Continued
+            | Fact::Concluded(_)
             | Fact::Rewound { .. } => Ok(()),
         }
     }

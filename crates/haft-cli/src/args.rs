@@ -28,6 +28,20 @@ pub(crate) enum Verb {
     Run(RunArgs),
     /// A conversation line by line; `exit` leaves
     Chat(ChatArgs),
+    /// A feature from a description: a branch with commits, and a pull request
+    Build(JobArgs),
+    /// A fault, reproduced by a failing test and removed
+    Debug(JobArgs),
+    /// What is wrong with a change
+    Review(JobArgs),
+    /// What kind of issue it is, and how bad
+    Triage(JobArgs),
+    /// Jobs: how they stand
+    #[command(subcommand)]
+    Jobs(Jobs),
+    /// Agents: who can work here
+    #[command(subcommand)]
+    Agents(Agents),
     /// Sessions: what was said and done
     #[command(subcommand)]
     Sessions(Sessions),
@@ -51,6 +65,103 @@ pub(crate) enum Verb {
     Config(Config),
     /// What this machine offers, and what is missing
     Doctor(DoctorArgs),
+}
+
+/// `haft build`, `debug`, `review`, `triage`
+#[derive(Debug, Args)]
+pub(crate) struct JobArgs {
+    /// What to do
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) description: Option<String>,
+    /// In this process, which is what happens anyway
+    #[arg(long)]
+    pub(crate) direct: bool,
+    /// Keep what is made on the way
+    #[arg(long)]
+    pub(crate) debug: bool,
+    /// How each turn goes.
+    #[command(flatten)]
+    pub(crate) turn: TurnArgs,
+}
+
+/// `haft jobs`
+#[derive(Debug, Subcommand)]
+pub(crate) enum Jobs {
+    /// All jobs, newest first
+    List {
+        /// One object a line
+        #[arg(long)]
+        json: bool,
+    },
+    /// One job: what it is to do, how it stands, what proves it
+    Show {
+        /// The job, or the beginning of its name
+        id: String,
+        /// As an object
+        #[arg(long)]
+        json: bool,
+    },
+    /// Everything it did, one entry a line
+    Logs {
+        /// The job
+        id: String,
+    },
+    /// Stop it
+    Cancel {
+        /// The job
+        id: String,
+    },
+    /// Put a job down for `haft jobs serve`: once, or again and again
+    Add {
+        /// Which agent: `builder`, `debugger`, `reviewer`, `triager` or one of your own
+        #[arg(long, value_name = "AGENT", default_value = "builder")]
+        kind: String,
+        /// What to do
+        #[arg(long, value_name = "TEXT")]
+        description: String,
+        /// The folder to work in
+        #[arg(long, value_name = "DIR")]
+        cwd: Option<PathBuf>,
+        /// From one beginning to the next: `10m`, `2h`, `1d`
+        #[arg(long, value_name = "SPAN", conflicts_with = "cron")]
+        every: Option<String>,
+        /// Minute, hour, day, month, day of the week: `0 9 * * 1-5`
+        #[arg(long, value_name = "PATTERN")]
+        cron: Option<String>,
+    },
+    /// Work on what was put down or left half-done, one job after the other, until told to stop
+    Serve {
+        /// End when nothing is left
+        #[arg(long)]
+        once: bool,
+        /// How each turn goes.
+        #[command(flatten)]
+        turn: TurnArgs,
+    },
+    /// Take it up again
+    Retry {
+        /// The job
+        id: String,
+        /// How each turn goes.
+        #[command(flatten)]
+        turn: TurnArgs,
+    },
+}
+
+/// `haft agents`
+#[derive(Debug, Subcommand)]
+pub(crate) enum Agents {
+    /// Their names, and what they do
+    List {
+        /// One object a line
+        #[arg(long)]
+        json: bool,
+    },
+    /// One as a file, to copy and change
+    Show {
+        /// Its name
+        name: String,
+    },
 }
 
 /// `haft profiles`
@@ -111,6 +222,9 @@ pub(crate) struct TurnArgs {
     /// Another server for the model's vendor
     #[arg(long, value_name = "URL")]
     pub(crate) base_url: Option<String>,
+    /// How the model writes calls as text (`haft parse --dialect ?`); `auto` finds out
+    #[arg(long, value_name = "NAME")]
+    pub(crate) dialect: Option<String>,
     /// `default`, `alfred`, `pedro`, `ally`, `opencode`, `picoclaw`, or a TOML file
     #[arg(long, value_name = "NAME")]
     pub(crate) profile: Option<String>,
@@ -342,6 +456,36 @@ pub(crate) enum Models {
         /// Its name, or a file
         name: String,
     },
+    /// How well a model calls tools: small tasks, with its calls held to a form and without
+    Check(CheckArgs),
+}
+
+/// `haft models check`
+#[derive(Debug, Args)]
+pub(crate) struct CheckArgs {
+    /// VENDOR/MODEL, as for `--model`
+    pub(crate) spec: String,
+    /// Another server for the model's vendor
+    #[arg(long, value_name = "URL")]
+    pub(crate) base_url: Option<String>,
+    /// How the model writes calls as text; the server's own words if left out
+    #[arg(long, value_name = "NAME")]
+    pub(crate) dialect: Option<String>,
+    /// More tasks, in TOML
+    #[arg(long, value_name = "FILE")]
+    pub(crate) tasks: Option<PathBuf>,
+    /// Only the first N tasks
+    #[arg(long, value_name = "N")]
+    pub(crate) first: Option<usize>,
+    /// Also run commands that change things, on this machine and as you; without it those calls are refused
+    #[arg(long)]
+    pub(crate) full: bool,
+    /// What came of each task
+    #[arg(long, short)]
+    pub(crate) verbose: bool,
+    /// The table as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 /// `haft config …`

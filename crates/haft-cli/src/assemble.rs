@@ -1,15 +1,15 @@
 //! Picks the parts of an engine.
 use crate::{
-    Surroundings,
+    Surroundings, agents,
     args::TurnArgs,
-    config::{Config, ConfigError},
+    config::{Config, ConfigError, Environment},
     failure::Failure,
-    model::{self, Chosen},
+    model::{self, Chosen, Speech},
 };
 use haft::{
-    core::{Access, Budget, Fact, Provider, Registry, Stage},
-    engine::{Agent, Engine, Home, Model, Profile, Setup},
-    providers::{Spoken, dialects::dialect, vendors},
+    core::{Access, Budget, Fact, Registry, Stage},
+    engine::{Agent, Engine, Home, Model, Models, Profile, Setup},
+    providers::{Scripted, vendors},
     stage::Declared,
 };
 use std::{
@@ -32,8 +32,11 @@ pub(crate) struct Assembled {
 pub(crate) async fn engine(surroundings: &Surroundings, turn: &TurnArgs) -> Result<Assembled, Failure> {
     let workspace = workspace_for(surroundings, turn)?;
     let config = Config::load(&surroundings.places, &surroundings.environment, &workspace)?;
-    let Chosen { model, notice } =
-        model::choose(surroundings, &config, turn.model.as_deref(), turn.base_url.as_deref()).await?;
+    let profile = config.profile(turn.profile.as_deref())?;
+    let dialect = turn.dialect.as_deref().or(profile.dialect.as_deref());
+    let speech = Speech { dialect, ..Speech::default() };
+    let (spec, base_url) = (turn.model.as_deref(), turn.base_url.as_deref());
+    let Chosen { model, notice } = model::choose(surroundings, &config, spec, base_url, speech).await?;
     let setup = setup(surroundings, turn, &config, workspace, model)?;
     priced(&setup.model, &setup.profile)?;
     Ok(Assembled { engine: Engine::new(setup), notice })
@@ -52,15 +55,15 @@ pub(crate) fn setup(
     profile.limits.budget = config.budget(budget(turn), profile.limits.budget);
     profile.limits.evidence |= turn.evidence || config.user.evidence == Some(true);
     let policy = config.policy(&surroundings.places, turn.permission.map(Into::into))?;
-    let model = Model { provider: spoken(model.provider, &profile)?, ..model };
-    let tools = only(tools(&profile)?, turn.tools.as_deref())?;
-    let agents = vec![Agent { name: AGENT.into(), system: profile.system.clone(), tools: None }];
+    let tools = only(tools(&surroundings.environment, &profile)?, turn.tools.as_deref())?;
+    let agents = agents(surroundings, &workspace, &profile)?;
     let stages = Arc::new(|blobs: &Path| Arc::new(Declared::new(blobs.to_owned())) as Arc<dyn Stage>);
     let home = Home(surroundings.places.home.clone());
     let secrets: Vec<&str> = vendors().iter().filter_map(|vendor| vendor.key_variable.as_deref()).collect();
     let environment = surroundings.environment.without_keys(&secrets).into();
     let access = Access { environment };
-    Ok(Setup { model, tools, agents, policy, stages, workspace, home, profile, access })
+    let models = Some(models(surroundings, config, &profile));
+    Ok(Setup { model, tools, agents, policy, stages, workspace, home, profile, access, models })
 }
 
 fn budget(turn: &TurnArgs) -> Budget {
@@ -79,26 +82,60 @@ fn priced(model: &Model, profile: &Profile) -> Result<(), Failure> {
     }
 }
 
-/// In the profile's dialect, if it has one.
-fn spoken(provider: Arc<dyn Provider>, profile: &Profile) -> Result<Arc<dyn Provider>, Failure> {
-    match profile.dialect.as_deref() {
-        None => Ok(provider),
-        Some("auto") => Ok(Arc::new(Spoken::auto(provider))),
-        Some(name) => match dialect(name) {
-            Some(dialect) => Ok(Arc::new(Spoken::new(provider, dialect))),
-            None => Err(Failure::usage(format!("profile `{}`: there is no dialect `{name}`", profile.name))
-                .hint("`haft parse --dialect ?` lists them")),
-        },
-    }
+/// The one that people get who ask for none, and all others.
+fn agents(surroundings: &Surroundings, workspace: &Path, profile: &Profile) -> Result<Vec<Agent>, Failure> {
+    let own = Agent { name: AGENT.into(), system: profile.system.clone(), ..Agent::default() };
+    let others = agents::known(&surroundings.places, workspace)?.into_iter().map(|known| known.agent);
+    Ok(std::iter::once(own).chain(others).collect())
+}
+
+/// The agent of this name.
+pub(crate) fn agent(surroundings: &Surroundings, workspace: &Path, name: &str) -> Result<Agent, Failure> {
+    let known = agents::known(&surroundings.places, workspace)?;
+    let found = known.into_iter().find(|known| known.agent.name == name).map(|known| known.agent);
+    found.ok_or_else(|| {
+        Failure::usage(format!("there is no agent `{name}`")).hint("`haft agents list` names them")
+    })
+}
+
+/// An engine that asks no model, to put something into a job's journal.
+pub(crate) fn bare_engine(surroundings: &Surroundings, workspace: &Path) -> Result<Engine, Failure> {
+    let config = Config::load(&surroundings.places, &surroundings.environment, workspace)?;
+    let model = Model {
+        spec: "script/nobody".into(),
+        name: "nobody".into(),
+        window: None,
+        price: None,
+        provider: Arc::new(Scripted::new([])),
+    };
+    Ok(Engine::new(setup(surroundings, &TurnArgs::default(), &config, workspace.to_owned(), model)?))
+}
+
+/// Opens the models that agents name.
+fn models(surroundings: &Surroundings, config: &Config, profile: &Profile) -> Models {
+    let (surroundings, config, dialect) = (surroundings.clone(), config.clone(), profile.dialect.clone());
+    Arc::new(move |spec| {
+        let speech = Speech { dialect: dialect.as_deref(), ..Speech::default() };
+        model::open(&surroundings, &config, spec, None, speech).map_err(|failure| failure.message)
+    })
 }
 
 /// The built-in tools with the profile's settings.
-pub(crate) fn tools(profile: &Profile) -> Result<Registry, Failure> {
-    let settings: haft::tools::Settings =
+pub(crate) fn tools(environment: &Environment, profile: &Profile) -> Result<Registry, Failure> {
+    let mut settings: haft::tools::Settings =
         profile.tools.clone().try_into().map_err(|error: toml::de::Error| ConfigError::Value {
             what: format!("profile `{}`, [tools]", profile.name),
             message: error.message().into(),
         })?;
+    settings.publish.token =
+        ["GITHUB_TOKEN", "GH_TOKEN"].into_iter().find_map(|name| environment.get(name)).map(str::to_owned);
+    if let Some(api) = environment.get("GITHUB_API_URL") {
+        settings.publish.api_url.get_or_insert_with(|| api.to_owned());
+    }
+    // Where a workflow of GitHub runs, it says so.
+    if let Some(repository) = environment.get("GITHUB_REPOSITORY") {
+        settings.publish.repository.get_or_insert_with(|| repository.to_owned());
+    }
     Ok(haft::tools::builtin(&settings))
 }
 

@@ -63,7 +63,7 @@ impl From<EngineError> for Failure {
     fn from(error: EngineError) -> Self {
         match error {
             EngineError::Journal(error) => error.into(),
-            EngineError::NoSuchAgent { .. } => Self::usage(error.to_string()),
+            EngineError::NoSuchAgent { .. } | EngineError::NoModel { .. } => Self::usage(error.to_string()),
             EngineError::HomeInWorkspace { .. } => Self::usage(error.to_string())
                 .hint("set HAFT_HOME to a folder outside, or work in a smaller one"),
         }

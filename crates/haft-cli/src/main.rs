@@ -1,4 +1,5 @@
 //! The composition root: reads flags, environment and configuration, picks the parts, starts one front-end.
+mod agents;
 mod args;
 mod assemble;
 mod commands;
@@ -22,6 +23,7 @@ use tracing_subscriber::{
 };
 
 /// What every command is given.
+#[derive(Clone)]
 pub(crate) struct Surroundings {
     /// Read once.
     pub(crate) environment: Environment,
@@ -53,6 +55,12 @@ async fn run(cli: Cli) -> Result<Exit, Failure> {
     match cli.command {
         Some(Verb::Run(run)) => commands::run::run(&surroundings, &run.prompt, &run.turn).await,
         Some(Verb::Chat(chat)) => commands::run::chat(&surroundings, &chat.turn).await,
+        Some(Verb::Build(job)) => commands::jobs::start(&surroundings, "builder", &job).await,
+        Some(Verb::Debug(job)) => commands::jobs::start(&surroundings, "debugger", &job).await,
+        Some(Verb::Review(job)) => commands::jobs::start(&surroundings, "reviewer", &job).await,
+        Some(Verb::Triage(job)) => commands::jobs::start(&surroundings, "triager", &job).await,
+        Some(Verb::Jobs(jobs)) => commands::jobs::jobs(&surroundings, jobs).await,
+        Some(Verb::Agents(agents)) => commands::agents::agents(&surroundings, agents),
         Some(Verb::Sessions(sessions)) => commands::sessions::sessions(&surroundings, sessions).await,
         Some(Verb::Undo(undo)) => commands::undo::undo(&surroundings, &undo).await,
         Some(Verb::Redo(session)) => commands::undo::redo(&surroundings, &session).await,

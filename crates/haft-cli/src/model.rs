@@ -4,11 +4,19 @@ use haft::{
     core::{Price, Provider, schema::nearest},
     engine::Model,
     providers::{
-        Card, Connection, Exec, Key, Record, Retry, Scripted, Spoken, Vendor, card, connect, is_listening,
-        served_window, vendor, vendors,
+        Card, Connection, Exec, Key, Record, Retry, Scripted, Spoken, Vendor, card, connect,
+        dialects::{Dialect, dialect},
+        is_listening, served_window, vendor, vendors,
     },
 };
 use std::{path::Path, sync::Arc};
+
+#[cfg(feature = "local")]
+mod embedded;
+#[cfg(feature = "local")]
+pub(crate) use embedded::no_file;
+#[cfg(feature = "local")]
+use embedded::open as local;
 
 /// Taken where nobody says anything and no key and no server is to be found.
 const EMBEDDED: &str = "local/smollm2-135m";
@@ -21,19 +29,30 @@ pub(crate) struct Chosen {
     pub(crate) notice: Option<String>,
 }
 
+/// How a model's calls are to be written.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Speech<'a> {
+    /// A dialect's name, `auto`, or nothing where the server has words for calls.
+    pub(crate) dialect: Option<&'a str>,
+    /// Nobody holds the model to a form.
+    pub(crate) is_free: bool,
+}
+
 /// The model that a flag, a variable or the configuration names, else one that this machine offers.
 pub(crate) async fn choose(
     surroundings: &Surroundings,
     config: &Config,
     spec: Option<&str>,
     base_url: Option<&str>,
+    speech: Speech<'_>,
 ) -> Result<Chosen, Failure> {
     if let Some(spec) = spec.or(config.user.model.as_deref()) {
-        let model = open(surroundings, config, spec, base_url)?;
+        let model = open(surroundings, config, spec, base_url, speech)?;
         return Ok(Chosen { model: measured(surroundings, config, model, base_url).await, notice: None });
     }
     let (spec, why) = offered(surroundings, config).await?;
-    let model = measured(surroundings, config, open(surroundings, config, &spec, base_url)?, base_url).await;
+    let model = open(surroundings, config, &spec, base_url, speech)?;
+    let model = measured(surroundings, config, model, base_url).await;
     let notice = format!("using `{spec}`, since {why}; `--model VENDOR/MODEL` chooses another");
     Ok(Chosen { model, notice: Some(notice) })
 }
@@ -96,31 +115,32 @@ pub(crate) fn open(
     config: &Config,
     spec: &str,
     base_url: Option<&str>,
+    speech: Speech<'_>,
 ) -> Result<Model, Failure> {
     let Some((kind, name)) = spec.split_once('/').filter(|(_, name)| !name.is_empty()) else {
         return Err(Failure::usage(format!("cannot use the model `{spec}`: it is not of the form VENDOR/MODEL"))
             .hint("e.g. `openai/gpt-5`, `ollama/qwen3`, `local/smollm2-135m`; `haft models list` shows what there is"));
     };
-    if kind == "exec" {
-        return command(surroundings, config, spec, name);
-    }
     let mut own_window = None;
-    let provider: Arc<dyn Provider> = match kind {
-        "script" => Arc::new(script(Path::new(name))?),
+    let (name, provider) = match kind {
+        "exec" => command(surroundings, config, name, speech)?,
+        "script" => (name.to_owned(), speaking(Arc::new(script(Path::new(name))?), speech)?),
         "local" => {
-            let (model, window) = local(surroundings, name)?;
+            let (provider, window) = local(surroundings, name, speech)?;
             own_window = Some(window);
-            model
+            (name.to_owned(), provider)
         }
-        kind => remote(surroundings, config, kind, base_url)?,
+        kind => (
+            name.to_owned(),
+            speaking(remote(surroundings, config, kind, base_url, speech.is_free)?, speech)?,
+        ),
     };
-    let Card { window, price } = known(config, spec);
-    let window = own_window.or(window);
-    Ok(Model { spec: spec.to_owned(), name: name.to_owned(), window, price, provider })
+    let Card { window, price } = card_of(config, spec);
+    Ok(Model { spec: spec.to_owned(), name, window: own_window.or(window), price, provider })
 }
 
 /// What the person's file says of a model, else what the table does.
-pub(crate) fn known(config: &Config, spec: &str) -> Card {
+pub(crate) fn card_of(config: &Config, spec: &str) -> Card {
     let (kind, name) = spec.split_once('/').unwrap_or((spec, ""));
     let table = match (kind, vendor(kind)) {
         ("local", _) => Card { window: None, price: Some(Price::FREE) },
@@ -131,9 +151,30 @@ pub(crate) fn known(config: &Config, spec: &str) -> Card {
     Card { window: said.window.or(table.window), price: said.price.or(table.price) }
 }
 
+/// In the dialect that is asked for, if one is.
+fn speaking(provider: Arc<dyn Provider>, speech: Speech<'_>) -> Result<Arc<dyn Provider>, Failure> {
+    let spoken = match speech.dialect {
+        None => return Ok(provider),
+        Some("auto") => Spoken::auto(provider),
+        Some(name) => Spoken::new(provider, known(name)?),
+    };
+    Ok(Arc::new(if speech.is_free { spoken.unheld() } else { spoken }))
+}
+
+fn known(name: &str) -> Result<&'static Dialect, Failure> {
+    dialect(name).ok_or_else(|| {
+        Failure::usage(format!("there is no dialect `{name}`")).hint("`haft parse --dialect ?` lists them")
+    })
+}
+
 /// A command is started anew for each reply, outside of the workspace: what it does there nobody would record. Keys stay
 /// here.
-fn command(surroundings: &Surroundings, config: &Config, spec: &str, name: &str) -> Result<Model, Failure> {
+fn command(
+    surroundings: &Surroundings,
+    config: &Config,
+    name: &str,
+    speech: Speech<'_>,
+) -> Result<(String, Arc<dyn Provider>), Failure> {
     let Some(file) = config.user.exec.get(name) else {
         let hint = format!(
             "add `[exec.{name}]` with `program` and `arguments` to `{}`",
@@ -148,43 +189,16 @@ fn command(surroundings: &Surroundings, config: &Config, spec: &str, name: &str)
         ..Exec::new(name, file.program.clone(), file.arguments.clone())
     };
     let model = file.model.clone().unwrap_or_else(|| name.to_owned());
-    let Card { window, price } = known(config, spec);
-    let provider = Arc::new(Spoken::auto(Arc::new(exec)));
-    Ok(Model { spec: spec.to_owned(), name: model, window, price, provider })
+    let speech = Speech { dialect: speech.dialect.or(Some("auto")), ..speech };
+    Ok((model, speaking(Arc::new(exec), speech)?))
 }
 
 fn script(path: &Path) -> Result<Scripted, Failure> {
     Scripted::open(path).map_err(|error| Failure::usage(error.to_string()))
 }
 
-#[cfg(feature = "local")]
-fn local(surroundings: &Surroundings, name: &str) -> Result<(Arc<dyn Provider>, u64), Failure> {
-    use haft::local::{LocalModel, Settings, models};
-    let file = models::find(name, &surroundings.places.models).map_err(|error| no_file(&error))?;
-    let settings =
-        Settings { cache_folder: Some(surroundings.places.cache.join("local")), ..Settings::default() };
-    let model = LocalModel::open(file, settings).map_err(|error| {
-        Failure::usage(error.to_string()).hint("fetch it again: `haft models list` names what can be pulled")
-    })?;
-    let window = model.window();
-    Ok((Arc::new(model), window))
-}
-
-/// No such model file here, and how to get it.
-#[cfg(feature = "local")]
-pub(crate) fn no_file(error: &haft::local::models::FindError) -> Failure {
-    use haft::local::models::FindError;
-    let failure = Failure::usage(error.to_string());
-    match error {
-        FindError::NotPulled { name, .. } => failure.hint(format!("`haft models pull {name}` fetches it")),
-        FindError::Unknown { .. } => {
-            failure.hint("name a file that ends in `.gguf`, or one of `haft models list`")
-        }
-    }
-}
-
 #[cfg(not(feature = "local"))]
-fn local(_: &Surroundings, name: &str) -> Result<(Arc<dyn Provider>, u64), Failure> {
+fn local(_: &Surroundings, name: &str, _: Speech<'_>) -> Result<(Arc<dyn Provider>, u64), Failure> {
     Err(Failure::usage(format!(
         "cannot open `local/{name}`: this `haft` was built without the feature `local`"
     )))
@@ -195,6 +209,7 @@ fn remote(
     config: &Config,
     kind: &str,
     base_url: Option<&str>,
+    is_free: bool,
 ) -> Result<Arc<dyn Provider>, Failure> {
     let vendor = vendor(kind).ok_or_else(|| no_vendor(kind))?;
     let mut connection = connection(surroundings, config, vendor, base_url);
@@ -215,7 +230,9 @@ fn remote(
             "cannot use the base URL `{url}`: it begins with neither `http://` nor `https://`"
         )));
     }
-    Ok(Arc::new(Retry::new(connect(vendor, connection))))
+    let mut vendor = vendor.clone();
+    vendor.quirks.strict_tools &= !is_free;
+    Ok(Arc::new(Retry::new(connect(&vendor, connection))))
 }
 
 fn no_vendor(kind: &str) -> Failure {

@@ -130,3 +130,35 @@ fn a_real_server_answers_on_both_wires() {
         assert_eq!(turn["outcome"], "finished", "{model}");
     }
 }
+
+/// The server holds the model to the grammar of the dialect: it may call the wrong tool, but never in a way that
+/// cannot be read.
+#[test]
+fn a_real_server_holds_a_model_to_the_form_of_its_calls() {
+    let Some(server) = LlamaServer::start() else {
+        println!("skipped: HAFT_LLAMA_SERVER or {MODEL} in HAFT_MODELS is missing");
+        return;
+    };
+    for dialect in ["hermes", "qwen3_coder", "llama3_json", "thoughts_json"] {
+        let place = Place::new();
+        let profile = format!(
+            "name = \"held\"\ntitle = \"held\"\nsystem = \"Answer with a call of a tool.\"\nmax_output = 200\n\
+             dialect = \"{dialect}\"\n[limits]\nmax_rounds = 1\n[options]\ntemperature = 0.0\n"
+        );
+        let profile = place.write("held.toml", profile);
+        let arguments = ["run", "--model", "llamacpp/smollm2", "--profile", profile.to_str().unwrap()];
+        let rest = ["--tools", "read,list", "--json", "Read the file notes.txt."];
+        let mut command = place.haft(&[&arguments[..], &rest[..]].concat());
+        let url = format!("http://127.0.0.1:{}/v1", server.port);
+        let ran = Ran::from(command.env("LLAMACPP_BASE_URL", &url).output().unwrap());
+        let events = ran.events();
+        let replied = events.iter().find(|event| event["type"] == "replied");
+        let replied = replied.unwrap_or_else(|| panic!("{dialect}: {ran:?}"));
+        // A reply that ran into the limit has no whole call.
+        if replied["stop"] == "length" {
+            continue;
+        }
+        let invalid = |event: &&Value| event["error"]["type"] == "validation_error";
+        assert_eq!(events.iter().filter(invalid).count(), 0, "{dialect}: {replied}");
+    }
+}

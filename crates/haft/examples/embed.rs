@@ -32,12 +32,13 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
             provider: Arc::new(script),
         },
         tools: Registry::default().with(double {}),
-        agents: vec![Agent { name: "counter".into(), system: "You count.".into(), tools: None }],
+        agents: vec![Agent { name: "counter".into(), system: "You count.".into(), ..Agent::default() }],
         policy: Policy::default(),
         stages: Arc::new(|blobs: &Path| Arc::new(Declared::new(blobs.to_owned())) as _),
         workspace,
         home: Home(home),
         profile: Profile::standard(),
+        models: None,
         access: haft::core::Access::default(),
     });
     let session = engine.create("counter")?;

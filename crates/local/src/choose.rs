@@ -68,6 +68,11 @@ impl Chooser {
         self.grammar.is_some()
     }
 
+    /// Whether something is held to a grammar, and nothing more is needed. `end`: the token that ends a reply.
+    pub(crate) fn is_at_end(&mut self, end: LlamaToken) -> bool {
+        self.grammar.is_some() && self.allows(end)
+    }
+
     /// Anything goes.
     pub(crate) fn free(&mut self) {
         self.grammar = None;

@@ -6,16 +6,16 @@
 //! actions and worked examples instead of a list of tools.
 //!
 //! Read in this order: `prompt` (what the model is told), `small` and `tagged` (how its reply is read),
-//! `constrain` (what it may say), `reply` (the loop), `evaluate` (llama.cpp), `worker` (the thread), and
+//! `reply` (the loop), `evaluate` (llama.cpp), `worker` (the thread), and
 //! [`models`] (how a model file gets to this machine).
 mod choose;
-mod constrain;
 mod error;
 mod evaluate;
 mod gguf;
 mod guard;
 mod listen;
 pub mod models;
+mod plain;
 mod prompt;
 mod pull;
 mod reply;

@@ -5,6 +5,8 @@ use haft_core::{Delta, StopReason};
 pub(crate) trait Listen {
     /// More of the text, whole characters only.
     fn hear(&mut self, text: &str) -> Heard;
+    /// The grammar has come to its end: what follows is prose again.
+    fn freed(&mut self) {}
     /// No more text comes. `is_whole`: the model ended by itself, it was not cut off.
     fn end(&mut self, is_whole: bool) -> (Vec<Delta>, StopReason);
 }

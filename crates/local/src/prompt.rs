@@ -1,12 +1,12 @@
 //! A request as the one text that the model continues, and what its reply may be.
 use crate::{
-    constrain,
     listen::Listen,
-    small::{self, reader::LineReader},
+    plain::Plain,
+    small::{self, in_form::InForm, reader::LineReader},
     tagged::{Syntax, TagReader},
-    template::{Conversation, Template, python_json},
+    template::{Conversation, Template},
 };
-use haft_core::{Message, Part, Request, ToolSpec, text_of};
+use haft_core::{ArgumentForm, CallForm, Message, Part, Request, ToolSpec, json::spaced, text_of};
 use minijinja::Error;
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
@@ -71,7 +71,10 @@ impl Dialect {
 
 fn small_prompt(request: &Request, defuse: &dyn Fn(String) -> String) -> Prompt {
     let plan = small::plan(request);
-    let listener = Box::new(LineReader::new(request.tools.clone(), plan.wish));
+    let listener: Box<dyn Listen> = match &request.form {
+        Some(form) => Box::new(InForm::new(form.behind.clone())),
+        None => Box::new(LineReader::new(request.tools.clone(), plan.wish)),
+    };
     Prompt { text: defuse(plan.text), fixed: 0, grammar: Some(plan.grammar), call_grammar: None, listener }
 }
 
@@ -92,13 +95,25 @@ fn large_prompt(
         Dialect::Native(syntax) => syntax,
         Dialect::Small | Dialect::Spoken => Syntax::Tagged,
     };
-    let call_grammar = (!request.tools.is_empty()).then(|| match syntax {
-        Syntax::Tagged => constrain::tagged_call(&request.tools),
-        Syntax::Bare => constrain::bare_call(&request.tools),
-    });
-    let listener = Box::new(TagReader::new(syntax, text.trim_end().ends_with("<think>")));
+    let own_form = || (!request.tools.is_empty()).then(|| Arc::new(form_of(syntax, &request.tools)));
+    let form = request.form.clone().or_else(own_form);
+    let call_grammar = form.map(|form| form.call_grammar());
+    let listener: Box<dyn Listen> = match &request.form {
+        Some(form) => Box::new(Plain::new(form.sign())),
+        None => Box::new(TagReader::new(syntax, text.trim_end().ends_with("<think>"))),
+    };
     let fixed = text.floor_char_boundary(fixed);
     Ok(Prompt { text, fixed, grammar: None, call_grammar, listener })
+}
+
+/// How a model with its own template writes calls.
+pub(crate) fn form_of(syntax: Syntax, tools: &Arc<[ToolSpec]>) -> CallForm {
+    let [before, between, behind] = match syntax {
+        Syntax::Tagged => ["<tool_call>\n{\"name\": \"", "\", \"arguments\": ", "}\n</tool_call>"],
+        Syntax::Bare => ["{\"name\": \"", "\", \"parameters\": ", "}"],
+    };
+    let [before, between, behind] = [before, between, behind].map(str::to_owned);
+    CallForm { tools: tools.clone(), before, between, behind, arguments: ArgumentForm::Json, reply: None }
 }
 
 fn conversation(dialect: Dialect, request: &Request, messages: &[Arc<Message>]) -> Conversation {
@@ -117,7 +132,7 @@ fn conversation(dialect: Dialect, request: &Request, messages: &[Arc<Message>]) 
 }
 
 fn told(tools: &[ToolSpec]) -> String {
-    let lines: Vec<String> = tools.iter().map(|tool| python_json(&tool.definition())).collect();
+    let lines: Vec<String> = tools.iter().map(|tool| spaced(&tool.definition())).collect();
     format!("{SPOKEN}\n{}", lines.join("\n"))
 }
 
@@ -149,7 +164,7 @@ fn assistant(parts: &[Part], spoken: bool) -> Value {
         message.insert("reasoning_content".into(), thinking.into());
     }
     if spoken {
-        let written = calls.iter().map(|call| format!("<tool_call>\n{}\n</tool_call>", python_json(call)));
+        let written = calls.iter().map(|call| format!("<tool_call>\n{}\n</tool_call>", spaced(call)));
         content = [content]
             .into_iter()
             .filter(|text| !text.is_empty())

@@ -113,6 +113,10 @@ impl Speaker<'_> {
             let text = decoder.take(&vocabulary.token_to_piece(token, true, None));
             let heard = prompt.listener.hear(&text);
             self.rebind(&mut chooser, prompt, &heard);
+            if prompt.grammar.is_none() && chooser.is_at_end(self.end_token()) {
+                chooser.free();
+                prompt.listener.freed();
+            }
             if !send(outlet, heard.deltas) {
                 return Err(Fault::Cancelled);
             }
@@ -126,6 +130,11 @@ impl Speaker<'_> {
                 return Ok((End::CutOff, written.len() as u64));
             }
         }
+    }
+
+    /// Where a grammar allows it, the grammar is at its end.
+    fn end_token(&self) -> LlamaToken {
+        self.model.vocab().eos()
     }
 
     fn rebind(&self, chooser: &mut Chooser, prompt: &Prompt, heard: &Heard) {

@@ -2,11 +2,12 @@
 //!
 //! GGUF files carry it as Jinja, written for the `transformers` library of Hugging Face. What that library gives
 //! to templates beyond Jinja itself is given here too.
+use haft_core::json;
 use minijinja::{Environment, Error, ErrorKind, Value as Jinja, context, syntax::SyntaxConfig, value::Serde};
 use minijinja_contrib::pycompat::unknown_method_callback;
 use serde::Serialize;
 use serde_json::{Value, ser::Formatter};
-use std::{io, time::SystemTime};
+use std::time::SystemTime;
 
 /// For models that bring no template: the plainest form that base models continue well.
 const PLAIN: &str = "{% for message in messages %}{{ message.role }}: {{ message.content }}\n\n{% endfor %}\
@@ -129,34 +130,15 @@ fn tojson(value: &Jinja, options: minijinja::value::Kwargs) -> Result<Jinja, Err
             let indent = " ".repeat(width);
             written(&value, serde_json::ser::PrettyFormatter::with_indent(indent.as_bytes()))
         }
-        None => written(&value, PythonFormatter),
+        None => Ok(json::spaced(&value)),
     };
     text.map(Jinja::from_safe_string).map_err(failed)
-}
-
-/// One line of JSON, with spaces where Python puts them.
-pub(crate) fn python_json(value: &Value) -> String {
-    written(value, PythonFormatter).expect("a JSON value can be written")
 }
 
 fn written(value: &Value, formatter: impl Formatter) -> serde_json::Result<String> {
     let mut bytes = Vec::new();
     value.serialize(&mut serde_json::Serializer::with_formatter(&mut bytes, formatter))?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
-}
-
-struct PythonFormatter;
-
-impl Formatter for PythonFormatter {
-    fn begin_array_value<W: ?Sized + io::Write>(&mut self, writer: &mut W, first: bool) -> io::Result<()> {
-        if first { Ok(()) } else { writer.write_all(b", ") }
-    }
-    fn begin_object_key<W: ?Sized + io::Write>(&mut self, writer: &mut W, first: bool) -> io::Result<()> {
-        if first { Ok(()) } else { writer.write_all(b", ") }
-    }
-    fn begin_object_value<W: ?Sized + io::Write>(&mut self, writer: &mut W) -> io::Result<()> {
-        writer.write_all(b": ")
-    }
 }
 
 #[cfg(test)]

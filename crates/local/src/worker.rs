@@ -184,11 +184,14 @@ mod tests {
     use super::*;
     use crate::{
         choose::{Chooser, Sampling},
-        constrain, four_tools, models,
-        small::grammar::{Answer, Offer, line_grammar},
+        four_tools, models,
+        prompt::form_of,
+        small::grammar::{Answer, Offer, reply_grammar},
+        tagged::Syntax,
     };
-    use haft_core::ToolSpec;
+    use haft_core::{ArgumentForm, CallForm, ToolSpec};
     use serde_json::json;
+    use std::sync::Arc;
 
     /// llama.cpp refuses some grammars that are right by its own notation, so it must be asked.
     #[test]
@@ -219,21 +222,31 @@ mod tests {
             (0..tools.len()).map(offer).collect::<Vec<_>>()
         };
         let (bare, full) = (offers(false), offers(true));
+        let tools: Arc<[ToolSpec]> = tools.clone().into();
+        let [key, value, end] = ["<parameter=", ">\n", "\n</parameter>\n"].map(str::to_owned);
+        let elements = CallForm {
+            before: "<tool_call>\n<function=".into(),
+            between: ">\n".into(),
+            behind: "</function>\n</tool_call>".into(),
+            arguments: ArgumentForm::Elements { key, value, end },
+            ..form_of(Syntax::Tagged, &tools)
+        };
         let results = ["{\"a\": [1, \"ü\\n\"]} x-y ^]\\ done.".to_owned()];
         let grammars = [
-            line_grammar(&bare, &Answer::Free, "", &[]),
-            line_grammar(&bare, &Answer::Free, wish, &[]),
-            line_grammar(&full, &Answer::None, "", &[]),
-            line_grammar(&full, &Answer::None, wish, &[]),
-            line_grammar(
-                &full,
-                &Answer::From(&results, tools[0].examples.iter().collect()),
-                wish,
-                &[("read", "d[1].md"), ("read", "^]-\\x"), ("bash", "ls"), ("write", "ü")],
-            ),
-            line_grammar(&[], &Answer::Free, wish, &[]),
-            constrain::tagged_call(&tools),
-            constrain::bare_call(&tools),
+            reply_grammar(None, &bare, &Answer::Free, ""),
+            reply_grammar(None, &bare, &Answer::Free, wish),
+            reply_grammar(None, &full, &Answer::None, ""),
+            reply_grammar(None, &full, &Answer::None, wish),
+            reply_grammar(None, &full, &Answer::From(&results, tools[0].examples.iter().collect()), wish),
+            reply_grammar(Some(&form_of(Syntax::Tagged, &tools)), &full, &Answer::Free, wish),
+            reply_grammar(Some(&elements), &full, &Answer::Free, wish),
+            reply_grammar(None, &[], &Answer::Free, wish),
+            form_of(Syntax::Tagged, &tools).call_grammar(),
+            form_of(Syntax::Bare, &tools).call_grammar(),
+            form_of(Syntax::Tagged, &tools).reply_grammar(),
+            form_of(Syntax::Bare, &tools).reply_grammar(),
+            elements.call_grammar(),
+            elements.reply_grammar(),
         ];
         for grammar in grammars {
             let mut chooser = Chooser::new(Sampling::of(&Request::default(), 0.0, 0));

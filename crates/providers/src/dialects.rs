@@ -10,6 +10,7 @@
 mod arg_keys;
 mod blocks;
 mod bodies;
+mod by_signs;
 mod closing;
 mod cohere;
 #[cfg(test)]
@@ -48,6 +49,7 @@ mod typed;
 mod typing;
 mod valued;
 mod walk;
+pub use by_signs::by_signs;
 use haft_core::ToolSpec;
 use std::{cmp::Reverse, sync::Arc};
 

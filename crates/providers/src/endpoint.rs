@@ -20,13 +20,15 @@ pub(crate) struct Endpoint {
 impl Endpoint {
     pub(crate) fn new(vendor: &Vendor, connection: &Connection) -> Self {
         let base_url = connection.base_url.as_deref().unwrap_or(&vendor.base_url);
+        // What stands behind another address may know less than the vendor.
+        let strict_tools = vendor.quirks.strict_tools && connection.base_url.is_none();
         Self {
             title: vendor.title.clone(),
             wire: vendor.wire,
             base_url: full(base_url, vendor.wire),
             key: connection.key.clone(),
             key_variable: vendor.key_variable.clone(),
-            quirks: vendor.quirks.clone(),
+            quirks: Quirks { strict_tools, ..vendor.quirks.clone() },
         }
     }
 

@@ -15,6 +15,7 @@
 mod anthropic;
 mod card;
 pub mod conformance;
+mod constrain;
 pub mod dialects;
 mod endpoint;
 mod exec;

@@ -5,7 +5,10 @@ mod reply;
 
 pub(crate) use reply::ChatReply;
 
-use crate::vendor::{EchoReasoning, EmptyContent, Quirks};
+use crate::{
+    constrain::{self, definition},
+    vendor::{EchoReasoning, EmptyContent, Quirks},
+};
 use haft_core::{CallId, Image, Message, Part, Request, ToolCall, text_of};
 use serde_json::{Map, Value, json};
 
@@ -15,7 +18,7 @@ pub(crate) fn body(request: &Request, quirks: &Quirks, stream: bool) -> Value {
     body.insert("model".into(), request.model.clone().into());
     body.insert("messages".into(), messages(request, quirks).into());
     if !request.tools.is_empty() {
-        body.insert("tools".into(), request.tools.iter().map(|tool| tool.definition()).collect());
+        body.insert("tools".into(), request.tools.iter().map(|tool| definition(tool, quirks)).collect());
     }
     if request.max_output > 0 {
         body.insert(quirks.max_tokens_field.clone(), request.max_output.into());
@@ -24,6 +27,7 @@ pub(crate) fn body(request: &Request, quirks: &Quirks, stream: bool) -> Value {
     if stream && quirks.stream_usage {
         body.insert("stream_options".into(), json!({"include_usage": true}));
     }
+    body.extend(constrain::fields(request, quirks));
     body.extend(request.options.clone());
     body.into()
 }

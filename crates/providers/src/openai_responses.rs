@@ -9,7 +9,7 @@ mod reply;
 pub(crate) use reply::ResponsesReply;
 
 use crate::{
-    Wire,
+    Wire, constrain,
     openai_chat::{data_url, sound_arguments},
     vendor::{EchoReasoning, Quirks},
 };
@@ -28,7 +28,7 @@ pub(crate) fn body(request: &Request, quirks: &Quirks, stream: bool) -> Value {
     }
     body.insert("input".into(), input(&request.messages, quirks).into());
     if !request.tools.is_empty() {
-        body.insert("tools".into(), request.tools.iter().map(tool).collect());
+        body.insert("tools".into(), request.tools.iter().map(|each| tool(each, quirks)).collect());
     }
     if request.max_output > 0 {
         body.insert("max_output_tokens".into(), request.max_output.max(MIN_OUTPUT).into());
@@ -47,9 +47,11 @@ fn is_among(model: &str, beginnings: &[String]) -> bool {
 }
 
 /// Where `strict` is left out, the wire takes the schema for a strict one and refuses optional parameters.
-fn tool(tool: &ToolSpec) -> Value {
-    let (name, description, parameters) = (&tool.name, &tool.description, &tool.parameters);
-    json!({"type": "function", "name": name, "description": description, "parameters": parameters, "strict": false})
+fn tool(tool: &ToolSpec, quirks: &Quirks) -> Value {
+    let strict = quirks.strict_tools.then(|| constrain::strict(&tool.parameters)).flatten();
+    let (is_strict, parameters) = (strict.is_some(), strict.unwrap_or_else(|| tool.parameters.clone()));
+    let (name, description) = (&tool.name, &tool.description);
+    json!({"type": "function", "name": name, "description": description, "parameters": parameters, "strict": is_strict})
 }
 
 fn input(messages: &[std::sync::Arc<Message>], quirks: &Quirks) -> Vec<Value> {

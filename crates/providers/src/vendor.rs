@@ -76,6 +76,10 @@ pub struct Quirks {
     pub encrypted_reasoning: bool,
     /// Beginnings of the names of models that do not think: those refuse to be asked for encrypted thoughts.
     pub models_without_reasoning: Vec<String>,
+    /// To what it can hold a reply whose calls are text.
+    pub holds: Holds,
+    /// Whether it holds calls to the schemas of its tools, if they are `strict`.
+    pub strict_tools: bool,
     /// In place of the default of [`Timeouts::first_byte`], in seconds: local servers load models and read slowly.
     pub first_byte_seconds: Option<u64>,
     /// In place of the default of [`Timeouts::prose`], in seconds.
@@ -93,10 +97,26 @@ impl Default for Quirks {
             nine_letter_call_ids: false,
             encrypted_reasoning: false,
             models_without_reasoning: Vec::new(),
+            holds: Holds::Nothing,
+            strict_tools: false,
             first_byte_seconds: None,
             prose_seconds: None,
         }
     }
+}
+
+/// To what a server can hold a reply.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Holds {
+    /// It takes no form at all.
+    Nothing,
+    /// One JSON Schema for all of it.
+    Schema,
+    /// JSON Schemas between tags.
+    Tags,
+    /// A grammar (GBNF).
+    Grammar,
 }
 
 /// Which assistant messages carry `reasoning_content` when they are sent back.

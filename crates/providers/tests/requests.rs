@@ -9,7 +9,8 @@ use axum::{
 };
 use futures::StreamExt;
 use haft_core::{
-    CallId, Failure, Image, Message, Part, Provider, Request, ToolCall, ToolErrorKind, ToolResult, ToolSpec,
+    ArgumentForm, CallForm, CallId, Failure, Image, Message, Part, Provider, ReplyForm, Request, ToolCall,
+    ToolErrorKind, ToolResult, ToolSpec,
 };
 use haft_providers::{Connection, Key, Record, Replay, Retry, connect, is_listening, list_models, vendor};
 use serde_json::{Value, json};
@@ -103,7 +104,47 @@ fn conversation() -> Request {
         messages: messages.into_iter().map(Arc::new).collect(),
         tools: vec![tool].into(),
         max_output: 4_000,
+        form: None,
         options,
+    }
+}
+
+/// Calls of one tool, as Hermes writes them.
+fn form(reply: Option<ReplyForm>) -> Arc<CallForm> {
+    let [before, between, behind] =
+        ["<tool_call>\n{\"name\": \"", "\", \"arguments\": ", "}\n</tool_call>"].map(str::to_owned);
+    let arguments = ArgumentForm::Json;
+    Arc::new(CallForm { tools: conversation().tools, before, between, behind, arguments, reply })
+}
+
+// A server gets what it takes, and one that takes nothing is not bothered.
+#[tokio::test]
+async fn servers_are_told_the_form_of_calls() {
+    let [thoughts, calls, name, arguments] = ["thoughts", "tool_calls", "tool", "args"].map(str::to_owned);
+    let json = ReplyForm { thoughts, calls, call: [name, arguments] };
+    let table = [
+        ("llamacpp", None, "a grammar"),
+        ("llamacpp", Some(json.clone()), "json_schema"),
+        ("vllm", None, "structural_tag"),
+        ("vllm", Some(json.clone()), "json_schema"),
+        ("ollama", None, "nothing"),
+        ("ollama", Some(json.clone()), "json_schema"),
+        ("kimi", Some(json), "nothing"),
+    ];
+    for (vendor, reply, expected) in table {
+        let request = Request { form: Some(form(reply)), tools: Arc::default(), ..conversation() };
+        let (_, body) = sent(vendor, request).await;
+        let format = body["response_format"]["type"].as_str();
+        let told = body["grammar"].as_str().map(|_| "a grammar").or(format).unwrap_or("nothing");
+        assert_eq!(told, expected, "{vendor}");
+        if told == "structural_tag" {
+            let structure = json!({
+                "begin": "<tool_call>\n{\"name\": \"read\", \"arguments\": ", "end": "}\n</tool_call>",
+                "schema": {"type": "object", "properties": {"path": {"type": "string"}}},
+            });
+            assert_eq!(body["response_format"]["structures"], json!([structure]));
+            assert_eq!(body["response_format"]["triggers"], json!(["<tool_call>"]));
+        }
     }
 }
 

@@ -13,11 +13,14 @@ use std::path::{Path, PathBuf};
 mod config;
 mod look;
 mod patch;
+mod publish;
 mod push;
 mod repository;
 mod status;
 mod submodules;
 mod work;
+
+pub(crate) use publish::Publish;
 
 pub(crate) struct Git;
 

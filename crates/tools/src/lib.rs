@@ -16,6 +16,7 @@ mod file;
 mod files;
 mod first;
 mod git;
+mod github;
 mod glob;
 mod grep;
 mod guard;
@@ -27,16 +28,20 @@ mod navigate;
 mod pattern;
 mod read;
 mod report;
+mod review;
 mod search;
 mod settings;
 mod test;
+mod tls;
 mod todo;
+mod triage;
 mod walk;
 mod watch;
 mod write;
 
 pub use settings::{
-    BashSettings, EditSettings, FetchSettings, FindSettings, Occurrence, OnTimeout, ReadSettings, Settings,
+    BashSettings, EditSettings, FetchSettings, FindSettings, Occurrence, OnTimeout, PublishSettings,
+    ReadSettings, Settings,
 };
 
 use haft_core::{Registry, ToolError};
@@ -56,6 +61,9 @@ pub fn builtin(settings: &Settings) -> Registry {
         .with(ask::Ask)
         .with(delegate::Delegate)
         .with(git::Git)
+        .with(git::Publish(settings.publish.clone()))
+        .with(review::Review(settings.publish.clone()))
+        .with(triage::Triage)
         .with(test::Test)
         .with(fetch::Fetch::new(settings.fetch.clone()))
         .with(todo::Todo)

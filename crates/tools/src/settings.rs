@@ -19,6 +19,8 @@ pub struct Settings {
     pub bash: BashSettings,
     /// Of `fetch`.
     pub fetch: FetchSettings,
+    /// Of `publish` and `review`.
+    pub publish: PublishSettings,
     /// Of the tools that look for things: `list`, `glob`, `grep`, `search`, `navigate`.
     pub find: FindSettings,
 }
@@ -30,8 +32,8 @@ impl Default for Settings {
             "fetch", "todo", "ask", "delegate",
         ];
         let offer = offer.map(str::to_owned).into();
-        let (read, edit, bash, fetch, find) = Default::default();
-        Self { offer, present: IndexMap::new(), read, edit, bash, fetch, find }
+        let (read, edit, bash, fetch, publish, find) = Default::default();
+        Self { offer, present: IndexMap::new(), read, edit, bash, fetch, publish, find }
     }
 }
 
@@ -148,6 +150,21 @@ impl Default for FetchSettings {
         let clip = Clip { lines: 2_000, bytes: 40_000, keep: Keep::Head };
         Self { allow_private: false, timeout: 30, max_bytes: 4 << 20, clip }
     }
+}
+
+/// Where work is published.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct PublishSettings {
+    /// Of GitHub's API, if it is not `https://api.github.com`.
+    pub api_url: Option<String>,
+    /// `OWNER/NAME`, where the address of the remote does not tell.
+    pub repository: Option<String>,
+    /// The branch that work is meant for; else what the remote calls its own, `main` or `master`.
+    pub base: Option<String>,
+    /// Who may write there. It comes from whoever assembles the tools, never from a file.
+    #[serde(skip)]
+    pub token: Option<String>,
 }
 
 /// How much of what was found a model reads at once.

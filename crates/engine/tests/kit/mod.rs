@@ -52,12 +52,13 @@ impl Place {
                 provider,
             },
             tools: tools(),
-            agents: vec![Agent { name: "haft".into(), system: "Be brief.".into(), tools: None }],
+            agents: vec![Agent { name: "haft".into(), system: "Be brief.".into(), ..Agent::default() }],
             policy: Policy { rules: vec![], mode: Mode::Full },
             stages: Arc::new(|blobs: &Path| Arc::new(Declared::new(blobs.to_owned())) as Arc<dyn Stage>),
             workspace: self.work(),
             home: Home(self.home()),
             profile: Profile::standard(),
+            models: None,
             access: Access { environment: Arc::new([("PATH".into(), std::env::var("PATH").unwrap())]) },
         }
     }

@@ -54,7 +54,7 @@ async fn models(surroundings: &Surroundings, config: &Config, report: &mut Repor
             report.good(&vendor.title, &format!("answers at {}", vendor.base_url))?;
         }
     }
-    match model::choose(surroundings, config, None, None).await {
+    match model::choose(surroundings, config, None, None, model::Speech::default()).await {
         Ok(chosen) => report.good("model", &chosen.model.spec),
         Err(failure) => {
             report.bad("model", &format!("{}; {}", failure.message, failure.hint.unwrap_or_default()))

@@ -1,8 +1,11 @@
 //! One file for each command.
 
 mod account;
+pub(crate) mod agents;
+pub(crate) mod check;
 pub(crate) mod config;
 pub(crate) mod doctor;
+pub(crate) mod jobs;
 pub(crate) mod models;
 pub(crate) mod parse;
 pub(crate) mod profiles;

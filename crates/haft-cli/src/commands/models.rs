@@ -13,6 +13,7 @@ pub(crate) async fn models(surroundings: &Surroundings, command: Models) -> Resu
         Models::List { json } => list(surroundings, json).await,
         Models::Pull { name } => embedded::pull(surroundings, &name),
         Models::Path { name } => embedded::path(surroundings, &name),
+        Models::Check(check) => super::check::check(surroundings, &check).await,
     }
 }
 

@@ -7,7 +7,7 @@ use crate::{
 };
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use haft::{
-    core::{Command, Image, Part, Seq},
+    core::{Command, Entry, Fact, Image, Part, Seq},
     engine::{Engine, Session},
     frontends::{
         Exit, chat as line_mode,
@@ -19,6 +19,7 @@ use haft::{
 use std::{
     io::{IsTerminal, Read, Write, stderr, stdin},
     path::Path,
+    sync::Arc,
 };
 
 /// More than any model takes: about a million tokens.
@@ -92,7 +93,7 @@ fn newest(engine: &Engine) -> Result<String, Failure> {
         .ok_or_else(|| Failure::usage(format!("there is no session in `{}` yet", setup.workspace.display())))
 }
 
-fn options(engine: &Engine, surroundings: &Surroundings, turn: &TurnArgs) -> Options {
+pub(super) fn options(engine: &Engine, surroundings: &Surroundings, turn: &TurnArgs) -> Options {
     let terminal = stdin().is_terminal() && stderr().is_terminal();
     let color =
         stderr().is_terminal() && !turn.no_color && surroundings.environment.get("NO_COLOR").is_none();
@@ -105,6 +106,19 @@ fn options(engine: &Engine, surroundings: &Surroundings, turn: &TurnArgs) -> Opt
         style: Style { quiet: turn.quiet, color, thinking: turn.verbose > 0 },
         can_ask: terminal,
         chat: engine.setup().profile.chat.clone(),
+    }
+}
+
+/// The model and the folder that the session began with, where nothing else is asked for.
+pub(super) fn with_session(turn: TurnArgs, id: &str, entries: &[Arc<Entry>]) -> TurnArgs {
+    let opened = entries.first().map(|entry| &entry.fact);
+    let Some(Fact::SessionOpened { model, workspace, profile, .. }) = opened else { return turn };
+    TurnArgs {
+        model: turn.model.or_else(|| Some(model.clone())),
+        cwd: turn.cwd.or_else(|| Some(workspace.clone())),
+        profile: turn.profile.or_else(|| Some(profile.clone())),
+        session: Some(id.to_owned()),
+        ..turn
     }
 }
 

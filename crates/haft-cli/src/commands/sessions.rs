@@ -2,7 +2,7 @@
 use super::{account, run};
 use crate::{
     Surroundings,
-    args::{ExportForm, ResumeArgs, Sessions, TurnArgs},
+    args::{ExportForm, ResumeArgs, Sessions},
     failure::Failure,
 };
 use haft::{
@@ -125,24 +125,11 @@ fn fenced(text: &str) -> String {
 /// An unfinished turn is taken up; a finished session is talked to.
 async fn take_up(surroundings: &Surroundings, home: &Home, resume: ResumeArgs) -> Result<Exit, Failure> {
     let entries = home.peek(&resume.id)?;
-    let turn = with_session(resume.turn, &resume.id, &entries);
+    let turn = run::with_session(resume.turn, &resume.id, &entries);
     let unfinished = active_path(&entries).last().is_some_and(|entry| is_unfinished(&entry.fact));
     match unfinished {
         true => run::start(surroundings, &turn, Command::Continue).await,
         false => run::chat(surroundings, &turn).await,
-    }
-}
-
-/// The model and the folder that the session began with, where nothing else is asked for.
-fn with_session(turn: TurnArgs, id: &str, entries: &[Arc<Entry>]) -> TurnArgs {
-    let opened = entries.first().map(|entry| &entry.fact);
-    let Some(Fact::SessionOpened { model, workspace, profile, .. }) = opened else { return turn };
-    TurnArgs {
-        model: turn.model.or_else(|| Some(model.clone())),
-        cwd: turn.cwd.or_else(|| Some(workspace.clone())),
-        profile: turn.profile.or_else(|| Some(profile.clone())),
-        session: Some(id.to_owned()),
-        ..turn
     }
 }
 

@@ -33,7 +33,7 @@ pub(crate) async fn tools(surroundings: &Surroundings, command: Tools) -> Result
 fn known(surroundings: &Surroundings, profile: Option<&str>) -> Result<Registry, Failure> {
     let workspace = assemble::workspace(None)?;
     let config = Config::load(&surroundings.places, &surroundings.environment, &workspace)?;
-    assemble::tools(&config.profile(profile)?)
+    assemble::tools(&surroundings.environment, &config.profile(profile)?)
 }
 
 fn list(tools: &Registry) -> Result<Exit, Failure> {

@@ -4,8 +4,10 @@
 //! share a word with the request, where there are any, and its answer is made of words from the request, the result
 //! and the frames of the examples' answers.
 use super::words::{ASKING, EMPTY, alike, bare, deciding};
-use crate::constrain::{Rules, either, literal};
-use haft_core::Example;
+use haft_core::{
+    Example,
+    grammar::{Rules, either, literal},
+};
 use std::collections::BTreeSet;
 
 /// With more words to choose from than this, an answer is free: the model had better sum up.

@@ -5,16 +5,15 @@ use super::{
     slots::{commands, in_json, is_slot, spans},
     words::{EMPTY, bare, named_files},
 };
-use crate::constrain::{RULE, Rules, either, literal};
-use haft_core::{Example, ToolSpec};
+use haft_core::{
+    ArgumentForm, CallForm, Example, ToolSpec,
+    grammar::{RULE, Rules, either, literal},
+};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
 /// Characters of one argument. A small model that goes on for longer has lost its way.
 const LONGEST_ARGUMENT: u64 = 240;
-
-/// What has been called in this turn, as the first thing that stands after the tool's name.
-pub(crate) type Done<'a> = [(&'a str, &'a str)];
 
 /// A tool that may be called, and which of its examples the model has before its eyes.
 #[derive(Clone, Debug)]
@@ -34,13 +33,22 @@ pub(crate) enum Answer<'a> {
     From(&'a [String], Vec<&'a Example>),
 }
 
-/// One line: a call of one of `offers` that is not among `done`, or `final` and an `answer`. The first call of a turn
-/// takes what the shown examples take from their requests from the person's `wish`: a small model invents names that
-/// look like those of the examples.
-pub(crate) fn line_grammar(offers: &[Offer<'_>], answer: &Answer<'_>, wish: &str, done: &Done<'_>) -> String {
+/// One line: a call of one of `offers`, or `final` and an `answer`. A call takes what the shown examples take from their
+/// requests from the person's `wish`: a small model invents names that look like those of the examples.
+///
+/// `form`: how calls are written, if not as lines.
+pub(crate) fn reply_grammar(
+    form: Option<&CallForm>,
+    offers: &[Offer<'_>],
+    answer: &Answer<'_>,
+    wish: &str,
+) -> String {
     let mut rules = Rules::new(Some(LONGEST_ARGUMENT));
-    let calls: Vec<String> =
-        offers.iter().filter_map(|offer| tool_line(&mut rules, offer, wish, done)).collect();
+    let call = |offer| match form {
+        Some(form) => call_in_form(&mut rules, form, offer, wish),
+        None => tool_line(&mut rules, offer, wish),
+    };
+    let calls: Vec<String> = offers.iter().map(call).collect();
     let text = match answer {
         Answer::From(results, shown) => {
             let known: Vec<&str> = results.iter().map(String::as_str).chain([wish]).collect();
@@ -56,26 +64,26 @@ pub(crate) fn line_grammar(offers: &[Offer<'_>], answer: &Answer<'_>, wish: &str
 /// Any text on one line.
 const ANY_TEXT: &str = "[^\\n ] [^\\n]*";
 
-fn tool_line(rules: &mut Rules, offer: &Offer<'_>, wish: &str, done: &Done<'_>) -> Option<String> {
-    let tool = offer.tool;
-    let firsts: BTreeSet<&str> =
-        done.iter().filter(|(name, _)| *name == tool.name).map(|(_, first)| *first).collect();
-    let arguments = match (form_of(&tool.parameters), firsts.is_empty()) {
-        // Which JSON was sent before cannot be excluded in a small grammar, so a repetition of the tool is.
-        (Form::Json, false) => return None,
-        (Form::Json, true) => json_of_wish(rules, offer, wish),
-        (Form::Value(parameter), true) if done.is_empty() => value(rules, offer, &parameter, wish),
-        (Form::Value(_), true) => format!("[^\\n ] {REST}"),
-        (Form::Value(_), false) => other_than(rules, &firsts, "\\n"),
-        (Form::Pair(first, second), true) if done.is_empty() => {
+fn call_in_form(rules: &mut Rules, form: &CallForm, offer: &Offer<'_>, wish: &str) -> String {
+    let arguments = match form.arguments {
+        ArgumentForm::Json => json_of_wish(rules, offer, wish),
+        ArgumentForm::Elements { .. } => form.arguments_grammar(rules, &offer.tool.parameters),
+    };
+    let begin = format!("{}{}{}", form.before, offer.tool.name, form.between);
+    format!("{} {arguments} {}", literal(&begin), literal(&form.behind))
+}
+
+fn tool_line(rules: &mut Rules, offer: &Offer<'_>, wish: &str) -> String {
+    let arguments = match form_of(&offer.tool.parameters) {
+        Form::Json => json_of_wish(rules, offer, wish),
+        Form::Value(parameter) => value(rules, offer, &parameter, wish),
+        Form::Pair(first, second) => {
             let first = path(offer, &first, wish).unwrap_or_else(|| format!("({WORD})"));
             let second = text(rules, offer, &second, wish).unwrap_or_else(|| format!("[^\\n ] {REST}"));
             format!("{first} \" \" {second}")
         }
-        (Form::Pair(..), true) => format!("({WORD}) \" \" [^\\n ] {REST}"),
-        (Form::Pair(..), false) => format!("{} \" \" [^\\n ] {REST}", other_than(rules, &firsts, "\\n ")),
     };
-    Some(format!("{} {arguments}", literal(&format!("{} ", tool.name))))
+    format!("{} {arguments}", literal(&format!("{} ", offer.tool.name)))
 }
 
 /// The rest of a line.
@@ -113,7 +121,7 @@ fn command(rules: &mut Rules, offer: &Offer<'_>, wish: &str) -> String {
     if offer.shown.is_empty() {
         return format!("[^\\n ] {REST}");
     }
-    let mut choices = commands(rules, &offer.shown, wish);
+    let mut choices = commands(rules, &offer.shown, wish, literal);
     let programs: BTreeSet<&str> = named_programs(wish).collect();
     choices
         .extend(programs.into_iter().map(|program| format!("{} (\" \" [^\\n ] {REST})?", literal(program))));
@@ -127,6 +135,9 @@ fn json_of_wish(rules: &mut Rules, offer: &Offer<'_>, wish: &str) -> String {
     let mut schema = parameters.clone();
     for (name, shape) in schema.get_mut("properties").and_then(Value::as_object_mut).into_iter().flatten() {
         let known = match name.contains("path") && !named.is_empty() {
+            _ if name == "command" && !offer.shown.is_empty() => {
+                Some(either(commands(rules, &offer.shown, wish, in_json)))
+            }
             true => Some(either(named.iter().map(|name| in_json(name)))),
             false if is_slot(&offer.shown, name) => spans(rules, wish, in_json),
             false => None,
@@ -153,70 +164,31 @@ fn named_programs(wish: &str) -> impl Iterator<Item = &str> {
 /// A word, or anything but a quote in double quotes.
 const WORD: &str = r#"[^\n "] [^\n ]{0,120} | "\"" [^\n"]{1,120} "\"""#;
 
-/// Any text without the characters in `stops` that is none of `texts`, nor one of them with a space or a full
-/// stop after it.
-fn other_than(rules: &mut Rules, texts: &BTreeSet<&str>, stops: &str) -> String {
-    let texts: Vec<Vec<char>> = texts.iter().map(|text| text.chars().collect()).collect();
-    let any = rules.add(&format!("[^{stops}]{{0,{LONGEST_ARGUMENT}}}"));
-    let texts: Vec<&[char]> = texts.iter().map(Vec::as_slice).collect();
-    branch(rules, &texts, &any, stops, true)
-}
-
-/// One step down the tree of forbidden texts. At the root something must follow; below it, the end is fine
-/// where no text ends.
-fn branch(rules: &mut Rules, texts: &[&[char]], any: &str, stops: &str, at_root: bool) -> String {
-    let ends_here = texts.iter().any(|text| text.is_empty());
-    let next: BTreeSet<char> = texts.iter().filter_map(|text| text.first()).copied().collect();
-    let mut barred: String = next.iter().map(|character| in_class(*character)).collect();
-    if ends_here || at_root {
-        barred.push(' ');
-    }
-    if ends_here {
-        barred.push('.');
-    }
-    let mut choices = vec![format!("[^{stops}{barred}] {any}")];
-    for character in next {
-        let below: Vec<&[char]> = texts.iter().filter_map(|text| text.strip_prefix(&[character])).collect();
-        let follows = branch(rules, &below, any, stops, false);
-        choices.push(format!("{} {follows}", literal(&character.to_string())));
-    }
-    let name = rules.add(&choices.join(" | "));
-    if ends_here || at_root { name } else { format!("{name}?") }
-}
-
-fn in_class(character: char) -> String {
-    match character {
-        ']' | '\\' | '^' | '-' => format!("\\x{:02X}", character as u32),
-        '\n' => "\\n".into(),
-        other => other.to_string(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::four_tools;
 
     /// The grammar where the model has `shown` examples of each tool before its eyes.
-    fn grammar(tools: &[ToolSpec], shown: usize, wish: &str, done: &Done<'_>) -> String {
+    fn grammar(tools: &[ToolSpec], shown: usize, wish: &str) -> String {
         let offer =
             |tool: &'static ToolSpec| Offer { tool, shown: tool.examples.iter().take(shown).collect() };
         let tools: &'static [ToolSpec] = Vec::leak(tools.to_vec());
-        line_grammar(&tools.iter().map(offer).collect::<Vec<_>>(), &Answer::Free, wish, done)
+        reply_grammar(None, &tools.iter().map(offer).collect::<Vec<_>>(), &Answer::Free, wish)
     }
 
-    fn root(tools: &[ToolSpec], wish: &str, done: &Done<'_>) -> String {
-        grammar(tools, 0, wish, done).lines().next().unwrap_or_default().to_owned()
+    fn root(tools: &[ToolSpec], wish: &str) -> String {
+        grammar(tools, 0, wish).lines().next().unwrap_or_default().to_owned()
     }
 
     #[test]
     fn a_line_is_a_call_or_the_answer() {
         let read_only = &four_tools()[..1];
-        assert_eq!(root(&[], "", &[]), r#"root ::= " " "final " [^\n ] [^\n]* "\n""#);
+        assert_eq!(root(&[], ""), r#"root ::= " " "final " [^\n ] [^\n]* "\n""#);
         let free = r#"root ::= " " ("final " [^\n ] [^\n]* | "read " [^\n ] [^\n]{0,240}) "\n""#;
-        assert_eq!(root(read_only, "Read the notes.", &[]), free);
+        assert_eq!(root(read_only, "Read the notes."), free);
         let named = r#"root ::= " " ("final " [^\n ] [^\n]* | "read " ("a.txt" | "src/b")) "\n""#;
-        assert_eq!(root(read_only, "Is a.txt the same as src/b?", &[]), named);
+        assert_eq!(root(read_only, "Is a.txt the same as src/b?"), named);
     }
 
     #[test]
@@ -225,7 +197,7 @@ mod tests {
         let bash = &tools[3];
         let with = |shown: &str, wish: &str| {
             let shown = bash.examples.iter().filter(|example| example.request == shown).collect();
-            let grammar = line_grammar(&[Offer { tool: bash, shown }], &Answer::None, wish, &[]);
+            let grammar = reply_grammar(None, &[Offer { tool: bash, shown }], &Answer::None, wish);
             grammar.lines().take_while(|line| !line.starts_with("char")).collect::<Vec<_>>().join("\n")
         };
         let counted = with("How many lines are in log.txt?", "Count the lines of a.md, please.");
@@ -241,29 +213,9 @@ mod tests {
     #[test]
     fn texts_are_taken_from_the_request_as_in_the_examples() {
         let edit = &four_tools()[2..3];
-        let grammar = grammar(edit, 1, "Turn \"red hat\" blue in a.css.", &[]);
+        let grammar = grammar(edit, 1, "Turn \"red hat\" blue in a.css.");
         for piece in [r#""\"" "a.css" "\"""#, r#""hat""#, r#""red " r"#] {
             assert!(grammar.contains(piece), "{piece} in {grammar}");
         }
-    }
-
-    #[test]
-    fn a_call_that_was_made_is_not_offered_again() {
-        let grammar = grammar(&four_tools()[..1], 0, "Read ab.txt.", &[("read", "ab"), ("bash", "ls")]);
-        let expected = r#"root ::= " " ("final " [^\n ] [^\n]* | "read " r3) "\n"
-r0 ::= [^\n]{0,240}
-r1 ::= [^\n .] r0
-r2 ::= [^\nb] r0 | "b" r1
-r3 ::= [^\na ] r0 | "a" r2?
-"#;
-        assert!(grammar.starts_with(expected), "{grammar}");
-    }
-
-    #[test]
-    fn a_tool_with_json_arguments_is_offered_once() {
-        let tools = four_tools();
-        let edit = &tools[2..3];
-        assert!(root(edit, "", &[]).contains("\"edit \""));
-        assert!(!root(edit, "", &[("edit", "{}")]).contains("\"edit \""));
     }
 }

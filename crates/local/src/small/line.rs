@@ -7,11 +7,11 @@
 //! | anything else | `NAME {json}` |
 //!
 //! A newline in a value is written `\n`. `final TEXT` is the answer. A line carries no optional parameters.
-use crate::{
-    constrain::{names_of, properties_of},
-    template::python_json,
+use haft_core::{
+    CallForm, ToolSpec,
+    grammar::{names_of, properties_of},
+    json::spaced,
 };
-use haft_core::ToolSpec;
 use serde_json::{Map, Value, json};
 
 /// The word before an answer.
@@ -56,9 +56,12 @@ pub(crate) fn form_of(parameters: &Value) -> Form {
     }
 }
 
-/// A call as a line; optional arguments are left out where the form has no place for them.
-pub(crate) fn write_call(tool: &ToolSpec, arguments: &Value) -> String {
+/// A call as a line, or in this form; optional arguments are left out where the form has no place for them.
+pub(crate) fn write_call(tool: &ToolSpec, arguments: &Value, form: Option<&CallForm>) -> String {
     let name = &tool.name;
+    if let Some(form) = form {
+        return form.written(name, &in_schema_order(&tool.parameters, arguments));
+    }
     let text = |parameter: &String| match arguments.get(parameter) {
         Some(Value::String(text)) => text.clone(),
         Some(other) => other.to_string(),
@@ -67,7 +70,7 @@ pub(crate) fn write_call(tool: &ToolSpec, arguments: &Value) -> String {
     match form_of(&tool.parameters) {
         Form::Value(parameter) => format!("{name} {}", escape(&text(&parameter))),
         Form::Pair(first, second) => format!("{name} {} {}", word(&text(&first)), escape(&text(&second))),
-        Form::Json => format!("{name} {}", python_json(&in_schema_order(&tool.parameters, arguments))),
+        Form::Json => format!("{name} {}", spaced(&in_schema_order(&tool.parameters, arguments))),
     }
 }
 
@@ -199,7 +202,7 @@ mod tests {
         for (line, name, arguments) in table {
             assert_eq!(read_line(line, &tools), Action::Call(name.into(), arguments.clone()), "{line}");
             let tool = tools.iter().find(|tool| tool.name == name).unwrap();
-            assert_eq!(write_call(tool, &arguments), line);
+            assert_eq!(write_call(tool, &arguments, None), line);
         }
     }
 

@@ -5,34 +5,35 @@
 //! with one line (see [`line`]). The tools bring the examples; a few that need no tool are added here. What it may say
 //! next is imposed through a grammar (see [`grammar`]): a first call is made as the shown examples make theirs, with
 //! names and texts of the request (see [`slots`]); after a tool's result comes the answer, in words of the result (see
-//! [`answer`]), unless the request asks for several steps; never the same call twice in a turn.
+//! [`answer`]), or the next step, if the request asks for several (see [`steps`]).
+//!
+//! Where the request says in which form calls are written ([`haft_core::CallForm`]), the examples and the reply have that
+//! form in place of a line.
 //!
 //! The system prompt of the request and the model's chat template are not used. Measured on our tasks with
 //! SmolLM2 135M (2026-11-21): the same examples as turns of its chat template gave 66 % right first calls on
 //! requests near to an example, as plain text 85 %.
 mod answer;
 pub(crate) mod grammar;
+pub(crate) mod in_form;
 pub(crate) mod line;
 mod nearest;
 pub(crate) mod reader;
 pub(crate) mod slots;
+mod steps;
 mod talk;
 mod told;
 mod words;
 
 use grammar::{Answer, Offer};
-use haft_core::{Example, Message, Part, Request, ToolSpec, text_of};
-use line::{FINAL, Form, form_of};
+use haft_core::{Example, Message, Request, ToolSpec, text_of};
+use line::FINAL;
 use nearest::{Candidate, nearest};
-use serde_json::Value;
 use std::sync::Arc;
-use told::{heard, shown, told};
+use told::{asked, finished, heard, resulted, shown, told};
 
 /// Worked examples in one prompt. Each costs half a second of one core for each request (SmolLM2 135M, 2026-11-22).
 const SHOWN_EXAMPLES: usize = 4;
-/// Words between two steps of one request.
-const STEP_WORDS: [&str; 5] = [" then ", " afterwards", " after that", ", next ", " and finally "];
-
 /// What a small model is given for one reply.
 #[derive(Debug)]
 pub(crate) struct Plan {
@@ -44,78 +45,81 @@ pub(crate) struct Plan {
     pub(crate) wish: String,
 }
 
-/// Turns a request into examples and a conversation of lines.
+/// Turns a request into examples and a conversation of lines. Of a turn that asks for several steps each is a request of
+/// its own; the next one comes when the one before has its result.
 pub(crate) fn plan(request: &Request) -> Plan {
-    let turn = Turn::of(&request.messages);
-    let mut text = String::new();
-    let chosen = chosen(&turn.wish, &request.tools);
-    for example in &chosen {
-        text.push_str(&shown(*example));
-    }
-    let (mut wish, mut results) = (String::new(), Vec::new());
-    for message in &request.messages {
-        match message.as_ref() {
-            Message::User { parts } => (wish, results) = (text_of(parts), Vec::new()),
-            Message::Tool { name, result, .. } => results.push(heard(name, result, &request.tools, &wish)),
-            Message::Assistant { .. } => {}
+    let (turn, form) = (Turn::of(&request.messages), request.form.as_deref());
+    let steps = steps::steps(&turn.wish);
+    let at = turn.calls.min(steps.len().saturating_sub(1));
+    let wish = steps.get(at).cloned().unwrap_or_else(|| turn.wish.clone());
+    let chosen = chosen(&wish, &request.tools);
+    let mut text: String = chosen.iter().map(|example| shown(*example, form)).collect();
+    let (before, now) = request.messages.split_at(turn.begins);
+    let mut told_before = String::new();
+    for message in before {
+        if let Message::User { parts } = message.as_ref() {
+            told_before = text_of(parts);
         }
-        text.push_str(&told(message, &request.tools, &wish));
+        text.push_str(&told(message, request, &told_before));
     }
-    let firsts = turn.firsts(&request.tools);
-    let done: Vec<(&str, &str)> = firsts.iter().map(|(name, first)| (*name, first.as_str())).collect();
-    let offers =
-        if turn.may_call() { offers(&chosen, &request.tools, &turn.wish, &done) } else { Vec::new() };
-    let answer = match (done.is_empty(), chosen.iter().any(|(tool, _)| tool.is_none())) {
+    let (told_now, results) = told_steps(now, &steps, request);
+    text.push_str(&told_now);
+    let may_call = turn.calls < steps.len().max(1);
+    let offers = if may_call { offers(&chosen, &request.tools, &wish) } else { Vec::new() };
+    let answer = match (may_call, chosen.iter().any(|(tool, _)| tool.is_none())) {
         (true, false) => Answer::None,
         (true, true) => Answer::Free,
         (false, _) => Answer::From(&results, chosen.iter().map(|(_, example)| *example).collect()),
     };
-    let grammar = grammar::line_grammar(&offers, &answer, &turn.wish, &done);
-    Plan { text, grammar, wish: turn.wish }
+    let grammar = grammar::reply_grammar(form, &offers, &answer, &wish);
+    Plan { text, grammar, wish }
+}
+
+/// The messages of this turn with a step of the request before each call; and the results of the last step.
+fn told_steps(messages: &[Arc<Message>], steps: &[String], request: &Request) -> (String, Vec<String>) {
+    let (mut text, mut results, mut at) = (String::new(), Vec::new(), 0);
+    let step = |at: usize| steps.get(at.min(steps.len().saturating_sub(1))).map_or("", String::as_str);
+    for message in messages {
+        match message.as_ref() {
+            Message::User { .. } => text.push_str(&asked(step(0))),
+            Message::Tool { name, result, .. } => {
+                let result = heard(name, result, &request.tools, step(at));
+                at += 1;
+                if at < steps.len() {
+                    text.push_str(&finished(&result, step(at)));
+                } else {
+                    text.push_str(&resulted(&result));
+                    results.push(result);
+                }
+            }
+            Message::Assistant { .. } => text.push_str(&told(message, request, step(at))),
+        }
+    }
+    (text, results)
 }
 
 /// What has happened since a person last spoke.
-struct Turn<'a> {
+struct Turn {
     wish: String,
-    calls: Vec<(&'a str, &'a Value)>,
+    /// The place of the message that it begins with.
+    begins: usize,
+    /// How many calls it has made.
+    calls: usize,
 }
 
-impl<'a> Turn<'a> {
-    fn of(messages: &'a [Arc<Message>]) -> Self {
-        let mut turn = Self { wish: String::new(), calls: Vec::new() };
-        for message in messages {
+impl Turn {
+    fn of(messages: &[Arc<Message>]) -> Self {
+        let mut turn = Self { wish: String::new(), begins: 0, calls: 0 };
+        for (begins, message) in messages.iter().enumerate() {
             match message.as_ref() {
-                Message::User { parts } => turn = Self { wish: text_of(parts), calls: Vec::new() },
+                Message::User { parts } => turn = Self { wish: text_of(parts), begins, calls: 0 },
                 Message::Assistant { parts } => {
-                    let calls = parts.iter().filter_map(Part::as_call);
-                    turn.calls.extend(calls.map(|call| (call.name.as_str(), &call.arguments)));
+                    turn.calls += parts.iter().filter(|part| part.as_call().is_some()).count();
                 }
                 Message::Tool { .. } => {}
             }
         }
         turn
-    }
-
-    /// One call for each step that the request names.
-    fn may_call(&self) -> bool {
-        let wish = format!(" {} ", self.wish.to_lowercase());
-        let more: usize = STEP_WORDS.iter().map(|words| wish.matches(words).count()).sum();
-        self.calls.len() < 1 + more
-    }
-
-    /// The name and the first argument of each call, as they stand in a line.
-    fn firsts(&self, tools: &[ToolSpec]) -> Vec<(&'a str, String)> {
-        let first = |(name, arguments): &(&'a str, &'a Value)| {
-            let tool = tools.iter().find(|tool| tool.name == *name)?;
-            let first = match form_of(&tool.parameters) {
-                Form::Value(parameter) | Form::Pair(parameter, _) => {
-                    arguments.get(parameter)?.as_str()?.to_owned()
-                }
-                Form::Json => arguments.to_string(),
-            };
-            Some((*name, first))
-        };
-        self.calls.iter().filter_map(first).filter(|(_, first)| !first.is_empty()).collect()
     }
 }
 
@@ -130,13 +134,8 @@ fn chosen<'a>(wish: &str, tools: &'a [ToolSpec]) -> Vec<Shown<'a>> {
     nearest(wish, &candidates, SHOWN_EXAMPLES).into_iter().map(|place| all[place]).collect()
 }
 
-/// The tools that the examples call, and those without examples that the request names; after a first call, all.
-fn offers<'a>(
-    chosen: &[Shown<'a>],
-    tools: &'a [ToolSpec],
-    wish: &str,
-    done: &grammar::Done<'_>,
-) -> Vec<Offer<'a>> {
+/// The tools that the examples call, and those without examples that the request names.
+fn offers<'a>(chosen: &[Shown<'a>], tools: &'a [ToolSpec], wish: &str) -> Vec<Offer<'a>> {
     let shown = |tool: &ToolSpec| {
         let calls = chosen.iter().filter(|(called, _)| called.is_some_and(|called| called.name == tool.name));
         calls.map(|(_, example)| *example).collect()
@@ -145,7 +144,7 @@ fn offers<'a>(
     let (shown_how, wish) = (tools.iter().any(|tool| !tool.examples.is_empty()), wish.to_lowercase());
     let fits = |offer: &Offer<'_>| match offer.tool.examples.is_empty() {
         true => !shown_how || offer.tool.name.split('_').any(|word| wish.contains(word)),
-        false => !done.is_empty() || !offer.shown.is_empty(),
+        false => !offer.shown.is_empty(),
     };
     offers.filter(fits).collect()
 }
@@ -160,7 +159,7 @@ fn candidate<'a>((tool, example): &Shown<'a>) -> Candidate<'a> {
 mod tests {
     use super::*;
     use crate::four_tools;
-    use haft_core::{CallId, ToolCall, ToolResult};
+    use haft_core::{CallId, Part, ToolCall, ToolResult};
     use serde_json::json;
 
     fn request(messages: Vec<Message>) -> Request {

@@ -3,8 +3,10 @@
 //! A piece of an example's call that stands in the example's request too is a *slot*: in a call that is made by
 //! this example, the piece comes from the request at hand. The rest stays as it is.
 use super::words::{EMPTY, bare, is_file, named_files};
-use crate::constrain::{Rules, either, literal};
-use haft_core::Example;
+use haft_core::{
+    Example,
+    grammar::{Rules, either, literal},
+};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
@@ -73,8 +75,13 @@ pub(crate) fn shape(example: &Example) -> String {
     line.split(' ').enumerate().map(word).collect::<Vec<_>>().join(" ")
 }
 
-/// The command lines that are made as those of `examples` are, with what `wish` names.
-pub(crate) fn commands(rules: &mut Rules, examples: &[&Example], wish: &str) -> Vec<String> {
+/// The command lines that are made as those of `examples` are, with what `wish` names; `write` puts a text down.
+pub(crate) fn commands(
+    rules: &mut Rules,
+    examples: &[&Example],
+    wish: &str,
+    write: fn(&str) -> String,
+) -> Vec<String> {
     let files = named_files(wish);
     let shapes: BTreeSet<String> = examples.iter().map(|example| shape(example)).collect();
     let takes = |shape: &&String| shape.matches("<file").count() == files.len().min(2);
@@ -84,25 +91,25 @@ pub(crate) fn commands(rules: &mut Rules, examples: &[&Example], wish: &str) -> 
         |word: &&str| !word.is_empty() && !is_file(word) && !EMPTY.contains(&word.to_lowercase().as_str());
     let words: BTreeSet<&str> = wish.split_whitespace().map(bare).filter(telling).collect();
     let any_word = match words.is_empty() {
-        true => "[^\\n ]{1,60}".to_owned(),
-        false => rules.add(&either(words.into_iter().map(literal))),
+        true => "[^\\n \"\\x5C]{1,60}".to_owned(),
+        false => rules.add(&either(words.into_iter().map(write))),
     };
-    shapes.into_iter().map(|shape| filled(shape, &files, &any_word)).collect()
+    shapes.into_iter().map(|shape| filled(shape, &files, &any_word, write)).collect()
 }
 
 /// A shape with something in each slot.
-fn filled(shape: &str, files: &[&str], any_word: &str) -> String {
+fn filled(shape: &str, files: &[&str], any_word: &str, write: fn(&str) -> String) -> String {
     let any_file = || {
-        if files.is_empty() { any_word.to_owned() } else { either(files.iter().map(|file| literal(file))) }
+        if files.is_empty() { any_word.to_owned() } else { either(files.iter().map(|file| write(file))) }
     };
     let piece = |piece: &str| match piece {
         "<word>" => any_word.to_owned(),
         "<number>" => "[0-9]{1,3}".to_owned(),
         // One of several files may be meant by a call that takes one.
         "<file1>" if !shape.contains("<file2>") => any_file(),
-        "<file1>" => files.first().map_or_else(any_file, |file| literal(file)),
-        "<file2>" => files.get(1).map_or_else(any_file, |file| literal(file)),
-        fixed => literal(fixed),
+        "<file1>" => files.first().map_or_else(any_file, |file| write(file)),
+        "<file2>" => files.get(1).map_or_else(any_file, |file| write(file)),
+        fixed => write(fixed),
     };
     shape.split(' ').map(piece).collect::<Vec<_>>().join(" \" \" ")
 }

@@ -3,16 +3,16 @@ use super::{
     Shown, answer,
     line::{FINAL, Form, form_of, write_call},
 };
-use haft_core::{Message, Part, ToolResult, ToolSpec, clip, text_of};
+use haft_core::{CallForm, Message, Part, Request, ToolResult, ToolSpec, clip, text_of};
 
 /// Characters of a tool's result that the model reads; the end of a longer one is left out.
 const LONGEST_RESULT: usize = 2_000;
 
 /// A worked example, as the model is to go on.
-pub(super) fn shown((tool, example): Shown<'_>) -> String {
+pub(super) fn shown((tool, example): Shown<'_>, form: Option<&CallForm>) -> String {
     let mut text = asked(&example.request);
     if let Some(tool) = tool {
-        text.push_str(&done(&write_call(tool, &example.arguments)));
+        text.push_str(&done(&write_call(tool, &example.arguments, form)));
         text.push_str(&resulted(&seen(tool, &readable(&example.result), &example.request)));
     }
     text + &done(&format!("{FINAL} {}", example.answer)) + "\n"
@@ -20,14 +20,15 @@ pub(super) fn shown((tool, example): Shown<'_>) -> String {
 
 /// A message of the conversation as the examples show theirs. The text ends where the model goes on: a line that
 /// begins with `Action:`, and no space after it, because words are tokens with their space before them.
-pub(super) fn told(message: &Message, tools: &[ToolSpec], wish: &str) -> String {
+pub(super) fn told(message: &Message, request: &Request, wish: &str) -> String {
+    let (tools, form) = (&request.tools[..], request.form.as_deref());
     match message {
         Message::User { parts } => asked(&text_of(parts)),
         Message::Tool { name, result, .. } => resulted(&heard(name, result, tools, wish)),
         Message::Assistant { parts } => {
             let calls = parts.iter().filter_map(Part::as_call);
             let lines = calls.map(|call| match tools.iter().find(|tool| tool.name == call.name) {
-                Some(tool) => write_call(tool, &call.arguments),
+                Some(tool) => write_call(tool, &call.arguments, form),
                 None => format!("{} {}", call.name, call.arguments),
             });
             let lines: Vec<String> = lines.collect();
@@ -39,7 +40,8 @@ pub(super) fn told(message: &Message, tools: &[ToolSpec], wish: &str) -> String 
     }
 }
 
-fn asked(request: &str) -> String {
+/// What a person asks for; the model goes on with an action.
+pub(super) fn asked(request: &str) -> String {
     format!("Request: {}\nAction:", one_line(request))
 }
 
@@ -47,8 +49,14 @@ fn done(line: &str) -> String {
     format!(" {line}\n")
 }
 
-fn resulted(result: &str) -> String {
+/// A result, and on with it.
+pub(super) fn resulted(result: &str) -> String {
     format!("Result: {result}\nAction:")
+}
+
+/// The result of a step that is over, and the next one.
+pub(super) fn finished(result: &str, next: &str) -> String {
+    format!("{}{}\n{}", resulted(result), done(&format!("{FINAL} Done.")), asked(next))
 }
 
 /// What the model sees of the result of the tool `name`.

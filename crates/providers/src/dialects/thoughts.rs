@@ -85,7 +85,9 @@ impl Blocks for Objects {
         let thoughts = object.get("thoughts").or_else(|| object.get("thought")).and_then(Value::as_str);
         match self.calls(&object["tool_calls"]) {
             Ok(calls) => {
-                let kind = if self.setting.split_thinking { Said::Thinking } else { Said::Text };
+                // Thoughts that lead to no call are the answer.
+                let is_thinking = self.setting.split_thinking && !calls.is_empty();
+                let kind = if is_thinking { Said::Thinking } else { Said::Text };
                 say(&mut said, kind, thoughts.unwrap_or_default());
                 said.extend(calls.into_iter().map(Said::Call));
             }

@@ -153,7 +153,7 @@ async fn the_history_is_told_as_text() {
     You can call tools. A call is written exactly like this:
 
     <tool_call>
-    {"name": "file", "arguments": {"path":"…"}}
+    {"name": "file", "arguments": {"path": "…"}}
     </tool_call>
 
     You may write several calls, one behind the other. Then stop: the results come in the next message. Call only these tools:
@@ -165,7 +165,7 @@ async fn the_history_is_told_as_text() {
     ---
     model: So.
     <tool_call>
-    {"name": "file", "arguments": {"path":"a"}}
+    {"name": "file", "arguments": {"path": "a"}}
     </tool_call>
     ---
     user: <tool_response>
@@ -224,4 +224,31 @@ fn a_models_name_says_which_dialect_it_speaks() {
     let spoken = Spoken::auto(Arc::new(Scripted::new([])));
     assert_eq!(spoken.dialect("nobody-1b").name, "hermes");
     assert_eq!(spoken.dialect("olmo-3-7b").name, "olmo3");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_model_that_nobody_knows_may_speak_another_dialect() {
+    let first = "I look.\n[TOOL_CALLS]file[ARGS]{\"path\": \"a\"}";
+    let scripted = Arc::new(Scripted::new([says(first, Some(1), None), says("x", None, None)]));
+    let spoken = Spoken::auto(scripted.clone());
+    let heard: Vec<_> = spoken.stream(request(vec![user("go")])).map(Result::unwrap).collect().await;
+    assert!(heard.contains(&Delta::CallStart { index: 0, id: CallId("call_0".into()), name: "file".into() }));
+    assert_eq!(heard.last(), Some(&Delta::Stop(StopReason::ToolUse)));
+    let _second: Vec<_> = spoken.stream(request(vec![user("on")])).collect().await;
+    let systems: Vec<String> = scripted.requests().into_iter().map(|request| request.system).collect();
+    assert!(systems[0].contains("<tool_call>") && systems[1].contains("[TOOL_CALLS]"), "{systems:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_form_of_calls_goes_along_for_who_can_hold_to_it() {
+    let scripted = Arc::new(Scripted::new(["a", "b", "c"].map(|text| says(text, None, None))));
+    let text = Spoken::new(scripted.clone(), hermes());
+    let native = Spoken::listening(scripted.clone(), hermes());
+    let unheld = Spoken::new(scripted.clone(), hermes()).unheld();
+    for spoken in [text, native, unheld] {
+        let _reply: Vec<_> = spoken.stream(request(vec![user("go")])).collect().await;
+    }
+    let told: Vec<(bool, bool)> =
+        scripted.requests().iter().map(|r| (r.form.is_some(), r.tools.is_empty())).collect();
+    assert_eq!(told, [(true, true), (true, false), (false, true)]);
 }

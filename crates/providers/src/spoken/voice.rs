@@ -3,22 +3,32 @@
 //! What is written here, the dialect's own reader understands. Most calls are JSON between two signs, a row of [`JSON`];
 //! notations of their own are in [`notation`].
 use crate::dialects::{Call, Dialect};
-use haft_core::{ToolCall, ToolErrorKind, ToolResult, ToolSpec, schema};
-use serde_json::{Map, Value, json};
+use haft_core::{ArgumentForm, CallForm, ReplyForm, ToolCall, ToolErrorKind, ToolResult, ToolSpec, schema};
+use serde_json::{Value, json};
+use std::sync::Arc;
 
 mod notation;
 
 /// Dialects whose calls are JSON between signs: the name, the signs, and what the name and the arguments are called.
-static JSON: &[(&str, &str, &str, [&str; 2])] = &[
+static JSON: &[JsonRow] = &[
     ("hermes", "<tool_call>\n", "\n</tool_call>", ["name", "arguments"]),
     ("inkling", "<|message_model|><|content_invoke_tool_json|>", "<|end_message|>", ["name", "args"]),
     ("thoughts_json", "```json\n{\"tool_calls\": [", "]}\n```", ["tool", "args"]),
     ("llama3_json", "", "", ["name", "parameters"]),
     ("granite4", "<tool_call>\n", "\n</tool_call>", ["name", "arguments"]),
     ("alfred", "[TOOL_CALLS][", "]", ["name", "arguments"]),
-    // Of what nobody has said how it is written: most readers understand this.
-    ("", "<tool_call>\n", "\n</tool_call>", ["name", "arguments"]),
 ];
+
+/// For a dialect of which nobody has said how it is written: most readers understand this.
+const FALLBACK: &JsonRow = &("", "<tool_call>\n", "\n</tool_call>", ["name", "arguments"]);
+
+type JsonRow = (&'static str, &'static str, &'static str, [&'static str; 2]);
+
+/// For models that answer in objects.
+const OBJECTS: &str = "# Tools\n\nYou can call tools. Each of your answers is one JSON object:\n\n\
+    {\"thoughts\": \"…\", \"tool_calls\": [{\"tool\": \"NAME\", \"args\": {}}]}\n\n\
+    The results come in the next message. An empty list ends the work, and the thoughts are your answer. Call only these \
+    tools:";
 
 /// What the system prompt says about the tools; nothing if there are none.
 pub(super) fn tools(dialect: &Dialect, tools: &[ToolSpec]) -> String {
@@ -30,6 +40,9 @@ pub(super) fn tools(dialect: &Dialect, tools: &[ToolSpec]) -> String {
         tool.to_string()
     };
     let lines: Vec<String> = tools.iter().map(line).collect();
+    if dialect.name == "thoughts_json" {
+        return format!("{OBJECTS}\n\n{}", lines.join("\n"));
+    }
     format!(
         "# Tools\n\nYou can call tools. A call is written exactly like this:\n\n{}\n\nYou may write several calls, one behind \
          the other. Then stop: the results come in the next message. Call only these tools:\n\n{}",
@@ -83,24 +96,54 @@ pub(super) fn results(dialect: &Dialect, results: &[String]) -> String {
 }
 
 fn written(dialect: &str, call: &Call) -> String {
-    let object: Option<Map<String, Value>> = serde_json::from_str(&call.arguments).ok();
-    if let Some(written) = object.and_then(|object| notation::written(dialect, &call.name, &object)) {
+    let arguments = serde_json::from_str(&call.arguments).ok();
+    if let Some(Value::Object(object)) = &arguments
+        && let Some(written) = notation::written(dialect, &call.name, object)
+    {
         return written;
     }
-    let row = JSON.iter().find(|(name, ..)| *name == dialect).unwrap_or(&JSON[JSON.len() - 1]);
-    let (_, open, close, [name_key, arguments_key]) = row;
-    let id = match dialect {
-        "alfred" => format!("\"id\": {}, ", Value::from(call.id.as_str())),
-        _ => String::new(),
-    };
+    let no_tools: Arc<[ToolSpec]> = Arc::default();
+    let mut form = form_of(dialect, &no_tools).unwrap_or_else(|| json_form(FALLBACK, &no_tools));
+    if dialect == "alfred" {
+        form.before = format!("[TOOL_CALLS][{{\"id\": {}, \"name\": \"", Value::from(call.id.as_str()));
+    }
     // What the model wrote as arguments and could not be read stands as it stood.
-    let (name, arguments) = (Value::from(call.name.as_str()), &call.arguments);
-    format!("{open}{{{id}\"{name_key}\": {name}, \"{arguments_key}\": {arguments}}}{close}")
+    match arguments {
+        Some(arguments) => form.written(&call.name, &arguments),
+        None => format!("{}{}{}{}{}", form.before, call.name, form.between, call.arguments, form.behind),
+    }
+}
+
+/// How calls are written, for who can hold a model to it; `None` where a notation is no such form.
+pub(super) fn form(dialect: &Dialect, tools: &Arc<[ToolSpec]>) -> Option<CallForm> {
+    (!tools.is_empty()).then(|| form_of(dialect.name, tools)).flatten()
+}
+
+fn form_of(dialect: &str, tools: &Arc<[ToolSpec]>) -> Option<CallForm> {
+    let row = JSON.iter().find(|(name, ..)| *name == dialect);
+    row.map(|row| json_form(row, tools)).or_else(|| notation::form(dialect, tools))
+}
+
+fn json_form((name, open, close, keys): &JsonRow, tools: &Arc<[ToolSpec]>) -> CallForm {
+    let [name_key, arguments_key] = keys;
+    let of_objects = || ReplyForm {
+        thoughts: "thoughts".into(),
+        calls: "tool_calls".into(),
+        call: keys.map(str::to_owned),
+    };
+    CallForm {
+        tools: tools.clone(),
+        before: format!("{open}{{\"{name_key}\": \""),
+        between: format!("\", \"{arguments_key}\": "),
+        behind: format!("}}{close}"),
+        arguments: ArgumentForm::Json,
+        reply: (*name == "thoughts_json").then(of_objects),
+    }
 }
 
 /// Whether somebody has said how this dialect is written.
 #[cfg(test)]
 pub(super) fn knows(dialect: &Dialect) -> bool {
-    JSON.iter().any(|(name, ..)| *name == dialect.name)
-        || notation::written(dialect.name, "", &Map::new()).is_some()
+    form_of(dialect.name, &Arc::default()).is_some()
+        || notation::written(dialect.name, "", &serde_json::Map::new()).is_some()
 }

@@ -10,7 +10,7 @@ use reqwest::{
 use std::{
     error::Error,
     net::{IpAddr, ToSocketAddrs},
-    sync::{Arc, Once, OnceLock},
+    sync::{Arc, OnceLock},
     time::Duration,
 };
 use url::{Host, Url};
@@ -89,10 +89,7 @@ impl Web {
     }
 
     fn client(&self, special: impl FnOnce(ClientBuilder) -> ClientBuilder) -> Option<Client> {
-        static PROVIDER: Once = Once::new();
-        PROVIDER.call_once(|| {
-            let _another_was_first = rustls::crypto::ring::default_provider().install_default();
-        });
+        crate::tls::choose();
         let builder = Client::builder()
             .redirect(redirect::Policy::none())
             .referer(false)

@@ -1,5 +1,7 @@
 //! Calls in notations of their own.
+use haft_core::{ArgumentForm, CallForm, ToolSpec};
 use serde_json::{Map, Value};
+use std::sync::Arc;
 
 type Arguments = Map<String, Value>;
 
@@ -17,7 +19,7 @@ pub(super) fn written(dialect: &str, name: &str, arguments: &Arguments) -> Optio
         "muse" | "muse_glimmer" => muse(name, arguments),
         "fenced_shell" => format!("```bash\n{}\n```", shell(name, arguments)),
         "tool_use_xml" => tool_use(name, arguments),
-        _ => return behind_name(dialect, name, arguments).or_else(|| by_element(dialect, name, arguments)),
+        _ => return None,
     })
 }
 
@@ -50,11 +52,6 @@ static BEHIND_NAME: &[(&str, [&str; 3])] = &[
     ),
     ("mistral", ["[TOOL_CALLS]", "[ARGS]", ""]),
 ];
-
-fn behind_name(dialect: &str, name: &str, arguments: &Arguments) -> Option<String> {
-    let (_, [before, between, behind]) = BEHIND_NAME.iter().find(|(known, _)| *known == dialect)?;
-    Some(format!("{before}{name}{between}{}{behind}", Value::Object(arguments.clone())))
-}
 
 /// An element for each argument: the dialects, and what stands around the name, the keys and the values.
 static BY_ELEMENT: &[(&[&str], [&str; 6])] = &[
@@ -98,12 +95,19 @@ static BY_ELEMENT: &[(&[&str], [&str; 6])] = &[
     (&["minicpm5"], ["<function name=\"", "\">", "<param name=\"", "\">", "</param>", "</function>"]),
 ];
 
-fn by_element(dialect: &str, name: &str, arguments: &Arguments) -> Option<String> {
-    let (_, [open, named, key, between, end, close]) =
+/// The form of calls that are more than their arguments in JSON, with what stands around.
+pub(super) fn form(dialect: &str, tools: &Arc<[ToolSpec]>) -> Option<CallForm> {
+    let form = |[before, between, behind]: [&str; 3], arguments| {
+        let [before, between, behind] = [before, between, behind].map(str::to_owned);
+        CallForm { tools: tools.clone(), before, between, behind, arguments, reply: None }
+    };
+    if let Some((_, signs)) = BEHIND_NAME.iter().find(|(known, _)| *known == dialect) {
+        return Some(form(*signs, ArgumentForm::Json));
+    }
+    let (_, [open, named, key, value, end, close]) =
         BY_ELEMENT.iter().find(|(known, _)| known.contains(&dialect))?;
-    let element = |(name, value): (&String, &Value)| format!("{key}{name}{between}{}{end}", bare(value));
-    let elements: String = arguments.iter().map(element).collect();
-    Some(format!("{open}{name}{named}{elements}{close}"))
+    let [key, value, end] = [key, value, end].map(|sign| (*sign).to_owned());
+    Some(form([open, named, close], ArgumentForm::Elements { key, value, end }))
 }
 
 fn gemma(arguments: &Arguments, quote: &str) -> String {

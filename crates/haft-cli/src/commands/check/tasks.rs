@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, fmt, fs, path::Path};
 /// How far the words of a task stand from those of the worked examples; see `tasks.toml`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum Wording {
+pub(super) enum Wording {
     Near,
     Far,
     Fresh,
@@ -17,15 +17,15 @@ pub(crate) enum Wording {
 /// One request in a folder of its own.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Task {
+pub(super) struct Task {
     #[serde(default)]
-    pub(crate) wording: Wording,
-    pub(crate) request: String,
+    pub(super) wording: Wording,
+    pub(super) request: String,
     /// By name, with their contents.
     #[serde(default)]
-    pub(crate) files: BTreeMap<String, String>,
+    pub(super) files: BTreeMap<String, String>,
     /// First lines that are right; `*` stands for anything. `final*` means: no tool.
-    pub(crate) calls: Vec<String>,
+    pub(super) calls: Vec<String>,
     says: Option<Vec<String>>,
     file: Option<(String, String)>,
     gone: Option<String>,
@@ -39,18 +39,18 @@ struct Tasks {
 }
 
 /// Tables `[[task]]`.
-pub(crate) fn tasks_of(text: &str) -> Result<Vec<Task>, toml::de::Error> {
+pub(super) fn tasks_of(text: &str) -> Result<Vec<Task>, toml::de::Error> {
     Ok(toml::from_str::<Tasks>(text)?.task)
 }
 
 impl Task {
     /// Whether `line` is one of the right first lines.
-    pub(crate) fn begins_with(&self, line: &str) -> bool {
+    pub(super) fn begins_with(&self, line: &str) -> bool {
         self.calls.iter().any(|pattern| fits(pattern, line))
     }
 
     /// Whether the answer and the files in `folder` are as they should be at the end.
-    pub(crate) fn ends_with(&self, answer: &str, folder: &Path) -> bool {
+    pub(super) fn ends_with(&self, answer: &str, folder: &Path) -> bool {
         let answer_low = answer.to_lowercase();
         let has_any = |any: &String| any.split('|').any(|text| answer_low.contains(&text.to_lowercase()));
         let content = |name: &String| fs::read_to_string(folder.join(name)).unwrap_or_default();

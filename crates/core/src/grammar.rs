@@ -1,9 +1,8 @@
-//! Grammars that make a malformed call impossible: JSON Schemas of tools as GBNF.
+//! Grammars that make a malformed call impossible: JSON Schemas as GBNF.
 //!
 //! GBNF is llama.cpp's notation for grammars: `name ::= "text" other-rule [a-z]*`. The ones made here leave no
 //! choice where none is needed: one space after `:` and `,` as Python writes JSON, no other free space (small
 //! models fill it with newlines for ever), keys in the order of the schema, required ones first.
-use haft_core::ToolSpec;
 use serde_json::{Map, Value};
 use std::fmt::Write as _;
 
@@ -25,23 +24,23 @@ const LONGEST_COUNTED: u64 = 500;
 const DEEPEST: usize = 12;
 
 /// Grammars under construction: named rules, and a limit on strings that have none of their own.
-pub(crate) struct Rules {
+pub struct Rules {
     text: String,
     made: usize,
     longest_string: Option<u64>,
 }
 
 /// In a schema that was made here: the rule that stands in its place.
-pub(crate) const RULE: &str = "x-haft-rule";
+pub const RULE: &str = "x-haft-rule";
 
 impl Rules {
     /// `longest_string`: characters that a string may have where its schema says nothing, `None` for any number.
-    pub(crate) fn new(longest_string: Option<u64>) -> Self {
+    pub fn new(longest_string: Option<u64>) -> Self {
         Self { text: String::new(), made: 0, longest_string }
     }
 
     /// Adds a rule and gives its name.
-    pub(crate) fn add(&mut self, body: &str) -> String {
+    pub fn add(&mut self, body: &str) -> String {
         let name = format!("r{}", self.made);
         self.made += 1;
         writeln!(self.text, "{name} ::= {body}").expect("a string takes all that is written to it");
@@ -49,13 +48,47 @@ impl Rules {
     }
 
     /// The whole grammar, beginning at `root`.
-    pub(crate) fn into_grammar(self, root: &str) -> String {
+    pub fn into_grammar(self, root: &str) -> String {
         format!("root ::= {root}\n{}{}", self.text, PIECES.trim_start())
+    }
+
+    /// An expression for the arguments of a call: an object, whatever the schema says.
+    pub fn arguments(&mut self, parameters: &Value) -> String {
+        match parameters.get("properties") {
+            Some(Value::Object(_)) => self.schema(parameters),
+            _ => "object".into(),
+        }
+    }
+
+    /// An expression for any text, also none, in which `sign` does not stand. There is a rule for each beginning of
+    /// the sign that the text may just have ended with.
+    pub fn text_without(&mut self, sign: &str) -> String {
+        let sign: Vec<char> = sign.chars().collect();
+        let first = self.made;
+        self.made += sign.len();
+        for length in 0..sign.len() {
+            let mut letters: Vec<char> = sign.clone();
+            letters.sort_unstable();
+            letters.dedup();
+            letters.retain(|letter| longest_beginning(&sign, length, *letter) > 0);
+            let barred: String = letters.iter().map(|letter| in_class(*letter)).collect();
+            let mut choices = vec![format!("[^{barred}] r{first}")];
+            for letter in letters {
+                let next = longest_beginning(&sign, length, letter);
+                if next < sign.len() {
+                    choices.push(format!("{} r{}", literal(&letter.to_string()), first + next));
+                }
+            }
+            let name = first + length;
+            writeln!(self.text, "r{name} ::= ({})?", choices.join(" | "))
+                .expect("a string takes all that is written to it");
+        }
+        format!("r{first}")
     }
 
     /// An expression for every value that `schema` (JSON Schema without references) allows, or for more where
     /// it uses words that are not understood here.
-    pub(crate) fn schema(&mut self, schema: &Value) -> String {
+    pub fn schema(&mut self, schema: &Value) -> String {
         self.nested(schema, 0)
     }
 
@@ -159,38 +192,25 @@ fn entries(required: &[String], optional: &[String]) -> String {
     }
 }
 
-/// The whole of a call as Hermes and Qwen write it, from after `<tool_call>` to `</tool_call>`.
-pub(crate) fn tagged_call(tools: &[ToolSpec]) -> String {
-    let mut rules = Rules::new(None);
-    let calls: Vec<String> = tools.iter().map(|tool| call(&mut rules, tool, "arguments")).collect();
-    let calls = rules.add(&either(calls));
-    rules.into_grammar(&format!(r#""\n"? {calls} "\n</tool_call>""#))
+/// How long a beginning of `sign` the text ends with that ended with the first `length` of its characters, after
+/// one more `letter`.
+fn longest_beginning(sign: &[char], length: usize, letter: char) -> usize {
+    let text: Vec<char> = sign[..length].iter().copied().chain([letter]).collect();
+    let fits = |longest: &usize| text.ends_with(&sign[..*longest]);
+    (1..=text.len()).rev().find(fits).unwrap_or(0)
 }
 
-/// The whole reply when it is a call as Llama 3 writes it.
-pub(crate) fn bare_call(tools: &[ToolSpec]) -> String {
-    let mut rules = Rules::new(None);
-    let calls: Vec<String> = tools.iter().map(|tool| call(&mut rules, tool, "parameters")).collect();
-    rules.into_grammar(&either(calls))
-}
-
-fn call(rules: &mut Rules, tool: &ToolSpec, key: &str) -> String {
-    let name = json(&tool.name.as_str().into());
-    let beginning = literal(&format!("{{\"name\": {name}, \"{key}\": "));
-    let arguments = arguments(rules, &tool.parameters);
-    rules.add(&format!("{beginning} {arguments} \"}}\""))
-}
-
-/// Arguments are an object whatever the schema says.
-fn arguments(rules: &mut Rules, parameters: &Value) -> String {
-    match parameters.get("properties") {
-        Some(Value::Object(_)) => rules.schema(parameters),
-        _ => "object".into(),
+/// A character within `[…]`.
+pub(crate) fn in_class(character: char) -> String {
+    match character {
+        ']' | '\\' | '^' | '-' => format!("\\x{:02X}", character as u32),
+        '\n' => "\\n".into(),
+        other => other.to_string(),
     }
 }
 
 /// `text` as a GBNF literal.
-pub(crate) fn literal(text: &str) -> String {
+pub fn literal(text: &str) -> String {
     let mut quoted = String::from("\"");
     for character in text.chars() {
         match character {
@@ -205,7 +225,7 @@ pub(crate) fn literal(text: &str) -> String {
 }
 
 /// Any one of these expressions.
-pub(crate) fn either(choices: impl IntoIterator<Item = String>) -> String {
+pub fn either(choices: impl IntoIterator<Item = String>) -> String {
     let choices: Vec<String> = choices.into_iter().collect();
     match choices.as_slice() {
         [] => "value".into(),
@@ -215,18 +235,18 @@ pub(crate) fn either(choices: impl IntoIterator<Item = String>) -> String {
 }
 
 /// The names in a `required` list.
-pub(crate) fn names_of(required: Option<&Value>) -> Vec<&str> {
+pub fn names_of(required: Option<&Value>) -> Vec<&str> {
     let names = required.and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
     names.iter().filter_map(Value::as_str).collect()
 }
 
 /// The properties of an object's schema.
-pub(crate) fn properties_of(schema: &Value) -> impl Iterator<Item = (&String, &Value)> {
+pub fn properties_of(schema: &Value) -> impl Iterator<Item = (&String, &Value)> {
     schema.get("properties").and_then(Value::as_object).into_iter().flat_map(Map::iter)
 }
 
 fn json(value: &Value) -> String {
-    crate::template::python_json(value)
+    crate::json::spaced(value)
 }
 
 #[cfg(test)]
@@ -271,6 +291,16 @@ mod tests {
     }
 
     #[test]
+    fn a_text_without_a_sign_goes_back_to_its_beginnings() {
+        let mut rules = Rules::new(None);
+        assert_eq!(rules.text_without("<<a"), "r0");
+        let grammar = rules.into_grammar("r0");
+        let expected = "root ::= r0\nr0 ::= ([^<] r0 | \"<\" r1)?\nr1 ::= ([^<] r0 | \"<\" r2)?\n\
+                        r2 ::= ([^<a] r0 | \"<\" r2)?\n";
+        assert!(grammar.starts_with(expected), "{grammar}");
+    }
+
+    #[test]
     fn required_keys_come_first_and_commas_stand_between() {
         let integer = json!({"type": "integer"});
         let object = |required: Value| json!({"type": "object", "properties": {"a": integer, "b": integer, "c": integer}, "required": required});
@@ -283,22 +313,5 @@ mod tests {
         for (required, expected) in table {
             assert_eq!(grammar(object(required)), format!("root ::= r3\n{entries}{expected}"));
         }
-    }
-
-    #[test]
-    fn a_call_is_one_of_the_tools() {
-        let tool = |name: &str| ToolSpec {
-            name: name.into(),
-            description: String::new(),
-            parameters: json!({}),
-            examples: vec![].into(),
-        };
-        let text = tagged_call(&[tool("a"), tool("b")]);
-        let expected = r#"root ::= "\n"? r2 "\n</tool_call>"
-r0 ::= "{\"name\": \"a\", \"arguments\": " object "}"
-r1 ::= "{\"name\": \"b\", \"arguments\": " object "}"
-r2 ::= (r0 | r1)
-"#;
-        assert!(text.starts_with(expected), "{text}");
     }
 }

@@ -1,0 +1,297 @@
+//! How calls stand in a model's text, told to the provider: who can hold the model to it, does.
+use crate::{
+    ToolSpec,
+    grammar::{Rules, either, literal, names_of, properties_of},
+    json::spaced,
+};
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+/// A call is `before NAME between ARGUMENTS behind`; in one text there may be several, with prose around them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CallForm {
+    /// What may be called.
+    pub tools: Arc<[ToolSpec]>,
+    /// Stands before the name. Where it has no [`CallForm::sign`], a call is the whole reply.
+    pub before: String,
+    /// Stands between the name and the arguments.
+    pub between: String,
+    /// Stands behind the arguments.
+    pub behind: String,
+    /// How the arguments are written.
+    pub arguments: ArgumentForm,
+    /// Where a reply is one JSON value and nothing else: how calls stand in it.
+    pub reply: Option<ReplyForm>,
+}
+
+/// How the arguments of a call are written.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ArgumentForm {
+    /// As a JSON object.
+    Json,
+    /// Each as `key NAME value VALUE end`: a string as it is, anything else as JSON.
+    Elements {
+        /// Stands before a name.
+        key: String,
+        /// Stands between name and value.
+        value: String,
+        /// Stands behind a value, and in no string.
+        end: String,
+    },
+}
+
+/// A reply that is a JSON object with thoughts and a list of calls.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ReplyForm {
+    /// The key of what is said or thought.
+    pub thoughts: String,
+    /// The key of the list of calls.
+    pub calls: String,
+    /// The keys of a call's name and arguments.
+    pub call: [String; 2],
+}
+
+/// For servers that hold a model to JSON Schemas between tags: what stands before the arguments of one tool, their
+/// schema, and what stands behind.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tag<'a> {
+    /// Up to the arguments, the tool's name included.
+    pub begin: String,
+    /// JSON Schema of an object.
+    pub schema: &'a Value,
+    /// What stands behind the arguments.
+    pub end: &'a str,
+}
+
+impl CallForm {
+    /// The beginning of `before` with which prose ends and a call begins: `<tool_call>`, `[TOOL_CALLS]`, the line of a
+    /// fence. Empty where a call cannot be told from JSON in the prose: then it stands alone.
+    pub fn sign(&self) -> &str {
+        let end = self.before.find(['>', ']', '\n']).map_or(0, |at| at + 1);
+        let sign = self.before[..end].trim_end();
+        if sign.len() > 1 { sign } else { "" }
+    }
+
+    /// GBNF of what follows the sign in a call, to its end. Space that the form has behind the sign may be missing.
+    pub fn call_grammar(&self) -> String {
+        let mut rules = Rules::new(None);
+        let call = self.call(&mut rules);
+        rules.into_grammar(&call)
+    }
+
+    /// GBNF of a whole reply: prose and calls, or where there is no sign either.
+    pub fn reply_grammar(&self) -> String {
+        let mut rules = Rules::new(None);
+        let call = self.call(&mut rules);
+        let sign = self.sign();
+        if sign.is_empty() {
+            let first = crate::grammar::in_class(self.before.chars().next().unwrap_or('{'));
+            return rules.into_grammar(&format!("({call} | ([^{first}] any*)?)\nany ::= [^\\x00]"));
+        }
+        let prose = rules.text_without(sign);
+        let next = rules.add(&format!("{} {call} {prose}", literal(sign)));
+        rules.into_grammar(&format!("{prose} {next}*"))
+    }
+
+    /// JSON Schema of a whole reply, where replies are JSON.
+    pub fn reply_schema(&self) -> Option<Value> {
+        let ReplyForm { thoughts, calls, call: [name, arguments] } = self.reply.as_ref()?;
+        let call = |tool: &ToolSpec| {
+            let properties = json!({name: {"const": tool.name}, arguments: tool.parameters});
+            json!({"type": "object", "properties": properties, "required": [name, arguments],
+                   "additionalProperties": false})
+        };
+        let each: Vec<Value> = self.tools.iter().map(call).collect();
+        Some(json!({
+            "type": "object",
+            "properties": {thoughts: {"type": "string"}, calls: {"type": "array", "items": {"anyOf": each}}},
+            "required": [thoughts, calls],
+            "additionalProperties": false,
+        }))
+    }
+
+    /// The tags of all tools; `None` where arguments are not JSON, or no sign tells calls from prose.
+    pub fn tags(&self) -> Option<Vec<Tag<'_>>> {
+        let is_tagged = self.arguments == ArgumentForm::Json && !self.sign().is_empty();
+        let tag =
+            |tool| Tag { begin: self.until_arguments(tool), schema: &tool.parameters, end: &self.behind };
+        is_tagged.then(|| self.tools.iter().map(tag).collect())
+    }
+
+    /// A call as text. Where `arguments` are no object, they stand as they are.
+    pub fn written(&self, name: &str, arguments: &Value) -> String {
+        let arguments = match (&self.arguments, arguments) {
+            (ArgumentForm::Json, arguments) => spaced(arguments),
+            (ArgumentForm::Elements { key, value, end }, Value::Object(arguments)) => {
+                let element = |(name, content): (&String, &Value)| {
+                    format!("{key}{name}{value}{}{end}", text_of(content))
+                };
+                arguments.iter().map(element).collect()
+            }
+            (ArgumentForm::Elements { .. }, arguments) => text_of(arguments),
+        };
+        format!("{}{name}{}{arguments}{}", self.before, self.between, self.behind)
+    }
+
+    /// An expression for the arguments of this tool's call.
+    pub fn arguments_grammar(&self, rules: &mut Rules, parameters: &Value) -> String {
+        match &self.arguments {
+            ArgumentForm::Json => rules.arguments(parameters),
+            ArgumentForm::Elements { key, value, end } => elements(rules, parameters, key, value, end),
+        }
+    }
+
+    fn until_arguments(&self, tool: &ToolSpec) -> String {
+        format!("{}{}{}", self.before, tool.name, self.between)
+    }
+
+    /// An expression for a call from behind the sign.
+    fn call(&self, rules: &mut Rules) -> String {
+        let rest = &self.before[self.sign().len()..];
+        let space = rest.len() - rest.trim_start().len();
+        let space = if space == 0 { String::new() } else { format!("{}? ", literal(&rest[..space])) };
+        let calls: Vec<String> = self.tools.iter().map(|tool| self.call_of(rules, tool)).collect();
+        let calls = rules.add(&either(calls));
+        format!("{space}{calls}")
+    }
+
+    fn call_of(&self, rules: &mut Rules, tool: &ToolSpec) -> String {
+        let begin = self.until_arguments(tool);
+        let begin = literal(begin[self.sign().len()..].trim_start());
+        let arguments = self.arguments_grammar(rules, &tool.parameters);
+        rules.add(&format!("{begin} {arguments} {}", literal(&self.behind)))
+    }
+}
+
+/// An element for each property: the required ones, then the others.
+fn elements(rules: &mut Rules, parameters: &Value, key: &str, value: &str, end: &str) -> String {
+    let required = names_of(parameters.get("required"));
+    let is_required = |name: &str| required.contains(&name);
+    let mut properties: Vec<(&String, &Value)> = properties_of(parameters).collect();
+    properties.sort_by_key(|(name, _)| !is_required(name));
+    let text = rules.text_without(end.trim());
+    let element = |(name, schema): (&String, &Value)| {
+        let content = match schema.get("type").and_then(Value::as_str) {
+            Some("string") if schema.get("enum").is_none() => text.clone(),
+            Some("string") => bare_choice(schema),
+            _ => rules.schema(schema),
+        };
+        let element = format!("{} {content} {}", literal(&format!("{key}{name}{value}")), literal(end));
+        let element = rules.add(&element);
+        if is_required(name) { element } else { format!("{element}?") }
+    };
+    let elements: Vec<String> = properties.into_iter().map(element).collect();
+    elements.join(" ")
+}
+
+/// One of the strings of an `enum`, without quotes.
+fn bare_choice(schema: &Value) -> String {
+    let values = schema.get("enum").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    either(values.iter().filter_map(Value::as_str).map(literal))
+}
+
+/// A string as it is, anything else as JSON.
+fn text_of(value: &Value) -> String {
+    value.as_str().map_or_else(|| spaced(value), str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn form(before: &str, between: &str, behind: &str, arguments: ArgumentForm) -> CallForm {
+        let parameters = json!({"type": "object", "required": ["path"], "properties": {
+            "deep": {"type": "boolean"}, "kind": {"type": "string", "enum": ["a", "b"]}, "path": {"type": "string"}}});
+        let tool =
+            ToolSpec { name: "read".into(), description: String::new(), parameters, examples: vec![].into() };
+        let [before, between, behind] = [before, between, behind].map(str::to_owned);
+        CallForm { tools: Arc::new([tool]), before, between, behind, arguments, reply: None }
+    }
+
+    fn elements() -> CallForm {
+        let [key, value, end] = ["<p=", ">", "</p>\n"].map(str::to_owned);
+        form("<call>\n<f=", ">\n", "</f></call>", ArgumentForm::Elements { key, value, end })
+    }
+
+    fn head(grammar: &str) -> String {
+        let own = grammar.lines().take_while(|line| !line.starts_with("value ::="));
+        own.collect::<Vec<_>>().join("\n")
+    }
+
+    #[test]
+    fn the_sign_tells_calls_from_prose() {
+        let table = [
+            ("<tool_call>\n{\"name\": \"", "<tool_call>"),
+            ("[TOOL_CALLS][{\"name\": \"", "[TOOL_CALLS]"),
+            ("```json\n{\"tool_calls\": [", "```json"),
+            ("{\"name\": \"", ""),
+        ];
+        for (before, sign) in table {
+            assert_eq!(form(before, "", "", ArgumentForm::Json).sign(), sign, "{before}");
+        }
+    }
+
+    #[test]
+    fn a_call_is_held_from_its_sign_to_its_end() {
+        let json = form("<c>\n{\"name\": \"", "\", \"arguments\": ", "}\n</c>", ArgumentForm::Json);
+        insta::assert_snapshot!(head(&json.call_grammar()), @r#"
+        root ::= "\n"? r5
+        r0 ::= "\"deep\": " ("true" | "false")
+        r1 ::= "\"kind\": " ("\"a\"" | "\"b\"")
+        r2 ::= "\"path\": " string
+        r3 ::= "{" r2 (", " r0)? (", " r1)? "}"
+        r4 ::= "{\"name\": \"read\", \"arguments\": " r3 "}\n</c>"
+        r5 ::= r4
+        "#);
+        insta::assert_snapshot!(head(&elements().call_grammar()), @r#"
+        root ::= "\n"? r8
+        r0 ::= ([^<] r0 | "<" r1)?
+        r1 ::= ([^/<] r0 | "/" r2 | "<" r1)?
+        r2 ::= ([^<p] r0 | "<" r1 | "p" r3)?
+        r3 ::= ([^<>] r0 | "<" r1)?
+        r4 ::= "<p=path>" r0 "</p>\n"
+        r5 ::= "<p=deep>" ("true" | "false") "</p>\n"
+        r6 ::= "<p=kind>" ("a" | "b") "</p>\n"
+        r7 ::= "<f=read>\n" r4 r5? r6? "</f></call>"
+        r8 ::= r7
+        "#);
+    }
+
+    #[test]
+    fn a_whole_reply_is_prose_and_calls() {
+        let bare = form("{\"name\": \"", "\", \"parameters\": ", "}", ArgumentForm::Json);
+        let grammar = bare.reply_grammar();
+        assert!(grammar.starts_with("root ::= (r5 | ([^{] any*)?)\nany ::= [^\\x00]\n"), "{grammar}");
+        let grammar = elements().reply_grammar();
+        assert!(grammar.contains("\"<call>\" \"\\n\"? "), "{grammar}");
+    }
+
+    #[test]
+    fn a_call_is_written_as_the_grammar_has_it() {
+        let arguments = json!({"path": "a <b>", "deep": true});
+        assert_eq!(
+            elements().written("read", &arguments),
+            "<call>\n<f=read>\n<p=path>a <b></p>\n<p=deep>true</p>\n</f></call>"
+        );
+        let json = form("<c>{\"name\": \"", "\", \"arguments\": ", "}</c>", ArgumentForm::Json);
+        assert_eq!(
+            json.written("read", &json!({"path": "a"})),
+            "<c>{\"name\": \"read\", \"arguments\": {\"path\": \"a\"}}</c>"
+        );
+        assert_eq!(json.tags().map(|tags| tags.len()), Some(1));
+        assert_eq!(elements().tags(), None);
+    }
+
+    #[test]
+    fn a_reply_of_json_has_a_schema() {
+        let mut form = form("", "", "", ArgumentForm::Json);
+        assert_eq!(form.reply_schema(), None);
+        let [thoughts, calls, name, arguments] =
+            ["thoughts", "tool_calls", "tool", "args"].map(str::to_owned);
+        form.reply = Some(ReplyForm { thoughts, calls, call: [name, arguments] });
+        let schema = form.reply_schema().expect("it is JSON");
+        let call = &schema["properties"]["tool_calls"]["items"]["anyOf"][0];
+        assert_eq!(call["properties"]["tool"], json!({"const": "read"}));
+        assert_eq!(call["required"], json!(["tool", "args"]));
+    }
+}

@@ -1,0 +1,211 @@
+//! A job that is a session of its own: what it is to do, and how it stands.
+use crate::{Entry, Fact, Outcome, transcript::active_path};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::{fmt, path::PathBuf, sync::Arc};
+
+/// What a job is to do; stands in the first entry of its session.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Order {
+    /// Which agent does it: `builder`, `debugger`, …
+    pub kind: String,
+    /// In a person's words.
+    pub description: String,
+    /// The folder that it was asked for in; the session may work in a copy of it.
+    pub origin: PathBuf,
+    /// The branch that it works on, in a work tree of its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub branch: Option<String>,
+    /// What is made while it runs stays when it has ended.
+    #[serde(default)]
+    pub debug: bool,
+}
+
+/// How a job stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum JobStatus {
+    /// Nobody has begun.
+    Pending,
+    /// Somebody works on it.
+    Running,
+    /// A person must answer, or the process that worked on it is gone: it can be taken up.
+    Waiting,
+    /// Done, and there is evidence.
+    Completed,
+    /// Not done, for a reason that is told.
+    Failed,
+    /// A person stopped it.
+    Cancelled,
+}
+
+impl JobStatus {
+    /// Whether nothing more will happen by itself.
+    pub fn is_over(self) -> bool {
+        match self {
+            Self::Completed | Self::Failed | Self::Cancelled => true,
+            Self::Pending | Self::Running | Self::Waiting => false,
+        }
+    }
+}
+
+impl fmt::Display for JobStatus {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(match self {
+            Self::Pending => "pending",
+            Self::Running => "running",
+            Self::Waiting => "waiting",
+            Self::Completed => "completed",
+            Self::Failed => "failed",
+            Self::Cancelled => "cancelled",
+        })
+    }
+}
+
+/// What a job came to.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Conclusion {
+    /// One that is over.
+    pub status: JobStatus,
+    /// Why, in a person's words.
+    pub reason: String,
+    /// What the calls gave that prove it; empty where there is none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub evidence: Vec<Value>,
+}
+
+/// A job as its journal tells it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Standing {
+    /// What it is to do.
+    pub order: Order,
+    /// How it stands.
+    pub status: JobStatus,
+    /// Model replies so far.
+    pub rounds: u32,
+    /// What it is doing, or what it came to.
+    pub progress: String,
+    /// Where there is one.
+    pub conclusion: Option<Conclusion>,
+}
+
+impl Standing {
+    /// Folds the entries of a session; `None` where it is no job. `is_alive`: a process has it open.
+    pub fn of(entries: &[Arc<Entry>], is_alive: bool) -> Option<Self> {
+        let Fact::SessionOpened { order: Some(order), .. } = &entries.first()?.fact else { return None };
+        let mut fold = Fold::default();
+        for entry in active_path(entries) {
+            fold.take_in(&entry.fact);
+        }
+        let Fold { rounds, progress, has_begun, is_asking, conclusion } = fold;
+        let status = match &conclusion {
+            Some(conclusion) => conclusion.status,
+            None if !has_begun => JobStatus::Pending,
+            None if is_alive && !is_asking => JobStatus::Running,
+            None => JobStatus::Waiting,
+        };
+        Some(Self { order: order.clone(), status, rounds, progress, conclusion })
+    }
+}
+
+#[derive(Default)]
+struct Fold {
+    rounds: u32,
+    progress: String,
+    has_begun: bool,
+    is_asking: bool,
+    conclusion: Option<Conclusion>,
+}
+
+impl Fold {
+    fn take_in(&mut self, fact: &Fact) {
+        match fact {
+            Fact::Prompted { .. } | Fact::Continued => {
+                (self.has_begun, self.conclusion, self.progress) = (true, None, "thinking".into());
+            }
+            Fact::Replied { .. } => self.rounds += 1,
+            Fact::ToolStarted { name, .. } => self.progress = format!("`{name}`"),
+            Fact::ApprovalAsked { reason, .. } => {
+                (self.is_asking, self.progress) = (true, reason.clone());
+            }
+            Fact::QuestionAsked { question, .. } => {
+                (self.is_asking, self.progress) = (true, question.text.clone());
+            }
+            Fact::ApprovalAnswered { .. } | Fact::QuestionAnswered { .. } => self.is_asking = false,
+            Fact::ToolEnded { .. } => (self.is_asking, self.progress) = (false, "thinking".into()),
+            Fact::ModelFailed { message, .. } => self.progress.clone_from(message),
+            Fact::TurnEnded { outcome, .. } if *outcome != Outcome::Finished => {
+                self.is_asking = false;
+            }
+            Fact::Concluded(conclusion) => {
+                self.progress.clone_from(&conclusion.reason);
+                self.conclusion = Some(conclusion.clone());
+            }
+            _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{CallId, Part, Seq, SessionId, StopReason, Usage, event::JOURNAL_VERSION};
+
+    fn standing(facts: Vec<Fact>, is_alive: bool) -> (JobStatus, u32, String) {
+        let order = Order {
+            kind: "builder".into(),
+            description: "x".into(),
+            origin: "/w".into(),
+            branch: None,
+            debug: false,
+        };
+        let opened = Fact::SessionOpened {
+            version: JOURNAL_VERSION,
+            session: SessionId("s".into()),
+            agent: "builder".into(),
+            model: "m".into(),
+            workspace: "/w".into(),
+            profile: "default".into(),
+            delegated_by: None,
+            order: Some(order),
+        };
+        let facts = std::iter::once(opened).chain(facts).zip(0..);
+        let entries: Vec<_> =
+            facts.map(|(fact, seq)| Arc::new(Entry { seq: Seq(seq), parent: None, at: 0, fact })).collect();
+        let Standing { status, rounds, progress, .. } = Standing::of(&entries, is_alive).unwrap();
+        (status, rounds, progress)
+    }
+
+    // P-46, P-49, P-50
+    #[test]
+    fn the_journal_tells_how_a_job_stands() {
+        let prompted = || Fact::Prompted { parts: vec![Part::text("x")], channel: None };
+        let replied = || Fact::Replied { parts: vec![], usage: Usage::default(), stop: StopReason::EndTurn };
+        let asked = || Fact::ApprovalAsked {
+            call: CallId("1".into()),
+            reason: "`git push` needs approval".into(),
+            effects: vec![],
+            changes: vec![],
+        };
+        let concluded =
+            |status| Fact::Concluded(Conclusion { status, reason: "so".into(), evidence: vec![] });
+        let table = [
+            (vec![], false, JobStatus::Pending, 0, ""),
+            (vec![prompted(), replied()], true, JobStatus::Running, 1, "thinking"),
+            (vec![prompted(), replied()], false, JobStatus::Waiting, 1, "thinking"),
+            (vec![prompted(), asked()], true, JobStatus::Waiting, 0, "`git push` needs approval"),
+            (vec![prompted(), concluded(JobStatus::Completed)], false, JobStatus::Completed, 0, "so"),
+            (vec![prompted(), concluded(JobStatus::Failed)], false, JobStatus::Failed, 0, "so"),
+            (
+                vec![prompted(), concluded(JobStatus::Failed), Fact::Continued],
+                true,
+                JobStatus::Running,
+                0,
+                "thinking",
+            ),
+        ];
+        for (facts, is_alive, status, rounds, progress) in table {
+            assert_eq!(standing(facts.clone(), is_alive), (status, rounds, progress.to_owned()), "{facts:?}");
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! Many sessions below one, at work on the same files.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+mod kit;
+
+use futures::{StreamExt, stream, stream::BoxStream};
+use haft_core::{
+    CallId, Delta, Event, Fact, Message, Provider, ProviderError, Request, Seq, StopReason, text_of,
+};
+use haft_engine::{Delegation, Engine};
+use kit::{Place, prompt};
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+const AGENTS: usize = 16;
+const FILES: usize = 4;
+
+/// Delegates to all agents at once. Each of them changes its own line in each file, and tries again where somebody
+/// else was quicker.
+struct Crowd;
+
+impl Provider for Crowd {
+    fn stream(&self, request: Request) -> BoxStream<'static, Result<Delta, ProviderError>> {
+        let calls = next(&request);
+        let stop = if calls.is_empty() { StopReason::EndTurn } else { StopReason::ToolUse };
+        let mut deltas = Vec::new();
+        if calls.is_empty() {
+            deltas.push(Delta::Text("done".into()));
+        }
+        let round = request.messages.len();
+        for (index, (name, arguments)) in calls.into_iter().enumerate() {
+            let id = CallId(format!("{name}-{round}-{index}"));
+            deltas.push(Delta::CallStart { index, id, name: name.into() });
+            deltas.push(Delta::CallArguments { index, json: arguments.to_string() });
+        }
+        deltas.push(Delta::Stop(stop));
+        stream::iter(deltas.into_iter().map(Ok)).boxed()
+    }
+}
+
+fn next(request: &Request) -> Vec<(&'static str, Value)> {
+    let task = match request.messages[0].as_ref() {
+        Message::User { parts } => text_of(parts),
+        _ => String::new(),
+    };
+    let results = request.messages.iter().filter_map(|message| match message.as_ref() {
+        Message::Tool { result, .. } => Some(result.is_ok()),
+        _ => None,
+    });
+    let results: Vec<bool> = results.collect();
+    match task.strip_prefix("agent ") {
+        None if results.is_empty() => {
+            (0..AGENTS).map(|agent| ("delegate", json!({"task": format!("agent {agent}")}))).collect()
+        }
+        None => Vec::new(),
+        Some(agent) => {
+            let (agent, done) = (agent.parse::<usize>().unwrap(), results.iter().filter(|ok| **ok).count());
+            // Everyone goes through the files in an order of their own, and all meet.
+            let file = (agent * 7 + done * 3) % FILES;
+            let edit = json!({"path": format!("{file}.txt"), "old_text": format!("line {agent}: open\n"),
+                              "new_text": format!("line {agent}: done\n")});
+            if done < FILES { vec![("edit", edit)] } else { Vec::new() }
+        }
+    }
+}
+
+// C-70
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn many_agents_at_work_on_the_same_files_lose_nothing() {
+    let place = Place::new();
+    let open: String = (0..AGENTS).map(|agent| format!("line {agent}: open\n")).collect();
+    for file in 0..FILES {
+        place.write(&format!("{file}.txt"), &open);
+    }
+    let engine = Engine::new(place.setup(Arc::new(Crowd)));
+    let session = engine.create("haft").unwrap();
+    session.send(prompt("all of you")).unwrap();
+    let mut events = Box::pin(session.events(Seq(0)));
+    while let Some(event) = events.next().await {
+        if matches!(&event, Event::Recorded(entry) if matches!(entry.fact, Fact::TurnEnded { .. })) {
+            break;
+        }
+    }
+    for file in 0..FILES {
+        assert_eq!(place.read(&format!("{file}.txt")).unwrap(), open.replace("open", "done"), "{file}.txt");
+    }
+    let below = engine.setup().home.list().into_iter().filter(|other| other.delegated_by.is_some());
+    assert_eq!(below.count(), AGENTS);
+}
+
+#[tokio::test]
+async fn no_more_is_delegated_than_the_profile_allows() {
+    let place = Place::new();
+    let script = kit::calls(&[("delegate", json!({"task": "x"})), ("delegate", json!({"task": "y"}))]);
+    // Those below begin with the same line, and have no such tool.
+    let mut setup = place.setup(kit::scripted(&(script + &kit::says("made") + &kit::says("well"))));
+    setup.profile.delegation = Delegation { total: 1, ..Delegation::default() };
+    let engine = Engine::new(setup);
+    let session = engine.create("haft").unwrap();
+    let told = kit::tell(&session, prompt("go"), 1, None).await;
+    assert_eq!(told.matches("tool_ended delegate").count(), 2, "{told}");
+    let refused = session.entries().iter().any(|entry| {
+        matches!(&entry.fact, Fact::ToolEnded { result, .. } if result.content.contains("1 tasks were delegated already"))
+    });
+    assert!(refused, "{told}");
+}

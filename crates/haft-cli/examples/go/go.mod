@@ -1,0 +1,3 @@
+module example.com/instances
+
+go 1.19

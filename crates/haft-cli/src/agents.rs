@@ -1,0 +1,74 @@
+//! Which agents there are: the built-in ones, the person's and the project's.
+use crate::{config::Places, failure::Failure};
+use haft::engine::Agent;
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+/// An agent, and where it was read.
+pub(crate) struct Known {
+    /// Ready to be opened.
+    pub(crate) agent: Agent,
+    /// `None`: built in.
+    pub(crate) file: Option<PathBuf>,
+}
+
+/// All agents by name. A person's file takes the place of a built-in agent, a project's only stands beside them: it
+/// comes with the repository, and nobody vouches for it.
+pub(crate) fn known(places: &Places, workspace: &Path) -> Result<Vec<Known>, Failure> {
+    let mut all: Vec<Known> = Vec::new();
+    for known in read_folder(&places.user_file.with_file_name("agents"))? {
+        add(&mut all, known)?;
+    }
+    for agent in Agent::built_in() {
+        if !all.iter().any(|known| known.agent.name == agent.name) {
+            all.push(Known { agent, file: None });
+        }
+    }
+    for known in read_folder(&workspace.join(".haft/agents"))? {
+        if let Some(model) = &known.agent.model {
+            return Err(bad(&known, format!("a project may not choose the model `{model}`")));
+        }
+        add(&mut all, known)?;
+    }
+    all.sort_by(|a, b| a.agent.name.cmp(&b.agent.name));
+    Ok(all)
+}
+
+fn add(all: &mut Vec<Known>, known: Known) -> Result<(), Failure> {
+    match all.iter().find(|other| other.agent.name == known.agent.name) {
+        Some(other) => {
+            let place = other.file.as_ref().map_or("built in".to_owned(), |file| file.display().to_string());
+            Err(bad(&known, format!("there is an agent `{}` already: {place}", known.agent.name)))
+        }
+        None => {
+            all.push(known);
+            Ok(())
+        }
+    }
+}
+
+fn bad(known: &Known, why: String) -> Failure {
+    let file = known.file.as_ref().map(|file| file.display().to_string()).unwrap_or_default();
+    Failure::usage(format!("cannot use the agent in `{file}`: {why}"))
+}
+
+/// The Markdown files of a folder, by name; none where there is no folder.
+fn read_folder(folder: &Path) -> Result<Vec<Known>, Failure> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    let mut files: Vec<PathBuf> =
+        entries.filter(|path| path.extension().is_some_and(|ending| ending == "md")).collect();
+    files.sort();
+    files.into_iter().map(read_file).collect()
+}
+
+fn read_file(file: PathBuf) -> Result<Known, Failure> {
+    let failed = |why: String| {
+        Failure::usage(format!("cannot read the agent in `{}`: {why}", file.display()))
+            .hint("`haft agents show builder` prints one to start from")
+    };
+    let text = fs::read_to_string(&file).map_err(|error| failed(error.to_string()))?;
+    let agent = Agent::parse(&text).map_err(|error| failed(error.to_string()))?;
+    Ok(Known { agent, file: Some(file) })
+}

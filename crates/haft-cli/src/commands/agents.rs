@@ -1,0 +1,43 @@
+//! `haft agents`: who can work here.
+use crate::{Surroundings, agents, args::Agents, assemble, failure::Failure};
+use haft::{
+    engine::Agent,
+    frontends::{Exit, safe},
+};
+use serde_json::json;
+use std::io::{Write, stdout};
+
+/// `haft agents …`
+pub(crate) fn agents(surroundings: &Surroundings, command: Agents) -> Result<Exit, Failure> {
+    let known = agents::known(&surroundings.places, &assemble::workspace(None)?)?;
+    match command {
+        Agents::List { json } => {
+            for agents::Known { agent, file } in known {
+                let Agent { name, description, .. } = &agent;
+                match json {
+                    true => writeln!(
+                        stdout(),
+                        "{}",
+                        json!({"name": name, "description": description, "file": file})
+                    )?,
+                    false => writeln!(stdout(), "{name:<12} {}", safe::text(description))?,
+                }
+            }
+        }
+        Agents::Show { name } => {
+            let found = known.iter().find(|known| known.agent.name == name);
+            let found = found.ok_or_else(|| no_agent(&name, &known))?;
+            let text = match &found.file {
+                Some(file) => std::fs::read_to_string(file)?,
+                None => Agent::source(&name).unwrap_or_default().to_owned(),
+            };
+            write!(stdout(), "{}", safe::text(&text))?;
+        }
+    }
+    Ok(Exit::Success)
+}
+
+fn no_agent(name: &str, known: &[agents::Known]) -> Failure {
+    let names: Vec<&str> = known.iter().map(|known| known.agent.name.as_str()).collect();
+    Failure::usage(format!("there is no agent `{name}`")).hint(format!("there are {}", names.join(", ")))
+}

@@ -1,0 +1,123 @@
+//! `haft models check`: how well a model calls tools, held to the form of a call and without.
+//!
+//! Each task runs through the engine with the real tools, in a folder of its own.
+mod report;
+mod tasks;
+mod trial;
+
+use crate::{
+    Surroundings,
+    args::{CheckArgs, TurnArgs},
+    assemble,
+    config::Config,
+    failure::Failure,
+    model::{self, Speech},
+};
+use haft::{
+    core::{Mode, Policy, Rule, Ruling},
+    engine::{Home, Model, Setup},
+    frontends::Exit,
+};
+use report::Report;
+use std::{
+    fs,
+    io::{Write, stderr, stdout},
+    path::Path,
+};
+use tasks::{Task, tasks_of};
+use trial::{Outcome, attempt};
+
+/// Commands that change nothing.
+const HARMLESS: [&str; 16] = [
+    "cat", "date", "du", "echo", "file", "grep", "head", "id", "ls", "pwd", "sort", "stat", "tail", "uniq",
+    "wc", "whoami",
+];
+
+/// `haft models check`
+pub(crate) async fn check(surroundings: &Surroundings, check: &CheckArgs) -> Result<Exit, Failure> {
+    let tasks = chosen(check)?;
+    // The configuration of a person, not that of the folder where this is called.
+    let config = Config::load(&surroundings.places, &surroundings.environment, &std::env::temp_dir())?;
+    let mut report = Report::new(&check.spec, check.dialect.as_deref(), check.full);
+    for is_free in [false, true] {
+        let speech = Speech { dialect: check.dialect.as_deref(), is_free };
+        let model = model::open(surroundings, &config, &check.spec, check.base_url.as_deref(), speech)?;
+        for task in &tasks {
+            let outcome = one(surroundings, check, &config, model.clone(), task).await?;
+            if check.verbose {
+                show(task, &outcome)?;
+            }
+            report.add(!is_free, task, &outcome);
+        }
+    }
+    let kept = report.keep(&surroundings.places.home)?;
+    match check.json {
+        true => writeln!(stdout(), "{}", report.json())?,
+        false => write!(stdout(), "{}", report.table())?,
+    }
+    writeln!(stderr(), "kept as `{}`", kept.display())?;
+    Ok(Exit::Success)
+}
+
+fn chosen(check: &CheckArgs) -> Result<Vec<Task>, Failure> {
+    let read = |text: &str, file: &Path| {
+        tasks_of(text).map_err(|error| Failure::usage(format!("cannot read `{}`: {error}", file.display())))
+    };
+    let mut tasks = read(include_str!("check/tasks.toml"), Path::new("tasks.toml"))?;
+    if let Some(file) = &check.tasks {
+        let text = fs::read_to_string(file)
+            .map_err(|error| Failure::usage(format!("cannot read `{}`: {error}", file.display())))?;
+        tasks.extend(read(&text, file)?);
+    }
+    tasks.truncate(check.first.unwrap_or(usize::MAX));
+    Ok(tasks)
+}
+
+/// One task, in a folder that is gone afterwards.
+async fn one(
+    surroundings: &Surroundings,
+    check: &CheckArgs,
+    config: &Config,
+    model: Model,
+    task: &Task,
+) -> Result<Outcome, Failure> {
+    let folder = tempfile::tempdir()?;
+    let root = folder.path().canonicalize()?;
+    let workspace = root.join("work");
+    fs::create_dir(&workspace)?;
+    let setup = setup(surroundings, check, config, &root, model)?;
+    attempt(setup, task, &workspace).await
+}
+
+fn setup(
+    surroundings: &Surroundings,
+    check: &CheckArgs,
+    config: &Config,
+    root: &Path,
+    model: Model,
+) -> Result<Setup, Failure> {
+    let turn = TurnArgs { dialect: check.dialect.clone(), ..TurnArgs::default() };
+    let setup = assemble::setup(surroundings, &turn, config, root.join("work"), model)?;
+    let policy = match check.full {
+        true => Policy { mode: Mode::Full, rules: Vec::new() },
+        false => Policy { mode: Mode::AcceptEdits, rules: harmless() },
+    };
+    Ok(Setup { policy, home: Home(root.join("home")), ..setup })
+}
+
+fn harmless() -> Vec<Rule> {
+    let rule = |program: &&str| Rule::parse(Ruling::Allow, &format!("execute:{program} *"));
+    HARMLESS.iter().map(|program| rule(program).expect("a program's name makes a rule")).collect()
+}
+
+fn show(task: &Task, outcome: &Outcome) -> std::io::Result<()> {
+    let mark = |right: bool| if right { '+' } else { '-' };
+    let (call, right) = (mark(outcome.right_call), mark(outcome.right));
+    writeln!(
+        stderr(),
+        "{call}{right} {} => {} => {}",
+        task.request,
+        outcome.lines.join(" ; "),
+        outcome.answer
+    )
+}

@@ -1,0 +1,87 @@
+//! One task: a session of one turn, and what came of it.
+use super::tasks::Task;
+use crate::{assemble::AGENT, failure::Failure};
+use futures::StreamExt;
+use haft::{
+    core::{CallId, Command, Event, Fact, Part, Seq, ToolErrorKind, ToolResult, text_of},
+    engine::{Engine, Session, Setup},
+    frontends::{approval, question},
+};
+use std::{collections::HashSet, fs, path::Path, time::Instant};
+
+/// What came of one task.
+#[derive(Default)]
+pub(super) struct Outcome {
+    /// Calls as lines, to compare with what is expected.
+    pub(super) lines: Vec<String>,
+    pub(super) answer: String,
+    /// Calls that could not be read, or did not fit the tool's schema: nothing of them ran.
+    pub(super) invalid: usize,
+    started: HashSet<CallId>,
+    pub(super) right_call: bool,
+    pub(super) right: bool,
+    /// From the prompt to the end of the turn.
+    pub(super) seconds: f64,
+}
+
+pub(super) async fn attempt(setup: Setup, task: &Task, workspace: &Path) -> Result<Outcome, Failure> {
+    for (name, text) in &task.files {
+        fs::write(workspace.join(name), text)?;
+    }
+    let engine = Engine::new(setup);
+    let session = engine.create(AGENT)?;
+    let started = Instant::now();
+    session.send(Command::Prompt { parts: vec![Part::text(&task.request)], channel: None })?;
+    let outcome = watch(&session).await;
+    engine.shut_down().await;
+    let mut outcome = outcome?;
+    outcome.seconds = started.elapsed().as_secs_f64();
+    outcome.judge(task, workspace);
+    Ok(outcome)
+}
+
+/// Nobody is there to approve or to answer.
+async fn watch(session: &Session) -> Result<Outcome, Failure> {
+    let mut outcome = Outcome::default();
+    let mut events = Box::pin(session.events(Seq(0)));
+    while let Some(event) = events.next().await {
+        let Event::Recorded(entry) = event else { continue };
+        match &entry.fact {
+            Fact::Replied { parts, .. } => outcome.hear(parts),
+            Fact::ToolStarted { call, .. } => _ = outcome.started.insert(call.clone()),
+            Fact::ToolEnded { call, result, .. } => outcome.see(call, result),
+            Fact::ApprovalAsked { call, .. } => approval::refuse(session, call),
+            Fact::QuestionAsked { call, .. } => question::nobody(session, call),
+            Fact::ModelFailed { message, .. } => return Err(Failure::failed(message.clone())),
+            Fact::TurnEnded { .. } => break,
+            _ => {}
+        }
+    }
+    Ok(outcome)
+}
+
+impl Outcome {
+    fn hear(&mut self, parts: &[Part]) {
+        for call in parts.iter().filter_map(Part::as_call) {
+            let values = call.arguments.as_object().into_iter().flat_map(|object| object.values());
+            let values = values.map(|value| value.as_str().map_or_else(|| value.to_string(), str::to_owned));
+            self.lines.push(format!("{} {}", call.name, values.collect::<Vec<_>>().join(" ")));
+        }
+        self.answer = text_of(parts);
+        // Text that begins as a call does was meant as one and could not be read.
+        let meant = ["read ", "write ", "edit ", "bash ", "<tool_call>"];
+        self.invalid += usize::from(meant.iter().any(|name| self.answer.trim_start().starts_with(name)));
+    }
+
+    fn see(&mut self, call: &CallId, result: &ToolResult) {
+        let is_invalid = !self.started.contains(call)
+            && result.error.as_ref().is_some_and(|error| error.kind == ToolErrorKind::Validation);
+        self.invalid += usize::from(is_invalid);
+    }
+
+    fn judge(&mut self, task: &Task, workspace: &Path) {
+        let first = self.lines.first().cloned().unwrap_or_else(|| format!("final {}", self.answer));
+        self.right_call = task.begins_with(&first);
+        self.right = self.right_call && task.ends_with(&self.answer, workspace);
+    }
+}

@@ -1,0 +1,88 @@
+//! What jobs there are, and what each has done.
+use crate::failure::Failure;
+use haft::{
+    core::{JobStatus, SessionId, Standing},
+    engine::Home,
+    frontends::{Exit, safe},
+};
+use serde_json::{Value, json};
+use std::io::{Write, stdout};
+
+/// A job by its name, or the beginning of it.
+pub(super) fn find(home: &Home, id: &str) -> Result<(SessionId, Standing), Failure> {
+    let id = home.find(id)?;
+    let standing = Standing::of(&home.peek(&id.0)?, home.is_open(&id));
+    let no_job =
+        || Failure::usage(format!("the session `{id}` is no job")).hint("`haft jobs list` names them");
+    Ok((id.clone(), standing.ok_or_else(no_job)?))
+}
+
+pub(super) fn list(home: &Home, json: bool) -> Result<Exit, Failure> {
+    for (id, standing) in home.jobs() {
+        let Standing { order, status, rounds, progress, .. } = &standing;
+        if json {
+            writeln!(stdout(), "{}", safe::json(&object(&id, &standing).to_string()))?;
+            continue;
+        }
+        let (title, progress) = (first_line(&order.description, 40), first_line(progress, 50));
+        let gone = *status == JobStatus::Waiting && !home.is_open(&id);
+        let progress = if gone { "its process is gone: `haft jobs retry`".to_owned() } else { progress };
+        writeln!(
+            stdout(),
+            "{id}  {:<9} {:<9} {rounds:>3}  {title}  {progress}",
+            order.kind,
+            status.to_string()
+        )?;
+    }
+    Ok(Exit::Success)
+}
+
+pub(super) fn show(home: &Home, id: &str, json: bool) -> Result<Exit, Failure> {
+    let (id, standing) = find(home, id)?;
+    if json {
+        writeln!(stdout(), "{}", safe::json(&object(&id, &standing).to_string()))?;
+        return Ok(Exit::Success);
+    }
+    let Standing { order, status, rounds, progress, conclusion } = standing;
+    let mut rows = vec![
+        ("job", id.0),
+        ("kind", order.kind),
+        ("status", status.to_string()),
+        ("description", order.description),
+        ("in", order.origin.display().to_string()),
+        ("rounds", rounds.to_string()),
+        ("progress", progress),
+    ];
+    rows.extend(order.branch.map(|branch| ("branch", branch)));
+    let evidence = conclusion.into_iter().flat_map(|conclusion| conclusion.evidence);
+    rows.extend(evidence.map(|piece| ("evidence", piece.to_string())));
+    for (name, value) in rows {
+        writeln!(stdout(), "{name:<12} {}", safe::text(&value))?;
+    }
+    Ok(Exit::Success)
+}
+
+/// The journal, one entry a line.
+pub(super) fn logs(home: &Home, id: &str) -> Result<Exit, Failure> {
+    let (id, _) = find(home, id)?;
+    for entry in home.peek(&id.0)? {
+        writeln!(stdout(), "{}", haft::frontends::lines::entry(&entry))?;
+    }
+    Ok(Exit::Success)
+}
+
+fn object(id: &SessionId, standing: &Standing) -> Value {
+    let Standing { order, status, rounds, progress, conclusion } = standing;
+    json!({
+        "job": id, "kind": order.kind, "status": status, "description": order.description, "branch": order.branch,
+        "origin": order.origin, "rounds": rounds, "progress": progress,
+        "output": conclusion.as_ref().map(|conclusion| json!({
+            "status": conclusion.status, "reason": conclusion.reason, "evidence": conclusion.evidence,
+        })),
+    })
+}
+
+fn first_line(text: &str, most: usize) -> String {
+    let line: String = text.lines().next().unwrap_or_default().chars().take(most).collect();
+    safe::text(&line).into()
+}

@@ -1,0 +1,319 @@
+//! Jobs with the real binary: a scripted model, a real repository with a bare remote, and an API on loopback.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+mod kit;
+use kit::{Place, Ran};
+use serde_json::{Value, json};
+use std::{
+    path::Path,
+    process::{Command, Stdio},
+    sync::{Arc, Mutex},
+};
+
+const EXAMPLES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/examples");
+
+/// A repository with one Go package, a bare remote beside it, and pull requests that were opened.
+struct Project {
+    place: Place,
+    opened: Arc<Mutex<Vec<Value>>>,
+    api: String,
+    _runtime: tokio::runtime::Runtime,
+}
+
+impl Project {
+    fn new() -> Self {
+        let place = Place::new();
+        for name in ["go.mod", "instances.go"] {
+            place.write(name, std::fs::read(format!("{EXAMPLES}/go/{name}")).unwrap());
+        }
+        let work = place.work();
+        let bare = place.path().join("remote.git");
+        git(place.path().as_path(), &["init", "--quiet", "--bare", "-b", "main", bare.to_str().unwrap()]);
+        for words in [
+            &["init", "--quiet", "-b", "main"][..],
+            &["config", "user.name", "Somebody"],
+            &["config", "user.email", "somebody@example.org"],
+            &["add", "."],
+            &["commit", "--quiet", "-m", "Begin"],
+            &["remote", "add", "origin", bare.to_str().unwrap()],
+            &["push", "--quiet", "origin", "main"],
+        ] {
+            git(&work, words);
+        }
+        let (opened, api, runtime) = api();
+        Self { place, opened, api, _runtime: runtime }
+    }
+
+    fn haft(&self, words: &[&str]) -> Command {
+        let mut command = self.place.haft(words);
+        command.env("GITHUB_TOKEN", "t0ken").env("GITHUB_API_URL", &self.api);
+        command.env("GITHUB_REPOSITORY", "somebody/instances");
+        command
+    }
+
+    fn run(&self, words: &[&str]) -> Ran {
+        Ran::from(self.haft(words).output().unwrap())
+    }
+
+    fn build(&self, script: &str) -> Ran {
+        self.run(&[
+            "build",
+            "--description",
+            "Add tests for GenerateInstances",
+            "--direct",
+            "--permission",
+            "full",
+            "--model",
+            script,
+        ])
+    }
+
+    fn jobs(&self) -> Vec<Value> {
+        let ran = self.run(&["jobs", "list", "--json"]);
+        ran.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    }
+
+    /// Subjects of the commits that the remote has on `branch` and not on `main`.
+    fn commits(&self, branch: &str) -> String {
+        let bare = self.place.path().join("remote.git");
+        git(&bare, &["log", "--format=%s", &format!("main..{branch}")])
+    }
+}
+
+fn git(folder: &Path, words: &[&str]) -> String {
+    let output = Command::new("git").current_dir(folder).args(words).stdin(Stdio::null()).output().unwrap();
+    assert!(output.status.success(), "git {words:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap().trim().to_owned()
+}
+
+/// An API that takes pull requests.
+fn api() -> (Arc<Mutex<Vec<Value>>>, String, tokio::runtime::Runtime) {
+    use axum::{Json, Router, extract::State, http::StatusCode, routing::post};
+    let opened: Arc<Mutex<Vec<Value>>> = Arc::default();
+    let open = |State(opened): State<Arc<Mutex<Vec<Value>>>>, Json(asked): Json<Value>| async move {
+        let mut opened = opened.lock().unwrap();
+        opened.push(asked);
+        let url = format!("https://example.org/somebody/instances/pull/{}", opened.len());
+        (StatusCode::CREATED, Json(json!({"html_url": url})))
+    };
+    let router =
+        Router::new().route("/repos/somebody/instances/pulls", post(open)).with_state(opened.clone());
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+    let listener = runtime.block_on(tokio::net::TcpListener::bind("127.0.0.1:0")).unwrap();
+    let address = listener.local_addr().unwrap();
+    runtime.spawn(async move { axum::serve(listener, router).await });
+    (opened, format!("http://{address}"), runtime)
+}
+
+// P-04, P-46, P-50, P-52, P-56, P-59, P-60, P-61, P-62, P-63
+#[test]
+fn a_description_becomes_a_branch_with_a_commit_and_a_pull_request() {
+    let project = Project::new();
+    let ran = project.build(&format!("script/{EXAMPLES}/builder.jsonl"));
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert!(ran.err.contains("✓ completed: GenerateInstances has tests"), "{}", ran.err);
+    let jobs = project.jobs();
+    let [job] = jobs.as_slice() else { panic!("{jobs:?}") };
+    let branch = job["branch"].as_str().unwrap();
+    assert_eq!(
+        (&job["status"], &job["kind"], &job["rounds"]),
+        (&json!("completed"), &json!("builder"), &json!(7))
+    );
+    let evidence = &job["output"]["evidence"][0];
+    assert_eq!(evidence["files"], json!(["instances_test.go"]));
+    assert_eq!(evidence["pull_request"], "https://example.org/somebody/instances/pull/1");
+    assert_eq!(project.commits(branch), "Test GenerateInstances");
+    let asked = project.opened.lock().unwrap()[0].clone();
+    assert_eq!(
+        (&asked["title"], &asked["head"], &asked["base"]),
+        (&json!("Test GenerateInstances"), &json!(branch), &json!("main"))
+    );
+    // The person's own files were not touched, and the work tree is gone.
+    assert_eq!(git(&project.place.work(), &["status", "--porcelain"]), "");
+    assert_eq!(git(&project.place.work(), &["worktree", "list"]).lines().count(), 1);
+    let shown = project.run(&["jobs", "show", job["job"].as_str().unwrap()]);
+    assert!(shown.out.contains("status       completed"), "{}", shown.out);
+}
+
+// P-49, X-32: a job is not done because somebody says so.
+#[test]
+fn a_model_that_lies_or_only_talks_has_not_completed_its_job() {
+    let say = |text: &str| json!({"say": text});
+    let talks = vec![say("I would begin with the tests."); 4];
+    let lies = vec![say("All tests are written, they pass, and the pull request is open."); 4];
+    for (what, steps) in [("talks", talks), ("lies", lies)] {
+        let project = Project::new();
+        let script = project.place.script("steps.jsonl", &steps);
+        let ran = project.build(&script);
+        assert_eq!(ran.code, 5, "{what}: {ran:?}");
+        let job = project.jobs().remove(0);
+        let reason = job["output"]["reason"].as_str().unwrap();
+        assert_eq!(job["status"], "failed", "{what}");
+        assert!(
+            reason.contains("no `publish` that succeeded: cannot publish: nothing was changed"),
+            "{what}: {reason}"
+        );
+        assert!(project.opened.lock().unwrap().is_empty());
+    }
+}
+
+// What the model forgot is done in its place.
+#[test]
+fn work_that_nobody_published_is_published() {
+    let project = Project::new();
+    let write = json!({"calls": [{"name": "write", "arguments": {"path": "notes.md", "content": "x\n"}}]});
+    let script = project.place.script("steps.jsonl", &[write, json!({"say": "Done."})]);
+    let ran = project.build(&script);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let job = project.jobs().remove(0);
+    assert_eq!(project.commits(job["branch"].as_str().unwrap()), "Add tests for GenerateInstances");
+}
+
+// P-45
+#[test]
+fn a_job_without_a_description_does_not_begin() {
+    let project = Project::new();
+    let ran = project.run(&["build", "--model", "script/none.jsonl"]);
+    assert_eq!(ran.code, 2, "{ran:?}");
+    assert!(ran.err.contains("missing 'description' in input"), "{}", ran.err);
+    assert!(project.jobs().is_empty());
+}
+
+// C24, P-42, P-47: killed in the middle, a job is taken up where it stopped, and nothing happens twice.
+#[test]
+fn a_job_whose_process_is_killed_goes_on() {
+    let project = Project::new();
+    let append = |text: &str| {
+        let command = format!("echo {text} >> log.txt");
+        json!({"calls": [{"name": "bash", "arguments": {"command": command}}]})
+    };
+    let first = [append("one"), json!({"hang": true})];
+    let script = project.place.script("first.jsonl", &first);
+    let words = ["build", "--description", "Keep a log", "--permission", "full", "--model", &script];
+    let mut child = project.haft(&words).stderr(Stdio::null()).stdout(Stdio::null()).spawn().unwrap();
+    let job =
+        wait_for(|| project.jobs().pop().filter(|job| job["rounds"] == 1 && job["progress"] == "thinking"));
+    assert_eq!(job["status"], "running");
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let id = job["job"].as_str().unwrap();
+    assert_eq!(project.jobs().remove(0)["status"], "waiting");
+    // A script goes by how many replies there were.
+    let second = [append("one"), append("two"), json!({"say": "The log has two lines."})];
+    let script = project.place.script("second.jsonl", &second);
+    let ran = project.run(&["jobs", "retry", id, "--permission", "full", "--model", &script]);
+
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let job = project.jobs().remove(0);
+    assert_eq!((&job["status"], project.jobs().len()), (&json!("completed"), 1));
+    let branch = job["branch"].as_str().unwrap();
+    assert_eq!(git(&project.place.work(), &["show", &format!("{branch}:log.txt")]), "one\ntwo");
+}
+
+#[test]
+fn a_job_is_stopped_from_another_process() {
+    let project = Project::new();
+    let script = project.place.script("steps.jsonl", &[json!({"hang": true})]);
+    let words = ["triage", "--description", "It crashes", "--model", &script];
+    let mut child = project.haft(&words).stderr(Stdio::null()).stdout(Stdio::null()).spawn().unwrap();
+    let job = wait_for(|| project.jobs().pop().filter(|job| job["status"] == "running"));
+    let id = job["job"].as_str().unwrap();
+    assert_eq!(project.run(&["jobs", "cancel", id]).code, 0);
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    assert_eq!(project.jobs().remove(0)["status"], "cancelled");
+    let again = project.run(&["jobs", "cancel", id]);
+    assert!(again.code == 2 && again.err.contains("is cancelled already"), "{again:?}");
+}
+
+fn wait_for<T>(look: impl Fn() -> Option<T>) -> T {
+    for _ in 0..600 {
+        if let Some(found) = look() {
+            return found;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
+    panic!("it did not happen");
+}
+
+// P-56
+#[test]
+fn a_review_and_a_triage_are_data() {
+    let project = Project::new();
+    let comment = |line: u64| json!({"path": "instances.go", "line": line, "severity": "major", "message": "No limit."});
+    let review = |line| {
+        let arguments =
+            json!({"verdict": "request_changes", "summary": "One fault.", "comments": [comment(line)]});
+        json!({"calls": [{"name": "review", "arguments": arguments}]})
+    };
+    let script =
+        project.place.script("review.jsonl", &[review(400), review(14), json!({"say": "One fault."})]);
+    let ran = project.run(&["review", "--description", "The last commit", "--model", &script]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let arguments =
+        json!({"kind": "bug", "severity": "high", "reason": "It panics.", "files": ["instances.go"]});
+    let triage = json!({"calls": [{"name": "triage", "arguments": arguments}]});
+    let script = project.place.script("triage.jsonl", &[triage, json!({"say": "A bug."})]);
+    let ran = project.run(&["triage", "--description", "It panics", "--model", &script]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let evidence: Vec<Value> = project.jobs().iter().map(|job| job["output"]["evidence"].clone()).collect();
+    assert_eq!(evidence[0], json!([arguments]));
+    assert_eq!(evidence[1][0]["comments"], json!([comment(14)]));
+}
+
+// P-56: a fault that no test showed was not removed.
+#[test]
+fn a_debugger_must_have_seen_the_fault() {
+    let project = Project::new();
+    let write = json!({"calls": [{"name": "write", "arguments": {"path": "fix.md", "content": "x\n"}}]});
+    let say = json!({"say": "I removed the fault."});
+    let script = project.place.script("steps.jsonl", &[write, say.clone(), say]);
+    let ran = project.run(&[
+        "debug",
+        "--description",
+        "It is off by one",
+        "--permission",
+        "full",
+        "--model",
+        &script,
+    ]);
+    assert_eq!(ran.code, 5, "{ran:?}");
+    let reason = project.jobs().remove(0)["output"]["reason"].clone();
+    assert_eq!(reason, "no `test` ever showed the fault");
+}
+
+#[test]
+fn jobs_that_were_put_down_are_worked_on_in_turn() {
+    let project = Project::new();
+    let add = |words: &[&str]| {
+        let ran = project.run(&[&["jobs", "add", "--kind", "triager"][..], words].concat());
+        assert_eq!(ran.code, 0, "{ran:?}");
+    };
+    add(&["--description", "first"]);
+    add(&["--description", "second"]);
+    let status =
+        || project.jobs().iter().map(|job| job["status"].as_str().unwrap().to_owned()).collect::<Vec<_>>();
+    assert_eq!(status(), ["pending", "pending"]);
+    let arguments = json!({"kind": "bug", "severity": "low", "reason": "So.", "files": []});
+    let triage = json!({"calls": [{"name": "triage", "arguments": arguments}]});
+    let script = project.place.script("triage.jsonl", &[triage, json!({"say": "A bug."})]);
+    let ran = project.run(&["jobs", "serve", "--once", "--model", &script]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert_eq!(status(), ["completed", "completed"]);
+    add(&["--description", "each day", "--every", "1d"]);
+    let plan = std::fs::read_dir(project.place.path().join("home/schedule"))
+        .unwrap()
+        .next()
+        .unwrap()
+        .unwrap()
+        .path();
+    // Its time has come.
+    let mut due: Value = serde_json::from_slice(&std::fs::read(&plan).unwrap()).unwrap();
+    due["next"] = json!("2026-01-01T00:00:00Z");
+    std::fs::write(&plan, due.to_string()).unwrap();
+    for _ in 0..2 {
+        assert_eq!(project.run(&["jobs", "serve", "--once", "--model", &script]).code, 0);
+    }
+    assert_eq!(project.jobs().len(), 3);
+    assert_eq!(project.jobs()[0]["description"], "each day");
+    let bad = project.run(&["jobs", "add", "--description", "x", "--every", "soon"]);
+    assert!(bad.code == 2 && bad.err.contains("cannot read the interval `soon`"), "{bad:?}");
+}

@@ -1,0 +1,182 @@
+//! `publish`: commits what was changed, pushes the branch and opens a pull request.
+use super::{Action, Args as GitArgs, push, repository::Repository};
+use crate::{github, settings::PublishSettings};
+use haft_core::{Effect, Tool, ToolContext, ToolError, ToolErrorKind, ToolOutput};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+use std::path::Path;
+
+pub(crate) struct Publish(pub(crate) PublishSettings);
+
+/// Commit everything that was changed on this branch, push it and open a pull request.
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct Args {
+    /// In the imperative, at most 72 characters.
+    title: String,
+    /// What changed and why.
+    description: Option<String>,
+}
+
+/// What there is to publish.
+struct Work {
+    branch: String,
+    base: String,
+    commit: String,
+    /// Of commits that the base does not have.
+    commits: usize,
+    files: Vec<String>,
+}
+
+impl Tool for Publish {
+    const NAME: &'static str = "publish";
+    type Args = Args;
+
+    /// What it runs, as rules of the policy are written.
+    fn effects(&self, _: &Args, _: &Path) -> Vec<Effect> {
+        let commands = ["git add .", "git commit", "git push origin"].map(str::to_owned);
+        let network = Effect::Network("origin".into());
+        commands.into_iter().map(Effect::Execute).chain([network]).collect()
+    }
+
+    async fn run(&self, args: Args, ctx: &ToolContext) -> Result<ToolOutput, ToolError> {
+        let title = args.title.trim();
+        if title.is_empty() {
+            return Err(ToolError::new(ToolErrorKind::Validation, "cannot publish without a `title`"));
+        }
+        let repository = Repository::open(ctx, Action::Add).await?;
+        commit(&repository, title, args.description.as_deref()).await?;
+        let work = work(&repository, self.0.base.as_deref()).await?;
+        let remote = remote(&repository).await?;
+        let pushed = match &remote {
+            Some(_) => push(ctx, &work).await?,
+            None => false,
+        };
+        let asked = github::Asked {
+            settings: &self.0,
+            remote: remote.as_deref(),
+            head: &work.branch,
+            base: &work.base,
+            title,
+            body: args.description.as_deref().unwrap_or_default(),
+        };
+        let pull = match pushed {
+            true => github::pull_request(&asked, ctx).await?,
+            false => Err("there is no remote `origin` to push to".into()),
+        };
+        Ok(told(&work, pushed, pull))
+    }
+}
+
+fn told(work: &Work, pushed: bool, pull: Result<String, String>) -> ToolOutput {
+    let Work { branch, base, commit, commits, files } = work;
+    let short = &commit[..commit.len().min(10)];
+    let mut lines =
+        vec![format!("Committed {short} on `{branch}`: {commits} commits, {} files.", files.len())];
+    lines.extend(pushed.then(|| format!("Pushed `{branch}` to `origin`.")));
+    lines.push(match &pull {
+        Ok(url) => format!("Pull request: {url}"),
+        Err(why) => format!("No pull request: {why}."),
+    });
+    let details = json!({"commit": commit, "branch": branch, "base": base, "commits": commits, "files": files,
+                         "pushed": pushed, "pull_request": pull.ok()});
+    ToolOutput::text(lines.join("\n")).show(lines.join(" ")).details(details)
+}
+
+/// What is not committed yet.
+async fn commit(repository: &Repository, title: &str, body: Option<&str>) -> Result<(), ToolError> {
+    let mut add = vec!["add".into(), "--all".into()];
+    add.extend(repository.scope(&[]));
+    repository.must(add).await?;
+    let nothing = repository.git(["diff", "--cached", "--quiet", "--no-ext-diff"]).await?.ok;
+    if nothing {
+        return Ok(());
+    }
+    let message = match body.map(str::trim).filter(|body| !body.is_empty()) {
+        Some(body) => format!("{title}\n\n{body}"),
+        None => title.to_owned(),
+    };
+    let words = ["commit", "--quiet", "--no-verify", "--no-gpg-sign"].map(str::to_owned);
+    let words = words.into_iter().chain([format!("--message={message}")]);
+    repository.must(words).await.map(|_| ())
+}
+
+async fn work(repository: &Repository, base: Option<&str>) -> Result<Work, ToolError> {
+    let refused = |why: String| ToolError::new(ToolErrorKind::User, format!("cannot publish: {why}"));
+    let branch = line(repository, ["symbolic-ref", "--short", "--quiet", "HEAD"]).await?;
+    let branch = branch.ok_or_else(|| refused("no branch is checked out".into()))?;
+    let base = match base {
+        Some(base) => base.to_owned(),
+        None => base_of(repository)
+            .await?
+            .ok_or_else(|| refused("it is not known against which branch".into()))?,
+    };
+    if branch == base {
+        return Err(refused(format!("`{branch}` is the branch that others work on"))
+            .hint("make a branch first, with `git` `branch` and `checkout`"));
+    }
+    let start = start_of(repository, &base).await?;
+    let range = format!("{start}..HEAD");
+    let commits = line(repository, ["rev-list", "--count", &range]).await?;
+    let commits = commits.and_then(|count| count.parse().ok()).unwrap_or(0);
+    let files = repository.must(["diff", "--name-only", "--no-ext-diff", &range]).await?.stdout;
+    let files: Vec<String> = files.lines().map(str::to_owned).collect();
+    if commits == 0 || files.is_empty() {
+        return Err(refused(format!(
+            "nothing was changed: `{branch}` has no change that `{base}` does not have"
+        )));
+    }
+    let commit = line(repository, ["rev-parse", "HEAD"]).await?.unwrap_or_default();
+    Ok(Work { branch, base, commit, commits, files })
+}
+
+/// Where the branch left its base: of the remote, if it is known there.
+async fn start_of(repository: &Repository, base: &str) -> Result<String, ToolError> {
+    for name in [format!("refs/remotes/origin/{base}"), format!("refs/heads/{base}")] {
+        if let Some(start) = line(repository, ["merge-base", &name, "HEAD"]).await? {
+            return Ok(start);
+        }
+    }
+    let message = format!("cannot publish: there is no branch `{base}` to compare with");
+    Err(ToolError::new(ToolErrorKind::User, message))
+}
+
+/// What the remote calls its own branch, else `main` or `master`.
+async fn base_of(repository: &Repository) -> Result<Option<String>, ToolError> {
+    let head = line(repository, ["symbolic-ref", "--short", "--quiet", "refs/remotes/origin/HEAD"]).await?;
+    if let Some(name) = head.and_then(|head| head.strip_prefix("origin/").map(str::to_owned)) {
+        return Ok(Some(name));
+    }
+    for name in ["main", "master"] {
+        for place in ["refs/remotes/origin/", "refs/heads/"] {
+            if line(repository, ["rev-parse", "--verify", "--quiet", &format!("{place}{name}")])
+                .await?
+                .is_some()
+            {
+                return Ok(Some(name.into()));
+            }
+        }
+    }
+    Ok(None)
+}
+
+async fn remote(repository: &Repository) -> Result<Option<String>, ToolError> {
+    line(repository, ["remote", "get-url", "--push", "--", "origin"]).await
+}
+
+/// Its own call of `git`, for it reaches a server.
+async fn push(ctx: &ToolContext, work: &Work) -> Result<bool, ToolError> {
+    let repository = Repository::open(ctx, Action::Push).await?;
+    let args = GitArgs { action: Action::Push, revision: Some(work.branch.clone()), ..GitArgs::looking() };
+    push::push(&repository, &args, ctx).await.map(|_| true)
+}
+
+/// The first line of what git says; `None` where it says nothing, or refuses.
+async fn line<const N: usize>(
+    repository: &Repository,
+    words: [&str; N],
+) -> Result<Option<String>, ToolError> {
+    let answer = repository.git(words).await?;
+    let first = answer.stdout.lines().next().map(str::trim).filter(|line| !line.is_empty());
+    Ok(first.filter(|_| answer.ok).map(str::to_owned))
+}

@@ -1,0 +1,10 @@
+//! The library for encrypted connections, chosen once for the process.
+use std::sync::Once;
+
+/// Must be called before a client is made.
+pub(crate) fn choose() {
+    static CHOSEN: Once = Once::new();
+    CHOSEN.call_once(|| {
+        let _another_was_first = rustls::crypto::ring::default_provider().install_default();
+    });
+}
