@@ -11,7 +11,7 @@ use crate::{
     turn::Means,
 };
 use haft_core::{
-    Access, Fact, Mode, Order, Policy, Price, Provider, Registry, SessionId, Stage, Transcript,
+    Access, Fact, Limits, Mode, Order, Policy, Price, Provider, Registry, SessionId, Stage, Transcript,
     event::JOURNAL_VERSION,
 };
 use std::{
@@ -217,9 +217,10 @@ impl Engine {
             touched(&tools, &*stage, &setup.workspace, name, arguments)
         };
         let seen = Seen::replay(entries.iter().map(Arc::as_ref), touched);
+        let limits = agent.within(&setup.profile.limits);
         let means = Means {
             wire: Wire::new(setup, &agent, &tools),
-            limits: agent.within(&setup.profile.limits),
+            limits: Limits { evidence: limits.evidence || is_job(&journal.entries()), ..limits },
             policy: narrowed(&setup.policy, agent.permission),
             model,
             agent: agent.name,
@@ -286,6 +287,12 @@ fn touched(
 
 /// The tool that a session does not have which may not delegate.
 const DELEGATE: &str = "delegate";
+
+/// What a job says it has done is held against what it did: nobody sits beside it.
+fn is_job(entries: &[Arc<haft_core::Entry>]) -> bool {
+    let opened = entries.first().map(|entry| &entry.fact);
+    matches!(opened, Some(Fact::SessionOpened { order: Some(_), .. }))
+}
 
 /// What a session comes from.
 #[derive(Default)]

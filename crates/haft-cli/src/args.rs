@@ -1,6 +1,8 @@
 //! What can be typed: commands and options.
+mod limits;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use haft::core::Mode;
+pub(crate) use limits::LimitArgs;
 use std::path::PathBuf;
 
 /// An agent whose every tool call is journaled, staged and reversible.
@@ -237,18 +239,9 @@ pub(crate) struct TurnArgs {
     /// At most so many model calls in a turn
     #[arg(long, value_name = "N")]
     pub(crate) max_rounds: Option<u32>,
-    /// At most so many US dollars in a turn, subagents included
-    #[arg(long, value_name = "USD", value_parser = dollars)]
-    pub(crate) max_cost: Option<f64>,
-    /// At most so many tokens in a turn, read and written, subagents included
-    #[arg(long, value_name = "N")]
-    pub(crate) max_tokens: Option<u64>,
-    /// At most so many seconds in a turn
-    #[arg(long, value_name = "SECONDS")]
-    pub(crate) max_time: Option<u64>,
-    /// Hold what the reply claims against what happened
-    #[arg(long)]
-    pub(crate) evidence: bool,
+    /// Where it stops besides.
+    #[command(flatten)]
+    pub(crate) limits: LimitArgs,
     /// The folder to work in
     #[arg(long, value_name = "DIR")]
     pub(crate) cwd: Option<PathBuf>,
@@ -279,11 +272,6 @@ pub(crate) struct TurnArgs {
     /// No colours
     #[arg(long)]
     pub(crate) no_color: bool,
-}
-
-fn dollars(word: &str) -> Result<f64, &'static str> {
-    let amount = word.trim_start_matches('$').parse().ok().filter(|usd: &f64| usd.is_finite() && *usd >= 0.0);
-    amount.ok_or("expected an amount in US dollars, e.g. 0.50")
 }
 
 /// `--permission`

@@ -53,7 +53,7 @@ pub(crate) fn setup(
     let mut profile = config.profile(turn.profile.as_deref())?;
     profile.limits.max_rounds = config.max_rounds(turn.max_rounds, profile.limits.max_rounds);
     profile.limits.budget = config.budget(budget(turn), profile.limits.budget);
-    profile.limits.evidence |= turn.evidence || config.user.evidence == Some(true);
+    profile.limits.evidence |= turn.limits.evidence || config.user.evidence == Some(true);
     let policy = config.policy(&surroundings.places, turn.permission.map(Into::into))?;
     let tools = only(tools(&surroundings.environment, &profile)?, turn.tools.as_deref())?;
     let agents = agents(surroundings, &workspace, &profile)?;
@@ -67,7 +67,12 @@ pub(crate) fn setup(
 }
 
 fn budget(turn: &TurnArgs) -> Budget {
-    Budget { requests: None, tokens: turn.max_tokens, usd: turn.max_cost, seconds: turn.max_time }
+    Budget {
+        requests: None,
+        tokens: turn.limits.max_tokens,
+        usd: turn.limits.max_cost,
+        seconds: turn.limits.max_time,
+    }
 }
 
 /// A limit on money that nobody can hold is none.
