@@ -3,15 +3,21 @@
 //! Front-ends need four words of it: [`Engine`], [`Session`], [`haft_core::Command`], [`haft_core::Event`].
 //! It knows no tool, no provider and no front-end by name.
 
+mod account;
 mod agents;
 mod asking;
+mod budget;
 mod call;
 mod carry_out;
+mod compact;
 mod context;
 mod delegate;
+mod digest;
 mod engine;
+mod evidence;
 mod jobs;
 mod journal;
+mod notes;
 mod profile;
 mod recover;
 mod repeats;
@@ -24,6 +30,7 @@ mod toolbox;
 mod tree;
 mod turn;
 
+pub use account::{Account, Row, account};
 pub use agents::{Agent, BadAgent};
 pub use carry_out::{carry_out, record};
 pub use engine::{Engine, EngineError, Model, Models, Setup, Stages};

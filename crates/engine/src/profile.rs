@@ -16,6 +16,9 @@ pub struct Profile {
     pub title: String,
     /// The system prompt.
     pub system: String,
+    /// Files of the workspace that hold a project's own notes; the first that is there follows the system prompt.
+    #[serde(default)]
+    pub notes: Vec<String>,
     /// Appended to the system prompt, with `{tools}` replaced by a line for each tool.
     /// None where the wire carries the tools, which is the rule.
     #[serde(default)]

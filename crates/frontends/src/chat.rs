@@ -27,7 +27,10 @@ pub async fn run(session: &Session, options: &Options, interrupts: &mut Interrup
             continue;
         }
         print_now(chat.reply.as_deref().unwrap_or_default())?;
-        let command = Command::Prompt { parts: vec![Part::text(said)], channel: None };
+        let command = match said {
+            "/compact" => Command::Compact,
+            said => Command::Prompt { parts: vec![Part::text(said)], channel: None },
+        };
         print::turn(session, command, next(session), options, interrupts).await?;
         print_now(if chat.reply.is_some() { "\n\n" } else { "\n" })?;
     }

@@ -1,5 +1,6 @@
 //! What can be typed: commands and options.
 mod jobs;
+mod limits;
 mod mcp;
 mod models;
 
@@ -9,6 +10,7 @@ pub(crate) use models::{CheckArgs, Models};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use haft::core::Mode;
+pub(crate) use limits::LimitArgs;
 use std::path::PathBuf;
 
 /// An agent whose every tool call is journaled, staged and reversible.
@@ -150,6 +152,9 @@ pub(crate) struct TurnArgs {
     /// At most so many model calls in a turn
     #[arg(long, value_name = "N")]
     pub(crate) max_rounds: Option<u32>,
+    /// Where it stops besides.
+    #[command(flatten)]
+    pub(crate) limits: LimitArgs,
     /// The folder to work in
     #[arg(long, value_name = "DIR")]
     pub(crate) cwd: Option<PathBuf>,

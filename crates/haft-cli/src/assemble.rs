@@ -8,7 +8,7 @@ use crate::{
     model::{self, Chosen, Speech},
 };
 use haft::{
-    core::{Access, Fact, Registry, Stage},
+    core::{Access, Budget, Fact, Registry, Stage},
     engine::{Agent, Engine, Home, Model, Models, Profile, Setup},
     providers::{Scripted, vendors},
     stage::Declared,
@@ -38,8 +38,9 @@ pub(crate) async fn engine(surroundings: &Surroundings, turn: &TurnArgs) -> Resu
     let speech = Speech { dialect, ..Speech::default() };
     let (spec, base_url) = (turn.model.as_deref(), turn.base_url.as_deref());
     let Chosen { model, notice } = model::choose(surroundings, &config, spec, base_url, speech).await?;
-    let engine = Engine::new(setup(surroundings, turn, &config, workspace, model)?);
-    Ok(Assembled { engine, notice })
+    let setup = setup(surroundings, turn, &config, workspace, model)?;
+    priced(&setup.model, &setup.profile)?;
+    Ok(Assembled { engine: Engine::new(setup), notice })
 }
 
 /// Everything but the model, which is given.
@@ -52,6 +53,8 @@ pub(crate) fn setup(
 ) -> Result<Setup, Failure> {
     let mut profile = config.profile(turn.profile.as_deref())?;
     profile.limits.max_rounds = config.max_rounds(turn.max_rounds, profile.limits.max_rounds);
+    profile.limits.budget = config.budget(budget(turn), profile.limits.budget);
+    profile.limits.evidence |= turn.limits.evidence || config.user.evidence == Some(true);
     let policy = config.policy(&surroundings.places, turn.permission.map(Into::into))?;
     let tools = tools(&surroundings.environment, &profile)?;
     turn.tools.iter().flatten().try_for_each(|name| is_known(&tools, name, config))?;
@@ -62,11 +65,33 @@ pub(crate) fn setup(
     let home = Home(surroundings.places.home.clone());
     let secrets: Vec<&str> = vendors().iter().filter_map(|vendor| vendor.key_variable.as_deref()).collect();
     let environment: Arc<[_]> = surroundings.environment.without_keys(&secrets).into();
-    let sources = mcp::source(surroundings, config, &workspace, environment.clone(), turn.quiet)?;
+    let sources =
+        mcp::source(surroundings, config, &workspace, environment.clone(), (model.window, turn.quiet))?;
     let sources = sources.into_iter().collect();
     let access = Access { environment };
     let models = Some(models(surroundings, config, &profile));
     Ok(Setup { model, tools, sources, agents, policy, stages, workspace, home, profile, access, models })
+}
+
+fn budget(turn: &TurnArgs) -> Budget {
+    Budget {
+        requests: None,
+        tokens: turn.limits.max_tokens,
+        usd: turn.limits.max_cost,
+        seconds: turn.limits.max_time,
+    }
+}
+
+/// A limit on money that nobody can hold is none.
+fn priced(model: &Model, profile: &Profile) -> Result<(), Failure> {
+    match (profile.limits.budget.usd, model.price) {
+        (Some(_), None) => Err(Failure::usage(format!("cannot limit the cost: the price of `{}` is not known", model.spec))
+            .hint(format!(
+                "limit the tokens with `--max-tokens`, or set `[models.\"{}\"] price = {{ input = …, output = … }}`",
+                model.spec
+            ))),
+        _ => Ok(()),
+    }
 }
 
 /// The one that people get who ask for none, and all others.
@@ -95,8 +120,7 @@ pub(crate) fn agent(surroundings: &Surroundings, workspace: &Path, name: &str) -
 /// An engine that asks no model, to put something into a job's journal.
 pub(crate) fn bare_engine(surroundings: &Surroundings, workspace: &Path) -> Result<Engine, Failure> {
     let config = Config::load(&surroundings.places, &surroundings.environment, workspace)?;
-    let model =
-        Model { spec: "script/nobody".into(), name: "nobody".into(), provider: Arc::new(Scripted::new([])) };
+    let model = Model::plain("script/nobody", Arc::new(Scripted::new([])));
     Ok(Engine::new(setup(surroundings, &TurnArgs::default(), &config, workspace.to_owned(), model)?))
 }
 

@@ -83,7 +83,7 @@ fn open(engine: &Engine, agent: String) -> Open {
 fn for_calls(surroundings: &Surroundings, turn: &TurnArgs) -> Result<Engine, Failure> {
     let workspace = assemble::workspace(turn.cwd.as_deref())?;
     let config = Config::load(&surroundings.places, &surroundings.environment, &workspace)?;
-    let model = Model { spec: "script/direct".into(), name: "direct".into(), provider: Arc::new(Direct) };
+    let model = Model::plain("script/direct", Arc::new(Direct));
     let mut setup = assemble::setup(surroundings, turn, &config, workspace, model)?;
     // Each call has a session of its own, in which nothing was read before.
     setup.profile.unread = Unread::Allow;
