@@ -4,6 +4,7 @@ use crate::{
     budget::Purse,
     call::resolved,
     jobs::Board,
+    live::Live,
     seen::Seen,
     session::{Desk, Log, Task},
     toolbox::Toolbox,
@@ -83,6 +84,7 @@ pub(crate) struct Shared {
     stop: CancellationToken,
     /// The purses of the sessions that are open, for those below them.
     purses: Mutex<HashMap<SessionId, Weak<Purse>>>,
+    live: Live,
 }
 
 impl Shared {
@@ -138,7 +140,7 @@ impl Engine {
     /// Starts nothing yet.
     pub fn new(setup: Setup) -> Self {
         let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
-        Self(Arc::new(Shared { setup, tasks, stop, purses: Mutex::default() }))
+        Self(Arc::new(Shared { setup, tasks, stop, purses: Mutex::default(), live: Live::default() }))
     }
 
     /// What it was made of.
@@ -153,6 +155,11 @@ impl Engine {
     /// A new session.
     pub fn create(&self, agent: &str) -> Result<Session, EngineError> {
         self.open_new(agent, Above::default())
+    }
+
+    /// The sessions that are open, those below others too: who holds one can watch it, steer it and stop it.
+    pub fn sessions(&self) -> Vec<Session> {
+        self.0.live.sessions()
     }
 
     /// A new session that is a job.
@@ -247,7 +254,9 @@ impl Engine {
         };
         let stop = shared.stop.clone();
         shared.tasks.spawn(Task { means, log, inbox, stop, later: Default::default() }.run());
-        Ok(Session { id, inbox: sender, journal, stage })
+        let session = Session { id, inbox: sender, journal, stage };
+        shared.live.add(&session);
+        Ok(session)
     }
 
     /// The model that the agent names, else the engine's.

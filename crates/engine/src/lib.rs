@@ -17,6 +17,7 @@ mod engine;
 mod evidence;
 mod jobs;
 mod journal;
+mod live;
 mod notes;
 mod profile;
 mod recover;
