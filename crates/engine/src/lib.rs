@@ -33,7 +33,7 @@ mod turn;
 
 pub use account::{Account, Row, account};
 pub use agents::{Agent, BadAgent};
-pub use carry_out::{carry_out, record};
+pub use carry_out::{Turns, carry_out, record};
 pub use engine::{Engine, EngineError, Model, Models, Setup, Stages};
 pub use journal::{Journal, JournalError};
 pub use profile::{Chat, Profile};

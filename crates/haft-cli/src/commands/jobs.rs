@@ -13,8 +13,8 @@ use crate::{
 };
 use haft::{
     core::{Command, Conclusion, JobStatus, Order, Outcome, Standing},
-    engine::{Agent, Home, Session, carry_out, record},
-    frontends::{Exit, print, signals::Interrupts},
+    engine::{Agent, Home, Session, Turns, carry_out, record},
+    frontends::{Exit, mcp_server::Begun, print, signals::Interrupts},
 };
 use schedule::Rhythm;
 use std::{
@@ -32,10 +32,26 @@ pub(crate) async fn start(surroundings: &Surroundings, kind: &str, job: &JobArgs
 }
 
 /// A job that somebody wants done.
-struct Wanted {
-    kind: String,
-    description: String,
-    origin: PathBuf,
+pub(super) struct Wanted {
+    pub(super) kind: String,
+    pub(super) description: String,
+    pub(super) origin: PathBuf,
+}
+
+/// A job that a client of ours follows.
+pub(super) async fn begun(
+    surroundings: &Surroundings,
+    wanted: Wanted,
+    turn: &TurnArgs,
+) -> Result<Begun, Failure> {
+    let (agent, order, folder) = prepare(surroundings, wanted, false)?;
+    let turn = TurnArgs { cwd: Some(folder), agent: Some(order.kind.clone()), ..turn.clone() };
+    let assembled = assemble::engine(surroundings, &turn).await?;
+    let session = assembled.engine.create_job(order.clone())?;
+    let folder = assembled.engine.setup().home.folder(session.id());
+    let done = order.clone();
+    let end = Box::new(move |conclusion: &Conclusion| tidy(&folder, &assembled, &done, conclusion));
+    Ok(Begun { session, agent, order, end })
 }
 
 async fn begin(
@@ -118,19 +134,32 @@ async fn finish(
         writeln!(stderr(), "note: {line}")?;
     }
     writeln!(stderr(), "job {} ({})", session.id(), order.kind)?;
-    let conclusion = carry_out(session, agent, order, async |command: Command| {
-        let from = haft::frontends::chat::next(session);
-        let exit = print::turn(session, command, from, &options, &mut interrupts).await?;
-        Ok::<Outcome, anyhow::Error>(last_outcome(session).unwrap_or(match exit {
-            Exit::Interrupted => Outcome::Interrupted,
-            _ => Outcome::Failed,
-        }))
-    })
-    .await?;
+    let mut turns = Shown { session, options: &options, interrupts: &mut interrupts };
+    let conclusion = carry_out(session, agent, order, &mut turns).await?;
     assembled.engine.shut_down().await;
     tell(&conclusion)?;
     tidy(&folder, assembled, order, &conclusion);
     Ok(exit_of(&conclusion, last_outcome(session)))
+}
+
+/// Turns as `haft run` shows them.
+struct Shown<'a> {
+    session: &'a Session,
+    options: &'a print::Options,
+    interrupts: &'a mut Interrupts,
+}
+
+impl Turns for Shown<'_> {
+    type Error = anyhow::Error;
+
+    async fn turn(&mut self, command: Command) -> Result<Outcome, anyhow::Error> {
+        let from = haft::frontends::chat::next(self.session);
+        let exit = print::turn(self.session, command, from, self.options, self.interrupts).await?;
+        Ok(match exit {
+            Exit::Interrupted => Outcome::Interrupted,
+            _ => last_outcome(self.session).unwrap_or(Outcome::Failed),
+        })
+    }
 }
 
 fn last_outcome(session: &Session) -> Option<Outcome> {
