@@ -113,9 +113,10 @@ fn harmless() -> Vec<Rule> {
 fn show(task: &Task, outcome: &Outcome) -> std::io::Result<()> {
     let mark = |right: bool| if right { '+' } else { '-' };
     let (call, right) = (mark(outcome.right_call), mark(outcome.right));
+    let invalid = if outcome.invalid > 0 { "!" } else { "" };
     writeln!(
         stderr(),
-        "{call}{right} {} => {} => {}",
+        "{call}{right}{invalid} {} => {} => {}",
         task.request,
         outcome.lines.join(" ; "),
         outcome.answer
