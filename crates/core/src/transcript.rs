@@ -143,6 +143,7 @@ impl Transcript {
                 self.turn = Turn::default();
             }
             Fact::SessionOpened { .. }
+            | Fact::PromptDenied { .. }
             | Fact::QuestionAsked { .. }
             | Fact::QuestionAnswered { .. }
             | Fact::ApprovalAsked { .. }

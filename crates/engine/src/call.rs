@@ -1,5 +1,6 @@
 //! The way of one call: find, check, judge, ask, run in a view, judge the changes, settle, record.
 use crate::{
+    hooking,
     repeats::Redundancy,
     surroundings::context,
     tool_runner::{Notes, Unrecorded},
@@ -36,6 +37,13 @@ pub(crate) struct Ready {
     pub(crate) arguments: Value,
     /// Resolved: no path leads through a link.
     pub(crate) effects: Vec<Effect>,
+}
+
+impl Ready {
+    /// The call by the tool's own names, as hooks see it.
+    fn named(&self, call: &ToolCall) -> ToolCall {
+        ToolCall::new(call.id.0.clone(), self.tool.spec().name.clone(), self.arguments.clone())
+    }
 }
 
 /// What the calls of one reply have in common.
@@ -116,10 +124,11 @@ pub(crate) async fn run_call(
     notes: Notes,
 ) {
     let began = Instant::now();
+    let named = ready.as_ref().ok().map(|ready| ready.named(&call));
     let done = tokio::select! {
         biased;
         () = cancel.cancelled() => Err(interrupted().into()),
-        done = run_in_view(means, &call, ready, round, cancel, &notes) => done,
+        done = run_guarded(means, &call, ready, round, cancel, &notes) => done,
     };
     // From here on nothing is interrupted: what is staged is settled.
     let done = match done {
@@ -137,12 +146,16 @@ pub(crate) async fn run_call(
             "\n[this is the same as before, {repeats} times in a row; do something else, or answer]"
         );
     }
+    if let Some(named) = named {
+        result.content += &hooking::after(means, &named, &result, cancel).await;
+    }
     let duration_ms = began.elapsed().as_millis() as u64;
     let ended = Fact::ToolEnded { call: call.id, name: call.name, result, duration_ms };
     let _session_is_closing = notes.record(ended).await;
 }
 
-async fn run_in_view(
+/// Asks hooks first. What they add stands behind the result, whatever that is.
+async fn run_guarded(
     means: &Means,
     call: &ToolCall,
     ready: Result<Ready, ToolError>,
@@ -151,6 +164,25 @@ async fn run_in_view(
     notes: &Notes,
 ) -> Result<Done, Stopped> {
     let ready = ready?;
+    let context = hooking::before(means, &ready.named(call)).await?;
+    let mut done = match run_in_view(means, call, ready, round, cancel, notes).await {
+        Err(Stopped::Error(error)) if !context.is_empty() => {
+            Done { result: worded(means, call, Err(error)), changes: Vec::new(), how: How::Declared }
+        }
+        done => done?,
+    };
+    done.result.content += &context;
+    Ok(done)
+}
+
+async fn run_in_view(
+    means: &Means,
+    call: &ToolCall,
+    ready: Ready,
+    round: &Round,
+    cancel: &CancellationToken,
+    notes: &Notes,
+) -> Result<Done, Stopped> {
     let setup = &means.shared.setup;
     means.seen.check(&ready, setup.profile.unread)?;
     let looked = means.seen.look(&ready);

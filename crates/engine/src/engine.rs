@@ -10,7 +10,7 @@ use crate::{
     turn::Means,
 };
 use haft_core::{
-    Access, Fact, Mode, Order, Policy, Provider, Registry, SessionId, Stage, ToolSource, Transcript,
+    Access, Fact, Hooks, Mode, Order, Policy, Provider, Registry, SessionId, Stage, ToolSource, Transcript,
     event::JOURNAL_VERSION,
 };
 use std::{
@@ -45,6 +45,8 @@ pub struct Setup {
     pub profile: Profile,
     /// What processes may reach.
     pub access: Access,
+    /// Who looks at the work and may object.
+    pub hooks: Arc<dyn Hooks>,
     /// Opens the models that agents name; without it, no agent may name one.
     pub models: Option<Models>,
 }

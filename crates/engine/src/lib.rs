@@ -10,6 +10,7 @@ mod carry_out;
 mod context;
 mod delegate;
 mod engine;
+mod hooking;
 mod jobs;
 mod journal;
 mod profile;

@@ -1,7 +1,7 @@
 //! A session is one task that owns one transcript. Everyone else holds a [`Session`] handle.
 use crate::{
     Journal, JournalError, recover,
-    turn::{Means, run_turn},
+    turn::{Means, open_turn},
 };
 use futures::Stream;
 use haft_core::{
@@ -235,11 +235,10 @@ impl Task {
     }
 
     async fn turn(&mut self, opening: Fact) -> Result<(), JournalError> {
-        self.log.record(opening)?;
         self.means.repeats.clear();
         let cancel = self.stop.child_token();
         let desk = &self.means.desk;
-        let turn = run_turn(&mut self.log, &self.means, &cancel);
+        let turn = open_turn(&mut self.log, &self.means, opening, &cancel);
         tokio::pin!(turn);
         loop {
             tokio::select! {

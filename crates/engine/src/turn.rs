@@ -2,6 +2,7 @@
 use crate::{
     JournalError, Model, context,
     engine::Shared,
+    hooking,
     jobs::Board,
     recover,
     repeats::Repeats,
@@ -52,22 +53,35 @@ impl Means {
     }
 }
 
-pub(crate) async fn run_turn(
+/// A turn from the fact that opens it. A prompt that hooks deny ends it before anybody reads it.
+pub(crate) async fn open_turn(
     log: &mut Log,
     means: &Means,
+    opening: Fact,
     cancel: &CancellationToken,
 ) -> Result<(), JournalError> {
+    let opening = hooking::checked(means, opening, cancel).await;
+    let is_denied = matches!(opening, Fact::PromptDenied { .. });
+    log.record(opening)?;
+    match (is_denied, cancel.is_cancelled()) {
+        (false, _) => run_turn(log, means, cancel).await,
+        (true, false) => end_turn(log, means, Outcome::Refused).await,
+        (true, true) => end_turn(log, means, Outcome::Interrupted).await,
+    }
+}
+
+async fn run_turn(log: &mut Log, means: &Means, cancel: &CancellationToken) -> Result<(), JournalError> {
     loop {
         look_for_tools(means, cancel).await;
         match log.transcript.next_step(&means.limits) {
             Step::AskModel => ask_model(log, means, cancel).await?,
             Step::RunTools(calls) => run_tools(log, means, calls, cancel).await?,
-            Step::Stop(outcome) => return end_turn(log, means, outcome),
+            Step::Stop(outcome) => return end_turn(log, means, outcome).await,
         }
         if cancel.is_cancelled() {
             log.record(Fact::Interrupted)?;
         } else {
-            take_in(log, means)?;
+            take_in(log, means, cancel).await?;
         }
     }
 }
@@ -82,15 +96,19 @@ async fn look_for_tools(means: &Means, cancel: &CancellationToken) {
 }
 
 /// What people said, and what jobs came to, since the last round.
-fn take_in(log: &mut Log, means: &Means) -> Result<(), JournalError> {
+async fn take_in(log: &mut Log, means: &Means, cancel: &CancellationToken) -> Result<(), JournalError> {
     while let Some(fact) = means.desk.next_queued() {
-        recover::end_open_calls(log, means, "not run: somebody spoke first")?;
+        let fact = hooking::checked(means, fact, cancel).await;
+        // What adds nothing to the conversation leaves its open calls alone.
+        if matches!(fact, Fact::Prompted { .. } | Fact::JobEnded { .. }) {
+            recover::end_open_calls(log, means, "not run: somebody spoke first")?;
+        }
         log.record(fact)?;
     }
     Ok(())
 }
 
-fn end_turn(log: &mut Log, means: &Means, outcome: Outcome) -> Result<(), JournalError> {
+async fn end_turn(log: &mut Log, means: &Means, outcome: Outcome) -> Result<(), JournalError> {
     recover::end_open_calls(log, means, not_run(outcome))?;
     let limits = &means.limits;
     if outcome == Outcome::RoundLimit {
@@ -100,6 +118,7 @@ fn end_turn(log: &mut Log, means: &Means, outcome: Outcome) -> Result<(), Journa
             log.record(Fact::Replied { parts, usage: Usage::default(), stop: StopReason::EndTurn })?;
         }
     }
+    hooking::turn_ends(means, outcome).await;
     let (rounds, usage) = (log.transcript.rounds(), log.transcript.usage());
     log.record(Fact::TurnEnded { outcome, rounds, usage, cost_usd: None })?;
     log.journal.sync()

@@ -88,6 +88,9 @@ impl<Out: Write, Err: Write> Words<Out, Err> {
                 self.note(&format!("job {} {}", job.0, if result.is_ok() { "ended" } else { "failed" }))
             }
             Fact::ModelFailed { message, hint } => self.failed(message, hint.as_deref()),
+            Fact::PromptDenied { reason, .. } => {
+                self.failed(&format!("a hook denied the prompt: {reason}"), None)
+            }
             Fact::TurnEnded { outcome, rounds, .. } => self.turn_ended(*outcome, *rounds),
             Fact::SessionOpened { .. }
             | Fact::Prompted { .. }

@@ -4,7 +4,7 @@ use crate::{
     args::TurnArgs,
     config::{Config, ConfigError, Environment},
     failure::Failure,
-    mcp,
+    hooks, mcp,
     model::{self, Chosen, Speech},
 };
 use haft::{
@@ -64,9 +64,23 @@ pub(crate) fn setup(
     let environment: Arc<[_]> = surroundings.environment.without_keys(&secrets).into();
     let sources = mcp::source(surroundings, config, &workspace, environment.clone(), turn.quiet)?;
     let sources = sources.into_iter().collect();
+    let hooks = hooks::of(config, &workspace, environment.clone(), turn.quiet)?;
     let access = Access { environment };
     let models = Some(models(surroundings, config, &profile));
-    Ok(Setup { model, tools, sources, agents, policy, stages, workspace, home, profile, access, models })
+    Ok(Setup {
+        model,
+        tools,
+        sources,
+        agents,
+        policy,
+        stages,
+        workspace,
+        home,
+        profile,
+        access,
+        hooks,
+        models,
+    })
 }
 
 /// The one that people get who ask for none, and all others.

@@ -5,6 +5,7 @@ mod assemble;
 mod commands;
 mod config;
 mod failure;
+mod hooks;
 mod mcp;
 mod model;
 

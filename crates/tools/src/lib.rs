@@ -20,6 +20,7 @@ mod github;
 mod glob;
 mod grep;
 mod guard;
+mod hooks;
 mod job;
 mod list;
 #[cfg(feature = "mcp")]
@@ -42,6 +43,7 @@ mod walk;
 mod watch;
 mod write;
 
+pub use hooks::{BadHook, HookEvent, HookSettings, OnFailure, OwnHooks};
 #[cfg(feature = "mcp")]
 pub use mcp::{Mcp, McpServer, McpSettings, Way};
 pub use settings::{
