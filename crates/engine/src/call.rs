@@ -1,6 +1,6 @@
 //! The way of one call: find, check, judge, ask, run in a view, judge the changes, settle, record.
 use crate::{
-    hooking,
+    Setup, hooking,
     repeats::Redundancy,
     surroundings::context,
     tool_runner::{Notes, Unrecorded},
@@ -8,7 +8,7 @@ use crate::{
 };
 use futures::FutureExt;
 use haft_core::{
-    Answer, AnyTool, Change, Channel, Effect, Fact, How, Policy, Stage, ToolCall, ToolContext, ToolError,
+    Answer, AnyTool, Change, Channel, Effect, Fact, How, Stage, ToolCall, ToolContext, ToolError,
     ToolErrorKind, ToolOutput, ToolResult, Verdict, View,
 };
 use serde_json::Value;
@@ -192,7 +192,7 @@ async fn run_in_view(
         return Ok(Done { result: worded(means, call, Ok(output)), changes: Vec::new(), how: How::Declared });
     }
     let Ready { tool, arguments, effects } = ready;
-    let judged = judge_call(&means.policy, &effects, &setup.workspace, &means.artifacts);
+    let judged = judge_call(means, &effects);
     let view = open_view(means, &effects).await?;
     match judged.now(view.how()) {
         Verdict::Allow => {}
@@ -220,15 +220,21 @@ struct Judged {
     others: Verdict,
 }
 
-/// Judges `effects`, which must be resolved. What the session itself put aside for the model may be read.
-fn judge_call(policy: &Policy, effects: &[Effect], workspace: &Path, artifacts: &Path) -> Judged {
-    let own = |effect: &&Effect| matches!(effect, Effect::Read(path) if path.starts_with(artifacts));
+/// Judges `effects`, which must be resolved. What the session itself put aside for the model may be read, and what the
+/// person did.
+fn judge_call(means: &Means, effects: &[Effect]) -> Judged {
+    let Setup { workspace, knowledge, .. } = &means.shared.setup;
+    let is_aside = |path: &Path| {
+        path.starts_with(&means.artifacts) || knowledge.readable.iter().any(|folder| path.starts_with(folder))
+    };
+    let own = |effect: &&Effect| matches!(effect, Effect::Read(path) if is_aside(path));
     let (writes, others): (Vec<Effect>, Vec<Effect>) = effects
         .iter()
         .filter(|effect| !own(effect))
         .cloned()
         .partition(|effect| matches!(effect, Effect::Write(_)));
-    Judged { writes: policy.judge(&writes, workspace), others: policy.judge(&others, workspace) }
+    let judge = |effects: &[Effect]| means.policy.judge(effects, workspace);
+    Judged { writes: judge(&writes), others: judge(&others) }
 }
 
 impl Judged {

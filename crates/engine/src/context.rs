@@ -1,5 +1,5 @@
 //! What a request contains.
-use crate::{Agent, Setup};
+use crate::{Agent, Setup, knowledge};
 use haft_core::{Registry, Request, ToolSpec, Transcript};
 use serde_json::Value;
 use std::sync::Arc;
@@ -16,7 +16,10 @@ impl Wire {
         let list = setup.profile.tool_list.as_ref().filter(|_| !tools.is_empty());
         let specs = tools.specs();
         let list = list.map(|template| template.replace("{tools}", &tool_list(&specs)));
-        Self { system: format!("{}{}", agent.system, list.unwrap_or_default()), tools: specs }
+        let notes =
+            if setup.profile.notes { knowledge::notes(&setup.knowledge.notes) } else { String::new() };
+        let skills = knowledge::skills(&setup.knowledge, tools);
+        Self { system: agent.system.clone() + &list.unwrap_or_default() + &notes + &skills, tools: specs }
     }
 }
 

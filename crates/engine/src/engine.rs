@@ -1,6 +1,6 @@
 //! Opens sessions and keeps them running.
 use crate::{
-    Agent, Home, Journal, JournalError, Profile, Session,
+    Agent, Home, Journal, JournalError, Knowledge, Profile, Session,
     call::resolved,
     jobs::Board,
     seen::Seen,
@@ -45,6 +45,8 @@ pub struct Setup {
     pub profile: Profile,
     /// What processes may reach.
     pub access: Access,
+    /// What people wrote down for agents.
+    pub knowledge: Knowledge,
     /// Who looks at the work and may object.
     pub hooks: Arc<dyn Hooks>,
     /// Opens the models that agents name; without it, no agent may name one.

@@ -2,14 +2,15 @@
 use crate::{
     Surroundings, agents,
     args::TurnArgs,
-    config::{Config, ConfigError, Environment},
+    config::{Config, ConfigError, Environment, Places},
     failure::Failure,
     hooks, mcp,
     model::{self, Chosen, Speech},
+    notes, skills,
 };
 use haft::{
-    core::{Access, Fact, Order, Registry, Stage},
-    engine::{Agent, Engine, Home, Model, Models, Profile, Setup},
+    core::{Access, Fact, Order, Registry, Skill, Stage},
+    engine::{Agent, Engine, Home, Knowledge, Model, Models, Profile, Setup},
     providers::{Scripted, vendors},
     stage::Declared,
 };
@@ -53,7 +54,8 @@ pub(crate) fn setup(
     let mut profile = config.profile(turn.profile.as_deref())?;
     profile.limits.max_rounds = config.max_rounds(turn.max_rounds, profile.limits.max_rounds);
     let policy = config.policy(&surroundings.places, turn.permission.map(Into::into))?;
-    let tools = tools(&surroundings.environment, &profile)?;
+    let knowledge = knowledge(&surroundings.places, &workspace, turn.quiet);
+    let tools = tools(&surroundings.environment, &profile, &knowledge.skills)?;
     turn.tools.iter().flatten().try_for_each(|name| is_known(&tools, name, config))?;
     let tools = turn.tools.as_ref().map_or(tools.clone(), |named| tools.only(named));
     let agents = agents(surroundings, &workspace, &profile)?;
@@ -78,9 +80,18 @@ pub(crate) fn setup(
         home,
         profile,
         access,
+        knowledge,
         hooks,
         models,
     })
+}
+
+/// What the person and the project wrote down for agents.
+pub(crate) fn knowledge(places: &Places, workspace: &Path, quiet: bool) -> Knowledge {
+    let aside = mcp::notes(quiet);
+    let notes = notes::read(places, workspace, &*aside);
+    let (skills, readable) = skills::read(places, workspace, &*aside);
+    Knowledge { notes, skills, skill_tool: haft::tools::SKILL.into(), readable }
 }
 
 /// The one that people get who ask for none, and all others.
@@ -111,7 +122,8 @@ pub(crate) fn bare_engine(surroundings: &Surroundings, order: &Order) -> Result<
     let config = Config::load(&surroundings.places, &surroundings.environment, &order.origin)?;
     let model =
         Model { spec: "script/nobody".into(), name: "nobody".into(), provider: Arc::new(Scripted::new([])) };
-    Ok(Engine::new(setup(surroundings, &TurnArgs::default(), &config, order.origin.clone(), model)?))
+    let turn = TurnArgs { quiet: true, ..TurnArgs::default() };
+    Ok(Engine::new(setup(surroundings, &turn, &config, order.origin.clone(), model)?))
 }
 
 /// Opens the models that agents name.
@@ -123,13 +135,18 @@ fn models(surroundings: &Surroundings, config: &Config, profile: &Profile) -> Mo
     })
 }
 
-/// The built-in tools with the profile's settings.
-pub(crate) fn tools(environment: &Environment, profile: &Profile) -> Result<Registry, Failure> {
+/// The built-in tools with the profile's settings, and the one for `skills`.
+pub(crate) fn tools(
+    environment: &Environment,
+    profile: &Profile,
+    skills: &[Skill],
+) -> Result<Registry, Failure> {
     let mut settings: haft::tools::Settings =
         profile.tools.clone().try_into().map_err(|error: toml::de::Error| ConfigError::Value {
             what: format!("profile `{}`, [tools]", profile.name),
             message: error.message().into(),
         })?;
+    settings.skills = skills.to_vec();
     settings.publish.token =
         ["GITHUB_TOKEN", "GH_TOKEN"].into_iter().find_map(|name| environment.get(name)).map(str::to_owned);
     if let Some(api) = environment.get("GITHUB_API_URL") {
@@ -152,7 +169,7 @@ fn is_known(tools: &Registry, name: &str, config: &Config) -> Result<(), Failure
 }
 
 /// A session goes on in the folder that it began in: its undo would not find its files in another one.
-fn workspace_for(surroundings: &Surroundings, turn: &TurnArgs) -> Result<PathBuf, Failure> {
+pub(crate) fn workspace_for(surroundings: &Surroundings, turn: &TurnArgs) -> Result<PathBuf, Failure> {
     let Some(id) = &turn.session else { return workspace(turn.cwd.as_deref()) };
     let entries = Home(surroundings.places.home.clone()).peek(id)?;
     let Some(Fact::SessionOpened { workspace: own, .. }) = entries.first().map(|entry| &entry.fact) else {

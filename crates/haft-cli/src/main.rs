@@ -8,6 +8,9 @@ mod failure;
 mod hooks;
 mod mcp;
 mod model;
+mod notes;
+mod skills;
+mod written;
 
 use args::{Cli, Verb};
 use clap::{CommandFactory, Parser};

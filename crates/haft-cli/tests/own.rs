@@ -1,9 +1,9 @@
-//! What a person and a project bring along: hooks, notes, skills, commands. The real binary, a scripted model.
+//! What a person and a project bring along: hooks, notes, skills. The real binary, a scripted model.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 mod kit;
-use kit::Place;
+use kit::{Place, Ran, Server, openai_text};
 use serde_json::{Value, json};
-use std::fs;
+use std::{fs, os::unix::fs::symlink, path::Path};
 
 fn bash(command: &str) -> Value {
     json!({"calls": [{"name": "bash", "arguments": {"command": command}}]})
@@ -46,4 +46,91 @@ fn hooks_of_the_person_guard_and_a_project_has_none() {
     let ran = place.run(&["run", "--model", &model, "go"]);
     assert!(ran.code == 2 && ran.err.contains("a project may not have hooks"), "{ran:?}");
     assert_eq!(place.read("started"), None);
+}
+
+/// What a model is told first in the folder `work`, and what the person reads aside.
+fn system(place: &Place, work: &Path) -> (String, String) {
+    let server = Server::start(vec![openai_text("Done.")]);
+    let mut command = place.haft(&["run", "--model", "openai/any", "go"]);
+    command.env("OPENAI_BASE_URL", format!("{}/v1", server.address)).env("OPENAI_API_KEY", "sk-x");
+    let ran = Ran::from(command.current_dir(work).output().unwrap());
+    assert_eq!(ran.code, 0, "{ran:?}");
+    (server.asked()[0]["messages"][0]["content"].as_str().unwrap().to_owned(), ran.err)
+}
+
+#[test]
+fn notes_are_told_from_far_to_near() {
+    let place = Place::new();
+    let part = place.work().join("part");
+    fs::create_dir_all(&part).unwrap();
+    fs::create_dir_all(place.work().join(".git")).unwrap();
+    assert!(!system(&place, &part).0.contains("# Notes"));
+    // Above the repository, and beside a file that goes first.
+    fs::write(place.path().join("AGENTS.md"), "Nobody's.").unwrap();
+    place.write("AGENTS.md", "Ours.");
+    place.write("CLAUDE.md", "For another one.");
+    place.write("part/CLAUDE.md", "Nearest.");
+    own(&place, "AGENTS.md", "Mine.");
+    let own_file = place.path().join("person/.config/haft/AGENTS.md");
+    let expected = format!(
+        "\n<note file=\"{}\">\nMine.\n</note>\n\n<note file=\"../AGENTS.md\">\nOurs.\n</note>\n\n\
+         <note file=\"CLAUDE.md\">\nNearest.\n</note>\n",
+        own_file.display()
+    );
+    let (told, _) = system(&place, &part);
+    assert!(told.ends_with(&expected), "{told}");
+}
+
+// D14
+#[test]
+fn a_repository_does_not_make_other_files_a_part_of_the_prompt() {
+    let place = Place::new();
+    fs::write(place.path().join("private.txt"), "---\nname: x\ndescription: 7421\n---\n7421").unwrap();
+    for name in [".haft/skills/x"] {
+        fs::create_dir_all(place.work().join(name)).unwrap();
+    }
+    let links = ["AGENTS.md", ".haft/skills/x/SKILL.md", ".haft/skills/y"];
+    for link in links {
+        let to = if link.ends_with('y') { place.path() } else { place.path().join("private.txt") };
+        symlink(to, place.work().join(link)).unwrap();
+    }
+    let (told, aside) = system(&place, &place.work());
+    assert!(!told.contains("7421"), "{told}");
+    assert!(aside.contains("/AGENTS.md` was left out: it leads out of `"), "{aside}");
+}
+
+// A-02: the half of it that is about skills
+#[test]
+fn skills_of_the_person_and_the_project_are_found() {
+    let place = Place::new();
+    own(&place, "skills/release/SKILL.md", "---\nname: release\ndescription: Mine.\n---\nAsk first.\n");
+    own(&place, "skills/release/list.txt", "1. Tag it.\n");
+    place
+        .write(".haft/skills/theirs/SKILL.md", "---\nname: theirs\ndescription: Ours.\nlicense: MIT\n---\nx");
+    place.write(".haft/skills/again/SKILL.md", "---\nname: release\ndescription: Not this.\n---\nx");
+    place.write(".haft/skills/broken/SKILL.md", "x");
+    let (told, aside) = system(&place, &place.work());
+    assert!(told.ends_with("\n\n- release: Mine.\n- theirs: Ours."), "{told}");
+    let left_out =
+        ["/again` was left out: there is another", "/broken` was left out: it does not begin with a header"];
+    assert!(left_out.iter().all(|why| aside.contains(why)), "{aside}");
+    // Without an approval, though it lies outside the workspace.
+    let list = place.path().join("person/.config/haft/skills/release/list.txt");
+    let script = [
+        json!({"calls": [{"name": "skill", "arguments": {"name": "release"}}]}),
+        json!({"calls": [{"name": "read", "arguments": {"path": list}}]}),
+        says("Done."),
+    ];
+    let ran = place.run(&["run", "--json", "-q", "--model", &place.script("m", &script), "go"]);
+    let ended: Vec<String> = ran
+        .events()
+        .iter()
+        .filter(|event| event["type"] == "tool_ended")
+        .map(|event| event["content"].as_str().unwrap().to_owned())
+        .collect();
+    assert!(
+        ended[0].starts_with("Ask first.\n\nFiles of this skill:\n- ") && ended[0].ends_with("/list.txt"),
+        "{ended:?}"
+    );
+    assert_eq!(ended[1], "     1\t1. Tag it.");
 }
