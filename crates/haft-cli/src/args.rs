@@ -46,6 +46,9 @@ pub(crate) enum Verb {
     /// Agents: who can work here
     #[command(subcommand)]
     Agents(Agents),
+    /// Prompts kept in files, for `/NAME ARGUMENTS`
+    #[command(subcommand)]
+    Commands(Commands),
     /// Sessions: what was said and done
     #[command(subcommand)]
     Sessions(Sessions),
@@ -140,6 +143,17 @@ pub(crate) enum Agents {
     Show {
         /// Its name
         name: String,
+    },
+}
+
+/// `haft commands`
+#[derive(Debug, Subcommand)]
+pub(crate) enum Commands {
+    /// Their names, and what they are for
+    List {
+        /// One object a line
+        #[arg(long)]
+        json: bool,
     },
 }
 

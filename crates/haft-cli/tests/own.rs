@@ -1,4 +1,4 @@
-//! What a person and a project bring along: hooks, notes, skills. The real binary, a scripted model.
+//! What a person and a project bring along: hooks, notes, skills, commands. The real binary, a scripted model.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 mod kit;
 use kit::{Place, Ran, Server, openai_text};
@@ -86,10 +86,10 @@ fn notes_are_told_from_far_to_near() {
 fn a_repository_does_not_make_other_files_a_part_of_the_prompt() {
     let place = Place::new();
     fs::write(place.path().join("private.txt"), "---\nname: x\ndescription: 7421\n---\n7421").unwrap();
-    for name in [".haft/skills/x"] {
+    for name in [".haft/commands", ".haft/skills/x"] {
         fs::create_dir_all(place.work().join(name)).unwrap();
     }
-    let links = ["AGENTS.md", ".haft/skills/x/SKILL.md", ".haft/skills/y"];
+    let links = ["AGENTS.md", ".haft/commands/x.md", ".haft/skills/x/SKILL.md", ".haft/skills/y"];
     for link in links {
         let to = if link.ends_with('y') { place.path() } else { place.path().join("private.txt") };
         symlink(to, place.work().join(link)).unwrap();
@@ -97,6 +97,8 @@ fn a_repository_does_not_make_other_files_a_part_of_the_prompt() {
     let (told, aside) = system(&place, &place.work());
     assert!(!told.contains("7421"), "{told}");
     assert!(aside.contains("/AGENTS.md` was left out: it leads out of `"), "{aside}");
+    let ran = place.run(&["run", "/x"]);
+    assert!(ran.err.contains("error: there is no command `/x`"), "{ran:?}");
 }
 
 // the half of it that is about skills
@@ -133,4 +135,58 @@ fn skills_of_the_person_and_the_project_are_found() {
         "{ended:?}"
     );
     assert_eq!(ended[1], "     1\t1. Tag it.");
+}
+
+#[test]
+fn a_prompt_in_a_file_is_said_by_its_name() {
+    let place = Place::new();
+    let header = "---\ndescription: Fix one thing\nagent: reviewer\n---\n";
+    own(&place, "commands/fix.md", &format!("{header}Fix $1 in $ARGUMENTS.\n"));
+    place.write(".haft/commands/fix.md", "Not this.");
+    place.write(".haft/commands/hi.md", "Say hi.");
+    place.write(".haft/commands/dear.md", "---\nmodel: openai/dear\n---\nx");
+    let model = place.script("m", &[says("Done.")]);
+    let said = |prompt: &[&str]| {
+        let ran = place.run(&[&["run", "--json", "--model", &model], prompt].concat());
+        let events = ran.events();
+        let prompted = events.iter().find(|event| event["type"] == "prompted");
+        let text = prompted.map(|event| event["parts"][0]["text"].as_str().unwrap().to_owned());
+        (text.unwrap_or_default(), events.first().map(|event| event["agent"].clone()), ran.err)
+    };
+    let table: [(&[&str], &str, &str); 5] = [
+        (&["/fix", "a", "b"], "Fix a in a b.", "reviewer"),
+        (&["/fix a b", "--agent", "haft"], "Fix a in a b.", "haft"),
+        (&["/hi"], "Say hi.", "haft"),
+        (&["/hi", "twice"], "Say hi.\n\ntwice", "haft"),
+        (&["/etc/hosts looks odd"], "/etc/hosts looks odd", "haft"),
+    ];
+    for (prompt, expected, agent) in table {
+        let (text, by, err) = said(prompt);
+        assert_eq!((text.as_str(), by), (expected, Some(json!(agent))), "{prompt:?} {err}");
+    }
+    let unknown = said(&["/fxi a"]).2;
+    assert!(
+        unknown.starts_with("error: there is no command `/fxi`\nhint: did you mean `/fix`? "),
+        "{unknown}"
+    );
+    assert!(said(&["/dear"]).2.contains("a project may not choose the model `openai/dear`"));
+    // What comes on standard input may be anything.
+    let piped = place.run_with_input(&["run", "-q", "--model", &model, "-"], b"/fxi");
+    assert_eq!(piped.out, "Done.\n", "{piped:?}");
+    let list = place.run(&["commands", "list"]).out;
+    assert_eq!(list, "/dear         \n/fix          Fix one thing\n/hi           \n");
+}
+
+#[test]
+fn a_conversation_knows_commands_too() {
+    let place = Place::new();
+    place.write(".haft/commands/hi.md", "Say hi to $ARGUMENTS.");
+    own(&place, "commands/look.md", "---\nagent: reviewer\n---\nLook.");
+    let model = place.script("m", &[says("Hi.")]);
+    let ran = place.run_with_input(&["chat", "--model", &model], b"/hi Ann\n/look\n/hx\nexit\n");
+    assert_eq!((ran.code, ran.out.matches("Hi.").count()), (0, 1), "{ran:?}");
+    assert!(ran.err.contains("error: `/look` names an agent or a model"), "{ran:?}");
+    assert!(ran.err.contains("error: there is no command `/hx`\nhint: did you mean `/hi`?"), "{ran:?}");
+    let journal = fs::read_to_string(place.journal()).unwrap();
+    assert!(journal.contains("Say hi to Ann.") && journal.matches("\"prompted\"").count() == 1, "{journal}");
 }
