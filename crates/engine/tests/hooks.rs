@@ -68,6 +68,7 @@ fn bash(command: &str) -> String {
 
 const DENIES: &str = r#"cat >/dev/null; echo '{"decision":"deny","reason":"not on a Sunday"}'"#;
 
+// O-37: hooks are owed
 #[tokio::test]
 async fn a_hook_denies_a_call_or_adds_to_its_result() {
     let adds = r#"echo '{"context":"Ask Ann about it."}'"#;
@@ -138,6 +139,19 @@ async fn a_hook_never_widens_what_is_allowed() {
     assert_eq!(scene.place.read("made"), None);
     // What it adds stands behind an error too.
     assert!(content(&scene.session, "bash-0").ends_with("[a hook says: I allow it.]"));
+}
+
+#[tokio::test]
+async fn what_a_hook_adds_survives_a_crash_with_the_change() {
+    let adds = hook(HookEvent::BeforeTool, r#"echo '{"context":"Ask Ann."}'"#);
+    let script = calls(&[("write", json!({"path": "new", "content": "x\n"}))]) + &says("done");
+    let scene = Scene::new(&[adds], &script);
+    scene.go().await;
+    let staged = scene.session.entries().iter().find_map(|entry| match &entry.fact {
+        Fact::Staged { result, .. } => Some(result.content.clone()),
+        _ => None,
+    });
+    assert!(staged.unwrap().ends_with("\n[a hook says: Ask Ann.]"));
 }
 
 #[tokio::test]

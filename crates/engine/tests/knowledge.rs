@@ -66,7 +66,7 @@ fn knowing(setup: &mut Setup, knowledge: Knowledge) {
     setup.policy = Policy { rules: vec![], mode: Mode::ReadOnly };
 }
 
-// the half of it that is about skills
+// The half of Alfred's second requirement that is about skills
 #[tokio::test]
 async fn a_skill_is_named_first_and_read_when_it_is_needed() {
     let (place, script) = (

@@ -196,7 +196,7 @@ mod tests {
             Header { model: Some("openai/x".into()), agent: Some("reviewer".into()), ..Header::default() };
         let theirs = Template { header, ..template("x", "y") };
         assert!(
-            meant(&[theirs.clone()], "/x")
+            meant(std::slice::from_ref(&theirs), "/x")
                 .unwrap_err()
                 .message
                 .ends_with("may not choose the model `openai/x`")

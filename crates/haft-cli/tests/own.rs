@@ -101,7 +101,7 @@ fn a_repository_does_not_make_other_files_a_part_of_the_prompt() {
     assert!(ran.err.contains("error: there is no command `/x`"), "{ran:?}");
 }
 
-// the half of it that is about skills
+// The half of Alfred's second requirement that is about skills
 #[test]
 fn skills_of_the_person_and_the_project_are_found() {
     let place = Place::new();
