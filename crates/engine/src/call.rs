@@ -1,6 +1,8 @@
 //! The way of one call: find, check, judge, ask, run in a view, judge the changes, settle, record.
 use crate::{
-    Setup, hooking,
+    Setup,
+    call_errors::{conflict, denied, interrupted, not_settled, not_staged, panicked},
+    hooking,
     repeats::Redundancy,
     surroundings::context,
     tool_runner::{Notes, Unrecorded},
@@ -13,7 +15,6 @@ use haft_core::{
 };
 use serde_json::Value;
 use std::{
-    any::Any,
     io,
     panic::AssertUnwindSafe,
     path::{Path, PathBuf},
@@ -363,42 +364,4 @@ fn worded(means: &Means, call: &ToolCall, result: Result<ToolOutput, ToolError>)
     let mut result = profile.render.result(call, result);
     result.content = profile.clip.apply(&result.content, "ask for a part of it");
     result
-}
-
-fn interrupted() -> ToolError {
-    ToolError::new(ToolErrorKind::System, "interrupted by the user")
-}
-
-fn denied(reason: String) -> ToolError {
-    ToolError::new(ToolErrorKind::Permission, reason)
-}
-
-fn not_staged(error: io::Error) -> ToolError {
-    ToolError::new(kind_of(&error), format!("cannot stage the files: {error}")).caused_by(error)
-}
-
-pub(crate) fn not_settled(error: io::Error) -> ToolError {
-    ToolError::new(kind_of(&error), format!("nothing was changed: {error}")).caused_by(error)
-}
-
-/// Whether the call named the wrong thing, may not touch it, or the machine is at its end.
-fn kind_of(error: &io::Error) -> ToolErrorKind {
-    use io::ErrorKind::{InvalidInput, IsADirectory, NotADirectory, NotFound, PermissionDenied};
-    match error.kind() {
-        PermissionDenied => ToolErrorKind::Permission,
-        IsADirectory | NotADirectory | InvalidInput | NotFound => ToolErrorKind::User,
-        _ => ToolErrorKind::System,
-    }
-}
-
-pub(crate) fn conflict(paths: &[PathBuf]) -> ToolError {
-    let paths = paths.iter().map(|path| format!("`{}`", path.display())).collect::<Vec<_>>().join(", ");
-    ToolError::new(ToolErrorKind::User, format!("not written, since somebody changed it meanwhile: {paths}"))
-        .hint("read it again, then decide anew")
-}
-
-fn panicked(panic: &(dyn Any + Send)) -> ToolError {
-    let words = panic.downcast_ref::<&str>().copied();
-    let words = words.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("no words");
-    ToolError::new(ToolErrorKind::System, format!("the tool panicked: {words}"))
 }

@@ -6,6 +6,7 @@
 mod agents;
 mod asking;
 mod call;
+mod call_errors;
 mod carry_out;
 mod context;
 mod delegate;

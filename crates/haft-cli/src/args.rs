@@ -1,6 +1,10 @@
 //! What can be typed: commands and options.
+mod jobs;
+mod known;
 mod mcp;
 
+pub(crate) use jobs::{JobArgs, Jobs};
+pub(crate) use known::{Agents, Commands, Profiles};
 pub(crate) use mcp::McpArgs;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -74,103 +78,6 @@ pub(crate) enum Verb {
     Mcp(McpArgs),
     /// What this machine offers, and what is missing
     Doctor(DoctorArgs),
-}
-
-/// `haft build`, `debug`, `review`, `triage`
-#[derive(Debug, Args)]
-pub(crate) struct JobArgs {
-    /// What to do
-    #[arg(long, value_name = "TEXT")]
-    pub(crate) description: Option<String>,
-    /// In this process, which is what happens anyway
-    #[arg(long)]
-    pub(crate) direct: bool,
-    /// Keep what is made on the way
-    #[arg(long)]
-    pub(crate) debug: bool,
-    /// How each turn goes.
-    #[command(flatten)]
-    pub(crate) turn: TurnArgs,
-}
-
-/// `haft jobs`
-#[derive(Debug, Subcommand)]
-pub(crate) enum Jobs {
-    /// All jobs, newest first
-    List {
-        /// One object a line
-        #[arg(long)]
-        json: bool,
-    },
-    /// One job: what it is to do, how it stands, what proves it
-    Show {
-        /// The job, or the beginning of its name
-        id: String,
-        /// As an object
-        #[arg(long)]
-        json: bool,
-    },
-    /// Everything it did, one entry a line
-    Logs {
-        /// The job
-        id: String,
-    },
-    /// Stop it
-    Cancel {
-        /// The job
-        id: String,
-    },
-    /// Take it up again
-    Retry {
-        /// The job
-        id: String,
-        /// How each turn goes.
-        #[command(flatten)]
-        turn: TurnArgs,
-    },
-}
-
-/// `haft agents`
-#[derive(Debug, Subcommand)]
-pub(crate) enum Agents {
-    /// Their names, and what they do
-    List {
-        /// One object a line
-        #[arg(long)]
-        json: bool,
-    },
-    /// One as a file, to copy and change
-    Show {
-        /// Its name
-        name: String,
-    },
-}
-
-/// `haft commands`
-#[derive(Debug, Subcommand)]
-pub(crate) enum Commands {
-    /// Their names, and what they are for
-    List {
-        /// One object a line
-        #[arg(long)]
-        json: bool,
-    },
-}
-
-/// `haft profiles`
-#[derive(Debug, Subcommand)]
-pub(crate) enum Profiles {
-    /// Their names, and what they are
-    List {
-        /// One object a line
-        #[arg(long)]
-        json: bool,
-    },
-    /// One as TOML, to copy and change
-    Show {
-        /// Its name
-        name: String,
-    },
 }
 
 /// `haft parse`
