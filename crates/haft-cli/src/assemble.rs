@@ -1,6 +1,7 @@
 //! Picks the parts of an engine.
 use crate::{
-    Surroundings, agents,
+    Surroundings,
+    agents::{self, Known},
     args::TurnArgs,
     config::{Config, ConfigError, Environment, Places},
     failure::Failure,
@@ -13,6 +14,7 @@ use haft::{
     engine::{Agent, Engine, Home, Knowledge, Model, Models, Profile, Setup},
     providers::{Scripted, vendors},
     stage::Declared,
+    tools::SKILL,
 };
 use std::{
     path::{Path, PathBuf},
@@ -58,7 +60,7 @@ pub(crate) fn setup(
     let tools = tools(&surroundings.environment, &profile, &knowledge.skills)?;
     turn.tools.iter().flatten().try_for_each(|name| is_known(&tools, name, config))?;
     let tools = turn.tools.as_ref().map_or(tools.clone(), |named| tools.only(named));
-    let agents = agents(surroundings, &workspace, &profile)?;
+    let agents = agents(surroundings, &workspace, &profile, !knowledge.skills.is_empty())?;
     let agents = agents.into_iter().map(|agent| with_tools(agent, turn.tools.as_deref())).collect();
     let stages = Arc::new(|blobs: &Path| Arc::new(Declared::new(blobs.to_owned())) as Arc<dyn Stage>);
     let home = Home(surroundings.places.home.clone());
@@ -91,14 +93,28 @@ pub(crate) fn knowledge(places: &Places, workspace: &Path, quiet: bool) -> Knowl
     let aside = mcp::notes(quiet);
     let notes = notes::read(places, workspace, &*aside);
     let (skills, readable) = skills::read(places, workspace, &*aside);
-    Knowledge { notes, skills, skill_tool: haft::tools::SKILL.into(), readable }
+    Knowledge { notes, skills, skill_tool: SKILL.into(), readable }
 }
 
 /// The one that people get who ask for none, and all others.
-fn agents(surroundings: &Surroundings, workspace: &Path, profile: &Profile) -> Result<Vec<Agent>, Failure> {
+fn agents(
+    surroundings: &Surroundings,
+    workspace: &Path,
+    profile: &Profile,
+    has_skills: bool,
+) -> Result<Vec<Agent>, Failure> {
     let own = Agent { name: AGENT.into(), system: profile.system.clone(), ..Agent::default() };
-    let others = agents::known(&surroundings.places, workspace)?.into_iter().map(|known| known.agent);
+    let others = agents::known(&surroundings.places, workspace)?.into_iter();
+    let others = others.map(|known| if has_skills { with_skills(known) } else { known.agent });
     Ok(std::iter::once(own).chain(others).collect())
+}
+
+/// A built-in agent cannot know whether there are skills; the author of another one said what it has.
+fn with_skills(Known { mut agent, file }: Known) -> Agent {
+    if let (None, Some(tools)) = (file, &mut agent.tools) {
+        tools.push(SKILL.to_owned());
+    }
+    agent
 }
 
 /// Of an agent's tools those that the person names, be they ours or a server's.

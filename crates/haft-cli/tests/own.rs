@@ -123,7 +123,8 @@ fn skills_of_the_person_and_the_project_are_found() {
         json!({"calls": [{"name": "read", "arguments": {"path": list}}]}),
         says("Done."),
     ];
-    let ran = place.run(&["run", "--json", "-q", "--model", &place.script("m", &script), "go"]);
+    let model = place.script("m", &script);
+    let ran = place.run(&["run", "--json", "-q", "--agent", "reviewer", "--model", &model, "go"]);
     let ended: Vec<String> = ran
         .events()
         .iter()
