@@ -43,12 +43,15 @@ fn ways(case: &Case, chunks: Chunks) -> Vec<Vec<String>> {
     }
 }
 
+/// Dialects of which the peers pass on calls of tools that they were not offered.
+const PASSED_ON: [&str; 1] = ["gemma4"];
+
 fn setting(case: &Value) -> Setting {
     let options = &case["options"];
     // The peers are servers: what they were not offered is no call.
     let tools: Vec<ToolSpec> = case["tools"].as_array().into_iter().flatten().map(tool).collect();
     Setting {
-        only_known: !tools.is_empty(),
+        only_known: !tools.is_empty() && !PASSED_ON.contains(&case["dialect"].as_str().unwrap_or_default()),
         tools: tools.into(),
         prompt_end: case["generation_prompt"].as_str().unwrap_or_default().into(),
         begins_thinking: case["initial_state"].as_str().map(|state| state == "reasoning"),

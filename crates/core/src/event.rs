@@ -1,7 +1,7 @@
 //! What happens, and what people may ask for.
 use crate::{
-    CallId, Change, Conclusion, Effect, How, JobId, Order, Part, Question, StopReason, ToolCall, ToolResult,
-    Usage,
+    CallId, Change, Conclusion, Effect, How, JobId, Order, Part, Question, Resource, StopReason, ToolCall,
+    ToolResult, Usage,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -128,11 +128,34 @@ pub enum Fact {
     JobStarted { job: JobId, title: String },
     /// That work is over. Opens a turn.
     JobEnded { job: JobId, result: ToolResult },
+    /// Results gave way for want of room: the model reads these texts in their place. The whole ones stand in
+    /// their `tool_ended`.
+    Evicted { results: Vec<Evicted> },
+    /// The beginning of the conversation gave way to a summary: what the model reads are the first and the last
+    /// prompt, the summary, and the last `kept` messages.
+    Compacted {
+        summary: String,
+        kept: usize,
+        /// Of a prompt that is kept word for word at most so much.
+        pinned_bytes: usize,
+        by: Summarizer,
+        /// About how many tokens a request took, and takes now.
+        before: u64,
+        after: u64,
+        /// What the summary cost.
+        #[serde(default)]
+        usage: Usage,
+    },
+    /// The last reply claims what nothing shows; the model reads `text`. At most once a turn.
+    Reminded { claims: Vec<String>, text: String },
+    /// The next request, or the next second, would pass a limit; the turn ends.
+    BudgetReached { what: Resource, spent: f64, limit: f64 },
     /// A person stopped the turn.
     Interrupted,
     /// An unfinished turn was taken up again.
     Continued,
-    /// Nothing more happens until somebody speaks.
+    /// Nothing more happens until somebody speaks. `usage` and `cost_usd` are those of the turn, with what was
+    /// delegated in it; no cost where a price is unknown.
     TurnEnded { outcome: Outcome, rounds: u32, usage: Usage, cost_usd: Option<f64> },
     /// The job that this session is has come to its end.
     Concluded(Conclusion),
@@ -145,6 +168,25 @@ pub enum Fact {
         /// Calls on the way whose changes nobody recorded.
         untracked: Vec<CallId>,
     },
+}
+
+/// A tool result whose text gave way.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Evicted {
+    /// Its place in [`crate::Transcript::messages`].
+    pub message: usize,
+    /// What the model reads in its place.
+    pub text: String,
+}
+
+/// Who wrote a summary.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Summarizer {
+    /// The model that the conversation is with.
+    Model,
+    /// Nobody could be asked: prompts, changed files and the last results, by rule.
+    Digest,
 }
 
 /// Which way files were moved.
@@ -263,4 +305,7 @@ pub enum Command {
     },
     /// Take back the last rewind.
     Redo,
+    /// Put a summary in place of the beginning of the conversation. A turn ends with it, also where there is nothing
+    /// to summarise.
+    Compact,
 }

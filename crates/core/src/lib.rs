@@ -4,6 +4,7 @@
 //! Read in this order: [`message`], [`tool`], [`event`], [`transcript`], [`policy`], [`change`], [`provider`].
 
 pub mod alias;
+pub mod budget;
 pub mod call_form;
 pub mod change;
 pub mod clip;
@@ -28,15 +29,20 @@ pub mod schema;
 pub mod skill;
 pub mod source;
 pub mod subagent;
+mod told;
 pub mod tool;
 pub mod transcript;
 pub mod undo;
+pub mod window;
 
 pub use alias::Aliases;
+pub use budget::{Budget, Price, Reached, Resource, Spending};
 pub use call_form::{ArgumentForm, CallForm, ReplyForm};
 pub use change::{Change, ChangeKind, FileState, Hash, How, Stage, View};
 pub use clip::{Clip, Keep};
-pub use event::{Answer, Channel, Command, Entry, Event, Fact, Outcome, Seq, SessionId, Update, Way};
+pub use event::{
+    Answer, Channel, Command, Entry, Event, Evicted, Fact, Outcome, Seq, SessionId, Summarizer, Update, Way,
+};
 pub use haft_macros::tool;
 pub use hook::{Hooked, Hooks, Moment, NoHooks};
 pub use job::{JobId, JobOutput, JobState, Jobs, NoJobs, Work};
@@ -56,3 +62,4 @@ pub use source::ToolSource;
 pub use subagent::{Alone, Subagents};
 pub use tool::{Access, AnyTool, Effect, Example, Examples, Tool, ToolContext, ToolSpec};
 pub use transcript::{Completion, Limits, OnCap, Step, Transcript};
+pub use window::Window;

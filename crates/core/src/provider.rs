@@ -142,7 +142,8 @@ impl ProviderError {
     pub fn hint(&self) -> Option<&str> {
         match self {
             Self::Auth { hint, .. } | Self::Rejected { hint, .. } => hint.as_deref(),
-            Self::Busy { .. } | Self::ContextTooLong { .. } | Self::Connection { .. } => None,
+            Self::ContextTooLong { .. } => Some("take a model with a larger window, or begin a new session"),
+            Self::Busy { .. } | Self::Connection { .. } => None,
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Facts folded into a conversation, and the one decision: what happens next.
 use crate::{
-    Answer, CallId, Channel, Entry, Fact, Failure, JobId, Message, Outcome, Part, Seq, StopReason, ToolCall,
-    ToolErrorKind, ToolResult, Usage,
+    Answer, Budget, CallId, Channel, Entry, Fact, Failure, JobId, Message, Outcome, Part, Seq, StopReason,
+    ToolCall, ToolErrorKind, ToolResult, Usage, told::Told,
 };
 use serde::{Deserialize, Serialize};
 use std::{
@@ -13,7 +13,7 @@ use std::{
 /// The conversation so far. Always well formed: each call has its result, in call order.
 #[derive(Clone, Debug, Default)]
 pub struct Transcript {
-    messages: Vec<Arc<Message>>,
+    told: Told,
     open: Vec<OpenCall>,
     places: HashMap<CallId, usize>,
     channel: Option<Channel>,
@@ -34,6 +34,8 @@ struct Turn {
     idle_rounds: u32,
     usage: Usage,
     refused: bool,
+    /// Whether its claims were held against what happened.
+    is_reminded: bool,
     /// It is a call in place of the model, and nothing more.
     called: bool,
     /// One number for the calls of each round, to recognise repetition.
@@ -62,13 +64,25 @@ pub struct Limits {
     pub max_repeats: usize,
     /// What counts as done.
     pub completion: Completion,
+    /// What a turn may cost, with the agents that it delegates to.
+    pub budget: Budget,
+    /// Whether what the reply claims is held against what happened: a claim that nothing shows is answered once, and
+    /// then the outcome is [`Outcome::Unproven`].
+    pub evidence: bool,
 }
 
 impl Default for Limits {
     /// 200 rounds; 6 repeats, so that an identical call ends a turn before the 8th and two alternating
     /// ones before the 16th.
     fn default() -> Self {
-        Self { max_rounds: Some(200), on_cap: OnCap::Stop, max_repeats: 6, completion: Completion::NoCalls }
+        Self {
+            max_rounds: Some(200),
+            on_cap: OnCap::Stop,
+            max_repeats: 6,
+            completion: Completion::NoCalls,
+            budget: Budget::default(),
+            evidence: false,
+        }
     }
 }
 
@@ -129,13 +143,24 @@ impl Transcript {
             Fact::Prompted { parts, channel } => {
                 self.channel.clone_from(channel);
                 self.user(parts.clone());
+                self.told.pin();
             }
             Fact::JobEnded { job, result } => self.user(vec![Part::text(job_report(job, result))]),
             Fact::Replied { parts, usage, stop } => self.assistant(parts, *usage, *stop),
             Fact::Called { made } => self.called(made),
             Fact::ToolEnded { call, result, .. } => self.answer(call, result),
             Fact::ApprovalAnswered { answer: Answer::Nobody, .. } => self.turn.refused = true,
+            Fact::Evicted { results } => self.told.evict(results),
+            Fact::Compacted { summary, kept, pinned_bytes, usage, .. } => {
+                self.told.compact(summary, *kept, *pinned_bytes);
+                self.turn.usage += *usage;
+            }
             Fact::Continued => self.phase = self.unfinished(),
+            Fact::Reminded { text, .. } => {
+                self.user(vec![Part::text(text)]);
+                self.turn.is_reminded = true;
+            }
+            Fact::BudgetReached { .. } => self.phase = Phase::Over(Outcome::Budget),
             Fact::Interrupted => self.phase = Phase::Over(Outcome::Interrupted),
             Fact::ModelFailed { .. } => self.phase = Phase::Over(Outcome::Failed),
             Fact::TurnEnded { .. } | Fact::Rewound { .. } => {
@@ -157,7 +182,23 @@ impl Transcript {
 
     /// What the model is told. Each is shared, so taking them along costs nothing.
     pub fn messages(&self) -> &[Arc<Message>] {
-        &self.messages
+        self.told.messages()
+    }
+
+    /// About how many tokens a request takes, `fixed` of them before the first message: as many as the server counted
+    /// the last time, and an estimate of what came since; without its word an estimate of all.
+    pub fn size(&self, fixed: u64) -> u64 {
+        self.told.size(fixed)
+    }
+
+    /// How many tokens the server counts for one that is estimated.
+    pub fn scale(&self, fixed: u64) -> f64 {
+        self.told.scale(fixed)
+    }
+
+    /// Whether it was summarised and the model has not spoken since.
+    pub fn is_compacted(&self) -> bool {
+        self.told.is_compacted()
     }
 
     /// The calls of the last reply that have no result yet.
@@ -168,6 +209,11 @@ impl Transcript {
     /// Where the last prompt was spoken.
     pub fn channel(&self) -> Option<&Channel> {
         self.channel.as_ref()
+    }
+
+    /// Whether the model was told in this turn that nothing shows what it claims.
+    pub fn is_reminded(&self) -> bool {
+        self.turn.is_reminded
     }
 
     /// Model calls of this turn so far.
@@ -220,7 +266,7 @@ impl Transcript {
     }
 
     fn last_reply_says(&self, phrase: &str) -> bool {
-        match self.messages.last().map(AsRef::as_ref) {
+        match self.messages().last().map(AsRef::as_ref) {
             Some(Message::Assistant { parts }) => {
                 crate::message::text_of(parts).to_lowercase().contains(&phrase.to_lowercase())
             }
@@ -231,7 +277,7 @@ impl Transcript {
     /// What a person says in the middle of a turn steers it: the turn goes on, its loops are forgotten.
     fn user(&mut self, parts: Vec<Part>) {
         self.close_calls();
-        self.messages.push(Arc::new(Message::User { parts }));
+        self.told.push(Message::User { parts });
         self.turn.rounds_seen.clear();
         self.turn.idle_rounds = 0;
         self.turn.called = false;
@@ -242,7 +288,8 @@ impl Transcript {
         self.close_calls();
         self.turn.rounds += 1;
         self.turn.usage += usage;
-        self.messages.push(Arc::new(Message::Assistant { parts: parts.to_vec() }));
+        self.told.push(Message::Assistant { parts: parts.to_vec() });
+        self.told.measure(usage);
         let calls = parts.iter().filter_map(Part::as_call);
         self.open = calls.map(|call| OpenCall { call: call.clone(), result: None }).collect();
         self.places =
@@ -264,7 +311,7 @@ impl Transcript {
         self.close_calls();
         self.turn.called = true;
         let parts = vec![Part::ToolCall(made.clone())];
-        self.messages.push(Arc::new(Message::Assistant { parts }));
+        self.told.push(Message::Assistant { parts });
         self.open = vec![OpenCall { call: made.clone(), result: None }];
         self.places = HashMap::from([(made.id.clone(), 0)]);
         self.phase = Phase::Tools;
@@ -287,15 +334,14 @@ impl Transcript {
     /// Files the results in call order, whatever order they ended in.
     fn close_calls(&mut self) {
         self.places.clear();
-        let closed = self.open.drain(..).map(|OpenCall { call, result }| {
+        for OpenCall { call, result } in self.open.drain(..) {
             let result = result.unwrap_or_else(not_run);
-            Arc::new(Message::Tool { call: call.id, name: call.name, result })
-        });
-        self.messages.extend(closed);
+            self.told.push(Message::Tool { call: call.id, name: call.name, result });
+        }
     }
 
     fn unfinished(&self) -> Phase {
-        match self.messages.last().map(AsRef::as_ref) {
+        match self.messages().last().map(AsRef::as_ref) {
             _ if !self.open.is_empty() => Phase::Tools,
             Some(Message::User { .. } | Message::Tool { .. }) => Phase::Model,
             Some(Message::Assistant { .. }) | None => Phase::Idle,

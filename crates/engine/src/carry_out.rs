@@ -11,15 +11,23 @@ use haft_core::{
 use serde_json::{Value, json};
 use std::sync::Arc;
 
+/// Who carries out the turns of a job, and shows them.
+pub trait Turns {
+    /// A turn that cannot be carried out at all.
+    type Error;
+    /// Carries out a command and gives the outcome of the turn that it opens.
+    fn turn(&mut self, command: Command) -> impl Future<Output = Result<Outcome, Self::Error>> + Send;
+}
+
 /// Works on the job of `session` until it is over, and records what it came to. A job that was left half-done is taken
-/// up where it stopped. `turn` carries out a command and gives the outcome of the turn that it opens.
-pub async fn carry_out<E>(
+/// up where it stopped.
+pub async fn carry_out<T: Turns>(
     session: &Session,
     agent: &Agent,
     order: &Order,
-    mut turn: impl AsyncFnMut(Command) -> Result<Outcome, E>,
-) -> Result<Conclusion, E> {
-    let mut outcome = turn(opening(&session.entries(), agent, order)).await?;
+    turns: &mut T,
+) -> Result<Conclusion, T::Error> {
+    let mut outcome = turns.turn(opening(&session.entries(), agent, order)).await?;
     let mut is_reminded = false;
     while outcome == Outcome::Finished {
         let Some(lack) = lack(&session.entries(), agent) else { break };
@@ -29,7 +37,7 @@ pub async fn carry_out<E>(
             None if !std::mem::replace(&mut is_reminded, true) => reminder(&lack.why),
             None => break,
         };
-        outcome = turn(command).await?;
+        outcome = turns.turn(command).await?;
     }
     let conclusion = conclude(&session.entries(), agent, outcome);
     record(session, conclusion.clone()).await;

@@ -51,6 +51,7 @@ impl Delegating {
         task: String,
         progress: Box<dyn Fn(String) + Send + Sync>,
     ) -> Result<ToolOutput, ToolError> {
+        progress(format!("session {}\n", session.id()));
         let _interrupted_on_drop = Leash(session);
         let mut events = Box::pin(session.events(Seq(0)));
         let prompt = Command::Prompt { parts: vec![Part::text(task)], channel: None };

@@ -1,8 +1,10 @@
 //! Opens sessions and keeps them running.
 use crate::{
     Agent, Home, Journal, JournalError, Knowledge, Profile, Session,
+    budget::Purse,
     call::resolved,
     jobs::Board,
+    live::Live,
     seen::Seen,
     session::{Desk, Log, Task},
     toolbox::Toolbox,
@@ -10,12 +12,13 @@ use crate::{
     turn::Means,
 };
 use haft_core::{
-    Access, Fact, Hooks, Mode, Order, Policy, Provider, Registry, SessionId, Stage, ToolSource, Transcript,
-    event::JOURNAL_VERSION,
+    Access, Fact, Hooks, Limits, Mode, Order, Policy, Price, Provider, Registry, SessionId, Stage,
+    ToolSource, Transcript, event::JOURNAL_VERSION,
 };
 use std::{
+    collections::HashMap,
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{Arc, Mutex, Weak},
 };
 use tokio::sync::mpsc;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
@@ -63,14 +66,42 @@ pub struct Model {
     pub spec: String,
     /// As the vendor spells it.
     pub name: String,
+    /// Tokens that it takes in, request and reply together; none where nobody knows.
+    pub window: Option<u64>,
+    /// What it costs; none where nobody knows.
+    pub price: Option<Price>,
     /// Who is asked.
     pub provider: Arc<dyn Provider>,
+}
+
+impl Model {
+    /// One of which nothing more is known; `spec` is `VENDOR/MODEL`.
+    pub fn plain(spec: &str, provider: Arc<dyn Provider>) -> Self {
+        let name = spec.split_once('/').map_or(spec, |(_, name)| name).to_owned();
+        Self { spec: spec.to_owned(), name, window: None, price: None, provider }
+    }
 }
 
 pub(crate) struct Shared {
     pub(crate) setup: Setup,
     tasks: TaskTracker,
     stop: CancellationToken,
+    /// The purses of the sessions that are open, for those below them.
+    purses: Mutex<HashMap<SessionId, Weak<Purse>>>,
+    live: Live,
+}
+
+impl Shared {
+    /// The purse of `parent` where there is one, else one of its own; and whether it is its own.
+    fn purse(&self, id: &SessionId, parent: Option<&SessionId>) -> (Arc<Purse>, bool) {
+        let mut purses = self.purses.lock().expect("no code panics while it holds the purses");
+        purses.retain(|_, purse| purse.strong_count() > 0);
+        let shared = parent.and_then(|parent| purses.get(parent)?.upgrade());
+        let is_own = shared.is_none();
+        let purse = shared.unwrap_or_default();
+        purses.insert(id.clone(), Arc::downgrade(&purse));
+        (purse, is_own)
+    }
 }
 
 /// Opens sessions. Cheap to clone; all clones are one engine.
@@ -113,7 +144,7 @@ impl Engine {
     /// Starts nothing yet.
     pub fn new(setup: Setup) -> Self {
         let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
-        Self(Arc::new(Shared { setup, tasks, stop }))
+        Self(Arc::new(Shared { setup, tasks, stop, purses: Mutex::default(), live: Live::default() }))
     }
 
     /// What it was made of.
@@ -128,6 +159,11 @@ impl Engine {
     /// A new session.
     pub fn create(&self, agent: &str) -> Result<Session, EngineError> {
         self.open_new(agent, Above::default())
+    }
+
+    /// The sessions that are open, those below others too: who holds one can watch it, steer it and stop it.
+    pub fn sessions(&self) -> Vec<Session> {
+        self.0.live.sessions()
     }
 
     /// A new session that is a job.
@@ -184,6 +220,7 @@ impl Engine {
         if entries.is_empty() {
             log.record(opened(setup, &model, &id, &agent, &above))?;
         }
+        let (purse, owns_purse) = shared.purse(&id, above.session());
         let tree = above.tree(&journal.entries(), setup);
         let folder = setup.home.folder(&id);
         let stage = (setup.stages)(&folder.join("blobs"));
@@ -200,8 +237,9 @@ impl Engine {
             touched(&kit.tools, &*stage, &setup.workspace, name, arguments)
         };
         let seen = Seen::replay(entries.iter().map(Arc::as_ref), touched);
+        let limits = agent.within(&setup.profile.limits);
         let means = Means {
-            limits: agent.within(&setup.profile.limits),
+            limits: Limits { evidence: limits.evidence || is_job(&journal.entries()), ..limits },
             policy: narrowed(&setup.policy, agent.permission),
             model,
             agent: agent.name,
@@ -214,11 +252,15 @@ impl Engine {
             seen,
             repeats: Default::default(),
             artifacts: folder.join("outputs"),
+            purse,
+            owns_purse,
             shared: shared.clone(),
         };
         let stop = shared.stop.clone();
         shared.tasks.spawn(Task { means, log, inbox, stop, later: Default::default() }.run());
-        Ok(Session { id, inbox: sender, journal, stage })
+        let session = Session { id, inbox: sender, journal, stage };
+        shared.live.add(&session);
+        Ok(session)
     }
 
     /// The model that the agent names, else the engine's.
@@ -267,6 +309,12 @@ fn touched(
 /// The tool that a session does not have which may not delegate.
 const DELEGATE: &str = "delegate";
 
+/// What a job says it has done is held against what it did: nobody sits beside it.
+fn is_job(entries: &[Arc<haft_core::Entry>]) -> bool {
+    let opened = entries.first().map(|entry| &entry.fact);
+    matches!(opened, Some(Fact::SessionOpened { order: Some(_), .. }))
+}
+
 /// What a session comes from.
 #[derive(Default)]
 struct Above {
@@ -275,6 +323,11 @@ struct Above {
 }
 
 impl Above {
+    /// The session that delegated.
+    fn session(&self) -> Option<&SessionId> {
+        self.parent.as_ref().map(|(parent, _)| parent)
+    }
+
     /// One that was delegated to and is opened again has lost its tree: nobody waits for it any more.
     fn tree(&self, entries: &[Arc<haft_core::Entry>], setup: &Setup) -> Tree {
         let opened = entries.first().map(|entry| &entry.fact);

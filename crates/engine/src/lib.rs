@@ -3,19 +3,25 @@
 //! Front-ends need four words of it: [`Engine`], [`Session`], [`haft_core::Command`], [`haft_core::Event`].
 //! It knows no tool, no provider and no front-end by name.
 
+mod account;
 mod agents;
 mod asking;
+mod budget;
 mod call;
 mod call_errors;
 mod carry_out;
+mod compact;
 mod context;
 mod delegate;
+mod digest;
 mod engine;
+mod evidence;
 mod header;
 mod hooking;
 mod jobs;
 mod journal;
 mod knowledge;
+mod live;
 mod profile;
 mod recover;
 mod repeats;
@@ -28,8 +34,9 @@ mod toolbox;
 mod tree;
 mod turn;
 
+pub use account::{Account, Row, account};
 pub use agents::{Agent, BadAgent};
-pub use carry_out::{carry_out, record};
+pub use carry_out::{Turns, carry_out, record};
 pub use engine::{Engine, EngineError, Model, Models, Setup, Stages};
 pub use header::{BadHeader, with_header};
 pub use journal::{Journal, JournalError};

@@ -1,7 +1,7 @@
 //! A session is one task that owns one transcript. Everyone else holds a [`Session`] handle.
 use crate::{
     Journal, JournalError, recover,
-    turn::{Means, open_turn},
+    turn::{Means, compact_now, open_turn},
 };
 use futures::Stream;
 use haft_core::{
@@ -170,6 +170,12 @@ pub(crate) struct Task {
     pub(crate) later: VecDeque<Command>,
 }
 
+/// What takes its time, so that commands may come meanwhile.
+enum Work {
+    Turn(Fact),
+    Compaction,
+}
+
 impl Task {
     pub(crate) async fn run(mut self) {
         let ended = self.serve().await;
@@ -216,6 +222,10 @@ impl Task {
             Command::Continue => self.turn(Fact::Continued).await,
             Command::Rewind { to } => self.rewind(to).await,
             Command::Redo => self.redo().await,
+            Command::Compact => {
+                self.means.open_purse(&self.log.transcript);
+                self.attend(Work::Compaction).await
+            }
             // Outside a turn there is nothing to answer or to stop.
             Command::Interrupt | Command::Answer { .. } | Command::Reply { .. } => Ok(()),
         }
@@ -236,13 +246,29 @@ impl Task {
 
     async fn turn(&mut self, opening: Fact) -> Result<(), JournalError> {
         self.means.repeats.clear();
+        self.means.open_purse(&self.log.transcript);
+        self.attend(Work::Turn(opening)).await
+    }
+
+    /// Works, and listens meanwhile.
+    async fn attend(&mut self, work: Work) -> Result<(), JournalError> {
         let cancel = self.stop.child_token();
         let desk = &self.means.desk;
-        let turn = open_turn(&mut self.log, &self.means, opening, &cancel);
-        tokio::pin!(turn);
+        let (log, means) = (&mut self.log, &self.means);
+        let work = async {
+            match work {
+                Work::Turn(opening) => open_turn(log, means, opening, &cancel).await,
+                Work::Compaction => compact_now(log, means, &cancel).await,
+            }
+        };
+        tokio::pin!(work);
+        let time_left = means.purse.time_left(&means.limits.budget);
+        let out_of_time = tokio::time::sleep(time_left.unwrap_or_default());
+        tokio::pin!(out_of_time);
         loop {
             tokio::select! {
-                done = &mut turn => return done,
+                done = &mut work => return done,
+                () = &mut out_of_time, if time_left.is_some() && !cancel.is_cancelled() => cancel.cancel(),
                 Some(mail) = self.inbox.recv() => match mail {
                     Mail::Command(Command::Interrupt) => cancel.cancel(),
                     Mail::Command(Command::Answer { call, answer }) => desk.answer(&call, answer),
@@ -250,7 +276,7 @@ impl Task {
                     Mail::Command(Command::Prompt { parts, channel }) => desk.queue(Fact::Prompted { parts, channel }),
                     Mail::Command(
                         command @ (Command::Continue | Command::Call { .. } | Command::Conclude(_)
-                        | Command::Rewind { .. } | Command::Redo),
+                        | Command::Rewind { .. } | Command::Redo | Command::Compact),
                     ) => self.later.push_back(command),
                     Mail::JobStarted { job, title } => desk.queue(Fact::JobStarted { job, title }),
                     Mail::JobEnded { job, result } => desk.queue(Fact::JobEnded { job, result }),

@@ -1,8 +1,11 @@
 //! The heart: ask the model, run its tools, until the transcript says stop.
 use crate::{
-    JournalError, Model, context,
+    JournalError, Model,
+    budget::{self, Purse},
+    compact::compact,
+    context,
     engine::Shared,
-    hooking,
+    evidence, hooking,
     jobs::Board,
     recover,
     repeats::Repeats,
@@ -14,8 +17,9 @@ use crate::{
 };
 use futures::StreamExt;
 use haft_core::{
-    Change, Delta, Fact, Limits, OnCap, Outcome, Part, Policy, ProviderError, Reply, SessionId, Stage, Step,
-    StopReason, Update, Usage,
+    Change, Delta, Fact, Limits, Message, OnCap, Outcome, Part, Policy, ProviderError, Reached, Reply,
+    Request, SessionId, Spending, Stage, Step, StopReason, Transcript, Update, Usage, Window,
+    window::{self, Room},
 };
 use std::{io, path::PathBuf, sync::Arc};
 use tokio_util::sync::CancellationToken;
@@ -42,9 +46,21 @@ pub(crate) struct Means {
     pub(crate) repeats: Repeats,
     /// See [`haft_core::ToolContext::artifacts`].
     pub(crate) artifacts: PathBuf,
+    /// What this turn has spent, shared with those below.
+    pub(crate) purse: Arc<Purse>,
+    /// Whether a turn of this session opens it.
+    pub(crate) owns_purse: bool,
 }
 
 impl Means {
+    /// A turn begins, or goes on where `transcript` ends.
+    pub(crate) fn open_purse(&self, transcript: &Transcript) {
+        if self.owns_purse {
+            let spent = budget::spending(self.model.price, transcript.usage());
+            self.purse.open(Spending { requests: transcript.rounds().into(), ..spent });
+        }
+    }
+
     /// [`Stage::settle`] in the real workspace, off the event loop.
     pub(crate) async fn settle(&self, changes: Vec<Change>) -> io::Result<Vec<PathBuf>> {
         let (stage, workspace) = (self.stage.clone(), self.shared.setup.workspace.clone());
@@ -76,10 +92,16 @@ async fn run_turn(log: &mut Log, means: &Means, cancel: &CancellationToken) -> R
         match log.transcript.next_step(&means.limits) {
             Step::AskModel => ask_model(log, means, cancel).await?,
             Step::RunTools(calls) => run_tools(log, means, calls, cancel).await?,
+            Step::Stop(Outcome::Finished) if means.limits.evidence => {
+                if let Some(outcome) = hold(log)? {
+                    return end_turn(log, means, outcome).await;
+                }
+            }
             Step::Stop(outcome) => return end_turn(log, means, outcome).await,
         }
         if cancel.is_cancelled() {
-            log.record(Fact::Interrupted)?;
+            let out_of_time = means.purse.out_of_time(&means.limits.budget);
+            log.record(out_of_time.unwrap_or(Fact::Interrupted))?;
         } else {
             take_in(log, means, cancel).await?;
         }
@@ -95,6 +117,20 @@ async fn look_for_tools(means: &Means, cancel: &CancellationToken) {
     }
 }
 
+/// Summarises because a person wants it. Ends like a turn, so that whoever waits for an end sees one.
+pub(crate) async fn compact_now(
+    log: &mut Log,
+    means: &Means,
+    cancel: &CancellationToken,
+) -> Result<(), JournalError> {
+    recover::end_open_calls(log, means, "not run: the conversation was summarised first")?;
+    let window = context::window(means);
+    if let Some(Room::Compact { kept }) = window::compact(&log.transcript, 0) {
+        compact(log, means, &window, kept, cancel).await?;
+    }
+    end_turn(log, means, if cancel.is_cancelled() { Outcome::Interrupted } else { Outcome::Finished }).await
+}
+
 /// What people said, and what jobs came to, since the last round.
 async fn take_in(log: &mut Log, means: &Means, cancel: &CancellationToken) -> Result<(), JournalError> {
     while let Some(fact) = means.desk.next_queued() {
@@ -108,6 +144,20 @@ async fn take_in(log: &mut Log, means: &Means, cancel: &CancellationToken) -> Re
     Ok(())
 }
 
+/// Holds the last reply against what happened: how the turn ends, or nothing where the model is asked once more.
+fn hold(log: &mut Log) -> Result<Option<Outcome>, JournalError> {
+    let claims = evidence::unproven(&log.journal.entries());
+    if claims.is_empty() {
+        return Ok(Some(Outcome::Finished));
+    }
+    if log.transcript.is_reminded() {
+        return Ok(Some(Outcome::Unproven));
+    }
+    let text = evidence::reminder(&claims);
+    log.record(Fact::Reminded { claims, text })?;
+    Ok(None)
+}
+
 async fn end_turn(log: &mut Log, means: &Means, outcome: Outcome) -> Result<(), JournalError> {
     recover::end_open_calls(log, means, not_run(outcome))?;
     let limits = &means.limits;
@@ -119,9 +169,18 @@ async fn end_turn(log: &mut Log, means: &Means, outcome: Outcome) -> Result<(), 
         }
     }
     hooking::turn_ends(means, outcome).await;
-    let (rounds, usage) = (log.transcript.rounds(), log.transcript.usage());
-    log.record(Fact::TurnEnded { outcome, rounds, usage, cost_usd: None })?;
+    let spent = spent(log, means);
+    let (rounds, Spending { usage, .. }) = (log.transcript.rounds(), spent);
+    log.record(Fact::TurnEnded { outcome, rounds, usage, cost_usd: spent.cost_usd() })?;
     log.journal.sync()
+}
+
+/// With what those below have spent, where they drew from the purse of this session.
+fn spent(log: &Log, means: &Means) -> Spending {
+    match means.owns_purse {
+        true => means.purse.spent(),
+        false => budget::spending(means.model.price, log.transcript.usage()),
+    }
 }
 
 fn not_run(outcome: Outcome) -> &'static str {
@@ -137,6 +196,9 @@ fn not_run(outcome: Outcome) -> &'static str {
     }
 }
 
+/// Set aside for a reply whose length nobody limits.
+const UNLIMITED_REPLY: u32 = 8_192;
+
 /// How a reply came to its end.
 enum Heard {
     Whole,
@@ -146,29 +208,97 @@ enum Heard {
 }
 
 async fn ask_model(log: &mut Log, means: &Means, cancel: &CancellationToken) -> Result<(), JournalError> {
+    let window = context::window(means);
+    context::make_room(log, means, &window, cancel).await?;
     // What the model is told has happened must not be forgotten in a power cut.
     log.journal.sync()?;
     tracing::debug!("Agent iteration {}", log.transcript.rounds() + 1);
-    let mut reply = Reply::default();
-    let heard = hear(log, means, cancel, &mut reply).await;
-    let usage = reply.usage();
-    let fact = match heard {
-        Heard::Failed(error) => failed(&error),
-        Heard::Interrupted if reply.is_empty() => return Ok(()),
-        Heard::Interrupted => spoken(reply, usage, StopReason::Interrupted),
-        Heard::Endless => spoken(reply, usage, StopReason::Length),
-        Heard::Whole if reply.is_empty() => Fact::ModelFailed {
-            message: "the model answered nothing".into(),
-            hint: Some("ask again, or take another model".into()),
-        },
-        Heard::Whole => Fact::Replied { stop: reply.stop(), usage, parts: reply.into_parts() },
-    };
-    log.record(fact)
+    let mut said = ask_once(log, means, cancel).await;
+    if matches!(said, Err(Unsaid::Failed(ProviderError::ContextTooLong { .. })))
+        && shrink(log, means, &window, cancel).await?
+    {
+        said = ask_once(log, means, cancel).await;
+    }
+    match said {
+        Ok(fact) => log.record(fact),
+        Err(Unsaid::Reached(limit)) => log.record(budget::reached(limit)),
+        Err(Unsaid::Failed(error)) => log.record(failed(&error)),
+        Err(Unsaid::Interrupted) => Ok(()),
+    }
 }
 
-async fn hear(log: &Log, means: &Means, cancel: &CancellationToken, reply: &mut Reply) -> Heard {
-    let kit = means.toolbox.kit();
-    let request = context::request(&means.shared.setup, &means.model.name, &kit.wire, &log.transcript);
+/// Lets give way what it can, since the server refused what should fit: half of that surely does. Whether anything gave
+/// way.
+async fn shrink(
+    log: &mut Log,
+    means: &Means,
+    window: &Window,
+    cancel: &CancellationToken,
+) -> Result<bool, JournalError> {
+    let half = Window::new(log.transcript.size(window.fixed) / 2, window.reply, window.fixed);
+    if context::make_room(log, means, &half, cancel).await? {
+        return Ok(true);
+    }
+    let is_summarised = log.transcript.is_compacted() || log.transcript.messages().len() < 2;
+    if !is_summarised {
+        compact(log, means, window, 0, cancel).await?;
+    }
+    Ok(log.transcript.is_compacted() && !is_summarised)
+}
+
+/// Why there is no reply.
+enum Unsaid {
+    Reached(Reached),
+    Failed(ProviderError),
+    Interrupted,
+}
+
+/// One request, paid for, and the fact that came of it.
+async fn ask_once(log: &Log, means: &Means, cancel: &CancellationToken) -> Result<Fact, Unsaid> {
+    let mut request = context::request(means, &log.transcript);
+    let prompt = log.transcript.size(context::window(means).fixed);
+    let (limits, price) = (&means.limits, means.model.price);
+    let wanted = u64::from(if request.max_output == 0 { UNLIMITED_REPLY } else { request.max_output });
+    let reserved = means.purse.reserve(&limits.budget, price, prompt, wanted).map_err(Unsaid::Reached)?;
+    if reserved.reply < wanted {
+        request.max_output = u32::try_from(reserved.reply).unwrap_or(u32::MAX);
+    }
+    let mut reply = Reply::default();
+    let heard = hear(log, means, cancel, request, &mut reply).await;
+    let usage = reply.usage();
+    let fact = match heard {
+        Heard::Failed(error) => {
+            reserved.spend(usage, 0);
+            return Err(Unsaid::Failed(error));
+        }
+        Heard::Interrupted if reply.is_empty() => Err(Unsaid::Interrupted),
+        Heard::Interrupted => Ok(spoken(reply, usage, StopReason::Interrupted)),
+        Heard::Endless => Ok(spoken(reply, usage, StopReason::Length)),
+        Heard::Whole if reply.is_empty() => Ok(Fact::ModelFailed {
+            message: "the model answered nothing".into(),
+            hint: Some("ask again, or take another model".into()),
+        }),
+        Heard::Whole => Ok(Fact::Replied { stop: reply.stop(), usage, parts: reply.into_parts() }),
+    };
+    reserved.spend(usage, fact.as_ref().map_or(0, written));
+    fact
+}
+
+/// About how many tokens a reply has.
+fn written(fact: &Fact) -> u64 {
+    match fact {
+        Fact::Replied { parts, .. } => window::tokens(&Message::Assistant { parts: parts.clone() }),
+        _ => 0,
+    }
+}
+
+async fn hear(
+    log: &Log,
+    means: &Means,
+    cancel: &CancellationToken,
+    request: Request,
+    reply: &mut Reply,
+) -> Heard {
     let mut deltas = means.model.provider.stream(request);
     loop {
         let delta = tokio::select! {

@@ -4,7 +4,7 @@ mod kit;
 
 use futures::{StreamExt, stream, stream::BoxStream};
 use haft_core::{
-    CallId, Delta, Event, Fact, Message, Provider, ProviderError, Request, Seq, StopReason, text_of,
+    CallId, Command, Delta, Event, Fact, Message, Provider, ProviderError, Request, Seq, StopReason, text_of,
 };
 use haft_engine::{Delegation, Engine};
 use kit::{Place, prompt};
@@ -102,4 +102,72 @@ async fn no_more_is_delegated_than_the_profile_allows() {
         matches!(&entry.fact, Fact::ToolEnded { result, .. } if result.content.contains("1 tasks were delegated already"))
     });
     assert!(refused, "{told}");
+}
+
+/// Delegates once; whoever is below waits until it is spoken to, or for ever.
+struct Slow;
+
+impl Provider for Slow {
+    fn stream(&self, request: Request) -> BoxStream<'static, Result<Delta, ProviderError>> {
+        let said: Vec<String> = request
+            .messages
+            .iter()
+            .filter_map(|message| match message.as_ref() {
+                Message::User { parts } => Some(text_of(parts)),
+                _ => None,
+            })
+            .collect();
+        let has_result =
+            request.messages.iter().any(|message| matches!(message.as_ref(), Message::Tool { .. }));
+        let text = |text: &str| vec![Delta::Text(text.into()), Delta::Stop(StopReason::EndTurn)];
+        let call = |name: &str, arguments: Value| {
+            vec![
+                Delta::CallStart { index: 0, id: CallId(format!("{name}-0")), name: name.into() },
+                Delta::CallArguments { index: 0, json: arguments.to_string() },
+                Delta::Stop(StopReason::ToolUse),
+            ]
+        };
+        let deltas = match (said[0].as_str(), has_result) {
+            ("below", false) => call("bash", json!({"command": "sleep 1"})),
+            ("below", true) if said.len() > 1 => text(&format!("I was told: {}", said[1])),
+            ("below", true) => return stream::pending().boxed(),
+            (_, false) => call("delegate", json!({"task": "below"})),
+            (_, true) => text("done"),
+        };
+        stream::iter(deltas.into_iter().map(Ok)).boxed()
+    }
+}
+
+// C-70: a session below another one is watched, steered and stopped like any other.
+#[tokio::test]
+async fn a_subagent_is_steered_and_stopped_by_others() {
+    for (steers, expected) in [(true, "I was told: turn left"), (false, "did not finish: interrupted")] {
+        let place = Place::new();
+        let engine = Engine::new(place.setup(Arc::new(Slow)));
+        let session = engine.create("haft").unwrap();
+        session.send(prompt("above")).unwrap();
+        let below = loop {
+            let found = engine
+                .sessions()
+                .into_iter()
+                .find(|other| other.delegated_by().as_ref() == Some(session.id()));
+            match found.filter(|below| below.entries().len() > 2) {
+                Some(below) => break below,
+                None => tokio::time::sleep(std::time::Duration::from_millis(5)).await,
+            }
+        };
+        below.send(if steers { prompt("turn left") } else { Command::Interrupt }).unwrap();
+        drop(below);
+        let mut events = Box::pin(session.events(Seq(0)));
+        let mut heard = String::new();
+        while let Some(event) = events.next().await {
+            let Event::Recorded(entry) = event else { continue };
+            match &entry.fact {
+                Fact::ToolEnded { result, .. } => heard.clone_from(&result.content),
+                Fact::TurnEnded { .. } => break,
+                _ => {}
+            }
+        }
+        assert!(heard.contains(expected), "{heard}");
+    }
 }

@@ -29,9 +29,14 @@ pub async fn run(
         if said.eq_ignore_ascii_case("exit") {
             break;
         }
-        let Some(said) = meant(said).filter(|said| !said.is_empty()) else { continue };
+        let command = match said {
+            "/compact" => Command::Compact,
+            said => match meant(said).filter(|said| !said.is_empty()) {
+                Some(said) => Command::Prompt { parts: vec![Part::text(said)], channel: None },
+                None => continue,
+            },
+        };
         print_now(chat.reply.as_deref().unwrap_or_default())?;
-        let command = Command::Prompt { parts: vec![Part::text(said)], channel: None };
         print::turn(session, command, next(session), options, interrupts).await?;
         print_now(if chat.reply.is_some() { "\n\n" } else { "\n" })?;
     }

@@ -7,11 +7,13 @@
 mod agent;
 mod client;
 mod follow;
+mod job;
 mod own;
 mod serve;
 
 pub use agent::{AgentTool, Open};
 pub use client::{Answered, Client};
+pub use job::{Begin, Begun, JobTool};
 pub use own::OwnTool;
 pub use serve::{listen, over_http, over_stdio};
 

@@ -87,6 +87,18 @@ impl<Out: Write, Err: Write> Words<Out, Err> {
             Fact::JobEnded { job, result } => {
                 self.note(&format!("job {} {}", job.0, if result.is_ok() { "ended" } else { "failed" }))
             }
+            Fact::Evicted { results } => {
+                self.note(&format!("{} results put aside to save room", results.len()))
+            }
+            Fact::Compacted { before, after, .. } => {
+                self.note(&format!("summarised to save room: {before} tokens became {after}"))
+            }
+            Fact::Reminded { claims, .. } => {
+                self.note(&format!("nothing shows what it claims: {}", claims.join("; ")))
+            }
+            Fact::BudgetReached { what, spent, limit } => {
+                self.note(&format!("the budget of {limit} {what} is used up: {spent} spent"))
+            }
             Fact::ModelFailed { message, hint } => self.failed(message, hint.as_deref()),
             Fact::PromptDenied { reason, .. } => {
                 self.failed(&format!("a hook denied the prompt: {reason}"), None)

@@ -71,7 +71,7 @@ impl Place {
 
     fn open(&self, provider: Arc<dyn Provider>) -> Open {
         let engine = Engine::new(Setup {
-            model: Model { spec: "script/test".into(), name: "test".into(), provider },
+            model: Model::plain("script/test", provider),
             tools: haft_tools::builtin(&haft_tools::Settings::default()),
             sources: Vec::new(),
             agents: vec![Agent { name: "haft".into(), system: String::new(), ..Agent::default() }],

@@ -1,14 +1,18 @@
 //! What can be typed: commands and options.
 mod jobs;
 mod known;
+mod limits;
 mod mcp;
+mod models;
 
-pub(crate) use jobs::{JobArgs, Jobs};
-pub(crate) use known::{Agents, Commands, Profiles};
+pub(crate) use jobs::{Agents, JobArgs, Jobs};
+pub(crate) use known::{Commands, Profiles};
 pub(crate) use mcp::McpArgs;
+pub(crate) use models::{CheckArgs, Models};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use haft::core::Mode;
+pub(crate) use limits::LimitArgs;
 use std::path::PathBuf;
 
 /// An agent whose every tool call is journaled, staged and reversible.
@@ -137,6 +141,9 @@ pub(crate) struct TurnArgs {
     /// At most so many model calls in a turn
     #[arg(long, value_name = "N")]
     pub(crate) max_rounds: Option<u32>,
+    /// Where it stops besides.
+    #[command(flatten)]
+    pub(crate) limits: LimitArgs,
     /// The folder to work in
     #[arg(long, value_name = "DIR")]
     pub(crate) cwd: Option<PathBuf>,
@@ -318,57 +325,6 @@ pub(crate) struct CallArgs {
     /// The folder to work in
     #[arg(long, value_name = "DIR")]
     pub(crate) cwd: Option<PathBuf>,
-}
-
-/// `haft models …`
-#[derive(Debug, Subcommand)]
-pub(crate) enum Models {
-    /// Models to pull, models that are here, vendors and whether their keys are set
-    List {
-        /// One object a line
-        #[arg(long)]
-        json: bool,
-    },
-    /// Fetch a model into the models folder
-    Pull {
-        /// Its name in `haft models list`
-        name: String,
-    },
-    /// Where a model lies
-    Path {
-        /// Its name, or a file
-        name: String,
-    },
-    /// How well a model calls tools: small tasks, with its calls held to a form and without
-    Check(CheckArgs),
-}
-
-/// `haft models check`
-#[derive(Debug, Args)]
-pub(crate) struct CheckArgs {
-    /// VENDOR/MODEL, as for `--model`
-    pub(crate) spec: String,
-    /// Another server for the model's vendor
-    #[arg(long, value_name = "URL")]
-    pub(crate) base_url: Option<String>,
-    /// How the model writes calls as text; the server's own words if left out
-    #[arg(long, value_name = "NAME")]
-    pub(crate) dialect: Option<String>,
-    /// More tasks, in TOML
-    #[arg(long, value_name = "FILE")]
-    pub(crate) tasks: Option<PathBuf>,
-    /// Only the first N tasks
-    #[arg(long, value_name = "N")]
-    pub(crate) first: Option<usize>,
-    /// Also run commands that change things, on this machine and as you; without it those calls are refused
-    #[arg(long)]
-    pub(crate) full: bool,
-    /// What came of each task
-    #[arg(long, short)]
-    pub(crate) verbose: bool,
-    /// The table as JSON
-    #[arg(long)]
-    pub(crate) json: bool,
 }
 
 /// `haft config …`

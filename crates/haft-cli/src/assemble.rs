@@ -10,7 +10,7 @@ use crate::{
     notes, skills,
 };
 use haft::{
-    core::{Access, Fact, Order, Registry, Skill, Stage},
+    core::{Access, Budget, Fact, Registry, Skill, Stage},
     engine::{Agent, Engine, Home, Knowledge, Model, Models, Profile, Setup},
     providers::{Scripted, vendors},
     stage::Declared,
@@ -41,8 +41,9 @@ pub(crate) async fn engine(surroundings: &Surroundings, turn: &TurnArgs) -> Resu
     let speech = Speech { dialect, ..Speech::default() };
     let (spec, base_url) = (turn.model.as_deref(), turn.base_url.as_deref());
     let Chosen { model, notice } = model::choose(surroundings, &config, spec, base_url, speech).await?;
-    let engine = Engine::new(setup(surroundings, turn, &config, workspace, model)?);
-    Ok(Assembled { engine, notice })
+    let setup = setup(surroundings, turn, &config, workspace, model)?;
+    priced(&setup.model, &setup.profile)?;
+    Ok(Assembled { engine: Engine::new(setup), notice })
 }
 
 /// Everything but the model, which is given.
@@ -55,6 +56,8 @@ pub(crate) fn setup(
 ) -> Result<Setup, Failure> {
     let mut profile = config.profile(turn.profile.as_deref())?;
     profile.limits.max_rounds = config.max_rounds(turn.max_rounds, profile.limits.max_rounds);
+    profile.limits.budget = config.budget(budget(turn), profile.limits.budget);
+    profile.limits.evidence |= turn.limits.evidence || config.user.evidence == Some(true);
     let policy = config.policy(&surroundings.places, turn.permission.map(Into::into))?;
     let knowledge = knowledge(&surroundings.places, &workspace, turn.quiet);
     let tools = tools(&surroundings.environment, &profile, &knowledge.skills)?;
@@ -66,7 +69,8 @@ pub(crate) fn setup(
     let home = Home(surroundings.places.home.clone());
     let secrets: Vec<&str> = vendors().iter().filter_map(|vendor| vendor.key_variable.as_deref()).collect();
     let environment: Arc<[_]> = surroundings.environment.without_keys(&secrets).into();
-    let sources = mcp::source(surroundings, config, &workspace, environment.clone(), turn.quiet)?;
+    let sources =
+        mcp::source(surroundings, config, &workspace, environment.clone(), (model.window, turn.quiet))?;
     let sources = sources.into_iter().collect();
     let hooks = hooks::of(config, &workspace, environment.clone(), turn.quiet)?;
     let access = Access { environment };
@@ -94,6 +98,27 @@ pub(crate) fn knowledge(places: &Places, workspace: &Path, quiet: bool) -> Knowl
     let notes = notes::read(places, workspace, &*aside);
     let (skills, readable) = skills::read(places, workspace, &*aside);
     Knowledge { notes, skills, skill_tool: SKILL.into(), readable }
+}
+
+fn budget(turn: &TurnArgs) -> Budget {
+    Budget {
+        requests: None,
+        tokens: turn.limits.max_tokens,
+        usd: turn.limits.max_cost,
+        seconds: turn.limits.max_time,
+    }
+}
+
+/// A limit on money that nobody can hold is none.
+fn priced(model: &Model, profile: &Profile) -> Result<(), Failure> {
+    match (profile.limits.budget.usd, model.price) {
+        (Some(_), None) => Err(Failure::usage(format!("cannot limit the cost: the price of `{}` is not known", model.spec))
+            .hint(format!(
+                "limit the tokens with `--max-tokens`, or set `[models.\"{}\"] price = {{ input = …, output = … }}`",
+                model.spec
+            ))),
+        _ => Ok(()),
+    }
 }
 
 /// The one that people get who ask for none, and all others.
@@ -134,12 +159,11 @@ pub(crate) fn agent(surroundings: &Surroundings, workspace: &Path, name: &str) -
 }
 
 /// An engine that asks no model, to put something into a job's journal.
-pub(crate) fn bare_engine(surroundings: &Surroundings, order: &Order) -> Result<Engine, Failure> {
-    let config = Config::load(&surroundings.places, &surroundings.environment, &order.origin)?;
-    let model =
-        Model { spec: "script/nobody".into(), name: "nobody".into(), provider: Arc::new(Scripted::new([])) };
+pub(crate) fn bare_engine(surroundings: &Surroundings, workspace: &Path) -> Result<Engine, Failure> {
+    let config = Config::load(&surroundings.places, &surroundings.environment, workspace)?;
+    let model = Model::plain("script/nobody", Arc::new(Scripted::new([])));
     let turn = TurnArgs { quiet: true, ..TurnArgs::default() };
-    Ok(Engine::new(setup(surroundings, &turn, &config, order.origin.clone(), model)?))
+    Ok(Engine::new(setup(surroundings, &turn, &config, workspace.to_owned(), model)?))
 }
 
 /// Opens the models that agents name.

@@ -4,7 +4,7 @@
 //! never widen it, and never choose who is asked or what is started.
 use crate::mcp::McpFile;
 use haft::{
-    core::{Mode, Policy, Rule, Ruling, policy::BadRule},
+    core::{Budget, Mode, Policy, Price, Rule, Ruling, policy::BadRule},
     engine::Profile,
     tools::HookSettings,
 };
@@ -55,6 +55,16 @@ pub(crate) struct UserFile {
     pub(crate) profile: Option<String>,
     /// Model calls in a turn.
     pub(crate) max_rounds: Option<u32>,
+    /// US dollars for a turn.
+    pub(crate) max_cost: Option<f64>,
+    /// Tokens for a turn.
+    pub(crate) max_tokens: Option<u64>,
+    /// Seconds for a turn.
+    pub(crate) max_time: Option<u64>,
+    /// Whether what a reply claims is held against what happened.
+    pub(crate) evidence: Option<bool>,
+    /// Windows and prices that Haft does not know, by `VENDOR/MODEL`.
+    pub(crate) models: BTreeMap<String, ModelFile>,
     /// By vendor name.
     pub(crate) vendors: BTreeMap<String, VendorFile>,
     /// Models behind a command, for `exec/NAME`.
@@ -65,6 +75,16 @@ pub(crate) struct UserFile {
     pub(crate) rules: Rules,
     /// Commands and addresses that look at what happens.
     pub(crate) hooks: Vec<HookSettings>,
+}
+
+/// What a person knows of a model.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct ModelFile {
+    /// Tokens that it takes in, request and reply together.
+    pub(crate) window: Option<u64>,
+    /// US dollars for a million tokens.
+    pub(crate) price: Option<Price>,
 }
 
 /// A command that answers one prompt.
@@ -119,6 +139,12 @@ pub(crate) struct ProjectFile {
     pub(crate) max_rounds: Option<u32>,
     /// Of the person's MCP servers only these; none for all of them.
     pub(crate) mcp: Option<Vec<String>>,
+    /// The same.
+    pub(crate) max_cost: Option<f64>,
+    /// The same.
+    pub(crate) max_tokens: Option<u64>,
+    /// The same.
+    pub(crate) max_time: Option<u64>,
     /// Added before the person's.
     pub(crate) rules: NarrowRules,
     /// None: they start programs, and nobody vouches for a repository.
@@ -235,6 +261,9 @@ impl Config {
             let wrong = |_| value("HAFT_MAX_ROUNDS", format!("`{word}` is no whole number"));
             user.max_rounds = Some(word.parse().map_err(wrong)?);
         }
+        user.max_cost = number(environment, "HAFT_MAX_COST")?.or(user.max_cost);
+        user.max_tokens = number(environment, "HAFT_MAX_TOKENS")?.or(user.max_tokens);
+        user.max_time = number(environment, "HAFT_MAX_TIME")?.or(user.max_time);
         Ok(Self { user, project })
     }
 
@@ -246,10 +275,17 @@ impl Config {
 
     /// The same for rounds. The profile's own number holds where nobody says anything.
     pub(crate) fn max_rounds(&self, flag: Option<u32>, profile: Option<u32>) -> Option<u32> {
-        let wanted = flag.or(self.user.max_rounds).or(profile);
-        match (wanted, self.project.max_rounds) {
-            (Some(wanted), Some(narrow)) => Some(wanted.min(narrow)),
-            (wanted, narrow) => wanted.or(narrow),
+        lower(flag.or(self.user.max_rounds).or(profile), self.project.max_rounds)
+    }
+
+    /// The same for what a turn may cost.
+    pub(crate) fn budget(&self, flags: Budget, profile: Budget) -> Budget {
+        let (user, project) = (&self.user, &self.project);
+        Budget {
+            requests: profile.requests,
+            tokens: lower(flags.tokens.or(user.max_tokens).or(profile.tokens), project.max_tokens),
+            usd: lower(flags.usd.or(user.max_cost).or(profile.usd), project.max_cost),
+            seconds: lower(flags.seconds.or(user.max_time).or(profile.seconds), project.max_time),
         }
     }
 
@@ -292,6 +328,14 @@ impl Config {
     }
 }
 
+/// The lower limit of both; none is no limit.
+fn lower<T: PartialOrd>(wanted: Option<T>, narrow: Option<T>) -> Option<T> {
+    match (wanted, narrow) {
+        (Some(wanted), Some(narrow)) => Some(if narrow < wanted { narrow } else { wanted }),
+        (wanted, narrow) => wanted.or(narrow),
+    }
+}
+
 /// The project's own file.
 pub(crate) fn project_file(workspace: &Path) -> PathBuf {
     workspace.join(".haft").join("config.toml")
@@ -324,6 +368,11 @@ fn told(error: &toml::de::Error, text: &str) -> String {
         Some(line) => format!("line {line}: {}", error.message()),
         None => error.message().to_owned(),
     }
+}
+
+fn number<T: std::str::FromStr>(environment: &Environment, name: &str) -> Result<Option<T>, ConfigError> {
+    let Some(word) = environment.get(name) else { return Ok(None) };
+    word.parse().map(Some).map_err(|_| value(name, format!("`{word}` is no number of the kind expected")))
 }
 
 fn mode(what: &str, word: &str) -> Result<Mode, ConfigError> {

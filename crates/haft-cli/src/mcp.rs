@@ -57,21 +57,23 @@ const START: u64 = 60;
 const CALL: u64 = 300;
 
 /// Where nobody knows a model's window.
-const WINDOW: usize = 128_000;
+const WINDOW: u64 = 128_000;
 
-/// The servers that may be used, as a source of tools; none where there is none. Starts nothing.
+/// The servers that may be used, as a source of tools; none where there is none. Starts nothing. Where the tools would
+/// take more than a quarter of the model's `window`, they are searched.
 pub(crate) fn source(
     surroundings: &Surroundings,
     config: &Config,
     workspace: &Path,
     environment: Arc<[(String, String)]>,
-    quiet: bool,
+    (window, quiet): (Option<u64>, bool),
 ) -> Result<Option<Arc<dyn ToolSource>>, ConfigError> {
     let servers = servers(config, &surroundings.environment)?;
     if servers.is_empty() {
         return Ok(None);
     }
-    Ok(Some(Arc::new(mcp(servers, workspace, environment, notes(quiet)))))
+    let budget = window.unwrap_or(WINDOW) / 4;
+    Ok(Some(Arc::new(mcp(servers, workspace, environment, budget, notes(quiet)))))
 }
 
 /// Where parts say what a person should know: standard error.
@@ -94,7 +96,7 @@ pub(crate) async fn try_all(
         let (name, notes) = (server.name.clone(), Arc::new(Mutex::new(None)));
         let heard = notes.clone();
         let note = move |note| *heard.lock().expect("nobody panics while it holds a note") = Some(note);
-        let mcp = mcp(vec![server], workspace, environment.clone(), Arc::new(note));
+        let mcp = mcp(vec![server], workspace, environment.clone(), WINDOW / 4, Arc::new(note));
         let count = mcp.tools(&SessionId("doctor".into())).await.all().count();
         let failed = notes.lock().expect("nobody panics while it holds a note").take();
         found.push((name, failed.map_or(Ok(count), Err)));
@@ -106,10 +108,11 @@ fn mcp(
     servers: Vec<McpServer>,
     workspace: &Path,
     environment: Arc<[(String, String)]>,
+    budget: u64,
     on_note: Arc<dyn Fn(String) + Send + Sync>,
 ) -> Mcp {
-    let workspace = workspace.to_owned();
-    Mcp::new(McpSettings { servers, workspace, environment, budget: WINDOW / 4, on_note })
+    let (workspace, budget) = (workspace.to_owned(), usize::try_from(budget).unwrap_or(usize::MAX));
+    Mcp::new(McpSettings { servers, workspace, environment, budget, on_note })
 }
 
 /// The person's, but for those that the project leaves out.

@@ -1,12 +1,12 @@
 //! From `VENDOR/MODEL` to somebody who answers.
 use crate::{Surroundings, config::Config, failure::Failure};
 use haft::{
-    core::{Provider, schema::nearest},
+    core::{Price, Provider, schema::nearest},
     engine::Model,
     providers::{
-        Connection, Exec, Key, Record, Retry, Scripted, Spoken, Vendor, connect,
+        Card, Connection, Exec, Key, Record, Retry, Scripted, Spoken, Vendor, card, connect,
         dialects::{Dialect, dialect},
-        is_listening, vendor, vendors,
+        is_listening, served_window, vendor, vendors,
     },
 };
 use std::{path::Path, sync::Arc};
@@ -47,12 +47,29 @@ pub(crate) async fn choose(
     speech: Speech<'_>,
 ) -> Result<Chosen, Failure> {
     if let Some(spec) = spec.or(config.user.model.as_deref()) {
-        return Ok(Chosen { model: open(surroundings, config, spec, base_url, speech)?, notice: None });
+        let model = open(surroundings, config, spec, base_url, speech)?;
+        return Ok(Chosen { model: measured(surroundings, config, model, base_url).await, notice: None });
     }
     let (spec, why) = offered(surroundings, config).await?;
     let model = open(surroundings, config, &spec, base_url, speech)?;
+    let model = measured(surroundings, config, model, base_url).await;
     let notice = format!("using `{spec}`, since {why}; `--model VENDOR/MODEL` chooses another");
     Ok(Chosen { model, notice: Some(notice) })
+}
+
+/// A server on this machine is asked how much its model takes in, unless the person's file says so.
+async fn measured(
+    surroundings: &Surroundings,
+    config: &Config,
+    model: Model,
+    base_url: Option<&str>,
+) -> Model {
+    let kind = model.spec.split_once('/').map_or("", |(kind, _)| kind);
+    let Some(vendor) = vendor(kind).filter(|vendor| vendor.local && model.window.is_none()) else {
+        return model;
+    };
+    let connection = connection(surroundings, config, vendor, base_url);
+    Model { window: served_window(vendor, &connection, &model.name).await, ..model }
 }
 
 /// The first vendor whose key is in the environment, else a server on loopback, else the embedded model.
@@ -104,16 +121,34 @@ pub(crate) fn open(
         return Err(Failure::usage(format!("cannot use the model `{spec}`: it is not of the form VENDOR/MODEL"))
             .hint("e.g. `openai/gpt-5`, `ollama/qwen3`, `local/smollm2-135m`; `haft models list` shows what there is"));
     };
+    let mut own_window = None;
     let (name, provider) = match kind {
         "exec" => command(surroundings, config, name, speech)?,
         "script" => (name.to_owned(), speaking(Arc::new(script(Path::new(name))?), speech)?),
-        "local" => (name.to_owned(), local(surroundings, name, speech)?),
+        "local" => {
+            let (provider, window) = local(surroundings, name, speech)?;
+            own_window = Some(window);
+            (name.to_owned(), provider)
+        }
         kind => (
             name.to_owned(),
             speaking(remote(surroundings, config, kind, base_url, speech.is_free)?, speech)?,
         ),
     };
-    Ok(Model { spec: spec.to_owned(), name, provider })
+    let Card { window, price } = card_of(config, spec);
+    Ok(Model { spec: spec.to_owned(), name, window: own_window.or(window), price, provider })
+}
+
+/// What the person's file says of a model, else what the table does.
+pub(crate) fn card_of(config: &Config, spec: &str) -> Card {
+    let (kind, name) = spec.split_once('/').unwrap_or((spec, ""));
+    let table = match (kind, vendor(kind)) {
+        ("local", _) => Card { window: None, price: Some(Price::FREE) },
+        (_, Some(vendor)) => card(vendor, name),
+        (_, None) => Card::default(),
+    };
+    let said = config.user.models.get(spec).copied().unwrap_or_default();
+    Card { window: said.window.or(table.window), price: said.price.or(table.price) }
 }
 
 /// In the dialect that is asked for, if one is.
@@ -163,7 +198,7 @@ fn script(path: &Path) -> Result<Scripted, Failure> {
 }
 
 #[cfg(not(feature = "local"))]
-fn local(_: &Surroundings, name: &str, _: Speech<'_>) -> Result<Arc<dyn Provider>, Failure> {
+fn local(_: &Surroundings, name: &str, _: Speech<'_>) -> Result<(Arc<dyn Provider>, u64), Failure> {
     Err(Failure::usage(format!(
         "cannot open `local/{name}`: this `haft` was built without the feature `local`"
     )))

@@ -279,3 +279,41 @@ fn a_debugger_must_have_seen_the_fault() {
     let reason = project.jobs().remove(0)["output"]["reason"].clone();
     assert_eq!(reason, "no `test` ever showed the fault");
 }
+
+#[test]
+fn jobs_that_were_put_down_are_worked_on_in_turn() {
+    let project = Project::new();
+    let add = |words: &[&str]| {
+        let ran = project.run(&[&["jobs", "add", "--kind", "triager"][..], words].concat());
+        assert_eq!(ran.code, 0, "{ran:?}");
+    };
+    add(&["--description", "first"]);
+    add(&["--description", "second"]);
+    let status =
+        || project.jobs().iter().map(|job| job["status"].as_str().unwrap().to_owned()).collect::<Vec<_>>();
+    assert_eq!(status(), ["pending", "pending"]);
+    let arguments = json!({"kind": "bug", "severity": "low", "reason": "So.", "files": []});
+    let triage = json!({"calls": [{"name": "triage", "arguments": arguments}]});
+    let script = project.place.script("triage.jsonl", &[triage, json!({"say": "A bug."})]);
+    let ran = project.run(&["jobs", "serve", "--once", "--model", &script]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert_eq!(status(), ["completed", "completed"]);
+    add(&["--description", "each day", "--every", "1d"]);
+    let plan = std::fs::read_dir(project.place.path().join("home/schedule"))
+        .unwrap()
+        .next()
+        .unwrap()
+        .unwrap()
+        .path();
+    // Its time has come.
+    let mut due: Value = serde_json::from_slice(&std::fs::read(&plan).unwrap()).unwrap();
+    due["next"] = json!("2026-01-01T00:00:00Z");
+    std::fs::write(&plan, due.to_string()).unwrap();
+    for _ in 0..2 {
+        assert_eq!(project.run(&["jobs", "serve", "--once", "--model", &script]).code, 0);
+    }
+    assert_eq!(project.jobs().len(), 3);
+    assert_eq!(project.jobs()[0]["description"], "each day");
+    let bad = project.run(&["jobs", "add", "--description", "x", "--every", "soon"]);
+    assert!(bad.code == 2 && bad.err.contains("cannot read the interval `soon`"), "{bad:?}");
+}

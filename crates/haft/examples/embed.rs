@@ -24,7 +24,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     std::fs::create_dir(&workspace)?;
     let script = Scripted::new([]).calls([("double", serde_json::json!({"x": 5}))]).says("Result is 10");
     let engine = Engine::new(Setup {
-        model: Model { spec: "script/demo".into(), name: "demo".into(), provider: Arc::new(script) },
+        model: Model::plain("script/demo", Arc::new(script)),
         tools: Registry::default().with(double {}),
         sources: Vec::new(),
         agents: vec![Agent { name: "counter".into(), system: "You count.".into(), ..Agent::default() }],

@@ -101,6 +101,12 @@ impl LocalModel {
         &self.header
     }
 
+    /// How many tokens of conversation it takes in.
+    pub fn window(&self) -> u64 {
+        let wanted = u64::from(self.settings.context_tokens.unwrap_or(DEFAULT_CONTEXT));
+        wanted.min(self.header.context_tokens.unwrap_or(u64::MAX)).max(1)
+    }
+
     /// Whether it is talked to in one-line actions.
     pub fn is_small(&self) -> bool {
         worker::is_small(&self.header, &self.settings)

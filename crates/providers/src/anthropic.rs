@@ -22,8 +22,8 @@ pub(crate) fn body(request: &Request, quirks: &Quirks, stream: bool) -> Value {
     body.insert("model".into(), request.model.clone().into());
     let max_output = if request.max_output == 0 { MAX_OUTPUT } else { request.max_output };
     body.insert("max_tokens".into(), max_output.into());
-    if !request.system.is_empty() {
-        body.insert("system".into(), request.system.clone().into());
+    if !request.system.trim().is_empty() {
+        body.insert("system".into(), system(&request.system, quirks));
     }
     body.insert("messages".into(), messages(&request.messages).into());
     if !request.tools.is_empty() {
@@ -34,11 +34,20 @@ pub(crate) fn body(request: &Request, quirks: &Quirks, stream: bool) -> Value {
     }
     body.insert("stream".into(), stream.into());
     if quirks.prompt_cache {
-        // Each round sends the whole conversation again; read from the cache, it costs a tenth.
+        // Each round sends the whole conversation again; read from the cache, it costs a tenth. This marks its end.
         body.insert("cache_control".into(), json!({"type": "ephemeral"}));
     }
     body.extend(request.options.clone());
     body.into()
+}
+
+/// Where the cache is asked for, the end of what never changes is marked too, tools and system prompt: it is found again
+/// where something in the conversation gave way.
+fn system(text: &str, quirks: &Quirks) -> Value {
+    match quirks.prompt_cache {
+        true => json!([{"type": "text", "text": text, "cache_control": {"type": "ephemeral"}}]),
+        false => text.into(),
+    }
 }
 
 /// Neighbours of one role become one message; so all results of a turn stand in one (O-47).

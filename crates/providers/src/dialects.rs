@@ -13,8 +13,6 @@ mod bodies;
 mod by_signs;
 mod closing;
 mod cohere;
-#[cfg(test)]
-mod cuts;
 mod deepseek_r1;
 mod dsml;
 mod fences;
@@ -51,6 +49,7 @@ mod valued;
 mod walk;
 pub use by_signs::by_signs;
 use haft_core::ToolSpec;
+use serde_json::Value;
 use std::{cmp::Reverse, sync::Arc};
 
 /// One way to write calls and thoughts as text.
@@ -239,8 +238,36 @@ pub struct Call {
 }
 
 impl Call {
-    pub(crate) fn new(name: impl Into<String>, arguments: impl ToString) -> Self {
-        Self { id: String::new(), name: name.into(), arguments: arguments.to_string() }
+    pub(crate) fn new(name: impl Into<String>, arguments: impl Into<Arguments>) -> Self {
+        Self { id: String::new(), name: name.into(), arguments: arguments.into().0 }
+    }
+}
+
+/// The arguments of a call as text.
+pub(crate) struct Arguments(String);
+
+impl From<&Value> for Arguments {
+    fn from(value: &Value) -> Self {
+        // Faster than `to_string`, and a value is always JSON.
+        Self(serde_json::to_string(value).unwrap_or_default())
+    }
+}
+
+impl From<Value> for Arguments {
+    fn from(value: Value) -> Self {
+        Self::from(&value)
+    }
+}
+
+impl From<&str> for Arguments {
+    fn from(text: &str) -> Self {
+        Self(text.to_owned())
+    }
+}
+
+impl From<String> for Arguments {
+    fn from(text: String) -> Self {
+        Self(text)
     }
 }
 
@@ -269,7 +296,7 @@ pub fn read<'a>(
 fn checked(setting: &Setting, said: Said) -> Said {
     match said {
         Said::Call(call) if setting.only_known && setting.tool(&call.name).is_none() => {
-            Said::Problem(format!("there is no tool `{}`", call.name))
+            Said::Problem(format!("there is no tool `{}`, called with {}", call.name, call.arguments))
         }
         said => said,
     }

@@ -13,6 +13,7 @@
 //! Nothing here reads the environment or the configuration: keys and addresses are handed in.
 
 mod anthropic;
+mod card;
 pub mod conformance;
 mod constrain;
 pub mod dialects;
@@ -37,14 +38,15 @@ mod sse;
 mod vendor;
 mod wire;
 
+pub use card::{Card, card};
 pub use exec::Exec;
 pub use key::Key;
-pub use models::{is_listening, list_models};
+pub use models::{is_listening, list_models, served_window};
 pub use record::{Record, Replay};
 pub use remote::{Connection, Timeouts, connect};
 pub use retry::Retry;
 pub use script::{FailKind, ScriptError, Step, StepCall};
 pub use scripted::Scripted;
-pub use spoken::Spoken;
+pub use spoken::{Spoken, written};
 pub use vendor::{EchoReasoning, EmptyContent, Quirks, Vendor, vendor, vendors};
 pub use wire::{WIRES, Wire};

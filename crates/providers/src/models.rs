@@ -1,6 +1,7 @@
 //! What a vendor offers, and whether a local server is there at all.
 use crate::{Connection, Vendor, Wire, endpoint::Endpoint, http, json};
 use haft_core::ProviderError;
+use serde_json::Value;
 use std::time::Duration;
 use tokio::time::timeout;
 
@@ -8,6 +9,8 @@ use tokio::time::timeout;
 const LIST: Duration = Duration::from_secs(10);
 /// On loopback an answer takes a few milliseconds.
 const LISTENING: Duration = Duration::from_millis(200);
+/// A server that loads a model may be slow to say how; then a usual window is assumed.
+const SAYING: Duration = Duration::from_millis(500);
 /// The longest known list (OpenRouter, 2026-11) has 600 kB.
 const MAX_LIST: usize = 8 << 20;
 
@@ -16,6 +19,42 @@ pub async fn list_models(vendor: &Vendor, connection: &Connection) -> Result<Vec
     let endpoint = Endpoint::new(vendor, connection);
     let listed = timeout(LIST, list(&endpoint)).await;
     listed.unwrap_or_else(|_| Err(endpoint.broken("no list of models within 10 s")))
+}
+
+/// How much `model` takes in, in tokens, as a server on this machine was started; none where it does not say so within
+/// half a second. Sources: docs.vllm.ai (`max_model_len`), lmstudio.ai/docs (`loaded_context_length`), llama.cpp
+/// tools/server/README.md (`GET /props`), 2025-12.
+pub async fn served_window(vendor: &Vendor, connection: &Connection, model: &str) -> Option<u64> {
+    let endpoint = Endpoint::new(vendor, connection);
+    let asked = async {
+        let listed = document(&endpoint, "/models").await.and_then(|list| window_of(&list, model));
+        match listed {
+            Some(window) => Some(window),
+            None => {
+                document(&above(&endpoint), "/props").await?["default_generation_settings"]["n_ctx"].as_u64()
+            }
+        }
+    };
+    timeout(SAYING, asked).await.ok().flatten()
+}
+
+/// The same server without the version in its address.
+fn above(endpoint: &Endpoint) -> Endpoint {
+    let base_url = endpoint.base_url.trim_end_matches("/v1").to_owned();
+    Endpoint { base_url, ..endpoint.clone() }
+}
+
+fn window_of(list: &Value, model: &str) -> Option<u64> {
+    let models = list["data"].as_array()?;
+    let row = models.iter().find(|row| row["id"] == model)?;
+    let names = ["loaded_context_length", "max_model_len", "context_length"];
+    names.iter().find_map(|name| row[name].as_u64()).filter(|window| *window > 0)
+}
+
+async fn document(endpoint: &Endpoint, path: &str) -> Option<Value> {
+    let answer = http::accept(endpoint, http::get(endpoint, path).await.ok()?).await.ok()?;
+    let (body, error) = http::gather(answer.bytes, MAX_LIST).await;
+    error.is_none().then(|| json::parse(&String::from_utf8_lossy(&body))).flatten()
 }
 
 /// Whether a server that can list its models answers at `base_url`, within 200 ms.
@@ -50,7 +89,7 @@ fn names(body: &str) -> Option<Vec<String>> {
     let body = json::parse(body)?;
     let list = body["data"].as_array().or_else(|| body["models"].as_array()).or_else(|| body.as_array())?;
     // Gemini's door puts its own prefix before each name.
-    let name = |model: &serde_json::Value| {
+    let name = |model: &Value| {
         let name = model["id"].as_str().or_else(|| model["name"].as_str())?;
         Some(name.trim_start_matches("models/").to_owned())
     };
@@ -62,6 +101,20 @@ fn names(body: &str) -> Option<Vec<String>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn servers_say_how_much_a_model_takes_in() {
+        let list = serde_json::json!({"data": [
+            {"id": "vllm", "max_model_len": 32_768},
+            {"id": "studio", "loaded_context_length": 4_096, "max_context_length": 131_072},
+            {"id": "llama", "meta": {"n_ctx_train": 8_192}},
+        ]});
+        for (model, expected) in
+            [("vllm", Some(32_768)), ("studio", Some(4_096)), ("llama", None), ("other", None)]
+        {
+            assert_eq!(window_of(&list, model), expected, "{model}");
+        }
+    }
 
     #[test]
     fn lists_of_models_come_in_three_shapes() {

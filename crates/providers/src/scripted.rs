@@ -2,7 +2,9 @@
 use crate::script::{FailKind, ScriptError, Step, StepCall};
 use async_stream::try_stream;
 use futures::{Stream, stream::BoxStream};
-use haft_core::{CallId, Delta, Message, Provider, ProviderError, Request, StopReason, text_of};
+use haft_core::{
+    CallId, Delta, Message, Provider, ProviderError, Request, StopReason, text_of, window::replies_left_out,
+};
 use serde_json::Value;
 use std::{
     collections::BTreeSet,
@@ -16,7 +18,8 @@ use tokio::time::sleep;
 /// Takes its replies from a script.
 ///
 /// Which step is next follows from the request alone: as many replies of the script are over as the request has
-/// messages of the assistant. So a session goes on at the right step in another process too. Faults stand between
+/// messages of the assistant, those that a summary stands for included. So a session goes on at the right step in
+/// another process too. Faults stand between
 /// replies; each happens once per process.
 pub struct Scripted {
     steps: Vec<Step>,
@@ -68,7 +71,11 @@ impl Scripted {
     /// The place of the step for `request`, if there is one left.
     fn next(&self, request: &Request) -> Option<usize> {
         let is_said = |message: &&std::sync::Arc<Message>| matches!(***message, Message::Assistant { .. });
-        let replies = request.messages.iter().filter(is_said).count();
+        let left_out = match request.messages.first().map(|message| &**message) {
+            Some(Message::User { parts }) => replies_left_out(&text_of(parts)).unwrap_or_default(),
+            _ => 0,
+        };
+        let replies = left_out + request.messages.iter().filter(is_said).count();
         let after_reply = |count: usize| {
             let mut places = (0..self.steps.len()).filter(|place| self.steps[*place].is_reply());
             places.nth(count - 1).map(|place| place + 1)

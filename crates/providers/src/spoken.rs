@@ -18,6 +18,11 @@ const UNREADABLE: &str = "unreadable_call";
 /// What most models have seen: the dialect of those of whom nothing is known.
 const COMMON: &str = "hermes";
 
+/// A call as a model that speaks this dialect writes it; in hermes' way where a dialect has none.
+pub fn written(dialect: &Dialect, call: &Call) -> String {
+    voice::written(dialect.name, call)
+}
+
 /// A model that speaks a dialect.
 pub struct Spoken {
     inner: Arc<dyn Provider>,

@@ -1,183 +1,33 @@
 //! What holds for every dialect, whatever the model writes.
+mod texts;
+
 use haft_core::ToolSpec;
-use haft_providers::dialects::{DIALECTS, Dialect, Said, Setting, read};
+use haft_providers::dialects::{DIALECTS, Said, Setting, read};
 use serde_json::json;
+use texts::{cut, in_pieces};
 
-/// Signs of all dialects, halves of them, and what may stand between.
-const BITS: &[&str] = &[
-    "<think>",
-    "</think>",
-    "<seed:think>",
-    "</seed:think>",
-    "<mm:think>",
-    "</mm:think>",
-    "[THINK]",
-    "[/THINK]",
-    "<tool_call>",
-    "</tool_call>",
-    "<tool_calls>",
-    "</tool_calls>",
-    "<tool_sep>",
-    "<seed:tool_call>",
-    "</seed:tool_call>",
-    "<minimax:tool_call>",
-    "</minimax:tool_call>",
-    "<function=f>",
-    "<function=",
-    "</function>",
-    "<parameter=a>",
-    "<parameter=",
-    "</parameter>",
-    "<invoke name=\"f\">",
-    "</invoke>",
-    "<parameter name=\"a\">",
-    "<function name=\"f\">",
-    "<param name=\"a\">",
-    "</param>",
-    "<![CDATA[",
-    "]]>",
-    "<arg_key>a</arg_key>",
-    "<arg_value>",
-    "</arg_value>",
-    "<｜DSML｜tool_calls>",
-    "</｜DSML｜tool_calls>",
-    "<｜DSML｜function_calls>",
-    "</｜DSML｜function_calls>",
-    "<｜DSML｜invoke name=\"f\">",
-    "</｜DSML｜invoke>",
-    "<｜DSML｜parameter name=\"a\" string=\"true\">",
-    "</｜DSML｜parameter>",
-    "<｜DSML｜ calls>",
-    "</｜DSML｜ calls>",
-    "<｜DSML｜ invoke name=\"f\">",
-    "</｜DSML｜ invoke>",
-    "]<]minimax[>[",
-    "]<]minimax[>[<tool_call>",
-    "]<]minimax[>[</tool_call>",
-    "<a>",
-    "</a>",
-    "<item>",
-    "</item>",
-    "<|open|>think<|sep|>",
-    "<|close|>think<|sep|>",
-    "<|open|>tools<|sep|>",
-    "<|close|>tools<|sep|>",
-    "<|open|>call tool=\"f\" index=\"1\"<|sep|>",
-    "<|close|>call<|sep|>",
-    "<|open|>argument key=\"a\" type=\"number\"<|sep|>",
-    "<|close|>argument<|sep|>",
-    "<｜tool_calls_begin｜>",
-    "<｜tool_calls_end｜>",
-    "<｜tool_call_begin｜>",
-    "<steptml:invoke name=\"f\">",
-    "</steptml:invoke>",
-    "<｜tool▁calls▁begin｜>",
-    "<｜tool▁calls▁end｜>",
-    "<｜tool▁call▁begin｜>",
-    "<｜tool▁sep｜>",
-    "<｜tool▁call▁end｜>",
-    "<|tool_calls_section_begin|>",
-    "<|tool_call_begin|>",
-    "functions.f:0",
-    "<|tool_call_argument_begin|>",
-    "<|tool_call_end|>",
-    "<|tool_calls_section_end|>",
-    "[TOOL_CALLS]",
-    "[ARGS]",
-    "<|channel|>",
-    "<|message|>",
-    "<|call|>",
-    "<|start|>",
-    "<|end|>",
-    "analysis",
-    "commentary to=functions.f",
-    "<|tool_call_start|>",
-    "<|tool_call_end|>",
-    "<|python_tag|>",
-    "<|START_ACTION|>",
-    "<|END_ACTION|>",
-    "<bos>",
-    "<eos>",
-    "<|im_end|>",
-    "<answer>",
-    "</answer>",
-    "{\"name\": \"f\", \"arguments\": {\"a\": 1}}",
-    "{\"name\":",
-    "[f(a=1)]",
-    "[f(a='",
-    "[",
-    "]",
-    "{",
-    "}",
-    "(",
-    ")",
-    "\"",
-    "\\",
-    "```",
-    "`",
-    "<",
-    ">",
-    "/",
-    "|",
-    "｜",
-    "=",
-    ":",
-    "\n",
-    " ",
-    "f",
-    "a",
-    "1",
-    "null",
-    "é",
-    "😀",
-    "prose",
-    "and more.",
-];
-
-fn setting(random: &mut fastrand::Rng) -> Setting {
-    let parameters = json!({"type": "object", "properties": {"a": {"type": ["integer", "string"]}}});
-    let tool =
-        ToolSpec { name: "f".into(), description: String::new(), parameters, examples: Default::default() };
-    Setting {
-        tools: if random.bool() { vec![tool] } else { Vec::new() }.into(),
-        begins_thinking: [None, Some(true), Some(false)][random.usize(..3)],
-        split_thinking: random.u8(..5) > 0,
-        find_calls: random.u8(..5) > 0,
-        only_known: random.bool(),
-        ..Setting::default()
-    }
-}
-
-/// The text in pieces of up to `longest` characters.
-fn cut(text: &str, longest: usize, random: &mut fastrand::Rng) -> Vec<String> {
-    let letters: Vec<char> = text.chars().collect();
-    let mut rest = letters.as_slice();
-    let mut pieces = Vec::new();
-    while !rest.is_empty() {
-        let (piece, more) = rest.split_at(random.usize(1..=longest).min(rest.len()));
-        pieces.push(piece.iter().collect());
-        rest = more;
-    }
-    pieces
-}
-
-fn in_pieces(dialect: &Dialect, setting: &Setting, pieces: &[String]) -> Vec<Said> {
-    read(dialect, setting, pieces.iter().map(String::as_str))
-}
-
+// P-18, X-06
 #[test]
 fn a_reply_says_the_same_however_it_is_cut() {
     let mut random = fastrand::Rng::with_seed(20_250_301);
     for dialect in DIALECTS {
         for _ in 0..100 {
-            let setting = setting(&mut random);
-            let text: String = (0..random.usize(..24)).map(|_| BITS[random.usize(..BITS.len())]).collect();
-            let whole = read(dialect, &setting, [text.as_str()]);
-            for longest in [1, 3, 12] {
-                let pieces = cut(&text, longest, &mut random);
-                let said = in_pieces(dialect, &setting, &pieces);
-                assert_eq!(said, whole, "{} {setting:?} {pieces:?}", dialect.name);
-            }
+            let setting = texts::setting(&mut random);
+            let text = texts::text(dialect, &mut random);
+            let fault = texts::fault(dialect, &setting, &text, &mut random);
+            assert_eq!(fault, None, "{} {setting:?} {text:?}", dialect.name);
+        }
+    }
+}
+
+#[test]
+fn words_around_calls_are_said() {
+    let mut random = fastrand::Rng::with_seed(20_250_304);
+    for dialect in DIALECTS {
+        for _ in 0..50 {
+            let setting = texts::setting(&mut random);
+            let lost = texts::lost(dialect, &setting, &mut random);
+            assert_eq!(lost, None, "{} {setting:?}", dialect.name);
         }
     }
 }

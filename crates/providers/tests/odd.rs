@@ -1,4 +1,7 @@
-//! Replies with something odd in one place: whatever comes, no wire may panic on it.
+//! Replies with something odd in them: whatever comes, no wire may panic on it, or read it in two ways.
+#[path = "../examples/fuzz/streams.rs"]
+mod streams;
+
 use haft_providers::{WIRES, Wire, conformance::assemble};
 use serde_json::{Value, json};
 
@@ -96,4 +99,17 @@ fn places(value: &Value, here: String) -> Vec<String> {
         _ => Vec::new(),
     };
     [here].into_iter().chain(inner).collect()
+}
+
+// A36
+#[test]
+fn a_mangled_stream_says_the_same_however_it_is_cut() {
+    let mut random = fastrand::Rng::with_seed(20_250_305);
+    for wire in WIRES {
+        for _ in 0..300 {
+            let bytes = streams::bytes(*wire, &mut random);
+            let fault = streams::fault(*wire, &bytes, &mut random);
+            assert_eq!(fault, None, "{}: {:?}", wire.name(), String::from_utf8_lossy(&bytes));
+        }
+    }
 }

@@ -44,7 +44,7 @@ impl Place {
     /// A setup with mode `full`; change it as a test needs it.
     pub(crate) fn setup(&self, provider: Arc<dyn Provider>) -> Setup {
         Setup {
-            model: Model { spec: "script/test".into(), name: "test".into(), provider },
+            model: Model::plain("script/test", provider),
             tools: tools(),
             sources: Vec::new(),
             agents: vec![Agent { name: "haft".into(), system: "Be brief.".into(), ..Agent::default() }],

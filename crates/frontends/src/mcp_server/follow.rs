@@ -25,7 +25,8 @@ pub(super) struct Account {
 /// interrupted; where this is dropped, too.
 pub(super) async fn follow(session: &Session, command: Command, client: &Client) -> Account {
     let _interrupted_on_drop = Leash(session);
-    let mut events = Box::pin(session.events(Seq(0)));
+    let next = session.entries().last().map_or(Seq(0), |last| Seq(last.seq.0 + 1));
+    let mut events = Box::pin(session.events(next));
     let mut account = Account::default();
     if session.send(command).is_err() {
         return account;

@@ -1,6 +1,7 @@
-//! Commands that start jobs and tell of them.
+//! What can be typed about jobs and agents.
 use super::TurnArgs;
 use clap::{Args, Subcommand};
+use std::path::PathBuf;
 
 /// `haft build`, `debug`, `review`, `triage`
 #[derive(Debug, Args)]
@@ -46,6 +47,33 @@ pub(crate) enum Jobs {
         /// The job
         id: String,
     },
+    /// Put a job down for `haft jobs serve`: once, or again and again
+    Add {
+        /// Which agent: `builder`, `debugger`, `reviewer`, `triager` or one of your own
+        #[arg(long, value_name = "AGENT", default_value = "builder")]
+        kind: String,
+        /// What to do
+        #[arg(long, value_name = "TEXT")]
+        description: String,
+        /// The folder to work in
+        #[arg(long, value_name = "DIR")]
+        cwd: Option<PathBuf>,
+        /// From one beginning to the next: `10m`, `2h`, `1d`
+        #[arg(long, value_name = "SPAN", conflicts_with = "cron")]
+        every: Option<String>,
+        /// Minute, hour, day, month, day of the week: `0 9 * * 1-5`
+        #[arg(long, value_name = "PATTERN")]
+        cron: Option<String>,
+    },
+    /// Work on what was put down or left half-done, one job after the other, until told to stop
+    Serve {
+        /// End when nothing is left
+        #[arg(long)]
+        once: bool,
+        /// How each turn goes.
+        #[command(flatten)]
+        turn: TurnArgs,
+    },
     /// Take it up again
     Retry {
         /// The job
@@ -53,5 +81,21 @@ pub(crate) enum Jobs {
         /// How each turn goes.
         #[command(flatten)]
         turn: TurnArgs,
+    },
+}
+
+/// `haft agents`
+#[derive(Debug, Subcommand)]
+pub(crate) enum Agents {
+    /// Their names, and what they do
+    List {
+        /// One object a line
+        #[arg(long)]
+        json: bool,
+    },
+    /// One as a file, to copy and change
+    Show {
+        /// Its name
+        name: String,
     },
 }

@@ -1,21 +1,5 @@
-//! Commands that tell what there is: agents, commands, profiles.
+//! Commands that tell what there is: commands and profiles.
 use clap::Subcommand;
-
-/// `haft agents`
-#[derive(Debug, Subcommand)]
-pub(crate) enum Agents {
-    /// Their names, and what they do
-    List {
-        /// One object a line
-        #[arg(long)]
-        json: bool,
-    },
-    /// One as a file, to copy and change
-    Show {
-        /// Its name
-        name: String,
-    },
-}
 
 /// `haft commands`
 #[derive(Debug, Subcommand)]

@@ -1,5 +1,7 @@
 //! `haft build`, `debug`, `review`, `triage` and `haft jobs`: work that is a session of its own.
 mod list;
+mod schedule;
+mod serve;
 mod work_tree;
 
 use super::run;
@@ -11,39 +13,78 @@ use crate::{
 };
 use haft::{
     core::{Command, Conclusion, JobStatus, Order, Outcome, Standing},
-    engine::{Agent, Home, Session, carry_out, record},
-    frontends::{Exit, print, signals::Interrupts},
+    engine::{Agent, Home, Session, Turns, carry_out, record},
+    frontends::{Exit, mcp_server::Begun, print, signals::Interrupts},
 };
+use schedule::Rhythm;
 use std::{
     fs,
     io::{Write, stderr},
-    path::Path,
+    path::{Path, PathBuf},
 };
 use work_tree::WorkTree;
 
 /// `haft build` and its kin: one job, in this process (P-52).
 pub(crate) async fn start(surroundings: &Surroundings, kind: &str, job: &JobArgs) -> Result<Exit, Failure> {
-    let description = description(job)?;
     let origin = assemble::workspace(job.turn.cwd.as_deref())?;
-    let agent = assemble::agent(surroundings, &origin, kind)?;
-    let tree =
-        agent.work_tree.then(|| WorkTree::make(&surroundings.places.home, &origin, kind)).transpose()?;
-    let tree = tree.flatten();
-    if let Some(note) = tree.as_ref().and_then(|tree| tree.note.as_ref()) {
-        writeln!(stderr(), "note: {note}")?;
-    }
-    let folder = tree.as_ref().map_or(&origin, |tree| &tree.folder);
-    let order = Order {
-        kind: kind.to_owned(),
-        description,
-        origin: origin.clone(),
-        branch: tree.as_ref().map(|tree| tree.branch.clone()),
-        debug: job.debug,
-    };
-    let turn = TurnArgs { cwd: Some(folder.clone()), agent: Some(kind.to_owned()), ..job.turn.clone() };
+    let wanted = Wanted { kind: kind.to_owned(), description: description(job)?, origin };
+    begin(surroundings, wanted, &job.turn, job.debug).await
+}
+
+/// A job that somebody wants done.
+pub(super) struct Wanted {
+    pub(super) kind: String,
+    pub(super) description: String,
+    pub(super) origin: PathBuf,
+}
+
+/// A job that a client of ours follows.
+pub(super) async fn begun(
+    surroundings: &Surroundings,
+    wanted: Wanted,
+    turn: &TurnArgs,
+) -> Result<Begun, Failure> {
+    let (agent, order, folder) = prepare(surroundings, wanted, false)?;
+    let turn = TurnArgs { cwd: Some(folder), agent: Some(order.kind.clone()), ..turn.clone() };
+    let assembled = assemble::engine(surroundings, &turn).await?;
+    let session = assembled.engine.create_job(order.clone())?;
+    let folder = assembled.engine.setup().home.folder(session.id());
+    let done = order.clone();
+    let end = Box::new(move |conclusion: &Conclusion| tidy(&folder, &assembled, &done, conclusion));
+    Ok(Begun { session, agent, order, end })
+}
+
+async fn begin(
+    surroundings: &Surroundings,
+    wanted: Wanted,
+    turn: &TurnArgs,
+    debug: bool,
+) -> Result<Exit, Failure> {
+    let (agent, order, folder) = prepare(surroundings, wanted, debug)?;
+    let turn = TurnArgs { cwd: Some(folder), agent: Some(order.kind.clone()), ..turn.clone() };
     let assembled = assemble::engine(surroundings, &turn).await?;
     let session = assembled.engine.create_job(order.clone())?;
     finish(surroundings, &turn, &assembled, &session, (&agent, &order)).await
+}
+
+/// Who does it, what exactly is to be done, and where: in a work tree of its own if the agent wants one.
+fn prepare(
+    surroundings: &Surroundings,
+    wanted: Wanted,
+    debug: bool,
+) -> Result<(Agent, Order, PathBuf), Failure> {
+    let Wanted { kind, description, origin } = wanted;
+    let agent = assemble::agent(surroundings, &origin, &kind)?;
+    let make = || WorkTree::make(&surroundings.places.home, &origin, &kind);
+    let tree = if agent.work_tree { make()? } else { None };
+    let (branch, folder, note) = match tree {
+        Some(WorkTree { branch, folder, note }) => (Some(branch), folder, note),
+        None => (None, origin.clone(), None),
+    };
+    if let Some(note) = note {
+        writeln!(stderr(), "note: {note}")?;
+    }
+    Ok((agent, Order { kind, description, origin, branch, debug }, folder))
 }
 
 /// `haft jobs …`
@@ -55,6 +96,16 @@ pub(crate) async fn jobs(surroundings: &Surroundings, command: Jobs) -> Result<E
         Jobs::Logs { id } => list::logs(&home, &id),
         Jobs::Cancel { id } => cancel(surroundings, &home, &id).await,
         Jobs::Retry { id, turn } => retry(surroundings, &home, &id, turn).await,
+        Jobs::Add { kind, description, cwd, every, cron } => {
+            let origin = assemble::workspace(cwd.as_deref())?;
+            let rhythm = match (every, cron) {
+                (Some(every), _) => Some(Rhythm::every(&every)?),
+                (None, Some(pattern)) => Some(Rhythm::cron(&pattern)?),
+                (None, None) => None,
+            };
+            serve::add(surroundings, &home, Wanted { kind, description, origin }, rhythm)
+        }
+        Jobs::Serve { once, turn } => serve::serve(surroundings, &home, &turn, once).await,
     }
 }
 
@@ -83,19 +134,32 @@ async fn finish(
         writeln!(stderr(), "note: {line}")?;
     }
     writeln!(stderr(), "job {} ({})", session.id(), order.kind)?;
-    let conclusion = carry_out(session, agent, order, async |command: Command| {
-        let from = haft::frontends::chat::next(session);
-        let exit = print::turn(session, command, from, &options, &mut interrupts).await?;
-        Ok::<Outcome, anyhow::Error>(last_outcome(session).unwrap_or(match exit {
-            Exit::Interrupted => Outcome::Interrupted,
-            _ => Outcome::Failed,
-        }))
-    })
-    .await?;
+    let mut turns = Shown { session, options: &options, interrupts: &mut interrupts };
+    let conclusion = carry_out(session, agent, order, &mut turns).await?;
     assembled.engine.shut_down().await;
     tell(&conclusion)?;
     tidy(&folder, assembled, order, &conclusion);
     Ok(exit_of(&conclusion, last_outcome(session)))
+}
+
+/// Turns as `haft run` shows them.
+struct Shown<'a> {
+    session: &'a Session,
+    options: &'a print::Options,
+    interrupts: &'a mut Interrupts,
+}
+
+impl Turns for Shown<'_> {
+    type Error = anyhow::Error;
+
+    async fn turn(&mut self, command: Command) -> Result<Outcome, anyhow::Error> {
+        let from = haft::frontends::chat::next(self.session);
+        let exit = print::turn(self.session, command, from, self.options, self.interrupts).await?;
+        Ok(match exit {
+            Exit::Interrupted => Outcome::Interrupted,
+            _ => last_outcome(self.session).unwrap_or(Outcome::Failed),
+        })
+    }
 }
 
 fn last_outcome(session: &Session) -> Option<Outcome> {
@@ -153,7 +217,7 @@ async fn cancel(surroundings: &Surroundings, home: &Home, id: &str) -> Result<Ex
     if home.is_open(&id) {
         fs::write(home.folder(&id).join(CANCEL), "")?;
     } else {
-        let engine = assemble::bare_engine(surroundings, &standing.order)?;
+        let engine = assemble::bare_engine(surroundings, &standing.order.origin)?;
         let session = engine.resume(&id.0, &standing.order.kind)?;
         let reason = "stopped by a person".to_owned();
         let conclusion = Conclusion { status: JobStatus::Cancelled, reason, evidence: Vec::new() };

@@ -1,4 +1,5 @@
 //! `haft mcp`: agents and tools for other programs. Standard output belongs to the protocol.
+use super::jobs::{self, Wanted};
 use crate::{
     Surroundings,
     args::{McpArgs, TurnArgs},
@@ -8,16 +9,19 @@ use crate::{
 };
 use haft::{
     core::Registry,
-    engine::{Engine, Model, Unread},
+    engine::{Agent, Engine, Model, Unread},
     frontends::{
         Exit,
         direct::Direct,
-        mcp_server::{AgentTool, McpServer, Offer, Open, OwnTool, listen, over_http, over_stdio},
+        mcp_server::{
+            AgentTool, Begin, JobTool, McpServer, Offer, Open, OwnTool, listen, over_http, over_stdio,
+        },
         signals::Interrupts,
     },
 };
 use std::{
     io::{Write, stderr},
+    path::PathBuf,
     sync::Arc,
 };
 
@@ -30,7 +34,7 @@ pub(crate) async fn mcp(surroundings: &Surroundings, args: &McpArgs) -> Result<E
         if let Some(notice) = assembled.notice.filter(|_| !args.quiet) {
             writeln!(stderr(), "note: {notice}")?;
         }
-        offers.extend(agents(&assembled.engine).map(|agent| Arc::new(agent) as Arc<dyn Offer>));
+        offers.extend(agents(surroundings, &turn, &assembled.engine));
         engines.push(assembled.engine);
     }
     if let Some(names) = &args.expose {
@@ -58,18 +62,38 @@ fn turn(args: &McpArgs) -> TurnArgs {
     }
 }
 
-/// One tool for each agent there is. That of people who ask for none is called `agent`.
-fn agents(engine: &Engine) -> impl Iterator<Item = AgentTool> {
-    let workspace = engine.setup().workspace.display();
-    engine.setup().agents.iter().map(move |agent| {
-        let (name, what) = match agent.name.as_str() {
-            AGENT => {
-                ("agent", "Let an agent do a task: it reads and changes files, runs commands and tests.")
-            }
-            other => (other, agent.description.as_str()),
-        };
-        let description = format!("{what} It works in `{workspace}`; what it changed can be undone.");
-        AgentTool { name: name.to_owned(), description, open: open(engine, agent.name.clone()) }
+/// One tool for each agent there is. That of people who ask for none is called `agent`, and takes a prompt; the others
+/// take jobs.
+fn agents(surroundings: &Surroundings, turn: &TurnArgs, engine: &Engine) -> Vec<Arc<dyn Offer>> {
+    let workspace = engine.setup().workspace.clone();
+    let offer = |agent: &Agent| -> Arc<dyn Offer> {
+        if agent.name == AGENT {
+            let what = "Let an agent do a task: it reads and changes files, runs commands and tests";
+            let description = format!("{what}. It works in `{}`.", workspace.display());
+            return Arc::new(AgentTool {
+                name: "agent".into(),
+                description,
+                open: open(engine, AGENT.into()),
+            });
+        }
+        let what = agent.description.trim_end_matches('.');
+        let description = format!("{what}. A job for the repository in `{}`.", workspace.display());
+        let begin = begin(surroundings, turn, agent.name.clone(), workspace.clone());
+        Arc::new(JobTool { name: agent.name.clone(), description, begin })
+    };
+    engine.setup().agents.iter().map(offer).collect()
+}
+
+/// Jobs as `haft build` and its kin begin them.
+fn begin(surroundings: &Surroundings, turn: &TurnArgs, kind: String, origin: PathBuf) -> Begin {
+    let (surroundings, turn) = (surroundings.clone(), turn.clone());
+    Arc::new(move |description| {
+        let (surroundings, turn) = (surroundings.clone(), turn.clone());
+        let wanted = Wanted { kind: kind.clone(), description, origin: origin.clone() };
+        Box::pin(async move {
+            let begun = jobs::begun(&surroundings, wanted, &turn).await;
+            begun.map_err(|failure| failure.message)
+        })
     })
 }
 
@@ -82,7 +106,7 @@ fn open(engine: &Engine, agent: String) -> Open {
 fn for_calls(surroundings: &Surroundings, turn: &TurnArgs) -> Result<Engine, Failure> {
     let workspace = assemble::workspace(turn.cwd.as_deref())?;
     let config = Config::load(&surroundings.places, &surroundings.environment, &workspace)?;
-    let model = Model { spec: "script/direct".into(), name: "direct".into(), provider: Arc::new(Direct) };
+    let model = Model::plain("script/direct", Arc::new(Direct));
     let mut setup = assemble::setup(surroundings, turn, &config, workspace, model)?;
     // Each call has a session of its own, in which nothing was read before.
     setup.profile.unread = Unread::Allow;

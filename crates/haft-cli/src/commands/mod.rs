@@ -1,5 +1,6 @@
 //! One file for each command.
 
+mod account;
 pub(crate) mod agents;
 pub(crate) mod check;
 pub(crate) mod config;

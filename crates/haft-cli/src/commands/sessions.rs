@@ -1,5 +1,5 @@
 //! `haft sessions`: what was said and done.
-use super::run;
+use super::{account, run};
 use crate::{
     Surroundings,
     args::{ExportForm, ResumeArgs, Sessions},
@@ -24,7 +24,11 @@ pub(crate) async fn sessions(surroundings: &Surroundings, command: Sessions) -> 
     let home = Home(surroundings.places.home.clone());
     match command {
         Sessions::List { json } => list(&home, json),
-        Sessions::Show(session) => show(&home.peek(&session.id)?),
+        Sessions::Show(session) => {
+            let entries = home.peek(&session.id)?;
+            show(&entries)?;
+            account::print(surroundings, &entries)
+        }
         Sessions::Export { id, format: ExportForm::Json } => export_json(&home.peek(&id)?),
         Sessions::Export { id, format: ExportForm::Markdown } => export_markdown(&home.peek(&id)?),
         Sessions::Resume(resume) => take_up(surroundings, &home, resume).await,
@@ -54,7 +58,7 @@ fn when(ms: u64) -> String {
     zoned.map(|zoned| zoned.strftime("%Y-%m-%d %H:%M").to_string()).unwrap_or_default()
 }
 
-fn show(entries: &[Arc<Entry>]) -> Result<Exit, Failure> {
+fn show(entries: &[Arc<Entry>]) -> Result<(), Failure> {
     let mut words = Words::new(stdout(), stdout(), Style::default(), Chat::default());
     for entry in active_path(entries) {
         if let Fact::Prompted { parts, .. } = &entry.fact {
@@ -62,7 +66,7 @@ fn show(entries: &[Arc<Entry>]) -> Result<Exit, Failure> {
         }
         words.event(&Event::Recorded(entry.clone()))?;
     }
-    Ok(Exit::Success)
+    Ok(())
 }
 
 /// Every entry, abandoned branches too: what the journal holds.

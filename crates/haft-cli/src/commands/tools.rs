@@ -69,7 +69,7 @@ async fn run(surroundings: &Surroundings, call: CallArgs) -> Result<Exit, Failur
     let workspace = assemble::workspace(cwd.as_deref())?;
     let config = Config::load(&surroundings.places, &surroundings.environment, &workspace)?;
     let turn = TurnArgs { permission, profile, ..TurnArgs::default() };
-    let model = Model { spec: "script/direct".into(), name: "direct".into(), provider: Arc::new(Direct) };
+    let model = Model::plain("script/direct", Arc::new(Direct));
     let mut setup = assemble::setup(surroundings, &turn, &config, workspace, model)?;
     // Whoever types a call knows what is there, and has nobody to read it first.
     setup.profile.unread = Unread::Allow;

@@ -53,8 +53,7 @@ pub(crate) async fn redo(surroundings: &Surroundings, args: &SessionArg) -> Resu
 fn open(surroundings: &Surroundings, args: &SessionArg) -> Result<(Engine, Session), Failure> {
     let workspace = assemble::workspace(args.cwd.as_deref())?;
     let config = Config::load(&surroundings.places, &surroundings.environment, &workspace)?;
-    let model =
-        Model { spec: "script/none".into(), name: "none".into(), provider: Arc::new(Scripted::new([])) };
+    let model = Model::plain("script/none", Arc::new(Scripted::new([])));
     let mut setup = assemble::setup(surroundings, &TurnArgs::default(), &config, workspace, model)?;
     let id = match &args.id {
         Some(id) => setup.home.find(id)?.0,

@@ -14,12 +14,12 @@ use std::sync::Arc;
 /// Dialects that the embedded engine reads itself.
 const NATIVE: [&str; 2] = ["hermes", "llama3_json"];
 
-/// Loads nothing yet, but the file's header.
+/// Loads nothing yet, but the file's header. With how many tokens it takes in.
 pub(super) fn open(
     surroundings: &Surroundings,
     name: &str,
     speech: Speech<'_>,
-) -> Result<Arc<dyn Provider>, Failure> {
+) -> Result<(Arc<dyn Provider>, u64), Failure> {
     let file = models::find(name, &surroundings.places.models).map_err(|error| no_file(&error))?;
     let settings = Settings {
         cache_folder: Some(surroundings.places.cache.join("local")),
@@ -29,7 +29,8 @@ pub(super) fn open(
     let model = LocalModel::open(file, settings).map_err(|error| {
         Failure::usage(error.to_string()).hint("fetch it again: `haft models list` names what can be pulled")
     })?;
-    speaking(Arc::new(model), name, speech)
+    let window = model.window();
+    Ok((speaking(Arc::new(model), name, speech)?, window))
 }
 
 fn speaking(model: Arc<LocalModel>, name: &str, speech: Speech<'_>) -> Result<Arc<dyn Provider>, Failure> {

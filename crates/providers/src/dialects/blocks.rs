@@ -30,6 +30,8 @@ pub(super) fn reader(rules: &'static Rules, setting: &Setting) -> Box<dyn Reader
         between: false,
         hushed: None,
         open: None,
+        is_fresh: rules.words_are_cut && setting.split_thinking,
+        read: Vec::new(),
     };
     reader.open = reader.opened_by_prompt();
     if let Some(thought) = reader.open {
@@ -77,12 +79,16 @@ struct Blocks {
     hushed: Option<String>,
     /// The thought that the prompt opened.
     open: Option<usize>,
+    /// Whether all of the reply is still in the buffer, and may be a piece of the words that open thoughts.
+    is_fresh: bool,
+    /// Room for what a block says.
+    read: Vec<Said>,
 }
 
 /// Where the reader stands.
 enum Within {
     Text,
-    Thoughts(Signs),
+    Thoughts(Box<Signs>),
     Block(Inside),
 }
 
@@ -102,13 +108,17 @@ impl Reader for Blocks {
             self.at = 0;
         }
         self.buffer.push_str(text);
-        while self.step(false, said) {}
+        self.is_fresh &= self.is_piece(|open, text| open.contains(text));
+        while !self.is_fresh && self.step(false, said) {}
     }
 
     fn end(&mut self, said: &mut Vec<Said>) {
+        let is_cut =
+            self.is_fresh && self.is_piece(|open, text| open.starts_with(text) || open.ends_with(text));
         let rest = &self.buffer[self.at..];
         let in_block = matches!(self.within, Within::Block(_));
-        if self.rules.signs_are_cut && !in_block && rest.chars().any(char::is_alphabetic) {
+        let is_cut = is_cut || (self.rules.signs_are_cut && !in_block);
+        if is_cut && rest.chars().any(char::is_alphabetic) {
             said.push(Said::Problem(format!("the reply ends within a sign: {rest}")));
             self.at = self.buffer.len();
         }
@@ -131,6 +141,12 @@ impl Blocks {
             Some(begins) => begins.then_some(0),
             None => self.rules.thoughts.iter().position(is_open),
         }
+    }
+
+    fn is_piece(&self, fits: fn(&str, &str) -> bool) -> bool {
+        let words = self.rules.thoughts.iter().filter(|thought| thought.first).map(|thought| thought.open);
+        let is_open = matches!(self.within, Within::Thoughts(_));
+        !is_open && words.into_iter().any(|open| self.buffer.len() < open.len() && fits(open, &self.buffer))
     }
 
     /// Whether there may be more to find in what is there.
@@ -207,8 +223,8 @@ impl Blocks {
         let thought = &self.rules.thoughts[thought];
         let closing = thought.close.iter().map(|sign| (*sign, Act::Close));
         let breaks = thought.breaks.iter().filter(|_| self.setting.find_calls);
-        self.within =
-            Within::Thoughts(Signs::new(closing.chain(breaks.map(|sign| (*sign, Act::Stop))).collect()));
+        let signs = closing.chain(breaks.map(|sign| (*sign, Act::Stop))).collect();
+        self.within = Within::Thoughts(Box::new(Signs::new(signs)));
     }
 
     fn leave_block(&mut self, end: End, said: &mut Vec<Said>) {
@@ -216,10 +232,14 @@ impl Blocks {
             return;
         };
         let block = &self.rules.blocks[number];
+        // A bare bracket, and nothing that could be a name: it is far from being a call.
+        if end.broken && block.kept == block.open.len() && !self.buffer[self.at..end.body].contains('"') {
+            return self.say_until(end.after, said);
+        }
         let open = &block.open[..block.open.len() - block.kept];
         let text = &self.buffer[self.at..end.body];
         let body = Body { open, text, close: end.close, cut: end.cut, broken: end.broken };
-        let mut read = Vec::new();
+        let mut read = std::mem::take(&mut self.read);
         (block.read)(&body, &self.setting, &mut read);
         self.at = end.after;
         let holds_calls = read.iter().any(|said| matches!(said, Said::Call(_)));
@@ -230,7 +250,11 @@ impl Blocks {
             false if self.rules.hush_after_blocks => drop(self.hushed.get_or_insert_default()),
             false => {}
         }
-        said.append(&mut read);
+        read.drain(..).for_each(|read| match read {
+            Said::Text(text) => say(said, Said::Text, &text),
+            read => said.push(read),
+        });
+        self.read = read;
     }
 
     fn say_until(&mut self, end: usize, said: &mut Vec<Said>) {
@@ -258,6 +282,7 @@ pub(super) fn say(said: &mut Vec<Said>, kind: fn(String) -> Said, text: &str) {
     if text.is_empty() {
         return;
     }
+    // An empty string costs nothing.
     let next = kind(String::new());
     match (said.last_mut(), &next) {
         (Some(Said::Text(before)), Said::Text(_)) | (Some(Said::Thinking(before)), Said::Thinking(_)) => {

@@ -43,7 +43,7 @@ pub(super) fn bare(body: &Body<'_>, _: &Setting, said: &mut Vec<Said>) {
         return body.told("a call is broken", said);
     }
     let value = if body.broken { None } else { mended(body.text).ok() };
-    match value.filter(are_calls).map(|value| calls(&value.to_string())) {
+    match value.filter(are_calls).map(json::calls_of) {
         Some(Ok(calls)) => said.extend(calls.into_iter().map(Said::Call)),
         _ if body.open.is_empty() => say(said, Said::Text, body.text),
         _ => say(said, Said::Text, &format!("{}{}{}", body.open, body.text, body.close)),
@@ -68,7 +68,7 @@ fn begins_call(text: &str) -> bool {
 /// Calls in JSON.
 pub(super) fn calls(text: &str) -> Result<Vec<Call>, String> {
     json::calls(text).or_else(|why| match mended(text) {
-        Ok(value) => json::calls(&value.to_string()),
+        Ok(value) => json::calls_of(value),
         Err(_) => Err(why),
     })
 }
@@ -104,7 +104,7 @@ pub(super) fn cut_off(text: &str) -> Vec<Call> {
     loop {
         let mut items = Deserializer::from_str(rest).into_iter::<Value>();
         let Some(Ok(value)) = items.next() else { break };
-        found.extend(json::calls(&value.to_string()).unwrap_or_default());
+        found.extend(json::calls_of(value).unwrap_or_default());
         rest = rest[items.byte_offset()..].trim_start_matches([' ', '\n', ',', ']']);
     }
     found.extend(begun(rest));
@@ -145,13 +145,6 @@ fn outermost(text: &str) -> Vec<(&str, &str)> {
         }
     }
     found
-}
-
-/// `<function=NAME><parameter=KEY>VALUE</parameter></function>`, any number of them.
-pub(super) fn functions(body: &Body<'_>, setting: &Setting, said: &mut Vec<Said>) {
-    let elements =
-        Elements { call: ("<function=", ">", "</function>"), value: ("<parameter=", ">", "</parameter>") };
-    elements.read(body, setting, said);
 }
 
 /// `<invoke name="NAME"><parameter name="KEY">VALUE</parameter></invoke>`, any number of them.

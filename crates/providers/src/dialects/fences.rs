@@ -40,9 +40,10 @@ enum Within {
     /// In a fence that may.
     Fence {
         ticks: usize,
-        /// Its first line.
-        opening: String,
-        body: String,
+        /// All of it so far.
+        raw: String,
+        /// The length of its first line.
+        opening: usize,
         decided: bool,
     },
     /// In a bare object.
@@ -59,6 +60,13 @@ impl<B: Blocks> Reader for Fences<B> {
         while !rest.is_empty() {
             rest = match self.within {
                 Within::Bare { .. } => self.in_bare(rest, said),
+                Within::Prose | Within::Foreign(_) if self.line.is_empty() => {
+                    let (prose, rest) = rest.split_at(plain(rest, self.inside_line));
+                    if !prose.is_empty() {
+                        self.tell(prose, said);
+                    }
+                    if rest.is_empty() { rest } else { self.in_lines(rest, said) }
+                }
                 _ => self.in_lines(rest, said),
             };
         }
@@ -66,17 +74,15 @@ impl<B: Blocks> Reader for Fences<B> {
 
     fn end(&mut self, said: &mut Vec<Said>) {
         if let Within::Bare { .. } = self.within {
-            return self.close_bare(None, said);
+            return self.close_bare(false, said);
         }
         let line = std::mem::take(&mut self.line);
         self.whole_line(&line, said);
         if let Within::Bare { .. } = self.within {
-            return self.close_bare(None, said);
+            return self.close_bare(false, said);
         }
-        if let Within::Fence { opening, body, decided, .. } =
-            std::mem::replace(&mut self.within, Within::Prose)
-        {
-            say(said, Said::Text, &format!("{opening}{body}"));
+        if let Within::Fence { raw, decided, .. } = std::mem::replace(&mut self.within, Within::Prose) {
+            say(said, Said::Text, &raw);
             if decided {
                 said.push(Said::Problem("the block was cut off before its end".into()));
             }
@@ -94,8 +100,13 @@ impl<B: Blocks> Fences<B> {
         }
         self.line.push_str(piece);
         if piece.ends_with('\n') {
-            let line = std::mem::take(&mut self.line);
+            let mut line = std::mem::take(&mut self.line);
             self.whole_line(&line, said);
+            // Its room is used again.
+            if self.line.is_empty() {
+                line.clear();
+                self.line = line;
+            }
         } else {
             self.begun_line(said);
         }
@@ -119,14 +130,15 @@ impl<B: Blocks> Fences<B> {
 
     fn whole_line(&mut self, line: &str, said: &mut Vec<Said>) {
         let ticks = ticks(line);
-        let after = line.trim().trim_start_matches('`');
+        let after = if ticks > 0 { line.trim().trim_start_matches('`') } else { line };
         let may_be_bare = self.may_be_bare(line);
         match &mut self.within {
             Within::Prose if ticks >= 3 && !after.contains('`') => {
-                let language = after.split_whitespace().next().unwrap_or_default().to_lowercase();
-                if self.blocks.fits(&language) {
-                    let (opening, body) = (line.to_owned(), String::new());
-                    self.within = Within::Fence { ticks, opening, body, decided: false };
+                let language = after.split_whitespace().next().unwrap_or_default();
+                if self.blocks.fits(&language.to_ascii_lowercase()) {
+                    let mut raw = String::with_capacity(256);
+                    raw.push_str(line);
+                    self.within = Within::Fence { ticks, opening: raw.len(), raw, decided: false };
                 } else {
                     self.within = Within::Foreign(ticks);
                     say(said, Said::Text, line);
@@ -141,8 +153,8 @@ impl<B: Blocks> Fences<B> {
             Within::Fence { ticks: open, .. } if ticks >= *open && after.is_empty() => {
                 self.close_fence(line, said)
             }
-            Within::Fence { body, .. } => {
-                body.push_str(line);
+            Within::Fence { raw, .. } => {
+                raw.push_str(line);
                 self.decide_fence(said);
             }
             _ if may_be_bare => {
@@ -160,14 +172,23 @@ impl<B: Blocks> Fences<B> {
 
     /// Lets go of a fence that cannot hold calls.
     fn decide_fence(&mut self, said: &mut Vec<Said>) {
-        let Within::Fence { ticks, opening, body, decided: decided @ false } = &mut self.within else {
+        let Within::Fence { ticks, raw, opening, decided: decided @ false } = &mut self.within else {
             return;
         };
-        let so_far = head(&format!("{}{}", head(body), head(&self.line))).to_owned();
-        let verdict = self.blocks.begins(&so_far).or((so_far.len() >= UNDECIDED).then_some(false));
+        let body = head(&raw[*opening..]);
+        let joined;
+        let so_far = match (body.is_empty(), self.line.is_empty()) {
+            (true, _) => head(&self.line),
+            (false, true) => body,
+            (false, false) => {
+                joined = format!("{body}{}", head(&self.line));
+                head(&joined)
+            }
+        };
+        let verdict = self.blocks.begins(so_far).or((so_far.len() >= UNDECIDED).then_some(false));
         *decided = verdict == Some(true);
         if verdict == Some(false) {
-            say(said, Said::Text, &format!("{opening}{body}"));
+            say(said, Said::Text, raw);
             self.within = Within::Foreign(*ticks);
             // The line itself may yet close the fence.
             if !self.line.is_empty() {
@@ -177,11 +198,13 @@ impl<B: Blocks> Fences<B> {
     }
 
     fn close_fence(&mut self, line: &str, said: &mut Vec<Said>) {
-        let Within::Fence { opening, body, .. } = std::mem::replace(&mut self.within, Within::Prose) else {
+        let Within::Fence { mut raw, opening, .. } = std::mem::replace(&mut self.within, Within::Prose)
+        else {
             return;
         };
-        let raw = format!("{opening}{body}{line}");
-        match self.blocks.read(&body, &raw) {
+        let end = raw.len();
+        raw.push_str(line);
+        match self.blocks.read(&raw[opening..end], &raw) {
             Some(more) => said.extend(more),
             None => say(said, Said::Text, &raw),
         }
@@ -207,8 +230,9 @@ impl<B: Blocks> Fences<B> {
     fn in_bare<'a>(&mut self, text: &'a str, said: &mut Vec<Said>) -> &'a str {
         let Within::Bare { text: object, end, decided } = &mut self.within else { return text };
         let line = text.find('\n').map_or(text.len(), |end| end + 1);
-        let (piece, rest) = text.split_at(if *decided { text.len() } else { line });
-        let before = object.len();
+        let piece = if *decided { text } else { &text[..line] };
+        let after = end.go(piece.as_bytes());
+        let (piece, rest) = text.split_at(after.unwrap_or(piece.len()));
         object.push_str(piece);
         if !*decided {
             let so_far = head(object.trim_start());
@@ -221,29 +245,40 @@ impl<B: Blocks> Fences<B> {
                 return rest;
             }
         }
-        match end.find(object) {
-            None => rest,
-            Some(after) => {
-                self.close_bare(Some(after), said);
-                &text[after - before..]
-            }
+        if after.is_some() {
+            self.close_bare(true, said);
         }
+        rest
     }
 
-    fn close_bare(&mut self, after: Option<usize>, said: &mut Vec<Said>) {
+    fn close_bare(&mut self, whole: bool, said: &mut Vec<Said>) {
         let Within::Bare { text, decided, .. } = std::mem::replace(&mut self.within, Within::Prose) else {
             return;
         };
         self.inside_line = true;
-        let raw = &text[..after.unwrap_or(text.len())];
-        match after.and_then(|_| self.blocks.read(raw, raw)) {
+        match if whole { self.blocks.read(&text, &text) } else { None } {
             Some(more) => said.extend(more),
             None => {
-                say(said, Said::Text, raw);
-                if after.is_none() && decided {
+                say(said, Said::Text, &text);
+                if !whole && decided {
                     said.push(Said::Problem("the calls were cut off before their end".into()));
                 }
             }
+        }
+    }
+}
+
+/// How many bytes of a text are prose for sure: lines that begin neither a fence nor an object. `inside_line`: the first of
+/// them has begun already.
+fn plain(text: &str, inside_line: bool) -> usize {
+    let line_end = |from: usize| text[from..].find('\n').map_or(text.len(), |end| from + end + 1);
+    let mut at = if inside_line { line_end(0) } else { 0 };
+    loop {
+        match text[at..].bytes().find(|byte| *byte == b'\n' || !byte.is_ascii_whitespace()) {
+            None | Some(b'`' | b'{') => return at,
+            // These may be blanks, too.
+            Some(other) if !other.is_ascii() || other == b'\x0b' => return at,
+            Some(_) => at = line_end(at),
         }
     }
 }

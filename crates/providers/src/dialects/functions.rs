@@ -58,6 +58,9 @@ static ON_LINES: Marks = marks(&ON_LINES_CALLS, &["<|im_end|>"]);
 static AS_IT_IS: Marks = marks(&AS_IT_IS_CALLS, &["<|im_end|>"]);
 static MINICPM: Marks = marks(&ON_LINES_CALLS, &["<|im_end|>", "<reserved_12>", "<|reserved_13|>"]);
 
+/// Granite's thinking models write the same.
+pub(super) static GRANITE: Marks = marks(&ON_LINES_CALLS, &["<|end_of_text|>"]);
+
 static SEED: Marks = Marks {
     thinking: &[("<seed:think>", "</seed:think>")],
     calls: &[

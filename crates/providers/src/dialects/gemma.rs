@@ -138,7 +138,10 @@ impl Grammar for Gemma {
             self.within = Within::Label(String::new());
         } else if sign == self.signs.thought_end && self.setting.split_thinking {
             self.leave(said);
-        } else if let (Within::AfterCall(_), "<turn|>" | "<end_of_turn>") = (&self.within, sign) {
+        } else if let (Within::AfterCall(after), "<turn|>" | "<end_of_turn>") = (&self.within, sign) {
+            if !after.trim().is_empty() {
+                said.push(Said::Problem(format!("text behind the calls: `{}`", after.trim())));
+            }
             self.within = Within::Text;
         } else if self.keeps(sign) {
             self.text(sign, said);

@@ -5,7 +5,8 @@
 use super::{
     Dialect,
     blocks::{self, Block, Json, Rules, THINK, Thought},
-    bodies::{functions, json_or_beginning, json_or_problem, json_or_text},
+    bodies::{json_or_beginning, json_or_problem, json_or_text},
+    functions, marked,
 };
 
 pub(super) static GRANITE: Dialect = Dialect {
@@ -26,7 +27,7 @@ pub(super) static GRANITE_20B_FC: Dialect = Dialect {
 pub(super) static GRANITE_THINKING: Dialect = Dialect {
     name: "granite_thinking",
     models: &["granite-thinking", "granite-4-thinking"],
-    reader: |setting| blocks::reader(&THINKING, setting),
+    reader: |setting| marked::reader(&functions::GRANITE, setting),
 };
 
 const NOTHING: Rules = Rules { noise: &["<|end_of_text|>"], ..Rules::NONE };
@@ -44,6 +45,7 @@ static THREE: Rules = Rules {
     ],
     noise: &["<|end_of_text|>", "<response>", "</response>"],
     frame: &["</tool_call>"],
+    words_are_cut: true,
     ..NOTHING
 };
 static FOUR: Rules =
@@ -56,15 +58,6 @@ static TWENTY: Rules = Rules {
     }],
     ..NOTHING
 };
-static THINKING: Rules = Rules {
-    blocks: &[Block {
-        json: Json::None,
-        stop: &["<tool_call>"],
-        ..Block::new("<tool_call>", &["</tool_call>"], functions)
-    }],
-    ..NOTHING
-};
-
 #[cfg(test)]
 mod tests {
     use super::super::blocks::tests::check;
@@ -75,6 +68,10 @@ mod tests {
             ("a<|tool_call|>[{\"name\":\"look\",\"arguments\":{}}]b", "a«look {}»b"),
             ("Here is my thought process: t Here is my response: a", "~ t ~ a"),
             ("So: Here is my thought process: t", "So: Here is my thought process: t"),
+            ("Here is", "!"),
+            ("thought process:", "!"),
+            ("Here is it", "Here is it"),
+            ("So: Here", "So: Here"),
             ("<tool_call> [x]", "<tool_call> [!x]"),
             ("<|tool_call|>[{\"name\":\"look\",\"arguments\":{\"a\":", "«look {\"a\":»"),
         ];

@@ -15,46 +15,91 @@ impl JsonEnd {
     /// Goes on from where it stopped. The byte after the value, counted in all the text that it was shown; `None`: not
     /// yet. `text` is the whole text so far.
     pub(super) fn find(&mut self, text: &str) -> Option<usize> {
-        for &byte in &text.as_bytes()[self.at..] {
-            self.at += 1;
-            match byte {
+        self.go(&text.as_bytes()[self.at..]).map(|_| self.at)
+    }
+
+    /// As [`JsonEnd::find`], shown only what comes next, and counted in that.
+    pub(super) fn go(&mut self, bytes: &[u8]) -> Option<usize> {
+        let mut at = 0;
+        while at < bytes.len() {
+            if self.in_string && !self.escaped {
+                // Most of a string is none of these.
+                let plain = bytes[at..].iter().position(|byte| matches!(byte, b'"' | b'\\'));
+                let Some(plain) = plain else { break };
+                at += plain;
+            }
+            match bytes[at] {
                 _ if self.escaped => self.escaped = false,
                 b'\\' if self.in_string => self.escaped = true,
                 b'"' => self.in_string = !self.in_string,
-                _ if self.in_string => {}
                 b'{' | b'[' => self.depth += 1,
                 b'}' | b']' => {
                     self.depth = self.depth.saturating_sub(1);
                     if self.depth == 0 {
-                        return Some(self.at);
+                        self.at += at + 1;
+                        return Some(at + 1);
                     }
                 }
                 _ => {}
             }
+            at += 1;
         }
+        self.at += bytes.len();
         None
     }
+}
+
+/// Whether a text may be JSON, by what it begins with: an error costs more than a value.
+pub(super) fn may_be_json(text: &str) -> bool {
+    let begins = |first: &u8| matches!(first, b'{' | b'[' | b'"' | b'-' | b'0'..=b'9' | b't' | b'f' | b'n');
+    text.trim_start().as_bytes().first().is_some_and(begins)
 }
 
 const NAMES: [&str; 4] = ["name", "tool_name", "function", "tool"];
 const ARGUMENTS: [&str; 5] = ["arguments", "parameters", "args", "input", "tool_input"];
 const IDS: [&str; 3] = ["id", "tool_call_id", "call_id"];
 
+/// A call whose arguments are not text again yet.
+pub(super) struct Parsed {
+    pub(super) id: String,
+    pub(super) name: String,
+    pub(super) arguments: Value,
+}
+
 /// One object, or an array of them. Fails with why it is no call.
 pub(super) fn calls(text: &str) -> Result<Vec<Call>, String> {
     let value: Value =
         serde_json::from_str(text.trim()).map_err(|error| format!("it is no JSON: {error}"))?;
+    calls_of(value)
+}
+
+/// As [`calls`], of JSON that was read.
+pub(super) fn calls_of(value: Value) -> Result<Vec<Call>, String> {
+    let calls = parsed(value)?.into_iter().map(|Parsed { id, name, arguments }| {
+        let call = match arguments {
+            // Some models write the object as a string.
+            Value::String(text) => Call::new(name, text),
+            Value::Null => Call::new(name, "{}"),
+            arguments => Call::new(name, arguments),
+        };
+        Call { id, ..call }
+    });
+    Ok(calls.collect())
+}
+
+/// As [`calls_of`], with the arguments as they are.
+pub(super) fn parsed(value: Value) -> Result<Vec<Parsed>, String> {
     match value {
         Value::Array(items) => items.into_iter().map(call).collect(),
         object => Ok(vec![call(object)?]),
     }
 }
 
-fn call(value: Value) -> Result<Call, String> {
+fn call(value: Value) -> Result<Parsed, String> {
     let Value::Object(mut object) = value else { return Err("a call must be an object".into()) };
     // `{"type":"function","function":{"name":…,"arguments":…}}`
-    if let Some(Value::Object(inner)) = object.get("function") {
-        let mut inner = inner.clone();
+    if let Some(Value::Object(inner)) = object.get_mut("function") {
+        let mut inner = std::mem::take(inner);
         inner.extend(object.into_iter().filter(|(name, _)| IDS.contains(&name.as_str())));
         object = inner;
     }
@@ -65,17 +110,12 @@ fn call(value: Value) -> Result<Call, String> {
         Some(Value::Number(id)) => id.to_string(),
         _ => String::new(),
     };
-    let arguments = match taken(&mut object, &ARGUMENTS) {
-        // Some models write the object as a string.
-        Some(Value::String(text)) => text,
-        Some(Value::Null) | None => "{}".into(),
-        Some(arguments) => arguments.to_string(),
-    };
-    Ok(Call { id, name, arguments })
+    let arguments = taken(&mut object, &ARGUMENTS).unwrap_or_default();
+    Ok(Parsed { id, name, arguments })
 }
 
 fn taken(object: &mut Map<String, Value>, names: &[&str]) -> Option<Value> {
-    names.iter().find_map(|name| object.shift_remove(*name))
+    names.iter().find_map(|name| object.get_mut(*name).map(Value::take))
 }
 
 #[cfg(test)]

@@ -61,7 +61,7 @@ static LFM2_SIGNS: &[&str] =
 
 struct Lfm2 {
     within: Within,
-    /// The text after the latest call: between two calls nobody sees it, as with the parser that SGLang has for this model.
+    /// The text after the latest call: between two calls it is none, as with the parser that SGLang has for this model.
     after_call: Option<String>,
     setting: Setting,
 }
@@ -109,6 +109,9 @@ impl Lfm2 {
         let before = self.after_call.take().unwrap_or_default();
         match calls(&body) {
             Ok(calls) => {
+                if !before.trim().is_empty() {
+                    said.push(Said::Problem(format!("text between calls: `{}`", before.trim())));
+                }
                 said.extend(calls.into_iter().map(Said::Call));
                 self.after_call = Some(String::new());
             }

@@ -4,10 +4,10 @@
 //! the arguments on the lines after it, with `>>>all` before text.
 use super::{
     Call, Dialect, Said, Setting,
-    blocks::{self, Block, Body, Json, Rules},
+    blocks::{self, Block, Body, Json, Rules, say},
     bodies::{bare, json_or_text, mended},
 };
-use serde_json::json;
+use serde_json::{Deserializer, Map, Value, json};
 
 pub(super) static LLAMA3_JSON: Dialect = Dialect {
     name: "llama3_json",
@@ -102,6 +102,12 @@ fn lines(body: &Body<'_>, _: &Setting, said: &mut Vec<Said>) {
     let (name, arguments) = body.text.split_once('\n').unwrap_or_default();
     let arguments = arguments.trim();
     let is_name = !name.is_empty() && !name.contains(char::is_whitespace);
+    let mut values = Deserializer::from_str(arguments).into_iter::<Map<String, Value>>();
+    // What comes behind the object is text again.
+    if is_name && let Some(Ok(object)) = values.next() {
+        said.push(Said::Call(Call::new(name, Value::Object(object))));
+        return say(said, Said::Text, &arguments[values.byte_offset()..]);
+    }
     match mended(arguments) {
         Ok(object) if is_name && object.is_object() => said.push(Said::Call(Call::new(name, object))),
         _ if is_name && name == "python" => {
@@ -159,6 +165,7 @@ mod tests {
             ("all\nhi > you>>>look\n{\"path\":\">>>\"}", "hi > you«look {\"path\":\">>>\"}»"),
             ("python\nprint(1)", "«python {\"code\":\"print(1)\"}»"),
             ("look\nx", ">>>look\nx!"),
+            ("look\n{\"path\":\"a\"} so", "«look {\"path\":\"a\"}» so"),
         ];
         check_with("functionary_v32", &setting, &lines);
     }

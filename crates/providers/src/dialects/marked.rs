@@ -1,87 +1,13 @@
 //! Dialects with signs: something begins a thought or a call, something ends it.
+mod marks;
+
+pub(super) use marks::{Block, Close, Manners, Marks};
+
 use super::{
-    Call, Reader, Said, Setting,
+    Reader, Said, Setting,
     closing::{Closing, Progress},
-    parameters::Shape,
     signs::Signs,
 };
-
-/// The signs of a dialect. Of two that begin at the same place the longer one counts.
-pub(super) struct Marks {
-    /// What opens and closes thoughts.
-    pub(super) thinking: &'static [(&'static str, &'static str)],
-    /// What opens and closes calls.
-    pub(super) calls: &'static [Block],
-    /// Signs that mean nothing in the text, and are left out.
-    pub(super) noise: &'static [&'static str],
-}
-
-/// What few dialects do.
-pub(super) struct Manners {
-    /// What ends the thoughts without closing them: a call, for instance.
-    pub(super) interrupts: &'static [&'static str],
-    /// Thoughts are opened no more than once in a reply.
-    pub(super) thinks_once: bool,
-    /// With its calls a reply is over: text behind them is the model playing the tool's part.
-    pub(super) ends_with_calls: bool,
-    /// The beginning of a sign at the end of the reply is no text.
-    pub(super) drops_cut_sign: bool,
-}
-
-impl Manners {
-    /// None of it.
-    pub(super) const PLAIN: Self =
-        Self { interrupts: &[], thinks_once: false, ends_with_calls: false, drops_cut_sign: false };
-}
-
-/// A part of the text that holds calls.
-pub(super) struct Block {
-    /// What it begins with.
-    pub(super) open: &'static str,
-    /// Where it ends.
-    pub(super) close: Close,
-    /// Reads what lies between, or all of it where the signs belong to it: the calls, or why it holds none.
-    pub(super) read: fn(&str, &Setting) -> Result<Vec<Call>, String>,
-}
-
-impl Block {
-    /// A block of calls with tags for their parameters, which ends at the first of `until` that stands in no value.
-    pub(super) const fn tagged(
-        open: &'static str,
-        shape: &'static Shape,
-        until: &'static [&'static str],
-    ) -> Self {
-        Self::tagged_before(open, shape, until, &[])
-    }
-
-    /// As [`Block::tagged`]; behind it, one of the signs `tail` belongs to it.
-    pub(super) const fn tagged_before(
-        open: &'static str,
-        shape: &'static Shape,
-        until: &'static [&'static str],
-        tail: &'static [&'static str],
-    ) -> Self {
-        Self { open, close: Close::Tagged { shape, until, tail }, read: |_, _| Ok(Vec::new()) }
-    }
-
-    fn tail(&self) -> &'static [&'static str] {
-        match self.close {
-            Close::Tagged { tail, .. } => tail,
-            _ => &[],
-        }
-    }
-}
-
-/// Where a block ends.
-#[derive(Clone, Copy)]
-pub(super) enum Close {
-    /// At the first of these signs, wherever it stands.
-    At(&'static [&'static str]),
-    /// At the first of these signs outside of a JSON value.
-    AfterJson(&'static [&'static str]),
-    /// At the first of these signs outside of a value; the shape reads it.
-    Tagged { shape: &'static Shape, until: &'static [&'static str], tail: &'static [&'static str] },
-}
 
 /// Special tokens of the model that a server did not take out. Such a reply begins with the first of them.
 const LEAKED: [&str; 2] = ["<bos>", "<eos>"];
@@ -107,6 +33,9 @@ pub(super) fn reader_with(
     });
     let begins = setting.begins_thinking.unwrap_or_else(|| is_open(thinking, &setting.prompt_end));
     let thinks = begins && !thinking.is_empty();
+    // Where nobody says how the prompt ends, what comes before the calls may be thoughts, and nobody wants to see those.
+    let untold = setting.begins_thinking.is_none() && setting.prompt_end.is_empty();
+    let unsure = manners.thinks_by_default && untold && !setting.split_thinking && setting.find_calls;
     Box::new(Marked {
         thinking,
         calls,
@@ -119,6 +48,7 @@ pub(super) fn reader_with(
         at: 0,
         seen: 0,
         so_far: SoFar { thought: thinks, ..SoFar::default() },
+        held: unsure.then(String::new),
         setting: setting.clone(),
     })
 }
@@ -147,6 +77,8 @@ struct Marked {
     /// As far as the block was searched.
     seen: usize,
     so_far: SoFar,
+    /// Text that may turn out to be thoughts.
+    held: Option<String>,
     setting: Setting,
 }
 
@@ -194,6 +126,7 @@ impl Reader for Marked {
             Within::Thinking(_) => say(said, Said::Thinking, &rest),
             Within::Opening(block) | Within::Call(block, _) => self.close(block, &rest, "", said),
         }
+        self.release(Said::Text, said);
         if !self.so_far.behind.trim().is_empty() {
             said.push(Said::Problem(format!("text behind the calls: `{}`", self.so_far.behind)));
         }
@@ -236,16 +169,24 @@ impl Marked {
             }
             return false;
         };
-        let sign = self.signs.sign(which);
         self.say_until(at, Said::Text, said);
-        self.at = at + sign.len();
+        self.at = at + self.signs.sign(which).len();
         let first = !std::mem::replace(&mut self.so_far.anything, true);
+        self.sign(which, first, said);
+        true
+    }
+
+    /// A sign that counts in the text was read.
+    fn sign(&mut self, which: usize, first: bool, said: &mut Vec<Said>) {
+        let sign = self.signs.sign(which);
         let opening = self.thinking.len() + self.calls.len();
+        let leaked = opening + LEAKED.len();
         match which {
             pair if pair < self.thinking.len() => match self.manners.thinks_once && self.so_far.thought {
                 true => self.text(sign, said),
                 false => {
                     self.so_far.thought = true;
+                    self.release(Said::Text, said);
                     self.within = Within::Thinking(pair);
                 }
             },
@@ -253,12 +194,19 @@ impl Marked {
                 self.within = Within::Opening(block - self.thinking.len());
                 self.seen = self.at;
             }
-            bos if bos == opening && first => self.so_far.leaks = true,
-            leaked if leaked < opening + LEAKED.len() && !self.so_far.leaks => self.text(sign, said),
-            // A thought that was never opened has ended, or a sign means nothing.
+            _ if which == opening && first => {
+                self.so_far.leaks = true;
+                // Nor did that server tell whether the prompt has opened the thoughts: only their end will.
+                self.held = (!self.thinking.is_empty()).then(String::new);
+            }
+            _ if (opening..leaked).contains(&which) && !self.so_far.leaks => self.text(sign, said),
+            // A thought that was never opened has ended.
+            _ if (leaked..leaked + self.thinking.len()).contains(&which) => {
+                self.release(Said::Thinking, said)
+            }
+            // A sign means nothing.
             _ => {}
         }
-        true
     }
 
     fn in_thoughts(&mut self, pair: usize, said: &mut Vec<Said>) -> bool {
@@ -286,7 +234,10 @@ impl Marked {
         };
         match begins {
             None => return false,
-            Some(true) => self.within = Within::Call(block, Progress::default()),
+            Some(true) => {
+                self.leave_prose(said);
+                self.within = Within::Call(block, Progress::default());
+            }
             Some(false) => {
                 self.within = Within::Text;
                 self.text(open, said);
@@ -334,18 +285,36 @@ impl Marked {
             return;
         }
         self.so_far.anything = true;
-        if self.so_far.called && self.manners.ends_with_calls {
-            self.so_far.behind.push_str(&self.buffer[self.at..end]);
-        } else {
-            say(said, kind, &self.buffer[self.at..end]);
+        let text = &self.buffer[self.at..end];
+        match (&mut self.held, &self.within) {
+            (Some(held), Within::Text) => held.push_str(text),
+            _ if self.so_far.called && self.manners.ends_with_calls => self.so_far.behind.push_str(text),
+            _ => say(said, kind, text),
         }
         self.at = end;
     }
 
     fn text(&mut self, text: &str, said: &mut Vec<Said>) {
-        match self.so_far.called && self.manners.ends_with_calls {
-            true => self.so_far.behind.push_str(text),
-            false => say(said, Said::Text, text),
+        match &mut self.held {
+            Some(held) => held.push_str(text),
+            None if self.so_far.called && self.manners.ends_with_calls => self.so_far.behind.push_str(text),
+            None => say(said, Said::Text, text),
+        }
+    }
+
+    /// Says what was held back.
+    fn release(&mut self, kind: fn(String) -> Said, said: &mut Vec<Said>) {
+        say(said, kind, &self.held.take().unwrap_or_default());
+    }
+
+    /// Calls begin.
+    fn leave_prose(&mut self, said: &mut Vec<Said>) {
+        match &mut self.held {
+            Some(held) if !self.so_far.leaks && held.ends_with("\n\n") => {
+                said.push(Said::Problem(format!("thoughts before the calls: `{}`", held.trim())));
+                self.held = None;
+            }
+            _ => self.release(Said::Text, said),
         }
     }
 

@@ -13,8 +13,9 @@
 use super::{
     Call, Dialect, Reader, Said, Setting,
     fences::{self, Blocks},
-    json::{self, JsonEnd},
+    json::{self, JsonEnd, Parsed},
     shell,
+    signs::Signs,
     tokens::say,
 };
 use serde_json::Value;
@@ -31,7 +32,8 @@ pub(super) static ALFRED: Dialect = Dialect {
     reader: |setting| {
         let objects = Objects { setting: setting.clone(), style: Style::Alfred, count: 0 };
         let inner = fences::reader(objects);
-        Box::new(Sentinel { inner, find: setting.find_calls, held: String::new(), list: None })
+        let signs = Signs::new([SENTINEL]);
+        Box::new(Sentinel { inner, signs, find: setting.find_calls, held: String::new(), list: None })
     },
 };
 
@@ -74,7 +76,7 @@ impl Blocks for Objects {
 
     fn read(&mut self, body: &str, raw: &str) -> Option<Vec<Said>> {
         let mut said = Vec::new();
-        let object = match serde_json::from_str::<Value>(body.trim()) {
+        let mut object = match serde_json::from_str::<Value>(body.trim()) {
             Ok(Value::Object(object)) if object.contains_key("tool_calls") => object,
             // It was meant as calls.
             Err(error) if body.contains("\"tool_calls\"") => {
@@ -82,9 +84,11 @@ impl Blocks for Objects {
             }
             _ => return None,
         };
-        let thoughts = object.get("thoughts").or_else(|| object.get("thought")).and_then(Value::as_str);
-        match self.calls(&object["tool_calls"]) {
+        let list = object.get_mut("tool_calls").map(Value::take).unwrap_or_default();
+        match self.calls(list) {
             Ok(calls) => {
+                let thoughts =
+                    object.get("thoughts").or_else(|| object.get("thought")).and_then(Value::as_str);
                 // Thoughts that lead to no call are the answer.
                 let is_thinking = self.setting.split_thinking && !calls.is_empty();
                 let kind = if is_thinking { Said::Thinking } else { Said::Text };
@@ -98,18 +102,30 @@ impl Blocks for Objects {
 }
 
 impl Objects {
-    fn calls(&mut self, list: &Value) -> Result<Vec<Call>, String> {
-        let mut calls = json::calls(&list.to_string())?;
-        for call in &mut calls {
-            if self.style == Style::Alfred && call.id.is_empty() {
-                call.id = format!("call_{}", self.count);
-            }
-            self.count += 1;
-            if let Ok(Value::Object(arguments)) = serde_json::from_str(&call.arguments) {
-                call.arguments = Value::Object(shell::from_flags(&call.name, arguments)?).to_string();
-            }
+    fn calls(&mut self, list: Value) -> Result<Vec<Call>, String> {
+        json::parsed(list)?.into_iter().map(|call| self.call(call)).collect()
+    }
+
+    fn call(&mut self, Parsed { mut id, name, arguments }: Parsed) -> Result<Call, String> {
+        if self.style == Style::Alfred && id.is_empty() {
+            id = format!("call_{}", self.count);
         }
-        Ok(calls)
+        self.count += 1;
+        // Some models write the object as a string.
+        let arguments = match arguments {
+            Value::String(text) => serde_json::from_str(&text).unwrap_or(Value::String(text)),
+            arguments => arguments,
+        };
+        let call = match arguments {
+            Value::Object(arguments) => {
+                let arguments = shell::from_flags(&name, arguments)?;
+                Call::new(name, Value::Object(arguments))
+            }
+            Value::Null => Call::new(name, "{}"),
+            Value::String(text) => Call::new(name, text),
+            arguments => Call::new(name, arguments),
+        };
+        Ok(Call { id, ..call })
     }
 }
 
@@ -119,6 +135,7 @@ const SENTINEL: &str = "[TOOL_CALLS]";
 /// Looks for [`SENTINEL`], and leaves the rest to another reader.
 struct Sentinel {
     inner: Box<dyn Reader>,
+    signs: Signs,
     find: bool,
     /// What may be the beginning of the sentinel.
     held: String,
@@ -131,9 +148,12 @@ impl Reader for Sentinel {
         if !self.find {
             return self.inner.push(text, said);
         }
-        let mut buffer = std::mem::take(&mut self.held);
-        buffer.push_str(text);
-        let mut rest = buffer.as_str();
+        let joined;
+        let mut rest = text;
+        if !self.held.is_empty() {
+            joined = std::mem::take(&mut self.held) + text;
+            rest = &joined;
+        }
         while !rest.is_empty() {
             rest = match self.list {
                 Some(_) => self.in_list(rest, said),
@@ -154,28 +174,35 @@ impl Reader for Sentinel {
 
 impl Sentinel {
     fn in_text<'a>(&mut self, text: &'a str, said: &mut Vec<Said>) -> &'a str {
-        if let Some((before, rest)) = text.split_once(SENTINEL) {
-            self.inner.push(before, said);
-            self.list = Some(Default::default());
-            return rest;
-        }
-        let held = super::signs::unfinished(text, &[SENTINEL]);
-        let (certain, held) = text.split_at(text.len() - held);
+        let (before, length) = match self.signs.certain(text, 0) {
+            Some((at, _)) => (at, SENTINEL.len()),
+            None => (text.len() - self.signs.unfinished(text), 0),
+        };
+        let (certain, rest) = text.split_at(before);
         self.inner.push(certain, said);
-        held.clone_into(&mut self.held);
+        if length > 0 {
+            self.list = Some(Default::default());
+            return &rest[length..];
+        }
+        rest.clone_into(&mut self.held);
         ""
     }
 
     fn in_list<'a>(&mut self, text: &'a str, said: &mut Vec<Said>) -> &'a str {
         let Some((list, end)) = &mut self.list else { return text };
-        let before = list.len();
-        list.push_str(text);
         // What is no list after all ends with the reply.
-        let is_list = list.trim_start().starts_with('[');
-        let Some(after) = end.find(list).filter(|_| is_list) else { return "" };
-        let (list, _) = self.list.take().unwrap_or_default();
-        finish(&list[..after], said);
-        &text[after - before..]
+        let mut begun = list.trim_start().chars().chain(text.trim_start().chars());
+        let after = match begun.next() {
+            Some('[') | None => end.go(text.as_bytes()),
+            Some(_) => None,
+        };
+        let (taken, rest) = text.split_at(after.unwrap_or(text.len()));
+        list.push_str(taken);
+        if after.is_some() {
+            let (list, _) = self.list.take().unwrap_or_default();
+            finish(&list, said);
+        }
+        rest
     }
 }
 

@@ -66,14 +66,20 @@ fn element(text: &str) -> Result<Option<(Element<'_>, &str)>, String> {
     let (name, rest) = named.ok_or_else(|| {
         format!("an element should stand there: `{}`", text.chars().take(40).collect::<String>())
     })?;
-    let (inner, rest) = rest
-        .split_once(&format!("</{name}>"))
-        .ok_or_else(|| format!("`<{name}>` does not end with `</{name}>`"))?;
-    Ok(Some((Element { name, inner }, rest)))
+    let end = rest.match_indices("</").map(|(at, _)| at).find(|at| closes(&rest[at + 2..], name));
+    let end = end.ok_or_else(|| format!("`<{name}>` does not end with `</{name}>`"))?;
+    Ok(Some((Element { name, inner: &rest[..end] }, &rest[end + name.len() + 3..])))
+}
+
+fn closes(text: &str, name: &str) -> bool {
+    text.strip_prefix(name).is_some_and(|rest| rest.starts_with('>'))
 }
 
 /// With the five signs that XML writes by name.
 fn unescaped(text: &str) -> String {
+    if !text.contains('&') {
+        return text.to_owned();
+    }
     let signs = [("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\""), ("&apos;", "'"), ("&amp;", "&")];
     signs.iter().fold(text.to_owned(), |text, (name, sign)| text.replace(name, sign))
 }

@@ -1,5 +1,5 @@
 //! What a value means that was written without a type: the tool's schema says.
-use super::pythonic;
+use super::{json::may_be_json, pythonic};
 use serde_json::{Map, Number, Value};
 
 /// Schemas within schemas are followed as deep as this.
@@ -149,14 +149,15 @@ pub(super) fn typed(text: &str, kinds: Kinds) -> Value {
     if kinds.boolean && word.eq_ignore_ascii_case("false") {
         return Value::Bool(false);
     }
-    let number = || number(word).filter(|_| kinds.number).map(Value::Number);
+    let number = || if kinds.number { number(word).map(Value::Number) } else { None };
     let structure = || structure(word).filter(|value| allowed(value, kinds));
     number().or_else(structure).unwrap_or_else(|| Value::String(text.to_owned()))
 }
 
 /// What JSON makes of the text; else a string.
 pub(super) fn shown(text: &str) -> Value {
-    serde_json::from_str(text.trim()).unwrap_or_else(|_| Value::String(text.to_owned()))
+    let parsed = if may_be_json(text) { serde_json::from_str(text.trim()).ok() } else { None };
+    parsed.unwrap_or_else(|| Value::String(text.to_owned()))
 }
 
 /// An object written in one of the ways that models have.

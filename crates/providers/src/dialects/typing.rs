@@ -1,4 +1,5 @@
 //! The type of a value that was written without quotes: as the tool's schema says, else as it looks.
+use super::json::may_be_json;
 use serde_json::Value;
 
 /// What the schema says about a property of the object that it describes.
@@ -17,8 +18,11 @@ pub(super) fn items(schema: Option<&Value>) -> Option<&Value> {
 
 /// A string where only that may stand; otherwise JSON, if it is JSON.
 pub(super) fn typed(text: &str, schema: Option<&Value>) -> Value {
-    let kinds = schema.map(kinds).unwrap_or_default();
     let string = || Value::String(text.to_owned());
+    if !may_be_json(text) {
+        return string();
+    }
+    let kinds = schema.map(kinds).unwrap_or_default();
     let Ok(value) = serde_json::from_str::<Value>(text) else { return string() };
     let fits = kinds.is_empty() || kinds.iter().any(|kind| is_of(&value, kind));
     if kinds.contains(&"string") && !fits { string() } else { value }

@@ -1,5 +1,5 @@
 //! Values that a dialect writes without their types: the schema of the tool says what they are.
-use super::Setting;
+use super::{Setting, json::may_be_json};
 use serde_json::Value;
 
 /// The value of an argument, from its text. Where no schema tells, the text itself does.
@@ -7,7 +7,8 @@ pub(super) fn valued(setting: &Setting, tool: &str, argument: &str, text: &str) 
     let schema = setting.tool(tool).map(|tool| &tool.parameters["properties"][argument]);
     let kinds = schema.map(kinds).unwrap_or_default();
     let fits = |kind: &str| kinds.is_empty() || kinds.contains(&kind);
-    let read = || serde_json::from_str::<Value>(text.trim()).ok().filter(|value| fits_value(value, &fits));
+    let parsed = || if may_be_json(text) { serde_json::from_str::<Value>(text.trim()).ok() } else { None };
+    let read = || parsed().filter(|value| fits_value(value, &fits));
     let plain = || Value::String(text.to_owned());
     if kinds == ["string"] {
         return plain();

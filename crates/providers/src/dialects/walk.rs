@@ -54,12 +54,21 @@ impl Default for Walk {
 impl Walk {
     /// Goes on with `text` from byte `from`: the first one that it was not shown yet.
     pub(super) fn go(&mut self, text: &str, from: usize) -> Step {
-        for (at, &byte) in text.as_bytes().iter().enumerate().skip(from) {
-            if !self.takes(byte) {
+        let bytes = text.as_bytes();
+        let mut at = from;
+        while at < bytes.len() {
+            if let Next::Text { escaped: false, .. } = self.next {
+                // Most of a string is none of these.
+                let plain = bytes[at..].iter().position(|byte| matches!(byte, b'"' | b'\\'));
+                let Some(plain) = plain else { return Step::More };
+                at += plain;
+            }
+            if !self.takes(bytes[at]) {
                 return Step::Wrong(at);
             }
+            at += 1;
             if self.depth == 0 {
-                return Step::Done(at + 1);
+                return Step::Done(at);
             }
         }
         Step::More

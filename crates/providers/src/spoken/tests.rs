@@ -189,7 +189,9 @@ async fn what_is_written_is_read_again_however_it_is_cut() {
         ToolCall::new("call_1", "file", json!({"path": "a b.txt"})),
     ];
     let expected = calls.clone().map(Part::ToolCall).to_vec();
-    for dialect in DIALECTS.iter().filter(|dialect| voice::knows(dialect)) {
+    // There is nothing to write where nothing is read.
+    for dialect in DIALECTS.iter().filter(|dialect| dialect.name != "plain") {
+        assert!(voice::knows(dialect), "{}", dialect.name);
         let text = calls.iter().map(|call| voice::call(dialect, call)).collect::<Vec<_>>().join("\n");
         for pieces in [None, Some(1)] {
             let (mut parts, stop) = heard(dialect, says(&text, pieces, None)).await;

@@ -9,20 +9,32 @@ use std::sync::Arc;
 
 mod notation;
 
-/// Dialects whose calls are JSON between signs: the name, the signs, and what the name and the arguments are called.
-static JSON: &[JsonRow] = &[
-    ("hermes", "<tool_call>\n", "\n</tool_call>", ["name", "arguments"]),
-    ("inkling", "<|message_model|><|content_invoke_tool_json|>", "<|end_message|>", ["name", "args"]),
-    ("thoughts_json", "```json\n{\"tool_calls\": [", "]}\n```", ["tool", "args"]),
-    ("llama3_json", "", "", ["name", "parameters"]),
-    ("granite4", "<tool_call>\n", "\n</tool_call>", ["name", "arguments"]),
-    ("alfred", "[TOOL_CALLS][", "]", ["name", "arguments"]),
+/// Dialects whose calls are JSON between signs: the names, the signs, and what the name and the arguments are called.
+type Json = (&'static [&'static str], [&'static str; 2], [&'static str; 2]);
+
+const NAMED: [&str; 2] = ["name", "arguments"];
+
+static JSON: &[Json] = &[
+    (&["hermes", "granite4", "ernie45", "reka_edge"], ["<tool_call>\n", "\n</tool_call>"], NAMED),
+    (&["inkling"], ["<|message_model|><|content_invoke_tool_json|>", "<|end_message|>"], ["name", "args"]),
+    (&["thoughts_json"], ["```json\n{\"tool_calls\": [", "]}\n```"], ["tool", "args"]),
+    (&["llama3_json"], ["", ""], ["name", "parameters"]),
+    (&["xlam"], ["[", "]"], NAMED),
+    (&["phi4_mini", "firefunction_v2"], ["functools[", "]"], NAMED),
+    (&["granite"], ["<|tool_call|>[", "]"], NAMED),
+    (&["granite_20b_fc"], ["<function_call> ", ""], NAMED),
+    (&["jamba", "apriel15", "apriel16"], ["<tool_calls>[", "]</tool_calls>"], NAMED),
+    (&["nemotron_v2"], ["<TOOLCALL>[", "]</TOOLCALL>"], NAMED),
+    (&["longcat"], ["<longcat_tool_call>", "</longcat_tool_call>"], NAMED),
+    (&["gigachat3"], ["<|message_sep|>\n\nfunction call<|role_sep|>\n", ""], NAMED),
+    (&["internlm2"], ["<|action_start|><|plugin|>", "<|action_end|>"], ["name", "parameters"]),
+    (&["command_r7b", "cohere2_moe"], ["<|START_ACTION|>[", "]<|END_ACTION|>"], ["tool_name", "parameters"]),
+    (&["command_r_plus"], ["Action: ```json\n[", "]\n```"], ["tool_name", "parameters"]),
+    (&["alfred"], ["[TOOL_CALLS][", "]"], NAMED),
 ];
 
 /// For a dialect of which nobody has said how it is written: most readers understand this.
-const FALLBACK: &JsonRow = &("", "<tool_call>\n", "\n</tool_call>", ["name", "arguments"]);
-
-type JsonRow = (&'static str, &'static str, &'static str, [&'static str; 2]);
+const FALLBACK: &Json = &(&[], ["<tool_call>\n", "\n</tool_call>"], NAMED);
 
 /// For models that answer in objects.
 const OBJECTS: &str = "# Tools\n\nYou can call tools. Each of your answers is one JSON object:\n\n\
@@ -95,7 +107,8 @@ pub(super) fn results(dialect: &Dialect, results: &[String]) -> String {
     }
 }
 
-fn written(dialect: &str, call: &Call) -> String {
+/// A call as this dialect writes it.
+pub(super) fn written(dialect: &str, call: &Call) -> String {
     let arguments = serde_json::from_str(&call.arguments).ok();
     if let Some(Value::Object(object)) = &arguments
         && let Some(written) = notation::written(dialect, &call.name, object)
@@ -104,8 +117,9 @@ fn written(dialect: &str, call: &Call) -> String {
     }
     let no_tools: Arc<[ToolSpec]> = Arc::default();
     let mut form = form_of(dialect, &no_tools).unwrap_or_else(|| json_form(FALLBACK, &no_tools));
-    if dialect == "alfred" {
-        form.before = format!("[TOOL_CALLS][{{\"id\": {}, \"name\": \"", Value::from(call.id.as_str()));
+    if let Some((_, key)) = WITH_ID.iter().find(|(known, _)| known.contains(&dialect)) {
+        let id = Value::from(call.id.as_str());
+        form.before = form.before.replacen('{', &format!("{{\"{key}\": {id}, "), 1);
     }
     // What the model wrote as arguments and could not be read stands as it stood.
     match arguments {
@@ -114,17 +128,27 @@ fn written(dialect: &str, call: &Call) -> String {
     }
 }
 
+/// Dialects whose calls have an id in front, and what it is called. A model that is held to its form writes none.
+static WITH_ID: &[(&[&str], &str)] =
+    &[(&["alfred"], "id"), (&["command_r7b", "cohere2_moe"], "tool_call_id")];
+
+/// Dialects in which what a call begins with may begin something else.
+const NOT_HELD: [&str; 2] = ["harmony", "gigachat3"];
+
 /// How calls are written, for who can hold a model to it; `None` where a notation is no such form.
 pub(super) fn form(dialect: &Dialect, tools: &Arc<[ToolSpec]>) -> Option<CallForm> {
-    (!tools.is_empty()).then(|| form_of(dialect.name, tools)).flatten()
+    let form =
+        form_of(dialect.name, tools).filter(|_| !tools.is_empty() && !NOT_HELD.contains(&dialect.name))?;
+    let begins_as_json = form.before.starts_with(['{', '[']);
+    (begins_as_json || !form.sign().is_empty()).then_some(form)
 }
 
 fn form_of(dialect: &str, tools: &Arc<[ToolSpec]>) -> Option<CallForm> {
-    let row = JSON.iter().find(|(name, ..)| *name == dialect);
+    let row = JSON.iter().find(|(names, ..)| names.contains(&dialect));
     row.map(|row| json_form(row, tools)).or_else(|| notation::form(dialect, tools))
 }
 
-fn json_form((name, open, close, keys): &JsonRow, tools: &Arc<[ToolSpec]>) -> CallForm {
+fn json_form((names, [open, close], keys): &Json, tools: &Arc<[ToolSpec]>) -> CallForm {
     let [name_key, arguments_key] = keys;
     let of_objects = || ReplyForm {
         thoughts: "thoughts".into(),
@@ -137,7 +161,7 @@ fn json_form((name, open, close, keys): &JsonRow, tools: &Arc<[ToolSpec]>) -> Ca
         between: format!("\", \"{arguments_key}\": "),
         behind: format!("}}{close}"),
         arguments: ArgumentForm::Json,
-        reply: (*name == "thoughts_json").then(of_objects),
+        reply: names.contains(&"thoughts_json").then(of_objects),
     }
 }
 

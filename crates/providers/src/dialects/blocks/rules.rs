@@ -20,6 +20,9 @@ pub(in crate::dialects) struct Rules {
     pub(in crate::dialects) between: &'static [char],
     /// Whether the beginning of a sign at the end of the reply is left out.
     pub(in crate::dialects) signs_are_cut: bool,
+    /// Whether a reply that is nothing but the beginning or the end of the words that open its thoughts is left out: the
+    /// prompt may end within them, and the reply end before there is any thought.
+    pub(in crate::dialects) words_are_cut: bool,
 }
 
 impl Rules {
@@ -34,6 +37,7 @@ impl Rules {
         once: false,
         between: &[],
         signs_are_cut: false,
+        words_are_cut: false,
     };
 }
 

@@ -20,6 +20,18 @@ pub(super) fn reader(setting: &Setting) -> Box<dyn Reader> {
 /// So many bytes may be read again and again before a list must double its length to be looked at anew.
 const PATIENCE: usize = 1 << 16;
 
+/// So much of what looks like a call is not read before there is a `]`.
+const SHORT: usize = 64;
+
+/// Whether a name and `(` stand at the beginning, or may yet.
+fn may_become_list(text: &str) -> bool {
+    let rest = text[1..].trim_start();
+    let of_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.');
+    let behind = rest.trim_start_matches(of_name);
+    let begins = behind.is_empty() || (behind.len() < rest.len() && behind.starts_with('('));
+    begins && !text.contains(']')
+}
+
 struct Lists {
     setting: Setting,
     /// From the `[` on that may begin a list.
@@ -71,6 +83,11 @@ impl Lists {
             }
             at = found;
             let list = &buffer[at..];
+            if !ended && list.len() < SHORT && may_become_list(list) {
+                (self.effort, self.next_look) = (0, SHORT);
+                self.buffer = list.to_owned();
+                return;
+            }
             at += match pythonic::read(list) {
                 Beginning::Calls { calls, length } if self.is_meant(&calls) => {
                     said.extend(calls.into_iter().map(|read| Said::Call(call(read))));

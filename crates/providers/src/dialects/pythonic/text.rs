@@ -25,12 +25,12 @@ impl Reader<'_> {
         self.at += usize::from(self.begins_string()?);
         let quote = &self.text[self.at..=self.at];
         let rest = &self.text[self.at..];
-        let triple = quote.repeat(3);
+        let (double, triple) = if quote == "'" { ("''", "'''") } else { ("\"\"", "\"\"\"") };
         // Two quotes alone may be an empty string, or the beginning of three.
-        if rest == quote.repeat(2) {
+        if rest == double {
             return Err(Broken::Unfinished);
         }
-        let end = if rest.starts_with(&triple) { triple.as_str() } else { quote };
+        let end = if rest.starts_with(triple) { triple } else { quote };
         self.at += end.len();
         self.content(start, end, raw)
     }
@@ -39,7 +39,12 @@ impl Reader<'_> {
     fn content(&mut self, start: usize, end: &str, raw: bool) -> Result<String, Broken> {
         let mut content = String::new();
         loop {
-            let rest = &self.text[self.at..];
+            let plain =
+                self.text[self.at..].bytes().position(|byte| matches!(byte, b'\'' | b'"' | b'\\' | b'\n'));
+            let plain = self.at + plain.ok_or(Broken::Unfinished)?;
+            content.push_str(&self.text[self.at..plain]);
+            self.at = plain;
+            let rest = &self.text[plain..];
             if rest.starts_with(end) && (!self.loose || ends_value(&rest[end.len()..])) {
                 self.at += end.len();
                 return Ok(content);

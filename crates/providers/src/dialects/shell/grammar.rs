@@ -5,12 +5,13 @@ use super::super::{
 };
 use haft_core::ToolSpec;
 use serde_json::{Map, Value, json};
+use std::borrow::Cow;
 
 type Arguments = Map<String, Value>;
 
 /// The call that these words make. `raw` is the whole command.
-pub(super) fn call(tool: &ToolSpec, words: &[String], raw: &str) -> Result<Call, String> {
-    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+pub(super) fn call(tool: &ToolSpec, words: &[Cow<'_, str>], raw: &str) -> Result<Call, String> {
+    let words: Vec<&str> = words.iter().map(AsRef::as_ref).collect();
     let named = words.iter().any(|word| word.starts_with("--"));
     let arguments = match tool.name.as_str() {
         "file" | "search" | "code_edit" | "navigate" if named => by_schema(tool, &words),
@@ -162,7 +163,7 @@ fn by_schema(tool: &ToolSpec, words: &[&str]) -> Result<Arguments, String> {
     let schema = Some(&tool.parameters);
     let required = tool.parameters["required"].as_array().into_iter().flatten().filter_map(Value::as_str);
     let mut places = required;
-    let mut arguments = Arguments::new();
+    let mut arguments = Arguments::with_capacity(words.len());
     let mut words = words.iter();
     while let Some(word) = words.next() {
         let named = word.strip_prefix("--").and_then(|word| match word.split_once('=') {

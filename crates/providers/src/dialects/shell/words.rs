@@ -1,4 +1,5 @@
 //! Lines and words of a shell block, quotes respected.
+use std::borrow::Cow;
 
 /// One command, as it was written.
 #[derive(Debug, PartialEq)]
@@ -32,13 +33,13 @@ pub(super) fn commands(body: &str) -> Vec<Command<'_>> {
 fn end_of_command(text: &str) -> Option<usize> {
     let mut quote = None;
     let mut escaped = false;
-    for (at, c) in text.char_indices() {
+    for (at, c) in text.bytes().enumerate() {
         match (c, quote) {
             _ if escaped => escaped = false,
-            ('\\', None | Some('"')) => escaped = true,
-            ('"' | '\'', None) => quote = Some(c),
+            (b'\\', None | Some(b'"')) => escaped = true,
+            (b'"' | b'\'', None) => quote = Some(c),
             (_, Some(open)) if c == open => quote = None,
-            ('\n', None) => return Some(at),
+            (b'\n', None) => return Some(at),
             _ => {}
         }
     }
@@ -46,36 +47,58 @@ fn end_of_command(text: &str) -> Option<usize> {
 }
 
 /// The words of a command. Within `'…'` everything is itself; within `"…"` a `\` takes the meaning from `"` and `\`.
-pub(super) fn split(command: &str) -> Result<Vec<String>, String> {
-    let mut words = Vec::new();
-    let mut word: Option<String> = None;
-    let mut chars = command.chars().peekable();
-    while let Some(c) = chars.next() {
-        match c {
-            '\'' | '"' => quoted(c, &mut chars, word.get_or_insert_default())?,
-            '\\' if chars.peek() == Some(&'\n') => _ = chars.next(),
-            '\\' => word.get_or_insert_default().extend(chars.next()),
-            c if c.is_whitespace() => words.extend(word.take()),
-            c => word.get_or_insert_default().push(c),
+pub(super) fn split(command: &str) -> Result<Vec<Cow<'_, str>>, String> {
+    let mut words = Vec::with_capacity(8);
+    let mut word: Option<Cow<'_, str>> = None;
+    let mut rest = command;
+    while let Some(first) = rest.chars().next() {
+        let (plain, after) = rest.split_at(rest.find(is_special).unwrap_or(rest.len()));
+        if !plain.is_empty() {
+            match &mut word {
+                Some(word) => word.to_mut().push_str(plain),
+                None => word = Some(plain.into()),
+            }
+            rest = after;
+            continue;
+        }
+        rest = &rest[first.len_utf8()..];
+        match first {
+            '\'' | '"' => rest = quoted(first, rest, word.get_or_insert_default().to_mut())?,
+            '\\' if rest.starts_with('\n') => rest = &rest[1..],
+            '\\' => {
+                let escaped = rest.chars().next();
+                word.get_or_insert_default().to_mut().extend(escaped);
+                rest = &rest[escaped.map_or(0, char::len_utf8)..];
+            }
+            _ => words.extend(word.take()),
         }
     }
     words.extend(word);
-    match words.first().is_none_or(String::is_empty) {
+    match words.first().is_none_or(|word| word.is_empty()) {
         true => Err("empty command".into()),
         false => Ok(words),
     }
 }
 
-fn quoted(
-    quote: char,
-    chars: &mut std::iter::Peekable<std::str::Chars<'_>>,
-    word: &mut String,
-) -> Result<(), String> {
-    while let Some(c) = chars.next() {
-        match c {
-            c if c == quote => return Ok(()),
-            '\\' if quote == '"' && matches!(chars.peek(), Some('"' | '\\')) => word.extend(chars.next()),
-            c => word.push(c),
+fn is_special(c: char) -> bool {
+    matches!(c, '\'' | '"' | '\\') || c.is_whitespace()
+}
+
+/// Adds what stands before the closing quote to the word, and gives back what comes behind it.
+fn quoted<'a>(quote: char, text: &'a str, word: &mut String) -> Result<&'a str, String> {
+    let mut rest = text;
+    while let Some(at) = rest.find([quote, '\\']) {
+        let (plain, after) = rest.split_at(at);
+        word.push_str(plain);
+        rest = &after[1..];
+        if after.starts_with(quote) {
+            return Ok(rest);
+        }
+        if quote == '"' && rest.starts_with(['"', '\\']) {
+            word.push_str(&rest[..1]);
+            rest = &rest[1..];
+        } else {
+            word.push('\\');
         }
     }
     Err(format!("a {quote} is never closed"))
@@ -88,7 +111,8 @@ mod tests {
     // P-26
     #[test]
     fn words_keep_their_quotes_together() {
-        let words = |words: &[&str]| Ok(words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>());
+        let words =
+            |words: &[&'static str]| Ok(words.iter().map(|word| Cow::from(*word)).collect::<Vec<_>>());
         let table = [
             ("a  b\tc", words(&["a", "b", "c"])),
             (r#"a "b c" 'd "e"' f"g"h"#, words(&["a", "b c", "d \"e\"", "fgh"])),

@@ -3,6 +3,8 @@ use haft_core::{ArgumentForm, CallForm, ToolSpec};
 use serde_json::{Map, Value};
 use std::sync::Arc;
 
+mod elements;
+
 type Arguments = Map<String, Value>;
 
 /// A call as this dialect writes it; `None`: it has no notation of its own.
@@ -19,7 +21,8 @@ pub(super) fn written(dialect: &str, name: &str, arguments: &Arguments) -> Optio
         "muse" | "muse_glimmer" => muse(name, arguments),
         "fenced_shell" => format!("```bash\n{}\n```", shell(name, arguments)),
         "tool_use_xml" => tool_use(name, arguments),
-        _ => return None,
+        "minimax_m3" => elements::minimax(name, arguments),
+        _ => return elements::written(dialect, name, arguments),
     })
 }
 
@@ -32,6 +35,32 @@ static BEHIND_NAME: &[(&str, [&str; 3])] = &[
             "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>",
             "<｜tool▁sep｜>",
             "<｜tool▁call▁end｜><｜tool▁calls▁end｜>",
+        ],
+    ),
+    (
+        "deepseek_r1",
+        [
+            "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>",
+            "\n```json\n",
+            "\n```<｜tool▁call▁end｜><｜tool▁calls▁end｜>",
+        ],
+    ),
+    (
+        "deepseek_v3",
+        [
+            "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>",
+            "\n```json\n",
+            "\n```<｜tool▁call▁end｜><｜tool▁calls▁end｜>",
+        ],
+    ),
+    ("functionary_v31", ["<function=", ">", "</function>"]),
+    ("functionary_v32", [">>>", "\n", ""]),
+    (
+        "plamo3",
+        [
+            "<|plamo:begin_tool_requests:plamo|><|plamo:begin_tool_request:plamo|><|plamo:begin_tool_name:plamo|>",
+            "<|plamo:end_tool_name:plamo|><|plamo:begin_tool_arguments:plamo|><|plamo:constrain|>json<|plamo:msg|>",
+            "<|plamo:end_tool_arguments:plamo|><|plamo:end_tool_request:plamo|><|plamo:end_tool_requests:plamo|>",
         ],
     ),
     (
@@ -53,61 +82,20 @@ static BEHIND_NAME: &[(&str, [&str; 3])] = &[
     ("mistral", ["[TOOL_CALLS]", "[ARGS]", ""]),
 ];
 
-/// An element for each argument: the dialects, and what stands around the name, the keys and the values.
-static BY_ELEMENT: &[(&[&str], [&str; 6])] = &[
-    (
-        &["qwen3_coder", "nemotron_v3", "step3p5"],
-        [
-            "<tool_call>\n<function=",
-            ">\n",
-            "<parameter=",
-            ">\n",
-            "\n</parameter>\n",
-            "</function>\n</tool_call>",
-        ],
-    ),
-    (
-        &["seed_oss"],
-        [
-            "<seed:tool_call>\n<function=",
-            ">\n",
-            "<parameter=",
-            ">",
-            "</parameter>\n",
-            "</function>\n</seed:tool_call>",
-        ],
-    ),
-    (
-        &["glm4_moe", "glm47", "ling3", "poolside_v1"],
-        ["<tool_call>", "\n", "<arg_key>", "</arg_key>\n<arg_value>", "</arg_value>\n", "</tool_call>"],
-    ),
-    (
-        &["minimax_m2"],
-        [
-            "<minimax:tool_call>\n<invoke name=\"",
-            "\">\n",
-            "<parameter name=\"",
-            "\">",
-            "</parameter>\n",
-            "</invoke>\n</minimax:tool_call>",
-        ],
-    ),
-    (&["minicpm5"], ["<function name=\"", "\">", "<param name=\"", "\">", "</param>", "</function>"]),
-];
-
-/// The form of calls that are more than their arguments in JSON, with what stands around.
+/// The form of calls that are more than a JSON object between signs.
 pub(super) fn form(dialect: &str, tools: &Arc<[ToolSpec]>) -> Option<CallForm> {
-    let form = |[before, between, behind]: [&str; 3], arguments| {
-        let [before, between, behind] = [before, between, behind].map(str::to_owned);
-        CallForm { tools: tools.clone(), before, between, behind, arguments, reply: None }
+    let Some((_, signs)) = BEHIND_NAME.iter().find(|(known, _)| *known == dialect) else {
+        return elements::form(dialect, tools);
     };
-    if let Some((_, signs)) = BEHIND_NAME.iter().find(|(known, _)| *known == dialect) {
-        return Some(form(*signs, ArgumentForm::Json));
-    }
-    let (_, [open, named, key, value, end, close]) =
-        BY_ELEMENT.iter().find(|(known, _)| known.contains(&dialect))?;
-    let [key, value, end] = [key, value, end].map(|sign| (*sign).to_owned());
-    Some(form([open, named, close], ArgumentForm::Elements { key, value, end }))
+    let [before, between, behind] = signs.map(str::to_owned);
+    Some(CallForm {
+        tools: tools.clone(),
+        before,
+        between,
+        behind,
+        arguments: ArgumentForm::Json,
+        reply: None,
+    })
 }
 
 fn gemma(arguments: &Arguments, quote: &str) -> String {

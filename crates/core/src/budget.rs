@@ -1,0 +1,255 @@
+//! What work may cost, and what it has cost: model calls, tokens, money, time.
+use crate::Usage;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// What a turn may spend at most, together with the agents that it delegates to. None for no limit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Budget {
+    /// Requests to models, those for summaries included.
+    pub requests: Option<u64>,
+    /// Tokens read and written, cached ones included.
+    pub tokens: Option<u64>,
+    /// US dollars.
+    pub usd: Option<f64>,
+    /// From the beginning of the turn.
+    pub seconds: Option<u64>,
+}
+
+/// What has been spent, or is about to be.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Spending {
+    /// Requests to models.
+    pub requests: u64,
+    /// Tokens, as servers count them.
+    pub usage: Usage,
+    /// Tokens that no server counted, by estimate.
+    pub uncounted: u64,
+    /// US dollars, as far as prices are known.
+    pub usd: f64,
+    /// Whether the price of some of it is unknown.
+    pub is_unpriced: bool,
+    /// Since the beginning of the turn.
+    pub seconds: u64,
+}
+
+/// US dollars for a million tokens.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Price {
+    /// Read by the model and not from a cache.
+    pub input: f64,
+    /// Written by the model, thinking included.
+    pub output: f64,
+    /// Read from the vendor's cache; as `input` where it is left out.
+    #[serde(default)]
+    pub cache_read: Option<f64>,
+    /// Written to the vendor's cache; as `input` where it is left out.
+    #[serde(default)]
+    pub cache_write: Option<f64>,
+}
+
+/// What a budget limits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Resource {
+    /// Requests to models.
+    Requests,
+    /// Tokens.
+    Tokens,
+    /// US dollars.
+    Usd,
+    /// Seconds.
+    Seconds,
+}
+
+impl fmt::Display for Resource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Requests => "requests",
+            Self::Tokens => "tokens",
+            Self::Usd => "US dollars",
+            Self::Seconds => "seconds",
+        })
+    }
+}
+
+/// A limit that the next request would pass.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Reached {
+    /// Of what.
+    pub what: Resource,
+    /// What has been spent of it.
+    pub spent: f64,
+    /// What may be.
+    pub limit: f64,
+}
+
+impl Usage {
+    /// All tokens, read and written.
+    pub fn total(&self) -> u64 {
+        self.input + self.output + self.cache_read + self.cache_write
+    }
+}
+
+impl Price {
+    /// On one's own machine.
+    pub const FREE: Self = Self { input: 0.0, output: 0.0, cache_read: None, cache_write: None };
+
+    /// What these tokens cost, in US dollars.
+    pub fn cost(&self, usage: Usage) -> f64 {
+        let of = |tokens: u64, price: f64| tokens as f64 * price / 1e6;
+        of(usage.input, self.input)
+            + of(usage.output, self.output)
+            + of(usage.cache_read, self.cache_read.unwrap_or(self.input))
+            + of(usage.cache_write, self.cache_write.unwrap_or(self.input))
+    }
+
+    /// What a token of a prompt costs at most.
+    fn dearest_input(&self) -> f64 {
+        self.input.max(self.cache_write.unwrap_or(self.input)) / 1e6
+    }
+}
+
+impl Spending {
+    /// All tokens.
+    pub fn tokens(&self) -> u64 {
+        self.usage.total() + self.uncounted
+    }
+
+    /// In US dollars; none where the price of some of it is unknown.
+    pub fn cost_usd(&self) -> Option<f64> {
+        (!self.is_unpriced).then_some(self.usd)
+    }
+}
+
+impl std::ops::AddAssign for Spending {
+    fn add_assign(&mut self, other: Self) {
+        self.requests += other.requests;
+        self.usage += other.usage;
+        self.uncounted += other.uncounted;
+        self.usd += other.usd;
+        self.is_unpriced |= other.is_unpriced;
+    }
+}
+
+/// A reply shorter than this is not worth its prompt.
+const SHORTEST_REPLY: u64 = 256;
+
+impl Budget {
+    /// How many tokens a reply may have to a prompt of `prompt` tokens, `wanted` at most, where `spent` is gone or
+    /// promised to others. Fails where less than a short reply is left.
+    pub fn reply(
+        &self,
+        spent: &Spending,
+        price: Option<&Price>,
+        prompt: u64,
+        wanted: u64,
+    ) -> Result<u64, Reached> {
+        self.over(spent)?;
+        let least = SHORTEST_REPLY.min(wanted);
+        let by_tokens = self.tokens.map(|limit| limit.saturating_sub(spent.tokens()).saturating_sub(prompt));
+        let by_money = self.usd.zip(price).map(|(limit, price)| affordable(limit - spent.usd, price, prompt));
+        let reply = wanted.min(by_tokens.unwrap_or(wanted)).min(by_money.unwrap_or(wanted));
+        match (reply < least, by_tokens.is_some_and(|tokens| tokens < least)) {
+            (false, _) => Ok(reply),
+            (true, true) => {
+                Err(reached(Resource::Tokens, spent.tokens() as f64, self.tokens.unwrap_or_default() as f64))
+            }
+            (true, false) => Err(reached(Resource::Usd, spent.usd, self.usd.unwrap_or_default())),
+        }
+    }
+
+    /// Fails where a limit has been passed.
+    fn over(&self, spent: &Spending) -> Result<(), Reached> {
+        let counts = [
+            (Resource::Requests, spent.requests, self.requests),
+            (Resource::Tokens, spent.tokens(), self.tokens),
+            (Resource::Seconds, spent.seconds, self.seconds),
+        ];
+        for (what, spent, limit) in counts {
+            if let Some(limit) = limit.filter(|limit| spent >= *limit) {
+                return Err(reached(what, spent as f64, limit as f64));
+            }
+        }
+        match self.usd {
+            Some(limit) if spent.usd >= limit => Err(reached(Resource::Usd, spent.usd, limit)),
+            _ => Ok(()),
+        }
+    }
+}
+
+fn affordable(usd: f64, price: &Price, prompt: u64) -> u64 {
+    let left = usd - prompt as f64 * price.dearest_input();
+    match left / (price.output / 1e6) {
+        // A reply that costs nothing may be as long as it likes.
+        tokens if tokens.is_nan() || tokens.is_infinite() => {
+            if left < 0.0 {
+                0
+            } else {
+                u64::MAX
+            }
+        }
+        tokens => tokens.max(0.0) as u64,
+    }
+}
+
+fn reached(what: Resource, spent: f64, limit: f64) -> Reached {
+    Reached { what, spent, limit }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn spent(tokens: u64, usd: f64) -> Spending {
+        let usage = Usage { input: tokens, ..Usage::default() };
+        Spending { requests: 3, usage, usd, seconds: 10, ..Spending::default() }
+    }
+
+    #[test]
+    fn a_reply_is_as_long_as_the_budget_allows() {
+        let price = Price { input: 3.0, output: 15.0, cache_read: Some(0.3), cache_write: Some(3.75) };
+        let none = Budget::default();
+        let over = |what, spent, limit| Err(Reached { what, spent, limit });
+        let table = [
+            ("no limit", none, spent(9_999, 9.0), Ok(4_000)),
+            ("room enough", Budget { tokens: Some(20_000), ..none }, spent(5_000, 0.0), Ok(4_000)),
+            ("a shorter reply", Budget { tokens: Some(8_000), ..none }, spent(5_000, 0.0), Ok(2_000)),
+            (
+                "none that is worth it",
+                Budget { tokens: Some(6_100), ..none },
+                spent(5_000, 0.0),
+                over(Resource::Tokens, 5_000.0, 6_100.0),
+            ),
+            ("money for 1,000 tokens", Budget { usd: Some(1.01875), ..none }, spent(0, 1.0), Ok(1_000)),
+            ("no money", Budget { usd: Some(1.001), ..none }, spent(0, 1.0), over(Resource::Usd, 1.0, 1.001)),
+            (
+                "requests",
+                Budget { requests: Some(3), ..none },
+                spent(0, 0.0),
+                over(Resource::Requests, 3.0, 3.0),
+            ),
+            (
+                "time",
+                Budget { seconds: Some(10), ..none },
+                spent(0, 0.0),
+                over(Resource::Seconds, 10.0, 10.0),
+            ),
+        ];
+        for (what, budget, spent, expected) in table {
+            assert_eq!(budget.reply(&spent, Some(&price), 1_000, 4_000), expected, "{what}");
+        }
+        let free = Budget { usd: Some(0.5), ..none };
+        assert_eq!(free.reply(&spent(0, 0.0), Some(&Price::FREE), 1_000, 4_000), Ok(4_000));
+    }
+
+    #[test]
+    fn tokens_have_four_prices() {
+        let price = Price { input: 3.0, output: 15.0, cache_read: Some(0.3), cache_write: Some(3.75) };
+        let usage = Usage { input: 1_000_000, output: 100_000, cache_read: 1_000_000, cache_write: 100_000 };
+        assert!((price.cost(usage) - 5.175).abs() < 1e-9);
+        assert!((Price { cache_read: None, cache_write: None, ..price }.cost(usage) - 7.8).abs() < 1e-9);
+    }
+}

@@ -1,0 +1,148 @@
+//! What the model is told, and how many tokens it takes: the messages of a transcript, with what gave way in them.
+use crate::{Clip, Evicted, Keep, Message, Part, Usage, text_of, window};
+use std::sync::Arc;
+
+/// A server that counts less than this part of the estimate has not counted. Less than the whole is no wonder: what tells
+/// of tools may be shorter than their definitions.
+const CREDIBLE: f64 = 0.1;
+/// No tokenizer makes more tokens of a text than this, for one that is estimated.
+const WORST: f64 = 4.0;
+
+/// The beginning of a summary, up to the number of replies that it stands for.
+const HEADING: &str = "[The conversation so far in a summary, in place of ";
+
+/// The messages, and what is known of their size.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Told {
+    messages: Vec<Arc<Message>>,
+    /// The sum of the estimates of `messages`.
+    estimated: u64,
+    measured: Option<Measured>,
+    /// The first prompt, and the last one with its place; a place that a summary has taken is none.
+    first: Option<Arc<Message>>,
+    last: Option<(Arc<Message>, Option<usize>)>,
+    /// Replies that summaries stand for.
+    replies_left_out: usize,
+    is_compacted: bool,
+}
+
+/// What a server once counted, beside what was estimated then.
+#[derive(Clone, Copy, Debug)]
+struct Measured {
+    tokens: u64,
+    estimated: u64,
+}
+
+impl Told {
+    pub(crate) fn messages(&self) -> &[Arc<Message>] {
+        &self.messages
+    }
+
+    pub(crate) fn is_compacted(&self) -> bool {
+        self.is_compacted
+    }
+
+    pub(crate) fn push(&mut self, message: Message) {
+        self.is_compacted &= !matches!(message, Message::Assistant { .. });
+        self.estimated += window::tokens(&message);
+        self.messages.push(Arc::new(message));
+    }
+
+    /// The last message is a prompt of a person.
+    pub(crate) fn pin(&mut self) {
+        let Some(prompt) = self.messages.last() else { return };
+        self.first.get_or_insert_with(|| prompt.clone());
+        self.last = Some((prompt.clone(), Some(self.messages.len() - 1)));
+    }
+
+    /// What the server counted up to the last message, itself included. Where it counts less than before although nothing
+    /// gave way, it has left out what it knew already.
+    pub(crate) fn measure(&mut self, usage: Usage) {
+        let read = usage.input + usage.cache_read + usage.cache_write;
+        let now = Measured { tokens: read + usage.output, estimated: self.estimated };
+        let has_shrunk = |before: &Measured| now.estimated >= before.estimated && now.tokens < before.tokens;
+        if read > 0 && !self.measured.as_ref().is_some_and(has_shrunk) {
+            self.measured = Some(now);
+        }
+    }
+
+    /// How many tokens the server counts for one that is estimated, at least one.
+    pub(crate) fn scale(&self, fixed: u64) -> f64 {
+        self.counted(fixed).map_or(1.0, |(_, scale)| scale.clamp(1.0, WORST))
+    }
+
+    pub(crate) fn size(&self, fixed: u64) -> u64 {
+        let Some((Measured { tokens, estimated }, _)) = self.counted(fixed) else {
+            return fixed + self.estimated;
+        };
+        let since = self.estimated as f64 - estimated as f64;
+        (tokens as f64 + since * self.scale(fixed)).max(0.0).ceil() as u64
+    }
+
+    /// The last count that can be believed, and what it makes of the estimate.
+    fn counted(&self, fixed: u64) -> Option<(Measured, f64)> {
+        let measured = self.measured?;
+        let scale = measured.tokens as f64 / (fixed + measured.estimated).max(1) as f64;
+        (scale >= CREDIBLE).then_some((measured, scale))
+    }
+
+    pub(crate) fn evict(&mut self, results: &[Evicted]) {
+        for Evicted { message, text } in results {
+            let Some(message) = self.messages.get_mut(*message) else { continue };
+            let before = window::tokens(message);
+            if let Message::Tool { result, .. } = Arc::make_mut(message) {
+                (result.content, result.images) = (text.clone(), Vec::new());
+            }
+            self.estimated = self.estimated - before + window::tokens(message);
+        }
+    }
+
+    /// The first prompt, `summary` and the last prompt become one message of the person, and the last `kept` messages
+    /// follow: so no two messages of one side stand side by side, which some models cannot read.
+    pub(crate) fn compact(&mut self, summary: &str, kept: usize, pinned_bytes: usize) {
+        let start = self.messages.len().saturating_sub(kept);
+        let tail = self.messages.split_off(start);
+        let is_reply = |message: &&Arc<Message>| matches!(***message, Message::Assistant { .. });
+        self.replies_left_out += self.messages.iter().filter(is_reply).count();
+        let head = self.head(summary, start, pinned_bytes);
+        self.messages = std::iter::once(Arc::new(head)).chain(tail).collect();
+        if let Some((_, place)) = &mut self.last {
+            *place = place.and_then(|place| (place + 1).checked_sub(start)).filter(|place| *place > 0);
+        }
+        self.estimated = self.messages.iter().map(|message| window::tokens(message)).sum();
+        self.is_compacted = true;
+    }
+
+    fn head(&self, summary: &str, start: usize, pinned_bytes: usize) -> Message {
+        let pinned = |message: &Arc<Message>| pinned(message, pinned_bytes);
+        let mut parts: Vec<Part> = self.first.iter().flat_map(pinned).collect();
+        let left_out = self.replies_left_out;
+        parts.push(Part::text(format!(
+            "\n\n{HEADING}{left_out} replies of yours and the results of their calls]\n\n{summary}"
+        )));
+        let is_first =
+            |prompt: &Arc<Message>| self.first.as_ref().is_some_and(|first| Arc::ptr_eq(first, prompt));
+        if let Some((prompt, place)) = &self.last
+            && !is_first(prompt)
+            && place.is_none_or(|place| place < start)
+        {
+            parts.push(Part::text("\n\n[The last prompt, word for word]\n\n"));
+            parts.extend(pinned(prompt));
+        }
+        Message::User { parts }
+    }
+}
+
+/// The text of a prompt, and its pictures.
+fn pinned(message: &Arc<Message>, bytes: usize) -> Vec<Part> {
+    let Message::User { parts } = &**message else { return Vec::new() };
+    let text = Clip { lines: usize::MAX, bytes, keep: Keep::Both }.apply(&text_of(parts), "");
+    let pictures = parts.iter().filter(|part| matches!(part, Part::Image(_))).cloned();
+    std::iter::once(Part::text(text)).chain(pictures).collect()
+}
+
+/// How many replies of the model the summary in this text stands for, if there is one.
+pub fn replies_left_out(text: &str) -> Option<usize> {
+    let (_, rest) = text.split_once(HEADING)?;
+    rest.split(' ').next()?.parse().ok()
+}

@@ -1,0 +1,241 @@
+//! What fits a model's context window: how many tokens a conversation takes, and what gives way when it is full.
+//!
+//! A conversation is cut in big steps, down to about half: each cut changes what a request begins with, and a vendor's
+//! cache knows requests by their beginning.
+use crate::{Clip, Keep, Message, Part, ToolResult, ToolSpec, Transcript, clip};
+use std::sync::Arc;
+
+pub use crate::told::replies_left_out;
+
+/// What a message costs beyond its texts: its role and the marks around it.
+const PER_MESSAGE: u64 = 6;
+/// What a tool's definition takes in a request beside its texts.
+const PER_TOOL: u64 = 12;
+/// A picture of a thousand pixels square (docs.anthropic.com, "Vision", 2025-10: width × height / 750).
+const PER_IMAGE: u64 = 1_400;
+/// A result that takes less is not worth a note that says where it lies.
+const SMALL: u64 = 120;
+/// The line that says how much is left out of a text.
+const MARK: u64 = 20;
+
+/// How much a model can take in, in tokens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Window {
+    /// Request and reply together.
+    pub tokens: u64,
+    /// The reply alone, at most.
+    pub reply: u64,
+    /// What each request begins with: system prompt and tools.
+    pub fixed: u64,
+}
+
+/// What happens before a request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Room {
+    /// It is sent.
+    Fits,
+    /// The texts of these results give way; they stay readable elsewhere.
+    Evict(Vec<Cut>),
+    /// All but the last `kept` messages is summarised.
+    Compact {
+        /// Messages that stay as they are; they begin with one of the model's.
+        kept: usize,
+    },
+}
+
+/// A tool result that gives way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cut {
+    /// Its place in [`Transcript::messages`].
+    pub message: usize,
+    /// So many tokens of it stay; 0 where a line that names it is enough.
+    pub keep: u64,
+}
+
+impl Window {
+    /// A window in which at most a quarter is kept free for the reply.
+    pub fn new(tokens: u64, reply: u64, fixed: u64) -> Self {
+        Self { tokens, reply: reply.min(tokens / 4), fixed }
+    }
+
+    /// A request may take so much.
+    pub fn limit(&self) -> u64 {
+        self.tokens - self.reply
+    }
+
+    /// Above this something gives way: estimates may be a tenth too low.
+    fn full(&self) -> u64 {
+        self.limit() / 10 * 9
+    }
+
+    /// What is aimed at when something gives way.
+    fn target(&self) -> u64 {
+        self.limit() / 2
+    }
+
+    /// A summary may take so much.
+    pub fn summary(&self) -> u64 {
+        (self.limit() / 8).min(4_000)
+    }
+
+    /// So many bytes of a pinned prompt stay word for word.
+    pub fn pinned_bytes(&self) -> usize {
+        usize::try_from(self.limit() / 8 * 3).unwrap_or(usize::MAX)
+    }
+}
+
+/// About how many tokens a message takes in a request.
+pub fn tokens(message: &Message) -> u64 {
+    PER_MESSAGE
+        + match message {
+            Message::User { parts } | Message::Assistant { parts } => parts.iter().map(of_part).sum(),
+            Message::Tool { result, .. } => of_result(result),
+        }
+}
+
+/// About how many tokens a text takes.
+pub fn of_text(text: &str) -> u64 {
+    clip::tokens(text) as u64
+}
+
+/// About how many tokens the definitions of tools take in a request.
+pub fn of_tools(specs: &[ToolSpec]) -> u64 {
+    let of_one =
+        |spec: &ToolSpec| PER_TOOL + of_text(&spec.description) + of_text(&spec.parameters.to_string());
+    specs.iter().map(of_one).sum()
+}
+
+/// `text`, or its ends with a line between them, so that it takes at most about `tokens`. `hint` says how to see the
+/// rest.
+pub fn fit(text: &str, tokens: u64, hint: &str) -> String {
+    let mut bytes = usize::try_from(tokens.saturating_mul(4)).unwrap_or(usize::MAX);
+    loop {
+        let fitted = Clip { lines: usize::MAX, bytes, keep: Keep::Both }.apply(text, hint);
+        let taken = of_text(&fitted).saturating_sub(of_text(hint) + MARK);
+        if taken <= tokens || bytes == 0 {
+            return fitted;
+        }
+        bytes = bytes / 4 * 3;
+    }
+}
+
+fn of_part(part: &Part) -> u64 {
+    match part {
+        Part::Text { text } => of_text(text),
+        Part::Thinking { text, signature } => {
+            of_text(text) + signature.as_deref().map(of_text).unwrap_or_default()
+        }
+        Part::Image(_) => PER_IMAGE,
+        Part::ToolCall(call) => PER_MESSAGE + of_text(&call.name) + of_text(&call.arguments.to_string()),
+    }
+}
+
+fn of_result(result: &ToolResult) -> u64 {
+    of_text(&result.content) + PER_IMAGE * result.images.len() as u64
+}
+
+/// What has to happen before `transcript` can be sent. To be asked again after it has happened: each answer but
+/// [`Room::Fits`] leaves less to cut, and a conversation that was summarised is not summarised again before the model
+/// has spoken.
+pub fn room(transcript: &Transcript, window: &Window) -> Room {
+    let size = transcript.size(window.fixed);
+    // Where not even tools and system prompt fit, nothing that gives way helps: the server has the word.
+    if size <= window.full() || window.fixed >= window.full() {
+        return Room::Fits;
+    }
+    let (old, left) = old_results(transcript, window, size);
+    if !old.is_empty() && left <= window.full().midpoint(window.target()) {
+        return Room::Evict(old);
+    }
+    if let Some(Room::Compact { kept }) = compact(transcript, window.limit() / 4)
+        && left_out(transcript, kept) > window.limit() / 4
+    {
+        return Room::Compact { kept };
+    }
+    let cuts = new_results(transcript, window, size);
+    if cuts.is_empty() { Room::Fits } else { Room::Evict(cuts) }
+}
+
+/// A summary in place of what came before the last messages, of which at least the model's last one stays, and as many
+/// as take at most `room`. None where there is no more than a prompt before them, or where it was done just now.
+pub fn compact(transcript: &Transcript, room: u64) -> Option<Room> {
+    let messages = transcript.messages();
+    let start = tail(messages, room)?;
+    (start > 1 && !transcript.is_compacted()).then(|| Room::Compact { kept: messages.len() - start })
+}
+
+/// About how many tokens stand before the last `kept` messages.
+fn left_out(transcript: &Transcript, kept: usize) -> u64 {
+    let messages = transcript.messages();
+    messages[..messages.len() - kept].iter().map(|message| tokens(message)).sum()
+}
+
+/// Where the last messages begin that take at most `room`: with a message of the model, so that each result stays
+/// with its call. The last of those stays in any case: its results have not been read yet.
+fn tail(messages: &[Arc<Message>], room: u64) -> Option<usize> {
+    let mut taken = 0;
+    let mut start = None;
+    for (place, message) in messages.iter().enumerate().rev() {
+        taken += tokens(message);
+        if taken > room && start.is_some() {
+            break;
+        }
+        if is_models(message) {
+            start = Some(place);
+        }
+    }
+    start
+}
+
+fn is_models(message: &Arc<Message>) -> bool {
+    matches!(**message, Message::Assistant { .. })
+}
+
+/// The results that the model has read, oldest first, until `target` is reached; and what is left then.
+fn old_results(transcript: &Transcript, window: &Window, size: u64) -> (Vec<Cut>, u64) {
+    let (mut cuts, mut left) = (Vec::new(), size);
+    let scale = transcript.scale(window.fixed);
+    for (message, result) in results(transcript, 0..unread_from(transcript)) {
+        if left <= window.target() {
+            break;
+        }
+        let gain = of_result(result).saturating_sub(SMALL);
+        if gain > 0 {
+            cuts.push(Cut { message, keep: 0 });
+            left = left.saturating_sub((gain as f64 * scale) as u64);
+        }
+    }
+    (cuts, left)
+}
+
+/// Results that nobody has read yet and that do not fit beside the rest: each keeps its share of the room.
+fn new_results(transcript: &Transcript, window: &Window, size: u64) -> Vec<Cut> {
+    let unread = unread_from(transcript)..transcript.messages().len();
+    let sizes: Vec<(usize, u64)> =
+        results(transcript, unread).map(|(message, result)| (message, of_result(result))).collect();
+    let scale = transcript.scale(window.fixed);
+    let all: u64 = sizes.iter().map(|(_, tokens)| (*tokens as f64 * scale) as u64).sum();
+    let room = window.full().saturating_sub(size.saturating_sub(all));
+    let share = (room as f64 / scale) as u64 / sizes.len().max(1) as u64;
+    let keep = share.saturating_sub(SMALL);
+    let large = sizes.into_iter().filter(|(_, tokens)| *tokens > keep + SMALL);
+    large.map(|(message, _)| Cut { message, keep }).collect()
+}
+
+/// The results after the model's last message: it has not read them.
+fn unread_from(transcript: &Transcript) -> usize {
+    transcript.messages().iter().rposition(is_models).unwrap_or_default()
+}
+
+fn results(
+    transcript: &Transcript,
+    places: std::ops::Range<usize>,
+) -> impl Iterator<Item = (usize, &ToolResult)> {
+    places.filter_map(|place| match &*transcript.messages()[place] {
+        Message::Tool { result, .. } => Some((place, result)),
+        Message::User { .. } | Message::Assistant { .. } => None,
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,158 @@
+//! The purse that a session and those it delegated to draw from.
+use haft_core::{Budget, Fact, Price, Reached, Resource, Spending, Usage};
+use std::{
+    sync::{Arc, Mutex, MutexGuard},
+    time::{Duration, Instant},
+};
+
+/// What a turn has spent, and what is promised to requests under way.
+#[derive(Debug)]
+pub(crate) struct Purse(Mutex<State>);
+
+#[derive(Debug)]
+struct State {
+    spent: Spending,
+    promised: Spending,
+    since: Instant,
+}
+
+impl Default for Purse {
+    fn default() -> Self {
+        let (spent, promised) = Default::default();
+        Self(Mutex::new(State { spent, promised, since: Instant::now() }))
+    }
+}
+
+impl Purse {
+    /// A turn begins, or goes on after `spent`.
+    pub(crate) fn open(&self, spent: Spending) {
+        let mut state = self.lock();
+        (state.spent, state.since) = (spent, Instant::now());
+    }
+
+    /// Sets aside what a request may cost: `prompt` tokens, and a reply of `wanted` tokens or what is left for it.
+    pub(crate) fn reserve(
+        self: &Arc<Self>,
+        budget: &Budget,
+        price: Option<Price>,
+        prompt: u64,
+        wanted: u64,
+    ) -> Result<Reserved, Reached> {
+        let mut state = self.lock();
+        let mut gone = state.spent;
+        gone += state.promised;
+        gone.seconds = state.since.elapsed().as_secs();
+        let reply = budget.reply(&gone, price.as_ref(), prompt, wanted)?;
+        let promised = spending(price, Usage { input: prompt, output: reply, ..Usage::default() });
+        state.promised += promised;
+        drop(state);
+        Ok(Reserved { purse: self.clone(), price, prompt, promised, reply })
+    }
+
+    /// What the turn has cost so far.
+    pub(crate) fn spent(&self) -> Spending {
+        self.lock().spent
+    }
+
+    /// How long the turn may still take; none for as long as it likes.
+    pub(crate) fn time_left(&self, budget: &Budget) -> Option<Duration> {
+        let limit = Duration::from_secs(budget.seconds?);
+        Some(limit.saturating_sub(self.lock().since.elapsed()))
+    }
+
+    /// The fact to record where the time is over.
+    pub(crate) fn out_of_time(&self, budget: &Budget) -> Option<Fact> {
+        let over = self.time_left(budget).filter(Duration::is_zero);
+        let limit = budget.seconds.unwrap_or_default() as f64;
+        let spent = self.lock().since.elapsed().as_secs_f64();
+        over.map(|_| reached(Reached { what: Resource::Seconds, spent, limit }))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.0.lock().expect("no code panics while it holds the purse")
+    }
+}
+
+/// The fact of it.
+pub(crate) fn reached(Reached { what, spent, limit }: Reached) -> Fact {
+    Fact::BudgetReached { what, spent, limit }
+}
+
+pub(crate) fn spending(price: Option<Price>, usage: Usage) -> Spending {
+    let usd = price.map(|price| price.cost(usage));
+    Spending {
+        requests: 1,
+        usage,
+        usd: usd.unwrap_or_default(),
+        is_unpriced: usd.is_none(),
+        ..Spending::default()
+    }
+}
+
+/// What is set aside for one request. Given back when it is dropped, less what was spent.
+pub(crate) struct Reserved {
+    purse: Arc<Purse>,
+    price: Option<Price>,
+    prompt: u64,
+    promised: Spending,
+    /// So many tokens may be written.
+    pub(crate) reply: u64,
+}
+
+impl Reserved {
+    /// The request has cost this; where the server did not count, about `written` tokens beside the prompt.
+    pub(crate) fn spend(self, usage: Usage, written: u64) {
+        let counted = usage.total() > 0;
+        let guess = Usage { input: self.prompt, output: written, ..Usage::default() };
+        let mut spent = spending(self.price, if counted || written == 0 { usage } else { guess });
+        if !counted {
+            (spent.uncounted, spent.usage) = (spent.usage.total(), Usage::default());
+        }
+        self.purse.lock().spent += spent;
+    }
+}
+
+impl Drop for Reserved {
+    fn drop(&mut self) {
+        let promised = &mut self.purse.lock().promised;
+        promised.requests -= self.promised.requests;
+        promised.usage.input -= self.promised.usage.input;
+        promised.usage.output -= self.promised.usage.output;
+        promised.usd -= self.promised.usd;
+        promised.is_unpriced = false;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PRICE: Option<Price> = Some(Price { input: 1.0, output: 2.0, cache_read: None, cache_write: None });
+
+    #[test]
+    fn what_is_promised_to_one_is_not_there_for_another() {
+        let (purse, budget) =
+            (Arc::new(Purse::default()), Budget { tokens: Some(10_000), ..Budget::default() });
+        let first = purse.reserve(&budget, PRICE, 2_000, 4_000).unwrap();
+        let second = purse.reserve(&budget, PRICE, 2_000, 4_000).unwrap();
+        assert_eq!((first.reply, second.reply), (4_000, 2_000));
+        assert_eq!(
+            purse.reserve(&budget, PRICE, 100, 4_000).err().map(|reached| reached.what),
+            Some(Resource::Tokens)
+        );
+        first.spend(Usage { input: 1_000, output: 500, ..Usage::default() }, 0);
+        second.spend(Usage::default(), 1_000);
+        let spent = purse.spent();
+        assert_eq!(
+            (spent.requests, spent.tokens(), spent.uncounted, spent.usage.output),
+            (2, 4_500, 3_000, 500)
+        );
+        assert!((spent.usd - (1_000.0 + 1_000.0 + 2_000.0 + 2_000.0) / 1e6).abs() < 1e-12, "{spent:?}");
+        // A request that failed costs nothing, and all that was promised is back.
+        drop(purse.reserve(&budget, PRICE, 2_000, 2_000).unwrap());
+        assert_eq!(purse.reserve(&budget, PRICE, 500, 9_000).unwrap().reply, 5_000);
+        assert_eq!(purse.spent().cost_usd(), Some(spent.usd));
+        purse.reserve(&budget, None, 1, 300).unwrap().spend(Usage { input: 1, ..Usage::default() }, 1);
+        assert_eq!(purse.spent().cost_usd(), None);
+    }
+}

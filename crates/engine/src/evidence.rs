@@ -1,0 +1,241 @@
+//! What a reply claims, held against what the journal shows.
+mod claims;
+
+use claims::{Claim, Deed, claims};
+use haft_core::{CallId, Entry, Fact, How, ToolResult, text_of, transcript::active_path};
+use serde_json::Value;
+use std::{collections::HashMap, path::Path, sync::Arc};
+
+/// The claims of the last reply that nothing in the session shows, each in the reply's own words with what is missing.
+pub(crate) fn unproven(entries: &[Arc<Entry>]) -> Vec<String> {
+    let path = active_path(entries);
+    let facts: Vec<&Fact> = path.iter().map(|entry| &entry.fact).collect();
+    let last = facts.iter().rev().find_map(|fact| match fact {
+        Fact::Replied { parts, .. } => Some(text_of(parts)),
+        _ => None,
+    });
+    let deeds = done(&facts);
+    let unproven = claims(&last.unwrap_or_default()).into_iter().filter(|claim| !deeds.show(&claim.what));
+    unproven.map(|Claim { what, words }| format!("\"{words}\": {}", missing(&what))).collect()
+}
+
+/// What the model is told of claims that nothing shows.
+pub(crate) fn reminder(unproven: &[String]) -> String {
+    format!(
+        "[Nothing in this session shows what you claim]\n- {}\nDo it now, or say what is true instead. This is asked \
+         once.",
+        unproven.join("\n- ")
+    )
+}
+
+fn missing(what: &Deed) -> String {
+    match what {
+        Deed::TestsPass => "the last run of tests did not succeed, or there was none".into(),
+        Deed::RanTests => "no run of tests is recorded".into(),
+        Deed::Ran(command) => format!("no call ran `{command}`"),
+        Deed::Wrote(file) => format!("no call changed `{file}`"),
+        Deed::Deleted(file) => format!("no call deleted `{file}`"),
+        Deed::Committed => "no call made a commit".into(),
+        Deed::Pushed => "no call pushed".into(),
+    }
+}
+
+/// What calls have done.
+#[derive(Default)]
+struct Done {
+    calls: Vec<Call>,
+    /// Paths that were changed, and whether they are there since.
+    changes: Vec<(String, bool)>,
+    /// Claims of other agents that worked for this one.
+    hearsay: Vec<Deed>,
+}
+
+struct Call {
+    name: String,
+    /// The texts of its arguments and its command line, in lower case, a space between two words.
+    words: String,
+    went_well: bool,
+    /// Whether it ran a program.
+    is_command: bool,
+    /// Whether it may have done what nobody recorded.
+    is_untracked: bool,
+}
+
+fn done(facts: &[&Fact]) -> Done {
+    let mut done = Done::default();
+    let mut started: HashMap<&CallId, (&str, String, How)> = HashMap::new();
+    let mut jobs: HashMap<&str, &str> = HashMap::new();
+    for fact in facts {
+        match fact {
+            Fact::ToolStarted { call, name, arguments, how } => {
+                started.insert(call, (name, words(arguments), *how));
+            }
+            Fact::Staged { changes, .. } => done.changes.extend(
+                changes
+                    .iter()
+                    .map(|change| (change.path.to_string_lossy().into_owned(), change.after.is_some())),
+            ),
+            Fact::ToolEnded { call, result, .. } => {
+                let Some((name, words, how)) = started.remove(call) else { continue };
+                done.end(name, &words, how, result);
+            }
+            Fact::JobStarted { job, title } => {
+                jobs.insert(&job.0, title);
+            }
+            Fact::JobEnded { job, result } => {
+                let title = jobs.get(job.0.as_str()).copied().unwrap_or_default();
+                done.end("", title, How::Untracked, result);
+            }
+            _ => {}
+        }
+    }
+    done
+}
+
+/// All texts in a value.
+fn words(value: &Value) -> String {
+    match value {
+        Value::String(text) => format!(" {text}"),
+        Value::Array(values) => values.iter().map(words).collect(),
+        Value::Object(fields) => fields.values().map(words).collect(),
+        Value::Null | Value::Bool(_) | Value::Number(_) => String::new(),
+    }
+}
+
+/// Commands that only look.
+const LOOKS: &[&str] = &[
+    "ls", "cat", "head", "tail", "grep", "rg", "find", "pwd", "wc", "which", "echo", "stat", "file", "du",
+    "df", "date", "sleep", "true", "cd", "tree", "whoami", "env", "printenv", "diff", "sort", "uniq", "less",
+];
+/// Words of a command that runs tests.
+const TESTS: &[&str] = &[
+    "test",
+    "tests",
+    "pytest",
+    "jest",
+    "vitest",
+    "mocha",
+    "nextest",
+    "rspec",
+    "phpunit",
+    "ctest",
+    "tox",
+    "nox",
+    "unittest",
+    "check",
+    "verify",
+    "spec",
+    "ava",
+    "karma",
+    "cypress",
+    "playwright",
+    "gotestsum",
+    "run_tests",
+];
+
+impl Done {
+    fn end(&mut self, name: &str, words: &str, how: How, result: &ToolResult) {
+        let details = &result.details;
+        let command = details["command"].as_str().unwrap_or_default();
+        let went_well = result.is_ok()
+            && details["exit_code"].as_i64().unwrap_or_default() == 0
+            && details["ok"].as_bool().unwrap_or(true);
+        if details["session"].is_string() && went_well {
+            self.hearsay.extend(claims(&result.content).into_iter().map(|claim| claim.what));
+        }
+        let is_untracked = how == How::Untracked;
+        self.calls.push(Call {
+            name: name.to_lowercase(),
+            words: normal(&format!("{words} {command}")),
+            went_well,
+            is_command: is_untracked || !details["exit_code"].is_null(),
+            is_untracked,
+        });
+    }
+
+    fn show(&self, what: &Deed) -> bool {
+        let some = |shows: &dyn Fn(&Call) -> bool| self.calls.iter().any(shows);
+        let shown = match what {
+            Deed::TestsPass => {
+                self.calls.iter().rev().find(|call| call.runs_tests()).is_some_and(|call| call.went_well)
+            }
+            Deed::RanTests => some(&Call::runs_tests),
+            Deed::Ran(command) => some(&|call| call.ran(&normal(command))),
+            Deed::Wrote(file) => self.touched(file, true) || some(&|call| call.may_have_touched()),
+            Deed::Deleted(file) => self.touched(file, false) || some(&|call| call.may_have_touched()),
+            Deed::Committed => {
+                some(&|call| call.went_well && call.has(&["commit", "merge", "rebase", "cherry-pick"]))
+            }
+            Deed::Pushed => some(&|call| call.went_well && call.has(&["push"])),
+        };
+        shown || self.hearsay.contains(what)
+    }
+
+    /// Whether a recorded change is one of `file`. To change a file may have been to move it away, and the other way
+    /// round: what was written somewhere may be told by either name.
+    fn touched(&self, file: &str, is_there: bool) -> bool {
+        let is_it = |path: &str| {
+            Path::new(&path.to_lowercase()).ends_with(file.to_lowercase()) || file.ends_with(path)
+        };
+        self.changes.iter().any(|(path, there)| is_it(path) && (is_there || !there))
+    }
+}
+
+impl Call {
+    /// `cargo test` was run by that command line, and by a tool `cargo` that was told to `test`.
+    fn ran(&self, command: &str) -> bool {
+        format!("{} {}", self.name, self.words).contains(command)
+    }
+
+    /// Whether it was told to do one of `wanted`: by a word of its command line, else by its first argument.
+    fn has(&self, wanted: &[&str]) -> bool {
+        let is_wanted = |word: &str| wanted.contains(&word);
+        match self.is_command {
+            true => self.words.split([' ', ';', '&', '|']).any(is_wanted),
+            false => self.words.split(' ').next().is_some_and(is_wanted),
+        }
+    }
+
+    /// Looking at tests, or writing of them in a message, is not running them.
+    fn runs_tests(&self) -> bool {
+        let is_test = |command: &str| {
+            let mut words = words_of(command);
+            let first = words.clone().next().unwrap_or_default();
+            !LOOKS.contains(&first)
+                && first != "git"
+                && words.any(|word| TESTS.contains(&word.trim_end_matches(':')))
+        };
+        TESTS.contains(&self.name.as_str()) || (self.is_command && self.commands().any(is_test))
+    }
+
+    /// Whether it may have changed files that nobody recorded.
+    fn may_have_touched(&self) -> bool {
+        let looks = |command: &str| {
+            LOOKS.contains(&words_of(command).next().unwrap_or_default()) && !command.contains('>')
+        };
+        self.is_untracked && !self.commands().all(looks)
+    }
+
+    fn commands(&self) -> impl Iterator<Item = &str> {
+        self.words.split([';', '&', '|']).map(str::trim).filter(|command| !command.is_empty())
+    }
+}
+
+/// The words of a command, without those that say who runs it: the last part of each path.
+fn words_of(command: &str) -> impl Iterator<Item = &str> + Clone {
+    let is_shell = |word: &str| word.len() <= 4 && word.ends_with("sh");
+    let runs_another = move |word: &&str| {
+        is_shell(word)
+            || word.starts_with('-')
+            || word.contains('=')
+            || ["sudo", "time", "env"].contains(word)
+    };
+    command.split(' ').filter_map(|word| word.rsplit('/').next()).skip_while(runs_another)
+}
+
+fn normal(text: &str) -> String {
+    text.to_lowercase().split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,56 @@
+//! The sessions that an engine has open, so that others than those who opened them can watch and steer them.
+use crate::{Journal, Session, session::Mail};
+use haft_core::{Fact, SessionId, Stage};
+use std::sync::{Arc, Mutex, MutexGuard};
+use tokio::sync::mpsc::WeakUnboundedSender;
+
+/// Holds no session open: a handle is made only for as long as somebody else holds one.
+#[derive(Default)]
+pub(crate) struct Live(Mutex<Vec<Known>>);
+
+struct Known {
+    id: SessionId,
+    inbox: WeakUnboundedSender<Mail>,
+    journal: Journal,
+    stage: Arc<dyn Stage>,
+}
+
+impl Live {
+    pub(crate) fn add(&self, session: &Session) {
+        let mut known = self.lock();
+        known.retain(|known| known.inbox.strong_count() > 0);
+        known.push(Known {
+            id: session.id.clone(),
+            inbox: session.inbox.downgrade(),
+            journal: session.journal.clone(),
+            stage: session.stage.clone(),
+        });
+    }
+
+    /// All that are open, the oldest first.
+    pub(crate) fn sessions(&self) -> Vec<Session> {
+        self.lock().iter().filter_map(Known::session).collect()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<Known>> {
+        self.0.lock().expect("no code panics while it holds the open sessions")
+    }
+}
+
+impl Known {
+    fn session(&self) -> Option<Session> {
+        let inbox = self.inbox.upgrade()?;
+        let (id, journal, stage) = (self.id.clone(), self.journal.clone(), self.stage.clone());
+        Some(Session { id, inbox, journal, stage })
+    }
+}
+
+impl Session {
+    /// The session that delegated to this one.
+    pub fn delegated_by(&self) -> Option<SessionId> {
+        match &self.entries().first()?.fact {
+            Fact::SessionOpened { delegated_by, .. } => delegated_by.clone(),
+            _ => None,
+        }
+    }
+}

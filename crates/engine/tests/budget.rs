@@ -1,0 +1,105 @@
+//! What a turn may cost: one purse for a session and those it delegates to.
+mod kit;
+use haft_core::{Budget, Fact, Price, Resource, Usage};
+use haft_engine::{Engine, Session};
+use kit::{Place, calls, in_a_word, prompt, says, scripted, tell};
+use serde_json::json;
+
+/// A call whose request cost so many tokens.
+fn costly(tokens: u64) -> String {
+    let call = json!({"name": "bash", "arguments": {"command": format!("echo {tokens}")}});
+    format!("{}\n", json!({"calls": [call], "usage": {"input": tokens, "output": 100}}))
+}
+
+fn end(session: &Session) -> (String, Usage, Option<f64>) {
+    let last = session.entries().pop();
+    match last.as_ref().map(|entry| &entry.fact) {
+        Some(Fact::TurnEnded { usage, cost_usd, .. }) => {
+            (last.as_deref().map(in_a_word).unwrap_or_default(), *usage, *cost_usd)
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+fn reached(session: &Session) -> Option<Resource> {
+    session.entries().iter().find_map(|entry| match &entry.fact {
+        Fact::BudgetReached { what, .. } => Some(*what),
+        _ => None,
+    })
+}
+
+#[tokio::test]
+async fn a_limit_ends_the_turn_before_it_is_passed() {
+    let none = Budget::default();
+    let price = Some(Price { input: 3.0, output: 15.0, cache_read: None, cache_write: None });
+    let table = [
+        ("no limit", none, price, None, 5, Some(0.082)),
+        ("no price, no cost", none, None, None, 5, None),
+        ("tokens", Budget { tokens: Some(15_000), ..none }, price, Some(Resource::Tokens), 2, Some(0.033)),
+        ("money", Budget { usd: Some(0.05), ..none }, price, Some(Resource::Usd), 2, Some(0.033)),
+        ("requests", Budget { requests: Some(1), ..none }, price, Some(Resource::Requests), 1, Some(0.0165)),
+        ("time", Budget { seconds: Some(0), ..none }, price, Some(Resource::Seconds), 0, Some(0.0)),
+    ];
+    for (what, budget, price, expected, rounds, cost) in table {
+        let place = Place::new();
+        let script: String = (0..4).map(|_| costly(5_000)).collect();
+        let mut setup = place.setup(scripted(&(script + &says("done"))));
+        setup.profile.limits.budget = budget;
+        setup.model.price = price;
+        setup.model.window = Some(1_000_000);
+        let session = Engine::new(setup).create("haft").unwrap();
+        let told = tell(&session, prompt("go"), 1, None).await;
+        assert_eq!(reached(&session), expected, "{what}: {told}");
+        assert_eq!(told.matches("replied").count(), rounds, "{what}: {told}");
+        let (outcome, _, cost_usd) = end(&session);
+        let finished = if expected.is_some() { "turn_ended=budget" } else { "turn_ended=finished" };
+        assert_eq!(outcome, finished, "{what}");
+        assert!(
+            cost.is_none() == cost_usd.is_none()
+                && (cost.unwrap_or_default() - cost_usd.unwrap_or_default()).abs() < 0.01,
+            "{what}: {cost_usd:?}"
+        );
+        // The next turn has a purse of its own.
+        if expected == Some(Resource::Requests) {
+            assert!(tell(&session, prompt("more"), 1, None).await.contains("replied"), "{what}");
+        }
+    }
+}
+
+// One purse: what a subagent spends is gone for the one that delegated
+#[tokio::test]
+async fn a_subagent_draws_from_the_same_purse() {
+    for (tokens, outcome, below) in
+        [(100_000, "turn_ended=finished", "finished"), (26_000, "turn_ended=budget", "budget")]
+    {
+        let place = Place::new();
+        let delegate = calls(&[("delegate", json!({"task": "look"}))]);
+        // Both sessions begin at the first line: the one below has no tool for it and goes on to the second.
+        let script = delegate + &costly(20_000) + &says("done");
+        let mut setup = place.setup(scripted(&script));
+        setup.profile.limits.budget.tokens = Some(tokens);
+        setup.model.window = Some(1_000_000);
+        let home = setup.home.clone();
+        let session = Engine::new(setup).create("haft").unwrap();
+        tell(&session, prompt("go"), 1, None).await;
+        let (ended, usage, _) = end(&session);
+        assert_eq!(ended, outcome, "{tokens}");
+        let child = home.list().into_iter().find(|session| session.delegated_by.is_some()).unwrap();
+        let entries = home.peek(&child.id.0).unwrap();
+        let outcome_below = in_a_word(entries.last().unwrap());
+        assert_eq!(outcome_below, format!("turn_ended={below}"), "{tokens}");
+        assert!(usage.input >= 20_000, "what was spent below counts above: {usage:?}");
+    }
+}
+
+// A reply that does not end is ended with the time of the turn
+#[tokio::test]
+async fn time_ends_what_runs() {
+    let place = Place::new();
+    let mut setup = place.setup(scripted("{\"say\":\"Let me\",\"hang\":true}"));
+    setup.profile.limits.budget.seconds = Some(1);
+    let session = Engine::new(setup).create("haft").unwrap();
+    let told = tell(&session, prompt("go"), 1, None).await;
+    assert_eq!(told, "prompted\nreplied\nbudget_reached\nturn_ended=budget");
+    assert_eq!(reached(&session), Some(Resource::Seconds));
+}

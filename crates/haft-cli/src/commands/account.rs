@@ -1,0 +1,41 @@
+//! What a session's tokens and its money went to, as a table.
+use crate::{Surroundings, assemble, config::Config, failure::Failure, model};
+use haft::{
+    core::{Entry, Fact, window},
+    engine::{Account, Row, account},
+    frontends::{Exit, safe},
+};
+use std::{
+    io::{Write, stdout},
+    sync::Arc,
+};
+
+/// After what was said and done; nothing where no server counted.
+pub(crate) fn print(surroundings: &Surroundings, entries: &[Arc<Entry>]) -> Result<Exit, Failure> {
+    let Some(Fact::SessionOpened { model, workspace, profile, .. }) =
+        entries.first().map(|entry| &entry.fact)
+    else {
+        return Ok(Exit::Success);
+    };
+    let config = Config::load(&surroundings.places, &surroundings.environment, workspace)?;
+    let profile = config.profile(Some(profile)).ok();
+    let system = profile.as_ref().map(|profile| window::of_text(&profile.system)).unwrap_or_default();
+    let tools =
+        profile.as_ref().and_then(|profile| assemble::tools(&surroundings.environment, profile, &[]).ok());
+    let tools = tools.map(|tools| window::of_tools(&tools.specs())).unwrap_or_default();
+    let Account { rows, usage, usd } = account(entries, system, tools, model::card_of(&config, model).price);
+    if usage.total() == 0 {
+        return Ok(Exit::Success);
+    }
+    let mut stdout = stdout();
+    writeln!(stdout, "\n{:>12} {:>10}  tokens went to, by estimate", usage.total(), dollars(usd))?;
+    for Row { what, tokens, usd } in rows {
+        writeln!(stdout, "{tokens:>12} {:>10}  {}", dollars(usd), safe::text(&what))?;
+    }
+    Ok(Exit::Success)
+}
+
+/// `?` where the price is not known.
+fn dollars(usd: Option<f64>) -> String {
+    usd.map_or("$?".into(), |usd| format!("${usd:.4}"))
+}

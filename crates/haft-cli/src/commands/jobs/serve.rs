@@ -1,0 +1,99 @@
+//! Working on jobs that nobody waits for: those that were put down, and those that lost their process.
+use super::{
+    Wanted, begin, prepare, retry,
+    schedule::{self, Plan, Rhythm},
+};
+use crate::{Surroundings, args::TurnArgs, assemble, failure::Failure};
+use haft::{
+    core::{JobStatus, SessionId, Standing},
+    engine::Home,
+    frontends::{Exit, signals::Interrupts},
+};
+use jiff::Timestamp;
+use std::{
+    collections::HashSet,
+    io::{Write, stderr, stdout},
+    time::Duration,
+};
+
+/// How soon a job that another process put down is noticed.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// A pending job, or a plan for many.
+pub(super) fn add(
+    surroundings: &Surroundings,
+    home: &Home,
+    wanted: Wanted,
+    rhythm: Option<Rhythm>,
+) -> Result<Exit, Failure> {
+    let name = match rhythm {
+        Some(rhythm) => {
+            assemble::agent(surroundings, &wanted.origin, &wanted.kind)?;
+            let next = rhythm.after(Timestamp::now())?;
+            let Wanted { kind, description, origin } = wanted;
+            schedule::add(home, &Plan { kind, description, origin, rhythm, next })?
+        }
+        None => {
+            let (_, order, folder) = prepare(surroundings, wanted, false)?;
+            let engine = assemble::bare_engine(surroundings, &folder)?;
+            engine.create_job(order)?.id().to_string()
+        }
+    };
+    writeln!(stdout(), "{name}")?;
+    Ok(Exit::Success)
+}
+
+/// One job after the other: what is due, then what was put down, the oldest first.
+pub(super) async fn serve(
+    surroundings: &Surroundings,
+    home: &Home,
+    turn: &TurnArgs,
+    once: bool,
+) -> Result<Exit, Failure> {
+    let mut interrupts = Interrupts::listen()?;
+    // A job that ends the same way each time is not tried for ever.
+    let mut tried = HashSet::new();
+    loop {
+        for plan in schedule::take_due(home, Timestamp::now())? {
+            let Plan { kind, description, origin, .. } = plan;
+            let began = begin(surroundings, Wanted { kind, description, origin }, turn, false).await;
+            if tell(began)? == Exit::Interrupted {
+                return Ok(Exit::Interrupted);
+            }
+        }
+        let next =
+            home.jobs().into_iter().rev().find(|(id, job)| !tried.contains(id) && is_left(home, id, job));
+        if let Some((id, _)) = next {
+            tried.insert(id.clone());
+            let ended = retry(surroundings, home, &id.0, turn.clone()).await;
+            if tell(ended)? == Exit::Interrupted {
+                return Ok(Exit::Interrupted);
+            }
+        } else if once {
+            return Ok(Exit::Success);
+        } else {
+            let due = schedule::next(home)?.map(|next| next.duration_since(Timestamp::now()));
+            let wait = due.and_then(|due| Duration::try_from(due).ok()).map_or(LOOK, |due| due.min(LOOK));
+            tokio::select! {
+                () = tokio::time::sleep(wait) => {}
+                () = interrupts.next() => return Ok(Exit::Interrupted),
+            }
+        }
+    }
+}
+
+/// Nobody has begun, or whoever did is gone.
+fn is_left(home: &Home, id: &SessionId, job: &Standing) -> bool {
+    match job.status {
+        JobStatus::Pending | JobStatus::Waiting => !home.is_open(id),
+        JobStatus::Running | JobStatus::Completed | JobStatus::Failed | JobStatus::Cancelled => false,
+    }
+}
+
+/// One job that cannot begin does not keep others from it.
+fn tell(ended: Result<Exit, Failure>) -> std::io::Result<Exit> {
+    ended.or_else(|failure| {
+        writeln!(stderr(), "error: {}", failure.message)?;
+        Ok(failure.exit)
+    })
+}

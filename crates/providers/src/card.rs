@@ -1,0 +1,82 @@
+//! What is known of a model: the table `models.toml`, read once when first needed.
+use crate::Vendor;
+use haft_core::Price;
+use serde::Deserialize;
+use std::sync::LazyLock;
+
+static MODELS: LazyLock<Vec<Row>> = LazyLock::new(|| {
+    let table: Table = toml::from_str(include_str!("models.toml")).expect("a test reads the table");
+    table.model
+});
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Table {
+    model: Vec<Row>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Row {
+    vendors: Vec<String>,
+    /// The beginning of the model's name.
+    name: String,
+    /// Whether it is the whole name.
+    #[serde(default)]
+    exact: bool,
+    window: Option<u64>,
+    price: Option<Price>,
+}
+
+/// What is known of a model; each may be unknown.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Card {
+    /// Tokens that it takes in, request and reply together.
+    pub window: Option<u64>,
+    /// What it costs.
+    pub price: Option<Price>,
+}
+
+/// What is known of `model` at `vendor`. A server on this machine costs nothing, and how much its models take in depends
+/// on how it was started.
+pub fn card(vendor: &Vendor, model: &str) -> Card {
+    if vendor.local {
+        return Card { window: None, price: Some(Price::FREE) };
+    }
+    let fits = |row: &&Row| {
+        let is_its = if row.exact { row.name == model } else { model.starts_with(&row.name) };
+        is_its && row.vendors.contains(&vendor.name)
+    };
+    let row = MODELS.iter().filter(fits).max_by_key(|row| (row.name.len(), row.exact));
+    row.map(|row| Card { window: row.window, price: row.price }).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::vendor;
+
+    #[test]
+    fn the_longest_name_wins_and_what_is_not_known_is_not_guessed() {
+        let table = [
+            ("anthropic", "claude-sonnet-4-5-20250929", Some(200_000), Some((3.0, 15.0))),
+            ("anthropic", "claude-next", Some(200_000), None),
+            ("openai", "gpt-5", Some(272_000), Some((1.25, 10.0))),
+            ("openai", "gpt-5-2025-08-07", Some(272_000), Some((1.25, 10.0))),
+            ("openai", "gpt-5-mini", Some(272_000), Some((0.25, 2.0))),
+            ("openai", "gpt-5-pro", Some(272_000), None),
+            ("openai-responses", "gpt-4.1-nano-2025-04-14", Some(1_047_576), Some((0.1, 0.4))),
+            ("gemini", "gemini-2.5-pro", Some(1_048_576), None),
+            ("openrouter", "openrouter/auto", None, None),
+            ("ollama", "qwen3-coder:30b", None, Some((0.0, 0.0))),
+        ];
+        for (name, model, window, price) in table {
+            let card = card(vendor(name).unwrap(), model);
+            let told = (card.window, card.price.map(|price| (price.input, price.output)));
+            assert_eq!(told, (window, price), "{name}/{model}");
+        }
+        for row in &*MODELS {
+            assert!(row.vendors.iter().all(|name| vendor(name).is_some()), "{:?}", row.vendors);
+        }
+    }
+}
