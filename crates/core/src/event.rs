@@ -82,6 +82,13 @@ pub enum Fact {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         channel: Option<Channel>,
     },
+    /// A hook did not let a prompt through: the model never reads it. A turn that it would have opened ends at once.
+    PromptDenied {
+        parts: Vec<Part>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        channel: Option<Channel>,
+        reason: String,
+    },
     /// The model spoke, all of it.
     Replied { parts: Vec<Part>, usage: Usage, stop: StopReason },
     /// A call that somebody made in place of the model. Opens a turn that has no other round.
@@ -222,7 +229,7 @@ pub enum Outcome {
     Budget,
     /// The same calls again and again.
     Repeating,
-    /// By itself, but an effect needed an approval that nobody could give.
+    /// By itself, but an effect needed an approval that nobody could give; or a hook denied the prompt.
     Refused,
     /// The reply claims what the journal does not show.
     Unproven,

@@ -133,7 +133,9 @@ impl Fold {
             }
             Fact::ApprovalAnswered { .. } | Fact::QuestionAnswered { .. } => self.is_asking = false,
             Fact::ToolEnded { .. } => (self.is_asking, self.progress) = (false, "thinking".into()),
-            Fact::ModelFailed { message, .. } => self.progress.clone_from(message),
+            Fact::ModelFailed { message, .. } | Fact::PromptDenied { reason: message, .. } => {
+                self.progress.clone_from(message);
+            }
             Fact::TurnEnded { outcome, .. } if *outcome != Outcome::Finished => {
                 self.is_asking = false;
             }

@@ -168,6 +168,7 @@ impl Transcript {
                 self.turn = Turn::default();
             }
             Fact::SessionOpened { .. }
+            | Fact::PromptDenied { .. }
             | Fact::QuestionAsked { .. }
             | Fact::QuestionAnswered { .. }
             | Fact::ApprovalAsked { .. }

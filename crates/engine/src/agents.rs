@@ -1,4 +1,5 @@
 //! Agents: a prompt, a model and names of tools, as Markdown files with a small header.
+use crate::{BadHeader, with_header};
 use haft_core::{Limits, Mode, Order, Part};
 use serde::Deserialize;
 
@@ -36,12 +37,9 @@ pub struct Agent {
 /// A file that is no agent.
 #[derive(Debug, thiserror::Error)]
 pub enum BadAgent {
-    /// There is no header.
-    #[error("it does not begin with a header between two lines `---`")]
-    NoHeader,
-    /// The header cannot be read.
-    #[error("its header cannot be read: {0}")]
-    Header(#[from] serde_saphyr::Error),
+    /// See there.
+    #[error(transparent)]
+    Header(#[from] BadHeader),
     /// Nobody could ask for it.
     #[error("its header has no `name`, or one with other letters than `a-z`, `0-9`, `-` and `_`")]
     NoName,
@@ -68,8 +66,7 @@ impl Agent {
 
     /// From the text of a file: a header in YAML between two lines `---`, and the system prompt below.
     pub fn parse(text: &str) -> Result<Self, BadAgent> {
-        let (header, system) = parted(text).ok_or(BadAgent::NoHeader)?;
-        let mut agent: Self = serde_saphyr::from_str(header)?;
+        let (mut agent, system): (Self, &str) = with_header(text)?;
         let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "-_".contains(c);
         if agent.name.is_empty() || !agent.name.chars().all(is_plain) {
             return Err(BadAgent::NoName);
@@ -93,13 +90,4 @@ impl Agent {
         let prompt = self.prompt.as_deref().unwrap_or("{description}");
         vec![Part::text(prompt.replace("{description}", &order.description))]
     }
-}
-
-/// The header and what stands below it.
-fn parted(text: &str) -> Option<(&str, &str)> {
-    let text = text.trim_start_matches('\u{feff}').trim_start();
-    let rest = text.strip_prefix("---")?.trim_start_matches([' ', '\t', '\r']).strip_prefix('\n')?;
-    let end = rest.find("\n---")?;
-    let below = rest[end + 4..].split_once('\n').map_or("", |(_, below)| below);
-    Some((&rest[..end], below))
 }

@@ -1,5 +1,8 @@
 //! The way of one call: find, check, judge, ask, run in a view, judge the changes, settle, record.
 use crate::{
+    Setup,
+    call_errors::{conflict, denied, interrupted, not_settled, not_staged, panicked},
+    hooking,
     repeats::Redundancy,
     surroundings::context,
     tool_runner::{Notes, Unrecorded},
@@ -7,12 +10,11 @@ use crate::{
 };
 use futures::FutureExt;
 use haft_core::{
-    Answer, AnyTool, Change, Channel, Effect, Fact, How, Policy, Stage, ToolCall, ToolContext, ToolError,
+    Answer, AnyTool, Change, Channel, Effect, Fact, How, Stage, ToolCall, ToolContext, ToolError,
     ToolErrorKind, ToolOutput, ToolResult, Verdict, View,
 };
 use serde_json::Value;
 use std::{
-    any::Any,
     io,
     panic::AssertUnwindSafe,
     path::{Path, PathBuf},
@@ -36,6 +38,13 @@ pub(crate) struct Ready {
     pub(crate) arguments: Value,
     /// Resolved: no path leads through a link.
     pub(crate) effects: Vec<Effect>,
+}
+
+impl Ready {
+    /// The call by the tool's own names, as hooks see it.
+    fn named(&self, call: &ToolCall) -> ToolCall {
+        ToolCall::new(call.id.0.clone(), self.tool.spec().name.clone(), self.arguments.clone())
+    }
 }
 
 /// What the calls of one reply have in common.
@@ -116,10 +125,11 @@ pub(crate) async fn run_call(
     notes: Notes,
 ) {
     let began = Instant::now();
+    let named = ready.as_ref().ok().map(|ready| ready.named(&call));
     let done = tokio::select! {
         biased;
         () = cancel.cancelled() => Err(interrupted().into()),
-        done = run_in_view(means, &call, ready, round, cancel, &notes) => done,
+        done = run_guarded(means, &call, ready, round, cancel, &notes) => done,
     };
     // From here on nothing is interrupted: what is staged is settled.
     let done = match done {
@@ -137,12 +147,16 @@ pub(crate) async fn run_call(
             "\n[this is the same as before, {repeats} times in a row; do something else, or answer]"
         );
     }
+    if let Some(named) = named {
+        result.content += &hooking::after(means, &named, &result, cancel).await;
+    }
     let duration_ms = began.elapsed().as_millis() as u64;
     let ended = Fact::ToolEnded { call: call.id, name: call.name, result, duration_ms };
     let _session_is_closing = notes.record(ended).await;
 }
 
-async fn run_in_view(
+/// Asks hooks first. What they add stands behind the result, whatever that is.
+async fn run_guarded(
     means: &Means,
     call: &ToolCall,
     ready: Result<Ready, ToolError>,
@@ -151,6 +165,25 @@ async fn run_in_view(
     notes: &Notes,
 ) -> Result<Done, Stopped> {
     let ready = ready?;
+    let context = hooking::before(means, &ready.named(call)).await?;
+    let mut done = match run_in_view(means, call, ready, round, cancel, notes).await {
+        Err(Stopped::Error(error)) if !context.is_empty() => {
+            Done { result: worded(means, call, Err(error)), changes: Vec::new(), how: How::Declared }
+        }
+        done => done?,
+    };
+    done.result.content += &context;
+    Ok(done)
+}
+
+async fn run_in_view(
+    means: &Means,
+    call: &ToolCall,
+    ready: Ready,
+    round: &Round,
+    cancel: &CancellationToken,
+    notes: &Notes,
+) -> Result<Done, Stopped> {
     let setup = &means.shared.setup;
     means.seen.check(&ready, setup.profile.unread)?;
     let looked = means.seen.look(&ready);
@@ -160,7 +193,7 @@ async fn run_in_view(
         return Ok(Done { result: worded(means, call, Ok(output)), changes: Vec::new(), how: How::Declared });
     }
     let Ready { tool, arguments, effects } = ready;
-    let judged = judge_call(&means.policy, &effects, &setup.workspace, &means.artifacts);
+    let judged = judge_call(means, &effects);
     let view = open_view(means, &effects).await?;
     match judged.now(view.how()) {
         Verdict::Allow => {}
@@ -188,15 +221,21 @@ struct Judged {
     others: Verdict,
 }
 
-/// Judges `effects`, which must be resolved. What the session itself put aside for the model may be read.
-fn judge_call(policy: &Policy, effects: &[Effect], workspace: &Path, artifacts: &Path) -> Judged {
-    let own = |effect: &&Effect| matches!(effect, Effect::Read(path) if path.starts_with(artifacts));
+/// Judges `effects`, which must be resolved. What the session itself put aside for the model may be read, and what the
+/// person did.
+fn judge_call(means: &Means, effects: &[Effect]) -> Judged {
+    let Setup { workspace, knowledge, .. } = &means.shared.setup;
+    let is_aside = |path: &Path| {
+        path.starts_with(&means.artifacts) || knowledge.readable.iter().any(|folder| path.starts_with(folder))
+    };
+    let own = |effect: &&Effect| matches!(effect, Effect::Read(path) if is_aside(path));
     let (writes, others): (Vec<Effect>, Vec<Effect>) = effects
         .iter()
         .filter(|effect| !own(effect))
         .cloned()
         .partition(|effect| matches!(effect, Effect::Write(_)));
-    Judged { writes: policy.judge(&writes, workspace), others: policy.judge(&others, workspace) }
+    let judge = |effects: &[Effect]| means.policy.judge(effects, workspace);
+    Judged { writes: judge(&writes), others: judge(&others) }
 }
 
 impl Judged {
@@ -325,42 +364,4 @@ fn worded(means: &Means, call: &ToolCall, result: Result<ToolOutput, ToolError>)
     let mut result = profile.render.result(call, result);
     result.content = profile.clip.apply(&result.content, "ask for a part of it");
     result
-}
-
-fn interrupted() -> ToolError {
-    ToolError::new(ToolErrorKind::System, "interrupted by the user")
-}
-
-fn denied(reason: String) -> ToolError {
-    ToolError::new(ToolErrorKind::Permission, reason)
-}
-
-fn not_staged(error: io::Error) -> ToolError {
-    ToolError::new(kind_of(&error), format!("cannot stage the files: {error}")).caused_by(error)
-}
-
-pub(crate) fn not_settled(error: io::Error) -> ToolError {
-    ToolError::new(kind_of(&error), format!("nothing was changed: {error}")).caused_by(error)
-}
-
-/// Whether the call named the wrong thing, may not touch it, or the machine is at its end.
-fn kind_of(error: &io::Error) -> ToolErrorKind {
-    use io::ErrorKind::{InvalidInput, IsADirectory, NotADirectory, NotFound, PermissionDenied};
-    match error.kind() {
-        PermissionDenied => ToolErrorKind::Permission,
-        IsADirectory | NotADirectory | InvalidInput | NotFound => ToolErrorKind::User,
-        _ => ToolErrorKind::System,
-    }
-}
-
-pub(crate) fn conflict(paths: &[PathBuf]) -> ToolError {
-    let paths = paths.iter().map(|path| format!("`{}`", path.display())).collect::<Vec<_>>().join(", ");
-    ToolError::new(ToolErrorKind::User, format!("not written, since somebody changed it meanwhile: {paths}"))
-        .hint("read it again, then decide anew")
-}
-
-fn panicked(panic: &(dyn Any + Send)) -> ToolError {
-    let words = panic.downcast_ref::<&str>().copied();
-    let words = words.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("no words");
-    ToolError::new(ToolErrorKind::System, format!("the tool panicked: {words}"))
 }

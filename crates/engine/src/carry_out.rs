@@ -102,6 +102,7 @@ fn conclude(entries: &[Arc<Entry>], agent: &Agent, outcome: Outcome) -> Conclusi
 fn why(entries: &[Arc<Entry>], outcome: Outcome) -> String {
     let failure = entries.iter().rev().find_map(|entry| match &entry.fact {
         Fact::ModelFailed { message, .. } => Some(message.clone()),
+        Fact::PromptDenied { reason, .. } => Some(format!("a hook denied the prompt: {reason}")),
         _ => None,
     });
     match outcome {
@@ -109,7 +110,9 @@ fn why(entries: &[Arc<Entry>], outcome: Outcome) -> String {
         Outcome::RoundLimit => "too many rounds without an end".into(),
         Outcome::Budget => "the budget is spent".into(),
         Outcome::Repeating => "the same calls again and again".into(),
-        Outcome::Refused => "an effect needed an approval that nobody could give".into(),
+        Outcome::Refused => {
+            failure.unwrap_or_else(|| "an effect needed an approval that nobody could give".into())
+        }
         Outcome::Unproven => "the reply claims what the journal does not show".into(),
         Outcome::Finished | Outcome::Interrupted => String::new(),
     }

@@ -1,5 +1,5 @@
 //! What a request contains, and what gives way so that it fits.
-use crate::{Agent, JournalError, Setup, compact::compact, notes, session::Log, turn::Means};
+use crate::{Agent, JournalError, Setup, compact::compact, knowledge, session::Log, turn::Means};
 use haft_core::{
     Evicted, Fact, Message, Registry, Request, ToolResult, ToolSpec, Transcript, Window,
     window::{self, Cut, Room},
@@ -25,8 +25,10 @@ impl Wire {
         let list = setup.profile.tool_list.as_ref().filter(|_| !tools.is_empty());
         let specs = tools.specs();
         let list = list.map(|template| template.replace("{tools}", &tool_list(&specs)));
-        let notes = notes::of(&setup.workspace, &setup.profile.notes).unwrap_or_default();
-        let system = format!("{}{}{notes}", agent.system, list.unwrap_or_default());
+        let notes =
+            if setup.profile.notes { knowledge::notes(&setup.knowledge.notes) } else { String::new() };
+        let skills = knowledge::skills(&setup.knowledge, tools);
+        let system = agent.system.clone() + &list.unwrap_or_default() + &notes + &skills;
         Self { tokens: window::of_text(&system) + window::of_tools(&specs), system, tools: specs }
     }
 }

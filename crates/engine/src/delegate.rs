@@ -70,7 +70,9 @@ impl Delegating {
                     let answer = self.person.ask(question.clone()).await;
                     let _session_is_closed = session.send(Command::Reply { call: call.clone(), answer });
                 }
-                Fact::ModelFailed { message, .. } => account.failure = Some(message.clone()),
+                Fact::ModelFailed { message, .. } | Fact::PromptDenied { reason: message, .. } => {
+                    account.failure = Some(message.clone())
+                }
                 Fact::TurnEnded { outcome, .. } => return self.report(session, *outcome, account),
                 _ => {}
             }

@@ -1,6 +1,6 @@
 //! Opens sessions and keeps them running.
 use crate::{
-    Agent, Home, Journal, JournalError, Profile, Session,
+    Agent, Home, Journal, JournalError, Knowledge, Profile, Session,
     budget::Purse,
     call::resolved,
     jobs::Board,
@@ -12,8 +12,8 @@ use crate::{
     turn::Means,
 };
 use haft_core::{
-    Access, Fact, Limits, Mode, Order, Policy, Price, Provider, Registry, SessionId, Stage, ToolSource,
-    Transcript, event::JOURNAL_VERSION,
+    Access, Fact, Hooks, Limits, Mode, Order, Policy, Price, Provider, Registry, SessionId, Stage,
+    ToolSource, Transcript, event::JOURNAL_VERSION,
 };
 use std::{
     collections::HashMap,
@@ -48,6 +48,10 @@ pub struct Setup {
     pub profile: Profile,
     /// What processes may reach.
     pub access: Access,
+    /// What people wrote down for agents.
+    pub knowledge: Knowledge,
+    /// Who looks at the work and may object.
+    pub hooks: Arc<dyn Hooks>,
     /// Opens the models that agents name; without it, no agent may name one.
     pub models: Option<Models>,
 }

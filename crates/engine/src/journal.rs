@@ -11,7 +11,7 @@ use std::{
     io::{self, Read, Seek, Write},
     os::unix::fs::{DirBuilderExt, OpenOptionsExt},
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, MutexGuard, OnceLock},
+    sync::{Arc, Mutex, MutexGuard, OnceLock, Weak},
     time::Duration,
     time::SystemTime,
 };
@@ -76,6 +76,15 @@ impl JournalError {
 /// Shared by the session that writes and by everyone who watches.
 #[derive(Clone)]
 pub struct Journal(Arc<Inner>);
+
+/// A journal that may be gone: who holds this does not hold its lock.
+pub(crate) struct WeakJournal(Weak<Inner>);
+
+impl WeakJournal {
+    pub(crate) fn upgrade(&self) -> Option<Journal> {
+        self.0.upgrade().map(Journal)
+    }
+}
 
 struct Inner {
     path: PathBuf,
@@ -195,6 +204,10 @@ impl Journal {
     /// Why the session closed, if it did not end well.
     pub fn failure(&self) -> Option<&str> {
         self.0.failure.get().map(String::as_str)
+    }
+
+    pub(crate) fn downgrade(&self) -> WeakJournal {
+        WeakJournal(Arc::downgrade(&self.0))
     }
 
     /// Everything recorded since `from`, then everything that happens, until the session closes.

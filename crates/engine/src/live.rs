@@ -1,5 +1,5 @@
 //! The sessions that an engine has open, so that others than those who opened them can watch and steer them.
-use crate::{Journal, Session, session::Mail};
+use crate::{Session, journal::WeakJournal, session::Mail};
 use haft_core::{Fact, SessionId, Stage};
 use std::sync::{Arc, Mutex, MutexGuard};
 use tokio::sync::mpsc::WeakUnboundedSender;
@@ -11,7 +11,7 @@ pub(crate) struct Live(Mutex<Vec<Known>>);
 struct Known {
     id: SessionId,
     inbox: WeakUnboundedSender<Mail>,
-    journal: Journal,
+    journal: WeakJournal,
     stage: Arc<dyn Stage>,
 }
 
@@ -22,7 +22,7 @@ impl Live {
         known.push(Known {
             id: session.id.clone(),
             inbox: session.inbox.downgrade(),
-            journal: session.journal.clone(),
+            journal: session.journal.downgrade(),
             stage: session.stage.clone(),
         });
     }
@@ -40,7 +40,7 @@ impl Live {
 impl Known {
     fn session(&self) -> Option<Session> {
         let inbox = self.inbox.upgrade()?;
-        let (id, journal, stage) = (self.id.clone(), self.journal.clone(), self.stage.clone());
+        let (id, journal, stage) = (self.id.clone(), self.journal.upgrade()?, self.stage.clone());
         Some(Session { id, inbox, journal, stage })
     }
 }

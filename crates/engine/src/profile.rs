@@ -16,13 +16,13 @@ pub struct Profile {
     pub title: String,
     /// The system prompt.
     pub system: String,
-    /// Files of the workspace that hold a project's own notes; the first that is there follows the system prompt.
-    #[serde(default)]
-    pub notes: Vec<String>,
     /// Appended to the system prompt, with `{tools}` replaced by a line for each tool.
     /// None where the wire carries the tools, which is the rule.
     #[serde(default)]
     pub tool_list: Option<String>,
+    /// Whether what people wrote down for agents is a part of the system prompt.
+    #[serde(default = "yes")]
+    pub notes: bool,
     /// The dialect in which calls are written as text: a name, `auto` for the one that the model's name tells; none for
     /// models that call natively.
     #[serde(default)]
@@ -79,6 +79,10 @@ pub struct Chat {
     pub failed: Option<String>,
     /// When the cap on rounds is reached, with `{n}` (P-44).
     pub cap: Option<String>,
+}
+
+fn yes() -> bool {
+    true
 }
 
 const BUILT_IN: &[&str] = &[

@@ -69,8 +69,8 @@ async fn settle_again(
             means.seen.wrote(paths.into_iter());
             result
         }
-        Ok(conflicts) => worded(means, call, crate::call::conflict(&conflicts)),
-        Err(error) => worded(means, call, crate::call::not_settled(error)),
+        Ok(conflicts) => worded(means, call, crate::call_errors::conflict(&conflicts)),
+        Err(error) => worded(means, call, crate::call_errors::not_settled(error)),
     }
 }
 

@@ -1,7 +1,7 @@
 //! A session is one task that owns one transcript. Everyone else holds a [`Session`] handle.
 use crate::{
     Journal, JournalError, recover,
-    turn::{Means, compact_now, run_turn},
+    turn::{Means, compact_now, open_turn},
 };
 use futures::Stream;
 use haft_core::{
@@ -172,7 +172,7 @@ pub(crate) struct Task {
 
 /// What takes its time, so that commands may come meanwhile.
 enum Work {
-    Turn,
+    Turn(Fact),
     Compaction,
 }
 
@@ -245,10 +245,9 @@ impl Task {
     }
 
     async fn turn(&mut self, opening: Fact) -> Result<(), JournalError> {
-        self.log.record(opening)?;
         self.means.repeats.clear();
         self.means.open_purse(&self.log.transcript);
-        self.attend(Work::Turn).await
+        self.attend(Work::Turn(opening)).await
     }
 
     /// Works, and listens meanwhile.
@@ -258,7 +257,7 @@ impl Task {
         let (log, means) = (&mut self.log, &self.means);
         let work = async {
             match work {
-                Work::Turn => run_turn(log, means, &cancel).await,
+                Work::Turn(opening) => open_turn(log, means, opening, &cancel).await,
                 Work::Compaction => compact_now(log, means, &cancel).await,
             }
         };

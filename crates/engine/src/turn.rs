@@ -5,7 +5,7 @@ use crate::{
     compact::compact,
     context,
     engine::Shared,
-    evidence,
+    evidence, hooking,
     jobs::Board,
     recover,
     repeats::Repeats,
@@ -69,11 +69,24 @@ impl Means {
     }
 }
 
-pub(crate) async fn run_turn(
+/// A turn from the fact that opens it. A prompt that hooks deny ends it before anybody reads it.
+pub(crate) async fn open_turn(
     log: &mut Log,
     means: &Means,
+    opening: Fact,
     cancel: &CancellationToken,
 ) -> Result<(), JournalError> {
+    let opening = hooking::checked(means, opening, cancel).await;
+    let is_denied = matches!(opening, Fact::PromptDenied { .. });
+    log.record(opening)?;
+    match (is_denied, cancel.is_cancelled()) {
+        (false, _) => run_turn(log, means, cancel).await,
+        (true, false) => end_turn(log, means, Outcome::Refused).await,
+        (true, true) => end_turn(log, means, Outcome::Interrupted).await,
+    }
+}
+
+async fn run_turn(log: &mut Log, means: &Means, cancel: &CancellationToken) -> Result<(), JournalError> {
     loop {
         look_for_tools(means, cancel).await;
         match log.transcript.next_step(&means.limits) {
@@ -81,16 +94,16 @@ pub(crate) async fn run_turn(
             Step::RunTools(calls) => run_tools(log, means, calls, cancel).await?,
             Step::Stop(Outcome::Finished) if means.limits.evidence => {
                 if let Some(outcome) = hold(log)? {
-                    return end_turn(log, means, outcome);
+                    return end_turn(log, means, outcome).await;
                 }
             }
-            Step::Stop(outcome) => return end_turn(log, means, outcome),
+            Step::Stop(outcome) => return end_turn(log, means, outcome).await,
         }
         if cancel.is_cancelled() {
             let out_of_time = means.purse.out_of_time(&means.limits.budget);
             log.record(out_of_time.unwrap_or(Fact::Interrupted))?;
         } else {
-            take_in(log, means)?;
+            take_in(log, means, cancel).await?;
         }
     }
 }
@@ -115,13 +128,17 @@ pub(crate) async fn compact_now(
     if let Some(Room::Compact { kept }) = window::compact(&log.transcript, 0) {
         compact(log, means, &window, kept, cancel).await?;
     }
-    end_turn(log, means, if cancel.is_cancelled() { Outcome::Interrupted } else { Outcome::Finished })
+    end_turn(log, means, if cancel.is_cancelled() { Outcome::Interrupted } else { Outcome::Finished }).await
 }
 
 /// What people said, and what jobs came to, since the last round.
-fn take_in(log: &mut Log, means: &Means) -> Result<(), JournalError> {
+async fn take_in(log: &mut Log, means: &Means, cancel: &CancellationToken) -> Result<(), JournalError> {
     while let Some(fact) = means.desk.next_queued() {
-        recover::end_open_calls(log, means, "not run: somebody spoke first")?;
+        let fact = hooking::checked(means, fact, cancel).await;
+        // What adds nothing to the conversation leaves its open calls alone.
+        if matches!(fact, Fact::Prompted { .. } | Fact::JobEnded { .. }) {
+            recover::end_open_calls(log, means, "not run: somebody spoke first")?;
+        }
         log.record(fact)?;
     }
     Ok(())
@@ -141,7 +158,7 @@ fn hold(log: &mut Log) -> Result<Option<Outcome>, JournalError> {
     Ok(None)
 }
 
-fn end_turn(log: &mut Log, means: &Means, outcome: Outcome) -> Result<(), JournalError> {
+async fn end_turn(log: &mut Log, means: &Means, outcome: Outcome) -> Result<(), JournalError> {
     recover::end_open_calls(log, means, not_run(outcome))?;
     let limits = &means.limits;
     if outcome == Outcome::RoundLimit {
@@ -151,6 +168,7 @@ fn end_turn(log: &mut Log, means: &Means, outcome: Outcome) -> Result<(), Journa
             log.record(Fact::Replied { parts, usage: Usage::default(), stop: StopReason::EndTurn })?;
         }
     }
+    hooking::turn_ends(means, outcome).await;
     let spent = spent(log, means);
     let (rounds, Spending { usage, .. }) = (log.transcript.rounds(), spent);
     log.record(Fact::TurnEnded { outcome, rounds, usage, cost_usd: spent.cost_usd() })?;

@@ -317,31 +317,6 @@ async fn an_interruption_ends_a_summary() {
     assert_ne!(entry.seq, Seq(0));
 }
 
-// The project's own notes stand in the system prompt; a link that leads out is not followed
-#[tokio::test]
-async fn the_notes_of_a_project_are_told() {
-    let outside = tempfile::tempdir().unwrap();
-    std::fs::write(outside.path().join("secret"), "the secret").unwrap();
-    let system = |place: &Place| {
-        let model = scripted(&says("hi"));
-        let session = Engine::new(place.setup(model.clone())).create("haft").unwrap();
-        async move {
-            tell(&session, prompt("hi"), 1, None).await;
-            model.requests()[0].system.clone()
-        }
-    };
-    let place = Place::new();
-    assert_eq!(system(&place).await, "Be brief.");
-    place.write("AGENTS.md", "ALWAYS run the tests.\n");
-    let told = system(&place).await;
-    assert!(told.starts_with("Be brief.") && told.ends_with("\n\nALWAYS run the tests."), "{told}");
-    place.write("AGENTS.md", &"long ".repeat(20_000));
-    assert!(system(&place).await.len() < 34_000);
-    std::fs::remove_file(place.work().join("AGENTS.md")).unwrap();
-    std::os::unix::fs::symlink(outside.path().join("secret"), place.work().join("AGENTS.md")).unwrap();
-    assert_eq!(system(&place).await, "Be brief.");
-}
-
 // A47: also where there is hardly anything to cut
 #[tokio::test]
 async fn a_short_conversation_is_asked_once_more_too() {

@@ -9,8 +9,14 @@ use haft_engine::Session;
 use rustyline::{DefaultEditor, error::ReadlineError};
 use std::io::{BufRead, IsTerminal, Write, stdin, stdout};
 
-/// Talks until the person leaves: `exit`, or the end of the input.
-pub async fn run(session: &Session, options: &Options, interrupts: &mut Interrupts) -> anyhow::Result<Exit> {
+/// Talks until the person leaves: `exit`, or the end of the input. `meant` gives what a line stands for;
+/// nothing where it stands for nothing, which the person was told.
+pub async fn run(
+    session: &Session,
+    options: &Options,
+    interrupts: &mut Interrupts,
+    meant: impl Fn(&str) -> Option<String>,
+) -> anyhow::Result<Exit> {
     let chat = &options.chat;
     let prompt = chat.prompt.clone().unwrap_or_else(|| "> ".into());
     print_now(chat.banner.as_deref().unwrap_or("Type `exit` to leave.\n"))?;
@@ -23,14 +29,14 @@ pub async fn run(session: &Session, options: &Options, interrupts: &mut Interrup
         if said.eq_ignore_ascii_case("exit") {
             break;
         }
-        if said.is_empty() {
-            continue;
-        }
-        print_now(chat.reply.as_deref().unwrap_or_default())?;
         let command = match said {
             "/compact" => Command::Compact,
-            said => Command::Prompt { parts: vec![Part::text(said)], channel: None },
+            said => match meant(said).filter(|said| !said.is_empty()) {
+                Some(said) => Command::Prompt { parts: vec![Part::text(said)], channel: None },
+                None => continue,
+            },
         };
+        print_now(chat.reply.as_deref().unwrap_or_default())?;
         print::turn(session, command, next(session), options, interrupts).await?;
         print_now(if chat.reply.is_some() { "\n\n" } else { "\n" })?;
     }

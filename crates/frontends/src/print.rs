@@ -150,6 +150,9 @@ impl Account {
             Fact::Replied { parts, .. } => self.text = text_of(parts),
             Fact::Staged { changes, .. } => self.changes.extend(changes.iter().cloned()),
             Fact::ModelFailed { message, .. } => self.error = Some(message.clone()),
+            Fact::PromptDenied { reason, .. } => {
+                self.error = Some(format!("a hook denied the prompt: {reason}"));
+            }
             Fact::TurnEnded { outcome, rounds, usage, cost_usd } => {
                 (self.outcome, self.rounds) = (Some(*outcome), *rounds);
                 (self.usage, self.cost_usd) = (*usage, *cost_usd);

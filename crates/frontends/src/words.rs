@@ -100,6 +100,9 @@ impl<Out: Write, Err: Write> Words<Out, Err> {
                 self.note(&format!("the budget of {limit} {what} is used up: {spent} spent"))
             }
             Fact::ModelFailed { message, hint } => self.failed(message, hint.as_deref()),
+            Fact::PromptDenied { reason, .. } => {
+                self.failed(&format!("a hook denied the prompt: {reason}"), None)
+            }
             Fact::TurnEnded { outcome, rounds, .. } => self.turn_ended(*outcome, *rounds),
             Fact::SessionOpened { .. }
             | Fact::Prompted { .. }

@@ -80,6 +80,8 @@ impl Place {
             workspace: self.folder.path().join("w").canonicalize().unwrap(),
             home: Home(self.folder.path().join("home")),
             profile: Profile::standard(),
+            knowledge: Default::default(),
+            hooks: Arc::new(haft_core::NoHooks),
             models: None,
             access: Access { environment: [("PATH".to_owned(), "/usr/bin:/bin".to_owned())].into() },
         });

@@ -1,10 +1,12 @@
 //! What can be typed: commands and options.
 mod jobs;
+mod known;
 mod limits;
 mod mcp;
 mod models;
 
 pub(crate) use jobs::{Agents, JobArgs, Jobs};
+pub(crate) use known::{Commands, Profiles};
 pub(crate) use mcp::McpArgs;
 pub(crate) use models::{CheckArgs, Models};
 
@@ -52,6 +54,9 @@ pub(crate) enum Verb {
     /// Agents: who can work here
     #[command(subcommand)]
     Agents(Agents),
+    /// Prompts kept in files, for `/NAME ARGUMENTS`
+    #[command(subcommand)]
+    Commands(Commands),
     /// Sessions: what was said and done
     #[command(subcommand)]
     Sessions(Sessions),
@@ -77,22 +82,6 @@ pub(crate) enum Verb {
     Mcp(McpArgs),
     /// What this machine offers, and what is missing
     Doctor(DoctorArgs),
-}
-
-/// `haft profiles`
-#[derive(Debug, Subcommand)]
-pub(crate) enum Profiles {
-    /// Their names, and what they are
-    List {
-        /// One object a line
-        #[arg(long)]
-        json: bool,
-    },
-    /// One as TOML, to copy and change
-    Show {
-        /// Its name
-        name: String,
-    },
 }
 
 /// `haft parse`

@@ -1,17 +1,20 @@
 //! Picks the parts of an engine.
 use crate::{
-    Surroundings, agents,
+    Surroundings,
+    agents::{self, Known},
     args::TurnArgs,
-    config::{Config, ConfigError, Environment},
+    config::{Config, ConfigError, Environment, Places},
     failure::Failure,
-    mcp,
+    hooks, mcp,
     model::{self, Chosen, Speech},
+    notes, skills,
 };
 use haft::{
-    core::{Access, Budget, Fact, Registry, Stage},
-    engine::{Agent, Engine, Home, Model, Models, Profile, Setup},
+    core::{Access, Budget, Fact, Registry, Skill, Stage},
+    engine::{Agent, Engine, Home, Knowledge, Model, Models, Profile, Setup},
     providers::{Scripted, vendors},
     stage::Declared,
+    tools::SKILL,
 };
 use std::{
     path::{Path, PathBuf},
@@ -56,10 +59,11 @@ pub(crate) fn setup(
     profile.limits.budget = config.budget(budget(turn), profile.limits.budget);
     profile.limits.evidence |= turn.limits.evidence || config.user.evidence == Some(true);
     let policy = config.policy(&surroundings.places, turn.permission.map(Into::into))?;
-    let tools = tools(&surroundings.environment, &profile)?;
+    let knowledge = knowledge(&surroundings.places, &workspace, turn.quiet);
+    let tools = tools(&surroundings.environment, &profile, &knowledge.skills)?;
     turn.tools.iter().flatten().try_for_each(|name| is_known(&tools, name, config))?;
     let tools = turn.tools.as_ref().map_or(tools.clone(), |named| tools.only(named));
-    let agents = agents(surroundings, &workspace, &profile)?;
+    let agents = agents(surroundings, &workspace, &profile, !knowledge.skills.is_empty())?;
     let agents = agents.into_iter().map(|agent| with_tools(agent, turn.tools.as_deref())).collect();
     let stages = Arc::new(|blobs: &Path| Arc::new(Declared::new(blobs.to_owned())) as Arc<dyn Stage>);
     let home = Home(surroundings.places.home.clone());
@@ -68,9 +72,32 @@ pub(crate) fn setup(
     let sources =
         mcp::source(surroundings, config, &workspace, environment.clone(), (model.window, turn.quiet))?;
     let sources = sources.into_iter().collect();
+    let hooks = hooks::of(config, &workspace, environment.clone(), turn.quiet)?;
     let access = Access { environment };
     let models = Some(models(surroundings, config, &profile));
-    Ok(Setup { model, tools, sources, agents, policy, stages, workspace, home, profile, access, models })
+    Ok(Setup {
+        model,
+        tools,
+        sources,
+        agents,
+        policy,
+        stages,
+        workspace,
+        home,
+        profile,
+        access,
+        knowledge,
+        hooks,
+        models,
+    })
+}
+
+/// What the person and the project wrote down for agents.
+pub(crate) fn knowledge(places: &Places, workspace: &Path, quiet: bool) -> Knowledge {
+    let aside = mcp::notes(quiet);
+    let notes = notes::read(places, workspace, &*aside);
+    let (skills, readable) = skills::read(places, workspace, &*aside);
+    Knowledge { notes, skills, skill_tool: SKILL.into(), readable }
 }
 
 fn budget(turn: &TurnArgs) -> Budget {
@@ -95,10 +122,24 @@ fn priced(model: &Model, profile: &Profile) -> Result<(), Failure> {
 }
 
 /// The one that people get who ask for none, and all others.
-fn agents(surroundings: &Surroundings, workspace: &Path, profile: &Profile) -> Result<Vec<Agent>, Failure> {
+fn agents(
+    surroundings: &Surroundings,
+    workspace: &Path,
+    profile: &Profile,
+    has_skills: bool,
+) -> Result<Vec<Agent>, Failure> {
     let own = Agent { name: AGENT.into(), system: profile.system.clone(), ..Agent::default() };
-    let others = agents::known(&surroundings.places, workspace)?.into_iter().map(|known| known.agent);
+    let others = agents::known(&surroundings.places, workspace)?.into_iter();
+    let others = others.map(|known| if has_skills { with_skills(known) } else { known.agent });
     Ok(std::iter::once(own).chain(others).collect())
+}
+
+/// A built-in agent cannot know whether there are skills; the author of another one said what it has.
+fn with_skills(Known { mut agent, file }: Known) -> Agent {
+    if let (None, Some(tools)) = (file, &mut agent.tools) {
+        tools.push(SKILL.to_owned());
+    }
+    agent
 }
 
 /// Of an agent's tools those that the person names, be they ours or a server's.
@@ -121,7 +162,8 @@ pub(crate) fn agent(surroundings: &Surroundings, workspace: &Path, name: &str) -
 pub(crate) fn bare_engine(surroundings: &Surroundings, workspace: &Path) -> Result<Engine, Failure> {
     let config = Config::load(&surroundings.places, &surroundings.environment, workspace)?;
     let model = Model::plain("script/nobody", Arc::new(Scripted::new([])));
-    Ok(Engine::new(setup(surroundings, &TurnArgs::default(), &config, workspace.to_owned(), model)?))
+    let turn = TurnArgs { quiet: true, ..TurnArgs::default() };
+    Ok(Engine::new(setup(surroundings, &turn, &config, workspace.to_owned(), model)?))
 }
 
 /// Opens the models that agents name.
@@ -133,13 +175,18 @@ fn models(surroundings: &Surroundings, config: &Config, profile: &Profile) -> Mo
     })
 }
 
-/// The built-in tools with the profile's settings.
-pub(crate) fn tools(environment: &Environment, profile: &Profile) -> Result<Registry, Failure> {
+/// The built-in tools with the profile's settings, and the one for `skills`.
+pub(crate) fn tools(
+    environment: &Environment,
+    profile: &Profile,
+    skills: &[Skill],
+) -> Result<Registry, Failure> {
     let mut settings: haft::tools::Settings =
         profile.tools.clone().try_into().map_err(|error: toml::de::Error| ConfigError::Value {
             what: format!("profile `{}`, [tools]", profile.name),
             message: error.message().into(),
         })?;
+    settings.skills = skills.to_vec();
     settings.publish.token =
         ["GITHUB_TOKEN", "GH_TOKEN"].into_iter().find_map(|name| environment.get(name)).map(str::to_owned);
     if let Some(api) = environment.get("GITHUB_API_URL") {
@@ -162,7 +209,7 @@ fn is_known(tools: &Registry, name: &str, config: &Config) -> Result<(), Failure
 }
 
 /// A session goes on in the folder that it began in: its undo would not find its files in another one.
-fn workspace_for(surroundings: &Surroundings, turn: &TurnArgs) -> Result<PathBuf, Failure> {
+pub(crate) fn workspace_for(surroundings: &Surroundings, turn: &TurnArgs) -> Result<PathBuf, Failure> {
     let Some(id) = &turn.session else { return workspace(turn.cwd.as_deref()) };
     let entries = Home(surroundings.places.home.clone()).peek(id)?;
     let Some(Fact::SessionOpened { workspace: own, .. }) = entries.first().map(|entry| &entry.fact) else {

@@ -6,6 +6,7 @@ use crate::mcp::McpFile;
 use haft::{
     core::{Budget, Mode, Policy, Price, Rule, Ruling, policy::BadRule},
     engine::Profile,
+    tools::HookSettings,
 };
 use serde::{Deserialize, Serialize};
 use std::{
@@ -72,6 +73,8 @@ pub(crate) struct UserFile {
     pub(crate) mcp: BTreeMap<String, McpFile>,
     /// Over effects.
     pub(crate) rules: Rules,
+    /// Commands and addresses that look at what happens.
+    pub(crate) hooks: Vec<HookSettings>,
 }
 
 /// What a person knows of a model.
@@ -144,6 +147,13 @@ pub(crate) struct ProjectFile {
     pub(crate) max_time: Option<u64>,
     /// Added before the person's.
     pub(crate) rules: NarrowRules,
+    /// None: they start programs, and nobody vouches for a repository.
+    #[serde(skip_serializing, deserialize_with = "no_hooks")]
+    pub(crate) hooks: (),
+}
+
+fn no_hooks<'de, D: serde::Deserializer<'de>>(_: D) -> Result<(), D::Error> {
+    Err(serde::de::Error::custom("a project may not have hooks; they stand in the person's own file only"))
 }
 
 /// Rules that can only narrow.
@@ -415,6 +425,16 @@ mod tests {
                 "",
                 "[rules]\nallow = [\"execute:*\"]",
                 "`/repo/.haft/config.toml`: line 2: unknown field `allow`",
+            ),
+            (
+                "",
+                "[[hooks]]\nevent = \"turn_start\"\ncommand = \"x\"",
+                "`/repo/.haft/config.toml`: line 1: a project may not have hooks; they stand in the person's own file",
+            ),
+            (
+                "[[hooks]]\nevent = \"before\"",
+                "",
+                "`/config.toml`: line 2: unknown variant `before`, expected one of `before_tool`",
             ),
         ];
         for (user, project, expected) in table {

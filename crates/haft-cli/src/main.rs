@@ -5,8 +5,13 @@ mod assemble;
 mod commands;
 mod config;
 mod failure;
+mod hooks;
 mod mcp;
 mod model;
+mod notes;
+mod skills;
+mod slash;
+mod written;
 
 use args::{Cli, Verb};
 use clap::{CommandFactory, Parser};
@@ -62,6 +67,7 @@ async fn run(cli: Cli) -> Result<Exit, Failure> {
         Some(Verb::Triage(job)) => commands::jobs::start(&surroundings, "triager", &job).await,
         Some(Verb::Jobs(jobs)) => commands::jobs::jobs(&surroundings, jobs).await,
         Some(Verb::Agents(agents)) => commands::agents::agents(&surroundings, agents),
+        Some(Verb::Commands(list)) => commands::prompts::prompts(&surroundings, &list),
         Some(Verb::Sessions(sessions)) => commands::sessions::sessions(&surroundings, sessions).await,
         Some(Verb::Undo(undo)) => commands::undo::undo(&surroundings, &undo).await,
         Some(Verb::Redo(session)) => commands::undo::redo(&surroundings, &session).await,

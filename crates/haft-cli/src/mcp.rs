@@ -72,12 +72,16 @@ pub(crate) fn source(
     if servers.is_empty() {
         return Ok(None);
     }
-    let note = move |note: String| {
+    let budget = window.unwrap_or(WINDOW) / 4;
+    Ok(Some(Arc::new(mcp(servers, workspace, environment, budget, notes(quiet)))))
+}
+
+/// Where parts say what a person should know: standard error.
+pub(crate) fn notes(quiet: bool) -> Arc<dyn Fn(String) + Send + Sync> {
+    Arc::new(move |note: String| {
         let note = haft::frontends::safe::text(&note).into_owned();
         let _nobody_reads = if quiet { Ok(()) } else { writeln!(std::io::stderr(), "note: {note}") };
-    };
-    let budget = window.unwrap_or(WINDOW) / 4;
-    Ok(Some(Arc::new(mcp(servers, workspace, environment, budget, Arc::new(note)))))
+    })
 }
 
 /// Starts each server that may be used: its name, and how many tools it has or why it has none.

@@ -33,6 +33,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         workspace,
         home: Home(home),
         profile: Profile::standard(),
+        knowledge: Default::default(),
+        hooks: Arc::new(haft::core::NoHooks),
         models: None,
         access: haft::core::Access::default(),
     });

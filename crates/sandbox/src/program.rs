@@ -7,7 +7,10 @@ use crate::{
 use std::{
     ffi::OsString, io, os::unix::ffi::OsStrExt, path::PathBuf, process::Stdio, sync::Arc, time::Duration,
 };
-use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
+use tokio::{
+    io::AsyncWriteExt,
+    process::{Child, ChildStderr, ChildStdin, ChildStdout, Command},
+};
 
 /// A program with its arguments. It runs, ends and is ended as [`crate::Shell`] says.
 #[derive(Clone, Debug)]
@@ -31,6 +34,26 @@ impl Program {
     pub async fn run(self, on_chunk: impl FnMut(&str) + Send) -> Result<Finished, ProcessError> {
         let (group, child) = self.start(Stdio::null())?;
         follow(group, child, self.timeout, Output::new(self.capture, None), on_chunk).await
+    }
+
+    /// As [`Program::run`], with `input` on its standard input. It need not read all of it.
+    pub async fn run_with(
+        self,
+        input: &[u8],
+        on_chunk: impl FnMut(&str) + Send,
+    ) -> Result<Finished, ProcessError> {
+        let (group, mut child) = self.start(Stdio::piped())?;
+        let stdin = child.stdin.take();
+        let feeding = async {
+            if let Some(mut stdin) = stdin {
+                let _it_reads_no_more = stdin.write_all(input).await;
+            }
+            std::future::pending().await
+        };
+        tokio::select! {
+            finished = follow(group, child, self.timeout, Output::new(self.capture, None), on_chunk) => finished,
+            never = feeding => never,
+        }
     }
 
     /// Starts it, to be talked to for as long as its [`Process`] is kept. `timeout` and `capture` mean nothing here.

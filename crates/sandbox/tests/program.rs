@@ -33,6 +33,22 @@ async fn arguments_arrive_as_they_are() {
 }
 
 #[tokio::test]
+async fn a_program_reads_what_it_is_given_or_not() {
+    let long = "x".repeat(1 << 20);
+    let table = [
+        (program("cat", &[]), "hello", "hello", Exit::Code(0)),
+        (program("cat", &[]), "", "", Exit::Code(0)),
+        (program("wc", &["-c"]), &long, "1048576\n", Exit::Code(0)),
+        (program("true", &[]), &long, "", Exit::Code(0)),
+        (program("/bin/sh", &["-c", "sleep 1234 <&0 & exit 2"]), &long, "", Exit::Code(2)),
+    ];
+    for (program, input, expected, end) in table {
+        let Finished { stdout, exit, .. } = program.run_with(input.as_bytes(), |_| ()).await.unwrap();
+        assert_eq!((stdout.text.as_str(), exit), (expected, end));
+    }
+}
+
+#[tokio::test]
 async fn a_program_that_takes_too_long_is_killed() {
     let sleep = Program { timeout: Some(Duration::from_millis(50)), ..program("sleep", &["1234"]) };
     assert_eq!(sleep.run(|_| ()).await.unwrap().exit, Exit::TimedOut);

@@ -20,6 +20,7 @@ mod github;
 mod glob;
 mod grep;
 mod guard;
+mod hooks;
 mod job;
 mod list;
 #[cfg(feature = "mcp")]
@@ -34,6 +35,7 @@ mod report;
 mod review;
 mod search;
 mod settings;
+mod skill;
 mod test;
 mod tls;
 mod todo;
@@ -42,6 +44,7 @@ mod walk;
 mod watch;
 mod write;
 
+pub use hooks::{BadHook, HookEvent, HookSettings, OnFailure, OwnHooks};
 #[cfg(feature = "mcp")]
 pub use mcp::{Mcp, McpServer, McpSettings, Way};
 pub use settings::{
@@ -49,7 +52,7 @@ pub use settings::{
     ReadSettings, Settings,
 };
 
-use haft_core::{Registry, ToolError};
+use haft_core::{Registry, Tool, ToolError};
 
 /// Every tool, of which models are told as `settings` says.
 pub fn builtin(settings: &Settings) -> Registry {
@@ -77,10 +80,17 @@ pub fn builtin(settings: &Settings) -> Registry {
         .with(glob::Glob(settings.find.clone()))
         .with(grep::Grep(settings.find.clone()))
         .with(search::Search(settings.find.clone()))
-        .with(navigate::Navigate(settings.find.clone()))
-        .offering(&settings.offer);
+        .with(navigate::Navigate(settings.find.clone()));
+    let tools = match settings.skills.is_empty() {
+        true => tools,
+        false => tools.with(skill::ReadSkill(settings.skills.clone())),
+    };
+    let tools = tools.offering(&settings.offer);
     settings.present.iter().fold(tools, |tools, (name, how)| tools.presenting(name, how.clone()))
 }
+
+/// The name of the tool that gives the texts of skills. There is none where there are no skills.
+pub const SKILL: &str = skill::ReadSkill::NAME;
 
 /// How many operations a patch has that `apply_patch` would apply, or why it cannot be read. For checks against
 /// other readers of the format.

@@ -1,5 +1,5 @@
 //! What a profile may set.
-use haft_core::{Clip, Keep, Presentation};
+use haft_core::{Clip, Keep, Presentation, Skill};
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 
@@ -23,17 +23,20 @@ pub struct Settings {
     pub publish: PublishSettings,
     /// Of the tools that look for things: `list`, `glob`, `grep`, `search`, `navigate`.
     pub find: FindSettings,
+    /// What `skill` gives; no profile's affair.
+    #[serde(skip)]
+    pub skills: Vec<Skill>,
 }
 
 impl Default for Settings {
     fn default() -> Self {
         let offer = [
             "read", "write", "edit", "list", "glob", "grep", "navigate", "bash", "job", "test", "git",
-            "fetch", "todo", "ask", "delegate",
+            "fetch", "todo", "ask", "delegate", "skill",
         ];
         let offer = offer.map(str::to_owned).into();
-        let (read, edit, bash, fetch, publish, find) = Default::default();
-        Self { offer, present: IndexMap::new(), read, edit, bash, fetch, publish, find }
+        let (read, edit, bash, fetch, publish, find, skills) = Default::default();
+        Self { offer, present: IndexMap::new(), read, edit, bash, fetch, publish, find, skills }
     }
 }
 

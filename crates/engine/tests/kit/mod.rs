@@ -53,6 +53,8 @@ impl Place {
             workspace: self.work(),
             home: Home(self.home()),
             profile: Profile::standard(),
+            knowledge: Default::default(),
+            hooks: Arc::new(haft_core::NoHooks),
             models: None,
             access: Access { environment: Arc::new([("PATH".into(), std::env::var("PATH").unwrap())]) },
         }

@@ -121,6 +121,9 @@ impl Account {
             Fact::Staged { changes, .. } => self.changes.extend(changes.iter().cloned()),
             Fact::ToolEnded { result, .. } => self.result = result.clone(),
             Fact::ModelFailed { message, .. } => self.error = Some(message.clone()),
+            Fact::PromptDenied { reason, .. } => {
+                self.error = Some(format!("a hook denied the prompt: {reason}"));
+            }
             Fact::TurnEnded { outcome, rounds, .. } => {
                 (self.outcome, self.rounds) = (Some(*outcome), *rounds);
             }

@@ -14,15 +14,17 @@ use crate::{
     model::{self, Speech},
 };
 use haft::{
-    core::{Mode, Policy, Rule, Ruling},
-    engine::{Home, Model, Setup},
+    core::{Mode, NoHooks, Policy, Rule, Ruling},
+    engine::{Home, Knowledge, Model, Setup},
     frontends::Exit,
+    tools::SKILL,
 };
 use report::Report;
 use std::{
     fs,
     io::{Write, stderr, stdout},
     path::Path,
+    sync::Arc,
 };
 use tasks::{Task, tasks_of};
 use trial::{Outcome, attempt};
@@ -102,7 +104,11 @@ fn setup(
         true => Policy { mode: Mode::Full, rules: Vec::new() },
         false => Policy { mode: Mode::AcceptEdits, rules: harmless() },
     };
-    Ok(Setup { policy, sources: Vec::new(), home: Home(root.join("home")), ..setup })
+    // The same for everybody: what a person wrote down would be measured too.
+    let (knowledge, hooks) = (Knowledge::default(), Arc::new(NoHooks));
+    let tools = setup.tools.without(SKILL);
+    let home = Home(root.join("home"));
+    Ok(Setup { policy, tools, sources: Vec::new(), home, knowledge, hooks, ..setup })
 }
 
 fn harmless() -> Vec<Rule> {

@@ -10,6 +10,7 @@ pub(crate) mod mcp;
 pub(crate) mod models;
 pub(crate) mod parse;
 pub(crate) mod profiles;
+pub(crate) mod prompts;
 pub(crate) mod run;
 pub(crate) mod sessions;
 pub(crate) mod tools;

@@ -4,6 +4,8 @@ use crate::{
     args::{Form, TurnArgs},
     assemble::{self, AGENT, Assembled},
     failure::Failure,
+    mcp::notes,
+    slash::{self, Meant, Template},
 };
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use haft::{
@@ -31,7 +33,10 @@ pub(crate) async fn run(
     words: &[String],
     turn: &TurnArgs,
 ) -> Result<Exit, Failure> {
-    let mut parts = vec![Part::text(prompt(words)?)];
+    let Meant { prompt, agent, model } = meant(surroundings, turn, words)?;
+    let (agent, model) = (turn.agent.clone().or(agent), turn.model.clone().or(model));
+    let turn = &TurnArgs { agent, model, ..turn.clone() };
+    let mut parts = vec![Part::text(prompt)];
     for file in &turn.image {
         parts.push(Part::Image(image(file)?));
     }
@@ -61,9 +66,30 @@ pub(crate) async fn chat(surroundings: &Surroundings, turn: &TurnArgs) -> Result
     let mut interrupts = Interrupts::listen()?;
     let session = open(&assembled, turn)?;
     let options = options(&assembled.engine, surroundings, turn);
-    let exit = line_mode::run(&session, &options, &mut interrupts).await?;
+    let known = slash::known(&surroundings.places, &assembled.engine.setup().workspace, &*notes(turn.quiet));
+    let meant = |line: &str| in_chat(&known, line).map_err(|failure| failure.print()).ok();
+    let exit = line_mode::run(&session, &options, &mut interrupts, meant).await?;
     assembled.engine.shut_down().await;
     Ok(exit)
+}
+
+/// What a line of a conversation stands for. Who works in it and who is asked is settled when it begins.
+fn in_chat(known: &[Template], line: &str) -> Result<String, Failure> {
+    match slash::meant(known, line)? {
+        Meant { prompt, agent: None, model: None } => Ok(prompt),
+        Meant { .. } => Err(Failure::usage(format!("`{line}` names an agent or a model"))
+            .hint("leave the conversation and use `haft run`")),
+    }
+}
+
+/// What the words of a prompt stand for. Standard input is taken as it is: it may be anything.
+fn meant(surroundings: &Surroundings, turn: &TurnArgs, words: &[String]) -> Result<Meant, Failure> {
+    let prompt = prompt(words)?;
+    if !prompt.trim_start().starts_with('/') || matches!(words, [dash] if dash == "-") {
+        return Ok(Meant { prompt, ..Meant::default() });
+    }
+    let workspace = assemble::workspace_for(surroundings, turn)?;
+    slash::meant(&slash::known(&surroundings.places, &workspace, &*notes(turn.quiet)), &prompt)
 }
 
 /// A new session, or the one that is named; says how the model was chosen and what of a journal was damaged.

@@ -35,7 +35,8 @@ pub(crate) async fn tools(surroundings: &Surroundings, command: Tools) -> Result
 fn known(surroundings: &Surroundings, profile: Option<&str>) -> Result<Registry, Failure> {
     let workspace = assemble::workspace(None)?;
     let config = Config::load(&surroundings.places, &surroundings.environment, &workspace)?;
-    assemble::tools(&surroundings.environment, &config.profile(profile)?)
+    let skills = assemble::knowledge(&surroundings.places, &workspace, true).skills;
+    assemble::tools(&surroundings.environment, &config.profile(profile)?, &skills)
 }
 
 fn list(tools: &Registry) -> Result<Exit, Failure> {

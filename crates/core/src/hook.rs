@@ -1,0 +1,65 @@
+//! Hooks: what a person has look at a session's work. They may stop it or add to what the model reads, never allow more.
+use crate::{Outcome, SessionId, ToolCall, ToolResult};
+use futures::future::BoxFuture;
+
+/// Who is told of what happens, and may object.
+///
+/// The engine asks at each [`Moment`] and records what is said with the fact it belongs to, so that a session that is
+/// opened again asks nobody a second time. A hook that cannot be asked answers for itself: one that guards says
+/// [`Hooked::deny`].
+pub trait Hooks: Send + Sync {
+    /// What the hooks say to `moment` in `session`. Dropped when the turn is interrupted.
+    fn hear<'a>(&'a self, session: &'a SessionId, moment: Moment<'a>) -> BoxFuture<'a, Hooked>;
+}
+
+/// When hooks are asked.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Moment<'a> {
+    /// A call was checked and is not judged yet. It has the tool's own name and its own names of parameters.
+    BeforeCall {
+        /// The call.
+        call: &'a ToolCall,
+    },
+    /// A call that was checked has come to its end, be it that it was denied. Only context is heard.
+    AfterCall {
+        /// The call.
+        call: &'a ToolCall,
+        /// As the model is going to read it.
+        result: &'a ToolResult,
+    },
+    /// A person spoke. Context goes into the prompt; a prompt that is denied never reaches the model.
+    TurnStarts {
+        /// Its text.
+        prompt: &'a str,
+    },
+    /// A turn is over. Nothing that is said is heard.
+    TurnEnds {
+        /// How.
+        outcome: Outcome,
+    },
+}
+
+/// What hooks say.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Hooked {
+    /// Why it must not happen.
+    pub deny: Option<String>,
+    /// What the model should know.
+    pub context: Option<String>,
+}
+
+impl Hooked {
+    /// It must not happen.
+    pub fn deny(reason: impl Into<String>) -> Self {
+        Self { deny: Some(reason.into()), context: None }
+    }
+}
+
+/// Nobody is asked.
+pub struct NoHooks;
+
+impl Hooks for NoHooks {
+    fn hear<'a>(&'a self, _: &'a SessionId, _: Moment<'a>) -> BoxFuture<'a, Hooked> {
+        Box::pin(std::future::ready(Hooked::default()))
+    }
+}

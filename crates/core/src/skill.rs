@@ -1,0 +1,15 @@
+//! Instructions for a kind of task, which an agent reads when it has such a task.
+use std::path::PathBuf;
+
+/// A folder with a file `SKILL.md`, as it was read.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Skill {
+    /// What it is asked for by.
+    pub name: String,
+    /// For which tasks it is, in a line or two.
+    pub description: String,
+    /// The instructions: what stands below the header.
+    pub text: String,
+    /// Where it lies, links followed. Other files in it may belong to it.
+    pub folder: PathBuf,
+}

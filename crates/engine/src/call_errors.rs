@@ -1,0 +1,41 @@
+//! Why a call came to nothing, as the model is told.
+use haft_core::{ToolError, ToolErrorKind};
+use std::{any::Any, io, path::PathBuf};
+
+pub(crate) fn interrupted() -> ToolError {
+    ToolError::new(ToolErrorKind::System, "interrupted by the user")
+}
+
+pub(crate) fn denied(reason: String) -> ToolError {
+    ToolError::new(ToolErrorKind::Permission, reason)
+}
+
+pub(crate) fn not_staged(error: io::Error) -> ToolError {
+    ToolError::new(kind_of(&error), format!("cannot stage the files: {error}")).caused_by(error)
+}
+
+pub(crate) fn not_settled(error: io::Error) -> ToolError {
+    ToolError::new(kind_of(&error), format!("nothing was changed: {error}")).caused_by(error)
+}
+
+/// Whether the call named the wrong thing, may not touch it, or the machine is at its end.
+fn kind_of(error: &io::Error) -> ToolErrorKind {
+    use io::ErrorKind::{InvalidInput, IsADirectory, NotADirectory, NotFound, PermissionDenied};
+    match error.kind() {
+        PermissionDenied => ToolErrorKind::Permission,
+        IsADirectory | NotADirectory | InvalidInput | NotFound => ToolErrorKind::User,
+        _ => ToolErrorKind::System,
+    }
+}
+
+pub(crate) fn conflict(paths: &[PathBuf]) -> ToolError {
+    let paths = paths.iter().map(|path| format!("`{}`", path.display())).collect::<Vec<_>>().join(", ");
+    ToolError::new(ToolErrorKind::User, format!("not written, since somebody changed it meanwhile: {paths}"))
+        .hint("read it again, then decide anew")
+}
+
+pub(crate) fn panicked(panic: &(dyn Any + Send)) -> ToolError {
+    let words = panic.downcast_ref::<&str>().copied();
+    let words = words.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("no words");
+    ToolError::new(ToolErrorKind::System, format!("the tool panicked: {words}"))
+}

@@ -1,0 +1,28 @@
+//! The header of a Markdown file: YAML between two lines `---`.
+use serde::de::DeserializeOwned;
+
+/// A file whose header cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum BadHeader {
+    /// There is none.
+    #[error("it does not begin with a header between two lines `---`")]
+    Missing,
+    /// It is not what it should be.
+    #[error("its header cannot be read: {0}")]
+    Unreadable(#[from] serde_saphyr::Error),
+}
+
+/// What the header says, and the text below it.
+pub fn with_header<T: DeserializeOwned>(text: &str) -> Result<(T, &str), BadHeader> {
+    let (header, below) = parted(text).ok_or(BadHeader::Missing)?;
+    Ok((serde_saphyr::from_str(header)?, below))
+}
+
+/// The header and what stands below it.
+fn parted(text: &str) -> Option<(&str, &str)> {
+    let text = text.trim_start_matches('\u{feff}').trim_start();
+    let rest = text.strip_prefix("---")?.trim_start_matches([' ', '\t', '\r']).strip_prefix('\n')?;
+    let end = rest.find("\n---")?;
+    let below = rest[end + 4..].split_once('\n').map_or("", |(_, below)| below);
+    Some((&rest[..end], below))
+}

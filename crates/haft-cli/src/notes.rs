@@ -1,0 +1,30 @@
+//! Notes for agents: `AGENTS.md` of the person, of the repository and of the workspace.
+use crate::{
+    config::Places,
+    written::{self, Aside},
+};
+use haft::engine::Note;
+use std::path::Path;
+
+/// Of a folder the first that is there.
+const NAMES: [&str; 2] = ["AGENTS.md", "CLAUDE.md"];
+
+/// The person's own, then those from the repository's root down to `workspace`.
+pub(crate) fn read(places: &Places, workspace: &Path, aside: Aside<'_>) -> Vec<Note> {
+    let own = places.user_file.with_file_name(NAMES[0]);
+    let own = written::text(&own, None, aside).map(|text| Note { file: own.display().to_string(), text });
+    let root = root(workspace);
+    let folders: Vec<&Path> = workspace.ancestors().take_while(|folder| folder.starts_with(root)).collect();
+    let notes = folders.iter().enumerate().rev().filter_map(|(up, folder)| {
+        NAMES.iter().find_map(|name| {
+            let text = written::text(&folder.join(name), Some(root), aside)?;
+            Some(Note { file: format!("{}{name}", "../".repeat(up)), text })
+        })
+    });
+    own.into_iter().chain(notes).collect()
+}
+
+/// The repository that `workspace` lies in, else itself.
+fn root(workspace: &Path) -> &Path {
+    workspace.ancestors().find(|folder| folder.join(".git").exists()).unwrap_or(workspace)
+}

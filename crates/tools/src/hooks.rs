@@ -1,0 +1,100 @@
+//! Hooks of a person: commands and addresses that are told of a moment as one JSON object, and answer with one.
+//!
+//! A hook that guards (`before_tool`, `turn_start`) and cannot be asked denies: whoever put a guard there wants it to
+//! be there. What it is told, and what it answers, is in `docs/agents.md`.
+mod ask;
+mod settings;
+
+pub use settings::{BadHook, HookEvent, HookSettings, OnFailure};
+
+use ask::Answer;
+use futures::future::BoxFuture;
+use haft_core::{Hooked, Hooks, Moment, Outcome, SessionId, ToolResult};
+use serde::Serialize;
+use serde_json::Value;
+use settings::Hook;
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+/// The hooks of a person, asked one after the other in the order of their file.
+pub struct OwnHooks {
+    hooks: Vec<Hook>,
+    workspace: PathBuf,
+    environment: Arc<[(String, String)]>,
+    on_note: Arc<dyn Fn(String) + Send + Sync>,
+}
+
+impl OwnHooks {
+    /// Commands start in `workspace` with `environment` and no other. `on_note` is told of a hook that failed where
+    /// that denies nothing. Fails where a hook cannot work as it is set up.
+    pub fn new(
+        hooks: &[HookSettings],
+        workspace: PathBuf,
+        environment: Arc<[(String, String)]>,
+        on_note: Arc<dyn Fn(String) + Send + Sync>,
+    ) -> Result<Self, BadHook> {
+        let hooks = hooks.iter().map(Hook::new).collect::<Result<_, _>>()?;
+        Ok(Self { hooks, workspace, environment, on_note })
+    }
+
+    async fn ask_all(&self, session: &SessionId, moment: Moment<'_>) -> Hooked {
+        let told = Told::new(session, &self.workspace, moment);
+        let mut contexts = Vec::new();
+        for hook in self.hooks.iter().filter(|hook| hook.hears(told.event, told.tool)) {
+            match ask::ask(hook, &told, &self.workspace, &self.environment).await {
+                Ok(Answer { deny: Some(reason), .. }) => return Hooked::deny(reason),
+                Ok(Answer { deny: None, context }) => contexts.extend(context),
+                Err(why) if hook.denies_on_failure() => return Hooked::deny(format!("{hook} {why}")),
+                Err(why) => (self.on_note)(format!("{hook} {why}")),
+            }
+        }
+        Hooked { deny: None, context: (!contexts.is_empty()).then(|| contexts.join("\n")) }
+    }
+}
+
+impl Hooks for OwnHooks {
+    fn hear<'a>(&'a self, session: &'a SessionId, moment: Moment<'a>) -> BoxFuture<'a, Hooked> {
+        Box::pin(self.ask_all(session, moment))
+    }
+}
+
+/// What a hook is told.
+#[derive(Serialize)]
+pub(crate) struct Told<'a> {
+    event: HookEvent,
+    session: &'a SessionId,
+    workspace: &'a Path,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tool: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    arguments: Option<&'a Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    result: Option<&'a ToolResult>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    prompt: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    outcome: Option<Outcome>,
+}
+
+impl<'a> Told<'a> {
+    fn new(session: &'a SessionId, workspace: &'a Path, moment: Moment<'a>) -> Self {
+        let (tool, arguments, result, prompt, outcome) = (None, None, None, None, None);
+        let event = HookEvent::of(&moment);
+        let bare = Self { event, session, workspace, tool, arguments, result, prompt, outcome };
+        match moment {
+            Moment::BeforeCall { call } => {
+                Self { tool: Some(&call.name), arguments: Some(&call.arguments), ..bare }
+            }
+            Moment::AfterCall { call, result } => Self {
+                tool: Some(&call.name),
+                arguments: Some(&call.arguments),
+                result: Some(result),
+                ..bare
+            },
+            Moment::TurnStarts { prompt } => Self { prompt: Some(prompt), ..bare },
+            Moment::TurnEnds { outcome } => Self { outcome: Some(outcome), ..bare },
+        }
+    }
+}

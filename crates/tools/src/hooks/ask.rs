@@ -1,0 +1,179 @@
+//! One hook, asked once.
+use super::{
+    Told,
+    settings::{Hook, Way},
+};
+use haft_core::clip;
+use haft_sandbox::{Exit, Finished, ProcessError, Program};
+use serde::Deserialize;
+use std::{path::Path, sync::Arc, time::Duration};
+
+/// So much of an answer is read; a longer one is none.
+const MAX_ANSWER: usize = 64 << 10;
+
+/// A reason is told in so many bytes.
+const MAX_REASON: usize = 2_000;
+
+/// Where a hook denies and does not say why.
+const NO_REASON: &str = "it gives no reason";
+
+/// What a hook says.
+#[derive(Debug, Default, PartialEq)]
+pub(crate) struct Answer {
+    pub(crate) deny: Option<String>,
+    pub(crate) context: Option<String>,
+}
+
+/// Why a hook gave no answer, to be read behind its name.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Silence {
+    #[error("could not be asked: {0}")]
+    Process(#[from] ProcessError),
+    #[error("could not be asked: {0}")]
+    Http(String),
+    #[error("did not answer within {} s", .0.as_secs())]
+    TimedOut(Duration),
+    #[error("failed with exit code {0}{1}")]
+    Code(i32, String),
+    #[error("was ended by signal {0}")]
+    Signal(i32),
+    #[error("failed with status {0}")]
+    Status(u16),
+    #[error("answered with more than {} kB", MAX_ANSWER >> 10)]
+    TooLong,
+    #[error("answered something else than a JSON object with `decision`, `reason` and `context`: {0}")]
+    Unreadable(String),
+}
+
+pub(crate) async fn ask(
+    hook: &Hook,
+    told: &Told<'_>,
+    workspace: &Path,
+    environment: &Arc<[(String, String)]>,
+) -> Result<Answer, Silence> {
+    let message = serde_json::to_string(told).expect("it has only names for keys");
+    match &hook.way {
+        Way::Command(command) => {
+            let program = Program {
+                program: "sh".into(),
+                arguments: vec!["-c".into(), command.into()],
+                folder: workspace.to_owned(),
+                environment: environment.clone(),
+                timeout: Some(hook.timeout),
+                capture: MAX_ANSWER,
+            };
+            ended(program.run_with(message.as_bytes(), |_| ()).await?, hook.timeout)
+        }
+        Way::Url(url) => match tokio::time::timeout(hook.timeout, post(url, message)).await {
+            Ok(answer) => answer,
+            Err(_over) => Err(Silence::TimedOut(hook.timeout)),
+        },
+    }
+}
+
+/// Exit code 2 denies with what stands on standard error.
+fn ended(finished: Finished, limit: Duration) -> Result<Answer, Silence> {
+    let complaint = clip::head(finished.stderr.text.trim(), MAX_REASON);
+    match finished.exit {
+        Exit::Code(0) if finished.stdout.missing_bytes > 0 => Err(Silence::TooLong),
+        Exit::Code(0) => read(&finished.stdout.text),
+        Exit::Code(2) if complaint.is_empty() => Ok(Answer { deny: Some(NO_REASON.into()), context: None }),
+        Exit::Code(2) => Ok(Answer { deny: Some(complaint.into()), context: None }),
+        Exit::Code(code) if complaint.is_empty() => Err(Silence::Code(code, String::new())),
+        Exit::Code(code) => Err(Silence::Code(code, format!(": {complaint}"))),
+        Exit::Signal(signal) => Err(Silence::Signal(signal)),
+        Exit::TimedOut => Err(Silence::TimedOut(limit)),
+    }
+}
+
+/// No proxy and no redirection: what is told goes to the address that the person named, and nowhere else.
+async fn post(url: &url::Url, message: String) -> Result<Answer, Silence> {
+    let failed = |error: reqwest::Error| Silence::Http(cause(&error.without_url()));
+    crate::tls::choose();
+    let client = reqwest::Client::builder().no_proxy().redirect(reqwest::redirect::Policy::none());
+    let request = client.build().map_err(failed)?.post(url.clone());
+    let request = request.header("content-type", "application/json").header("user-agent", "haft");
+    let mut response = request.body(message).send().await.map_err(failed)?;
+    if !response.status().is_success() {
+        return Err(Silence::Status(response.status().as_u16()));
+    }
+    let mut body = Vec::new();
+    while let Some(chunk) = response.chunk().await.map_err(failed)? {
+        body.extend_from_slice(&chunk);
+        if body.len() > MAX_ANSWER {
+            return Err(Silence::TooLong);
+        }
+    }
+    read(&String::from_utf8_lossy(&body))
+}
+
+/// The last reason of all: the outer ones only say that a request failed.
+fn cause(error: &dyn std::error::Error) -> String {
+    match error.source() {
+        Some(source) => cause(source),
+        None => error.to_string(),
+    }
+}
+
+/// As a hook writes it. What is misspelt is no answer: a `deny` that nobody reads would be a yes.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Written {
+    decision: Option<Decision>,
+    reason: Option<String>,
+    context: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Decision {
+    Deny,
+    /// As if nothing was said: a hook allows nothing that is not allowed anyway.
+    Allow,
+}
+
+fn read(text: &str) -> Result<Answer, Silence> {
+    if text.trim().is_empty() {
+        return Ok(Answer::default());
+    }
+    let written: Written =
+        serde_json::from_str(text).map_err(|error| Silence::Unreadable(error.to_string()))?;
+    let deny = match written.decision {
+        Some(Decision::Deny) => Some(written.reason.unwrap_or_else(|| NO_REASON.into())),
+        Some(Decision::Allow) | None => None,
+    };
+    Ok(Answer { deny, context: written.context })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_denies_or_adds_and_everything_else_is_none() {
+        let denies = |reason: &str| Ok(Answer { deny: Some(reason.into()), context: None });
+        let adds = |context: &str| Ok(Answer { deny: None, context: Some(context.into()) });
+        let table = [
+            ("", Ok(Answer::default())),
+            (" \n", Ok(Answer::default())),
+            ("{}", Ok(Answer::default())),
+            (r#"{"decision":"allow"}"#, Ok(Answer::default())),
+            (r#"{"decision":"deny","reason":"no"}"#, denies("no")),
+            (r#"{"decision":"deny"}"#, denies(NO_REASON)),
+            (r#"{"context":"by the way"}"#, adds("by the way")),
+            (r#"{"decison":"deny"}"#, Err("unknown field `decison`")),
+            (r#"{"decision":"block"}"#, Err("unknown variant `block`")),
+            ("fine", Err("expected ident")),
+            ("[]", Err("invalid length 0")),
+        ];
+        for (text, expected) in table {
+            match (read(text), expected) {
+                (Ok(answer), Ok(expected)) => assert_eq!(answer, expected, "{text}"),
+                (Err(error), Err(expected)) => {
+                    assert!(error.to_string().contains(expected), "{text}: {error}")
+                }
+                (answer, expected) => panic!("{text}: {answer:?}, not {expected:?}"),
+            }
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! A hook as it stands in the person's file, and as it is used.
+use globset::{Glob, GlobMatcher};
+use haft_core::Moment;
+use serde::{Deserialize, Serialize};
+use std::{fmt, time::Duration};
+
+/// When a hook is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum HookEvent {
+    /// A call is about to be judged.
+    BeforeTool,
+    /// A call has ended.
+    AfterTool,
+    /// A person spoke.
+    TurnStart,
+    /// A turn is over.
+    TurnEnd,
+}
+
+impl HookEvent {
+    pub(crate) fn of(moment: &Moment<'_>) -> Self {
+        match moment {
+            Moment::BeforeCall { .. } => Self::BeforeTool,
+            Moment::AfterCall { .. } => Self::AfterTool,
+            Moment::TurnStarts { .. } => Self::TurnStart,
+            Moment::TurnEnds { .. } => Self::TurnEnd,
+        }
+    }
+
+    fn is_of_tools(self) -> bool {
+        matches!(self, Self::BeforeTool | Self::AfterTool)
+    }
+
+    /// What it says decides whether something happens.
+    fn guards(self) -> bool {
+        matches!(self, Self::BeforeTool | Self::TurnStart)
+    }
+}
+
+/// What a hook that could not be asked means.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OnFailure {
+    /// Where it guards, no.
+    #[default]
+    Deny,
+    /// Nothing.
+    Ignore,
+}
+
+/// A hook as it stands in the person's file.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct HookSettings {
+    /// When it is told.
+    pub event: HookEvent,
+    /// Of which tools, as a pattern over their own names: `bash`, `mcp__*`, `{write,edit}`. All if left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool: Option<String>,
+    /// A command line for `sh`; what happens comes on its standard input.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command: Option<String>,
+    /// An address to which what happens is posted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub url: Option<String>,
+    /// Seconds until it must have answered.
+    #[serde(default = "ten")]
+    pub timeout: u64,
+    /// What happens where it does not.
+    #[serde(default)]
+    pub on_failure: OnFailure,
+}
+
+fn ten() -> u64 {
+    10
+}
+
+/// A hook that cannot work as it is set up.
+#[derive(Debug, thiserror::Error)]
+pub enum BadHook {
+    /// Nobody would be told, or it is not clear who.
+    #[error("a hook has either a `command` or a `url`")]
+    Way,
+    /// It would have to answer before it is asked.
+    #[error("its `timeout` is 0 seconds")]
+    Timeout,
+    /// Turns have no tool.
+    #[error("a hook with a `tool` is one of `before_tool` and `after_tool`")]
+    Tool,
+    /// The pattern cannot be read.
+    #[error("`tool`: {0}")]
+    Pattern(#[from] globset::Error),
+    /// The address cannot be read.
+    #[error("`url`: {0}")]
+    Url(#[from] url::ParseError),
+}
+
+/// A hook that can be asked.
+pub(crate) struct Hook {
+    event: HookEvent,
+    tool: Option<GlobMatcher>,
+    pub(crate) way: Way,
+    pub(crate) timeout: Duration,
+    on_failure: OnFailure,
+}
+
+/// How it is asked.
+pub(crate) enum Way {
+    Command(String),
+    Url(url::Url),
+}
+
+impl Hook {
+    pub(crate) fn new(settings: &HookSettings) -> Result<Self, BadHook> {
+        let way = match (&settings.command, &settings.url) {
+            (Some(command), None) => Way::Command(command.clone()),
+            (None, Some(url)) => Way::Url(url::Url::parse(url)?),
+            (Some(_), Some(_)) | (None, None) => return Err(BadHook::Way),
+        };
+        if settings.timeout == 0 {
+            return Err(BadHook::Timeout);
+        }
+        if settings.tool.is_some() && !settings.event.is_of_tools() {
+            return Err(BadHook::Tool);
+        }
+        let tool = settings.tool.as_deref().map(Glob::new).transpose()?;
+        Ok(Self {
+            event: settings.event,
+            tool: tool.map(|tool| tool.compile_matcher()),
+            way,
+            timeout: Duration::from_secs(settings.timeout),
+            on_failure: settings.on_failure,
+        })
+    }
+
+    pub(crate) fn hears(&self, event: HookEvent, tool: Option<&str>) -> bool {
+        let fits = |pattern: &GlobMatcher| tool.is_some_and(|tool| pattern.is_match(tool));
+        self.event == event && self.tool.as_ref().is_none_or(fits)
+    }
+
+    pub(crate) fn denies_on_failure(&self) -> bool {
+        self.event.guards() && self.on_failure == OnFailure::Deny
+    }
+}
+
+impl fmt::Display for Hook {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.way {
+            Way::Command(command) => write!(f, "the hook `{command}`"),
+            Way::Url(url) => write!(f, "the hook at `{url}`"),
+        }
+    }
+}
