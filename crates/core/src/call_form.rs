@@ -171,10 +171,10 @@ fn elements(rules: &mut Rules, parameters: &Value, key: &str, value: &str, end: 
     properties.sort_by_key(|(name, _)| !is_required(name));
     let text = rules.text_without(end.trim());
     let element = |(name, schema): (&String, &Value)| {
-        let content = match schema.get("type").and_then(Value::as_str) {
-            Some("string") if schema.get("enum").is_none() => text.clone(),
-            Some("string") => bare_choice(schema),
-            _ => rules.schema(schema),
+        let content = match schema.get("enum").and_then(Value::as_array) {
+            Some(values) => bare_choice(values),
+            None if may_be_text(schema) => text.clone(),
+            None => rules.schema(schema),
         };
         let element = format!("{} {content} {}", literal(&format!("{key}{name}{value}")), literal(end));
         let element = rules.add(&element);
@@ -184,10 +184,21 @@ fn elements(rules: &mut Rules, parameters: &Value, key: &str, value: &str, end: 
     elements.join(" ")
 }
 
-/// One of the strings of an `enum`, without quotes.
-fn bare_choice(schema: &Value) -> String {
-    let values = schema.get("enum").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
-    either(values.iter().filter_map(Value::as_str).map(literal))
+/// One of these values, strings without quotes.
+fn bare_choice(values: &[Value]) -> String {
+    either(values.iter().map(|value| literal(&text_of(value))))
+}
+
+/// Where a string may stand, it is written as it is, and so is anything else that may stand there.
+fn may_be_text(schema: &Value) -> bool {
+    let among = |word: &str| {
+        schema.get(word).and_then(Value::as_array).is_some_and(|all| all.iter().any(may_be_text))
+    };
+    match schema.get("type") {
+        Some(Value::String(kind)) => kind == "string",
+        Some(Value::Array(kinds)) => kinds.iter().any(|kind| kind == "string"),
+        _ => among("anyOf") || among("oneOf"),
+    }
 }
 
 /// A string as it is, anything else as JSON.

@@ -14,7 +14,7 @@ array ::= "[" (value (", " value)*)? "]"
 string ::= "\"" char* "\""
 char ::= [^"\\\x00-\x1F] | "\\" (["\\/bfnrt] | "u" hex hex hex hex)
 hex ::= [0-9a-fA-F]
-integer ::= "-"? ("0" | [1-9] [0-9]{0,15})
+integer ::= "-"? ("0" | [1-9] [0-9]{0,18})
 number ::= integer ("." [0-9]{1,15})? ([eE] [-+]? [0-9]{1,3})?
 "#;
 
@@ -105,6 +105,9 @@ impl Rules {
         if let Some(Value::Array(values)) = schema.get("enum") {
             return either(values.iter().map(|value| literal(&json(value))));
         }
+        if schema.get("properties").is_some() {
+            return self.object(schema, depth);
+        }
         for word in ["anyOf", "oneOf"] {
             if let Some(Value::Array(schemas)) = schema.get(word) {
                 let shapes: Vec<String> =
@@ -161,6 +164,9 @@ impl Rules {
 
     fn object(&mut self, schema: &Value, depth: usize) -> String {
         let Some(Value::Object(properties)) = schema.get("properties") else { return "object".into() };
+        if properties.is_empty() && schema.get("additionalProperties") == Some(&Value::Bool(true)) {
+            return "object".into();
+        }
         let required = names_of(schema.get("required"));
         let (mut first, mut then) = (Vec::new(), Vec::new());
         for (name, shape) in properties {

@@ -73,8 +73,12 @@ pub(crate) fn strict(schema: &Value) -> Option<Value> {
             _ => {}
         }
     }
-    let is_open_object = schema.get("type") == Some(&json!("object")) && !schema.contains_key("properties");
-    let is_open_list = schema.get("type") == Some(&json!("array")) && !schema.contains_key("items");
+    let is_a = |kind: &str| match schema.get("type") {
+        Some(Value::Array(kinds)) => kinds.iter().any(|known| known == kind),
+        only => only == Some(&json!(kind)),
+    };
+    let is_open_object = is_a("object") && !schema.contains_key("properties");
+    let is_open_list = is_a("array") && !schema.contains_key("items");
     let says_something = ["type", "enum", "const", "anyOf"].iter().any(|word| made.contains_key(*word));
     (says_something && !is_open_object && !is_open_list).then(|| made.into())
 }
@@ -137,6 +141,7 @@ mod tests {
                 })),
             ),
             (json!({"type": "object"}), None),
+            (json!({"type": ["object", "null"]}), None),
             (json!({"type": "object", "properties": {"any": {}}}), None),
             (
                 json!({"type": "object", "properties": {"map": {"type": "object", "additionalProperties": count}}}),

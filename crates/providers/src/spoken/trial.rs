@@ -30,13 +30,23 @@ impl Trial {
     /// The calls of the reply, if a dialect shows its signs and all that it reads are calls of known tools.
     pub(super) fn calls(self, setting: &Setting) -> Vec<Call> {
         let Some(dialect) = by_signs(&self.text) else { return Vec::new() };
-        let mut calls = Vec::new();
+        // Bare JSON may stand anywhere in prose: it counts where it is all that is said.
+        if dialect.name == "llama3_json" && !self.text.trim_start().starts_with(['{', '<']) {
+            return Vec::new();
+        }
+        let (mut calls, mut prose) = (Vec::new(), String::new());
         for said in dialects::read(dialect, setting, [self.text.as_str()]) {
             match said {
                 Said::Call(call) if setting.tool(&call.name).is_some() => calls.push(call),
                 Said::Call(_) | Said::Problem(_) => return Vec::new(),
-                Said::Text(_) | Said::Thinking(_) => {}
+                // What is only quoted stands in a fence, or is talked about afterwards.
+                Said::Text(text) if !calls.is_empty() && !text.trim().is_empty() => return Vec::new(),
+                Said::Text(text) => prose.push_str(&text),
+                Said::Thinking(_) => {}
             }
+        }
+        if prose.matches("```").count() % 2 == 1 {
+            return Vec::new();
         }
         if !calls.is_empty() {
             let _found_before = self.found.set(dialect);
