@@ -47,7 +47,7 @@ pub use haft_macros::tool;
 pub use hook::{Hooked, Hooks, Moment, NoHooks};
 pub use job::{JobId, JobOutput, JobState, Jobs, NoJobs, Work};
 pub use message::{CallId, Image, Message, Part, StopReason, ToolCall, Usage, text_of};
-pub use order::{Conclusion, JobStatus, Order, Standing};
+pub use order::{Conclusion, JobStatus, Order, Standing, Start};
 pub use person::{Nobody, Person, Question};
 pub use policy::{Mode, Policy, Rule, Ruling, Verdict};
 pub use present::Presentation;

@@ -16,9 +16,21 @@ pub struct Order {
     /// The branch that it works on, in a work tree of its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub branch: Option<String>,
+    /// Where that branch began.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start: Option<Start>,
     /// What is made while it runs stays when it has ended.
     #[serde(default)]
     pub debug: bool,
+}
+
+/// The state of a repository when a job began.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Start {
+    /// The commit that was checked out.
+    pub commit: String,
+    /// The branch; none where none was checked out.
+    pub branch: Option<String>,
 }
 
 /// How a job stands.
@@ -118,8 +130,14 @@ struct Fold {
 }
 
 impl Fold {
+    fn is_completed(&self) -> bool {
+        self.conclusion.as_ref().is_some_and(|conclusion| conclusion.status == JobStatus::Completed)
+    }
+
     fn take_in(&mut self, fact: &Fact) {
         match fact {
+            // Talking about what is done does not undo it.
+            Fact::Prompted { .. } | Fact::Continued if self.is_completed() => {}
             Fact::Prompted { .. } | Fact::Continued => {
                 (self.has_begun, self.conclusion, self.progress) = (true, None, "thinking".into());
             }
@@ -159,6 +177,7 @@ mod tests {
             description: "x".into(),
             origin: "/w".into(),
             branch: None,
+            start: None,
             debug: false,
         };
         let opened = Fact::SessionOpened {
@@ -197,6 +216,13 @@ mod tests {
             (vec![prompted(), replied()], false, JobStatus::Waiting, 1, "thinking"),
             (vec![prompted(), asked()], true, JobStatus::Waiting, 0, "`git push` needs approval"),
             (vec![prompted(), concluded(JobStatus::Completed)], false, JobStatus::Completed, 0, "so"),
+            (
+                vec![prompted(), concluded(JobStatus::Completed), prompted()],
+                false,
+                JobStatus::Completed,
+                0,
+                "so",
+            ),
             (vec![prompted(), concluded(JobStatus::Failed)], false, JobStatus::Failed, 0, "so"),
             (
                 vec![prompted(), concluded(JobStatus::Failed), Fact::Continued],

@@ -100,7 +100,11 @@ impl Told {
     /// The first prompt, `summary` and the last prompt become one message of the person, and the last `kept` messages
     /// follow: so no two messages of one side stand side by side, which some models cannot read.
     pub(crate) fn compact(&mut self, summary: &str, kept: usize, pinned_bytes: usize) {
-        let start = self.messages.len().saturating_sub(kept);
+        let mut start = self.messages.len().saturating_sub(kept);
+        // Where a damaged line is left out, the places are others: a result never stands without its call.
+        while self.messages.get(start).is_some_and(|message| matches!(**message, Message::Tool { .. })) {
+            start += 1;
+        }
         let tail = self.messages.split_off(start);
         let is_reply = |message: &&Arc<Message>| matches!(***message, Message::Assistant { .. });
         self.replies_left_out += self.messages.iter().filter(is_reply).count();

@@ -286,6 +286,7 @@ impl Transcript {
 
     fn assistant(&mut self, parts: &[Part], usage: Usage, stop: StopReason) {
         self.close_calls();
+        self.turn.called = false;
         self.turn.rounds += 1;
         self.turn.usage += usage;
         self.told.push(Message::Assistant { parts: parts.to_vec() });
@@ -343,6 +344,7 @@ impl Transcript {
     fn unfinished(&self) -> Phase {
         match self.messages().last().map(AsRef::as_ref) {
             _ if !self.open.is_empty() => Phase::Tools,
+            _ if self.turn.called => Phase::Over(Outcome::Finished),
             Some(Message::User { .. } | Message::Tool { .. }) => Phase::Model,
             Some(Message::Assistant { .. }) | None => Phase::Idle,
         }

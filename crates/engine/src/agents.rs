@@ -77,7 +77,7 @@ impl Agent {
 
     /// The limits of a turn of this agent, never wider than `whole`.
     pub(crate) fn within(&self, whole: &Limits) -> Limits {
-        let narrower = match (self.max_rounds, whole.max_rounds) {
+        let narrower = match (self.max_rounds.filter(|own| *own > 0), whole.max_rounds) {
             (Some(own), Some(all)) if all > 0 => Some(own.min(all)),
             (Some(own), _) => Some(own),
             (None, all) => all,

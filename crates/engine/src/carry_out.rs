@@ -5,8 +5,8 @@
 use crate::{Agent, Session};
 use futures::StreamExt;
 use haft_core::{
-    Command, Conclusion, Entry, Event, Fact, JobStatus, Order, Outcome, Part, Seq, ToolResult, text_of,
-    transcript::active_path,
+    Command, Conclusion, Entry, Event, Fact, How, JobStatus, Order, Outcome, Part, Registry, Seq, ToolResult,
+    text_of, transcript::active_path,
 };
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -20,17 +20,21 @@ pub trait Turns {
 }
 
 /// Works on the job of `session` until it is over, and records what it came to. A job that was left half-done is taken
-/// up where it stopped.
+/// up where it stopped. `tools` are the engine's: they say which one a model meant.
 pub async fn carry_out<T: Turns>(
     session: &Session,
     agent: &Agent,
     order: &Order,
+    tools: &Registry,
     turns: &mut T,
 ) -> Result<Conclusion, T::Error> {
-    let mut outcome = turns.turn(opening(&session.entries(), agent, order)).await?;
+    let mut outcome = match ended_before(&session.entries()) {
+        Some(outcome) => outcome,
+        None => turns.turn(opening(&session.entries(), agent, order)).await?,
+    };
     let mut is_reminded = false;
     while outcome == Outcome::Finished {
-        let Some(lack) = lack(&session.entries(), agent) else { break };
+        let Some(lack) = lack(&session.entries(), agent, tools) else { break };
         let finishing = finishing(agent, order).filter(|_| lack.can_be_finished);
         let command = match finishing {
             Some(call) => call,
@@ -39,7 +43,7 @@ pub async fn carry_out<T: Turns>(
         };
         outcome = turns.turn(command).await?;
     }
-    let conclusion = conclude(&session.entries(), agent, outcome);
+    let conclusion = conclude(&session.entries(), agent, tools, outcome);
     record(session, conclusion.clone()).await;
     Ok(conclusion)
 }
@@ -57,6 +61,15 @@ pub async fn record(session: &Session, conclusion: Conclusion) {
         if is_it(&event) {
             return;
         }
+    }
+}
+
+/// How the last turn ended, where the process died before it could say what that makes of the job.
+fn ended_before(entries: &[Arc<Entry>]) -> Option<Outcome> {
+    match active_path(entries).last().map(|entry| &entry.fact) {
+        Some(Fact::TurnEnded { outcome: Outcome::Failed | Outcome::Interrupted, .. }) => None,
+        Some(Fact::TurnEnded { outcome, .. }) => Some(*outcome),
+        _ => None,
     }
 }
 
@@ -89,14 +102,14 @@ fn prompt(text: String) -> Command {
     Command::Prompt { parts: vec![Part::text(text)], channel: None }
 }
 
-fn conclude(entries: &[Arc<Entry>], agent: &Agent, outcome: Outcome) -> Conclusion {
-    let (status, reason) = match (outcome, lack(entries, agent)) {
+fn conclude(entries: &[Arc<Entry>], agent: &Agent, tools: &Registry, outcome: Outcome) -> Conclusion {
+    let (status, reason) = match (outcome, lack(entries, agent, tools)) {
         (Outcome::Finished, None) => (JobStatus::Completed, last_words(entries)),
         (Outcome::Finished, Some(lack)) => (JobStatus::Failed, lack.why),
         (Outcome::Interrupted, _) => (JobStatus::Cancelled, "stopped by a person".to_owned()),
         (outcome, _) => (JobStatus::Failed, why(entries, outcome)),
     };
-    Conclusion { status, reason, evidence: evidence(entries, agent) }
+    Conclusion { status, reason, evidence: evidence(entries, agent, tools) }
 }
 
 fn why(entries: &[Arc<Entry>], outcome: Outcome) -> String {
@@ -125,13 +138,16 @@ struct Lack {
     can_be_finished: bool,
 }
 
-fn lack(entries: &[Arc<Entry>], agent: &Agent) -> Option<Lack> {
+fn lack(entries: &[Arc<Entry>], agent: &Agent, tools: &Registry) -> Option<Lack> {
     let path = active_path(entries);
-    if let Some(why) = agent.proof.as_deref().and_then(|proof| unproven(&path, proof)) {
+    if let Some(why) = agent.proof.as_deref().and_then(|proof| unproven(&path, &named(tools, proof))) {
         return Some(Lack { why, can_be_finished: false });
     }
     let done = agent.done.as_deref()?;
-    let calls = || path.iter().filter_map(|entry| ended(&entry.fact, done));
+    let is_done = named(tools, done);
+    // What was changed afterwards is not part of what is done.
+    let since = path.iter().rposition(|entry| is_change(&entry.fact)).map_or(0, |last| last + 1);
+    let calls = || path[since..].iter().filter_map(|entry| ended(&entry.fact, &is_done));
     if calls().any(ToolResult::is_ok) {
         return None;
     }
@@ -141,39 +157,51 @@ fn lack(entries: &[Arc<Entry>], agent: &Agent) -> Option<Lack> {
     Some(Lack { why, can_be_finished: refusal.is_none() })
 }
 
-/// A fault must have been seen before the first change, and not be there after the last one.
-fn unproven(path: &[&Arc<Entry>], proof: &str) -> Option<String> {
-    let place = |fits: &dyn Fn(&Fact) -> bool| path.iter().position(|entry| fits(&entry.fact));
-    let changed = |fact: &Fact| matches!(fact, Fact::Staged { changes, .. } if !changes.is_empty());
-    let failing = place(&|fact| ended(fact, proof).is_some_and(|result| !shows_success(result)));
-    let passing = path.iter().rposition(|entry| ended(&entry.fact, proof).is_some_and(shows_success));
-    let last_change = path.iter().rposition(|entry| changed(&entry.fact));
-    match (failing, passing) {
-        (None, _) => Some(format!("no `{proof}` ever showed the fault")),
-        (Some(failing), Some(passing))
-            if failing < passing && last_change.is_none_or(|last| last < passing) =>
-        {
-            None
-        }
-        (Some(_), _) => Some(format!("no `{proof}` after the last change shows that the fault is gone")),
+/// A run must have shown the fault, something may have changed since, and a run after the last change must show that the
+/// fault is gone.
+fn unproven(path: &[&Arc<Entry>], is_proof: &dyn Fn(&str) -> bool) -> Option<String> {
+    let run = |entry: &&Arc<Entry>| ended(&entry.fact, is_proof).and_then(verdict);
+    let Some(failing) = path.iter().position(|entry| run(entry) == Some(false)) else {
+        return Some("no run of the tests ever showed the fault".into());
+    };
+    let gone = || Some("no run of the tests after the last change shows that the fault is gone".to_owned());
+    let Some(passing) = path.iter().rposition(|entry| run(entry) == Some(true)).filter(|at| *at > failing)
+    else {
+        return gone();
+    };
+    if path.iter().rposition(|entry| is_change(&entry.fact)).is_some_and(|last| last > passing) {
+        return gone();
     }
+    // A command may have changed files, too.
+    let ran = |entry: &&Arc<Entry>| matches!(&entry.fact, Fact::ToolStarted { name, how: How::Untracked, .. } if !is_proof(name));
+    let is_changed = path[failing..passing].iter().any(|entry| is_change(&entry.fact) || ran(entry));
+    (!is_changed).then(|| "nothing was changed between the run that failed and the one that did not".into())
 }
 
-/// A run that reports failures is a call that worked: its details say `ok`.
-fn shows_success(result: &ToolResult) -> bool {
-    result.is_ok() && result.details.get("ok").and_then(Value::as_bool).unwrap_or(true)
+fn is_change(fact: &Fact) -> bool {
+    matches!(fact, Fact::Staged { changes, .. } if !changes.is_empty())
 }
 
-fn evidence(entries: &[Arc<Entry>], agent: &Agent) -> Vec<Value> {
+/// A run that reports failures is a call that worked: its details say `ok`. A call that failed shows nothing.
+fn verdict(result: &ToolResult) -> Option<bool> {
+    if result.is_ok() { result.details.get("ok").and_then(Value::as_bool) } else { None }
+}
+
+/// Whether a tool that the model called so is this one: models write other cases, and other systems' names.
+fn named<'a>(tools: &'a Registry, tool: &'a str) -> impl Fn(&str) -> bool + 'a {
+    move |name| name == tool || tools.get(name).is_some_and(|found| found.tool.spec().name == tool)
+}
+
+fn evidence(entries: &[Arc<Entry>], agent: &Agent, tools: &Registry) -> Vec<Value> {
     let Some(done) = &agent.done else { return Vec::new() };
-    let path = active_path(entries);
-    let results = path.iter().filter_map(|entry| ended(&entry.fact, done));
+    let (path, is_done) = (active_path(entries), named(tools, done));
+    let results = path.iter().filter_map(|entry| ended(&entry.fact, &is_done));
     results.filter(|result| result.is_ok()).map(|result| result.details.clone()).collect()
 }
 
-fn ended<'a>(fact: &'a Fact, tool: &str) -> Option<&'a ToolResult> {
+fn ended<'a>(fact: &'a Fact, is_it: &dyn Fn(&str) -> bool) -> Option<&'a ToolResult> {
     match fact {
-        Fact::ToolEnded { name, result, .. } if name == tool => Some(result),
+        Fact::ToolEnded { name, result, .. } if is_it(name) => Some(result),
         _ => None,
     }
 }

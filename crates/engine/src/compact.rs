@@ -63,7 +63,7 @@ async fn ask(means: &Means, window: &Window, messages: &[Arc<Message>]) -> Optio
     let setup = &means.shared.setup;
     let told = digest::told(messages, window.limit() / 2);
     let parts = vec![Part::text(format!("{told}\n\n---\n\n{ORDER}"))];
-    let request = Request {
+    let mut request = Request {
         model: means.model.name.clone(),
         system: SYSTEM.into(),
         messages: vec![Arc::new(Message::User { parts })],
@@ -75,6 +75,7 @@ async fn ask(means: &Means, window: &Window, messages: &[Arc<Message>]) -> Optio
     let prompt = window::of_text(SYSTEM) + window::tokens(&request.messages[0]);
     let budget = &means.limits.budget;
     let reserved = means.purse.reserve(budget, means.model.price, prompt, request.max_output.into()).ok()?;
+    request.max_output = u32::try_from(reserved.reply).unwrap_or(u32::MAX);
     let mut reply = Reply::default();
     let mut deltas = means.model.provider.stream(request);
     while let Some(delta) = deltas.next().await {

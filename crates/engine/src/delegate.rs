@@ -1,5 +1,9 @@
 //! A call that lets another agent work, in a session of its own.
-use crate::{Engine, Session, engine::Shared, tree::Tree};
+use crate::{
+    Engine, Session,
+    engine::{Ceiling, Shared},
+    tree::Tree,
+};
 use futures::{StreamExt, future::BoxFuture};
 use haft_core::{
     Answer, CallId, Command, Event, Fact, Outcome, Part, Person, Question, Seq, SessionId, Subagents,
@@ -15,6 +19,8 @@ pub(crate) struct Delegating {
     /// Like whom it works where the call names nobody.
     pub(crate) agent: String,
     pub(crate) tree: Tree,
+    /// What the caller may do: nobody below it may do more.
+    pub(crate) ceiling: Ceiling,
     /// Who answers for what the other agent wants to do.
     pub(crate) person: Arc<dyn Person>,
 }
@@ -30,7 +36,9 @@ impl Subagents for Delegating {
             let engine = Engine::of(self.shared.clone());
             let agent = agent.as_deref().unwrap_or(&self.agent);
             let _place = self.tree.enter().await?;
-            let session = engine.create_below(agent, &self.parent, self.tree.below()).map_err(not_started)?;
+            let (parent, ceiling) = (self.parent.clone(), self.ceiling.clone());
+            let session =
+                engine.create_below(agent, parent, self.tree.below(), ceiling).map_err(not_started)?;
             self.follow(&session, task, progress).await
         })
     }

@@ -168,17 +168,18 @@ impl Engine {
 
     /// A new session that is a job.
     pub fn create_job(&self, order: Order) -> Result<Session, EngineError> {
-        self.open_new(&order.kind.clone(), Above { parent: None, order: Some(order) })
+        self.open_new(&order.kind.clone(), Above { order: Some(order), ..Above::default() })
     }
 
     /// A new session in which a part of the work of `parent` is done.
     pub(crate) fn create_below(
         &self,
         agent: &str,
-        parent: &SessionId,
+        parent: SessionId,
         tree: Tree,
+        ceiling: Ceiling,
     ) -> Result<Session, EngineError> {
-        self.open_new(agent, Above { parent: Some((parent.clone(), tree)), order: None })
+        self.open_new(agent, Above { parent: Some((parent, tree)), ceiling: Some(ceiling), order: None })
     }
 
     fn open_new(&self, agent: &str, above: Above) -> Result<Session, EngineError> {
@@ -237,10 +238,16 @@ impl Engine {
             touched(&kit.tools, &*stage, &setup.workspace, name, arguments)
         };
         let seen = Seen::replay(entries.iter().map(Arc::as_ref), touched);
-        let limits = agent.within(&setup.profile.limits);
+        let ceiling = above.ceiling.as_ref();
+        let limits = agent.within(ceiling.map_or(&setup.profile.limits, |ceiling| &ceiling.limits));
+        if limits.budget.usd.is_some() && model.price.is_none() {
+            let why = format!("a limit on cost is set, and nobody knows what `{}` costs", model.spec);
+            return Err(EngineError::NoModel { agent: agent.name, why });
+        }
+        let mode = ceiling.map(|ceiling| ceiling.mode).into_iter().chain(agent.permission).min();
         let means = Means {
             limits: Limits { evidence: limits.evidence || is_job(&journal.entries()), ..limits },
-            policy: narrowed(&setup.policy, agent.permission),
+            policy: narrowed(&setup.policy, mode),
             model,
             agent: agent.name,
             tree,
@@ -315,10 +322,18 @@ fn is_job(entries: &[Arc<haft_core::Entry>]) -> bool {
     matches!(opened, Some(Fact::SessionOpened { order: Some(_), .. }))
 }
 
+/// What the session above may do.
+#[derive(Clone)]
+pub(crate) struct Ceiling {
+    pub(crate) mode: Mode,
+    pub(crate) limits: Limits,
+}
+
 /// What a session comes from.
 #[derive(Default)]
 struct Above {
     parent: Option<(SessionId, Tree)>,
+    ceiling: Option<Ceiling>,
     order: Option<Order>,
 }
 

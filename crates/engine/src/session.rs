@@ -212,6 +212,8 @@ impl Task {
                 self.turn(Fact::Prompted { parts, channel }).await
             }
             Command::Call { name, arguments } => {
+                let why = "not run: another call was made before it";
+                recover::end_open_calls(&mut self.log, &self.means, why)?;
                 let id = format!("own_{}", self.log.journal.entries().len());
                 self.turn(Fact::Called { made: ToolCall::new(id, name, arguments) }).await
             }

@@ -1,5 +1,5 @@
 //! What a call may know and do, made from what its session has.
-use crate::{asking::Asking, delegate::Delegating, tool_runner::Notes, turn::Means};
+use crate::{asking::Asking, delegate::Delegating, engine::Ceiling, tool_runner::Notes, turn::Means};
 use haft_core::{Alone, Person, Subagents, ToolCall, ToolContext, Update, View, clip};
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
@@ -47,6 +47,7 @@ fn subagents(means: &Means, person: &Arc<dyn Person>) -> Arc<dyn Subagents> {
         parent,
         agent: means.agent.clone(),
         tree: means.tree.clone(),
+        ceiling: Ceiling { mode: means.policy.mode, limits: means.limits.clone() },
         person: person.clone(),
     })
 }

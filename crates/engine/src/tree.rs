@@ -13,7 +13,7 @@ use tokio::sync::{Semaphore, SemaphorePermit};
 pub struct Delegation {
     /// Sessions below sessions: 1 is one level, 0 is none.
     pub depth: usize,
-    /// So many sessions of a tree work at the same time; others wait.
+    /// So many sessions of one level work at the same time; others wait.
     pub at_once: usize,
     /// So many sessions in a tree while the process runs.
     pub total: usize,
@@ -38,13 +38,13 @@ pub(crate) struct Tree {
 impl Tree {
     /// Of a session that a person opened.
     pub(crate) fn root(limits: Delegation) -> Self {
-        let places = Arc::new(Semaphore::new(limits.at_once.max(1)));
-        Self { depth: 0, limits, begun: Arc::default(), places }
+        Self { depth: 0, limits, begun: Arc::default(), places: places(limits) }
     }
 
     /// Of a session below this one.
     pub(crate) fn below(&self) -> Self {
-        Self { depth: self.depth + 1, ..self.clone() }
+        // Whoever waits for those below keeps its own place, so each level has places of its own.
+        Self { depth: self.depth + 1, places: places(self.limits), ..self.clone() }
     }
 
     /// Whether a session here may delegate at all.
@@ -60,4 +60,8 @@ impl Tree {
         }
         Ok(self.places.acquire().await.expect("nobody closes it"))
     }
+}
+
+fn places(limits: Delegation) -> Arc<Semaphore> {
+    Arc::new(Semaphore::new(limits.at_once.max(1)))
 }

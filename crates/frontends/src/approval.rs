@@ -41,6 +41,7 @@ pub fn about(session: &Session, call: &CallId, reason: &str) -> String {
     let entries = session.entries();
     let calls = entries.iter().rev().filter_map(|entry| match &entry.fact {
         Fact::Replied { parts, .. } => parts.iter().filter_map(Part::as_call).find(|made| made.id == *call),
+        Fact::Called { made } => Some(made).filter(|made| made.id == *call),
         _ => None,
     });
     calls.take(1).map(|call| line_about(call, reason)).collect()

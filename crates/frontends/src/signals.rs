@@ -38,7 +38,8 @@ impl Interrupts {
     }
 }
 
-async fn appears(file: Option<&Path>) {
+/// Waits until the file is there, and removes it; for ever without one.
+pub(crate) async fn appears(file: Option<&Path>) {
     let Some(file) = file else { return std::future::pending().await };
     while std::fs::remove_file(file).is_err() {
         tokio::time::sleep(LOOK).await;

@@ -1,5 +1,5 @@
 //! Which agents there are: the built-in ones, the person's and the project's.
-use crate::{config::Places, failure::Failure};
+use crate::{assemble::AGENT, config::Places, failure::Failure};
 use haft::engine::Agent;
 use std::{
     fs,
@@ -36,7 +36,13 @@ pub(crate) fn known(places: &Places, workspace: &Path) -> Result<Vec<Known>, Fai
     Ok(all)
 }
 
+/// The one that people get who ask for none has these names.
+const RESERVED: [&str; 2] = ["agent", AGENT];
+
 fn add(all: &mut Vec<Known>, known: Known) -> Result<(), Failure> {
+    if RESERVED.contains(&known.agent.name.as_str()) {
+        return Err(bad(&known, format!("the name `{}` is taken", known.agent.name)));
+    }
     match all.iter().find(|other| other.agent.name == known.agent.name) {
         Some(other) => {
             let place = other.file.as_ref().map_or("built in".to_owned(), |file| file.display().to_string());

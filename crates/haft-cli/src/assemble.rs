@@ -10,7 +10,7 @@ use crate::{
     notes, skills,
 };
 use haft::{
-    core::{Access, Budget, Fact, Registry, Skill, Stage},
+    core::{Access, Budget, Fact, Registry, Skill, Stage, Start},
     engine::{Agent, Engine, Home, Knowledge, Model, Models, Profile, Setup},
     providers::{Scripted, vendors},
     stage::Declared,
@@ -60,7 +60,7 @@ pub(crate) fn setup(
     profile.limits.evidence |= turn.limits.evidence || config.user.evidence == Some(true);
     let policy = config.policy(&surroundings.places, turn.permission.map(Into::into))?;
     let knowledge = knowledge(&surroundings.places, &workspace, turn.quiet);
-    let tools = tools(&surroundings.environment, &profile, &knowledge.skills)?;
+    let tools = tools(&surroundings.environment, &profile, &knowledge.skills, turn.start.as_deref())?;
     turn.tools.iter().flatten().try_for_each(|name| is_known(&tools, name, config))?;
     let tools = turn.tools.as_ref().map_or(tools.clone(), |named| tools.only(named));
     let agents = agents(surroundings, &workspace, &profile, !knowledge.skills.is_empty())?;
@@ -180,6 +180,7 @@ pub(crate) fn tools(
     environment: &Environment,
     profile: &Profile,
     skills: &[Skill],
+    start: Option<&Start>,
 ) -> Result<Registry, Failure> {
     let mut settings: haft::tools::Settings =
         profile.tools.clone().try_into().map_err(|error: toml::de::Error| ConfigError::Value {
@@ -187,6 +188,7 @@ pub(crate) fn tools(
             message: error.message().into(),
         })?;
     settings.skills = skills.to_vec();
+    settings.publish.start = start.cloned();
     settings.publish.token =
         ["GITHUB_TOKEN", "GH_TOKEN"].into_iter().find_map(|name| environment.get(name)).map(str::to_owned);
     if let Some(api) = environment.get("GITHUB_API_URL") {

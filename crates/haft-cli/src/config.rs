@@ -328,9 +328,10 @@ impl Config {
     }
 }
 
-/// The lower limit of both; none is no limit.
-fn lower<T: PartialOrd>(wanted: Option<T>, narrow: Option<T>) -> Option<T> {
-    match (wanted, narrow) {
+/// The lower limit of both; none and 0 are no limit.
+fn lower<T: PartialOrd + Default>(wanted: Option<T>, narrow: Option<T>) -> Option<T> {
+    let some = |limit: Option<T>| limit.filter(|limit| *limit > T::default());
+    match (some(wanted), some(narrow)) {
         (Some(wanted), Some(narrow)) => Some(if narrow < wanted { narrow } else { wanted }),
         (wanted, narrow) => wanted.or(narrow),
     }

@@ -78,6 +78,10 @@ async fn run(cli: Cli) -> Result<Exit, Failure> {
         Some(Verb::Config(config)) => commands::config::config(&surroundings, config),
         Some(Verb::Mcp(mcp)) => commands::mcp::mcp(&surroundings, &mcp).await,
         Some(Verb::Doctor(doctor)) => commands::doctor::doctor(&surroundings, &doctor).await,
+        None if cli.prompt.len() == 1 && TO_COME.contains(&cli.prompt[0].as_str()) => {
+            Err(Failure::usage(format!("there is no command `{}` yet", cli.prompt[0]))
+                .hint("`haft run WORD` takes a single word for a prompt"))
+        }
         None if !cli.prompt.is_empty() => commands::run::run(&surroundings, &cli.prompt, &cli.turn).await,
         None if stdin().is_terminal() && stdout().is_terminal() => {
             commands::run::chat(&surroundings, &cli.turn).await
@@ -88,6 +92,9 @@ async fn run(cli: Cli) -> Result<Exit, Failure> {
         }
     }
 }
+
+/// Names of commands that people know from elsewhere: taken for a prompt, they would cost money.
+const TO_COME: [&str; 7] = ["acp", "completions", "login", "man", "serve", "telegram", "worker"];
 
 fn text((name, value): (std::ffi::OsString, std::ffi::OsString)) -> Option<(String, String)> {
     Some((name.into_string().ok()?, value.into_string().ok()?))

@@ -277,7 +277,7 @@ fn a_debugger_must_have_seen_the_fault() {
     ]);
     assert_eq!(ran.code, 5, "{ran:?}");
     let reason = project.jobs().remove(0)["output"]["reason"].clone();
-    assert_eq!(reason, "no `test` ever showed the fault");
+    assert_eq!(reason, "no run of the tests ever showed the fault");
 }
 
 #[test]
@@ -312,8 +312,65 @@ fn jobs_that_were_put_down_are_worked_on_in_turn() {
     for _ in 0..2 {
         assert_eq!(project.run(&["jobs", "serve", "--once", "--model", &script]).code, 0);
     }
-    assert_eq!(project.jobs().len(), 3);
+    assert_eq!(project.jobs().len(), 4);
     assert_eq!(project.jobs()[0]["description"], "each day");
+    let plan = project.jobs().pop().unwrap()["plan"].as_str().unwrap().to_owned();
+    assert_eq!(project.run(&["jobs", "cancel", &plan]).code, 0);
+    assert_eq!(project.jobs().len(), 3);
     let bad = project.run(&["jobs", "add", "--description", "x", "--every", "soon"]);
     assert!(bad.code == 2 && bad.err.contains("cannot read the interval `soon`"), "{bad:?}");
+}
+
+// What was there before is no work, whatever the remote has.
+#[test]
+fn commits_of_ones_own_are_no_evidence() {
+    let project = Project::new();
+    project.place.write("mine.txt", "not published yet\n");
+    git(&project.place.work(), &["add", "."]);
+    git(&project.place.work(), &["commit", "--quiet", "-m", "Mine"]);
+    let script = project.place.script("steps.jsonl", &vec![json!({"say": "There is nothing to do."}); 4]);
+    let ran = project.build(&script);
+    assert_eq!(ran.code, 5, "{ran:?}");
+    assert!(project.opened.lock().unwrap().is_empty());
+}
+
+// D13: nothing of a repository's own runs, and nothing is told what looks like a key.
+#[test]
+fn a_repository_whose_settings_would_run_programs_gets_no_work_tree() {
+    let project = Project::new();
+    let work = project.place.work();
+    git(&work, &["config", "filter.x.smudge", "touch pwned; cat"]);
+    project.place.write(".gitattributes", "* filter=x\n");
+    let script = project.place.script("steps.jsonl", &[json!({"say": "x"})]);
+    let ran = project.build(&script);
+    assert_eq!(ran.code, 2, "{ran:?}");
+    assert!(ran.err.contains("filter.x.smudge"), "{}", ran.err);
+    assert!(project.place.read("pwned").is_none() && project.jobs().is_empty());
+}
+
+// Published, then changed again: that is not done, and the change is published as well.
+#[test]
+fn what_is_changed_after_publishing_is_published_too() {
+    let project = Project::new();
+    let write =
+        |name: &str| json!({"calls": [{"name": "write", "arguments": {"path": name, "content": "x\n"}}]});
+    let publish = json!({"calls": [{"name": "Publish", "arguments": {"title": "First"}}]});
+    let steps = [write("a.txt"), publish, write("b.txt"), json!({"say": "Both files are there."})];
+    let script = project.place.script("steps.jsonl", &steps);
+    let ran = project.build(&script);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let job = project.jobs().remove(0);
+    let commits = project.commits(job["branch"].as_str().unwrap());
+    assert_eq!(commits, "Add tests for GenerateInstances\nFirst");
+}
+
+// A job that cannot begin leaves nothing behind.
+#[test]
+fn what_is_wrong_shows_before_anything_is_made() {
+    let project = Project::new();
+    for words in [&["--model", "nosuch/model"][..], &["--model", "script/x", "--session", "abc"]] {
+        let ran = project.run(&[&["build", "--description", "x"][..], words].concat());
+        assert_eq!(ran.code, 2, "{ran:?}");
+    }
+    assert_eq!(git(&project.place.work(), &["branch", "--list", "haft/*"]), "");
 }

@@ -33,9 +33,9 @@ impl Tool for Delegate {
     };
     type Args = Args;
 
-    /// What the other agent does is judged call by call.
-    fn effects(&self, _: &Args, _: &Path) -> Vec<Effect> {
-        Vec::new()
+    /// It reads here; what it does beyond that is judged call by call. So several can work side by side.
+    fn effects(&self, _: &Args, workspace: &Path) -> Vec<Effect> {
+        vec![Effect::Read(workspace.to_owned())]
     }
 
     async fn run(&self, args: Args, ctx: &ToolContext) -> Result<ToolOutput, ToolError> {

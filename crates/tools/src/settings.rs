@@ -1,5 +1,5 @@
 //! What a profile may set.
-use haft_core::{Clip, Keep, Presentation, Skill};
+use haft_core::{Clip, Keep, Presentation, Skill, Start};
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 
@@ -165,6 +165,9 @@ pub struct PublishSettings {
     pub repository: Option<String>,
     /// The branch that work is meant for; else what the remote calls its own, `main` or `master`.
     pub base: Option<String>,
+    /// What the work began with: what was there before is no work. It comes from whoever assembles the tools.
+    #[serde(skip)]
+    pub start: Option<Start>,
     /// Who may write there. It comes from whoever assembles the tools, never from a file.
     #[serde(skip)]
     pub token: Option<String>,

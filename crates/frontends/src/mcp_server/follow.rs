@@ -16,7 +16,7 @@ pub(super) struct Account {
     pub(super) rounds: u32,
     pub(super) changes: Vec<Change>,
     /// Of the last call.
-    pub(super) result: ToolResult,
+    pub(super) result: Option<ToolResult>,
     pub(super) error: Option<String>,
     pub(super) outcome: Option<Outcome>,
 }
@@ -119,7 +119,7 @@ impl Account {
         match fact {
             Fact::Replied { parts, .. } => self.text = text_of(parts),
             Fact::Staged { changes, .. } => self.changes.extend(changes.iter().cloned()),
-            Fact::ToolEnded { result, .. } => self.result = result.clone(),
+            Fact::ToolEnded { result, .. } => self.result = Some(result.clone()),
             Fact::ModelFailed { message, .. } => self.error = Some(message.clone()),
             Fact::PromptDenied { reason, .. } => {
                 self.error = Some(format!("a hook denied the prompt: {reason}"));

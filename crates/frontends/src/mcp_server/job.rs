@@ -5,12 +5,17 @@ use super::{
     client::Client,
     follow::follow,
 };
+use crate::signals::appears;
 use futures::future::BoxFuture;
-use haft_core::{Command, Conclusion, JobStatus, Order, Outcome};
+use haft_core::{Command, Conclusion, JobStatus, Order, Outcome, Registry};
 use haft_engine::{Agent, Session, Turns, carry_out};
 use rmcp::model::{CallToolResult, ContentBlock, JsonObject, Tool};
 use serde_json::{Value, json};
-use std::{convert::Infallible, sync::Arc};
+use std::{
+    convert::Infallible,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 /// Makes a job of a description; an error says why there is none.
 pub type Begin = Arc<dyn Fn(String) -> BoxFuture<'static, Result<Begun, String>> + Send + Sync>;
@@ -23,6 +28,10 @@ pub struct Begun {
     pub agent: Agent,
     /// What is to be done.
     pub order: Order,
+    /// All tools of the engine.
+    pub tools: Registry,
+    /// A file that stops the job once somebody makes it.
+    pub stop: PathBuf,
     /// Called with what it came to.
     pub end: Box<dyn FnOnce(&Conclusion) + Send>,
 }
@@ -30,13 +39,23 @@ pub struct Begun {
 struct Followed<'a> {
     session: &'a Session,
     client: &'a Client,
+    stop: &'a Path,
 }
 
 impl Turns for Followed<'_> {
     type Error = Infallible;
 
     async fn turn(&mut self, command: Command) -> Result<Outcome, Infallible> {
-        Ok(follow(self.session, command, self.client).await.outcome.unwrap_or(Outcome::Failed))
+        let followed = follow(self.session, command, self.client);
+        tokio::pin!(followed);
+        let account = tokio::select! {
+            account = &mut followed => account,
+            () = appears(Some(self.stop)) => {
+                let _it_has_ended = self.session.send(Command::Interrupt);
+                followed.await
+            }
+        };
+        Ok(account.outcome.unwrap_or(Outcome::Failed))
     }
 }
 
@@ -76,9 +95,9 @@ impl Offer for JobTool {
 }
 
 async fn work(job: Begun, client: &Client) -> CallToolResult {
-    let Begun { session, agent, order, end } = job;
-    let mut turns = Followed { session: &session, client };
-    let Ok(conclusion) = carry_out(&session, &agent, &order, &mut turns).await;
+    let Begun { session, agent, order, tools, stop, end } = job;
+    let mut turns = Followed { session: &session, client, stop: &stop };
+    let Ok(conclusion) = carry_out(&session, &agent, &order, &tools, &mut turns).await;
     end(&conclusion);
     let Conclusion { status, reason, evidence } = &conclusion;
     let content = vec![ContentBlock::text(format!("{status}: {reason}"))];

@@ -36,7 +36,9 @@ impl Offer for OwnTool {
             if let Some(error) = &account.error {
                 return failed(error);
             }
-            let result = account.result.clone();
+            let Some(result) = account.result.clone() else {
+                return failed("the call did not come to its end");
+            };
             let mut content = vec![ContentBlock::text(result.content.clone())];
             content.extend(result.images.iter().map(|image| ContentBlock::image(&image.data, &image.mime)));
             match result.is_ok() {

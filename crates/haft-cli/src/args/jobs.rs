@@ -41,11 +41,17 @@ pub(crate) enum Jobs {
     Logs {
         /// The job
         id: String,
+        /// It is JSON in any case
+        #[arg(long)]
+        json: bool,
     },
-    /// Stop it
+    /// Stop a job, or drop a plan
     Cancel {
-        /// The job
+        /// The job, or the plan
         id: String,
+        /// The answer as an object
+        #[arg(long)]
+        json: bool,
     },
     /// Put a job down for `haft jobs serve`: once, or again and again
     Add {

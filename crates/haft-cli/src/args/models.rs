@@ -1,6 +1,6 @@
 //! What can be typed about models.
 use clap::{Args, Subcommand};
-use std::path::PathBuf;
+use std::{num::NonZeroUsize, path::PathBuf};
 
 /// `haft models …`
 #[derive(Debug, Subcommand)]
@@ -41,7 +41,10 @@ pub(crate) struct CheckArgs {
     pub(crate) tasks: Option<PathBuf>,
     /// Only the first N tasks
     #[arg(long, value_name = "N")]
-    pub(crate) first: Option<usize>,
+    pub(crate) first: Option<NonZeroUsize>,
+    /// Only with its calls held to a form
+    #[arg(long)]
+    pub(crate) held: bool,
     /// Also run commands that change things, on this machine and as you; without it those calls are refused
     #[arg(long)]
     pub(crate) full: bool,

@@ -20,8 +20,9 @@ pub(crate) fn print(surroundings: &Surroundings, entries: &[Arc<Entry>]) -> Resu
     let config = Config::load(&surroundings.places, &surroundings.environment, workspace)?;
     let profile = config.profile(Some(profile)).ok();
     let system = profile.as_ref().map(|profile| window::of_text(&profile.system)).unwrap_or_default();
-    let tools =
-        profile.as_ref().and_then(|profile| assemble::tools(&surroundings.environment, profile, &[]).ok());
+    let tools = profile
+        .as_ref()
+        .and_then(|profile| assemble::tools(&surroundings.environment, profile, &[], None).ok());
     let tools = tools.map(|tools| window::of_tools(&tools.specs())).unwrap_or_default();
     let Account { rows, usage, usd } = account(entries, system, tools, model::card_of(&config, model).price);
     if usage.total() == 0 {

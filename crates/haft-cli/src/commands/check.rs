@@ -23,6 +23,7 @@ use report::Report;
 use std::{
     fs,
     io::{Write, stderr, stdout},
+    num::NonZeroUsize,
     path::Path,
     sync::Arc,
 };
@@ -41,7 +42,8 @@ pub(crate) async fn check(surroundings: &Surroundings, check: &CheckArgs) -> Res
     // The configuration of a person, not that of the folder where this is called.
     let config = Config::load(&surroundings.places, &surroundings.environment, &std::env::temp_dir())?;
     let mut report = Report::new(&check.spec, check.dialect.as_deref(), check.full);
-    for is_free in [false, true] {
+    let ways: &[bool] = if check.held { &[false] } else { &[false, true] };
+    for &is_free in ways {
         let speech = Speech { dialect: check.dialect.as_deref(), is_free };
         let model = model::open(surroundings, &config, &check.spec, check.base_url.as_deref(), speech)?;
         for task in &tasks {
@@ -71,7 +73,7 @@ fn chosen(check: &CheckArgs) -> Result<Vec<Task>, Failure> {
             .map_err(|error| Failure::usage(format!("cannot read `{}`: {error}", file.display())))?;
         tasks.extend(read(&text, file)?);
     }
-    tasks.truncate(check.first.unwrap_or(usize::MAX));
+    tasks.truncate(check.first.map_or(usize::MAX, NonZeroUsize::get));
     Ok(tasks)
 }
 

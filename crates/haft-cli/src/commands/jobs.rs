@@ -12,23 +12,40 @@ use crate::{
     failure::Failure,
 };
 use haft::{
-    core::{Command, Conclusion, JobStatus, Order, Outcome, Standing},
+    core::{Command, Conclusion, Entry, Fact, JobStatus, Order, Outcome, Standing},
     engine::{Agent, Home, Session, Turns, carry_out, record},
     frontends::{Exit, mcp_server::Begun, print, signals::Interrupts},
 };
 use schedule::Rhythm;
 use std::{
     fs,
-    io::{Write, stderr},
+    io::{Write, stderr, stdout},
     path::{Path, PathBuf},
+    sync::Arc,
 };
 use work_tree::WorkTree;
 
 /// `haft build` and its kin: one job, in this process (P-52).
 pub(crate) async fn start(surroundings: &Surroundings, kind: &str, job: &JobArgs) -> Result<Exit, Failure> {
+    refuse_options(&job.turn)?;
     let origin = assemble::workspace(job.turn.cwd.as_deref())?;
     let wanted = Wanted { kind: kind.to_owned(), description: description(job)?, origin };
     begin(surroundings, wanted, &job.turn, job.debug).await
+}
+
+/// A job begins a session of its own, and its agent is known.
+fn refuse_options(turn: &TurnArgs) -> Result<(), Failure> {
+    let given = [
+        ("--session", turn.session.is_some()),
+        ("--continue", turn.newest),
+        ("--image", !turn.image.is_empty()),
+        ("--agent", turn.agent.is_some()),
+    ];
+    match given.into_iter().find(|(_, is_given)| *is_given) {
+        None => Ok(()),
+        Some((option, _)) => Err(Failure::usage(format!("a job takes no `{option}`"))
+            .hint("a job begins anew, with an agent of its own; `haft jobs retry` takes one up again")),
+    }
 }
 
 /// A job that somebody wants done.
@@ -44,14 +61,12 @@ pub(super) async fn begun(
     wanted: Wanted,
     turn: &TurnArgs,
 ) -> Result<Begun, Failure> {
-    let (agent, order, folder) = prepare(surroundings, wanted, false)?;
-    let turn = TurnArgs { cwd: Some(folder), agent: Some(order.kind.clone()), ..turn.clone() };
-    let assembled = assemble::engine(surroundings, &turn).await?;
-    let session = assembled.engine.create_job(order.clone())?;
+    let Job { agent, order, assembled, session, .. } = open(surroundings, wanted, turn, false).await?;
     let folder = assembled.engine.setup().home.folder(session.id());
-    let done = order.clone();
+    let stop_file = folder.join(CANCEL);
+    let (done, tools) = (order.clone(), assembled.engine.setup().tools.clone());
     let end = Box::new(move |conclusion: &Conclusion| tidy(&folder, &assembled, &done, conclusion));
-    Ok(Begun { session, agent, order, end })
+    Ok(Begun { session, agent, order, tools, stop: stop_file, end })
 }
 
 async fn begin(
@@ -60,11 +75,38 @@ async fn begin(
     turn: &TurnArgs,
     debug: bool,
 ) -> Result<Exit, Failure> {
+    let Job { agent, order, turn, assembled, session } = open(surroundings, wanted, turn, debug).await?;
+    finish(surroundings, &turn, &assembled, &session, (&agent, &order)).await
+}
+
+/// A job with all that it needs.
+struct Job {
+    agent: Agent,
+    order: Order,
+    turn: TurnArgs,
+    assembled: Assembled,
+    session: Session,
+}
+
+async fn open(
+    surroundings: &Surroundings,
+    wanted: Wanted,
+    turn: &TurnArgs,
+    debug: bool,
+) -> Result<Job, Failure> {
+    // What is wrong with the model, the configuration or the options shows before anything is made.
+    let tried = TurnArgs { cwd: Some(wanted.origin.clone()), agent: None, ..turn.clone() };
+    assemble::engine(surroundings, &tried).await?;
     let (agent, order, folder) = prepare(surroundings, wanted, debug)?;
-    let turn = TurnArgs { cwd: Some(folder), agent: Some(order.kind.clone()), ..turn.clone() };
+    let turn = TurnArgs {
+        cwd: Some(folder),
+        agent: Some(order.kind.clone()),
+        start: order.start.clone().map(Box::new),
+        ..turn.clone()
+    };
     let assembled = assemble::engine(surroundings, &turn).await?;
     let session = assembled.engine.create_job(order.clone())?;
-    finish(surroundings, &turn, &assembled, &session, (&agent, &order)).await
+    Ok(Job { agent, order, turn, assembled, session })
 }
 
 /// Who does it, what exactly is to be done, and where: in a work tree of its own if the agent wants one.
@@ -77,14 +119,14 @@ fn prepare(
     let agent = assemble::agent(surroundings, &origin, &kind)?;
     let make = || WorkTree::make(&surroundings.places.home, &origin, &kind);
     let tree = if agent.work_tree { make()? } else { None };
-    let (branch, folder, note) = match tree {
-        Some(WorkTree { branch, folder, note }) => (Some(branch), folder, note),
-        None => (None, origin.clone(), None),
+    let (branch, folder, start, note) = match tree {
+        Some(WorkTree { branch, folder, start, note }) => (Some(branch), folder, Some(start), note),
+        None => (None, origin.clone(), None, None),
     };
     if let Some(note) = note {
         writeln!(stderr(), "note: {note}")?;
     }
-    Ok((agent, Order { kind, description, origin, branch, debug }, folder))
+    Ok((agent, Order { kind, description, origin, branch, start, debug }, folder))
 }
 
 /// `haft jobs …`
@@ -93,8 +135,8 @@ pub(crate) async fn jobs(surroundings: &Surroundings, command: Jobs) -> Result<E
     match command {
         Jobs::List { json } => list::list(&home, json),
         Jobs::Show { id, json } => list::show(&home, &id, json),
-        Jobs::Logs { id } => list::logs(&home, &id),
-        Jobs::Cancel { id } => cancel(surroundings, &home, &id).await,
+        Jobs::Logs { id, json: _ } => list::logs(&home, &id),
+        Jobs::Cancel { id, json } => cancel(surroundings, &home, &id, json).await,
         Jobs::Retry { id, turn } => retry(surroundings, &home, &id, turn).await,
         Jobs::Add { kind, description, cwd, every, cron } => {
             let origin = assemble::workspace(cwd.as_deref())?;
@@ -135,7 +177,7 @@ async fn finish(
     }
     writeln!(stderr(), "job {} ({})", session.id(), order.kind)?;
     let mut turns = Shown { session, options: &options, interrupts: &mut interrupts };
-    let conclusion = carry_out(session, agent, order, &mut turns).await?;
+    let conclusion = carry_out(session, agent, order, &assembled.engine.setup().tools, &mut turns).await?;
     assembled.engine.shut_down().await;
     tell(&conclusion)?;
     tidy(&folder, assembled, order, &conclusion);
@@ -164,7 +206,7 @@ impl Turns for Shown<'_> {
 
 fn last_outcome(session: &Session) -> Option<Outcome> {
     session.entries().iter().rev().find_map(|entry| match &entry.fact {
-        haft::core::Fact::TurnEnded { outcome, .. } => Some(*outcome),
+        Fact::TurnEnded { outcome, .. } => Some(*outcome),
         _ => None,
     })
 }
@@ -209,7 +251,10 @@ fn exit_of(conclusion: &Conclusion, outcome: Option<Outcome>) -> Exit {
 const CANCEL: &str = "cancel";
 
 /// A job that runs elsewhere is told to stop; one that nobody works on is over at once.
-async fn cancel(surroundings: &Surroundings, home: &Home, id: &str) -> Result<Exit, Failure> {
+async fn cancel(surroundings: &Surroundings, home: &Home, id: &str, json: bool) -> Result<Exit, Failure> {
+    if schedule::remove(home, id)? {
+        return told(id, "is dropped", json);
+    }
     let (id, standing) = list::find(home, id)?;
     if standing.status.is_over() {
         return Err(Failure::usage(format!("the job `{id}` is {} already", standing.status)));
@@ -223,9 +268,26 @@ async fn cancel(surroundings: &Surroundings, home: &Home, id: &str) -> Result<Ex
         let conclusion = Conclusion { status: JobStatus::Cancelled, reason, evidence: Vec::new() };
         record(&session, conclusion).await;
         engine.shut_down().await;
+        if standing.status == JobStatus::Pending && standing.order.branch.is_some() {
+            WorkTree::remove(&standing.order.origin, &worked_in(&home.peek(&id.0)?));
+        }
     }
-    writeln!(std::io::stdout(), "{id} is told to stop")?;
+    told(&id.0, "is told to stop", json)
+}
+
+fn told(id: &str, what: &str, json: bool) -> Result<Exit, Failure> {
+    match json {
+        true => writeln!(stdout(), "{}", serde_json::json!({"job": id, "cancelled": true}))?,
+        false => writeln!(stdout(), "{id} {what}")?,
+    }
     Ok(Exit::Success)
+}
+
+fn worked_in(entries: &[Arc<Entry>]) -> PathBuf {
+    match entries.first().map(|entry| &entry.fact) {
+        Some(Fact::SessionOpened { workspace, .. }) => workspace.clone(),
+        _ => PathBuf::new(),
+    }
 }
 
 /// Takes up a job that failed, was stopped, or lost its process.
@@ -236,7 +298,7 @@ async fn retry(surroundings: &Surroundings, home: &Home, id: &str, turn: TurnArg
             .hint(format!("`haft sessions resume {id}` talks to it")));
     }
     let turn = run::with_session(turn, &id.0, &home.peek(&id.0)?);
-    let turn = TurnArgs { agent: Some(order.kind.clone()), ..turn };
+    let turn = TurnArgs { agent: Some(order.kind.clone()), start: order.start.clone().map(Box::new), ..turn };
     let agent = assemble::agent(surroundings, &order.origin, &order.kind)?;
     let assembled = assemble::engine(surroundings, &turn).await?;
     let session = assembled.engine.resume(&id.0, &order.kind)?;

@@ -20,6 +20,7 @@ use haft::{
     },
 };
 use std::{
+    collections::HashSet,
     io::{Write, stderr},
     path::PathBuf,
     sync::Arc,
@@ -42,11 +43,22 @@ pub(crate) async fn mcp(surroundings: &Surroundings, args: &McpArgs) -> Result<E
         offers.extend(own(&engine, names)?);
         engines.push(engine);
     }
+    refuse_doubles(&offers)?;
     let served = serve(McpServer::new(offers), args).await;
     for engine in engines {
         engine.shut_down().await;
     }
     served.map(|()| Exit::Success)
+}
+
+/// A client could not tell them apart.
+fn refuse_doubles(offers: &[Arc<dyn Offer>]) -> Result<(), Failure> {
+    let mut names = HashSet::new();
+    match offers.iter().map(|offer| offer.tool().name).find(|name| !names.insert(name.clone())) {
+        None => Ok(()),
+        Some(name) => Err(Failure::usage(format!("an agent and a tool are both called `{name}`"))
+            .hint("leave the tool out of `--expose`, or rename the agent")),
+    }
 }
 
 fn turn(args: &McpArgs) -> TurnArgs {

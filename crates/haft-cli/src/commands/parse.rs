@@ -39,7 +39,7 @@ fn tools(surroundings: &Surroundings, file: Option<&Path>) -> Result<Arc<[ToolSp
     let Some(file) = file else {
         let workspace = assemble::workspace(None)?;
         let config = Config::load(&surroundings.places, &surroundings.environment, &workspace)?;
-        return Ok(assemble::tools(&surroundings.environment, &config.profile(None)?, &[])?.specs());
+        return Ok(assemble::tools(&surroundings.environment, &config.profile(None)?, &[], None)?.specs());
     };
     let wrong = |why: String| Failure::usage(format!("cannot read `{}`: {why}", file.display()));
     let text = fs::read_to_string(file).map_err(|error| wrong(error.to_string()))?;

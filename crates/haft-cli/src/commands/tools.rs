@@ -36,7 +36,7 @@ fn known(surroundings: &Surroundings, profile: Option<&str>) -> Result<Registry,
     let workspace = assemble::workspace(None)?;
     let config = Config::load(&surroundings.places, &surroundings.environment, &workspace)?;
     let skills = assemble::knowledge(&surroundings.places, &workspace, true).skills;
-    assemble::tools(&surroundings.environment, &config.profile(profile)?, &skills)
+    assemble::tools(&surroundings.environment, &config.profile(profile)?, &skills, None)
 }
 
 fn list(tools: &Registry) -> Result<Exit, Failure> {

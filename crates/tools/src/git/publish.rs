@@ -46,7 +46,7 @@ impl Tool for Publish {
         }
         let repository = Repository::open(ctx, Action::Add).await?;
         commit(&repository, title, args.description.as_deref()).await?;
-        let work = work(&repository, self.0.base.as_deref()).await?;
+        let work = work(&repository, &self.0).await?;
         let remote = remote(&repository).await?;
         let pushed = match &remote {
             Some(_) => push(ctx, &work).await?,
@@ -101,21 +101,26 @@ async fn commit(repository: &Repository, title: &str, body: Option<&str>) -> Res
     repository.must(words).await.map(|_| ())
 }
 
-async fn work(repository: &Repository, base: Option<&str>) -> Result<Work, ToolError> {
+async fn work(repository: &Repository, settings: &PublishSettings) -> Result<Work, ToolError> {
     let refused = |why: String| ToolError::new(ToolErrorKind::User, format!("cannot publish: {why}"));
     let branch = line(repository, ["symbolic-ref", "--short", "--quiet", "HEAD"]).await?;
     let branch = branch.ok_or_else(|| refused("no branch is checked out".into()))?;
-    let base = match base {
-        Some(base) => base.to_owned(),
-        None => base_of(repository)
-            .await?
-            .ok_or_else(|| refused("it is not known against which branch".into()))?,
+    let base = match &settings.base {
+        Some(base) => base.clone(),
+        None => {
+            let begun = settings.start.as_ref().and_then(|start| start.branch.clone());
+            let known = base_of(repository).await?.or(begun);
+            known.ok_or_else(|| refused("it is not known against which branch".into()))?
+        }
     };
     if branch == base {
         return Err(refused(format!("`{branch}` is the branch that others work on"))
             .hint("make a branch first, with `git` `branch` and `checkout`"));
     }
-    let start = start_of(repository, &base).await?;
+    let start = match &settings.start {
+        Some(start) => start.commit.clone(),
+        None => start_of(repository, &base).await?,
+    };
     let range = format!("{start}..HEAD");
     let commits = line(repository, ["rev-list", "--count", &range]).await?;
     let commits = commits.and_then(|count| count.parse().ok()).unwrap_or(0);
@@ -123,7 +128,7 @@ async fn work(repository: &Repository, base: Option<&str>) -> Result<Work, ToolE
     let files: Vec<String> = files.lines().map(str::to_owned).collect();
     if commits == 0 || files.is_empty() {
         return Err(refused(format!(
-            "nothing was changed: `{branch}` has no change that `{base}` does not have"
+            "nothing was changed: `{branch}` has no change that was not there before"
         )));
     }
     let commit = line(repository, ["rev-parse", "HEAD"]).await?.unwrap_or_default();

@@ -1,4 +1,5 @@
 //! What jobs there are, and what each has done.
+use super::schedule;
 use crate::failure::Failure;
 use haft::{
     core::{JobStatus, SessionId, Standing},
@@ -33,6 +34,16 @@ pub(super) fn list(home: &Home, json: bool) -> Result<Exit, Failure> {
             order.kind,
             status.to_string()
         )?;
+    }
+    for (name, plan) in schedule::plans(home)? {
+        let (title, next) = (first_line(&plan.description, 40), plan.next.to_string());
+        if json {
+            let plan =
+                json!({"plan": name, "kind": plan.kind, "description": plan.description, "next": next});
+            writeln!(stdout(), "{}", safe::json(&plan.to_string()))?;
+        } else {
+            writeln!(stdout(), "{name}  {:<9} planned   {title}  next {next}", plan.kind)?;
+        }
     }
     Ok(Exit::Success)
 }

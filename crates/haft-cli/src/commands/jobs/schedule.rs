@@ -94,6 +94,21 @@ pub(super) fn take_due(home: &Home, now: Timestamp) -> Result<Vec<Plan>, Failure
     Ok(due)
 }
 
+/// Whether there was such a plan; now there is none.
+pub(super) fn remove(home: &Home, name: &str) -> Result<bool, Failure> {
+    let known = all(home)?.into_iter().find(|(file, _)| name_of(file) == name);
+    known.map_or(Ok(false), |(file, _)| Ok(fs::remove_file(file).map(|()| true)?))
+}
+
+/// All plans by name.
+pub(super) fn plans(home: &Home) -> Result<Vec<(String, Plan)>, Failure> {
+    Ok(all(home)?.into_iter().map(|(file, plan)| (name_of(&file), plan)).collect())
+}
+
+fn name_of(file: &Path) -> String {
+    file.file_stem().unwrap_or_default().to_string_lossy().into_owned()
+}
+
 /// When the next one begins.
 pub(super) fn next(home: &Home) -> Result<Option<Timestamp>, Failure> {
     Ok(all(home)?.into_iter().map(|(_, plan)| plan.next).min())

@@ -57,7 +57,7 @@ pub(super) async fn serve(
         for plan in schedule::take_due(home, Timestamp::now())? {
             let Plan { kind, description, origin, .. } = plan;
             let began = begin(surroundings, Wanted { kind, description, origin }, turn, false).await;
-            if tell(began)? == Exit::Interrupted {
+            if tell(began)? == Exit::Interrupted && is_told_to_stop(&mut interrupts).await {
                 return Ok(Exit::Interrupted);
             }
         }
@@ -66,7 +66,7 @@ pub(super) async fn serve(
         if let Some((id, _)) = next {
             tried.insert(id.clone());
             let ended = retry(surroundings, home, &id.0, turn.clone()).await;
-            if tell(ended)? == Exit::Interrupted {
+            if tell(ended)? == Exit::Interrupted && is_told_to_stop(&mut interrupts).await {
                 return Ok(Exit::Interrupted);
             }
         } else if once {
@@ -80,6 +80,11 @@ pub(super) async fn serve(
             }
         }
     }
+}
+
+/// A job that somebody cancelled is no reason to stop; a signal that reached both is.
+async fn is_told_to_stop(interrupts: &mut Interrupts) -> bool {
+    tokio::time::timeout(Duration::from_millis(10), interrupts.next()).await.is_ok()
 }
 
 /// Nobody has begun, or whoever did is gone.
