@@ -139,6 +139,8 @@ fn json_of_wish(rules: &mut Rules, offer: &Offer<'_>, wish: &str) -> String {
                 Some(either(commands(rules, &offer.shown, wish, in_json)))
             }
             true => Some(either(named.iter().map(|name| in_json(name)))),
+            // One of a few values stays one of them, whatever words the request has.
+            false if shape.get("enum").is_some() => None,
             false if is_slot(&offer.shown, name) => spans(rules, wish, in_json),
             false => None,
         };
@@ -208,6 +210,25 @@ mod tests {
         for program in ["\"ls\"", "\"cargo\" (", "\"git\" ("] {
             assert!(named.contains(program), "{named}");
         }
+    }
+
+    #[test]
+    fn a_choice_stays_a_choice_whatever_the_request_says() {
+        let parameters = json!({"type": "object", "required": ["pattern"], "properties": {
+            "pattern": {"type": "string"}, "output": {"type": "string", "enum": ["files", "count"]}}});
+        let arguments = json!({"pattern": "x", "output": "files"});
+        let examples = vec![Example::new("Which files have x?", arguments, "a", "a has x.")];
+        let tool = ToolSpec {
+            name: "grep".into(),
+            description: String::new(),
+            parameters,
+            examples: examples.into(),
+        };
+        let form = crate::prompt::form_of(crate::tagged::Syntax::Tagged, &[tool.clone()].into());
+        let offers = [Offer { tool: &tool, shown: tool.examples.iter().collect() }];
+        let grammar = reply_grammar(Some(&form), &offers, &Answer::None, "Which documents have y?");
+        assert!(grammar.contains(r#"("\"files\"" | "\"count\"")"#), "{grammar}");
+        assert!(!grammar.contains(r#""\"output\": " "\"" "documents"#), "{grammar}");
     }
 
     #[test]
