@@ -68,6 +68,9 @@ impl Listen for Plain {
 mod tests {
     use super::*;
 
+    /// A sign, the pieces of a text, and where calls begin with what stands behind the sign.
+    type Row<'a> = (&'a str, &'a [&'a str], &'a [(usize, &'a str)]);
+
     fn bonds(sign: &str, pieces: &[&str]) -> Vec<(usize, String)> {
         let mut plain = Plain::new(sign);
         let bond = |(place, piece): (usize, &&str)| match plain.hear(piece).bond {
@@ -79,7 +82,7 @@ mod tests {
 
     #[test]
     fn a_call_begins_behind_its_sign() {
-        let table: [(&str, &[&str], &[(usize, &str)]); 6] = [
+        let table: [Row<'_>; 6] = [
             ("<call>", &["So ä <ca", "ll>\n", "{<call>"], &[(1, "\n")]),
             ("<call>", &["<ca", "<call>"], &[(1, "")]),
             ("<call>", &["no", " call"], &[]),
