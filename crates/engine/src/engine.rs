@@ -238,13 +238,7 @@ impl Engine {
             touched(&kit.tools, &*stage, &setup.workspace, name, arguments)
         };
         let seen = Seen::replay(entries.iter().map(Arc::as_ref), touched);
-        let ceiling = above.ceiling.as_ref();
-        let limits = agent.within(ceiling.map_or(&setup.profile.limits, |ceiling| &ceiling.limits));
-        if limits.budget.usd.is_some() && model.price.is_none() {
-            let why = format!("a limit on cost is set, and nobody knows what `{}` costs", model.spec);
-            return Err(EngineError::NoModel { agent: agent.name, why });
-        }
-        let mode = ceiling.map(|ceiling| ceiling.mode).into_iter().chain(agent.permission).min();
+        let (limits, mode) = bounds(setup, &agent, &model, above.ceiling.as_ref())?;
         let means = Means {
             limits: Limits { evidence: limits.evidence || is_job(&journal.entries()), ..limits },
             policy: narrowed(&setup.policy, mode),
@@ -293,6 +287,23 @@ impl Engine {
             false => Ok(()),
         }
     }
+}
+
+/// What the agent may use up and do: no more than the engine allows, nor than the session above it has.
+fn bounds(
+    setup: &Setup,
+    agent: &Agent,
+    model: &Model,
+    ceiling: Option<&Ceiling>,
+) -> Result<(Limits, Option<Mode>), EngineError> {
+    let limits = agent.within(ceiling.map_or(&setup.profile.limits, |ceiling| &ceiling.limits));
+    // Whoever chose the engine's own model has looked at its price.
+    if agent.model.is_some() && limits.budget.usd.is_some() && model.price.is_none() {
+        let why = format!("a limit on cost is set, and nobody knows what `{}` costs", model.spec);
+        return Err(EngineError::NoModel { agent: agent.name.clone(), why });
+    }
+    let mode = ceiling.map(|ceiling| ceiling.mode).into_iter().chain(agent.permission).min();
+    Ok((limits, mode))
 }
 
 /// An agent may be held shorter than the engine, never longer.
