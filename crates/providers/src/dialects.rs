@@ -51,6 +51,7 @@ pub use by_signs::by_signs;
 use haft_core::ToolSpec;
 use serde_json::Value;
 use std::{cmp::Reverse, sync::Arc};
+pub(crate) use typed::kind_of;
 
 /// One way to write calls and thoughts as text.
 pub struct Dialect {

@@ -126,7 +126,8 @@ impl Kinds {
     }
 }
 
-fn kind_of(value: &Value) -> &'static str {
+/// What JSON Schema calls its type.
+pub(crate) fn kind_of(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
         Value::Bool(_) => "boolean",

@@ -1,5 +1,6 @@
 //! Calls with an element for each argument.
 use super::{Arguments, bare};
+use crate::dialects::kind_of;
 use haft_core::{ArgumentForm, CallForm, ToolSpec};
 use serde_json::Value;
 use std::sync::Arc;
@@ -193,18 +194,10 @@ pub(super) fn written(dialect: &str, name: &str, arguments: &Arguments) -> Optio
 impl Attribute {
     /// With the quote that ends the key.
     fn of(self, value: &Value) -> String {
-        let kind = match value {
-            Value::Null => "null",
-            Value::Bool(_) => "boolean",
-            Value::Number(_) => "number",
-            Value::String(_) => "string",
-            Value::Array(_) => "array",
-            Value::Object(_) => "object",
-        };
         match self {
             Self::None => String::new(),
             Self::IsString => format!("\" string=\"{}\"", value.is_string()),
-            Self::Type => format!("\" type=\"{kind}\""),
+            Self::Type => format!("\" type=\"{}\"", kind_of(value)),
         }
     }
 }
