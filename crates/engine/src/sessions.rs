@@ -4,6 +4,7 @@ use haft_core::{Entry, Fact, SessionId, Standing, text_of};
 use std::{
     cmp::Reverse,
     fs,
+    io::{BufRead, BufReader},
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -77,6 +78,9 @@ impl Home {
     pub fn jobs(&self) -> Vec<(SessionId, Standing)> {
         let standing = |name: String| {
             let id = SessionId(name);
+            if !self.is_job(&id) {
+                return None;
+            }
             let entries = Journal::peek(&self.folder(&id)).ok()?;
             let opened_at = entries.first()?.at;
             Some((opened_at, id.clone(), Standing::of(&entries, self.is_open(&id))?))
@@ -85,6 +89,15 @@ impl Home {
         // Names only tell the second.
         jobs.sort_by_key(|(opened_at, ..)| Reverse(*opened_at));
         jobs.into_iter().map(|(_, id, standing)| (id, standing)).collect()
+    }
+
+    /// The first entry says it; most sessions are none, and may be long.
+    fn is_job(&self, id: &SessionId) -> bool {
+        let Ok(file) = fs::File::open(self.folder(id).join("journal.jsonl")) else { return false };
+        let mut first = String::new();
+        let read = BufReader::new(file).read_line(&mut first);
+        let entry = serde_json::from_str::<Entry>(&first).ok().filter(|_| read.is_ok());
+        matches!(entry, Some(Entry { fact: Fact::SessionOpened { order: Some(_), .. }, .. }))
     }
 
     /// Whether a process has the session open.
