@@ -28,7 +28,7 @@ pub struct Agent {
     pub done: Option<String>,
     /// Where the model did not make that call, it is made in its place.
     pub finish: bool,
-    /// A tool that must have shown a fault before the first change, and none after the last.
+    /// A tool of which one run must have shown a fault, and a run after the last change shows none.
     pub proof: Option<String>,
     /// What a job begins with: a text with `{description}`.
     pub prompt: Option<String>,

@@ -199,7 +199,7 @@ fn a_claim_is_shown_by_what_happened() {
         ("I created `a.txt`.", vec![staged("src/a.txt", true)], true),
         ("I created `src/a.txt`.", vec![staged("src/a.txt", true)], true),
         ("I created `src/a.txt`.", vec![staged("b.txt", true)], false),
-        ("I created `/work/src/a.txt`.", vec![staged("src/a.txt", true)], true),
+        ("I created `/srv/src/a.txt`.", vec![staged("src/a.txt", true)], true),
         ("I created `a.txt`.", vec![bash("cargo new x", 0)], true),
         ("I created `a.txt`.", vec![bash("echo x > a.txt", 0)], true),
         ("I created `a.txt`.", vec![bash("ls; cat b", 0)], false),
