@@ -310,6 +310,8 @@ async fn hear(
             Some(Ok(delta)) => {
                 if let Some(update) = update_of(&delta) {
                     log.journal.live(update);
+                    // Whoever watches gets a turn: a reply that is there at once would overrun them.
+                    tokio::task::coop::consume_budget().await;
                 }
                 let stop = matches!(delta, Delta::Stop(_));
                 reply.push(delta);

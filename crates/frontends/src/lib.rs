@@ -5,16 +5,25 @@
 
 pub mod approval;
 pub mod chat;
+pub mod console;
 pub mod diff;
 pub mod direct;
+pub mod history;
+pub mod host;
 pub mod lines;
 #[cfg(feature = "mcp")]
 pub mod mcp_server;
+pub mod notes;
+pub mod picture;
+pub mod pieces;
 pub mod print;
 pub mod question;
 pub mod safe;
 pub mod signals;
 pub mod spinner;
+#[cfg(feature = "tui")]
+pub mod tui;
+pub mod view;
 pub mod words;
 
 use haft_core::Outcome;

@@ -1,5 +1,5 @@
 //! Events as text: the reply on one stream, everything else on another.
-use crate::{diff, safe};
+use crate::{diff, notes, safe};
 use haft_core::{Event, Fact, Outcome, Part, Shown, ToolCall, ToolResult, Update, text_of};
 use haft_engine::Chat;
 use serde_json::Value;
@@ -80,40 +80,12 @@ impl<Out: Write, Err: Write> Words<Out, Err> {
             },
             Fact::Staged { changes, .. } => self.changed(changes),
             Fact::ToolEnded { name, result, .. } => self.ended(name, result),
-            Fact::ApprovalAnswered { answer: haft_core::Answer::Nobody, .. } => {
-                self.note("refused: it needs an approval, and there is nobody to ask")
-            }
-            Fact::JobStarted { job, title } => self.note(&format!("job {} started: {title}", job.0)),
-            Fact::JobEnded { job, result } => {
-                self.note(&format!("job {} {}", job.0, if result.is_ok() { "ended" } else { "failed" }))
-            }
-            Fact::Evicted { results } => {
-                self.note(&format!("{} results put aside to save room", results.len()))
-            }
-            Fact::Compacted { before, after, .. } => {
-                self.note(&format!("summarised to save room: {before} tokens became {after}"))
-            }
-            Fact::Reminded { claims, .. } => {
-                self.note(&format!("nothing shows what it claims: {}", claims.join("; ")))
-            }
-            Fact::BudgetReached { what, spent, limit } => {
-                self.note(&format!("the budget of {limit} {what} is used up: {spent} spent"))
-            }
             Fact::ModelFailed { message, hint } => self.failed(message, hint.as_deref()),
             Fact::PromptDenied { reason, .. } => {
                 self.failed(&format!("a hook denied the prompt: {reason}"), None)
             }
             Fact::TurnEnded { outcome, rounds, .. } => self.turn_ended(*outcome, *rounds),
-            Fact::SessionOpened { .. }
-            | Fact::Prompted { .. }
-            | Fact::QuestionAsked { .. }
-            | Fact::QuestionAnswered { .. }
-            | Fact::ApprovalAsked { .. }
-            | Fact::ApprovalAnswered { .. }
-            | Fact::Interrupted
-            | Fact::Continued
-            | Fact::Concluded(_)
-            | Fact::Rewound { .. } => Ok(()),
+            fact => notes::of(fact).map_or(Ok(()), |note| self.note(&note)),
         }
     }
 
@@ -188,12 +160,7 @@ impl<Out: Write, Err: Write> Words<Out, Err> {
                 write!(self.reply, "{}", cap.replace("{n}", &rounds.to_string()))?;
                 self.reply.flush()
             }
-            (Outcome::RoundLimit, None) => self.note("stopped: too many rounds"),
-            (Outcome::Repeating, _) => self.note("stopped: the same calls again and again"),
-            (Outcome::Budget, _) => self.note("stopped: the budget is used up"),
-            (Outcome::Interrupted, _) => self.note("interrupted"),
-            (Outcome::Unproven, _) => self.note("the reply claims what the journal does not show"),
-            (Outcome::Finished | Outcome::Failed | Outcome::Refused, _) => Ok(()),
+            _ => notes::of_outcome(outcome).map_or(Ok(()), |note| self.note(note)),
         }
     }
 
@@ -212,7 +179,7 @@ impl<Out: Write, Err: Write> Words<Out, Err> {
 }
 
 /// The arguments in a few words: the first text among them, else all as JSON.
-fn summary(arguments: &Value) -> String {
+pub fn summary(arguments: &Value) -> String {
     let first = arguments.as_object().and_then(|all| all.values().find_map(Value::as_str));
     let text = first.map_or_else(|| arguments.to_string(), str::to_owned);
     let line = text.lines().next().unwrap_or_default();

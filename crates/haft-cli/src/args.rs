@@ -174,6 +174,9 @@ pub(crate) struct TurnArgs {
     /// No colours
     #[arg(long)]
     pub(crate) no_color: bool,
+    /// Line by line instead of the screen, as a screen reader can follow it
+    #[arg(long)]
+    pub(crate) plain: bool,
     /// Where a job's branch began.
     #[arg(skip)]
     pub(crate) start: Option<Box<haft::core::Start>>,

@@ -53,6 +53,8 @@ pub(crate) struct UserFile {
     pub(crate) permission: Option<Mode>,
     /// A built-in profile or a TOML file.
     pub(crate) profile: Option<String>,
+    /// Colours of the screen: `terminal`, `dark`, `light` or `plain`.
+    pub(crate) theme: Option<String>,
     /// Model calls in a turn.
     pub(crate) max_rounds: Option<u32>,
     /// US dollars for a turn.

@@ -60,7 +60,7 @@ async fn run(cli: Cli) -> Result<Exit, Failure> {
     let surroundings = Surroundings { environment, places };
     match cli.command {
         Some(Verb::Run(run)) => commands::run::run(&surroundings, &run.prompt, &run.turn).await,
-        Some(Verb::Chat(chat)) => commands::run::chat(&surroundings, &chat.turn).await,
+        Some(Verb::Chat(chat)) => commands::talk::chat(&surroundings, &chat.turn).await,
         Some(Verb::Build(job)) => commands::jobs::start(&surroundings, "builder", &job).await,
         Some(Verb::Debug(job)) => commands::jobs::start(&surroundings, "debugger", &job).await,
         Some(Verb::Review(job)) => commands::jobs::start(&surroundings, "reviewer", &job).await,
@@ -83,14 +83,25 @@ async fn run(cli: Cli) -> Result<Exit, Failure> {
                 .hint("`haft run WORD` takes a single word for a prompt"))
         }
         None if !cli.prompt.is_empty() => commands::run::run(&surroundings, &cli.prompt, &cli.turn).await,
+        None if has_screen(&surroundings, &cli.turn) => {
+            commands::talk::screen(&surroundings, &cli.turn).await
+        }
         None if stdin().is_terminal() && stdout().is_terminal() => {
-            commands::run::chat(&surroundings, &cli.turn).await
+            commands::talk::chat(&surroundings, &cli.turn).await
         }
         None => {
             write!(stdout(), "{}", Cli::command().render_help())?;
             Ok(Exit::Usage)
         }
     }
+}
+
+/// Whether there is a terminal that can be drawn on, and the person wants that: a screen reader follows lines better.
+pub(crate) fn has_screen(surroundings: &Surroundings, turn: &args::TurnArgs) -> bool {
+    let get = |name: &str| surroundings.environment.get(name);
+    let is_terminal = stdin().is_terminal() && stdout().is_terminal();
+    let is_plain = turn.plain || get("HAFT_PLAIN").is_some() || get("TERM").is_none_or(|term| term == "dumb");
+    is_terminal && !is_plain
 }
 
 /// Names of commands that people know from elsewhere: taken for a prompt, they would cost money.

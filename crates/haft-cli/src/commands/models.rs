@@ -1,8 +1,8 @@
 //! `haft models`: what there is, and how to get one.
-use crate::{Surroundings, args::Models, failure::Failure};
+use crate::{Surroundings, args::Models, config::Config, failure::Failure};
 use haft::{
     frontends::Exit,
-    providers::{is_listening, vendors},
+    providers::{Vendor, is_listening, vendors},
 };
 use serde_json::{Value, json};
 use std::io::{Write, stdout};
@@ -15,6 +15,36 @@ pub(crate) async fn models(surroundings: &Surroundings, command: Models) -> Resu
         Models::Path { name } => embedded::path(surroundings, &name),
         Models::Check(check) => super::check::check(surroundings, &check).await,
     }
+}
+
+/// What people may choose in a conversation: what is in use, what they wrote down, what lies here, and vendors whose key
+/// is set. An `…` stands for a name that has to be typed.
+pub(crate) fn choices(surroundings: &Surroundings, config: &Config, own: &str) -> Vec<(String, String)> {
+    let mut choices = vec![(own.to_owned(), "in use".to_owned())];
+    let written = config.user.model.iter().chain(config.user.models.keys());
+    choices.extend(written.map(|spec| (spec.clone(), "in your configuration".to_owned())));
+    let has_key = |vendor: &&Vendor| {
+        vendor.key_variable.as_ref().is_some_and(|name| surroundings.environment.get(name).is_some())
+    };
+    for vendor in vendors().iter().filter(has_key) {
+        let model = vendor
+            .default_model
+            .iter()
+            .map(|model| (format!("{}/{model}", vendor.name), vendor.title.clone()));
+        choices.extend(model);
+        choices.push((format!("{}/…", vendor.name), format!("another model of {}", vendor.title)));
+    }
+    let here = embedded::rows(surroundings).into_iter().filter(|row| row["state"] == "here");
+    choices.extend(
+        here.filter_map(|row| Some((row["model"].as_str()?.to_owned(), "in this process".to_owned()))),
+    );
+    let local = vendors().iter().filter(|vendor| vendor.local);
+    choices.extend(
+        local.map(|vendor| (format!("{}/…", vendor.name), format!("a server here: {}", vendor.title))),
+    );
+    let mut seen = std::collections::HashSet::new();
+    choices.retain(|(spec, _)| seen.insert(spec.clone()));
+    choices
 }
 
 async fn list(surroundings: &Surroundings, json: bool) -> Result<Exit, Failure> {

@@ -1,18 +1,19 @@
-//! `haft run` and `haft chat`: turns that a person starts.
+//! `haft run`: one turn that a person starts.
 use crate::{
     Surroundings,
     args::{Form, TurnArgs},
     assemble::{self, AGENT, Assembled},
     failure::Failure,
     mcp::notes,
-    slash::{self, Meant, Template},
+    slash::{self, Meant},
 };
-use base64::{Engine as _, engine::general_purpose::STANDARD};
 use haft::{
-    core::{Command, Entry, Fact, Image, Part, Seq},
+    core::{Command, Entry, Fact, Part, Seq},
     engine::{Engine, Session},
     frontends::{
-        Exit, chat as line_mode,
+        Exit,
+        chat::next,
+        picture,
         print::{self, Options, Output},
         signals::Interrupts,
         words::Style,
@@ -20,7 +21,6 @@ use haft::{
 };
 use std::{
     io::{IsTerminal, Read, Write, stderr, stdin},
-    path::Path,
     sync::Arc,
 };
 
@@ -38,7 +38,7 @@ pub(crate) async fn run(
     let turn = &TurnArgs { agent, model, ..turn.clone() };
     let mut parts = vec![Part::text(prompt)];
     for file in &turn.image {
-        parts.push(Part::Image(image(file)?));
+        parts.push(Part::Image(picture::read(file).map_err(Failure::usage)?));
     }
     start(surroundings, turn, Command::Prompt { parts, channel: None }).await
 }
@@ -54,32 +54,10 @@ pub(crate) async fn start(
     let session = open(&assembled, turn)?;
     let options = options(&assembled.engine, surroundings, turn);
     let fresh = session.entries().len() == 1;
-    let from = if fresh { Seq(0) } else { line_mode::next(&session) };
+    let from = if fresh { Seq(0) } else { next(&session) };
     let exit = print::turn(&session, command, from, &options, &mut interrupts).await?;
     assembled.engine.shut_down().await;
     Ok(exit)
-}
-
-/// Turn after turn.
-pub(crate) async fn chat(surroundings: &Surroundings, turn: &TurnArgs) -> Result<Exit, Failure> {
-    let assembled = assemble::engine(surroundings, turn).await?;
-    let mut interrupts = Interrupts::listen()?;
-    let session = open(&assembled, turn)?;
-    let options = options(&assembled.engine, surroundings, turn);
-    let known = slash::known(&surroundings.places, &assembled.engine.setup().workspace, &*notes(turn.quiet));
-    let meant = |line: &str| in_chat(&known, line).map_err(|failure| failure.print()).ok();
-    let exit = line_mode::run(&session, &options, &mut interrupts, meant).await?;
-    assembled.engine.shut_down().await;
-    Ok(exit)
-}
-
-/// What a line of a conversation stands for. Who works in it and who is asked is settled when it begins.
-fn in_chat(known: &[Template], line: &str) -> Result<String, Failure> {
-    match slash::meant(known, line)? {
-        Meant { prompt, agent: None, model: None } => Ok(prompt),
-        Meant { .. } => Err(Failure::usage(format!("`{line}` names an agent or a model"))
-            .hint("leave the conversation and use `haft run`")),
-    }
 }
 
 /// What the words of a prompt stand for. Standard input is taken as it is: it may be anything.
@@ -94,6 +72,13 @@ fn meant(surroundings: &Surroundings, turn: &TurnArgs, words: &[String]) -> Resu
 
 /// A new session, or the one that is named; says how the model was chosen and what of a journal was damaged.
 fn open(assembled: &Assembled, turn: &TurnArgs) -> Result<Session, Failure> {
+    let (session, notices) = opened(assembled, turn)?;
+    notices.iter().try_for_each(|line| writeln!(stderr(), "note: {line}"))?;
+    Ok(session)
+}
+
+/// The same, with what there is to say about it.
+pub(super) fn opened(assembled: &Assembled, turn: &TurnArgs) -> Result<(Session, Vec<String>), Failure> {
     let Assembled { engine, notice } = assembled;
     let agent = turn.agent.as_deref().unwrap_or(AGENT);
     let session = match (&turn.session, turn.newest) {
@@ -106,10 +91,9 @@ fn open(assembled: &Assembled, turn: &TurnArgs) -> Result<Session, Failure> {
         .damage()
         .iter()
         .map(|line| format!("{}: {line}", session.journal().path().display()));
-    for line in notice.iter().filter(|_| !turn.quiet).cloned().chain(damage) {
-        writeln!(stderr(), "note: {line}")?;
-    }
-    Ok(session)
+    let notices = notice.iter().filter(|_| !turn.quiet).cloned().chain(damage);
+    let notices = notices.collect();
+    Ok((session, notices))
 }
 
 fn newest(engine: &Engine) -> Result<String, Failure> {
@@ -174,17 +158,4 @@ fn from_stdin() -> Result<String, Failure> {
     let mut bytes = Vec::new();
     stdin().lock().take(64 << 20).read_to_end(&mut bytes)?;
     String::from_utf8(bytes).map_err(|_| Failure::usage("the prompt on standard input is not UTF-8"))
-}
-
-fn image(path: &Path) -> Result<Image, Failure> {
-    let failed = |why: String| Failure::usage(format!("cannot show the picture `{}`: {why}", path.display()));
-    let mime = match path.extension().and_then(|end| end.to_str()).map(str::to_ascii_lowercase).as_deref() {
-        Some("png") => "image/png",
-        Some("jpg" | "jpeg") => "image/jpeg",
-        Some("gif") => "image/gif",
-        Some("webp") => "image/webp",
-        _ => return Err(failed("it is none of .png, .jpg, .gif, .webp".into())),
-    };
-    let bytes = std::fs::read(path).map_err(|error| failed(error.to_string()))?;
-    Ok(Image { mime: mime.into(), data: STANDARD.encode(bytes) })
 }

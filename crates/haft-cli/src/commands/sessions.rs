@@ -1,5 +1,5 @@
 //! `haft sessions`: what was said and done.
-use super::{account, run};
+use super::{account, run, talk};
 use crate::{
     Surroundings,
     args::{ExportForm, ResumeArgs, Sessions},
@@ -130,7 +130,8 @@ async fn take_up(surroundings: &Surroundings, home: &Home, resume: ResumeArgs) -
     let unfinished = active_path(&entries).last().is_some_and(|entry| is_unfinished(&entry.fact));
     match unfinished {
         true => run::start(surroundings, &turn, Command::Continue).await,
-        false => run::chat(surroundings, &turn).await,
+        false if crate::has_screen(surroundings, &turn) => talk::screen(surroundings, &turn).await,
+        false => talk::chat(surroundings, &turn).await,
     }
 }
 

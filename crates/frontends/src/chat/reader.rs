@@ -1,0 +1,114 @@
+//! Lines that a person types: with editing, completion and history on a terminal, as they come from a pipe.
+use crate::{console, history, host::Host};
+use rustyline::{
+    Config, Context, Editor, Helper,
+    completion::{Completer, Pair},
+    error::ReadlineError,
+    highlight::Highlighter,
+    hint::Hinter,
+    history::MemHistory,
+    validate::Validator,
+};
+use std::{
+    io::{BufRead, IsTerminal, Write, stdin, stdout},
+    path::PathBuf,
+};
+
+/// Where lines come from.
+pub(super) enum Reader {
+    Terminal(Box<Editor<Words, MemHistory>>, Option<PathBuf>),
+    Pipe,
+}
+
+/// What can be completed: the words behind a `/`.
+pub(super) struct Words(Vec<String>);
+
+impl Helper for Words {}
+impl Highlighter for Words {}
+impl Validator for Words {}
+
+impl Hinter for Words {
+    type Hint = String;
+}
+
+impl Completer for Words {
+    type Candidate = Pair;
+
+    fn complete(&self, line: &str, at: usize, _: &Context<'_>) -> rustyline::Result<(usize, Vec<Pair>)> {
+        let typed = line.get(..at).unwrap_or_default();
+        let fitting = self.0.iter().filter(|name| typed.starts_with('/') && name.starts_with(typed));
+        let pairs = fitting.map(|name| Pair { display: name.clone(), replacement: format!("{name} ") });
+        Ok((0, pairs.collect()))
+    }
+}
+
+impl Reader {
+    pub(super) fn new(host: &Host) -> anyhow::Result<Self> {
+        if !stdin().is_terminal() || !stdout().is_terminal() {
+            return Ok(Self::Pipe);
+        }
+        let mut editor = Editor::with_history(Config::default(), MemHistory::new())?;
+        let ours = console::ORDERS.iter().map(|(name, ..)| format!("/{name}"));
+        let own = host.prompts.iter().map(|(name, _)| format!("/{name}"));
+        editor.set_helper(Some(Words(ours.chain(own).collect())));
+        for line in host.history.as_deref().map(history::load).unwrap_or_default() {
+            editor.add_history_entry(line)?;
+        }
+        Ok(Self::Terminal(Box::new(editor), host.history.clone()))
+    }
+
+    /// `None` at the end of the input. A `\` at the end of a line means that the next one goes on.
+    fn line(&mut self, prompt: &str) -> anyhow::Result<Option<String>> {
+        let mut text = String::new();
+        let mut prompt = prompt;
+        while let Some(line) = self.one(prompt)? {
+            match line.trim_end_matches(['\n', '\r']).strip_suffix('\\') {
+                Some(begun) => {
+                    text += &format!("{begun}\n");
+                    prompt = "  ";
+                }
+                None => {
+                    text += &line;
+                    self.remember(&text)?;
+                    return Ok(Some(text));
+                }
+            }
+        }
+        Ok((!text.is_empty()).then_some(text))
+    }
+
+    fn one(&mut self, prompt: &str) -> anyhow::Result<Option<String>> {
+        match self {
+            Self::Terminal(editor, _) => match editor.readline(prompt) {
+                Ok(line) => Ok(Some(line)),
+                Err(ReadlineError::Interrupted) => Ok(Some(String::new())),
+                Err(ReadlineError::Eof) => Ok(None),
+                Err(error) => Err(error.into()),
+            },
+            Self::Pipe => {
+                super::print_now(prompt)?;
+                let mut line = String::new();
+                Ok((stdin().lock().read_line(&mut line)? > 0).then_some(line))
+            }
+        }
+    }
+
+    fn remember(&mut self, text: &str) -> anyhow::Result<()> {
+        let Self::Terminal(editor, path) = self else { return Ok(()) };
+        if text.trim().is_empty() {
+            return Ok(());
+        }
+        editor.add_history_entry(text)?;
+        let kept = path.as_deref().map_or(Ok(()), |path| history::append(path, text));
+        kept.or_else(|error| Ok(writeln!(std::io::stderr(), "note: what you type is not kept: {error}")?))
+    }
+}
+
+/// Reads on a thread of its own: a terminal blocks.
+pub(super) async fn read(mut reader: Reader, prompt: String) -> anyhow::Result<(Option<String>, Reader)> {
+    tokio::task::spawn_blocking(move || {
+        let line = reader.line(&prompt)?;
+        Ok((line, reader))
+    })
+    .await?
+}

@@ -1,0 +1,110 @@
+//! What a person can say to the front-end itself: `/NAME`, the same words on the screen and line by line.
+use haft_core::schema::nearest;
+
+/// One of them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// What can be said.
+    Help,
+    /// Begin anew.
+    New,
+    /// Go on with another session; which one is asked where it is not named.
+    Sessions(Option<String>),
+    /// Ask another model from now on.
+    Model(Option<String>),
+    /// Let another agent work from now on.
+    Agent(Option<String>),
+    /// Other colours.
+    Theme(Option<String>),
+    /// Take back the last turn.
+    Undo,
+    /// Take back the last undo.
+    Redo,
+    /// Go back to an earlier prompt.
+    Rewind,
+    /// Put a summary in place of the beginning.
+    Compact,
+    /// Take up a turn that was cut off.
+    Continue,
+    /// What the session has cost.
+    Cost,
+    /// What goes on beside the conversation.
+    Jobs,
+    /// The last reply to the clipboard.
+    Copy,
+    /// Leave.
+    Quit,
+}
+
+/// Name, argument and what it does.
+pub const ORDERS: [(&str, &str, &str); 15] = [
+    ("help", "", "what can be said, and which keys there are"),
+    ("new", "", "begin a new session"),
+    ("sessions", "[ID]", "go on with another session of this folder"),
+    ("model", "[SPEC]", "ask another model from now on"),
+    ("agent", "[NAME]", "let another agent work from now on"),
+    ("theme", "[NAME]", "other colours"),
+    ("undo", "", "take back the last turn, with its files"),
+    ("redo", "", "take back the last undo"),
+    ("rewind", "", "go back to an earlier prompt, with the files"),
+    ("compact", "", "put a summary in place of the beginning"),
+    ("continue", "", "take up a turn that was cut off"),
+    ("cost", "", "tokens and money so far"),
+    ("jobs", "", "background jobs and subagents"),
+    ("copy", "", "the last reply to the clipboard"),
+    ("quit", "", "leave; the session is kept"),
+];
+
+/// The order that `line` is; nothing where it is a prompt, or a command that somebody else knows.
+pub fn order(line: &str) -> Option<Order> {
+    let (name, argument) =
+        line.trim().strip_prefix('/').map(|rest| rest.split_once(' ').unwrap_or((rest, "")))?;
+    let argument = Some(argument.trim().to_owned()).filter(|argument| !argument.is_empty());
+    Some(match (name, argument) {
+        ("help" | "?", None) => Order::Help,
+        ("new" | "clear", None) => Order::New,
+        ("sessions" | "resume", id) => Order::Sessions(id),
+        ("model", spec) => Order::Model(spec),
+        ("agent", name) => Order::Agent(name),
+        ("theme", name) => Order::Theme(name),
+        ("undo", None) => Order::Undo,
+        ("redo", None) => Order::Redo,
+        ("rewind", None) => Order::Rewind,
+        ("compact", None) => Order::Compact,
+        ("continue", None) => Order::Continue,
+        ("cost" | "usage", None) => Order::Cost,
+        ("jobs", None) => Order::Jobs,
+        ("copy", None) => Order::Copy,
+        ("quit" | "exit", None) => Order::Quit,
+        _ => return None,
+    })
+}
+
+/// For a `/NAME` that nobody knows: the nearest that there is.
+pub fn near(line: &str) -> Option<&'static str> {
+    let name = line.trim().strip_prefix('/')?.split(' ').next()?;
+    nearest(name, &ORDERS.map(|(name, ..)| name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_order_is_a_word_behind_a_slash() {
+        let table = [
+            ("/help", Some(Order::Help)),
+            ("  /exit ", Some(Order::Quit)),
+            ("/model", Some(Order::Model(None))),
+            ("/model openai/gpt-5", Some(Order::Model(Some("openai/gpt-5".into())))),
+            ("/undo it", None),
+            ("/etc/passwd", None),
+            ("help", None),
+        ];
+        for (line, expected) in table {
+            assert_eq!(order(line), expected, "{line:?}");
+        }
+        assert!(ORDERS.iter().all(|(name, ..)| order(&format!("/{name}")).is_some()));
+        assert_eq!(near("/udno"), Some("undo"));
+    }
+}

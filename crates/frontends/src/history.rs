@@ -1,0 +1,54 @@
+//! What a person typed before, over all conversations: a file with one JSON string a line.
+use std::{
+    fs::File,
+    io::{self, Read, Seek, SeekFrom, Write},
+    os::unix::fs::OpenOptionsExt,
+    path::Path,
+};
+
+/// Of a longer file only the end is read.
+const READ: u64 = 256 << 10;
+/// What is longer was pasted, and is not typed again.
+const LONG: usize = 10_000;
+
+/// The last entries, the oldest first; none where there is no file.
+pub fn load(path: &Path) -> Vec<String> {
+    let text = end_of(path).unwrap_or_default();
+    text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
+}
+
+fn end_of(path: &Path) -> io::Result<String> {
+    let mut file = File::open(path)?;
+    let length = file.metadata()?.len();
+    file.seek(SeekFrom::Start(length.saturating_sub(READ)))?;
+    let mut bytes = Vec::new();
+    file.read_to_end(&mut bytes)?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// Adds an entry; the file is readable for its owner only.
+pub fn append(path: &Path, text: &str) -> io::Result<()> {
+    if text.len() > LONG {
+        return Ok(());
+    }
+    path.parent().map_or(Ok(()), std::fs::create_dir_all)?;
+    let mut file = File::options().append(true).create(true).mode(0o600).open(path)?;
+    file.write_all(format!("{}\n", serde_json::Value::from(text)).as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_typed_is_there_the_next_time() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("new/history");
+        assert_eq!(load(&path), [""; 0]);
+        for text in ["one", "two\nlines", "\"three\""] {
+            append(&path, text).unwrap();
+        }
+        append(&path, &"x".repeat(LONG + 1)).unwrap();
+        assert_eq!(load(&path), ["one", "two\nlines", "\"three\""]);
+    }
+}

@@ -1,0 +1,45 @@
+//! What a front-end that people sit at needs from the program around it.
+use futures::future::BoxFuture;
+use haft_engine::{Engine, Session};
+use std::{path::PathBuf, sync::Arc};
+
+/// Opens engines and sessions, and knows what people may choose.
+#[derive(Clone)]
+pub struct Host {
+    /// Opens what is wished for.
+    pub open: Open,
+    /// Models that can be asked, as `VENDOR/MODEL`, with a few words about each.
+    pub models: Arc<dyn Fn() -> Vec<(String, String)> + Send + Sync>,
+    /// Prompts that lie in files: name and description.
+    pub prompts: Vec<(String, String)>,
+    /// What a line stands for that begins with `/`; an error says why it stands for nothing.
+    pub meant: Meant,
+    /// Where is kept what people type.
+    pub history: Option<PathBuf>,
+}
+
+/// See [`Host::open`].
+pub type Open = Arc<dyn Fn(Wish) -> BoxFuture<'static, Result<Opened, String>> + Send + Sync>;
+/// See [`Host::meant`].
+pub type Meant = Arc<dyn Fn(&str) -> Result<String, String> + Send + Sync>;
+
+/// A session that somebody wants.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Wish {
+    /// An old one by its name; else a new one.
+    pub session: Option<String>,
+    /// The model; else the one that the program was started with.
+    pub model: Option<String>,
+    /// The agent; else the one that the program was started with.
+    pub agent: Option<String>,
+}
+
+/// A session that was opened, with the engine that it lives in.
+pub struct Opened {
+    /// Holds the session; shut it down before another one opens the session again.
+    pub engine: Engine,
+    /// Ready for commands.
+    pub session: Session,
+    /// To tell the person: how the model was chosen, what of a journal was damaged.
+    pub notices: Vec<String>,
+}

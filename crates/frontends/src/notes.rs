@@ -1,0 +1,36 @@
+//! What is told of a fact beside replies and calls, in one line.
+use haft_core::{Fact, Outcome};
+
+/// Nothing where a fact is shown in another way, or speaks for itself.
+pub fn of(fact: &Fact) -> Option<String> {
+    Some(match fact {
+        Fact::ApprovalAnswered { answer: haft_core::Answer::Nobody, .. } => {
+            "refused: it needs an approval, and there is nobody to ask".into()
+        }
+        Fact::JobStarted { job, title } => format!("job {} started: {title}", job.0),
+        Fact::JobEnded { job, result } => {
+            format!("job {} {}", job.0, if result.is_ok() { "ended" } else { "failed" })
+        }
+        Fact::Evicted { results } => format!("{} results put aside to save room", results.len()),
+        Fact::Compacted { before, after, .. } => {
+            format!("summarised to save room: {before} tokens became {after}")
+        }
+        Fact::Reminded { claims, .. } => format!("nothing shows what it claims: {}", claims.join("; ")),
+        Fact::BudgetReached { what, spent, limit } => {
+            format!("the budget of {limit} {what} is used up: {spent} spent")
+        }
+        _ => return None,
+    })
+}
+
+/// Why a turn ended that did not end by itself.
+pub fn of_outcome(outcome: Outcome) -> Option<&'static str> {
+    match outcome {
+        Outcome::RoundLimit => Some("stopped: too many rounds"),
+        Outcome::Repeating => Some("stopped: the same calls again and again"),
+        Outcome::Budget => Some("stopped: the budget is used up"),
+        Outcome::Interrupted => Some("interrupted"),
+        Outcome::Unproven => Some("the reply claims what the journal does not show"),
+        Outcome::Finished | Outcome::Failed | Outcome::Refused => None,
+    }
+}

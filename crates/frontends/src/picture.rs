@@ -1,0 +1,18 @@
+//! A picture from a file, for a model that can see.
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use haft_core::Image;
+use std::path::Path;
+
+/// Reads it; the error says why that cannot be done.
+pub fn read(path: &Path) -> Result<Image, String> {
+    let failed = |why: String| format!("cannot show the picture `{}`: {why}", path.display());
+    let mime = match path.extension().and_then(|end| end.to_str()).map(str::to_ascii_lowercase).as_deref() {
+        Some("png") => "image/png",
+        Some("jpg" | "jpeg") => "image/jpeg",
+        Some("gif") => "image/gif",
+        Some("webp") => "image/webp",
+        _ => return Err(failed("it is none of .png, .jpg, .gif, .webp".into())),
+    };
+    let bytes = std::fs::read(path).map_err(|error| failed(error.to_string()))?;
+    Ok(Image { mime: mime.into(), data: STANDARD.encode(bytes) })
+}

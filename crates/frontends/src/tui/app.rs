@@ -1,0 +1,392 @@
+//! What is on the screen, and what happens to it.
+use super::{
+    blocks::{Painter, dollars, tokens},
+    input::Input,
+    list::Item,
+    look::Look,
+    page::Page,
+    picks::{Pick, Popup},
+};
+use crate::{
+    chat::next,
+    console::{self, Order},
+    diff, history,
+    host::{Host, Opened, Wish},
+    picture,
+    view::{Asked, Block, View},
+};
+use futures::{
+    StreamExt,
+    future::BoxFuture,
+    stream::{BoxStream, FuturesUnordered},
+};
+use haft_core::{Answer, Change, Command, Event, Fact, Part, Seq};
+use haft_engine::{Engine, Session};
+use ratatui::text::Line;
+use serde_json::json;
+use std::{
+    collections::VecDeque,
+    path::PathBuf,
+    time::{Duration, Instant},
+};
+
+/// Of a session that is taken up, so many blocks are shown.
+const SHOWN_AGAIN: usize = 60;
+/// A turn of this length may end unwatched.
+const LONG_TURN: Duration = Duration::from_secs(10);
+
+/// Everything that the screen shows.
+pub(super) struct App {
+    pub(super) host: Host,
+    pub(super) look: Look,
+    pub(super) engine: Option<Engine>,
+    pub(super) session: Option<Session>,
+    pub(super) events: BoxStream<'static, Event>,
+    /// What was asked of the host and is not there yet.
+    pub(super) waiting: FuturesUnordered<BoxFuture<'static, Done>>,
+    pub(super) view: View,
+    pub(super) input: Input,
+    pub(super) popup: Option<Popup>,
+    pub(super) pick: Option<Pick>,
+    pub(super) page: Option<Page>,
+    /// What was said during a turn and has not been read yet.
+    pub(super) queued: VecDeque<String>,
+    /// Lines for the scrollback.
+    pub(super) above: Vec<Line<'static>>,
+    /// A word about the last key.
+    pub(super) hint: Option<String>,
+    pub(super) files: Option<Vec<Item>>,
+    pub(super) columns: usize,
+    pub(super) rows: usize,
+    pub(super) is_watched: bool,
+    /// To be written as it is: a bell, the clipboard.
+    pub(super) raw: String,
+    pub(super) is_leaving: bool,
+    pub(super) is_stopped: bool,
+    pub(super) escaped: Option<Instant>,
+    wish: Wish,
+}
+
+/// What came of something that took a while.
+pub(super) enum Done {
+    Opened(Result<Opened, String>),
+    Files(Vec<Item>),
+}
+
+impl App {
+    pub(super) fn new(host: Host, look: Look, (columns, rows): (u16, u16)) -> Self {
+        let typed = host.history.as_deref().map(history::load).unwrap_or_default();
+        Self {
+            host,
+            look,
+            engine: None,
+            session: None,
+            events: futures::stream::pending().boxed(),
+            waiting: FuturesUnordered::new(),
+            view: View::default(),
+            input: Input::new(typed),
+            popup: None,
+            pick: None,
+            page: None,
+            queued: VecDeque::new(),
+            above: Vec::new(),
+            hint: None,
+            files: None,
+            columns: columns.into(),
+            rows: rows.into(),
+            is_watched: true,
+            raw: String::new(),
+            is_leaving: false,
+            is_stopped: false,
+            escaped: None,
+            wish: Wish::default(),
+        }
+    }
+
+    /// Shows a session, from what it has so far.
+    pub(super) fn show(&mut self, opened: Opened) {
+        let Opened { engine, session, notices } = opened;
+        self.view = View::default();
+        let entries = session.entries();
+        let said = entries.iter().flat_map(|entry| self.view.take_in(&Event::Recorded(entry.clone())));
+        let said: Vec<Block> = said.collect();
+        let is_cut_off = self.view.working;
+        self.events = session.events(next(&session)).boxed();
+        self.wish.session = Some(session.id().0.clone());
+        self.greet(&engine, &session);
+        let skipped = said.len().saturating_sub(SHOWN_AGAIN);
+        if skipped > 0 {
+            self.note(&format!("{skipped} earlier parts are not shown; ctrl+o shows all"));
+        }
+        (self.engine, self.session) = (Some(engine), Some(session));
+        said.into_iter().skip(skipped).for_each(|block| self.finished(block));
+        notices.iter().for_each(|notice| self.note(notice));
+        if is_cut_off {
+            self.view.rest();
+            self.note("the last turn was cut off; `/continue` takes it up");
+        }
+    }
+
+    fn greet(&mut self, engine: &Engine, session: &Session) {
+        let model = engine.setup().model.spec.clone();
+        let folder = engine.setup().workspace.display().to_string();
+        let head = Line::from_iter([
+            ratatui::text::Span::styled("haft", self.look.bold()),
+            ratatui::text::Span::styled(format!("  {model}  {folder}"), self.look.dim()),
+        ]);
+        self.above.push(head);
+        self.above.push(Line::styled(format!("session {} · /help for help", session.id()), self.look.dim()));
+    }
+
+    pub(super) fn event(&mut self, event: &Event) {
+        if let Event::Recorded(entry) = event
+            && let Fact::Prompted { parts, .. } = &entry.fact
+        {
+            let text = haft_core::text_of(parts);
+            self.queued.retain(|queued| *queued != text);
+        }
+        let blocks = self.view.take_in(event);
+        blocks.into_iter().for_each(|block| self.finished(block));
+    }
+
+    /// The session is over: nothing more comes from it.
+    pub(super) fn closed(&mut self) {
+        self.events = futures::stream::pending().boxed();
+        self.view.rest();
+        let failure =
+            self.session.as_ref().and_then(|session| session.journal().failure().map(str::to_owned));
+        let message = failure.unwrap_or_else(|| "the session closed".into());
+        self.fail(message, Some("`/new` begins another one".into()));
+    }
+
+    fn finished(&mut self, block: Block) {
+        if let Block::Ended { took, .. } = &block
+            && *took >= LONG_TURN
+            && !self.is_watched
+        {
+            self.raw += &format!("\x1b]9;haft: done after {} s\x07\x07", took.as_secs());
+        }
+        let lines = self.painted(|painter| painter.block(&block));
+        self.above.extend(lines);
+    }
+
+    /// Draws with the diffs of this session.
+    pub(super) fn painted<T>(&self, draw: impl FnOnce(&Painter<'_>) -> T) -> T {
+        let session = self.session.clone();
+        let diff_of = move |changes: &[Change]| match &session {
+            Some(session) => diff::of_changes(session, changes),
+            None => String::new(),
+        };
+        draw(&Painter { columns: self.columns, look: self.look, diff_of: &diff_of })
+    }
+
+    /// Whether something moves by itself: nothing does while a person is asked, or reads a page.
+    pub(super) fn is_moving(&self) -> bool {
+        self.view.working && self.view.asked.is_empty() && self.page.is_none()
+    }
+
+    pub(super) fn note(&mut self, text: &str) {
+        self.finished(Block::Note(text.to_owned()));
+    }
+
+    pub(super) fn fail(&mut self, message: String, hint: Option<String>) {
+        self.finished(Block::Failure { message, hint });
+    }
+
+    pub(super) fn send(&mut self, command: Command) {
+        let sent = self.session.as_ref().map(|session| session.send(command));
+        if !matches!(sent, Some(Ok(()))) {
+            self.fail("there is no session that could take this".into(), Some("`/new` begins one".into()));
+        }
+    }
+
+    /// Says what was typed, or does what it means.
+    pub(super) fn submit(&mut self) {
+        if self.input.text().trim().is_empty() || self.input.goes_on() {
+            return;
+        }
+        if self.session.is_none() {
+            self.hint = Some("wait until the session is open".into());
+            return;
+        }
+        if let Some(path) = &self.host.history
+            && let Err(error) = history::append(path, &self.input.text())
+        {
+            tracing::warn!(%error, "cannot keep what was typed");
+        }
+        let (text, pictures) = self.input.take();
+        self.popup = None;
+        match console::order(&text) {
+            Some(order) => self.order(order),
+            None => self.say(text.trim(), pictures),
+        }
+    }
+
+    fn say(&mut self, text: &str, pictures: Vec<PathBuf>) {
+        if text.eq_ignore_ascii_case("exit") {
+            self.is_leaving = true;
+            return;
+        }
+        if let Some(command) = text.strip_prefix('!') {
+            return self
+                .send(Command::Call { name: "bash".into(), arguments: json!({"command": command.trim()}) });
+        }
+        let meant = if text.starts_with('/') { (self.host.meant)(text) } else { Ok(text.to_owned()) };
+        match meant {
+            Ok(prompt) => self.prompt(prompt, pictures),
+            Err(why) => {
+                let near = console::near(text).map(|near| format!("did you mean `/{near}`?"));
+                self.fail(why, near);
+            }
+        }
+    }
+
+    fn prompt(&mut self, prompt: String, pictures: Vec<PathBuf>) {
+        let mut parts = vec![Part::text(prompt.clone())];
+        for path in pictures {
+            match picture::read(&path) {
+                Ok(picture) => parts.push(Part::Image(picture)),
+                Err(why) => return self.fail(why, None),
+            }
+        }
+        if self.view.working {
+            self.queued.push_back(prompt);
+        }
+        self.send(Command::Prompt { parts, channel: None });
+    }
+
+    fn order(&mut self, order: Order) {
+        match order {
+            Order::Help => self.help(),
+            Order::New => self.open(Wish { session: None, ..self.wish.clone() }),
+            Order::Sessions(Some(id)) => self.open(Wish { session: Some(id), ..self.wish.clone() }),
+            Order::Model(Some(spec)) => self.open(Wish { model: Some(spec), ..self.wish.clone() }),
+            Order::Agent(Some(name)) => self.open(Wish { agent: Some(name), ..self.wish.clone() }),
+            Order::Theme(Some(name)) => self.theme(&name),
+            Order::Sessions(None) => self.pick_session(),
+            Order::Model(None) => self.pick_model(),
+            Order::Agent(None) => self.pick_agent(),
+            Order::Theme(None) => self.pick_theme(),
+            Order::Undo => match self.entries().as_deref().and_then(haft_core::undo::before_last_turn) {
+                Some(to) => self.rewind(to),
+                None => self.note("nothing to undo"),
+            },
+            Order::Redo => match self.entries().as_deref().and_then(haft_core::undo::last_undo) {
+                Some(_) => self.send(Command::Redo),
+                None => self.note("nothing to redo"),
+            },
+            Order::Rewind => self.pick_prompt(),
+            Order::Compact => self.send(Command::Compact),
+            Order::Continue => self.send(Command::Continue),
+            Order::Cost => self.cost(),
+            Order::Jobs => self.pick_job(),
+            Order::Copy => self.copy(),
+            Order::Quit => self.is_leaving = true,
+        }
+    }
+
+    pub(super) fn wished(&self) -> Wish {
+        self.wish.clone()
+    }
+
+    pub(super) fn entries(&self) -> Option<Vec<std::sync::Arc<haft_core::Entry>>> {
+        self.session.as_ref().map(Session::entries)
+    }
+
+    pub(super) fn rewind(&mut self, to: Seq) {
+        self.send(Command::Rewind { to });
+    }
+
+    /// Lets go of what is open and opens something else; the same again where that fails.
+    pub(super) fn open(&mut self, wish: Wish) {
+        if self.view.working {
+            self.hint = Some("a turn goes on; Esc interrupts it".into());
+            return;
+        }
+        self.events = futures::stream::pending().boxed();
+        self.session = None;
+        let (engine, open) = (self.engine.take(), self.host.open.clone());
+        self.hint = Some("opening …".into());
+        let before = std::mem::replace(&mut self.wish, wish.clone());
+        self.waiting.push(Box::pin(async move {
+            if let Some(engine) = engine {
+                engine.shut_down().await;
+            }
+            match open(wish).await {
+                Ok(opened) => Done::Opened(Ok(opened)),
+                Err(why) => match open(before).await {
+                    Ok(Opened { mut notices, engine, session }) => {
+                        notices.push(format!("{why}; the session goes on as before"));
+                        Done::Opened(Ok(Opened { notices, engine, session }))
+                    }
+                    Err(_) => Done::Opened(Err(why)),
+                },
+            }
+        }));
+    }
+
+    pub(super) fn done(&mut self, done: Done) {
+        match done {
+            Done::Opened(Ok(opened)) => {
+                self.hint = None;
+                self.show(opened);
+            }
+            Done::Opened(Err(why)) => {
+                self.hint = None;
+                self.fail(why, Some("`/new` or `/sessions` opens another one".into()));
+            }
+            Done::Files(files) => {
+                self.files = Some(files);
+                self.complete();
+            }
+        }
+    }
+
+    pub(super) fn answer(&mut self, answer: Answer) {
+        if let Some(Asked::Approval { call, .. }) = self.view.asked.pop_front() {
+            self.send(Command::Answer { call, answer });
+        }
+    }
+
+    pub(super) fn reply(&mut self, answer: Option<String>) {
+        if let Some(Asked::Question { call, .. }) = self.view.asked.pop_front() {
+            self.send(Command::Reply { call, answer });
+        }
+    }
+
+    pub(super) fn interrupt(&mut self) {
+        self.hint = Some("interrupting …".into());
+        self.send(Command::Interrupt);
+    }
+
+    fn help(&mut self) {
+        let rows =
+            console::ORDERS.iter().map(|(name, argument, what)| format!("/{name} {argument:<6} {what}"));
+        let own = self.host.prompts.iter().map(|(name, what)| format!("/{name}  {what}"));
+        let keys = super::keys::KEYS.iter().map(|(key, what)| format!("{key:<16} {what}"));
+        let lines: Vec<String> = rows.chain(own).chain(keys).collect();
+        self.note(&lines.join("\n"));
+    }
+
+    fn cost(&mut self) {
+        let usage = self.view.usage;
+        let cost = self.view.cost_usd.map_or("unknown".into(), dollars);
+        let text = format!(
+            "{} tokens in ({} from the cache), {} out; cost: {cost}",
+            tokens(usage.input + usage.cache_read + usage.cache_write),
+            tokens(usage.cache_read),
+            tokens(usage.output),
+        );
+        self.note(&text);
+    }
+
+    /// Over `OSC 52`, so that it works from another machine, too.
+    fn copy(&mut self) {
+        use base64::{Engine as _, engine::general_purpose::STANDARD};
+        if self.view.last_reply.is_empty() {
+            return self.note("there is no reply yet");
+        }
+        self.raw += &format!("\x1b]52;c;{}\x07", STANDARD.encode(&self.view.last_reply));
+        self.hint = Some("the last reply is in the clipboard, if the terminal allows it".into());
+    }
+}

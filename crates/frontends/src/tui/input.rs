@@ -1,0 +1,329 @@
+//! What the person is typing: several lines, long pastes folded, pictures beside it.
+use super::{look::Look, wrap::one_row};
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use ratatui::{
+    buffer::Buffer,
+    layout::Rect,
+    style::Style,
+    text::{Line, Span},
+    widgets::Widget,
+};
+use ratatui_textarea::{CursorMove, TextArea, WrapMode};
+use std::path::PathBuf;
+use unicode_width::UnicodeWidthStr;
+
+/// A paste of more lines, or more bytes, is folded into a mark.
+const LONG_PASTE: (usize, usize) = (10, 1_000);
+/// Rows that it takes at most.
+const ROWS: usize = 10;
+
+/// A text, its history, and what its marks stand for.
+pub(super) struct Input {
+    area: TextArea<'static>,
+    history: Vec<String>,
+    /// The place in the history that is shown, and what was typed before it was.
+    at: Option<(usize, String)>,
+    pastes: Vec<(String, String)>,
+    pictures: Vec<(String, PathBuf)>,
+}
+
+impl Input {
+    pub(super) fn new(history: Vec<String>) -> Self {
+        Self { area: area(&[String::new()]), history, at: None, pastes: Vec::new(), pictures: Vec::new() }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.area.is_empty()
+    }
+
+    /// As it stands there.
+    pub(super) fn text(&self) -> String {
+        self.area.lines().join("\n")
+    }
+
+    pub(super) fn set(&mut self, text: &str) {
+        let lines: Vec<String> = text.split('\n').map(str::to_owned).collect();
+        self.area = area(&lines);
+        self.area.move_cursor(CursorMove::Bottom);
+        self.area.move_cursor(CursorMove::End);
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.set("");
+        (self.at, self.pastes, self.pictures) = (None, Vec::new(), Vec::new());
+    }
+
+    /// What it stands for, and the pictures; it is empty then.
+    pub(super) fn take(&mut self) -> (String, Vec<PathBuf>) {
+        let shown = self.text();
+        if self.history.last() != Some(&shown) && !shown.trim().is_empty() {
+            self.history.push(shown.clone());
+        }
+        let mut text = shown;
+        for (mark, paste) in &self.pastes {
+            text = text.replacen(mark, paste, 1);
+        }
+        let pictures = self.pictures.drain(..).filter(|(mark, _)| text.contains(mark.as_str()));
+        let pictures = pictures.map(|(_, path)| path).collect();
+        self.clear();
+        (text, pictures)
+    }
+
+    pub(super) fn paste(&mut self, text: &str) {
+        let text = text.replace("\r\n", "\n").replace('\r', "\n");
+        if let Some(path) = picture(&text) {
+            return self.attach(path);
+        }
+        let lines = text.lines().count();
+        if lines <= LONG_PASTE.0 && text.len() <= LONG_PASTE.1 {
+            self.area.insert_str(text);
+            return;
+        }
+        let mark = format!("[paste {}: {lines} lines]", self.pastes.len() + 1);
+        self.area.insert_str(&mark);
+        self.pastes.push((mark, text));
+    }
+
+    /// A picture that goes along.
+    fn attach(&mut self, path: PathBuf) {
+        let mark = format!("[picture {}]", self.pictures.len() + 1);
+        self.area.insert_str(&mark);
+        self.pictures.push((mark, path));
+    }
+
+    /// Whether the key meant something to the text.
+    pub(super) fn key(&mut self, key: KeyEvent) -> bool {
+        let with = |modifiers| key.modifiers.intersects(modifiers);
+        let cursor = self.area.cursor();
+        let last = self.area.lines().len().saturating_sub(1);
+        match key.code {
+            KeyCode::Enter if with(KeyModifiers::SHIFT | KeyModifiers::ALT) => self.area.insert_newline(),
+            KeyCode::Char('j') if with(KeyModifiers::CONTROL) => self.area.insert_newline(),
+            KeyCode::Up if cursor.0 == 0 => self.earlier(),
+            KeyCode::Down if cursor.0 == last => self.later(),
+            KeyCode::Char('u') if with(KeyModifiers::CONTROL) => {
+                self.area.delete_line_by_head();
+            }
+            KeyCode::Char('z') if with(KeyModifiers::CONTROL) => {}
+            KeyCode::Tab | KeyCode::Esc => return false,
+            _ => return self.area.input(key),
+        }
+        true
+    }
+
+    fn earlier(&mut self) {
+        let (place, draft) = self.at.take().unwrap_or_else(|| (self.history.len(), self.text()));
+        let place = place.saturating_sub(1);
+        if let Some(text) = self.history.get(place).cloned() {
+            self.set(&text);
+            self.at = Some((place, draft));
+        }
+    }
+
+    fn later(&mut self) {
+        let Some((place, draft)) = self.at.take() else { return };
+        match self.history.get(place + 1).cloned() {
+            Some(text) => {
+                self.set(&text);
+                self.at = Some((place + 1, draft));
+            }
+            None => self.set(&draft),
+        }
+    }
+
+    pub(super) fn history(&self) -> &[String] {
+        &self.history
+    }
+
+    /// A `\` at the end of the line before the cursor means that the next line goes on.
+    pub(super) fn goes_on(&mut self) -> bool {
+        let cursor = self.area.cursor();
+        let goes_on = self.area.lines()[cursor.0].ends_with('\\') && cursor.0 + 1 == self.area.lines().len();
+        if goes_on {
+            self.area.move_cursor(CursorMove::End);
+            self.area.delete_char();
+            self.area.insert_newline();
+        }
+        goes_on
+    }
+
+    /// The word that ends at the cursor.
+    pub(super) fn word(&self) -> String {
+        let cursor = self.area.cursor();
+        let before: String = self.area.lines()[cursor.0].chars().take(cursor.1).collect();
+        before.rsplit(char::is_whitespace).next().unwrap_or_default().to_owned()
+    }
+
+    /// Puts `text` in the place of that word. A picture's name becomes the picture.
+    pub(super) fn replace_word(&mut self, text: &str, picture_of: Option<PathBuf>) {
+        for _ in 0..self.word().chars().count() {
+            self.area.delete_char();
+        }
+        match picture_of {
+            Some(path) => self.attach(path),
+            None => {
+                self.area.insert_str(text);
+            }
+        }
+        self.area.insert_char(' ');
+    }
+
+    /// Its rows behind a mark, and where the cursor is in them.
+    pub(super) fn rows(&mut self, columns: usize, look: &Look) -> (Vec<Line<'static>>, (usize, usize)) {
+        if self.is_empty() {
+            let mark = Span::styled(MARK, look.accent());
+            let row = Line::from_iter([mark, Span::styled(PLACEHOLDER, look.dim())]);
+            return (vec![one_row(row, columns)], (0, MARK.len()));
+        }
+        let width = columns.saturating_sub(MARK.len()).max(1) as u16;
+        let mut buffer = Buffer::empty(Rect::new(0, 0, width, ROWS as u16));
+        self.area.render_once(&mut buffer);
+        let height = self.height().min(ROWS);
+        let cursor = self.area.screen_cursor();
+        let top = usize::from(self.area.scroll_offset().0);
+        let rows = (0..height).map(|row| {
+            let mark = if row == 0 { MARK } else { "  " };
+            Line::from_iter(
+                std::iter::once(Span::styled(mark, look.accent())).chain(spans(&buffer, row as u16)),
+            )
+        });
+        (rows.collect(), (cursor.row.saturating_sub(top), (cursor.col + MARK.len()).min(columns - 1)))
+    }
+
+    /// All its rows, seen or not.
+    fn height(&self) -> usize {
+        let mut end = self.area.clone();
+        end.move_cursor(CursorMove::Bottom);
+        end.move_cursor(CursorMove::End);
+        end.screen_cursor().row + 1
+    }
+}
+
+/// In front of the first row.
+const MARK: &str = "> ";
+/// Where nothing is typed yet.
+const PLACEHOLDER: &str = "what to do?  / for commands, @ for files";
+
+trait Drawn {
+    fn render_once(&self, buffer: &mut Buffer);
+}
+
+impl Drawn for TextArea<'static> {
+    fn render_once(&self, buffer: &mut Buffer) {
+        let area = buffer.area;
+        self.render(area, buffer);
+    }
+}
+
+fn area(lines: &[String]) -> TextArea<'static> {
+    let mut area = TextArea::new(lines.to_vec());
+    area.set_wrap_mode(WrapMode::WordOrGlyph);
+    area.set_cursor_line_style(Style::default());
+    area.set_cursor_style(Style::default());
+    area
+}
+
+/// A row of cells as text; a wide character takes two of them.
+fn spans(buffer: &Buffer, row: u16) -> Vec<Span<'static>> {
+    let mut spans: Vec<Span<'static>> = Vec::new();
+    let mut column = 0;
+    while column < buffer.area.width {
+        let cell = &buffer[(column, row)];
+        match spans.last_mut() {
+            Some(last) if last.style == shown(cell.style()) => last.content.to_mut().push_str(cell.symbol()),
+            _ => spans.push(Span::styled(cell.symbol().to_owned(), shown(cell.style()))),
+        }
+        column += cell.symbol().width().max(1) as u16;
+    }
+    if let Some(last) = spans.last_mut() {
+        let kept = last.content.trim_end().len();
+        last.content.to_mut().truncate(kept);
+    }
+    spans
+}
+
+fn shown(style: Style) -> Style {
+    use ratatui::style::Color::Reset;
+    Style { bg: None, underline_color: None, fg: style.fg.filter(|color| *color != Reset), ..style }
+}
+
+/// A path that was dropped onto the terminal, of a file that models can see.
+pub(super) fn picture(text: &str) -> Option<PathBuf> {
+    let name = text.trim().trim_matches(['\'', '"']).trim_start_matches("file://").replace("\\ ", " ");
+    let path = PathBuf::from(name);
+    let ending = path.extension()?.to_str()?.to_ascii_lowercase();
+    (["png", "jpg", "jpeg", "gif", "webp"].contains(&ending.as_str()) && path.is_file()).then_some(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{
+        super::look::{Depth, Theme},
+        *,
+    };
+
+    const LOOK: Look = Look { theme: Theme::Plain, depth: Depth::None };
+
+    fn typed(input: &mut Input, text: &str) {
+        for c in text.chars() {
+            let code = if c == '\n' { KeyCode::Enter } else { KeyCode::Char(c) };
+            let modifiers = if c == '\n' { KeyModifiers::ALT } else { KeyModifiers::NONE };
+            input.key(KeyEvent::new(code, modifiers));
+        }
+    }
+
+    #[test]
+    fn lines_wrap_and_the_cursor_is_where_one_types() {
+        let table = [
+            ("", (0, 2), 1),
+            ("ab", (0, 4), 1),
+            ("ab\nc", (1, 3), 2),
+            ("漢字", (0, 6), 1),
+            ("one two three", (1, 7), 2),
+        ];
+        for (text, cursor, height) in table {
+            let mut input = Input::new(Vec::new());
+            typed(&mut input, text);
+            let (rows, found) = input.rows(12, &LOOK);
+            assert_eq!((found, rows.len()), (cursor, height), "{text:?} {rows:?}");
+        }
+    }
+
+    #[test]
+    fn the_history_is_left_where_one_came_from() {
+        let mut input = Input::new(vec!["one".into(), "two".into()]);
+        typed(&mut input, "draft");
+        let key = |input: &mut Input, code| input.key(KeyEvent::new(code, KeyModifiers::NONE));
+        for (code, expected) in [
+            (KeyCode::Up, "two"),
+            (KeyCode::Up, "one"),
+            (KeyCode::Up, "one"),
+            (KeyCode::Down, "two"),
+            (KeyCode::Down, "draft"),
+            (KeyCode::Down, "draft"),
+        ] {
+            key(&mut input, code);
+            assert_eq!(input.text(), expected);
+        }
+    }
+
+    #[test]
+    fn a_long_paste_is_folded_and_sent_whole() {
+        let mut input = Input::new(Vec::new());
+        input.paste("short ");
+        input.paste(&"line\n".repeat(20));
+        assert_eq!(input.text(), "short [paste 1: 20 lines]");
+        assert_eq!(input.take().0, format!("short {}", "line\n".repeat(20)));
+        assert!(input.is_empty());
+    }
+
+    #[test]
+    fn a_picture_that_is_dropped_goes_along() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a b.png");
+        std::fs::write(&path, "x").unwrap();
+        let mut input = Input::new(Vec::new());
+        input.paste(&path.to_string_lossy().replace(' ', "\\ "));
+        assert_eq!(input.take(), ("[picture 1]".into(), vec![path]));
+    }
+}

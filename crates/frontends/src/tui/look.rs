@@ -1,0 +1,211 @@
+//! Colours: what each thing looks like, and what the terminal can show.
+use ratatui::style::{Color, Modifier, Style};
+use two_face::theme::EmbeddedThemeName as Code;
+
+/// How many colours the terminal shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Depth {
+    /// None: bold and underlined, no colours (`NO_COLOR`).
+    None,
+    /// The sixteen of the terminal's own palette.
+    Sixteen,
+    /// 256.
+    Many,
+    /// 16 million.
+    True,
+}
+
+impl Depth {
+    /// What the variables of the environment say.
+    pub fn of(no_color: bool, colorterm: Option<&str>, term: Option<&str>) -> Self {
+        let term = term.unwrap_or_default();
+        match (no_color, colorterm) {
+            (true, _) => Self::None,
+            (_, Some("truecolor" | "24bit")) => Self::True,
+            _ if term.contains("direct") => Self::True,
+            _ if term.contains("256color") => Self::Many,
+            _ => Self::Sixteen,
+        }
+    }
+}
+
+/// A theme: what people choose.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Theme {
+    /// The sixteen colours of the terminal, whatever they are set to.
+    #[default]
+    Terminal,
+    /// For dark backgrounds.
+    Dark,
+    /// For light backgrounds.
+    Light,
+    /// No colours.
+    Plain,
+}
+
+impl Theme {
+    /// All there are.
+    pub const ALL: [Self; 4] = [Self::Terminal, Self::Dark, Self::Light, Self::Plain];
+
+    /// What people call it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Terminal => "terminal",
+            Self::Dark => "dark",
+            Self::Light => "light",
+            Self::Plain => "plain",
+        }
+    }
+
+    /// The one of this name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|theme| theme.name() == name)
+    }
+}
+
+/// What each thing looks like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Look {
+    /// What people chose.
+    pub theme: Theme,
+    /// What the terminal can show.
+    pub depth: Depth,
+}
+
+impl Look {
+    fn is_plain(&self) -> bool {
+        self.theme == Theme::Plain || self.depth == Depth::None
+    }
+
+    /// Colours of code; none where nothing is coloured.
+    pub(super) fn code_theme(&self) -> Option<Code> {
+        match (self.is_plain(), self.theme, self.depth) {
+            (true, ..) => None,
+            (_, Theme::Terminal, _) | (_, _, Depth::Sixteen) => Some(Code::Ansi),
+            (_, Theme::Dark, _) => Some(Code::OneHalfDark),
+            (_, Theme::Light | Theme::Plain, _) => Some(Code::OneHalfLight),
+        }
+    }
+
+    fn colored(&self, terminal: Color, dark: u32, light: u32) -> Style {
+        let rgb = match self.theme {
+            Theme::Dark => dark,
+            Theme::Light => light,
+            Theme::Terminal | Theme::Plain => return self.in_palette(terminal),
+        };
+        match self.depth {
+            Depth::None | Depth::Sixteen => self.in_palette(terminal),
+            Depth::Many | Depth::True => Style::new().fg(self.shown(Color::from_u32(rgb))),
+        }
+    }
+
+    fn in_palette(&self, color: Color) -> Style {
+        if self.is_plain() { Style::new() } else { Style::new().fg(color) }
+    }
+
+    /// The nearest colour that the terminal has.
+    pub(super) fn shown(&self, color: Color) -> Color {
+        match (color, self.depth) {
+            (Color::Rgb(r, g, b), Depth::Many) => Color::Indexed(nearest(r, g, b)),
+            _ => color,
+        }
+    }
+
+    /// What the person says, and what wants attention.
+    pub(super) fn accent(&self) -> Style {
+        self.colored(Color::Cyan, 0x56b6c2, 0x0184bc)
+    }
+
+    /// What is less important.
+    pub(super) fn dim(&self) -> Style {
+        match self.is_plain() {
+            true => Style::new(),
+            false => self.colored(Color::DarkGray, 0x7f848e, 0x7a7d85),
+        }
+    }
+
+    /// It worked.
+    pub(super) fn good(&self) -> Style {
+        self.colored(Color::Green, 0x98c379, 0x2f7d32)
+    }
+
+    /// It did not.
+    pub(super) fn bad(&self) -> Style {
+        self.colored(Color::Red, 0xe06c75, 0xc0392b)
+    }
+
+    /// Somebody is asked.
+    pub(super) fn warn(&self) -> Style {
+        self.colored(Color::Yellow, 0xe5c07b, 0x9a6700)
+    }
+
+    /// Code in the middle of prose.
+    pub(super) fn code(&self) -> Style {
+        self.colored(Color::Magenta, 0xc678dd, 0x8250df)
+    }
+
+    pub(super) fn bold(&self) -> Style {
+        Style::new().add_modifier(Modifier::BOLD)
+    }
+
+    pub(super) fn link(&self) -> Style {
+        self.colored(Color::Blue, 0x61afef, 0x0969da).add_modifier(Modifier::UNDERLINED)
+    }
+
+    /// What is chosen in a list.
+    pub(super) fn chosen(&self) -> Style {
+        self.accent().add_modifier(Modifier::BOLD)
+    }
+}
+
+/// Of the 6×6×6 cube and the greys of the 256 colours (`xterm`).
+fn nearest(r: u8, g: u8, b: u8) -> u8 {
+    let level = |value: u8| match value {
+        0..48 => 0,
+        48..115 => 1,
+        _ => (value - 35) / 40,
+    };
+    let spread = r.max(g).max(b) - r.min(g).min(b);
+    let grey = (u16::from(r) + u16::from(g) + u16::from(b)) / 3;
+    match (spread, grey) {
+        (0..10, 8..=238) => 232 + ((grey - 8) / 10) as u8,
+        _ => 16 + 36 * level(r) + 6 * level(g) + level(b),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_environment_says_how_many_colours_there_are() {
+        let table = [
+            (true, Some("truecolor"), Some("xterm-256color"), Depth::None),
+            (false, Some("truecolor"), None, Depth::True),
+            (false, None, Some("xterm-256color"), Depth::Many),
+            (false, None, Some("linux"), Depth::Sixteen),
+        ];
+        for (no_color, colorterm, term, expected) in table {
+            assert_eq!(Depth::of(no_color, colorterm, term), expected, "{colorterm:?} {term:?}");
+        }
+        let table = [((0, 0, 0), 16), ((255, 255, 255), 231), ((255, 0, 0), 196), ((128, 128, 128), 244)];
+        for ((r, g, b), expected) in table {
+            assert_eq!(nearest(r, g, b), expected);
+        }
+    }
+
+    #[test]
+    fn without_colours_nothing_has_any() {
+        for look in [
+            Look { theme: Theme::Dark, depth: Depth::None },
+            Look { theme: Theme::Plain, depth: Depth::True },
+        ] {
+            for style in
+                [look.accent(), look.dim(), look.good(), look.bad(), look.warn(), look.code(), look.link()]
+            {
+                assert_eq!(style.fg, None);
+            }
+            assert_eq!(look.code_theme(), None);
+        }
+    }
+}

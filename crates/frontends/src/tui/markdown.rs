@@ -1,0 +1,324 @@
+//! Markdown laid out for a screen.
+mod table;
+
+use super::{
+    highlight::highlight,
+    look::Look,
+    wrap::{Break, hanging, width, wrap},
+};
+use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag, TagEnd};
+use ratatui::{
+    style::{Modifier, Style},
+    text::{Line, Span},
+};
+use table::Table;
+
+/// The lines of `markdown`, none wider than `columns`.
+pub(super) fn lines(markdown: &str, columns: usize, look: &Look) -> Vec<Line<'static>> {
+    let options = Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
+    let mut writer = Writer::new(columns.max(8), *look);
+    Parser::new_ext(markdown, options).for_each(|event| writer.event(event));
+    writer.flush();
+    writer.lines
+}
+
+/// What stands in front of each row of a block: the mark of a list item once, blanks after it; the bar of a quote always.
+struct Lead {
+    first: Option<Span<'static>>,
+    rest: Span<'static>,
+}
+
+struct Writer {
+    columns: usize,
+    look: Look,
+    lines: Vec<Line<'static>>,
+    /// Inline text that has no rows yet.
+    spans: Vec<Span<'static>>,
+    styles: Vec<Style>,
+    leads: Vec<Lead>,
+    /// The number of the next item of each open list; none where it has dots.
+    lists: Vec<Option<u64>>,
+    links: Vec<(String, usize)>,
+    code: Option<(String, String)>,
+    table: Option<Table>,
+    /// A blank line belongs in front of the next block.
+    gap: bool,
+}
+
+impl Writer {
+    fn new(columns: usize, look: Look) -> Self {
+        Self {
+            columns,
+            look,
+            lines: Vec::new(),
+            spans: Vec::new(),
+            styles: Vec::new(),
+            leads: Vec::new(),
+            lists: Vec::new(),
+            links: Vec::new(),
+            code: None,
+            table: None,
+            gap: false,
+        }
+    }
+
+    fn event(&mut self, event: Event<'_>) {
+        match event {
+            Event::Start(tag) => self.start(tag),
+            Event::End(tag) => self.end(tag),
+            Event::Text(text) => self.text(&text),
+            Event::Code(code) => {
+                let style = self.style().patch(self.look.code());
+                self.spans.push(Span::styled(code.into_string(), style));
+            }
+            // People see lines as the model wrote them.
+            Event::SoftBreak | Event::HardBreak => self.flush(),
+            Event::Rule => {
+                self.block();
+                let rule = "─".repeat(self.columns.saturating_sub(self.indent()).min(40));
+                self.spans.push(Span::styled(rule, self.look.dim()));
+                self.flush();
+                self.gap = true;
+            }
+            Event::TaskListMarker(done) => {
+                self.spans.push(Span::raw(if done { "[x] " } else { "[ ] " }));
+            }
+            Event::Html(text) | Event::InlineHtml(text) => self.text(&text),
+            Event::InlineMath(text) | Event::DisplayMath(text) | Event::FootnoteReference(text) => {
+                self.text(&text);
+            }
+        }
+    }
+
+    fn start(&mut self, tag: Tag<'_>) {
+        match tag {
+            Tag::Paragraph => self.block(),
+            Tag::Heading { level, .. } => {
+                self.block();
+                let style = self.look.bold();
+                let style =
+                    if level == HeadingLevel::H1 { style.add_modifier(Modifier::UNDERLINED) } else { style };
+                self.styles.push(style);
+            }
+            Tag::BlockQuote(_) => {
+                self.block();
+                let bar = Span::styled("│ ", self.look.dim());
+                self.leads.push(Lead { first: None, rest: bar });
+            }
+            Tag::CodeBlock(kind) => {
+                self.block();
+                let language = match kind {
+                    CodeBlockKind::Fenced(language) => language.into_string(),
+                    CodeBlockKind::Indented => String::new(),
+                };
+                self.code = Some((language, String::new()));
+            }
+            Tag::List(first) => {
+                if self.lists.is_empty() {
+                    self.block();
+                } else {
+                    self.flush();
+                }
+                self.lists.push(first);
+            }
+            Tag::Item => self.item(),
+            Tag::Emphasis => self.styles.push(Style::new().add_modifier(Modifier::ITALIC)),
+            Tag::Strong => self.styles.push(self.look.bold()),
+            Tag::Strikethrough => self.styles.push(Style::new().add_modifier(Modifier::CROSSED_OUT)),
+            Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. } => {
+                self.links.push((dest_url.into_string(), self.spans.len()));
+                self.styles.push(self.look.link());
+            }
+            Tag::Table(_) => {
+                self.block();
+                self.table = Some(Table::default());
+            }
+            Tag::TableHead | Tag::TableRow => self.table.iter_mut().for_each(Table::row),
+            _ => {}
+        }
+    }
+
+    fn end(&mut self, tag: TagEnd) {
+        match tag {
+            TagEnd::Paragraph => self.end_block(),
+            TagEnd::Heading(_) => {
+                self.styles.pop();
+                self.end_block();
+            }
+            TagEnd::BlockQuote(_) => {
+                self.flush();
+                self.leads.pop();
+                self.gap = true;
+            }
+            TagEnd::CodeBlock => self.end_code(),
+            TagEnd::List(_) => {
+                self.lists.pop();
+                self.gap = self.lists.is_empty();
+            }
+            TagEnd::Item => {
+                self.flush();
+                self.leads.pop();
+            }
+            TagEnd::Emphasis | TagEnd::Strong | TagEnd::Strikethrough => {
+                self.styles.pop();
+            }
+            TagEnd::Link | TagEnd::Image => self.end_link(),
+            TagEnd::TableCell => {
+                let cell = std::mem::take(&mut self.spans);
+                self.table.iter_mut().for_each(|table| table.cell(cell.clone()));
+            }
+            TagEnd::Table => {
+                let columns = self.columns.saturating_sub(self.indent());
+                for row in self.table.take().map(|table| table.rows(columns, &self.look)).unwrap_or_default()
+                {
+                    self.push(row);
+                }
+                self.gap = true;
+            }
+            _ => {}
+        }
+    }
+
+    fn text(&mut self, text: &str) {
+        match &mut self.code {
+            Some((_, code)) => code.push_str(text),
+            None => {
+                let style = self.style();
+                self.spans.push(Span::styled(text.trim_end_matches('\n').to_owned(), style));
+            }
+        }
+    }
+
+    fn item(&mut self) {
+        self.flush();
+        let mark = match self.lists.last_mut() {
+            Some(Some(number)) => {
+                *number += 1;
+                format!("{}. ", *number - 1)
+            }
+            _ => "• ".to_owned(),
+        };
+        let rest = Span::raw(" ".repeat(width(&mark)));
+        self.leads.push(Lead { first: Some(Span::styled(mark, self.look.dim())), rest });
+        self.gap = false;
+    }
+
+    fn end_link(&mut self) {
+        self.styles.pop();
+        let Some((target, from)) = self.links.pop() else { return };
+        let shown: String =
+            self.spans.get(from..).unwrap_or_default().iter().map(|span| span.content.as_ref()).collect();
+        if shown != target && !target.is_empty() {
+            self.spans.push(Span::styled(format!(" ({target})"), self.look.dim()));
+        }
+    }
+
+    fn end_code(&mut self) {
+        let Some((language, code)) = self.code.take() else { return };
+        let columns = self.columns.saturating_sub(self.indent() + CODE.len());
+        for line in highlight(&code, &language, &self.look) {
+            for row in wrap(&line, columns, Break::Anywhere) {
+                self.push(std::iter::once(Span::raw(CODE)).chain(row).collect());
+            }
+        }
+        self.gap = true;
+    }
+
+    fn style(&self) -> Style {
+        self.styles.iter().fold(Style::new(), |style, more| style.patch(*more))
+    }
+
+    /// A block begins.
+    fn block(&mut self) {
+        self.flush();
+        let at_an_item = self.leads.last().is_some_and(|lead| lead.first.is_some());
+        if std::mem::take(&mut self.gap) && !self.lines.is_empty() && !at_an_item {
+            let lead: String = self.leads.iter().map(|lead| lead.rest.content.as_ref()).collect();
+            self.lines.push(Line::styled(lead.trim_end().to_owned(), self.look.dim()));
+        }
+    }
+
+    fn end_block(&mut self) {
+        self.flush();
+        self.gap = true;
+    }
+
+    fn indent(&self) -> usize {
+        self.leads.iter().map(|lead| width(&lead.rest.content)).sum()
+    }
+
+    /// Gives the inline text its rows.
+    fn flush(&mut self) {
+        let spans = std::mem::take(&mut self.spans);
+        if spans.iter().all(|span| span.content.is_empty()) {
+            return;
+        }
+        let columns = self.columns.saturating_sub(self.indent());
+        wrap(&spans, columns, Break::Words).into_iter().for_each(|row| self.push(row));
+    }
+
+    fn push(&mut self, row: Vec<Span<'static>>) {
+        let leads = self.leads.iter_mut().map(|lead| lead.first.take().unwrap_or_else(|| lead.rest.clone()));
+        let line = Line::from_iter(leads.chain(row));
+        self.lines.push(line);
+    }
+}
+
+/// In front of code.
+const CODE: &str = "  ";
+
+/// Plain text with its own lines.
+pub(super) fn plain(text: &str, first: Span<'static>, columns: usize, style: Style) -> Vec<Line<'static>> {
+    let indent = Span::raw(" ".repeat(width(&first.content)));
+    let lines = text.lines().enumerate().flat_map(|(place, line)| {
+        let lead = if place == 0 { first.clone() } else { indent.clone() };
+        hanging(lead, &[Span::styled(line.to_owned(), style)], columns, Break::Words)
+    });
+    lines.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{
+        super::look::{Depth, Theme},
+        *,
+    };
+
+    fn drawn(markdown: &str, columns: usize) -> String {
+        let look = Look { theme: Theme::Plain, depth: Depth::None };
+        let lines = lines(markdown, columns, &look);
+        lines.iter().map(|line| format!("{}\n", line.to_string().trim_end())).collect()
+    }
+
+    #[test]
+    fn blocks_are_laid_out_in_rows() {
+        let table = [
+            ("one *two* `three`\nfour", "one two three\nfour\n"),
+            ("# Head\n\ntext", "Head\n\ntext\n"),
+            ("- a\n- b\n  - c\n\ntext", "• a\n• b\n  • c\n\ntext\n"),
+            ("3. a\n4. b", "3. a\n4. b\n"),
+            ("- [x] done\n- [ ] not", "• [x] done\n• [ ] not\n"),
+            ("> a\n> b\n\nc", "│ a\n│ b\n\nc\n"),
+            ("```rust\nfn a() {}\n\nx\n```\ny", "  fn a() {}\n\n  x\n\ny\n"),
+            ("[x](http://a.b) <xx:d>", "x (http://a.b) xx:d\n"),
+            ("a\n\n---\n\nb", "a\n\n────────────────────\n\nb\n"),
+            ("- a long item that wraps here", "• a long item that\n  wraps here\n"),
+            ("| a | b |\n|---|---|\n| 1 | 22 |", "a │ b\n──┼───\n1 │ 22\n"),
+            ("<b>html</b>", "<b>html</b>\n"),
+        ];
+        for (markdown, expected) in table {
+            assert_eq!(drawn(markdown, 20), expected, "{markdown:?}");
+        }
+    }
+
+    #[test]
+    fn nothing_is_wider_than_the_screen() {
+        let markdown = "# head head head\n\n> - quote `code code`\n\n| aaaaaaaaaaaaaaaa | bbbbbbbbbbb |\n|---|---|\n| c | 漢字漢字漢字漢字 |\n\n```\nxxxxxxxxxxxxxxxxxxxxxxxxx\n```\n";
+        let look = Look { theme: Theme::Terminal, depth: Depth::Sixteen };
+        for columns in 8..40 {
+            for line in lines(markdown, columns, &look) {
+                assert!(line.width() <= columns, "{columns}: {line}");
+            }
+        }
+    }
+}

@@ -1,0 +1,53 @@
+//! The terminal taken and given back as it was, however the program ends.
+use crossterm::{
+    event::{
+        DisableBracketedPaste, DisableFocusChange, EnableBracketedPaste, EnableFocusChange,
+        KeyboardEnhancementFlags, PopKeyboardEnhancementFlags, PushKeyboardEnhancementFlags,
+    },
+    execute,
+    terminal::{disable_raw_mode, enable_raw_mode},
+};
+use std::io::{self, stdout};
+
+/// Gives the terminal back when it is dropped.
+pub(super) struct Terminal(());
+
+impl Terminal {
+    /// Keys come one by one and unseen from here on. A panic gives the terminal back before it says its words.
+    pub(super) fn take() -> io::Result<Self> {
+        let before = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |panic| {
+            give_back();
+            before(panic);
+        }));
+        let taken = Self(());
+        taken.enter()?;
+        Ok(taken)
+    }
+
+    fn enter(&self) -> io::Result<()> {
+        enable_raw_mode()?;
+        let keys = PushKeyboardEnhancementFlags(KeyboardEnhancementFlags::DISAMBIGUATE_ESCAPE_CODES);
+        execute!(stdout(), EnableBracketedPaste, EnableFocusChange, keys)
+    }
+
+    /// Stops the process as a shell's Ctrl+Z does; on return the terminal is taken again.
+    pub(super) fn suspend(&self) -> io::Result<()> {
+        give_back();
+        let itself = rustix::process::getpid();
+        rustix::process::kill_process(itself, rustix::process::Signal::TSTP)?;
+        self.enter()
+    }
+}
+
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        give_back();
+    }
+}
+
+fn give_back() {
+    let keys = PopKeyboardEnhancementFlags;
+    let _no_terminal = execute!(stdout(), keys, DisableFocusChange, DisableBracketedPaste);
+    let _no_terminal = disable_raw_mode();
+}

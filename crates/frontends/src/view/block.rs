@@ -1,0 +1,155 @@
+//! What a person sees of a session, piece by piece.
+use crate::{pieces::Piece, safe, words};
+use haft_core::{CallId, Change, Outcome, Question, ToolCall, Usage, Way};
+use std::{collections::VecDeque, time::Duration};
+
+/// Something that is finished and never looks different later.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Block {
+    /// A person spoke.
+    Prompt {
+        /// What was said.
+        text: String,
+        /// Pictures beside it.
+        images: usize,
+        /// The front-end it came from, where that is another one.
+        from: Option<String>,
+    },
+    /// What the model thought.
+    Thinking(String),
+    /// A part of a reply.
+    Reply(Piece),
+    /// A call and what came of it.
+    Call(Call),
+    /// A line beside the conversation.
+    Note(String),
+    /// What went wrong, and what to do.
+    Failure {
+        /// What went wrong.
+        message: String,
+        /// What to do.
+        hint: Option<String>,
+    },
+    /// Files were put back or forward.
+    Rewound {
+        /// Which way.
+        way: Way,
+        /// One line for each file.
+        files: Vec<String>,
+    },
+    /// A turn is over.
+    Ended {
+        /// How it ended.
+        outcome: Outcome,
+        /// Model calls.
+        rounds: u32,
+        /// Of the turn.
+        usage: Usage,
+        /// In US dollars; none where the price is unknown.
+        cost_usd: Option<f64>,
+        /// From the prompt on.
+        took: Duration,
+    },
+}
+
+/// A call of the model.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Call {
+    /// Names it in its session.
+    pub id: CallId,
+    /// The tool.
+    pub name: String,
+    /// Its arguments in a few words.
+    pub summary: String,
+    /// How far it is.
+    pub state: CallState,
+    /// The last lines that it said while it ran.
+    pub output: VecDeque<String>,
+    /// What it did to files.
+    pub changes: Vec<Change>,
+    /// What people see of its result (C-51).
+    pub preview: Vec<String>,
+    /// How long it took.
+    pub took: Duration,
+}
+
+/// How far a call is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CallState {
+    /// Not begun.
+    Waiting,
+    /// At work.
+    Running,
+    /// It worked.
+    Done,
+    /// It did not.
+    Failed,
+}
+
+/// Somebody is asked.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Asked {
+    /// May this call do what it wants?
+    Approval {
+        /// The call.
+        call: CallId,
+        /// Why it asks.
+        reason: String,
+        /// What it would do to files.
+        changes: Vec<Change>,
+    },
+    /// A question of a tool.
+    Question {
+        /// The call.
+        call: CallId,
+        /// What is asked.
+        question: Question,
+    },
+}
+
+impl Asked {
+    /// The call that asks.
+    pub fn call(&self) -> &CallId {
+        match self {
+            Self::Approval { call, .. } | Self::Question { call, .. } => call,
+        }
+    }
+}
+
+/// Lines of output that are kept of a running call.
+const TAIL: usize = 5;
+
+impl Call {
+    pub(super) fn waiting(made: &ToolCall) -> Self {
+        Self {
+            id: made.id.clone(),
+            name: safe::text(&made.name).into_owned(),
+            summary: words::summary(&made.arguments),
+            state: CallState::Waiting,
+            output: VecDeque::new(),
+            changes: Vec::new(),
+            preview: Vec::new(),
+            took: Duration::ZERO,
+        }
+    }
+
+    /// Chunks may end in the middle of a line.
+    pub(super) fn hear(&mut self, chunk: &str) {
+        let mut open = self.output.pop_back().unwrap_or_default();
+        for (place, line) in safe::text(chunk).split('\n').enumerate() {
+            if place > 0 {
+                self.output.push_back(std::mem::take(&mut open));
+            }
+            open += line;
+        }
+        self.output.push_back(open);
+        let spare = self.output.len().saturating_sub(TAIL + 1);
+        self.output.drain(..spare);
+    }
+
+    /// The last whole lines that it said.
+    pub fn tail(&self) -> impl Iterator<Item = &str> {
+        let lines = self.output.iter().filter(|line| !line.is_empty()).map(String::as_str);
+        lines.collect::<Vec<_>>().into_iter().rev().take(TAIL).rev()
+    }
+}

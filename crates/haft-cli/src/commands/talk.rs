@@ -1,0 +1,115 @@
+//! `haft` in a terminal and `haft chat`: conversations.
+use super::{models, run};
+use crate::{
+    Surroundings,
+    args::TurnArgs,
+    assemble,
+    config::Config,
+    failure::Failure,
+    mcp::notes,
+    slash::{self, Meant, Template},
+};
+use haft::{
+    engine::Home,
+    frontends::{
+        Exit, chat as line_mode,
+        host::{Host, Opened, Wish},
+        signals::Interrupts,
+        tui::{self, Depth, Look, Theme},
+    },
+};
+use std::sync::Arc;
+
+/// The screen.
+pub(crate) async fn screen(surroundings: &Surroundings, turn: &TurnArgs) -> Result<Exit, Failure> {
+    // Whatever is written beside the screen would stand in the middle of it.
+    let turn = &TurnArgs { quiet: true, ..turn.clone() };
+    let workspace = assemble::workspace_for(surroundings, turn)?;
+    let config = Config::load(&surroundings.places, &surroundings.environment, &workspace)?;
+    let look = look(surroundings, turn, config.user.theme.as_deref())?;
+    let opened = open(surroundings, turn, false).await?;
+    let mut interrupts = Interrupts::listen()?;
+    let host = host(surroundings, turn, &opened, config);
+    Ok(tui::run(host, opened, look, None, &mut interrupts).await?)
+}
+
+/// Turn after turn, line by line.
+pub(crate) async fn chat(surroundings: &Surroundings, turn: &TurnArgs) -> Result<Exit, Failure> {
+    let workspace = assemble::workspace_for(surroundings, turn)?;
+    let config = Config::load(&surroundings.places, &surroundings.environment, &workspace)?;
+    let mut interrupts = Interrupts::listen()?;
+    let opened = open(surroundings, turn, turn.quiet).await?;
+    let options = run::options(&opened.engine, surroundings, turn);
+    let host = host(surroundings, turn, &opened, config);
+    Ok(line_mode::run(host, opened, &options, &mut interrupts).await?)
+}
+
+async fn open(surroundings: &Surroundings, turn: &TurnArgs, quiet: bool) -> Result<Opened, Failure> {
+    let assembled = assemble::engine(surroundings, turn).await?;
+    let (session, notices) = run::opened(&assembled, &TurnArgs { quiet, ..turn.clone() })?;
+    Ok(Opened { engine: assembled.engine, session, notices })
+}
+
+fn host(surroundings: &Surroundings, turn: &TurnArgs, opened: &Opened, config: Config) -> Host {
+    let workspace = &opened.engine.setup().workspace;
+    let known = slash::known(&surroundings.places, workspace, &*notes(turn.quiet));
+    let prompts = known.iter().map(|known| (known.name.clone(), known.header.description.clone())).collect();
+    let own = opened.engine.setup().model.spec.clone();
+    let variables = surroundings.clone();
+    Host {
+        open: opener(surroundings.clone(), TurnArgs { cwd: Some(workspace.clone()), ..turn.clone() }),
+        models: Arc::new(move || models::choices(&variables, &config, &own)),
+        prompts,
+        meant: Arc::new(move |line| in_conversation(&known, line).map_err(|failure| said(&failure))),
+        history: Some(surroundings.places.home.join("history")),
+    }
+}
+
+fn opener(surroundings: Surroundings, turn: TurnArgs) -> haft::frontends::host::Open {
+    Arc::new(move |wish| {
+        let (surroundings, turn) = (surroundings.clone(), turn.clone());
+        Box::pin(async move {
+            let wished = wished(&surroundings, turn, wish).map_err(|failure| said(&failure))?;
+            open(&surroundings, &wished, wished.quiet).await.map_err(|failure| said(&failure))
+        })
+    })
+}
+
+/// An old session goes on with its own model and profile, where nothing else is asked for.
+fn wished(surroundings: &Surroundings, turn: TurnArgs, wish: Wish) -> Result<TurnArgs, Failure> {
+    let given =
+        TurnArgs { newest: false, session: None, agent: wish.agent.or(turn.agent.clone()), ..turn.clone() };
+    let Some(id) = wish.session else {
+        return Ok(TurnArgs { model: wish.model.or(turn.model), ..given });
+    };
+    let entries = Home(surroundings.places.home.clone()).peek(&id)?;
+    let asked = TurnArgs { model: wish.model, ..given };
+    Ok(run::with_session(asked, &id, &entries))
+}
+
+fn said(failure: &Failure) -> String {
+    let hint = failure.hint.as_ref().map(|hint| format!(" ({hint})")).unwrap_or_default();
+    format!("{}{hint}", failure.message)
+}
+
+/// What a line of a conversation stands for. Who works in it and who is asked is settled when it begins.
+fn in_conversation(known: &[Template], line: &str) -> Result<String, Failure> {
+    match slash::meant(known, line)? {
+        Meant { prompt, agent: None, model: None } => Ok(prompt),
+        Meant { .. } => Err(Failure::usage(format!("`{line}` names an agent or a model"))
+            .hint("choose them with `/agent` and `/model`, or use `haft run`")),
+    }
+}
+
+fn look(surroundings: &Surroundings, turn: &TurnArgs, theme: Option<&str>) -> Result<Look, Failure> {
+    let get = |name: &str| surroundings.environment.get(name);
+    let no_color = turn.no_color || get("NO_COLOR").is_some();
+    let depth = Depth::of(no_color, get("COLORTERM"), get("TERM"));
+    let theme = theme.map(|name| {
+        Theme::named(name).ok_or_else(|| {
+            Failure::usage(format!("there is no theme `{name}`"))
+                .hint(format!("`theme` is one of {}", Theme::ALL.map(Theme::name).join(", ")))
+        })
+    });
+    Ok(Look { theme: theme.transpose()?.unwrap_or_default(), depth })
+}
