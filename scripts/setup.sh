@@ -1,5 +1,6 @@
 #!/bin/sh
-# Installs what the build needs and is not there: a C++ compiler, cmake and libclang for the embedded model.
+# Installs what the build and the tests need and is not there: a C++ compiler, cmake and libclang for the embedded
+# model, a terminal for the tests of the screen.
 set -eu
 
 missing=""
@@ -7,6 +8,7 @@ command -v cmake >/dev/null || missing="$missing cmake"
 command -v c++ >/dev/null || missing="$missing g++"
 command -v git >/dev/null || missing="$missing git"
 command -v python3 >/dev/null || missing="$missing python3 python3-pip"
+command -v tmux >/dev/null || missing="$missing tmux"
 if [ -z "${LIBCLANG_PATH:-}" ] && ! ls /usr/lib/llvm-*/lib/libclang*.so* /usr/lib/*/libclang*.so* >/dev/null 2>&1; then
     missing="$missing libclang-dev"
 fi

@@ -83,7 +83,7 @@ async fn talk(
                 None => app.closed(),
             },
             key = keys.next() => match key {
-                Some(key) => take_key(app, shown, key?),
+                Some(key) => take_key(app, key?),
                 // The terminal is gone.
                 None => return Ok(Exit::Interrupted),
             },
@@ -115,17 +115,14 @@ fn take_in(app: &mut App, event: Event) {
     }
 }
 
-fn take_key(app: &mut App, shown: &mut Shown, key: Key) {
+fn take_key(app: &mut App, key: Key) {
     match key {
         Key::Key(key) if key.kind != KeyEventKind::Release => app.key(key),
         Key::Paste(text) => app.paste(&text),
-        Key::Resize(columns, rows) => {
-            (app.columns, app.rows) = (columns.max(1).into(), rows.max(1).into());
-            shown.screen.resized(columns, rows);
-        }
         Key::FocusGained => app.is_watched = true,
         Key::FocusLost => app.is_watched = false,
-        Key::Key(_) | Key::Mouse(_) => {}
+        // Each frame looks at the size.
+        Key::Resize(..) | Key::Key(_) | Key::Mouse(_) => {}
     }
 }
 
@@ -156,6 +153,7 @@ impl Shown {
     }
 
     fn draw(&mut self, app: &mut App) -> std::io::Result<()> {
+        self.fit(app)?;
         self.drawn = Instant::now();
         (self.is_changed, self.due) = (false, self.drawn + SPIN);
         if !app.raw.is_empty() {
@@ -169,6 +167,16 @@ impl Shown {
             (app.view.since.map_or(0, |since| since.elapsed().as_millis()) / SPIN.as_millis()) as usize;
         let (live, cursor) = app.picture(spins);
         self.screen.draw(&std::mem::take(&mut app.above), live, cursor)
+    }
+
+    /// A key that comes with a change of the size takes its event away (crossterm 0.29), so the terminal is asked.
+    fn fit(&mut self, app: &mut App) -> std::io::Result<()> {
+        let (columns, rows) = crossterm::terminal::size()?;
+        if (self.screen.columns, self.screen.rows) != (columns.max(1).into(), rows.max(1).into()) {
+            self.screen.resized(columns, rows);
+            (app.columns, app.rows) = (self.screen.columns, self.screen.rows);
+        }
+        Ok(())
     }
 
     fn turn_page(&mut self, is_page: bool) -> std::io::Result<()> {

@@ -108,7 +108,10 @@ impl Provider for Scripted {
 fn perform(place: usize, step: Step) -> impl Stream<Item = Result<Delta, ProviderError>> {
     try_stream! {
         for delta in said(place, &step) {
-            sleep(Duration::from_millis(step.delay_ms)).await;
+            // Even no time at all would be rounded up to a millisecond.
+            if step.delay_ms > 0 {
+                sleep(Duration::from_millis(step.delay_ms)).await;
+            }
             yield delta;
         }
         if step.hang {

@@ -6,6 +6,7 @@ use super::{
     look::Look,
     page::Page,
     picks::{Pick, Popup},
+    wrap::one_row,
 };
 use crate::{
     chat::next,
@@ -22,7 +23,7 @@ use futures::{
 };
 use haft_core::{Answer, Change, Command, Event, Fact, Part, Seq};
 use haft_engine::{Engine, Session};
-use ratatui::text::Line;
+use ratatui::text::{Line, Span};
 use serde_json::json;
 use std::{
     collections::VecDeque,
@@ -92,8 +93,8 @@ impl App {
             above: Vec::new(),
             hint: None,
             files: None,
-            columns: columns.into(),
-            rows: rows.into(),
+            columns: columns.max(1).into(),
+            rows: rows.max(1).into(),
             is_watched: true,
             raw: String::new(),
             is_leaving: false,
@@ -130,12 +131,13 @@ impl App {
     fn greet(&mut self, engine: &Engine, session: &Session) {
         let model = engine.setup().model.spec.clone();
         let folder = engine.setup().workspace.display().to_string();
-        let head = Line::from_iter([
-            ratatui::text::Span::styled("haft", self.look.bold()),
-            ratatui::text::Span::styled(format!("  {model}  {folder}"), self.look.dim()),
-        ]);
-        self.above.push(head);
-        self.above.push(Line::styled(format!("session {} · /help for help", session.id()), self.look.dim()));
+        let head = [Span::styled("haft  ", self.look.bold()), Span::raw(model)];
+        let rows = [
+            Line::from_iter(head),
+            Line::styled(folder, self.look.dim()),
+            Line::styled(format!("session {} · /help for help", session.id()), self.look.dim()),
+        ];
+        self.above.extend(rows.map(|row| one_row(row, self.columns)));
     }
 
     pub(super) fn event(&mut self, event: &Event) {
@@ -160,11 +162,12 @@ impl App {
     }
 
     fn finished(&mut self, block: Block) {
-        if let Block::Ended { took, .. } = &block
-            && *took >= LONG_TURN
-            && !self.is_watched
-        {
-            self.raw += &format!("\x1b]9;haft: done after {} s\x07\x07", took.as_secs());
+        if let Block::Ended { took, .. } = &block {
+            self.hint = None;
+            if *took >= LONG_TURN && !self.is_watched {
+                // A notification (OSC 9) where the terminal knows it, and a bell.
+                self.raw += &format!("\x1b]9;haft: done after {} s\x07\x07", took.as_secs());
+            }
         }
         let lines = self.painted(|painter| painter.block(&block));
         self.above.extend(lines);

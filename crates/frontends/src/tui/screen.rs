@@ -28,7 +28,7 @@ pub(super) struct Screen<Out> {
 impl<Out: Write> Screen<Out> {
     /// The cursor stands at the beginning of a line of its own.
     pub(super) fn new(out: Out, (columns, rows): (u16, u16)) -> Self {
-        let (columns, rows) = (columns.into(), rows.into());
+        let (columns, rows) = (columns.max(1).into(), rows.max(1).into());
         Self { out, columns, rows, shown: Vec::new(), row: 0, column: 0, is_stale: true }
     }
 

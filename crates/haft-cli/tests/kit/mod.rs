@@ -1,6 +1,8 @@
 //! The real binary in a place of its own, and real servers on loopback.
 #![allow(dead_code, clippy::allow_attributes, reason = "each test file uses its part")]
 #![expect(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
+pub(crate) mod terminal;
+
 use axum::{Router, body::Body, extract::State, http::StatusCode, response::Response, routing::post};
 use serde_json::{Value, json};
 use std::{

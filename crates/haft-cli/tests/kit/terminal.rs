@@ -1,0 +1,153 @@
+//! The real binary in a real terminal: a `tmux` of its own for each test.
+use super::Place;
+use std::{
+    io::Write,
+    process::{Command, Output},
+    time::{Duration, Instant},
+};
+
+/// A slow machine may take its time; nobody waits longer for what does not come.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A terminal with a program in it, gone when it is dropped.
+pub(crate) struct Terminal {
+    socket: String,
+}
+
+impl Terminal {
+    /// Opens one of so many columns and rows with a shell in `place`; nothing where there is no `tmux`.
+    pub(crate) fn open(place: &Place, (columns, rows): (u16, u16)) -> Option<Self> {
+        if Command::new("tmux").arg("-V").output().is_err() {
+            writeln!(std::io::stderr(), "skipped: there is no `tmux` here").unwrap();
+            return None;
+        }
+        let socket = place.path().join("terminal").to_string_lossy().into_owned();
+        let terminal = Self { socket };
+        let config = place.path().join("tmux.conf");
+        std::fs::write(&config, "set -g history-limit 50000\nset -g status off\nset -s escape-time 0\n")
+            .unwrap();
+        let (columns, rows) = (columns.to_string(), rows.to_string());
+        let folder = place.work();
+        let shell = "env -i PATH=\"$PATH\" TERM=tmux-256color PS1='$ ' ENV= /bin/sh";
+        terminal.tmux(&[
+            "-f",
+            config.to_str().unwrap(),
+            "new-session",
+            "-d",
+            "-c",
+            folder.to_str().unwrap(),
+            "-x",
+            &columns,
+            "-y",
+            &rows,
+            shell,
+        ]);
+        terminal.see("$");
+        Some(terminal)
+    }
+
+    /// Types a command for the shell: `haft` with the environment of `place`.
+    pub(crate) fn haft(&self, place: &Place, arguments: &str) {
+        let binary = env!("CARGO_BIN_EXE_haft");
+        let (home, person) = (place.path().join("home"), place.path().join("person"));
+        let line = format!(
+            "clear; HAFT_HOME={} HOME={} {binary} {arguments}; echo left $?",
+            home.display(),
+            person.display()
+        );
+        let file = place.path().join("start.sh");
+        std::fs::write(&file, line).unwrap();
+        self.say(&format!(". {}", file.display()));
+    }
+
+    /// Keys by the names that `tmux` has for them.
+    pub(crate) fn keys(&self, keys: &[&str]) {
+        self.tmux(&[&["send-keys"], keys].concat());
+    }
+
+    /// A line, and Enter.
+    pub(crate) fn say(&self, line: &str) {
+        self.tmux(&["send-keys", "-l", line]);
+        self.keys(&["Enter"]);
+    }
+
+    /// As a person pastes: in brackets.
+    pub(crate) fn paste(&self, place: &Place, text: &str) {
+        let file = place.path().join("paste");
+        std::fs::write(&file, text).unwrap();
+        self.tmux(&["load-buffer", file.to_str().unwrap()]);
+        self.tmux(&["paste-buffer", "-p"]);
+    }
+
+    pub(crate) fn resize(&self, columns: u16, rows: u16) {
+        self.tmux(&["resize-window", "-x", &columns.to_string(), "-y", &rows.to_string()]);
+    }
+
+    /// What stands on the screen.
+    pub(crate) fn screen(&self) -> String {
+        text(&self.tmux(&["capture-pane", "-p"]))
+    }
+
+    /// What was scrolled away, too.
+    pub(crate) fn all(&self) -> String {
+        text(&self.tmux(&["capture-pane", "-p", "-S", "-"]))
+    }
+
+    /// Waits until the screen shows this, and gives it once it has come to rest.
+    pub(crate) fn see(&self, expected: &str) -> String {
+        self.wait(|screen| screen.contains(expected), expected)
+    }
+
+    /// Waits until the screen no longer shows this.
+    pub(crate) fn no_longer_see(&self, unexpected: &str) -> String {
+        self.wait(|screen| !screen.contains(unexpected), unexpected)
+    }
+
+    fn wait(&self, is_there: impl Fn(&str) -> bool, what: &str) -> String {
+        let begun = Instant::now();
+        let mut before = String::new();
+        loop {
+            let screen = self.screen();
+            if is_there(&screen) && screen == before {
+                return screen;
+            }
+            assert!(begun.elapsed() < PATIENCE, "waited for {what:?}, but there is:\n{screen}");
+            before = screen;
+            std::thread::sleep(Duration::from_millis(30));
+        }
+    }
+
+    fn tmux(&self, arguments: &[&str]) -> Output {
+        let output = Command::new("tmux").arg("-S").arg(&self.socket).args(arguments).output().unwrap();
+        assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+        output
+    }
+}
+
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        let _it_may_be_gone = Command::new("tmux").args(["-S", &self.socket, "kill-server"]).output();
+    }
+}
+
+fn text(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+/// Without what differs from one time to the next: times, names of sessions and folders.
+pub(crate) fn steady(screen: &str, place: &Place) -> String {
+    let screen = screen.replace(&*place.path().to_string_lossy(), "PLACE");
+    let words = screen.lines().map(|line| line.split(' ').map(steady_word).collect::<Vec<_>>().join(" "));
+    let text: Vec<String> = words.map(|line| line.trim_end().to_owned()).collect();
+    text.join("\n").trim_end().to_owned()
+}
+
+fn steady_word(word: &str) -> &str {
+    let is_time = word.contains('.') && !word.ends_with('.') && word.parse::<f64>().is_ok();
+    let is_session = word.len() == 20 && word.bytes().filter(|byte| *byte == b'-').count() == 2;
+    match (is_time, is_session) {
+        (true, _) => "N.N",
+        (_, true) => "SESSION",
+        _ => word,
+    }
+}
