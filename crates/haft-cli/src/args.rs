@@ -82,6 +82,17 @@ pub(crate) enum Verb {
     Mcp(McpArgs),
     /// What this machine offers, and what is missing
     Doctor(DoctorArgs),
+    /// What a shell needs to complete commands and options: `haft completions bash`
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
+    /// The manual, for `man -l -`
+    Man {
+        /// Write one page for each command into this folder
+        #[arg(long, value_name = "DIR")]
+        to: Option<PathBuf>,
+    },
 }
 
 /// `haft parse`

@@ -77,6 +77,8 @@ async fn run(cli: Cli) -> Result<Exit, Failure> {
         Some(Verb::Parse(parse)) => commands::parse::parse(&surroundings, &parse),
         Some(Verb::Config(config)) => commands::config::config(&surroundings, config),
         Some(Verb::Mcp(mcp)) => commands::mcp::mcp(&surroundings, &mcp).await,
+        Some(Verb::Completions { shell }) => commands::manual::completions(shell),
+        Some(Verb::Man { to }) => commands::manual::man(to.as_deref()),
         Some(Verb::Doctor(doctor)) => commands::doctor::doctor(&surroundings, &doctor).await,
         None if cli.prompt.len() == 1 && TO_COME.contains(&cli.prompt[0].as_str()) => {
             Err(Failure::usage(format!("there is no command `{}` yet", cli.prompt[0]))
@@ -105,7 +107,7 @@ pub(crate) fn has_screen(surroundings: &Surroundings, turn: &args::TurnArgs) -> 
 }
 
 /// Names of commands that people know from elsewhere: taken for a prompt, they would cost money.
-const TO_COME: [&str; 7] = ["acp", "completions", "login", "man", "serve", "telegram", "worker"];
+const TO_COME: [&str; 5] = ["acp", "login", "serve", "telegram", "worker"];
 
 fn text((name, value): (std::ffi::OsString, std::ffi::OsString)) -> Option<(String, String)> {
     Some((name.into_string().ok()?, value.into_string().ok()?))

@@ -6,6 +6,7 @@ pub(crate) mod check;
 pub(crate) mod config;
 pub(crate) mod doctor;
 pub(crate) mod jobs;
+pub(crate) mod manual;
 pub(crate) mod mcp;
 pub(crate) mod models;
 pub(crate) mod parse;

@@ -1,0 +1,36 @@
+//! `haft completions` and `haft man`: what shells and `man` know of the commands, made from their definitions.
+use crate::{args::Cli, failure::Failure};
+use clap::CommandFactory;
+use clap_complete::Shell;
+use clap_mangen::Man;
+use haft::frontends::Exit;
+use std::{
+    io::{Write, stdout},
+    path::Path,
+};
+
+/// For `eval` or a file of the shell's own.
+pub(crate) fn completions(shell: Shell) -> Result<Exit, Failure> {
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut Cli::command(), "haft", &mut script);
+    stdout().write_all(&script)?;
+    Ok(Exit::Success)
+}
+
+/// The page of `haft` itself, or all pages as files.
+pub(crate) fn man(to: Option<&Path>) -> Result<Exit, Failure> {
+    match to {
+        None => {
+            let mut page = Vec::new();
+            Man::new(Cli::command()).render(&mut page)?;
+            stdout().write_all(&page)?;
+        }
+        Some(folder) => {
+            let cannot =
+                |error| Failure::failed(format!("cannot write pages into `{}`: {error}", folder.display()));
+            std::fs::create_dir_all(folder).map_err(cannot)?;
+            clap_mangen::generate_to(Cli::command(), folder).map_err(cannot)?;
+        }
+    }
+    Ok(Exit::Success)
+}
