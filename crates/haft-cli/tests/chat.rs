@@ -1,0 +1,68 @@
+//! `haft chat`: a conversation line by line, with the same words as the screen.
+#![expect(clippy::unwrap_used, reason = "this is a test")]
+mod kit;
+
+use kit::{Place, terminal::Terminal};
+use serde_json::json;
+
+#[test]
+fn what_a_line_says_is_done() {
+    let place = Place::new();
+    place.write("a.txt", "one\n");
+    let edit = json!({"name": "edit", "arguments": {"path": "a.txt", "old": "one", "new": "two"}});
+    let first = place.script(
+        "first.jsonl",
+        &[
+            json!({"calls": [edit]}),
+            json!({"say": "It is two.", "usage": {"input": 10, "output": 2}}),
+            json!({"say": "Three lines.", "expect": "a\nb\nc"}),
+        ],
+    );
+    let other = place.script("other.jsonl", &[json!({"say": "Another model."})]);
+    let choose = format!("/model {other}");
+    let table = [
+        (vec!["/help"], vec!["/undo", "/sessions [ID]"]),
+        (vec!["change it", "/undo"], vec!["It is two.", "~ a.txt"]),
+        (vec!["change it", "/undo", "/redo", "/cost"], vec!["10 tokens in, 2 out"]),
+        (vec!["/undo", "/redo"], vec!["nothing to undo", "nothing to redo"]),
+        (vec!["hi", "a\\", "b\\", "c"], vec!["It is two.", "Three lines."]),
+        (vec![&choose, "hi"], vec!["model script/", "Another model."]),
+        (vec!["/model no/such", "hi"], vec!["error: ", "It is two."]),
+        (vec!["/agent nobody", "hi"], vec!["there is no agent `nobody`", "It is two."]),
+        (vec!["/new", "/sessions"], vec!["session 2"]),
+        (vec!["/nonsense"], vec!["there is no command `/nonsense`"]),
+        (vec!["/jobs"], vec!["needs the screen"]),
+    ];
+    for (lines, expected) in table {
+        place.write("a.txt", "one\n");
+        let input = format!("{}\nEXIT\n", lines.join("\n"));
+        let ran =
+            place.run_with_input(&["chat", "--model", &first, "--permission", "full"], input.as_bytes());
+        assert_eq!(ran.code, 0, "{lines:?}: {}", ran.err);
+        for text in expected {
+            assert!(ran.out.contains(text) || ran.err.contains(text), "{lines:?}: {}{}", ran.out, ran.err);
+        }
+    }
+}
+
+/// On a terminal lines can be edited and completed, and are there the next time; without a screen nothing is drawn anew.
+#[test]
+fn a_terminal_has_completion_and_a_history() {
+    let place = Place::new();
+    place.script("model.jsonl", &[json!({"say": "Answer.", "expect": "a question"})]);
+    let Some(terminal) = Terminal::open(&place, (80, 24)) else { return };
+    for keys in [&["-l", "a question"][..], &["Up"]] {
+        terminal.haft(&place, "--plain --model script/../model.jsonl");
+        terminal.see("`exit` leaves.");
+        terminal.keys(keys);
+        terminal.see("> a question");
+        terminal.keys(&["Enter"]);
+        terminal.see("Answer.");
+        terminal.keys(&["-l", "/ses"]);
+        terminal.keys(&["Tab"]);
+        terminal.see("/sessions");
+        terminal.keys(&["C-u"]);
+        terminal.say("exit");
+        terminal.see("left 0");
+    }
+}
