@@ -110,6 +110,7 @@ impl<Out: Write, Err: Write> Words<Out, Err> {
             | Fact::QuestionAnswered { .. }
             | Fact::ApprovalAsked { .. }
             | Fact::ApprovalAnswered { .. }
+            | Fact::ModeSet { .. }
             | Fact::Interrupted
             | Fact::Continued
             | Fact::Concluded(_)
