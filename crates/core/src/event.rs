@@ -1,7 +1,7 @@
 //! What happens, and what people may ask for.
 use crate::{
-    CallId, Change, Conclusion, Effect, How, JobId, Mode, Order, Part, Question, Resource, StopReason, ToolCall,
-    ToolResult, Usage,
+    CallId, Change, Conclusion, Effect, How, JobId, Mode, Order, Part, Question, Resource, StopReason,
+    ToolCall, ToolResult, Usage,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

@@ -18,8 +18,8 @@ use crate::{
 };
 use futures::StreamExt;
 use haft_core::{
-    Change, Delta, Fact, Limits, Message, OnCap, Outcome, Part, ProviderError, Reached, Reply,
-    Request, SessionId, Spending, Stage, Step, StopReason, Transcript, Update, Usage, Window,
+    Change, Delta, Fact, Limits, Message, OnCap, Outcome, Part, ProviderError, Reached, Reply, Request,
+    SessionId, Spending, Stage, Step, StopReason, Transcript, Update, Usage, Window,
     window::{self, Room},
 };
 use std::{io, path::PathBuf, sync::Arc};

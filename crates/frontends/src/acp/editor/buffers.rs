@@ -1,0 +1,77 @@
+//! The way from blocking code to the editor's files.
+use super::form::{is_alike, with_form_of};
+use crate::acp::{Note, client::Editor};
+use haft_core::SessionId;
+use std::{
+    fs, io,
+    path::Path,
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
+use tokio::runtime::Handle;
+
+/// How long the editor may take for one file. It may ask its person first.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Longer files, in bytes, are none that somebody edits by hand.
+const LARGEST: u64 = 4 << 20;
+
+/// The editor's files. Cheap to clone. Its methods block: they are for threads that may wait.
+#[derive(Clone)]
+pub(in crate::acp) struct Buffers {
+    editor: Editor,
+    /// As the editor knows it; set before the first call.
+    session: Arc<OnceLock<SessionId>>,
+    note: Note,
+}
+
+impl Buffers {
+    pub(in crate::acp) fn new(editor: Editor, session: Arc<OnceLock<SessionId>>, note: Note) -> Self {
+        Self { editor, session, note }
+    }
+
+    /// The text of `file` in the editor, in the form of the one on disk, if it differs from that. None where there is no
+    /// such text file, or the editor does not say.
+    pub(super) fn unsaved(&self, file: &Path) -> Option<String> {
+        if !self.editor.files.read_text_file {
+            return None;
+        }
+        let disk = text(file)?;
+        let shown = self.wait(self.editor.read(self.name()?, file));
+        let shown = shown.ok().filter(|shown| !is_alike(shown, &disk))?;
+        Some(with_form_of(&disk, &shown))
+    }
+
+    pub(super) fn can_write(&self) -> bool {
+        self.editor.files.write_text_file && self.name().is_some()
+    }
+
+    /// Has the editor write and save this text.
+    pub(super) fn write(&self, file: &Path, text: &str) -> Result<(), String> {
+        let session = self.name().ok_or("the session has no name yet")?;
+        self.wait(self.editor.write(session, file, text))
+    }
+
+    /// Tells a person.
+    pub(super) fn note(&self, text: String) {
+        (self.note)(text);
+    }
+
+    fn name(&self) -> Option<&str> {
+        self.session.get().map(|id| id.0.as_str())
+    }
+
+    fn wait<T>(&self, answer: impl Future<Output = Result<T, String>>) -> Result<T, String> {
+        let waited = Handle::current().block_on(async { tokio::time::timeout(PATIENCE, answer).await });
+        waited.unwrap_or_else(|_| Err(format!("the editor did not answer within {} s", PATIENCE.as_secs())))
+    }
+}
+
+/// The text of a regular file of a reasonable size.
+fn text(file: &Path) -> Option<String> {
+    let found = fs::symlink_metadata(file).ok()?;
+    if !found.is_file() || found.len() > LARGEST {
+        return None;
+    }
+    fs::read(file).and_then(|bytes| String::from_utf8(bytes).map_err(io::Error::other)).ok()
+}
