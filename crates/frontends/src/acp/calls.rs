@@ -10,7 +10,7 @@ use super::{
 use crate::safe;
 use haft_core::{Change, FileState, Shown, ToolResult, clip};
 use haft_engine::Session;
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::path::Path;
 
 /// Of a running call's output the last so many bytes are shown.
@@ -143,9 +143,13 @@ fn is_sent(value: &Value) -> bool {
     value.to_string().len() <= LARGEST
 }
 
+/// What the model reads, and the same as fields where there are any.
 fn raw_output(result: &ToolResult) -> Option<Value> {
-    let value =
-        if result.details.is_null() { Value::from(result.content.clone()) } else { result.details.clone() };
+    let content = Value::from(result.content.clone());
+    let value = match result.details.is_null() {
+        true => content,
+        false => json!({"content": content, "details": result.details}),
+    };
     Some(value).filter(is_sent)
 }
 

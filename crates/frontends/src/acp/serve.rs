@@ -15,10 +15,10 @@ use super::{
 };
 use agent_client_protocol::{on_receive_notification, on_receive_request};
 use anyhow::Context;
-use std::{future::Future, sync::Arc};
+use std::{future::Future, io::ErrorKind, sync::Arc};
 use tokio::io::{AsyncRead, AsyncWrite};
 
-/// Talks over these streams until `input` ends, `output` breaks, or `stop` is ready. Every session is stopped then, and
+/// Talks over these streams until `input` ends, nobody reads `output` any more, or `stop` is ready. Every session is stopped then, and
 /// nothing of it is alive.
 pub async fn over_streams(
     input: impl AsyncRead + Send,
@@ -39,7 +39,10 @@ pub async fn over_streams(
             // Who follows a session is a part of it, and has nobody to tell.
             drop(serving);
             host.end().await;
-            return carried.context("the connection broke");
+            return match carried {
+                Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(error).context("the connection broke"),
+                _ => Ok(()),
+            };
         }
     };
     let _it_reads_no_more = tokio::time::timeout(LAST_WORDS, carrying).await;
