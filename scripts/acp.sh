@@ -36,6 +36,11 @@ SCRIPT
 cat >"$scratch/cancel" <<'SCRIPT'
 {"say": "I wait.", "calls": [{"name": "bash", "arguments": {"command": "echo begun; sleep 60"}}]}
 SCRIPT
+cp "$scratch/cancel" "$scratch/leave"
+cat >"$scratch/tools" <<'SCRIPT'
+{"calls": [{"name": "mcp__own__read", "arguments": {"path": "b.txt"}}]}
+{"expect": "saved", "say": "I see."}
+SCRIPT
 
 failed=0
 # name, then the command; its words only where it failed.
@@ -47,9 +52,9 @@ try() {
 }
 # The library is looked for beside the script.
 cp scripts/acp_client.mjs "$peers/"
-for way in plain deny allow cancel; do
+for way in plain deny allow cancel leave tools; do
     permission=ask
-    [ "$way" = cancel ] && permission=full
+    case $way in cancel | leave) permission=full ;; esac
     try "editor: $way" node "$peers/acp_client.mjs" "$way" "$haft" acp --quiet --permission "$permission" --model "script/$scratch/$way"
 done
 if [ -f "$probe" ]; then

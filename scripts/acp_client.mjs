@@ -1,5 +1,5 @@
 // A small editor on the protocol's own library: starts an agent, gives it one job, and looks at all it says.
-//   node acp_client.mjs plain|deny|allow|cancel PROGRAM ARGUMENTS...
+//   node acp_client.mjs plain|deny|allow|cancel|leave|tools PROGRAM ARGUMENTS...
 // Ends with 1 and a line for each thing that is not as it should be.
 import { spawn } from 'node:child_process'
 import { mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync, existsSync } from 'node:fs'
@@ -24,7 +24,7 @@ let cancel = () => {}
 const editor = client({ name: 'haft-scripts' })
   .onNotification(methods.client.session.update, ({ params }) => {
     heard.updates.push(params.update)
-    if (way === 'cancel' && JSON.stringify(params.update).includes('begun\\n')) cancel()
+    if (['cancel', 'leave'].includes(way) && JSON.stringify(params.update).includes('begun\\n')) cancel()
   })
   .onRequest(methods.client.session.requestPermission, ({ params }) => {
     heard.questions.push(params)
@@ -77,13 +77,25 @@ const ways = {
     expect('the turn is cancelled', await prompt('Wait') === 'cancelled')
     expect('the call has ended', endings().join() === 'failed')
   },
+  async leave(prompt) {
+    cancel = () => agent.kill('SIGTERM')
+    expect('a signal cancels the turn', await prompt('Wait') === 'cancelled')
+    expect('the call has ended', endings().join() === 'failed')
+  },
+  async tools(prompt) {
+    expect('the turn ends', await prompt('Look') === 'end_turn')
+    expect('the tool of the server worked', endings().join() === 'completed')
+    expect('it gave what the file holds', JSON.stringify(heard.updates).includes('saved'))
+  },
 }
 
 try {
   const clientCapabilities = { fs: { readTextFile: true, writeTextFile: true } }
   const met = await ask(methods.agent.initialize, { protocolVersion: PROTOCOL_VERSION, clientCapabilities })
   expect('both speak one version', met.protocolVersion === PROTOCOL_VERSION)
-  const { sessionId, modes } = await ask(methods.agent.session.new, { cwd: folder, mcpServers: [] })
+  const own = { name: 'own', command: program, args: ['mcp', '--no-agents', '--expose', 'read', '--cwd', folder], env: [] }
+  const mcpServers = way === 'tools' ? [own] : []
+  const { sessionId, modes } = await ask(methods.agent.session.new, { cwd: folder, mcpServers })
   expect('the modes are told', modes?.availableModes.some((one) => one.id === modes.currentModeId))
   cancel = () => connection.agent.notify(methods.agent.session.cancel, { sessionId })
   const prompt = async (words) =>

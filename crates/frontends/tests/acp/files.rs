@@ -115,6 +115,33 @@ async fn what_a_person_typed_is_not_replaced_unread() {
     assert_eq!(place.read("a.txt").as_deref(), Some("whole\n"));
 }
 
+#[tokio::test]
+async fn what_is_typed_while_a_call_asks_is_not_lost() {
+    for buffer in [None, Some("typed\nbefore\n")] {
+        let place = Place::new();
+        let file = place.write("a.txt", "typed\n");
+        let ide = Ide::new(&place, Person::TypesFirst, Saves::Exactly);
+        ide.buffers.lock().unwrap().extend(buffer.map(|text| (file.clone(), text.to_owned())));
+        let ide = prompt_once(&place, ide, &[edited(), json!({"say": "Done."})]).await;
+        assert_eq!(place.read("a.txt").as_deref(), Some("typed\n"), "{buffer:?}");
+        assert_eq!(ide.buffers.lock().unwrap()[&file], "typed meanwhile\n", "{buffer:?}");
+        let call = ide.call("edit");
+        assert!(call["status"] == "failed" && call.to_string().contains("changed"), "{call}");
+    }
+}
+
+#[tokio::test]
+async fn a_file_may_be_in_the_editor_alone() {
+    let place = Place::with(Mode::Full);
+    let ide = Ide::new(&place, Person::Waits, Saves::Exactly);
+    ide.buffers.lock().unwrap().insert(place.work().join("a.txt"), "typed\n".into());
+    let ide = prompt_once(&place, ide, &[edited(), json!({"say": "Done."})]).await;
+    assert_eq!(
+        (place.read("a.txt").as_deref(), ide.call("edit")["status"].as_str()),
+        (Some("mended\n"), Some("completed"))
+    );
+}
+
 // What stands in the manual: folders and commands see the disk
 #[tokio::test]
 async fn folders_and_commands_see_the_disk() {

@@ -112,6 +112,8 @@ pub(crate) enum Person {
     Waits,
     /// Closes the question.
     Closes,
+    /// Types something into `a.txt`, then allows the call.
+    TypesFirst,
 }
 
 /// What the editor does with a text it is given.
@@ -227,6 +229,10 @@ impl Ide {
         let outcome = match self.person {
             Person::Picks(id) => RequestPermissionOutcome::Selected(SelectedPermissionOutcome::new(id)),
             Person::Closes => RequestPermissionOutcome::Cancelled,
+            Person::TypesFirst => {
+                self.buffers.lock().unwrap().insert(self.work.join("a.txt"), "typed meanwhile\n".into());
+                RequestPermissionOutcome::Selected(SelectedPermissionOutcome::new("once"))
+            }
             Person::Waits => {
                 let cancelled = responder.cancellation();
                 return self.agent().spawn(async move {

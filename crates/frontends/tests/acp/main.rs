@@ -48,8 +48,8 @@ async fn a_reply_is_streamed_and_its_calls_are_shown() {
     assert_eq!(ids, ["0-x", "1-x"], "names of calls come again, names of the editor do not");
     let updates = ide.updates.lock().unwrap().clone();
     let last = |id: &str, key: &str| {
-        let of_it = updates.iter().filter(|update| update["toolCallId"] == id && !update[key].is_null());
-        of_it.last().unwrap()[key].clone()
+        let mut of_it = updates.iter().filter(|update| update["toolCallId"] == id && !update[key].is_null());
+        of_it.next_back().unwrap()[key].clone()
     };
     assert_eq!(last("0-x", "kind"), "read");
     assert_eq!(last("0-x", "title"), "read a.txt");

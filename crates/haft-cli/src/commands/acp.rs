@@ -9,7 +9,7 @@ use crate::{
 };
 use haft::{
     core::Mode,
-    engine::Home,
+    engine::{Home, Model, Setup},
     frontends::{
         Exit,
         acp::{self, Opened, Server, Settings, SlashCommand, Wanted, over_streams},
@@ -17,15 +17,16 @@ use haft::{
     },
     tools::{McpServer, Way},
 };
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use tokio::io::{stdin, stdout};
 
 /// Serves until the editor leaves or somebody interrupts.
 pub(crate) async fn acp(surroundings: &Surroundings, args: &AcpArgs) -> Result<Exit, Failure> {
-    let (own, turn, up_to) = (surroundings.clone(), args.turn(), args.up_to.map(Mode::from));
+    let (own, turn, up_to, models) =
+        (surroundings.clone(), args.turn(), args.up_to.map(Mode::from), Models::default());
     let open: acp::Open = Arc::new(move |wanted| {
-        let (surroundings, turn) = (own.clone(), turn.clone());
-        Box::pin(async move { opened(&surroundings, turn, up_to, wanted).await.map_err(in_a_line) })
+        let (surroundings, turn, models) = (own.clone(), turn.clone(), models.clone());
+        Box::pin(async move { opened(&surroundings, turn, (up_to, models), wanted).await.map_err(in_a_line) })
     });
     let home = Home(surroundings.places.home.clone());
     let settings = Settings { home, open, note: notes(args.quiet) };
@@ -38,7 +39,7 @@ pub(crate) async fn acp(surroundings: &Surroundings, args: &AcpArgs) -> Result<E
 async fn opened(
     surroundings: &Surroundings,
     turn: TurnArgs,
-    up_to: Option<Mode>,
+    (up_to, models): (Option<Mode>, Models),
     wanted: Wanted,
 ) -> Result<Opened, Failure> {
     let Wanted { workspace, servers, stages } = wanted;
@@ -49,6 +50,7 @@ async fn opened(
         begin = setup.policy.mode;
         setup.policy.mode = up_to.unwrap_or(begin);
         setup.stages = stages(setup.stages.clone());
+        models.share(setup);
     });
     let Assembled { engine, notice } = assembled.await?;
     let note = notes(turn.quiet);
@@ -58,6 +60,25 @@ async fn opened(
     let meant: acp::Meant = Arc::new(move |prompt| meant(&known, prompt).map_err(in_a_line));
     let agent = turn.agent.unwrap_or_else(|| AGENT.to_owned());
     Ok(Opened { engine, agent, begin, commands, meant })
+}
+
+/// The models that sessions ask, by the profile that says how. One that runs in this process is large: all sessions have
+/// the same.
+#[derive(Clone, Default)]
+struct Models(Arc<Mutex<Vec<(String, Model)>>>);
+
+impl Models {
+    fn share(&self, setup: &mut Setup) {
+        let mut known = self.0.lock().expect("no code panics while it holds the models");
+        let is_same = |(profile, model): &&(String, Model)| {
+            (profile, &model.spec, model.window)
+                == (&setup.profile.name, &setup.model.spec, setup.model.window)
+        };
+        match known.iter().find(is_same) {
+            Some((_, model)) => setup.model = model.clone(),
+            None => known.push((setup.profile.name.clone(), setup.model.clone())),
+        }
+    }
 }
 
 fn listed(template: &Template) -> SlashCommand {

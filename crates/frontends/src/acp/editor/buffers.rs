@@ -30,8 +30,8 @@ impl Buffers {
         Self { editor, session, note }
     }
 
-    /// The text of `file` in the editor, in the form of the one on disk, if it differs from that. None where there is no
-    /// such text file, or the editor does not say.
+    /// The text of `file` in the editor, in the form of the one on disk, if it differs from that. None where something else
+    /// than a text lies there, or the editor does not say. A file that is not there yet may be in the editor.
     pub(super) fn unsaved(&self, file: &Path) -> Option<String> {
         if !self.editor.files.read_text_file {
             return None;
@@ -67,11 +67,11 @@ impl Buffers {
     }
 }
 
-/// The text of a regular file of a reasonable size.
+/// The text of a regular file of a reasonable size; that of one which is not there is empty.
 fn text(file: &Path) -> Option<String> {
-    let found = fs::symlink_metadata(file).ok()?;
-    if !found.is_file() || found.len() > LARGEST {
-        return None;
+    match fs::symlink_metadata(file) {
+        Ok(found) if !found.is_file() || found.len() > LARGEST => None,
+        Ok(_) => fs::read(file).and_then(|bytes| String::from_utf8(bytes).map_err(io::Error::other)).ok(),
+        Err(error) => (error.kind() == io::ErrorKind::NotFound).then(String::new),
     }
-    fs::read(file).and_then(|bytes| String::from_utf8(bytes).map_err(io::Error::other)).ok()
 }

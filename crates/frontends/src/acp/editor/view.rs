@@ -110,11 +110,11 @@ fn over(
 /// Where the files lie that are written.
 const OVER: &str = "over";
 
-/// `text` with the mode of `file`.
+/// `text` with the mode of `file`, where that is there.
 fn put(copy: &Path, text: &str, file: &Path) -> io::Result<()> {
     fs::create_dir_all(copy.parent().unwrap_or(copy))?;
     fs::write(copy, text)?;
-    fs::set_permissions(copy, fs::metadata(file)?.permissions())
+    fs::metadata(file).map_or(Ok(()), |found| fs::set_permissions(copy, found.permissions()))
 }
 
 /// Nothing where there is nothing; what is no file is for the inner stage to refuse.
