@@ -13,7 +13,7 @@ use super::{
     },
     wire::{self, Flow},
 };
-use agent_client_protocol::{on_receive_notification, on_receive_request};
+use agent_client_protocol::{HandleDispatchFrom, on_receive_notification, on_receive_request, v1::Builder};
 use anyhow::Context;
 use std::{future::Future, io::ErrorKind, sync::Arc};
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -55,10 +55,22 @@ async fn serve(
     channel: Channel,
     stop: impl Future<Output = ()> + Send,
 ) -> Result<(), Error> {
-    let (meet, create, load, resume) = (host.clone(), host.clone(), host.clone(), host.clone());
-    let (list, close, prompt, mode, cancel) =
-        (host.clone(), host.clone(), host.clone(), host.clone(), host.clone());
-    let agent = Agent
+    let agent = working(host.clone(), opening(host.clone()));
+    let until = async move |connection: ConnectionTo<Client>| {
+        tokio::select! {
+            () = connection.incoming_closed() => {}
+            () = stop => {}
+        }
+        host.end().await;
+        Ok(())
+    };
+    agent.connect_with(channel, until).await
+}
+
+/// The methods that begin something.
+fn opening(host: Arc<Host>) -> Builder<Agent, impl HandleDispatchFrom<Client>> {
+    let (meet, create, load, resume) = (host.clone(), host.clone(), host.clone(), host);
+    Agent
         .v1()
         .name("haft")
         .on_receive_request(
@@ -69,23 +81,34 @@ async fn serve(
             on_receive_request!(),
         )
         .on_receive_request(
-            async move |asked: NewSessionRequest, responder, connection| {
+            async move |asked: NewSessionRequest, responder, connection: ConnectionTo<Client>| {
                 apart(&connection, created(create.clone(), connection.clone(), asked, responder))
             },
             on_receive_request!(),
         )
         .on_receive_request(
-            async move |asked: LoadSessionRequest, responder, connection| {
+            async move |asked: LoadSessionRequest, responder, connection: ConnectionTo<Client>| {
                 apart(&connection, loaded(load.clone(), connection.clone(), asked, responder))
             },
             on_receive_request!(),
         )
         .on_receive_request(
-            async move |asked: ResumeSessionRequest, responder, connection| {
+            async move |asked: ResumeSessionRequest, responder, connection: ConnectionTo<Client>| {
                 apart(&connection, resumed(resume.clone(), connection.clone(), asked, responder))
             },
             on_receive_request!(),
         )
+}
+
+/// Besides `agent`'s, the methods for sessions that are there. A prompt is taken in before the next message is looked at,
+/// so that a cancel finds it.
+fn working(
+    host: Arc<Host>,
+    agent: Builder<Agent, impl HandleDispatchFrom<Client>>,
+) -> Builder<Agent, impl HandleDispatchFrom<Client>> {
+    let (list, close, prompt) = (host.clone(), host.clone(), host.clone());
+    let (mode, cancel) = (host.clone(), host);
+    agent
         .on_receive_request(
             async move |asked: ListSessionsRequest, responder: Responder<_>, _| {
                 responder.respond(list.list(&asked))
@@ -120,16 +143,7 @@ async fn serve(
                 Ok(())
             },
             on_receive_notification!(),
-        );
-    let until = async move |connection: ConnectionTo<Client>| {
-        tokio::select! {
-            () = connection.incoming_closed() => {}
-            () = stop => {}
-        }
-        host.end().await;
-        Ok(())
-    };
-    agent.connect_with(channel, until).await
+        )
 }
 
 /// What takes its time must not hold up other messages.
