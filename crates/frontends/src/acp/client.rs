@@ -32,8 +32,11 @@ impl Editor {
     /// Tells one thing of `session`, even where there is no room.
     pub(super) fn tell(&self, session: &str, update: SessionUpdate) {
         self.flow.sent();
-        let _it_has_left =
-            self.connection.send_notification(SessionNotification::new(session.to_owned(), update));
+        let told = SessionNotification::new(session.to_owned(), update);
+        if self.connection.send_notification(told).is_err() {
+            // It has left: what is not sent waits for nobody.
+            self.flow.is_written();
+        }
     }
 
     /// Asks a person. Dropping the future takes the question back.

@@ -267,3 +267,40 @@ fn said(parts: &[Part]) -> Vec<SessionUpdate> {
     });
     blocks.map(|block| SessionUpdate::UserMessageChunk(ContentChunk::new(block))).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is shown after each piece; `None` is a line that breaks.
+    fn shown(pieces: &[Option<&str>], whole: &str) -> Vec<String> {
+        let mut stream = Stream::default();
+        let mut shown = Vec::new();
+        for piece in pieces {
+            match piece {
+                Some(text) => stream.heard += text,
+                None => stream.begin_anew(),
+            }
+            shown.extend(stream.news());
+        }
+        stream.finish(whole.to_owned());
+        shown.extend(stream.news());
+        shown
+    }
+
+    #[test]
+    fn what_is_said_anew_is_shown_where_it_differs() {
+        let table: [(&[Option<&str>], &str, &[&str]); 6] = [
+            (&[Some("Hel"), Some("lo")], "Hello", &["Hel", "lo"]),
+            (&[Some("Hel")], "Hello", &["Hel", "lo"]),
+            (&[Some("Hel"), None, Some("H"), Some("ello")], "Hello", &["Hel", "lo"]),
+            (&[Some("Hel"), None, Some("H"), Some("i!")], "Hi!", &["Hel", "\n\nHi!"]),
+            (&[None, Some("Hi")], "Hi", &["Hi"]),
+            // A piece was lost.
+            (&[Some("a"), Some("c")], "abc", &["a", "c", "\n\nabc"]),
+        ];
+        for (pieces, whole, expected) in table {
+            assert_eq!(shown(pieces, whole), expected, "{pieces:?}");
+        }
+    }
+}

@@ -49,7 +49,8 @@ impl Flow {
         self.waiting.fetch_add(1, SeqCst);
     }
 
-    fn is_written(&self) {
+    /// One was written, or never will be.
+    pub(super) fn is_written(&self) {
         self.waiting.fetch_sub(1, SeqCst);
         self.written.notify_waiters();
     }
