@@ -290,7 +290,8 @@ mod tests {
 
     #[test]
     fn what_is_said_anew_is_shown_where_it_differs() {
-        let table: [(&[Option<&str>], &str, &[&str]); 6] = [
+        type Row<'a> = (&'a [Option<&'a str>], &'a str, &'a [&'a str]);
+        let table: [Row<'_>; 6] = [
             (&[Some("Hel"), Some("lo")], "Hello", &["Hel", "lo"]),
             (&[Some("Hel")], "Hello", &["Hel", "lo"]),
             (&[Some("Hel"), None, Some("H"), Some("ello")], "Hello", &["Hel", "lo"]),
