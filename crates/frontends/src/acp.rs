@@ -8,6 +8,7 @@
 mod calls;
 mod client;
 mod editor;
+mod folder;
 mod follow;
 mod host;
 mod kinds;

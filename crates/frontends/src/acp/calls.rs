@@ -1,5 +1,6 @@
 //! What an editor shows of a call while it runs and afterwards.
 use super::{
+    folder::Folder,
     kinds::Looks,
     prompt::fence,
     sdk::{
@@ -11,7 +12,6 @@ use crate::safe;
 use haft_core::{Change, FileState, Shown, ToolResult, clip};
 use haft_engine::Session;
 use serde_json::{Value, json};
-use std::path::Path;
 
 /// Of a running call's output the last so many bytes are shown.
 const TAIL: usize = 4_000;
@@ -64,10 +64,10 @@ impl Call {
     pub(super) fn changes(
         &mut self,
         session: &Session,
-        workspace: &Path,
+        folder: &Folder,
         changes: &[Change],
     ) -> ToolCallUpdate {
-        self.diffs = diffs(session, workspace, changes);
+        self.diffs = diffs(session, folder, changes);
         self.update(ToolCallUpdateFields::new().content(self.diffs.clone()))
     }
 
@@ -154,7 +154,7 @@ fn raw_output(result: &ToolResult) -> Option<Value> {
 }
 
 /// Each change with both texts; a line for what is no text, or too long.
-pub(super) fn diffs(session: &Session, workspace: &Path, changes: &[Change]) -> Vec<ToolCallContent> {
+pub(super) fn diffs(session: &Session, folder: &Folder, changes: &[Change]) -> Vec<ToolCallContent> {
     let content = |state: &Option<FileState>| match state {
         None => Some(None),
         Some(state) => {
@@ -164,7 +164,7 @@ pub(super) fn diffs(session: &Session, workspace: &Path, changes: &[Change]) -> 
     };
     let shown = changes.iter().map(|change| match (content(&change.before), content(&change.after)) {
         (Some(before), Some(after)) => {
-            Diff::new(workspace.join(&change.path), after.unwrap_or_default()).old_text(before).into()
+            Diff::new(folder.told(&change.path), after.unwrap_or_default()).old_text(before).into()
         }
         _ => text(&crate::diff::of_changes(session, std::slice::from_ref(change))),
     });

@@ -129,8 +129,7 @@ impl Follower {
 
     /// With what the call would do to files, or what it is called with.
     fn approve(&mut self, call: &CallId, reason: &str, changes: &[Change]) {
-        let (session, workspace) = (&self.open.session, &self.open.engine.setup().workspace);
-        let mut content = diffs(session, workspace, changes);
+        let mut content = diffs(&self.open.session, &self.open.folder, changes);
         content.push(text(&safe::text(reason)));
         let options = vec![
             PermissionOption::new("once", "Allow", PermissionOptionKind::AllowOnce),

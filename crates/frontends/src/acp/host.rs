@@ -3,6 +3,7 @@ use super::{
     Opened, Server, Settings, Wanted, Way,
     client::Editor,
     editor::{Buffers, stages},
+    folder::Folder,
     follow::Follower,
     modes,
     open::OpenSession,
@@ -85,7 +86,7 @@ impl Host {
 
     /// Tells what there is and follows.
     pub(super) fn started(&self, connection: ConnectionTo<Client>, open: &Arc<OpenSession>) {
-        let teller = Teller::new(open.session.clone(), open.engine.clone());
+        let teller = teller(open);
         // The mode it begins with was told with its name.
         self.follow(self.editor(connection), open.clone(), teller, next(&open.session));
     }
@@ -126,7 +127,7 @@ impl Host {
         let Some(Fact::SessionOpened { workspace, .. }) = entries.first().map(|entry| &entry.fact) else {
             return Err(failed(format!("cannot load the session `{id}`: its journal has no beginning")));
         };
-        let asked = folder(cwd)?;
+        let asked = Folder::of(cwd)?.real;
         match asked == *workspace {
             true => Ok(()),
             false => Err(wrong(format!(
@@ -152,10 +153,12 @@ impl Host {
         servers: Vec<McpServer>,
         start: impl FnOnce(&Opened) -> Result<Session, haft_engine::EngineError>,
     ) -> Result<(Arc<OpenSession>, Mode), Error> {
-        let workspace = folder(cwd)?;
+        let folder = Folder::of(cwd)?;
         let servers = servers.into_iter().map(server).collect::<Result<_, _>>()?;
         let name: Arc<OnceLock<SessionId>> = Arc::default();
-        let buffers = Buffers::new(self.editor(connection), name.clone(), self.settings.note.clone());
+        let buffers =
+            Buffers::new(self.editor(connection), name.clone(), self.settings.note.clone(), folder.clone());
+        let workspace = folder.real.clone();
         let wanted = Wanted { workspace, servers, stages: Box::new(move |inner| stages(inner, buffers)) };
         let opened = (self.settings.open)(wanted).await.map_err(failed)?;
         let session = start(&opened).map_err(|error| failed(error.to_string()))?;
@@ -164,7 +167,7 @@ impl Host {
             (self.settings.note)(format!("{}: {line}", session.journal().path().display()));
         }
         let Opened { engine, begin, commands, meant, .. } = opened;
-        let open = Arc::new(OpenSession::new(session, engine, commands, meant));
+        let open = Arc::new(OpenSession::new((session, engine), folder, (commands, meant)));
         self.lock().insert(open.id().to_owned(), open.clone());
         Ok((open, begin))
     }
@@ -232,7 +235,7 @@ async fn begin(session: &Session, mode: Mode) -> Result<(), Error> {
 }
 
 fn teller(open: &OpenSession) -> Teller {
-    Teller::new(open.session.clone(), open.engine.clone())
+    Teller::new(open.session.clone(), open.engine.clone(), open.folder.clone())
 }
 
 fn next(session: &Session) -> Seq {
@@ -241,16 +244,6 @@ fn next(session: &Session) -> Seq {
 
 fn after(entries: &[Arc<Entry>]) -> Seq {
     entries.last().map_or(Seq(0), |last| Seq(last.seq.0 + 1))
-}
-
-/// The folder to work in, links followed.
-fn folder(cwd: &Path) -> Result<PathBuf, Error> {
-    let cannot = |why: &str| wrong(format!("cannot work in `{}`: {why}", cwd.display()));
-    if !cwd.is_absolute() {
-        return Err(cannot("it is no absolute path"));
-    }
-    let found = cwd.canonicalize().map_err(|error| cannot(&error.to_string()))?;
-    if found.is_dir() { Ok(found) } else { Err(cannot("it is no folder")) }
 }
 
 fn server(server: McpServer) -> Result<Server, Error> {

@@ -1,5 +1,8 @@
 //! What an editor shows of a call before it runs: its kind, a title, the places it touches.
-use super::sdk::{ToolCallLocation, ToolKind};
+use super::{
+    folder::Folder,
+    sdk::{ToolCallLocation, ToolKind},
+};
 use crate::safe;
 use haft_core::{Effect, Registry, ToolCall, Validation};
 use serde_json::Value;
@@ -35,11 +38,11 @@ pub(super) fn unfinished(name: &str, tools: &Registry) -> Looks {
 }
 
 /// How `call` looks.
-pub(super) fn of(call: &ToolCall, tools: &Registry, validation: Validation, workspace: &Path) -> Looks {
-    let effects = effects(call, tools, validation, workspace);
+pub(super) fn of(call: &ToolCall, tools: &Registry, validation: Validation, folder: &Folder) -> Looks {
+    let effects = effects(call, tools, validation, &folder.real);
     let line = call.arguments["offset"].as_u64().and_then(|line| u32::try_from(line).ok());
     let locations = effects.iter().filter_map(|effect| match effect {
-        Effect::Read(path) | Effect::Write(path) => Some(ToolCallLocation::new(path.clone()).line(line)),
+        Effect::Read(path) | Effect::Write(path) => Some(ToolCallLocation::new(folder.told(path)).line(line)),
         Effect::Execute(_) | Effect::Network(_) => None,
     });
     let mut locations: Vec<ToolCallLocation> = locations.collect();
@@ -123,9 +126,10 @@ mod tests {
             ("todo", json!({"items": []}), ToolKind::Think),
             ("mcp__x__y", json!({}), ToolKind::Other),
         ];
+        let folder = Folder::of(Path::new("/")).unwrap();
         for (name, arguments, expected) in table {
             let call = ToolCall::new("1", name, arguments);
-            let looks = of(&call, &tools, Validation::default(), Path::new("/w"));
+            let looks = of(&call, &tools, Validation::default(), &folder);
             assert_eq!(looks.kind, expected, "{name}");
         }
     }

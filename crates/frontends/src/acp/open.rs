@@ -1,6 +1,7 @@
 //! A session that is open in the editor.
 use super::{
     Meant, SlashCommand,
+    folder::Folder,
     sdk::{
         AvailableCommand, AvailableCommandInput, AvailableCommandsUpdate, Error, PromptRequest,
         PromptResponse, Responder, SessionUpdate, StopReason, UnstructuredCommandInput, failed, worded,
@@ -15,6 +16,7 @@ use std::sync::{Mutex, MutexGuard};
 pub(super) struct OpenSession {
     pub(super) session: Session,
     pub(super) engine: Engine,
+    pub(super) folder: Folder,
     pub(super) commands: Vec<SlashCommand>,
     pub(super) meant: Meant,
     prompt: Mutex<Option<Waiting>>,
@@ -30,8 +32,12 @@ struct Waiting {
 }
 
 impl OpenSession {
-    pub(super) fn new(session: Session, engine: Engine, commands: Vec<SlashCommand>, meant: Meant) -> Self {
-        Self { session, engine, commands, meant, prompt: Mutex::default() }
+    pub(super) fn new(
+        (session, engine): (Session, Engine),
+        folder: Folder,
+        (commands, meant): (Vec<SlashCommand>, Meant),
+    ) -> Self {
+        Self { session, engine, folder, commands, meant, prompt: Mutex::default() }
     }
 
     /// Its name, as the protocol writes it.
@@ -56,7 +62,7 @@ impl OpenSession {
             let message = "a prompt is being worked on in this session; wait for its end, or cancel it";
             return Err(worded(Error::invalid_request(), message));
         }
-        super::prompt::parts(request.prompt, &self.engine.setup().workspace, &*self.meant)
+        super::prompt::parts(request.prompt, &self.folder, &*self.meant)
     }
 
     fn begin(&self, parts: Vec<Part>, responder: Responder<PromptResponse>) -> Result<(), Error> {

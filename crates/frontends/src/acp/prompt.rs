@@ -1,5 +1,8 @@
 //! What a person said in the editor, as parts of a message.
-use super::sdk::{ContentBlock, EmbeddedResourceResource, Error, wrong};
+use super::{
+    folder::Folder,
+    sdk::{ContentBlock, EmbeddedResourceResource, Error, wrong},
+};
 use haft_core::{Image, Part};
 use std::path::Path;
 
@@ -10,18 +13,18 @@ const PICTURES: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "image/webp
 /// makes of it.
 pub(super) fn parts(
     blocks: Vec<ContentBlock>,
-    workspace: &Path,
+    folder: &Folder,
     meant: &dyn Fn(&str) -> Result<String, String>,
 ) -> Result<Vec<Part>, Error> {
     let (mut text, mut embedded, mut pictures) = (String::new(), String::new(), Vec::new());
     for block in blocks {
         match block {
             ContentBlock::Text(said) => text += &said.text,
-            ContentBlock::ResourceLink(link) => text += &mention(&link.name, &link.uri, workspace),
+            ContentBlock::ResourceLink(link) => text += &mention(&link.name, &link.uri, folder),
             ContentBlock::Image(image) => pictures.push(picture(&image.mime_type, image.data)?),
             ContentBlock::Resource(resource) => match resource.resource {
                 EmbeddedResourceResource::TextResourceContents(file) => {
-                    embedded += &quoted(&named(&file.uri, workspace), &file.text);
+                    embedded += &quoted(&named(&file.uri, folder), &file.text);
                 }
                 EmbeddedResourceResource::BlobResourceContents(blob) => {
                     pictures.push(picture(
@@ -60,8 +63,8 @@ fn picture(mime: &str, data: String) -> Result<Part, Error> {
 }
 
 /// `[@a.rs](src/a.rs)`
-fn mention(name: &str, uri: &str, workspace: &Path) -> String {
-    format!("[@{name}]({})", named(uri, workspace))
+fn mention(name: &str, uri: &str, folder: &Folder) -> String {
+    format!("[@{name}]({})", named(uri, folder))
 }
 
 fn quoted(name: &str, text: &str) -> String {
@@ -77,12 +80,12 @@ pub(super) fn fence(text: &str) -> String {
 }
 
 /// A file of the workspace by its path in it, another one by its whole path, anything else by its address.
-fn named(uri: &str, workspace: &Path) -> String {
+fn named(uri: &str, folder: &Folder) -> String {
     let Some(path) = uri.strip_prefix("file://") else { return uri.to_owned() };
     let (path, place) =
         path.split_once('#').map_or((path, String::new()), |(path, place)| (path, format!("#{place}")));
     let path = unescaped(path);
-    let inside = Path::new(&path).strip_prefix(workspace).ok().and_then(Path::to_str);
+    let inside = folder.inside(Path::new(&path)).and_then(Path::to_str);
     format!("{}{place}", inside.unwrap_or(&path))
 }
 
@@ -113,14 +116,15 @@ mod tests {
     #[test]
     fn files_are_named_as_tools_name_them() {
         let table = [
-            ("file:///w/src/a%20b.rs", "src/a b.rs"),
-            ("file:///w/src/a.rs#L3:9", "src/a.rs#L3:9"),
+            ("file:///usr/src/a%20b.rs", "src/a b.rs"),
+            ("file:///usr/src/a.rs#L3:9", "src/a.rs#L3:9"),
             ("file:///etc/hosts", "/etc/hosts"),
             ("https://example.org/a%20b", "https://example.org/a%20b"),
-            ("file:///w/100%", "100%"),
+            ("file:///usr/100%", "100%"),
         ];
+        let folder = Folder::of(Path::new("/usr")).unwrap();
         for (uri, expected) in table {
-            assert_eq!(named(uri, Path::new("/w")), expected, "{uri}");
+            assert_eq!(named(uri, &folder), expected, "{uri}");
         }
     }
 

@@ -1,6 +1,7 @@
 //! A session's events in the words of the protocol.
 use super::{
     calls::{self, Call},
+    folder::Folder,
     kinds, modes,
     sdk::{ContentBlock, ContentChunk, CurrentModeUpdate, ImageContent, SessionUpdate, TextContent},
 };
@@ -17,6 +18,7 @@ const PIECE: usize = 16_000;
 pub(super) struct Teller {
     session: Session,
     engine: Engine,
+    folder: Folder,
     /// How many replies there were; tells apart the calls of different rounds.
     round: usize,
     /// How often the reply that is heard was begun anew.
@@ -81,9 +83,9 @@ impl Stream {
 }
 
 impl Teller {
-    pub(super) fn new(session: Session, engine: Engine) -> Self {
+    pub(super) fn new(session: Session, engine: Engine, folder: Folder) -> Self {
         let (text, thoughts) = (Stream::default(), Stream::default());
-        Self { session, engine, round: 0, attempt: 0, text, thoughts, calls: HashMap::new() }
+        Self { session, engine, folder, round: 0, attempt: 0, text, thoughts, calls: HashMap::new() }
     }
 
     /// The conversation as it stands: what was undone is left out, but counted.
@@ -161,9 +163,8 @@ impl Teller {
             Fact::Called { made } => self.called(made).into_iter().collect(),
             Fact::ToolStarted { call, arguments, .. } => self.started(call, arguments),
             Fact::Staged { call, changes, .. } => {
-                let workspace = &self.engine.setup().workspace;
                 let call = self.calls.get_mut(call);
-                let update = call.map(|call| call.changes(&self.session, workspace, changes));
+                let update = call.map(|call| call.changes(&self.session, &self.folder, changes));
                 update.map(SessionUpdate::ToolCallUpdate).into_iter().collect()
             }
             Fact::ToolEnded { call, name, result, .. } => {
@@ -207,7 +208,7 @@ impl Teller {
 
     fn called(&mut self, made: &ToolCall) -> Option<SessionUpdate> {
         let setup = self.engine.setup();
-        let looks = kinds::of(made, &setup.tools, setup.profile.validation, &setup.workspace);
+        let looks = kinds::of(made, &setup.tools, setup.profile.validation, &self.folder);
         let known = self.calls.remove(&made.id);
         let id = known.as_ref().map_or_else(|| self.id(&made.id), |known| known.id.clone());
         let call = Call::new(id, &made.name, looks, made.arguments.clone());

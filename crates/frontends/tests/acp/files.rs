@@ -142,6 +142,21 @@ async fn a_file_may_be_in_the_editor_alone() {
     );
 }
 
+#[tokio::test]
+async fn an_editor_may_know_the_folder_by_another_path() {
+    let place = Place::with(Mode::Full);
+    place.write("a.txt", "saved\n");
+    let link = place.folder.path().join("link");
+    std::os::unix::fs::symlink(place.work(), &link).unwrap();
+    let ide = Ide { work: link.clone(), ..Ide::new(&place, Person::Waits, Saves::Exactly) };
+    ide.buffers.lock().unwrap().insert(link.join("a.txt"), "typed\n".into());
+    let ide = prompt_once(&place, ide, &[edited(), json!({"say": "Done."})]).await;
+    assert_eq!(place.read("a.txt").as_deref(), Some("mended\n"));
+    let call = ide.call("edit");
+    assert_eq!(call["content"][0]["path"], json!(link.join("a.txt")));
+    assert_eq!(call["locations"][0]["path"], json!(link.join("a.txt")));
+}
+
 // What stands in the manual: folders and commands see the disk
 #[tokio::test]
 async fn folders_and_commands_see_the_disk() {

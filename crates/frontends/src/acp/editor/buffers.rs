@@ -1,6 +1,6 @@
 //! The way from blocking code to the editor's files.
 use super::form::{is_alike, with_form_of};
-use crate::acp::{Note, client::Editor};
+use crate::acp::{Note, client::Editor, folder::Folder};
 use haft_core::SessionId;
 use std::{
     fs, io,
@@ -23,11 +23,17 @@ pub(in crate::acp) struct Buffers {
     /// As the editor knows it; set before the first call.
     session: Arc<OnceLock<SessionId>>,
     note: Note,
+    folder: Folder,
 }
 
 impl Buffers {
-    pub(in crate::acp) fn new(editor: Editor, session: Arc<OnceLock<SessionId>>, note: Note) -> Self {
-        Self { editor, session, note }
+    pub(in crate::acp) fn new(
+        editor: Editor,
+        session: Arc<OnceLock<SessionId>>,
+        note: Note,
+        folder: Folder,
+    ) -> Self {
+        Self { editor, session, note, folder }
     }
 
     /// The text of `file` in the editor, in the form of the one on disk, if it differs from that. None where something else
@@ -37,7 +43,7 @@ impl Buffers {
             return None;
         }
         let disk = text(file)?;
-        let shown = self.wait(self.editor.read(self.name()?, file));
+        let shown = self.wait(self.editor.read(self.name()?, &self.folder.told(file)));
         let shown = shown.ok().filter(|shown| !is_alike(shown, &disk))?;
         Some(with_form_of(&disk, &shown))
     }
@@ -49,7 +55,7 @@ impl Buffers {
     /// Has the editor write and save this text.
     pub(super) fn write(&self, file: &Path, text: &str) -> Result<(), String> {
         let session = self.name().ok_or("the session has no name yet")?;
-        self.wait(self.editor.write(session, file, text))
+        self.wait(self.editor.write(session, &self.folder.told(file), text))
     }
 
     /// Tells a person.
