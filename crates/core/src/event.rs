@@ -1,7 +1,7 @@
 //! What happens, and what people may ask for.
 use crate::{
-    CallId, Change, Conclusion, Effect, How, JobId, Order, Part, Question, Resource, StopReason, ToolCall,
-    ToolResult, Usage,
+    CallId, Change, Conclusion, Effect, How, JobId, Mode, Order, Part, Question, Resource, StopReason,
+    ToolCall, ToolResult, Usage,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -128,6 +128,9 @@ pub enum Fact {
     JobStarted { job: JobId, title: String },
     /// That work is over. Opens a turn.
     JobEnded { job: JobId, result: ToolResult },
+    /// A person chose what happens with effects that no rule settles: from here on, and when the session is opened
+    /// again.
+    ModeSet { mode: Mode },
     /// Results gave way for want of room: the model reads these texts in their place. The whole ones stand in
     /// their `tool_ended`.
     Evicted { results: Vec<Evicted> },
@@ -294,6 +297,12 @@ pub enum Command {
     },
     /// The job that this session is has come to its end.
     Conclude(Conclusion),
+    /// Judge effects that no rule settles by this mode from here on, in the middle of a turn too. What the engine and
+    /// the agent allow is the most that can be had.
+    SetMode {
+        /// The mode.
+        mode: Mode,
+    },
     /// Stop the turn. Open calls are ended.
     Interrupt,
     /// Take up an unfinished turn: after a crash, or after the model failed.

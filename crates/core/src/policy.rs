@@ -34,6 +34,26 @@ pub enum Mode {
     Full,
 }
 
+impl Mode {
+    /// From the strictest to the widest.
+    pub const ALL: [Self; 4] = [Self::ReadOnly, Self::Ask, Self::AcceptEdits, Self::Full];
+
+    /// As configuration files and options write it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::ReadOnly => "read-only",
+            Self::Ask => "ask",
+            Self::AcceptEdits => "accept-edits",
+            Self::Full => "full",
+        }
+    }
+
+    /// The one of this name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|mode| mode.name() == name)
+    }
+}
+
 /// Rules first, in order, then the mode.
 #[derive(Clone, Debug, Default)]
 pub struct Policy {

@@ -175,6 +175,7 @@ impl Transcript {
             | Fact::ApprovalAnswered { .. }
             | Fact::ToolStarted { .. }
             | Fact::Staged { .. }
+            | Fact::ModeSet { .. }
             | Fact::Concluded(_)
             | Fact::JobStarted { .. } => {}
         }

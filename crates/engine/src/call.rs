@@ -234,7 +234,7 @@ fn judge_call(means: &Means, effects: &[Effect]) -> Judged {
         .filter(|effect| !own(effect))
         .cloned()
         .partition(|effect| matches!(effect, Effect::Write(_)));
-    let judge = |effects: &[Effect]| means.policy.judge(effects, workspace);
+    let judge = |effects: &[Effect]| means.permission.judge(effects, workspace);
     Judged { writes: judge(&writes), others: judge(&others) }
 }
 
@@ -294,7 +294,7 @@ async fn judge_changes(
     notes: &Notes,
 ) -> Result<(), Stopped> {
     let setup = &means.shared.setup;
-    match means.policy.judge_changes(changes, &setup.workspace) {
+    match means.permission.judge_changes(changes, &setup.workspace) {
         Verdict::Allow => Ok(()),
         Verdict::Deny { reason } => Err(denied(reason).into()),
         Verdict::Ask { reason } => {

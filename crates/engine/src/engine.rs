@@ -5,6 +5,7 @@ use crate::{
     call::resolved,
     jobs::Board,
     live::Live,
+    permission::Permission,
     seen::Seen,
     session::{Desk, Log, Task},
     toolbox::Toolbox,
@@ -239,9 +240,10 @@ impl Engine {
         };
         let seen = Seen::replay(entries.iter().map(Arc::as_ref), touched);
         let (limits, mode) = bounds(setup, &agent, &model, above.ceiling.as_ref())?;
+        let permission = Permission::new(narrowed(&setup.policy, mode), &entries);
         let means = Means {
             limits: Limits { evidence: limits.evidence || is_job(&journal.entries()), ..limits },
-            policy: narrowed(&setup.policy, mode),
+            permission: permission.clone(),
             model,
             agent: agent.name,
             tree,
@@ -259,7 +261,7 @@ impl Engine {
         };
         let stop = shared.stop.clone();
         shared.tasks.spawn(Task { means, log, inbox, stop, later: Default::default() }.run());
-        let session = Session { id, inbox: sender, journal, stage };
+        let session = Session { id, inbox: sender, journal, stage, permission };
         shared.live.add(&session);
         Ok(session)
     }

@@ -22,6 +22,7 @@ mod jobs;
 mod journal;
 mod knowledge;
 mod live;
+mod permission;
 mod profile;
 mod recover;
 mod repeats;

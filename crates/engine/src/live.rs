@@ -1,5 +1,5 @@
 //! The sessions that an engine has open, so that others than those who opened them can watch and steer them.
-use crate::{Session, journal::WeakJournal, session::Mail};
+use crate::{Session, journal::WeakJournal, permission::Permission, session::Mail};
 use haft_core::{Fact, SessionId, Stage};
 use std::sync::{Arc, Mutex, MutexGuard};
 use tokio::sync::mpsc::WeakUnboundedSender;
@@ -13,6 +13,7 @@ struct Known {
     inbox: WeakUnboundedSender<Mail>,
     journal: WeakJournal,
     stage: Arc<dyn Stage>,
+    permission: Permission,
 }
 
 impl Live {
@@ -24,6 +25,7 @@ impl Live {
             inbox: session.inbox.downgrade(),
             journal: session.journal.downgrade(),
             stage: session.stage.clone(),
+            permission: session.permission.clone(),
         });
     }
 
@@ -40,8 +42,8 @@ impl Live {
 impl Known {
     fn session(&self) -> Option<Session> {
         let inbox = self.inbox.upgrade()?;
-        let (id, journal, stage) = (self.id.clone(), self.journal.upgrade()?, self.stage.clone());
-        Some(Session { id, inbox, journal, stage })
+        let (journal, stage) = (self.journal.upgrade()?, self.stage.clone());
+        Some(Session { id: self.id.clone(), inbox, journal, stage, permission: self.permission.clone() })
     }
 }
 

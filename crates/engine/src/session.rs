@@ -1,11 +1,13 @@
 //! A session is one task that owns one transcript. Everyone else holds a [`Session`] handle.
 use crate::{
-    Journal, JournalError, recover,
+    Journal, JournalError,
+    permission::Permission,
+    recover,
     turn::{Means, compact_now, open_turn},
 };
 use futures::Stream;
 use haft_core::{
-    Answer, CallId, Change, Command, Effect, Entry, Event, Fact, Hash, JobId, Seq, SessionId, Stage,
+    Answer, CallId, Change, Command, Effect, Entry, Event, Fact, Hash, JobId, Mode, Seq, SessionId, Stage,
     ToolCall, ToolResult, Transcript, Way, undo,
 };
 use std::{
@@ -23,6 +25,7 @@ pub struct Session {
     pub(crate) inbox: mpsc::UnboundedSender<Mail>,
     pub(crate) journal: Journal,
     pub(crate) stage: Arc<dyn Stage>,
+    pub(crate) permission: Permission,
 }
 
 /// Nobody reads commands any more.
@@ -54,6 +57,16 @@ impl Session {
     /// Everything recorded so far.
     pub fn entries(&self) -> Vec<Arc<Entry>> {
         self.journal.entries()
+    }
+
+    /// By which mode effects are judged that no rule settles.
+    pub fn mode(&self) -> Mode {
+        self.permission.mode()
+    }
+
+    /// The widest mode that [`Command::SetMode`] can set: what the engine and the agent allow.
+    pub fn ceiling(&self) -> Mode {
+        self.permission.ceiling()
     }
 
     /// A content that some change names.
@@ -224,6 +237,10 @@ impl Task {
             Command::Continue => self.turn(Fact::Continued).await,
             Command::Rewind { to } => self.rewind(to).await,
             Command::Redo => self.redo().await,
+            Command::SetMode { mode } => {
+                let mode = self.means.permission.set(mode);
+                self.log.record(Fact::ModeSet { mode })
+            }
             Command::Compact => {
                 self.means.open_purse(&self.log.transcript);
                 self.attend(Work::Compaction).await
@@ -256,6 +273,7 @@ impl Task {
     async fn attend(&mut self, work: Work) -> Result<(), JournalError> {
         let cancel = self.stop.child_token();
         let desk = &self.means.desk;
+        let (journal, permission) = (self.log.journal.clone(), &self.means.permission);
         let (log, means) = (&mut self.log, &self.means);
         let work = async {
             match work {
@@ -275,6 +293,10 @@ impl Task {
                     Mail::Command(Command::Interrupt) => cancel.cancel(),
                     Mail::Command(Command::Answer { call, answer }) => desk.answer(&call, answer),
                     Mail::Command(Command::Reply { call, answer }) => desk.reply(&call, answer),
+                    // No part of the conversation, so that the transcript need not hear of it.
+                    Mail::Command(Command::SetMode { mode }) => {
+                        journal.append(Fact::ModeSet { mode: permission.set(mode) }, None)?;
+                    }
                     Mail::Command(Command::Prompt { parts, channel }) => desk.queue(Fact::Prompted { parts, channel }),
                     Mail::Command(
                         command @ (Command::Continue | Command::Call { .. } | Command::Conclude(_)

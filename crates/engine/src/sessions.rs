@@ -34,6 +34,14 @@ pub struct Summary {
     pub delegated_by: Option<SessionId>,
 }
 
+impl Summary {
+    /// When something happened last, in UTC as RFC 3339 writes it.
+    pub fn updated(&self) -> String {
+        let at = jiff::Timestamp::from_millisecond(i64::try_from(self.last_at).unwrap_or_default());
+        at.unwrap_or_default().to_string()
+    }
+}
+
 impl Home {
     /// A journal for a new session.
     pub fn create(&self) -> Result<(SessionId, Journal), JournalError> {

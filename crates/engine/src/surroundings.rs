@@ -47,7 +47,7 @@ fn subagents(means: &Means, person: &Arc<dyn Person>) -> Arc<dyn Subagents> {
         parent,
         agent: means.agent.clone(),
         tree: means.tree.clone(),
-        ceiling: Ceiling { mode: means.policy.mode, limits: means.limits.clone() },
+        ceiling: Ceiling { mode: means.permission.mode(), limits: means.limits.clone() },
         person: person.clone(),
     })
 }

@@ -7,6 +7,7 @@ use crate::{
     engine::Shared,
     evidence, hooking,
     jobs::Board,
+    permission::Permission,
     recover,
     repeats::Repeats,
     seen::Seen,
@@ -17,8 +18,8 @@ use crate::{
 };
 use futures::StreamExt;
 use haft_core::{
-    Change, Delta, Fact, Limits, Message, OnCap, Outcome, Part, Policy, ProviderError, Reached, Reply,
-    Request, SessionId, Spending, Stage, Step, StopReason, Transcript, Update, Usage, Window,
+    Change, Delta, Fact, Limits, Message, OnCap, Outcome, Part, ProviderError, Reached, Reply, Request,
+    SessionId, Spending, Stage, Step, StopReason, Transcript, Update, Usage, Window,
     window::{self, Room},
 };
 use std::{io, path::PathBuf, sync::Arc};
@@ -32,7 +33,7 @@ pub(crate) struct Means {
     /// When a turn of this agent ends that does not end by itself.
     pub(crate) limits: Limits,
     /// Who may do what in this session.
-    pub(crate) policy: Policy,
+    pub(crate) permission: Permission,
     /// Whom this agent asks.
     pub(crate) model: Model,
     /// The sessions above and below.

@@ -9,7 +9,7 @@ use crate::{
     signals::Interrupts,
     view,
 };
-use haft_core::{Command, Part, Seq, undo};
+use haft_core::{Command, Mode, Part, Seq, undo};
 use haft_engine::{Engine, Session};
 use reader::Reader;
 use std::io::{Write, stderr, stdout};
@@ -96,6 +96,7 @@ impl Talk<'_> {
             Order::Undo => self.undo().await,
             Order::Redo => self.redo().await,
             Order::Cost => self.cost(),
+            Order::Mode(name) => self.mode(name.as_deref()),
             Order::Theme(_) | Order::Rewind | Order::Jobs | Order::Copy => {
                 note("this needs the screen that `haft` opens in a terminal")
             }
@@ -183,6 +184,18 @@ impl Talk<'_> {
             note(&file)?;
         }
         Ok(())
+    }
+
+    fn mode(&self, name: Option<&str>) -> anyhow::Result<()> {
+        let Some((_, session)) = &self.open else { return Ok(()) };
+        let known = Mode::ALL.into_iter().filter(|mode| *mode <= session.ceiling());
+        match name.and_then(Mode::named).filter(|mode| *mode <= session.ceiling()) {
+            Some(mode) => Ok(session.send(Command::SetMode { mode })?),
+            None => {
+                let known = known.map(Mode::name).collect::<Vec<_>>().join(", ");
+                note(&format!("now `{}`; there are {known} (/mode NAME)", session.mode().name()))
+            }
+        }
     }
 
     fn cost(&self) -> anyhow::Result<()> {

@@ -14,6 +14,8 @@ pub enum Order {
     Model(Option<String>),
     /// Let another agent work from now on.
     Agent(Option<String>),
+    /// What happens with an effect that no rule settles.
+    Mode(Option<String>),
     /// Other colours.
     Theme(Option<String>),
     /// Take back the last turn.
@@ -37,12 +39,13 @@ pub enum Order {
 }
 
 /// Name, argument and what it does.
-pub const ORDERS: [(&str, &str, &str); 15] = [
+pub const ORDERS: [(&str, &str, &str); 16] = [
     ("help", "", "what can be said, and which keys there are"),
     ("new", "", "begin a new session"),
     ("sessions", "[ID]", "go on with another session of this folder"),
     ("model", "[SPEC]", "ask another model from now on"),
     ("agent", "[NAME]", "let another agent work from now on"),
+    ("mode", "[NAME]", "what may be done without asking"),
     ("theme", "[NAME]", "other colours"),
     ("undo", "", "take back the last turn, with its files"),
     ("redo", "", "take back the last undo"),
@@ -66,6 +69,7 @@ pub fn order(line: &str) -> Option<Order> {
         ("sessions" | "resume", id) => Order::Sessions(id),
         ("model", spec) => Order::Model(spec),
         ("agent", name) => Order::Agent(name),
+        ("mode" | "permissions", name) => Order::Mode(name),
         ("theme", name) => Order::Theme(name),
         ("undo", None) => Order::Undo,
         ("redo", None) => Order::Redo,

@@ -1,8 +1,11 @@
 //! Ways to talk to the engine. Each does the same two things: send commands, follow events.
 //!
 //! [`print`] is one prompt without a screen, [`chat`] a conversation line by line. Both draw with [`words`], ask
-//! with [`approval`] and tell events as JSON with [`lines`]. `mcp_server` (feature `mcp`) lets other programs talk.
+//! with [`approval`] and tell events as JSON with [`lines`]. `mcp_server` (feature `mcp`) lets other programs talk,
+//! `acp` (feature `acp`) editors.
 
+#[cfg(feature = "acp")]
+pub mod acp;
 pub mod approval;
 pub mod chat;
 pub mod console;

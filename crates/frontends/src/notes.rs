@@ -7,6 +7,7 @@ pub fn of(fact: &Fact) -> Option<String> {
         Fact::ApprovalAnswered { answer: haft_core::Answer::Nobody, .. } => {
             "refused: it needs an approval, and there is nobody to ask".into()
         }
+        Fact::ModeSet { mode } => format!("what is allowed: {}", mode.name()),
         Fact::JobStarted { job, title } => format!("job {} started: {title}", job.0),
         Fact::JobEnded { job, result } => {
             format!("job {} {}", job.0, if result.is_ok() { "ended" } else { "failed" })

@@ -6,8 +6,8 @@ pub use block::{Asked, Block, Call, CallState};
 use crate::{notes, pieces::Pieces, safe, words};
 use futures::StreamExt;
 use haft_core::{
-    CallId, Change, Command, Entry, Event, Fact, JobId, Outcome, Part, Seq, ToolCall, ToolResult, Update,
-    Usage, text_of,
+    CallId, Change, Command, Entry, Event, Fact, JobId, Mode, Outcome, Part, Seq, ToolCall, ToolResult,
+    Update, Usage, text_of,
 };
 use haft_engine::Session;
 use std::{
@@ -51,6 +51,7 @@ pub struct View {
     /// Why the model is asked again.
     pub retry: Option<String>,
     pieces: Pieces,
+    mode: Option<Mode>,
     heard: String,
     opened_at: u64,
 }
@@ -160,6 +161,8 @@ impl View {
                 self.rest();
                 vec![Block::Rewound { way: *way, files: files(changes, conflicts, untracked.len()) }]
             }
+            // The one that a session begins with is no news.
+            Fact::ModeSet { mode } if self.mode.replace(*mode).is_none() => Vec::new(),
             fact => {
                 notes::of(fact).map(|note| Block::Note(safe::text(&note).into_owned())).into_iter().collect()
             }

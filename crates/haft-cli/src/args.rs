@@ -1,10 +1,12 @@
 //! What can be typed: commands and options.
+mod acp;
 mod jobs;
 mod known;
 mod limits;
 mod mcp;
 mod models;
 
+pub(crate) use acp::AcpArgs;
 pub(crate) use jobs::{Agents, JobArgs, Jobs};
 pub(crate) use known::{Commands, Profiles};
 pub(crate) use mcp::McpArgs;
@@ -80,6 +82,8 @@ pub(crate) enum Verb {
     Config(Config),
     /// The agents and tools for other programs, over MCP: on standard streams, or on an address
     Mcp(McpArgs),
+    /// The agent in an editor, over ACP: the editor starts this and talks to it over standard streams
+    Acp(AcpArgs),
     /// What this machine offers, and what is missing
     Doctor(DoctorArgs),
     /// What a shell needs to complete commands and options: `haft completions bash`
@@ -191,6 +195,9 @@ pub(crate) struct TurnArgs {
     /// Where a job's branch began.
     #[arg(skip)]
     pub(crate) start: Option<Box<haft::core::Start>>,
+    /// MCP servers that an editor names, besides the person's own.
+    #[arg(skip)]
+    pub(crate) servers: Vec<haft::tools::McpServer>,
 }
 
 /// `--permission`

@@ -34,6 +34,15 @@ pub(crate) struct Assembled {
 
 /// The engine that `turn`'s options, the environment and the configuration ask for.
 pub(crate) async fn engine(surroundings: &Surroundings, turn: &TurnArgs) -> Result<Assembled, Failure> {
+    engine_with(surroundings, turn, |_| {}).await
+}
+
+/// The same with a last word on its parts.
+pub(crate) async fn engine_with(
+    surroundings: &Surroundings,
+    turn: &TurnArgs,
+    adjust: impl FnOnce(&mut Setup),
+) -> Result<Assembled, Failure> {
     let workspace = workspace_for(surroundings, turn)?;
     let config = Config::load(&surroundings.places, &surroundings.environment, &workspace)?;
     let profile = config.profile(turn.profile.as_deref())?;
@@ -41,8 +50,9 @@ pub(crate) async fn engine(surroundings: &Surroundings, turn: &TurnArgs) -> Resu
     let speech = Speech { dialect, ..Speech::default() };
     let (spec, base_url) = (turn.model.as_deref(), turn.base_url.as_deref());
     let Chosen { model, notice } = model::choose(surroundings, &config, spec, base_url, speech).await?;
-    let setup = setup(surroundings, turn, &config, workspace, model)?;
+    let mut setup = setup(surroundings, turn, &config, workspace, model)?;
     priced(&setup.model, &setup.profile)?;
+    adjust(&mut setup);
     Ok(Assembled { engine: Engine::new(setup), notice })
 }
 
@@ -69,8 +79,7 @@ pub(crate) fn setup(
     let home = Home(surroundings.places.home.clone());
     let secrets: Vec<&str> = vendors().iter().filter_map(|vendor| vendor.key_variable.as_deref()).collect();
     let environment: Arc<[_]> = surroundings.environment.without_keys(&secrets).into();
-    let sources =
-        mcp::source(surroundings, config, &workspace, environment.clone(), (model.window, turn.quiet))?;
+    let sources = mcp::source(surroundings, config, &workspace, environment.clone(), (model.window, turn))?;
     let sources = sources.into_iter().collect();
     let hooks = hooks::of(config, &workspace, environment.clone(), turn.quiet)?;
     let access = Access { environment };

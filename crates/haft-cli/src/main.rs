@@ -79,6 +79,7 @@ async fn run(cli: Cli) -> Result<Exit, Failure> {
         Some(Verb::Mcp(mcp)) => commands::mcp::mcp(&surroundings, &mcp).await,
         Some(Verb::Completions { shell }) => commands::manual::completions(shell),
         Some(Verb::Man { to }) => commands::manual::man(to.as_deref()),
+        Some(Verb::Acp(acp)) => commands::acp::acp(&surroundings, &acp).await,
         Some(Verb::Doctor(doctor)) => commands::doctor::doctor(&surroundings, &doctor).await,
         None if cli.prompt.len() == 1 && TO_COME.contains(&cli.prompt[0].as_str()) => {
             Err(Failure::usage(format!("there is no command `{}` yet", cli.prompt[0]))
@@ -107,7 +108,7 @@ pub(crate) fn has_screen(surroundings: &Surroundings, turn: &args::TurnArgs) -> 
 }
 
 /// Names of commands that people know from elsewhere: taken for a prompt, they would cost money.
-const TO_COME: [&str; 5] = ["acp", "login", "serve", "telegram", "worker"];
+const TO_COME: [&str; 4] = ["login", "serve", "telegram", "worker"];
 
 fn text((name, value): (std::ffi::OsString, std::ffi::OsString)) -> Option<(String, String)> {
     Some((name.into_string().ok()?, value.into_string().ok()?))
@@ -118,6 +119,7 @@ fn log_to_stderr(cli: &Cli) {
     let verbose = match &cli.command {
         Some(Verb::Run(run)) => run.turn.verbose,
         Some(Verb::Chat(chat)) => chat.turn.verbose,
+        Some(Verb::Acp(acp)) => acp.verbose,
         _ => cli.turn.verbose,
     };
     let level = match verbose {

@@ -3,6 +3,7 @@
 //! A server is a program that is started, or an address that hears what is done: only the person's own file names them.
 use crate::{
     Surroundings,
+    args::TurnArgs,
     config::{Config, ConfigError, Environment},
 };
 use haft::{
@@ -56,6 +57,12 @@ impl std::fmt::Debug for McpFile {
 const START: u64 = 60;
 const CALL: u64 = 300;
 
+/// One that somebody else than the configuration names, with the times that it would have there.
+pub(crate) fn given(name: String, way: Way) -> McpServer {
+    let (start_timeout, call_timeout) = (Duration::from_secs(START), Duration::from_secs(CALL));
+    McpServer { name, way, tools: None, trust_hints: false, start_timeout, call_timeout }
+}
+
 /// Where nobody knows a model's window.
 const WINDOW: u64 = 128_000;
 
@@ -66,14 +73,15 @@ pub(crate) fn source(
     config: &Config,
     workspace: &Path,
     environment: Arc<[(String, String)]>,
-    (window, quiet): (Option<u64>, bool),
+    (window, turn): (Option<u64>, &TurnArgs),
 ) -> Result<Option<Arc<dyn ToolSource>>, ConfigError> {
-    let servers = servers(config, &surroundings.environment)?;
+    let mut servers = servers(config, &surroundings.environment)?;
+    servers.extend(turn.servers.iter().cloned());
     if servers.is_empty() {
         return Ok(None);
     }
     let budget = window.unwrap_or(WINDOW) / 4;
-    Ok(Some(Arc::new(mcp(servers, workspace, environment, budget, notes(quiet)))))
+    Ok(Some(Arc::new(mcp(servers, workspace, environment, budget, notes(turn.quiet)))))
 }
 
 /// Where parts say what a person should know: standard error.

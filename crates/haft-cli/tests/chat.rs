@@ -1,5 +1,4 @@
 //! `haft chat`: a conversation line by line, with the same words as the screen.
-#![expect(clippy::unwrap_used, reason = "this is a test")]
 mod kit;
 
 use kit::{Place, terminal::Terminal};

@@ -210,6 +210,32 @@ fn a_resize_draws_anew_what_is_live() {
     assert_eq!(screen.matches("漢字漢字漢字漢字漢字漢字漢字漢字漢字漢字漢字漢字").count(), 1, "{screen}");
 }
 
+/// Who sits there may allow more, and less; everything at once only in words.
+#[test]
+fn what_runs_unasked_can_be_changed() {
+    let place = Place::new();
+    place.write("a.txt", "one\n");
+    let script = [
+        json!({"calls": [edit("one", "two")]}),
+        json!({"say": "Edited."}),
+        json!({"calls": [{"name": "bash", "arguments": {"command": "echo three > a.txt"}}]}),
+        json!({"say": "Ran."}),
+    ];
+    let Some(terminal) = opened(&place, (60, 24), &script, "") else { return };
+    terminal.see("· ask");
+    terminal.keys(&["BTab"]);
+    terminal.see("· accept-edits");
+    terminal.say("edit it");
+    terminal.see("Edited.");
+    terminal.say("/mode full");
+    terminal.see("· full");
+    terminal.say("run it");
+    terminal.see("Ran.");
+    assert_eq!(place.read("a.txt").unwrap(), "three\n");
+    terminal.keys(&["BTab"]);
+    terminal.see("· read-only");
+}
+
 /// B42: a command that makes a mess of its terminal leaves this one alone.
 #[test]
 fn the_terminal_is_given_back_as_it_was() {

@@ -95,7 +95,7 @@ impl Reader {
 
     fn remember(&mut self, text: &str) -> anyhow::Result<()> {
         let Self::Terminal(editor, path) = self else { return Ok(()) };
-        if text.trim().is_empty() {
+        if text.trim().is_empty() || text.trim().eq_ignore_ascii_case("exit") {
             return Ok(());
         }
         editor.add_history_entry(text)?;

@@ -21,7 +21,7 @@ use futures::{
     future::BoxFuture,
     stream::{BoxStream, FuturesUnordered},
 };
-use haft_core::{Answer, Change, Command, Event, Fact, Part, Seq};
+use haft_core::{Answer, Change, Command, Event, Fact, Mode, Part, Seq};
 use haft_engine::{Engine, Session};
 use ratatui::text::{Line, Span};
 use serde_json::json;
@@ -265,6 +265,8 @@ impl App {
             Order::Sessions(Some(id)) => self.open(Wish { session: Some(id), ..self.wish.clone() }),
             Order::Model(Some(spec)) => self.open(Wish { model: Some(spec), ..self.wish.clone() }),
             Order::Agent(Some(name)) => self.open(Wish { agent: Some(name), ..self.wish.clone() }),
+            Order::Mode(Some(name)) => self.mode(&name),
+            Order::Mode(None) => self.pick_mode(),
             Order::Theme(Some(name)) => self.theme(&name),
             Order::Sessions(None) => self.pick_session(),
             Order::Model(None) => self.pick_model(),
@@ -360,6 +362,33 @@ impl App {
     pub(super) fn interrupt(&mut self) {
         self.hint = Some("interrupting …".into());
         self.send(Command::Interrupt);
+    }
+
+    /// No wider than the project and the agent allow.
+    pub(super) fn mode(&mut self, name: &str) {
+        let ceiling = self.session.as_ref().map(Session::ceiling).unwrap_or_default();
+        match Mode::named(name) {
+            Some(mode) if mode <= ceiling => self.send(Command::SetMode { mode }),
+            Some(_) => self.fail(
+                format!("cannot allow `{name}` here: `{}` is the most", ceiling.name()),
+                Some("the project or the agent says so".into()),
+            ),
+            None => self.fail(
+                format!("there is no mode `{name}`"),
+                Some(format!("there are {}", Mode::ALL.map(Mode::name).join(", "))),
+            ),
+        }
+    }
+
+    /// The next of those that ask about something; that everything runs is said in words only.
+    pub(super) fn next_mode(&mut self) {
+        let Some(session) = &self.session else { return };
+        let next = match session.mode() {
+            Mode::ReadOnly => Mode::Ask,
+            Mode::Ask if session.ceiling() > Mode::Ask => Mode::AcceptEdits,
+            _ => Mode::ReadOnly,
+        };
+        self.mode(next.name());
     }
 
     fn help(&mut self) {

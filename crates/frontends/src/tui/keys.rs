@@ -6,13 +6,14 @@ use haft_core::Answer;
 use std::time::{Duration, Instant};
 
 /// For the help.
-pub(super) const KEYS: [(&str, &str); 10] = [
+pub(super) const KEYS: [(&str, &str); 11] = [
     ("Enter", "say it; during a turn it steers"),
     ("Shift+Enter", "a new line (also Alt+Enter, Ctrl+J, or \\ at the end)"),
     ("Esc", "interrupt; twice: go back to an earlier prompt"),
     ("Up, Down, Ctrl+R", "what was typed before"),
     ("@NAME", "a file of this folder; a picture goes along"),
     ("!COMMAND", "run a command yourself"),
+    ("Shift+Tab", "what may be done without asking"),
     ("Ctrl+O", "everything so far, with whole results"),
     ("Ctrl+T", "background jobs and subagents"),
     ("Ctrl+C", "clear what is typed, interrupt, or leave (twice)"),
@@ -44,6 +45,7 @@ impl App {
             _ if self.asks_for_approval() => self.approval_key(key),
             _ if self.popup.is_some() && self.popup_key(key) => {}
             KeyCode::Char('d') if ctrl && self.input.is_empty() => self.is_leaving = true,
+            KeyCode::BackTab => self.next_mode(),
             KeyCode::Esc => self.escape(),
             KeyCode::Enter if !key.modifiers.intersects(KeyModifiers::SHIFT | KeyModifiers::ALT) => {
                 self.enter()

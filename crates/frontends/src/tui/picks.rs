@@ -12,7 +12,7 @@ use crate::{
     host::Wish,
     view::{self, Asked, View},
 };
-use haft_core::{Command, Event, Seq};
+use haft_core::{Command, Event, Mode, Seq};
 use haft_engine::Session;
 use serde_json::json;
 
@@ -29,6 +29,7 @@ enum What {
     Session,
     Model,
     Agent,
+    Mode,
     Theme,
     Prompt,
     Job,
@@ -74,6 +75,19 @@ impl App {
         let agents = engine.setup().agents.iter();
         let items = agents.map(|agent| Item::new(agent.name.clone(), agent.description.clone())).collect();
         self.offer(What::Agent, "let work", items);
+    }
+
+    pub(super) fn pick_mode(&mut self) {
+        let ceiling = self.session.as_ref().map(Session::ceiling).unwrap_or_default();
+        let means = |mode: Mode| match mode {
+            Mode::ReadOnly => "nothing but reading in the workspace",
+            Mode::Ask => "every effect is asked for",
+            Mode::AcceptEdits => "files of the workspace are written without asking",
+            Mode::Full => "everything runs",
+        };
+        let modes = Mode::ALL.into_iter().filter(|mode| *mode <= ceiling);
+        let items = modes.map(|mode| Item::new(mode.name(), means(mode))).collect();
+        self.offer(What::Mode, "allow", items);
     }
 
     pub(super) fn pick_theme(&mut self) {
@@ -134,6 +148,7 @@ impl App {
             What::Session => self.open(Wish { session: Some(item.value), ..wish }),
             What::Model => self.choose_model(item.value, wish),
             What::Agent => self.open(Wish { agent: Some(item.value), ..wish }),
+            What::Mode => self.mode(&item.value),
             What::Theme => self.theme(&item.value),
             What::Prompt => {
                 let text = view::prompts(&self.entries().unwrap_or_default());

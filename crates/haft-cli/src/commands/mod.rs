@@ -1,6 +1,7 @@
 //! One file for each command.
 
 mod account;
+pub(crate) mod acp;
 pub(crate) mod agents;
 pub(crate) mod check;
 pub(crate) mod config;

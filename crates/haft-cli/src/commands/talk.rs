@@ -10,6 +10,7 @@ use crate::{
     slash::{self, Meant, Template},
 };
 use haft::{
+    core::{Command, Fact, Mode},
     engine::Home,
     frontends::{
         Exit, chat as line_mode,
@@ -18,7 +19,10 @@ use haft::{
         tui::{self, Depth, Look, Theme},
     },
 };
-use std::sync::Arc;
+use std::{
+    io::{IsTerminal, stdin},
+    sync::Arc,
+};
 
 /// The screen.
 pub(crate) async fn screen(surroundings: &Surroundings, turn: &TurnArgs) -> Result<Exit, Failure> {
@@ -44,9 +48,22 @@ pub(crate) async fn chat(surroundings: &Surroundings, turn: &TurnArgs) -> Result
     Ok(line_mode::run(host, opened, &options, &mut interrupts).await?)
 }
 
+/// Whoever sits at a terminal may widen what runs unasked, as far as the project allows.
 async fn open(surroundings: &Surroundings, turn: &TurnArgs, quiet: bool) -> Result<Opened, Failure> {
-    let assembled = assemble::engine(surroundings, turn).await?;
+    let workspace = assemble::workspace_for(surroundings, turn)?;
+    let config = Config::load(&surroundings.places, &surroundings.environment, &workspace)?;
+    let most = config.project.permission.unwrap_or(Mode::Full);
+    let mut begin = Mode::default();
+    let assembled = assemble::engine_with(surroundings, turn, |setup| {
+        begin = setup.policy.mode;
+        setup.policy.mode = if stdin().is_terminal() { most.max(begin) } else { begin };
+    });
+    let assembled = assembled.await?;
     let (session, notices) = run::opened(&assembled, &TurnArgs { quiet, ..turn.clone() })?;
+    let is_chosen = session.entries().iter().any(|entry| matches!(entry.fact, Fact::ModeSet { .. }));
+    if session.mode() > begin && (turn.permission.is_some() || !is_chosen) {
+        session.send(Command::SetMode { mode: begin })?;
+    }
     Ok(Opened { engine: assembled.engine, session, notices })
 }
 

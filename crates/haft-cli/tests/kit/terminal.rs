@@ -18,7 +18,7 @@ impl Terminal {
     /// Opens one of so many columns and rows with a shell in `place`; nothing where there is no `tmux`.
     pub(crate) fn open(place: &Place, (columns, rows): (u16, u16)) -> Option<Self> {
         if Command::new("tmux").arg("-V").output().is_err() {
-            writeln!(std::io::stderr(), "skipped: there is no `tmux` here").unwrap();
+            std::io::stderr().write_all(b"skipped: there is no `tmux` here\n").unwrap();
             return None;
         }
         let socket = place.path().join("terminal").to_string_lossy().into_owned();

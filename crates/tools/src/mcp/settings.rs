@@ -1,7 +1,7 @@
 //! Which servers there are, as data.
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
-/// A server that a person has set up. It may hold keys, so it prints nothing of itself.
+/// A server that a person has set up. It may hold keys, so it prints nothing of itself but its name.
 #[derive(Clone)]
 pub struct McpServer {
     /// How the person calls it: part of its tools' names.
@@ -16,6 +16,12 @@ pub struct McpServer {
     pub start_timeout: Duration,
     /// How long a call may be silent: each word of its progress counts anew.
     pub call_timeout: Duration,
+}
+
+impl std::fmt::Debug for McpServer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("McpServer").field("name", &self.name).finish_non_exhaustive()
+    }
 }
 
 /// How a server is reached.

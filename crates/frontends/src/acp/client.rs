@@ -1,0 +1,69 @@
+//! The editor at the other end: what it is told, and what it is asked.
+use super::{
+    sdk::{
+        Client, ConnectionTo, FileSystemCapabilities, ReadTextFileRequest, RequestPermissionOutcome,
+        RequestPermissionRequest, SessionNotification, SessionUpdate, WriteTextFileRequest,
+    },
+    wire::Flow,
+};
+use futures::future::BoxFuture;
+use std::{path::Path, sync::Arc};
+
+/// An editor. Cheap to clone.
+#[derive(Clone)]
+pub(super) struct Editor {
+    pub(super) connection: ConnectionTo<Client>,
+    pub(super) flow: Arc<Flow>,
+    /// What it does with files for us.
+    pub(super) files: FileSystemCapabilities,
+}
+
+/// What a person answered.
+pub(super) enum Picked {
+    /// This option, by its id.
+    Option(String),
+    /// Nothing: the turn is to stop.
+    Cancelled,
+    /// The editor cannot ask.
+    Nobody,
+}
+
+impl Editor {
+    /// Tells one thing of `session`, even where there is no room.
+    pub(super) fn tell(&self, session: &str, update: SessionUpdate) {
+        self.flow.sent();
+        let told = SessionNotification::new(session.to_owned(), update);
+        if self.connection.send_notification(told).is_err() {
+            // It has left: what is not sent waits for nobody.
+            self.flow.is_written();
+        }
+    }
+
+    /// Asks a person. Dropping the future takes the question back.
+    pub(super) fn ask(&self, request: RequestPermissionRequest) -> BoxFuture<'static, Picked> {
+        let sent = self.connection.send_request(request);
+        Box::pin(async move {
+            match sent.block_task().await.map(|response| response.outcome) {
+                Ok(RequestPermissionOutcome::Selected(chosen)) => {
+                    Picked::Option(chosen.option_id.to_string())
+                }
+                Ok(_) => Picked::Cancelled,
+                Err(_cannot_ask) => Picked::Nobody,
+            }
+        })
+    }
+
+    /// The text of a file as the editor shows it.
+    pub(super) async fn read(&self, session: &str, file: &Path) -> Result<String, String> {
+        let request = ReadTextFileRequest::new(session.to_owned(), file);
+        let answered = self.connection.send_request(request).block_task().await;
+        answered.map(|answer| answer.content).map_err(|error| error.to_string())
+    }
+
+    /// Gives a file this text, and saves it.
+    pub(super) async fn write(&self, session: &str, file: &Path, text: &str) -> Result<(), String> {
+        let request = WriteTextFileRequest::new(session.to_owned(), file, text);
+        let answered = self.connection.send_request(request).block_task().await;
+        answered.map(|_| ()).map_err(|error| error.to_string())
+    }
+}

@@ -1,0 +1,81 @@
+//! Files as the editor has them: what is not saved yet counts.
+//!
+//! A *buffer* is the text of a file in the editor. Where it differs from the disk, a call that reads or writes the file
+//! finds the buffer's text in its view. Changes are settled by having the editor write them, so that its buffer and the
+//! disk are the same afterwards; where it cannot, the disk is written as without an editor, if nothing is lost by it.
+//! Folders are read from the disk, and commands run on it.
+
+mod buffers;
+mod form;
+mod settle;
+mod view;
+
+pub(super) use buffers::Buffers;
+
+use haft_core::{Change, Effect, Hash, Stage, View};
+use haft_engine::Stages;
+use std::{
+    collections::HashMap,
+    hash::{DefaultHasher, Hash as _, Hasher},
+    io,
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, MutexGuard},
+};
+
+/// Puts the editor's files in front of those of `inner`.
+pub(super) fn stages(inner: Stages, buffers: Buffers) -> Stages {
+    Arc::new(move |folder| {
+        let (inner, buffers, folder) = (inner(folder), buffers.clone(), folder.to_owned());
+        Arc::new(EditorStage { inner, buffers, folder, known: Mutex::default() })
+    })
+}
+
+/// A stage around a stage.
+struct EditorStage {
+    inner: Arc<dyn Stage>,
+    buffers: Buffers,
+    /// Private copies lie in it.
+    folder: PathBuf,
+    /// Which unsaved text of a file the model was shown, or wrote.
+    known: Mutex<HashMap<PathBuf, u64>>,
+}
+
+impl Stage for EditorStage {
+    fn open(&self, workspace: &Path, effects: &[Effect]) -> io::Result<Box<dyn View>> {
+        view::open(self, workspace, effects)
+    }
+
+    fn settle(&self, workspace: &Path, changes: &[Change]) -> io::Result<Vec<PathBuf>> {
+        settle::settle(self, workspace, changes)
+    }
+
+    fn content(&self, hash: &Hash) -> io::Result<Vec<u8>> {
+        self.inner.content(hash)
+    }
+
+    fn resolve(&self, workspace: &Path, path: &Path) -> PathBuf {
+        self.inner.resolve(workspace, path)
+    }
+}
+
+impl EditorStage {
+    /// The model knows this text of `file`.
+    fn learn(&self, file: &Path, text: &str) {
+        self.lock().insert(file.to_owned(), print(text));
+    }
+
+    fn knows(&self, file: &Path, text: &str) -> bool {
+        self.lock().get(file) == Some(&print(text))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<PathBuf, u64>> {
+        self.known.lock().expect("no code panics while it holds what is known")
+    }
+}
+
+/// Tells texts apart within this process.
+fn print(text: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    text.hash(&mut hasher);
+    hasher.finish()
+}

@@ -1,0 +1,199 @@
+//! A view in which unsaved texts stand in place of the files on disk.
+use super::EditorStage;
+use haft_core::{Change, Effect, How, Stage, View};
+use std::{
+    collections::HashMap,
+    fs, io,
+    os::unix::fs::{DirBuilderExt, PermissionsExt},
+    path::{Path, PathBuf},
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering::SeqCst},
+    },
+};
+
+/// The inner stage's view, unless the call touches a file that is not saved.
+pub(super) fn open(stage: &EditorStage, workspace: &Path, effects: &[Effect]) -> io::Result<Box<dyn View>> {
+    let unsaved = unsaved(stage, workspace, effects);
+    if unsaved.is_empty() {
+        return stage.inner.open(workspace, effects);
+    }
+    let written: Vec<&PathBuf> = effects.iter().filter_map(written).collect();
+    written
+        .iter()
+        .filter_map(|file| Some((*file, unsaved.get(*file)?)))
+        .try_for_each(|(file, text)| may_write(stage, file, text, effects))?;
+    for (file, text) in &unsaved {
+        stage.learn(file, text);
+    }
+    let aside = Aside::new(&stage.folder)?;
+    let is_written_over = written.iter().any(|file| unsaved.contains_key(*file));
+    let inner = match is_written_over {
+        true => over(stage, workspace, effects, &unsaved, &aside)?,
+        false => stage.inner.open(workspace, effects)?,
+    };
+    let mut copies = HashMap::new();
+    for (file, text) in unsaved.iter().filter(|(file, _)| !written.contains(file)) {
+        let copy = aside.place("read", workspace, file);
+        put(&copy, text, file)?;
+        copies.insert(file.clone(), copy);
+    }
+    let written = if is_written_over { written.into_iter().cloned().collect() } else { Vec::new() };
+    let (inner_stage, workspace) = (stage.inner.clone(), workspace.to_owned());
+    Ok(Box::new(EditorView { inner, inner_stage, workspace, aside, copies, written }))
+}
+
+/// The texts that differ from the disk, of the files in the workspace that the call names. A command sees the disk.
+fn unsaved(stage: &EditorStage, workspace: &Path, effects: &[Effect]) -> HashMap<PathBuf, String> {
+    let runs = |effect: &Effect| matches!(effect, Effect::Execute(_) | Effect::Network(_));
+    if effects.iter().any(runs) {
+        return HashMap::new();
+    }
+    let mut unsaved = HashMap::new();
+    for effect in effects {
+        let (Effect::Read(file) | Effect::Write(file)) = effect else { continue };
+        if file.starts_with(workspace)
+            && !unsaved.contains_key(file)
+            && let Some(text) = stage.buffers.unsaved(file)
+        {
+            unsaved.insert(file.clone(), text);
+        }
+    }
+    unsaved
+}
+
+fn written(effect: &Effect) -> Option<&PathBuf> {
+    match effect {
+        Effect::Write(file) => Some(file),
+        Effect::Read(_) | Effect::Execute(_) | Effect::Network(_) => None,
+    }
+}
+
+/// What a person typed and did not save is not replaced by somebody who has not seen it.
+fn may_write(stage: &EditorStage, file: &Path, text: &str, effects: &[Effect]) -> io::Result<()> {
+    let refused =
+        |why: &str| Err(io::Error::other(format!("`{}` is not saved in the editor, {why}", file.display())));
+    let is_read = effects.iter().any(|effect| matches!(effect, Effect::Read(read) if read == file));
+    match (stage.buffers.can_write(), is_read || stage.knows(file, text)) {
+        (false, _) => refused("which cannot write it; it has to be saved first"),
+        (true, false) => refused("and what stands there was not read; read it, then decide anew"),
+        (true, true) => Ok(()),
+    }
+}
+
+/// The inner stage's view of a folder in which the files to be written lie as the editor has them: what it calls
+/// `before` is then what the call saw.
+fn over(
+    stage: &EditorStage,
+    workspace: &Path,
+    effects: &[Effect],
+    unsaved: &HashMap<PathBuf, String>,
+    aside: &Aside,
+) -> io::Result<Box<dyn View>> {
+    let mut moved = Vec::new();
+    for effect in effects {
+        moved.push(match effect {
+            Effect::Write(file) if file.starts_with(workspace) => {
+                let copy = aside.place(OVER, workspace, file);
+                match unsaved.get(file) {
+                    Some(text) => put(&copy, text, file)?,
+                    None => copy_in(file, &copy)?,
+                }
+                Effect::Write(copy)
+            }
+            other => other.clone(),
+        });
+    }
+    stage.inner.open(&aside.folder.join(OVER), &moved)
+}
+
+/// Where the files lie that are written.
+const OVER: &str = "over";
+
+/// `text` with the mode of `file`, where that is there.
+fn put(copy: &Path, text: &str, file: &Path) -> io::Result<()> {
+    fs::create_dir_all(copy.parent().unwrap_or(copy))?;
+    fs::write(copy, text)?;
+    fs::metadata(file).map_or(Ok(()), |found| fs::set_permissions(copy, found.permissions()))
+}
+
+/// Nothing where there is nothing; what is no file is for the inner stage to refuse.
+fn copy_in(file: &Path, copy: &Path) -> io::Result<()> {
+    fs::create_dir_all(copy.parent().unwrap_or(copy))?;
+    match fs::symlink_metadata(file) {
+        Ok(found) if found.is_file() => fs::copy(file, copy).map(|_| ()),
+        Ok(_) => fs::create_dir(copy),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
+struct EditorView {
+    inner: Box<dyn View>,
+    inner_stage: Arc<dyn Stage>,
+    workspace: PathBuf,
+    aside: Aside,
+    /// Unsaved texts that are only read, by the files they stand for.
+    copies: HashMap<PathBuf, PathBuf>,
+    /// What may be written; empty where the inner view has the real workspace.
+    written: Vec<PathBuf>,
+}
+
+impl View for EditorView {
+    fn root(&self) -> &Path {
+        self.inner.root()
+    }
+
+    fn locate(&self, path: &Path) -> PathBuf {
+        // A tool may also name a file by where it lies in the view.
+        let inside = path.strip_prefix(self.inner.root()).unwrap_or(path);
+        let file = self.inner_stage.resolve(&self.workspace, inside);
+        if let Some(copy) = self.copies.get(&file) {
+            return copy.clone();
+        }
+        match self.written.contains(&file) {
+            true => self.inner.locate(&self.aside.place(OVER, &self.workspace, &file)),
+            false if self.written.is_empty() => self.inner.locate(path),
+            false => self.workspace.join(inside),
+        }
+    }
+
+    fn changes(&self) -> io::Result<Vec<Change>> {
+        self.inner.changes()
+    }
+
+    fn how(&self) -> How {
+        self.inner.how()
+    }
+}
+
+/// A folder that goes with the view.
+struct Aside {
+    folder: PathBuf,
+}
+
+impl Aside {
+    /// Below `folder`, for its owner alone.
+    fn new(folder: &Path) -> io::Result<Self> {
+        static COUNT: AtomicUsize = AtomicUsize::new(0);
+        let name = format!(".view-editor-{}-{}", std::process::id(), COUNT.fetch_add(1, SeqCst));
+        let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_owned()).join(name);
+        fs::DirBuilder::new().recursive(true).mode(0o700).create(&folder)?;
+        fs::set_permissions(&folder, fs::Permissions::from_mode(0o700))?;
+        let aside = Self { folder: folder.canonicalize()? };
+        fs::create_dir(aside.folder.join(OVER))?;
+        Ok(aside)
+    }
+
+    /// Where a file of the workspace lies below `part`; one from outside stays where it is.
+    fn place(&self, part: &str, workspace: &Path, file: &Path) -> PathBuf {
+        file.strip_prefix(workspace)
+            .map_or_else(|_| file.to_owned(), |inside| self.folder.join(part).join(inside))
+    }
+}
+
+impl Drop for Aside {
+    fn drop(&mut self) {
+        let _somebody_else_did = fs::remove_dir_all(&self.folder);
+    }
+}

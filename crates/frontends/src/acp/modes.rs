@@ -1,0 +1,34 @@
+//! Permission modes as the editor lists them.
+use super::sdk::{Error, SessionMode, SessionModeState, wrong};
+use haft_core::Mode;
+use haft_engine::Session;
+
+/// From the strictest to the widest: the mode, its name for people, what it means.
+const ALL: [(Mode, &str, &str); 4] = [
+    (Mode::ReadOnly, "Read only", "Nothing but reading in the workspace"),
+    (Mode::Ask, "Ask", "Every effect is asked for"),
+    (Mode::AcceptEdits, "Accept edits", "Files of the workspace are written without asking"),
+    (Mode::Full, "Full", "Everything runs"),
+];
+
+/// The mode that holds, and those that may be chosen.
+pub(super) fn of(session: &Session) -> SessionModeState {
+    let allowed = ALL.into_iter().filter(|(mode, ..)| *mode <= session.ceiling());
+    let modes =
+        allowed.map(|(mode, name, means)| SessionMode::new(mode.name(), name).description(means.to_owned()));
+    SessionModeState::new(session.mode().name(), modes.collect())
+}
+
+/// The mode of this name, if the session may have it.
+pub(super) fn chosen(session: &Session, name: &str) -> Result<Mode, Error> {
+    let allowed: Vec<&str> =
+        Mode::ALL.into_iter().filter(|mode| *mode <= session.ceiling()).map(Mode::name).collect();
+    let allowed = allowed.join("`, `");
+    match Mode::named(name) {
+        Some(mode) if mode <= session.ceiling() => Ok(mode),
+        Some(_) => Err(wrong(format!(
+            "the mode `{name}` is wider than this Haft allows; there are `{allowed}`, and `--up-to` allows more"
+        ))),
+        None => Err(wrong(format!("there is no mode `{}`; there are `{allowed}`", name.escape_debug()))),
+    }
+}

@@ -1,0 +1,126 @@
+//! A session that is open in the editor.
+use super::{
+    Meant, SlashCommand,
+    folder::Folder,
+    sdk::{
+        AvailableCommand, AvailableCommandInput, AvailableCommandsUpdate, Error, PromptRequest,
+        PromptResponse, Responder, SessionUpdate, StopReason, UnstructuredCommandInput, failed, worded,
+        wrong,
+    },
+};
+use haft_core::{Command, Part};
+use haft_engine::{Engine, Session};
+use std::sync::{Mutex, MutexGuard};
+
+/// A session, its engine, and the prompt that waits for its turn to end.
+pub(super) struct OpenSession {
+    pub(super) session: Session,
+    pub(super) engine: Engine,
+    pub(super) folder: Folder,
+    pub(super) commands: Vec<SlashCommand>,
+    pub(super) meant: Meant,
+    prompt: Mutex<Option<Waiting>>,
+}
+
+/// A prompt that was not answered yet.
+struct Waiting {
+    responder: Responder<PromptResponse>,
+    /// Its turn runs. Before that another turn may be at its end.
+    is_heard: bool,
+    /// The editor wants it to stop.
+    is_cancelled: bool,
+}
+
+impl OpenSession {
+    pub(super) fn new(
+        (session, engine): (Session, Engine),
+        folder: Folder,
+        (commands, meant): (Vec<SlashCommand>, Meant),
+    ) -> Self {
+        Self { session, engine, folder, commands, meant, prompt: Mutex::default() }
+    }
+
+    /// Its name, as the protocol writes it.
+    pub(super) fn id(&self) -> &str {
+        &self.session.id().0
+    }
+
+    /// Begins a turn, and answers once it has ended.
+    pub(super) fn prompt(
+        &self,
+        request: PromptRequest,
+        responder: Responder<PromptResponse>,
+    ) -> Result<(), Error> {
+        match self.parts(request) {
+            Err(error) => responder.respond_with_error(error),
+            Ok(parts) => self.begin(parts, responder),
+        }
+    }
+
+    fn parts(&self, request: PromptRequest) -> Result<Vec<Part>, Error> {
+        if self.lock().is_some() {
+            let message = "a prompt is being worked on in this session; wait for its end, or cancel it";
+            return Err(worded(Error::invalid_request(), message));
+        }
+        super::prompt::parts(request.prompt, &self.folder, &*self.meant)
+    }
+
+    fn begin(&self, parts: Vec<Part>, responder: Responder<PromptResponse>) -> Result<(), Error> {
+        // Who follows the session must find it before its first event.
+        *self.lock() = Some(Waiting { responder, is_heard: false, is_cancelled: false });
+        if self.session.send(Command::Prompt { parts, channel: None }).is_err() {
+            self.answer(Err(failed("the session is closed; load it again")));
+        }
+        Ok(())
+    }
+
+    /// Stops what runs.
+    pub(super) fn cancel(&self) {
+        if let Some(waiting) = &mut *self.lock() {
+            waiting.is_cancelled = true;
+        }
+        let _it_is_closed = self.session.send(Command::Interrupt);
+    }
+
+    /// The session has taken in what the person said. A turn that ran before took the interrupt with it.
+    pub(super) fn is_heard(&self) {
+        let mut waiting = self.lock();
+        let Some(waiting) = &mut *waiting else { return };
+        waiting.is_heard = true;
+        if waiting.is_cancelled {
+            let _it_is_closed = self.session.send(Command::Interrupt);
+        }
+    }
+
+    /// A turn has ended: answers the prompt that it was for.
+    pub(super) fn turn_ended(&self, stopped: Result<StopReason, Error>) {
+        if self.lock().as_ref().is_some_and(|waiting| waiting.is_heard) {
+            self.answer(stopped);
+        }
+    }
+
+    /// Answers whatever waits.
+    pub(super) fn answer(&self, stopped: Result<StopReason, Error>) {
+        let Some(waiting) = self.lock().take() else { return };
+        let _it_has_left = waiting.responder.respond_with_result(stopped.map(PromptResponse::new));
+    }
+
+    /// Widens or narrows what runs unasked.
+    pub(super) fn set_mode(&self, name: &str) -> Result<(), Error> {
+        let mode = super::modes::chosen(&self.session, name)?;
+        self.session.send(Command::SetMode { mode }).map_err(|closed| wrong(closed.to_string()))
+    }
+
+    /// Its commands, for a list.
+    pub(super) fn available(&self) -> SessionUpdate {
+        let hint = AvailableCommandInput::Unstructured(UnstructuredCommandInput::new("what it is about"));
+        let commands = self.commands.iter().map(|command| {
+            AvailableCommand::new(command.name.clone(), command.description.clone()).input(hint.clone())
+        });
+        SessionUpdate::AvailableCommandsUpdate(AvailableCommandsUpdate::new(commands.collect()))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<Waiting>> {
+        self.prompt.lock().expect("no code panics while it holds a prompt")
+    }
+}

@@ -1,0 +1,137 @@
+//! What a person said in the editor, as parts of a message.
+use super::{
+    folder::Folder,
+    sdk::{ContentBlock, EmbeddedResourceResource, Error, wrong},
+};
+use haft_core::{Image, Part};
+use std::path::Path;
+
+/// Media types that models take.
+const PICTURES: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
+
+/// Text with its links in place, then what was embedded, then pictures. A prompt that begins with `/` is what `meant`
+/// makes of it.
+pub(super) fn parts(
+    blocks: Vec<ContentBlock>,
+    folder: &Folder,
+    meant: &dyn Fn(&str) -> Result<String, String>,
+) -> Result<Vec<Part>, Error> {
+    let (mut text, mut embedded, mut pictures) = (String::new(), String::new(), Vec::new());
+    for block in blocks {
+        match block {
+            ContentBlock::Text(said) => text += &said.text,
+            ContentBlock::ResourceLink(link) => text += &mention(&link.name, &link.uri, folder),
+            ContentBlock::Image(image) => pictures.push(picture(&image.mime_type, image.data)?),
+            ContentBlock::Resource(resource) => match resource.resource {
+                EmbeddedResourceResource::TextResourceContents(file) => {
+                    embedded += &quoted(&named(&file.uri, folder), &file.text);
+                }
+                EmbeddedResourceResource::BlobResourceContents(blob) => {
+                    pictures.push(picture(
+                        blob.mime_type.as_deref().unwrap_or("application/octet-stream"),
+                        blob.blob,
+                    )?);
+                }
+                _ => {
+                    return Err(wrong(
+                        "cannot read the prompt: an embedded resource is neither text nor data",
+                    ));
+                }
+            },
+            ContentBlock::Audio(_) => return Err(wrong("cannot hear: a prompt is text, pictures and files")),
+            _ => return Err(wrong("cannot read the prompt: it has content of an unknown kind")),
+        }
+    }
+    if text.trim_start().starts_with('/') {
+        text = meant(&text).map_err(wrong)?;
+    }
+    let said = format!("{text}{embedded}");
+    let words = (!said.trim().is_empty()).then(|| Part::text(said));
+    let parts: Vec<Part> = words.into_iter().chain(pictures).collect();
+    if parts.is_empty() { Err(wrong("the prompt is empty; say what to do")) } else { Ok(parts) }
+}
+
+fn picture(mime: &str, data: String) -> Result<Part, Error> {
+    match PICTURES.contains(&mime) {
+        true => Ok(Part::Image(Image { mime: mime.to_owned(), data })),
+        false => Err(wrong(format!(
+            "cannot show `{}` to a model; pictures are {}",
+            mime.escape_debug(),
+            PICTURES.join(", ")
+        ))),
+    }
+}
+
+/// `[@a.rs](src/a.rs)`
+fn mention(name: &str, uri: &str, folder: &Folder) -> String {
+    format!("[@{name}]({})", named(uri, folder))
+}
+
+fn quoted(name: &str, text: &str) -> String {
+    let fence = fence(text);
+    let end = if text.ends_with('\n') { "" } else { "\n" };
+    format!("\n\n`{name}`:\n{fence}\n{text}{end}{fence}")
+}
+
+/// Backticks that do not stand in `text`.
+pub(super) fn fence(text: &str) -> String {
+    let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or_default();
+    "`".repeat(longest.max(2) + 1)
+}
+
+/// A file of the workspace by its path in it, another one by its whole path, anything else by its address.
+fn named(uri: &str, folder: &Folder) -> String {
+    let Some(path) = uri.strip_prefix("file://") else { return uri.to_owned() };
+    let (path, place) =
+        path.split_once('#').map_or((path, String::new()), |(path, place)| (path, format!("#{place}")));
+    let path = unescaped(path);
+    let inside = folder.inside(Path::new(&path)).and_then(Path::to_str);
+    format!("{}{place}", inside.unwrap_or(&path))
+}
+
+/// `%20` is a blank.
+fn unescaped(text: &str) -> String {
+    let mut bytes = Vec::new();
+    let mut rest = text.as_bytes();
+    while let Some((first, after)) = rest.split_first() {
+        let digits = after.get(..2).and_then(|two| std::str::from_utf8(two).ok());
+        match digits.and_then(|two| u8::from_str_radix(two, 16).ok()).filter(|_| *first == b'%') {
+            Some(byte) => {
+                bytes.push(byte);
+                rest = &after[2..];
+            }
+            None => {
+                bytes.push(*first);
+                rest = after;
+            }
+        }
+    }
+    String::from_utf8(bytes).unwrap_or_else(|_| text.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_are_named_as_tools_name_them() {
+        let table = [
+            ("file:///usr/src/a%20b.rs", "src/a b.rs"),
+            ("file:///usr/src/a.rs#L3:9", "src/a.rs#L3:9"),
+            ("file:///etc/hosts", "/etc/hosts"),
+            ("https://example.org/a%20b", "https://example.org/a%20b"),
+            ("file:///usr/100%", "100%"),
+        ];
+        let folder = Folder::of(Path::new("/usr")).unwrap();
+        for (uri, expected) in table {
+            assert_eq!(named(uri, &folder), expected, "{uri}");
+        }
+    }
+
+    #[test]
+    fn a_fence_is_longer_than_any_in_the_text() {
+        for (text, expected) in [("", "```"), ("a `b` c", "```"), ("```rust\n```", "````")] {
+            assert_eq!(fence(text), expected, "{text}");
+        }
+    }
+}

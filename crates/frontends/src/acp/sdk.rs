@@ -1,0 +1,47 @@
+//! The words of the protocol, from its official library. Beside this file only `serve` names that.
+pub(super) use agent_client_protocol::{
+    Agent, Channel, Client, Error, RawJsonRpcMessage, TransportFrame,
+    schema::ProtocolVersion,
+    v1::{
+        ConnectionTo, Responder,
+        schema::{
+            self, AgentCapabilities, AvailableCommand, AvailableCommandInput, AvailableCommandsUpdate,
+            CancelNotification, ClientCapabilities, CloseSessionRequest, CloseSessionResponse, ContentBlock,
+            ContentChunk, CurrentModeUpdate, Diff, EmbeddedResourceResource, FileSystemCapabilities,
+            ImageContent, Implementation, InitializeRequest, InitializeResponse, ListSessionsRequest,
+            ListSessionsResponse, LoadSessionRequest, LoadSessionResponse, McpCapabilities, McpServer,
+            NewSessionRequest, NewSessionResponse, PermissionOption, PermissionOptionKind, Plan, PlanEntry,
+            PlanEntryPriority, PlanEntryStatus, PromptCapabilities, PromptRequest, PromptResponse,
+            ReadTextFileRequest, RequestPermissionOutcome, RequestPermissionRequest, ResumeSessionRequest,
+            ResumeSessionResponse, SessionCapabilities, SessionCloseCapabilities, SessionInfo,
+            SessionListCapabilities, SessionMode, SessionModeState, SessionNotification,
+            SessionResumeCapabilities, SessionUpdate, SetSessionModeRequest, SetSessionModeResponse,
+            StopReason, TextContent, ToolCall, ToolCallContent, ToolCallLocation, ToolCallStatus,
+            ToolCallUpdate, ToolCallUpdateFields, ToolKind, UnstructuredCommandInput, WriteTextFileRequest,
+        },
+    },
+};
+
+/// The editor asked for something that cannot be done as it was asked.
+pub(super) fn wrong(message: impl Into<String>) -> Error {
+    worded(Error::invalid_params(), message)
+}
+
+/// It was tried and did not work.
+pub(super) fn failed(message: impl Into<String>) -> Error {
+    worded(Error::internal_error(), message)
+}
+
+/// No session of this name can be had.
+pub(super) fn unknown_session(id: &str) -> Error {
+    let unknown: Error = schema::Error::session_not_found(id.to_owned()).into();
+    let message =
+        format!("there is no session `{}`; `session/list` names those there are", id.escape_debug());
+    worded(unknown, message)
+}
+
+/// The same error in other words: editors show them to people.
+pub(super) fn worded(mut error: Error, message: impl Into<String>) -> Error {
+    error.message = message.into();
+    error
+}

@@ -1,0 +1,114 @@
+//! `haft acp`: the agent in an editor. Standard output belongs to the protocol.
+use crate::{
+    Surroundings,
+    args::{AcpArgs, TurnArgs},
+    assemble::{self, AGENT, Assembled},
+    failure::Failure,
+    mcp::{given, notes},
+    slash::{self, Meant, Template},
+};
+use haft::{
+    core::Mode,
+    engine::{Home, Model, Setup},
+    frontends::{
+        Exit,
+        acp::{self, Opened, Server, Settings, SlashCommand, Wanted, over_streams},
+        signals::Interrupts,
+    },
+    tools::{McpServer, Way},
+};
+use std::sync::{Arc, Mutex};
+use tokio::io::{stdin, stdout};
+
+/// Serves until the editor leaves or somebody interrupts.
+pub(crate) async fn acp(surroundings: &Surroundings, args: &AcpArgs) -> Result<Exit, Failure> {
+    let (own, turn, up_to, models) =
+        (surroundings.clone(), args.turn(), args.up_to.map(Mode::from), Models::default());
+    let open: acp::Open = Arc::new(move |wanted| {
+        let (surroundings, turn, models) = (own.clone(), turn.clone(), models.clone());
+        Box::pin(async move { opened(&surroundings, turn, (up_to, models), wanted).await.map_err(in_a_line) })
+    });
+    let home = Home(surroundings.places.home.clone());
+    let settings = Settings { home, open, note: notes(args.quiet) };
+    let mut interrupts = Interrupts::listen()?;
+    over_streams(stdin(), stdout(), settings, interrupts.next()).await?;
+    Ok(Exit::Success)
+}
+
+/// The engine of one session.
+async fn opened(
+    surroundings: &Surroundings,
+    turn: TurnArgs,
+    (up_to, models): (Option<Mode>, Models),
+    wanted: Wanted,
+) -> Result<Opened, Failure> {
+    let Wanted { workspace, servers, stages } = wanted;
+    let servers = servers.into_iter().map(server).collect();
+    let turn = TurnArgs { cwd: Some(workspace.clone()), servers, ..turn };
+    let mut begin = Mode::default();
+    let assembled = assemble::engine_with(surroundings, &turn, |setup| {
+        begin = setup.policy.mode;
+        setup.policy.mode = up_to.unwrap_or(begin);
+        setup.stages = stages(setup.stages.clone());
+        models.share(setup);
+    });
+    let Assembled { engine, notice } = assembled.await?;
+    let note = notes(turn.quiet);
+    notice.into_iter().for_each(|notice| note(notice));
+    let known = slash::known(&surroundings.places, &workspace, &*note);
+    let commands = known.iter().map(listed).collect();
+    let meant: acp::Meant = Arc::new(move |prompt| meant(&known, prompt).map_err(in_a_line));
+    let agent = turn.agent.unwrap_or_else(|| AGENT.to_owned());
+    Ok(Opened { engine, agent, begin, commands, meant })
+}
+
+/// The models that sessions ask, by the profile that says how. One that runs in this process is large: all sessions have
+/// the same.
+#[derive(Clone, Default)]
+struct Models(Arc<Mutex<Vec<(String, Model)>>>);
+
+impl Models {
+    fn share(&self, setup: &mut Setup) {
+        let mut known = self.0.lock().expect("no code panics while it holds the models");
+        let is_same = |(profile, model): &&(String, Model)| {
+            (profile, &model.spec, model.window)
+                == (&setup.profile.name, &setup.model.spec, setup.model.window)
+        };
+        match known.iter().find(is_same) {
+            Some((_, model)) => setup.model = model.clone(),
+            None => known.push((setup.profile.name.clone(), setup.model.clone())),
+        }
+    }
+}
+
+fn listed(template: &Template) -> SlashCommand {
+    let description = match template.header.description.trim() {
+        "" => format!("the prompt in `{}`", template.file.display()),
+        description => description.to_owned(),
+    };
+    SlashCommand { name: template.name.clone(), description }
+}
+
+/// Who works in a session and who is asked is settled when it begins.
+fn meant(known: &[Template], prompt: &str) -> Result<String, Failure> {
+    match slash::meant(known, prompt)? {
+        Meant { prompt, agent: None, model: None } => Ok(prompt),
+        Meant { .. } => Err(Failure::usage("the command names an agent or a model")
+            .hint("use it with `haft run`, or start `haft acp` with `--agent` and `--model`")),
+    }
+}
+
+fn server(Server { name, way }: Server) -> McpServer {
+    let way = match way {
+        acp::Way::Program { program, arguments, environment } => {
+            Way::Program { program: program.to_string_lossy().into_owned(), arguments, environment }
+        }
+        acp::Way::Url { url, headers } => Way::Url { url, headers },
+    };
+    given(name, way)
+}
+
+fn in_a_line(failure: Failure) -> String {
+    let Failure { message, hint, .. } = failure;
+    hint.map_or_else(|| message.clone(), |hint| format!("{message} (hint: {hint})"))
+}

@@ -1,0 +1,68 @@
+#!/bin/bash
+# ACP against the protocol's own JavaScript library: a small editor made of it starts `haft acp` and talks to it. What
+# cannot be had here is skipped with a line that says so.
+#
+# HAFT names the binary; without it the debug build is taken.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+haft=${HAFT:-$PWD/target/debug/haft}
+peers=$PWD/target/acp-peers
+probe=$PWD/../shared/conformance/probes/acp_probe.mjs
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+export HAFT_HOME=$scratch/home XDG_CONFIG_HOME=$scratch/config
+mkdir -p "$peers"
+
+[ -x "$haft" ] || { echo "note: there is no $haft; ACP is not tried against another program"; exit 0; }
+command -v npm >/dev/null || { echo "note: npm is not here; ACP is not tried against another program"; exit 0; }
+npm install --silent --no-audit --no-fund --prefix "$peers" @agentclientprotocol/sdk@2.4.0 >/dev/null 2>&1 ||
+    { echo "note: the ACP library cannot be had here; ACP is not tried against another program"; exit 0; }
+
+# What the model says.
+cat >"$scratch/plain" <<'SCRIPT'
+{"think": "A greeting.", "say": "Hello, editor! How are you?", "pieces": 4, "delay_ms": 5}
+{"say": "Still here."}
+SCRIPT
+cat >"$scratch/deny" <<'SCRIPT'
+{"say": "I write.", "calls": [{"name": "write", "arguments": {"path": "a.txt", "content": "x"}}]}
+{"say": "You said no."}
+SCRIPT
+cat >"$scratch/allow" <<'SCRIPT'
+{"calls": [{"name": "read", "arguments": {"path": "b.txt"}}]}
+{"expect": "typed", "calls": [{"name": "edit", "arguments": {"path": "b.txt", "old_text": "typed", "new_text": "mended"}}]}
+{"say": "Mended."}
+SCRIPT
+cat >"$scratch/cancel" <<'SCRIPT'
+{"say": "I wait.", "calls": [{"name": "bash", "arguments": {"command": "echo begun; sleep 60"}}]}
+SCRIPT
+cp "$scratch/cancel" "$scratch/leave"
+cat >"$scratch/tools" <<'SCRIPT'
+{"calls": [{"name": "mcp__own__read", "arguments": {"path": "b.txt"}}]}
+{"expect": "saved", "say": "I see."}
+SCRIPT
+
+failed=0
+# name, then the command; its words only where it failed.
+try() {
+    local name=$1 code=0
+    shift
+    timeout 120 "$@" >"$scratch/log" 2>&1 || code=$?
+    if [ "$code" = 0 ]; then echo "ok      $name"; else echo "FAILED  $name"; cat "$scratch/log"; failed=1; fi
+}
+# The library is looked for beside the script.
+cp scripts/acp_client.mjs "$peers/"
+for way in plain deny allow cancel leave tools; do
+    permission=ask
+    case $way in cancel | leave) permission=full ;; esac
+    try "editor: $way" node "$peers/acp_client.mjs" "$way" "$haft" acp --quiet --permission "$permission" --model "script/$scratch/$way"
+done
+if [ -f "$probe" ]; then
+    cp "$probe" "$peers/"
+    try "probe: plain" node "$peers/acp_probe.mjs" -- "$haft" acp --model "script/$scratch/plain"
+    try "probe: deny" node "$peers/acp_probe.mjs" --deny --prompt "write x to a.txt" -- "$haft" acp --model "script/$scratch/deny"
+    try "probe: cancel" node "$peers/acp_probe.mjs" --cancel-after 700 -- "$haft" acp --permission full --model "script/$scratch/cancel"
+else
+    echo "note: the probe is not here; only our own editor was tried"
+fi
+exit "$failed"
