@@ -1,5 +1,4 @@
 //! What shells and `man` are told, tried on them.
-#![expect(clippy::unwrap_used, reason = "this is a test")]
 mod kit;
 
 use kit::Place;

@@ -1,5 +1,4 @@
 //! The screen that `haft` opens, in a real terminal: keys go in, pictures come out.
-#![expect(clippy::unwrap_used, reason = "this is a test")]
 mod kit;
 
 use kit::{
