@@ -209,6 +209,34 @@ fn a_resize_draws_anew_what_is_live() {
     assert_eq!(screen.matches("漢字漢字漢字漢字漢字漢字漢字漢字漢字漢字漢字漢字").count(), 1, "{screen}");
 }
 
+#[test]
+fn another_model_and_another_session_are_a_word_away() {
+    let place = Place::new();
+    let other = [json!({"say": "unheard"}), json!({"say": "The other one.", "expect": "again"})];
+    place.script("other.jsonl", &other);
+    let script = [json!({"say": "The first one."})];
+    let Some(terminal) = opened(&place, (70, 40), &script, "--permission full") else { return };
+    terminal.say("hello");
+    terminal.see("The first one.");
+    terminal.say("/model script/../other.jsonl");
+    terminal.see("now with script/../other.jsonl");
+    terminal.say("again");
+    let screen = terminal.see("The other one.");
+    assert_eq!(screen.matches("> hello").count(), 1, "{screen}");
+    terminal.say("/model no/such");
+    terminal.see("goes on as before");
+    terminal.say("/new");
+    terminal.see("haft  script/../other.jsonl");
+    terminal.see("what to do?");
+    terminal.say("/sessions");
+    let picker = terminal.see("go on with:");
+    assert!(picker.contains("❯ hello"), "{picker}");
+    terminal.keys(&["Enter"]);
+    terminal.see("> hello");
+    terminal.say("!echo from a command");
+    terminal.see("✓ bash");
+}
+
 /// Who sits there may allow more, and less; everything at once only in words.
 #[test]
 fn what_runs_unasked_can_be_changed() {

@@ -66,11 +66,14 @@ pub(super) struct App {
     pub(super) is_stopped: bool,
     pub(super) escaped: Option<Instant>,
     wish: Wish,
+    /// The session that stands on the screen.
+    shown: Option<String>,
 }
 
 /// What came of something that took a while.
 pub(super) enum Done {
-    Opened(Result<Opened, String>),
+    /// With the wish that was fulfilled.
+    Opened(Result<(Opened, Wish), String>),
     Files(Vec<Item>),
 }
 
@@ -101,6 +104,7 @@ impl App {
             is_stopped: false,
             escaped: None,
             wish: Wish::default(),
+            shown: None,
         }
     }
 
@@ -113,14 +117,16 @@ impl App {
         let said: Vec<Block> = said.collect();
         let is_cut_off = self.view.working;
         self.events = session.events(next(&session)).boxed();
+        let is_known = self.shown.replace(session.id().0.clone()) == Some(session.id().0.clone());
         self.wish.session = Some(session.id().0.clone());
-        self.greet(&engine, &session);
-        let skipped = said.len().saturating_sub(SHOWN_AGAIN);
-        if skipped > 0 {
-            self.note(&format!("{skipped} earlier parts are not shown; ctrl+o shows all"));
+        if !is_known {
+            self.above.extend(self.greeting(&engine, &session));
         }
         (self.engine, self.session) = (Some(engine), Some(session));
-        said.into_iter().skip(skipped).for_each(|block| self.finished(block));
+        match is_known {
+            true => self.tell_who_works(),
+            false => self.tell_again(said),
+        }
         notices.iter().for_each(|notice| self.note(notice));
         if is_cut_off {
             self.view.rest();
@@ -128,16 +134,32 @@ impl App {
         }
     }
 
-    fn greet(&mut self, engine: &Engine, session: &Session) {
+    fn greeting(&self, engine: &Engine, session: &Session) -> [Line<'static>; 3] {
         let model = engine.setup().model.spec.clone();
         let folder = engine.setup().workspace.display().to_string();
-        let head = [Span::styled("haft  ", self.look.bold()), Span::raw(model)];
         let rows = [
-            Line::from_iter(head),
+            Line::from_iter([Span::styled("haft  ", self.look.bold()), Span::raw(model)]),
             Line::styled(folder, self.look.dim()),
             Line::styled(format!("session {} · /help for help", session.id()), self.look.dim()),
         ];
-        self.above.extend(rows.map(|row| one_row(row, self.columns)));
+        rows.map(|row| one_row(row, self.columns))
+    }
+
+    /// The same session with somebody else in it.
+    fn tell_who_works(&mut self) {
+        let Some(engine) = &self.engine else { return };
+        let agent = self.wish.agent.as_ref().map(|agent| format!(", agent {agent}")).unwrap_or_default();
+        let text = format!("now with {}{agent}", engine.setup().model.spec);
+        self.note(&text);
+    }
+
+    /// What was said and done before.
+    fn tell_again(&mut self, said: Vec<Block>) {
+        let skipped = said.len().saturating_sub(SHOWN_AGAIN);
+        if skipped > 0 {
+            self.note(&format!("{skipped} earlier parts are not shown; Ctrl+O shows all"));
+        }
+        said.into_iter().skip(skipped).for_each(|block| self.finished(block));
     }
 
     pub(super) fn event(&mut self, event: &Event) {
@@ -312,28 +334,27 @@ impl App {
         self.session = None;
         let (engine, open) = (self.engine.take(), self.host.open.clone());
         self.hint = Some("opening …".into());
-        let before = std::mem::replace(&mut self.wish, wish.clone());
+        let before = self.wish.clone();
         self.waiting.push(Box::pin(async move {
             if let Some(engine) = engine {
                 engine.shut_down().await;
             }
-            match open(wish).await {
-                Ok(opened) => Done::Opened(Ok(opened)),
-                Err(why) => match open(before).await {
-                    Ok(Opened { mut notices, engine, session }) => {
-                        notices.push(format!("{why}; the session goes on as before"));
-                        Done::Opened(Ok(Opened { notices, engine, session }))
-                    }
-                    Err(_) => Done::Opened(Err(why)),
-                },
+            let why = match open(wish.clone()).await {
+                Ok(opened) => return Done::Opened(Ok((opened, wish))),
+                Err(why) => why,
+            };
+            let mut again = open(before.clone()).await.map(|opened| (opened, before));
+            if let Ok((opened, _)) = &mut again {
+                opened.notices.push(format!("{why}; the session goes on as before"));
             }
+            Done::Opened(again)
         }));
     }
 
     pub(super) fn done(&mut self, done: Done) {
         match done {
-            Done::Opened(Ok(opened)) => {
-                self.hint = None;
+            Done::Opened(Ok((opened, wish))) => {
+                (self.hint, self.wish) = (None, wish);
                 self.show(opened);
             }
             Done::Opened(Err(why)) => {
