@@ -5,7 +5,7 @@
 //! left out and told, so that a damaged journal never takes a session away in silence.
 use async_stream::stream;
 use futures::Stream;
-use haft_core::{Entry, Event, Fact, Seq, Update, event::JOURNAL_VERSION};
+use haft_core::{Entry, Event, Fact, Seq, Update, event::JOURNAL_VERSION, line};
 use std::{
     fs::{self, File, TryLockError},
     io::{self, Read, Seek, Write},
@@ -97,6 +97,8 @@ struct Inner {
 
 struct State {
     entries: Vec<Arc<Entry>>,
+    /// The place of the next entry: behind those, too, that cannot be read.
+    next: Seq,
     /// None where another process writes it.
     file: Option<Held>,
 }
@@ -123,6 +125,7 @@ impl Held {
 /// What a file holds: whole entries, how many bytes they take, and what was left out.
 struct Contents {
     entries: Vec<Arc<Entry>>,
+    next: Seq,
     length: u64,
     damage: Vec<String>,
 }
@@ -140,14 +143,18 @@ impl Journal {
         let mut file =
             options.create(true).read(true).append(true).mode(0o600).open(&path).map_err(io("open"))?;
         lock(&file, folder, &path)?;
-        let Contents { entries, length, damage } = read(&mut file, &path)?;
+        let Contents { entries, next, length, damage } = read(&mut file, &path)?;
         file.set_len(length).map_err(io("write"))?;
-        Ok(Self::of(path, State { entries, file: Some(Held { file, length }) }, damage))
+        Ok(Self::of(path, State { entries, next, file: Some(Held { file, length }) }, damage))
     }
 
     /// What another process writes into `folder/journal.jsonl`, as it tells it: empty yet, and no file is touched.
     pub(crate) fn mirror(folder: &Path) -> Self {
-        Self::of(folder.join("journal.jsonl"), State { entries: Vec::new(), file: None }, Vec::new())
+        Self::of(
+            folder.join("journal.jsonl"),
+            State { entries: Vec::new(), next: Seq(0), file: None },
+            Vec::new(),
+        )
     }
 
     fn of(path: PathBuf, state: State, damage: Vec<String>) -> Self {
@@ -193,8 +200,7 @@ impl Journal {
     pub(crate) fn append(&self, fact: Fact, parent: Option<Seq>) -> Result<Arc<Entry>, JournalError> {
         let mut state = self.lock();
         let at = SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default().as_millis() as u64;
-        let seq = state.entries.last().map_or(Seq(0), |last| Seq(last.seq.0 + 1));
-        let entry = Arc::new(Entry { seq, parent, at, fact });
+        let entry = Arc::new(Entry { seq: state.next, parent, at, fact });
         let mut line = serde_json::to_vec(entry.as_ref()).map_err(|error| self.io("write", error.into()))?;
         line.push(b'\n');
         let written = state.file.as_mut().map_or_else(|| Err(not_ours()), |held| held.write(&line));
@@ -212,6 +218,7 @@ impl Journal {
     }
 
     fn show(&self, state: &mut State, entry: Arc<Entry>) {
+        state.next = Seq(entry.seq.0 + 1);
         state.entries.push(entry.clone());
         let _nobody_watches = self.0.events.send(Event::Recorded(entry));
     }
@@ -340,10 +347,16 @@ fn read(file: &mut File, path: &Path) -> Result<Contents, JournalError> {
 }
 
 fn parse(bytes: &[u8]) -> Contents {
-    let mut contents = Contents { entries: Vec::new(), length: 0, damage: Vec::new() };
+    let mut contents = Contents { entries: Vec::new(), next: Seq(0), length: 0, damage: Vec::new() };
     for (number, line) in bytes.split_inclusive(|byte| *byte == b'\n').enumerate() {
         let whole = line.ends_with(b"\n");
         let entry = serde_json::from_slice::<Entry>(line).ok().filter(|_| whole);
+        let place = match &entry {
+            Some(entry) => Some(entry.seq),
+            // No place lies behind the number of its line.
+            None => line::seq_of(line).filter(|seq| whole && seq.0 <= number as u64),
+        };
+        contents.next = contents.next.max(place.map_or(Seq(0), |seq| Seq(seq.0.saturating_add(1))));
         match entry {
             Some(entry) if contents.entries.last().is_none_or(|last| last.seq < entry.seq) => {
                 contents.entries.push(Arc::new(entry));
