@@ -31,6 +31,7 @@ mod repeats;
 mod seen;
 mod session;
 mod sessions;
+mod spent;
 mod surroundings;
 mod tool_runner;
 mod toolbox;

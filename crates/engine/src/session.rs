@@ -143,7 +143,14 @@ impl Desk {
     }
 
     pub(crate) fn next_queued(&self) -> Option<Fact> {
-        self.lock().queue.pop_front()
+        self.next_queued_if(|_| true)
+    }
+
+    /// The next one, where it is `wanted`; else it stays where it is.
+    pub(crate) fn next_queued_if(&self, wanted: impl FnOnce(&Fact) -> bool) -> Option<Fact> {
+        let mut desk = self.lock();
+        let is_wanted = desk.queue.front().is_some_and(wanted);
+        if is_wanted { desk.queue.pop_front() } else { None }
     }
 
     fn answer(&self, call: &CallId, answer: Answer) {
@@ -243,7 +250,7 @@ impl Task {
             Command::Rewind { to } => self.rewind(to).await,
             Command::Redo => self.redo().await,
             Command::Compact => {
-                self.means.open_purse(&self.log.transcript);
+                self.means.open_purse(&self.log).await;
                 self.attend(Work::Compaction).await
             }
             // Outside a turn there is nothing to answer or to stop.
@@ -255,7 +262,11 @@ impl Task {
     async fn catch_up(&mut self) -> Result<(), JournalError> {
         loop {
             if let Some(fact) = self.means.desk.next_queued() {
-                self.turn(fact).await?;
+                match fact {
+                    // It opens no turn: only its end is told.
+                    Fact::JobStarted { .. } => self.log.record(fact)?,
+                    fact => self.turn(fact).await?,
+                }
             } else if let Some(command) = self.later.pop_front() {
                 Box::pin(self.carry_out(command)).await?;
             } else {
@@ -266,7 +277,7 @@ impl Task {
 
     async fn turn(&mut self, opening: Fact) -> Result<(), JournalError> {
         self.means.repeats.clear();
-        self.means.open_purse(&self.log.transcript);
+        self.means.open_purse(&self.log).await;
         self.attend(Work::Turn(opening)).await
     }
 
