@@ -72,7 +72,7 @@ pub(crate) fn setup(
     let sources =
         mcp::source(surroundings, config, &workspace, environment.clone(), (model.window, turn.quiet))?;
     let sources = sources.into_iter().collect();
-    let hooks = hooks::of(config, &workspace, environment.clone(), turn.quiet)?;
+    let hooks = hooks::of(config, &workspace, &surroundings.environment, environment.clone(), turn.quiet)?;
     let access = Access { environment };
     let models = Some(models(surroundings, config, &profile));
     Ok(Setup {
