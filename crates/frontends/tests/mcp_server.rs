@@ -5,7 +5,7 @@ use haft_core::{Access, Event, Fact, Mode, Outcome, Policy, Provider, Seq, Stage
 use haft_engine::{Agent, Engine, Home, Model, Profile, Session, Setup};
 use haft_frontends::{
     direct::Direct,
-    mcp_server::{AgentTool, McpServer, Offer, Open, OwnTool, listen},
+    mcp_server::{AgentTool, McpServer, Offer, Open, OwnTool, listen, over_http},
 };
 use haft_providers::{Scripted, Step};
 use haft_stage::Declared;
@@ -214,7 +214,56 @@ async fn a_cancelled_call_is_interrupted() {
     assert_eq!(Box::pin(ended).next().await, Some(Outcome::Interrupted));
 }
 
-// Nobody is asked who they are, so nobody else may come
+/// The status of a request with this header, and what came with it.
+async fn status(address: std::net::SocketAddr, header: &str) -> (u16, String) {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    let hello =
+        json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": "2025-06-18",
+                       "capabilities": {}, "clientInfo": {"name": "caller", "version": "1"}}})
+        .to_string();
+    let request = format!(
+        "POST /mcp HTTP/1.1\r\nhost: {address}\r\n{header}content-type: application/json\r\nconnection: close\r\n\
+         accept: application/json, text/event-stream\r\ncontent-length: {}\r\n\r\n{hello}",
+        hello.len()
+    );
+    let mut stream = tokio::net::TcpStream::connect(address).await.unwrap();
+    stream.write_all(request.as_bytes()).await.unwrap();
+    let mut answer = vec![0; 4_096];
+    let read = stream.read(&mut answer).await.unwrap();
+    let answer = String::from_utf8_lossy(&answer[..read]).into_owned();
+    (answer.split(' ').nth(1).unwrap().parse().unwrap(), answer)
+}
+
+#[tokio::test]
+async fn who_has_no_token_is_told_what_to_send() {
+    let listener = listen(([127, 0, 0, 1], 0).into()).await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let server = McpServer::new(Vec::<Arc<dyn Offer>>::new());
+    let serving = over_http(server, listener, Some("s3cret".into()), std::future::pending());
+    let asking = async {
+        for (header, expected) in [
+            ("", 401),
+            ("authorization: Bearer s3cre\r\n", 401),
+            ("authorization: Basic s3cret\r\n", 401),
+            ("authorization: Bearer s3cret\r\n", 200),
+            ("authorization: bearer s3cret\r\n", 200),
+        ] {
+            let (status, answer) = status(address, header).await;
+            assert_eq!(status, expected, "{header}: {answer}");
+            assert_eq!(
+                answer.contains("wants the header `Authorization: Bearer TOKEN`"),
+                status == 401,
+                "{answer}"
+            );
+        }
+    };
+    tokio::select! {
+        served = serving => panic!("{served:?}"),
+        () = asking => {}
+    }
+}
+
+// What is said there is not encrypted, so nobody else may listen
 #[tokio::test]
 async fn only_this_machine_is_listened_to() {
     let refused = listen(([0, 0, 0, 0], 0).into()).await.unwrap_err();
