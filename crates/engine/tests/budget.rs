@@ -1,5 +1,4 @@
 //! What a turn may cost: one purse for a session and those it delegates to.
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 mod kit;
 use futures::StreamExt;
 use haft_core::{Budget, Command, Event, Fact, Price, Resource, Seq, Usage};
@@ -109,14 +108,13 @@ async fn time_ends_what_runs() {
 // What is said just as a limit is reached opens the next turn.
 #[tokio::test]
 async fn a_prompt_that_no_round_is_left_for_is_not_lost() {
-    let budget = |setup: &mut haft_engine::Setup| setup.profile.limits.budget.requests = Some(1);
-    let rounds = |setup: &mut haft_engine::Setup| setup.profile.limits.max_rounds = Some(1);
-    let table: [(&str, fn(&mut haft_engine::Setup)); 2] = [("budget", budget), ("round_limit", rounds)];
-    for (outcome, limit) in table {
+    let one = Budget { requests: Some(1), ..Budget::default() };
+    for (outcome, budget, max_rounds) in [("budget", one, None), ("round_limit", Budget::default(), Some(1))]
+    {
         let place = Place::new();
         let wait = json!({"command": "until [ -e told ]; do sleep 0.01; done"});
         let mut setup = place.setup(scripted(&(calls(&[("bash", wait)]) + &says("heard"))));
-        limit(&mut setup);
+        (setup.profile.limits.budget, setup.profile.limits.max_rounds) = (budget, max_rounds);
         let session = Engine::new(setup).create("haft").unwrap();
         let mut events = Box::pin(session.events(Seq(1)));
         session.send(prompt("go")).unwrap();

@@ -199,13 +199,8 @@ async fn until<T>(session: &Session, wanted: impl Fn(&Fact) -> Option<T>) -> T {
 // C-70: what somebody else answers is asked of nobody any more, and the caller goes on.
 #[tokio::test]
 async fn a_question_of_a_subagent_that_somebody_else_answers_is_withdrawn() {
-    let answered = |call: CallId| Command::Answer { call, answer: Answer::Once };
-    let interrupted = |_: CallId| Command::Interrupt;
-    let table: [(&str, fn(CallId) -> Command, &str); 2] = [
-        ("answered", answered, "well"),
-        ("interrupted", interrupted, "the other agent did not finish: interrupted"),
-    ];
-    for (what, command, expected) in table {
+    let table = [("answered", "well"), ("interrupted", "the other agent did not finish: interrupted")];
+    for (what, expected) in table {
         let place = Place::new();
         let bash = kit::calls(&[("bash", json!({"command": "echo one > made"}))]);
         let script = kit::calls(&[("delegate", json!({"task": "x"}))]) + &bash + &kit::says("well");
@@ -220,7 +215,12 @@ async fn a_question_of_a_subagent_that_somebody_else_answers_is_withdrawn() {
             Fact::ApprovalAsked { call, .. } => Some(call.clone()),
             _ => None,
         });
-        below.send(command(call.await)).unwrap();
+        let call = call.await;
+        let said = match what {
+            "answered" => Command::Answer { call, answer: Answer::Once },
+            _ => Command::Interrupt,
+        };
+        below.send(said).unwrap();
         let result = until(&session, |fact| match fact {
             Fact::ToolEnded { result, .. } => Some(result.content.clone()),
             _ => None,
