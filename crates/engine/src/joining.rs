@@ -31,7 +31,8 @@ impl Engine {
     }
 
     /// A session that another process has open: what happens in it is seen here, what is asked for here is done there,
-    /// and it closes when that process closes it or dies. Contents of changes are read from the session's folder.
+    /// and it closes when that process closes it, dies or does not take a command. Contents of changes are read from
+    /// the session's folder.
     pub async fn join(&self, id: &str) -> Result<Session, EngineError> {
         let Setup { home, stages, .. } = &self.0.setup;
         let id = home.find(id)?;

@@ -249,6 +249,24 @@ async fn who_reads_nothing_holds_nobody_up_and_misses_no_fact() {
     assert_eq!(seqs, (0..session.entries().len() as u64).collect::<Vec<_>>());
 }
 
+#[tokio::test]
+async fn a_command_that_is_too_long_is_told_and_one_who_says_nothing_holds_nobody_up() {
+    let place = Place::new();
+    let owner = place.engine(&says("hi"));
+    let session = owner.create("haft").unwrap();
+    let _silent = UnixStream::connect(door(&session)).unwrap();
+    let joined = place.engine("").join(&session.id().0).await.unwrap();
+    joined.send(prompt(&"x".repeat(17 << 20))).unwrap();
+    let told =
+        "the process that has the session open did not take a command: a command takes more than 16 MB";
+    assert_eq!(closed(&joined).await, told);
+    assert!(
+        tell(&session, prompt("go"), 1, None).await.ends_with("turn_ended=finished"),
+        "it goes on itself"
+    );
+    owner.shut_down().await;
+}
+
 // Those below another session have no door: their person sits at the one above.
 #[tokio::test]
 async fn a_session_below_another_has_no_door() {

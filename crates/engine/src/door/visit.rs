@@ -102,8 +102,9 @@ async fn watch(mut lines: Lines<OwnedReadHalf>, journal: &Journal) -> String {
     loop {
         match hear(&mut lines, journal).await {
             Heard::Event(_) | Heard::Notice(Notice::Joined { .. }) => {}
+            // Whoever waits for what comes of a command must not wait for ever.
             Heard::Notice(Notice::Error { message }) => {
-                tracing::warn!(message, "the process that has the session open complains");
+                return format!("the process that has the session open did not take a command: {message}");
             }
             Heard::Notice(Notice::Closed { failure: None }) => {
                 return "the process that had the session open has closed it".into();

@@ -32,7 +32,11 @@ pub(super) async fn receive(
     let (reader, mut writer) = stream.into_split();
     let mut lines = Lines::new(reader);
     let greeted = match is_owner {
-        true => tokio::time::timeout(GREETING, greeting(&mut lines)).await.unwrap_or(Ok(None)),
+        true => tokio::select! {
+            greeted = greeting(&mut lines) => greeted,
+            () = tokio::time::sleep(GREETING) => Ok(None),
+            () = journal.closed() => Ok(None),
+        },
         false => Err("the session is another user's".to_owned()),
     };
     match greeted {

@@ -54,6 +54,8 @@ impl<R: AsyncRead + Unpin> AsyncRead for Limited<R> {
         ready!(Pin::new(&mut self.inner).poll_read(cx, buffer))?;
         if self.overflows(&buffer.filled()[known..]) {
             self.has_overflowed.store(true, Ordering::Relaxed);
+            // Where reading fails, nothing was read.
+            buffer.set_filled(known);
             return Poll::Ready(Err(too_long()));
         }
         Poll::Ready(Ok(()))
