@@ -5,7 +5,7 @@ use crate::{
     recover,
     turn::{Means, compact_now, open_turn},
 };
-use futures::Stream;
+use futures::{Stream, StreamExt};
 use haft_core::{
     Answer, CallId, Change, Command, Effect, Entry, Event, Fact, Hash, JobId, Seq, SessionId, Stage,
     ToolCall, ToolResult, Transcript, Way, undo,
@@ -13,6 +13,7 @@ use haft_core::{
 use std::{
     collections::{HashMap, HashSet, VecDeque},
     io,
+    pin::pin,
     sync::{Arc, Mutex},
 };
 use tokio::sync::{mpsc, oneshot};
@@ -56,6 +57,26 @@ impl Session {
     /// Everything recorded since `from`, then everything that happens, until the session closes.
     pub fn events(&self, from: Seq) -> impl Stream<Item = Event> + Send + 'static {
         self.journal.follow(from)
+    }
+
+    /// Until somebody has answered what `call` asked in the entry `asked`, or nobody needs to any more: whoever asks a
+    /// person may be forestalled by another front-end.
+    pub async fn settled(&self, call: &CallId, asked: Seq) {
+        let mut events = pin!(self.events(Seq(asked.0 + 1)));
+        while let Some(event) = events.next().await {
+            let Event::Recorded(entry) = event else { continue };
+            match &entry.fact {
+                Fact::ApprovalAnswered { call: other, .. }
+                | Fact::QuestionAnswered { call: other, .. }
+                | Fact::ToolEnded { call: other, .. }
+                    if other == call =>
+                {
+                    return;
+                }
+                Fact::TurnEnded { .. } => return,
+                _ => {}
+            }
+        }
     }
 
     /// Everything recorded so far.

@@ -1,7 +1,7 @@
 //! Haft as an MCP server: a real client of the SDK, a real engine, a scripted model.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 use futures::StreamExt;
-use haft_core::{Access, Event, Fact, Mode, Outcome, Policy, Provider, Seq, Stage};
+use haft_core::{Access, Answer, Command, Event, Fact, Mode, Outcome, Policy, Provider, Seq, Stage};
 use haft_engine::{Agent, Engine, Home, Model, Profile, Session, Setup};
 use haft_frontends::{
     direct::Direct,
@@ -46,6 +46,9 @@ impl ClientHandler for Caller {
     ) -> Result<ElicitResult, ErrorData> {
         let ElicitRequestParams::FormElicitationParams { message, .. } = request else { panic!() };
         self.heard.lock().unwrap().push(message);
+        if self.answer == Some("never") {
+            std::future::pending::<()>().await;
+        }
         let content = json!({"answer": self.answer.unwrap()});
         Ok(ElicitResult::new(ElicitationAction::Accept).with_content(content))
     }
@@ -232,6 +235,33 @@ async fn status(address: std::net::SocketAddr, header: &str) -> (u16, String) {
     let read = stream.read(&mut answer).await.unwrap();
     let answer = String::from_utf8_lossy(&answer[..read]).into_owned();
     (answer.split(' ').nth(1).unwrap().parse().unwrap(), answer)
+}
+
+// The program that called waits for its person; somebody else answers in the session itself.
+#[tokio::test]
+async fn what_somebody_else_answers_is_not_waited_for() {
+    let place = Place::new();
+    let caller = Caller { answer: Some("never"), ..Caller::default() };
+    let connection = connect(caller, vec![place.agent(&writing())]).await;
+    let answering = async {
+        let session = loop {
+            let opened = place.sessions.lock().unwrap().first().cloned();
+            if let Some(session) = opened {
+                break session;
+            }
+            tokio::task::yield_now().await;
+        };
+        let mut events = Box::pin(session.events(Seq(0)));
+        while let Some(event) = events.next().await {
+            let Event::Recorded(entry) = event else { continue };
+            if let Fact::ApprovalAsked { call, .. } = &entry.fact {
+                session.send(Command::Answer { call: call.clone(), answer: Answer::Once }).unwrap();
+                return;
+            }
+        }
+    };
+    let (result, ()) = tokio::join!(call(&connection, "agent", json!({"prompt": "write"})), answering);
+    assert!(said(&result).contains("Written.") && place.text("b.txt") == "new\n", "{result:?}");
 }
 
 #[tokio::test]
