@@ -99,7 +99,7 @@ if python3 -m venv "$peers/python" 2>/dev/null && "$peers/python/bin/pip" instal
     client "$haft" "$scratch/stdio" || code=$?
     report "Python SDK over standard streams" "$code"
     port=$(free_port)
-    "$haft" mcp --quiet --listen "127.0.0.1:$port" --no-agents --expose read,write,bash --cwd "$scratch/http" & listening=$!
+    "$haft" mcp --quiet --listen "127.0.0.1:$port" --no-token --no-agents --expose read,write,bash --cwd "$scratch/http" & listening=$!
     answers "$port"
     code=0
     client "http://127.0.0.1:$port/mcp" "$scratch/http" || code=$?

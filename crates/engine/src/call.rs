@@ -363,5 +363,8 @@ fn worded(means: &Means, call: &ToolCall, result: Result<ToolOutput, ToolError>)
     let profile = &means.shared.setup.profile;
     let mut result = profile.render.result(call, result);
     result.content = profile.clip.apply(&result.content, "ask for a part of it");
+    if let Some(error) = &mut result.error {
+        error.message = profile.clip.apply(&error.message, "ask for a part of it");
+    }
     result
 }

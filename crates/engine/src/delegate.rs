@@ -1,16 +1,19 @@
 //! A call that lets another agent work, in a session of its own.
 use crate::{
     Engine, Session,
+    asking::Asking,
     engine::{Ceiling, Shared},
     tree::Tree,
 };
-use futures::{StreamExt, future::BoxFuture};
+use futures::{Stream, StreamExt, future::BoxFuture};
 use haft_core::{
-    Answer, CallId, Command, Event, Fact, Outcome, Part, Person, Question, Seq, SessionId, Subagents,
-    ToolError, ToolErrorKind, ToolOutput, text_of,
+    Answer, CallId, Command, Event, Fact, Outcome, Part, Question, Seq, SessionId, Subagents, ToolError,
+    ToolErrorKind, ToolOutput, text_of,
 };
 use serde_json::json;
-use std::sync::Arc;
+use std::{collections::HashMap, pin::pin, sync::Arc};
+use tokio::sync::mpsc;
+use tokio_util::sync::{CancellationToken, DropGuard};
 
 /// The way from a call to sessions below its own.
 pub(crate) struct Delegating {
@@ -22,7 +25,7 @@ pub(crate) struct Delegating {
     /// What the caller may do: nobody below it may do more.
     pub(crate) ceiling: Ceiling,
     /// Who answers for what the other agent wants to do.
-    pub(crate) person: Arc<dyn Person>,
+    pub(crate) person: Asking,
 }
 
 impl Subagents for Delegating {
@@ -50,6 +53,7 @@ struct Account {
     text: String,
     calls: usize,
     failure: Option<String>,
+    outcome: Option<Outcome>,
 }
 
 impl Delegating {
@@ -61,47 +65,36 @@ impl Delegating {
     ) -> Result<ToolOutput, ToolError> {
         progress(format!("session {}\n", session.id()));
         let _interrupted_on_drop = Leash(session);
-        let mut events = Box::pin(session.events(Seq(0)));
+        let events = session.events(Seq(0));
         let prompt = Command::Prompt { parts: vec![Part::text(task)], channel: None };
         session.send(prompt).map_err(not_started)?;
-        let mut account = Account::default();
-        while let Some(event) = events.next().await {
-            let Event::Recorded(entry) = event else { continue };
-            match &entry.fact {
-                Fact::Replied { parts, .. } => account.text = text_of(parts),
-                Fact::ToolStarted { name, arguments, .. } => {
-                    account.calls += 1;
-                    progress(format!("{name} {arguments}\n"));
-                }
-                Fact::ApprovalAsked { call, reason, .. } => self.approve(session, call, reason).await,
-                Fact::QuestionAsked { call, question } => {
-                    let answer = self.person.ask(question.clone()).await;
-                    let _session_is_closed = session.send(Command::Reply { call: call.clone(), answer });
-                }
-                Fact::ModelFailed { message, .. } | Fact::PromptDenied { reason: message, .. } => {
-                    account.failure = Some(message.clone())
-                }
-                Fact::TurnEnded { outcome, .. } => return self.report(session, *outcome, account),
-                _ => {}
+        let (open, to_ask) = mpsc::unbounded_channel();
+        let listening = listen(events, progress, Open { to_ask: open, settled: HashMap::new() });
+        let (account, ()) = tokio::join!(listening, self.ask_all(session, to_ask));
+        match account.outcome {
+            Some(outcome) => self.report(session, outcome, account),
+            None => {
+                let message = "the other agent's session closed before it answered";
+                Err(ToolError::new(ToolErrorKind::System, message))
             }
         }
-        Err(ToolError::new(ToolErrorKind::System, "the other agent's session closed before it answered"))
     }
 
-    /// The person of this conversation decides.
-    async fn approve(&self, session: &Session, call: &CallId, reason: &str) {
-        let question =
-            Question { text: format!("A subagent asks: {reason}"), choices: vec!["yes".into(), "no".into()] };
-        let answer = match self.person.ask(question).await.as_deref().map(str::trim) {
-            Some("yes" | "y") => Answer::Once,
-            Some(_) => Answer::No,
-            None => Answer::Nobody,
-        };
-        let _session_is_closed = session.send(Command::Answer { call: call.clone(), answer });
+    /// The person of this conversation decides, unless somebody else does: one question after the other.
+    async fn ask_all(&self, session: &Session, mut to_ask: mpsc::UnboundedReceiver<Waiting>) {
+        while let Some(Waiting { asked, settled }) = to_ask.recv().await {
+            if settled.is_cancelled() {
+                continue;
+            }
+            let answer = self.person.ask_unless(asked.question(), settled.cancelled()).await;
+            if !settled.is_cancelled() {
+                let _session_is_closed = session.send(asked.command(answer));
+            }
+        }
     }
 
     fn report(&self, session: &Session, outcome: Outcome, account: Account) -> Result<ToolOutput, ToolError> {
-        let Account { text, calls, failure } = account;
+        let Account { text, calls, failure, .. } = account;
         let details = json!({"session": session.id(), "outcome": outcome, "calls": calls, "answer": text});
         if outcome == Outcome::Finished {
             return Ok(ToolOutput::text(text).details(details).show(format!("Done in {calls} calls")));
@@ -112,6 +105,105 @@ impl Delegating {
         Err(ToolError::new(ToolErrorKind::User, message)
             .hint("give a smaller task, or do it yourself")
             .details(details))
+    }
+}
+
+/// Until its turn has ended, or its session closed.
+async fn listen(
+    events: impl Stream<Item = Event>,
+    progress: Box<dyn Fn(String) + Send + Sync>,
+    mut open: Open,
+) -> Account {
+    let (mut events, mut account) = (pin!(events), Account::default());
+    while let Some(event) = events.next().await {
+        let Event::Recorded(entry) = event else { continue };
+        open.take_in(&entry.fact);
+        match &entry.fact {
+            Fact::Replied { parts, .. } => account.text = text_of(parts),
+            Fact::ToolStarted { name, arguments, .. } => {
+                account.calls += 1;
+                progress(format!("{name} {arguments}\n"));
+            }
+            Fact::ModelFailed { message, .. } | Fact::PromptDenied { reason: message, .. } => {
+                account.failure = Some(message.clone())
+            }
+            Fact::TurnEnded { outcome, .. } => {
+                account.outcome = Some(*outcome);
+                break;
+            }
+            _ => {}
+        }
+    }
+    account
+}
+
+/// What a call of the subagent wants of a person.
+enum Asked {
+    Approval { call: CallId, reason: String },
+    Question { call: CallId, question: Question },
+}
+
+impl Asked {
+    fn question(&self) -> Question {
+        match self {
+            Self::Question { question, .. } => question.clone(),
+            Self::Approval { reason, .. } => Question {
+                text: format!("A subagent asks: {reason}"),
+                choices: vec!["yes".into(), "no".into()],
+            },
+        }
+    }
+
+    /// What is passed on to the subagent.
+    fn command(self, answer: Option<String>) -> Command {
+        match self {
+            Self::Question { call, .. } => Command::Reply { call, answer },
+            Self::Approval { call, .. } => {
+                let answer = match answer.as_deref().map(str::trim) {
+                    Some("yes" | "y") => Answer::Once,
+                    Some(_) => Answer::No,
+                    None => Answer::Nobody,
+                };
+                Command::Answer { call, answer }
+            }
+        }
+    }
+}
+
+struct Waiting {
+    asked: Asked,
+    /// Somebody else answered, or nobody needs to any more.
+    settled: CancellationToken,
+}
+
+/// What the subagent wants to know, and whether it still does. Dropped, all of it is settled.
+struct Open {
+    to_ask: mpsc::UnboundedSender<Waiting>,
+    settled: HashMap<CallId, DropGuard>,
+}
+
+impl Open {
+    fn take_in(&mut self, fact: &Fact) {
+        match fact {
+            Fact::ApprovalAsked { call, reason, .. } => {
+                self.ask(call, Asked::Approval { call: call.clone(), reason: reason.clone() });
+            }
+            Fact::QuestionAsked { call, question } => {
+                self.ask(call, Asked::Question { call: call.clone(), question: question.clone() });
+            }
+            Fact::ApprovalAnswered { call, .. }
+            | Fact::QuestionAnswered { call, .. }
+            | Fact::ToolEnded { call, .. } => {
+                self.settled.remove(call);
+            }
+            _ => {}
+        }
+    }
+
+    fn ask(&mut self, call: &CallId, asked: Asked) {
+        let settled = CancellationToken::new();
+        self.settled.insert(call.clone(), settled.clone().drop_guard());
+        let _nobody_asks = self.to_ask.send(Waiting { asked, settled });
     }
 }
 

@@ -5,7 +5,7 @@
 //! left out and told, so that a damaged journal never takes a session away in silence.
 use async_stream::stream;
 use futures::Stream;
-use haft_core::{Entry, Event, Fact, Seq, Update, event::JOURNAL_VERSION};
+use haft_core::{Entry, Event, Fact, Seq, Update, event::JOURNAL_VERSION, line};
 use std::{
     fs::{self, File, TryLockError},
     io::{self, Read, Seek, Write},
@@ -97,14 +97,35 @@ struct Inner {
 
 struct State {
     entries: Vec<Arc<Entry>>,
+    /// The place of the next entry: behind those, too, that cannot be read.
+    next: Seq,
+    /// None where another process writes it.
+    file: Option<Held>,
+}
+
+/// A file that this process alone may write.
+struct Held {
     file: File,
-    /// Bytes of whole entries in the file.
+    /// Bytes of whole entries in it.
     length: u64,
+}
+
+impl Held {
+    fn write(&mut self, line: &[u8]) -> io::Result<()> {
+        if let Err(error) = self.file.write_all(line) {
+            // Half a line must not be glued to the next one. If even that fails, reopening cuts it off.
+            let _best_effort = self.file.set_len(self.length);
+            return Err(error);
+        }
+        self.length += line.len() as u64;
+        Ok(())
+    }
 }
 
 /// What a file holds: whole entries, how many bytes they take, and what was left out.
 struct Contents {
     entries: Vec<Arc<Entry>>,
+    next: Seq,
     length: u64,
     damage: Vec<String>,
 }
@@ -122,12 +143,29 @@ impl Journal {
         let mut file =
             options.create(true).read(true).append(true).mode(0o600).open(&path).map_err(io("open"))?;
         lock(&file, folder, &path)?;
-        let Contents { entries, length, damage } = read(&mut file, &path)?;
+        let Contents { entries, next, length, damage } = read(&mut file, &path)?;
         file.set_len(length).map_err(io("write"))?;
-        let state = Mutex::new(State { entries, file, length });
+        Ok(Self::of(path, State { entries, next, file: Some(Held { file, length }) }, damage))
+    }
+
+    /// What another process writes into `folder/journal.jsonl`, as it tells it: empty yet, and no file is touched.
+    pub(crate) fn mirror(folder: &Path) -> Self {
+        Self::of(
+            folder.join("journal.jsonl"),
+            State { entries: Vec::new(), next: Seq(0), file: None },
+            Vec::new(),
+        )
+    }
+
+    fn of(path: PathBuf, state: State, damage: Vec<String>) -> Self {
         let (events, closed, failure) =
             (broadcast::channel(LIVE_UPDATES).0, CancellationToken::new(), OnceLock::new());
-        Ok(Self(Arc::new(Inner { path, state, events, damage, closed, failure })))
+        Self(Arc::new(Inner { path, state: Mutex::new(state), events, damage, closed, failure }))
+    }
+
+    /// Whether another process writes it.
+    pub(crate) fn is_mirror(&self) -> bool {
+        self.lock().file.is_none()
     }
 
     /// Whether a process has `folder/journal.jsonl` open for writing.
@@ -162,25 +200,33 @@ impl Journal {
     pub(crate) fn append(&self, fact: Fact, parent: Option<Seq>) -> Result<Arc<Entry>, JournalError> {
         let mut state = self.lock();
         let at = SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default().as_millis() as u64;
-        let seq = state.entries.last().map_or(Seq(0), |last| Seq(last.seq.0 + 1));
-        let entry = Arc::new(Entry { seq, parent, at, fact });
+        let entry = Arc::new(Entry { seq: state.next, parent, at, fact });
         let mut line = serde_json::to_vec(entry.as_ref()).map_err(|error| self.io("write", error.into()))?;
         line.push(b'\n');
-        if let Err(error) = state.file.write_all(&line) {
-            // Half a line must not be glued to the next one. If even that fails, reopening cuts it off.
-            let _best_effort = state.file.set_len(state.length);
-            return Err(self.io("write", error));
-        }
-        state.length += line.len() as u64;
-        state.entries.push(entry.clone());
-        let _nobody_watches = self.0.events.send(Event::Recorded(entry.clone()));
+        let written = state.file.as_mut().map_or_else(|| Err(not_ours()), |held| held.write(&line));
+        written.map_err(|error| self.io("write", error))?;
+        self.show(&mut state, entry.clone());
         Ok(entry)
+    }
+
+    /// What the process recorded that writes it. One that stands here already changes nothing.
+    pub(crate) fn take_in(&self, entry: Arc<Entry>) {
+        let mut state = self.lock();
+        if state.entries.last().is_none_or(|last| last.seq < entry.seq) {
+            self.show(&mut state, entry);
+        }
+    }
+
+    fn show(&self, state: &mut State, entry: Arc<Entry>) {
+        state.next = Seq(entry.seq.0 + 1);
+        state.entries.push(entry.clone());
+        let _nobody_watches = self.0.events.send(Event::Recorded(entry));
     }
 
     /// On return every entry so far survives a power cut.
     pub(crate) fn sync(&self) -> Result<(), JournalError> {
-        let file = self.lock().file.try_clone().map_err(|error| self.io("sync", error))?;
-        file.sync_data().map_err(|error| self.io("sync", error))
+        let file = self.lock().file.as_ref().map_or_else(|| Err(not_ours()), |held| held.file.try_clone());
+        file.and_then(|file| file.sync_data()).map_err(|error| self.io("sync", error))
     }
 
     /// Shows something that is not recorded.
@@ -199,6 +245,11 @@ impl Journal {
             let _closed_twice = self.0.failure.set(failure);
         }
         self.0.closed.cancel();
+    }
+
+    /// Until nothing more will happen.
+    pub(crate) async fn closed(&self) {
+        self.0.closed.cancelled().await;
     }
 
     /// Why the session closed, if it did not end well.
@@ -270,6 +321,10 @@ fn lock(file: &File, folder: &Path, path: &Path) -> Result<(), JournalError> {
     })
 }
 
+fn not_ours() -> io::Error {
+    io::Error::other("another process writes it")
+}
+
 fn name_of(folder: &Path) -> String {
     folder.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
@@ -292,10 +347,16 @@ fn read(file: &mut File, path: &Path) -> Result<Contents, JournalError> {
 }
 
 fn parse(bytes: &[u8]) -> Contents {
-    let mut contents = Contents { entries: Vec::new(), length: 0, damage: Vec::new() };
+    let mut contents = Contents { entries: Vec::new(), next: Seq(0), length: 0, damage: Vec::new() };
     for (number, line) in bytes.split_inclusive(|byte| *byte == b'\n').enumerate() {
         let whole = line.ends_with(b"\n");
         let entry = serde_json::from_slice::<Entry>(line).ok().filter(|_| whole);
+        let place = match &entry {
+            Some(entry) => Some(entry.seq),
+            // No place lies behind the number of its line.
+            None => line::seq_of(line).filter(|seq| whole && seq.0 <= number as u64),
+        };
+        contents.next = contents.next.max(place.map_or(Seq(0), |seq| Seq(seq.0.saturating_add(1))));
         match entry {
             Some(entry) if contents.entries.last().is_none_or(|last| last.seq < entry.seq) => {
                 contents.entries.push(Arc::new(entry));

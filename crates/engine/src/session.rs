@@ -1,11 +1,12 @@
 //! A session is one task that owns one transcript. Everyone else holds a [`Session`] handle.
 use crate::{
     Journal, JournalError,
+    door::Door,
     permission::Permission,
     recover,
     turn::{Means, compact_now, open_turn},
 };
-use futures::Stream;
+use futures::{Stream, StreamExt};
 use haft_core::{
     Answer, CallId, Change, Command, Effect, Entry, Event, Fact, Hash, JobId, Mode, Seq, SessionId, Stage,
     ToolCall, ToolResult, Transcript, Way, undo,
@@ -13,6 +14,7 @@ use haft_core::{
 use std::{
     collections::{HashMap, HashSet, VecDeque},
     io,
+    pin::pin,
     sync::{Arc, Mutex},
 };
 use tokio::sync::{mpsc, oneshot};
@@ -44,6 +46,11 @@ impl Session {
         &self.journal
     }
 
+    /// Whether another process has it open, and this one sees what it tells and passes on what is asked for.
+    pub fn is_joined(&self) -> bool {
+        self.journal.is_mirror()
+    }
+
     /// Asks for something. What came of it is seen in the events.
     pub fn send(&self, command: Command) -> Result<(), Closed> {
         self.inbox.send(Mail::Command(command)).map_err(|_| Closed)
@@ -52,6 +59,26 @@ impl Session {
     /// Everything recorded since `from`, then everything that happens, until the session closes.
     pub fn events(&self, from: Seq) -> impl Stream<Item = Event> + Send + 'static {
         self.journal.follow(from)
+    }
+
+    /// Until somebody has answered what `call` asked in the entry `asked`, or nobody needs to any more: whoever asks a
+    /// person may be forestalled by another front-end.
+    pub async fn settled(&self, call: &CallId, asked: Seq) {
+        let mut events = pin!(self.events(Seq(asked.0 + 1)));
+        while let Some(event) = events.next().await {
+            let Event::Recorded(entry) = event else { continue };
+            match &entry.fact {
+                Fact::ApprovalAnswered { call: other, .. }
+                | Fact::QuestionAnswered { call: other, .. }
+                | Fact::ToolEnded { call: other, .. }
+                    if other == call =>
+                {
+                    return;
+                }
+                Fact::TurnEnded { .. } => return,
+                _ => {}
+            }
+        }
     }
 
     /// Everything recorded so far.
@@ -149,7 +176,14 @@ impl Desk {
     }
 
     pub(crate) fn next_queued(&self) -> Option<Fact> {
-        self.lock().queue.pop_front()
+        self.next_queued_if(|_| true)
+    }
+
+    /// The next one, where it is `wanted`; else it stays where it is.
+    pub(crate) fn next_queued_if(&self, wanted: impl FnOnce(&Fact) -> bool) -> Option<Fact> {
+        let mut desk = self.lock();
+        let is_wanted = desk.queue.front().is_some_and(wanted);
+        if is_wanted { desk.queue.pop_front() } else { None }
     }
 
     fn answer(&self, call: &CallId, answer: Answer) {
@@ -181,6 +215,8 @@ pub(crate) struct Task {
     pub(crate) stop: CancellationToken,
     /// Commands that came in the middle of a turn and have to wait for its end.
     pub(crate) later: VecDeque<Command>,
+    /// Where other processes come in; none where they cannot.
+    pub(crate) door: Option<Door>,
 }
 
 /// What takes its time, so that commands may come meanwhile.
@@ -191,8 +227,17 @@ enum Work {
 
 impl Task {
     pub(crate) async fn run(mut self) {
-        let ended = self.serve().await;
-        self.log.journal.close(ended.err().map(|error| error.to_string()));
+        let (door, journal) = (self.door.take(), self.log.journal.clone());
+        let serving = async {
+            let ended = self.serve().await;
+            journal.close(ended.err().map(|error| error.to_string()));
+        };
+        let letting_in = async {
+            if let Some(door) = door {
+                door.serve().await;
+            }
+        };
+        tokio::join!(serving, letting_in);
     }
 
     async fn serve(&mut self) -> Result<(), JournalError> {
@@ -242,7 +287,7 @@ impl Task {
                 self.log.record(Fact::ModeSet { mode })
             }
             Command::Compact => {
-                self.means.open_purse(&self.log.transcript);
+                self.means.open_purse(&self.log).await;
                 self.attend(Work::Compaction).await
             }
             // Outside a turn there is nothing to answer or to stop.
@@ -254,7 +299,11 @@ impl Task {
     async fn catch_up(&mut self) -> Result<(), JournalError> {
         loop {
             if let Some(fact) = self.means.desk.next_queued() {
-                self.turn(fact).await?;
+                match fact {
+                    // It opens no turn: only its end is told.
+                    Fact::JobStarted { .. } => self.log.record(fact)?,
+                    fact => self.turn(fact).await?,
+                }
             } else if let Some(command) = self.later.pop_front() {
                 Box::pin(self.carry_out(command)).await?;
             } else {
@@ -265,7 +314,7 @@ impl Task {
 
     async fn turn(&mut self, opening: Fact) -> Result<(), JournalError> {
         self.means.repeats.clear();
-        self.means.open_purse(&self.log.transcript);
+        self.means.open_purse(&self.log).await;
         self.attend(Work::Turn(opening)).await
     }
 

@@ -99,13 +99,28 @@ impl Home {
         jobs.into_iter().map(|(_, id, standing)| (id, standing)).collect()
     }
 
-    /// The first entry says it; most sessions are none, and may be long.
+    /// The sessions that `parent` delegated to at `since` or later, in milliseconds since 1970-01-01 UTC.
+    pub(crate) fn below(&self, parent: &SessionId, since: u64) -> Vec<SessionId> {
+        let is_below = |id: &SessionId| match self.opened(id) {
+            Some(Entry { at, fact: Fact::SessionOpened { delegated_by, .. }, .. }) => {
+                at >= since && delegated_by.as_ref() == Some(parent)
+            }
+            _ => false,
+        };
+        self.names().into_iter().map(SessionId).filter(is_below).collect()
+    }
+
     fn is_job(&self, id: &SessionId) -> bool {
-        let Ok(file) = fs::File::open(self.folder(id).join("journal.jsonl")) else { return false };
+        let fact = self.opened(id).map(|entry| entry.fact);
+        matches!(fact, Some(Fact::SessionOpened { order: Some(_), .. }))
+    }
+
+    /// The first entry alone: the others may be many.
+    fn opened(&self, id: &SessionId) -> Option<Entry> {
+        let file = fs::File::open(self.folder(id).join("journal.jsonl")).ok()?;
         let mut first = String::new();
-        let read = BufReader::new(file).read_line(&mut first);
-        let entry = serde_json::from_str::<Entry>(&first).ok().filter(|_| read.is_ok());
-        matches!(entry, Some(Entry { fact: Fact::SessionOpened { order: Some(_), .. }, .. }))
+        BufReader::new(file).read_line(&mut first).ok()?;
+        serde_json::from_str(&first).ok()
     }
 
     /// Whether a process has the session open.

@@ -1,6 +1,6 @@
 //! What a call may know and do, made from what its session has.
 use crate::{asking::Asking, delegate::Delegating, engine::Ceiling, tool_runner::Notes, turn::Means};
-use haft_core::{Alone, Person, Subagents, ToolCall, ToolContext, Update, View, clip};
+use haft_core::{Alone, Subagents, ToolCall, ToolContext, Update, View, clip};
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
@@ -15,8 +15,7 @@ pub(crate) fn context(
     notes: &Notes,
 ) -> ToolContext {
     let (progress, id) = (notes.clone(), call.id.clone());
-    let person: Arc<dyn Person> =
-        Arc::new(Asking { call: call.id.clone(), desk: means.desk.clone(), notes: notes.clone() });
+    let person = Asking { call: call.id.clone(), desk: means.desk.clone(), notes: notes.clone() };
     ToolContext {
         session: means.id.clone(),
         call: call.id.clone(),
@@ -27,7 +26,7 @@ pub(crate) fn context(
         artifacts: means.artifacts.clone(),
         jobs: means.jobs.clone(),
         subagents: subagents(means, &person),
-        person,
+        person: Arc::new(person),
         cancel: cancel.child_token(),
         on_progress: Arc::new(move |chunk| {
             let chunk = clip::head(&chunk, MAX_CHUNK).to_owned();
@@ -37,7 +36,7 @@ pub(crate) fn context(
     }
 }
 
-fn subagents(means: &Means, person: &Arc<dyn Person>) -> Arc<dyn Subagents> {
+fn subagents(means: &Means, person: &Asking) -> Arc<dyn Subagents> {
     if !means.tree.may_delegate() {
         return Arc::new(Alone);
     }

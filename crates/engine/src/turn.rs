@@ -1,7 +1,7 @@
 //! The heart: ask the model, run its tools, until the transcript says stop.
 use crate::{
     JournalError, Model,
-    budget::{self, Purse},
+    budget::{self, Purse, Reserved},
     compact::compact,
     context,
     engine::Shared,
@@ -12,6 +12,7 @@ use crate::{
     repeats::Repeats,
     seen::Seen,
     session::{Desk, Log},
+    spent,
     tool_runner::run_tools,
     toolbox::Toolbox,
     tree::Tree,
@@ -54,11 +55,10 @@ pub(crate) struct Means {
 }
 
 impl Means {
-    /// A turn begins, or goes on where `transcript` ends.
-    pub(crate) fn open_purse(&self, transcript: &Transcript) {
+    /// A turn begins, or goes on where `log` ends.
+    pub(crate) async fn open_purse(&self, log: &Log) {
         if self.owns_purse {
-            let spent = budget::spending(self.model.price, transcript.usage());
-            self.purse.open(Spending { requests: transcript.rounds().into(), ..spent });
+            self.purse.open(spent::in_turn(self, log).await);
         }
     }
 
@@ -132,9 +132,10 @@ pub(crate) async fn compact_now(
     end_turn(log, means, if cancel.is_cancelled() { Outcome::Interrupted } else { Outcome::Finished }).await
 }
 
-/// What people said, and what jobs came to, since the last round.
+/// What people said, and what jobs came to, since the last round. Where no round is left that could answer it, it waits
+/// for the next turn.
 async fn take_in(log: &mut Log, means: &Means, cancel: &CancellationToken) -> Result<(), JournalError> {
-    while let Some(fact) = means.desk.next_queued() {
+    while let Some(fact) = means.desk.next_queued_if(|fact| is_answered(log, means, fact)) {
         let fact = hooking::checked(means, fact, cancel).await;
         // What adds nothing to the conversation leaves its open calls alone.
         if matches!(fact, Fact::Prompted { .. } | Fact::JobEnded { .. }) {
@@ -143,6 +144,20 @@ async fn take_in(log: &mut Log, means: &Means, cancel: &CancellationToken) -> Re
         log.record(fact)?;
     }
     Ok(())
+}
+
+/// Whether there is a round left that answers `fact`, or it needs none.
+fn is_answered(log: &Log, means: &Means, fact: &Fact) -> bool {
+    if matches!(fact, Fact::JobStarted { .. }) {
+        return true;
+    }
+    let mut then = log.transcript.clone();
+    if let Step::Stop(Outcome::Budget) = then.next_step(&means.limits) {
+        return false;
+    }
+    then.apply(fact);
+    let is_asked = then.next_step(&means.limits) == Step::AskModel;
+    is_asked && reserve(means, &then, wanted(context::request(means, &then).max_output)).is_ok()
 }
 
 /// Holds the last reply against what happened: how the turn ends, or nothing where the model is asked once more.
@@ -170,14 +185,14 @@ async fn end_turn(log: &mut Log, means: &Means, outcome: Outcome) -> Result<(), 
         }
     }
     hooking::turn_ends(means, outcome).await;
-    let spent = spent(log, means);
+    let spent = spent_by(log, means);
     let (rounds, Spending { usage, .. }) = (log.transcript.rounds(), spent);
     log.record(Fact::TurnEnded { outcome, rounds, usage, cost_usd: spent.cost_usd() })?;
     log.journal.sync()
 }
 
 /// With what those below have spent, where they drew from the purse of this session.
-fn spent(log: &Log, means: &Means) -> Spending {
+fn spent_by(log: &Log, means: &Means) -> Spending {
     match means.owns_purse {
         true => means.purse.spent(),
         false => budget::spending(means.model.price, log.transcript.usage()),
@@ -257,10 +272,8 @@ enum Unsaid {
 /// One request, paid for, and the fact that came of it.
 async fn ask_once(log: &Log, means: &Means, cancel: &CancellationToken) -> Result<Fact, Unsaid> {
     let mut request = context::request(means, &log.transcript);
-    let prompt = log.transcript.size(context::window(means).fixed);
-    let (limits, price) = (&means.limits, means.model.price);
-    let wanted = u64::from(if request.max_output == 0 { UNLIMITED_REPLY } else { request.max_output });
-    let reserved = means.purse.reserve(&limits.budget, price, prompt, wanted).map_err(Unsaid::Reached)?;
+    let wanted = wanted(request.max_output);
+    let reserved = reserve(means, &log.transcript, wanted).map_err(Unsaid::Reached)?;
     if reserved.reply < wanted {
         request.max_output = u32::try_from(reserved.reply).unwrap_or(u32::MAX);
     }
@@ -283,6 +296,16 @@ async fn ask_once(log: &Log, means: &Means, cancel: &CancellationToken) -> Resul
     };
     reserved.spend(usage, fact.as_ref().map_or(0, written));
     fact
+}
+
+/// Sets aside what the next request may cost, with a reply of `wanted` tokens.
+fn reserve(means: &Means, transcript: &Transcript, wanted: u64) -> Result<Reserved, Reached> {
+    let prompt = transcript.size(context::window(means).fixed);
+    means.purse.reserve(&means.limits.budget, means.model.price, prompt, wanted)
+}
+
+fn wanted(max_output: u32) -> u64 {
+    u64::from(if max_output == 0 { UNLIMITED_REPLY } else { max_output })
 }
 
 /// About how many tokens a reply has.

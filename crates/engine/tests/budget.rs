@@ -1,6 +1,7 @@
 //! What a turn may cost: one purse for a session and those it delegates to.
 mod kit;
-use haft_core::{Budget, Fact, Price, Resource, Usage};
+use futures::StreamExt;
+use haft_core::{Budget, Command, Event, Fact, Price, Resource, Seq, Usage};
 use haft_engine::{Engine, Session};
 use kit::{Place, calls, in_a_word, prompt, says, scripted, tell};
 use serde_json::json;
@@ -102,4 +103,83 @@ async fn time_ends_what_runs() {
     let told = tell(&session, prompt("go"), 1, None).await;
     assert_eq!(told, "prompted\nreplied\nbudget_reached\nturn_ended=budget");
     assert_eq!(reached(&session), Some(Resource::Seconds));
+}
+
+// What is said just as a limit is reached opens the next turn.
+#[tokio::test]
+async fn a_prompt_that_no_round_is_left_for_is_not_lost() {
+    let one = Budget { requests: Some(1), ..Budget::default() };
+    for (outcome, budget, max_rounds) in [("budget", one, None), ("round_limit", Budget::default(), Some(1))]
+    {
+        let place = Place::new();
+        let wait = json!({"command": "until [ -e told ]; do sleep 0.01; done"});
+        let mut setup = place.setup(scripted(&(calls(&[("bash", wait)]) + &says("heard"))));
+        (setup.profile.limits.budget, setup.profile.limits.max_rounds) = (budget, max_rounds);
+        let session = Engine::new(setup).create("haft").unwrap();
+        let mut events = Box::pin(session.events(Seq(1)));
+        session.send(prompt("go")).unwrap();
+        let (mut told, mut ended) = (Vec::new(), 0);
+        while ended < 2 {
+            let Event::Recorded(entry) = events.next().await.unwrap() else { continue };
+            told.push(in_a_word(&entry));
+            match &entry.fact {
+                Fact::ToolStarted { .. } => {
+                    session.send(prompt("more")).unwrap();
+                    tokio::task::yield_now().await;
+                    place.write("told", "");
+                }
+                Fact::TurnEnded { .. } => ended += 1,
+                _ => {}
+            }
+        }
+        let told = told.join("\n");
+        let next = format!("turn_ended={outcome}\nprompted\nreplied\nturn_ended=finished");
+        assert!(told.ends_with(&next), "{outcome}: {told}");
+        assert_eq!(told.matches("prompted").count(), 2, "{outcome}: {told}");
+    }
+}
+
+// A turn that is taken up has spent what it had, those below and the summaries included.
+#[tokio::test]
+async fn what_those_below_have_spent_is_known_after_a_crash() {
+    let place = Place::new();
+    let delegate = calls(&[("delegate", json!({"task": "look"}))]);
+    let script = delegate + &costly(20_000) + &says("done");
+    let setup = || {
+        let mut setup = place.setup(scripted(&script));
+        setup.model.window = Some(1_000_000);
+        setup.model.price = Some(Price { input: 3.0, output: 15.0, cache_read: None, cache_write: None });
+        setup.profile.limits.budget.tokens = Some(1_000_000);
+        setup
+    };
+    let engine = Engine::new(setup());
+    let session = engine.create("haft").unwrap();
+    let told = tell(&session, prompt("go"), 1, None).await;
+    assert!(told.ends_with("turn_ended=finished"), "{told}");
+    let (_, whole, cost) = end(&session);
+    let (id, path, entries) =
+        (session.id().0.clone(), session.journal().path().to_owned(), session.entries());
+    drop(session);
+    engine.shut_down().await;
+    let ended = entries.iter().position(|entry| matches!(entry.fact, Fact::ToolEnded { .. })).unwrap();
+    for (what, alive, twice) in [("after the call", ended + 1, false), ("in the call", ended, true)] {
+        let lines: String = entries[..alive]
+            .iter()
+            .map(|entry| serde_json::to_string(entry.as_ref()).unwrap() + "\n")
+            .collect();
+        std::fs::write(&path, lines).unwrap();
+        let engine = Engine::new(setup());
+        let session = engine.open(&id, "haft").await.unwrap();
+        let told = tell(&session, Command::Continue, 1, None).await;
+        assert!(told.ends_with("turn_ended=finished"), "{what}: {told}");
+        let (_, usage, usd) = end(&session);
+        match twice {
+            // What nobody counted is in no journal.
+            false => assert!(usage == whole && usd > Some(0.12) && usd <= cost, "{what}: {usage:?} {usd:?}"),
+            // The one that died with the call had spent as much before it ran again.
+            true => assert!(usage.input >= whole.input + 20_000, "{what}: {usage:?}"),
+        }
+        drop(session);
+        engine.shut_down().await;
+    }
 }

@@ -302,3 +302,33 @@ async fn sessions_do_not_lie_in_the_workspace() {
         Err(EngineError::HomeInWorkspace { .. })
     ));
 }
+
+// A newer Haft may have written facts that this one does not know: their places are taken.
+#[tokio::test]
+async fn what_cannot_be_read_keeps_its_place() {
+    let known = |seq: u64| format!("{{\"seq\":{seq},\"at\":1,\"type\":\"interrupted\"}}\n");
+    let unknown = |seq: u64| format!("{{\"seq\":{seq},\"at\":1,\"type\":\"dreamt\",\"of\":\"sheep\"}}\n");
+    let table = [
+        ("at the end", unknown(1) + &unknown(2), 3),
+        ("in between", unknown(1) + &known(2), 3),
+        ("with a place that is not its own", unknown(1) + &known(1), 2),
+        ("no line at all", "junk\n".to_owned(), 1),
+    ];
+    for (what, lines, expected) in table {
+        let place = Place::new();
+        let engine = place.engine(&says("hi"));
+        let session = engine.create("haft").unwrap();
+        let (id, path) = (session.id().0.clone(), session.journal().path().to_owned());
+        drop(session);
+        engine.shut_down().await;
+        let mut file = std::fs::File::options().append(true).open(&path).unwrap();
+        file.write_all(lines.as_bytes()).unwrap();
+        let engine = place.engine(&says("hi"));
+        let session = engine.open(&id, "haft").await.unwrap();
+        tell(&session, prompt("go"), 1, None).await;
+        let prompted =
+            session.entries().iter().find(|entry| matches!(entry.fact, Fact::Prompted { .. })).cloned();
+        assert_eq!(prompted.unwrap().seq, Seq(expected), "{what}");
+        assert!(std::fs::read_to_string(&path).unwrap().contains(lines.as_str()), "{what}: nothing is lost");
+    }
+}

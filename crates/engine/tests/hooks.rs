@@ -11,7 +11,8 @@ use std::sync::{Arc, Mutex};
 
 fn hook(event: HookEvent, command: &str) -> HookSettings {
     let (tool, url, on_failure) = (None, None, OnFailure::Deny);
-    HookSettings { event, tool, command: Some(command.into()), url, timeout: 20, on_failure }
+    let headers = Default::default();
+    HookSettings { event, tool, command: Some(command.into()), url, headers, timeout: 20, on_failure }
 }
 
 /// A session with hooks, the model that it asks, and what was said aside.

@@ -4,9 +4,10 @@ mod kit;
 
 use futures::{StreamExt, stream, stream::BoxStream};
 use haft_core::{
-    CallId, Command, Delta, Event, Fact, Message, Provider, ProviderError, Request, Seq, StopReason, text_of,
+    Answer, CallId, Command, Delta, Event, Fact, Message, Mode, Policy, Provider, ProviderError, Request,
+    Seq, StopReason, text_of,
 };
-use haft_engine::{Delegation, Engine};
+use haft_engine::{Delegation, Engine, Session};
 use kit::{Place, prompt};
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -177,5 +178,63 @@ async fn a_subagent_is_steered_and_stopped_by_others() {
             }
         }
         assert!(heard.contains(expected), "{heard}");
+    }
+}
+
+/// The first fact that `wanted` takes.
+async fn until<T>(session: &Session, wanted: impl Fn(&Fact) -> Option<T>) -> T {
+    let mut events = Box::pin(session.events(Seq(0)));
+    let found = async {
+        loop {
+            if let Event::Recorded(entry) = events.next().await.unwrap()
+                && let Some(found) = wanted(&entry.fact)
+            {
+                return found;
+            }
+        }
+    };
+    tokio::time::timeout(std::time::Duration::from_secs(60), found).await.unwrap()
+}
+
+// C-70: what somebody else answers is asked of nobody any more, and the caller goes on.
+#[tokio::test]
+async fn a_question_of_a_subagent_that_somebody_else_answers_is_withdrawn() {
+    let table = [("answered", "well"), ("interrupted", "the other agent did not finish: interrupted")];
+    for (what, expected) in table {
+        let place = Place::new();
+        let bash = kit::calls(&[("bash", json!({"command": "echo one > made"}))]);
+        let script = kit::calls(&[("delegate", json!({"task": "x"}))]) + &bash + &kit::says("well");
+        let mut setup = place.setup(kit::scripted(&script));
+        setup.policy = Policy { rules: vec![], mode: Mode::Ask };
+        let engine = Engine::new(setup);
+        let session = engine.create("haft").unwrap();
+        session.send(prompt("go")).unwrap();
+        until(&session, |fact| matches!(fact, Fact::QuestionAsked { .. }).then_some(())).await;
+        let below = engine.sessions().into_iter().find(|other| other.delegated_by().is_some()).unwrap();
+        let call = until(&below, |fact| match fact {
+            Fact::ApprovalAsked { call, .. } => Some(call.clone()),
+            _ => None,
+        });
+        let call = call.await;
+        let said = match what {
+            "answered" => Command::Answer { call, answer: Answer::Once },
+            _ => Command::Interrupt,
+        };
+        below.send(said).unwrap();
+        let result = until(&session, |fact| match fact {
+            Fact::ToolEnded { result, .. } => Some(result.content.clone()),
+            _ => None,
+        });
+        assert!(result.await.contains(expected), "{what}");
+        let answers: Vec<_> = session
+            .entries()
+            .iter()
+            .filter_map(|entry| match &entry.fact {
+                Fact::QuestionAnswered { answer, .. } => Some(answer.clone()),
+                _ => None,
+            })
+            .collect();
+        assert_eq!(answers, [None], "{what}: whoever was asked sees that it is settled");
+        assert_eq!(place.read("made").is_some(), what == "answered");
     }
 }

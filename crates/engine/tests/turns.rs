@@ -230,6 +230,22 @@ async fn always_holds_for_the_same_effect_and_after_a_restart() {
     assert!(told.ends_with("tool_ended bash-0=ok\nreplied\nturn_ended=finished"), "{told}");
 }
 
+// What goes wrong is no longer in the journal than what goes well.
+#[tokio::test]
+async fn a_long_error_is_clipped_in_the_journal() {
+    let place = Place::new();
+    let read = calls(&[("read", json!({"path": "x".repeat(120_000)}))]);
+    let session = place.session(&(read + &says("ok")));
+    tell(&session, prompt("go"), 1, None).await;
+    let error = session.entries().iter().find_map(|entry| match &entry.fact {
+        Fact::ToolEnded { result, .. } => result.error.clone(),
+        _ => None,
+    });
+    let message = error.unwrap().message;
+    let clip = Profile::standard().clip.bytes;
+    assert!(message.len() < clip + 200 && message.contains("left out"), "{} bytes", message.len());
+}
+
 /// The session before it may take a moment to let go of the journal.
 async fn resume_when_free(engine: &Engine, id: &str) -> haft_engine::Session {
     for _ in 0..1000 {

@@ -51,7 +51,8 @@ pub struct View {
     /// Why the model is asked again.
     pub retry: Option<String>,
     pieces: Pieces,
-    mode: Option<Mode>,
+    /// What runs unasked, where somebody chose it.
+    pub mode: Option<Mode>,
     heard: String,
     opened_at: u64,
 }

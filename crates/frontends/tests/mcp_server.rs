@@ -1,11 +1,11 @@
 //! Haft as an MCP server: a real client of the SDK, a real engine, a scripted model.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 use futures::StreamExt;
-use haft_core::{Access, Event, Fact, Mode, Outcome, Policy, Provider, Seq, Stage};
+use haft_core::{Access, Answer, Command, Event, Fact, Mode, Outcome, Policy, Provider, Seq, Stage};
 use haft_engine::{Agent, Engine, Home, Model, Profile, Session, Setup};
 use haft_frontends::{
     direct::Direct,
-    mcp_server::{AgentTool, McpServer, Offer, Open, OwnTool, listen},
+    mcp_server::{AgentTool, McpServer, Offer, Open, OwnTool, listen, over_http},
 };
 use haft_providers::{Scripted, Step};
 use haft_stage::Declared;
@@ -46,6 +46,9 @@ impl ClientHandler for Caller {
     ) -> Result<ElicitResult, ErrorData> {
         let ElicitRequestParams::FormElicitationParams { message, .. } = request else { panic!() };
         self.heard.lock().unwrap().push(message);
+        if self.answer == Some("never") {
+            std::future::pending::<()>().await;
+        }
         let content = json!({"answer": self.answer.unwrap()});
         Ok(ElicitResult::new(ElicitationAction::Accept).with_content(content))
     }
@@ -214,7 +217,83 @@ async fn a_cancelled_call_is_interrupted() {
     assert_eq!(Box::pin(ended).next().await, Some(Outcome::Interrupted));
 }
 
-// Nobody is asked who they are, so nobody else may come
+/// The status of a request with this header, and what came with it.
+async fn status(address: std::net::SocketAddr, header: &str) -> (u16, String) {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    let hello =
+        json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": "2025-06-18",
+                       "capabilities": {}, "clientInfo": {"name": "caller", "version": "1"}}})
+        .to_string();
+    let request = format!(
+        "POST /mcp HTTP/1.1\r\nhost: {address}\r\n{header}content-type: application/json\r\nconnection: close\r\n\
+         accept: application/json, text/event-stream\r\ncontent-length: {}\r\n\r\n{hello}",
+        hello.len()
+    );
+    let mut stream = tokio::net::TcpStream::connect(address).await.unwrap();
+    stream.write_all(request.as_bytes()).await.unwrap();
+    let mut answer = vec![0; 4_096];
+    let read = stream.read(&mut answer).await.unwrap();
+    let answer = String::from_utf8_lossy(&answer[..read]).into_owned();
+    (answer.split(' ').nth(1).unwrap().parse().unwrap(), answer)
+}
+
+// The program that called waits for its person; somebody else answers in the session itself.
+#[tokio::test]
+async fn what_somebody_else_answers_is_not_waited_for() {
+    let place = Place::new();
+    let caller = Caller { answer: Some("never"), ..Caller::default() };
+    let connection = connect(caller, vec![place.agent(&writing())]).await;
+    let answering = async {
+        let session = loop {
+            let opened = place.sessions.lock().unwrap().first().cloned();
+            if let Some(session) = opened {
+                break session;
+            }
+            tokio::task::yield_now().await;
+        };
+        let mut events = Box::pin(session.events(Seq(0)));
+        while let Some(event) = events.next().await {
+            let Event::Recorded(entry) = event else { continue };
+            if let Fact::ApprovalAsked { call, .. } = &entry.fact {
+                session.send(Command::Answer { call: call.clone(), answer: Answer::Once }).unwrap();
+                return;
+            }
+        }
+    };
+    let (result, ()) = tokio::join!(call(&connection, "agent", json!({"prompt": "write"})), answering);
+    assert!(said(&result).contains("Written.") && place.text("b.txt") == "new\n", "{result:?}");
+}
+
+#[tokio::test]
+async fn who_has_no_token_is_told_what_to_send() {
+    let listener = listen(([127, 0, 0, 1], 0).into()).await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let server = McpServer::new(Vec::<Arc<dyn Offer>>::new());
+    let serving = over_http(server, listener, Some("s3cret".into()), std::future::pending());
+    let asking = async {
+        for (header, expected) in [
+            ("", 401),
+            ("authorization: Bearer s3cre\r\n", 401),
+            ("authorization: Basic s3cret\r\n", 401),
+            ("authorization: Bearer s3cret\r\n", 200),
+            ("authorization: bearer s3cret\r\n", 200),
+        ] {
+            let (status, answer) = status(address, header).await;
+            assert_eq!(status, expected, "{header}: {answer}");
+            assert_eq!(
+                answer.contains("wants the header `Authorization: Bearer TOKEN`"),
+                status == 401,
+                "{answer}"
+            );
+        }
+    };
+    tokio::select! {
+        served = serving => panic!("{served:?}"),
+        () = asking => {}
+    }
+}
+
+// What is said there is not encrypted, so nobody else may listen
 #[tokio::test]
 async fn only_this_machine_is_listened_to() {
     let refused = listen(([0, 0, 0, 0], 0).into()).await.unwrap_err();

@@ -81,7 +81,7 @@ pub(crate) fn setup(
     let environment: Arc<[_]> = surroundings.environment.without_keys(&secrets).into();
     let sources = mcp::source(surroundings, config, &workspace, environment.clone(), (model.window, turn))?;
     let sources = sources.into_iter().collect();
-    let hooks = hooks::of(config, &workspace, environment.clone(), turn.quiet)?;
+    let hooks = hooks::of(config, &workspace, &surroundings.environment, environment.clone(), turn.quiet)?;
     let access = Access { environment };
     let models = Some(models(surroundings, config, &profile));
     Ok(Setup {

@@ -11,6 +11,7 @@ mod model;
 mod notes;
 mod skills;
 mod slash;
+mod token;
 mod written;
 
 use args::{Cli, Verb};

@@ -162,7 +162,7 @@ fn server(name: &str, file: &McpFile, environment: &Environment) -> Result<McpSe
 }
 
 /// With variables in place of `${NAME}`; the error is the name of one that is not set.
-fn fill_in(text: &str, environment: &Environment) -> Result<String, String> {
+pub(crate) fn fill_in(text: &str, environment: &Environment) -> Result<String, String> {
     let mut filled = String::new();
     let mut rest = text;
     while let Some((before, after)) = rest.split_once("${") {

@@ -168,6 +168,21 @@ fn work_that_nobody_published_is_published() {
     assert_eq!(project.commits(job["branch"].as_str().unwrap()), "Add tests for GenerateInstances");
 }
 
+// Nobody watches: what the repository says of pushing must not lead the work elsewhere.
+#[test]
+fn a_repository_does_not_lead_a_job_to_another_branch() {
+    let project = Project::new();
+    git(&project.place.work(), &["config", "remote.origin.push", "refs/heads/*:refs/heads/elsewhere/*"]);
+    let write = json!({"calls": [{"name": "write", "arguments": {"path": "notes.md", "content": "x\n"}}]});
+    let script = project.place.script("steps.jsonl", &[write, json!({"say": "Done."})]);
+    let ran = project.build(&script);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let job = project.jobs().remove(0);
+    assert_eq!(project.commits(job["branch"].as_str().unwrap()), "Add tests for GenerateInstances");
+    let bare = project.place.path().join("remote.git");
+    assert_eq!(git(&bare, &["branch", "--list", "elsewhere/*"]), "");
+}
+
 // P-45
 #[test]
 fn a_job_without_a_description_does_not_begin() {

@@ -6,6 +6,7 @@
 
 mod client;
 mod elicit;
+mod limited;
 mod link;
 mod listing;
 mod result;

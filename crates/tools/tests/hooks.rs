@@ -1,6 +1,12 @@
 //! Hooks behind an address, on a real server on loopback; and hooks that cannot work.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-use axum::{Router, body::Bytes, http::StatusCode, response::Redirect, routing::post};
+use axum::{
+    Router,
+    body::Bytes,
+    http::{HeaderMap, StatusCode},
+    response::Redirect,
+    routing::post,
+};
 use haft_core::{Hooked, Hooks, Moment, SessionId, ToolCall};
 use haft_tools::{HookEvent, HookSettings, OnFailure, OwnHooks};
 use serde_json::{Value, json};
@@ -9,7 +15,8 @@ use std::sync::Arc;
 fn hook(url: &str) -> HookSettings {
     let (tool, command, on_failure) = (None, None, OnFailure::Deny);
     let url = Some(url.to_owned());
-    HookSettings { event: HookEvent::BeforeTool, tool, command, url, timeout: 20, on_failure }
+    let headers = Default::default();
+    HookSettings { event: HookEvent::BeforeTool, tool, command, url, headers, timeout: 20, on_failure }
 }
 
 fn hooks(settings: HookSettings) -> Result<OwnHooks, String> {
@@ -26,9 +33,16 @@ async fn guard(body: Bytes) -> String {
     }
 }
 
+/// Lets in who has the key.
+async fn keyed(headers: HeaderMap) -> StatusCode {
+    let is_known = headers.get("authorization").is_some_and(|key| key == "Bearer s3cret");
+    if is_known { StatusCode::OK } else { StatusCode::UNAUTHORIZED }
+}
+
 async fn served() -> String {
     let router = Router::new()
         .route("/guard", post(guard))
+        .route("/keyed", post(keyed))
         .route("/broken", post(|| async { StatusCode::INTERNAL_SERVER_ERROR }))
         .route("/moved", post(|| async { Redirect::temporary("/guard") }))
         .route("/long", post(|| async { " ".repeat(70_000) }))
@@ -63,12 +77,18 @@ async fn an_address_is_asked_like_a_command() {
         let settings = HookSettings { timeout, ..hook(&format!("{address}/{path}")) };
         assert_eq!(asked(settings, command).await.deny, deny, "{path} {command}");
     }
+    let key = [("Authorization".to_owned(), "Bearer s3cret".to_owned())].into();
+    let settings = HookSettings { headers: key, ..hook(&format!("{address}/keyed")) };
+    assert_eq!(asked(settings, "ls").await.deny, None);
+    let refused = format!("the hook at `{address}/keyed` failed with status 401");
+    assert_eq!(asked(hook(&format!("{address}/keyed")), "ls").await.deny, Some(refused));
     let nobody = asked(hook("http://127.0.0.1:9/"), "ls").await.deny.unwrap();
     assert!(nobody.starts_with("the hook at `http://127.0.0.1:9/` could not be asked: "), "{nobody}");
 }
 
 #[test]
 fn a_hook_that_cannot_work_is_refused() {
+    let header = |name: &str, value: &str| [(name.to_owned(), value.to_owned())].into();
     let either = "a hook has either a `command` or a `url`";
     let table = [
         (HookSettings { url: None, ..hook("") }, either),
@@ -79,6 +99,18 @@ fn a_hook_that_cannot_work_is_refused() {
             "a hook with a `tool` is one of `before_tool` and `after_tool`",
         ),
         (HookSettings { tool: Some("[".into()), ..hook("http://x") }, "`tool`: error parsing glob"),
+        (
+            HookSettings { url: None, command: Some("true".into()), headers: header("a", "b"), ..hook("") },
+            "a hook with `headers` has a `url`",
+        ),
+        (
+            HookSettings { headers: header("a b", "s3cret"), ..hook("http://x") },
+            "the header `a b` cannot be sent",
+        ),
+        (
+            HookSettings { headers: header("a", "s3\ncret"), ..hook("http://x") },
+            "the header `a` cannot be sent",
+        ),
         (hook("x"), "`url`: relative URL without a base"),
     ];
     for (settings, expected) in table {

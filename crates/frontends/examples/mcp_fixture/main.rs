@@ -105,5 +105,5 @@ async fn main() -> anyhow::Result<()> {
     let port: u16 = std::env::args().nth(1).unwrap().parse().unwrap();
     let tools = tools::all().into_iter().map(|tool| Arc::new(tool) as Arc<dyn Offer>);
     let listener = listen(([127, 0, 0, 1], port).into()).await?;
-    over_http(Fixture(McpServer::new(tools)), listener, std::future::pending()).await
+    over_http(Fixture(McpServer::new(tools)), listener, None, std::future::pending()).await
 }

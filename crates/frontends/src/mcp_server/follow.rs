@@ -3,7 +3,7 @@ use super::client::{Answered, Client};
 use crate::{diff, safe};
 use futures::StreamExt;
 use haft_core::{
-    Answer, CallId, Change, Command, Event, Fact, Outcome, Question, Seq, ToolResult, Update, text_of,
+    Answer, CallId, Change, Command, Entry, Event, Fact, Outcome, Question, Seq, ToolResult, Update, text_of,
 };
 use haft_engine::Session;
 use serde_json::{Value, json};
@@ -43,7 +43,7 @@ pub(super) async fn follow(session: &Session, command: Command, client: &Client)
         };
         match event {
             Some(Event::Recorded(entry)) => {
-                tell(session, &entry.fact, client).await;
+                tell(session, &entry, client).await;
                 account.take_in(&entry.fact);
             }
             Some(Event::Live(Update::ToolOutput { chunk, .. })) => client.progress(chunk).await,
@@ -57,16 +57,27 @@ pub(super) async fn follow(session: &Session, command: Command, client: &Client)
     account
 }
 
-async fn tell(session: &Session, fact: &Fact, client: &Client) {
-    match fact {
+/// What is asked here may be answered elsewhere first.
+async fn tell(session: &Session, entry: &Entry, client: &Client) {
+    match &entry.fact {
         Fact::ToolStarted { name, arguments, .. } => client.progress(format!("{name} {arguments}")).await,
         Fact::ApprovalAsked { call, reason, changes, .. } => {
-            let answer = approve(session, call, reason, changes, client).await;
-            let _session_is_closed = session.send(Command::Answer { call: call.clone(), answer });
+            tokio::select! {
+                biased;
+                () = session.settled(call, entry.seq) => {}
+                answer = approve(session, call, reason, changes, client) => {
+                    let _session_is_closed = session.send(Command::Answer { call: call.clone(), answer });
+                }
+            }
         }
         Fact::QuestionAsked { call, question } => {
-            let answer = reply(question, client).await;
-            let _session_is_closed = session.send(Command::Reply { call: call.clone(), answer });
+            tokio::select! {
+                biased;
+                () = session.settled(call, entry.seq) => {}
+                answer = reply(question, client) => {
+                    let _session_is_closed = session.send(Command::Reply { call: call.clone(), answer });
+                }
+            }
         }
         _ => {}
     }

@@ -1,5 +1,15 @@
 //! The ways to reach an MCP server: standard streams, or HTTP on this machine.
 use anyhow::{Context, ensure};
+use axum::{
+    Router,
+    extract::Request,
+    http::{
+        StatusCode,
+        header::{AUTHORIZATION, HeaderMap, WWW_AUTHENTICATE},
+    },
+    middleware::{self, Next},
+    response::{IntoResponse, Response},
+};
 use rmcp::{
     ServerHandler, ServiceExt,
     transport::{
@@ -30,17 +40,18 @@ pub async fn over_stdio(
     }
 }
 
-/// A socket of this machine. Others must not reach it: nobody is asked who they are.
+/// A socket of this machine. Others must not reach it: what is said there is not encrypted.
 pub async fn listen(address: SocketAddr) -> anyhow::Result<TcpListener> {
     ensure!(address.ip().is_loopback(), "`{address}` can be reached from outside; listen on 127.0.0.1");
     TcpListener::bind(address).await.with_context(|| format!("cannot listen on {address}"))
 }
 
-/// Serves Streamable HTTP at `/mcp` until `stop` is ready. Pages of other hosts in a person's browser are refused by
-/// `Host` and `Origin`.
+/// Serves Streamable HTTP at `/mcp` until `stop` is ready, to those who send `token` as `Authorization: Bearer`; without
+/// one, to whoever reaches it. Pages of other hosts in a person's browser are refused by `Host` and `Origin`.
 pub async fn over_http(
     server: impl ServerHandler + Clone,
     listener: TcpListener,
+    token: Option<String>,
     stop: impl Future<Output = ()> + Send + 'static,
 ) -> anyhow::Result<()> {
     let ct = CancellationToken::new();
@@ -50,10 +61,39 @@ pub async fn over_http(
         .with_cancellation_token(ct.clone());
     let sessions = Arc::new(LocalSessionManager::default());
     let service = StreamableHttpService::new(move || Ok(server.clone()), sessions, config);
-    let router = axum::Router::new().route_service("/mcp", service);
+    let router = Router::new().route_service("/mcp", service);
+    let router = match token.map(Arc::<str>::from) {
+        None => router,
+        Some(token) => {
+            router.layer(middleware::from_fn(move |request, next| let_in(token.clone(), request, next)))
+        }
+    };
     let stopped = async move {
         stop.await;
         ct.cancel();
     };
     axum::serve(listener, router).with_graceful_shutdown(stopped).await.context("cannot serve")
+}
+
+/// What a client reads that has no token, or another one.
+const WHO: &str = "this server wants the header `Authorization: Bearer TOKEN`, with the token that `haft mcp --listen` \
+                   prints when it starts\n";
+
+async fn let_in(token: Arc<str>, request: Request, next: Next) -> Response {
+    match given(request.headers()).is_some_and(|given| is_same(given, &token)) {
+        true => next.run(request).await,
+        false => (StatusCode::UNAUTHORIZED, [(WWW_AUTHENTICATE, "Bearer")], WHO).into_response(),
+    }
+}
+
+/// RFC 9110, 11.1: the name of a scheme may be written in any case.
+fn given(headers: &HeaderMap) -> Option<&str> {
+    let (scheme, token) = headers.get(AUTHORIZATION)?.to_str().ok()?.split_once(' ')?;
+    scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
+}
+
+/// Takes as long for a wrong token whose beginning is right as for any other.
+fn is_same(given: &str, token: &str) -> bool {
+    let differences = given.bytes().zip(token.bytes()).fold(0, |differences, (a, b)| differences | (a ^ b));
+    given.len() == token.len() && differences == 0
 }

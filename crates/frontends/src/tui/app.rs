@@ -404,7 +404,7 @@ impl App {
     /// The next of those that ask about something; that everything runs is said in words only.
     pub(super) fn next_mode(&mut self) {
         let Some(session) = &self.session else { return };
-        let next = match session.mode() {
+        let next = match self.view.mode.unwrap_or(session.mode()) {
             Mode::ReadOnly => Mode::Ask,
             Mode::Ask if session.ceiling() > Mode::Ask => Mode::AcceptEdits,
             _ => Mode::ReadOnly,

@@ -9,6 +9,9 @@ pub(crate) struct McpArgs {
     /// Serve Streamable HTTP on this address of the machine itself, e.g. 127.0.0.1:8090
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) listen: Option<std::net::SocketAddr>,
+    /// Let in whoever reaches that address, without a token
+    #[arg(long, requires = "listen")]
+    pub(crate) no_token: bool,
     /// Offer these tools, too
     #[arg(long, value_name = "A,B", value_delimiter = ',')]
     pub(crate) expose: Option<Vec<String>>,

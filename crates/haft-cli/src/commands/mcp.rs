@@ -6,6 +6,7 @@ use crate::{
     assemble::{self, AGENT},
     config::Config,
     failure::Failure,
+    token,
 };
 use haft::{
     core::Registry,
@@ -44,7 +45,7 @@ pub(crate) async fn mcp(surroundings: &Surroundings, args: &McpArgs) -> Result<E
         engines.push(engine);
     }
     refuse_doubles(&offers)?;
-    let served = serve(McpServer::new(offers), args).await;
+    let served = serve(surroundings, McpServer::new(offers), args).await;
     for engine in engines {
         engine.shut_down().await;
     }
@@ -137,17 +138,21 @@ fn own(engine: &Engine, names: &[String]) -> Result<Vec<Arc<dyn Offer>>, Failure
     offers.collect()
 }
 
-async fn serve(server: McpServer, args: &McpArgs) -> Result<(), Failure> {
+async fn serve(surroundings: &Surroundings, server: McpServer, args: &McpArgs) -> Result<(), Failure> {
     let mut interrupts = Interrupts::listen()?;
     let stop = async move { interrupts.next().await };
     match args.listen {
         None => over_stdio(server, stop).await?,
         Some(address) => {
             let listener = listen(address).await?;
+            let token = if args.no_token { None } else { Some(token::of(&surroundings.places.home)?) };
             if !args.quiet {
                 writeln!(stderr(), "note: listening on http://{}/mcp", listener.local_addr()?)?;
+                if let Some(token) = &token {
+                    writeln!(stderr(), "note: clients send `Authorization: Bearer {token}`")?;
+                }
             }
-            over_http(server, listener, stop).await?;
+            over_http(server, listener, token, stop).await?;
         }
     }
     Ok(())

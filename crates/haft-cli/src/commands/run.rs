@@ -51,7 +51,7 @@ pub(crate) async fn start(
 ) -> Result<Exit, Failure> {
     let assembled = assemble::engine(surroundings, turn).await?;
     let mut interrupts = Interrupts::listen()?;
-    let session = open(&assembled, turn)?;
+    let session = open(&assembled, turn).await?;
     let options = options(&assembled.engine, surroundings, turn);
     let fresh = session.entries().len() == 1;
     let from = if fresh { Seq(0) } else { next(&session) };
@@ -70,20 +70,27 @@ fn meant(surroundings: &Surroundings, turn: &TurnArgs, words: &[String]) -> Resu
     slash::meant(&slash::known(&surroundings.places, &workspace, &*notes(turn.quiet)), &prompt)
 }
 
-/// A new session, or the one that is named; says how the model was chosen and what of a journal was damaged.
-fn open(assembled: &Assembled, turn: &TurnArgs) -> Result<Session, Failure> {
-    let (session, notices) = opened(assembled, turn)?;
+/// What a person is told whose session another `haft` has open.
+pub(super) const JOINED: &str = "another process has the session open, and it was joined";
+
+/// A new session, or the one that is named; says how the model was chosen, whether it was joined, and what of a journal
+/// was damaged.
+async fn open(assembled: &Assembled, turn: &TurnArgs) -> Result<Session, Failure> {
+    let (session, notices) = opened(assembled, turn).await?;
     notices.iter().try_for_each(|line| writeln!(stderr(), "note: {line}"))?;
     Ok(session)
 }
 
 /// The same, with what there is to say about it.
-pub(super) fn opened(assembled: &Assembled, turn: &TurnArgs) -> Result<(Session, Vec<String>), Failure> {
+pub(super) async fn opened(
+    assembled: &Assembled,
+    turn: &TurnArgs,
+) -> Result<(Session, Vec<String>), Failure> {
     let Assembled { engine, notice } = assembled;
     let agent = turn.agent.as_deref().unwrap_or(AGENT);
     let session = match (&turn.session, turn.newest) {
-        (Some(id), _) => engine.resume(id, agent)?,
-        (None, true) => engine.resume(&newest(engine)?, agent)?,
+        (Some(id), _) => engine.open(id, agent).await?,
+        (None, true) => engine.open(&newest(engine)?, agent).await?,
         (None, false) => engine.create(agent)?,
     };
     let damage = session
@@ -91,8 +98,9 @@ pub(super) fn opened(assembled: &Assembled, turn: &TurnArgs) -> Result<(Session,
         .damage()
         .iter()
         .map(|line| format!("{}: {line}", session.journal().path().display()));
-    let notices = notice.iter().filter(|_| !turn.quiet).cloned().chain(damage);
-    let notices = notices.collect();
+    // Who is asked is up to whoever has the session open.
+    let notice = if session.is_joined() { Some(JOINED.to_owned()) } else { notice.clone() };
+    let notices = notice.into_iter().filter(|_| !turn.quiet).chain(damage).collect();
     Ok((session, notices))
 }
 

@@ -59,7 +59,7 @@ async fn open(surroundings: &Surroundings, turn: &TurnArgs, quiet: bool) -> Resu
         setup.policy.mode = if stdin().is_terminal() { most.max(begin) } else { begin };
     });
     let assembled = assembled.await?;
-    let (session, notices) = run::opened(&assembled, &TurnArgs { quiet, ..turn.clone() })?;
+    let (session, notices) = run::opened(&assembled, &TurnArgs { quiet, ..turn.clone() }).await?;
     let is_chosen = session.entries().iter().any(|entry| matches!(entry.fact, Fact::ModeSet { .. }));
     if session.mode() > begin && (turn.permission.is_some() || !is_chosen) {
         session.send(Command::SetMode { mode: begin })?;

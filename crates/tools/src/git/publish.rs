@@ -1,5 +1,5 @@
 //! `publish`: commits what was changed, pushes the branch and opens a pull request.
-use super::{Action, Args as GitArgs, push, repository::Repository};
+use super::{Action, push, repository::Repository};
 use crate::{github, settings::PublishSettings};
 use haft_core::{Effect, Tool, ToolContext, ToolError, ToolErrorKind, ToolOutput};
 use schemars::JsonSchema;
@@ -172,8 +172,7 @@ async fn remote(repository: &Repository) -> Result<Option<String>, ToolError> {
 /// Its own call of `git`, for it reaches a server.
 async fn push(ctx: &ToolContext, work: &Work) -> Result<bool, ToolError> {
     let repository = Repository::open(ctx, Action::Push).await?;
-    let args = GitArgs { action: Action::Push, revision: Some(work.branch.clone()), ..GitArgs::looking() };
-    push::push(&repository, &args, ctx).await.map(|_| true)
+    push::push_as_named(&repository, "origin", &work.branch, ctx).await.map(|_| true)
 }
 
 /// The first line of what git says; `None` where it says nothing, or refuses.

@@ -23,12 +23,30 @@ pub(super) async fn push(
     args: &Args,
     ctx: &ToolContext,
 ) -> Result<ToolOutput, ToolError> {
-    let remote = args.remote();
     let what = args.revision.as_deref().unwrap_or("HEAD");
     if what.contains(':') || what.starts_with('+') {
         let message = format!("cannot push `{what}`: it would force, rename or remove");
         return Err(ToolError::new(ToolErrorKind::Validation, message).hint("use `bash` if that is meant"));
     }
+    send(repository, args.remote(), what, ctx).await
+}
+
+/// Pushes `branch` to the branch of that name, wherever the repository's `remote.NAME.push` would lead it.
+pub(super) async fn push_as_named(
+    repository: &Repository,
+    remote: &str,
+    branch: &str,
+    ctx: &ToolContext,
+) -> Result<ToolOutput, ToolError> {
+    send(repository, remote, &format!("refs/heads/{branch}:refs/heads/{branch}"), ctx).await
+}
+
+async fn send(
+    repository: &Repository,
+    remote: &str,
+    what: &str,
+    ctx: &ToolContext,
+) -> Result<ToolOutput, ToolError> {
     ctx.progress(format!("pushing to `{remote}` …\n"));
     let receive = if is_local(repository, remote).await? { RECEIVE } else { "git-receive-pack" };
     let mut words = words(["push", "--porcelain", "--no-verify", "--no-signed", "--recurse-submodules=no"]);

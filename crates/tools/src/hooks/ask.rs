@@ -5,6 +5,7 @@ use super::{
 };
 use haft_core::clip;
 use haft_sandbox::{Exit, Finished, ProcessError, Program};
+use reqwest::header::HeaderMap;
 use serde::Deserialize;
 use std::{path::Path, sync::Arc, time::Duration};
 
@@ -64,7 +65,8 @@ pub(crate) async fn ask(
             };
             ended(program.run_with(message.as_bytes(), |_| ()).await?, hook.timeout)
         }
-        Way::Url(url) => match tokio::time::timeout(hook.timeout, post(url, message)).await {
+        Way::Url(url, headers) => match tokio::time::timeout(hook.timeout, post(url, headers, message)).await
+        {
             Ok(answer) => answer,
             Err(_over) => Err(Silence::TimedOut(hook.timeout)),
         },
@@ -87,13 +89,13 @@ fn ended(finished: Finished, limit: Duration) -> Result<Answer, Silence> {
 }
 
 /// No proxy and no redirection: what is told goes to the address that the person named, and nowhere else.
-async fn post(url: &url::Url, message: String) -> Result<Answer, Silence> {
+async fn post(url: &url::Url, headers: &HeaderMap, message: String) -> Result<Answer, Silence> {
     let failed = |error: reqwest::Error| Silence::Http(cause(&error.without_url()));
     crate::tls::choose();
     let client = reqwest::Client::builder().no_proxy().redirect(reqwest::redirect::Policy::none());
     let request = client.build().map_err(failed)?.post(url.clone());
     let request = request.header("content-type", "application/json").header("user-agent", "haft");
-    let mut response = request.body(message).send().await.map_err(failed)?;
+    let mut response = request.headers(headers.clone()).body(message).send().await.map_err(failed)?;
     if !response.status().is_success() {
         return Err(Silence::Status(response.status().as_u16()));
     }

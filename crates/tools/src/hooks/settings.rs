@@ -1,8 +1,9 @@
 //! A hook as it stands in the person's file, and as it is used.
 use globset::{Glob, GlobMatcher};
 use haft_core::Moment;
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use serde::{Deserialize, Serialize};
-use std::{fmt, time::Duration};
+use std::{collections::BTreeMap, fmt, time::Duration};
 
 /// When a hook is told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -64,6 +65,9 @@ pub struct HookSettings {
     /// An address to which what happens is posted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
+    /// Sent to that address. May hold keys, so it is not shown.
+    #[serde(default, skip_serializing)]
+    pub headers: BTreeMap<String, String>,
     /// Seconds until it must have answered.
     #[serde(default = "ten")]
     pub timeout: u64,
@@ -91,6 +95,12 @@ pub enum BadHook {
     /// The pattern cannot be read.
     #[error("`tool`: {0}")]
     Pattern(#[from] globset::Error),
+    /// Commands are sent none.
+    #[error("a hook with `headers` has a `url`")]
+    Headers,
+    /// No server would understand it; the value is not told, for it may be a key.
+    #[error("the header `{0}` cannot be sent")]
+    Header(String),
     /// The address cannot be read.
     #[error("`url`: {0}")]
     Url(#[from] url::ParseError),
@@ -108,14 +118,15 @@ pub(crate) struct Hook {
 /// How it is asked.
 pub(crate) enum Way {
     Command(String),
-    Url(url::Url),
+    Url(url::Url, HeaderMap),
 }
 
 impl Hook {
     pub(crate) fn new(settings: &HookSettings) -> Result<Self, BadHook> {
         let way = match (&settings.command, &settings.url) {
+            (Some(_), None) if !settings.headers.is_empty() => return Err(BadHook::Headers),
             (Some(command), None) => Way::Command(command.clone()),
-            (None, Some(url)) => Way::Url(url::Url::parse(url)?),
+            (None, Some(url)) => Way::Url(url::Url::parse(url)?, headers(&settings.headers)?),
             (Some(_), Some(_)) | (None, None) => return Err(BadHook::Way),
         };
         if settings.timeout == 0 {
@@ -144,11 +155,23 @@ impl Hook {
     }
 }
 
+/// As they are sent, beside our own.
+fn headers(named: &BTreeMap<String, String>) -> Result<HeaderMap, BadHook> {
+    let mut headers = HeaderMap::new();
+    for (name, value) in named {
+        let header = name.parse::<HeaderName>().ok().zip(HeaderValue::from_str(value).ok());
+        let (header, mut value) = header.ok_or_else(|| BadHook::Header(name.clone()))?;
+        value.set_sensitive(true);
+        headers.insert(header, value);
+    }
+    Ok(headers)
+}
+
 impl fmt::Display for Hook {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.way {
             Way::Command(command) => write!(f, "the hook `{command}`"),
-            Way::Url(url) => write!(f, "the hook at `{url}`"),
+            Way::Url(url, _) => write!(f, "the hook at `{url}`"),
         }
     }
 }

@@ -5,6 +5,7 @@
 )]
 use super::{
     client::{Calls, Client},
+    limited::Limited,
     settings::{McpServer, Way},
 };
 use haft_sandbox::{Process, ProcessError, Program};
@@ -28,7 +29,7 @@ use std::{
     path::Path,
     sync::{
         Arc, Mutex,
-        atomic::{AtomicU64, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
     time::Duration,
 };
@@ -71,6 +72,8 @@ pub(crate) enum LinkError {
 struct Running {
     process: Mutex<Process>,
     words: Arc<Mutex<String>>,
+    /// It sent a message that is too long, and was hung up on.
+    has_overflowed: Arc<AtomicBool>,
     _reader: JoinSet<()>,
 }
 
@@ -129,6 +132,11 @@ impl Link {
 
     pub(crate) fn is_up(&self) -> bool {
         !self.service.is_closed() && !self.service.peer().is_transport_closed()
+    }
+
+    /// Whether it was hung up on for a message that is too long.
+    pub(crate) fn has_overflowed(&self) -> bool {
+        self.program.as_ref().is_some_and(|program| program.has_overflowed.load(Ordering::Relaxed))
     }
 
     /// What is known of a program's end: `, exit status: 1; it said: …`.
@@ -204,7 +212,7 @@ pub(crate) fn in_full(error: &dyn std::error::Error) -> String {
     told
 }
 
-type Streams = (tokio::process::ChildStdout, tokio::process::ChildStdin);
+type Streams = (Limited<tokio::process::ChildStdout>, tokio::process::ChildStdin);
 
 impl Running {
     fn start(
@@ -224,8 +232,10 @@ impl Running {
         let piped = program.start_piped()?;
         let (words, mut reader) = (Arc::default(), JoinSet::new());
         reader.spawn(listen(piped.errors, Arc::clone(&words)));
-        let running = Self { process: Mutex::new(piped.process), words, _reader: reader };
-        Ok((running, (piped.output, piped.input)))
+        let has_overflowed = Arc::default();
+        let output = Limited::new(piped.output, Arc::clone(&has_overflowed));
+        let running = Self { process: Mutex::new(piped.process), words, has_overflowed, _reader: reader };
+        Ok((running, (output, piped.input)))
     }
 
     fn last_words(&self) -> String {

@@ -1,9 +1,9 @@
 //! What a server answered, as a model reads it.
 use crate::picture::{LARGEST, media_type};
 use base64::{Engine, prelude::BASE64_STANDARD};
-use haft_core::{Image, ToolError, ToolErrorKind, ToolOutput};
+use haft_core::{Image, ToolError, ToolErrorKind, ToolOutput, clip};
 use rmcp::model::{CallToolResult, ContentBlock, ResourceContents};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// Texts one after the other, pictures beside them, a note for what no model can be shown.
 pub(super) fn output(result: CallToolResult) -> Result<ToolOutput, ToolError> {
@@ -19,7 +19,7 @@ pub(super) fn output(result: CallToolResult) -> Result<ToolOutput, ToolError> {
         texts.push(format!("{details:#}"));
     }
     let text = texts.join("\n");
-    let details = if details.is_object() { details } else { Value::Null };
+    let details = if details.is_object() { clipped(details) } else { Value::Null };
     if result.is_error == Some(true) {
         let text = if text.is_empty() { "the tool failed and did not say why".to_owned() } else { text };
         return Err(ToolError::new(ToolErrorKind::User, text).details(details));
@@ -30,6 +30,18 @@ pub(super) fn output(result: CallToolResult) -> Result<ToolOutput, ToolError> {
         (false, _) => text,
     };
     Ok(ToolOutput { images, ..ToolOutput::text(text).details(details) })
+}
+
+/// Bytes of structured content that are kept beside the text: like the text of a result.
+const MOST_DETAILS: usize = 50_000;
+
+/// What is too long is told by its beginning: half an object is none.
+fn clipped(details: Value) -> Value {
+    let text = details.to_string();
+    if text.len() <= MOST_DETAILS {
+        return details;
+    }
+    json!({"clipped_bytes": text.len(), "head": clip::head(&text, MOST_DETAILS)})
 }
 
 enum Told {
@@ -73,7 +85,15 @@ fn not_shown(what: &str, mime: &str, data: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
+
+    #[test]
+    fn structured_content_is_no_longer_than_a_text_may_be() {
+        let answer = json!({"content": [], "structuredContent": {"rows": "ä".repeat(40_000)}});
+        let output = output(serde_json::from_value(answer).unwrap()).unwrap();
+        assert_eq!(output.details["clipped_bytes"], 80_011);
+        assert!(output.details.to_string().len() < MOST_DETAILS + 100);
+        assert!(output.for_model.len() > 80_000, "the engine clips what the model reads");
+    }
 
     #[test]
     fn what_a_server_answers_is_text_pictures_and_notes() {

@@ -1,6 +1,7 @@
 //! A server: started when somebody needs it, and again where it died.
 use super::{
     client::{Calls, Client},
+    limited::LONGEST,
     link::{Link, LinkError, in_full},
     settings::McpServer,
 };
@@ -138,6 +139,14 @@ impl Server {
                 );
                 ToolError::new(ToolErrorKind::System, message)
                     .hint("what it did is unknown; look before you call it again")
+            }
+            _ if link.has_overflowed() => {
+                let most = LONGEST >> 20;
+                let message = format!(
+                    "lost the MCP server `{name}` in the middle of `{tool}`: it sent a message of more than {most} MB"
+                );
+                ToolError::new(ToolErrorKind::System, message)
+                    .hint("ask for less at a time; the server is started again with the next call")
             }
             error => {
                 let said = link.last_words();

@@ -1,0 +1,76 @@
+//! The token that clients of `haft mcp --listen` send: made once, and kept where only the person can read it.
+use crate::failure::Failure;
+use std::{
+    fs::{self, DirBuilder, File, Permissions},
+    io::{self, Read, Write},
+    os::unix::fs::{DirBuilderExt, PermissionsExt},
+    path::Path,
+};
+
+/// Its file in Haft's home.
+const NAME: &str = "mcp-token";
+
+/// Nobody guesses so many random bytes.
+const BYTES: usize = 32;
+
+/// The token in `home`, made where there is none.
+pub(crate) fn of(home: &Path) -> Result<String, Failure> {
+    let path = home.join(NAME);
+    let failed = |what: &str, error: io::Error| {
+        Failure::failed(format!("cannot {what} the token `{}`: {error}", path.display()))
+            .hint("mend its permissions, or remove it: then another one is made")
+    };
+    match fs::read_to_string(&path) {
+        Ok(token) if is_whole(token.trim()) => {
+            fs::set_permissions(&path, Permissions::from_mode(0o600))
+                .map_err(|error| failed("close", error))?;
+            Ok(token.trim().to_owned())
+        }
+        Ok(_) => Err(failed("use", io::Error::other("it is no token of Haft"))),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            make(home, &path).map_err(|error| failed("write", error))
+        }
+        Err(error) => Err(failed("read", error)),
+    }
+}
+
+fn is_whole(token: &str) -> bool {
+    token.len() == 2 * BYTES && token.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
+/// It appears whole. Where two begin at once, both use the first one's.
+fn make(home: &Path, path: &Path) -> io::Result<String> {
+    DirBuilder::new().recursive(true).mode(0o700).create(home)?;
+    let mut random = [0; BYTES];
+    File::open("/dev/urandom")?.read_exact(&mut random)?;
+    let token: String = random.iter().map(|byte| format!("{byte:02x}")).collect();
+    let mut file = tempfile::NamedTempFile::new_in(home)?;
+    writeln!(file, "{token}")?;
+    match file.persist_noclobber(path) {
+        Ok(_) => Ok(token),
+        Err(lost) if lost.error.kind() == io::ErrorKind::AlreadyExists => {
+            fs::read_to_string(path).map(|first| first.trim().to_owned())
+        }
+        Err(lost) => Err(lost.error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_token_is_made_once_and_kept_private() {
+        let folder = tempfile::tempdir().unwrap();
+        let home = folder.path().join("home");
+        let token = of(&home).unwrap();
+        let path = home.join(NAME);
+        assert!(is_whole(&token), "{token}");
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+        fs::set_permissions(&path, Permissions::from_mode(0o644)).unwrap();
+        assert_eq!(of(&home).unwrap(), token);
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+        fs::write(&path, "").unwrap();
+        assert!(of(&home).unwrap_err().message.ends_with("it is no token of Haft"));
+    }
+}
