@@ -41,7 +41,7 @@ pub use engine::{Engine, EngineError, Model, Models, Setup, Stages};
 pub use header::{BadHeader, with_header};
 pub use journal::{Journal, JournalError};
 pub use knowledge::{Knowledge, Note};
-pub use profile::{Chat, Profile};
+pub use profile::{Chat, Edits, Profile};
 pub use repeats::Redundancy;
 pub use seen::Unread;
 pub use session::{Closed, Session};

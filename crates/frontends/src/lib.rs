@@ -1,7 +1,8 @@
 //! Ways to talk to the engine. Each does the same two things: send commands, follow events.
 //!
 //! [`print`] is one prompt without a screen, [`chat`] a conversation line by line. Both draw with [`words`], ask
-//! with [`approval`] and tell events as JSON with [`lines`]. `mcp_server` (feature `mcp`) lets other programs talk.
+//! with [`approval`] and tell events as JSON with [`lines`]. `mcp_server` (feature `mcp`) lets other programs talk,
+//! `telegram` (feature `telegram`) people far away.
 
 pub mod approval;
 pub mod chat;
@@ -15,6 +16,8 @@ pub mod question;
 pub mod safe;
 pub mod signals;
 pub mod spinner;
+#[cfg(feature = "telegram")]
+pub mod telegram;
 pub mod words;
 
 use haft_core::Outcome;

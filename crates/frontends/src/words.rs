@@ -212,7 +212,7 @@ impl<Out: Write, Err: Write> Words<Out, Err> {
 }
 
 /// The arguments in a few words: the first text among them, else all as JSON.
-fn summary(arguments: &Value) -> String {
+pub(crate) fn summary(arguments: &Value) -> String {
     let first = arguments.as_object().and_then(|all| all.values().find_map(Value::as_str));
     let text = first.map_or_else(|| arguments.to_string(), str::to_owned);
     let line = text.lines().next().unwrap_or_default();

@@ -1,0 +1,364 @@
+//! One chat: what is said in it goes to its session, and what the session does is told in it.
+use super::{
+    Bot,
+    asking::{self, Ask, Kind},
+    commands,
+    desk::{Desk, Job},
+    files::{self, Prepared},
+    store::ChatState,
+    story::Story,
+    updates::{Message, Press},
+};
+use futures::{Stream, StreamExt, future::BoxFuture};
+use haft_core::{Channel, Command, Entry, Event, Fact, transcript::active_path};
+use haft_engine::Session;
+use serde_json::json;
+use std::{collections::VecDeque, pin::Pin, sync::Arc, time::Duration};
+use tokio::{
+    sync::mpsc,
+    time::{Instant, sleep, sleep_until, timeout},
+};
+
+/// The parts of an album come one by one, shortly after each other.
+const ALBUM: Duration = Duration::from_millis(1_200);
+/// "typing" is seen for five seconds (Bot API, `sendChatAction`).
+const TYPING: Duration = Duration::from_secs(4);
+/// A prompt does not wait longer for "typing".
+const TYPED: Duration = Duration::from_secs(1);
+/// That edited messages are not read is told so often at most.
+const EDITED_EVERY: Duration = Duration::from_secs(60);
+
+/// What reaches a chat.
+pub(super) enum Mail {
+    /// The bot has started, and the chat was there before.
+    Started,
+    Said(Box<Message>),
+    Edited,
+    Pressed(Press),
+}
+
+/// A chat and its session.
+pub(super) struct Chat {
+    pub(super) id: i64,
+    pub(super) bot: Arc<Bot>,
+    pub(super) desk: Arc<Desk>,
+    pub(super) open: Option<Open>,
+    pub(super) asks: Vec<Ask>,
+    /// Prompts whose files are not there yet, and the one that is worked on.
+    waiting: VecDeque<Vec<Message>>,
+    preparing: Option<BoxFuture<'static, Prepared>>,
+    album: Option<(Vec<Message>, Instant)>,
+    edited_at: Option<Instant>,
+}
+
+/// A session that is open.
+pub(super) struct Open {
+    pub(super) session: Session,
+    pub(super) events: Pin<Box<dyn Stream<Item = Event> + Send>>,
+    /// Entries before this one were there when it was opened: their questions are over.
+    pub(super) fresh: u64,
+}
+
+impl Chat {
+    pub(super) fn new(id: i64, bot: Arc<Bot>) -> Self {
+        let desk = Arc::new(Desk::new(Story::new(bot.engine.setup().profile.chat.clone())));
+        let (open, asks, waiting, preparing, album, edited_at) = Default::default();
+        Self { id, bot, desk, open, asks, waiting, preparing, album, edited_at }
+    }
+
+    /// Until nobody has anything to say any more, and all is told.
+    pub(super) async fn live(mut self, mut inbox: mpsc::UnboundedReceiver<Mail>) {
+        let pen = self.bot.pen(self.id, self.desk.clone());
+        let typing = typing(self.bot.clone(), self.desk.clone(), self.id);
+        tokio::select! {
+            () = self.listen(&mut inbox) => {}
+            () = pen.write() => {}
+            () = typing => {}
+        }
+    }
+
+    async fn listen(&mut self, inbox: &mut mpsc::UnboundedReceiver<Mail>) {
+        let mut is_closing = false;
+        loop {
+            if is_closing && self.open.is_none() {
+                return self.desk.settled().await;
+            }
+            tokio::select! {
+                mail = inbox.recv(), if !is_closing => match mail {
+                    Some(mail) => self.take_in(mail).await,
+                    None => is_closing = true,
+                },
+                event = next(&mut self.open) => self.event(event),
+                prepared = ready(&mut self.preparing) => self.prompt(prepared).await,
+                () = due(&self.album) => self.end_album().await,
+            }
+        }
+    }
+
+    async fn take_in(&mut self, mail: Mail) {
+        match mail {
+            Mail::Started => self.take_up().await,
+            Mail::Said(message) => self.said(*message).await,
+            Mail::Edited => self.edited(),
+            Mail::Pressed(press) => self.pressed(press).await,
+        }
+    }
+
+    /// After a restart: buttons of before are over, a turn that was cut off goes on, what was not told is told.
+    async fn take_up(&mut self) {
+        let state = self.state();
+        state.asked.iter().for_each(|message| self.desk.push(Job::Unbutton { message: *message }));
+        self.keep(|chat| chat.asked.clear());
+        let Some(id) = &state.session else { return };
+        let Ok(entries) = self.bot.engine.setup().home.peek(id) else { return };
+        let is_cut_off = is_cut_off(&entries);
+        let is_told = entries.last().is_none_or(|last| last.seq.0 < state.next);
+        if is_told && !is_cut_off {
+            return;
+        }
+        match self.session().await {
+            Ok(_) if is_cut_off => {
+                self.bot.type_in(self.id).await;
+                self.send(Command::Continue);
+            }
+            Ok(_) => {}
+            Err(why) => self.desk.say(why),
+        }
+    }
+
+    async fn said(&mut self, message: Message) {
+        if self.album.as_ref().is_some_and(|(album, _)| album[0].album != message.album) {
+            self.end_album().await;
+        }
+        if message.album.is_some() {
+            let mut album = self.album.take().map(|(album, _)| album).unwrap_or_default();
+            album.push(message);
+            self.album = Some((album, Instant::now() + ALBUM));
+            return;
+        }
+        if !message.is_forwarded
+            && let Some((name, rest)) = commands::parsed(&message.text, &self.bot.me.name)
+        {
+            let (name, rest) = (name.to_owned(), rest.to_owned());
+            return self.command(&name, &rest, message).await;
+        }
+        self.plain(message).await;
+    }
+
+    async fn command(&mut self, name: &str, rest: &str, message: Message) {
+        if commands::is_known(name) {
+            return self.carry_out(name, rest).await;
+        }
+        let line = format!("/{name} {rest}");
+        match (self.bot.options.meant)(line.trim_end()) {
+            Ok(text) => self.plain(Message { text, ..message }).await,
+            Err(_) if !message.is_private && !message.text.contains('@') => {}
+            Err(why) => self.desk.say(why),
+        }
+    }
+
+    /// Words, pictures and files; of anything else it is said that it is none of these.
+    async fn plain(&mut self, message: Message) {
+        if let Some(other) = message.other {
+            return self.desk.say(format!("I understand text, pictures and files, but no {other}."));
+        }
+        if message.text.trim().is_empty() && message.file.is_none() {
+            return;
+        }
+        if message.file.is_none() && self.replied(&message.text) {
+            return;
+        }
+        self.waiting.push_back(vec![message]);
+        self.prepare().await;
+    }
+
+    async fn end_album(&mut self) {
+        if let Some((album, _)) = self.album.take() {
+            self.waiting.push_back(album);
+            self.prepare().await;
+        }
+    }
+
+    /// Text answers the question that was asked last.
+    fn replied(&mut self, text: &str) -> bool {
+        let asked = self.asks.iter().rev().find(|ask| matches!(ask.kind, Kind::Question { .. }));
+        let Some(call) = asked.map(|ask| ask.call.clone()) else { return false };
+        self.send(Command::Reply { call, answer: Some(text.trim().to_owned()) })
+    }
+
+    /// Files belong to a session, so that it must be open before they are fetched.
+    async fn prepare(&mut self) {
+        while self.preparing.is_none()
+            && let Some(messages) = self.waiting.pop_front()
+        {
+            match self.session().await {
+                Ok(session) => {
+                    let folder = self.bot.engine.setup().home.folder(session.id()).join("outputs");
+                    self.preparing = Some(Box::pin(files::prepared(self.bot.api.clone(), messages, folder)));
+                }
+                Err(why) => self.desk.say(why),
+            }
+        }
+    }
+
+    async fn prompt(&mut self, prepared: Prepared) {
+        self.preparing = None;
+        prepared.problems.iter().for_each(|problem| self.desk.say(problem));
+        if !prepared.parts.is_empty() {
+            if !self.desk.is_running() {
+                self.bot.type_in(self.id).await;
+            }
+            let channel = Some(Channel { kind: "telegram".into(), chat: self.id.to_string() });
+            let prompt = Command::Prompt { parts: prepared.parts, channel };
+            match self.session().await {
+                Ok(session) if session.send(prompt.clone()).is_ok() => {}
+                Ok(_) => self.prompt_again(prompt).await,
+                Err(why) => self.desk.say(why),
+            }
+        }
+        self.prepare().await;
+    }
+
+    /// The session had closed without a word.
+    async fn prompt_again(&mut self, prompt: Command) {
+        self.open = None;
+        match self.session().await {
+            Ok(session) if session.send(prompt).is_ok() => {}
+            Ok(_) => self.desk.say("The conversation is closed; /new begins another one."),
+            Err(why) => self.desk.say(why),
+        }
+    }
+
+    fn edited(&mut self) {
+        if self.edited_at.is_none_or(|at| at.elapsed() > EDITED_EVERY) {
+            self.edited_at = Some(Instant::now());
+            self.desk.say("What is edited is not read again: please send it anew.");
+        }
+    }
+
+    fn event(&mut self, event: Option<Event>) {
+        match event {
+            Some(Event::Live(update)) => self.desk.tell(|story| story.update(&update)),
+            Some(Event::Recorded(entry)) => self.recorded(&entry),
+            None => self.closed(),
+        }
+    }
+
+    fn closed(&mut self) {
+        self.desk.set_running(false);
+        let Some(open) = self.open.take() else { return };
+        if let Some(failure) = open.session.journal().failure() {
+            self.desk.say(format!("The conversation was closed: {failure}."));
+        }
+    }
+
+    fn recorded(&mut self, entry: &Entry) {
+        let Some(open) = &self.open else { return };
+        let (session, is_over) = (open.session.clone(), entry.seq.0 < open.fresh);
+        let next = entry.seq.0 + 1;
+        let close = || self.desk.close(session.id().0.clone(), next);
+        match &entry.fact {
+            Fact::Prompted { .. } => {
+                // What was told so far stands above what the person says.
+                close();
+                self.desk.set_running(true);
+            }
+            Fact::Continued | Fact::Called { .. } | Fact::JobEnded { .. } => {
+                self.desk.set_running(true);
+                self.desk.tell(|story| story.fact(&entry.fact));
+            }
+            Fact::ApprovalAsked { .. } | Fact::QuestionAsked { .. } => {
+                close();
+                if !is_over {
+                    self.ask_of(&session, &entry.fact);
+                }
+            }
+            Fact::ApprovalAnswered { call, answer } => {
+                self.desk.tell(|story| story.fact(&entry.fact));
+                self.end_asks(Some(call), asking::said(*answer));
+            }
+            Fact::QuestionAnswered { call, answer } => {
+                let answer = answer.as_deref().unwrap_or("nobody could be asked");
+                self.end_asks(Some(call), &format!("Answered: {answer}"));
+            }
+            Fact::ToolEnded { call, .. } => {
+                self.desk.tell(|story| story.fact(&entry.fact));
+                self.end_asks(Some(call), "No longer asked.");
+            }
+            Fact::TurnEnded { .. } => {
+                self.desk.tell(|story| story.fact(&entry.fact));
+                close();
+                self.end_asks(None, "No longer asked.");
+                self.desk.set_running(false);
+            }
+            Fact::Rewound { changes, conflicts, untracked, .. } => {
+                self.desk.say(commands::moved(changes, conflicts, untracked.len()));
+                close();
+            }
+            other => self.desk.tell(|story| story.fact(other)),
+        }
+    }
+
+    /// Whether the session that is open took it.
+    pub(super) fn send(&self, command: Command) -> bool {
+        self.open.as_ref().is_some_and(|open| open.session.send(command).is_ok())
+    }
+
+    pub(super) fn state(&self) -> ChatState {
+        self.bot.store.chat(self.id)
+    }
+
+    pub(super) fn keep(&self, change: impl FnOnce(&mut ChatState)) {
+        self.bot.keep(self.id, change);
+    }
+}
+
+/// Whether the last turn has no end.
+pub(super) fn is_cut_off(entries: &[Arc<Entry>]) -> bool {
+    let last = active_path(entries).into_iter().rev().find_map(|entry| match &entry.fact {
+        Fact::TurnEnded { .. } | Fact::Rewound { .. } | Fact::SessionOpened { .. } => Some(false),
+        Fact::Prompted { .. } | Fact::Continued | Fact::Called { .. } | Fact::Replied { .. } => Some(true),
+        _ => None,
+    });
+    last.unwrap_or(false)
+}
+
+/// Waits for ever where nothing is open.
+async fn next(open: &mut Option<Open>) -> Option<Event> {
+    match open {
+        Some(open) => open.events.next().await,
+        None => std::future::pending().await,
+    }
+}
+
+async fn ready(preparing: &mut Option<BoxFuture<'static, Prepared>>) -> Prepared {
+    match preparing {
+        Some(preparing) => preparing.await,
+        None => std::future::pending().await,
+    }
+}
+
+async fn due(album: &Option<(Vec<Message>, Instant)>) {
+    match album {
+        Some((_, due)) => sleep_until(*due).await,
+        None => std::future::pending().await,
+    }
+}
+
+/// Shows that something is going on, again and again.
+async fn typing(bot: Arc<Bot>, desk: Arc<Desk>, chat: i64) {
+    loop {
+        sleep(TYPING).await;
+        if desk.is_running() && !desk.is_paused() {
+            bot.type_in(chat).await;
+        }
+    }
+}
+
+impl Bot {
+    /// Best effort: whoever stands in for Telegram may not know it.
+    pub(super) async fn type_in(&self, chat: i64) {
+        let parameters = json!({"chat_id": chat, "action": "typing"});
+        let _best_effort = timeout(TYPED, self.api.call("sendChatAction", &parameters)).await;
+    }
+}
