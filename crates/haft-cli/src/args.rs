@@ -4,11 +4,13 @@ mod known;
 mod limits;
 mod mcp;
 mod models;
+mod telegram;
 
 pub(crate) use jobs::{Agents, JobArgs, Jobs};
 pub(crate) use known::{Commands, Profiles};
 pub(crate) use mcp::McpArgs;
 pub(crate) use models::{CheckArgs, Models};
+pub(crate) use telegram::TelegramArgs;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use haft::core::Mode;
@@ -80,6 +82,8 @@ pub(crate) enum Verb {
     Config(Config),
     /// The agents and tools for other programs, over MCP: on standard streams, or on an address
     Mcp(McpArgs),
+    /// A bot on Telegram: a conversation in each of its chats
+    Telegram(TelegramArgs),
     /// What this machine offers, and what is missing
     Doctor(DoctorArgs),
 }

@@ -75,6 +75,18 @@ pub(crate) struct UserFile {
     pub(crate) rules: Rules,
     /// Commands and addresses that look at what happens.
     pub(crate) hooks: Vec<HookSettings>,
+    /// The bot.
+    pub(crate) telegram: TelegramFile,
+}
+
+/// What a person sets for `haft telegram`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct TelegramFile {
+    /// Who may talk, by Telegram's number.
+    pub(crate) users: Vec<i64>,
+    /// The variable that the bot's token stands in; the token itself is kept out of files.
+    pub(crate) token_env: Option<String>,
 }
 
 /// What a person knows of a model.

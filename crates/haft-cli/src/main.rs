@@ -77,6 +77,7 @@ async fn run(cli: Cli) -> Result<Exit, Failure> {
         Some(Verb::Parse(parse)) => commands::parse::parse(&surroundings, &parse),
         Some(Verb::Config(config)) => commands::config::config(&surroundings, config),
         Some(Verb::Mcp(mcp)) => commands::mcp::mcp(&surroundings, &mcp).await,
+        Some(Verb::Telegram(telegram)) => commands::telegram::telegram(&surroundings, &telegram).await,
         Some(Verb::Doctor(doctor)) => commands::doctor::doctor(&surroundings, &doctor).await,
         None if cli.prompt.len() == 1 && TO_COME.contains(&cli.prompt[0].as_str()) => {
             Err(Failure::usage(format!("there is no command `{}` yet", cli.prompt[0]))
@@ -94,7 +95,7 @@ async fn run(cli: Cli) -> Result<Exit, Failure> {
 }
 
 /// Names of commands that people know from elsewhere: taken for a prompt, they would cost money.
-const TO_COME: [&str; 7] = ["acp", "completions", "login", "man", "serve", "telegram", "worker"];
+const TO_COME: [&str; 6] = ["acp", "completions", "login", "man", "serve", "worker"];
 
 fn text((name, value): (std::ffi::OsString, std::ffi::OsString)) -> Option<(String, String)> {
     Some((name.into_string().ok()?, value.into_string().ok()?))

@@ -268,6 +268,7 @@ impl Chat {
                 self.desk.tell(|story| story.fact(&entry.fact));
             }
             Fact::ApprovalAsked { .. } | Fact::QuestionAsked { .. } => {
+                self.desk.tell(|story| story.fact(&entry.fact));
                 close();
                 if !is_over {
                     self.ask_of(&session, &entry.fact);

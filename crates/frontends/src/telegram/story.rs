@@ -99,6 +99,9 @@ impl Story {
                 let about = self.calls.get(&call.0).cloned().unwrap_or_default();
                 self.mark(Piece::Call { id: call.0.clone(), name: name.clone(), about, sign: '●' });
             }
+            Fact::ApprovalAsked { call, .. } | Fact::QuestionAsked { call, .. } => {
+                self.sign(&call.0, '?');
+            }
             Fact::ToolEnded { call, name, result, .. } => self.ended(&call.0, name, result),
             Fact::ApprovalAnswered { answer: haft_core::Answer::Nobody, .. } => {
                 self.note("refused: it needs an approval, and there is nobody to ask");
@@ -154,22 +157,25 @@ impl Story {
             return self.mark(Piece::Line(words.replace("{name}", name)));
         }
         let now = if result.is_ok() { '✓' } else { '✗' };
+        // One that began in a part that is told already: that it went well is seen by what follows.
+        if !self.sign(id, now) && !result.is_ok() {
+            let (id, about) = (id.to_owned(), String::new());
+            self.mark(Piece::Call { id, name: name.to_owned(), about, sign: now });
+        }
+    }
+
+    /// Whether the call is told of here.
+    fn sign(&mut self, id: &str, now: char) -> bool {
         let open = self.pieces.iter_mut().rev().find_map(|piece| match piece {
             Piece::Call { id: other, sign, .. } if other == id => Some(sign),
             _ => None,
         });
-        match open {
-            Some(sign) => {
-                *sign = now;
-                self.marks += 1;
-            }
-            // It began in a part that is told already; that it went well is seen by what follows.
-            None if result.is_ok() => {}
-            None => {
-                let (id, about) = (id.to_owned(), String::new());
-                self.mark(Piece::Call { id, name: name.to_owned(), about, sign: now });
-            }
+        let is_here = open.is_some();
+        if let Some(sign) = open {
+            *sign = now;
+            self.marks += 1;
         }
+        is_here
     }
 
     fn turn_ended(&mut self, outcome: Outcome, rounds: u32) {

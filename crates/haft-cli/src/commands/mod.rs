@@ -13,5 +13,6 @@ pub(crate) mod profiles;
 pub(crate) mod prompts;
 pub(crate) mod run;
 pub(crate) mod sessions;
+pub(crate) mod telegram;
 pub(crate) mod tools;
 pub(crate) mod undo;

@@ -19,7 +19,7 @@ fn markdown_becomes_what_telegram_can_show() {
         ("a\nb\n\nc", "a\nb\n\nc"),
         ("- a\n- b\n  - c\n- d", "• a\n• b\n  • c\n• d"),
         ("3. a\n4. b", "3. a\n4. b"),
-        ("- a\n\n- b", "• a\n• b"),
+        ("- a\n\n- b", "• a\n\n• b"),
         ("- [x] done\n- [ ] open", "• ☑ done\n• ☐ open"),
         (
             "```rust\nfn a() {}\n\nb\n```\nend",
