@@ -70,8 +70,9 @@ impl Writer {
             }
             Tag::BlockQuote(_) => {
                 self.owe(2);
-                // What stands between two quotes belongs to neither.
+                // What stands in front of a quote is no part of it.
                 self.pay();
+                self.is_fresh = true;
                 self.quotes += 1;
             }
             Tag::CodeBlock(kind) => {
@@ -112,6 +113,7 @@ impl Writer {
             }
             TagEnd::BlockQuote(_) => {
                 self.quotes = self.quotes.saturating_sub(1);
+                self.is_fresh = false;
                 self.owe(2);
             }
             TagEnd::CodeBlock => self.end_code(),
