@@ -236,7 +236,7 @@ pub enum Outcome {
 }
 
 /// Seen while it happens, gone afterwards.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 #[expect(missing_docs, reason = "the fields are named by their types")]
 pub enum Update {
@@ -261,14 +261,16 @@ pub enum Event {
     Live(Update),
 }
 
-/// What a front-end may ask of a session.
-#[derive(Clone, Debug)]
+/// What a front-end may ask of a session. As JSON: `{"type":"prompt","parts":[…]}`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
 pub enum Command {
     /// Say something. During a turn it steers, otherwise it opens one.
     Prompt {
         /// Text and images.
         parts: Vec<Part>,
         /// Where it was said.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
         channel: Option<Channel>,
     },
     /// Answer a call that asks.

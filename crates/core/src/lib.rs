@@ -13,6 +13,7 @@ pub mod grammar;
 pub mod hook;
 pub mod job;
 pub mod json;
+pub mod line;
 pub mod message;
 pub mod order;
 pub mod person;

@@ -1,8 +1,9 @@
 //! Opens sessions and keeps them running.
 use crate::{
-    Agent, Home, Journal, JournalError, Knowledge, Profile, Session,
+    Agent, EngineError, Home, Journal, Knowledge, Profile, Session,
     budget::Purse,
     call::resolved,
+    door::Door,
     jobs::Board,
     live::Live,
     seen::Seen,
@@ -84,11 +85,11 @@ impl Model {
 
 pub(crate) struct Shared {
     pub(crate) setup: Setup,
-    tasks: TaskTracker,
-    stop: CancellationToken,
+    pub(crate) tasks: TaskTracker,
+    pub(crate) stop: CancellationToken,
     /// The purses of the sessions that are open, for those below them.
     purses: Mutex<HashMap<SessionId, Weak<Purse>>>,
-    live: Live,
+    pub(crate) live: Live,
 }
 
 impl Shared {
@@ -106,39 +107,7 @@ impl Shared {
 
 /// Opens sessions. Cheap to clone; all clones are one engine.
 #[derive(Clone)]
-pub struct Engine(Arc<Shared>);
-
-/// Why a session cannot be opened.
-#[derive(Debug, thiserror::Error)]
-pub enum EngineError {
-    /// The list of agents does not have it.
-    #[error("there is no agent `{name}`; there are {known}")]
-    NoSuchAgent {
-        /// As asked for.
-        name: String,
-        /// All there are.
-        known: String,
-    },
-    /// The model that an agent names cannot be opened.
-    #[error("the agent `{agent}` cannot work: {why}")]
-    NoModel {
-        /// Who.
-        agent: String,
-        /// In the words of who tried.
-        why: String,
-    },
-    /// Its journal would be staged with it.
-    #[error("the folder of sessions `{home}` lies in the workspace `{workspace}`")]
-    HomeInWorkspace {
-        /// Where sessions would be.
-        home: PathBuf,
-        /// What is worked in.
-        workspace: PathBuf,
-    },
-    /// See there.
-    #[error(transparent)]
-    Journal(#[from] JournalError),
-}
+pub struct Engine(pub(crate) Arc<Shared>);
 
 impl Engine {
     /// Starts nothing yet.
@@ -258,7 +227,9 @@ impl Engine {
             shared: shared.clone(),
         };
         let stop = shared.stop.clone();
-        shared.tasks.spawn(Task { means, log, inbox, stop, later: Default::default() }.run());
+        let is_root = above.parent.is_none();
+        let door = is_root.then(|| Door::open(&folder, &journal, &sender)).flatten();
+        shared.tasks.spawn(Task { means, log, inbox, stop, later: Default::default(), door }.run());
         let session = Session { id, inbox: sender, journal, stage };
         shared.live.add(&session);
         Ok(session)

@@ -97,9 +97,27 @@ struct Inner {
 
 struct State {
     entries: Vec<Arc<Entry>>,
+    /// None where another process writes it.
+    file: Option<Held>,
+}
+
+/// A file that this process alone may write.
+struct Held {
     file: File,
-    /// Bytes of whole entries in the file.
+    /// Bytes of whole entries in it.
     length: u64,
+}
+
+impl Held {
+    fn write(&mut self, line: &[u8]) -> io::Result<()> {
+        if let Err(error) = self.file.write_all(line) {
+            // Half a line must not be glued to the next one. If even that fails, reopening cuts it off.
+            let _best_effort = self.file.set_len(self.length);
+            return Err(error);
+        }
+        self.length += line.len() as u64;
+        Ok(())
+    }
 }
 
 /// What a file holds: whole entries, how many bytes they take, and what was left out.
@@ -124,10 +142,23 @@ impl Journal {
         lock(&file, folder, &path)?;
         let Contents { entries, length, damage } = read(&mut file, &path)?;
         file.set_len(length).map_err(io("write"))?;
-        let state = Mutex::new(State { entries, file, length });
+        Ok(Self::of(path, State { entries, file: Some(Held { file, length }) }, damage))
+    }
+
+    /// What another process writes into `folder/journal.jsonl`, as it tells it: empty yet, and no file is touched.
+    pub(crate) fn mirror(folder: &Path) -> Self {
+        Self::of(folder.join("journal.jsonl"), State { entries: Vec::new(), file: None }, Vec::new())
+    }
+
+    fn of(path: PathBuf, state: State, damage: Vec<String>) -> Self {
         let (events, closed, failure) =
             (broadcast::channel(LIVE_UPDATES).0, CancellationToken::new(), OnceLock::new());
-        Ok(Self(Arc::new(Inner { path, state, events, damage, closed, failure })))
+        Self(Arc::new(Inner { path, state: Mutex::new(state), events, damage, closed, failure }))
+    }
+
+    /// Whether another process writes it.
+    pub(crate) fn is_mirror(&self) -> bool {
+        self.lock().file.is_none()
     }
 
     /// Whether a process has `folder/journal.jsonl` open for writing.
@@ -166,21 +197,29 @@ impl Journal {
         let entry = Arc::new(Entry { seq, parent, at, fact });
         let mut line = serde_json::to_vec(entry.as_ref()).map_err(|error| self.io("write", error.into()))?;
         line.push(b'\n');
-        if let Err(error) = state.file.write_all(&line) {
-            // Half a line must not be glued to the next one. If even that fails, reopening cuts it off.
-            let _best_effort = state.file.set_len(state.length);
-            return Err(self.io("write", error));
-        }
-        state.length += line.len() as u64;
-        state.entries.push(entry.clone());
-        let _nobody_watches = self.0.events.send(Event::Recorded(entry.clone()));
+        let written = state.file.as_mut().map_or_else(|| Err(not_ours()), |held| held.write(&line));
+        written.map_err(|error| self.io("write", error))?;
+        self.show(&mut state, entry.clone());
         Ok(entry)
+    }
+
+    /// What the process recorded that writes it. One that stands here already changes nothing.
+    pub(crate) fn take_in(&self, entry: Arc<Entry>) {
+        let mut state = self.lock();
+        if state.entries.last().is_none_or(|last| last.seq < entry.seq) {
+            self.show(&mut state, entry);
+        }
+    }
+
+    fn show(&self, state: &mut State, entry: Arc<Entry>) {
+        state.entries.push(entry.clone());
+        let _nobody_watches = self.0.events.send(Event::Recorded(entry));
     }
 
     /// On return every entry so far survives a power cut.
     pub(crate) fn sync(&self) -> Result<(), JournalError> {
-        let file = self.lock().file.try_clone().map_err(|error| self.io("sync", error))?;
-        file.sync_data().map_err(|error| self.io("sync", error))
+        let file = self.lock().file.as_ref().map_or_else(|| Err(not_ours()), |held| held.file.try_clone());
+        file.and_then(|file| file.sync_data()).map_err(|error| self.io("sync", error))
     }
 
     /// Shows something that is not recorded.
@@ -199,6 +238,11 @@ impl Journal {
             let _closed_twice = self.0.failure.set(failure);
         }
         self.0.closed.cancel();
+    }
+
+    /// Until nothing more will happen.
+    pub(crate) async fn closed(&self) {
+        self.0.closed.cancelled().await;
     }
 
     /// Why the session closed, if it did not end well.
@@ -268,6 +312,10 @@ fn lock(file: &File, folder: &Path, path: &Path) -> Result<(), JournalError> {
         TryLockError::WouldBlock => JournalError::Locked(name_of(folder)),
         TryLockError::Error(source) => JournalError::Io { action: "open", path: path.to_owned(), source },
     })
+}
+
+fn not_ours() -> io::Error {
+    io::Error::other("another process writes it")
 }
 
 fn name_of(folder: &Path) -> String {

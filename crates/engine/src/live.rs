@@ -32,6 +32,12 @@ impl Live {
         self.lock().iter().filter_map(Known::session).collect()
     }
 
+    /// The one called so, where it is open and still listens.
+    pub(crate) fn find(&self, id: &SessionId) -> Option<Session> {
+        let found = self.lock().iter().filter(|known| known.id == *id).find_map(Known::session);
+        found.filter(|session| !session.inbox.is_closed())
+    }
+
     fn lock(&self) -> MutexGuard<'_, Vec<Known>> {
         self.0.lock().expect("no code panics while it holds the open sessions")
     }

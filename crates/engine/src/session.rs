@@ -1,6 +1,8 @@
 //! A session is one task that owns one transcript. Everyone else holds a [`Session`] handle.
 use crate::{
-    Journal, JournalError, recover,
+    Journal, JournalError,
+    door::Door,
+    recover,
     turn::{Means, compact_now, open_turn},
 };
 use futures::Stream;
@@ -39,6 +41,11 @@ impl Session {
     /// Its journal: where it lies, what of it was damaged, why it closed.
     pub fn journal(&self) -> &Journal {
         &self.journal
+    }
+
+    /// Whether another process has it open, and this one sees what it tells and passes on what is asked for.
+    pub fn is_joined(&self) -> bool {
+        self.journal.is_mirror()
     }
 
     /// Asks for something. What came of it is seen in the events.
@@ -168,6 +175,8 @@ pub(crate) struct Task {
     pub(crate) stop: CancellationToken,
     /// Commands that came in the middle of a turn and have to wait for its end.
     pub(crate) later: VecDeque<Command>,
+    /// Where other processes come in; none where they cannot.
+    pub(crate) door: Option<Door>,
 }
 
 /// What takes its time, so that commands may come meanwhile.
@@ -178,8 +187,17 @@ enum Work {
 
 impl Task {
     pub(crate) async fn run(mut self) {
-        let ended = self.serve().await;
-        self.log.journal.close(ended.err().map(|error| error.to_string()));
+        let (door, journal) = (self.door.take(), self.log.journal.clone());
+        let serving = async {
+            let ended = self.serve().await;
+            journal.close(ended.err().map(|error| error.to_string()));
+        };
+        let letting_in = async {
+            if let Some(door) = door {
+                door.serve().await;
+            }
+        };
+        tokio::join!(serving, letting_in);
     }
 
     async fn serve(&mut self) -> Result<(), JournalError> {

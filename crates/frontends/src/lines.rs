@@ -1,43 +1,34 @@
 //! Events as lines of JSON: what `--output stream-json` prints, and what a journal holds.
 use crate::safe;
-use haft_core::{Entry, Event, Update};
-use serde_json::{Map, Value, json};
+use haft_core::{Entry, Event, line};
 use std::time::SystemTime;
 
 /// `{"seq":N|null,"at":MS,"type":TYPE,…}`, without a line end.
 pub fn event(event: &Event) -> String {
     match event {
         Event::Recorded(recorded) => entry(recorded),
-        Event::Live(update) => live(update),
+        Event::Live(update) => {
+            let at = SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default().as_millis() as u64;
+            safe::json(&line::of_update(update, at)).into_owned()
+        }
     }
 }
 
 /// A recorded entry, as it stands in the journal.
 pub fn entry(entry: &Entry) -> String {
-    safe::json(&serde_json::to_string(entry).unwrap_or_default()).into_owned()
-}
-
-fn live(update: &Update) -> String {
-    let at = SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default().as_millis() as u64;
-    let mut line = Map::from_iter([("seq".to_owned(), Value::Null), ("at".to_owned(), json!(at))]);
-    if let Ok(Value::Object(fields)) = serde_json::to_value(update) {
-        line.extend(fields);
-    }
-    safe::json(&Value::Object(line).to_string()).into_owned()
+    safe::json(&line::of_entry(entry)).into_owned()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use haft_core::Update;
 
     #[test]
-    fn a_live_update_has_no_position() {
-        let line = event(&Event::Live(Update::Text { text: "hi".into() }));
-        let value: Value = serde_json::from_str(&line).unwrap();
-        assert_eq!(
-            (&value["seq"], &value["type"], &value["text"]),
-            (&Value::Null, &json!("text"), &json!("hi"))
-        );
-        assert!(value["at"].as_u64().unwrap() > 0);
+    fn a_line_of_an_update_tells_the_time_and_moves_no_cursor() {
+        let line = event(&Event::Live(Update::Text { text: "\u{9b}2J".into() }));
+        assert!(!line.contains('\u{9b}'), "{line}");
+        let value: serde_json::Value = serde_json::from_str(&line).unwrap();
+        assert!(value["at"].as_u64().unwrap() > 0 && value["text"] == "\u{9b}2J");
     }
 }

@@ -7,7 +7,7 @@ use crate::{
 };
 use anyhow::Context;
 use futures::StreamExt;
-use haft_core::{Change, Command, Event, Fact, Outcome, Seq, Usage, text_of};
+use haft_core::{Change, Command, Event, Fact, Outcome, Part, Seq, Usage, text_of};
 use haft_engine::{Chat, Session};
 use serde_json::{Value, json};
 use std::io::{Write, stderr, stdout};
@@ -58,6 +58,7 @@ pub async fn turn(
     interrupts: &mut Interrupts,
 ) -> anyhow::Result<Exit> {
     let mut events = Box::pin(session.events(from));
+    let mut said = said_elsewhere(session, &command);
     session.send(command)?;
     let mut account = Account::default();
     let mut words = Words::new(stdout(), stderr(), options.style, options.chat.clone());
@@ -93,11 +94,28 @@ pub async fn turn(
         relabel(&mut spinner, &event);
         answer(session, &event, options);
         account.take_in(&event);
-        if account.outcome.is_some() {
-            break;
+        said = said.filter(|said| !is_heard(said, &event));
+        match (account.outcome, &said) {
+            (Some(_), None) => break,
+            (Some(_), Some(_)) => account = Account::default(),
+            (None, _) => {}
         }
     }
     finish(session, account, options)
+}
+
+/// What was said to a session that another process has open: a turn that ends before it is heard is not its own.
+fn said_elsewhere(session: &Session, command: &Command) -> Option<Vec<Part>> {
+    match command {
+        Command::Prompt { parts, .. } if session.is_joined() => Some(parts.clone()),
+        _ => None,
+    }
+}
+
+fn is_heard(said: &[Part], event: &Event) -> bool {
+    let Event::Recorded(entry) = event else { return false };
+    // What hooks add stands behind it.
+    matches!(&entry.fact, Fact::Prompted { parts, .. } | Fact::PromptDenied { parts, .. } if parts.starts_with(said))
 }
 
 /// While a person is asked, the spinner must not write over the question.
@@ -112,6 +130,10 @@ fn relabel(spinner: &mut Spinner, event: &Event) {
 
 fn answer(session: &Session, event: &Event, options: &Options) {
     let Event::Recorded(entry) = event else { return };
+    if session.is_joined() && !options.can_ask {
+        // Somebody may sit where the session is open.
+        return;
+    }
     match &entry.fact {
         Fact::ApprovalAsked { call, reason, changes, .. } if options.can_ask => {
             approval::ask(session, &approval::Question { call, reason, changes });

@@ -64,6 +64,8 @@ impl From<EngineError> for Failure {
         match error {
             EngineError::Journal(error) => error.into(),
             EngineError::NoSuchAgent { .. } | EngineError::NoModel { .. } => Self::usage(error.to_string()),
+            EngineError::NotOpen(_) | EngineError::NotJoined { .. } => Self::failed(error.to_string())
+                .hint("end the other `haft` that has it open, or start a new session"),
             EngineError::HomeInWorkspace { .. } => Self::usage(error.to_string())
                 .hint("set HAFT_HOME to a folder outside, or work in a smaller one"),
         }

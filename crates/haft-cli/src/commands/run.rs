@@ -51,7 +51,7 @@ pub(crate) async fn start(
 ) -> Result<Exit, Failure> {
     let assembled = assemble::engine(surroundings, turn).await?;
     let mut interrupts = Interrupts::listen()?;
-    let session = open(&assembled, turn)?;
+    let session = open(&assembled, turn).await?;
     let options = options(&assembled.engine, surroundings, turn);
     let fresh = session.entries().len() == 1;
     let from = if fresh { Seq(0) } else { line_mode::next(&session) };
@@ -64,7 +64,7 @@ pub(crate) async fn start(
 pub(crate) async fn chat(surroundings: &Surroundings, turn: &TurnArgs) -> Result<Exit, Failure> {
     let assembled = assemble::engine(surroundings, turn).await?;
     let mut interrupts = Interrupts::listen()?;
-    let session = open(&assembled, turn)?;
+    let session = open(&assembled, turn).await?;
     let options = options(&assembled.engine, surroundings, turn);
     let known = slash::known(&surroundings.places, &assembled.engine.setup().workspace, &*notes(turn.quiet));
     let meant = |line: &str| in_chat(&known, line).map_err(|failure| failure.print()).ok();
@@ -92,13 +92,17 @@ fn meant(surroundings: &Surroundings, turn: &TurnArgs, words: &[String]) -> Resu
     slash::meant(&slash::known(&surroundings.places, &workspace, &*notes(turn.quiet)), &prompt)
 }
 
-/// A new session, or the one that is named; says how the model was chosen and what of a journal was damaged.
-fn open(assembled: &Assembled, turn: &TurnArgs) -> Result<Session, Failure> {
+/// What a person is told whose session another `haft` has open.
+pub(super) const JOINED: &str = "another process has the session open, and it was joined";
+
+/// A new session, or the one that is named; says how the model was chosen, whether it was joined, and what of a journal
+/// was damaged.
+async fn open(assembled: &Assembled, turn: &TurnArgs) -> Result<Session, Failure> {
     let Assembled { engine, notice } = assembled;
     let agent = turn.agent.as_deref().unwrap_or(AGENT);
     let session = match (&turn.session, turn.newest) {
-        (Some(id), _) => engine.resume(id, agent)?,
-        (None, true) => engine.resume(&newest(engine)?, agent)?,
+        (Some(id), _) => engine.open(id, agent).await?,
+        (None, true) => engine.open(&newest(engine)?, agent).await?,
         (None, false) => engine.create(agent)?,
     };
     let damage = session
@@ -106,7 +110,9 @@ fn open(assembled: &Assembled, turn: &TurnArgs) -> Result<Session, Failure> {
         .damage()
         .iter()
         .map(|line| format!("{}: {line}", session.journal().path().display()));
-    for line in notice.iter().filter(|_| !turn.quiet).cloned().chain(damage) {
+    // Who is asked is up to whoever has the session open.
+    let notice = if session.is_joined() { Some(JOINED.to_owned()) } else { notice.clone() };
+    for line in notice.into_iter().filter(|_| !turn.quiet).chain(damage) {
         writeln!(stderr(), "note: {line}")?;
     }
     Ok(session)

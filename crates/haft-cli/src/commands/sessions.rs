@@ -123,12 +123,13 @@ fn fenced(text: &str) -> String {
     format!("\n{fence}\n{text}\n{fence}\n")
 }
 
-/// An unfinished turn is taken up; a finished session is talked to.
+/// An unfinished turn is taken up, unless another process is at it; a finished session is talked to.
 async fn take_up(surroundings: &Surroundings, home: &Home, resume: ResumeArgs) -> Result<Exit, Failure> {
     let entries = home.peek(&resume.id)?;
     let turn = run::with_session(resume.turn, &resume.id, &entries);
     let unfinished = active_path(&entries).last().is_some_and(|entry| is_unfinished(&entry.fact));
-    match unfinished {
+    let is_free = !home.find(&resume.id).is_ok_and(|id| home.is_open(&id));
+    match unfinished && is_free {
         true => run::start(surroundings, &turn, Command::Continue).await,
         false => run::chat(surroundings, &turn).await,
     }

@@ -1,4 +1,5 @@
 //! `haft undo` and `haft redo`: files back to what they were, and forward again.
+use super::run::JOINED;
 use crate::{
     Surroundings,
     args::{SessionArg, TurnArgs, UndoArgs},
@@ -14,14 +15,14 @@ use haft::{
     providers::Scripted,
 };
 use std::{
-    io::{Write, stdout},
+    io::{Write, stderr, stdout},
     path::PathBuf,
     sync::Arc,
 };
 
 /// `haft undo`
 pub(crate) async fn undo(surroundings: &Surroundings, args: &UndoArgs) -> Result<Exit, Failure> {
-    let (engine, session) = open(surroundings, &args.session)?;
+    let (engine, session) = open(surroundings, &args.session).await?;
     let entries = session.entries();
     let to = match (args.to, args.calls) {
         (Some(seq), _) => Some(Seq(seq)),
@@ -40,7 +41,7 @@ pub(crate) async fn undo(surroundings: &Surroundings, args: &UndoArgs) -> Result
 
 /// `haft redo`
 pub(crate) async fn redo(surroundings: &Surroundings, args: &SessionArg) -> Result<Exit, Failure> {
-    let (engine, session) = open(surroundings, args)?;
+    let (engine, session) = open(surroundings, args).await?;
     let exit = match plan::last_undo(&session.entries()) {
         Some(_) => carry_out(&session, Command::Redo, "brought again").await,
         None => say("nothing to redo"),
@@ -50,7 +51,7 @@ pub(crate) async fn redo(surroundings: &Surroundings, args: &SessionArg) -> Resu
 }
 
 /// No model is needed to put files back.
-fn open(surroundings: &Surroundings, args: &SessionArg) -> Result<(Engine, Session), Failure> {
+async fn open(surroundings: &Surroundings, args: &SessionArg) -> Result<(Engine, Session), Failure> {
     let workspace = assemble::workspace(args.cwd.as_deref())?;
     let config = Config::load(&surroundings.places, &surroundings.environment, &workspace)?;
     let model = Model::plain("script/none", Arc::new(Scripted::new([])));
@@ -75,7 +76,10 @@ fn open(surroundings: &Surroundings, args: &SessionArg) -> Result<(Engine, Sessi
         setup.workspace.clone_from(workspace);
     }
     let engine = Engine::new(setup);
-    let session = engine.resume(&id, AGENT)?;
+    let session = engine.open(&id, AGENT).await?;
+    if session.is_joined() {
+        writeln!(stderr(), "note: {JOINED}; a turn that runs there comes to its end first")?;
+    }
     Ok((engine, session))
 }
 

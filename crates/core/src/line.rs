@@ -1,0 +1,107 @@
+//! An event as a line of JSON: `{"seq":N|null,"at":MS,"type":TYPE,…}`. What is recorded has a place in the journal, a
+//! live update has none.
+use crate::{Entry, Event, Seq, Update};
+use serde::{Deserialize, Deserializer};
+use serde_json::{Map, Value, json};
+
+/// Without a line end. `at` is milliseconds since 1970-01-01 UTC; an entry has its own.
+pub fn of(event: &Event, at: u64) -> String {
+    match event {
+        Event::Recorded(entry) => of_entry(entry),
+        Event::Live(update) => of_update(update, at),
+    }
+}
+
+/// As it stands in the journal.
+pub fn of_entry(entry: &Entry) -> String {
+    serde_json::to_string(entry).unwrap_or_default()
+}
+
+/// `at` is milliseconds since 1970-01-01 UTC.
+pub fn of_update(update: &Update, at: u64) -> String {
+    let mut line = Map::from_iter([("seq".to_owned(), Value::Null), ("at".to_owned(), json!(at))]);
+    if let Ok(Value::Object(fields)) = serde_json::to_value(update) {
+        line.extend(fields);
+    }
+    Value::Object(line).to_string()
+}
+
+/// The event that a line tells; an error says why it tells none.
+pub fn read(line: &[u8]) -> Result<Event, serde_json::Error> {
+    let Head { seq } = serde_json::from_slice(line)?;
+    match seq {
+        Some(_) => serde_json::from_slice(line).map(|entry| Event::Recorded(std::sync::Arc::new(entry))),
+        None => serde_json::from_slice(line).map(Event::Live),
+    }
+}
+
+/// The place of an entry, also where nothing else of the line can be read: one that a newer Haft wrote still has its
+/// place.
+pub fn seq_of(line: &[u8]) -> Option<Seq> {
+    serde_json::from_slice::<Head>(line).ok()?.seq
+}
+
+/// The one field that every event has.
+#[derive(Deserialize)]
+struct Head {
+    #[serde(deserialize_with = "given")]
+    seq: Option<Seq>,
+}
+
+/// Must be there, even where it is `null`.
+fn given<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Seq>, D::Error> {
+    Option::deserialize(deserializer)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{CallId, Command, Fact, Part};
+    use std::sync::Arc;
+
+    #[test]
+    fn what_is_written_is_read_again() {
+        let prompted = Fact::Prompted { parts: vec![Part::text("a\nb")], channel: None };
+        let events = [
+            Event::Recorded(Arc::new(Entry { seq: Seq(3), parent: Some(Seq(1)), at: 7, fact: prompted })),
+            Event::Live(Update::Text { text: "hi".into() }),
+            Event::Live(Update::ToolOutput { call: CallId("c".into()), chunk: "1\n2".into() }),
+        ];
+        for event in events {
+            let line = of(&event, 5);
+            assert!(!line.contains('\n'), "{line}");
+            assert_eq!(read(line.as_bytes()).unwrap(), event);
+        }
+        let update = of_update(&Update::Text { text: "hi".into() }, 5);
+        assert_eq!(update, r#"{"seq":null,"at":5,"type":"text","text":"hi"}"#);
+    }
+
+    #[test]
+    fn a_line_without_a_place_is_no_event_and_an_unknown_fact_keeps_its_place() {
+        let unknown = br#"{"seq":9,"at":1,"type":"dreamt","of":"sheep"}"#;
+        assert!(read(unknown).is_err() && read(br#"{"type":"text","text":"hi"}"#).is_err());
+        assert_eq!(seq_of(unknown), Some(Seq(9)));
+        assert_eq!(seq_of(br#"{"seq":null,"at":1}"#), None);
+        assert_eq!(seq_of(b"half a li"), None);
+    }
+
+    #[test]
+    fn a_command_is_an_object_with_a_type() {
+        let table = [
+            (r#"{"type":"prompt","parts":[{"type":"text","text":"hi"}]}"#, "Prompt"),
+            (r#"{"type":"answer","call":"c","answer":"once"}"#, "Answer"),
+            (r#"{"type":"reply","call":"c","answer":null}"#, "Reply"),
+            (r#"{"type":"call","name":"read","arguments":{}}"#, "Call"),
+            (r#"{"type":"interrupt"}"#, "Interrupt"),
+            (r#"{"type":"rewind","to":4}"#, "Rewind"),
+            (r#"{"type":"compact"}"#, "Compact"),
+        ];
+        for (line, name) in table {
+            let command: Command = serde_json::from_str(line).unwrap();
+            assert!(format!("{command:?}").starts_with(name), "{line}: {command:?}");
+            let again = serde_json::to_string(&command).unwrap();
+            assert_eq!(serde_json::from_str::<Command>(&again).unwrap(), command);
+        }
+        assert!(serde_json::from_str::<Command>(r#"{"type":"explode"}"#).is_err());
+    }
+}

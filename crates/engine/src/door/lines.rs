@@ -1,0 +1,88 @@
+//! Lines on a socket, none of them longer than memory allows.
+use serde::Serialize;
+use std::io;
+use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader};
+
+/// Bytes of a line, its end not counted.
+pub(super) const LONGEST: usize = 16 << 20;
+/// Room that is kept between lines.
+const USUAL: usize = 64 << 10;
+
+/// What stands before the next end of a line.
+pub(super) enum Line<'a> {
+    Whole(&'a [u8]),
+    /// It was passed over.
+    TooLong,
+}
+
+/// Reads line by line.
+pub(super) struct Lines<R> {
+    reader: BufReader<R>,
+    line: Vec<u8>,
+}
+
+impl<R: AsyncRead + Unpin> Lines<R> {
+    pub(super) fn new(reader: R) -> Self {
+        Self { reader: BufReader::new(reader), line: Vec::new() }
+    }
+
+    /// None where the other end is gone; half a line is none. What is dropped before it is ready loses what it has
+    /// read.
+    pub(super) async fn next(&mut self) -> io::Result<Option<Line<'_>>> {
+        self.line.clear();
+        self.line.shrink_to(USUAL);
+        let most = LONGEST as u64 + 1;
+        (&mut self.reader).take(most).read_until(b'\n', &mut self.line).await?;
+        match self.line.last() {
+            Some(b'\n') => Ok(Some(Line::Whole(&self.line[..self.line.len() - 1]))),
+            Some(_) if self.line.len() > LONGEST => self.pass_over().await,
+            _ => Ok(None),
+        }
+    }
+
+    async fn pass_over(&mut self) -> io::Result<Option<Line<'_>>> {
+        loop {
+            let more = self.reader.fill_buf().await?;
+            let end = more.iter().position(|byte| *byte == b'\n');
+            let (length, is_over) = (end.map_or(more.len(), |end| end + 1), more.is_empty());
+            self.reader.consume(length);
+            match (end, is_over) {
+                (Some(_), _) => return Ok(Some(Line::TooLong)),
+                (None, true) => return Ok(None),
+                (None, false) => {}
+            }
+        }
+    }
+}
+
+/// Writes `line` and its end.
+pub(super) async fn write(writer: &mut (impl AsyncWrite + Unpin), mut line: String) -> io::Result<()> {
+    line.push('\n');
+    writer.write_all(line.as_bytes()).await
+}
+
+/// Writes `value` as a line.
+pub(super) async fn say(writer: &mut (impl AsyncWrite + Unpin), value: &impl Serialize) -> io::Result<()> {
+    write(writer, serde_json::to_string(value)?).await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_line_that_is_too_long_is_passed_over() {
+        let long = "x".repeat(LONGEST + 1);
+        let fits = "y".repeat(LONGEST);
+        let text = format!("one\n{long}\n\n{fits}\nhalf");
+        let mut lines = Lines::new(text.as_bytes());
+        let mut told = Vec::new();
+        while let Some(line) = lines.next().await.unwrap() {
+            told.push(match line {
+                Line::Whole(line) => line.len(),
+                Line::TooLong => usize::MAX,
+            });
+        }
+        assert_eq!(told, [3, usize::MAX, 0, LONGEST]);
+    }
+}

@@ -1,0 +1,125 @@
+//! One who came in, at the end of the process that has the session open.
+use super::{
+    Greeting, Notice,
+    lines::{LONGEST, Line, Lines, say, write},
+};
+use crate::{Journal, session::Mail};
+use futures::StreamExt;
+use haft_core::{Command, Event, Seq, line};
+use std::{
+    io,
+    pin::pin,
+    time::{Duration, SystemTime},
+};
+use tokio::{
+    io::{AsyncRead, AsyncWrite},
+    net::UnixStream,
+    sync::mpsc,
+};
+
+/// Whoever says nothing for so long is sent away.
+const GREETING: Duration = Duration::from_secs(10);
+/// Complaints that wait to be written; then nothing more is read.
+const COMPLAINTS: usize = 8;
+
+/// Until they leave, or the session has closed.
+pub(super) async fn receive(
+    stream: UnixStream,
+    is_owner: bool,
+    journal: &Journal,
+    inbox: &mpsc::WeakUnboundedSender<Mail>,
+) {
+    let (reader, mut writer) = stream.into_split();
+    let mut lines = Lines::new(reader);
+    let greeted = match is_owner {
+        true => tokio::time::timeout(GREETING, greeting(&mut lines)).await.unwrap_or(Ok(None)),
+        false => Err("the session is another user's".to_owned()),
+    };
+    match greeted {
+        Ok(Some(from)) => {
+            let (complaints, heard) = mpsc::channel(COMPLAINTS);
+            tokio::select! {
+                () = hear(lines, inbox, complaints) => {}
+                _they_left = tell(writer, journal, from, heard) => {}
+            }
+        }
+        Ok(None) => {}
+        Err(message) => {
+            let _they_left = say(&mut writer, &Notice::Error { message }).await;
+        }
+    }
+}
+
+/// Where they want to begin; none where they left.
+async fn greeting(lines: &mut Lines<impl AsyncRead + Unpin>) -> Result<Option<Seq>, String> {
+    let expected = |why: String| format!("the first line must be {{\"from\":SEQ}}: {why}");
+    match lines.next().await {
+        Ok(Some(Line::Whole(line))) => match serde_json::from_slice::<Greeting>(line) {
+            Ok(Greeting { from }) => Ok(Some(from)),
+            Err(error) => Err(expected(error.to_string())),
+        },
+        Ok(Some(Line::TooLong)) => Err(expected(too_long("it"))),
+        Ok(None) | Err(_) => Ok(None),
+    }
+}
+
+/// Passes on what they ask for, until they leave.
+async fn hear(
+    mut lines: Lines<impl AsyncRead + Unpin>,
+    inbox: &mpsc::WeakUnboundedSender<Mail>,
+    complaints: mpsc::Sender<String>,
+) {
+    while let Ok(Some(line)) = lines.next().await {
+        let passed_on = match line {
+            Line::Whole(line) if line.trim_ascii().is_empty() => Ok(()),
+            Line::Whole(line) => pass_on(line, inbox),
+            Line::TooLong => Err(too_long("a command")),
+        };
+        if let Err(complaint) = passed_on {
+            let _they_left = complaints.send(complaint).await;
+        }
+    }
+}
+
+fn pass_on(line: &[u8], inbox: &mpsc::WeakUnboundedSender<Mail>) -> Result<(), String> {
+    let command: Command =
+        serde_json::from_slice(line).map_err(|error| format!("the command cannot be read: {error}"))?;
+    let sent = inbox.upgrade().is_some_and(|inbox| inbox.send(Mail::Command(command)).is_ok());
+    if sent { Ok(()) } else { Err("the session is about to close and takes no commands".into()) }
+}
+
+/// Tells what happens from `from` on, until the session has closed.
+async fn tell(
+    mut writer: impl AsyncWrite + Unpin,
+    journal: &Journal,
+    from: Seq,
+    mut complaints: mpsc::Receiver<String>,
+) -> io::Result<()> {
+    let next = journal.entries().last().map_or(Seq(0), |last| Seq(last.seq.0 + 1));
+    say(&mut writer, &Notice::Joined { next }).await?;
+    let mut events = pin!(journal.follow(from));
+    let failure = loop {
+        tokio::select! {
+            Some(message) = complaints.recv() => say(&mut writer, &Notice::Error { message }).await?,
+            event = events.next() => match event {
+                None => break journal.failure().map(str::to_owned),
+                Some(event) => match line_of(&event) {
+                    Ok(line) => write(&mut writer, line).await?,
+                    Err(_) if matches!(event, Event::Live(_)) => {}
+                    Err(why) => break Some(why),
+                },
+            }
+        }
+    };
+    say(&mut writer, &Notice::Closed { failure }).await
+}
+
+fn line_of(event: &Event) -> Result<String, String> {
+    let at = SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default().as_millis() as u64;
+    let line = line::of(event, at);
+    if line.len() <= LONGEST { Ok(line) } else { Err(too_long("an entry of the journal")) }
+}
+
+fn too_long(what: &str) -> String {
+    format!("{what} takes more than {} MB", LONGEST >> 20)
+}

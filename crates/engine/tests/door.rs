@@ -1,0 +1,264 @@
+//! Sessions that more than one process has open. A lock belongs to an open file, so two engines stand for two processes.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+mod kit;
+use futures::StreamExt;
+use haft_core::{Answer, Change, Command, Event, Fact, Mode, Policy, Seq, Update, Way};
+use haft_engine::{Engine, EngineError, JournalError, Session};
+use kit::{Place, calls, prompt, says, scripted, tell};
+use serde_json::{Value, json};
+use std::{
+    io::{BufRead, BufReader, Write},
+    os::unix::{fs::PermissionsExt, net::UnixStream},
+    path::PathBuf,
+    time::Duration,
+};
+
+const LONG: Duration = Duration::from_secs(60);
+
+fn bash(command: &str) -> String {
+    calls(&[("bash", json!({"command": command}))])
+}
+
+/// An engine whose person is asked about commands.
+fn asking(place: &Place, script: &str) -> Engine {
+    let mut setup = place.setup(scripted(script));
+    setup.policy = Policy { rules: vec![], mode: Mode::Ask };
+    Engine::new(setup)
+}
+
+/// Waits for the first fact from `from` on that `wanted` takes.
+async fn until<T>(session: &Session, from: Seq, wanted: impl Fn(&Fact) -> Option<T>) -> T {
+    let mut events = Box::pin(session.events(from));
+    let found = async {
+        while let Some(event) = events.next().await {
+            if let Event::Recorded(entry) = event
+                && let Some(found) = wanted(&entry.fact)
+            {
+                return found;
+            }
+        }
+        panic!("the session closed: {:?}", session.journal().failure());
+    };
+    tokio::time::timeout(LONG, found).await.unwrap()
+}
+
+/// Waits until nothing more comes.
+async fn closed(session: &Session) -> String {
+    let all = session.events(Seq(0)).collect::<Vec<_>>();
+    tokio::time::timeout(LONG, all).await.unwrap();
+    session.journal().failure().unwrap_or_default().to_owned()
+}
+
+fn door(session: &Session) -> PathBuf {
+    session.journal().path().with_file_name("door")
+}
+
+fn asked(fact: &Fact) -> Option<haft_core::CallId> {
+    match fact {
+        Fact::ApprovalAsked { call, .. } => Some(call.clone()),
+        _ => None,
+    }
+}
+
+#[tokio::test]
+async fn what_is_asked_in_one_process_is_answered_from_another() {
+    let place = Place::new();
+    let owner = asking(&place, &(bash("echo one > made") + &says("done")));
+    let session = owner.create("haft").unwrap();
+    session.send(prompt("go")).unwrap();
+    let call = until(&session, Seq(0), asked).await;
+    let elsewhere = place.engine("");
+    let joined = elsewhere.open(&session.id().0, "haft").await.unwrap();
+    assert!(joined.is_joined() && !session.is_joined());
+    assert_eq!(joined.entries(), session.entries(), "all that was recorded is there at once");
+    joined.send(Command::Answer { call: call.clone(), answer: Answer::Once }).unwrap();
+    // Too late: the first answer wins.
+    session.send(Command::Answer { call, answer: Answer::No }).unwrap();
+    for seen in [&session, &joined] {
+        let answer = until(seen, Seq(0), |fact| match fact {
+            Fact::ApprovalAnswered { answer, .. } => Some(*answer),
+            _ => None,
+        });
+        assert!(matches!(answer.await, Answer::Once | Answer::No));
+        until(seen, Seq(0), |fact| matches!(fact, Fact::TurnEnded { .. }).then_some(())).await;
+    }
+    assert_eq!(joined.entries(), session.entries());
+    let answers =
+        session.entries().iter().filter(|e| matches!(e.fact, Fact::ApprovalAnswered { .. })).count();
+    assert_eq!(answers, 1);
+}
+
+#[tokio::test]
+async fn a_joined_session_is_prompted_seen_live_and_undone() {
+    let place = Place::new();
+    place.write("log", "end\n");
+    let edit = calls(&[("edit", json!({"path": "log", "old_text": "end", "new_text": "one\nend"}))]);
+    let owner = place.engine(&(edit + &says("done")));
+    let session = owner.create("haft").unwrap();
+    let elsewhere = place.engine("");
+    let joined = elsewhere.join(&session.id().0).await.unwrap();
+    let live = joined.events(Seq(0));
+    assert!(tell(&joined, prompt("go"), 1, None).await.ends_with("replied\nturn_ended=finished"));
+    assert_eq!(place.read("log").as_deref(), Some("one\nend\n"));
+    let changes: Vec<Change> = joined
+        .entries()
+        .iter()
+        .flat_map(|entry| match &entry.fact {
+            Fact::Staged { changes, .. } => changes.clone(),
+            _ => vec![],
+        })
+        .collect();
+    let after = changes[0].after.as_ref().unwrap();
+    assert_eq!(joined.content(&after.hash).unwrap(), b"one\nend\n", "contents lie in the session's folder");
+    joined.send(Command::Rewind { to: Seq(0) }).unwrap();
+    until(&joined, Seq(0), |fact| matches!(fact, Fact::Rewound { way: Way::Undo, .. }).then_some(())).await;
+    assert_eq!(place.read("log").as_deref(), Some("end\n"));
+    assert_eq!(joined.entries(), session.entries());
+    owner.shut_down().await;
+    let seen: Vec<Event> = live.collect().await;
+    let text = |event: &Event| matches!(event, Event::Live(Update::Text { text }) if text == "done");
+    assert!(seen.iter().any(text), "{seen:?}");
+}
+
+#[tokio::test]
+async fn a_session_is_joined_only_where_another_has_it() {
+    let place = Place::new();
+    let owner = place.engine(&says("hi"));
+    let session = owner.create("haft").unwrap();
+    let (id, door) = (session.id().0.clone(), door(&session));
+    assert_eq!(std::fs::metadata(&door).unwrap().permissions().mode() & 0o777, 0o600);
+    assert!(!owner.open(&id, "haft").await.unwrap().is_joined(), "here it is the same session");
+    let elsewhere = place.engine(&says("hi"));
+    let joined = elsewhere.open(&id, "haft").await.unwrap();
+    drop(session);
+    owner.shut_down().await;
+    assert_eq!(closed(&joined).await, "the process that had the session open has closed it");
+    assert!(joined.send(Command::Interrupt).is_err() && !door.exists());
+    drop(joined);
+    assert!(matches!(elsewhere.join(&id).await, Err(EngineError::NotOpen(_))));
+    let own = elsewhere.open(&id, "haft").await.unwrap();
+    assert!(!own.is_joined() && door.exists());
+    assert!(tell(&own, prompt("go"), 1, None).await.ends_with("turn_ended=finished"));
+    assert!(matches!(
+        elsewhere.open("nope", "haft").await,
+        Err(EngineError::Journal(JournalError::Missing(_)))
+    ));
+}
+
+// A visitor keeps no session open that its owner has put down.
+#[tokio::test]
+async fn a_session_ends_with_the_handles_of_its_owner() {
+    let place = Place::new();
+    let owner = place.engine(&says("hi"));
+    let session = owner.create("haft").unwrap();
+    let elsewhere = place.engine("");
+    let joined = elsewhere.join(&session.id().0).await.unwrap();
+    drop(session);
+    assert_eq!(closed(&joined).await, "the process that had the session open has closed it");
+}
+
+#[tokio::test]
+async fn a_door_of_the_dead_is_replaced_and_a_long_path_has_one() {
+    let outer = Place::new();
+    let deep = outer.folder.path().join("x".repeat(120));
+    std::fs::create_dir(&deep).unwrap();
+    let place = Place { folder: tempfile::tempdir_in(deep).unwrap() };
+    std::fs::create_dir(place.folder.path().join("work")).unwrap();
+    let owner = place.engine(&says("hi"));
+    let session = owner.create("haft").unwrap();
+    let (id, door) = (session.id().0.clone(), door(&session));
+    assert!(door.exists() && door.as_os_str().len() > 107);
+    drop(session);
+    owner.shut_down().await;
+    std::fs::write(&door, "left").unwrap();
+    let owner = place.engine(&says("hi"));
+    let _session = owner.open(&id, "haft").await.unwrap();
+    let joined = place.engine("").open(&id, "haft").await.unwrap();
+    assert!(joined.is_joined());
+    assert!(tell(&joined, prompt("go"), 1, None).await.ends_with("turn_ended=finished"));
+}
+
+/// What a visitor hears who says these lines, until `enough`.
+async fn visit(session: &Session, said: &'static [u8], enough: fn(&Value) -> bool) -> Vec<Value> {
+    let door = door(session);
+    let visiting = tokio::task::spawn_blocking(move || {
+        let mut stream = UnixStream::connect(door).unwrap();
+        stream.set_read_timeout(Some(LONG)).unwrap();
+        stream.write_all(said).unwrap();
+        let mut heard = Vec::new();
+        for line in BufReader::new(stream).lines() {
+            heard.push(serde_json::from_str::<Value>(&line.unwrap()).unwrap());
+            if heard.last().is_some_and(enough) {
+                break;
+            }
+        }
+        heard
+    });
+    visiting.await.unwrap()
+}
+
+#[tokio::test]
+async fn lines_that_cannot_be_read_are_told_and_nothing_else_happens() {
+    let place = Place::new();
+    let owner = place.engine(&says("hi"));
+    let session = owner.create("haft").unwrap();
+    let is_error = |line: &Value| line["type"] == "error";
+    let heard = visit(&session, b"hello\n", is_error).await;
+    assert!(
+        heard[0]["message"].as_str().unwrap().starts_with("the first line must be {\"from\":SEQ}"),
+        "{heard:?}"
+    );
+    let heard = visit(&session, b"{\"from\":0}\n{\"type\":\"explode\"}\n", is_error).await;
+    assert_eq!(heard[0], json!({"type": "joined", "next": 1}));
+    let told = heard.last().unwrap()["message"].as_str().unwrap();
+    assert!(told.starts_with("the command cannot be read: unknown variant `explode`"), "{told}");
+    assert_eq!(session.entries().len(), 1);
+    let said = b"{\"from\":1}\n{\"type\":\"prompt\",\"parts\":[{\"type\":\"text\",\"text\":\"go\"}]}\n";
+    let heard = visit(&session, said, |line| line["type"] == "turn_ended").await;
+    let types: Vec<&str> = heard.iter().map(|line| line["type"].as_str().unwrap()).collect();
+    assert_eq!(types, ["joined", "prompted", "text", "replied", "turn_ended"]);
+}
+
+// A slow reader loses live updates, never facts.
+#[tokio::test]
+async fn who_reads_nothing_holds_nobody_up_and_misses_no_fact() {
+    let place = Place::new();
+    let chatter = bash("yes 0123456789012345678901234567890123456789 | head -c 3000000");
+    let owner = place.engine(&(chatter.repeat(3) + &says("done")));
+    let session = owner.create("haft").unwrap();
+    let mut stream = UnixStream::connect(door(&session)).unwrap();
+    stream.write_all(b"{\"from\":0}\n").unwrap();
+    let told = tokio::time::timeout(LONG, tell(&session, prompt("go"), 1, None)).await.unwrap();
+    assert!(told.ends_with("turn_ended=finished"), "{told}");
+    let reading = tokio::task::spawn_blocking(move || {
+        stream.set_read_timeout(Some(LONG)).unwrap();
+        let lines =
+            BufReader::new(stream).lines().map(|line| serde_json::from_str::<Value>(&line.unwrap()).unwrap());
+        let recorded =
+            lines.filter_map(|line| line["seq"].as_u64().map(|seq| (seq, line["type"] == "turn_ended")));
+        let mut seqs = Vec::new();
+        for (seq, is_end) in recorded {
+            seqs.push(seq);
+            if is_end {
+                break;
+            }
+        }
+        seqs
+    });
+    let seqs = reading.await.unwrap();
+    assert_eq!(seqs, (0..session.entries().len() as u64).collect::<Vec<_>>());
+}
+
+// Those below another session have no door: their person sits at the one above.
+#[tokio::test]
+async fn a_session_below_another_has_no_door() {
+    let place = Place::new();
+    let engine = place.engine(&(calls(&[("delegate", json!({"task": "x"}))]) + &says("well")));
+    let session = engine.create("haft").unwrap();
+    let told = tell(&session, prompt("go"), 1, None).await;
+    assert!(told.ends_with("turn_ended=finished"), "{told}");
+    let folders = std::fs::read_dir(place.home().join("sessions")).unwrap();
+    let doors: Vec<PathBuf> =
+        folders.map(|folder| folder.unwrap().path().join("door")).filter(|door| door.exists()).collect();
+    assert_eq!(doors, [door(&session)]);
+}
