@@ -117,7 +117,7 @@ impl Chat {
             return;
         }
         match self.session().await {
-            Ok(_) if is_cut_off => {
+            Ok(session) if is_cut_off && !session.is_joined() => {
                 self.bot.type_in(self.id).await;
                 self.send(Command::Continue);
             }

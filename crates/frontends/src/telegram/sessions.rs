@@ -3,9 +3,16 @@ use super::{
     answers::still_asked,
     chat::{Chat, Open, is_cut_off},
 };
-use haft_core::{Command, Entry, Fact, Seq, SessionId};
+use haft_core::{Command, Entry, Fact, Seq};
 use haft_engine::{EngineError, JournalError, Session};
 use std::sync::Arc;
+
+/// A session that exists.
+struct Found {
+    session: Session,
+    /// Somebody has it open: what it asks is still to be answered.
+    goes_on: bool,
+}
 
 impl Chat {
     /// The session, if there is one and nothing is going on in it; else it is said what is in the way.
@@ -41,7 +48,7 @@ impl Chat {
         let state = self.state();
         let Some(id) = state.session else { return self.create().await };
         match self.found(&id, state.model.as_deref()).await {
-            Ok(session) => Ok(self.follow(session, Seq(state.next))),
+            Ok(found) => Ok(self.follow(found, Seq(state.next))),
             Err(EngineError::Journal(JournalError::Missing(_))) => self.create().await,
             Err(error) => {
                 Err(format!("I cannot go on with {id}: {error}. /new begins another conversation."))
@@ -49,17 +56,18 @@ impl Chat {
         }
     }
 
-    /// One that is open here already, or one from the disk.
-    async fn found(&mut self, id: &str, model: Option<&str>) -> Result<Session, EngineError> {
+    /// One that is open here already, or in another process, or one from the disk.
+    async fn found(&mut self, id: &str, model: Option<&str>) -> Result<Found, EngineError> {
+        let is_it = |session: &Session| session.id().0 == id;
+        if let Some(session) = self.bot.sessions().await.into_iter().find(is_it) {
+            return Ok(Found { session, goes_on: true });
+        }
         let engine = match model {
             Some(model) => self.bot.engine_with(model).await.unwrap_or_else(|_| self.bot.engine.clone()),
             None => self.bot.engine.clone(),
         };
-        let is_it = |session: &Session| session.id().0 == id;
-        match self.bot.sessions().await.into_iter().find(is_it) {
-            Some(session) => Ok(session),
-            None => engine.resume(id, &self.bot.options.agent),
-        }
+        let session = engine.open(id, &self.bot.options.agent).await?;
+        Ok(Found { goes_on: session.is_joined(), session })
     }
 
     async fn create(&mut self) -> Result<Session, String> {
@@ -74,19 +82,26 @@ impl Chat {
             (chat.session, chat.model) = (Some(id), model);
             (chat.next, chat.message, chat.sent) = (0, None, 0);
         });
-        Ok(self.follow(session, Seq(0)))
+        Ok(self.follow(Found { session, goes_on: false }, Seq(0)))
     }
 
-    fn follow(&mut self, session: Session, from: Seq) -> Session {
-        let fresh = session.entries().last().map_or(0, |last| last.seq.0 + 1);
+    /// What was asked before somebody took the session up here is over; where it goes on, it is still asked.
+    fn follow(&mut self, Found { session, goes_on }: Found, from: Seq) -> Session {
+        let entries = session.entries();
+        let fresh = entries.last().map_or(0, |last| last.seq.0 + 1);
         let events = Box::pin(session.events(from));
         self.open = Some(Open { session: session.clone(), events, fresh });
+        if goes_on {
+            self.desk.set_running(is_cut_off(&entries));
+            still_asked(&entries).iter().for_each(|entry| self.ask_of(&session, &entry.fact));
+        }
         session
     }
 
     /// Leaves the session; what goes on in it is stopped where nobody else is there to see it.
     pub(super) fn leave(&mut self) {
-        if self.desk.is_running() {
+        let is_ours = self.open.as_ref().is_some_and(|open| !open.session.is_joined());
+        if is_ours && self.desk.is_running() {
             self.send(Command::Interrupt);
         }
         self.end_asks(None, "No longer asked.");
@@ -113,29 +128,20 @@ impl Chat {
         if !self.is_of_here(&entries) {
             return self.desk.say(format!("{id} works in another folder than I do."));
         }
-        let session = match self.found(&id.0, None).await {
-            Ok(session) => session,
+        let found = match self.found(&id.0, None).await {
+            Ok(found) => found,
             Err(error) => return self.desk.say(format!("I cannot go on with {id}: {error}.")),
         };
         self.leave();
-        self.bind(session, &id);
+        let next = found.session.entries().last().map_or(0, |last| last.seq.0 + 1);
+        self.keep(|chat| (chat.session, chat.next) = (Some(id.0.clone()), next));
+        self.desk.say(format!("From here on we go on with {id}."));
+        self.follow(found, Seq(next));
     }
 
     fn is_of_here(&self, entries: &[Arc<Entry>]) -> bool {
         let opened = entries.first().map(|entry| &entry.fact);
         let here = &self.bot.engine.setup().workspace;
         matches!(opened, Some(Fact::SessionOpened { workspace, .. }) if workspace == here)
-    }
-
-    fn bind(&mut self, session: Session, id: &SessionId) {
-        let entries = session.entries();
-        let next = entries.last().map_or(0, |last| last.seq.0 + 1);
-        self.keep(|chat| (chat.session, chat.next) = (Some(id.0.clone()), next));
-        self.desk.set_running(is_cut_off(&entries));
-        self.follow(session.clone(), Seq(next));
-        self.desk.say(format!("From here on we go on with {id}."));
-        for entry in still_asked(&entries) {
-            self.ask_of(&session, &entry.fact);
-        }
     }
 }

@@ -95,6 +95,12 @@ impl Place {
         })
     }
 
+    /// One whose model says what the script does.
+    pub(crate) fn engine_of(&self, script: &[Value]) -> Engine {
+        let lines: String = script.iter().map(|line| format!("{line}\n")).collect();
+        self.engine("script/test", Arc::new(Scripted::new(Step::parse_all(&lines).unwrap())))
+    }
+
     fn options(&self, fake: &Fake, others: impl Fn(&str) -> Engine + Send + Sync + 'static) -> Options {
         let notes = self.notes.clone();
         let others = Arc::new(others);
@@ -126,8 +132,7 @@ impl Place {
 
     /// A bot whose model says what the script does.
     pub(crate) fn start(&self, fake: &Fake, script: &[Value]) -> Bot {
-        let lines: String = script.iter().map(|line| format!("{line}\n")).collect();
-        let engine = self.engine("script/test", Arc::new(Scripted::new(Step::parse_all(&lines).unwrap())));
+        let engine = self.engine_of(script);
         let other = self.engine("script/other", Arc::new(Scripted::new([]).says("I am the other one.")));
         let options = self.options(fake, move |_| other.clone());
         let (stop, stopped) = oneshot::channel();

@@ -713,3 +713,26 @@ async fn pictures_of_calls_go_out() {
     fake.reads_part(OWNER, "A picture.").await;
     bot.stop().unwrap();
 }
+
+#[tokio::test]
+async fn a_chat_joins_a_session_that_another_process_has_open() {
+    let (fake, mut place) = (Fake::start().await, Place::new());
+    place.mode = Mode::Ask;
+    let other = place.engine_of(&[write("b.txt"), json!({"say": "Done."}), json!({"say": "For both."})]);
+    let session = other.create("haft").unwrap();
+    session.send(Command::Prompt { parts: vec![Part::text("write")], channel: None }).unwrap();
+    let asked = || session.entries().iter().any(|entry| matches!(entry.fact, Fact::ApprovalAsked { .. }));
+    fake.until("the question", |_| asked().then_some(())).await;
+    let bot = place.start(&fake, &[]);
+    fake.says(OWNER, &format!("/join {}", session.id()));
+    fake.reads_part(OWNER, "+++ b/b.txt").await;
+    fake.presses(OWNER, "Allow once");
+    fake.reads_part(OWNER, "Allowed once.").await;
+    fake.reads_part(OWNER, "Done.").await;
+    assert_eq!(place.text("b.txt").as_deref(), Some("new\n"));
+    fake.says(OWNER, "and now?");
+    fake.reads_part(OWNER, "For both.").await;
+    bot.stop().unwrap();
+    other.shut_down().await;
+    assert_eq!((place.home().list().len(), place.prompts()), (1, 2));
+}
