@@ -1,7 +1,7 @@
 // A Bot API emulator of other people (npm, telegram-test-api) behind a server that keeps the offsets which updates were
 // asked from: GET /offsets. PORT and the port after it are taken.
 const http = require('http')
-const { default: Emulator } = require('telegram-test-api')
+const TelegramServer = require('telegram-test-api')
 
 const port = Number(process.env.PORT)
 const emulator = { host: '127.0.0.1', port: port + 1 }
@@ -28,4 +28,4 @@ const front = http.createServer((request, response) => {
   })
 })
 
-new Emulator({ ...emulator, storage: 'RAM', storeTimeout: 600 }).start().then(() => front.listen(port, '127.0.0.1'))
+new TelegramServer({ ...emulator, storage: 'RAM', storeTimeout: 600 }).start().then(() => front.listen(port, '127.0.0.1'))

@@ -46,9 +46,13 @@ pub(super) struct Chat {
     pub(super) asks: Vec<Ask>,
     /// Prompts whose files are not there yet, and the one that is worked on.
     waiting: VecDeque<Vec<Message>>,
+    /// Messages of the prompts that the session has been sent and not recorded.
+    pub(super) sent: VecDeque<Vec<i64>>,
     preparing: Option<BoxFuture<'static, Prepared>>,
     album: Option<(Vec<Message>, Instant)>,
     edited_at: Option<Instant>,
+    /// The bot ends: nothing more is begun.
+    is_closing: bool,
 }
 
 /// A session that is open.
@@ -62,8 +66,9 @@ pub(super) struct Open {
 impl Chat {
     pub(super) fn new(id: i64, bot: Arc<Bot>) -> Self {
         let desk = Arc::new(Desk::new(Story::new(bot.engine.setup().profile.chat.clone())));
-        let (open, asks, waiting, preparing, album, edited_at) = Default::default();
-        Self { id, bot, desk, open, asks, waiting, preparing, album, edited_at }
+        let (open, asks, waiting, sent, preparing, album, edited_at) = Default::default();
+        let is_closing = false;
+        Self { id, bot, desk, open, asks, waiting, sent, preparing, album, edited_at, is_closing }
     }
 
     /// Until nobody has anything to say any more, and all is told.
@@ -78,19 +83,18 @@ impl Chat {
     }
 
     async fn listen(&mut self, inbox: &mut mpsc::UnboundedReceiver<Mail>) {
-        let mut is_closing = false;
         loop {
-            if is_closing && self.open.is_none() {
+            if self.is_closing && self.open.is_none() {
                 return self.desk.settled().await;
             }
             tokio::select! {
-                mail = inbox.recv(), if !is_closing => match mail {
+                mail = inbox.recv(), if !self.is_closing => match mail {
                     Some(mail) => self.take_in(mail).await,
-                    None => is_closing = true,
+                    None => self.is_closing = true,
                 },
                 event = next(&mut self.open) => self.event(event),
-                prepared = ready(&mut self.preparing) => self.prompt(prepared).await,
-                () = due(&self.album) => self.end_album().await,
+                prepared = ready(&mut self.preparing), if !self.is_closing => self.prompt(prepared).await,
+                () = due(&self.album), if !self.is_closing => self.end_album().await,
             }
         }
     }
@@ -109,10 +113,18 @@ impl Chat {
         let state = self.state();
         state.asked.iter().for_each(|message| self.desk.push(Job::Unbutton { message: *message }));
         self.keep(|chat| chat.asked.clear());
-        let Some(id) = &state.session else { return };
+        if let Some(id) = &state.session {
+            self.go_on(id, state.next).await;
+        }
+        let same = |a: &Message, b: &Message| a.album.is_some() && a.album == b.album;
+        self.waiting.extend(state.unsent.chunk_by(same).map(<[Message]>::to_vec));
+        self.prepare().await;
+    }
+
+    async fn go_on(&mut self, id: &str, next: u64) {
         let Ok(entries) = self.bot.engine.setup().home.peek(id) else { return };
         let is_cut_off = is_cut_off(&entries);
-        let is_told = entries.last().is_none_or(|last| last.seq.0 < state.next);
+        let is_told = entries.last().is_none_or(|last| last.seq.0 < next);
         if is_told && !is_cut_off {
             return;
         }
@@ -131,6 +143,7 @@ impl Chat {
             self.end_album().await;
         }
         if message.album.is_some() {
+            self.keep(|chat| chat.unsent.push(message.clone()));
             let mut album = self.album.take().map(|(album, _)| album).unwrap_or_default();
             album.push(message);
             self.album = Some((album, Instant::now() + ALBUM));
@@ -168,6 +181,7 @@ impl Chat {
         if message.file.is_none() && self.replied(&message.text) {
             return;
         }
+        self.keep(|chat| chat.unsent.push(message.clone()));
         self.waiting.push_back(vec![message]);
         self.prepare().await;
     }
@@ -196,36 +210,60 @@ impl Chat {
                     let folder = self.bot.engine.setup().home.folder(session.id()).join("outputs");
                     self.preparing = Some(Box::pin(files::prepared(self.bot.api.clone(), messages, folder)));
                 }
-                Err(why) => self.desk.say(why),
+                Err(why) => {
+                    self.desk.say(why);
+                    self.forget(&messages.iter().map(|message| message.id).collect::<Vec<_>>());
+                }
             }
         }
     }
 
     async fn prompt(&mut self, prepared: Prepared) {
         self.preparing = None;
-        prepared.problems.iter().for_each(|problem| self.desk.say(problem));
-        if !prepared.parts.is_empty() {
-            if !self.desk.is_running() {
-                self.bot.type_in(self.id).await;
-            }
-            let channel = Some(Channel { kind: "telegram".into(), chat: self.id.to_string() });
-            let prompt = Command::Prompt { parts: prepared.parts, channel };
-            match self.session().await {
-                Ok(session) if session.send(prompt.clone()).is_ok() => {}
-                Ok(_) => self.prompt_again(prompt).await,
-                Err(why) => self.desk.say(why),
-            }
+        let Prepared { messages, parts, problems } = prepared;
+        problems.iter().for_each(|problem| self.desk.say(problem));
+        if !parts.is_empty() && !self.desk.is_running() {
+            self.bot.type_in(self.id).await;
+        }
+        let channel = Some(self.channel());
+        match parts.is_empty() || !self.sends(Command::Prompt { parts, channel }).await {
+            true => self.forget(&messages),
+            false => self.sent.push_back(messages),
         }
         self.prepare().await;
     }
 
-    /// The session had closed without a word.
-    async fn prompt_again(&mut self, prompt: Command) {
-        self.open = None;
-        match self.session().await {
-            Ok(session) if session.send(prompt).is_ok() => {}
-            Ok(_) => self.desk.say("The conversation is closed; /new begins another one."),
-            Err(why) => self.desk.say(why),
+    /// Sends a prompt; once more where the session had closed without a word.
+    async fn sends(&mut self, prompt: Command) -> bool {
+        for _ in 0..2 {
+            match self.session().await {
+                Ok(session) if session.send(prompt.clone()).is_ok() => return true,
+                Ok(_) => self.open = None,
+                Err(why) => {
+                    self.desk.say(why);
+                    return false;
+                }
+            }
+        }
+        self.desk.say("The conversation is closed; /new begins another one.");
+        false
+    }
+
+    fn channel(&self) -> Channel {
+        Channel { kind: "telegram".into(), chat: self.id.to_string() }
+    }
+
+    /// These messages stand in a journal, or will never.
+    pub(super) fn forget(&self, messages: &[i64]) {
+        self.keep(|chat| chat.unsent.retain(|message| !messages.contains(&message.id)));
+    }
+
+    /// A prompt stands in the journal: it is one of ours, or one of somebody else's.
+    fn heard(&mut self, channel: &Option<Channel>) {
+        if channel.as_ref() == Some(&self.channel())
+            && let Some(messages) = self.sent.pop_front()
+        {
+            self.forget(&messages);
         }
     }
 
@@ -258,10 +296,15 @@ impl Chat {
         let next = entry.seq.0 + 1;
         let close = || self.desk.close(session.id().0.clone(), next);
         match &entry.fact {
-            Fact::Prompted { .. } => {
+            Fact::Prompted { channel, .. } => {
                 // What was told so far stands above what the person says.
                 close();
+                self.heard(channel);
                 self.desk.set_running(true);
+            }
+            Fact::PromptDenied { channel, .. } => {
+                self.desk.tell(|story| story.fact(&entry.fact));
+                self.heard(channel);
             }
             Fact::Continued | Fact::Called { .. } | Fact::JobEnded { .. } => {
                 self.desk.set_running(true);

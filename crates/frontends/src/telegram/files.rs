@@ -28,6 +28,8 @@ const AGAIN: [Duration; 3] = [Duration::from_secs(1), Duration::from_secs(3), Du
 /// What messages say to the model.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Prepared {
+    /// The messages that it comes from.
+    pub(super) messages: Vec<i64>,
     pub(super) parts: Vec<Part>,
     /// What the sender should know.
     pub(super) problems: Vec<String>,
@@ -35,7 +37,8 @@ pub(super) struct Prepared {
 
 /// Fetches what came with the messages of one prompt; what is no picture is put into `folder`.
 pub(super) async fn prepared(api: Api, messages: Vec<Message>, folder: PathBuf) -> Prepared {
-    let mut prepared = Prepared::default();
+    let ids = messages.iter().map(|message| message.id).collect();
+    let mut prepared = Prepared { messages: ids, ..Prepared::default() };
     let mut words: Vec<String> = Vec::new();
     for message in messages {
         let text = safe::text(&message.text).trim().to_owned();

@@ -105,6 +105,8 @@ impl Chat {
             self.send(Command::Interrupt);
         }
         self.end_asks(None, "No longer asked.");
+        let sent: Vec<i64> = self.sent.drain(..).flatten().collect();
+        self.forget(&sent);
         self.desk.tell(|story| drop(story.take()));
         self.desk.set_running(false);
         self.open = None;

@@ -1,7 +1,7 @@
 //! What the bot knows when it starts again: who may talk, which session each chat is in, what was handled and told.
 //!
 //! One file for each bot, written whole and put in place of the last one; a lock beside it keeps a second process away.
-use super::api::Token;
+use super::{api::Token, updates::Message};
 use serde::{Deserialize, Serialize};
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -62,6 +62,8 @@ pub(super) struct ChatState {
     pub(super) sent: usize,
     /// Messages with buttons that nobody has pressed.
     pub(super) asked: Vec<i64>,
+    /// What was said and no session has recorded yet.
+    pub(super) unsent: Vec<Message>,
     /// More than two may talk here.
     pub(super) is_group: bool,
 }

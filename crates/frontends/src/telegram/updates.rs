@@ -1,5 +1,6 @@
 //! What Telegram tells, as far as it matters here. Each update is read by itself; what is not understood is left out.
 use frankenstein::types::{ChatType, Document, PhotoSize};
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// Something that happened in a chat.
@@ -11,15 +12,15 @@ pub(super) enum Update {
     Pressed(Press),
 }
 
-/// A person, or another bot.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// A person.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Person {
     pub(super) id: i64,
     pub(super) name: String,
 }
 
 /// A message.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Message {
     pub(super) id: i64,
     pub(super) chat: i64,
@@ -31,6 +32,7 @@ pub(super) struct Message {
     pub(super) text: String,
     pub(super) file: Option<File>,
     /// Something else than text, pictures and files.
+    #[serde(skip)]
     pub(super) other: Option<&'static str>,
     /// The album that it is a part of.
     pub(super) album: Option<String>,
@@ -41,7 +43,7 @@ pub(super) struct Message {
 }
 
 /// A picture or a document that somebody sent.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct File {
     pub(super) id: String,
     /// As the sender's machine calls it: nothing to rely on.

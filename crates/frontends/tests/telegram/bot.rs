@@ -154,23 +154,28 @@ impl Place {
 
 impl Bot {
     /// In good order.
-    pub(crate) fn stop(self) -> Result<(), Trouble> {
+    pub(crate) async fn stop(self) -> Result<(), Trouble> {
         let _it_may_have_ended = self.stop.send(());
-        self.thread.join().unwrap().unwrap()
+        joined(self.thread).await.unwrap()
     }
 
     /// At once.
-    pub(crate) fn kill(self) {
+    pub(crate) async fn kill(self) {
         self.kill.send(()).unwrap();
-        assert!(self.thread.join().unwrap().is_none());
+        assert!(joined(self.thread).await.is_none());
     }
 
     /// Waits until it ends by itself.
-    pub(crate) fn ended(self) -> Result<(), Trouble> {
-        self.thread.join().unwrap().unwrap()
+    pub(crate) async fn ended(self) -> Result<(), Trouble> {
+        joined(self.thread).await.unwrap()
     }
 
     pub(crate) fn session(&self, id: &SessionId) -> Session {
         self.engine.sessions().into_iter().find(|session| session.id() == id).unwrap()
     }
+}
+
+/// The Bot API answers meanwhile.
+async fn joined<T: Send + 'static>(thread: JoinHandle<T>) -> T {
+    tokio::task::spawn_blocking(move || thread.join().unwrap()).await.unwrap()
 }

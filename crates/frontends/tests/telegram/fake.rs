@@ -93,9 +93,12 @@ impl Fake {
     }
 
     /// Something happens.
-    pub(crate) fn happens(&self, what: &str, content: Value) {
+    pub(crate) fn happens(&self, what: &str, mut content: Value) {
         let mut books = self.books();
         books.next_update += 1;
+        if what == "message" {
+            content["message_id"] = books.next_update.into();
+        }
         let update = json!({"update_id": books.next_update, what: content});
         books.updates.push(update);
         self.books.1.notify_waiters();

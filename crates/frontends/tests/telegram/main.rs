@@ -19,7 +19,7 @@ fn group(who: i64, text: &str, more: Value) -> Value {
     said
 }
 
-// T-04
+// T-04
 #[tokio::test]
 async fn a_prompt_is_answered_once_and_typing_comes_first() {
     let (fake, place) = (Fake::start().await, Place::new());
@@ -28,7 +28,7 @@ async fn a_prompt_is_answered_once_and_typing_comes_first() {
     fake.reads(OWNER, &["Hello you."]).await;
     fake.says(OWNER, "and?");
     fake.reads(OWNER, &["Hello you.", "Again."]).await;
-    bot.stop().unwrap();
+    bot.stop().await.unwrap();
     let books = fake.books();
     let order: Vec<&str> = books.calls.iter().map(|call| call.method.as_str()).collect();
     let place_of = |method: &str| order.iter().position(|other| *other == method).unwrap();
@@ -84,7 +84,7 @@ async fn whatever_telegram_refuses_the_answer_comes_once() {
             fake.reads(OWNER, &[expected.trim_end()]).await;
         }
         fake.until(what, |books| books.texts(OWNER).first().filter(|said| said.len() > 200).map(drop)).await;
-        bot.stop().unwrap();
+        bot.stop().await.unwrap();
         assert_eq!(fake.books().texts(OWNER), [expected.trim_end()], "{what}");
     }
 }
@@ -96,7 +96,7 @@ async fn a_message_that_grows_is_edited_at_most_once_a_second() {
     let bot = place.start(&fake, &[json!({"say": "0123456789".repeat(40), "pieces": 4, "delay_ms": 40})]);
     fake.says(OWNER, "hi");
     fake.reads(OWNER, &[&"0123456789".repeat(40)]).await;
-    bot.stop().unwrap();
+    bot.stop().await.unwrap();
     let books = fake.books();
     let written =
         books.calls.iter().filter(|call| ["sendMessage", "editMessageText"].contains(&call.method.as_str()));
@@ -124,7 +124,7 @@ async fn alfred_edits_for_more_than_50_characters_or_a_call_and_cuts_at_4000() {
         (books.texts(OWNER).len() == 2 && books.texts(OWNER).concat().len() > 4_900).then_some(())
     })
     .await;
-    bot.stop().unwrap();
+    bot.stop().await.unwrap();
     let books = fake.books();
     let first = &books.calls_of("sendMessage")[0].parameters["text"];
     assert!(first.as_str().unwrap().contains("[Executing 1 tool(s)...]"), "{first}");
@@ -143,7 +143,7 @@ async fn a_long_answer_comes_in_several_messages() {
     fake.says(OWNER, "hi");
     let is_whole = |books: &fake::Books| books.texts(OWNER).concat().matches('😀').count() == 3_000;
     fake.until("all of it", |books| is_whole(books).then_some(())).await;
-    bot.stop().unwrap();
+    bot.stop().await.unwrap();
     let books = fake.books();
     let bare = |text: &str| text.split_whitespace().collect::<String>();
     let said = bare(&books.texts(OWNER).concat());
@@ -177,7 +177,7 @@ async fn repeated_and_disordered_updates_are_handled_once() {
     fake.reads(OWNER, &["one", "two", "three"]).await;
     fake.batch(vec![update(53, "late"), update(54, "second"), update(51, "first")]);
     fake.has_looked().await;
-    bot.stop().unwrap();
+    bot.stop().await.unwrap();
     let prompts: Vec<String> = place
         .entries()
         .iter()
@@ -203,7 +203,7 @@ async fn strangers_are_told_once_a_minute_and_reach_nobody() {
     fake.says(OWNER, "hi");
     fake.reads(OWNER, &["For the owner."]).await;
     fake.reads(66, &["This bot is private. Its owner can let you in: your number is 66."]).await;
-    bot.stop().unwrap();
+    bot.stop().await.unwrap();
     assert_eq!(fake.books().texts(GROUP), [""; 0]);
     assert_eq!(place.prompts(), 1);
     let kept = fs::read_to_string(place.path("home/telegram/4711.json")).unwrap();
@@ -225,13 +225,13 @@ async fn where_nobody_may_talk_a_code_lets_one_person_in() {
     fake.says(OWNER, "hi");
     fake.reads_part(OWNER, "Welcome.").await;
     fake.reads_part(66, "private").await;
-    bot.stop().unwrap();
+    bot.stop().await.unwrap();
     // Kept, and no code is offered any more.
     place.notes.lock().unwrap().clear();
     let bot = place.start(&fake, &[json!({"say": "x"}), json!({"say": "Still in."})]);
     fake.says(OWNER, "hi");
     fake.reads_part(OWNER, "Still in.").await;
-    bot.stop().unwrap();
+    bot.stop().await.unwrap();
     assert_eq!(place.notes(), [""; 0]);
 }
 
@@ -250,7 +250,7 @@ async fn in_a_group_only_what_is_said_to_the_bot_counts() {
     fake.reads(GROUP, &["one", "two"]).await;
     fake.happens("message", group(OWNER, "/fix@haft_bot it", json!({})));
     fake.reads(GROUP, &["one", "two", "three"]).await;
-    bot.stop().unwrap();
+    bot.stop().await.unwrap();
     let prompts: Vec<String> = place
         .entries()
         .iter()
@@ -302,7 +302,7 @@ async fn an_approval_is_asked_with_the_diff_and_answered_with_a_button() {
             .map(drop)
     })
     .await;
-    bot.stop().unwrap();
+    bot.stop().await.unwrap();
     assert_eq!(place.text("c.txt"), None);
     let books = fake.books();
     assert!(books.messages.values().all(|message| message.buttons.is_empty()), "{:?}", books.messages);
@@ -329,7 +329,7 @@ async fn an_approval_that_somebody_else_answers_loses_its_buttons() {
     drop(session);
     fake.reads_part(OWNER, "Allowed in this session.").await;
     fake.reads_part(OWNER, "Done.").await;
-    bot.stop().unwrap();
+    bot.stop().await.unwrap();
     assert!(fake.books().messages.values().all(|message| message.buttons.is_empty()));
 }
 
@@ -356,7 +356,7 @@ async fn a_question_is_answered_with_a_button_or_in_words() {
     .await;
     fake.says(OWNER, "green");
     fake.reads_part(OWNER, "Green it is.").await;
-    bot.stop().unwrap();
+    bot.stop().await.unwrap();
     assert_eq!(place.prompts(), 2);
 }
 
@@ -389,7 +389,7 @@ async fn pictures_and_files_come_in_under_names_of_ours() {
     fake.happens("message", message(OWNER, part("large", "both")));
     fake.happens("message", message(OWNER, part("second", "")));
     fake.reads(OWNER, &["Nice.", "A file.", refusal, "An album."]).await;
-    bot.stop().unwrap();
+    bot.stop().await.unwrap();
     let prompts: Vec<Vec<Part>> = place
         .entries()
         .iter()
@@ -401,7 +401,7 @@ async fn pictures_and_files_come_in_under_names_of_ours() {
     let image = |mime: &str, bytes: &[u8]| Part::Image(Image { mime: mime.into(), data: base64(bytes) });
     assert_eq!(prompts[0], [Part::text("look"), image("image/png", &png)]);
     let session = place.home().list()[0].id.clone();
-    let stored = place.home().folder(&session).join("outputs/received-1.bashrc");
+    let stored = place.home().folder(&session).join("outputs/received-102.bashrc");
     assert_eq!(fs::read_to_string(&stored).unwrap(), "alias ls=rm");
     let told =
         format!("Here is the file \".._.._.bashrc\" with 11 bytes; it lies in `{}`.", stored.display());
@@ -445,7 +445,7 @@ async fn a_file_of_the_workspace_goes_out_and_no_other() {
         "{}",
         sent.body
     );
-    bot.stop().unwrap();
+    bot.stop().await.unwrap();
     assert_eq!(fake.books().calls_of("sendDocument").len(), 1);
 }
 
@@ -465,7 +465,7 @@ async fn what_is_no_text_is_told_so_in_a_sentence() {
         "Hm.",
     ];
     fake.reads(OWNER, &expected).await;
-    bot.stop().unwrap();
+    bot.stop().await.unwrap();
     let entries = place.entries();
     let prompt = entries.iter().find_map(|entry| match &entry.fact {
         Fact::Prompted { parts, .. } => Some(text_of(parts)),
@@ -489,7 +489,7 @@ async fn undo_and_redo_tell_which_files() {
     fake.says(OWNER, "/redo");
     fake.reads_part(OWNER, "+ b.txt").await;
     assert_eq!(place.text("b.txt").as_deref(), Some("new\n"));
-    bot.stop().unwrap();
+    bot.stop().await.unwrap();
 }
 
 #[tokio::test]
@@ -523,7 +523,7 @@ async fn a_turn_is_stopped_and_a_conversation_begun_anew() {
     fake.reads_part(OWNER, "/fix – mends").await;
     fake.says(OWNER, "/nonsense");
     fake.reads_part(OWNER, "there is no command `/nonsense`").await;
-    bot.stop().unwrap();
+    bot.stop().await.unwrap();
     assert_eq!(place.home().list().len(), 2);
     let commands = fake.books().calls_of("setMyCommands")[0].parameters["commands"].clone();
     assert!(commands.as_array().unwrap().iter().any(|command| command["command"] == "undo"), "{commands}");
@@ -545,7 +545,7 @@ async fn a_chat_goes_on_with_another_conversation() {
     fake.reads_part(OWNER, "Second.").await;
     fake.says(OWNER, "/join nonsense");
     fake.reads_part(OWNER, "there is no session `nonsense`").await;
-    bot.stop().unwrap();
+    bot.stop().await.unwrap();
     assert_eq!((place.home().list().len(), place.prompts()), (1, 2));
 }
 
@@ -562,7 +562,7 @@ async fn a_word_in_between_steers() {
     fake.reads_part(OWNER, "First I sleep.").await;
     fake.says(OWNER, "hurry");
     fake.reads_part(OWNER, "I hurry.").await;
-    bot.stop().unwrap();
+    bot.stop().await.unwrap();
     let texts = fake.books().texts(OWNER);
     assert_eq!((texts.len(), texts[1].as_str()), (2, "I hurry."), "{texts:?}");
 }
@@ -578,14 +578,14 @@ async fn a_turn_that_died_with_the_bot_is_answered_once_after_a_restart() {
     let bot = place.start(&fake, &slow);
     fake.says(OWNER, "read it");
     fake.reads_part(OWNER, "It says").await;
-    bot.kill();
+    bot.kill().await;
     let quick = [slow[0].clone(), json!({"say": "It says hello."})];
     let bot = place.start(&fake, &quick);
     fake.reads(OWNER, &["I look.\n\n✓ read a.txt\n\nIt says hello."]).await;
-    bot.stop().unwrap();
+    bot.stop().await.unwrap();
     let bot = place.start(&fake, &quick);
     fake.has_looked().await;
-    bot.stop().unwrap();
+    bot.stop().await.unwrap();
     assert_eq!(fake.books().texts(OWNER).len(), 1);
     assert_eq!(place.prompts(), 1);
 }
@@ -605,11 +605,11 @@ async fn an_answer_that_telegram_did_not_take_comes_after_a_restart() {
         place.entries().iter().any(|entry| matches!(entry.fact, Fact::TurnEnded { .. })).then_some(())
     })
     .await;
-    bot.kill();
+    bot.kill().await;
     assert_eq!(fake.books().texts(OWNER), [""; 0]);
     let bot = place.start(&fake, &script);
     fake.reads(OWNER, &["An answer."]).await;
-    bot.stop().unwrap();
+    bot.stop().await.unwrap();
     assert_eq!(place.prompts(), 1);
 }
 
@@ -627,7 +627,7 @@ async fn buttons_of_before_are_over_after_a_restart() {
         .iter()
         .find_map(|(id, message)| Some((*id, message.buttons.first()?.1.clone())))
         .unwrap();
-    bot.kill();
+    bot.kill().await;
     let bot = place.start(&fake, &script);
     let fresh = |books: &fake::Books| {
         books.messages.iter().filter(|(other, message)| **other != id && !message.buttons.is_empty()).count()
@@ -645,7 +645,7 @@ async fn buttons_of_before_are_over_after_a_restart() {
     assert!(fake.books().messages[&id].buttons.is_empty());
     fake.presses(OWNER, "Allow once");
     fake.reads_part(OWNER, "Done.").await;
-    bot.stop().unwrap();
+    bot.stop().await.unwrap();
     assert_eq!(place.text("b.txt").as_deref(), Some("new\n"));
 }
 
@@ -670,7 +670,7 @@ async fn why_a_bot_cannot_run_is_told_without_its_token() {
         let (fake, place) = (Fake::start().await, Place::new());
         (0..times).for_each(|_| fake.fault(method, status, answer.clone()));
         let bot = place.start(&fake, &[]);
-        let ended = tokio::task::spawn_blocking(move || bot.ended()).await.unwrap().unwrap_err();
+        let ended = bot.ended().await.unwrap_err();
         assert!(ended.to_string().starts_with(expected), "{ended}");
         assert!(!format!("{ended} {ended:?} {}", ended.hint()).contains("secret"));
     }
@@ -678,9 +678,9 @@ async fn why_a_bot_cannot_run_is_told_without_its_token() {
     let first = place.start(&fake, &[]);
     fake.until("a look", |books| books.calls_of("getUpdates").pop()).await;
     let second = place.start(&fake, &[]);
-    let ended = tokio::task::spawn_blocking(move || second.ended()).await.unwrap();
+    let ended = second.ended().await;
     assert!(matches!(ended, Err(Trouble::Taken)), "{ended:?}");
-    first.stop().unwrap();
+    first.stop().await.unwrap();
 }
 
 #[tokio::test]
@@ -692,7 +692,7 @@ async fn where_telegram_is_away_it_is_waited_for() {
     fake.books().outage = None;
     fake.says(OWNER, "hi");
     fake.reads(OWNER, &["Back."]).await;
-    bot.stop().unwrap();
+    bot.stop().await.unwrap();
     let away: Vec<_> = place.notes().into_iter().filter(|note| note.contains("cannot be asked")).collect();
     assert_eq!(away.len(), 1, "{away:?}");
     assert!(!away[0].contains("secret"), "{away:?}");
@@ -711,7 +711,7 @@ async fn pictures_of_calls_go_out() {
     let sent = fake.until("the picture", |books| books.calls_of("sendPhoto").pop()).await;
     assert!(sent.body.contains("content-type: image/png"), "{}", sent.body);
     fake.reads_part(OWNER, "A picture.").await;
-    bot.stop().unwrap();
+    bot.stop().await.unwrap();
 }
 
 #[tokio::test]
@@ -732,7 +732,50 @@ async fn a_chat_joins_a_session_that_another_process_has_open() {
     assert_eq!(place.text("b.txt").as_deref(), Some("new\n"));
     fake.says(OWNER, "and now?");
     fake.reads_part(OWNER, "For both.").await;
-    bot.stop().unwrap();
+    bot.stop().await.unwrap();
     other.shut_down().await;
     assert_eq!((place.home().list().len(), place.prompts()), (1, 2));
+}
+
+#[tokio::test]
+async fn a_bot_that_is_ended_says_so_in_its_chats() {
+    let (fake, place) = (Fake::start().await, Place::new());
+    // What was interrupted counts as a reply of the script.
+    let script = [json!({"say": "I am at it", "hang": true}), json!({"say": ""}), json!({"say": "Again."})];
+    let bot = place.start(&fake, &script);
+    fake.says(OWNER, "work");
+    fake.reads(OWNER, &["I am at it"]).await;
+    bot.stop().await.unwrap();
+    assert_eq!(fake.books().texts(OWNER), ["I am at it\n\n(interrupted)"]);
+    let bot = place.start(&fake, &script);
+    fake.has_looked().await;
+    fake.says(OWNER, "and now?");
+    fake.reads(OWNER, &["I am at it\n\n(interrupted)", "Again."]).await;
+    bot.stop().await.unwrap();
+}
+
+// D54
+#[tokio::test]
+async fn what_was_said_and_not_recorded_is_heard_after_a_restart() {
+    let (fake, place) = (Fake::start().await, Place::new());
+    let bot = place.start(&fake, &[]);
+    fake.books().files.insert("a".into(), b"some text".to_vec());
+    // A file that Telegram gives out late: the bot dies before it has it.
+    fake.fault("getFile", 429, json!({"ok": false, "error_code": 429, "parameters": {"retry_after": 600}}));
+    let document = json!({"document": {"file_id": "a", "file_unique_id": "a", "file_name": "a.txt"}, "caption": "read this"});
+    fake.happens("message", message(OWNER, document));
+    fake.says(OWNER, "and then this");
+    fake.until("a try", |books| books.calls_of("getFile").pop()).await;
+    fake.has_looked().await;
+    bot.kill().await;
+    let bot = place.start(&fake, &[json!({"say": "One."}), json!({"say": "Two."}), json!({"say": "Three."})]);
+    fake.reads_part(OWNER, "One.").await;
+    fake.until("both", |_| (place.prompts() == 2).then_some(())).await;
+    bot.stop().await.unwrap();
+    let bot = place.start(&fake, &[]);
+    fake.has_looked().await;
+    bot.stop().await.unwrap();
+    assert_eq!(place.prompts(), 2);
+    let kept = fs::read_to_string(place.path("home/telegram/4711.json")).unwrap();
+    assert!(kept.contains("\"unsent\": []"), "{kept}");
 }
