@@ -19,3 +19,4 @@ fi
 
 cargo test --workspace
 scripts/mcp.sh
+scripts/telegram.sh

@@ -14,6 +14,7 @@ mod door;
 mod files;
 mod markdown;
 mod pen;
+mod prompts;
 mod reception;
 mod rich;
 mod sessions;

@@ -445,6 +445,11 @@ mod tests {
                 "`/repo/.haft/config.toml`: line 1: a project may not have hooks; they stand in the person's own file",
             ),
             (
+                "",
+                "[telegram]\nusers = [1]",
+                "`/repo/.haft/config.toml`: line 1: unknown field `telegram`, expected one of `permission`",
+            ),
+            (
                 "[[hooks]]\nevent = \"before\"",
                 "",
                 "`/config.toml`: line 2: unknown variant `before`, expected one of `before_tool`",

@@ -1,16 +1,16 @@
 //! One chat: what is said in it goes to its session, and what the session does is told in it.
 use super::{
     Bot,
-    asking::{self, Ask, Kind},
+    asking::{self, Ask},
     commands,
     desk::{Desk, Job},
-    files::{self, Prepared},
+    files::Prepared,
     store::ChatState,
     story::Story,
     updates::{Message, Press},
 };
 use futures::{Stream, StreamExt, future::BoxFuture};
-use haft_core::{Channel, Command, Entry, Event, Fact, transcript::active_path};
+use haft_core::{Command, Entry, Event, Fact, transcript::active_path};
 use haft_engine::Session;
 use serde_json::json;
 use std::{collections::VecDeque, pin::Pin, sync::Arc, time::Duration};
@@ -19,8 +19,6 @@ use tokio::{
     time::{Instant, sleep, sleep_until, timeout},
 };
 
-/// The parts of an album come one by one, shortly after each other.
-const ALBUM: Duration = Duration::from_millis(1_200);
 /// "typing" is seen for five seconds (Bot API, `sendChatAction`).
 const TYPING: Duration = Duration::from_secs(4);
 /// A prompt does not wait longer for "typing".
@@ -45,11 +43,11 @@ pub(super) struct Chat {
     pub(super) open: Option<Open>,
     pub(super) asks: Vec<Ask>,
     /// Prompts whose files are not there yet, and the one that is worked on.
-    waiting: VecDeque<Vec<Message>>,
+    pub(super) waiting: VecDeque<Vec<Message>>,
     /// Messages of the prompts that the session has been sent and not recorded.
     pub(super) sent: VecDeque<Vec<i64>>,
-    preparing: Option<BoxFuture<'static, Prepared>>,
-    album: Option<(Vec<Message>, Instant)>,
+    pub(super) preparing: Option<BoxFuture<'static, Prepared>>,
+    pub(super) album: Option<(Vec<Message>, Instant)>,
     edited_at: Option<Instant>,
     /// The bot ends: nothing more is begun.
     is_closing: bool,
@@ -135,135 +133,6 @@ impl Chat {
             }
             Ok(_) => {}
             Err(why) => self.desk.say(why),
-        }
-    }
-
-    async fn said(&mut self, message: Message) {
-        if self.album.as_ref().is_some_and(|(album, _)| album[0].album != message.album) {
-            self.end_album().await;
-        }
-        if message.album.is_some() {
-            self.keep(|chat| chat.unsent.push(message.clone()));
-            let mut album = self.album.take().map(|(album, _)| album).unwrap_or_default();
-            album.push(message);
-            self.album = Some((album, Instant::now() + ALBUM));
-            return;
-        }
-        if !message.is_forwarded
-            && let Some((name, rest)) = commands::parsed(&message.text, &self.bot.me.name)
-        {
-            let (name, rest) = (name.to_owned(), rest.to_owned());
-            return self.command(&name, &rest, message).await;
-        }
-        self.plain(message).await;
-    }
-
-    async fn command(&mut self, name: &str, rest: &str, message: Message) {
-        if commands::is_known(name) {
-            return self.carry_out(name, rest).await;
-        }
-        let line = format!("/{name} {rest}");
-        match (self.bot.options.meant)(line.trim_end()) {
-            Ok(text) => self.plain(Message { text, ..message }).await,
-            Err(_) if !message.is_private && !message.text.contains('@') => {}
-            Err(why) => self.desk.say(why),
-        }
-    }
-
-    /// Words, pictures and files; of anything else it is said that it is none of these.
-    async fn plain(&mut self, message: Message) {
-        if let Some(other) = message.other {
-            return self.desk.say(format!("I understand text, pictures and files, but no {other}."));
-        }
-        if message.text.trim().is_empty() && message.file.is_none() {
-            return;
-        }
-        if message.file.is_none() && self.replied(&message.text) {
-            return;
-        }
-        self.keep(|chat| chat.unsent.push(message.clone()));
-        self.waiting.push_back(vec![message]);
-        self.prepare().await;
-    }
-
-    async fn end_album(&mut self) {
-        if let Some((album, _)) = self.album.take() {
-            self.waiting.push_back(album);
-            self.prepare().await;
-        }
-    }
-
-    /// Text answers the question that was asked last.
-    fn replied(&mut self, text: &str) -> bool {
-        let asked = self.asks.iter().rev().find(|ask| matches!(ask.kind, Kind::Question { .. }));
-        let Some(call) = asked.map(|ask| ask.call.clone()) else { return false };
-        self.send(Command::Reply { call, answer: Some(text.trim().to_owned()) })
-    }
-
-    /// Files belong to a session, so that it must be open before they are fetched.
-    async fn prepare(&mut self) {
-        while self.preparing.is_none()
-            && let Some(messages) = self.waiting.pop_front()
-        {
-            match self.session().await {
-                Ok(session) => {
-                    let folder = self.bot.engine.setup().home.folder(session.id()).join("outputs");
-                    self.preparing = Some(Box::pin(files::prepared(self.bot.api.clone(), messages, folder)));
-                }
-                Err(why) => {
-                    self.desk.say(why);
-                    self.forget(&messages.iter().map(|message| message.id).collect::<Vec<_>>());
-                }
-            }
-        }
-    }
-
-    async fn prompt(&mut self, prepared: Prepared) {
-        self.preparing = None;
-        let Prepared { messages, parts, problems } = prepared;
-        problems.iter().for_each(|problem| self.desk.say(problem));
-        if !parts.is_empty() && !self.desk.is_running() {
-            self.bot.type_in(self.id).await;
-        }
-        let channel = Some(self.channel());
-        match parts.is_empty() || !self.sends(Command::Prompt { parts, channel }).await {
-            true => self.forget(&messages),
-            false => self.sent.push_back(messages),
-        }
-        self.prepare().await;
-    }
-
-    /// Sends a prompt; once more where the session had closed without a word.
-    async fn sends(&mut self, prompt: Command) -> bool {
-        for _ in 0..2 {
-            match self.session().await {
-                Ok(session) if session.send(prompt.clone()).is_ok() => return true,
-                Ok(_) => self.open = None,
-                Err(why) => {
-                    self.desk.say(why);
-                    return false;
-                }
-            }
-        }
-        self.desk.say("The conversation is closed; /new begins another one.");
-        false
-    }
-
-    fn channel(&self) -> Channel {
-        Channel { kind: "telegram".into(), chat: self.id.to_string() }
-    }
-
-    /// These messages stand in a journal, or will never.
-    pub(super) fn forget(&self, messages: &[i64]) {
-        self.keep(|chat| chat.unsent.retain(|message| !messages.contains(&message.id)));
-    }
-
-    /// A prompt stands in the journal: it is one of ours, or one of somebody else's.
-    fn heard(&mut self, channel: &Option<Channel>) {
-        if channel.as_ref() == Some(&self.channel())
-            && let Some(messages) = self.sent.pop_front()
-        {
-            self.forget(&messages);
         }
     }
 
