@@ -153,6 +153,12 @@ impl Chat {
 
     fn closed(&mut self) {
         self.desk.set_running(false);
+        self.end_asks(None, "No longer asked.");
+        let sent: Vec<i64> = self.sent.drain(..).flatten().collect();
+        // At the end of the bot it is kept for the next start.
+        if !self.is_closing {
+            self.forget(&sent);
+        }
         let Some(open) = self.open.take() else { return };
         if let Some(failure) = open.session.journal().failure() {
             self.desk.say(format!("The conversation was closed: {failure}."));
@@ -168,12 +174,12 @@ impl Chat {
             Fact::Prompted { channel, .. } => {
                 // What was told so far stands above what the person says.
                 close();
-                self.heard(channel);
+                self.heard(channel, is_over);
                 self.desk.set_running(true);
             }
             Fact::PromptDenied { channel, .. } => {
                 self.desk.tell(|story| story.fact(&entry.fact));
-                self.heard(channel);
+                self.heard(channel, is_over);
             }
             Fact::Continued | Fact::Called { .. } | Fact::JobEnded { .. } => {
                 self.desk.set_running(true);

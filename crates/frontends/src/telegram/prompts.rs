@@ -135,9 +135,10 @@ impl Chat {
         self.keep(|chat| chat.unsent.retain(|message| !messages.contains(&message.id)));
     }
 
-    /// A prompt stands in the journal: it is one of ours, or one of somebody else's.
-    pub(super) fn heard(&mut self, channel: &Option<Channel>) {
-        if channel.as_ref() == Some(&self.channel())
+    /// A prompt stands in the journal: the oldest of ours that was sent, unless it is somebody else's or an old one.
+    pub(super) fn heard(&mut self, channel: &Option<Channel>, is_old: bool) {
+        if !is_old
+            && channel.as_ref() == Some(&self.channel())
             && let Some(messages) = self.sent.pop_front()
         {
             self.forget(&messages);

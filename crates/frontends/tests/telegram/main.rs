@@ -76,14 +76,13 @@ async fn whatever_telegram_refuses_the_answer_comes_once() {
         let (fake, place) = (Fake::start().await, Place::new());
         fake.fault(method, status, answer);
         let text = format!("A *long* word: {}", "word ".repeat(50));
-        let script = json!({"say": text, "pieces": 10, "delay_ms": 50});
+        // Long enough that the message is edited before it has its last text.
+        let script =
+            json!({"say": text, "pieces": 10, "delay_ms": if what.contains("edit") { 120 } else { 10 }});
         let bot = place.start(&fake, &[script]);
         fake.says(OWNER, "hi");
         let expected = text.replace('*', "");
-        if !what.contains("changes nothing") {
-            fake.reads(OWNER, &[expected.trim_end()]).await;
-        }
-        fake.until(what, |books| books.texts(OWNER).first().filter(|said| said.len() > 200).map(drop)).await;
+        fake.reads(OWNER, &[expected.trim_end()]).await;
         bot.stop().await.unwrap();
         assert_eq!(fake.books().texts(OWNER), [expected.trim_end()], "{what}");
     }
@@ -207,7 +206,7 @@ async fn strangers_are_told_once_a_minute_and_reach_nobody() {
     assert_eq!(fake.books().texts(GROUP), [""; 0]);
     assert_eq!(place.prompts(), 1);
     let kept = fs::read_to_string(place.path("home/telegram/4711.json")).unwrap();
-    assert!(!kept.contains("stranger") && !kept.contains("66"), "{kept}");
+    assert!(!kept.contains("stranger") && !kept.contains("66,") && !kept.contains("\"66\""), "{kept}");
 }
 
 #[tokio::test]
@@ -554,13 +553,16 @@ async fn a_chat_goes_on_with_another_conversation() {
 async fn a_word_in_between_steers() {
     let (fake, place) = (Fake::start().await, Place::new());
     let script = [
-        json!({"say": "First I sleep.", "calls": [{"name": "bash", "arguments": {"command": "sleep 2"}}]}),
+        json!({"say": "First I wait.", "calls": [{"name": "bash", "arguments": {"command": "until [ -e go ]; do sleep 0.1; done"}}]}),
         json!({"expect": "hurry", "say": "I hurry."}),
     ];
     let bot = place.start(&fake, &script);
     fake.says(OWNER, "work");
-    fake.reads_part(OWNER, "First I sleep.").await;
+    fake.reads_part(OWNER, "First I wait.").await;
     fake.says(OWNER, "hurry");
+    fake.has_looked().await;
+    fake.has_looked().await;
+    fs::write(place.path("w/go"), "").unwrap();
     fake.reads_part(OWNER, "I hurry.").await;
     bot.stop().await.unwrap();
     let texts = fake.books().texts(OWNER);
