@@ -71,6 +71,7 @@ impl Chat {
     fn ask(&mut self, ask: Ask, keyboard: Option<InlineKeyboardMarkup>) {
         self.desk.push(Job::Ask { ask: ask.id, text: ask.text.clone(), keyboard });
         self.asks.push(ask);
+        self.desk.set_asking(true);
     }
 
     /// The questions of `call`, or all, lose their buttons and say how they ended, whoever answered them.
@@ -78,6 +79,7 @@ impl Chat {
         let (over, open) =
             mem::take(&mut self.asks).into_iter().partition(|ask| call.is_none_or(|call| ask.call == *call));
         self.asks = open;
+        self.desk.set_asking(!self.asks.is_empty());
         let over: Vec<Ask> = over;
         for ask in over {
             self.desk.push(Job::Answered { ask: ask.id, text: ask.ended(how) });

@@ -268,7 +268,7 @@ async fn due(album: &Option<(Vec<Message>, Instant)>) {
 async fn typing(bot: Arc<Bot>, desk: Arc<Desk>, chat: i64) {
     loop {
         sleep(TYPING).await;
-        if desk.is_running() && !desk.is_paused() {
+        if desk.is_at_it() {
             bot.type_in(chat).await;
         }
     }

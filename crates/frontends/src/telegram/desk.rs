@@ -59,13 +59,15 @@ struct OnDesk {
     story: Story,
     is_writing: bool,
     is_running: bool,
+    is_asking: bool,
     paused_until: Option<Instant>,
 }
 
 impl Desk {
     pub(super) fn new(story: Story) -> Self {
-        let (jobs, is_writing, is_running, paused_until) = (VecDeque::new(), false, false, None);
-        let inner = Mutex::new(OnDesk { jobs, story, is_writing, is_running, paused_until });
+        let (jobs, is_writing, is_running, is_asking) = (VecDeque::new(), false, false, false);
+        let on_desk = OnDesk { jobs, story, is_writing, is_running, is_asking, paused_until: None };
+        let inner = Mutex::new(on_desk);
         Self { inner, changed: Notify::new(), idle: Notify::new() }
     }
 
@@ -101,13 +103,21 @@ impl Desk {
         self.lock().is_running
     }
 
+    /// A question waits for the person.
+    pub(super) fn set_asking(&self, is_asking: bool) {
+        self.lock().is_asking = is_asking;
+    }
+
     /// Telegram wants nothing of this chat before `until`.
     pub(super) fn pause(&self, until: Instant) {
         self.lock().paused_until = Some(until);
     }
 
-    pub(super) fn is_paused(&self) -> bool {
-        self.lock().paused_until.is_some_and(|until| until > Instant::now())
+    /// Whether somebody would see that the bot is at it: not while it waits for them, or has to keep quiet.
+    pub(super) fn is_at_it(&self) -> bool {
+        let desk = self.lock();
+        let is_paused = desk.paused_until.is_some_and(|until| until > Instant::now());
+        desk.is_running && !desk.is_asking && !is_paused
     }
 
     /// What the writer does now, who has shown as much as `shown`, and edited at `last`.
