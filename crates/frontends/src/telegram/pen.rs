@@ -246,21 +246,22 @@ impl Pen {
         }
     }
 
-    /// With styles, and without them where Telegram cannot read ours.
+    /// With styles where there are any, and without them where Telegram cannot read ours.
     async fn once(&self, method: &str, mut parameters: Value, text: &Rich) -> Result<Value, Refusal> {
+        parameters["link_preview_options"] = json!({"is_disabled": true});
+        let mut plain = parameters.clone();
+        plain["text"] = text.plain().into();
+        if text.is_plain() {
+            return unchanged_is_fine(self.api.call(method, &plain).await);
+        }
         parameters["text"] = text.html().into();
         parameters["parse_mode"] = json!(frankenstein::ParseMode::Html);
-        parameters["link_preview_options"] = json!({"is_disabled": true});
         let written = unchanged_is_fine(self.api.call(method, &parameters).await);
         let is_unreadable = |refusal: &Refusal| refusal.says("parse") || refusal.says("entit");
-        if !written.as_ref().is_err_and(is_unreadable) {
-            return written;
+        match written {
+            Err(refusal) if is_unreadable(&refusal) => unchanged_is_fine(self.api.call(method, &plain).await),
+            written => written,
         }
-        parameters["text"] = text.plain().into();
-        if let Some(parameters) = parameters.as_object_mut() {
-            parameters.remove("parse_mode");
-        }
-        unchanged_is_fine(self.api.call(method, &parameters).await)
     }
 
     fn next_pause(&mut self) -> Duration {

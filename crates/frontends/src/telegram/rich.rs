@@ -67,6 +67,11 @@ impl Rich {
         self.0.is_empty()
     }
 
+    /// Whether it has no styles at all.
+    pub(super) fn is_plain(&self) -> bool {
+        self.0.iter().all(|run| run.styles.is_empty())
+    }
+
     /// How many characters can be seen.
     pub(super) fn length(&self) -> usize {
         self.0.iter().map(|run| run.text.chars().count()).sum()

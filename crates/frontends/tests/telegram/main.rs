@@ -781,3 +781,15 @@ async fn what_was_said_and_not_recorded_is_heard_after_a_restart() {
     let kept = fs::read_to_string(place.path("home/telegram/4711.json")).unwrap();
     assert!(kept.contains("\"unsent\": []"), "{kept}");
 }
+
+#[tokio::test]
+async fn a_message_that_somebody_deletes_while_it_grows_comes_anew() {
+    let (fake, place) = (Fake::start().await, Place::new());
+    let script = json!({"say": "A **long** word. ".repeat(20), "pieces": 20, "delay_ms": 120});
+    let bot = place.start(&fake, &[script]);
+    fake.says(OWNER, "hi");
+    fake.reads_part(OWNER, "A long").await;
+    fake.books().messages.clear();
+    fake.reads(OWNER, &["A long word. ".repeat(20).trim_end()]).await;
+    bot.stop().await.unwrap();
+}
