@@ -20,11 +20,12 @@ command -v npm >/dev/null || { echo "note: npm is not here; Telegram is not trie
 timeout 60 npm install --silent --no-audit --no-fund --prefix "$peers" telegram-test-api@4.2.1 >/dev/null 2>&1 ||
     { echo "note: the emulator cannot be had here; Telegram is not tried against another program"; exit 0; }
 
-port=$(python3 -c 'import random; print(random.randrange(20000, 30000))')
+free_ports='import socket; s = [socket.socket() for _ in "12"]; [x.bind(("127.0.0.1", 0)) for x in s]; print(*[x.getsockname()[1] for x in s])'
+read -r port behind < <(python3 -c "$free_ports")
 url=http://127.0.0.1:$port
 export TELEGRAM_BASE_URL=$url
 answers() { for _ in $(seq 100); do (exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null && return; sleep 0.1; done; return 1; }
-NODE_PATH=$peers/node_modules PORT=$port node scripts/telegram_server.cjs & server=$!
+NODE_PATH=$peers/node_modules PORT=$port BEHIND=$behind node scripts/telegram_server.cjs & server=$!
 answers || { echo "FAILED  the emulator does not start"; exit 1; }
 
 person() { timeout 30 python3 scripts/telegram_person.py "$url" "$@"; }

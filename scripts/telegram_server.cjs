@@ -1,10 +1,10 @@
 // A Bot API emulator of other people (npm, telegram-test-api) behind a server that keeps the offsets which updates were
-// asked from: GET /offsets. PORT and the port after it are taken.
+// asked from: GET /offsets. PORT is the server's, BEHIND the emulator's.
 const http = require('http')
 const TelegramServer = require('telegram-test-api')
 
 const port = Number(process.env.PORT)
-const emulator = { host: '127.0.0.1', port: port + 1 }
+const emulator = { host: '127.0.0.1', port: Number(process.env.BEHIND) }
 const offsets = []
 
 function passOn(request, response, body) {
