@@ -20,3 +20,4 @@ fi
 cargo test --workspace
 scripts/mcp.sh
 scripts/acp.sh
+scripts/telegram.sh

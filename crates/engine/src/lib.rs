@@ -47,7 +47,7 @@ pub use engine_error::EngineError;
 pub use header::{BadHeader, with_header};
 pub use journal::{Journal, JournalError};
 pub use knowledge::{Knowledge, Note};
-pub use profile::{Chat, Profile};
+pub use profile::{Chat, Edits, Profile};
 pub use repeats::Redundancy;
 pub use seen::Unread;
 pub use session::{Closed, Session};

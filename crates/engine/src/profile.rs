@@ -79,6 +79,18 @@ pub struct Chat {
     pub failed: Option<String>,
     /// When the cap on rounds is reached, with `{n}` (P-44).
     pub cap: Option<String>,
+    /// Where a reply is one message that grows.
+    pub edits: Edits,
+}
+
+/// How a message keeps up with a reply, where each change of it is an edit.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Edits {
+    /// It is edited for more new characters than this, or for a call, and never faster than the line takes it.
+    pub more_than: usize,
+    /// UTF-16 units of a message, where that is less than the line takes.
+    pub limit: Option<usize>,
 }
 
 fn yes() -> bool {
@@ -134,7 +146,7 @@ mod tests {
         assert_eq!(names, ["default", "alfred", "pedro", "ally", "opencode", "picoclaw"]);
     }
 
-    //
+    //
     #[test]
     fn alfred_keeps_its_numbers_and_words() {
         let alfred = Profile::named("alfred").unwrap();
@@ -152,5 +164,6 @@ mod tests {
             (Some("[{name}] ✓\n"), Some("[{name}] ✗\n"))
         );
         assert_eq!(chat.cap.as_deref(), Some("\n[Max iterations reached]\n"));
+        assert_eq!((chat.edits.more_than, chat.edits.limit), (50, Some(4000)));
     }
 }

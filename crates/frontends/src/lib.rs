@@ -2,7 +2,8 @@
 //!
 //! [`print`] is one prompt without a screen, [`chat`] a conversation line by line. Both draw with [`words`], ask
 //! with [`approval`] and tell events as JSON with [`lines`]. `mcp_server` (feature `mcp`) lets other programs talk,
-//! `acp` (feature `acp`) editors.
+//! `acp` (feature `acp`) editors, `telegram` (feature `telegram`) people far away; `tui` (feature `tui`) is the screen that
+//! draws a [`view`].
 
 #[cfg(feature = "acp")]
 pub mod acp;
@@ -24,6 +25,8 @@ pub mod question;
 pub mod safe;
 pub mod signals;
 pub mod spinner;
+#[cfg(feature = "telegram")]
+pub mod telegram;
 #[cfg(feature = "tui")]
 pub mod tui;
 pub mod view;

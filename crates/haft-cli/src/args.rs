@@ -5,12 +5,14 @@ mod known;
 mod limits;
 mod mcp;
 mod models;
+mod telegram;
 
 pub(crate) use acp::AcpArgs;
 pub(crate) use jobs::{Agents, JobArgs, Jobs};
 pub(crate) use known::{Commands, Profiles};
 pub(crate) use mcp::McpArgs;
 pub(crate) use models::{CheckArgs, Models};
+pub(crate) use telegram::TelegramArgs;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use haft::core::Mode;
@@ -84,6 +86,8 @@ pub(crate) enum Verb {
     Mcp(McpArgs),
     /// The agent in an editor, over ACP: the editor starts this and talks to it over standard streams
     Acp(AcpArgs),
+    /// A bot on Telegram: a conversation in each of its chats
+    Telegram(TelegramArgs),
     /// What this machine offers, and what is missing
     Doctor(DoctorArgs),
     /// What a shell needs to complete commands and options: `haft completions bash`

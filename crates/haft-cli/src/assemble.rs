@@ -77,7 +77,8 @@ pub(crate) fn setup(
     let agents = agents.into_iter().map(|agent| with_tools(agent, turn.tools.as_deref())).collect();
     let stages = Arc::new(|blobs: &Path| Arc::new(Declared::new(blobs.to_owned())) as Arc<dyn Stage>);
     let home = Home(surroundings.places.home.clone());
-    let secrets: Vec<&str> = vendors().iter().filter_map(|vendor| vendor.key_variable.as_deref()).collect();
+    let keys = vendors().iter().filter_map(|vendor| vendor.key_variable.as_deref());
+    let secrets: Vec<&str> = keys.chain(config.user.telegram.token_env.as_deref()).collect();
     let environment: Arc<[_]> = surroundings.environment.without_keys(&secrets).into();
     let sources = mcp::source(surroundings, config, &workspace, environment.clone(), (model.window, turn))?;
     let sources = sources.into_iter().collect();

@@ -77,6 +77,18 @@ pub(crate) struct UserFile {
     pub(crate) rules: Rules,
     /// Commands and addresses that look at what happens.
     pub(crate) hooks: Vec<HookSettings>,
+    /// The bot.
+    pub(crate) telegram: TelegramFile,
+}
+
+/// What a person sets for `haft telegram`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct TelegramFile {
+    /// Who may talk, by Telegram's number.
+    pub(crate) users: Vec<i64>,
+    /// The variable that the bot's token stands in; the token itself is kept out of files.
+    pub(crate) token_env: Option<String>,
 }
 
 /// What a person knows of a model.
@@ -433,6 +445,11 @@ mod tests {
                 "",
                 "[[hooks]]\nevent = \"turn_start\"\ncommand = \"x\"",
                 "`/repo/.haft/config.toml`: line 1: a project may not have hooks; they stand in the person's own file",
+            ),
+            (
+                "",
+                "[telegram]\nusers = [1]",
+                "`/repo/.haft/config.toml`: line 1: unknown field `telegram`, expected one of `permission`",
             ),
             (
                 "[[hooks]]\nevent = \"before\"",

@@ -81,6 +81,7 @@ async fn run(cli: Cli) -> Result<Exit, Failure> {
         Some(Verb::Completions { shell }) => commands::manual::completions(shell),
         Some(Verb::Man { to }) => commands::manual::man(to.as_deref()),
         Some(Verb::Acp(acp)) => commands::acp::acp(&surroundings, &acp).await,
+        Some(Verb::Telegram(telegram)) => commands::telegram::telegram(&surroundings, &telegram).await,
         Some(Verb::Doctor(doctor)) => commands::doctor::doctor(&surroundings, &doctor).await,
         None if cli.prompt.len() == 1 && TO_COME.contains(&cli.prompt[0].as_str()) => {
             Err(Failure::usage(format!("there is no command `{}` yet", cli.prompt[0]))
@@ -109,7 +110,7 @@ pub(crate) fn has_screen(surroundings: &Surroundings, turn: &args::TurnArgs) -> 
 }
 
 /// Names of commands that people know from elsewhere: taken for a prompt, they would cost money.
-const TO_COME: [&str; 4] = ["login", "serve", "telegram", "worker"];
+const TO_COME: [&str; 3] = ["login", "serve", "worker"];
 
 fn text((name, value): (std::ffi::OsString, std::ffi::OsString)) -> Option<(String, String)> {
     Some((name.into_string().ok()?, value.into_string().ok()?))

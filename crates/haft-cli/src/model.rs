@@ -182,7 +182,8 @@ fn command(
         );
         return Err(Failure::usage(format!("there is no command `{name}`")).hint(hint));
     };
-    let keys: Vec<&str> = vendors().iter().filter_map(|vendor| vendor.key_variable.as_deref()).collect();
+    let keys = vendors().iter().filter_map(|vendor| vendor.key_variable.as_deref());
+    let keys: Vec<&str> = keys.chain(config.user.telegram.token_env.as_deref()).collect();
     let exec = Exec {
         folder: Some("/".into()),
         environment: Some(surroundings.environment.without_keys(&keys)),

@@ -16,5 +16,6 @@ pub(crate) mod prompts;
 pub(crate) mod run;
 pub(crate) mod sessions;
 pub(crate) mod talk;
+pub(crate) mod telegram;
 pub(crate) mod tools;
 pub(crate) mod undo;

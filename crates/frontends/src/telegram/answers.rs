@@ -1,0 +1,106 @@
+//! The buttons of a chat: who presses one, and what becomes of a question that was answered.
+use super::{
+    asking::{self, Ask, Button, Kind},
+    chat::Chat,
+    desk::Job,
+    updates::Press,
+};
+use frankenstein::types::InlineKeyboardMarkup;
+use haft_core::{CallId, Command, Entry, Fact};
+use haft_engine::Session;
+use std::{mem, sync::Arc};
+
+impl Chat {
+    /// Somebody who may has pressed a button.
+    pub(super) async fn pressed(&mut self, press: Press) {
+        let Some(button) = Button::read(&press.data) else { return self.over(press) };
+        match button {
+            Button::Answer(ask, answer) => match self.call_of(ask) {
+                Some(call) => {
+                    self.send(Command::Answer { call, answer });
+                    self.bot.notice(&press.id, asking::said(answer));
+                }
+                None => self.over(press),
+            },
+            Button::Choice(ask, place) => match self.call_of(ask).zip(self.choice(ask, place)) {
+                Some((call, choice)) => {
+                    self.send(Command::Reply { call, answer: Some(choice.clone()) });
+                    self.bot.notice(&press.id, &choice);
+                }
+                None => self.over(press),
+            },
+            Button::Session(id) => {
+                self.bot.notice(&press.id, "");
+                self.join(&id).await;
+            }
+        }
+    }
+
+    fn over(&self, press: Press) {
+        self.bot.notice(&press.id, "This question is out of date.");
+        self.desk.push(Job::Unbutton { message: press.message });
+    }
+
+    fn call_of(&self, ask: u64) -> Option<CallId> {
+        self.asks.iter().find(|known| known.id == ask).map(|ask| ask.call.clone())
+    }
+
+    fn choice(&self, ask: u64, place: usize) -> Option<String> {
+        let ask = self.asks.iter().find(|known| known.id == ask)?;
+        match &ask.kind {
+            Kind::Question { choices } => choices.get(place).cloned(),
+            Kind::Approval => None,
+        }
+    }
+
+    /// Asks what a fact says that a call asks.
+    pub(super) fn ask_of(&mut self, session: &Session, fact: &Fact) {
+        match fact {
+            Fact::ApprovalAsked { call, reason, changes, .. } => {
+                let (ask, keys) = asking::approval(session, self.bot.counted(), call, reason, changes);
+                self.ask(ask, Some(keys));
+            }
+            Fact::QuestionAsked { call, question } => {
+                let (ask, keys) = asking::question(self.bot.counted(), call, question);
+                self.ask(ask, keys);
+            }
+            _ => {}
+        }
+    }
+
+    fn ask(&mut self, ask: Ask, keyboard: Option<InlineKeyboardMarkup>) {
+        self.desk.push(Job::Ask { ask: ask.id, text: ask.text.clone(), keyboard });
+        self.asks.push(ask);
+        self.desk.set_asking(true);
+    }
+
+    /// The questions of `call`, or all, lose their buttons and say how they ended, whoever answered them.
+    pub(super) fn end_asks(&mut self, call: Option<&CallId>, how: &str) {
+        let (over, open) =
+            mem::take(&mut self.asks).into_iter().partition(|ask| call.is_none_or(|call| ask.call == *call));
+        self.asks = open;
+        self.desk.set_asking(!self.asks.is_empty());
+        let over: Vec<Ask> = over;
+        for ask in over {
+            self.desk.push(Job::Answered { ask: ask.id, text: ask.ended(how) });
+        }
+    }
+}
+
+/// The questions that wait for an answer.
+pub(super) fn still_asked(entries: &[Arc<Entry>]) -> Vec<Arc<Entry>> {
+    let mut asked: Vec<(CallId, Arc<Entry>)> = Vec::new();
+    for entry in entries {
+        match &entry.fact {
+            Fact::ApprovalAsked { call, .. } | Fact::QuestionAsked { call, .. } => {
+                asked.push((call.clone(), entry.clone()));
+            }
+            Fact::ApprovalAnswered { call, .. }
+            | Fact::QuestionAnswered { call, .. }
+            | Fact::ToolEnded { call, .. } => asked.retain(|(other, _)| other != call),
+            Fact::TurnEnded { .. } => asked.clear(),
+            _ => {}
+        }
+    }
+    asked.into_iter().map(|(_, entry)| entry).collect()
+}

@@ -1,0 +1,323 @@
+//! The wire to Telegram: one request per method, and what came of it.
+//!
+//! `ok` is looked at first, and of a result only what is needed: servers that stand in for Telegram leave things out.
+//! A token is a part of each address, so that nothing of an address is ever told.
+use reqwest::{Client, Response, redirect};
+use serde_json::{Value, json};
+use std::{fmt, sync::Once, time::Duration};
+
+/// A host that does not even accept within this time is not there.
+const CONNECT: Duration = Duration::from_secs(10);
+/// So long Telegram is given for anything but waiting for updates.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// So long Telegram holds a request for updates that are not there yet.
+const HELD: Duration = Duration::from_secs(25);
+/// No answer is longer: a hundred updates have a few hundred kilobytes.
+const MAX_ANSWER: usize = 16 << 20;
+/// Waited for where Telegram says "too many requests" and not how long.
+const USUAL_WAIT: Duration = Duration::from_secs(3);
+
+/// What a bot shows to Telegram. It is never printed.
+#[derive(Clone)]
+pub struct Token(String);
+
+impl fmt::Debug for Token {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Token(…)")
+    }
+}
+
+impl Token {
+    /// Nothing where the text holds what no token has, white space above all.
+    pub fn new(text: &str) -> Option<Self> {
+        let fits = |byte: u8| byte.is_ascii_alphanumeric() || b":_-".contains(&byte);
+        (!text.is_empty() && text.bytes().all(fits)).then(|| Self(text.to_owned()))
+    }
+
+    /// Names the bot without giving the token away: the number in front of the colon, else a print of it all.
+    pub(super) fn bot(&self) -> String {
+        match self.0.split_once(':') {
+            Some((id, _)) if !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_digit()) => id.to_owned(),
+            _ => format!("{:016x}", self.0.bytes().fold(0xcbf2_9ce4_8422_2325, print)),
+        }
+    }
+}
+
+/// One step of FNV-1a.
+fn print(hash: u64, byte: u8) -> u64 {
+    (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+}
+
+/// Why there is no result.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Refusal {
+    /// Nothing came back, or the server is in trouble: it may work later.
+    Unreachable(String),
+    /// Not before so much time has passed.
+    Wait(Duration),
+    /// It will not work, in Telegram's own words.
+    Refused {
+        /// As in HTTP.
+        code: u64,
+        /// What Telegram says.
+        description: String,
+    },
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unreachable(why) => f.write_str(why),
+            Self::Wait(time) => write!(f, "too many requests, wait {} s", time.as_secs()),
+            Self::Refused { code, description } => write!(f, "{description} ({code})"),
+        }
+    }
+}
+
+impl Refusal {
+    /// Whether Telegram's words hold `words`, in whatever case.
+    pub(super) fn says(&self, words: &str) -> bool {
+        matches!(self, Self::Refused { description, .. } if description.to_lowercase().contains(words))
+    }
+}
+
+/// A file that goes out.
+pub(super) struct Upload<'a> {
+    /// The name of the field: `photo`, `document`.
+    pub(super) field: &'a str,
+    pub(super) name: &'a str,
+    pub(super) mime: &'a str,
+    pub(super) bytes: &'a [u8],
+}
+
+/// The way to one bot.
+#[derive(Clone)]
+pub(super) struct Api {
+    client: Client,
+    url: String,
+    token: Token,
+}
+
+impl Api {
+    /// `url` is what stands in front of `/bot<TOKEN>/<METHOD>`.
+    pub(super) fn new(url: &str, token: Token) -> Result<Self, String> {
+        let parsed = reqwest::Url::parse(url).ok().filter(|url| ["http", "https"].contains(&url.scheme()));
+        let parsed = parsed.ok_or_else(|| "it begins with neither `http://` nor `https://`".to_owned())?;
+        let client = client(&parsed).map_err(|error| error.without_url().to_string())?;
+        Ok(Self { client, url: url.trim_end_matches('/').to_owned(), token })
+    }
+
+    /// The result of `method`.
+    pub(super) async fn call(&self, method: &str, parameters: &Value) -> Result<Value, Refusal> {
+        self.post(method, "application/json", parameters.to_string().into_bytes(), PATIENCE).await
+    }
+
+    /// What came since `offset`; waits a while where there is nothing.
+    pub(super) async fn updates(&self, offset: i64) -> Result<Vec<Value>, Refusal> {
+        let parameters = json!({
+            "offset": offset, "timeout": HELD.as_secs(), "limit": 100,
+            "allowed_updates": ["message", "edited_message", "callback_query"],
+        });
+        let (body, limit) = (parameters.to_string().into_bytes(), HELD + CONNECT);
+        match self.post("getUpdates", "application/json", body, limit).await? {
+            Value::Array(updates) => Ok(updates),
+            _ => Err(Refusal::Unreachable("the list of updates is none".into())),
+        }
+    }
+
+    /// The result of a method that takes a file.
+    pub(super) async fn send(&self, method: &str, chat: i64, file: Upload<'_>) -> Result<Value, Refusal> {
+        let edge = edge(file.bytes);
+        let name: String =
+            file.name.chars().map(|c| if c == '"' || c.is_control() { '_' } else { c }).collect();
+        let head = format!(
+            "--{edge}\r\ncontent-disposition: form-data; name=\"chat_id\"\r\n\r\n{chat}\r\n--{edge}\r\n\
+             content-disposition: form-data; name=\"{}\"; filename=\"{name}\"\r\ncontent-type: {}\r\n\r\n",
+            file.field, file.mime
+        );
+        let body = [head.as_bytes(), file.bytes, format!("\r\n--{edge}--\r\n").as_bytes()].concat();
+        self.post(method, &format!("multipart/form-data; boundary={edge}"), body, PATIENCE * 5).await
+    }
+
+    /// A file that somebody sent, by the path that `getFile` told; at most `limit` bytes.
+    pub(super) async fn file(&self, path: &str, limit: usize) -> Result<Vec<u8>, Refusal> {
+        let fits = |byte: u8| byte.is_ascii_alphanumeric() || b"/._-".contains(&byte);
+        if path.starts_with('/') || path.contains("..") || !path.bytes().all(fits) {
+            return Err(refused(400, "its path is none that can be asked for"));
+        }
+        let request = self.client.get(format!("{}/file/bot{}/{path}", self.url, self.token.0)).send();
+        let response = self.in_time(PATIENCE, request).await?;
+        match response.status().as_u16() {
+            200 => self
+                .in_time(PATIENCE * 5, gather(response, limit))
+                .await?
+                .ok_or_else(|| refused(400, &format!("it has more than {} MB", limit >> 20))),
+            code @ 500.. => Err(Refusal::Unreachable(format!("Telegram answers {code}"))),
+            code => Err(refused(code.into(), "it cannot be had")),
+        }
+    }
+
+    async fn post(&self, method: &str, kind: &str, body: Vec<u8>, limit: Duration) -> Result<Value, Refusal> {
+        let address = format!("{}/bot{}/{method}", self.url, self.token.0);
+        let request = self.client.post(address).header("content-type", kind).body(body).send();
+        let asked = async {
+            let response = request.await?;
+            let status = response.status().as_u16();
+            Ok((status, gather(response, MAX_ANSWER).await?))
+        };
+        let (status, body) = self.in_time(limit, asked).await?;
+        result(status, &body.unwrap_or_default()).map_err(|refusal| self.cleaned(refusal))
+    }
+
+    async fn in_time<T>(
+        &self,
+        limit: Duration,
+        asked: impl Future<Output = Result<T, reqwest::Error>>,
+    ) -> Result<T, Refusal> {
+        match tokio::time::timeout(limit, asked).await {
+            Ok(answered) => answered.map_err(|error| self.cleaned(Refusal::Unreachable(told(error)))),
+            Err(_) => Err(Refusal::Unreachable("no answer in time".into())),
+        }
+    }
+
+    /// Whoever stands in for Telegram may repeat the address.
+    fn cleaned(&self, refusal: Refusal) -> Refusal {
+        let clean = |text: String| text.replace(&self.token.0, "…");
+        match refusal {
+            Refusal::Unreachable(why) => Refusal::Unreachable(clean(why)),
+            Refusal::Refused { code, description } => {
+                Refusal::Refused { code, description: clean(description) }
+            }
+            wait @ Refusal::Wait(_) => wait,
+        }
+    }
+}
+
+fn refused(code: u64, description: &str) -> Refusal {
+    Refusal::Refused { code, description: description.to_owned() }
+}
+
+/// What an answer says, whatever its status is.
+fn result(status: u16, body: &[u8]) -> Result<Value, Refusal> {
+    let Ok(Value::Object(mut answer)) = serde_json::from_slice(body) else {
+        return Err(Refusal::Unreachable(format!(
+            "no answer of the Bot API, but {status} and {} bytes",
+            body.len()
+        )));
+    };
+    if answer.get("ok") == Some(&Value::Bool(true)) {
+        return Ok(answer.remove("result").unwrap_or_default());
+    }
+    let code = answer.get("error_code").and_then(Value::as_u64).unwrap_or(status.into());
+    let description = answer.get("description").and_then(Value::as_str).unwrap_or("no reason is given");
+    let wait = answer.get("parameters").and_then(|more| more.get("retry_after")).and_then(Value::as_u64);
+    match (code, wait) {
+        (_, Some(seconds)) => Err(Refusal::Wait(Duration::from_secs(seconds))),
+        (429, None) => Err(Refusal::Wait(USUAL_WAIT)),
+        (500.., None) => Err(Refusal::Unreachable(format!("Telegram answers {code}: {description}"))),
+        (_, None) => Err(refused(code, description)),
+    }
+}
+
+/// Nothing where there is more than `limit`.
+async fn gather(mut response: Response, limit: usize) -> Result<Option<Vec<u8>>, reqwest::Error> {
+    let mut gathered = Vec::new();
+    while let Some(chunk) = response.chunk().await? {
+        gathered.extend_from_slice(&chunk);
+        if gathered.len() > limit {
+            return Ok(None);
+        }
+    }
+    Ok(Some(gathered))
+}
+
+fn told(error: reqwest::Error) -> String {
+    let error = error.without_url();
+    let causes = std::iter::successors(std::error::Error::source(&error), |cause| cause.source());
+    let last = causes.last().map(ToString::to_string);
+    match error.is_connect() {
+        true => format!("no connection: {}", last.unwrap_or_default()),
+        false => last.unwrap_or_else(|| error.to_string()),
+    }
+}
+
+/// What stands nowhere in the file.
+fn edge(bytes: &[u8]) -> String {
+    let print = bytes.iter().copied().fold(0x5eed, print);
+    (0u64..)
+        .map(|more| format!("haft-{:016x}", print.wrapping_add(more)))
+        .find(|edge| !bytes.windows(edge.len()).any(|window| window == edge.as_bytes()))
+        .unwrap_or_default()
+}
+
+/// Reading the machine's root certificates is dear; a plain address needs none of them, and no proxy reaches loopback.
+fn client(url: &reqwest::Url) -> Result<Client, reqwest::Error> {
+    static PROVIDER: Once = Once::new();
+    PROVIDER.call_once(|| {
+        let _another_was_first = rustls::crypto::ring::default_provider().install_default();
+    });
+    let builder = Client::builder()
+        .redirect(redirect::Policy::none())
+        .connect_timeout(CONNECT)
+        .user_agent(concat!("haft/", env!("CARGO_PKG_VERSION")));
+    let is_here =
+        url.host_str().is_some_and(|host| ["localhost", "[::1]"].contains(&host) || host.starts_with("127."));
+    match (url.scheme(), is_here) {
+        ("http", true) => builder.tls_certs_only([]).no_proxy().build(),
+        ("http", false) => builder.tls_certs_only([]).build(),
+        _ => builder.build(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_is_read_by_what_it_says_not_by_its_status() {
+        let refused = |code, text: &str| Err(refused(code, text));
+        let table = [
+            (200, r#"{"ok":true,"result":{"id":1}}"#, Ok(json!({"id": 1}))),
+            (200, r#"{"ok":true}"#, Ok(Value::Null)),
+            (500, r#"{"ok":true,"result":null}"#, Ok(Value::Null)),
+            (400, r#"{"ok":false,"error_code":400,"description":"no"}"#, refused(400, "no")),
+            (401, r#"{"ok":false}"#, refused(401, "no reason is given")),
+            (
+                429,
+                r#"{"ok":false,"parameters":{"retry_after":7}}"#,
+                Err(Refusal::Wait(Duration::from_secs(7))),
+            ),
+            (429, r#"{"ok":false}"#, Err(Refusal::Wait(USUAL_WAIT))),
+            (
+                502,
+                "<html>",
+                Err(Refusal::Unreachable("no answer of the Bot API, but 502 and 6 bytes".into())),
+            ),
+            (
+                500,
+                r#"{"ok":false,"description":"x"}"#,
+                Err(Refusal::Unreachable("Telegram answers 500: x".into())),
+            ),
+        ];
+        for (status, body, expected) in table {
+            assert_eq!(result(status, body.as_bytes()), expected, "{status} {body}");
+        }
+    }
+
+    // A token in a message would stand in logs and terminals.
+    #[tokio::test]
+    async fn no_error_tells_the_token() {
+        let token = "12345:very-secret_token";
+        assert!(!format!("{:?}", Token::new(token)).contains("secret"));
+        assert_eq!(Token::new(token).unwrap().bot(), "12345");
+        assert!(!Token::new("sampleToken").unwrap().bot().contains("sample"));
+        assert!(Token::new("a b").is_none() && Token::new("").is_none());
+        let api = Api::new("http://127.0.0.1:1", Token::new(token).unwrap()).unwrap();
+        let told = api.call("getMe", &json!({})).await.unwrap_err();
+        assert!(matches!(&told, Refusal::Unreachable(why) if !why.contains("secret")), "{told}");
+        let echoed = api.cleaned(super::refused(404, "there is no /bot12345:very-secret_token/x"));
+        assert_eq!(echoed, super::refused(404, "there is no /bot…/x"));
+        let asked = api.file("../etc/passwd", 9).await.unwrap_err();
+        assert!(asked.says("path"), "{asked}");
+    }
+}

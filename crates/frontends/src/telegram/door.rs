@@ -1,0 +1,172 @@
+//! Who may talk to the bot: nobody but those the owner names, and those who send the code the owner was shown.
+use super::updates::Person;
+use std::{
+    collections::HashMap,
+    time::{Duration, Instant},
+};
+
+/// A code is good for so long.
+const EXPIRES: Duration = Duration::from_secs(600);
+/// So many wrong codes end it.
+const TRIES: u32 = 5;
+/// A stranger is told so often at most.
+const REFUSED_EVERY: Duration = Duration::from_secs(60);
+/// So many strangers are remembered; more are told nothing.
+const STRANGERS: usize = 1_000;
+/// Without what is easily taken for something else.
+const LETTERS: &[u8; 32] = b"23456789ABCDEFGHJKLMNPQRSTUVWXYZ";
+const LENGTH: usize = 8;
+
+/// A code that lets one person in.
+pub(super) struct Code {
+    text: String,
+    made_at: Instant,
+    wrong: u32,
+}
+
+impl Code {
+    /// By chance that nobody can guess; nothing where the system has none to give.
+    pub(super) fn new(now: Instant) -> Option<Self> {
+        let mut bytes = [0; LENGTH];
+        rustls::crypto::ring::default_provider().secure_random.fill(&mut bytes).ok()?;
+        let text = bytes.iter().map(|byte| char::from(LETTERS[usize::from(byte % 32)])).collect();
+        Some(Self { text, made_at: now, wrong: 0 })
+    }
+
+    /// As the owner types it.
+    pub(super) fn text(&self) -> &str {
+        &self.text
+    }
+}
+
+/// What becomes of somebody who is not on the list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Stranger {
+    /// Sent the code: is let in, and the code is used up.
+    LetIn,
+    /// Is told that this is private.
+    Refused,
+    /// Is told nothing.
+    Ignored,
+    /// Sent the last wrong code: nobody is let in any more. Is told that this is private.
+    CodeEnded,
+}
+
+/// Strangers, and the code that makes one of them a friend.
+#[derive(Default)]
+pub(super) struct Door {
+    code: Option<Code>,
+    refused: HashMap<i64, Instant>,
+}
+
+impl Door {
+    pub(super) fn new(code: Option<Code>) -> Self {
+        Self { code, refused: HashMap::new() }
+    }
+
+    /// A stranger says something in a private chat.
+    pub(super) fn knock(&mut self, who: &Person, text: &str, now: Instant) -> Stranger {
+        if self.code.as_ref().is_some_and(|code| now.duration_since(code.made_at) > EXPIRES) {
+            self.code = None;
+        }
+        let ended = match (&mut self.code, offered(text)) {
+            (Some(code), Some(offer)) if is_same(&code.text, &offer) => {
+                self.code = None;
+                return Stranger::LetIn;
+            }
+            (Some(code), Some(_)) => {
+                code.wrong += 1;
+                code.wrong >= TRIES
+            }
+            _ => false,
+        };
+        if ended {
+            self.code = None;
+            return Stranger::CodeEnded;
+        }
+        self.refuse(who.id, now)
+    }
+
+    fn refuse(&mut self, who: i64, now: Instant) -> Stranger {
+        self.refused.retain(|_, at| now.duration_since(*at) < REFUSED_EVERY);
+        if self.refused.contains_key(&who) || self.refused.len() >= STRANGERS {
+            return Stranger::Ignored;
+        }
+        self.refused.insert(who, now);
+        Stranger::Refused
+    }
+}
+
+/// What may be meant as a code: `/start CODE`, or a single word of its length.
+fn offered(text: &str) -> Option<String> {
+    let text = text.trim();
+    let word = match text.strip_prefix("/start") {
+        Some(rest) => rest.trim(),
+        None => text,
+    };
+    let word: String = word.chars().filter(|c| *c != '-').collect();
+    let is_one = word.len() == LENGTH && word.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    let is_tried = is_one || (text.starts_with("/start") && !word.is_empty());
+    is_tried.then(|| word.to_ascii_uppercase())
+}
+
+/// Takes as long for a wrong code as for the right one.
+fn is_same(code: &str, offer: &str) -> bool {
+    let differ = code.bytes().zip(offer.bytes()).fold(0, |differ, (a, b)| differ | (a ^ b));
+    code.len() == offer.len() && differ == 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use Stranger::{CodeEnded, Ignored, LetIn, Refused};
+
+    fn door(now: Instant) -> Door {
+        Door::new(Some(Code { text: "ABCD2345".into(), made_at: now, wrong: 0 }))
+    }
+
+    fn person(id: i64) -> Person {
+        Person { id, name: "x".into() }
+    }
+
+    #[test]
+    fn a_code_lets_one_person_in() {
+        let now = Instant::now();
+        let minute = |count: u64| now + Duration::from_secs(60 * count);
+        let table: [&[(i64, &str, u64, Stranger)]; 6] = [
+            &[(1, "hello", 0, Refused), (1, "ABCD2345", 0, LetIn), (2, "ABCD2345", 0, Refused)],
+            &[(1, "/start abcd-2345", 0, LetIn)],
+            &[(1, "ABCD2345", 11, Refused)],
+            &[(1, "x", 0, Refused), (1, "x", 0, Ignored), (2, "x", 0, Refused), (1, "x", 2, Refused)],
+            // Five wrong ones, whoever sends them; words are none.
+            &[
+                (1, "WRONG234", 0, Refused),
+                (2, "WRONG234", 0, Refused),
+                (3, "/start nonsense", 0, Refused),
+                (3, "good morning", 0, Ignored),
+                (3, "WRONG234", 0, Ignored),
+                (1, "WRONG235", 0, CodeEnded),
+                (1, "ABCD2345", 2, Refused),
+            ],
+            &[(1, "", 0, Refused), (1, "/start", 2, Refused), (1, "ABCD2345", 4, LetIn)],
+        ];
+        for knocks in table {
+            let mut door = door(now);
+            for (who, text, at, expected) in knocks {
+                assert_eq!(
+                    door.knock(&person(*who), text, minute(*at)),
+                    *expected,
+                    "{who} {text} in {knocks:?}"
+                );
+            }
+        }
+        assert_eq!(Door::default().knock(&person(1), "ABCD2345", now), Refused);
+    }
+
+    #[test]
+    fn codes_are_made_of_letters_that_are_not_mistaken() {
+        let code = Code::new(Instant::now()).unwrap();
+        assert!(code.text().len() == LENGTH && code.text().bytes().all(|byte| LETTERS.contains(&byte)));
+        assert_ne!(code.text(), Code::new(Instant::now()).unwrap().text());
+    }
+}

@@ -1,0 +1,147 @@
+//! From what people say to prompts: commands, albums, answers to questions, files that are fetched first.
+use super::{
+    asking::Kind,
+    chat::Chat,
+    commands,
+    files::{self, Prepared},
+    updates::Message,
+};
+use haft_core::{Channel, Command};
+use std::time::Duration;
+use tokio::time::Instant;
+
+/// The parts of an album come one by one, shortly after each other.
+const ALBUM: Duration = Duration::from_millis(1_200);
+
+impl Chat {
+    /// A message comes: a command, a part of an album, an answer, or words for the model.
+    pub(super) async fn said(&mut self, message: Message) {
+        if self.album.as_ref().is_some_and(|(album, _)| album[0].album != message.album) {
+            self.end_album().await;
+        }
+        if message.album.is_some() {
+            self.keep(|chat| chat.unsent.push(message.clone()));
+            let mut album = self.album.take().map(|(album, _)| album).unwrap_or_default();
+            album.push(message);
+            self.album = Some((album, Instant::now() + ALBUM));
+            return;
+        }
+        if !message.is_forwarded
+            && let Some((name, rest)) = commands::parsed(&message.text, &self.bot.me.name)
+        {
+            let (name, rest) = (name.to_owned(), rest.to_owned());
+            return self.command(&name, &rest, message).await;
+        }
+        self.plain(message).await;
+    }
+
+    async fn command(&mut self, name: &str, rest: &str, message: Message) {
+        if commands::is_known(name) {
+            return self.carry_out(name, rest).await;
+        }
+        let line = format!("/{name} {rest}");
+        match (self.bot.options.meant)(line.trim_end()) {
+            Ok(text) => self.plain(Message { text, ..message }).await,
+            Err(_) if !message.is_private && !message.text.contains('@') => {}
+            Err(why) => self.desk.say(why),
+        }
+    }
+
+    /// Words, pictures and files; of anything else it is said that it is none of these.
+    async fn plain(&mut self, message: Message) {
+        if let Some(other) = message.other {
+            return self.desk.say(format!("I understand text, pictures and files, but no {other}."));
+        }
+        if message.text.trim().is_empty() && message.file.is_none() {
+            return;
+        }
+        if message.file.is_none() && self.replied(&message.text) {
+            return;
+        }
+        self.keep(|chat| chat.unsent.push(message.clone()));
+        self.waiting.push_back(vec![message]);
+        self.prepare().await;
+    }
+
+    pub(super) async fn end_album(&mut self) {
+        if let Some((album, _)) = self.album.take() {
+            self.waiting.push_back(album);
+            self.prepare().await;
+        }
+    }
+
+    /// Text answers the question that was asked last.
+    fn replied(&mut self, text: &str) -> bool {
+        let asked = self.asks.iter().rev().find(|ask| matches!(ask.kind, Kind::Question { .. }));
+        let Some(call) = asked.map(|ask| ask.call.clone()) else { return false };
+        self.send(Command::Reply { call, answer: Some(text.trim().to_owned()) })
+    }
+
+    /// Files belong to a session, so that it must be open before they are fetched.
+    pub(super) async fn prepare(&mut self) {
+        while self.preparing.is_none()
+            && let Some(messages) = self.waiting.pop_front()
+        {
+            match self.session().await {
+                Ok(session) => {
+                    let folder = self.bot.engine.setup().home.folder(session.id()).join("outputs");
+                    self.preparing = Some(Box::pin(files::prepared(self.bot.api.clone(), messages, folder)));
+                }
+                Err(why) => {
+                    self.desk.say(why);
+                    self.forget(&messages.iter().map(|message| message.id).collect::<Vec<_>>());
+                }
+            }
+        }
+    }
+
+    pub(super) async fn prompt(&mut self, prepared: Prepared) {
+        self.preparing = None;
+        let Prepared { messages, parts, problems } = prepared;
+        problems.iter().for_each(|problem| self.desk.say(problem));
+        if !parts.is_empty() && !self.desk.is_running() {
+            self.bot.type_in(self.id).await;
+        }
+        let channel = Some(self.channel());
+        match parts.is_empty() || !self.sends(Command::Prompt { parts, channel }).await {
+            true => self.forget(&messages),
+            false => self.sent.push_back(messages),
+        }
+        self.prepare().await;
+    }
+
+    /// Sends a prompt; once more where the session had closed without a word.
+    async fn sends(&mut self, prompt: Command) -> bool {
+        for _ in 0..2 {
+            match self.session().await {
+                Ok(session) if session.send(prompt.clone()).is_ok() => return true,
+                Ok(_) => self.open = None,
+                Err(why) => {
+                    self.desk.say(why);
+                    return false;
+                }
+            }
+        }
+        self.desk.say("The conversation is closed; /new begins another one.");
+        false
+    }
+
+    fn channel(&self) -> Channel {
+        Channel { kind: "telegram".into(), chat: self.id.to_string() }
+    }
+
+    /// These messages stand in a journal, or will never.
+    pub(super) fn forget(&self, messages: &[i64]) {
+        self.keep(|chat| chat.unsent.retain(|message| !messages.contains(&message.id)));
+    }
+
+    /// A prompt stands in the journal: the oldest of ours that was sent, unless it is somebody else's or an old one.
+    pub(super) fn heard(&mut self, channel: &Option<Channel>, is_old: bool) {
+        if !is_old
+            && channel.as_ref() == Some(&self.channel())
+            && let Some(messages) = self.sent.pop_front()
+        {
+            self.forget(&messages);
+        }
+    }
+}

@@ -1,0 +1,228 @@
+//! Asks Telegram what there is, and gives each chat what is meant for it. Strangers get no further than here.
+use super::{
+    Bot, Outage, Trouble,
+    api::Refusal,
+    chat::{Chat, Mail},
+    commands,
+    door::Stranger,
+    fatal,
+    store::User,
+    updates::{self, Message, Person, Press, Update},
+};
+use futures::FutureExt;
+use serde_json::{Value, json};
+use std::{
+    collections::HashMap,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+use tokio::{sync::mpsc, time::sleep};
+
+/// Who answers at once that there is nothing is not asked again before this.
+const QUIET: Duration = Duration::from_millis(300);
+/// Where somebody else asks for the bot's updates, so often is looked whether they have stopped.
+const CONFLICTS: u32 = 4;
+
+/// The chats, and who reaches them.
+pub(super) struct Chats {
+    bot: Arc<Bot>,
+    inboxes: HashMap<i64, mpsc::UnboundedSender<Mail>>,
+    /// In a group: the album that the bot was addressed with.
+    albums: HashMap<i64, String>,
+}
+
+impl Chats {
+    pub(super) fn new(bot: Arc<Bot>) -> Self {
+        Self { bot, inboxes: HashMap::new(), albums: HashMap::new() }
+    }
+
+    /// Asks for updates and hands them out, until Telegram does not let it.
+    pub(super) async fn receive(&mut self) -> Result<(), Trouble> {
+        let before: Vec<i64> = self.bot.store.read(|state| state.chats.keys().copied().collect());
+        before.into_iter().for_each(|chat| self.send(chat, Mail::Started));
+        let (mut outage, mut conflicts) = (Outage::default(), 0);
+        loop {
+            let offset = self.bot.store.read(|state| state.last).map_or(0, |last| last + 1);
+            let asked_at = Instant::now();
+            match self.bot.api.updates(offset).await {
+                Ok(updates) => {
+                    (outage, conflicts) = {
+                        outage.over(&self.bot.options.notes);
+                        (outage, 0)
+                    };
+                    let is_quiet = !self.take_in(updates)?;
+                    if is_quiet && asked_at.elapsed() < QUIET {
+                        sleep(QUIET).await;
+                    }
+                }
+                Err(Refusal::Refused { code: 409, description }) if conflicts + 1 >= CONFLICTS => {
+                    return Err(Trouble::Conflict(description));
+                }
+                Err(refusal) => {
+                    conflicts += u32::from(matches!(refusal, Refusal::Refused { code: 409, .. }));
+                    outage.wait(fatal(refusal)?, &self.bot.options.notes).await;
+                }
+            }
+        }
+    }
+
+    /// Whether anything was new. What is handed out has been marked as handled before.
+    fn take_in(&mut self, updates: Vec<Value>) -> Result<bool, Trouble> {
+        let count = updates.len();
+        let numbered: Vec<(i64, Value)> =
+            updates.into_iter().filter_map(|update| Some((updates::id(&update)?, update))).collect();
+        let mut odd = count - numbered.len();
+        let store = &self.bot.store;
+        let new = store.take_new(numbered).map_err(|error| Trouble::State(store.file().to_owned(), error))?;
+        for update in &new {
+            match updates::read(update) {
+                Some(update) => self.hand_out(update),
+                None => odd += 1,
+            }
+        }
+        if odd > 0 {
+            (self.bot.options.notes)(format!("{odd} updates that cannot be understood were left out"));
+        }
+        Ok(!new.is_empty())
+    }
+
+    fn hand_out(&mut self, update: Update) {
+        match update {
+            Update::Said(message) => self.said(*message),
+            Update::Edited(message) => {
+                let may = message.from.as_ref().is_some_and(|from| self.bot.is_allowed(from));
+                if may && message.is_private {
+                    self.send(message.chat, Mail::Edited);
+                }
+            }
+            Update::Pressed(press) => self.pressed(press),
+        }
+    }
+
+    fn said(&mut self, mut message: Message) {
+        let Some(from) = message.from.clone() else { return };
+        if !self.bot.is_allowed(&from) {
+            return self.strange(&from, &message);
+        }
+        if !message.is_private && !self.is_addressed(&mut message) {
+            return;
+        }
+        let (chat, is_group) = (message.chat, !message.is_private);
+        self.bot.keep(chat, |state| state.is_group = is_group);
+        self.send(chat, Mail::Said(Box::new(message)));
+    }
+
+    /// In a group only what is said to the bot counts: a command, its name, an answer to it.
+    fn is_addressed(&mut self, message: &mut Message) -> bool {
+        let name = format!("@{}", self.bot.me.name);
+        let is_named = !self.bot.me.name.is_empty() && contains_name(&message.text, &name);
+        let is_answer =
+            message.answers.and_then(|(_, from)| from).is_some_and(|from| Some(from) == self.bot.me.id);
+        let is_command = commands::parsed(&message.text, &self.bot.me.name).is_some();
+        let is_album = message.album.is_some() && message.album.as_ref() == self.albums.get(&message.chat);
+        let is_addressed = is_named || is_answer || is_command || is_album;
+        if is_addressed && let Some(album) = &message.album {
+            self.albums.insert(message.chat, album.clone());
+        }
+        if is_named && !is_command {
+            message.text = without_name(&message.text, &name);
+        }
+        is_addressed
+    }
+
+    /// Nothing of what a stranger says is kept, and none of it goes anywhere.
+    fn strange(&mut self, who: &Person, message: &Message) {
+        if !message.is_private {
+            return;
+        }
+        let met = self.bot.door.lock().expect("no code panics while it holds the door").knock(
+            who,
+            &message.text,
+            Instant::now(),
+        );
+        match met {
+            Stranger::LetIn => self.let_in(who, message.chat),
+            Stranger::Ignored => {}
+            Stranger::Refused | Stranger::CodeEnded => {
+                if met == Stranger::CodeEnded {
+                    let note = "the code to be let in ended after wrong ones; `--pair` at the next start makes another";
+                    (self.bot.options.notes)(note.to_owned());
+                }
+                let text =
+                    format!("This bot is private. Its owner can let you in: your number is {}.", who.id);
+                self.bot.try_to("sendMessage", json!({"chat_id": message.chat, "text": text}));
+            }
+        }
+    }
+
+    fn let_in(&mut self, who: &Person, chat: i64) {
+        let user = User { id: who.id, name: who.name.clone() };
+        match self.bot.store.write(|state| state.users.push(user)) {
+            Ok(()) => (self.bot.options.notes)(format!(
+                "{} ({}) may talk to the bot from here on",
+                who.name, who.id
+            )),
+            Err(error) => (self.bot.options.notes)(format!("cannot keep who was let in: {error}")),
+        }
+        let text = "You are in. Say what to do; /help tells what else there is.";
+        self.bot.try_to("sendMessage", json!({"chat_id": chat, "text": text}));
+    }
+
+    fn pressed(&mut self, press: Press) {
+        if !self.bot.is_allowed(&press.from) {
+            return self.bot.notice(&press.id, "Only those whom the owner let in can answer.");
+        }
+        self.send(press.chat, Mail::Pressed(press));
+    }
+
+    fn send(&mut self, chat: i64, mail: Mail) {
+        let inbox = self.inboxes.entry(chat).or_insert_with(|| {
+            let (sender, inbox) = mpsc::unbounded_channel();
+            let lives = Chat::new(chat, self.bot.clone()).live(inbox);
+            let _the_bot_ends = self.bot.errands.send(lives.boxed());
+            sender
+        });
+        let _the_bot_ends = inbox.send(mail);
+    }
+}
+
+/// Whether `text` has `name` as a word of its own, in whatever case.
+fn contains_name(text: &str, name: &str) -> bool {
+    place_of_name(text, name).is_some()
+}
+
+fn place_of_name(text: &str, name: &str) -> Option<usize> {
+    let (text, name) = (text.to_ascii_lowercase(), name.to_ascii_lowercase());
+    let ends = |at: &usize| {
+        let next = text[at + name.len()..].chars().next();
+        !next.is_some_and(|c| c.is_alphanumeric() || c == '_')
+    };
+    text.match_indices(&name).map(|(at, _)| at).find(ends)
+}
+
+fn without_name(text: &str, name: &str) -> String {
+    match place_of_name(text, name) {
+        Some(at) => format!("{}{}", text[..at].trim_end(), &text[at + name.len()..]).trim().to_owned(),
+        None => text.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_a_word_of_its_own() {
+        let table = [
+            ("@haft_bot fix it", Some("fix it")),
+            ("please, @Haft_Bot, fix it", Some("please,, fix it")),
+            ("@haft_bots fix it", None),
+            ("ß @haft_bot", Some("ß")),
+            ("fix it", None),
+        ];
+        for (text, expected) in table {
+            let without = contains_name(text, "@haft_bot").then(|| without_name(text, "@haft_bot"));
+            assert_eq!(without.as_deref(), expected, "{text}");
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! The session of a chat: opened when it is needed, left, or exchanged for another one.
+use super::{
+    answers::still_asked,
+    chat::{Chat, Open, is_cut_off},
+};
+use haft_core::{Command, Entry, Fact, Seq};
+use haft_engine::{EngineError, JournalError, Session};
+use std::sync::Arc;
+
+/// A session that exists.
+struct Found {
+    session: Session,
+    /// Somebody has it open: what it asks is still to be answered.
+    goes_on: bool,
+}
+
+impl Chat {
+    /// The session, if there is one and nothing is going on in it; else it is said what is in the way.
+    pub(super) async fn quiet_session(&mut self) -> Option<Session> {
+        if self.desk.is_running() {
+            self.desk.say("Something is going on: /stop it first, or wait.");
+            return None;
+        }
+        let session = self.session_if_any().await;
+        if session.is_none() {
+            self.desk.say("Nothing has been said yet.");
+        }
+        session
+    }
+
+    /// The session, if the chat has one.
+    pub(super) async fn session_if_any(&mut self) -> Option<Session> {
+        self.state().session?;
+        match self.session().await {
+            Ok(session) => Some(session),
+            Err(why) => {
+                self.desk.say(why);
+                None
+            }
+        }
+    }
+
+    /// The session, opened again where it was closed, made where there is none. The error is for the person.
+    pub(super) async fn session(&mut self) -> Result<Session, String> {
+        if let Some(open) = &self.open {
+            return Ok(open.session.clone());
+        }
+        let state = self.state();
+        let Some(id) = state.session else { return self.create().await };
+        match self.found(&id, state.model.as_deref()).await {
+            Ok(found) => Ok(self.follow(found, Seq(state.next))),
+            Err(EngineError::Journal(JournalError::Missing(_))) => self.create().await,
+            Err(error) => {
+                Err(format!("I cannot go on with {id}: {error}. /new begins another conversation."))
+            }
+        }
+    }
+
+    /// One that is open here already, or in another process, or one from the disk.
+    async fn found(&mut self, id: &str, model: Option<&str>) -> Result<Found, EngineError> {
+        let is_it = |session: &Session| session.id().0 == id;
+        if let Some(session) = self.bot.sessions().await.into_iter().find(is_it) {
+            return Ok(Found { session, goes_on: true });
+        }
+        let engine = match model {
+            Some(model) => self.bot.engine_with(model).await.unwrap_or_else(|_| self.bot.engine.clone()),
+            None => self.bot.engine.clone(),
+        };
+        let session = engine.open(id, &self.bot.options.agent).await?;
+        Ok(Found { goes_on: session.is_joined(), session })
+    }
+
+    async fn create(&mut self) -> Result<Session, String> {
+        let model = self.state().wish;
+        let engine = match &model {
+            Some(model) => self.bot.engine_with(model).await?,
+            None => self.bot.engine.clone(),
+        };
+        let session = engine.create(&self.bot.options.agent).map_err(|error| format!("{error}."))?;
+        let id = session.id().0.clone();
+        self.keep(|chat| {
+            (chat.session, chat.model) = (Some(id), model);
+            (chat.next, chat.message, chat.sent) = (0, None, 0);
+        });
+        Ok(self.follow(Found { session, goes_on: false }, Seq(0)))
+    }
+
+    /// What was asked before somebody took the session up here is over; where it goes on, it is still asked.
+    fn follow(&mut self, Found { session, goes_on }: Found, from: Seq) -> Session {
+        let entries = session.entries();
+        let fresh = entries.last().map_or(0, |last| last.seq.0 + 1);
+        let events = Box::pin(session.events(from));
+        self.open = Some(Open { session: session.clone(), events, fresh });
+        if goes_on {
+            self.desk.set_running(is_cut_off(&entries));
+            still_asked(&entries).iter().for_each(|entry| self.ask_of(&session, &entry.fact));
+        }
+        session
+    }
+
+    /// Leaves the session; what goes on in it is stopped where nobody else is there to see it.
+    pub(super) fn leave(&mut self) {
+        let is_ours = self.open.as_ref().is_some_and(|open| !open.session.is_joined());
+        if is_ours && self.desk.is_running() {
+            self.send(Command::Interrupt);
+        }
+        self.end_asks(None, "No longer asked.");
+        let sent: Vec<i64> = self.sent.drain(..).flatten().collect();
+        self.forget(&sent);
+        self.desk.tell(|story| drop(story.take()));
+        self.desk.set_running(false);
+        self.open = None;
+        self.keep(|chat| {
+            (chat.session, chat.model) = (None, None);
+            (chat.next, chat.message, chat.sent) = (0, None, 0);
+        });
+    }
+
+    /// Goes on with a session of this workspace from here on.
+    pub(super) async fn join(&mut self, id: &str) {
+        let home = self.bot.engine.setup().home.clone();
+        let found = home.find(id).and_then(|id| home.peek(&id.0).map(|entries| (id, entries)));
+        let (id, entries) = match found {
+            Ok(found) => found,
+            Err(error) => return self.desk.say(format!("{error}. /sessions lists those there are.")),
+        };
+        if self.state().session.as_ref() == Some(&id.0) {
+            return self.desk.say("This is the conversation that we are in.");
+        }
+        if !self.is_of_here(&entries) {
+            return self.desk.say(format!("{id} works in another folder than I do."));
+        }
+        let found = match self.found(&id.0, None).await {
+            Ok(found) => found,
+            Err(error) => return self.desk.say(format!("I cannot go on with {id}: {error}.")),
+        };
+        self.leave();
+        let next = found.session.entries().last().map_or(0, |last| last.seq.0 + 1);
+        self.keep(|chat| (chat.session, chat.next) = (Some(id.0.clone()), next));
+        self.desk.say(format!("From here on we go on with {id}."));
+        self.follow(found, Seq(next));
+    }
+
+    fn is_of_here(&self, entries: &[Arc<Entry>]) -> bool {
+        let opened = entries.first().map(|entry| &entry.fact);
+        let here = &self.bot.engine.setup().workspace;
+        matches!(opened, Some(Fact::SessionOpened { workspace, .. }) if workspace == here)
+    }
+}

@@ -1,0 +1,220 @@
+//! What the bot knows when it starts again: who may talk, which session each chat is in, what was handled and told.
+//!
+//! One file for each bot, written whole and put in place of the last one; a lock beside it keeps a second process away.
+use super::{api::Token, updates::Message};
+use serde::{Deserialize, Serialize};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs::{self, File, TryLockError},
+    io::{self, Write},
+    os::unix::fs::{DirBuilderExt, OpenOptionsExt},
+    path::{Path, PathBuf},
+    sync::{Mutex, MutexGuard},
+    time::SystemTime,
+};
+
+/// So many updates that were handled are remembered one by one.
+const REMEMBERED: usize = 500;
+/// After this time without any update Telegram begins to count anew (Bot API, `update_id`), in milliseconds.
+const NEW_COUNT: u64 = 6 * 24 * 3_600 * 1_000;
+
+/// Everything that is kept.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub(super) struct State {
+    /// The last update, and so what is asked for next.
+    pub(super) last: Option<i64>,
+    /// When it came, in milliseconds since 1970-01-01 UTC.
+    at: u64,
+    /// Of the last updates those that were handled.
+    handled: BTreeSet<i64>,
+    /// Who has been let in with a code.
+    pub(super) users: Vec<User>,
+    /// By the chat's number.
+    pub(super) chats: BTreeMap<i64, ChatState>,
+    /// The number of the next question, never used twice.
+    pub(super) next_ask: u64,
+}
+
+/// A person who may talk.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct User {
+    pub(super) id: i64,
+    /// As Telegram tells it, for the person who reads the file.
+    pub(super) name: String,
+}
+
+/// How a chat stands.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub(super) struct ChatState {
+    /// The session that it is in.
+    pub(super) session: Option<String>,
+    /// The model of that session, where it is not the usual one.
+    pub(super) model: Option<String>,
+    /// The model of the next session.
+    pub(super) wish: Option<String>,
+    /// The first entry of the session's journal that the chat has not been told.
+    pub(super) next: u64,
+    /// The message that grows.
+    pub(super) message: Option<i64>,
+    /// How many messages of a text that is told stand in the chat.
+    pub(super) sent: usize,
+    /// Messages with buttons that nobody has pressed.
+    pub(super) asked: Vec<i64>,
+    /// What was said and no session has recorded yet.
+    pub(super) unsent: Vec<Message>,
+    /// More than two may talk here.
+    pub(super) is_group: bool,
+}
+
+impl State {
+    /// Whether this update is handled the first time; from then on it is not.
+    fn is_new(&mut self, update: i64, now: u64) -> bool {
+        if self.last.is_some_and(|last| update < last) && now.saturating_sub(self.at) > NEW_COUNT {
+            (self.last, self.handled) = (None, BTreeSet::new());
+        }
+        let is_too_old =
+            self.handled.len() >= REMEMBERED && self.handled.first().is_some_and(|first| update < *first);
+        if is_too_old || !self.handled.insert(update) {
+            return false;
+        }
+        while self.handled.len() > REMEMBERED {
+            self.handled.pop_first();
+        }
+        (self.last, self.at) = (self.last.max(Some(update)), now);
+        true
+    }
+}
+
+/// The state and its file.
+pub(super) struct Store {
+    file: PathBuf,
+    state: Mutex<State>,
+    /// Held as long as this lives.
+    _lock: File,
+}
+
+/// Why there is no state.
+#[derive(Debug)]
+pub(super) enum Unusable {
+    /// Another process has it.
+    Taken,
+    /// The file, and why.
+    Io(PathBuf, io::Error),
+}
+
+impl Store {
+    /// The state of `token`'s bot, in `folder`, which is made where it is not there.
+    pub(super) fn open(folder: &Path, token: &Token) -> Result<Self, Unusable> {
+        let file = folder.join(format!("{}.json", token.bot()));
+        let failed = |error| Unusable::Io(file.clone(), error);
+        fs::DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(failed)?;
+        let lock = File::options().create(true).append(true).mode(0o600).open(file.with_extension("lock"));
+        let lock = lock.map_err(failed)?;
+        lock.try_lock().map_err(|error| match error {
+            TryLockError::WouldBlock => Unusable::Taken,
+            TryLockError::Error(error) => failed(error),
+        })?;
+        let state = match fs::read(&file) {
+            Ok(bytes) => serde_json::from_slice(&bytes).map_err(|error| failed(error.into()))?,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => State::default(),
+            Err(error) => return Err(failed(error)),
+        };
+        Ok(Self { file, state: Mutex::new(state), _lock: lock })
+    }
+
+    /// Where it lies.
+    pub(super) fn file(&self) -> &Path {
+        &self.file
+    }
+
+    /// A copy of what is known.
+    pub(super) fn read<T>(&self, look: impl FnOnce(&State) -> T) -> T {
+        look(&self.lock())
+    }
+
+    /// Changes what is known, and has written it when it comes back.
+    pub(super) fn write<T>(&self, change: impl FnOnce(&mut State) -> T) -> io::Result<T> {
+        let mut state = self.lock();
+        let before = state.clone();
+        let changed = change(&mut state);
+        if *state != before {
+            save(&self.file, &state)?;
+        }
+        Ok(changed)
+    }
+
+    /// The new ones among `updates`, in order; they count as handled when this comes back.
+    pub(super) fn take_new(
+        &self,
+        mut updates: Vec<(i64, serde_json::Value)>,
+    ) -> io::Result<Vec<serde_json::Value>> {
+        let now = SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default().as_millis() as u64;
+        updates.sort_by_key(|(id, _)| *id);
+        self.write(|state| {
+            updates.retain(|(id, _)| state.is_new(*id, now));
+            updates.into_iter().map(|(_, update)| update).collect()
+        })
+    }
+
+    /// How a chat stands.
+    pub(super) fn chat(&self, chat: i64) -> ChatState {
+        self.read(|state| state.chats.get(&chat).cloned().unwrap_or_default())
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().expect("no code panics while it holds the state")
+    }
+}
+
+/// Whole or not at all, readable for its owner only.
+fn save(file: &Path, state: &State) -> io::Result<()> {
+    let folder = file.parent().unwrap_or(Path::new("."));
+    let mut next = tempfile::NamedTempFile::new_in(folder)?;
+    next.write_all(&serde_json::to_vec_pretty(state)?)?;
+    next.as_file().sync_data()?;
+    next.persist(file)?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+    use std::os::unix::fs::PermissionsExt;
+
+    fn taken(store: &Store, ids: &[i64]) -> Vec<i64> {
+        let updates = ids.iter().map(|id| (*id, json!(id))).collect();
+        store.take_new(updates).unwrap().iter().filter_map(serde_json::Value::as_i64).collect()
+    }
+
+    // D54
+    #[test]
+    fn an_update_is_handled_once_in_whatever_order_it_comes() {
+        let folder = tempfile::tempdir().unwrap();
+        let token = Token::new("1:a").unwrap();
+        let store = Store::open(folder.path(), &token).unwrap();
+        assert_eq!(taken(&store, &[7, 5, 5]), [5, 7]);
+        assert_eq!(taken(&store, &[6, 7, 5]), [6]);
+        assert_eq!(taken(&store, &[6]), [0; 0]);
+        assert!(matches!(Store::open(folder.path(), &token), Err(Unusable::Taken)));
+        drop(store);
+        let store = Store::open(folder.path(), &token).unwrap();
+        assert_eq!((taken(&store, &[5, 6, 7, 8]), store.read(|state| state.last)), (vec![8], Some(8)));
+        let mode = fs::metadata(store.file()).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+    }
+
+    // D54
+    #[test]
+    fn what_is_too_old_to_be_remembered_is_not_handled_again() {
+        let mut state = State::default();
+        assert!((0..2_000).all(|id| state.is_new(id, 1)));
+        assert!((0..2_000).all(|id| !state.is_new(id, 2)));
+        assert!(state.is_new(2_000, 3));
+        // Telegram counts anew after a silence of a week.
+        assert!(state.is_new(17, NEW_COUNT + 5));
+        assert_eq!(state.last, Some(17));
+    }
+}

@@ -1,0 +1,115 @@
+//! `haft telegram`: a bot, and a conversation in each of its chats.
+use crate::{
+    Surroundings,
+    args::{TelegramArgs, TurnArgs},
+    assemble::{self, AGENT, Assembled},
+    config::Config,
+    failure::Failure,
+    mcp::notes,
+    slash::{self, Meant, Template},
+};
+use futures::FutureExt;
+use haft::frontends::{
+    Exit,
+    signals::Interrupts,
+    telegram::{self, Engines, Options, Token, Trouble},
+};
+use std::{
+    io::{Write, stderr},
+    sync::Arc,
+};
+
+/// Where Telegram's own servers are.
+const API_URL: &str = "https://api.telegram.org";
+/// Where the token stands, unless the person's file names another variable.
+const TOKEN: &str = "TELEGRAM_BOT_TOKEN";
+
+/// Talks until somebody interrupts.
+pub(crate) async fn telegram(surroundings: &Surroundings, args: &TelegramArgs) -> Result<Exit, Failure> {
+    let turn = turn(args);
+    let workspace = assemble::workspace(args.cwd.as_deref())?;
+    let config = Config::load(&surroundings.places, &surroundings.environment, &workspace)?;
+    let token = token(surroundings, &config)?;
+    let Assembled { engine, notice } = assemble::engine(surroundings, &turn).await?;
+    if let Some(notice) = notice.filter(|_| !args.quiet) {
+        writeln!(stderr(), "note: {notice}")?;
+    }
+    let known = slash::known(&surroundings.places, &engine.setup().workspace, &*notes(args.quiet));
+    let variable = surroundings.environment.get("TELEGRAM_BASE_URL");
+    let options = Options {
+        api_url: args.api_url.as_deref().or(variable).unwrap_or(API_URL).to_owned(),
+        token,
+        allowed: args.allow.iter().chain(&config.user.telegram.users).copied().collect(),
+        pair: args.pair,
+        folder: surroundings.places.home.join("telegram"),
+        agent: args.agent.clone().unwrap_or_else(|| AGENT.into()),
+        engines: engines(surroundings, &turn),
+        prompts: known.iter().map(|known| (known.name.clone(), known.header.description.clone())).collect(),
+        meant: Arc::new(move |line| meant(&known, line)),
+        // Without these lines nobody could be let in, or would know why nothing happens.
+        notes: notes(false),
+    };
+    let mut interrupts = Interrupts::listen()?;
+    telegram::run(engine, options, async move { interrupts.next().await }).await.map_err(failure)?;
+    Ok(Exit::Success)
+}
+
+fn turn(args: &TelegramArgs) -> TurnArgs {
+    TurnArgs {
+        model: args.model.clone(),
+        base_url: args.base_url.clone(),
+        dialect: args.dialect.clone(),
+        profile: args.profile.clone(),
+        agent: args.agent.clone(),
+        tools: args.tools.clone(),
+        max_rounds: args.max_rounds,
+        limits: args.limits.clone(),
+        permission: args.permission,
+        cwd: args.cwd.clone(),
+        quiet: args.quiet,
+        ..TurnArgs::default()
+    }
+}
+
+fn token(surroundings: &Surroundings, config: &Config) -> Result<Token, Failure> {
+    let variable = config.user.telegram.token_env.as_deref().unwrap_or(TOKEN);
+    let hint = "ask @BotFather on Telegram for a bot, and put its token into that variable";
+    let Some(text) = surroundings.environment.get(variable) else {
+        return Err(
+            Failure::usage(format!("there is no token for Telegram: {variable} is not set")).hint(hint)
+        );
+    };
+    let odd =
+        || Failure::usage(format!("{variable} holds no token: there are characters in it that no token has"));
+    Token::new(text.trim()).ok_or_else(|| odd().hint(hint))
+}
+
+/// The same engine with another model.
+fn engines(surroundings: &Surroundings, turn: &TurnArgs) -> Engines {
+    let (surroundings, turn) = (surroundings.clone(), TurnArgs { base_url: None, ..turn.clone() });
+    Arc::new(move |spec| {
+        let (surroundings, turn) = (surroundings.clone(), TurnArgs { model: Some(spec), ..turn.clone() });
+        async move {
+            let assembled = assemble::engine(&surroundings, &turn).await;
+            assembled.map(|assembled| assembled.engine).map_err(|failure| failure.message)
+        }
+        .boxed()
+    })
+}
+
+/// Who works in a chat and who is asked is settled when its conversation begins.
+fn meant(known: &[Template], line: &str) -> Result<String, String> {
+    match slash::meant(known, line) {
+        Ok(Meant { prompt, agent: None, model: None }) => Ok(prompt),
+        Ok(Meant { .. }) => Err(format!("`{line}` names an agent or a model, which is not possible here.")),
+        Err(failure) => Err(format!("{}. /help tells what there is.", failure.message)),
+    }
+}
+
+fn failure(trouble: Trouble) -> Failure {
+    let failure = match &trouble {
+        Trouble::Address(_) | Trouble::Token(_) => Failure::usage(trouble.to_string()),
+        Trouble::Conflict(_) | Trouble::Taken | Trouble::State(..) => Failure::failed(trouble.to_string()),
+    };
+    failure.hint(trouble.hint())
+}
