@@ -29,12 +29,21 @@ pub struct Pieces {
     blank: Option<usize>,
     fence: Option<String>,
     continues: bool,
+    /// Bytes of the text that were handed out.
+    given: usize,
+    /// Bytes at the beginning of `pending` that open a fence again and are no part of the text.
+    reopened: usize,
 }
 
 impl Pieces {
     /// What has not been handed out.
     pub fn pending(&self) -> &str {
         &self.pending
+    }
+
+    /// How much of the text was handed out, where it can go on from there: not in the middle of code.
+    pub fn given(&self) -> Option<usize> {
+        self.fence.is_none().then_some(self.given)
     }
 
     /// Takes more of the text, and gives what is finished.
@@ -101,8 +110,9 @@ impl Pieces {
         self.cut = None;
         let piece = self.take(self.looked_at, true);
         if let Some(fence) = &self.fence {
+            self.reopened = fence.len() + 1;
             self.pending.insert_str(0, &format!("{fence}\n"));
-            self.looked_at += fence.len() + 1;
+            self.looked_at += self.reopened;
         }
         piece
     }
@@ -110,6 +120,7 @@ impl Pieces {
     fn take(&mut self, cut: usize, in_a_block: bool) -> Piece {
         let rest = self.pending.split_off(cut);
         let markdown = std::mem::replace(&mut self.pending, rest);
+        self.given += cut.saturating_sub(std::mem::take(&mut self.reopened));
         self.looked_at = self.looked_at.saturating_sub(cut);
         self.lines = self.pending[..self.looked_at].lines().count();
         self.blank = self.blank.and_then(|blank| blank.checked_sub(cut));

@@ -74,8 +74,8 @@ impl View {
     fn update(&mut self, update: &Update) -> Vec<Block> {
         match update {
             Update::Text { text } => {
-                self.heard += text;
                 let text = safe::text(text);
+                self.heard += &text;
                 let thought = self.thought();
                 thought.into_iter().chain(self.pieces.push(&text).into_iter().map(Block::Reply)).collect()
             }
@@ -186,17 +186,11 @@ impl View {
         }
     }
 
-    /// What was heard is what was said, but where updates were lost: then the whole reply comes once more.
     fn replied(&mut self, parts: &[Part], usage: Usage) -> Vec<Block> {
         let text = text_of(parts);
         let mut blocks: Vec<Block> = self.thought().into_iter().collect();
-        match text.strip_prefix(&self.heard).map(str::to_owned) {
-            Some(rest) => blocks.extend(self.pieces.push(&safe::text(&rest)).into_iter().map(Block::Reply)),
-            None => {
-                self.forget_reply();
-                blocks.extend(self.pieces.push(&safe::text(&text)).into_iter().map(Block::Reply));
-            }
-        }
+        let rest = self.unheard(&safe::text(&text));
+        blocks.extend(self.pieces.push(&rest).into_iter().map(Block::Reply));
         blocks.extend(self.pieces.finish().map(Block::Reply));
         self.forget_reply();
         self.last_reply = if text.is_empty() { std::mem::take(&mut self.last_reply) } else { text };
@@ -205,6 +199,16 @@ impl View {
         self.turn += usage;
         self.retry = None;
         blocks
+    }
+
+    /// What of the reply was not heard. Where updates were lost it goes on behind what was handed out, or comes once more.
+    fn unheard(&mut self, text: &str) -> String {
+        if let Some(rest) = text.strip_prefix(&self.heard) {
+            return rest.to_owned();
+        }
+        let given = self.pieces.given().filter(|given| text.get(..*given) == self.heard.get(..*given));
+        self.pieces = Pieces::default();
+        text.get(given.unwrap_or_default()..).unwrap_or(text).to_owned()
     }
 
     fn forget_reply(&mut self) {

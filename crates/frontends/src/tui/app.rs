@@ -65,6 +65,8 @@ pub(super) struct App {
     pub(super) is_leaving: bool,
     pub(super) is_stopped: bool,
     pub(super) escaped: Option<Instant>,
+    /// When the last key of a text was pressed.
+    pub(super) typed: Option<Instant>,
     wish: Wish,
     /// The session that stands on the screen.
     shown: Option<String>,
@@ -103,6 +105,7 @@ impl App {
             is_leaving: false,
             is_stopped: false,
             escaped: None,
+            typed: None,
             wish: Wish::default(),
             shown: None,
         }

@@ -20,6 +20,8 @@ pub(super) const KEYS: [(&str, &str); 11] = [
     ("Ctrl+D, Ctrl+Z", "leave; suspend"),
 ];
 
+/// Keys that follow each other faster belong to a word.
+const PAUSE: Duration = Duration::from_secs(1);
 /// Two presses within this time belong together.
 const TWICE: Duration = Duration::from_secs(2);
 
@@ -42,7 +44,7 @@ impl App {
             KeyCode::Char('c') if ctrl => self.stop_or_leave(),
             KeyCode::Char('t') if ctrl => self.pick_job(),
             KeyCode::Char('r') if ctrl => self.pick_typed(),
-            _ if self.asks_for_approval() => self.approval_key(key),
+            _ if self.asks_for_approval() && !self.is_typing() => self.approval_key(key),
             _ if self.popup.is_some() && self.popup_key(key) => {}
             KeyCode::Char('d') if ctrl && self.input.is_empty() => self.is_leaving = true,
             KeyCode::BackTab => self.next_mode(),
@@ -52,10 +54,22 @@ impl App {
             }
             _ => {
                 if self.input.key(key) {
+                    self.typed = Some(Instant::now());
                     self.complete();
                 }
             }
         }
+    }
+
+    /// Whoever is in the middle of a word does not mean the question that has just appeared.
+    fn is_typing(&mut self) -> bool {
+        let now = Instant::now();
+        let is_typing = !self.input.is_empty() && is_in_a_word(self.typed, now);
+        if is_typing {
+            self.typed = Some(now);
+            self.hint = Some("a call asks; pause, then answer with y, a or n".into());
+        }
+        is_typing
     }
 
     fn asks_for_approval(&self) -> bool {
@@ -103,7 +117,7 @@ impl App {
 
     fn approval_key(&mut self, key: KeyEvent) {
         match key.code {
-            KeyCode::Char('y' | 'Y') | KeyCode::Enter => self.answer(Answer::Once),
+            KeyCode::Char('y' | 'Y') => self.answer(Answer::Once),
             KeyCode::Char('a' | 'A') => self.answer(Answer::Always),
             KeyCode::Char('n' | 'N') | KeyCode::Esc => self.answer(Answer::No),
             _ => self.hint = Some("y, a or n".into()),
@@ -174,5 +188,24 @@ impl App {
             _ => Page::new("everything so far", self.whole(), true),
         };
         self.page = Some(page);
+    }
+}
+
+fn is_in_a_word(last: Option<Instant>, now: Instant) -> bool {
+    last.is_some_and(|last| now.duration_since(last) < PAUSE)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_that_follows_soon_belongs_to_the_word() {
+        let now = Instant::now();
+        let table = [(None, false), (Some(PAUSE / 2), true), (Some(PAUSE), false)];
+        for (since, expected) in table {
+            let last = since.and_then(|since| now.checked_sub(since));
+            assert_eq!(is_in_a_word(last, now), expected, "{since:?}");
+        }
     }
 }
