@@ -263,6 +263,44 @@ fn what_runs_unasked_can_be_changed() {
     terminal.see("· read-only");
 }
 
+/// T-06, T-18: work beside the conversation is seen, and can be looked at.
+#[test]
+fn jobs_and_subagents_can_be_opened() {
+    let place = Place::new();
+    place.script("child.jsonl", &[json!({"say": "unheard", "hang": true})]);
+    let folder = place.path().join("person/.config/haft/agents");
+    std::fs::create_dir_all(&folder).unwrap();
+    let child = "---\nname: helper\ndescription: helps\nmodel: script/../child.jsonl\n---\nHelp.\n";
+    std::fs::write(folder.join("helper.md"), child).unwrap();
+    let serve = json!({"command": "echo up; sleep 1000", "background": true});
+    let script = [
+        json!({"calls": [{"name": "bash", "arguments": serve}]}),
+        json!({"say": "It serves."}),
+        json!({"say": "unheard"}),
+        json!({"calls": [{"name": "delegate", "arguments": {"task": "look around", "agent": "helper"}}]}),
+    ];
+    let Some(terminal) = opened(&place, (70, 40), &script, "--permission full") else { return };
+    terminal.say("serve");
+    terminal.see("It serves.");
+    terminal.see("1 job");
+    terminal.keys(&["C-t"]);
+    let screen = terminal.see("beside the conversation");
+    assert!(screen.contains("❯ job ") && screen.contains("sleep 1000"), "{screen}");
+    terminal.keys(&["Enter"]);
+    terminal.see("  up");
+    terminal.say("delegate it");
+    terminal.see("● delegate look around");
+    terminal.keys(&["C-t"]);
+    terminal.see("subagent: look around");
+    terminal.keys(&["Down", "Enter"]);
+    let page = terminal.see("q leaves");
+    assert!(page.contains("> look around"), "{page}");
+    terminal.keys(&["q"]);
+    terminal.see("● delegate look around");
+    terminal.keys(&["Escape"]);
+    terminal.see("interrupted");
+}
+
 /// B42: a command that makes a mess of its terminal leaves this one alone.
 #[test]
 fn the_terminal_is_given_back_as_it_was() {
