@@ -23,7 +23,8 @@ use std::path::PathBuf;
 #[derive(Debug, Parser)]
 #[command(name = "haft", version, args_conflicts_with_subcommands = true, max_term_width = 100)]
 #[command(
-    after_help = "Without a command the words are a prompt: `haft fix the test` is `haft run \"fix the test\"`."
+    after_help = "`haft` alone opens a conversation in the terminal. Without a command the words are a prompt: \
+                  `haft fix the test` is `haft run \"fix the test\"`."
 )]
 pub(crate) struct Cli {
     /// What to do; without it, what to say is read from PROMPT.
