@@ -28,7 +28,11 @@ pub async fn run(
     talk.take(opened)?;
     print_now(chat.banner.as_deref().unwrap_or("`/help` tells what can be said, `exit` leaves.\n"))?;
     loop {
-        let (line, back) = reader::read(reader, prompt.clone()).await?;
+        let read = tokio::select! {
+            read = reader::read(reader, prompt.clone()) => Some(read?),
+            () = talk.interrupts.next() => None,
+        };
+        let Some((line, back)) = read else { break };
         reader = back;
         let Some(line) = line else { break };
         let said = line.trim();

@@ -9,10 +9,15 @@ const MAX_LINES: usize = 200;
 
 /// A unified diff of all `changes`, with contents from the session's blobs.
 pub fn of_changes(session: &Session, changes: &[Change]) -> String {
-    changes.iter().map(|change| of_change(session, change)).collect()
+    changes.iter().map(|change| clipped(&whole(session, change))).collect()
 }
 
-fn of_change(session: &Session, change: &Change) -> String {
+/// The same, however long it is.
+pub fn of_all(session: &Session, changes: &[Change]) -> String {
+    changes.iter().map(|change| whole(session, change)).collect()
+}
+
+fn whole(session: &Session, change: &Change) -> String {
     let path = safe::text(&change.path.to_string_lossy()).into_owned();
     let (Some(before), Some(after)) = (content(session, &change.before), content(session, &change.after))
     else {
@@ -20,7 +25,7 @@ fn of_change(session: &Session, change: &Change) -> String {
     };
     let diff = TextDiff::from_lines(&before, &after);
     let unified = diff.unified_diff().header(&format!("a/{path}"), &format!("b/{path}")).to_string();
-    clipped(&safe::text(&unified))
+    safe::text(&unified).into_owned()
 }
 
 fn content(session: &Session, state: &Option<FileState>) -> Option<String> {

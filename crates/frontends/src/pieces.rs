@@ -129,7 +129,8 @@ impl Pieces {
 }
 
 fn opens(text: &str) -> bool {
-    text.starts_with("```") || text.starts_with("~~~")
+    let is_inline = |rest: &str| rest.trim_start_matches('`').contains('`');
+    text.starts_with("~~~") || text.strip_prefix("```").is_some_and(|rest| !is_inline(rest))
 }
 
 fn closes(fence: &str, text: &str) -> bool {
@@ -153,7 +154,7 @@ mod tests {
 
     #[test]
     fn a_part_ends_where_a_block_ends() {
-        let table: [(&str, &[&str]); 6] = [
+        let table: [(&str, &[&str]); 7] = [
             ("one", &["one"]),
             ("one\n\ntwo\n", &["one\n\n", "two\n"]),
             ("- a\n\n  still a\n- b\n", &["- a\n\n  still a\n- b\n"]),
@@ -163,6 +164,7 @@ mod tests {
             ),
             ("````\n```\n````\nx", &["````\n```\n````\n", "x"]),
             ("a\n# b\nc", &["a\n", "# b\nc"]),
+            ("```code``` is inline\n\nb\n", &["```code``` is inline\n\n", "b\n"]),
         ];
         for (text, expected) in table {
             let found: Vec<String> = pieces(text, 1).into_iter().map(|piece| piece.markdown).collect();

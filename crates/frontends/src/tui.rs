@@ -34,6 +34,7 @@ use std::{
     time::{Duration, Instant},
 };
 use terminal::Terminal;
+use tokio::signal::unix::{SignalKind, signal};
 
 /// Between two frames (60 a second).
 const FRAME: Duration = Duration::from_millis(16);
@@ -75,6 +76,8 @@ async fn talk(
     interrupts: &mut Interrupts,
 ) -> anyhow::Result<Exit> {
     let mut keys = EventStream::new();
+    // Also where whoever started this program ignores it: without a terminal there is nobody to talk to.
+    let mut hangup = signal(SignalKind::hangup())?;
     shown.draw(app)?;
     while !app.is_leaving {
         tokio::select! {
@@ -93,6 +96,7 @@ async fn talk(
                 continue;
             }
             () = interrupts.next() => return Ok(Exit::Interrupted),
+            _ = hangup.recv() => return Ok(Exit::Interrupted),
         }
         if std::mem::take(&mut app.is_stopped) {
             shown.leave(app)?;
@@ -180,6 +184,7 @@ impl Shown {
     }
 
     fn turn_page(&mut self, is_page: bool) -> std::io::Result<()> {
+        terminal::is_page(is_page);
         match (std::mem::replace(&mut self.is_page, is_page), is_page) {
             (false, true) => self.screen.raw(OTHER_SCREEN.0),
             (true, false) => self.screen.raw(OTHER_SCREEN.1),

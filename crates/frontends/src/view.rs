@@ -88,7 +88,7 @@ impl View {
                 Vec::new()
             }
             Update::Retrying { reason, .. } => {
-                self.retry = Some(reason.clone());
+                self.retry = Some(safe::text(reason).replace('\n', " "));
                 let begun = !self.heard.is_empty();
                 self.forget_reply();
                 let note = format!("{}; the reply begins anew", safe::text(reason));
@@ -151,7 +151,13 @@ impl View {
                 self.answered(call);
                 notes::of(&entry.fact).map(Block::Note).into_iter().collect()
             }
-            Fact::ModelFailed { message, hint } => vec![failure(message, hint.as_deref())],
+            Fact::ModelFailed { message, hint } => {
+                let mut blocks: Vec<Block> = self.thought().into_iter().collect();
+                blocks.extend(self.pieces.finish().map(Block::Reply));
+                self.forget_reply();
+                blocks.push(failure(message, hint.as_deref()));
+                blocks
+            }
             Fact::PromptDenied { reason, .. } => {
                 vec![failure(&format!("a hook denied the prompt: {reason}"), None)]
             }
@@ -240,7 +246,9 @@ impl View {
         blocks.extend(self.pieces.finish().map(Block::Reply));
         self.usage += usage;
         self.cost_usd = cost_usd.map(|cost| cost + self.cost_usd.unwrap_or_default()).or(self.cost_usd);
-        let took = Duration::from_millis(at.saturating_sub(self.opened_at));
+        // What ends without having begun is a summary.
+        let begun = if self.working { self.opened_at } else { at };
+        let took = Duration::from_millis(at.saturating_sub(begun));
         self.rest();
         blocks.push(Block::Ended { outcome, rounds, usage, cost_usd, took });
         blocks

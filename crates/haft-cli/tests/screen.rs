@@ -75,6 +75,33 @@ fn an_approval_shows_its_diff_and_takes_one_key() {
     assert_eq!(place.read("a.txt").unwrap(), "hello\nWelt\n");
 }
 
+/// D15, A22: what is hidden in entities, errors and names stays text; what a long command begins with is seen.
+#[test]
+fn nothing_that_others_wrote_reaches_the_terminal_raw() {
+    let place = Place::new();
+    place.write("evil\u{1b}]0;FILE\u{7}.txt", "x");
+    let command = format!("rm -rf precious\n{}", "echo harmless\n".repeat(60));
+    let script = [
+        json!({"say": "hello &#27;]0;ENTITY&#7; [x](http://a&#27;]0;LINK&#7;)", "fail": "boom \u{1b}]0;ERROR\u{7}\nline", "kind": "rejected"}),
+        json!({"calls": [{"name": "bash", "arguments": {"command": command}}]}),
+    ];
+    let Some(terminal) = opened(&place, (60, 20), &script, "") else { return };
+    terminal.say("go");
+    terminal.see("boom");
+    terminal.keys(&["-l", "@evil"]);
+    terminal.see("❯ evil");
+    terminal.keys(&["C-u"]);
+    terminal.say("run it");
+    let screen = terminal.see("[y]es");
+    assert!(screen.contains("rm -rf precious"), "{screen}");
+    terminal.keys(&["C-a"]);
+    terminal.see("y, a or n");
+    terminal.keys(&["C-o"]);
+    let page = terminal.see("q leaves");
+    assert!(page.contains("rm -rf precious"), "{page}");
+    assert!(!["FILE", "ENTITY", "LINK", "ERROR"].iter().any(|evil| terminal.title().contains(evil)));
+}
+
 /// While a person is asked the clock goes on.
 fn without_time(screen: &str) -> String {
     let line = |line: &str| match line.split_once("waits for you") {

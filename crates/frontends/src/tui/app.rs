@@ -13,9 +13,10 @@ use crate::{
     console::{self, Order},
     diff, history,
     host::{Host, Opened, Wish},
-    picture,
+    picture, safe,
     view::{Asked, Block, View},
 };
+use crossterm::event::KeyCode;
 use futures::{
     StreamExt,
     future::BoxFuture,
@@ -64,7 +65,10 @@ pub(super) struct App {
     pub(super) raw: String,
     pub(super) is_leaving: bool,
     pub(super) is_stopped: bool,
-    pub(super) escaped: Option<Instant>,
+    /// Esc was pressed, or Ctrl+C, and once more means more.
+    pub(super) escaped: Option<(KeyCode, Instant)>,
+    /// What was being typed when a question came.
+    draft: Option<String>,
     /// When the last key of a text was pressed.
     pub(super) typed: Option<Instant>,
     wish: Wish,
@@ -106,6 +110,7 @@ impl App {
             is_stopped: false,
             escaped: None,
             typed: None,
+            draft: None,
             wish: Wish::default(),
             shown: None,
         }
@@ -118,7 +123,8 @@ impl App {
         let entries = session.entries();
         let said = entries.iter().flat_map(|entry| self.view.take_in(&Event::Recorded(entry.clone())));
         let said: Vec<Block> = said.collect();
-        let is_cut_off = self.view.working;
+        let is_cut_off = self.view.working && !session.is_joined();
+        self.queued.clear();
         self.events = session.events(next(&session)).boxed();
         let is_known = self.shown.replace(session.id().0.clone()) == Some(session.id().0.clone());
         self.wish.session = Some(session.id().0.clone());
@@ -167,13 +173,36 @@ impl App {
 
     pub(super) fn event(&mut self, event: &Event) {
         if let Event::Recorded(entry) = event
-            && let Fact::Prompted { parts, .. } = &entry.fact
+            && let Fact::Prompted { parts, .. } | Fact::PromptDenied { parts, .. } = &entry.fact
         {
+            // A hook may have added something to it.
             let text = haft_core::text_of(parts);
-            self.queued.retain(|queued| *queued != text);
+            self.queued.retain(|queued| !text.starts_with(queued.as_str()));
         }
+        let asked = self.asked();
         let blocks = self.view.take_in(event);
         blocks.into_iter().for_each(|block| self.finished(block));
+        if self.asked() != asked {
+            self.put_draft_aside();
+        }
+    }
+
+    fn asked(&self) -> Option<haft_core::CallId> {
+        self.view.asked.front().map(|asked| asked.call().clone())
+    }
+
+    /// What is being typed is no answer to a question that comes in the middle of it.
+    fn put_draft_aside(&mut self) {
+        let is_question = matches!(self.view.asked.front(), Some(Asked::Question { .. }));
+        match (is_question, self.draft.take()) {
+            (true, None) if !self.input.is_empty() => {
+                self.draft = Some(self.input.text());
+                self.input.clear();
+                self.hint = Some("what you were typing comes back after your answer".into());
+            }
+            (false, Some(draft)) if self.input.is_empty() => self.input.set(&draft),
+            (_, draft) => self.draft = draft,
+        }
     }
 
     /// The session is over: nothing more comes from it.
@@ -200,12 +229,22 @@ impl App {
 
     /// Draws with the diffs of this session.
     pub(super) fn painted<T>(&self, draw: impl FnOnce(&Painter<'_>) -> T) -> T {
+        self.drawn(false, draw)
+    }
+
+    /// The same with nothing left out.
+    pub(super) fn painted_whole<T>(&self, draw: impl FnOnce(&Painter<'_>) -> T) -> T {
+        self.drawn(true, draw)
+    }
+
+    fn drawn<T>(&self, is_whole: bool, draw: impl FnOnce(&Painter<'_>) -> T) -> T {
         let session = self.session.clone();
         let diff_of = move |changes: &[Change]| match &session {
+            Some(session) if is_whole => diff::of_all(session, changes),
             Some(session) => diff::of_changes(session, changes),
             None => String::new(),
         };
-        draw(&Painter { columns: self.columns, look: self.look, diff_of: &diff_of })
+        draw(&Painter { columns: self.columns, look: self.look, diff_of: &diff_of, is_whole })
     }
 
     /// Whether something moves by itself: nothing does while a person is asked, or reads a page.
@@ -214,7 +253,7 @@ impl App {
     }
 
     pub(super) fn note(&mut self, text: &str) {
-        self.finished(Block::Note(text.to_owned()));
+        self.finished(Block::Note(safe::text(text).into_owned()));
     }
 
     pub(super) fn fail(&mut self, message: String, hint: Option<String>) {
@@ -233,17 +272,17 @@ impl App {
         if self.input.text().trim().is_empty() || self.input.goes_on() {
             return;
         }
-        if self.session.is_none() {
+        if !self.waiting.is_empty() && self.session.is_none() {
             self.hint = Some("wait until the session is open".into());
             return;
         }
+        let (text, pictures) = self.input.take();
         if let Some(path) = &self.host.history
-            && let Err(error) = history::append(path, &self.input.text())
+            && let Err(error) = history::append(path, &text)
         {
             tracing::warn!(%error, "cannot keep what was typed");
         }
-        let (text, pictures) = self.input.take();
-        self.popup = None;
+        (self.popup, self.typed) = (None, None);
         match console::order(&text) {
             Some(order) => self.order(order),
             None => self.say(text.trim(), pictures),
@@ -256,6 +295,9 @@ impl App {
             return;
         }
         if let Some(command) = text.strip_prefix('!') {
+            if self.must_wait() {
+                return;
+            }
             return self
                 .send(Command::Call { name: "bash".into(), arguments: json!({"command": command.trim()}) });
         }
@@ -283,8 +325,17 @@ impl App {
         self.send(Command::Prompt { parts, channel: None });
     }
 
+    /// What would be carried out after the turn only, when nobody thinks of it any more.
+    pub(super) fn must_wait(&mut self) -> bool {
+        if self.view.working {
+            self.hint = Some("a turn goes on; Esc interrupts it".into());
+        }
+        self.view.working
+    }
+
     fn order(&mut self, order: Order) {
         match order {
+            Order::Undo | Order::Redo | Order::Compact | Order::Continue if self.must_wait() => {}
             Order::Help => self.help(),
             Order::New => self.open(Wish { session: None, ..self.wish.clone() }),
             Order::Sessions(Some(id)) => self.open(Wish { session: Some(id), ..self.wish.clone() }),
@@ -329,9 +380,14 @@ impl App {
 
     /// Lets go of what is open and opens something else; the same again where that fails.
     pub(super) fn open(&mut self, wish: Wish) {
-        if self.view.working {
-            self.hint = Some("a turn goes on; Esc interrupts it".into());
+        if self.must_wait() {
             return;
+        }
+        let is_here = self.session.as_ref().is_some_and(|session| {
+            session.is_joined() && wish.session.as_deref() == Some(session.id().0.as_str())
+        });
+        if is_here {
+            return self.note("another process has the session open, and who works in it is chosen there");
         }
         self.events = futures::stream::pending().boxed();
         self.session = None;

@@ -17,6 +17,8 @@ pub(super) struct Painter<'a> {
     pub(super) columns: usize,
     pub(super) look: Look,
     pub(super) diff_of: &'a dyn Fn(&[Change]) -> String,
+    /// However long a diff is.
+    pub(super) is_whole: bool,
 }
 
 /// Lines of a diff that stand in the conversation.
@@ -95,9 +97,9 @@ impl Painter<'_> {
         }
         let mut lines = self.whole_diff(changes);
         let more = lines.len().saturating_sub(DIFF_LINES);
-        if more > 0 {
+        if more > 0 && !self.is_whole {
             lines.truncate(DIFF_LINES);
-            lines.push(Line::styled(format!("  … {more} more lines (ctrl+o shows all)"), self.look.dim()));
+            lines.push(Line::styled(format!("  … {more} more lines (Ctrl+O shows all)"), self.look.dim()));
         }
         lines
     }

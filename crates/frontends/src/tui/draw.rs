@@ -129,23 +129,50 @@ impl App {
         changes: &[haft_core::Change],
     ) -> Vec<Line<'static>> {
         let look = &self.look;
-        let about = self.session.as_ref().map(|session| crate::approval::about(session, call, reason));
-        let mut lines = self.painted(|painter| match changes {
-            [] => plain(&safe::text(&about.unwrap_or_default()), Span::raw("  "), self.columns, look.dim()),
+        let room = self.rows.saturating_sub(6).max(2);
+        let lines = self.painted(|painter| match changes {
+            [] => self.about(call, reason),
             changes => painter.whole_diff(changes),
         });
-        let room = self.rows.saturating_sub(7).max(2);
-        let more = lines.len().saturating_sub(room);
-        if more > 0 {
-            lines.truncate(room);
-            lines.push(Line::styled(format!("  … {more} more lines (Ctrl+O shows all)"), look.dim()));
-        }
-        lines.extend(plain(reason, Span::styled("? ", look.warn()), self.columns, look.bold()));
+        let reason = plain(reason, Span::styled("? ", look.warn()), self.columns, look.bold());
+        let mut reason = self.beginning(reason, (room / 2).max(1));
+        let mut lines = self.beginning(lines, room.saturating_sub(reason.len()).max(1));
+        lines.append(&mut reason);
         let keys = [("y", "es"), ("a", "lways in this session"), ("n", "o")];
         let keys = keys
             .into_iter()
             .flat_map(|(key, rest)| [Span::styled(format!("  [{key}]"), look.chosen()), Span::raw(rest)]);
         lines.push(one_row(Line::from_iter(keys), self.columns));
+        lines
+    }
+
+    /// What the call is called with.
+    fn about(&self, call: &haft_core::CallId, reason: &str) -> Vec<Line<'static>> {
+        let about = self.session.as_ref().map(|session| crate::approval::about(session, call, reason));
+        plain(&safe::text(&about.unwrap_or_default()), Span::raw("  "), self.columns, self.look.dim())
+    }
+
+    /// The beginning says what it is about; the rest is on a page.
+    fn beginning(&self, mut lines: Vec<Line<'static>>, room: usize) -> Vec<Line<'static>> {
+        let more = lines.len().saturating_sub(room);
+        if more > 0 {
+            lines.truncate(room);
+            let text = format!("  … {more} more lines (Ctrl+O shows all)");
+            lines.push(Line::styled(text, self.look.warn()));
+        }
+        lines
+    }
+
+    /// All that there is to know before one answers.
+    pub(super) fn whole_question(
+        &self,
+        call: &haft_core::CallId,
+        reason: &str,
+        changes: &[haft_core::Change],
+    ) -> Vec<Line<'static>> {
+        let mut lines = plain(reason, Span::raw("? "), self.columns, self.look.bold());
+        lines.extend(self.about(call, reason));
+        lines.extend(self.painted_whole(|painter| painter.whole_diff(changes)));
         lines
     }
 
@@ -175,7 +202,8 @@ impl App {
         let mode = mode.map(|mode| mode.name().to_owned());
         let agent = Some(self.view.agent.clone()).filter(|agent| !agent.is_empty() && agent != "haft");
         let left: Vec<String> = [Some(model), agent, mode].into_iter().flatten().collect();
-        let window = setup.and_then(|setup| setup.model.window).filter(|_| self.view.context > 0);
+        let window = setup.and_then(|setup| setup.model.window);
+        let window = window.filter(|window| *window > 0 && self.view.context > 0);
         let context =
             window.map(|window| format!("{}% of {}", self.view.context * 100 / window, tokens(window)));
         let jobs = self.view.jobs.len();

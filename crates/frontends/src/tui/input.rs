@@ -55,18 +55,26 @@ impl Input {
 
     /// What it stands for, and the pictures; it is empty then.
     pub(super) fn take(&mut self) -> (String, Vec<PathBuf>) {
-        let shown = self.text();
-        if self.history.last() != Some(&shown) && !shown.trim().is_empty() {
-            self.history.push(shown.clone());
-        }
-        let mut text = shown;
+        let mut text = self.text();
         for (mark, paste) in &self.pastes {
             text = text.replacen(mark, paste, 1);
         }
         let pictures = self.pictures.drain(..).filter(|(mark, _)| text.contains(mark.as_str()));
         let pictures = pictures.map(|(_, path)| path).collect();
+        if self.history.last() != Some(&text) && !text.trim().is_empty() {
+            self.history.push(text.clone());
+        }
         self.clear();
         (text, pictures)
+    }
+
+    /// Something from the history; what is long is folded again.
+    fn recall(&mut self, text: &str) {
+        self.clear();
+        match is_long(text) {
+            true => self.paste(text),
+            false => self.set(text),
+        }
     }
 
     pub(super) fn paste(&mut self, text: &str) {
@@ -74,12 +82,11 @@ impl Input {
         if let Some(path) = picture(&text) {
             return self.attach(path);
         }
-        let lines = text.lines().count();
-        if lines <= LONG_PASTE.0 && text.len() <= LONG_PASTE.1 {
+        if !is_long(&text) {
             self.area.insert_str(text);
             return;
         }
-        let mark = format!("[paste {}: {lines} lines]", self.pastes.len() + 1);
+        let mark = format!("[paste {}: {} lines]", self.pastes.len() + 1, text.lines().count());
         self.area.insert_str(&mark);
         self.pastes.push((mark, text));
     }
@@ -115,7 +122,7 @@ impl Input {
         let (place, draft) = self.at.take().unwrap_or_else(|| (self.history.len(), self.text()));
         let place = place.saturating_sub(1);
         if let Some(text) = self.history.get(place).cloned() {
-            self.set(&text);
+            self.recall(&text);
             self.at = Some((place, draft));
         }
     }
@@ -124,7 +131,7 @@ impl Input {
         let Some((place, draft)) = self.at.take() else { return };
         match self.history.get(place + 1).cloned() {
             Some(text) => {
-                self.set(&text);
+                self.recall(&text);
                 self.at = Some((place + 1, draft));
             }
             None => self.set(&draft),
@@ -203,6 +210,10 @@ impl Input {
 const MARK: &str = "> ";
 /// Where nothing is typed yet.
 const PLACEHOLDER: &str = "what to do?  / for commands, @ for files";
+
+fn is_long(text: &str) -> bool {
+    text.lines().count() > LONG_PASTE.0 || text.len() > LONG_PASTE.1
+}
 
 trait Drawn {
     fn render_once(&self, buffer: &mut Buffer);
@@ -313,8 +324,11 @@ mod tests {
         input.paste("short ");
         input.paste(&"line\n".repeat(20));
         assert_eq!(input.text(), "short [paste 1: 20 lines]");
-        assert_eq!(input.take().0, format!("short {}", "line\n".repeat(20)));
+        let whole = format!("short {}", "line\n".repeat(20));
+        assert_eq!(input.take().0, whole);
         assert!(input.is_empty());
+        input.key(KeyEvent::new(KeyCode::Up, KeyModifiers::NONE));
+        assert_eq!((input.text(), input.take().0), ("[paste 1: 20 lines]".into(), whole));
     }
 
     #[test]

@@ -31,6 +31,12 @@ impl App {
             self.hint = None;
         }
         let ctrl = key.modifiers.contains(KeyModifiers::CONTROL);
+        let is_same = |(before, _): &(KeyCode, Instant)| *before == key.code;
+        self.escaped = self.escaped.take().filter(is_same);
+        if ctrl && key.code == KeyCode::Char('z') {
+            self.is_stopped = true;
+            return;
+        }
         if let Some(page) = &mut self.page {
             if !page.key(key, self.rows) {
                 self.page = None;
@@ -38,7 +44,6 @@ impl App {
             return;
         }
         match key.code {
-            KeyCode::Char('z') if ctrl => self.is_stopped = true,
             KeyCode::Char('o') if ctrl => self.show_all(),
             _ if self.pick.is_some() => self.pick_key(key),
             KeyCode::Char('c') if ctrl => self.stop_or_leave(),
@@ -93,13 +98,19 @@ impl App {
         if self.view.working {
             return self.interrupt();
         }
-        match self.escaped.replace(Instant::now()) {
-            Some(before) if before.elapsed() < TWICE => {
-                self.escaped = None;
-                self.pick_prompt();
-            }
-            _ => self.hint = Some("Esc again: go back to an earlier prompt".into()),
+        let what = if self.input.is_empty() { "go back to an earlier prompt" } else { "clear what is typed" };
+        match (self.is_second(KeyCode::Esc), self.input.is_empty()) {
+            (true, true) => self.pick_prompt(),
+            (true, false) => self.input.clear(),
+            (false, _) => self.hint = Some(format!("Esc again: {what}")),
         }
+    }
+
+    /// Whether the key was pressed a moment before.
+    fn is_second(&mut self, key: KeyCode) -> bool {
+        let is_second = self.escaped.take().is_some_and(|(_, before)| before.elapsed() < TWICE);
+        self.escaped = (!is_second).then(|| (key, Instant::now()));
+        is_second
     }
 
     fn stop_or_leave(&mut self) {
@@ -109,14 +120,17 @@ impl App {
         if self.view.working {
             return self.interrupt();
         }
-        match self.escaped.replace(Instant::now()) {
-            Some(before) if before.elapsed() < TWICE => self.is_leaving = true,
-            _ => self.hint = Some("Ctrl+C again leaves".into()),
+        match self.is_second(KeyCode::Char('c')) {
+            true => self.is_leaving = true,
+            false => self.hint = Some("Ctrl+C again leaves".into()),
         }
     }
 
+    /// With Ctrl or Alt a letter is a key of the shell, and no answer.
     fn approval_key(&mut self, key: KeyEvent) {
+        let is_letter = (key.modifiers - KeyModifiers::SHIFT).is_empty();
         match key.code {
+            _ if !is_letter => self.hint = Some("y, a or n".into()),
             KeyCode::Char('y' | 'Y') => self.answer(Answer::Once),
             KeyCode::Char('a' | 'A') => self.answer(Answer::Always),
             KeyCode::Char('n' | 'N') | KeyCode::Esc => self.answer(Answer::No),
@@ -182,8 +196,8 @@ impl App {
     /// The diff that is asked about, else everything so far.
     fn show_all(&mut self) {
         let page = match self.view.asked.front() {
-            Some(Asked::Approval { changes, .. }) if !changes.is_empty() => {
-                Page::new("what it would change", self.painted(|painter| painter.whole_diff(changes)), false)
+            Some(Asked::Approval { call, reason, changes }) => {
+                Page::new("what it would do", self.whole_question(call, reason, changes), false)
             }
             _ => Page::new("everything so far", self.whole(), true),
         };

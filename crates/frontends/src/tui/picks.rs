@@ -96,8 +96,7 @@ impl App {
     }
 
     pub(super) fn pick_prompt(&mut self) {
-        if self.view.working {
-            self.hint = Some("a turn goes on; Esc interrupts it".into());
+        if self.must_wait() {
             return;
         }
         let prompts = view::prompts(&self.entries().unwrap_or_default()).into_iter().rev();

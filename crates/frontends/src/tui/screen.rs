@@ -2,15 +2,18 @@
 //! lines stay and are redrawn where they changed.
 //!
 //! The cursor only moves relative to where it is, so nobody has to ask the terminal where that is.
+use super::wrap::one_row;
+use crate::safe;
 use ratatui::{
     style::{Color, Modifier, Style},
-    text::Line,
+    text::{Line, Span},
 };
 use std::io::{self, Write};
 
-/// Begins and ends a change that the terminal shows as a whole (private mode 2026).
-const BEGIN: &str = "\x1b[?2026h\x1b[?25l";
-const END: &str = "\x1b[?2026l";
+/// Begins and ends a change that the terminal shows as a whole (private mode 2026), in which no row runs into the next
+/// one (mode 7).
+const BEGIN: &str = "\x1b[?2026h\x1b[?25l\x1b[?7l";
+const END: &str = "\x1b[?7h\x1b[?2026l";
 
 /// Where something is drawn, and what stands there.
 pub(super) struct Screen<Out> {
@@ -23,13 +26,15 @@ pub(super) struct Screen<Out> {
     column: usize,
     /// What stands there is not what was drawn.
     is_stale: bool,
+    /// How far up it begins since the terminal has laid it out anew.
+    up: Option<usize>,
 }
 
 impl<Out: Write> Screen<Out> {
     /// The cursor stands at the beginning of a line of its own.
     pub(super) fn new(out: Out, (columns, rows): (u16, u16)) -> Self {
         let (columns, rows) = (columns.max(1).into(), rows.max(1).into());
-        Self { out, columns, rows, shown: Vec::new(), row: 0, column: 0, is_stale: true }
+        Self { out, columns, rows, shown: Vec::new(), row: 0, column: 0, is_stale: true, up: None }
     }
 
     /// Puts `above` into the scrollback and `live` below it, with the cursor at a row and a column of it.
@@ -39,15 +44,17 @@ impl<Out: Write> Screen<Out> {
         live: Vec<Line<'static>>,
         cursor: Option<(usize, usize)>,
     ) -> io::Result<()> {
+        let above: Vec<_> = above.iter().map(|line| self.fitting(line)).collect();
+        let live: Vec<_> = live.iter().map(|line| self.fitting(line)).collect();
         if above.is_empty() && !self.is_stale && live == self.shown && cursor == Some((self.row, self.column))
         {
             return Ok(());
         }
         let mut text = BEGIN.to_owned();
-        up(&mut text, self.row);
+        up(&mut text, self.up.take().unwrap_or(self.row));
         match above.is_empty() && !self.is_stale {
             true => self.changed_rows(&mut text, &live),
-            false => all_rows(&mut text, above, &live),
+            false => all_rows(&mut text, &above, &live),
         }
         let (row, column) = cursor.unwrap_or((live.len().saturating_sub(1), 0));
         up(&mut text, live.len().saturating_sub(1).saturating_sub(row));
@@ -81,14 +88,23 @@ impl<Out: Write> Screen<Out> {
         (self.columns, self.rows) = (columns.max(1).into(), rows.max(1).into());
         let rows_of = |line: &Line<'_>| line.width().div_ceil(self.columns).max(1);
         let above: usize = self.shown.iter().take(self.row).map(rows_of).sum();
-        self.row = (above + self.column / self.columns).min(self.rows - 1);
+        self.up = Some((above + self.column / self.columns).min(self.rows - 1));
         self.is_stale = true;
+    }
+
+    /// A line as it can stand in one row: nothing in it moves the cursor, whoever wrote it.
+    fn fitting(&self, line: &Line<'_>) -> Line<'static> {
+        let harmless = |span: &Span<'_>| {
+            let text = safe::text(&span.content).replace('\t', "    ").replace('\n', " ");
+            Span::styled(text, line.style.patch(span.style))
+        };
+        one_row(line.spans.iter().map(harmless).collect(), self.columns)
     }
 
     /// Wipes the live lines away; the cursor stands where they began.
     pub(super) fn clear(&mut self) -> io::Result<()> {
         let mut text = String::new();
-        up(&mut text, self.row);
+        up(&mut text, self.up.take().unwrap_or(self.row));
         text += "\r\x1b[J\x1b[?25h";
         (self.row, self.column, self.is_stale) = (0, 0, true);
         self.shown.clear();
@@ -107,7 +123,7 @@ impl<Out: Write> Screen<Out> {
         let mut text = format!("{BEGIN}\x1b[H");
         for row in 0..self.rows {
             text.push_str(if row == 0 { "\r\x1b[K" } else { "\r\n\x1b[K" });
-            lines.get(row).into_iter().for_each(|line| paint(&mut text, line));
+            lines.get(row).into_iter().for_each(|line| paint(&mut text, &self.fitting(line)));
         }
         text += END;
         self.raw(&text)
@@ -198,7 +214,6 @@ fn color_code(color: Color, base: u8) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ratatui::text::Span;
 
     fn drawn(screen: &mut Screen<Vec<u8>>) -> String {
         String::from_utf8(std::mem::take(&mut screen.out)).unwrap().replace('\x1b', "^")
@@ -212,13 +227,13 @@ mod tests {
     fn only_what_changed_is_drawn() {
         let mut screen = Screen::new(Vec::new(), (20, 5));
         screen.draw(&lines(&["done"]), lines(&["a", "b"]), Some((1, 1))).unwrap();
-        assert_eq!(drawn(&mut screen), "^[?2026h^[?25l\r^[Jdone\r\na\r\nb\r^[1C^[?25h^[?2026l");
+        assert_eq!(drawn(&mut screen), "^[?2026h^[?25l^[?7l\r^[Jdone\r\na\r\nb\r^[1C^[?25h^[?7h^[?2026l");
         screen.draw(&[], lines(&["a", "b"]), Some((1, 1))).unwrap();
         assert_eq!(drawn(&mut screen), "");
         screen.draw(&[], lines(&["a", "c"]), Some((1, 1))).unwrap();
-        assert_eq!(drawn(&mut screen), "^[?2026h^[?25l^[1A\r\n\r^[Kc\r^[1C^[?25h^[?2026l");
+        assert_eq!(drawn(&mut screen), "^[?2026h^[?25l^[?7l^[1A\r\n\r^[Kc\r^[1C^[?25h^[?7h^[?2026l");
         screen.draw(&[], lines(&["a"]), Some((0, 0))).unwrap();
-        assert_eq!(drawn(&mut screen), "^[?2026h^[?25l^[1A\r\n^[J^[A\r^[?25h^[?2026l");
+        assert_eq!(drawn(&mut screen), "^[?2026h^[?25l^[?7l^[1A\r\n^[J^[A\r^[?25h^[?7h^[?2026l");
     }
 
     #[test]
@@ -228,7 +243,35 @@ mod tests {
         drawn(&mut screen);
         screen.resized(4, 9);
         screen.draw(&[], lines(&["0123", "x"]), Some((1, 0))).unwrap();
-        assert!(drawn(&mut screen).starts_with("^[?2026h^[?25l^[3A\r^[J"));
+        assert!(drawn(&mut screen).starts_with("^[?2026h^[?25l^[?7l^[3A\r^[J"));
+    }
+
+    /// D15: entities of Markdown, names and errors come here as they are.
+    #[test]
+    fn nothing_that_is_drawn_moves_the_cursor() {
+        let mut screen = Screen::new(Vec::new(), (20, 5));
+        let evil = lines(&["a\u{1b}]0;title\u{7}b\nc\td\u{9b}2J\re", &"wide ".repeat(9)]);
+        screen.draw(&evil, evil.clone(), None).unwrap();
+        let text = drawn(&mut screen);
+        let (_, text) = text.split_once("^[J").unwrap();
+        let rows: Vec<&str> =
+            text.trim_end_matches("^[?7h^[?2026l").trim_end_matches('\r').split("\r\n").collect();
+        assert_eq!(
+            rows,
+            ["a]0;titlebc    d2Je", "wide wide wide wide…", "a]0;titlebc    d2Je", "wide wide wide wide…"]
+        );
+    }
+
+    #[test]
+    fn two_resizes_are_counted_from_what_was_drawn() {
+        let mut screen = Screen::new(Vec::new(), (20, 99));
+        screen.draw(&[], lines(&["0123456789", "x"]), Some((1, 0))).unwrap();
+        drawn(&mut screen);
+        for columns in [2, 1, 5] {
+            screen.resized(columns, 99);
+        }
+        screen.draw(&[], lines(&["x"]), Some((0, 0))).unwrap();
+        assert!(drawn(&mut screen).starts_with("^[?2026h^[?25l^[?7l^[2A\r^[J"));
     }
 
     #[test]

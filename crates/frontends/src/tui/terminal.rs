@@ -7,7 +7,10 @@ use crossterm::{
     execute,
     terminal::{disable_raw_mode, enable_raw_mode},
 };
-use std::io::{self, stdout};
+use std::{
+    io::{self, Write, stdout},
+    sync::atomic::{AtomicBool, Ordering},
+};
 
 /// Gives the terminal back when it is dropped.
 pub(super) struct Terminal(());
@@ -46,7 +49,17 @@ impl Drop for Terminal {
     }
 }
 
+/// Whether a page fills the other screen.
+static IS_PAGE: AtomicBool = AtomicBool::new(false);
+
+/// Told before the other screen is shown, so that a panic finds back from it.
+pub(super) fn is_page(is_page: bool) {
+    IS_PAGE.store(is_page, Ordering::Relaxed);
+}
+
 fn give_back() {
+    let back = if IS_PAGE.swap(false, Ordering::Relaxed) { "\x1b[?1049l" } else { "" };
+    let _no_terminal = write!(stdout(), "\x1b[?7h\x1b[?2026l\x1b[?25h{back}");
     let keys = PopKeyboardEnhancementFlags;
     let _no_terminal = execute!(stdout(), keys, DisableFocusChange, DisableBracketedPaste);
     let _no_terminal = disable_raw_mode();

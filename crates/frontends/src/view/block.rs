@@ -136,11 +136,20 @@ impl Call {
     /// Chunks may end in the middle of a line.
     pub(super) fn hear(&mut self, chunk: &str) {
         let mut open = self.output.pop_back().unwrap_or_default();
-        for (place, line) in safe::text(chunk).split('\n').enumerate() {
+        // A carriage return writes the line anew.
+        let chunk = chunk.replace("\r\n", "\n");
+        let lines = chunk.split('\n').map(|line| match line.rsplit_once('\r') {
+            Some((_, anew)) => (true, safe::text(anew).into_owned()),
+            None => (false, safe::text(line).into_owned()),
+        });
+        for (place, (is_anew, line)) in lines.enumerate() {
             if place > 0 {
                 self.output.push_back(std::mem::take(&mut open));
             }
-            open += line;
+            if is_anew {
+                open.clear();
+            }
+            open += &line;
         }
         self.output.push_back(open);
         let spare = self.output.len().saturating_sub(TAIL + 1);

@@ -88,6 +88,11 @@ impl Terminal {
         text(&self.tmux(&["capture-pane", "-p"]))
     }
 
+    /// What programs made of the title.
+    pub(crate) fn title(&self) -> String {
+        text(&self.tmux(&["display-message", "-p", "#{pane_title}"]))
+    }
+
     /// What was scrolled away, too.
     pub(crate) fn all(&self) -> String {
         text(&self.tmux(&["capture-pane", "-p", "-S", "-"]))
