@@ -1,9 +1,9 @@
 //! A question to the person at the terminal: may this call do what it wants?
-use crate::{diff, safe};
+use crate::{asking::Asking, diff, safe};
 use haft_core::{Answer, CallId, Change, Command, Fact, Part, ToolCall, clip};
 use haft_engine::Session;
 use serde_json::{Map, Value};
-use std::io::{self, BufRead, Write};
+use std::io::{BufRead, Write};
 
 /// A call that asks.
 pub struct Question<'a> {
@@ -20,8 +20,8 @@ pub fn refuse(session: &Session, call: &CallId) {
     let _session_is_closed = session.send(Command::Answer { call: call.clone(), answer: Answer::Nobody });
 }
 
-/// Shows the question with its diff and reads the answer on a thread of its own, so that the events go on.
-pub fn ask(session: &Session, question: &Question<'_>) {
+/// Shows the question with its diff and reads the answer.
+pub fn ask(session: &Session, question: &Question<'_>) -> Asking {
     let diff = diff::of_changes(session, question.changes);
     let about = match question.changes {
         [] => safe::text(&about(session, question.call, question.reason)).into_owned(),
@@ -30,10 +30,12 @@ pub fn ask(session: &Session, question: &Question<'_>) {
     let text =
         format!("{about}{}\nallow? [y]es, [a]lways in this session, [n]o: ", safe::text(question.reason));
     let (session, call) = (session.clone(), question.call.clone());
-    tokio::task::spawn_blocking(move || {
-        let answer = read_answer(&text, &mut io::stdin().lock(), &mut io::stderr());
-        let _session_is_closed = session.send(Command::Answer { call, answer });
-    });
+    Asking::begin(
+        move |input, output| read_answer(&text, input, output),
+        move |answer| {
+            let _session_is_closed = session.send(Command::Answer { call, answer });
+        },
+    )
 }
 
 /// What the call is called with, as a line, where `reason` does not show it: whoever answers must know.
@@ -64,7 +66,7 @@ fn line_about(call: &ToolCall, reason: &str) -> String {
 }
 
 /// Asks until it understands. The end of the input is a no.
-fn read_answer(text: &str, input: &mut impl BufRead, output: &mut impl Write) -> Answer {
+fn read_answer(text: &str, input: &mut dyn BufRead, output: &mut dyn Write) -> Answer {
     loop {
         let _no_terminal = write!(output, "{text}").and_then(|()| output.flush());
         let mut line = String::new();

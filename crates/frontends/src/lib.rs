@@ -8,6 +8,7 @@
 #[cfg(feature = "acp")]
 pub mod acp;
 pub mod approval;
+pub mod asking;
 pub mod chat;
 pub mod console;
 pub mod diff;

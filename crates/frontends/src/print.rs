@@ -1,6 +1,8 @@
 //! One prompt in; the reply, one object or all events out.
 use crate::{
-    Exit, approval, lines, question,
+    Exit,
+    asking::Questions,
+    lines,
     signals::Interrupts,
     spinner::{Spinner, TICK},
     words::{Style, Words},
@@ -66,6 +68,7 @@ pub async fn turn(
     let mut spinner = Spinner::new(options.can_ask && show_words && !options.style.quiet);
     spinner.label("thinking");
     let mut told_once = false;
+    let mut questions = Questions::default();
     let mut ticks = tokio::time::interval(TICK);
     loop {
         let event = tokio::select! {
@@ -92,7 +95,7 @@ pub async fn turn(
             }
         }
         relabel(&mut spinner, &event);
-        answer(session, &event, options);
+        questions.hear(session, &event, options.can_ask);
         account.take_in(&event);
         said = said.filter(|said| !is_heard(said, &event));
         match (account.outcome, &said) {
@@ -125,23 +128,6 @@ fn relabel(spinner: &mut Spinner, event: &Event) {
         Fact::ToolStarted { name, .. } => spinner.label(name.clone()),
         Fact::ApprovalAsked { .. } | Fact::QuestionAsked { .. } | Fact::TurnEnded { .. } => spinner.label(""),
         _ => spinner.label("thinking"),
-    }
-}
-
-fn answer(session: &Session, event: &Event, options: &Options) {
-    let Event::Recorded(entry) = event else { return };
-    if session.is_joined() && !options.can_ask {
-        // Somebody may sit where the session is open.
-        return;
-    }
-    match &entry.fact {
-        Fact::ApprovalAsked { call, reason, changes, .. } if options.can_ask => {
-            approval::ask(session, &approval::Question { call, reason, changes });
-        }
-        Fact::ApprovalAsked { call, .. } => approval::refuse(session, call),
-        Fact::QuestionAsked { call, question } if options.can_ask => question::ask(session, call, question),
-        Fact::QuestionAsked { call, .. } => question::nobody(session, call),
-        _ => {}
     }
 }
 

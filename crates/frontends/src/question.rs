@@ -1,25 +1,27 @@
 //! A question of a tool to the person at the terminal.
-use crate::safe;
+use crate::{asking::Asking, safe};
 use haft_core::{CallId, Command, Question};
 use haft_engine::Session;
-use std::io::{self, BufRead, Write};
+use std::io::{BufRead, Write};
 
 /// Answers in place of a person who is not there.
 pub fn nobody(session: &Session, call: &CallId) {
     let _session_is_closed = session.send(Command::Reply { call: call.clone(), answer: None });
 }
 
-/// Shows the question and reads the answer on a thread of its own, so that the events go on.
-pub fn ask(session: &Session, call: &CallId, question: &Question) {
+/// Shows the question and reads the answer.
+pub fn ask(session: &Session, call: &CallId, question: &Question) -> Asking {
     let (session, call, question) = (session.clone(), call.clone(), question.clone());
-    tokio::task::spawn_blocking(move || {
-        let answer = read_answer(&question, &mut io::stdin().lock(), &mut io::stderr());
-        let _session_is_closed = session.send(Command::Reply { call, answer });
-    });
+    Asking::begin(
+        move |input, output| read_answer(&question, input, output),
+        move |answer| {
+            let _session_is_closed = session.send(Command::Reply { call, answer });
+        },
+    )
 }
 
 /// A number picks one of the choices, anything else stands for itself. The end of the input is nobody.
-fn read_answer(question: &Question, input: &mut impl BufRead, output: &mut impl Write) -> Option<String> {
+fn read_answer(question: &Question, input: &mut dyn BufRead, output: &mut dyn Write) -> Option<String> {
     let mut text = format!("{}\n", safe::text(&question.text));
     for (place, choice) in question.choices.iter().enumerate() {
         text += &format!("  {}. {}\n", place + 1, safe::text(choice));

@@ -65,3 +65,26 @@ fn a_terminal_has_completion_and_a_history() {
         terminal.see("left 0");
     }
 }
+
+/// A question that nobody waits for any more takes no line that is meant for what comes next.
+#[test]
+fn a_withdrawn_question_leaves_the_next_line_alone() {
+    let place = Place::new();
+    let call = json!({"name": "bash", "arguments": {"command": "echo x > a.txt"}});
+    place.script(
+        "model.jsonl",
+        &[json!({"calls": [call]}), json!({"say": "Heard.", "expect": "hello there"})],
+    );
+    let Some(terminal) = Terminal::open(&place, (80, 24)) else { return };
+    terminal.haft(&place, "chat --model script/../model.jsonl");
+    terminal.see("`exit` leaves.");
+    terminal.say("run it");
+    terminal.see("allow?");
+    terminal.keys(&["C-c"]);
+    terminal.see("(interrupted)");
+    terminal.say("hello there");
+    terminal.see("Heard.");
+    assert_eq!(place.read("a.txt"), None);
+    terminal.say("exit");
+    terminal.see("left 0");
+}

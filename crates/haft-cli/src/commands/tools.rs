@@ -11,9 +11,10 @@ use haft::{
     core::{Change, Command, Event, Fact, How, Registry, Seq, ToolResult},
     engine::{Engine, Model, Session, Unread},
     frontends::{
-        Exit, approval,
+        Exit,
+        asking::Questions,
         direct::{self, Direct},
-        question, safe,
+        safe,
         signals::Interrupts,
     },
 };
@@ -104,6 +105,7 @@ async fn watch(session: &Session, interrupts: &mut Interrupts) -> Option<Called>
     let mut events = Box::pin(session.events(Seq(0)));
     let mut called = Called::default();
     let can_ask = stdin().is_terminal() && stderr().is_terminal();
+    let mut questions = Questions::default();
     loop {
         let event = tokio::select! {
             event = events.next() => event?,
@@ -112,14 +114,9 @@ async fn watch(session: &Session, interrupts: &mut Interrupts) -> Option<Called>
                 continue;
             }
         };
+        questions.hear(session, &event, can_ask);
         let Event::Recorded(entry) = event else { continue };
         match &entry.fact {
-            Fact::ApprovalAsked { call, reason, changes, .. } if can_ask => {
-                approval::ask(session, &approval::Question { call, reason, changes });
-            }
-            Fact::ApprovalAsked { call, .. } => approval::refuse(session, call),
-            Fact::QuestionAsked { call, question } if can_ask => question::ask(session, call, question),
-            Fact::QuestionAsked { call, .. } => question::nobody(session, call),
             Fact::ToolStarted { how, .. } => called.how = Some(*how),
             Fact::Staged { changes, .. } => called.changes.clone_from(changes),
             Fact::ToolEnded { result, .. } => called.result = result.clone(),
