@@ -28,8 +28,8 @@ const EDITED_EVERY: Duration = Duration::from_secs(60);
 
 /// What reaches a chat.
 pub(super) enum Mail {
-    /// The bot has started, and the chat was there before.
-    Started,
+    /// The bot has started, and the chat was there before; this was said then and stands in no journal, it seems.
+    Started(Vec<Message>),
     Said(Box<Message>),
     Edited,
     Pressed(Press),
@@ -99,7 +99,7 @@ impl Chat {
 
     async fn take_in(&mut self, mail: Mail) {
         match mail {
-            Mail::Started => self.take_up().await,
+            Mail::Started(unsent) => self.take_up(unsent).await,
             Mail::Said(message) => self.said(*message).await,
             Mail::Edited => self.edited(),
             Mail::Pressed(press) => self.pressed(press).await,
@@ -107,16 +107,27 @@ impl Chat {
     }
 
     /// After a restart: buttons of before are over, a turn that was cut off goes on, what was not told is told.
-    async fn take_up(&mut self) {
+    async fn take_up(&mut self, unsent: Vec<Message>) {
         let state = self.state();
         state.asked.iter().for_each(|message| self.desk.push(Job::Unbutton { message: *message }));
         self.keep(|chat| chat.asked.clear());
         if let Some(id) = &state.session {
             self.go_on(id, state.next).await;
         }
-        let same = |a: &Message, b: &Message| a.album.is_some() && a.album == b.album;
-        self.waiting.extend(state.unsent.chunk_by(same).map(<[Message]>::to_vec));
-        self.prepare().await;
+        for message in self.unrecorded(unsent) {
+            self.said(message).await;
+        }
+    }
+
+    /// Those that do not stand in the journal of the session; the others are done with.
+    fn unrecorded(&self, unsent: Vec<Message>) -> Vec<Message> {
+        let entries = self.state().session.and_then(|id| self.bot.engine.setup().home.peek(&id).ok());
+        let recorded: Vec<i64> =
+            entries.iter().flatten().flat_map(|entry| self.said_in(&entry.fact)).collect();
+        let (done, left): (Vec<_>, _) =
+            unsent.into_iter().partition(|message| recorded.contains(&message.id));
+        self.forget(&done.iter().map(|message| message.id).collect::<Vec<_>>());
+        left
     }
 
     async fn go_on(&mut self, id: &str, next: u64) {
@@ -174,12 +185,12 @@ impl Chat {
             Fact::Prompted { channel, .. } => {
                 // What was told so far stands above what the person says.
                 close();
-                self.heard(channel, is_over);
+                self.heard(channel);
                 self.desk.set_running(true);
             }
             Fact::PromptDenied { channel, .. } => {
                 self.desk.tell(|story| story.fact(&entry.fact));
-                self.heard(channel, is_over);
+                self.heard(channel);
             }
             Fact::Continued | Fact::Called { .. } | Fact::JobEnded { .. } => {
                 self.desk.set_running(true);

@@ -64,8 +64,19 @@ pub(super) struct ChatState {
     pub(super) asked: Vec<i64>,
     /// What was said and no session has recorded yet.
     pub(super) unsent: Vec<Message>,
+    /// Who has said something here and was allowed to.
+    pub(super) people: BTreeSet<i64>,
     /// More than two may talk here.
     pub(super) is_group: bool,
+}
+
+impl ChatState {
+    /// Somebody who may has said this, and no session has it yet.
+    pub(super) fn hear(&mut self, message: &Message) {
+        self.is_group = !message.is_private;
+        self.people.extend(message.from.as_ref().map(|from| from.id));
+        self.unsent.push(message.clone());
+    }
 }
 
 impl State {
@@ -145,15 +156,18 @@ impl Store {
         Ok(changed)
     }
 
-    /// The new ones among `updates`, in order; they count as handled when this comes back.
-    pub(super) fn take_new(
+    /// The new ones among `updates`, in order; they count as handled when this comes back, and what `keep` keeps of
+    /// each is kept in the same moment.
+    pub(super) fn take_new<T>(
         &self,
-        mut updates: Vec<(i64, serde_json::Value)>,
-    ) -> io::Result<Vec<serde_json::Value>> {
-        let now = SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default().as_millis() as u64;
+        mut updates: Vec<(i64, T)>,
+        mut keep: impl FnMut(&mut State, &T),
+    ) -> io::Result<Vec<T>> {
+        let now = now();
         updates.sort_by_key(|(id, _)| *id);
         self.write(|state| {
             updates.retain(|(id, _)| state.is_new(*id, now));
+            updates.iter().for_each(|(_, update)| keep(state, update));
             updates.into_iter().map(|(_, update)| update).collect()
         })
     }
@@ -166,6 +180,11 @@ impl Store {
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().expect("no code panics while it holds the state")
     }
+}
+
+/// In milliseconds since 1970-01-01 UTC.
+fn now() -> u64 {
+    SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default().as_millis() as u64
 }
 
 /// Whole or not at all, readable for its owner only.
@@ -181,12 +200,10 @@ fn save(file: &Path, state: &State) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
     use std::os::unix::fs::PermissionsExt;
 
     fn taken(store: &Store, ids: &[i64]) -> Vec<i64> {
-        let updates = ids.iter().map(|id| (*id, json!(id))).collect();
-        store.take_new(updates).unwrap().iter().filter_map(serde_json::Value::as_i64).collect()
+        store.take_new(ids.iter().map(|id| (*id, *id)).collect(), |_, _| {}).unwrap()
     }
 
     // D54

@@ -77,6 +77,22 @@ impl Place {
         self.entries().iter().filter(|entry| matches!(entry.fact, Fact::Prompted { .. })).count()
     }
 
+    fn state_file(&self) -> PathBuf {
+        self.path("home/telegram/4711.json")
+    }
+
+    /// What the bot keeps.
+    pub(crate) fn state(&self) -> Value {
+        serde_json::from_slice(&fs::read(self.state_file()).unwrap()).unwrap()
+    }
+
+    /// Changes what a bot that does not run has kept.
+    pub(crate) fn change_state(&self, change: impl FnOnce(&mut Value)) {
+        let mut state = self.state();
+        change(&mut state);
+        fs::write(self.state_file(), state.to_string()).unwrap();
+    }
+
     fn engine(&self, model: &str, provider: Arc<dyn Provider>) -> Engine {
         Engine::new(Setup {
             model: Model::plain(model, provider),
@@ -115,7 +131,8 @@ impl Place {
                 let others = others.clone();
                 async move {
                     match spec.as_str() {
-                        "script/other" => Ok(others(&spec)),
+                        spec if spec.starts_with("test/other") => Ok(others(spec)),
+                        "test/slow" => std::future::pending().await,
                         other => Err(format!("there is no model `{other}`")),
                     }
                 }
@@ -133,7 +150,7 @@ impl Place {
     /// A bot whose model says what the script does.
     pub(crate) fn start(&self, fake: &Fake, script: &[Value]) -> Bot {
         let engine = self.engine_of(script);
-        let other = self.engine("script/other", Arc::new(Scripted::new([]).says("I am the other one.")));
+        let other = self.engine("test/other", Arc::new(Scripted::new([]).says("I am the other one.")));
         let options = self.options(fake, move |_| other.clone());
         let (stop, stopped) = oneshot::channel();
         let (kill, killed) = oneshot::channel();

@@ -46,8 +46,12 @@ async fn a_prompt_is_answered_once_and_typing_comes_first() {
             _ => None,
         })
         .collect();
-    let expected = Channel { kind: "telegram".into(), chat: OWNER.to_string() };
-    assert_eq!(channels, [expected.clone(), expected]);
+    let expected = |message: &str| Channel {
+        kind: "telegram".into(),
+        chat: OWNER.to_string(),
+        messages: vec![message.into()],
+    };
+    assert_eq!(channels, [expected("101"), expected("102")]);
 }
 
 // D54, X-31, A-86
@@ -504,16 +508,16 @@ async fn a_turn_is_stopped_and_a_conversation_begun_anew() {
     fake.reads_part(OWNER, "Something is going on").await;
     fake.says(OWNER, "/stop");
     fake.reads_part(OWNER, "(interrupted)").await;
-    fake.says(OWNER, "/model script/nothing");
-    fake.reads_part(OWNER, "there is no model `script/nothing`.").await;
-    fake.says(OWNER, "/model script/other");
-    fake.reads_part(OWNER, "script/other from the next conversation on").await;
+    fake.says(OWNER, "/model test/nothing");
+    fake.reads_part(OWNER, "there is no model `test/nothing`.").await;
+    fake.says(OWNER, "/model test/other");
+    fake.reads_part(OWNER, "test/other from the next conversation on").await;
     fake.says(OWNER, "/new");
-    fake.reads_part(OWNER, "A new conversation with script/other").await;
+    fake.reads_part(OWNER, "A new conversation with test/other").await;
     fake.says(OWNER, "hi");
     fake.reads_part(OWNER, "I am the other one.").await;
     fake.says(OWNER, "/model");
-    fake.reads_part(OWNER, "The model of this conversation: script/other.").await;
+    fake.reads_part(OWNER, "The model of this conversation: test/other.").await;
     fake.says(OWNER, "/cost");
     fake.reads_part(OWNER, "tokens so far").await;
     fake.says(OWNER, "/jobs");
@@ -780,6 +784,46 @@ async fn what_was_said_and_not_recorded_is_heard_after_a_restart() {
     assert_eq!(place.prompts(), 2);
     let kept = fs::read_to_string(place.path("home/telegram/4711.json")).unwrap();
     assert!(kept.contains("\"unsent\": []"), "{kept}");
+}
+
+// D54
+#[tokio::test]
+async fn what_the_journal_has_is_not_said_again_after_a_restart() {
+    let (fake, place) = (Fake::start().await, Place::new());
+    let script = |last: Value| [json!({"say": "I am at it", "hang": true}), last];
+    let bot = place.start(&fake, &script(json!({"say": "x"})));
+    fake.says(OWNER, "work");
+    fake.reads_part(OWNER, "I am at it").await;
+    bot.kill().await;
+    // As it is where the bot dies between the journal's entry and its own.
+    place.change_state(|state| {
+        state["chats"]["7"]["unsent"] = json!([{"id": 101, "chat": OWNER, "is_private": true, "from": {"id": OWNER, "name": "Ada"}, "text": "work", "is_forwarded": false}]);
+    });
+    let bot = place.start(&fake, &[json!({"say": "Done."}), json!({"say": "Twice."})]);
+    fake.reads_part(OWNER, "Done.").await;
+    fake.says(OWNER, "/cost");
+    fake.reads_part(OWNER, "tokens so far").await;
+    bot.stop().await.unwrap();
+    assert_eq!(place.prompts(), 1);
+    assert_eq!(place.state()["chats"]["7"]["unsent"], json!([]));
+}
+
+// D54: a chat that waits for something has not looked at it yet.
+#[tokio::test]
+async fn what_was_handed_over_and_not_looked_at_is_heard_after_a_restart() {
+    let (fake, place) = (Fake::start().await, Place::new());
+    let bot = place.start(&fake, &[]);
+    fake.says(OWNER, "/model test/slow");
+    fake.says(OWNER, "work");
+    fake.says(OWNER, "/cost");
+    fake.has_looked().await;
+    bot.kill().await;
+    let bot = place.start(&fake, &[json!({"say": "Done."})]);
+    fake.reads_part(OWNER, "Done.").await;
+    fake.reads_part(OWNER, "tokens so far").await;
+    bot.stop().await.unwrap();
+    assert_eq!(place.prompts(), 1);
+    assert_eq!(place.state()["chats"]["7"]["unsent"], json!([]));
 }
 
 #[tokio::test]
