@@ -51,6 +51,8 @@ use updates::Person;
 /// Telegram takes no more than about one message a second in a chat, and twenty a minute in a group (its FAQ for bots).
 const PACE: Duration = Duration::from_secs(1);
 const PACE_IN_GROUPS: Duration = Duration::from_secs(3);
+/// Where there are so many engines for other models, those that no chat uses go.
+const ENGINES: usize = 4;
 /// What is left to tell at the end gets this time; the rest is told at the next start.
 const FAREWELL: Duration = Duration::from_secs(5);
 
@@ -266,8 +268,12 @@ fn code(options: &Options, store: &Store) -> Option<Code> {
 
 impl Bot {
     fn is_allowed(&self, who: &Person) -> bool {
-        self.options.allowed.contains(&who.id)
-            || self.store.read(|state| state.users.iter().any(|user| user.id == who.id))
+        self.may_talk(who.id)
+    }
+
+    fn may_talk(&self, who: i64) -> bool {
+        self.options.allowed.contains(&who)
+            || self.store.read(|state| state.users.iter().any(|user| user.id == who))
     }
 
     /// An engine that asks `spec`; opened once.
@@ -280,6 +286,14 @@ impl Bot {
             return Ok(engine.clone());
         }
         let engine = (self.options.engines)(spec.to_owned()).await?;
+        if engines.len() >= ENGINES {
+            let is_named = |chat: &ChatState, spec: &String| {
+                chat.model.as_ref() == Some(spec) || chat.wish.as_ref() == Some(spec)
+            };
+            let chats = self.store.read(|state| state.chats.clone());
+            let is_used = |spec: &String| chats.values().any(|chat| is_named(chat, spec));
+            engines.retain(|spec, engine| is_used(spec) || !engine.sessions().is_empty());
+        }
         engines.insert(spec.to_owned(), engine.clone());
         Ok(engine)
     }

@@ -6,6 +6,7 @@ use super::{
     files::{self, Prepared},
     updates::Message,
 };
+use crate::safe;
 use haft_core::{Channel, Command, Fact};
 use std::time::Duration;
 use tokio::time::Instant;
@@ -60,7 +61,7 @@ impl Chat {
         if message.text.trim().is_empty() && message.file.is_none() {
             return self.forget(&[message.id]);
         }
-        if message.file.is_none() && self.replied(&message.text) {
+        if message.file.is_none() && !message.is_forwarded && self.replied(&message.text) {
             return self.forget(&[message.id]);
         }
         self.waiting.push_back(vec![message]);
@@ -78,7 +79,7 @@ impl Chat {
     fn replied(&mut self, text: &str) -> bool {
         let asked = self.asks.iter().rev().find(|ask| matches!(ask.kind, Kind::Question { .. }));
         let Some(call) = asked.map(|ask| ask.call.clone()) else { return false };
-        self.send(Command::Reply { call, answer: Some(text.trim().to_owned()) })
+        self.send(Command::Reply { call, answer: Some(safe::text(text).trim().to_owned()) })
     }
 
     /// Files belong to a session, so that it must be open before they are fetched.

@@ -6,13 +6,13 @@ use super::{
     commands,
     door::Stranger,
     fatal,
-    store::User,
+    store::{ChatState, User},
     updates::{self, Message, Person, Press, Update},
 };
 use futures::FutureExt;
 use serde_json::{Value, json};
 use std::{
-    collections::HashMap,
+    collections::{BTreeMap, HashMap},
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -46,7 +46,7 @@ impl Chats {
 
     /// Asks for updates and hands them out, until Telegram does not let it.
     pub(super) async fn receive(&mut self) -> Result<(), Trouble> {
-        let before = self.bot.store.read(|state| state.chats.clone());
+        let before = self.left_by_those_who_may()?;
         before.into_iter().for_each(|(chat, state)| self.send(chat, Mail::Started(state.unsent)));
         let (mut outage, mut conflicts) = (Outage::default(), 0);
         loop {
@@ -72,6 +72,29 @@ impl Chats {
                 }
             }
         }
+    }
+
+    /// The chats of before that somebody is in who may talk. The others are forgotten, and so is what was said by
+    /// those who may no longer.
+    fn left_by_those_who_may(&self) -> Result<BTreeMap<i64, ChatState>, Trouble> {
+        let (bot, store) = (&self.bot, &self.bot.store);
+        let mut chats = store.read(|state| state.chats.clone());
+        let count = chats.len();
+        // A private chat has the number of the person, and a group one below zero.
+        chats.retain(|chat, state| match *chat > 0 {
+            true => bot.may_talk(*chat),
+            false => state.people.iter().any(|who| bot.may_talk(*who)),
+        });
+        let may = |message: &Message| message.from.as_ref().is_some_and(|from| bot.is_allowed(from));
+        chats.values_mut().for_each(|state| state.unsent.retain(may));
+        store
+            .write(|state| state.chats.clone_from(&chats))
+            .map_err(|error| Trouble::State(store.file().to_owned(), error))?;
+        if chats.len() < count {
+            let gone = count - chats.len();
+            (bot.options.notes)(format!("{gone} chats are forgotten: nobody is in them who may talk"));
+        }
+        Ok(chats)
     }
 
     /// Whether anything was new. What is handed out has been marked as handled before.

@@ -28,6 +28,8 @@ pub(crate) struct Place {
     pub(crate) profile: &'static str,
     /// What they tell whoever runs them.
     pub(crate) notes: Arc<Mutex<Vec<String>>>,
+    /// The models that they opened an engine for.
+    pub(crate) opened: Arc<Mutex<Vec<String>>>,
 }
 
 /// One that runs.
@@ -44,7 +46,7 @@ impl Place {
         fs::create_dir(folder.path().join("w")).unwrap();
         fs::write(folder.path().join("w/a.txt"), "hello").unwrap();
         let (allowed, pair, mode, profile) = (vec![OWNER], false, Mode::Full, "default");
-        Self { folder, allowed, pair, mode, profile, notes: Arc::default() }
+        Self { folder, allowed, pair, mode, profile, notes: Arc::default(), opened: Arc::default() }
     }
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {
@@ -119,7 +121,7 @@ impl Place {
 
     fn options(&self, fake: &Fake, others: impl Fn(&str) -> Engine + Send + Sync + 'static) -> Options {
         let notes = self.notes.clone();
-        let others = Arc::new(others);
+        let (others, opened) = (Arc::new(others), self.opened.clone());
         Options {
             api_url: fake.url.clone(),
             token: Token::new(TOKEN).unwrap(),
@@ -128,6 +130,7 @@ impl Place {
             folder: self.path("home/telegram"),
             agent: "haft".into(),
             engines: Arc::new(move |spec| {
+                opened.lock().unwrap().push(spec.clone());
                 let others = others.clone();
                 async move {
                     match spec.as_str() {

@@ -827,6 +827,83 @@ async fn what_was_handed_over_and_not_looked_at_is_heard_after_a_restart() {
 }
 
 #[tokio::test]
+async fn chats_of_those_who_may_no_longer_talk_are_forgotten() {
+    let (fake, mut place) = (Fake::start().await, Place::new());
+    place.allowed.push(8);
+    let bot = place.start(&fake, &[json!({"say": "I am at it", "hang": true})]);
+    fake.says(OWNER, "work");
+    fake.reads_part(OWNER, "I am at it").await;
+    fake.happens("message", group(OWNER, "/cost@haft_bot", json!({})));
+    fake.reads_part(GROUP, "Nothing has been said yet.").await;
+    bot.kill().await;
+    let before = place.entries().len();
+    place.change_state(|state| {
+        let unsent = |who: i64| json!({"id": who, "chat": GROUP, "is_private": false, "from": {"id": who, "name": "x"}, "text": "hi", "is_forwarded": false});
+        state["chats"]["-100"]["people"] = json!([OWNER, 8]);
+        state["chats"]["-100"]["unsent"] = json!([unsent(OWNER)]);
+        state["chats"]["-200"] = json!({"is_group": true, "people": [OWNER], "unsent": [unsent(OWNER)]});
+    });
+    place.allowed = vec![8];
+    let bot = place.start(&fake, &[json!({"say": "Done."})]);
+    fake.says(8, "/help");
+    fake.reads_part(8, "/undo").await;
+    bot.stop().await.unwrap();
+    assert_eq!((place.entries().len(), place.home().list().len()), (before, 1));
+    let chats = place.state()["chats"].clone();
+    assert_eq!(chats.as_object().unwrap().keys().collect::<Vec<_>>(), ["-100", "8"]);
+    assert_eq!(chats["-100"]["unsent"], json!([]));
+    assert!(
+        place.notes().iter().any(|note| note.starts_with("2 chats are forgotten")),
+        "{:?}",
+        place.notes()
+    );
+}
+
+// What somebody else wrote answers no question, and an answer holds nothing that a terminal obeys.
+#[tokio::test]
+async fn a_question_is_answered_in_the_person_s_own_words() {
+    let (fake, place) = (Fake::start().await, Place::new());
+    let ask = json!({"calls": [{"name": "ask", "arguments": {"question": "Which colour?"}}]});
+    let bot = place.start(&fake, &[ask, json!({"say": "Done."}), json!({"say": "Done, too."})]);
+    fake.says(OWNER, "paint");
+    fake.reads_part(OWNER, "Which colour?").await;
+    fake.happens("message", message(OWNER, json!({"text": "red", "forward_origin": {"type": "user"}})));
+    fake.says(OWNER, "gr\u{1b}[31meen");
+    fake.reads_part(OWNER, "Done").await;
+    bot.stop().await.unwrap();
+    let answers: Vec<String> = place
+        .entries()
+        .iter()
+        .filter_map(|entry| match &entry.fact {
+            Fact::QuestionAnswered { answer, .. } => answer.clone(),
+            _ => None,
+        })
+        .collect();
+    assert!(matches!(&answers[..], [one] if one.ends_with("een") && !one.contains('\u{1b}')), "{answers:?}");
+}
+
+#[tokio::test]
+async fn a_chat_takes_no_model_from_a_file_and_few_engines_are_kept() {
+    let (fake, place) = (Fake::start().await, Place::new());
+    let bot = place.start(&fake, &[]);
+    for spec in ["script//etc/passwd", "script/a.json", "local/../x.gguf", "local/~/x", "exec//bin/sh"] {
+        fake.says(OWNER, &format!("/model {spec}"));
+        fake.reads_part(OWNER, &format!("`{spec}` names a file")).await;
+    }
+    assert_eq!(*place.opened.lock().unwrap(), [""; 0]);
+    for n in [0, 1, 2, 3, 4, 4, 0] {
+        fake.says(OWNER, &format!("/model test/other{n}"));
+        fake.says(OWNER, "/model");
+        fake.reads_part(OWNER, &format!("The next one: test/other{n}.")).await;
+        fake.books().messages.clear();
+    }
+    bot.stop().await.unwrap();
+    let opened = place.opened.lock().unwrap().clone();
+    assert_eq!(opened.iter().filter(|spec| *spec == "test/other0").count(), 2, "{opened:?}");
+    assert_eq!(opened.iter().filter(|spec| *spec == "test/other4").count(), 1, "{opened:?}");
+}
+
+#[tokio::test]
 async fn a_message_that_somebody_deletes_while_it_grows_comes_anew() {
     let (fake, place) = (Fake::start().await, Place::new());
     let script = json!({"say": "A **long** word. ".repeat(20), "pieces": 20, "delay_ms": 120});
