@@ -223,7 +223,12 @@ impl Outage {
     async fn wait(&mut self, refusal: Refusal, notes: &Notes) {
         self.times = (self.times + 1).min(7);
         let time = match refusal {
-            Refusal::Wait(time) => time,
+            Refusal::Wait(time) => {
+                if time > Duration::from_secs(60) {
+                    notes(format!("Telegram hands out nothing before {} s", time.as_secs()));
+                }
+                time
+            }
             why => {
                 if self.times == 1 {
                     notes(format!("Telegram cannot be asked: {why}; asking again until it answers"));
@@ -244,6 +249,7 @@ impl Outage {
 /// What no patience helps against.
 fn fatal(refusal: Refusal) -> Result<Refusal, Trouble> {
     match refusal {
+        other if !other.is_of_telegram() => Ok(other),
         Refusal::Refused { code: 401 | 403 | 404, description } => Err(Trouble::Token(description)),
         Refusal::Refused { code: 409, description } if description.contains("webhook") => {
             Err(Trouble::Conflict(description))

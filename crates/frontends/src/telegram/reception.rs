@@ -50,7 +50,7 @@ impl Chats {
         before.into_iter().for_each(|(chat, state)| self.send(chat, Mail::Started(state.unsent)));
         let (mut outage, mut conflicts) = (Outage::default(), 0);
         loop {
-            let offset = self.bot.store.read(|state| state.last).map_or(0, |last| last + 1);
+            let offset = self.bot.store.offset();
             let asked_at = Instant::now();
             match self.bot.api.updates(offset).await {
                 Ok(updates) => {

@@ -2,6 +2,7 @@
 use super::{
     answers::still_asked,
     chat::{Chat, Open, is_cut_off},
+    desk::Job,
 };
 use haft_core::{Command, Entry, Fact, Seq};
 use haft_engine::{EngineError, JournalError, Session};
@@ -82,6 +83,7 @@ impl Chat {
             (chat.session, chat.model) = (Some(id), model);
             (chat.next, chat.message, chat.sent) = (0, None, 0);
         });
+        self.desk.push(Job::Left);
         Ok(self.follow(Found { session, goes_on: false }, Seq(0)))
     }
 
@@ -114,6 +116,8 @@ impl Chat {
             (chat.session, chat.model) = (None, None);
             (chat.next, chat.message, chat.sent) = (0, None, 0);
         });
+        // Behind what is still to be told of it.
+        self.desk.push(Job::Left);
     }
 
     /// Goes on with a session of this workspace from here on.

@@ -903,6 +903,85 @@ async fn a_chat_takes_no_model_from_a_file_and_few_engines_are_kept() {
     assert_eq!(opened.iter().filter(|spec| *spec == "test/other4").count(), 1, "{opened:?}");
 }
 
+fn too_many(retry_after: u64) -> Value {
+    json!({"ok": false, "error_code": 429, "description": "Too Many Requests", "parameters": {"retry_after": retry_after}})
+}
+
+//
+#[tokio::test]
+async fn an_answer_is_told_also_where_the_chat_has_begun_anew() {
+    let (fake, place) = (Fake::start().await, Place::new());
+    fake.fault("sendMessage", 429, too_many(3));
+    let bot = place.start(&fake, &[json!({"say": "An answer."})]);
+    fake.says(OWNER, "hi");
+    fake.until("the turn's end", |_| {
+        place.entries().iter().any(|entry| matches!(entry.fact, Fact::TurnEnded { .. })).then_some(())
+    })
+    .await;
+    fake.says(OWNER, "/new");
+    fake.says(OWNER, "and?");
+    let begun = "A new conversation: what is to be done?";
+    fake.reads(OWNER, &["An answer.", begun, "An answer."]).await;
+    bot.stop().await.unwrap();
+    // Nothing more of it at the next start.
+    let bot = place.start(&fake, &[]);
+    fake.has_looked().await;
+    bot.stop().await.unwrap();
+    assert_eq!(fake.books().texts(OWNER), ["An answer.", begun, "An answer."]);
+}
+
+#[tokio::test]
+async fn odd_numbers_of_a_server_end_nothing() {
+    let (fake, mut place) = (Fake::start().await, Place::new());
+    place.allowed.push(8);
+    let bot = place.start(&fake, &[json!({"say": "Hi."})]);
+    fake.batch(vec![json!({"update_id": i64::MAX, "message": message(OWNER, json!({"text": "odd"}))})]);
+    fake.has_looked().await;
+    fake.fault("sendMessage", 429, too_many(u64::MAX));
+    fake.says(OWNER, "/help");
+    let is_told = |part: &str| place.notes().iter().any(|note| note.contains(part)).then_some(());
+    fake.until("the note", |_| is_told("before 3600 s")).await;
+    fake.says(8, "hi");
+    fake.reads(8, &["Hi."]).await;
+    bot.kill().await;
+    let bot = place.start(&fake, &[]);
+    fake.has_looked().await;
+    bot.stop().await.unwrap();
+    assert_eq!(place.prompts(), 1);
+}
+
+//
+#[tokio::test]
+async fn what_telegram_asks_to_wait_is_waited_also_by_what_is_whole() {
+    let (fake, place) = (Fake::start().await, Place::new());
+    fake.fault("editMessageText", 429, too_many(4));
+    let answer = "word ".repeat(40);
+    let bot = place.start(&fake, &[json!({"say": answer, "pieces": 20, "delay_ms": 150})]);
+    fake.says(OWNER, "hi");
+    fake.reads(OWNER, &[answer.trim_end()]).await;
+    bot.stop().await.unwrap();
+    let edits = fake.books().calls_of("editMessageText");
+    assert!(edits[1].at - edits[0].at >= Duration::from_secs(4), "{edits:#?}");
+}
+
+#[tokio::test]
+async fn a_file_that_does_not_go_out_is_told_and_holds_nothing_up() {
+    let table = [(1, 413, json!("too large"), "413"), (9, 502, json!("bad gateway"), "502")];
+    for (times, status, answer, part) in table {
+        let (fake, place) = (Fake::start().await, Place::new());
+        (0..times).for_each(|_| fake.fault("sendDocument", status, answer.clone()));
+        let bot = place.start(&fake, &[]);
+        fake.says(OWNER, "/file a.txt");
+        fake.says(OWNER, "/stop");
+        let told = fake.reads_part(OWNER, "I could not send the file a.txt").await;
+        assert!(told.contains(part), "{told}");
+        fake.reads_part(OWNER, "Nothing is going on.").await;
+        bot.stop().await.unwrap();
+        let tries = place.notes().iter().filter(|note| note.contains("trying on")).count();
+        assert_eq!(tries, usize::from(times > 1), "{:?}", place.notes());
+    }
+}
+
 #[tokio::test]
 async fn a_message_that_somebody_deletes_while_it_grows_comes_anew() {
     let (fake, place) = (Fake::start().await, Place::new());
