@@ -311,6 +311,16 @@ impl Bot {
         self.engine.sessions().into_iter().chain(others).collect()
     }
 
+    /// The model of a session that is open here; nothing where another process has it.
+    async fn model_of(&self, session: &Session) -> Option<String> {
+        if session.is_joined() {
+            return None;
+        }
+        let engines = self.engines.lock().await;
+        let has_it = |engine: &&Engine| engine.sessions().iter().any(|other| other.id() == session.id());
+        engines.values().chain([&self.engine]).find(has_it).map(|engine| engine.setup().model.spec.clone())
+    }
+
     async fn shut_down(&self) {
         self.engine.shut_down().await;
         for engine in self.engines.lock().await.values() {

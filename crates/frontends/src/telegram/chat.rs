@@ -59,6 +59,8 @@ pub(super) struct Open {
     pub(super) events: Pin<Box<dyn Stream<Item = Event> + Send>>,
     /// Entries before this one were there when it was opened: their questions are over.
     pub(super) fresh: u64,
+    /// But these are still asked, once all before is told.
+    pub(super) asked: Vec<Arc<Entry>>,
 }
 
 impl Chat {
@@ -90,7 +92,7 @@ impl Chat {
                     Some(mail) => self.take_in(mail).await,
                     None => self.is_closing = true,
                 },
-                event = next(&mut self.open) => self.event(event),
+                event = next(&mut self.open) => self.event(event).await,
                 prepared = ready(&mut self.preparing), if !self.is_closing => self.prompt(prepared).await,
                 () = due(&self.album), if !self.is_closing => self.end_album().await,
             }
@@ -154,26 +156,52 @@ impl Chat {
         }
     }
 
-    fn event(&mut self, event: Option<Event>) {
+    async fn event(&mut self, event: Option<Event>) {
+        let fresh = self.open.as_ref().map_or(0, |open| open.fresh);
         match event {
             Some(Event::Live(update)) => self.desk.tell(|story| story.update(&update)),
+            Some(Event::Recorded(entry)) if entry.seq.0 < fresh => {
+                self.recorded(&entry);
+                if entry.seq.0 + 1 == fresh {
+                    self.ask_again();
+                }
+            }
             Some(Event::Recorded(entry)) => self.recorded(&entry),
-            None => self.closed(),
+            None => self.closed().await,
         }
     }
 
-    fn closed(&mut self) {
+    async fn closed(&mut self) {
         self.desk.set_running(false);
         self.end_asks(None, "No longer asked.");
         let sent: Vec<i64> = self.sent.drain(..).flatten().collect();
-        // At the end of the bot it is kept for the next start.
-        if !self.is_closing {
-            self.forget(&sent);
-        }
         let Some(open) = self.open.take() else { return };
         if let Some(failure) = open.session.journal().failure() {
             self.desk.say(format!("The conversation was closed: {failure}."));
         }
+        // At the end of the bot it is kept for the next start.
+        if self.is_closing || sent.is_empty() {
+            return;
+        }
+        let mut unsent = self.state().unsent;
+        unsent.retain(|message| sent.contains(&message.id));
+        let unheard = self.unrecorded(unsent);
+        match open.session.is_joined() {
+            true => self.say_again(unheard).await,
+            false if unheard.is_empty() => {}
+            false => {
+                self.forget(&sent);
+                self.desk.say("What you said last was not taken: please say it again.");
+            }
+        }
+    }
+
+    /// The process that had the session is gone: it goes on here, or wherever it is open then.
+    async fn say_again(&mut self, unheard: Vec<Message>) {
+        let same = |a: &Message, b: &Message| a.album.is_some() && a.album == b.album;
+        let prompts: Vec<Vec<Message>> = unheard.chunk_by(same).map(<[Message]>::to_vec).collect();
+        prompts.into_iter().rev().for_each(|messages| self.waiting.push_front(messages));
+        self.prepare().await;
     }
 
     fn recorded(&mut self, entry: &Entry) {

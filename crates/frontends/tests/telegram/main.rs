@@ -983,6 +983,120 @@ async fn a_file_that_does_not_go_out_is_told_and_holds_nothing_up() {
 }
 
 #[tokio::test]
+async fn no_other_model_answers_without_a_word() {
+    let (fake, place) = (Fake::start().await, Place::new());
+    let bot = place.start(&fake, &[json!({"say": "The usual one."})]);
+    fake.says(OWNER, "/model test/other");
+    fake.says(OWNER, "hi");
+    fake.reads_part(OWNER, "I am the other one.").await;
+    bot.stop().await.unwrap();
+    place.change_state(|state| state["chats"]["7"]["model"] = json!("test/gone"));
+    let bot = place.start(&fake, &[json!({"say": "The usual one."})]);
+    fake.says(OWNER, "and now?");
+    let told = fake.reads_part(OWNER, "cannot be had").await;
+    assert!(told.starts_with("`test/gone` cannot be had: there is no model `test/gone`."), "{told}");
+    fake.says(OWNER, "/new");
+    fake.says(OWNER, "/model script/test");
+    fake.says(OWNER, &format!("/join {}", place.home().list()[0].id));
+    fake.reads_part(OWNER, "; script/test answers.").await;
+    bot.stop().await.unwrap();
+    assert_eq!(place.prompts(), 1);
+}
+
+#[tokio::test]
+async fn a_question_stays_open_whatever_is_told_of_before() {
+    let (fake, mut place) = (Fake::start().await, Place::new());
+    place.mode = Mode::Ask;
+    let other = place.engine_of(&[
+        json!({"say": "First."}),
+        json!({"say": "Second."}),
+        write("b.txt"),
+        json!({"say": "Done."}),
+    ]);
+    let session = other.create("haft").unwrap();
+    let prompt = || Command::Prompt { parts: vec![Part::text("go on")], channel: None };
+    let ends =
+        || session.entries().iter().filter(|entry| matches!(entry.fact, Fact::TurnEnded { .. })).count();
+    session.send(prompt()).unwrap();
+    fake.until("the first turn's end", |_| (ends() == 1).then_some(())).await;
+    let bot = place.start(&fake, &[]);
+    fake.says(OWNER, &format!("/join {}", session.id()));
+    fake.reads_part(OWNER, "From here on").await;
+    bot.stop().await.unwrap();
+    // Meanwhile, elsewhere.
+    session.send(prompt()).unwrap();
+    fake.until("the second turn's end", |_| (ends() == 2).then_some(())).await;
+    session.send(prompt()).unwrap();
+    let asked = || session.entries().iter().any(|entry| matches!(entry.fact, Fact::ApprovalAsked { .. }));
+    fake.until("the question", |_| asked().then_some(())).await;
+    let bot = place.start(&fake, &[]);
+    fake.reads_part(OWNER, "Second.").await;
+    fake.reads_part(OWNER, "+++ b/b.txt").await;
+    fake.says(OWNER, "/help");
+    fake.reads_part(OWNER, "/undo").await;
+    fake.presses(OWNER, "Allow once");
+    fake.reads_part(OWNER, "Done.").await;
+    bot.stop().await.unwrap();
+    other.shut_down().await;
+    assert_eq!(place.text("b.txt").as_deref(), Some("new\n"));
+}
+
+#[tokio::test]
+async fn what_the_owner_of_a_session_did_not_take_is_said_here() {
+    let (fake, place) = (Fake::start().await, Place::new());
+    let waits = json!({"say": "I look.", "calls": [{"name": "bash", "arguments": {"command": "until [ -e go ]; do sleep 0.1; done"}}]});
+    let script = [waits, json!({"say": "Taken up."}), json!({"say": "Taken up."})];
+    let (kill, killed) = tokio::sync::oneshot::channel::<()>();
+    let (tell, told) = tokio::sync::oneshot::channel();
+    let owner = place.engine_of(&script);
+    let thread = std::thread::spawn(move || {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let session = owner.create("haft").unwrap();
+            session.send(Command::Prompt { parts: vec![Part::text("work")], channel: None }).unwrap();
+            tell.send(session.id().clone()).unwrap();
+            let _nobody_says_goodbye = killed.await;
+        });
+    });
+    let id = told.await.unwrap();
+    let runs = || place.entries().iter().any(|entry| matches!(entry.fact, Fact::ToolStarted { .. }));
+    fake.until("the call", |_| runs().then_some(())).await;
+    let bot = place.start(&fake, &script);
+    fake.says(OWNER, &format!("/join {id}"));
+    fake.reads_part(OWNER, "From here on").await;
+    fake.says(OWNER, "hear me");
+    fake.has_looked().await;
+    fake.has_looked().await;
+    kill.send(()).unwrap();
+    tokio::task::spawn_blocking(move || thread.join().unwrap()).await.unwrap();
+    fake.reads_part(OWNER, "Taken up.").await;
+    fs::write(place.path("w/go"), "").unwrap();
+    bot.stop().await.unwrap();
+    assert_eq!(place.prompts(), 2);
+    assert_eq!(place.state()["chats"]["7"]["unsent"], json!([]));
+}
+
+#[tokio::test]
+async fn what_another_chat_follows_goes_on() {
+    let (fake, mut place) = (Fake::start().await, Place::new());
+    place.allowed.push(8);
+    let script = [
+        json!({"say": "I wait.", "calls": [{"name": "bash", "arguments": {"command": "until [ -e go ]; do sleep 0.1; done"}}]}),
+        json!({"say": "Done."}),
+    ];
+    let bot = place.start(&fake, &script);
+    fake.says(OWNER, "work");
+    fake.reads_part(OWNER, "I wait.").await;
+    fake.says(8, &format!("/join {}", place.home().list()[0].id));
+    fake.reads_part(8, "From here on").await;
+    fake.says(OWNER, "/new");
+    fake.reads_part(OWNER, "A new conversation").await;
+    fs::write(place.path("w/go"), "").unwrap();
+    fake.reads_part(8, "Done.").await;
+    bot.stop().await.unwrap();
+}
+
+#[tokio::test]
 async fn a_message_that_somebody_deletes_while_it_grows_comes_anew() {
     let (fake, place) = (Fake::start().await, Place::new());
     let script = json!({"say": "A **long** word. ".repeat(20), "pieces": 20, "delay_ms": 120});
