@@ -913,6 +913,8 @@ async fn an_answer_is_told_also_where_the_chat_has_begun_anew() {
     let (fake, place) = (Fake::start().await, Place::new());
     fake.fault("sendMessage", 429, too_many(3));
     let bot = place.start(&fake, &[json!({"say": "An answer."})]);
+    // The answer waits behind it.
+    fake.says(OWNER, "/stop");
     fake.says(OWNER, "hi");
     fake.until("the turn's end", |_| {
         place.entries().iter().any(|entry| matches!(entry.fact, Fact::TurnEnded { .. })).then_some(())
@@ -921,13 +923,14 @@ async fn an_answer_is_told_also_where_the_chat_has_begun_anew() {
     fake.says(OWNER, "/new");
     fake.says(OWNER, "and?");
     let begun = "A new conversation: what is to be done?";
-    fake.reads(OWNER, &["An answer.", begun, "An answer."]).await;
+    let expected = ["Nothing is going on.", "An answer.", begun, "An answer."];
+    fake.reads(OWNER, &expected).await;
     bot.stop().await.unwrap();
     // Nothing more of it at the next start.
     let bot = place.start(&fake, &[]);
     fake.has_looked().await;
     bot.stop().await.unwrap();
-    assert_eq!(fake.books().texts(OWNER), ["An answer.", begun, "An answer."]);
+    assert_eq!(fake.books().texts(OWNER), expected);
 }
 
 #[tokio::test]
