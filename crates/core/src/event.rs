@@ -39,6 +39,9 @@ pub struct Channel {
     pub kind: String,
     /// The conversation, by that front-end's own name for it.
     pub chat: String,
+    /// What was said there, by that front-end's own names: who finds them in a journal does not say them again.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub messages: Vec<String>,
 }
 
 /// One line of a journal: `{"seq":N,"at":MS,"type":TYPE,…}`.

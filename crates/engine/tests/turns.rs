@@ -444,7 +444,7 @@ async fn a_tool_is_told_the_channel_of_the_prompt() {
     let mut setup = place.setup(scripted(&(calls(&[("where", json!({}))]) + &says("ok"))));
     setup.tools = haft_core::Registry::default().with(Where);
     let session = Engine::new(setup).create("haft").unwrap();
-    let channel = Some(haft_core::Channel { kind: "telegram".into(), chat: "4711".into() });
+    let channel = Some(haft_core::Channel { kind: "telegram".into(), chat: "4711".into(), messages: vec![] });
     tell(&session, Command::Prompt { parts: vec![Part::text("go")], channel }, 1, None).await;
     assert_eq!(content(&session, "where-0"), "4711");
 }

@@ -2,8 +2,8 @@
 //!
 //! [`run`] asks Telegram what there is (long polling), lets nobody in whom the owner did not name (`door`, `reception`), and gives
 //! each chat what is meant for it (`chat`). Who writes into a chat is its `pen`, from what lies on the `desk`. What must
-//! outlive the process is in the `store`: an update is marked as handled before anything comes of it, and how far a
-//! session's journal was told, so that a restart tells the rest and nothing twice.
+//! outlive the process is in the `store`: an update is marked as handled, and what it says kept, before anything comes of it, and how far a
+//! session's journal was told, so that a restart tells the rest.
 mod answers;
 mod api;
 mod asking;
@@ -51,6 +51,8 @@ use updates::Person;
 /// Telegram takes no more than about one message a second in a chat, and twenty a minute in a group (its FAQ for bots).
 const PACE: Duration = Duration::from_secs(1);
 const PACE_IN_GROUPS: Duration = Duration::from_secs(3);
+/// Where there are so many engines for other models, those that no chat uses go.
+const ENGINES: usize = 4;
 /// What is left to tell at the end gets this time; the rest is told at the next start.
 const FAREWELL: Duration = Duration::from_secs(5);
 
@@ -221,7 +223,12 @@ impl Outage {
     async fn wait(&mut self, refusal: Refusal, notes: &Notes) {
         self.times = (self.times + 1).min(7);
         let time = match refusal {
-            Refusal::Wait(time) => time,
+            Refusal::Wait(time) => {
+                if time > Duration::from_secs(60) {
+                    notes(format!("Telegram hands out nothing before {} s", time.as_secs()));
+                }
+                time
+            }
             why => {
                 if self.times == 1 {
                     notes(format!("Telegram cannot be asked: {why}; asking again until it answers"));
@@ -242,6 +249,7 @@ impl Outage {
 /// What no patience helps against.
 fn fatal(refusal: Refusal) -> Result<Refusal, Trouble> {
     match refusal {
+        other if !other.is_of_telegram() => Ok(other),
         Refusal::Refused { code: 401 | 403 | 404, description } => Err(Trouble::Token(description)),
         Refusal::Refused { code: 409, description } if description.contains("webhook") => {
             Err(Trouble::Conflict(description))
@@ -266,8 +274,12 @@ fn code(options: &Options, store: &Store) -> Option<Code> {
 
 impl Bot {
     fn is_allowed(&self, who: &Person) -> bool {
-        self.options.allowed.contains(&who.id)
-            || self.store.read(|state| state.users.iter().any(|user| user.id == who.id))
+        self.may_talk(who.id)
+    }
+
+    fn may_talk(&self, who: i64) -> bool {
+        self.options.allowed.contains(&who)
+            || self.store.read(|state| state.users.iter().any(|user| user.id == who))
     }
 
     /// An engine that asks `spec`; opened once.
@@ -280,6 +292,14 @@ impl Bot {
             return Ok(engine.clone());
         }
         let engine = (self.options.engines)(spec.to_owned()).await?;
+        if engines.len() >= ENGINES {
+            let is_named = |chat: &ChatState, spec: &String| {
+                chat.model.as_ref() == Some(spec) || chat.wish.as_ref() == Some(spec)
+            };
+            let chats = self.store.read(|state| state.chats.clone());
+            let is_used = |spec: &String| chats.values().any(|chat| is_named(chat, spec));
+            engines.retain(|spec, engine| is_used(spec) || !engine.sessions().is_empty());
+        }
         engines.insert(spec.to_owned(), engine.clone());
         Ok(engine)
     }
@@ -289,6 +309,16 @@ impl Bot {
         let engines = self.engines.lock().await;
         let others = engines.values().flat_map(Engine::sessions);
         self.engine.sessions().into_iter().chain(others).collect()
+    }
+
+    /// The model of a session that is open here; nothing where another process has it.
+    async fn model_of(&self, session: &Session) -> Option<String> {
+        if session.is_joined() {
+            return None;
+        }
+        let engines = self.engines.lock().await;
+        let has_it = |engine: &&Engine| engine.sessions().iter().any(|other| other.id() == session.id());
+        engines.values().chain([&self.engine]).find(has_it).map(|engine| engine.setup().model.spec.clone())
     }
 
     async fn shut_down(&self) {

@@ -11,7 +11,7 @@ async fn the_person_reads_the_text_and_the_model_that_it_was_sent() {
     let mut kit = Kit::new();
     let nowhere = kit.told("message", json!({"text": "Half done.\n"})).await;
     assert_eq!((nowhere.content.as_str(), nowhere.shown), ("Sent.", Shown::Message("Half done.".into())));
-    kit.channel = Some(Channel { kind: "telegram".into(), chat: "42".into() });
+    kit.channel = Some(Channel { kind: "telegram".into(), chat: "42".into(), messages: vec![] });
     let told = kit.told("notify_user", json!({"message": "Half done."})).await;
     assert_eq!(
         (told.content.as_str(), told.shown),

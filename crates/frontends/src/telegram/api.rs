@@ -17,6 +17,11 @@ const MAX_ANSWER: usize = 16 << 20;
 /// Waited for where Telegram says "too many requests" and not how long.
 const USUAL_WAIT: Duration = Duration::from_secs(3);
 
+/// Nobody waits longer at a time, whatever is asked.
+const LONGEST_WAIT: Duration = Duration::from_secs(3_600);
+/// So an answer begins that is none of the Bot API.
+const NO_ANSWER: &str = "no answer of the Bot API";
+
 /// What a bot shows to Telegram. It is never printed.
 #[derive(Clone)]
 pub struct Token(String);
@@ -78,6 +83,11 @@ impl Refusal {
     /// Whether Telegram's words hold `words`, in whatever case.
     pub(super) fn says(&self, words: &str) -> bool {
         matches!(self, Self::Refused { description, .. } if description.to_lowercase().contains(words))
+    }
+
+    /// Whether it was Telegram that refused, and nobody in between.
+    pub(super) fn is_of_telegram(&self) -> bool {
+        !matches!(self, Self::Refused { description, .. } if description.starts_with(NO_ANSWER))
     }
 }
 
@@ -200,10 +210,7 @@ fn refused(code: u64, description: &str) -> Refusal {
 /// What an answer says, whatever its status is.
 fn result(status: u16, body: &[u8]) -> Result<Value, Refusal> {
     let Ok(Value::Object(mut answer)) = serde_json::from_slice(body) else {
-        return Err(Refusal::Unreachable(format!(
-            "no answer of the Bot API, but {status} and {} bytes",
-            body.len()
-        )));
+        return Err(no_answer(status, body.len()));
     };
     if answer.get("ok") == Some(&Value::Bool(true)) {
         return Ok(answer.remove("result").unwrap_or_default());
@@ -212,10 +219,21 @@ fn result(status: u16, body: &[u8]) -> Result<Value, Refusal> {
     let description = answer.get("description").and_then(Value::as_str).unwrap_or("no reason is given");
     let wait = answer.get("parameters").and_then(|more| more.get("retry_after")).and_then(Value::as_u64);
     match (code, wait) {
-        (_, Some(seconds)) => Err(Refusal::Wait(Duration::from_secs(seconds))),
+        (_, Some(seconds)) => Err(Refusal::Wait(Duration::from_secs(seconds).min(LONGEST_WAIT))),
         (429, None) => Err(Refusal::Wait(USUAL_WAIT)),
         (500.., None) => Err(Refusal::Unreachable(format!("Telegram answers {code}: {description}"))),
         (_, None) => Err(refused(code, description)),
+    }
+}
+
+/// Somebody else answered: where they say that it is the asker's fault, the same again helps nothing.
+fn no_answer(status: u16, bytes: usize) -> Refusal {
+    let why = format!("{NO_ANSWER}, but {status} and {bytes} bytes");
+    match status {
+        408 => Refusal::Unreachable(why),
+        429 => Refusal::Wait(USUAL_WAIT),
+        400..500 => refused(status.into(), &why),
+        _ => Refusal::Unreachable(why),
     }
 }
 
@@ -288,6 +306,13 @@ mod tests {
                 Err(Refusal::Wait(Duration::from_secs(7))),
             ),
             (429, r#"{"ok":false}"#, Err(Refusal::Wait(USUAL_WAIT))),
+            (
+                429,
+                r#"{"ok":false,"parameters":{"retry_after":18446744073709551615}}"#,
+                Err(Refusal::Wait(LONGEST_WAIT)),
+            ),
+            (413, "<html>", refused(413, "no answer of the Bot API, but 413 and 6 bytes")),
+            (429, "<html>", Err(Refusal::Wait(USUAL_WAIT))),
             (
                 502,
                 "<html>",

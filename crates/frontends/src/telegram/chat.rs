@@ -28,8 +28,8 @@ const EDITED_EVERY: Duration = Duration::from_secs(60);
 
 /// What reaches a chat.
 pub(super) enum Mail {
-    /// The bot has started, and the chat was there before.
-    Started,
+    /// The bot has started, and the chat was there before; this was said then and stands in no journal, it seems.
+    Started(Vec<Message>),
     Said(Box<Message>),
     Edited,
     Pressed(Press),
@@ -59,6 +59,8 @@ pub(super) struct Open {
     pub(super) events: Pin<Box<dyn Stream<Item = Event> + Send>>,
     /// Entries before this one were there when it was opened: their questions are over.
     pub(super) fresh: u64,
+    /// But these are still asked, once all before is told.
+    pub(super) asked: Vec<Arc<Entry>>,
 }
 
 impl Chat {
@@ -90,7 +92,7 @@ impl Chat {
                     Some(mail) => self.take_in(mail).await,
                     None => self.is_closing = true,
                 },
-                event = next(&mut self.open) => self.event(event),
+                event = next(&mut self.open) => self.event(event).await,
                 prepared = ready(&mut self.preparing), if !self.is_closing => self.prompt(prepared).await,
                 () = due(&self.album), if !self.is_closing => self.end_album().await,
             }
@@ -99,7 +101,7 @@ impl Chat {
 
     async fn take_in(&mut self, mail: Mail) {
         match mail {
-            Mail::Started => self.take_up().await,
+            Mail::Started(unsent) => self.take_up(unsent).await,
             Mail::Said(message) => self.said(*message).await,
             Mail::Edited => self.edited(),
             Mail::Pressed(press) => self.pressed(press).await,
@@ -107,16 +109,27 @@ impl Chat {
     }
 
     /// After a restart: buttons of before are over, a turn that was cut off goes on, what was not told is told.
-    async fn take_up(&mut self) {
+    async fn take_up(&mut self, unsent: Vec<Message>) {
         let state = self.state();
         state.asked.iter().for_each(|message| self.desk.push(Job::Unbutton { message: *message }));
         self.keep(|chat| chat.asked.clear());
         if let Some(id) = &state.session {
             self.go_on(id, state.next).await;
         }
-        let same = |a: &Message, b: &Message| a.album.is_some() && a.album == b.album;
-        self.waiting.extend(state.unsent.chunk_by(same).map(<[Message]>::to_vec));
-        self.prepare().await;
+        for message in self.unrecorded(unsent) {
+            self.said(message).await;
+        }
+    }
+
+    /// Those that do not stand in the journal of the session; the others are done with.
+    fn unrecorded(&self, unsent: Vec<Message>) -> Vec<Message> {
+        let entries = self.state().session.and_then(|id| self.bot.engine.setup().home.peek(&id).ok());
+        let recorded: Vec<i64> =
+            entries.iter().flatten().flat_map(|entry| self.said_in(&entry.fact)).collect();
+        let (done, left): (Vec<_>, _) =
+            unsent.into_iter().partition(|message| recorded.contains(&message.id));
+        self.forget(&done.iter().map(|message| message.id).collect::<Vec<_>>());
+        left
     }
 
     async fn go_on(&mut self, id: &str, next: u64) {
@@ -143,26 +156,52 @@ impl Chat {
         }
     }
 
-    fn event(&mut self, event: Option<Event>) {
+    async fn event(&mut self, event: Option<Event>) {
+        let fresh = self.open.as_ref().map_or(0, |open| open.fresh);
         match event {
             Some(Event::Live(update)) => self.desk.tell(|story| story.update(&update)),
+            Some(Event::Recorded(entry)) if entry.seq.0 < fresh => {
+                self.recorded(&entry);
+                if entry.seq.0 + 1 == fresh {
+                    self.ask_again();
+                }
+            }
             Some(Event::Recorded(entry)) => self.recorded(&entry),
-            None => self.closed(),
+            None => self.closed().await,
         }
     }
 
-    fn closed(&mut self) {
+    async fn closed(&mut self) {
         self.desk.set_running(false);
         self.end_asks(None, "No longer asked.");
         let sent: Vec<i64> = self.sent.drain(..).flatten().collect();
-        // At the end of the bot it is kept for the next start.
-        if !self.is_closing {
-            self.forget(&sent);
-        }
         let Some(open) = self.open.take() else { return };
         if let Some(failure) = open.session.journal().failure() {
             self.desk.say(format!("The conversation was closed: {failure}."));
         }
+        // At the end of the bot it is kept for the next start.
+        if self.is_closing || sent.is_empty() {
+            return;
+        }
+        let mut unsent = self.state().unsent;
+        unsent.retain(|message| sent.contains(&message.id));
+        let unheard = self.unrecorded(unsent);
+        match open.session.is_joined() {
+            true => self.say_again(unheard).await,
+            false if unheard.is_empty() => {}
+            false => {
+                self.forget(&sent);
+                self.desk.say("What you said last was not taken: please say it again.");
+            }
+        }
+    }
+
+    /// The process that had the session is gone: it goes on here, or wherever it is open then.
+    async fn say_again(&mut self, unheard: Vec<Message>) {
+        let same = |a: &Message, b: &Message| a.album.is_some() && a.album == b.album;
+        let prompts: Vec<Vec<Message>> = unheard.chunk_by(same).map(<[Message]>::to_vec).collect();
+        prompts.into_iter().rev().for_each(|messages| self.waiting.push_front(messages));
+        self.prepare().await;
     }
 
     fn recorded(&mut self, entry: &Entry) {
@@ -174,12 +213,12 @@ impl Chat {
             Fact::Prompted { channel, .. } => {
                 // What was told so far stands above what the person says.
                 close();
-                self.heard(channel, is_over);
+                self.heard(channel);
                 self.desk.set_running(true);
             }
             Fact::PromptDenied { channel, .. } => {
                 self.desk.tell(|story| story.fact(&entry.fact));
-                self.heard(channel, is_over);
+                self.heard(channel);
             }
             Fact::Continued | Fact::Called { .. } | Fact::JobEnded { .. } => {
                 self.desk.set_running(true);

@@ -160,6 +160,9 @@ impl Chat {
             let next = if next == now { String::new() } else { format!(" The next one: {next}.") };
             return self.desk.say(format!("The model of this conversation: {now}.{next}"));
         }
+        if spec != usual && is_a_file(spec) {
+            return self.desk.say(format!("`{spec}` names a file: only who starts the bot can take it."));
+        }
         match self.bot.engine_with(spec).await {
             Ok(_) => {
                 let wish = (spec != usual).then(|| spec.to_owned());
@@ -211,6 +214,15 @@ impl Chat {
         }
         let cost = usd.map_or("its price is not known".into(), |usd| format!("${usd:.4}"));
         self.desk.say(format!("{} tokens so far; {cost}.", usage.total()));
+    }
+}
+
+/// Whether a model is named by where it lies on the machine: no chat looks around there.
+fn is_a_file(spec: &str) -> bool {
+    match spec.split_once('/') {
+        Some(("script", _)) => true,
+        Some(("exec" | "local", name)) => name.contains(['/', '\\']) || name.starts_with(['.', '~']),
+        _ => false,
     }
 }
 

@@ -15,6 +15,8 @@ use tokio::{sync::Notify, time::Instant};
 pub(super) enum Job {
     /// What `session` said up to its entry `next`, which comes later.
     Deliver { session: String, section: Section, next: u64 },
+    /// The chat is in another session from here on: the message that grew stays as it is.
+    Left,
     /// A word of ours.
     Say { text: Rich, keyboard: Option<InlineKeyboardMarkup> },
     /// A question with buttons; it is known by its number.
@@ -123,17 +125,20 @@ impl Desk {
     /// What the writer does now, who has shown as much as `shown`, and edited at `last`.
     pub(super) fn next(&self, rules: Rules, shown: Extent, last: Option<Instant>) -> Next {
         let mut desk = self.lock();
+        desk.is_writing = false;
+        self.idle.notify_waiters();
+        if let Some(until) = desk.paused_until.filter(|until| *until > Instant::now()) {
+            return Next::Wait(Some(until));
+        }
         if let Some(job) = desk.jobs.pop_front() {
             desk.is_writing = true;
             return Next::Job(job);
         }
-        desk.is_writing = false;
-        self.idle.notify_waiters();
         let extent = desk.story.extent();
         if desk.story.is_empty() || !is_due(rules, shown, extent) {
             return Next::Wait(None);
         }
-        let not_before = last.map(|last| last + rules.pace).into_iter().chain(desk.paused_until).max();
+        let not_before = last.map(|last| last + rules.pace);
         match not_before.filter(|moment| *moment > Instant::now()) {
             Some(moment) => Next::Wait(Some(moment)),
             None => Next::Draft(desk.story.rich(), extent),

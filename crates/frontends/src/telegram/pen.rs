@@ -15,6 +15,9 @@ use tokio::time::{Instant, sleep, sleep_until};
 /// Where Telegram does not answer, it is asked again after 1, 2, 4 … seconds, and at most so many.
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 
+/// A file that fails goes out so often again: it is large, and what comes behind it waits.
+const TRIES: u32 = 3;
+
 /// Says something to whoever runs the bot.
 pub type Notes = Arc<dyn Fn(String) + Send + Sync>;
 
@@ -33,6 +36,10 @@ pub(super) struct Pen {
     troubles: u32,
     /// The messages of the questions that are open.
     asks: HashMap<u64, i64>,
+    /// The message that grows, and how many messages of a text that is told stand in the chat: as in the state, but
+    /// also of a session that the chat has left.
+    message: Option<i64>,
+    sent: usize,
 }
 
 impl Pen {
@@ -43,7 +50,8 @@ impl Pen {
         rules: Rules,
     ) -> Self {
         let (shown, edited, troubles, asks) = (Extent::default(), None, 0, HashMap::new());
-        Self { api, store, desk, notes, chat, rules, shown, edited, troubles, asks }
+        let ChatState { message, sent, .. } = store.chat(chat);
+        Self { api, store, desk, notes, chat, rules, shown, edited, troubles, asks, message, sent }
     }
 
     /// Writes what lies on the desk, for ever.
@@ -64,6 +72,11 @@ impl Pen {
     async fn carry_out(&mut self, job: Job) {
         let done = match job {
             Job::Deliver { session, section, next } => self.deliver(&session, &section, next).await,
+            Job::Left => {
+                (self.shown, self.message, self.sent) = (Extent::default(), None, 0);
+                self.keep(|chat| (chat.message, chat.sent) = (None, 0));
+                Ok(())
+            }
             Job::Say { text, keyboard } => self.say(&text, &json!(keyboard)).await.map(drop),
             Job::Ask { ask, text, keyboard } => self.ask(ask, &text, &json!(keyboard)).await,
             Job::Answered { ask, text } => match self.asks.remove(&ask) {
@@ -76,8 +89,9 @@ impl Pen {
             }
             Job::File { name, bytes } => {
                 let mime = "application/octet-stream";
-                self.upload("sendDocument", Upload { field: "document", name: &name, mime, bytes: &bytes })
-                    .await
+                let file = Upload { field: "document", name: &name, mime, bytes: &bytes };
+                let sent = self.upload("sendDocument", file).await;
+                self.excused(&format!("the file {name}"), sent).await
             }
         };
         if let Err(refusal) = done {
@@ -85,24 +99,26 @@ impl Pen {
         }
     }
 
-    /// What is whole is told once: into the message that grew, and in further ones.
+    /// What is whole is told once, also where the chat has left the session: into the message that grew, and in further ones.
     async fn deliver(&mut self, session: &str, section: &Section, next: u64) -> Result<(), Refusal> {
         self.shown = Extent::default();
-        if self.state().session.as_deref() != Some(session) {
-            return Ok(());
-        }
         let pieces = section.text.split(self.rules.limit);
         let mut told = Ok(());
-        for place in self.state().sent..pieces.len() + section.images.len() {
-            let written = match (pieces.get(place), self.state().message) {
+        for place in self.sent..pieces.len() + section.images.len() {
+            let written = match (pieces.get(place), self.message) {
                 (Some(piece), Some(message)) if place == 0 => self.end(message, piece).await,
                 (Some(piece), _) => self.say(piece, &Value::Null).await.map(drop),
-                (None, _) => self.photo(&section.images[place - pieces.len()]).await,
+                (None, _) => {
+                    let sent = self.photo(&section.images[place - pieces.len()]).await;
+                    self.excused("a picture", sent).await
+                }
             };
             told = told.and(written);
-            self.keep(|chat| chat.sent = place + 1);
+            self.sent = place + 1;
+            self.keep_of(session, |chat| chat.sent = place + 1);
         }
-        self.keep(|chat| (chat.next, chat.message, chat.sent) = (next, None, 0));
+        (self.message, self.sent) = (None, 0);
+        self.keep_of(session, |chat| (chat.next, chat.message, chat.sent) = (next, None, 0));
         told
     }
 
@@ -119,7 +135,7 @@ impl Pen {
         let pieces = text.split(self.rules.limit.saturating_sub(2));
         let Some(first) = pieces.first().cloned() else { return self.shown = extent };
         let text = if pieces.len() > 1 { first.with("\n…", &[]) } else { first };
-        let before = self.state().message;
+        let before = self.message;
         let written = match before {
             Some(message) => {
                 let parameters = json!({"chat_id": self.chat, "message_id": message});
@@ -131,15 +147,18 @@ impl Pen {
         match written {
             Ok(result) => {
                 (self.shown, self.troubles) = (extent, 0);
-                let message = result["message_id"].as_i64();
-                self.keep(|chat| chat.message = before.or(message));
+                self.message = before.or(result["message_id"].as_i64());
+                self.keep(|chat| chat.message = self.message);
             }
             Err(Refusal::Wait(time)) => self.pause(time),
-            Err(Refusal::Unreachable(_)) => {
-                let pause = self.next_pause();
+            Err(Refusal::Unreachable(why)) => {
+                let pause = self.next_pause(&why);
                 self.pause(pause);
             }
-            Err(refusal) if is_gone(&refusal) && before.is_some() => self.keep(|chat| chat.message = None),
+            Err(refusal) if is_gone(&refusal) && before.is_some() => {
+                self.message = None;
+                self.keep(|chat| chat.message = None);
+            }
             // The whole text is told all the same when it is there.
             Err(_) => self.shown = extent,
         }
@@ -197,12 +216,14 @@ impl Pen {
     }
 
     async fn upload(&mut self, method: &str, file: Upload<'_>) -> Result<(), Refusal> {
+        let mut tries = 0;
         loop {
             let again = Upload { field: file.field, name: file.name, mime: file.mime, bytes: file.bytes };
             match self.api.send(method, self.chat, again).await {
                 Err(Refusal::Wait(time)) => self.rest(time).await,
-                Err(Refusal::Unreachable(_)) => {
-                    let pause = self.next_pause();
+                Err(Refusal::Unreachable(why)) if tries < TRIES => {
+                    tries += 1;
+                    let pause = self.next_pause(&why);
                     self.rest(pause).await;
                 }
                 done => {
@@ -213,13 +234,21 @@ impl Pen {
         }
     }
 
+    /// What did not go out is told in its place.
+    async fn excused(&mut self, what: &str, sent: Result<(), Refusal>) -> Result<(), Refusal> {
+        let Err(refusal) = sent else { return Ok(()) };
+        let text = Rich::plain_text(&crate::safe::text(&format!("I could not send {what}: {refusal}.")));
+        self.say(&text, &Value::Null).await?;
+        Err(refusal)
+    }
+
     /// Until Telegram takes it or says that it never will.
     async fn insist_on(&mut self, method: &str, parameters: Value, text: &Rich) -> Result<Value, Refusal> {
         loop {
             match self.once(method, parameters.clone(), text).await {
                 Err(Refusal::Wait(time)) => self.rest(time).await,
-                Err(Refusal::Unreachable(_)) => {
-                    let pause = self.next_pause();
+                Err(Refusal::Unreachable(why)) => {
+                    let pause = self.next_pause(&why);
                     self.rest(pause).await;
                 }
                 done => {
@@ -234,8 +263,8 @@ impl Pen {
         loop {
             match self.api.call(method, parameters).await {
                 Err(Refusal::Wait(time)) => self.rest(time).await,
-                Err(Refusal::Unreachable(_)) => {
-                    let pause = self.next_pause();
+                Err(Refusal::Unreachable(why)) => {
+                    let pause = self.next_pause(&why);
                     self.rest(pause).await;
                 }
                 done => {
@@ -264,12 +293,20 @@ impl Pen {
         }
     }
 
-    fn next_pause(&mut self) -> Duration {
+    /// An outage is told once.
+    fn next_pause(&mut self, why: &str) -> Duration {
+        if self.troubles == 0 {
+            (self.notes)(format!("Telegram takes nothing for chat {}: {why}; trying on", self.chat));
+        }
         self.troubles = (self.troubles + 1).min(7);
         Duration::from_secs(1 << (self.troubles - 1)).min(LONGEST_PAUSE)
     }
 
     fn pause(&self, time: Duration) {
+        if time > LONGEST_PAUSE {
+            let seconds = time.as_secs();
+            (self.notes)(format!("Telegram takes nothing for chat {} before {seconds} s", self.chat));
+        }
         self.desk.pause(Instant::now() + time);
     }
 
@@ -278,8 +315,13 @@ impl Pen {
         sleep(time).await;
     }
 
-    fn state(&self) -> ChatState {
-        self.store.chat(self.chat)
+    /// Only while the chat is in `session`: how far it was told is of no matter afterwards.
+    fn keep_of(&self, session: &str, change: impl FnOnce(&mut ChatState)) {
+        self.keep(|chat| {
+            if chat.session.as_deref() == Some(session) {
+                change(chat);
+            }
+        });
     }
 
     fn keep(&self, change: impl FnOnce(&mut ChatState)) {

@@ -6,7 +6,8 @@ use super::{
     files::{self, Prepared},
     updates::Message,
 };
-use haft_core::{Channel, Command};
+use crate::safe;
+use haft_core::{Channel, Command, Fact};
 use std::time::Duration;
 use tokio::time::Instant;
 
@@ -20,7 +21,6 @@ impl Chat {
             self.end_album().await;
         }
         if message.album.is_some() {
-            self.keep(|chat| chat.unsent.push(message.clone()));
             let mut album = self.album.take().map(|(album, _)| album).unwrap_or_default();
             album.push(message);
             self.album = Some((album, Instant::now() + ALBUM));
@@ -37,28 +37,33 @@ impl Chat {
 
     async fn command(&mut self, name: &str, rest: &str, message: Message) {
         if commands::is_known(name) {
+            // Before: what is carried out when the bot dies is not carried out a second time.
+            self.forget(&[message.id]);
             return self.carry_out(name, rest).await;
         }
         let line = format!("/{name} {rest}");
         match (self.bot.options.meant)(line.trim_end()) {
             Ok(text) => self.plain(Message { text, ..message }).await,
-            Err(_) if !message.is_private && !message.text.contains('@') => {}
-            Err(why) => self.desk.say(why),
+            Err(_) if !message.is_private && !message.text.contains('@') => self.forget(&[message.id]),
+            Err(why) => {
+                self.forget(&[message.id]);
+                self.desk.say(why);
+            }
         }
     }
 
     /// Words, pictures and files; of anything else it is said that it is none of these.
     async fn plain(&mut self, message: Message) {
         if let Some(other) = message.other {
+            self.forget(&[message.id]);
             return self.desk.say(format!("I understand text, pictures and files, but no {other}."));
         }
         if message.text.trim().is_empty() && message.file.is_none() {
-            return;
+            return self.forget(&[message.id]);
         }
-        if message.file.is_none() && self.replied(&message.text) {
-            return;
+        if message.file.is_none() && !message.is_forwarded && self.replied(&message.text) {
+            return self.forget(&[message.id]);
         }
-        self.keep(|chat| chat.unsent.push(message.clone()));
         self.waiting.push_back(vec![message]);
         self.prepare().await;
     }
@@ -74,7 +79,7 @@ impl Chat {
     fn replied(&mut self, text: &str) -> bool {
         let asked = self.asks.iter().rev().find(|ask| matches!(ask.kind, Kind::Question { .. }));
         let Some(call) = asked.map(|ask| ask.call.clone()) else { return false };
-        self.send(Command::Reply { call, answer: Some(text.trim().to_owned()) })
+        self.send(Command::Reply { call, answer: Some(safe::text(text).trim().to_owned()) })
     }
 
     /// Files belong to a session, so that it must be open before they are fetched.
@@ -102,7 +107,7 @@ impl Chat {
         if !parts.is_empty() && !self.desk.is_running() {
             self.bot.type_in(self.id).await;
         }
-        let channel = Some(self.channel());
+        let channel = Some(self.channel(&messages));
         match parts.is_empty() || !self.sends(Command::Prompt { parts, channel }).await {
             true => self.forget(&messages),
             false => self.sent.push_back(messages),
@@ -126,8 +131,23 @@ impl Chat {
         false
     }
 
-    fn channel(&self) -> Channel {
-        Channel { kind: "telegram".into(), chat: self.id.to_string() }
+    fn channel(&self, messages: &[i64]) -> Channel {
+        let messages = messages.iter().map(i64::to_string).collect();
+        Channel { kind: "telegram".into(), chat: self.id.to_string(), messages }
+    }
+
+    /// The messages of this chat that a fact records.
+    pub(super) fn said_in(&self, fact: &Fact) -> Vec<i64> {
+        match fact {
+            Fact::Prompted { channel: Some(channel), .. }
+            | Fact::PromptDenied { channel: Some(channel), .. } => self.messages_of(channel),
+            _ => Vec::new(),
+        }
+    }
+
+    fn messages_of(&self, channel: &Channel) -> Vec<i64> {
+        let is_ours = channel.kind == "telegram" && channel.chat == self.id.to_string();
+        channel.messages.iter().filter(|_| is_ours).filter_map(|message| message.parse().ok()).collect()
     }
 
     /// These messages stand in a journal, or will never.
@@ -135,12 +155,11 @@ impl Chat {
         self.keep(|chat| chat.unsent.retain(|message| !messages.contains(&message.id)));
     }
 
-    /// A prompt stands in the journal: the oldest of ours that was sent, unless it is somebody else's or an old one.
-    pub(super) fn heard(&mut self, channel: &Option<Channel>, is_old: bool) {
-        if !is_old
-            && channel.as_ref() == Some(&self.channel())
-            && let Some(messages) = self.sent.pop_front()
-        {
+    /// A prompt stands in the journal, and so what it was made of.
+    pub(super) fn heard(&mut self, channel: &Option<Channel>) {
+        let messages = channel.as_ref().map(|channel| self.messages_of(channel)).unwrap_or_default();
+        if !messages.is_empty() {
+            self.sent.retain(|sent| *sent != messages);
             self.forget(&messages);
         }
     }

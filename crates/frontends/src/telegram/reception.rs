@@ -6,13 +6,13 @@ use super::{
     commands,
     door::Stranger,
     fatal,
-    store::User,
+    store::{ChatState, User},
     updates::{self, Message, Person, Press, Update},
 };
 use futures::FutureExt;
 use serde_json::{Value, json};
 use std::{
-    collections::HashMap,
+    collections::{BTreeMap, HashMap},
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -22,6 +22,14 @@ use tokio::{sync::mpsc, time::sleep};
 const QUIET: Duration = Duration::from_millis(300);
 /// Where somebody else asks for the bot's updates, so often is looked whether they have stopped.
 const CONFLICTS: u32 = 4;
+
+/// What an update comes to.
+enum Incoming {
+    /// Words of somebody who may talk, to the bot.
+    Heard(Box<Message>),
+    Other(Update),
+    Odd,
+}
 
 /// The chats, and who reaches them.
 pub(super) struct Chats {
@@ -38,11 +46,11 @@ impl Chats {
 
     /// Asks for updates and hands them out, until Telegram does not let it.
     pub(super) async fn receive(&mut self) -> Result<(), Trouble> {
-        let before: Vec<i64> = self.bot.store.read(|state| state.chats.keys().copied().collect());
-        before.into_iter().for_each(|chat| self.send(chat, Mail::Started));
+        let before = self.left_by_those_who_may()?;
+        before.into_iter().for_each(|(chat, state)| self.send(chat, Mail::Started(state.unsent)));
         let (mut outage, mut conflicts) = (Outage::default(), 0);
         loop {
-            let offset = self.bot.store.read(|state| state.last).map_or(0, |last| last + 1);
+            let offset = self.bot.store.offset();
             let asked_at = Instant::now();
             match self.bot.api.updates(offset).await {
                 Ok(updates) => {
@@ -66,24 +74,72 @@ impl Chats {
         }
     }
 
+    /// The chats of before that somebody is in who may talk. The others are forgotten, and so is what was said by
+    /// those who may no longer.
+    fn left_by_those_who_may(&self) -> Result<BTreeMap<i64, ChatState>, Trouble> {
+        let (bot, store) = (&self.bot, &self.bot.store);
+        let mut chats = store.read(|state| state.chats.clone());
+        let count = chats.len();
+        // A private chat has the number of the person, and a group one below zero.
+        chats.retain(|chat, state| match *chat > 0 {
+            true => bot.may_talk(*chat),
+            false => state.people.iter().any(|who| bot.may_talk(*who)),
+        });
+        let may = |message: &Message| message.from.as_ref().is_some_and(|from| bot.is_allowed(from));
+        chats.values_mut().for_each(|state| state.unsent.retain(may));
+        store
+            .write(|state| state.chats.clone_from(&chats))
+            .map_err(|error| Trouble::State(store.file().to_owned(), error))?;
+        if chats.len() < count {
+            let gone = count - chats.len();
+            (bot.options.notes)(format!("{gone} chats are forgotten: nobody is in them who may talk"));
+        }
+        Ok(chats)
+    }
+
     /// Whether anything was new. What is handed out has been marked as handled before.
     fn take_in(&mut self, updates: Vec<Value>) -> Result<bool, Trouble> {
         let count = updates.len();
-        let numbered: Vec<(i64, Value)> =
-            updates.into_iter().filter_map(|update| Some((updates::id(&update)?, update))).collect();
+        let mut read = |update: Value| Some((updates::id(&update)?, self.read(&update)));
+        let numbered: Vec<(i64, Incoming)> = updates.into_iter().filter_map(&mut read).collect();
         let mut odd = count - numbered.len();
-        let store = &self.bot.store;
-        let new = store.take_new(numbered).map_err(|error| Trouble::State(store.file().to_owned(), error))?;
-        for update in &new {
-            match updates::read(update) {
-                Some(update) => self.hand_out(update),
-                None => odd += 1,
+        let store = self.bot.store.clone();
+        let new = store
+            .take_new(numbered, |state, update| {
+                if let Incoming::Heard(message) = update {
+                    state.chats.entry(message.chat).or_default().hear(message);
+                }
+            })
+            .map_err(|error| Trouble::State(store.file().to_owned(), error))?;
+        let is_quiet = new.is_empty();
+        for update in new {
+            match update {
+                Incoming::Heard(message) => self.send(message.chat, Mail::Said(message)),
+                Incoming::Other(update) => self.hand_out(update),
+                Incoming::Odd => odd += 1,
             }
         }
         if odd > 0 {
             (self.bot.options.notes)(format!("{odd} updates that cannot be understood were left out"));
         }
-        Ok(!new.is_empty())
+        Ok(!is_quiet)
+    }
+
+    /// Who may talk is heard; of all others it is seen later.
+    fn read(&mut self, update: &Value) -> Incoming {
+        match updates::read(update) {
+            Some(Update::Said(mut message)) => match self.is_heard(&mut message) {
+                true => Incoming::Heard(message),
+                false => Incoming::Other(Update::Said(message)),
+            },
+            Some(update) => Incoming::Other(update),
+            None => Incoming::Odd,
+        }
+    }
+
+    fn is_heard(&mut self, message: &mut Message) -> bool {
+        let may = message.from.as_ref().is_some_and(|from| self.bot.is_allowed(from));
+        may && (message.is_private || self.is_addressed(message))
     }
 
     fn hand_out(&mut self, update: Update) {
@@ -104,12 +160,11 @@ impl Chats {
         if !self.bot.is_allowed(&from) {
             return self.strange(&from, &message);
         }
-        if !message.is_private && !self.is_addressed(&mut message) {
-            return;
+        // Let in a moment ago.
+        if self.is_heard(&mut message) {
+            self.bot.keep(message.chat, |state| state.hear(&message));
+            self.send(message.chat, Mail::Said(Box::new(message)));
         }
-        let (chat, is_group) = (message.chat, !message.is_private);
-        self.bot.keep(chat, |state| state.is_group = is_group);
-        self.send(chat, Mail::Said(Box::new(message)));
     }
 
     /// In a group only what is said to the bot counts: a command, its name, an answer to it.

@@ -2,10 +2,12 @@
 use super::{
     answers::still_asked,
     chat::{Chat, Open, is_cut_off},
+    desk::Job,
+    store::ChatState,
 };
 use haft_core::{Command, Entry, Fact, Seq};
-use haft_engine::{EngineError, JournalError, Session};
-use std::sync::Arc;
+use haft_engine::{Engine, EngineError, JournalError, Session};
+use std::{mem, sync::Arc};
 
 /// A session that exists.
 struct Found {
@@ -47,41 +49,49 @@ impl Chat {
         }
         let state = self.state();
         let Some(id) = state.session else { return self.create().await };
-        match self.found(&id, state.model.as_deref()).await {
-            Ok(found) => Ok(self.follow(found, Seq(state.next))),
-            Err(EngineError::Journal(JournalError::Missing(_))) => self.create().await,
+        match self.found(&id, state.model.as_deref()).await? {
+            Some(found) => Ok(self.follow(found, Seq(state.next))),
+            None => self.create().await,
+        }
+    }
+
+    /// One that is open here already, or in another process, or one from the disk; nothing where there is none. The
+    /// error is for the person.
+    async fn found(&mut self, id: &str, model: Option<&str>) -> Result<Option<Found>, String> {
+        let is_it = |session: &Session| session.id().0 == id;
+        if let Some(session) = self.bot.sessions().await.into_iter().find(is_it) {
+            return Ok(Some(Found { session, goes_on: true }));
+        }
+        match self.engine_of(model).await?.open(id, &self.bot.options.agent).await {
+            Ok(session) => Ok(Some(Found { goes_on: session.is_joined(), session })),
+            Err(EngineError::Journal(JournalError::Missing(_))) => Ok(None),
             Err(error) => {
                 Err(format!("I cannot go on with {id}: {error}. /new begins another conversation."))
             }
         }
     }
 
-    /// One that is open here already, or in another process, or one from the disk.
-    async fn found(&mut self, id: &str, model: Option<&str>) -> Result<Found, EngineError> {
-        let is_it = |session: &Session| session.id().0 == id;
-        if let Some(session) = self.bot.sessions().await.into_iter().find(is_it) {
-            return Ok(Found { session, goes_on: true });
-        }
-        let engine = match model {
-            Some(model) => self.bot.engine_with(model).await.unwrap_or_else(|_| self.bot.engine.clone()),
-            None => self.bot.engine.clone(),
-        };
-        let session = engine.open(id, &self.bot.options.agent).await?;
-        Ok(Found { goes_on: session.is_joined(), session })
+    /// No other model than the one that was chosen answers without a word.
+    async fn engine_of(&mut self, model: Option<&str>) -> Result<Engine, String> {
+        let Some(model) = model else { return Ok(self.bot.engine.clone()) };
+        let usual = &self.bot.engine.setup().model.spec;
+        self.bot.engine_with(model).await.map_err(|why| {
+            format!(
+                "`{model}` cannot be had: {why}. /model {usual} and then /new begins another conversation."
+            )
+        })
     }
 
     async fn create(&mut self) -> Result<Session, String> {
         let model = self.state().wish;
-        let engine = match &model {
-            Some(model) => self.bot.engine_with(model).await?,
-            None => self.bot.engine.clone(),
-        };
+        let engine = self.engine_of(model.as_deref()).await?;
         let session = engine.create(&self.bot.options.agent).map_err(|error| format!("{error}."))?;
         let id = session.id().0.clone();
         self.keep(|chat| {
             (chat.session, chat.model) = (Some(id), model);
             (chat.next, chat.message, chat.sent) = (0, None, 0);
         });
+        self.desk.push(Job::Left);
         Ok(self.follow(Found { session, goes_on: false }, Seq(0)))
     }
 
@@ -90,18 +100,28 @@ impl Chat {
         let entries = session.entries();
         let fresh = entries.last().map_or(0, |last| last.seq.0 + 1);
         let events = Box::pin(session.events(from));
-        self.open = Some(Open { session: session.clone(), events, fresh });
+        let asked = if goes_on { still_asked(&entries) } else { Vec::new() };
+        self.open = Some(Open { session: session.clone(), events, fresh, asked });
         if goes_on {
             self.desk.set_running(is_cut_off(&entries));
-            still_asked(&entries).iter().for_each(|entry| self.ask_of(&session, &entry.fact));
+        }
+        if from.0 >= fresh {
+            self.ask_again();
         }
         session
+    }
+
+    /// What was there when the session was opened is told: now come the questions of it that are still open.
+    pub(super) fn ask_again(&mut self) {
+        let Some(open) = &mut self.open else { return };
+        let (session, asked) = (open.session.clone(), mem::take(&mut open.asked));
+        asked.iter().for_each(|entry| self.ask_of(&session, &entry.fact));
     }
 
     /// Leaves the session; what goes on in it is stopped where nobody else is there to see it.
     pub(super) fn leave(&mut self) {
         let is_ours = self.open.as_ref().is_some_and(|open| !open.session.is_joined());
-        if is_ours && self.desk.is_running() {
+        if is_ours && self.desk.is_running() && !self.is_followed_elsewhere() {
             self.send(Command::Interrupt);
         }
         self.end_asks(None, "No longer asked.");
@@ -114,6 +134,16 @@ impl Chat {
             (chat.session, chat.model) = (None, None);
             (chat.next, chat.message, chat.sent) = (0, None, 0);
         });
+        // Behind what is still to be told of it.
+        self.desk.push(Job::Left);
+    }
+
+    /// Whether another chat is in the same session.
+    fn is_followed_elsewhere(&self) -> bool {
+        let Some(session) = self.state().session else { return false };
+        let is_there =
+            |(id, chat): (&i64, &ChatState)| *id != self.id && chat.session.as_ref() == Some(&session);
+        self.bot.store.read(|state| state.chats.iter().any(is_there))
     }
 
     /// Goes on with a session of this workspace from here on.
@@ -131,13 +161,22 @@ impl Chat {
             return self.desk.say(format!("{id} works in another folder than I do."));
         }
         let found = match self.found(&id.0, None).await {
-            Ok(found) => found,
-            Err(error) => return self.desk.say(format!("I cannot go on with {id}: {error}.")),
+            Ok(Some(found)) => found,
+            Ok(None) => {
+                return self.desk.say(format!("{id} is there no more. /sessions lists those there are."));
+            }
+            Err(why) => return self.desk.say(why),
         };
         self.leave();
+        let model = self.bot.model_of(&found.session).await;
         let next = found.session.entries().last().map_or(0, |last| last.seq.0 + 1);
-        self.keep(|chat| (chat.session, chat.next) = (Some(id.0.clone()), next));
-        self.desk.say(format!("From here on we go on with {id}."));
+        let other = model.clone().filter(|model| *model != self.bot.engine.setup().model.spec);
+        self.keep(|chat| (chat.session, chat.model, chat.next) = (Some(id.0.clone()), other, next));
+        let answers = match model {
+            Some(model) => format!("{model} answers"),
+            None => "the model of the process answers that has it open".to_owned(),
+        };
+        self.desk.say(format!("From here on we go on with {id}; {answers}."));
         self.follow(found, Seq(next));
     }
 

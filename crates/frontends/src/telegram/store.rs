@@ -18,6 +18,11 @@ const REMEMBERED: usize = 500;
 /// After this time without any update Telegram begins to count anew (Bot API, `update_id`), in milliseconds.
 const NEW_COUNT: u64 = 6 * 24 * 3_600 * 1_000;
 
+/// No update has a larger number; Telegram's are far below.
+const LARGEST: i64 = 1 << 52;
+/// Telegram counts by ones, or begins anew somewhere below this: what lies further ahead is none of its updates.
+const LEAP: i64 = 1 << 32;
+
 /// Everything that is kept.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -64,15 +69,31 @@ pub(super) struct ChatState {
     pub(super) asked: Vec<i64>,
     /// What was said and no session has recorded yet.
     pub(super) unsent: Vec<Message>,
+    /// Who has said something here and was allowed to.
+    pub(super) people: BTreeSet<i64>,
     /// More than two may talk here.
     pub(super) is_group: bool,
+}
+
+impl ChatState {
+    /// Somebody who may has said this, and no session has it yet.
+    pub(super) fn hear(&mut self, message: &Message) {
+        self.is_group = !message.is_private;
+        self.people.extend(message.from.as_ref().map(|from| from.id));
+        self.unsent.push(message.clone());
+    }
 }
 
 impl State {
     /// Whether this update is handled the first time; from then on it is not.
     fn is_new(&mut self, update: i64, now: u64) -> bool {
-        if self.last.is_some_and(|last| update < last) && now.saturating_sub(self.at) > NEW_COUNT {
+        let counts_anew = self.counts_anew(now);
+        if self.last.is_some_and(|last| update < last) && counts_anew {
             (self.last, self.handled) = (None, BTreeSet::new());
+        }
+        let is_odd = self.last.is_some_and(|last| update > last.saturating_add(LEAP) && !counts_anew);
+        if is_odd || !(0..=LARGEST).contains(&update) {
+            return false;
         }
         let is_too_old =
             self.handled.len() >= REMEMBERED && self.handled.first().is_some_and(|first| update < *first);
@@ -84,6 +105,19 @@ impl State {
         }
         (self.last, self.at) = (self.last.max(Some(update)), now);
         true
+    }
+
+    /// Whether the next update may have any number.
+    fn counts_anew(&self, now: u64) -> bool {
+        now.saturating_sub(self.at) > NEW_COUNT
+    }
+
+    /// What updates are asked for from; all that there are where Telegram may have begun to count anew.
+    fn offset(&self, now: u64) -> i64 {
+        match self.last.filter(|last| (0..=LARGEST).contains(last)) {
+            Some(last) if !self.counts_anew(now) => last + 1,
+            _ => 0,
+        }
     }
 }
 
@@ -145,15 +179,23 @@ impl Store {
         Ok(changed)
     }
 
-    /// The new ones among `updates`, in order; they count as handled when this comes back.
-    pub(super) fn take_new(
+    /// What updates are asked for from.
+    pub(super) fn offset(&self) -> i64 {
+        self.read(|state| state.offset(now()))
+    }
+
+    /// The new ones among `updates`, in order; they count as handled when this comes back, and what `keep` keeps of
+    /// each is kept in the same moment.
+    pub(super) fn take_new<T>(
         &self,
-        mut updates: Vec<(i64, serde_json::Value)>,
-    ) -> io::Result<Vec<serde_json::Value>> {
-        let now = SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default().as_millis() as u64;
+        mut updates: Vec<(i64, T)>,
+        mut keep: impl FnMut(&mut State, &T),
+    ) -> io::Result<Vec<T>> {
+        let now = now();
         updates.sort_by_key(|(id, _)| *id);
         self.write(|state| {
             updates.retain(|(id, _)| state.is_new(*id, now));
+            updates.iter().for_each(|(_, update)| keep(state, update));
             updates.into_iter().map(|(_, update)| update).collect()
         })
     }
@@ -166,6 +208,11 @@ impl Store {
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().expect("no code panics while it holds the state")
     }
+}
+
+/// In milliseconds since 1970-01-01 UTC.
+fn now() -> u64 {
+    SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default().as_millis() as u64
 }
 
 /// Whole or not at all, readable for its owner only.
@@ -181,12 +228,10 @@ fn save(file: &Path, state: &State) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
     use std::os::unix::fs::PermissionsExt;
 
     fn taken(store: &Store, ids: &[i64]) -> Vec<i64> {
-        let updates = ids.iter().map(|id| (*id, json!(id))).collect();
-        store.take_new(updates).unwrap().iter().filter_map(serde_json::Value::as_i64).collect()
+        store.take_new(ids.iter().map(|id| (*id, *id)).collect(), |_, _| {}).unwrap()
     }
 
     // D54
@@ -214,7 +259,23 @@ mod tests {
         assert!((0..2_000).all(|id| !state.is_new(id, 2)));
         assert!(state.is_new(2_000, 3));
         // Telegram counts anew after a silence of a week.
+        assert_eq!((state.offset(4), state.offset(NEW_COUNT + 5)), (2_001, 0));
         assert!(state.is_new(17, NEW_COUNT + 5));
         assert_eq!(state.last, Some(17));
+    }
+
+    #[test]
+    fn a_number_that_no_update_has_changes_nothing() {
+        for first in [None, Some(7)] {
+            let mut state = State::default();
+            first.into_iter().for_each(|first| assert!(state.is_new(first, 1)));
+            assert!([i64::MAX, i64::MIN, -1, LARGEST + 1].iter().all(|odd| !state.is_new(*odd, 2)));
+            assert_eq!((state.last, state.offset(2)), (first, first.map_or(0, |first| first + 1)));
+        }
+        let mut state = State::default();
+        assert!(state.is_new(7, 1) && !state.is_new(8 + LEAP, 1) && state.is_new(7 + LEAP, 1));
+        // As an earlier version may have kept it.
+        state.last = Some(i64::MAX);
+        assert_eq!(state.offset(2), 0);
     }
 }

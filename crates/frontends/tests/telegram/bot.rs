@@ -28,6 +28,8 @@ pub(crate) struct Place {
     pub(crate) profile: &'static str,
     /// What they tell whoever runs them.
     pub(crate) notes: Arc<Mutex<Vec<String>>>,
+    /// The models that they opened an engine for.
+    pub(crate) opened: Arc<Mutex<Vec<String>>>,
 }
 
 /// One that runs.
@@ -44,7 +46,7 @@ impl Place {
         fs::create_dir(folder.path().join("w")).unwrap();
         fs::write(folder.path().join("w/a.txt"), "hello").unwrap();
         let (allowed, pair, mode, profile) = (vec![OWNER], false, Mode::Full, "default");
-        Self { folder, allowed, pair, mode, profile, notes: Arc::default() }
+        Self { folder, allowed, pair, mode, profile, notes: Arc::default(), opened: Arc::default() }
     }
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {
@@ -77,6 +79,22 @@ impl Place {
         self.entries().iter().filter(|entry| matches!(entry.fact, Fact::Prompted { .. })).count()
     }
 
+    fn state_file(&self) -> PathBuf {
+        self.path("home/telegram/4711.json")
+    }
+
+    /// What the bot keeps.
+    pub(crate) fn state(&self) -> Value {
+        serde_json::from_slice(&fs::read(self.state_file()).unwrap()).unwrap()
+    }
+
+    /// Changes what a bot that does not run has kept.
+    pub(crate) fn change_state(&self, change: impl FnOnce(&mut Value)) {
+        let mut state = self.state();
+        change(&mut state);
+        fs::write(self.state_file(), state.to_string()).unwrap();
+    }
+
     fn engine(&self, model: &str, provider: Arc<dyn Provider>) -> Engine {
         Engine::new(Setup {
             model: Model::plain(model, provider),
@@ -103,7 +121,7 @@ impl Place {
 
     fn options(&self, fake: &Fake, others: impl Fn(&str) -> Engine + Send + Sync + 'static) -> Options {
         let notes = self.notes.clone();
-        let others = Arc::new(others);
+        let (others, opened) = (Arc::new(others), self.opened.clone());
         Options {
             api_url: fake.url.clone(),
             token: Token::new(TOKEN).unwrap(),
@@ -112,10 +130,12 @@ impl Place {
             folder: self.path("home/telegram"),
             agent: "haft".into(),
             engines: Arc::new(move |spec| {
+                opened.lock().unwrap().push(spec.clone());
                 let others = others.clone();
                 async move {
                     match spec.as_str() {
-                        "script/other" => Ok(others(&spec)),
+                        spec if spec.starts_with("test/other") => Ok(others(spec)),
+                        "test/slow" => std::future::pending().await,
                         other => Err(format!("there is no model `{other}`")),
                     }
                 }
@@ -133,7 +153,7 @@ impl Place {
     /// A bot whose model says what the script does.
     pub(crate) fn start(&self, fake: &Fake, script: &[Value]) -> Bot {
         let engine = self.engine_of(script);
-        let other = self.engine("script/other", Arc::new(Scripted::new([]).says("I am the other one.")));
+        let other = self.engine("test/other", Arc::new(Scripted::new([]).says("I am the other one.")));
         let options = self.options(fake, move |_| other.clone());
         let (stop, stopped) = oneshot::channel();
         let (kill, killed) = oneshot::channel();

@@ -46,8 +46,12 @@ async fn a_prompt_is_answered_once_and_typing_comes_first() {
             _ => None,
         })
         .collect();
-    let expected = Channel { kind: "telegram".into(), chat: OWNER.to_string() };
-    assert_eq!(channels, [expected.clone(), expected]);
+    let expected = |message: &str| Channel {
+        kind: "telegram".into(),
+        chat: OWNER.to_string(),
+        messages: vec![message.into()],
+    };
+    assert_eq!(channels, [expected("101"), expected("102")]);
 }
 
 // D54, X-31, A-86
@@ -504,16 +508,16 @@ async fn a_turn_is_stopped_and_a_conversation_begun_anew() {
     fake.reads_part(OWNER, "Something is going on").await;
     fake.says(OWNER, "/stop");
     fake.reads_part(OWNER, "(interrupted)").await;
-    fake.says(OWNER, "/model script/nothing");
-    fake.reads_part(OWNER, "there is no model `script/nothing`.").await;
-    fake.says(OWNER, "/model script/other");
-    fake.reads_part(OWNER, "script/other from the next conversation on").await;
+    fake.says(OWNER, "/model test/nothing");
+    fake.reads_part(OWNER, "there is no model `test/nothing`.").await;
+    fake.says(OWNER, "/model test/other");
+    fake.reads_part(OWNER, "test/other from the next conversation on").await;
     fake.says(OWNER, "/new");
-    fake.reads_part(OWNER, "A new conversation with script/other").await;
+    fake.reads_part(OWNER, "A new conversation with test/other").await;
     fake.says(OWNER, "hi");
     fake.reads_part(OWNER, "I am the other one.").await;
     fake.says(OWNER, "/model");
-    fake.reads_part(OWNER, "The model of this conversation: script/other.").await;
+    fake.reads_part(OWNER, "The model of this conversation: test/other.").await;
     fake.says(OWNER, "/cost");
     fake.reads_part(OWNER, "tokens so far").await;
     fake.says(OWNER, "/jobs");
@@ -780,6 +784,319 @@ async fn what_was_said_and_not_recorded_is_heard_after_a_restart() {
     assert_eq!(place.prompts(), 2);
     let kept = fs::read_to_string(place.path("home/telegram/4711.json")).unwrap();
     assert!(kept.contains("\"unsent\": []"), "{kept}");
+}
+
+// D54
+#[tokio::test]
+async fn what_the_journal_has_is_not_said_again_after_a_restart() {
+    let (fake, place) = (Fake::start().await, Place::new());
+    let script = |last: Value| [json!({"say": "I am at it", "hang": true}), last];
+    let bot = place.start(&fake, &script(json!({"say": "x"})));
+    fake.says(OWNER, "work");
+    fake.reads_part(OWNER, "I am at it").await;
+    bot.kill().await;
+    // As it is where the bot dies between the journal's entry and its own.
+    place.change_state(|state| {
+        state["chats"]["7"]["unsent"] = json!([{"id": 101, "chat": OWNER, "is_private": true, "from": {"id": OWNER, "name": "Ada"}, "text": "work", "is_forwarded": false}]);
+    });
+    let bot = place.start(&fake, &[json!({"say": "Done."}), json!({"say": "Twice."})]);
+    fake.reads_part(OWNER, "Done.").await;
+    fake.says(OWNER, "/cost");
+    fake.reads_part(OWNER, "tokens so far").await;
+    bot.stop().await.unwrap();
+    assert_eq!(place.prompts(), 1);
+    assert_eq!(place.state()["chats"]["7"]["unsent"], json!([]));
+}
+
+// D54: a chat that waits for something has not looked at it yet.
+#[tokio::test]
+async fn what_was_handed_over_and_not_looked_at_is_heard_after_a_restart() {
+    let (fake, place) = (Fake::start().await, Place::new());
+    let bot = place.start(&fake, &[]);
+    fake.says(OWNER, "/model test/slow");
+    fake.says(OWNER, "work");
+    fake.says(OWNER, "/cost");
+    fake.has_looked().await;
+    bot.kill().await;
+    let bot = place.start(&fake, &[json!({"say": "Done."})]);
+    fake.reads_part(OWNER, "Done.").await;
+    fake.reads_part(OWNER, "tokens so far").await;
+    bot.stop().await.unwrap();
+    assert_eq!(place.prompts(), 1);
+    assert_eq!(place.state()["chats"]["7"]["unsent"], json!([]));
+}
+
+#[tokio::test]
+async fn chats_of_those_who_may_no_longer_talk_are_forgotten() {
+    let (fake, mut place) = (Fake::start().await, Place::new());
+    place.allowed.push(8);
+    let bot = place.start(&fake, &[json!({"say": "I am at it", "hang": true})]);
+    fake.says(OWNER, "work");
+    fake.reads_part(OWNER, "I am at it").await;
+    fake.happens("message", group(OWNER, "/cost@haft_bot", json!({})));
+    fake.reads_part(GROUP, "Nothing has been said yet.").await;
+    bot.kill().await;
+    let before = place.entries().len();
+    place.change_state(|state| {
+        let unsent = |who: i64| json!({"id": who, "chat": GROUP, "is_private": false, "from": {"id": who, "name": "x"}, "text": "hi", "is_forwarded": false});
+        state["chats"]["-100"]["people"] = json!([OWNER, 8]);
+        state["chats"]["-100"]["unsent"] = json!([unsent(OWNER)]);
+        state["chats"]["-200"] = json!({"is_group": true, "people": [OWNER], "unsent": [unsent(OWNER)]});
+    });
+    place.allowed = vec![8];
+    let bot = place.start(&fake, &[json!({"say": "Done."})]);
+    fake.says(8, "/help");
+    fake.reads_part(8, "/undo").await;
+    bot.stop().await.unwrap();
+    assert_eq!((place.entries().len(), place.home().list().len()), (before, 1));
+    let chats = place.state()["chats"].clone();
+    assert_eq!(chats.as_object().unwrap().keys().collect::<Vec<_>>(), ["-100", "8"]);
+    assert_eq!(chats["-100"]["unsent"], json!([]));
+    assert!(
+        place.notes().iter().any(|note| note.starts_with("2 chats are forgotten")),
+        "{:?}",
+        place.notes()
+    );
+}
+
+// What somebody else wrote answers no question, and an answer holds nothing that a terminal obeys.
+#[tokio::test]
+async fn a_question_is_answered_in_the_person_s_own_words() {
+    let (fake, place) = (Fake::start().await, Place::new());
+    let ask = json!({"calls": [{"name": "ask", "arguments": {"question": "Which colour?"}}]});
+    let bot = place.start(&fake, &[ask, json!({"say": "Done."}), json!({"say": "Done, too."})]);
+    fake.says(OWNER, "paint");
+    fake.reads_part(OWNER, "Which colour?").await;
+    fake.happens("message", message(OWNER, json!({"text": "red", "forward_origin": {"type": "user"}})));
+    fake.says(OWNER, "gr\u{1b}[31meen");
+    fake.reads_part(OWNER, "Done").await;
+    bot.stop().await.unwrap();
+    let answers: Vec<String> = place
+        .entries()
+        .iter()
+        .filter_map(|entry| match &entry.fact {
+            Fact::QuestionAnswered { answer, .. } => answer.clone(),
+            _ => None,
+        })
+        .collect();
+    assert!(matches!(&answers[..], [one] if one.ends_with("een") && !one.contains('\u{1b}')), "{answers:?}");
+}
+
+#[tokio::test]
+async fn a_chat_takes_no_model_from_a_file_and_few_engines_are_kept() {
+    let (fake, place) = (Fake::start().await, Place::new());
+    let bot = place.start(&fake, &[]);
+    for spec in ["script//etc/passwd", "script/a.json", "local/../x.gguf", "local/~/x", "exec//bin/sh"] {
+        fake.says(OWNER, &format!("/model {spec}"));
+        fake.reads_part(OWNER, &format!("`{spec}` names a file")).await;
+    }
+    assert_eq!(*place.opened.lock().unwrap(), [""; 0]);
+    for n in [0, 1, 2, 3, 4, 4, 0] {
+        fake.says(OWNER, &format!("/model test/other{n}"));
+        fake.says(OWNER, "/model");
+        fake.reads_part(OWNER, &format!("The next one: test/other{n}.")).await;
+        fake.books().messages.clear();
+    }
+    bot.stop().await.unwrap();
+    let opened = place.opened.lock().unwrap().clone();
+    assert_eq!(opened.iter().filter(|spec| *spec == "test/other0").count(), 2, "{opened:?}");
+    assert_eq!(opened.iter().filter(|spec| *spec == "test/other4").count(), 1, "{opened:?}");
+}
+
+fn too_many(retry_after: u64) -> Value {
+    json!({"ok": false, "error_code": 429, "description": "Too Many Requests", "parameters": {"retry_after": retry_after}})
+}
+
+//
+#[tokio::test]
+async fn an_answer_is_told_also_where_the_chat_has_begun_anew() {
+    let (fake, place) = (Fake::start().await, Place::new());
+    fake.fault("sendMessage", 429, too_many(3));
+    let bot = place.start(&fake, &[json!({"say": "An answer."})]);
+    // The answer waits behind it.
+    fake.says(OWNER, "/stop");
+    fake.says(OWNER, "hi");
+    fake.until("the turn's end", |_| {
+        place.entries().iter().any(|entry| matches!(entry.fact, Fact::TurnEnded { .. })).then_some(())
+    })
+    .await;
+    fake.says(OWNER, "/new");
+    fake.says(OWNER, "and?");
+    let begun = "A new conversation: what is to be done?";
+    let expected = ["Nothing is going on.", "An answer.", begun, "An answer."];
+    fake.reads(OWNER, &expected).await;
+    bot.stop().await.unwrap();
+    // Nothing more of it at the next start.
+    let bot = place.start(&fake, &[]);
+    fake.has_looked().await;
+    bot.stop().await.unwrap();
+    assert_eq!(fake.books().texts(OWNER), expected);
+}
+
+#[tokio::test]
+async fn odd_numbers_of_a_server_end_nothing() {
+    let (fake, mut place) = (Fake::start().await, Place::new());
+    place.allowed.push(8);
+    let bot = place.start(&fake, &[json!({"say": "Hi."})]);
+    fake.batch(vec![json!({"update_id": i64::MAX, "message": message(OWNER, json!({"text": "odd"}))})]);
+    fake.has_looked().await;
+    fake.fault("sendMessage", 429, too_many(u64::MAX));
+    fake.says(OWNER, "/help");
+    let is_told = |part: &str| place.notes().iter().any(|note| note.contains(part)).then_some(());
+    fake.until("the note", |_| is_told("before 3600 s")).await;
+    fake.says(8, "hi");
+    fake.reads(8, &["Hi."]).await;
+    bot.kill().await;
+    let bot = place.start(&fake, &[]);
+    fake.has_looked().await;
+    bot.stop().await.unwrap();
+    assert_eq!(place.prompts(), 1);
+}
+
+//
+#[tokio::test]
+async fn what_telegram_asks_to_wait_is_waited_also_by_what_is_whole() {
+    let (fake, place) = (Fake::start().await, Place::new());
+    fake.fault("editMessageText", 429, too_many(4));
+    let answer = "word ".repeat(40);
+    let bot = place.start(&fake, &[json!({"say": answer, "pieces": 20, "delay_ms": 150})]);
+    fake.says(OWNER, "hi");
+    fake.reads(OWNER, &[answer.trim_end()]).await;
+    bot.stop().await.unwrap();
+    let edits = fake.books().calls_of("editMessageText");
+    assert!(edits[1].at - edits[0].at >= Duration::from_secs(4), "{edits:#?}");
+}
+
+#[tokio::test]
+async fn a_file_that_does_not_go_out_is_told_and_holds_nothing_up() {
+    let table = [(1, 413, json!("too large"), "413"), (9, 502, json!("bad gateway"), "502")];
+    for (times, status, answer, part) in table {
+        let (fake, place) = (Fake::start().await, Place::new());
+        (0..times).for_each(|_| fake.fault("sendDocument", status, answer.clone()));
+        let bot = place.start(&fake, &[]);
+        fake.says(OWNER, "/file a.txt");
+        fake.says(OWNER, "/stop");
+        let told = fake.reads_part(OWNER, "I could not send the file a.txt").await;
+        assert!(told.contains(part), "{told}");
+        fake.reads_part(OWNER, "Nothing is going on.").await;
+        bot.stop().await.unwrap();
+        let tries = place.notes().iter().filter(|note| note.contains("trying on")).count();
+        assert_eq!(tries, usize::from(times > 1), "{:?}", place.notes());
+    }
+}
+
+#[tokio::test]
+async fn no_other_model_answers_without_a_word() {
+    let (fake, place) = (Fake::start().await, Place::new());
+    let bot = place.start(&fake, &[json!({"say": "The usual one."})]);
+    fake.says(OWNER, "/model test/other");
+    fake.says(OWNER, "hi");
+    fake.reads_part(OWNER, "I am the other one.").await;
+    bot.stop().await.unwrap();
+    place.change_state(|state| state["chats"]["7"]["model"] = json!("test/gone"));
+    let bot = place.start(&fake, &[json!({"say": "The usual one."})]);
+    fake.says(OWNER, "and now?");
+    let told = fake.reads_part(OWNER, "cannot be had").await;
+    assert!(told.starts_with("`test/gone` cannot be had: there is no model `test/gone`."), "{told}");
+    fake.says(OWNER, "/new");
+    fake.says(OWNER, "/model script/test");
+    fake.says(OWNER, &format!("/join {}", place.home().list()[0].id));
+    fake.reads_part(OWNER, "; script/test answers.").await;
+    bot.stop().await.unwrap();
+    assert_eq!(place.prompts(), 1);
+}
+
+#[tokio::test]
+async fn a_question_stays_open_whatever_is_told_of_before() {
+    let (fake, mut place) = (Fake::start().await, Place::new());
+    place.mode = Mode::Ask;
+    let other = place.engine_of(&[
+        json!({"say": "First."}),
+        json!({"say": "Second."}),
+        write("b.txt"),
+        json!({"say": "Done."}),
+    ]);
+    let session = other.create("haft").unwrap();
+    let prompt = || Command::Prompt { parts: vec![Part::text("go on")], channel: None };
+    let ends =
+        || session.entries().iter().filter(|entry| matches!(entry.fact, Fact::TurnEnded { .. })).count();
+    session.send(prompt()).unwrap();
+    fake.until("the first turn's end", |_| (ends() == 1).then_some(())).await;
+    let bot = place.start(&fake, &[]);
+    fake.says(OWNER, &format!("/join {}", session.id()));
+    fake.reads_part(OWNER, "From here on").await;
+    bot.stop().await.unwrap();
+    // Meanwhile, elsewhere.
+    session.send(prompt()).unwrap();
+    fake.until("the second turn's end", |_| (ends() == 2).then_some(())).await;
+    session.send(prompt()).unwrap();
+    let asked = || session.entries().iter().any(|entry| matches!(entry.fact, Fact::ApprovalAsked { .. }));
+    fake.until("the question", |_| asked().then_some(())).await;
+    let bot = place.start(&fake, &[]);
+    fake.reads_part(OWNER, "Second.").await;
+    fake.reads_part(OWNER, "+++ b/b.txt").await;
+    fake.says(OWNER, "/help");
+    fake.reads_part(OWNER, "/undo").await;
+    fake.presses(OWNER, "Allow once");
+    fake.reads_part(OWNER, "Done.").await;
+    bot.stop().await.unwrap();
+    other.shut_down().await;
+    assert_eq!(place.text("b.txt").as_deref(), Some("new\n"));
+}
+
+#[tokio::test]
+async fn what_the_owner_of_a_session_did_not_take_is_said_here() {
+    let (fake, place) = (Fake::start().await, Place::new());
+    let waits = json!({"say": "I look.", "calls": [{"name": "bash", "arguments": {"command": "until [ -e go ]; do sleep 0.1; done"}}]});
+    let script = [waits, json!({"say": "Taken up."}), json!({"say": "Taken up."})];
+    let (kill, killed) = tokio::sync::oneshot::channel::<()>();
+    let (tell, told) = tokio::sync::oneshot::channel();
+    let owner = place.engine_of(&script);
+    let thread = std::thread::spawn(move || {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let session = owner.create("haft").unwrap();
+            session.send(Command::Prompt { parts: vec![Part::text("work")], channel: None }).unwrap();
+            tell.send(session.id().clone()).unwrap();
+            let _nobody_says_goodbye = killed.await;
+        });
+    });
+    let id = told.await.unwrap();
+    let runs = || place.entries().iter().any(|entry| matches!(entry.fact, Fact::ToolStarted { .. }));
+    fake.until("the call", |_| runs().then_some(())).await;
+    let bot = place.start(&fake, &script);
+    fake.says(OWNER, &format!("/join {id}"));
+    fake.reads_part(OWNER, "From here on").await;
+    fake.says(OWNER, "hear me");
+    fake.has_looked().await;
+    fake.has_looked().await;
+    kill.send(()).unwrap();
+    tokio::task::spawn_blocking(move || thread.join().unwrap()).await.unwrap();
+    fake.reads_part(OWNER, "Taken up.").await;
+    fs::write(place.path("w/go"), "").unwrap();
+    bot.stop().await.unwrap();
+    assert_eq!(place.prompts(), 2);
+    assert_eq!(place.state()["chats"]["7"]["unsent"], json!([]));
+}
+
+#[tokio::test]
+async fn what_another_chat_follows_goes_on() {
+    let (fake, mut place) = (Fake::start().await, Place::new());
+    place.allowed.push(8);
+    let script = [
+        json!({"say": "I wait.", "calls": [{"name": "bash", "arguments": {"command": "until [ -e go ]; do sleep 0.1; done"}}]}),
+        json!({"say": "Done."}),
+    ];
+    let bot = place.start(&fake, &script);
+    fake.says(OWNER, "work");
+    fake.reads_part(OWNER, "I wait.").await;
+    fake.says(8, &format!("/join {}", place.home().list()[0].id));
+    fake.reads_part(8, "From here on").await;
+    fake.says(OWNER, "/new");
+    fake.reads_part(OWNER, "A new conversation").await;
+    fs::write(place.path("w/go"), "").unwrap();
+    fake.reads_part(8, "Done.").await;
+    bot.stop().await.unwrap();
 }
 
 #[tokio::test]
