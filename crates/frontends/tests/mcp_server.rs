@@ -79,6 +79,7 @@ impl Place {
             sources: Vec::new(),
             agents: vec![Agent { name: "haft".into(), system: String::new(), ..Agent::default() }],
             policy: Policy { rules: vec![], mode: Mode::Ask },
+            ceiling: None,
             stages: Arc::new(|blobs: &Path| Arc::new(Declared::new(blobs.to_owned())) as Arc<dyn Stage>),
             workspace: self.folder.path().join("w").canonicalize().unwrap(),
             home: Home(self.folder.path().join("home")),

@@ -77,7 +77,8 @@ impl Place {
                 tools: haft_tools::builtin(&haft_tools::Settings::default()),
                 sources: Vec::new(),
                 agents: vec![Who { name: "haft".into(), system: String::new(), ..Who::default() }],
-                policy: Policy { rules: vec![], mode },
+                policy: Policy { rules: vec![], mode: begin },
+                ceiling: Some(mode),
                 stages: (wanted.stages)(Arc::new(|blobs: &Path| {
                     Arc::new(Declared::new(blobs.to_owned())) as Arc<dyn Stage>
                 })),
@@ -96,7 +97,7 @@ impl Place {
                 Some(what) => Ok(format!("Please mend {what}.")),
                 None => Err(format!("there is no command `{prompt}`")),
             };
-            let opened = Opened { engine, agent: "haft".into(), begin, commands, meant: Arc::new(meant) };
+            let opened = Opened { engine, agent: "haft".into(), commands, meant: Arc::new(meant) };
             Box::pin(async move { Ok(opened) })
         });
         Settings { home, open, note: Arc::new(move |note| notes.lock().unwrap().push(note)) }

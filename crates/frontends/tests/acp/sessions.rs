@@ -61,6 +61,32 @@ async fn a_mode_is_chosen_below_the_ceiling_and_kept() {
     );
 }
 
+// X-23, D68: a session that somebody began elsewhere, where nobody chose a mode
+#[tokio::test]
+async fn a_loaded_session_without_a_mode_begins_as_a_new_one_does() {
+    let place = Place { mode: Mode::Full, ..Place::new() };
+    let ide = Ide::new(&place, Person::Waits, Saves::Nothing);
+    let mut name = String::new();
+    edit(&place, scripted(&[json!({"say": "Hello."})]), ide, async |ide| {
+        name = ide.session().await;
+        ide.prompt(&name, "Hi").await.unwrap();
+    })
+    .await;
+    let entries = place.home().peek(&name).unwrap();
+    assert!(!entries.iter().any(|entry| matches!(entry.fact, Fact::ModeSet { .. })));
+    let script =
+        [json!({"say": "Hello."}), json!({"calls": written()["calls"]}), json!({"say": "Not done."})];
+    let again = Ide::new(&place, Person::Picks("no"), Saves::Nothing);
+    let again = edit(&place, scripted(&script), again, async |ide| {
+        let load = LoadSessionRequest::new(name.clone(), &ide.work);
+        let loaded = ide.agent().send_request(load).block_task().await.unwrap();
+        assert_eq!(loaded.modes.unwrap().current_mode_id.to_string(), "ask");
+        ide.prompt(&name, "Write it").await.unwrap();
+    })
+    .await;
+    assert_eq!((again.asked.lock().unwrap().len(), place.read("a.txt")), (1, None));
+}
+
 #[tokio::test]
 async fn a_loaded_session_is_told_again_and_goes_on() {
     let place = Place::with(Mode::Full);
