@@ -128,6 +128,8 @@ pub(crate) enum Saves {
     Fails,
     /// Has no files for agents.
     Nothing,
+    /// Shows none, with an error of this code.
+    Blind(i32),
 }
 
 /// An editor and its person.
@@ -250,9 +252,12 @@ impl Ide {
             .lock()
             .unwrap()
             .push(format!("read {}", file.strip_prefix(&self.work).unwrap_or(file).display()));
+        if let Saves::Blind(code) = self.saves {
+            return Err(Error::new(code, "busy"));
+        }
         let buffer = self.buffers.lock().unwrap().get(file).cloned();
         let text = buffer.map_or_else(|| fs::read_to_string(file), Ok);
-        text.map(ReadTextFileResponse::new).map_err(Error::into_internal_error)
+        text.map(ReadTextFileResponse::new).map_err(|_| Error::new(-32002, "not found"))
     }
 
     fn saves(&self, asked: WriteTextFileRequest) -> Result<WriteTextFileResponse, Error> {
@@ -266,7 +271,7 @@ impl Ide {
                 self.buffers.lock().unwrap().insert(asked.path, asked.content);
                 return Ok(WriteTextFileResponse::new());
             }
-            Saves::Exactly => fs::write(&asked.path, &asked.content).unwrap(),
+            Saves::Exactly | Saves::Blind(_) => fs::write(&asked.path, &asked.content).unwrap(),
             Saves::Formatted => fs::write(&asked.path, asked.content.replace('\n', ".\n")).unwrap(),
         }
         self.buffers.lock().unwrap().remove(&asked.path);
