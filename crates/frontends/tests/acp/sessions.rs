@@ -178,6 +178,33 @@ async fn an_editor_that_leaves_takes_everything_along() {
 
 // E06
 #[tokio::test]
+async fn a_message_that_is_too_long_is_passed_over() {
+    use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
+    let place = Place::new();
+    let (ours, theirs) = tokio::io::duplex(1 << 16);
+    let (input, output) = tokio::io::split(theirs);
+    let serving = over_streams(input, output, place.settings(scripted(&[])), std::future::pending());
+    let editing = async {
+        let (reads, mut writes) = tokio::io::split(ours);
+        let mut lines = BufReader::new(reads).lines();
+        for _ in 0..33 {
+            writes.write_all(&vec![b'x'; 1 << 20]).await.unwrap();
+        }
+        let begin =
+            json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": 1}});
+        writes.write_all(format!("\n{begin}\n").as_bytes()).await.unwrap();
+        let error: Value = serde_json::from_str(&lines.next_line().await.unwrap().unwrap()).unwrap();
+        assert_eq!((&error["id"], &error["error"]["code"]), (&Value::Null, &json!(-32600)), "{error}");
+        assert_eq!(error["error"]["message"], "a message of more than 32 MB was passed over");
+        let begun: Value = serde_json::from_str(&lines.next_line().await.unwrap().unwrap()).unwrap();
+        assert!(begun["id"] == 1 && begun["result"].is_object(), "{begun}");
+    };
+    let (served, ()) = tokio::join!(serving, editing);
+    served.unwrap();
+}
+
+// E06
+#[tokio::test]
 async fn an_editor_that_does_not_listen_holds_up_nothing_but_itself() {
     use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
     let place = Place::new();
