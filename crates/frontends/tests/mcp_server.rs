@@ -294,6 +294,29 @@ async fn who_has_no_token_is_told_what_to_send() {
     }
 }
 
+// E06: half a request, from somebody who sends no more
+#[tokio::test]
+async fn who_is_connected_and_says_nothing_does_not_keep_it_from_stopping() {
+    use tokio::io::AsyncWriteExt;
+    let listener = listen(([127, 0, 0, 1], 0).into()).await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let server = McpServer::new(Vec::<Arc<dyn Offer>>::new());
+    let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
+    let stopped = async move { stopped.await.unwrap() };
+    let serving = over_http(server, listener, Some("s3cret".into()), stopped);
+    let asking = async {
+        let mut half = tokio::net::TcpStream::connect(address).await.unwrap();
+        half.write_all(b"POST /mcp HTTP/1.1\r\nhost: 127.0.0.1\r\n").await.unwrap();
+        // By now the first connection was taken, too.
+        assert_eq!(status(address, "").await.0, 401);
+        stop.send(()).unwrap();
+        half
+    };
+    let both = async { tokio::join!(serving, asking) };
+    let (served, _half) = tokio::time::timeout(std::time::Duration::from_secs(60), both).await.unwrap();
+    served.unwrap();
+}
+
 // What is said there is not encrypted, so nobody else may listen
 #[tokio::test]
 async fn only_this_machine_is_listened_to() {
