@@ -331,7 +331,7 @@ fn somebody_below_knocks() {
     if let Some(door) = std::env::var_os(KNOCK_AT) {
         let told =
             said_at(&PathBuf::from(door), &json!({"type": "set_mode", "mode": "read-only"}), "mode_set");
-        eprintln!("{}", told.concat());
+        writeln!(std::io::stderr(), "{}", told.concat()).unwrap();
     }
 }
 
