@@ -5,23 +5,29 @@
 //!
 //! ```text
 //! visitor: {"from":SEQ}                 first, and once
-//! owner:   {"type":"joined","next":SEQ} what is recorded before that comes now
+//! owner:   {"type":"joined","next":SEQ,"mode":MODE} what is recorded before that comes now
 //! owner:   {"seq":…,"at":…,"type":…}    events from SEQ on, as `haft_core::line` writes them
 //! visitor: {"type":"interrupt"}         a `haft_core::Command`
 //! owner:   {"type":"error","message":…} of a command that cannot be read; nothing else comes of it
 //! owner:   {"type":"closed","failure":…|null}
 //! ```
 //!
+//! A visitor may speak, answer, interrupt and take back, and narrow what runs unasked. They widen nothing, make no call
+//! and conclude no job. A process that this one started, such as a command of the agent, is not let in: it would answer
+//! for the person.
+//!
 //! A visitor who reads slowly loses live updates, never facts: what waits for them stands in the journal.
+mod kin;
 mod lines;
 mod visit;
 mod visitor;
 
 pub(crate) use visit::{Knock, knock};
 
-use crate::{Journal, session::Mail};
+use self::visitor::Inside;
+use crate::{Journal, permission::Permission, session::Mail};
 use futures::{StreamExt, stream::FuturesUnordered};
-use haft_core::Seq;
+use haft_core::{Mode, Seq};
 use serde::{Deserialize, Serialize};
 use std::{
     fs::{self, File, Permissions},
@@ -67,6 +73,9 @@ enum Notice {
     Joined {
         /// What is recorded next: all before that comes first.
         next: Seq,
+        /// What holds where nobody has chosen a mode; an older Haft does not say.
+        #[serde(default)]
+        mode: Mode,
     },
     /// Something the visitor said cannot be read, or they are not let in.
     Error { message: String },
@@ -84,6 +93,7 @@ pub(crate) struct Door {
     journal: Journal,
     /// Visitors keep no session open.
     inbox: mpsc::WeakUnboundedSender<Mail>,
+    permission: Permission,
 }
 
 impl Door {
@@ -93,11 +103,13 @@ impl Door {
         folder: &Path,
         journal: &Journal,
         inbox: &mpsc::UnboundedSender<Mail>,
+        permission: &Permission,
     ) -> Option<Self> {
         let path = folder.join(NAME);
         match listen(folder, &path) {
             Ok((listener, owner)) => {
-                Some(Self { listener, path, owner, journal: journal.clone(), inbox: inbox.downgrade() })
+                let (journal, inbox, permission) = (journal.clone(), inbox.downgrade(), permission.clone());
+                Some(Self { listener, path, owner, journal, inbox, permission })
             }
             Err(error) => {
                 tracing::warn!(path = %path.display(), %error, "no other process can join this session");
@@ -127,8 +139,20 @@ impl Door {
     }
 
     async fn receive(&self, stream: UnixStream) {
-        let is_owner = stream.peer_cred().is_ok_and(|visitor| visitor.uid() == self.owner);
-        visitor::receive(stream, is_owner, &self.journal, &self.inbox).await;
+        let let_in = self.let_in(&stream);
+        let inside = Inside { journal: &self.journal, inbox: &self.inbox, permission: &self.permission };
+        visitor::receive(stream, let_in, inside).await;
+    }
+
+    fn let_in(&self, stream: &UnixStream) -> Result<(), String> {
+        let visitor = stream.peer_cred().map_err(|error| format!("it is not known who comes: {error}"))?;
+        if visitor.uid() != self.owner {
+            return Err("the session is another user's".to_owned());
+        }
+        match visitor.pid().is_some_and(kin::is_below_us) {
+            true => Err("the session runs this command, so it cannot join it as its person".to_owned()),
+            false => Ok(()),
+        }
     }
 }
 

@@ -14,7 +14,7 @@ use crate::{
     turn::Means,
 };
 use haft_core::{
-    Access, Fact, Hooks, Limits, Mode, Order, Policy, Price, Provider, Registry, SessionId, Stage,
+    Access, Entry, Fact, Hooks, Limits, Mode, Order, Policy, Price, Provider, Registry, SessionId, Stage,
     ToolSource, Transcript, event::JOURNAL_VERSION,
 };
 use std::{
@@ -38,8 +38,10 @@ pub struct Setup {
     pub sources: Vec<Arc<dyn ToolSource>>,
     /// Who can be opened.
     pub agents: Vec<Agent>,
-    /// Who may do what.
+    /// Who may do what. Its mode is the one in which sessions begin: it holds until a person chooses another.
     pub policy: Policy,
+    /// The widest mode that a person may choose in a session; none is the one of `policy`.
+    pub ceiling: Option<Mode>,
     /// Private views.
     pub stages: Stages,
     /// The folder that is worked in: absolute, links followed.
@@ -208,8 +210,8 @@ impl Engine {
             touched(&kit.tools, &*stage, &setup.workspace, name, arguments)
         };
         let seen = Seen::replay(entries.iter().map(Arc::as_ref), touched);
-        let (limits, mode) = bounds(setup, &agent, &model, above.ceiling.as_ref())?;
-        let permission = Permission::new(narrowed(&setup.policy, mode), &entries);
+        let limits = bounds(setup, &agent, &model, above.ceiling.as_ref())?;
+        let permission = permission(setup, &agent, above.ceiling, &entries);
         let means = Means {
             limits: Limits { evidence: limits.evidence || is_job(&journal.entries()), ..limits },
             permission: permission.clone(),
@@ -230,7 +232,7 @@ impl Engine {
         };
         let stop = shared.stop.clone();
         let is_root = above.parent.is_none();
-        let door = is_root.then(|| Door::open(&folder, &journal, &sender)).flatten();
+        let door = is_root.then(|| Door::open(&folder, &journal, &sender, &permission)).flatten();
         shared.tasks.spawn(Task { means, log, inbox, stop, later: Default::default(), door }.run());
         let session = Session { id, inbox: sender, journal, stage, permission };
         shared.live.add(&session);
@@ -262,27 +264,30 @@ impl Engine {
     }
 }
 
-/// What the agent may use up and do: no more than the engine allows, nor than the session above it has.
+/// What the agent may use up: no more than the engine allows, nor than the session above it has.
 fn bounds(
     setup: &Setup,
     agent: &Agent,
     model: &Model,
     ceiling: Option<&Ceiling>,
-) -> Result<(Limits, Option<Mode>), EngineError> {
+) -> Result<Limits, EngineError> {
     let limits = agent.within(ceiling.map_or(&setup.profile.limits, |ceiling| &ceiling.limits));
     // Whoever chose the engine's own model has looked at its price.
     if agent.model.is_some() && limits.budget.usd.is_some() && model.price.is_none() {
         let why = format!("a limit on cost is set, and nobody knows what `{}` costs", model.spec);
         return Err(EngineError::NoModel { agent: agent.name.clone(), why });
     }
-    let mode = ceiling.map(|ceiling| ceiling.mode).into_iter().chain(agent.permission).min();
-    Ok((limits, mode))
+    Ok(limits)
 }
 
-/// An agent may be held shorter than the engine, never longer.
-fn narrowed(policy: &Policy, own: Option<Mode>) -> Policy {
-    let mode = own.map_or(policy.mode, |own| own.min(policy.mode));
-    Policy { mode, ..policy.clone() }
+/// An agent may be held shorter than the engine, never longer. Below another session its mode is what holds there.
+fn permission(setup: &Setup, agent: &Agent, above: Option<Ceiling>, entries: &[Arc<Entry>]) -> Permission {
+    let policy = &setup.policy;
+    let most = setup.ceiling.unwrap_or(policy.mode);
+    let most = agent.permission.map_or(most, |own| own.min(most));
+    let begin = if above.is_some() { most } else { policy.mode };
+    let begin = Policy { mode: begin, ..policy.clone() };
+    Permission::new(begin, most, entries).below(above.map(|above| above.permission))
 }
 
 /// What a call touched, by real path.
@@ -301,7 +306,7 @@ fn touched(
 const DELEGATE: &str = "delegate";
 
 /// What a job says it has done is held against what it did: nobody sits beside it.
-fn is_job(entries: &[Arc<haft_core::Entry>]) -> bool {
+fn is_job(entries: &[Arc<Entry>]) -> bool {
     let opened = entries.first().map(|entry| &entry.fact);
     matches!(opened, Some(Fact::SessionOpened { order: Some(_), .. }))
 }
@@ -309,7 +314,7 @@ fn is_job(entries: &[Arc<haft_core::Entry>]) -> bool {
 /// What the session above may do.
 #[derive(Clone)]
 pub(crate) struct Ceiling {
-    pub(crate) mode: Mode,
+    pub(crate) permission: Permission,
     pub(crate) limits: Limits,
 }
 
@@ -328,7 +333,7 @@ impl Above {
     }
 
     /// One that was delegated to and is opened again has lost its tree: nobody waits for it any more.
-    fn tree(&self, entries: &[Arc<haft_core::Entry>], setup: &Setup) -> Tree {
+    fn tree(&self, entries: &[Arc<Entry>], setup: &Setup) -> Tree {
         let opened = entries.first().map(|entry| &entry.fact);
         let is_below = matches!(opened, Some(Fact::SessionOpened { delegated_by: Some(_), .. }));
         match &self.parent {

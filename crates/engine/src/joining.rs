@@ -46,9 +46,9 @@ impl Engine {
         })?;
         let (sender, inbox) = mpsc::unbounded_channel();
         let (journal, stage) = (visit.journal(), stages(&folder.join("blobs")));
-        // Any mode may be asked for here: whoever has it open keeps to the ceiling.
-        let any = Policy { mode: Mode::Full, ..Policy::default() };
-        let permission = Permission::new(any, &journal.entries());
+        // Any mode may be asked for here: whoever has it open keeps to what they allow.
+        let there = Policy { mode: visit.mode(), ..Policy::default() };
+        let permission = Permission::new(there, Mode::Full, &journal.entries());
         let session = Session { id, inbox: sender, journal, stage, permission };
         self.0.live.add(&session);
         self.0.tasks.spawn(visit.stay(inbox, self.0.stop.clone()));

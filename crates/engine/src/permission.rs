@@ -2,7 +2,7 @@
 use haft_core::{Change, Effect, Entry, Fact, Mode, Policy, Verdict};
 use std::{
     path::Path,
-    sync::{Arc, RwLock, RwLockReadGuard},
+    sync::{Arc, RwLock},
 };
 
 /// The policy of one session. All clones are one.
@@ -11,35 +11,40 @@ pub(crate) struct Permission {
     policy: Arc<RwLock<Policy>>,
     /// What the engine and the agent allow.
     ceiling: Mode,
+    /// What holds in the session above: nobody below it may do more, from one moment to the next.
+    above: Option<Arc<Permission>>,
 }
 
 impl Permission {
-    /// `most` is what the engine and the agent allow; a mode that a person chose in this session holds below it. An undo
-    /// takes no choice back: it is about the work, not about who may do what.
-    pub(crate) fn new(most: Policy, entries: &[Arc<Entry>]) -> Self {
-        let permission = Self { ceiling: most.mode, policy: Arc::new(RwLock::new(most)) };
+    /// `begin` holds where nobody has chosen a mode in this session; one that a person chose holds below `ceiling`. An
+    /// undo takes no choice back: it is about the work, not about who may do what.
+    pub(crate) fn new(begin: Policy, ceiling: Mode, entries: &[Arc<Entry>]) -> Self {
         let chosen = entries.iter().rev().find_map(|entry| match entry.fact {
             Fact::ModeSet { mode } => Some(mode),
             _ => None,
         });
-        if let Some(mode) = chosen {
-            permission.set(mode);
-        }
-        permission
+        let mode = chosen.unwrap_or(begin.mode).min(ceiling);
+        Self { ceiling, policy: Arc::new(RwLock::new(Policy { mode, ..begin })), above: None }
+    }
+
+    /// The same, held by what `above` allows at any moment.
+    pub(crate) fn below(self, above: Option<Self>) -> Self {
+        Self { above: above.map(Arc::new), ..self }
     }
 
     /// The most that can be set.
     pub(crate) fn ceiling(&self) -> Mode {
-        self.ceiling
+        self.above.as_ref().map_or(self.ceiling, |above| self.ceiling.min(above.ceiling()))
     }
 
     pub(crate) fn mode(&self) -> Mode {
-        self.policy().mode
+        let own = self.policy.read().expect("no code panics while it holds a policy").mode;
+        self.above.as_ref().map_or(own, |above| own.min(above.mode()))
     }
 
     /// What holds from here on: `mode`, or the ceiling where that is less.
     pub(crate) fn set(&self, mode: Mode) -> Mode {
-        let mode = mode.min(self.ceiling);
+        let mode = mode.min(self.ceiling());
         self.policy.write().expect("no code panics while it holds a policy").mode = mode;
         mode
     }
@@ -54,7 +59,8 @@ impl Permission {
         self.policy().judge_changes(changes, workspace)
     }
 
-    fn policy(&self) -> RwLockReadGuard<'_, Policy> {
-        self.policy.read().expect("no code panics while it holds a policy")
+    fn policy(&self) -> Policy {
+        let mode = self.mode();
+        Policy { mode, ..self.policy.read().expect("no code panics while it holds a policy").clone() }
     }
 }

@@ -46,7 +46,7 @@ fn subagents(means: &Means, person: &Asking) -> Arc<dyn Subagents> {
         parent,
         agent: means.agent.clone(),
         tree: means.tree.clone(),
-        ceiling: Ceiling { mode: means.permission.mode(), limits: means.limits.clone() },
+        ceiling: Ceiling { permission: means.permission.clone(), limits: means.limits.clone() },
         person: person.clone(),
     })
 }

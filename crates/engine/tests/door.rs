@@ -209,7 +209,7 @@ async fn lines_that_cannot_be_read_are_told_and_nothing_else_happens() {
         "{heard:?}"
     );
     let heard = visit(&session, b"{\"from\":0}\n{\"type\":\"explode\"}\n", is_error).await;
-    assert_eq!(heard[0], json!({"type": "joined", "next": 1}));
+    assert_eq!(heard[0], json!({"type": "joined", "next": 1, "mode": "full"}));
     let told = heard.last().unwrap()["message"].as_str().unwrap();
     assert!(told.starts_with("the command cannot be read: unknown variant `explode`"), "{told}");
     assert_eq!(session.entries().len(), 1);
@@ -279,4 +279,74 @@ async fn a_session_below_another_has_no_door() {
     let doors: Vec<PathBuf> =
         folders.map(|folder| folder.unwrap().path().join("door")).filter(|door| door.exists()).collect();
     assert_eq!(doors, [door(&session)]);
+}
+
+/// Says hello at the door, then `command`; what is told until something is wrong or `until` is heard.
+fn said_at(door: &std::path::Path, command: &Value, until: &str) -> Vec<String> {
+    let mut stream = UnixStream::connect(door).unwrap();
+    stream.set_read_timeout(Some(LONG)).unwrap();
+    let _sent_away = writeln!(stream, "{}\n{command}", json!({"from": 0}));
+    let mut told = Vec::new();
+    for line in BufReader::new(stream).lines() {
+        let line = line.unwrap();
+        let is_last = line.contains(until) || line.contains(r#""type":"error""#);
+        told.push(line);
+        if is_last {
+            break;
+        }
+    }
+    told
+}
+
+// D68
+#[tokio::test(flavor = "multi_thread")]
+async fn a_visitor_widens_nothing_makes_no_call_and_concludes_nothing() {
+    let place = Place::new();
+    let mut setup = place.setup(scripted(""));
+    (setup.policy.mode, setup.ceiling) = (Mode::Ask, Some(Mode::Full));
+    let session = Engine::new(setup).create("haft").unwrap();
+    let table = [
+        (json!({"type": "set_mode", "mode": "full"}), r#""mode_set","mode":"ask""#),
+        (json!({"type": "set_mode", "mode": "read-only"}), r#""mode_set","mode":"read-only""#),
+        (json!({"type": "call", "name": "ls", "arguments": {}}), "a call can be made only by"),
+        (
+            json!({"type": "conclude", "status": "completed", "reason": "", "evidence": []}),
+            "a job can be concluded only by",
+        ),
+    ];
+    for (command, expected) in table {
+        let told = said_at(&door(&session), &command, expected);
+        assert!(told.last().is_some_and(|last| last.contains(expected)), "{command}: {told:?}");
+    }
+    let joined = place.engine("").open(&session.id().0, "haft").await.unwrap();
+    assert_eq!((joined.mode(), session.mode()), (Mode::ReadOnly, Mode::ReadOnly));
+}
+
+/// Where the door is that a process below this one knocks at.
+const KNOCK_AT: &str = "HAFT_TEST_KNOCK_AT";
+
+/// Does something only in a process that the next test starts.
+#[test]
+fn somebody_below_knocks() {
+    if let Some(door) = std::env::var_os(KNOCK_AT) {
+        let told =
+            said_at(&PathBuf::from(door), &json!({"type": "set_mode", "mode": "read-only"}), "mode_set");
+        writeln!(std::io::stderr(), "{}", told.concat()).unwrap();
+    }
+}
+
+// D68
+#[tokio::test(flavor = "multi_thread")]
+async fn a_command_that_the_session_runs_does_not_come_in_as_its_person() {
+    let place = Place::new();
+    let session = place.session("");
+    // In a shell, as the agent's commands are.
+    let knocking = std::process::Command::new("sh")
+        .args(["-c", "\"$0\" --exact somebody_below_knocks --nocapture; true"])
+        .arg(std::env::current_exe().unwrap())
+        .env(KNOCK_AT, door(&session))
+        .output();
+    let told = String::from_utf8(knocking.unwrap().stderr).unwrap();
+    assert!(told.contains("cannot join it as its person"), "{told}");
+    assert_eq!((session.mode(), session.entries().len()), (Mode::Full, 1));
 }

@@ -41,6 +41,66 @@ async fn a_mode_holds_from_when_it_is_set_and_over_a_resume() {
     assert_eq!(ends(&told), ["tool_ended write-0=ok"]);
 }
 
+/// One that begins with `begin` and can be widened to `full`.
+fn beginning(place: &Place, begin: Mode, script: &str) -> Engine {
+    let mut setup = place.setup(scripted(script));
+    (setup.policy, setup.ceiling) = (Policy { rules: vec![], mode: begin }, Some(Mode::Full));
+    Engine::new(setup)
+}
+
+// X-23, D68
+#[tokio::test]
+async fn where_nobody_chose_a_mode_the_one_it_begins_with_holds() {
+    let place = Place::new();
+    let first = place.engine(&says("Hello."));
+    let session = first.create("haft").unwrap();
+    tell(&session, prompt("hi"), 1, None).await;
+    let id = session.id().0.clone();
+    first.shut_down().await;
+    drop(session);
+    let again = beginning(&place, Mode::Ask, &(says("Hello.") + &writing()));
+    let new = beginning(&place, Mode::Ask, &writing());
+    for session in [again.resume(&id, "haft").unwrap(), new.create("haft").unwrap()] {
+        assert_eq!((session.mode(), session.ceiling()), (Mode::Ask, Mode::Full));
+        let told = tell(&session, prompt("go"), 1, Some(Answer::No)).await;
+        assert!(ends(&told)[0].starts_with("approval_asked"), "{told}");
+    }
+}
+
+// O-11
+#[tokio::test]
+async fn a_mode_holds_in_a_session_below_that_is_at_work() {
+    let place = Place::new();
+    let sleep = calls(&[("bash", json!({"command": "while ! test -e go; do sleep 0.05; done"}))]);
+    let delegate = calls(&[("delegate", json!({"task": "write it"}))]);
+    let write = calls(&[("write", json!({"path": "a.txt", "content": "x"}))]);
+    let engine = place.engine(&[delegate, sleep, write, says("Done."), says("Done.")].concat());
+    let session = engine.create("haft").unwrap();
+    let mut events = Box::pin(session.events(haft_core::Seq(0)));
+    session.send(prompt("go")).unwrap();
+    let (mut below, mut sent) = (None, false);
+    while let Some(event) = futures::StreamExt::next(&mut events).await {
+        if let haft_core::Event::Live(haft_core::Update::ToolOutput { chunk, .. }) = &event
+            && chunk.starts_with("bash ")
+            && !sent
+        {
+            session.send(Command::SetMode { mode: Mode::ReadOnly }).unwrap();
+            below = engine.sessions().into_iter().find(|one| one.id() != session.id());
+            sent = true;
+        }
+        let haft_core::Event::Recorded(entry) = event else { continue };
+        match &entry.fact {
+            Fact::ModeSet { .. } => place.write("go", ""),
+            Fact::TurnEnded { .. } => break,
+            _ => {}
+        }
+    }
+    let below = below.unwrap();
+    let told: Vec<String> = below.entries().iter().map(|entry| kit::in_a_word(entry)).collect();
+    assert_eq!((below.mode(), place.read("a.txt")), (Mode::ReadOnly, None), "{told:?}");
+    assert!(told.contains(&"tool_ended write-0=permission_error".to_owned()), "{told:?}");
+}
+
 //
 #[tokio::test]
 async fn a_mode_is_never_wider_than_engine_and_agent_allow() {

@@ -23,7 +23,6 @@ mod wire;
 pub use serve::over_streams;
 
 use futures::future::BoxFuture;
-use haft_core::Mode;
 use haft_engine::{Engine, Home, Stages};
 use std::{path::PathBuf, sync::Arc};
 
@@ -90,8 +89,6 @@ pub struct Opened {
     pub engine: Engine,
     /// Who works.
     pub agent: String,
-    /// The mode in which a new session begins. A wider one that the engine allows can be chosen in the editor.
-    pub begin: Mode,
     /// Prompts that lie in files.
     pub commands: Vec<SlashCommand>,
     /// What a prompt stands for that begins with `/`; an error says why there is no such command.

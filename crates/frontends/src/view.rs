@@ -168,8 +168,8 @@ impl View {
                 self.rest();
                 vec![Block::Rewound { way: *way, files: files(changes, conflicts, untracked.len()) }]
             }
-            // The one that a session begins with is no news.
-            Fact::ModeSet { mode } if self.mode.replace(*mode).is_none() => Vec::new(),
+            // What held before is no news.
+            Fact::ModeSet { mode } if self.mode.replace(*mode) == Some(*mode) => Vec::new(),
             fact => {
                 notes::of(fact).map(|note| Block::Note(safe::text(&note).into_owned())).into_iter().collect()
             }

@@ -21,6 +21,7 @@ fn engine(folder: &Path, script: &str) -> Engine {
         sources: Vec::new(),
         agents: vec![Agent { name: "haft".into(), system: String::new(), ..Agent::default() }],
         policy: Policy { rules: vec![], mode: Mode::Ask },
+        ceiling: None,
         stages: Arc::new(|blobs: &Path| Arc::new(Declared::new(blobs.to_owned())) as Arc<dyn Stage>),
         workspace: folder.join("w"),
         home: Home(folder.join("home")),

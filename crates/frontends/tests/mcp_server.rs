@@ -79,6 +79,7 @@ impl Place {
             sources: Vec::new(),
             agents: vec![Agent { name: "haft".into(), system: String::new(), ..Agent::default() }],
             policy: Policy { rules: vec![], mode: Mode::Ask },
+            ceiling: None,
             stages: Arc::new(|blobs: &Path| Arc::new(Declared::new(blobs.to_owned())) as Arc<dyn Stage>),
             workspace: self.folder.path().join("w").canonicalize().unwrap(),
             home: Home(self.folder.path().join("home")),
@@ -291,6 +292,29 @@ async fn who_has_no_token_is_told_what_to_send() {
         served = serving => panic!("{served:?}"),
         () = asking => {}
     }
+}
+
+// E06: half a request, from somebody who sends no more
+#[tokio::test]
+async fn who_is_connected_and_says_nothing_does_not_keep_it_from_stopping() {
+    use tokio::io::AsyncWriteExt;
+    let listener = listen(([127, 0, 0, 1], 0).into()).await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let server = McpServer::new(Vec::<Arc<dyn Offer>>::new());
+    let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
+    let stopped = async move { stopped.await.unwrap() };
+    let serving = over_http(server, listener, Some("s3cret".into()), stopped);
+    let asking = async {
+        let mut half = tokio::net::TcpStream::connect(address).await.unwrap();
+        half.write_all(b"POST /mcp HTTP/1.1\r\nhost: 127.0.0.1\r\n").await.unwrap();
+        // By now the first connection was taken, too.
+        assert_eq!(status(address, "").await.0, 401);
+        stop.send(()).unwrap();
+        half
+    };
+    let both = async { tokio::join!(serving, asking) };
+    let (served, _half) = tokio::time::timeout(std::time::Duration::from_secs(60), both).await.unwrap();
+    served.unwrap();
 }
 
 // What is said there is not encrypted, so nobody else may listen

@@ -91,6 +91,7 @@ pub(crate) fn setup(
         sources,
         agents,
         policy,
+        ceiling: None,
         stages,
         workspace,
         home,

@@ -44,6 +44,22 @@ fn what_a_line_says_is_done() {
     }
 }
 
+//
+#[test]
+fn a_mode_that_is_asked_for_by_name_holds_in_a_session_that_goes_on() {
+    let place = Place::new();
+    let write = json!({"name": "write", "arguments": {"path": "a.txt", "content": "x"}});
+    let script = [json!({"say": "Hello."}), json!({"calls": [write]}), json!({"say": "Done."})];
+    let model = place.script("model.jsonl", &script);
+    let chat = ["chat", "--model", &model, "--permission", "full"];
+    let chatted = place.run_with_input(&chat, b"/mode ask\nhi\nEXIT\n");
+    assert_eq!(chatted.code, 0, "{}", chatted.err);
+    let folder = place.journal().parent().unwrap().to_owned();
+    let id = folder.file_name().unwrap().to_str().unwrap().to_owned();
+    let ran = place.run(&["run", "--session", &id, "--model", &model, "--permission", "full", "go"]);
+    assert_eq!((ran.code, place.read("a.txt").as_deref()), (0, Some("x")), "{}{}", ran.out, ran.err);
+}
+
 /// On a terminal lines can be edited and completed, and are there the next time; without a screen nothing is drawn anew.
 #[test]
 fn a_terminal_has_completion_and_a_history() {

@@ -29,6 +29,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         sources: Vec::new(),
         agents: vec![Agent { name: "counter".into(), system: "You count.".into(), ..Agent::default() }],
         policy: Policy::default(),
+        ceiling: None,
         stages: Arc::new(|blobs: &Path| Arc::new(Declared::new(blobs.to_owned())) as _),
         workspace,
         home: Home(home),

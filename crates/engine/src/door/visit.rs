@@ -4,7 +4,7 @@ use super::{
     lines::{Line, Lines, say},
 };
 use crate::{Journal, session::Mail};
-use haft_core::{Event, Seq, line};
+use haft_core::{Event, Mode, Seq, line};
 use std::{future::pending, io, path::Path, time::Duration};
 use tokio::{
     net::{
@@ -41,6 +41,7 @@ pub(crate) struct Visit {
     journal: Journal,
     lines: Lines<OwnedReadHalf>,
     writer: OwnedWriteHalf,
+    mode: Mode,
 }
 
 /// Joins the session in `folder`.
@@ -50,7 +51,8 @@ pub(crate) async fn knock(folder: &Path) -> Result<Visit, Knock> {
         _ => Knock::Refused(error.to_string()),
     })?;
     let (reader, writer) = stream.into_split();
-    let mut visit = Visit { journal: Journal::mirror(folder), lines: Lines::new(reader), writer };
+    let mut visit =
+        Visit { journal: Journal::mirror(folder), lines: Lines::new(reader), writer, mode: Mode::default() };
     visit.enter().await?;
     Ok(visit)
 }
@@ -65,6 +67,11 @@ impl Visit {
         self.journal.clone()
     }
 
+    /// The mode that held when the door opened.
+    pub(crate) fn mode(&self) -> Mode {
+        self.mode
+    }
+
     /// On return the mirror holds what was recorded when the door opened.
     async fn enter(&mut self) -> Result<(), Knock> {
         say(&mut self.writer, &Greeting { from: Seq(0) }).await.map_err(|_| Knock::NoDoor)?;
@@ -72,7 +79,7 @@ impl Visit {
         while wanted.is_none_or(|wanted| have < wanted) {
             let heard = tokio::time::timeout(ANSWER, hear(&mut self.lines, &self.journal)).await;
             match heard.map_err(|_| Knock::Refused("it does not answer".into()))? {
-                Heard::Notice(Notice::Joined { next }) => wanted = Some(next),
+                Heard::Notice(Notice::Joined { next, mode }) => (wanted, self.mode) = (Some(next), mode),
                 Heard::Event(Some(seq)) => have = Seq(seq.0 + 1),
                 Heard::Event(None) => {}
                 Heard::Notice(Notice::Error { message } | Notice::Closed { failure: Some(message) }) => {
@@ -86,7 +93,7 @@ impl Visit {
 
     /// Sees and passes on, until the owner or everybody here leaves, or `stop`.
     pub(crate) async fn stay(self, inbox: mpsc::UnboundedReceiver<Mail>, stop: CancellationToken) {
-        let Self { journal, lines, writer } = self;
+        let Self { journal, lines, writer, .. } = self;
         let failure = tokio::select! {
             biased;
             () = stop.cancelled() => None,

@@ -3,7 +3,7 @@ use super::{
     Greeting, Notice,
     lines::{LONGEST, Line, Lines, say, write},
 };
-use crate::{Journal, session::Mail};
+use crate::{Journal, permission::Permission, session::Mail};
 use futures::StreamExt;
 use haft_core::{Command, Event, Seq, line};
 use std::{
@@ -22,29 +22,32 @@ const GREETING: Duration = Duration::from_secs(10);
 /// Complaints that wait to be written; then nothing more is read.
 const COMPLAINTS: usize = 8;
 
-/// Until they leave, or the session has closed.
-pub(super) async fn receive(
-    stream: UnixStream,
-    is_owner: bool,
-    journal: &Journal,
-    inbox: &mpsc::WeakUnboundedSender<Mail>,
-) {
+/// The session as its visitors meet it.
+#[derive(Clone, Copy)]
+pub(super) struct Inside<'a> {
+    pub(super) journal: &'a Journal,
+    pub(super) inbox: &'a mpsc::WeakUnboundedSender<Mail>,
+    pub(super) permission: &'a Permission,
+}
+
+/// Until they leave, or the session has closed; `let_in` says why they cannot stay.
+pub(super) async fn receive(stream: UnixStream, let_in: Result<(), String>, inside: Inside<'_>) {
     let (reader, mut writer) = stream.into_split();
     let mut lines = Lines::new(reader);
-    let greeted = match is_owner {
-        true => tokio::select! {
+    let greeted = match let_in {
+        Ok(()) => tokio::select! {
             greeted = greeting(&mut lines) => greeted,
             () = tokio::time::sleep(GREETING) => Ok(None),
-            () = journal.closed() => Ok(None),
+            () = inside.journal.closed() => Ok(None),
         },
-        false => Err("the session is another user's".to_owned()),
+        Err(why) => Err(why),
     };
     match greeted {
         Ok(Some(from)) => {
             let (complaints, heard) = mpsc::channel(COMPLAINTS);
             tokio::select! {
-                () = hear(lines, inbox, complaints) => {}
-                _they_left = tell(writer, journal, from, heard) => {}
+                () = hear(lines, inside, complaints) => {}
+                _they_left = tell(writer, inside, from, heard) => {}
             }
         }
         Ok(None) => {}
@@ -70,13 +73,13 @@ async fn greeting(lines: &mut Lines<impl AsyncRead + Unpin>) -> Result<Option<Se
 /// Passes on what they ask for, until they leave.
 async fn hear(
     mut lines: Lines<impl AsyncRead + Unpin>,
-    inbox: &mpsc::WeakUnboundedSender<Mail>,
+    inside: Inside<'_>,
     complaints: mpsc::Sender<String>,
 ) {
     while let Ok(Some(line)) = lines.next().await {
         let passed_on = match line {
             Line::Whole(line) if line.trim_ascii().is_empty() => Ok(()),
-            Line::Whole(line) => pass_on(line, inbox),
+            Line::Whole(line) => pass_on(line, inside),
             Line::TooLong => Err(too_long("a command")),
         };
         if let Err(complaint) = passed_on {
@@ -85,22 +88,44 @@ async fn hear(
     }
 }
 
-fn pass_on(line: &[u8], inbox: &mpsc::WeakUnboundedSender<Mail>) -> Result<(), String> {
+fn pass_on(line: &[u8], Inside { inbox, permission, .. }: Inside<'_>) -> Result<(), String> {
     let command: Command =
         serde_json::from_slice(line).map_err(|error| format!("the command cannot be read: {error}"))?;
+    let command = taken(command, permission)?;
     let sent = inbox.upgrade().is_some_and(|inbox| inbox.send(Mail::Command(command)).is_ok());
     if sent { Ok(()) } else { Err("the session is about to close and takes no commands".into()) }
+}
+
+/// What comes of a visitor's command: what they may not ask for is not done, and no mode is wider than the one that holds.
+fn taken(command: Command, permission: &Permission) -> Result<Command, String> {
+    match command {
+        Command::SetMode { mode } => Ok(Command::SetMode { mode: mode.min(permission.mode()) }),
+        Command::Call { .. } => {
+            Err("a call can be made only by the process that has the session open".into())
+        }
+        Command::Conclude(_) => {
+            Err("a job can be concluded only by the process that has its session open".into())
+        }
+        command @ (Command::Prompt { .. }
+        | Command::Interrupt
+        | Command::Answer { .. }
+        | Command::Reply { .. }
+        | Command::Continue
+        | Command::Rewind { .. }
+        | Command::Redo
+        | Command::Compact) => Ok(command),
+    }
 }
 
 /// Tells what happens from `from` on, until the session has closed.
 async fn tell(
     mut writer: impl AsyncWrite + Unpin,
-    journal: &Journal,
+    Inside { journal, permission, .. }: Inside<'_>,
     from: Seq,
     mut complaints: mpsc::Receiver<String>,
 ) -> io::Result<()> {
     let next = journal.entries().last().map_or(Seq(0), |last| Seq(last.seq.0 + 1));
-    say(&mut writer, &Notice::Joined { next }).await?;
+    say(&mut writer, &Notice::Joined { next, mode: permission.mode() }).await?;
     let mut events = pin!(journal.follow(from));
     let failure = loop {
         tokio::select! {

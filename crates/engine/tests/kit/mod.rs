@@ -49,6 +49,7 @@ impl Place {
             sources: Vec::new(),
             agents: vec![Agent { name: "haft".into(), system: "Be brief.".into(), ..Agent::default() }],
             policy: Policy { rules: vec![], mode: Mode::Full },
+            ceiling: None,
             stages: Arc::new(|blobs: &Path| Arc::new(Declared::new(blobs.to_owned())) as Arc<dyn Stage>),
             workspace: self.work(),
             home: Home(self.home()),

@@ -1,8 +1,9 @@
 //! The editor at the other end: what it is told, and what it is asked.
 use super::{
     sdk::{
-        Client, ConnectionTo, FileSystemCapabilities, ReadTextFileRequest, RequestPermissionOutcome,
-        RequestPermissionRequest, SessionNotification, SessionUpdate, WriteTextFileRequest,
+        Client, ConnectionTo, ErrorCode, FileSystemCapabilities, ReadTextFileRequest,
+        RequestPermissionOutcome, RequestPermissionRequest, SessionNotification, SessionUpdate,
+        WriteTextFileRequest,
     },
     wire::Flow,
 };
@@ -26,6 +27,20 @@ pub(super) enum Picked {
     Cancelled,
     /// The editor cannot ask.
     Nobody,
+}
+
+/// Why the editor did not show a file.
+pub(super) enum Unread {
+    /// It knows of none.
+    NotFound,
+    /// In its words; there may be a text in it all the same.
+    Failed(String),
+}
+
+impl From<String> for Unread {
+    fn from(why: String) -> Self {
+        Self::Failed(why)
+    }
 }
 
 impl Editor {
@@ -54,10 +69,13 @@ impl Editor {
     }
 
     /// The text of a file as the editor shows it.
-    pub(super) async fn read(&self, session: &str, file: &Path) -> Result<String, String> {
+    pub(super) async fn read(&self, session: &str, file: &Path) -> Result<String, Unread> {
         let request = ReadTextFileRequest::new(session.to_owned(), file);
         let answered = self.connection.send_request(request).block_task().await;
-        answered.map(|answer| answer.content).map_err(|error| error.to_string())
+        answered.map(|answer| answer.content).map_err(|error| match error.code {
+            ErrorCode::RESOURCE_NOT_FOUND => Unread::NotFound,
+            _ => Unread::Failed(error.to_string()),
+        })
     }
 
     /// Gives a file this text, and saves it.

@@ -14,8 +14,7 @@ use super::{
     teller::Teller,
     wire::Flow,
 };
-use futures::StreamExt;
-use haft_core::{Command, Entry, Event, Fact, Mode, Seq, SessionId};
+use haft_core::{Entry, Fact, Seq, SessionId};
 use haft_engine::Session;
 use std::{
     collections::HashMap,
@@ -76,12 +75,7 @@ impl Host {
         cwd: PathBuf,
         servers: Vec<McpServer>,
     ) -> Result<Arc<OpenSession>, Error> {
-        let (open, mode) =
-            self.engine(connection, &cwd, servers, |opened| opened.engine.create(&opened.agent)).await?;
-        if mode < open.session.ceiling() {
-            begin(&open.session, mode).await?;
-        }
-        Ok(open)
+        self.engine(connection, &cwd, servers, |opened| opened.engine.create(&opened.agent)).await
     }
 
     /// Tells what there is and follows.
@@ -106,7 +100,7 @@ impl Host {
             }
             return Ok(modes::of(&open.session));
         }
-        let (open, _) = self
+        let open = self
             .engine(connection.clone(), &cwd, servers, |opened| opened.engine.resume(id, &opened.agent))
             .await?;
         let (editor, mut teller) = (self.editor(connection), teller(&open));
@@ -145,14 +139,14 @@ impl Host {
         }
     }
 
-    /// Makes an engine, and starts a session of it; with the mode in which a new one begins.
+    /// Makes an engine, and starts a session of it.
     async fn engine(
         &self,
         connection: ConnectionTo<Client>,
         cwd: &Path,
         servers: Vec<McpServer>,
         start: impl FnOnce(&Opened) -> Result<Session, haft_engine::EngineError>,
-    ) -> Result<(Arc<OpenSession>, Mode), Error> {
+    ) -> Result<Arc<OpenSession>, Error> {
         let folder = Folder::of(cwd)?;
         let servers = servers.into_iter().map(server).collect::<Result<_, _>>()?;
         let name: Arc<OnceLock<SessionId>> = Arc::default();
@@ -166,10 +160,10 @@ impl Host {
         for line in session.journal().damage() {
             (self.settings.note)(format!("{}: {line}", session.journal().path().display()));
         }
-        let Opened { engine, begin, commands, meant, .. } = opened;
+        let Opened { engine, commands, meant, .. } = opened;
         let open = Arc::new(OpenSession::new((session, engine), folder, (commands, meant)));
         self.lock().insert(open.id().to_owned(), open.clone());
-        Ok((open, begin))
+        Ok(open)
     }
 
     fn follow(&self, editor: Editor, open: Arc<OpenSession>, teller: Teller, from: Seq) {
@@ -220,18 +214,6 @@ impl Host {
     fn lock(&self) -> MutexGuard<'_, HashMap<String, Arc<OpenSession>>> {
         self.open.lock().expect("no code panics while it holds the open sessions")
     }
-}
-
-/// Sets the mode before anything else happens.
-async fn begin(session: &Session, mode: Mode) -> Result<(), Error> {
-    let mut events = Box::pin(session.events(next(session)));
-    session.send(Command::SetMode { mode }).map_err(|closed| failed(closed.to_string()))?;
-    while let Some(event) = events.next().await {
-        if matches!(&event, Event::Recorded(entry) if matches!(entry.fact, Fact::ModeSet { .. })) {
-            return Ok(());
-        }
-    }
-    Err(failed("cannot begin the session: its journal cannot be written"))
 }
 
 fn teller(open: &OpenSession) -> Teller {

@@ -1,6 +1,6 @@
 //! The words of the protocol, from its official library. Beside this file only `serve` names that.
 pub(super) use agent_client_protocol::{
-    Agent, Channel, Client, Error, RawJsonRpcMessage, TransportFrame,
+    Agent, Channel, Client, Error, ErrorCode, RawJsonRpcMessage, TransportFrame,
     schema::ProtocolVersion,
     v1::{
         ConnectionTo, Responder,

@@ -1,5 +1,5 @@
 //! Lines of JSON between the protocol's library and two streams, with a count of the updates that wait to be written.
-use super::sdk::{Channel, RawJsonRpcMessage, TransportFrame};
+use super::sdk::{Channel, Error, RawJsonRpcMessage, TransportFrame, worded};
 use crate::safe;
 use futures::{
     StreamExt,
@@ -10,15 +10,18 @@ use std::{
     sync::atomic::{AtomicUsize, Ordering::SeqCst},
 };
 use tokio::{
-    io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader},
+    io::{AsyncBufRead, AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader},
     sync::Notify,
 };
 
 /// So many updates may wait; each has at most some ten thousand bytes of text that nobody recorded.
 const ROOM: usize = 64;
 
-/// A message longer than this, in bytes, is no message: a prompt with some pictures has a tenth of it.
-const LONGEST: u64 = 128 << 20;
+/// A message longer than this, in bytes, is passed over: a prompt with some pictures has a tenth of it.
+const LONGEST: u64 = 32 << 20;
+
+/// So many bytes of memory are kept from one message to the next.
+const KEPT: usize = 1 << 20;
 
 /// How many updates wait to be written. An editor that reads slowly must not fill our memory.
 #[derive(Default)]
@@ -81,19 +84,45 @@ async fn read(input: impl AsyncRead, heard: UnboundedSender<TransportFrame>) -> 
     let mut line = Vec::new();
     loop {
         line.clear();
-        let bytes = (&mut input).take(LONGEST).read_until(b'\n', &mut line).await?;
+        line.shrink_to(KEPT);
+        // The end of the line counts as well.
+        let bytes = (&mut input).take(LONGEST + 1).read_until(b'\n', &mut line).await?;
         if bytes == 0 {
             return Ok(());
         }
-        if bytes as u64 == LONGEST && line.last() != Some(&b'\n') {
-            return Err(io::Error::other(format!("a message has more than {} MB", LONGEST >> 20)));
-        }
-        let text = String::from_utf8_lossy(&line);
-        let is_blank = text.trim().is_empty();
-        if !is_blank && heard.unbounded_send(TransportFrame::parse_json(text.trim())).is_err() {
+        let frame = if bytes as u64 > LONGEST && line.last() != Some(&b'\n') {
+            line = Vec::new();
+            pass_over(&mut input).await?;
+            too_long()
+        } else {
+            let text = String::from_utf8_lossy(&line);
+            if text.trim().is_empty() {
+                continue;
+            }
+            TransportFrame::parse_json(text.trim())
+        };
+        if heard.unbounded_send(frame).is_err() {
             return Ok(());
         }
     }
+}
+
+/// Up to the end of the line, which is not kept.
+async fn pass_over(input: &mut (impl AsyncBufRead + Unpin)) -> io::Result<()> {
+    loop {
+        let piece = input.fill_buf().await?;
+        let (end, all) = (piece.iter().position(|byte| *byte == b'\n'), piece.len());
+        input.consume(end.map_or(all, |end| end + 1));
+        if end.is_some() || all == 0 {
+            return Ok(());
+        }
+    }
+}
+
+/// What stands for a message that was passed over. Whose answer it would be nobody knows.
+fn too_long() -> TransportFrame {
+    let message = format!("a message of more than {} MB was passed over", LONGEST >> 20);
+    TransportFrame::Malformed { raw: String::new(), error: worded(Error::invalid_request(), message) }
 }
 
 async fn write(

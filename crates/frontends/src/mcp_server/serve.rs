@@ -19,7 +19,12 @@ use rmcp::{
         },
     },
 };
-use std::{future::Future, net::SocketAddr, sync::Arc};
+use std::{
+    future::{Future, IntoFuture},
+    net::SocketAddr,
+    sync::Arc,
+    time::Duration,
+};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
@@ -68,12 +73,20 @@ pub async fn over_http(
             router.layer(middleware::from_fn(move |request, next| let_in(token.clone(), request, next)))
         }
     };
+    let serving = axum::serve(listener, router).with_graceful_shutdown(ct.clone().cancelled_owned());
     let stopped = async move {
         stop.await;
         ct.cancel();
+        tokio::time::sleep(FAREWELL).await;
     };
-    axum::serve(listener, router).with_graceful_shutdown(stopped).await.context("cannot serve")
+    tokio::select! {
+        served = serving.into_future() => served.context("cannot serve"),
+        () = stopped => Ok(()),
+    }
 }
+
+/// How long those who are connected may take to go once it stops: somebody who has sent half a request never does.
+const FAREWELL: Duration = Duration::from_secs(3);
 
 /// What a client reads that has no token, or another one.
 const WHO: &str = "this server wants the header `Authorization: Bearer TOKEN`, with the token that `haft mcp --listen` \

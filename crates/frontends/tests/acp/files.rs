@@ -93,6 +93,36 @@ async fn whatever_an_editor_does_with_a_text_the_disk_holds_what_was_recorded() 
     }
 }
 
+// C-17, C-73: of a text that the editor does not show nobody knows whether it is saved
+#[tokio::test]
+async fn what_the_editor_does_not_show_it_does_not_write() {
+    const BUSY: i32 = -32603;
+    const NOT_FOUND: i32 = -32002;
+    let whole = call("write", json!({"path": "a.txt", "content": "typed\n"}));
+    // The error; what is on disk, before and after; what the editor wrote; the call's end.
+    let table = [
+        (BUSY, Some("typed\n"), Some("typed\n"), 0, "which may not be saved"),
+        (NOT_FOUND, Some("typed\n"), Some("mended\n"), 0, "completed"),
+        (BUSY, None, Some("typed\n"), 0, "completed"),
+        (NOT_FOUND, None, Some("typed\n"), 1, "completed"),
+    ];
+    for (row, (code, disk, expected, writes, said)) in table.into_iter().enumerate() {
+        let place = Place::with(Mode::Full);
+        let file = place.work().join("a.txt");
+        disk.map(|text| place.write("a.txt", text));
+        let ide = Ide::new(&place, Person::Waits, Saves::Blind(code));
+        ide.buffers.lock().unwrap().insert(file.clone(), "typed\nand not saved\n".into());
+        let (tool, made) = if disk.is_some() { ("edit", edited()) } else { ("write", whole.clone()) };
+        let read = call("read", json!({"path": "a.txt"}));
+        let ide = prompt_once(&place, ide, &[read, made, json!({"say": "Done."})]).await;
+        assert_eq!(place.read("a.txt").as_deref(), expected, "row {row}");
+        let told = ide.call(tool).to_string();
+        assert!(told.contains(said), "row {row}: {told}");
+        let written = ide.files.lock().unwrap().iter().filter(|one| one.starts_with("write")).count();
+        assert_eq!(written, writes, "row {row}");
+    }
+}
+
 // C-17
 #[tokio::test]
 async fn what_a_person_typed_is_not_replaced_unread() {

@@ -77,7 +77,8 @@ impl Place {
                 tools: haft_tools::builtin(&haft_tools::Settings::default()),
                 sources: Vec::new(),
                 agents: vec![Who { name: "haft".into(), system: String::new(), ..Who::default() }],
-                policy: Policy { rules: vec![], mode },
+                policy: Policy { rules: vec![], mode: begin },
+                ceiling: Some(mode),
                 stages: (wanted.stages)(Arc::new(|blobs: &Path| {
                     Arc::new(Declared::new(blobs.to_owned())) as Arc<dyn Stage>
                 })),
@@ -96,7 +97,7 @@ impl Place {
                 Some(what) => Ok(format!("Please mend {what}.")),
                 None => Err(format!("there is no command `{prompt}`")),
             };
-            let opened = Opened { engine, agent: "haft".into(), begin, commands, meant: Arc::new(meant) };
+            let opened = Opened { engine, agent: "haft".into(), commands, meant: Arc::new(meant) };
             Box::pin(async move { Ok(opened) })
         });
         Settings { home, open, note: Arc::new(move |note| notes.lock().unwrap().push(note)) }
@@ -127,6 +128,8 @@ pub(crate) enum Saves {
     Fails,
     /// Has no files for agents.
     Nothing,
+    /// Shows none, with an error of this code.
+    Blind(i32),
 }
 
 /// An editor and its person.
@@ -249,9 +252,12 @@ impl Ide {
             .lock()
             .unwrap()
             .push(format!("read {}", file.strip_prefix(&self.work).unwrap_or(file).display()));
+        if let Saves::Blind(code) = self.saves {
+            return Err(Error::new(code, "busy"));
+        }
         let buffer = self.buffers.lock().unwrap().get(file).cloned();
         let text = buffer.map_or_else(|| fs::read_to_string(file), Ok);
-        text.map(ReadTextFileResponse::new).map_err(Error::into_internal_error)
+        text.map(ReadTextFileResponse::new).map_err(|_| Error::new(-32002, "not found"))
     }
 
     fn saves(&self, asked: WriteTextFileRequest) -> Result<WriteTextFileResponse, Error> {
@@ -265,7 +271,7 @@ impl Ide {
                 self.buffers.lock().unwrap().insert(asked.path, asked.content);
                 return Ok(WriteTextFileResponse::new());
             }
-            Saves::Exactly => fs::write(&asked.path, &asked.content).unwrap(),
+            Saves::Exactly | Saves::Blind(_) => fs::write(&asked.path, &asked.content).unwrap(),
             Saves::Formatted => fs::write(&asked.path, asked.content.replace('\n', ".\n")).unwrap(),
         }
         self.buffers.lock().unwrap().remove(&asked.path);

@@ -61,6 +61,32 @@ async fn a_mode_is_chosen_below_the_ceiling_and_kept() {
     );
 }
 
+// X-23, D68: a session that somebody began elsewhere, where nobody chose a mode
+#[tokio::test]
+async fn a_loaded_session_without_a_mode_begins_as_a_new_one_does() {
+    let place = Place { mode: Mode::Full, ..Place::new() };
+    let ide = Ide::new(&place, Person::Waits, Saves::Nothing);
+    let mut name = String::new();
+    edit(&place, scripted(&[json!({"say": "Hello."})]), ide, async |ide| {
+        name = ide.session().await;
+        ide.prompt(&name, "Hi").await.unwrap();
+    })
+    .await;
+    let entries = place.home().peek(&name).unwrap();
+    assert!(!entries.iter().any(|entry| matches!(entry.fact, Fact::ModeSet { .. })));
+    let script =
+        [json!({"say": "Hello."}), json!({"calls": written()["calls"]}), json!({"say": "Not done."})];
+    let again = Ide::new(&place, Person::Picks("no"), Saves::Nothing);
+    let again = edit(&place, scripted(&script), again, async |ide| {
+        let load = LoadSessionRequest::new(name.clone(), &ide.work);
+        let loaded = ide.agent().send_request(load).block_task().await.unwrap();
+        assert_eq!(loaded.modes.unwrap().current_mode_id.to_string(), "ask");
+        ide.prompt(&name, "Write it").await.unwrap();
+    })
+    .await;
+    assert_eq!((again.asked.lock().unwrap().len(), place.read("a.txt")), (1, None));
+}
+
 #[tokio::test]
 async fn a_loaded_session_is_told_again_and_goes_on() {
     let place = Place::with(Mode::Full);
@@ -148,6 +174,33 @@ async fn an_editor_that_leaves_takes_everything_along() {
         .iter()
         .any(|entry| matches!(entry.fact, Fact::TurnEnded { outcome: Outcome::Interrupted, .. }));
     assert!(ended && !place.home().is_open(&haft_core::SessionId(name)));
+}
+
+// E06
+#[tokio::test]
+async fn a_message_that_is_too_long_is_passed_over() {
+    use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
+    let place = Place::new();
+    let (ours, theirs) = tokio::io::duplex(1 << 16);
+    let (input, output) = tokio::io::split(theirs);
+    let serving = over_streams(input, output, place.settings(scripted(&[])), std::future::pending());
+    let editing = async {
+        let (reads, mut writes) = tokio::io::split(ours);
+        let mut lines = BufReader::new(reads).lines();
+        for _ in 0..33 {
+            writes.write_all(&vec![b'x'; 1 << 20]).await.unwrap();
+        }
+        let begin =
+            json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": 1}});
+        writes.write_all(format!("\n{begin}\n").as_bytes()).await.unwrap();
+        let error: Value = serde_json::from_str(&lines.next_line().await.unwrap().unwrap()).unwrap();
+        assert_eq!((&error["id"], &error["error"]["code"]), (&Value::Null, &json!(-32600)), "{error}");
+        assert_eq!(error["error"]["message"], "a message of more than 32 MB was passed over");
+        let begun: Value = serde_json::from_str(&lines.next_line().await.unwrap().unwrap()).unwrap();
+        assert!(begun["id"] == 1 && begun["result"].is_object(), "{begun}");
+    };
+    let (served, ()) = tokio::join!(serving, editing);
+    served.unwrap();
 }
 
 // E06

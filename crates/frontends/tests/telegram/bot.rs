@@ -102,6 +102,7 @@ impl Place {
             sources: Vec::new(),
             agents: vec![Agent { name: "haft".into(), system: String::new(), ..Agent::default() }],
             policy: Policy { rules: vec![], mode: self.mode },
+            ceiling: None,
             stages: Arc::new(|blobs: &Path| Arc::new(Declared::new(blobs.to_owned())) as Arc<dyn Stage>),
             workspace: self.work(),
             home: self.home(),

@@ -45,10 +45,8 @@ async fn opened(
     let Wanted { workspace, servers, stages } = wanted;
     let servers = servers.into_iter().map(server).collect();
     let turn = TurnArgs { cwd: Some(workspace.clone()), servers, ..turn };
-    let mut begin = Mode::default();
     let assembled = assemble::engine_with(surroundings, &turn, |setup| {
-        begin = setup.policy.mode;
-        setup.policy.mode = up_to.unwrap_or(begin);
+        setup.ceiling = up_to;
         setup.stages = stages(setup.stages.clone());
         models.share(setup);
     });
@@ -59,7 +57,7 @@ async fn opened(
     let commands = known.iter().map(listed).collect();
     let meant: acp::Meant = Arc::new(move |prompt| meant(&known, prompt).map_err(in_a_line));
     let agent = turn.agent.unwrap_or_else(|| AGENT.to_owned());
-    Ok(Opened { engine, agent, begin, commands, meant })
+    Ok(Opened { engine, agent, commands, meant })
 }
 
 /// The models that sessions ask, by the profile that says how. One that runs in this process is large: all sessions have

@@ -8,6 +8,7 @@ use crate::{
     failure::Failure,
     token,
 };
+use futures::FutureExt;
 use haft::{
     core::Registry,
     engine::{Agent, Engine, Model, Unread},
@@ -26,6 +27,7 @@ use std::{
     path::PathBuf,
     sync::Arc,
 };
+use tokio::sync::oneshot;
 
 /// Serves until the client leaves or somebody interrupts.
 pub(crate) async fn mcp(surroundings: &Surroundings, args: &McpArgs) -> Result<Exit, Failure> {
@@ -140,9 +142,8 @@ fn own(engine: &Engine, names: &[String]) -> Result<Vec<Arc<dyn Offer>>, Failure
 
 async fn serve(surroundings: &Surroundings, server: McpServer, args: &McpArgs) -> Result<(), Failure> {
     let mut interrupts = Interrupts::listen()?;
-    let stop = async move { interrupts.next().await };
     match args.listen {
-        None => over_stdio(server, stop).await?,
+        None => over_stdio(server, interrupts.next()).await?,
         Some(address) => {
             let listener = listen(address).await?;
             let token = if args.no_token { None } else { Some(token::of(&surroundings.places.home)?) };
@@ -152,7 +153,17 @@ async fn serve(surroundings: &Surroundings, server: McpServer, args: &McpArgs) -
                     writeln!(stderr(), "note: clients send `Authorization: Bearer {token}`")?;
                 }
             }
-            over_http(server, listener, token, stop).await?;
+            let (stop, stopping) = oneshot::channel();
+            let stopping = stopping.map(|_interrupted| ());
+            let twice = async {
+                interrupts.next().await;
+                let _it_has_ended = stop.send(());
+                interrupts.next().await;
+            };
+            tokio::select! {
+                served = over_http(server, listener, token, stopping) => served?,
+                () = twice => {}
+            }
         }
     }
     Ok(())

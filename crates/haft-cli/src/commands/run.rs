@@ -8,7 +8,7 @@ use crate::{
     slash::{self, Meant},
 };
 use haft::{
-    core::{Command, Entry, Fact, Part, Seq},
+    core::{Command, Entry, Fact, Mode, Part, Seq},
     engine::{Engine, Session},
     frontends::{
         Exit,
@@ -93,6 +93,7 @@ pub(super) async fn opened(
         (None, true) => engine.open(&newest(engine)?, agent).await?,
         (None, false) => engine.create(agent)?,
     };
+    let permission = permitted(&session, turn.permission.map(Into::into))?;
     let damage = session
         .journal()
         .damage()
@@ -100,8 +101,26 @@ pub(super) async fn opened(
         .map(|line| format!("{}: {line}", session.journal().path().display()));
     // Who is asked is up to whoever has the session open.
     let notice = if session.is_joined() { Some(JOINED.to_owned()) } else { notice.clone() };
-    let notices = notice.into_iter().filter(|_| !turn.quiet).chain(damage).collect();
+    let notices = notice.into_iter().filter(|_| !turn.quiet).chain(permission).chain(damage).collect();
     Ok((session, notices))
+}
+
+/// What a person asks for by name holds in a session that goes on, too; says where it cannot.
+pub(super) fn permitted(session: &Session, wanted: Option<Mode>) -> Result<Option<String>, Failure> {
+    let (now, Some(wanted)) = (session.mode(), wanted.map(|wanted| wanted.min(session.ceiling()))) else {
+        return Ok(None);
+    };
+    if session.is_joined() && wanted > now {
+        return Ok(Some(format!(
+            "`--permission {}` does not hold: the process that has the session open allows `{}`",
+            wanted.name(),
+            now.name()
+        )));
+    }
+    if wanted != now {
+        session.send(Command::SetMode { mode: wanted })?;
+    }
+    Ok(None)
 }
 
 fn newest(engine: &Engine) -> Result<String, Failure> {

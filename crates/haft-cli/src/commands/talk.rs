@@ -10,7 +10,7 @@ use crate::{
     slash::{self, Meant, Template},
 };
 use haft::{
-    core::{Command, Fact, Mode},
+    core::Mode,
     engine::Home,
     frontends::{
         Exit, chat as line_mode,
@@ -53,17 +53,11 @@ async fn open(surroundings: &Surroundings, turn: &TurnArgs, quiet: bool) -> Resu
     let workspace = assemble::workspace_for(surroundings, turn)?;
     let config = Config::load(&surroundings.places, &surroundings.environment, &workspace)?;
     let most = config.project.permission.unwrap_or(Mode::Full);
-    let mut begin = Mode::default();
     let assembled = assemble::engine_with(surroundings, turn, |setup| {
-        begin = setup.policy.mode;
-        setup.policy.mode = if stdin().is_terminal() { most.max(begin) } else { begin };
+        setup.ceiling = stdin().is_terminal().then(|| most.max(setup.policy.mode));
     });
     let assembled = assembled.await?;
     let (session, notices) = run::opened(&assembled, &TurnArgs { quiet, ..turn.clone() }).await?;
-    let is_chosen = session.entries().iter().any(|entry| matches!(entry.fact, Fact::ModeSet { .. }));
-    if session.mode() > begin && (turn.permission.is_some() || !is_chosen) {
-        session.send(Command::SetMode { mode: begin })?;
-    }
     Ok(Opened { engine: assembled.engine, session, notices })
 }
 

@@ -1,6 +1,10 @@
 //! The way from blocking code to the editor's files.
 use super::form::{is_alike, with_form_of};
-use crate::acp::{Note, client::Editor, folder::Folder};
+use crate::acp::{
+    Note,
+    client::{Editor, Unread},
+    folder::Folder,
+};
 use haft_core::SessionId;
 use std::{
     fs, io,
@@ -15,6 +19,17 @@ const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Longer files, in bytes, are none that somebody edits by hand.
 const LARGEST: u64 = 4 << 20;
+
+/// What an editor has of a file.
+pub(super) enum Buffer {
+    /// What is on disk.
+    Saved,
+    /// This text, in the form of the one on disk, which differs.
+    Unsaved(String),
+    /// Nobody knows: something else than a text lies there, or this editor does not show such files. It is not to write
+    /// it.
+    Unknown,
+}
 
 /// The editor's files. Cheap to clone. Its methods block: they are for threads that may wait.
 #[derive(Clone)]
@@ -36,16 +51,28 @@ impl Buffers {
         Self { editor, session, note, folder }
     }
 
-    /// The text of `file` in the editor, in the form of the one on disk, if it differs from that. None where something else
-    /// than a text lies there, or the editor does not say. A file that is not there yet may be in the editor.
-    pub(super) fn unsaved(&self, file: &Path) -> Option<String> {
-        if !self.editor.files.read_text_file {
-            return None;
+    /// What the editor has of `file`; an error where it does not say what may be in it. A file that is not there yet may
+    /// be in the editor.
+    pub(super) fn look(&self, file: &Path) -> io::Result<Buffer> {
+        let (true, Some(disk), Some(session)) = (self.editor.files.read_text_file, text(file), self.name())
+        else {
+            return Ok(Buffer::Unknown);
+        };
+        let is_there = fs::symlink_metadata(file).is_ok();
+        match self.wait(self.editor.read(session, &self.folder.told(file))) {
+            Ok(shown) if is_alike(&shown, &disk) => Ok(Buffer::Saved),
+            Ok(shown) => Ok(Buffer::Unsaved(with_form_of(&disk, &shown))),
+            Err(Unread::NotFound) if !is_there => Ok(Buffer::Saved),
+            // Some editors show nothing but what is open, some find no words for what is not there. Neither loses
+            // anything where the disk alone is written.
+            Err(Unread::NotFound) => Ok(Buffer::Unknown),
+            Err(Unread::Failed(_)) if !is_there => Ok(Buffer::Unknown),
+            Err(Unread::Failed(why)) => Err(io::Error::other(format!(
+                "the editor did not show what it has of `{}`, which may not be saved: {why}; \
+                 save or close it there, then try again",
+                file.display()
+            ))),
         }
-        let disk = text(file)?;
-        let shown = self.wait(self.editor.read(self.name()?, &self.folder.told(file)));
-        let shown = shown.ok().filter(|shown| !is_alike(shown, &disk))?;
-        Some(with_form_of(&disk, &shown))
     }
 
     pub(super) fn can_write(&self) -> bool {
@@ -67,9 +94,10 @@ impl Buffers {
         self.session.get().map(|id| id.0.as_str())
     }
 
-    fn wait<T>(&self, answer: impl Future<Output = Result<T, String>>) -> Result<T, String> {
+    fn wait<T, E: From<String>>(&self, answer: impl Future<Output = Result<T, E>>) -> Result<T, E> {
         let waited = Handle::current().block_on(async { tokio::time::timeout(PATIENCE, answer).await });
-        waited.unwrap_or_else(|_| Err(format!("the editor did not answer within {} s", PATIENCE.as_secs())))
+        let late = |_| Err(format!("it did not answer within {} s", PATIENCE.as_secs()).into());
+        waited.unwrap_or_else(late)
     }
 }
 

@@ -1,5 +1,5 @@
 //! Making changes real through the editor.
-use super::EditorStage;
+use super::{EditorStage, buffers::Buffer};
 use haft_core::{Change, Effect, FileState};
 use std::{
     fs::{self, File},
@@ -57,9 +57,10 @@ impl<'a> Text<'a> {
 
     /// Whether the file is now as the change left it, on disk and in the editor.
     fn settle(&self) -> io::Result<bool> {
-        let settled = match self.stage.buffers.unsaved(&self.file) {
-            Some(buffer) => self.over_unsaved(&buffer)?,
-            None => self.over_saved()?,
+        let settled = match self.stage.buffers.look(&self.file)? {
+            Buffer::Unsaved(buffer) => self.over_unsaved(&buffer)?,
+            Buffer::Saved => self.over_saved()?,
+            Buffer::Unknown => on_disk(self.stage, self.workspace, self.change)?,
         };
         if let Some(after) = self.after.as_ref().filter(|_| settled) {
             self.stage.learn(&self.file, after);

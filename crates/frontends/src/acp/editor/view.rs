@@ -1,5 +1,5 @@
 //! A view in which unsaved texts stand in place of the files on disk.
-use super::EditorStage;
+use super::{EditorStage, buffers::Buffer};
 use haft_core::{Change, Effect, How, Stage, View};
 use std::{
     collections::HashMap,
@@ -14,7 +14,7 @@ use std::{
 
 /// The inner stage's view, unless the call touches a file that is not saved.
 pub(super) fn open(stage: &EditorStage, workspace: &Path, effects: &[Effect]) -> io::Result<Box<dyn View>> {
-    let unsaved = unsaved(stage, workspace, effects);
+    let unsaved = unsaved(stage, workspace, effects)?;
     if unsaved.is_empty() {
         return stage.inner.open(workspace, effects);
     }
@@ -43,23 +43,34 @@ pub(super) fn open(stage: &EditorStage, workspace: &Path, effects: &[Effect]) ->
     Ok(Box::new(EditorView { inner, inner_stage, workspace, aside, copies, written }))
 }
 
-/// The texts that differ from the disk, of the files in the workspace that the call names. A command sees the disk.
-fn unsaved(stage: &EditorStage, workspace: &Path, effects: &[Effect]) -> HashMap<PathBuf, String> {
+/// The texts that differ from the disk, of the files in the workspace that the call names. A command sees the disk; what
+/// the editor does not show is read from there, and is not written.
+fn unsaved(
+    stage: &EditorStage,
+    workspace: &Path,
+    effects: &[Effect],
+) -> io::Result<HashMap<PathBuf, String>> {
     let runs = |effect: &Effect| matches!(effect, Effect::Execute(_) | Effect::Network(_));
     if effects.iter().any(runs) {
-        return HashMap::new();
+        return Ok(HashMap::new());
     }
     let mut unsaved = HashMap::new();
     for effect in effects {
         let (Effect::Read(file) | Effect::Write(file)) = effect else { continue };
-        if file.starts_with(workspace)
-            && !unsaved.contains_key(file)
-            && let Some(text) = stage.buffers.unsaved(file)
-        {
-            unsaved.insert(file.clone(), text);
+        if !file.starts_with(workspace) || unsaved.contains_key(file) {
+            continue;
+        }
+        let is_written = effects.iter().filter_map(written).any(|other| other == file);
+        match stage.buffers.look(file) {
+            Ok(Buffer::Unsaved(text)) => {
+                unsaved.insert(file.clone(), text);
+            }
+            Ok(Buffer::Saved | Buffer::Unknown) => {}
+            Err(why) if is_written => return Err(why),
+            Err(why) => stage.buffers.note(format!("what is on disk was read: {why}")),
         }
     }
-    unsaved
+    Ok(unsaved)
 }
 
 fn written(effect: &Effect) -> Option<&PathBuf> {
