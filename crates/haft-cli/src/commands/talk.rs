@@ -33,7 +33,7 @@ pub(crate) async fn screen(surroundings: &Surroundings, turn: &TurnArgs) -> Resu
     let look = look(surroundings, turn, config.user.theme.as_deref())?;
     let opened = open(surroundings, turn, false).await?;
     let mut interrupts = Interrupts::listen()?;
-    let host = host(surroundings, turn, &opened, config);
+    let host = host(surroundings, turn, &opened, config, false);
     Ok(tui::run(host, opened, look, None, &mut interrupts).await?)
 }
 
@@ -44,7 +44,7 @@ pub(crate) async fn chat(surroundings: &Surroundings, turn: &TurnArgs) -> Result
     let mut interrupts = Interrupts::listen()?;
     let opened = open(surroundings, turn, turn.quiet).await?;
     let options = run::options(&opened.engine, surroundings, turn);
-    let host = host(surroundings, turn, &opened, config);
+    let host = host(surroundings, turn, &opened, config, turn.quiet);
     Ok(line_mode::run(host, opened, &options, &mut interrupts).await?)
 }
 
@@ -61,14 +61,15 @@ async fn open(surroundings: &Surroundings, turn: &TurnArgs, quiet: bool) -> Resu
     Ok(Opened { engine: assembled.engine, session, notices })
 }
 
-fn host(surroundings: &Surroundings, turn: &TurnArgs, opened: &Opened, config: Config) -> Host {
+/// `quiet`: nothing is told about how a session was opened.
+fn host(surroundings: &Surroundings, turn: &TurnArgs, opened: &Opened, config: Config, quiet: bool) -> Host {
     let workspace = &opened.engine.setup().workspace;
     let known = slash::known(&surroundings.places, workspace, &*notes(turn.quiet));
     let prompts = known.iter().map(|known| (known.name.clone(), known.header.description.clone())).collect();
     let own = opened.engine.setup().model.spec.clone();
     let variables = surroundings.clone();
     Host {
-        open: opener(surroundings.clone(), TurnArgs { cwd: Some(workspace.clone()), ..turn.clone() }),
+        open: opener(surroundings.clone(), TurnArgs { cwd: Some(workspace.clone()), ..turn.clone() }, quiet),
         models: Arc::new(move || models::choices(&variables, &config, &own)),
         prompts,
         meant: Arc::new(move |line| in_conversation(&known, line).map_err(|failure| said(&failure))),
@@ -76,12 +77,12 @@ fn host(surroundings: &Surroundings, turn: &TurnArgs, opened: &Opened, config: C
     }
 }
 
-fn opener(surroundings: Surroundings, turn: TurnArgs) -> haft::frontends::host::Open {
+fn opener(surroundings: Surroundings, turn: TurnArgs, quiet: bool) -> haft::frontends::host::Open {
     Arc::new(move |wish| {
         let (surroundings, turn) = (surroundings.clone(), turn.clone());
         Box::pin(async move {
             let wished = wished(&surroundings, turn, wish).map_err(|failure| said(&failure))?;
-            open(&surroundings, &wished, wished.quiet).await.map_err(|failure| said(&failure))
+            open(&surroundings, &wished, quiet).await.map_err(|failure| said(&failure))
         })
     })
 }
