@@ -13,6 +13,7 @@ mod look;
 mod markdown;
 mod page;
 mod picks;
+mod said;
 mod screen;
 mod terminal;
 mod wrap;

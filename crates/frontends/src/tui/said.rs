@@ -1,0 +1,174 @@
+//! What is typed, said or done.
+use super::{
+    app::App,
+    blocks::{dollars, tokens},
+};
+use crate::{
+    console::{self, Order},
+    history,
+    host::Wish,
+    picture,
+};
+use haft_core::{Command, Mode, Part};
+use haft_engine::Session;
+use serde_json::json;
+use std::path::PathBuf;
+
+impl App {
+    /// Says what was typed, or does what it means.
+    pub(super) fn submit(&mut self) {
+        if self.input.text().trim().is_empty() || self.input.goes_on() {
+            return;
+        }
+        if !self.waiting.is_empty() && self.session.is_none() {
+            self.hint = Some("wait until the session is open".into());
+            return;
+        }
+        let (text, pictures) = self.input.take();
+        if let Some(path) = &self.host.history
+            && let Err(error) = history::append(path, &text)
+        {
+            tracing::warn!(%error, "cannot keep what was typed");
+        }
+        (self.popup, self.typed) = (None, None);
+        match console::order(&text) {
+            Some(order) => self.order(order),
+            None => self.say(text.trim(), pictures),
+        }
+    }
+
+    fn say(&mut self, text: &str, pictures: Vec<PathBuf>) {
+        if text.eq_ignore_ascii_case("exit") {
+            self.is_leaving = true;
+            return;
+        }
+        if let Some(command) = text.strip_prefix('!') {
+            if self.must_wait() {
+                return;
+            }
+            return self
+                .send(Command::Call { name: "bash".into(), arguments: json!({"command": command.trim()}) });
+        }
+        let meant = if text.starts_with('/') { (self.host.meant)(text) } else { Ok(text.to_owned()) };
+        match meant {
+            Ok(prompt) => self.prompt(prompt, pictures),
+            Err(why) => {
+                let near = console::near(text).map(|near| format!("did you mean `/{near}`?"));
+                self.fail(why, near);
+            }
+        }
+    }
+
+    fn prompt(&mut self, prompt: String, pictures: Vec<PathBuf>) {
+        let mut parts = vec![Part::text(prompt.clone())];
+        for path in pictures {
+            match picture::read(&path) {
+                Ok(picture) => parts.push(Part::Image(picture)),
+                Err(why) => return self.fail(why, None),
+            }
+        }
+        if self.view.working {
+            self.queued.push_back(prompt);
+        }
+        self.send(Command::Prompt { parts, channel: None });
+    }
+
+    /// What would be carried out after the turn only, when nobody thinks of it any more.
+    pub(super) fn must_wait(&mut self) -> bool {
+        if self.view.working {
+            self.hint = Some("a turn goes on; Esc interrupts it".into());
+        }
+        self.view.working
+    }
+
+    fn order(&mut self, order: Order) {
+        match order {
+            Order::Undo | Order::Redo | Order::Compact | Order::Continue if self.must_wait() => {}
+            Order::Help => self.help(),
+            Order::New => self.open(Wish { session: None, ..self.wished() }),
+            Order::Sessions(Some(id)) => self.open(Wish { session: Some(id), ..self.wished() }),
+            Order::Model(Some(spec)) => self.open(Wish { model: Some(spec), ..self.wished() }),
+            Order::Agent(Some(name)) => self.open(Wish { agent: Some(name), ..self.wished() }),
+            Order::Mode(Some(name)) => self.mode(&name),
+            Order::Mode(None) => self.pick_mode(),
+            Order::Theme(Some(name)) => self.theme(&name),
+            Order::Sessions(None) => self.pick_session(),
+            Order::Model(None) => self.pick_model(),
+            Order::Agent(None) => self.pick_agent(),
+            Order::Theme(None) => self.pick_theme(),
+            Order::Undo => match self.entries().as_deref().and_then(haft_core::undo::before_last_turn) {
+                Some(to) => self.rewind(to),
+                None => self.note("nothing to undo"),
+            },
+            Order::Redo => match self.entries().as_deref().and_then(haft_core::undo::last_undo) {
+                Some(_) => self.send(Command::Redo),
+                None => self.note("nothing to redo"),
+            },
+            Order::Rewind => self.pick_prompt(),
+            Order::Compact => self.send(Command::Compact),
+            Order::Continue => self.send(Command::Continue),
+            Order::Cost => self.cost(),
+            Order::Jobs => self.pick_job(),
+            Order::Copy => self.copy(),
+            Order::Quit => self.is_leaving = true,
+        }
+    }
+
+    /// No wider than the project and the agent allow.
+    pub(super) fn mode(&mut self, name: &str) {
+        let ceiling = self.session.as_ref().map(Session::ceiling).unwrap_or_default();
+        match Mode::named(name) {
+            Some(mode) if mode <= ceiling => self.send(Command::SetMode { mode }),
+            Some(_) => self.fail(
+                format!("cannot allow `{name}` here: `{}` is the most", ceiling.name()),
+                Some("the project or the agent says so".into()),
+            ),
+            None => self.fail(
+                format!("there is no mode `{name}`"),
+                Some(format!("there are {}", Mode::ALL.map(Mode::name).join(", "))),
+            ),
+        }
+    }
+
+    /// The next of those that ask about something; that everything runs is said in words only.
+    pub(super) fn next_mode(&mut self) {
+        let Some(session) = &self.session else { return };
+        let next = match self.view.mode.unwrap_or(session.mode()) {
+            Mode::ReadOnly => Mode::Ask,
+            Mode::Ask if session.ceiling() > Mode::Ask => Mode::AcceptEdits,
+            _ => Mode::ReadOnly,
+        };
+        self.mode(next.name());
+    }
+
+    fn help(&mut self) {
+        let rows =
+            console::ORDERS.iter().map(|(name, argument, what)| format!("/{name} {argument:<6} {what}"));
+        let own = self.host.prompts.iter().map(|(name, what)| format!("/{name}  {what}"));
+        let keys = super::keys::KEYS.iter().map(|(key, what)| format!("{key:<16} {what}"));
+        let lines: Vec<String> = rows.chain(own).chain(keys).collect();
+        self.note(&lines.join("\n"));
+    }
+
+    fn cost(&mut self) {
+        let usage = self.view.usage;
+        let cost = self.view.cost_usd.map_or("unknown".into(), dollars);
+        let text = format!(
+            "{} tokens in ({} from the cache), {} out; cost: {cost}",
+            tokens(usage.input + usage.cache_read + usage.cache_write),
+            tokens(usage.cache_read),
+            tokens(usage.output),
+        );
+        self.note(&text);
+    }
+
+    /// Over `OSC 52`, so that it works from another machine, too.
+    fn copy(&mut self) {
+        use base64::{Engine as _, engine::general_purpose::STANDARD};
+        if self.view.last_reply.is_empty() {
+            return self.note("there is no reply yet");
+        }
+        self.raw += &format!("\x1b]52;c;{}\x07", STANDARD.encode(&self.view.last_reply));
+        self.hint = Some("the last reply is in the clipboard, if the terminal allows it".into());
+    }
+}
