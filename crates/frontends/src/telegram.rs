@@ -1,9 +1,9 @@
 //! A bot on Telegram: each chat is a conversation with a session of its own.
 //!
-//! [`run`] asks Telegram what there is (long polling), lets nobody in whom the owner did not name (`door`, `reception`), and gives
-//! each chat what is meant for it (`chat`). Who writes into a chat is its `pen`, from what lies on the `desk`. What must
-//! outlive the process is in the `store`: an update is marked as handled, and what it says kept, before anything comes of it, and how far a
-//! session's journal was told, so that a restart tells the rest.
+//! [`run`] asks Telegram what there is (long polling), lets nobody in whom the owner did not name (`door`,
+//! `reception`), and gives each chat what is meant for it (`chat`). Who writes into a chat is its `pen`, from what lies
+//! on the `desk`. What must outlive the process is in the `store`: an update is marked as handled, and what it says
+//! kept, before anything comes of it, and how far a session's journal was told, so that a restart tells the rest.
 mod answers;
 mod api;
 mod asking;
