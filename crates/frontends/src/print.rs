@@ -61,7 +61,8 @@ pub async fn turn(
 ) -> anyhow::Result<Exit> {
     let mut events = Box::pin(session.events(from));
     let mut said = said_elsewhere(session, &command);
-    session.send(command)?;
+    // Why it could not be taken is told at the end of the events.
+    let _session_is_closed = session.send(command);
     let mut account = Account::default();
     let mut words = Words::new(stdout(), stderr(), options.style, options.chat.clone());
     let show_words = options.output == Output::Text;
