@@ -302,7 +302,9 @@ impl App {
             };
             let mut again = open(before.clone()).await.map(|opened| (opened, before));
             if let Ok((opened, _)) = &mut again {
-                opened.notices.push(format!("{why}; the session goes on as before"));
+                opened
+                    .notices
+                    .push(format!("{}; the session goes on as before", why.replace("\nhint: ", "; ")));
             }
             Done::Opened(again)
         }));

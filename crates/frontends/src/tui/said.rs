@@ -54,7 +54,9 @@ impl App {
             Ok(prompt) => self.prompt(prompt, pictures),
             Err(why) => {
                 let near = console::near(text).map(|near| format!("did you mean `/{near}`?"));
-                self.fail(why, near);
+                let (message, hint) = why.split_once("\nhint: ").unwrap_or((&why, ""));
+                let hint = Some(hint.to_owned()).filter(|hint| !hint.is_empty());
+                self.fail(message.to_owned(), near.or(hint));
             }
         }
     }

@@ -99,8 +99,9 @@ fn wished(surroundings: &Surroundings, turn: TurnArgs, wish: Wish) -> Result<Tur
     Ok(run::with_session(asked, &id, &entries))
 }
 
+/// As on standard error: a hint stands on a line of its own.
 fn said(failure: &Failure) -> String {
-    let hint = failure.hint.as_ref().map(|hint| format!(" ({hint})")).unwrap_or_default();
+    let hint = failure.hint.as_ref().map(|hint| format!("\nhint: {hint}")).unwrap_or_default();
     format!("{}{hint}", failure.message)
 }
 
