@@ -138,19 +138,10 @@ impl View {
                 self.answered(call);
                 self.ended(call, name, result, Duration::from_millis(*duration_ms))
             }
-            Fact::ApprovalAsked { call, reason, changes, .. } => {
-                let (call, reason) = (call.clone(), safe::text(reason).into_owned());
-                self.asked.push_back(Asked::Approval { call, reason, changes: changes.clone() });
-                Vec::new()
-            }
-            Fact::QuestionAsked { call, question } => {
-                self.asked.push_back(Asked::Question { call: call.clone(), question: question.clone() });
-                Vec::new()
-            }
-            Fact::ApprovalAnswered { call, .. } | Fact::QuestionAnswered { call, .. } => {
-                self.answered(call);
-                notes::of(&entry.fact).map(Block::Note).into_iter().collect()
-            }
+            Fact::ApprovalAsked { .. }
+            | Fact::QuestionAsked { .. }
+            | Fact::ApprovalAnswered { .. }
+            | Fact::QuestionAnswered { .. } => self.asking(&entry.fact),
             Fact::ModelFailed { message, hint } => {
                 let mut blocks: Vec<Block> = self.thought().into_iter().collect();
                 blocks.extend(self.pieces.finish().map(Block::Reply));
@@ -173,6 +164,26 @@ impl View {
             fact => {
                 notes::of(fact).map(|note| Block::Note(safe::text(&note).into_owned())).into_iter().collect()
             }
+        }
+    }
+
+    /// Somebody is asked, or was answered.
+    fn asking(&mut self, fact: &Fact) -> Vec<Block> {
+        match fact {
+            Fact::ApprovalAsked { call, reason, changes, .. } => {
+                let (call, reason) = (call.clone(), safe::text(reason).into_owned());
+                self.asked.push_back(Asked::Approval { call, reason, changes: changes.clone() });
+                Vec::new()
+            }
+            Fact::QuestionAsked { call, question } => {
+                self.asked.push_back(Asked::Question { call: call.clone(), question: question.clone() });
+                Vec::new()
+            }
+            Fact::ApprovalAnswered { call, .. } | Fact::QuestionAnswered { call, .. } => {
+                self.answered(call);
+                notes::of(fact).map(Block::Note).into_iter().collect()
+            }
+            _ => Vec::new(),
         }
     }
 
