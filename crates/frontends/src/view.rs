@@ -6,8 +6,8 @@ pub use block::{Asked, Block, Call, CallState};
 use crate::{notes, pieces::Pieces, safe, words};
 use futures::StreamExt;
 use haft_core::{
-    CallId, Change, Command, Entry, Event, Fact, JobId, Mode, Outcome, Part, Seq, ToolCall, ToolResult,
-    Update, Usage, text_of,
+    CallId, Change, Channel, Command, Entry, Event, Fact, JobId, Mode, Outcome, Part, Seq, ToolCall,
+    ToolResult, Update, Usage, text_of,
 };
 use haft_engine::Session;
 use std::{
@@ -105,12 +105,7 @@ impl View {
                 self.workspace.clone_from(workspace);
                 Vec::new()
             }
-            Fact::Prompted { parts, channel } => {
-                self.begin(entry.at);
-                let images = parts.iter().filter(|part| matches!(part, Part::Image(_))).count();
-                let from = channel.as_ref().map(|channel| channel.kind.clone());
-                vec![Block::Prompt { text: safe::text(&text_of(parts)).into_owned(), images, from }]
-            }
+            Fact::Prompted { parts, channel } => vec![self.prompted(entry.at, parts, channel.as_ref())],
             Fact::Called { made } => {
                 self.begin(entry.at);
                 self.calls = vec![Call::waiting(made)];
@@ -142,13 +137,7 @@ impl View {
             | Fact::QuestionAsked { .. }
             | Fact::ApprovalAnswered { .. }
             | Fact::QuestionAnswered { .. } => self.asking(&entry.fact),
-            Fact::ModelFailed { message, hint } => {
-                let mut blocks: Vec<Block> = self.thought().into_iter().collect();
-                blocks.extend(self.pieces.finish().map(Block::Reply));
-                self.forget_reply();
-                blocks.push(failure(message, hint.as_deref()));
-                blocks
-            }
+            Fact::ModelFailed { message, hint } => self.failed(message, hint.as_deref()),
             Fact::PromptDenied { reason, .. } => {
                 vec![failure(&format!("a hook denied the prompt: {reason}"), None)]
             }
@@ -165,6 +154,22 @@ impl View {
                 notes::of(fact).map(|note| Block::Note(safe::text(&note).into_owned())).into_iter().collect()
             }
         }
+    }
+
+    fn prompted(&mut self, at: u64, parts: &[Part], channel: Option<&Channel>) -> Block {
+        self.begin(at);
+        let images = parts.iter().filter(|part| matches!(part, Part::Image(_))).count();
+        let from = channel.map(|channel| channel.kind.clone());
+        Block::Prompt { text: safe::text(&text_of(parts)).into_owned(), images, from }
+    }
+
+    /// What was heard of the reply stands above what ended it.
+    fn failed(&mut self, message: &str, hint: Option<&str>) -> Vec<Block> {
+        let mut blocks: Vec<Block> = self.thought().into_iter().collect();
+        blocks.extend(self.pieces.finish().map(Block::Reply));
+        self.forget_reply();
+        blocks.push(failure(message, hint));
+        blocks
     }
 
     /// Somebody is asked, or was answered.
