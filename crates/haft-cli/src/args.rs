@@ -6,6 +6,7 @@ mod limits;
 mod mcp;
 mod models;
 mod telegram;
+mod work;
 
 pub(crate) use acp::AcpArgs;
 pub(crate) use jobs::{Agents, JobArgs, Jobs};
@@ -13,6 +14,7 @@ pub(crate) use known::{Commands, Profiles};
 pub(crate) use mcp::McpArgs;
 pub(crate) use models::{CheckArgs, Models};
 pub(crate) use telegram::TelegramArgs;
+pub(crate) use work::WorkArgs;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use haft::core::Mode;

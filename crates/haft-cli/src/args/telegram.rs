@@ -1,5 +1,5 @@
 //! What `haft telegram` takes.
-use super::{LimitArgs, Permission};
+use super::WorkArgs;
 use clap::Args;
 use std::path::PathBuf;
 
@@ -15,37 +15,10 @@ pub(crate) struct TelegramArgs {
     /// Another server for the Bot API; else TELEGRAM_BASE_URL, else https://api.telegram.org
     #[arg(long, value_name = "URL")]
     pub(crate) api_url: Option<String>,
-    /// VENDOR/MODEL of the conversations; `/model` takes another one for a chat
-    #[arg(long, short, value_name = "SPEC")]
-    pub(crate) model: Option<String>,
-    /// Another server for the model's vendor
-    #[arg(long, value_name = "URL")]
-    pub(crate) base_url: Option<String>,
-    /// How the model writes calls as text
-    #[arg(long, value_name = "NAME")]
-    pub(crate) dialect: Option<String>,
-    /// Whose settings hold
-    #[arg(long, value_name = "NAME")]
-    pub(crate) profile: Option<String>,
-    /// Who works
-    #[arg(long, value_name = "NAME")]
-    pub(crate) agent: Option<String>,
-    /// Only these tools
-    #[arg(long, value_name = "A,B", value_delimiter = ',')]
-    pub(crate) tools: Option<Vec<String>>,
-    /// At most so many model calls in a turn
-    #[arg(long, value_name = "N")]
-    pub(crate) max_rounds: Option<u32>,
-    /// Where it stops besides.
+    /// How the turns of each chat go.
     #[command(flatten)]
-    pub(crate) limits: LimitArgs,
-    /// What happens with an effect that no rule settles; `ask` asks in the chat
-    #[arg(long, value_name = "MODE")]
-    pub(crate) permission: Option<Permission>,
+    pub(crate) work: WorkArgs,
     /// The folder to work in
     #[arg(long, value_name = "DIR")]
     pub(crate) cwd: Option<PathBuf>,
-    /// Less on standard error
-    #[arg(long, short)]
-    pub(crate) quiet: bool,
 }

@@ -23,13 +23,13 @@ use tokio::io::{stdin, stdout};
 /// Serves until the editor leaves or somebody interrupts.
 pub(crate) async fn acp(surroundings: &Surroundings, args: &AcpArgs) -> Result<Exit, Failure> {
     let (own, turn, up_to, models) =
-        (surroundings.clone(), args.turn(), args.up_to.map(Mode::from), Models::default());
+        (surroundings.clone(), args.work.turn(), args.up_to.map(Mode::from), Models::default());
     let open: acp::Open = Arc::new(move |wanted| {
         let (surroundings, turn, models) = (own.clone(), turn.clone(), models.clone());
         Box::pin(async move { opened(&surroundings, turn, (up_to, models), wanted).await.map_err(in_a_line) })
     });
     let home = Home(surroundings.places.home.clone());
-    let settings = Settings { home, open, note: notes(args.quiet) };
+    let settings = Settings { home, open, note: notes(args.work.quiet) };
     let mut interrupts = Interrupts::listen()?;
     over_streams(stdin(), stdout(), settings, interrupts.next()).await?;
     Ok(Exit::Success)

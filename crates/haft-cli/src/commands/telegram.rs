@@ -31,10 +31,10 @@ pub(crate) async fn telegram(surroundings: &Surroundings, args: &TelegramArgs) -
     let config = Config::load(&surroundings.places, &surroundings.environment, &workspace)?;
     let token = token(surroundings, &config)?;
     let Assembled { engine, notice } = assemble::engine(surroundings, &turn).await?;
-    if let Some(notice) = notice.filter(|_| !args.quiet) {
+    if let Some(notice) = notice.filter(|_| !args.work.quiet) {
         writeln!(stderr(), "note: {notice}")?;
     }
-    let known = slash::known(&surroundings.places, &engine.setup().workspace, &*notes(args.quiet));
+    let known = slash::known(&surroundings.places, &engine.setup().workspace, &*notes(args.work.quiet));
     let variable = surroundings.environment.get("TELEGRAM_BASE_URL");
     let options = Options {
         api_url: args.api_url.as_deref().or(variable).unwrap_or(API_URL).to_owned(),
@@ -42,7 +42,7 @@ pub(crate) async fn telegram(surroundings: &Surroundings, args: &TelegramArgs) -
         allowed: args.allow.iter().chain(&config.user.telegram.users).copied().collect(),
         pair: args.pair,
         folder: surroundings.places.home.join("telegram"),
-        agent: args.agent.clone().unwrap_or_else(|| AGENT.into()),
+        agent: args.work.agent.clone().unwrap_or_else(|| AGENT.into()),
         engines: engines(surroundings, &turn),
         prompts: known.iter().map(|known| (known.name.clone(), known.header.description.clone())).collect(),
         meant: Arc::new(move |line| meant(&known, line)),
@@ -55,20 +55,7 @@ pub(crate) async fn telegram(surroundings: &Surroundings, args: &TelegramArgs) -
 }
 
 fn turn(args: &TelegramArgs) -> TurnArgs {
-    TurnArgs {
-        model: args.model.clone(),
-        base_url: args.base_url.clone(),
-        dialect: args.dialect.clone(),
-        profile: args.profile.clone(),
-        agent: args.agent.clone(),
-        tools: args.tools.clone(),
-        max_rounds: args.max_rounds,
-        limits: args.limits.clone(),
-        permission: args.permission,
-        cwd: args.cwd.clone(),
-        quiet: args.quiet,
-        ..TurnArgs::default()
-    }
+    TurnArgs { cwd: args.cwd.clone(), ..args.work.turn() }
 }
 
 fn token(surroundings: &Surroundings, config: &Config) -> Result<Token, Failure> {
