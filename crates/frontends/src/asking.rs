@@ -2,17 +2,19 @@
 use crate::{approval, question};
 use haft_core::{CallId, Event, Fact};
 use haft_engine::Session;
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::{
+    event::{PollFd, PollFlags, Timespec, poll},
+    io::Errno,
+};
 use std::{
     io::{self, BufRead, BufReader, Read, Write, stdin},
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
+    os::fd::AsFd,
+    sync::{Arc, Mutex, PoisonError},
 };
 
-/// How soon a withdrawn question stops reading: it must not take the line that is meant for what comes next.
+/// How soon the thread of a withdrawn question ends.
 const LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
+const NOW: Timespec = Timespec { tv_sec: 0, tv_nsec: 0 };
 
 /// The questions of a session that are open.
 #[derive(Debug, Default)]
@@ -46,7 +48,7 @@ impl Questions {
 
 /// A question that is open; dropping it withdraws it.
 #[derive(Debug)]
-pub struct Asking(Arc<AtomicBool>);
+pub struct Asking(Withdrawn);
 
 impl Asking {
     /// Asks on a thread of its own, so that the events go on; `answered` gets what `read` makes of the lines.
@@ -54,12 +56,12 @@ impl Asking {
         read: impl FnOnce(&mut dyn BufRead, &mut dyn Write) -> T + Send + 'static,
         answered: impl FnOnce(T) + Send + 'static,
     ) -> Self {
-        let is_withdrawn = Arc::new(AtomicBool::new(false));
-        let asking = Self(is_withdrawn.clone());
+        let withdrawn = Withdrawn::default();
+        let asking = Self(withdrawn.clone());
         tokio::task::spawn_blocking(move || {
-            let mut lines = BufReader::new(Lines { is_withdrawn: &is_withdrawn });
+            let mut lines = BufReader::new(Lines { source: stdin(), withdrawn: &withdrawn });
             let answer = read(&mut lines, &mut io::stderr());
-            if !is_withdrawn.load(Ordering::Relaxed) {
+            if !withdrawn.now(|is| *is) {
                 answered(answer);
             }
         });
@@ -69,26 +71,77 @@ impl Asking {
 
 impl Drop for Asking {
     fn drop(&mut self) {
-        self.0.store(true, Ordering::Relaxed);
+        self.0.now(|is| *is = true);
     }
 }
 
-/// Standard input until the question is withdrawn, which is its end.
-struct Lines<'a> {
-    is_withdrawn: &'a AtomicBool,
+/// Whether a question is withdrawn. Held while a line is taken: once a question is withdrawn it takes none, not even one
+/// that was on its way, since that is meant for what comes next.
+#[derive(Clone, Debug, Default)]
+struct Withdrawn(Arc<Mutex<bool>>);
+
+impl Withdrawn {
+    fn now<T>(&self, what: impl FnOnce(&mut bool) -> T) -> T {
+        what(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
 }
 
-impl Read for Lines<'_> {
+/// What is typed until the question is withdrawn, which is its end.
+struct Lines<'a, S> {
+    source: S,
+    withdrawn: &'a Withdrawn,
+}
+
+impl<S: Read + AsFd> Read for Lines<'_, S> {
     fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
-        let stdin = stdin();
-        while !self.is_withdrawn.load(Ordering::Relaxed) {
-            let ready = poll(&mut [PollFd::new(&stdin, PollFlags::IN)], Some(&LOOK));
-            match ready {
-                Ok(0) | Err(rustix::io::Errno::INTR) => {}
-                Ok(_) => return stdin.lock().read(bytes),
-                Err(error) => return Err(error.into()),
+        loop {
+            is_ready(&self.source, LOOK)?;
+            let read = self.withdrawn.now(|is| match *is {
+                true => Ok(Some(0)),
+                false if is_ready(&self.source, NOW)? => self.source.read(bytes).map(Some),
+                false => Ok(None),
+            })?;
+            if let Some(read) = read {
+                return Ok(read);
             }
         }
-        Ok(0)
+    }
+}
+
+fn is_ready(source: &impl AsFd, within: Timespec) -> io::Result<bool> {
+    match poll(&mut [PollFd::new(source, PollFlags::IN)], Some(&within)) {
+        Ok(ready) => Ok(ready > 0),
+        Err(Errno::INTR) => Ok(false),
+        Err(error) => Err(error.into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::{thread, time::Duration};
+
+    /// It waits for a line, is withdrawn, and the next line comes before it has looked.
+    #[test]
+    fn a_line_behind_the_withdrawal_is_left() {
+        let (source, mut writer) = io::pipe().unwrap();
+        let withdrawn = Withdrawn::default();
+        let asking = Asking(withdrawn.clone());
+        writer.write_all(b"for the question\n").unwrap();
+        let mut lines = Lines { source, withdrawn: &withdrawn };
+        let mut line = [0; 17];
+        lines.read_exact(&mut line).unwrap();
+        assert_eq!(&line, b"for the question\n");
+        let left = thread::scope(|scope| {
+            let waiting = scope.spawn(|| (lines.read(&mut [0; 32]).unwrap(), lines.source));
+            thread::sleep(Duration::from_millis(20));
+            drop(asking);
+            writer.write_all(b"for what comes next\n").unwrap();
+            drop(writer);
+            let (taken, source) = waiting.join().unwrap();
+            assert_eq!(taken, 0);
+            io::read_to_string(source).unwrap()
+        });
+        assert_eq!(left, "for what comes next\n");
     }
 }
