@@ -19,17 +19,18 @@ use std::{future::Future, io::ErrorKind, sync::Arc};
 use tokio::io::{AsyncRead, AsyncWrite};
 
 /// Talks over these streams until `input` ends, nobody reads `output` any more, or `stop` is ready. Every session is stopped then, and
-/// nothing of it is alive.
+/// nothing of it is alive. `is_taken` says whether the editor has read all that was written to `output`.
 pub async fn over_streams(
     input: impl AsyncRead + Send,
     output: impl AsyncWrite + Send,
+    is_taken: fn() -> bool,
     settings: Settings,
     stop: impl Future<Output = ()> + Send,
 ) -> anyhow::Result<()> {
     let (ours, theirs) = Channel::duplex();
     let flow = Arc::new(Flow::default());
     let host = Arc::new(Host::new(settings, flow.clone()));
-    let carrying = wire::carry(input, output, theirs, &flow);
+    let carrying = wire::carry(input, output, is_taken, theirs, &flow);
     let serving = serve(host.clone(), ours, stop);
     tokio::pin!(carrying);
     let mut serving = Box::pin(serving);

@@ -8,6 +8,7 @@ use futures::{
 use std::{
     io,
     sync::atomic::{AtomicUsize, Ordering::SeqCst},
+    time::Duration,
 };
 use tokio::{
     io::{AsyncBufRead, AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader},
@@ -19,6 +20,9 @@ const ROOM: usize = 64;
 
 /// A message longer than this, in bytes, is passed over: a prompt with some pictures has a tenth of it.
 const LONGEST: u64 = 32 << 20;
+
+/// So long an answer waits until what was written before it is read.
+const PATIENCE: Duration = Duration::from_secs(1);
 
 /// So many bytes of memory are kept from one message to the next.
 const KEPT: usize = 1 << 20;
@@ -60,16 +64,17 @@ impl Flow {
 }
 
 /// Carries messages both ways. Ends when the library closes its end and all it said is written, or with the first
-/// write that fails; the end of `input` closes the library's input.
+/// write that fails; the end of `input` closes the library's input. `is_taken`: whether all that was written was read.
 pub(super) async fn carry(
     input: impl AsyncRead,
     output: impl AsyncWrite,
+    is_taken: fn() -> bool,
     channel: Channel,
     flow: &Flow,
 ) -> io::Result<()> {
     let (said, heard) = channel.into_parts();
     let reading = read(input, heard);
-    let writing = write(output, said, flow);
+    let writing = write(output, is_taken, said, flow);
     tokio::pin!(reading, writing);
     tokio::select! {
         written = &mut writing => return written,
@@ -127,11 +132,15 @@ fn too_long() -> TransportFrame {
 
 async fn write(
     output: impl AsyncWrite,
+    is_taken: fn() -> bool,
     mut said: UnboundedReceiver<TransportFrame>,
     flow: &Flow,
 ) -> io::Result<()> {
     tokio::pin!(output);
     while let Some(frame) = said.next().await {
+        if matches!(&frame, TransportFrame::Single(RawJsonRpcMessage::Response(_))) {
+            taken(is_taken).await;
+        }
         if let Ok(line) = frame.to_json() {
             output.write_all(format!("{}\n", safe::json(&line)).as_bytes()).await?;
             output.flush().await?;
@@ -142,6 +151,17 @@ async fn write(
         }
     }
     Ok(())
+}
+
+/// The official library for JavaScript may hand out an answer before the updates in front of it, where it reads both at
+/// once: so an answer is not written before those were read. An editor that reads nothing is not waited for.
+async fn taken(is_taken: fn() -> bool) {
+    for _ in 0..PATIENCE.as_millis() {
+        if is_taken() {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
 }
 
 /// What [`Flow::sent`] counts.

@@ -299,7 +299,7 @@ pub(crate) async fn edit(
 ) -> Ide {
     let (ours, theirs) = tokio::io::duplex(1 << 14);
     let ((input, output), (reads, writes)) = (tokio::io::split(theirs), tokio::io::split(ours));
-    let serving = over_streams(input, output, place.settings(provider), std::future::pending());
+    let serving = over_streams(input, output, || true, place.settings(provider), std::future::pending());
     let playing = play(reads, writes, ide.clone(), test);
     let (served, ()) = tokio::join!(serving, playing);
     served.unwrap();

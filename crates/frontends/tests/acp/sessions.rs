@@ -183,7 +183,7 @@ async fn a_message_that_is_too_long_is_passed_over() {
     let place = Place::new();
     let (ours, theirs) = tokio::io::duplex(1 << 16);
     let (input, output) = tokio::io::split(theirs);
-    let serving = over_streams(input, output, place.settings(scripted(&[])), std::future::pending());
+    let serving = over_streams(input, output, || true, place.settings(scripted(&[])), std::future::pending());
     let editing = async {
         let (reads, mut writes) = tokio::io::split(ours);
         let mut lines = BufReader::new(reads).lines();
@@ -212,7 +212,8 @@ async fn an_editor_that_does_not_listen_holds_up_nothing_but_itself() {
     let script = [json!({"say": text, "pieces": 64})];
     let (ours, theirs) = tokio::io::duplex(1 << 10);
     let (input, output) = tokio::io::split(theirs);
-    let serving = over_streams(input, output, place.settings(scripted(&script)), std::future::pending());
+    let serving =
+        over_streams(input, output, || true, place.settings(scripted(&script)), std::future::pending());
     let editing = async {
         let (reads, mut writes) = tokio::io::split(ours);
         let mut lines = BufReader::new(reads).lines();

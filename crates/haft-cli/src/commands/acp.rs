@@ -31,7 +31,7 @@ pub(crate) async fn acp(surroundings: &Surroundings, args: &AcpArgs) -> Result<E
     let home = Home(surroundings.places.home.clone());
     let settings = Settings { home, open, note: notes(args.work.quiet) };
     let mut interrupts = Interrupts::listen()?;
-    over_streams(stdin(), stdout(), settings, interrupts.next()).await?;
+    over_streams(stdin(), stdout(), acp::is_read, settings, interrupts.next()).await?;
     Ok(Exit::Success)
 }
 
