@@ -118,6 +118,9 @@ pub enum Fact {
     /// On disk before the files are touched: after a crash it is settled again. `result` is what the call will
     /// have given once it is settled.
     Staged { call: CallId, changes: Vec<Change>, how: How, result: ToolResult },
+    /// A session below does something to files for `call`: on disk here, too, before it is real. `untracked` stands
+    /// for a command that begins, of which nobody records more.
+    ChangedBelow { call: CallId, session: SessionId, changes: Vec<Change>, how: How },
     /// Each call of a reply has exactly one of these, also one that never started.
     ToolEnded {
         call: CallId,

@@ -175,6 +175,7 @@ impl Transcript {
             | Fact::ApprovalAnswered { .. }
             | Fact::ToolStarted { .. }
             | Fact::Staged { .. }
+            | Fact::ChangedBelow { .. }
             | Fact::ModeSet { .. }
             | Fact::Concluded(_)
             | Fact::JobStarted { .. } => {}

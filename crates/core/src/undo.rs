@@ -1,6 +1,6 @@
 //! What to put back: read off the journal, without touching anything.
 use crate::{CallId, Change, Entry, Fact, How, Seq, Way, transcript::active_path};
-use std::sync::Arc;
+use std::{cmp::Reverse, collections::HashMap, sync::Arc};
 
 /// What going back to an entry would do.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -16,8 +16,11 @@ pub fn back_to(entries: &[Arc<Entry>], to: Seq) -> Plan {
     let mut plan = Plan::default();
     for entry in active_path(entries).into_iter().rev().take_while(|entry| entry.seq > to) {
         match &entry.fact {
-            Fact::Staged { changes, .. } => plan.changes.extend(changes.iter().rev().map(Change::inverse)),
-            Fact::ToolStarted { call, how: How::Untracked, .. } => plan.untracked.push(call.clone()),
+            Fact::ToolStarted { call, how: How::Untracked, .. }
+            | Fact::ChangedBelow { call, how: How::Untracked, .. } => plan.untracked.push(call.clone()),
+            Fact::Staged { changes, .. } | Fact::ChangedBelow { changes, .. } => {
+                plan.changes.extend(changes.iter().rev().map(Change::inverse));
+            }
             _ => {}
         }
     }
@@ -26,18 +29,28 @@ pub fn back_to(entries: &[Arc<Entry>], to: Seq) -> Plan {
 
 /// The entry before the last prompt: going back there undoes the last turn.
 pub fn before_last_turn(entries: &[Arc<Entry>]) -> Option<Seq> {
-    before(entries, 1, |fact| matches!(fact, Fact::Prompted { .. }))
-}
-
-/// The entry before the last `count` calls that changed files.
-pub fn before_last_calls(entries: &[Arc<Entry>], count: usize) -> Option<Seq> {
-    before(entries, count, |fact| matches!(fact, Fact::Staged { .. }))
-}
-
-fn before(entries: &[Arc<Entry>], count: usize, wanted: fn(&Fact) -> bool) -> Option<Seq> {
     let path = active_path(entries);
-    let places = path.iter().enumerate().rev().filter(|(_, entry)| wanted(&entry.fact));
-    let (place, _) = places.take(count.max(1)).last()?;
+    let place = path.iter().rposition(|entry| matches!(entry.fact, Fact::Prompted { .. }))?;
+    place.checked_sub(1).map(|before| path[before].seq)
+}
+
+/// The entry before the last `count` calls that changed files, be it by sessions below.
+pub fn before_last_calls(entries: &[Arc<Entry>], count: usize) -> Option<Seq> {
+    let path = active_path(entries);
+    let (mut reply, mut begun) = (0, HashMap::new());
+    for (place, entry) in path.iter().enumerate() {
+        match &entry.fact {
+            // Names of calls may come again.
+            Fact::Replied { .. } => reply = place,
+            Fact::Staged { call, .. } | Fact::ChangedBelow { call, .. } => {
+                begun.entry((reply, call)).or_insert(place);
+            }
+            _ => {}
+        }
+    }
+    let mut begun: Vec<usize> = begun.into_values().collect();
+    begun.sort_unstable_by_key(|place| Reverse(*place));
+    let place = begun.get(count.max(1).min(begun.len()).checked_sub(1)?)?;
     place.checked_sub(1).map(|before| path[before].seq)
 }
 
@@ -72,7 +85,7 @@ mod tests {
     fn staged(before: &str, after: &str) -> Fact {
         let result = ToolResult::default();
         Fact::Staged {
-            call: CallId("c".into()),
+            call: CallId(format!("{before}-{after}")),
             changes: vec![change(before, after)],
             how: How::Declared,
             result,

@@ -1,7 +1,8 @@
 //! A call's way to the person in its conversation.
 use crate::{session::Desk, tool_runner::Notes};
 use futures::future::BoxFuture;
-use haft_core::{CallId, Fact, Person, Question};
+use haft_core::{Answer, CallId, Change, Effect, Fact, Person, Question};
+use tokio::sync::oneshot;
 
 /// Records what a call asks and what it is answered.
 #[derive(Clone)]
@@ -9,6 +10,13 @@ pub(crate) struct Asking {
     pub(crate) call: CallId,
     pub(crate) desk: Desk,
     pub(crate) notes: Notes,
+}
+
+/// What a call wants to do, and why it asks.
+pub(crate) struct Wish {
+    pub(crate) reason: String,
+    pub(crate) effects: Vec<Effect>,
+    pub(crate) changes: Vec<Change>,
 }
 
 impl Asking {
@@ -29,6 +37,33 @@ impl Asking {
         let answered = Fact::QuestionAnswered { call: self.call.clone(), answer: answer.clone() };
         self.notes.record(answered).await.ok()?;
         answer
+    }
+
+    /// Asks for an approval until somebody gives or refuses it. What was allowed for the whole session is not asked
+    /// again. Nothing is given where it was `settled` elsewhere: with an answer, which is recorded here, too, or
+    /// because the call has ended.
+    pub(crate) async fn approve_unless(
+        &self,
+        wish: Wish,
+        settled: &mut oneshot::Receiver<Answer>,
+    ) -> Option<Answer> {
+        let Wish { reason, effects, changes } = wish;
+        if self.desk.has_granted(&effects) {
+            return Some(Answer::Once);
+        }
+        let (call, given) = (self.call.clone(), self.desk.wait_for(&self.call));
+        let asked = Fact::ApprovalAsked { call: call.clone(), reason, effects: effects.clone(), changes };
+        self.notes.record(asked).await.ok()?;
+        let (answer, is_ours) = tokio::select! {
+            biased;
+            elsewhere = settled => (elsewhere.ok()?, false),
+            given = given => (given.unwrap_or(Answer::Nobody), true),
+        };
+        self.notes.record(Fact::ApprovalAnswered { call, answer }).await.ok()?;
+        if answer == Answer::Always {
+            self.desk.grant(effects);
+        }
+        is_ours.then_some(answer)
     }
 }
 

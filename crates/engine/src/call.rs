@@ -201,7 +201,7 @@ async fn run_in_view(
         Verdict::Deny { reason } => return Err(denied(reason).into()),
     }
     let how = view.how();
-    start(call, &arguments, how, notes).await?;
+    start(means, call, &arguments, how, notes).await?;
     let output = run(
         &*tool,
         arguments,
@@ -263,7 +263,13 @@ async fn changes_of(view: &Arc<dyn View>) -> Result<Vec<Change>, ToolError> {
 }
 
 /// The intent is on disk before anything happens that cannot be taken back.
-async fn start(call: &ToolCall, arguments: &Value, how: How, notes: &Notes) -> Result<(), Unrecorded> {
+async fn start(
+    means: &Means,
+    call: &ToolCall,
+    arguments: &Value,
+    how: How,
+    notes: &Notes,
+) -> Result<(), Stopped> {
     let started = Fact::ToolStarted {
         call: call.id.clone(),
         name: call.name.clone(),
@@ -271,9 +277,13 @@ async fn start(call: &ToolCall, arguments: &Value, how: How, notes: &Notes) -> R
         how,
     };
     match how {
-        How::Untracked => notes.record_durably(started).await,
-        How::Staged | How::Declared => notes.record(started).await,
+        How::Untracked => {
+            notes.record_durably(started).await?;
+            means.tell_above(&[], how).await?;
+        }
+        How::Staged | How::Declared => notes.record(started).await?,
     }
+    Ok(())
 }
 
 /// A panic is an error for the model.
@@ -311,9 +321,11 @@ async fn commit(means: &Means, call: &ToolCall, done: Done, notes: &Notes) -> Re
     if changes.is_empty() {
         return Ok(result);
     }
+    let _alone = means.before_others(&changes).await?;
     let staged =
         Fact::Staged { call: call.id.clone(), changes: changes.clone(), how, result: result.clone() };
     notes.record_durably(staged).await?;
+    let _until_it_is_settled = means.tell_above(&changes, how).await?;
     let paths: Vec<PathBuf> = changes.iter().map(|change| change.path.clone()).collect();
     let conflicts = means.settle(changes).await.map_err(not_settled)?;
     let settled = paths.iter().filter(|path| !conflicts.contains(path));

@@ -179,7 +179,7 @@ fn unproven(path: &[&Arc<Entry>], is_proof: &dyn Fn(&str) -> bool) -> Option<Str
 }
 
 fn is_change(fact: &Fact) -> bool {
-    matches!(fact, Fact::Staged { changes, .. } if !changes.is_empty())
+    matches!(fact, Fact::Staged { changes, .. } | Fact::ChangedBelow { changes, .. } if !changes.is_empty())
 }
 
 /// A run that reports failures is a call that worked: its details say `ok`. A call that failed shows nothing.

@@ -1,29 +1,27 @@
 //! A call that lets another agent work, in a session of its own.
 use crate::{
     Engine, Session,
-    asking::Asking,
-    engine::{Ceiling, Shared},
-    tree::Tree,
+    asking::{Asking, Wish},
+    below::Caller,
+    called,
+    engine::Shared,
 };
 use futures::{Stream, StreamExt, future::BoxFuture};
 use haft_core::{
-    Answer, CallId, Command, Event, Fact, Outcome, Part, Question, Seq, SessionId, Subagents, ToolError,
-    ToolErrorKind, ToolOutput, text_of,
+    Answer, CallId, Command, Event, Fact, Outcome, Part, Question, Seq, Subagents, ToolError, ToolErrorKind,
+    ToolOutput, text_of,
 };
 use serde_json::json;
 use std::{collections::HashMap, pin::pin, sync::Arc};
-use tokio::sync::mpsc;
-use tokio_util::sync::{CancellationToken, DropGuard};
+use tokio::sync::{mpsc, oneshot};
 
 /// The way from a call to sessions below its own.
 pub(crate) struct Delegating {
     pub(crate) shared: Arc<Shared>,
-    pub(crate) parent: SessionId,
+    /// What those below get of this call.
+    pub(crate) caller: Caller,
     /// Like whom it works where the call names nobody.
     pub(crate) agent: String,
-    pub(crate) tree: Tree,
-    /// What the caller may do: nobody below it may do more.
-    pub(crate) ceiling: Ceiling,
     /// Who answers for what the other agent wants to do.
     pub(crate) person: Asking,
 }
@@ -38,10 +36,9 @@ impl Subagents for Delegating {
         Box::pin(async move {
             let engine = Engine::of(self.shared.clone());
             let agent = agent.as_deref().unwrap_or(&self.agent);
-            let _place = self.tree.enter().await?;
-            let (parent, ceiling) = (self.parent.clone(), self.ceiling.clone());
-            let session =
-                engine.create_below(agent, parent, self.tree.below(), ceiling).map_err(not_started)?;
+            let _place = self.caller.tree.enter().await?;
+            let caller = Caller { tree: self.caller.tree.below(), ..self.caller.clone() };
+            let session = engine.create_below(agent, caller).map_err(not_started)?;
             self.follow(&session, task, progress).await
         })
     }
@@ -82,13 +79,28 @@ impl Delegating {
 
     /// The person of this conversation decides, unless somebody else does: one question after the other.
     async fn ask_all(&self, session: &Session, mut to_ask: mpsc::UnboundedReceiver<Waiting>) {
-        while let Some(Waiting { asked, settled }) = to_ask.recv().await {
-            if settled.is_cancelled() {
+        while let Some(Waiting { call, asked, mut settled }) = to_ask.recv().await {
+            if settled.try_recv() != Err(oneshot::error::TryRecvError::Empty) {
                 continue;
             }
-            let answer = self.person.ask_unless(asked.question(), settled.cancelled()).await;
-            if !settled.is_cancelled() {
-                let _session_is_closed = session.send(asked.command(answer));
+            let command = match asked {
+                Asked::Approval(wish) => {
+                    let reason = format!(
+                        "a subagent asks: {}{}",
+                        called::with(session, &call, &wish.reason),
+                        wish.reason
+                    );
+                    let answer = self.person.approve_unless(Wish { reason, ..wish }, &mut settled).await;
+                    answer.map(|answer| Command::Answer { call, answer })
+                }
+                Asked::Question(question) => {
+                    let elsewhere = async { drop((&mut settled).await) };
+                    let answer = self.person.ask_unless(question, elsewhere).await;
+                    Some(Command::Reply { call, answer })
+                }
+            };
+            if let Some(command) = command {
+                let _session_is_closed = session.send(command);
             }
         }
     }
@@ -139,61 +151,37 @@ async fn listen(
 
 /// What a call of the subagent wants of a person.
 enum Asked {
-    Approval { call: CallId, reason: String },
-    Question { call: CallId, question: Question },
-}
-
-impl Asked {
-    fn question(&self) -> Question {
-        match self {
-            Self::Question { question, .. } => question.clone(),
-            Self::Approval { reason, .. } => Question {
-                text: format!("A subagent asks: {reason}"),
-                choices: vec!["yes".into(), "no".into()],
-            },
-        }
-    }
-
-    /// What is passed on to the subagent.
-    fn command(self, answer: Option<String>) -> Command {
-        match self {
-            Self::Question { call, .. } => Command::Reply { call, answer },
-            Self::Approval { call, .. } => {
-                let answer = match answer.as_deref().map(str::trim) {
-                    Some("yes" | "y") => Answer::Once,
-                    Some(_) => Answer::No,
-                    None => Answer::Nobody,
-                };
-                Command::Answer { call, answer }
-            }
-        }
-    }
+    Approval(Wish),
+    Question(Question),
 }
 
 struct Waiting {
+    call: CallId,
     asked: Asked,
-    /// Somebody else answered, or nobody needs to any more.
-    settled: CancellationToken,
+    /// Somebody else gave this answer. Closed: nobody needs one any more.
+    settled: oneshot::Receiver<Answer>,
 }
 
 /// What the subagent wants to know, and whether it still does. Dropped, all of it is settled.
 struct Open {
     to_ask: mpsc::UnboundedSender<Waiting>,
-    settled: HashMap<CallId, DropGuard>,
+    settled: HashMap<CallId, oneshot::Sender<Answer>>,
 }
 
 impl Open {
     fn take_in(&mut self, fact: &Fact) {
         match fact {
-            Fact::ApprovalAsked { call, reason, .. } => {
-                self.ask(call, Asked::Approval { call: call.clone(), reason: reason.clone() });
+            Fact::ApprovalAsked { call, reason, effects, changes } => {
+                let (effects, changes) = (effects.clone(), changes.clone());
+                self.ask(call, Asked::Approval(Wish { reason: reason.clone(), effects, changes }));
             }
-            Fact::QuestionAsked { call, question } => {
-                self.ask(call, Asked::Question { call: call.clone(), question: question.clone() });
+            Fact::QuestionAsked { call, question } => self.ask(call, Asked::Question(question.clone())),
+            Fact::ApprovalAnswered { call, answer } => {
+                if let Some(settled) = self.settled.remove(call) {
+                    let _it_was_ours = settled.send(*answer);
+                }
             }
-            Fact::ApprovalAnswered { call, .. }
-            | Fact::QuestionAnswered { call, .. }
-            | Fact::ToolEnded { call, .. } => {
+            Fact::QuestionAnswered { call, .. } | Fact::ToolEnded { call, .. } => {
                 self.settled.remove(call);
             }
             _ => {}
@@ -201,9 +189,9 @@ impl Open {
     }
 
     fn ask(&mut self, call: &CallId, asked: Asked) {
-        let settled = CancellationToken::new();
-        self.settled.insert(call.clone(), settled.clone().drop_guard());
-        let _nobody_asks = self.to_ask.send(Waiting { asked, settled });
+        let (sender, settled) = oneshot::channel();
+        self.settled.insert(call.clone(), sender);
+        let _nobody_asks = self.to_ask.send(Waiting { call: call.clone(), asked, settled });
     }
 }
 

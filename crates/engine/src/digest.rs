@@ -60,7 +60,9 @@ pub(crate) fn digest(entries: &[Arc<Entry>], tokens: u64) -> String {
 pub(crate) fn changed_files(entries: &[Arc<Entry>]) -> Option<String> {
     let mut changed: BTreeMap<&PathBuf, ChangeKind> = BTreeMap::new();
     for entry in active_path(entries) {
-        let Fact::Staged { changes, .. } = &entry.fact else { continue };
+        let (Fact::Staged { changes, .. } | Fact::ChangedBelow { changes, .. }) = &entry.fact else {
+            continue;
+        };
         changed.extend(changes.iter().map(|change| (&change.path, change.kind())));
     }
     let files = changed.iter().map(|(path, kind)| format!("`{}` ({})", path.display(), of_kind(*kind)));

@@ -1,6 +1,7 @@
 //! Opens sessions and keeps them running.
 use crate::{
     Agent, EngineError, Home, Journal, Knowledge, Profile, Session,
+    below::Caller,
     budget::Purse,
     call::resolved,
     door::Door,
@@ -143,15 +144,9 @@ impl Engine {
         self.open_new(&order.kind.clone(), Above { order: Some(order), ..Above::default() })
     }
 
-    /// A new session in which a part of the work of `parent` is done.
-    pub(crate) fn create_below(
-        &self,
-        agent: &str,
-        parent: SessionId,
-        tree: Tree,
-        ceiling: Ceiling,
-    ) -> Result<Session, EngineError> {
-        self.open_new(agent, Above { parent: Some((parent, tree)), ceiling: Some(ceiling), order: None })
+    /// A new session in which a part of the work of `caller` is done.
+    pub(crate) fn create_below(&self, agent: &str, caller: Caller) -> Result<Session, EngineError> {
+        self.open_new(agent, Above { caller: Some(caller), order: None })
     }
 
     fn open_new(&self, agent: &str, above: Above) -> Result<Session, EngineError> {
@@ -193,10 +188,12 @@ impl Engine {
         if entries.is_empty() {
             log.record(opened(setup, &model, &id, &agent, &above))?;
         }
-        let (purse, owns_purse) = shared.purse(&id, above.session());
+        let caller = above.caller.as_ref();
+        let (purse, owns_purse) = shared.purse(&id, caller.map(|caller| &caller.session));
         let tree = above.tree(&journal.entries(), setup);
         let folder = setup.home.folder(&id);
-        let stage = (setup.stages)(&folder.join("blobs"));
+        let own_stage = || (setup.stages)(&setup.home.contents(&id));
+        let stage = caller.map_or_else(own_stage, |caller| caller.stage.clone());
         let (sender, inbox) = mpsc::unbounded_channel();
         let started =
             entries.iter().filter(|entry| matches!(entry.fact, Fact::JobStarted { .. })).count() as u64;
@@ -210,14 +207,16 @@ impl Engine {
             touched(&kit.tools, &*stage, &setup.workspace, name, arguments)
         };
         let seen = Seen::replay(entries.iter().map(Arc::as_ref), touched);
-        let limits = bounds(setup, &agent, &model, above.ceiling.as_ref())?;
-        let permission = permission(setup, &agent, above.ceiling, &entries);
+        let ceiling = caller.map(|caller| &caller.ceiling);
+        let limits = bounds(setup, &agent, &model, ceiling)?;
+        let permission = permission(setup, &agent, ceiling, &entries);
         let means = Means {
             limits: Limits { evidence: limits.evidence || is_job(&journal.entries()), ..limits },
             permission: permission.clone(),
             model,
             agent: agent.name,
             tree,
+            witness: caller.map(|caller| Arc::new(caller.witness.clone())),
             id: id.clone(),
             toolbox,
             stage: stage.clone(),
@@ -231,7 +230,7 @@ impl Engine {
             shared: shared.clone(),
         };
         let stop = shared.stop.clone();
-        let is_root = above.parent.is_none();
+        let is_root = above.caller.is_none();
         let door = is_root.then(|| Door::open(&folder, &journal, &sender, &permission)).flatten();
         shared.tasks.spawn(Task { means, log, inbox, stop, later: Default::default(), door }.run());
         let session = Session { id, inbox: sender, journal, stage, permission };
@@ -281,13 +280,13 @@ fn bounds(
 }
 
 /// An agent may be held shorter than the engine, never longer. Below another session its mode is what holds there.
-fn permission(setup: &Setup, agent: &Agent, above: Option<Ceiling>, entries: &[Arc<Entry>]) -> Permission {
+fn permission(setup: &Setup, agent: &Agent, above: Option<&Ceiling>, entries: &[Arc<Entry>]) -> Permission {
     let policy = &setup.policy;
     let most = setup.ceiling.unwrap_or(policy.mode);
     let most = agent.permission.map_or(most, |own| own.min(most));
     let begin = if above.is_some() { most } else { policy.mode };
     let begin = Policy { mode: begin, ..policy.clone() };
-    Permission::new(begin, most, entries).below(above.map(|above| above.permission))
+    Permission::new(begin, most, entries).below(above.map(|above| above.permission.clone()))
 }
 
 /// What a call touched, by real path.
@@ -321,23 +320,17 @@ pub(crate) struct Ceiling {
 /// What a session comes from.
 #[derive(Default)]
 struct Above {
-    parent: Option<(SessionId, Tree)>,
-    ceiling: Option<Ceiling>,
+    caller: Option<Caller>,
     order: Option<Order>,
 }
 
 impl Above {
-    /// The session that delegated.
-    fn session(&self) -> Option<&SessionId> {
-        self.parent.as_ref().map(|(parent, _)| parent)
-    }
-
     /// One that was delegated to and is opened again has lost its tree: nobody waits for it any more.
     fn tree(&self, entries: &[Arc<Entry>], setup: &Setup) -> Tree {
         let opened = entries.first().map(|entry| &entry.fact);
         let is_below = matches!(opened, Some(Fact::SessionOpened { delegated_by: Some(_), .. }));
-        match &self.parent {
-            Some((_, tree)) => tree.clone(),
+        match &self.caller {
+            Some(caller) => caller.tree.clone(),
             None if is_below => Tree::root(Delegation { depth: 0, ..setup.profile.delegation }),
             None => Tree::root(setup.profile.delegation),
         }
@@ -352,7 +345,7 @@ fn opened(setup: &Setup, model: &Model, id: &SessionId, agent: &Agent, above: &A
         model: model.spec.clone(),
         workspace: setup.workspace.clone(),
         profile: setup.profile.name.clone(),
-        delegated_by: above.parent.as_ref().map(|(parent, _)| parent.clone()),
+        delegated_by: above.caller.as_ref().map(|caller| caller.session.clone()),
         order: above.order.clone(),
     }
 }

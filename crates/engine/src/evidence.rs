@@ -70,7 +70,7 @@ fn done(facts: &[&Fact]) -> Done {
             Fact::ToolStarted { call, name, arguments, how } => {
                 started.insert(call, (name, words(arguments), *how));
             }
-            Fact::Staged { changes, .. } => done.changes.extend(
+            Fact::Staged { changes, .. } | Fact::ChangedBelow { changes, .. } => done.changes.extend(
                 changes
                     .iter()
                     .map(|change| (change.path.to_string_lossy().into_owned(), change.after.is_some())),

@@ -45,7 +45,7 @@ impl Engine {
             Knock::Refused(why) => EngineError::NotJoined { id: id.clone(), why },
         })?;
         let (sender, inbox) = mpsc::unbounded_channel();
-        let (journal, stage) = (visit.journal(), stages(&folder.join("blobs")));
+        let (journal, stage) = (visit.journal(), stages(&home.contents(&id)));
         // Any mode may be asked for here: whoever has it open keeps to what they allow.
         let there = Policy { mode: visit.mode(), ..Policy::default() };
         let permission = Permission::new(there, Mode::Full, &journal.entries());

@@ -6,9 +6,11 @@
 mod account;
 mod agents;
 mod asking;
+mod below;
 mod budget;
 mod call;
 mod call_errors;
+pub mod called;
 mod carry_out;
 mod compact;
 mod context;

@@ -3,13 +3,19 @@ use crate::{JournalError, session::Log, turn::Means};
 use haft_core::{
     Change, Entry, Fact, How, JobId, ToolCall, ToolError, ToolErrorKind, ToolResult, transcript::active_path,
 };
-use std::{collections::HashMap, path::PathBuf, sync::Arc};
+use std::{
+    collections::{BTreeMap, HashMap},
+    path::PathBuf,
+    sync::Arc,
+};
 
 /// What the journal knows of an open call.
 #[derive(Default)]
 struct Trace {
     started: Option<How>,
     staged: Option<(Vec<Change>, ToolResult)>,
+    /// What sessions below did for it.
+    below: Option<Vec<Change>>,
 }
 
 /// Settles what was staged, and answers what may have had effects that nobody recorded.
@@ -23,6 +29,9 @@ pub(crate) async fn put_in_order(log: &mut Log, means: &Means) -> Result<(), Jou
         let result = match traces.get(call.id.0.as_str()) {
             Some(Trace { staged: Some((changes, result)), .. }) => {
                 settle_again(means, &call, changes.clone(), result.clone()).await
+            }
+            Some(Trace { below: Some(changes), .. }) => {
+                worded(means, &call, settle_below(means, changes.clone()).await)
             }
             Some(Trace { started: Some(How::Untracked), .. }) => worded(means, &call, unknown()),
             _ => continue,
@@ -74,6 +83,22 @@ async fn settle_again(
     }
 }
 
+/// Of what sessions below did, the last change of a file may not be real yet.
+async fn settle_below(means: &Means, changes: Vec<Change>) -> ToolError {
+    let last: BTreeMap<PathBuf, Change> =
+        changes.into_iter().map(|change| (change.path.clone(), change)).collect();
+    let files: Vec<String> = last.keys().map(|path| format!("`{}`", path.display())).collect();
+    let error = match means.settle(last.into_values().collect()).await {
+        // Where somebody else was quicker, that was told below.
+        Ok(_conflicts) => {
+            ToolError::new(ToolErrorKind::System, "interrupted while a subagent worked; what it did stands")
+        }
+        Err(error) => crate::call_errors::not_settled(error),
+    };
+    let told = if files.is_empty() { "what is there".to_owned() } else { files.join(", ") };
+    error.hint(format!("look at {told} before you give the task again"))
+}
+
 /// Of the calls since the last reply; ids may come again in a later one.
 fn traces(entries: &[Arc<Entry>]) -> HashMap<&str, Trace> {
     let path = active_path(entries);
@@ -84,6 +109,10 @@ fn traces(entries: &[Arc<Entry>]) -> HashMap<&str, Trace> {
             Fact::ToolStarted { call, how, .. } => traces.entry(&call.0).or_default().started = Some(*how),
             Fact::Staged { call, changes, result, .. } => {
                 traces.entry(&call.0).or_default().staged = Some((changes.clone(), result.clone()));
+            }
+            Fact::ChangedBelow { call, changes, .. } => {
+                let below = traces.entry(&call.0).or_default().below.get_or_insert_default();
+                below.extend(changes.iter().cloned());
             }
             _ => {}
         }

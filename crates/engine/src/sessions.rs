@@ -5,6 +5,7 @@ use std::{
     cmp::Reverse,
     fs,
     io::{BufRead, BufReader},
+    iter,
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -12,6 +13,9 @@ use std::{
 /// The folder of all sessions, outside every workspace: `HOME/sessions/ID/journal.jsonl`.
 #[derive(Clone, Debug)]
 pub struct Home(pub PathBuf);
+
+/// Sessions below sessions that are looked through, lest a damaged journal lead in a circle.
+const DEEPEST: usize = 100;
 
 /// One line of a list of sessions.
 #[derive(Clone, Debug, PartialEq)]
@@ -135,7 +139,18 @@ impl Home {
         newest.max_by_key(|session| session.last_at).map(|session| session.id)
     }
 
-    /// Where a session's journal and blobs lie.
+    /// The folder of the contents that a session's changes name: with the session that a person opened, for all that
+    /// are below it.
+    pub(crate) fn contents(&self, id: &SessionId) -> PathBuf {
+        let above = |id: &SessionId| match self.opened(id)?.fact {
+            Fact::SessionOpened { delegated_by, .. } => delegated_by,
+            _ => None,
+        };
+        let top = iter::successors(Some(id.clone()), above).take(DEEPEST).last();
+        self.folder(top.as_ref().unwrap_or(id)).join("blobs")
+    }
+
+    /// Where a session's journal lies.
     pub fn folder(&self, id: &SessionId) -> PathBuf {
         self.0.join("sessions").join(&id.0)
     }

@@ -1,5 +1,12 @@
 //! What a call may know and do, made from what its session has.
-use crate::{asking::Asking, delegate::Delegating, engine::Ceiling, tool_runner::Notes, turn::Means};
+use crate::{
+    asking::Asking,
+    below::{Caller, Witness},
+    delegate::Delegating,
+    engine::Ceiling,
+    tool_runner::Notes,
+    turn::Means,
+};
 use haft_core::{Alone, Subagents, ToolCall, ToolContext, Update, View, clip};
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
@@ -40,13 +47,14 @@ fn subagents(means: &Means, person: &Asking) -> Arc<dyn Subagents> {
     if !means.tree.may_delegate() {
         return Arc::new(Alone);
     }
-    let (shared, parent) = (means.shared.clone(), means.id.clone());
-    Arc::new(Delegating {
-        shared,
-        parent,
-        agent: means.agent.clone(),
+    let (call, notes) = (person.call.clone(), person.notes.downgrade());
+    let caller = Caller {
+        session: means.id.clone(),
         tree: means.tree.clone(),
         ceiling: Ceiling { permission: means.permission.clone(), limits: means.limits.clone() },
-        person: person.clone(),
-    })
+        stage: means.stage.clone(),
+        witness: Witness { call, notes, above: means.witness.clone() },
+    };
+    let (shared, agent) = (means.shared.clone(), means.agent.clone());
+    Arc::new(Delegating { shared, caller, agent, person: person.clone() })
 }

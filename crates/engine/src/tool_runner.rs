@@ -32,10 +32,25 @@ pub(crate) enum Note {
 #[derive(Clone)]
 pub(crate) struct Notes(mpsc::Sender<Note>);
 
+/// [`Notes`] that keep no round from ending.
+#[derive(Clone)]
+pub(crate) struct WeakNotes(mpsc::WeakSender<Note>);
+
+impl WeakNotes {
+    /// Nothing once the round has ended.
+    pub(crate) fn upgrade(&self) -> Option<Notes> {
+        self.0.upgrade().map(Notes)
+    }
+}
+
 /// The journal could not be written: nothing may happen any more.
 pub(crate) struct Unrecorded;
 
 impl Notes {
+    pub(crate) fn downgrade(&self) -> WeakNotes {
+        WeakNotes(self.0.downgrade())
+    }
+
     /// On return the fact is in the journal.
     pub(crate) async fn record(&self, fact: Fact) -> Result<(), Unrecorded> {
         self.write(fact, false).await

@@ -5,7 +5,7 @@ use std::sync::{
     Arc,
     atomic::{AtomicUsize, Ordering},
 };
-use tokio::sync::{Semaphore, SemaphorePermit};
+use tokio::sync::{Mutex, OwnedMutexGuard, Semaphore, SemaphorePermit};
 
 /// How far work is delegated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -33,12 +33,16 @@ pub(crate) struct Tree {
     limits: Delegation,
     begun: Arc<AtomicUsize>,
     places: Arc<Semaphore>,
+    settling: Arc<Mutex<()>>,
 }
+
+/// Nobody else of the tree settles while this is held.
+pub(crate) type Alone = OwnedMutexGuard<()>;
 
 impl Tree {
     /// Of a session that a person opened.
     pub(crate) fn root(limits: Delegation) -> Self {
-        Self { depth: 0, limits, begun: Arc::default(), places: places(limits) }
+        Self { depth: 0, limits, begun: Arc::default(), places: places(limits), settling: Arc::default() }
     }
 
     /// Of a session below this one.
@@ -50,6 +54,11 @@ impl Tree {
     /// Whether a session here may delegate at all.
     pub(crate) fn may_delegate(&self) -> bool {
         self.depth < self.limits.depth
+    }
+
+    /// Waits until nobody else of the tree settles.
+    pub(crate) async fn alone(&self) -> Alone {
+        self.settling.clone().lock_owned().await
     }
 
     /// Waits for a place; the session below works while it is held.

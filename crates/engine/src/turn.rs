@@ -1,6 +1,7 @@
 //! The heart: ask the model, run its tools, until the transcript says stop.
 use crate::{
     JournalError, Model,
+    below::Witness,
     budget::{self, Purse, Reserved},
     compact::compact,
     context,
@@ -39,6 +40,8 @@ pub(crate) struct Means {
     pub(crate) model: Model,
     /// The sessions above and below.
     pub(crate) tree: Tree,
+    /// Where what this session does to files is told before it is real; none where a person opened it.
+    pub(crate) witness: Option<Arc<Witness>>,
     pub(crate) toolbox: Toolbox,
     pub(crate) stage: Arc<dyn Stage>,
     pub(crate) desk: Desk,

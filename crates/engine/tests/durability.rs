@@ -1,8 +1,11 @@
 //! What survives a death, and what an undo puts back.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 mod kit;
-use futures::StreamExt;
-use haft_core::{Change, Command, Entry, Event, Fact, How, Seq, Stage, Transcript, Way};
+use futures::{StreamExt, stream::BoxStream};
+use haft_core::{
+    Change, Command, Delta, Entry, Event, Fact, How, Message, Provider, ProviderError, Request, Seq, Stage,
+    Transcript, Way, text_of,
+};
 use haft_engine::{EngineError, Home, Journal, JournalError};
 use haft_stage::Declared;
 use kit::{Place, calls, content, next, prompt, says, tell};
@@ -330,5 +333,78 @@ async fn what_cannot_be_read_keeps_its_place() {
             session.entries().iter().find(|entry| matches!(entry.fact, Fact::Prompted { .. })).cloned();
         assert_eq!(prompted.unwrap().seq, Seq(expected), "{what}");
         assert!(std::fs::read_to_string(&path).unwrap().contains(lines.as_str()), "{what}: nothing is lost");
+    }
+}
+
+/// Delegates once; whoever is below appends a line and makes a file.
+struct Handing;
+
+impl Provider for Handing {
+    fn stream(&self, request: Request) -> BoxStream<'static, Result<Delta, ProviderError>> {
+        let first = request.messages.first().map(|message| message.as_ref().clone());
+        let is_below = matches!(first, Some(Message::User { parts }) if text_of(&parts) == "append");
+        let answered =
+            request.messages.iter().any(|message| matches!(message.as_ref(), Message::Tool { .. }));
+        let line = match (answered, is_below) {
+            (true, _) => says("done"),
+            (false, true) => append(),
+            (false, false) => calls(&[("delegate", json!({"task": "append"}))]),
+        };
+        kit::scripted(&line).stream(Request { messages: Vec::new(), ..request })
+    }
+}
+
+// C03, C-70: dies after every entry of a turn in which a subagent works; what that one had begun is ended, not repeated
+#[tokio::test]
+async fn what_a_subagent_had_begun_happens_once_wherever_the_turn_died() {
+    let place = Place::new();
+    place.write("log", "end\n");
+    let engine = || haft_engine::Engine::new(place.setup(Arc::new(Handing)));
+    let session = engine().create("haft").unwrap();
+    let id = session.id().0.clone();
+    tell(&session, prompt("go"), 1, None).await;
+    let whole = session.entries();
+    drop(session);
+    let staged = |entries: &[Arc<Entry>]| -> Vec<Change> {
+        let changes = entries.iter().filter_map(|entry| match &entry.fact {
+            Fact::ChangedBelow { changes, .. } => Some(changes.clone()),
+            _ => None,
+        });
+        changes.flatten().collect()
+    };
+    assert_eq!(staged(&whole).len(), 2);
+    let stage = Declared::new(Home(place.home()).folder(&haft_core::SessionId(id.clone())).join("blobs"));
+    for alive in 2..whole.len() {
+        for real in [false, true] {
+            place.write("log", "end\n");
+            let _not_there = std::fs::remove_file(place.work().join("made"));
+            wait_until_free(&place, &id).await;
+            journal_of(&place, &id, &whole, alive);
+            let begun = staged(&whole[..alive]);
+            let is_last = matches!(whole[alive - 1].fact, Fact::ChangedBelow { .. });
+            let settled = if is_last && !real { begun.len() - 1 } else { begun.len() };
+            stage.settle(&place.work(), &begun[..settled]).unwrap();
+            let engine = engine();
+            let session = engine.resume(&id, "haft").unwrap();
+            let told = tell(&session, Command::Continue, 1, None).await;
+            assert!(told.ends_with("turn_ended=finished"), "died after {alive} entries: {told}");
+            let made = if begun.len() == 1 { None } else { Some("made") };
+            assert_eq!(
+                (place.read("log").as_deref(), place.read("made").as_deref()),
+                (Some("one\nend\n"), made),
+                "died after {alive} entries, settled: {real}"
+            );
+            well_formed(&session.entries());
+            let to = haft_core::undo::before_last_turn(&session.entries()).unwrap();
+            let Fact::Rewound { conflicts, .. } = rewound(&session, Command::Rewind { to }).await else {
+                panic!()
+            };
+            assert_eq!(
+                (conflicts, place.read("log").as_deref(), place.read("made")),
+                (vec![], Some("end\n"), None)
+            );
+            drop(session);
+            engine.shut_down().await;
+        }
     }
 }

@@ -4,8 +4,8 @@ mod kit;
 
 use futures::{StreamExt, stream, stream::BoxStream};
 use haft_core::{
-    Answer, CallId, Command, Delta, Event, Fact, Message, Mode, Policy, Provider, ProviderError, Request,
-    Seq, StopReason, text_of,
+    Answer, CallId, Command, Delta, Event, Fact, FileState, Message, Mode, Policy, Provider, ProviderError,
+    Request, Seq, StopReason, text_of, undo,
 };
 use haft_engine::{Delegation, Engine, Session};
 use kit::{Place, prompt};
@@ -83,14 +83,26 @@ async fn many_agents_at_work_on_the_same_files_lose_nothing() {
     let engine = Engine::new(setup);
     let session = engine.create("haft").unwrap();
     session.send(prompt("all of you")).unwrap();
-    let mut events = Box::pin(session.events(Seq(0)));
-    while let Some(event) = events.next().await {
-        if matches!(&event, Event::Recorded(entry) if matches!(entry.fact, Fact::TurnEnded { .. })) {
-            break;
+    until(&session, |fact| matches!(fact, Fact::TurnEnded { .. }).then_some(())).await;
+    let all_are = |text: &str| {
+        for file in 0..FILES {
+            assert_eq!(place.read(&format!("{file}.txt")).unwrap(), text, "{file}.txt");
         }
-    }
-    for file in 0..FILES {
-        assert_eq!(place.read(&format!("{file}.txt")).unwrap(), open.replace("open", "done"), "{file}.txt");
+    };
+    all_are(&open.replace("open", "done"));
+    // What they did together is taken back together, and done again.
+    let to = undo::before_last_turn(&session.entries()).unwrap();
+    for (command, expected) in
+        [(Command::Rewind { to }, open.clone()), (Command::Redo, open.replace("open", "done"))]
+    {
+        let from = kit::next(&session);
+        session.send(command).unwrap();
+        let conflicts = until_from(&session, from, |fact| match fact {
+            Fact::Rewound { conflicts, untracked, .. } => Some((conflicts.clone(), untracked.clone())),
+            _ => None,
+        });
+        assert_eq!(conflicts.await, (vec![], vec![]));
+        all_are(&expected);
     }
     let below = engine.setup().home.list().into_iter().filter(|other| other.delegated_by.is_some());
     assert_eq!(below.count(), AGENTS);
@@ -183,7 +195,11 @@ async fn a_subagent_is_steered_and_stopped_by_others() {
 
 /// The first fact that `wanted` takes.
 async fn until<T>(session: &Session, wanted: impl Fn(&Fact) -> Option<T>) -> T {
-    let mut events = Box::pin(session.events(Seq(0)));
+    until_from(session, Seq(0), wanted).await
+}
+
+async fn until_from<T>(session: &Session, from: Seq, wanted: impl Fn(&Fact) -> Option<T>) -> T {
+    let mut events = Box::pin(session.events(from));
     let found = async {
         loop {
             if let Event::Recorded(entry) = events.next().await.unwrap()
@@ -199,8 +215,9 @@ async fn until<T>(session: &Session, wanted: impl Fn(&Fact) -> Option<T>) -> T {
 // C-70: what somebody else answers is asked of nobody any more, and the caller goes on.
 #[tokio::test]
 async fn a_question_of_a_subagent_that_somebody_else_answers_is_withdrawn() {
-    let table = [("answered", "well"), ("interrupted", "the other agent did not finish: interrupted")];
-    for (what, expected) in table {
+    let interrupted = "the other agent did not finish: interrupted";
+    let table = [("answered", "well", vec![Answer::Once]), ("interrupted", interrupted, vec![])];
+    for (what, expected, answered) in table {
         let place = Place::new();
         let bash = kit::calls(&[("bash", json!({"command": "echo one > made"}))]);
         let script = kit::calls(&[("delegate", json!({"task": "x"}))]) + &bash + &kit::says("well");
@@ -209,7 +226,7 @@ async fn a_question_of_a_subagent_that_somebody_else_answers_is_withdrawn() {
         let engine = Engine::new(setup);
         let session = engine.create("haft").unwrap();
         session.send(prompt("go")).unwrap();
-        until(&session, |fact| matches!(fact, Fact::QuestionAsked { .. }).then_some(())).await;
+        until(&session, |fact| matches!(fact, Fact::ApprovalAsked { .. }).then_some(())).await;
         let below = engine.sessions().into_iter().find(|other| other.delegated_by().is_some()).unwrap();
         let call = until(&below, |fact| match fact {
             Fact::ApprovalAsked { call, .. } => Some(call.clone()),
@@ -230,11 +247,76 @@ async fn a_question_of_a_subagent_that_somebody_else_answers_is_withdrawn() {
             .entries()
             .iter()
             .filter_map(|entry| match &entry.fact {
-                Fact::QuestionAnswered { answer, .. } => Some(answer.clone()),
+                Fact::ApprovalAnswered { answer, .. } => Some(*answer),
                 _ => None,
             })
             .collect();
-        assert_eq!(answers, [None], "{what}: whoever was asked sees that it is settled");
+        assert_eq!(answers, answered, "{what}: whoever was asked sees that it is settled");
         assert_eq!(place.read("made").is_some(), what == "answered");
     }
+}
+
+/// Delegates what it is told; whoever is below changes the file of that name.
+struct Writer;
+
+impl Provider for Writer {
+    fn stream(&self, request: Request) -> BoxStream<'static, Result<Delta, ProviderError>> {
+        let said = |message: &Message| match message {
+            Message::User { parts } => Some(text_of(parts)),
+            _ => None,
+        };
+        let said: Vec<String> = request.messages.iter().filter_map(|message| said(message)).collect();
+        let is_over = matches!(request.messages.last().unwrap().as_ref(), Message::Tool { .. });
+        let (name, arguments) = match said[0].strip_prefix("write ") {
+            Some(file) => ("edit", json!({"path": file, "old_text": "old", "new_text": "new"})),
+            None => ("delegate", json!({"task": format!("write {}", said.last().unwrap())})),
+        };
+        let deltas = match is_over {
+            true => vec![Delta::Text("done".into()), Delta::Stop(StopReason::EndTurn)],
+            false => vec![
+                Delta::CallStart { index: 0, id: CallId("call-0".into()), name: name.into() },
+                Delta::CallArguments { index: 0, json: arguments.to_string() },
+                Delta::Stop(StopReason::ToolUse),
+            ],
+        };
+        stream::iter(deltas.into_iter().map(Ok)).boxed()
+    }
+}
+
+// C-70: what a subagent wants to do is asked with its changes, whose contents can be shown; what was allowed for the
+// session is not asked again; what it did belongs to the call that delegated, and is taken back with it.
+#[tokio::test]
+async fn what_a_subagent_does_is_asked_for_shown_and_taken_back_like_the_session_s_own() {
+    let place = Place::new();
+    let mut setup = place.setup(Arc::new(Writer));
+    setup.policy = Policy { rules: vec![], mode: Mode::Ask };
+    let engine = Engine::new(setup);
+    let session = engine.create("haft").unwrap();
+    for file in ["one.txt", "two.txt", "one.txt"] {
+        place.write(file, "old\n");
+        let told = kit::tell(&session, prompt(file), 1, Some(Answer::Always)).await;
+        assert!(told.ends_with("turn_ended=finished"), "{told}");
+        assert_eq!(place.read(file).as_deref(), Some("new\n"), "{told}");
+    }
+    let entries = session.entries();
+    let asked: Vec<_> = entries
+        .iter()
+        .filter_map(|entry| match &entry.fact {
+            Fact::ApprovalAsked { changes, reason, .. } => Some((changes[0].clone(), reason.clone())),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(asked.len(), 2, "the third was allowed with the first: {asked:?}");
+    assert!(asked[0].1.starts_with("a subagent asks: "), "{asked:?}");
+    let content = |state: &Option<FileState>| session.content(&state.as_ref().unwrap().hash).unwrap();
+    assert_eq!((content(&asked[0].0.before), content(&asked[0].0.after)), (b"old\n".into(), b"new\n".into()));
+    // Going back by calls of this conversation, each of which was a subagent's.
+    for (count, expected) in [(1, ["old\n", "new\n"]), (1, ["old\n", "old\n"])] {
+        let to = undo::before_last_calls(&session.entries(), count).unwrap();
+        session.send(Command::Rewind { to }).unwrap();
+        let from = kit::next(&session);
+        until_from(&session, from, |fact| matches!(fact, Fact::Rewound { .. }).then_some(())).await;
+        assert_eq!(["one.txt", "two.txt"].map(|file| place.read(file).unwrap()), expected);
+    }
+    engine.shut_down().await;
 }

@@ -621,19 +621,18 @@ async fn a_task_is_delegated() {
     while let Some(event) = events.next().await {
         let Event::Recorded(entry) = event else { continue };
         match &entry.fact {
-            Fact::QuestionAsked { call, question } => {
-                asked.push(question.text.clone());
-                session.send(Command::Reply { call: call.clone(), answer: Some("yes".into()) }).unwrap();
-            }
-            Fact::ApprovalAsked { call, .. } => {
-                session.send(Command::Answer { call: call.clone(), answer: Answer::No }).unwrap();
+            Fact::ApprovalAsked { call, reason, .. } => {
+                let is_below = reason.starts_with("a subagent asks: ");
+                let answer = if is_below { Answer::Once } else { Answer::No };
+                asked.push(reason.clone());
+                session.send(Command::Answer { call: call.clone(), answer }).unwrap();
             }
             Fact::TurnEnded { .. } => break,
             _ => {}
         }
     }
-    assert_eq!(asked.len(), 1, "{asked:?}");
-    assert!(asked[0].starts_with("A subagent asks: `execute:echo hi > note`"), "{asked:?}");
+    assert_eq!(asked.len(), 2, "{asked:?}");
+    assert!(asked[0].starts_with("a subagent asks: `execute:echo hi > note`"), "{asked:?}");
     assert_eq!(
         (content(&session, "delegate-0").as_str(), place.read("note").as_deref()),
         ("made", Some("hi\n"))

@@ -1,8 +1,7 @@
 //! A question to the person at the terminal: may this call do what it wants?
 use crate::{asking::Asking, diff, safe};
-use haft_core::{Answer, CallId, Change, Command, Fact, Part, ToolCall, clip};
-use haft_engine::Session;
-use serde_json::{Map, Value};
+use haft_core::{Answer, CallId, Change, Command};
+use haft_engine::{Session, called};
 use std::io::{BufRead, Write};
 
 /// A call that asks.
@@ -24,7 +23,7 @@ pub fn refuse(session: &Session, call: &CallId) {
 pub fn ask(session: &Session, question: &Question<'_>) -> Asking {
     let diff = diff::of_changes(session, question.changes);
     let about = match question.changes {
-        [] => safe::text(&about(session, question.call, question.reason)).into_owned(),
+        [] => safe::text(&called::with(session, question.call, question.reason)).into_owned(),
         _ => diff,
     };
     let text =
@@ -36,33 +35,6 @@ pub fn ask(session: &Session, question: &Question<'_>) -> Asking {
             let _session_is_closed = session.send(Command::Answer { call, answer });
         },
     )
-}
-
-/// What the call is called with, as a line, where `reason` does not show it: whoever answers must know.
-pub fn about(session: &Session, call: &CallId, reason: &str) -> String {
-    let entries = session.entries();
-    let calls = entries.iter().rev().filter_map(|entry| match &entry.fact {
-        Fact::Replied { parts, .. } => parts.iter().filter_map(Part::as_call).find(|made| made.id == *call),
-        Fact::Called { made } => Some(made).filter(|made| made.id == *call),
-        _ => None,
-    });
-    calls.take(1).map(|call| line_about(call, reason)).collect()
-}
-
-/// Of arguments so many bytes are shown.
-const SHOWN: usize = 2_000;
-
-fn line_about(call: &ToolCall, reason: &str) -> String {
-    let values: Vec<&Value> = call.arguments.as_object().into_iter().flat_map(Map::values).collect();
-    let is_shown =
-        |value: &&Value| value.as_str().is_some_and(|text| !text.is_empty() && reason.contains(text));
-    if values.is_empty() || values.iter().any(is_shown) {
-        return String::new();
-    }
-    let arguments = call.arguments.to_string();
-    let head = clip::head(&arguments, SHOWN);
-    let more = if head.len() < arguments.len() { "…" } else { "" };
-    format!("{} {head}{more}\n", call.name)
 }
 
 /// Asks until it understands. The end of the input is a no.
@@ -85,7 +57,6 @@ fn read_answer(text: &str, input: &mut dyn BufRead, output: &mut dyn Write) -> A
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
 
     #[test]
     fn an_answer_is_one_letter_or_word_and_silence_is_no() {
@@ -99,16 +70,5 @@ mod tests {
         for (typed, expected) in table {
             assert_eq!(read_answer("ok? ", &mut typed.as_bytes(), &mut Vec::new()), expected, "{typed:?}");
         }
-    }
-
-    #[test]
-    fn who_answers_sees_what_a_call_is_called_with() {
-        let call = ToolCall::new("1", "send", json!({"to": "Ada", "text": "hi"}));
-        assert_eq!(
-            line_about(&call, "`execute:mcp:mail send` needs approval"),
-            "send {\"to\":\"Ada\",\"text\":\"hi\"}\n"
-        );
-        let command = ToolCall::new("1", "bash", json!({"command": "make"}));
-        assert_eq!(line_about(&command, "`execute:make` needs approval"), "");
     }
 }

@@ -157,7 +157,9 @@ impl Account {
         let Event::Recorded(entry) = event else { return };
         match &entry.fact {
             Fact::Replied { parts, .. } => self.text = text_of(parts),
-            Fact::Staged { changes, .. } => self.changes.extend(changes.iter().cloned()),
+            Fact::Staged { changes, .. } | Fact::ChangedBelow { changes, .. } => {
+                self.changes.extend(changes.iter().cloned());
+            }
             Fact::ModelFailed { message, .. } => self.error = Some(message.clone()),
             Fact::PromptDenied { reason, .. } => {
                 self.error = Some(format!("a hook denied the prompt: {reason}"));

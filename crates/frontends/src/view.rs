@@ -125,8 +125,12 @@ impl View {
                 self.with_call(call, |call| call.state = CallState::Running);
                 Vec::new()
             }
-            Fact::Staged { call, changes, .. } => {
-                self.with_call(call, |call| call.changes.clone_from(changes));
+            Fact::Staged { call, changes, .. } | Fact::ChangedBelow { call, changes, .. } => {
+                let is_delegated = matches!(entry.fact, Fact::ChangedBelow { .. });
+                self.with_call(call, |call| {
+                    call.changes.extend(changes.iter().cloned());
+                    call.is_delegated |= is_delegated;
+                });
                 Vec::new()
             }
             Fact::ToolEnded { call, name, result, duration_ms } => {

@@ -78,7 +78,7 @@ impl<Out: Write, Err: Write> Words<Out, Err> {
                 Some(call) if self.chat.executing.is_none() => self.started(&call),
                 _ => Ok(()),
             },
-            Fact::Staged { changes, .. } => self.changed(changes),
+            Fact::Staged { changes, .. } | Fact::ChangedBelow { changes, .. } => self.changed(changes),
             Fact::ToolEnded { name, result, .. } => self.ended(name, result),
             Fact::ModelFailed { message, hint } => self.failed(message, hint.as_deref()),
             Fact::PromptDenied { reason, .. } => {

@@ -67,7 +67,7 @@ impl Call {
         folder: &Folder,
         changes: &[Change],
     ) -> ToolCallUpdate {
-        self.diffs = diffs(session, folder, changes);
+        self.diffs.extend(diffs(session, folder, changes));
         self.update(ToolCallUpdateFields::new().content(self.diffs.clone()))
     }
 

@@ -162,7 +162,7 @@ impl Teller {
             Fact::Replied { parts, .. } => self.replied(parts),
             Fact::Called { made } => self.called(made).into_iter().collect(),
             Fact::ToolStarted { call, arguments, .. } => self.started(call, arguments),
-            Fact::Staged { call, changes, .. } => {
+            Fact::Staged { call, changes, .. } | Fact::ChangedBelow { call, changes, .. } => {
                 let call = self.calls.get_mut(call);
                 let update = call.map(|call| call.changes(&self.session, &self.folder, changes));
                 update.map(SessionUpdate::ToolCallUpdate).into_iter().collect()

@@ -92,7 +92,7 @@ async fn approve(
     client: &Client,
 ) -> Answer {
     let about = match changes {
-        [] => crate::approval::about(session, call, reason),
+        [] => haft_engine::called::with(session, call, reason),
         changes => diff::of_changes(session, changes),
     };
     let question = format!("{about}{reason}. Allow it?");
@@ -129,7 +129,9 @@ impl Account {
     fn take_in(&mut self, fact: &Fact) {
         match fact {
             Fact::Replied { parts, .. } => self.text = text_of(parts),
-            Fact::Staged { changes, .. } => self.changes.extend(changes.iter().cloned()),
+            Fact::Staged { changes, .. } | Fact::ChangedBelow { changes, .. } => {
+                self.changes.extend(changes.iter().cloned());
+            }
             Fact::ToolEnded { result, .. } => self.result = Some(result.clone()),
             Fact::ModelFailed { message, .. } => self.error = Some(message.clone()),
             Fact::PromptDenied { reason, .. } => {

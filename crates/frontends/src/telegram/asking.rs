@@ -1,9 +1,9 @@
 //! Questions with buttons: what a call wants to do, and what a tool wants to know.
 use super::rich::{Rich, Style};
-use crate::{approval, diff, safe};
+use crate::{diff, safe};
 use frankenstein::types::{InlineKeyboardButton, InlineKeyboardMarkup};
 use haft_core::{Answer, CallId, Change, Question};
-use haft_engine::Session;
+use haft_engine::{Session, called};
 
 /// Of a diff so many characters are shown.
 const DIFF: usize = 2_600;
@@ -89,7 +89,7 @@ pub(super) fn approval(
     let mut text = Rich::default().with("Allow this?", &[Style::Bold]).with("\n", &[]);
     text.push(&clipped(reason, REASON), &[]);
     let (about, language) = match changes {
-        [] => (safe::text(&approval::about(session, call, reason)).into_owned(), None),
+        [] => (safe::text(&called::with(session, call, reason)).into_owned(), None),
         changes => (diff::of_changes(session, changes), Some("diff".to_owned())),
     };
     text.block(Rich::default().with(clipped(&about, DIFF).trim_end(), &[Style::Pre(language)]), "\n");

@@ -78,7 +78,8 @@ impl Painter<'_> {
         lines.extend(self.diff(&call.changes));
         let style = if call.state == CallState::Failed { look.bad() } else { look.dim() };
         // What a diff shows needs no words.
-        let preview = call.preview.iter().filter(|_| call.changes.is_empty()).map(String::as_str);
+        let is_all_shown = !call.changes.is_empty() && !call.is_delegated && call.state == CallState::Done;
+        let preview = call.preview.iter().filter(|_| !is_all_shown).map(String::as_str);
         let shown: Vec<&str> =
             if call.state == CallState::Running { call.tail().collect() } else { preview.collect() };
         for line in shown {

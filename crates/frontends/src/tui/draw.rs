@@ -148,7 +148,7 @@ impl App {
 
     /// What the call is called with.
     fn about(&self, call: &haft_core::CallId, reason: &str) -> Vec<Line<'static>> {
-        let about = self.session.as_ref().map(|session| crate::approval::about(session, call, reason));
+        let about = self.session.as_ref().map(|session| haft_engine::called::with(session, call, reason));
         plain(&safe::text(&about.unwrap_or_default()), Span::raw("  "), self.columns, self.look.dim())
     }
 

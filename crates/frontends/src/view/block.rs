@@ -67,6 +67,8 @@ pub struct Call {
     pub output: VecDeque<String>,
     /// What it did to files.
     pub changes: Vec<Change>,
+    /// Whether sessions below did that.
+    pub is_delegated: bool,
     /// What people see of its result (C-51).
     pub preview: Vec<String>,
     /// How long it took.
@@ -128,6 +130,7 @@ impl Call {
             state: CallState::Waiting,
             output: VecDeque::new(),
             changes: Vec::new(),
+            is_delegated: false,
             preview: Vec::new(),
             took: Duration::ZERO,
         }

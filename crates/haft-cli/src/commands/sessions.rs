@@ -97,7 +97,7 @@ fn markdown(fact: &Fact) -> String {
             let mark = if result.is_ok() { "✓" } else { "✗" };
             format!("\n{mark} `{name}`\n\n{}", fenced(&preview(result).join("\n")))
         }
-        Fact::Staged { changes, .. } => changes
+        Fact::Staged { changes, .. } | Fact::ChangedBelow { changes, .. } => changes
             .iter()
             .map(|change| format!("\n- `{}`: {:?}\n", change.path.display(), change.kind()))
             .collect(),

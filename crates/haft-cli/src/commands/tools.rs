@@ -118,7 +118,9 @@ async fn watch(session: &Session, interrupts: &mut Interrupts) -> Option<Called>
         let Event::Recorded(entry) = event else { continue };
         match &entry.fact {
             Fact::ToolStarted { how, .. } => called.how = Some(*how),
-            Fact::Staged { changes, .. } => called.changes.clone_from(changes),
+            Fact::Staged { changes, .. } | Fact::ChangedBelow { changes, .. } => {
+                called.changes.extend(changes.iter().cloned());
+            }
             Fact::ToolEnded { result, .. } => called.result = result.clone(),
             Fact::TurnEnded { .. } => return Some(called),
             _ => {}
