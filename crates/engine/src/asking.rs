@@ -1,5 +1,8 @@
 //! A call's way to the person in its conversation.
-use crate::{session::Desk, tool_runner::Notes};
+use crate::{
+    session::Desk,
+    tool_runner::{Unrecorded, WeakNotes},
+};
 use futures::future::BoxFuture;
 use haft_core::{Answer, CallId, Change, Effect, Fact, Person, Question};
 use tokio::sync::oneshot;
@@ -9,7 +12,8 @@ use tokio::sync::oneshot;
 pub(crate) struct Asking {
     pub(crate) call: CallId,
     pub(crate) desk: Desk,
-    pub(crate) notes: Notes,
+    /// Whoever still asks for a call that has ended must not hold up its round.
+    pub(crate) notes: WeakNotes,
 }
 
 /// What a call wants to do, and why it asks.
@@ -20,6 +24,10 @@ pub(crate) struct Wish {
 }
 
 impl Asking {
+    async fn record(&self, fact: Fact) -> Result<(), Unrecorded> {
+        self.notes.upgrade().ok_or(Unrecorded)?.record(fact).await
+    }
+
     /// Asks until somebody answers or it is `settled` elsewhere; then nobody has answered, and who was asked sees it.
     pub(crate) async fn ask_unless(
         &self,
@@ -28,14 +36,14 @@ impl Asking {
     ) -> Option<String> {
         let reply = self.desk.wait_for_reply(&self.call);
         let asked = Fact::QuestionAsked { call: self.call.clone(), question };
-        self.notes.record(asked).await.ok()?;
+        self.record(asked).await.ok()?;
         let answer = tokio::select! {
             biased;
             () = settled => None,
             reply = reply => reply.unwrap_or(None),
         };
         let answered = Fact::QuestionAnswered { call: self.call.clone(), answer: answer.clone() };
-        self.notes.record(answered).await.ok()?;
+        self.record(answered).await.ok()?;
         answer
     }
 
@@ -53,13 +61,13 @@ impl Asking {
         }
         let (call, given) = (self.call.clone(), self.desk.wait_for(&self.call));
         let asked = Fact::ApprovalAsked { call: call.clone(), reason, effects: effects.clone(), changes };
-        self.notes.record(asked).await.ok()?;
+        self.record(asked).await.ok()?;
         let (answer, is_ours) = tokio::select! {
             biased;
             elsewhere = settled => (elsewhere.ok()?, false),
             given = given => (given.unwrap_or(Answer::Nobody), true),
         };
-        self.notes.record(Fact::ApprovalAnswered { call, answer }).await.ok()?;
+        self.record(Fact::ApprovalAnswered { call, answer }).await.ok()?;
         if answer == Answer::Always {
             self.desk.grant(effects);
         }

@@ -35,7 +35,11 @@ pub(crate) fn conflict(paths: &[PathBuf]) -> ToolError {
 }
 
 pub(crate) fn panicked(panic: &(dyn Any + Send)) -> ToolError {
+    ToolError::new(ToolErrorKind::System, format!("the tool panicked: {}", last_words(panic)))
+}
+
+/// What was said by whoever panicked.
+pub(crate) fn last_words(panic: &(dyn Any + Send)) -> &str {
     let words = panic.downcast_ref::<&str>().copied();
-    let words = words.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("no words");
-    ToolError::new(ToolErrorKind::System, format!("the tool panicked: {words}"))
+    words.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("no words")
 }

@@ -262,11 +262,11 @@ impl Journal {
     }
 
     /// Everything recorded since `from`, then everything that happens, until the session closes.
-    /// A slow watcher loses live updates, never entries.
+    /// A slow watcher loses live updates, never entries: of a reply it hears the beginning, then the recorded whole.
     pub fn follow(&self, from: Seq) -> impl Stream<Item = Event> + Send + 'static {
         let (journal, mut happening) = (self.clone(), self.0.events.subscribe());
         stream! {
-            let mut next = from;
+            let (mut next, mut missed) = (from, false);
             loop {
                 for entry in journal.since(next) {
                     next = Seq(entry.seq.0 + 1);
@@ -282,10 +282,20 @@ impl Journal {
                         Ok(Event::Recorded(entry)) if entry.seq < next => {}
                         Ok(Event::Recorded(entry)) => {
                             next = Seq(entry.seq.0 + 1);
+                            missed &= !matches!(entry.fact, Fact::Replied { .. });
                             yield Event::Recorded(entry);
                         }
-                        Ok(live) => yield live,
-                        Err(broadcast::error::RecvError::Lagged(_)) => break,
+                        Ok(Event::Live(Update::Text { .. } | Update::Thinking { .. })) if missed => {}
+                        Ok(live) => {
+                            missed &= !matches!(live, Event::Live(Update::Retrying { .. }));
+                            yield live;
+                        }
+                        // What still waits is older than the entries that come next.
+                        Err(broadcast::error::RecvError::Lagged(_)) => {
+                            happening = happening.resubscribe();
+                            missed = true;
+                            break;
+                        }
                         Err(broadcast::error::RecvError::Closed) => return,
                     }
                 }

@@ -1,12 +1,13 @@
 //! A session is one task that owns one transcript. Everyone else holds a [`Session`] handle.
 use crate::{
     Journal, JournalError,
+    call_errors::last_words,
     door::Door,
     permission::Permission,
     recover,
     turn::{Means, compact_now, open_turn},
 };
-use futures::{Stream, StreamExt};
+use futures::{FutureExt, Stream, StreamExt};
 use haft_core::{
     Answer, CallId, Change, Command, Effect, Entry, Event, Fact, Hash, JobId, Mode, Seq, SessionId, Stage,
     ToolCall, ToolResult, Transcript, Way, undo,
@@ -14,6 +15,7 @@ use haft_core::{
 use std::{
     collections::{HashMap, HashSet, VecDeque},
     io,
+    panic::AssertUnwindSafe,
     pin::pin,
     sync::{Arc, Mutex},
 };
@@ -229,8 +231,12 @@ impl Task {
     pub(crate) async fn run(mut self) {
         let (door, journal) = (self.door.take(), self.log.journal.clone());
         let serving = async {
-            let ended = self.serve().await;
-            journal.close(ended.err().map(|error| error.to_string()));
+            // Whoever follows must hear of an end like that, too.
+            let ended = AssertUnwindSafe(self.serve()).catch_unwind().await;
+            journal.close(match ended {
+                Ok(ended) => ended.err().map(|error| error.to_string()),
+                Err(panic) => Some(format!("a fault in the program: {}", last_words(&*panic))),
+            });
         };
         let letting_in = async {
             if let Some(door) = door {

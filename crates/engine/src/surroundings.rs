@@ -21,8 +21,8 @@ pub(crate) fn context(
     cancel: &CancellationToken,
     notes: &Notes,
 ) -> ToolContext {
-    let (progress, id) = (notes.clone(), call.id.clone());
-    let person = Asking { call: call.id.clone(), desk: means.desk.clone(), notes: notes.clone() };
+    let (progress, id) = (notes.downgrade(), call.id.clone());
+    let person = Asking { call: call.id.clone(), desk: means.desk.clone(), notes: notes.downgrade() };
     ToolContext {
         session: means.id.clone(),
         call: call.id.clone(),
@@ -37,7 +37,9 @@ pub(crate) fn context(
         cancel: cancel.child_token(),
         on_progress: Arc::new(move |chunk| {
             let chunk = clip::head(&chunk, MAX_CHUNK).to_owned();
-            progress.live(Update::ToolOutput { call: id.clone(), chunk });
+            if let Some(notes) = progress.upgrade() {
+                notes.live(Update::ToolOutput { call: id.clone(), chunk });
+            }
         }),
         view: view.clone(),
     }
@@ -47,7 +49,7 @@ fn subagents(means: &Means, person: &Asking) -> Arc<dyn Subagents> {
     if !means.tree.may_delegate() {
         return Arc::new(Alone);
     }
-    let (call, notes) = (person.call.clone(), person.notes.downgrade());
+    let (call, notes) = (person.call.clone(), person.notes.clone());
     let caller = Caller {
         session: means.id.clone(),
         tree: means.tree.clone(),

@@ -1,0 +1,78 @@
+//! What whoever watches a session sees of it, however slow they are and however it ends.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+mod kit;
+
+use futures::{StreamExt, stream::BoxStream};
+use haft_core::{Delta, Event, Fact, Provider, ProviderError, Request, Seq, Update, text_of};
+use haft_engine::Engine;
+use kit::{Place, prompt, scripted};
+use serde_json::json;
+use std::{sync::Arc, time::Duration};
+
+// Who looks away sees the beginning of a reply, then the whole of it, and nothing behind that.
+#[tokio::test]
+async fn a_slow_watcher_loses_the_middle_of_a_reply_and_nothing_comes_too_late() {
+    let long: String = (0..2_000).map(|number| format!("{number} ")).collect();
+    let place = Place::new();
+    let script = format!("{}\n", json!({"say": long, "pieces": 4}));
+    let session = place.session(&script);
+    let mut slow = Box::pin(session.events(Seq(0)));
+    let mut quick = Box::pin(session.events(Seq(0)));
+    session.send(prompt("go")).unwrap();
+    let heard_by = |text: &mut String, event: &Event| {
+        if let Event::Live(Update::Text { text: more }) = event {
+            *text += more;
+        }
+    };
+    let is_over = |event: &Event| matches!(event, Event::Recorded(entry) if matches!(entry.fact, Fact::TurnEnded { .. }));
+    let mut heard = String::new();
+    while heard.is_empty() {
+        heard_by(&mut heard, &slow.next().await.unwrap());
+    }
+    while !is_over(&quick.next().await.unwrap()) {}
+    let mut replied = None;
+    loop {
+        let event = slow.next().await.unwrap();
+        assert!(
+            replied.is_none() || !matches!(event, Event::Live(_)),
+            "an update behind the reply: {event:?}"
+        );
+        heard_by(&mut heard, &event);
+        if let Event::Recorded(entry) = &event
+            && let Fact::Replied { parts, .. } = &entry.fact
+        {
+            replied = Some(text_of(parts));
+        }
+        if is_over(&event) {
+            break;
+        }
+    }
+    assert_eq!(replied.as_deref(), Some(long.as_str()));
+    assert!(long.starts_with(&heard) && heard.len() < long.len(), "{} bytes were heard", heard.len());
+}
+
+/// A fault in the program.
+struct Faulty;
+
+impl Provider for Faulty {
+    fn stream(&self, _: Request) -> BoxStream<'static, Result<Delta, ProviderError>> {
+        panic!("no such model")
+    }
+}
+
+#[tokio::test]
+async fn who_follows_a_session_hears_of_a_fault_in_the_program() {
+    let place = Place::new();
+    let engine = Engine::new(place.setup(Arc::new(Faulty)));
+    let session = engine.create("haft").unwrap();
+    session.send(prompt("go")).unwrap();
+    let events = session.events(Seq(0)).collect::<Vec<_>>();
+    tokio::time::timeout(Duration::from_secs(60), events).await.unwrap();
+    assert_eq!(session.journal().failure(), Some("a fault in the program: no such model"));
+    drop(session);
+    let again = Engine::new(place.setup(scripted(&kit::says("well"))));
+    let id = again.setup().home.list()[0].id.0.clone();
+    let session = again.open(&id, "haft").await.unwrap();
+    let told = kit::tell(&session, haft_core::Command::Continue, 1, None).await;
+    assert!(told.ends_with("turn_ended=finished"), "{told}");
+}
