@@ -161,8 +161,15 @@ async fn what_those_below_have_spent_is_known_after_a_crash() {
         (session.id().0.clone(), session.journal().path().to_owned(), session.entries());
     drop(session);
     engine.shut_down().await;
-    let ended = entries.iter().position(|entry| matches!(entry.fact, Fact::ToolEnded { .. })).unwrap();
-    for (what, alive, twice) in [("after the call", ended + 1, false), ("in the call", ended, true)] {
+    let place_of = |wanted: fn(&Fact) -> bool| entries.iter().position(|entry| wanted(&entry.fact)).unwrap();
+    let ended = place_of(|fact| matches!(fact, Fact::ToolEnded { .. }));
+    let acted = place_of(|fact| matches!(fact, Fact::ChangedBelow { .. }));
+    let moments = [
+        ("after the call", ended + 1, false),
+        ("when a command had begun below", ended, false),
+        ("before anything was done", acted, true),
+    ];
+    for (what, alive, twice) in moments {
         let lines: String = entries[..alive]
             .iter()
             .map(|entry| serde_json::to_string(entry.as_ref()).unwrap() + "\n")

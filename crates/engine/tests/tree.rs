@@ -149,7 +149,7 @@ impl Provider for Slow {
             ]
         };
         let deltas = match (said[0].as_str(), has_result) {
-            ("below", false) => call("bash", json!({"command": "sleep 1"})),
+            ("below", false) => call("bash", json!({"command": "until [ -e go ]; do sleep 0.02; done"})),
             ("below", true) if said.len() > 1 => text(&format!("I was told: {}", said[1])),
             ("below", true) => return stream::pending().boxed(),
             (_, false) => call("delegate", json!({"task": "below"})),
@@ -178,6 +178,11 @@ async fn a_subagent_is_steered_and_stopped_by_others() {
             }
         };
         below.send(if steers { prompt("turn left") } else { Command::Interrupt }).unwrap();
+        // It has heard that before its command ends.
+        for _ in 0..10 {
+            tokio::task::yield_now().await;
+        }
+        place.write("go", "");
         drop(below);
         let mut events = Box::pin(session.events(Seq(0)));
         let mut heard = String::new();

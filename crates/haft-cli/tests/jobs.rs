@@ -80,7 +80,17 @@ impl Project {
 }
 
 fn git(folder: &Path, words: &[&str]) -> String {
-    let output = Command::new("git").current_dir(folder).args(words).stdin(Stdio::null()).output().unwrap();
+    // Whatever the person's own git is told to do does not count here.
+    let output = Command::new("git")
+        .current_dir(folder)
+        .args(words)
+        .env_clear()
+        .env("PATH", std::env::var_os("PATH").unwrap())
+        .env("HOME", folder)
+        .env("GIT_CONFIG_NOSYSTEM", "1")
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
     assert!(output.status.success(), "git {words:?}: {}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout).unwrap().trim().to_owned()
 }

@@ -13,6 +13,9 @@ use std::{
     sync::Arc,
 };
 
+/// Nobody waits longer for what does not come.
+const PATIENCE: std::time::Duration = std::time::Duration::from_secs(60);
+
 /// A folder with a workspace and a home in it.
 pub(crate) struct Place {
     pub(crate) folder: tempfile::TempDir,
@@ -115,7 +118,8 @@ pub(crate) async fn tell(
     let mut events = Box::pin(session.events(from));
     let (mut told, mut ended) = (Vec::new(), 0);
     while ended < turns {
-        let Some(event) = events.next().await else { break };
+        let event = tokio::time::timeout(PATIENCE, events.next()).await;
+        let Some(event) = event.unwrap_or_else(|_| panic!("nothing happens behind {told:?}")) else { break };
         let Event::Recorded(entry) = event else { continue };
         told.push(in_a_word(&entry));
         match (&entry.fact, answer) {
