@@ -3,6 +3,7 @@ use crate::{Journal, JournalError};
 use haft_core::{Entry, Fact, SessionId, Standing, text_of};
 use std::{
     cmp::Reverse,
+    collections::HashMap,
     fs,
     io::{BufRead, BufReader},
     iter,
@@ -88,14 +89,30 @@ impl Home {
 
     /// All sessions that are jobs, newest first.
     pub fn jobs(&self) -> Vec<(SessionId, Standing)> {
+        self.changed_jobs(&mut HashMap::new())
+    }
+
+    /// The same without those that `settled` knows to be over, for whoever looks again and again: it keeps how long the
+    /// journals of those are, and of sessions that are no jobs, which are not read again before they grow.
+    pub fn changed_jobs(&self, settled: &mut HashMap<SessionId, u64>) -> Vec<(SessionId, Standing)> {
         let standing = |name: String| {
             let id = SessionId(name);
+            // Before it is read: what is appended meanwhile is found the next time.
+            let length = fs::metadata(self.folder(&id).join("journal.jsonl")).ok()?.len();
+            if settled.get(&id) == Some(&length) {
+                return None;
+            }
             if !self.is_job(&id) {
+                settled.insert(id, length);
                 return None;
             }
             let entries = Journal::peek(&self.folder(&id)).ok()?;
             let opened_at = entries.first()?.at;
-            Some((opened_at, id.clone(), Standing::of(&entries, self.is_open(&id))?))
+            let standing = Standing::of(&entries, self.is_open(&id))?;
+            if standing.status.is_over() {
+                settled.insert(id.clone(), length);
+            }
+            Some((opened_at, id, standing))
         };
         let mut jobs: Vec<_> = self.names().into_iter().filter_map(standing).collect();
         // Names only tell the second.

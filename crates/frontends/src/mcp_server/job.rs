@@ -32,8 +32,8 @@ pub struct Begun {
     pub tools: Registry,
     /// A file that stops the job once somebody makes it.
     pub stop: PathBuf,
-    /// Called with what it came to.
-    pub end: Box<dyn FnOnce(&Conclusion) + Send>,
+    /// Called with what it came to; once that is done nothing of it is alive.
+    pub end: Box<dyn FnOnce(Conclusion) -> BoxFuture<'static, ()> + Send>,
 }
 
 struct Followed<'a> {
@@ -98,7 +98,7 @@ async fn work(job: Begun, client: &Client) -> CallToolResult {
     let Begun { session, agent, order, tools, stop, end } = job;
     let mut turns = Followed { session: &session, client, stop: &stop };
     let Ok(conclusion) = carry_out(&session, &agent, &order, &tools, &mut turns).await;
-    end(&conclusion);
+    end(conclusion.clone()).await;
     let Conclusion { status, reason, evidence } = &conclusion;
     let content = vec![ContentBlock::text(format!("{status}: {reason}"))];
     let mut result = match status {

@@ -11,17 +11,19 @@ use crate::{
     assemble::{self, Assembled},
     failure::Failure,
 };
+use futures::FutureExt;
 use haft::{
-    core::{Command, Conclusion, Entry, Fact, JobStatus, Order, Outcome, Standing},
-    engine::{Agent, Home, Session, Turns, carry_out, record},
+    core::{Command, Conclusion, Entry, Fact, JobStatus, Order, Outcome, SessionId, Standing},
+    engine::{Agent, Engine, Home, Session, Turns, carry_out, record},
     frontends::{Exit, mcp_server::Begun, print, signals::Interrupts},
 };
 use schedule::Rhythm;
 use std::{
+    collections::HashMap,
     fs,
     io::{Write, stderr, stdout},
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{Arc, Mutex, PoisonError},
 };
 use work_tree::WorkTree;
 
@@ -55,17 +57,45 @@ pub(super) struct Wanted {
     pub(super) origin: PathBuf,
 }
 
+/// The engines of jobs that clients follow.
+#[derive(Clone, Default)]
+pub(super) struct Working(Arc<Mutex<HashMap<SessionId, Engine>>>);
+
+impl Working {
+    fn now<T>(&self, what: impl FnOnce(&mut HashMap<SessionId, Engine>) -> T) -> T {
+        what(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Stops those whose clients have left.
+    pub(super) async fn shut_down(&self) {
+        let left: Vec<Engine> = self.now(|engines| engines.drain().map(|(_, engine)| engine).collect());
+        for engine in left {
+            engine.shut_down().await;
+        }
+    }
+}
+
 /// A job that a client of ours follows.
 pub(super) async fn begun(
     surroundings: &Surroundings,
     wanted: Wanted,
     turn: &TurnArgs,
+    working: &Working,
 ) -> Result<Begun, Failure> {
     let Job { agent, order, assembled, session, .. } = open(surroundings, wanted, turn, false).await?;
-    let folder = assembled.engine.setup().home.folder(session.id());
+    let (id, engine) = (session.id().clone(), assembled.engine.clone());
+    let folder = engine.setup().home.folder(&id);
     let stop_file = folder.join(CANCEL);
-    let (done, tools) = (order.clone(), assembled.engine.setup().tools.clone());
-    let end = Box::new(move |conclusion: &Conclusion| tidy(&folder, &assembled, &done, conclusion));
+    let (done, tools, working) = (order.clone(), engine.setup().tools.clone(), working.clone());
+    working.now(|engines| engines.insert(id.clone(), engine));
+    let end = Box::new(move |conclusion: Conclusion| {
+        let ending = async move {
+            assembled.engine.shut_down().await;
+            working.now(|engines| engines.remove(&id));
+            tidy(&folder, &assembled, &done, &conclusion);
+        };
+        ending.boxed()
+    });
     Ok(Begun { session, agent, order, tools, stop: stop_file, end })
 }
 
@@ -97,7 +127,10 @@ async fn open(
     // What is wrong with the model, the configuration or the options shows before anything is made.
     let tried = TurnArgs { cwd: Some(wanted.origin.clone()), agent: None, ..turn.clone() };
     assemble::engine(surroundings, &tried).await?;
-    let (agent, order, folder) = prepare(surroundings, wanted, debug)?;
+    // A work tree of a large repository takes its time, and others may wait for this thread.
+    let own = surroundings.clone();
+    let prepared = tokio::task::spawn_blocking(move || prepare(&own, wanted, debug)).await;
+    let (agent, order, folder) = prepared.map_err(std::io::Error::from)??;
     let turn = TurnArgs {
         cwd: Some(folder),
         agent: Some(order.kind.clone()),
@@ -301,6 +334,8 @@ async fn retry(surroundings: &Surroundings, home: &Home, id: &str, turn: TurnArg
     let turn = TurnArgs { agent: Some(order.kind.clone()), start: order.start.clone().map(Box::new), ..turn };
     let agent = assemble::agent(surroundings, &order.origin, &order.kind)?;
     let assembled = assemble::engine(surroundings, &turn).await?;
+    // Of somebody who wanted it to stop before.
+    let _was_never_made = fs::remove_file(home.folder(&id).join(CANCEL));
     let session = assembled.engine.resume(&id.0, &order.kind)?;
     finish(surroundings, &turn, &assembled, &session, (&agent, &order)).await
 }

@@ -1,5 +1,5 @@
 //! `haft mcp`: agents and tools for other programs. Standard output belongs to the protocol.
-use super::jobs::{self, Wanted};
+use super::jobs::{self, Wanted, Working};
 use crate::{
     Surroundings,
     args::{McpArgs, TurnArgs},
@@ -33,12 +33,13 @@ use tokio::sync::oneshot;
 pub(crate) async fn mcp(surroundings: &Surroundings, args: &McpArgs) -> Result<Exit, Failure> {
     let turn = turn(args);
     let (mut engines, mut offers): (Vec<Engine>, Vec<Arc<dyn Offer>>) = Default::default();
+    let working = Working::default();
     if !args.no_agents {
         let assembled = assemble::engine(surroundings, &turn).await?;
         if let Some(notice) = assembled.notice.filter(|_| !args.quiet) {
             writeln!(stderr(), "note: {notice}")?;
         }
-        offers.extend(agents(surroundings, &turn, &assembled.engine));
+        offers.extend(agents(surroundings, &turn, &assembled.engine, &working));
         engines.push(assembled.engine);
     }
     if let Some(names) = &args.expose {
@@ -48,6 +49,7 @@ pub(crate) async fn mcp(surroundings: &Surroundings, args: &McpArgs) -> Result<E
     }
     refuse_doubles(&offers)?;
     let served = serve(surroundings, McpServer::new(offers), args).await;
+    working.shut_down().await;
     for engine in engines {
         engine.shut_down().await;
     }
@@ -79,7 +81,12 @@ fn turn(args: &McpArgs) -> TurnArgs {
 
 /// One tool for each agent there is. That of people who ask for none is called `agent`, and takes a prompt; the others
 /// take jobs.
-fn agents(surroundings: &Surroundings, turn: &TurnArgs, engine: &Engine) -> Vec<Arc<dyn Offer>> {
+fn agents(
+    surroundings: &Surroundings,
+    turn: &TurnArgs,
+    engine: &Engine,
+    working: &Working,
+) -> Vec<Arc<dyn Offer>> {
     let workspace = engine.setup().workspace.clone();
     let offer = |agent: &Agent| -> Arc<dyn Offer> {
         if agent.name == AGENT {
@@ -93,20 +100,25 @@ fn agents(surroundings: &Surroundings, turn: &TurnArgs, engine: &Engine) -> Vec<
         }
         let what = agent.description.trim_end_matches('.');
         let description = format!("{what}. A job for the repository in `{}`.", workspace.display());
-        let begin = begin(surroundings, turn, agent.name.clone(), workspace.clone());
+        let begin = begin(surroundings, turn, (agent.name.clone(), workspace.clone()), working);
         Arc::new(JobTool { name: agent.name.clone(), description, begin })
     };
     engine.setup().agents.iter().map(offer).collect()
 }
 
 /// Jobs as `haft build` and its kin begin them.
-fn begin(surroundings: &Surroundings, turn: &TurnArgs, kind: String, origin: PathBuf) -> Begin {
-    let (surroundings, turn) = (surroundings.clone(), turn.clone());
+fn begin(
+    surroundings: &Surroundings,
+    turn: &TurnArgs,
+    (kind, origin): (String, PathBuf),
+    working: &Working,
+) -> Begin {
+    let (surroundings, turn, working) = (surroundings.clone(), turn.clone(), working.clone());
     Arc::new(move |description| {
-        let (surroundings, turn) = (surroundings.clone(), turn.clone());
+        let (surroundings, turn, working) = (surroundings.clone(), turn.clone(), working.clone());
         let wanted = Wanted { kind: kind.clone(), description, origin: origin.clone() };
         Box::pin(async move {
-            let begun = jobs::begun(&surroundings, wanted, &turn).await;
+            let begun = jobs::begun(&surroundings, wanted, &turn, &working).await;
             begun.map_err(|failure| failure.message)
         })
     })

@@ -5,7 +5,8 @@ use haft::engine::Home;
 use jiff::{SignedDuration, Span, Timestamp, Zoned};
 use serde::{Deserialize, Serialize};
 use std::{
-    fs,
+    fs::{self, File},
+    io::ErrorKind,
     path::{Path, PathBuf},
     str::FromStr,
 };
@@ -74,28 +75,40 @@ fn parse(pattern: &str) -> Result<Cron, Failure> {
 
 /// Puts a plan down; gives its name.
 pub(super) fn add(home: &Home, plan: &Plan) -> Result<String, Failure> {
-    let folder = folder(home);
-    fs::create_dir_all(&folder)?;
+    let _alone = locked(home)?;
     let name = format!("{}-{}", plan.kind, Timestamp::now().as_millisecond());
-    write(&folder.join(format!("{name}.json")), plan)?;
+    write(&folder(home).join(format!("{name}.json")), plan)?;
     Ok(name)
 }
 
-/// Plans whose time has come; each is put down again for its next time.
-pub(super) fn take_due(home: &Home, now: Timestamp) -> Result<Vec<Plan>, Failure> {
-    let mut due = Vec::new();
-    for (file, plan) in all(home)? {
-        if plan.next <= now {
-            let next = plan.rhythm.after(now)?;
-            write(&file, &Plan { next, ..plan.clone() })?;
-            due.push(plan);
-        }
+/// The plan whose time came first; it is put down again for its next time. Whoever takes it begins it, whoever else
+/// looks at the plans meanwhile.
+pub(super) fn take_due(home: &Home, now: Timestamp) -> Result<Option<Plan>, Failure> {
+    // Nobody waits for a lock where there is nothing to do.
+    if next(home)?.is_none_or(|next| next > now) {
+        return Ok(None);
     }
-    Ok(due)
+    let _alone = locked(home)?;
+    let due = all(home)?.into_iter().filter(|(_, plan)| plan.next <= now).min_by_key(|(_, plan)| plan.next);
+    let Some((file, plan)) = due else { return Ok(None) };
+    write(&file, &Plan { next: plan.rhythm.after(now)?, ..plan.clone() })?;
+    Ok(Some(plan))
+}
+
+/// While it is held no other process changes plans.
+fn locked(home: &Home) -> Result<File, Failure> {
+    fs::create_dir_all(folder(home))?;
+    let file = File::create(home.0.join("schedule.lock"))?;
+    file.lock()?;
+    Ok(file)
 }
 
 /// Whether there was such a plan; now there is none.
 pub(super) fn remove(home: &Home, name: &str) -> Result<bool, Failure> {
+    if !folder(home).exists() {
+        return Ok(false);
+    }
+    let _alone = locked(home)?;
     let known = all(home)?.into_iter().find(|(file, _)| name_of(file) == name);
     known.map_or(Ok(false), |(file, _)| Ok(fs::remove_file(file).map(|()| true)?))
 }
@@ -119,16 +132,21 @@ fn all(home: &Home) -> Result<Vec<(PathBuf, Plan)>, Failure> {
     let mut files: Vec<PathBuf> =
         files.filter(|file| file.extension().is_some_and(|end| end == "json")).collect();
     files.sort();
-    files.into_iter().map(|file| Ok((file.clone(), read(&file)?))).collect()
+    let plans = files.into_iter().map(|file| Ok(read(&file)?.map(|plan| (file, plan))));
+    plans.filter_map(Result::transpose).collect()
 }
 
-fn read(file: &Path) -> Result<Plan, Failure> {
+/// Nothing where somebody has dropped it meanwhile.
+fn read(file: &Path) -> Result<Option<Plan>, Failure> {
     let failed = |why: String| {
         Failure::failed(format!("cannot read the plan `{}`: {why}", file.display()))
             .hint("remove the file, and add it again")
     };
-    let text = fs::read_to_string(file).map_err(|error| failed(error.to_string()))?;
-    serde_json::from_str(&text).map_err(|error| failed(error.to_string()))
+    let text = match fs::read_to_string(file) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        read => read.map_err(|error| failed(error.to_string()))?,
+    };
+    serde_json::from_str(&text).map(Some).map_err(|error| failed(error.to_string()))
 }
 
 /// Whole or not at all.
@@ -161,5 +179,37 @@ mod tests {
             assert!(Rhythm::every(bad).is_err(), "{bad}");
         }
         assert!(Rhythm::cron("every day").is_err());
+    }
+
+    #[test]
+    fn a_plan_that_is_due_begins_once_however_many_look() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let home = Home(folder.path().to_owned());
+        let now: Timestamp = "2026-11-22T10:00:00Z".parse().expect("a time");
+        assert!(take_due(&home, now).is_ok_and(|due| due.is_none()));
+        let plan = |description: &str, next| Plan {
+            kind: "builder".into(),
+            description: description.into(),
+            origin: "/".into(),
+            rhythm: Rhythm::Every(600),
+            next,
+        };
+        let due: Vec<_> =
+            (0..8).map(|age| plan(&age.to_string(), now - SignedDuration::from_secs(age))).collect();
+        for (number, plan) in due.iter().enumerate() {
+            fs::create_dir_all(super::folder(&home)).expect("a folder");
+            write(&super::folder(&home).join(format!("{number}.json")), plan).expect("a plan");
+        }
+        let taken = || {
+            let taken = std::iter::from_fn(|| take_due(&home, now).expect("plans"));
+            taken.map(|plan| plan.description).collect::<Vec<_>>()
+        };
+        let mut all = std::thread::scope(|scope| {
+            let takers: Vec<_> = (0..4).map(|_| scope.spawn(taken)).collect();
+            takers.into_iter().flat_map(|taker| taker.join().expect("it ends")).collect::<Vec<_>>()
+        });
+        all.sort();
+        assert_eq!(all, ["0", "1", "2", "3", "4", "5", "6", "7"]);
+        assert!(plans(&home).is_ok_and(|plans| plans.iter().all(|(_, plan)| plan.next > now)));
     }
 }

@@ -4,6 +4,7 @@ use super::{
     schedule::{self, Plan, Rhythm},
 };
 use crate::{Surroundings, args::TurnArgs, assemble, failure::Failure};
+use futures::FutureExt;
 use haft::{
     core::{JobStatus, SessionId, Standing},
     engine::Home,
@@ -11,7 +12,7 @@ use haft::{
 };
 use jiff::Timestamp;
 use std::{
-    collections::HashSet,
+    collections::{HashMap, HashSet},
     io::{Write, stderr, stdout},
     time::Duration,
 };
@@ -52,42 +53,60 @@ pub(super) async fn serve(
 ) -> Result<Exit, Failure> {
     let mut interrupts = Interrupts::listen()?;
     // A job that ends the same way each time is not tried for ever.
-    let mut tried = HashSet::new();
+    let (mut tried, mut settled) = (HashSet::new(), HashMap::new());
     loop {
-        for plan in schedule::take_due(home, Timestamp::now())? {
-            let Plan { kind, description, origin, .. } = plan;
-            let began = begin(surroundings, Wanted { kind, description, origin }, turn, false).await;
-            if tell(began)? == Exit::Interrupted && is_told_to_stop(&mut interrupts).await {
-                return Ok(Exit::Interrupted);
-            }
+        // It may have come while a job was put away.
+        if interrupts.next().now_or_never().is_some() {
+            return Ok(Exit::Interrupted);
         }
-        let next =
-            home.jobs().into_iter().rev().find(|(id, job)| !tried.contains(id) && is_left(home, id, job));
-        if let Some((id, _)) = next {
+        let ended = if let Some(plan) = schedule::take_due(home, Timestamp::now())? {
+            let Plan { kind, description, origin, .. } = plan;
+            begin(surroundings, Wanted { kind, description, origin }, turn, false).await
+        } else if let Some(id) = left(home, &tried, &mut settled) {
             tried.insert(id.clone());
-            let ended = retry(surroundings, home, &id.0, turn.clone()).await;
-            if tell(ended)? == Exit::Interrupted && is_told_to_stop(&mut interrupts).await {
-                return Ok(Exit::Interrupted);
-            }
+            retry(surroundings, home, &id.0, turn.clone()).await
         } else if once {
             return Ok(Exit::Success);
         } else {
-            let due = schedule::next(home)?.map(|next| next.duration_since(Timestamp::now()));
-            let wait = due.and_then(|due| Duration::try_from(due).ok()).map_or(LOOK, |due| due.min(LOOK));
-            tokio::select! {
-                () = tokio::time::sleep(wait) => {}
-                () = interrupts.next() => return Ok(Exit::Interrupted),
+            if rest(home, &mut interrupts).await? == Rest::Interrupted {
+                return Ok(Exit::Interrupted);
             }
+            continue;
+        };
+        if tell(ended)? == Exit::Interrupted && is_told_to_stop(&mut interrupts).await {
+            return Ok(Exit::Interrupted);
         }
     }
 }
 
-/// A job that somebody cancelled is no reason to stop; a signal that reached both is.
-async fn is_told_to_stop(interrupts: &mut Interrupts) -> bool {
-    tokio::time::timeout(Duration::from_millis(10), interrupts.next()).await.is_ok()
+#[derive(PartialEq, Eq)]
+enum Rest {
+    Over,
+    Interrupted,
 }
 
-/// Nobody has begun, or whoever did is gone.
+/// Until the next plan is due, or somebody may have put a job down.
+async fn rest(home: &Home, interrupts: &mut Interrupts) -> Result<Rest, Failure> {
+    let due = schedule::next(home)?.map(|next| next.duration_since(Timestamp::now()));
+    let wait = due.and_then(|due| Duration::try_from(due).ok()).map_or(LOOK, |due| due.min(LOOK));
+    tokio::select! {
+        () = tokio::time::sleep(wait) => Ok(Rest::Over),
+        () = interrupts.next() => Ok(Rest::Interrupted),
+    }
+}
+
+/// The oldest job that nobody has begun, or whoever did is gone.
+fn left(home: &Home, tried: &HashSet<SessionId>, settled: &mut HashMap<SessionId, u64>) -> Option<SessionId> {
+    let jobs = home.changed_jobs(settled);
+    let mut left = jobs.into_iter().rev().filter(|(id, job)| !tried.contains(id) && is_left(home, id, job));
+    left.next().map(|(id, _)| id)
+}
+
+/// A job that somebody cancelled is no reason to stop; a signal that reached both is.
+async fn is_told_to_stop(interrupts: &mut Interrupts) -> bool {
+    tokio::time::timeout(Duration::from_millis(200), interrupts.next()).await.is_ok()
+}
+
 fn is_left(home: &Home, id: &SessionId, job: &Standing) -> bool {
     match job.status {
         JobStatus::Pending | JobStatus::Waiting => !home.is_open(id),
