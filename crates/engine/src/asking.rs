@@ -1,6 +1,6 @@
 //! A call's way to the person in its conversation.
 use crate::{
-    session::Desk,
+    desk::Desk,
     tool_runner::{Unrecorded, WeakNotes},
 };
 use futures::future::BoxFuture;

@@ -15,6 +15,7 @@ mod carry_out;
 mod compact;
 mod context;
 mod delegate;
+mod desk;
 mod digest;
 mod door;
 mod engine;

@@ -9,17 +9,11 @@ use crate::{
 };
 use futures::{FutureExt, Stream, StreamExt};
 use haft_core::{
-    Answer, CallId, Change, Command, Effect, Entry, Event, Fact, Hash, JobId, Mode, Seq, SessionId, Stage,
-    ToolCall, ToolResult, Transcript, Way, undo,
+    CallId, Change, Command, Entry, Event, Fact, Hash, JobId, Mode, Seq, SessionId, Stage, ToolCall,
+    ToolResult, Transcript, Way, undo,
 };
-use std::{
-    collections::{HashMap, HashSet, VecDeque},
-    io,
-    panic::AssertUnwindSafe,
-    pin::pin,
-    sync::{Arc, Mutex},
-};
-use tokio::sync::{mpsc, oneshot};
+use std::{collections::VecDeque, io, panic::AssertUnwindSafe, pin::pin, sync::Arc};
+use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 /// A handle: send commands, watch events. When the last handle is gone, the session ends after its turn.
@@ -122,90 +116,6 @@ impl Log {
         let entry = self.journal.append(fact, None)?;
         self.transcript.apply(&entry.fact);
         Ok(())
-    }
-}
-
-/// Where people and a running turn meet.
-#[derive(Clone, Default)]
-pub(crate) struct Desk(Arc<Mutex<OnDesk>>);
-
-#[derive(Default)]
-struct OnDesk {
-    approvals: HashMap<CallId, oneshot::Sender<Answer>>,
-    questions: HashMap<CallId, oneshot::Sender<Option<String>>>,
-    queue: VecDeque<Fact>,
-    granted: HashSet<Effect>,
-}
-
-impl Desk {
-    /// With what people have allowed for the whole session.
-    pub(crate) fn with_grants(entries: &[Arc<Entry>]) -> Self {
-        let desk = Self::default();
-        let mut asked: HashMap<&CallId, &Vec<Effect>> = HashMap::new();
-        for entry in entries {
-            match &entry.fact {
-                Fact::ApprovalAsked { call, effects, .. } => {
-                    asked.insert(call, effects);
-                }
-                Fact::ApprovalAnswered { call, answer: Answer::Always } => {
-                    desk.grant(asked.get(call).into_iter().flat_map(|effects| effects.iter().cloned()));
-                }
-                _ => {}
-            }
-        }
-        desk
-    }
-
-    pub(crate) fn wait_for(&self, call: &CallId) -> oneshot::Receiver<Answer> {
-        let (sender, receiver) = oneshot::channel();
-        self.lock().approvals.insert(call.clone(), sender);
-        receiver
-    }
-
-    pub(crate) fn wait_for_reply(&self, call: &CallId) -> oneshot::Receiver<Option<String>> {
-        let (sender, receiver) = oneshot::channel();
-        self.lock().questions.insert(call.clone(), sender);
-        receiver
-    }
-
-    pub(crate) fn grant(&self, effects: impl IntoIterator<Item = Effect>) {
-        self.lock().granted.extend(effects);
-    }
-
-    pub(crate) fn has_granted(&self, effects: &[Effect]) -> bool {
-        let desk = self.lock();
-        !effects.is_empty() && effects.iter().all(|effect| desk.granted.contains(effect))
-    }
-
-    pub(crate) fn next_queued(&self) -> Option<Fact> {
-        self.next_queued_if(|_| true)
-    }
-
-    /// The next one, where it is `wanted`; else it stays where it is.
-    pub(crate) fn next_queued_if(&self, wanted: impl FnOnce(&Fact) -> bool) -> Option<Fact> {
-        let mut desk = self.lock();
-        let is_wanted = desk.queue.front().is_some_and(wanted);
-        if is_wanted { desk.queue.pop_front() } else { None }
-    }
-
-    fn answer(&self, call: &CallId, answer: Answer) {
-        if let Some(waiting) = self.lock().approvals.remove(call) {
-            let _call_is_gone = waiting.send(answer);
-        }
-    }
-
-    fn reply(&self, call: &CallId, answer: Option<String>) {
-        if let Some(waiting) = self.lock().questions.remove(call) {
-            let _call_is_gone = waiting.send(answer);
-        }
-    }
-
-    fn queue(&self, fact: Fact) {
-        self.lock().queue.push_back(fact);
-    }
-
-    fn lock(&self) -> std::sync::MutexGuard<'_, OnDesk> {
-        self.0.lock().expect("no code panics while it holds the desk")
     }
 }
 
