@@ -109,7 +109,9 @@ impl Delegating {
         let Account { text, calls, failure, .. } = account;
         let details = json!({"session": session.id(), "outcome": outcome, "calls": calls, "answer": text});
         if outcome == Outcome::Finished {
-            return Ok(ToolOutput::text(text).details(details).show(format!("Done in {calls} calls")));
+            return Ok(ToolOutput::text(text)
+                .details(details)
+                .show(format!("Done in {calls} call{}", if calls == 1 { "" } else { "s" })));
         }
         let why = failure.unwrap_or_else(|| details["outcome"].as_str().unwrap_or_default().to_owned());
         let said = if text.is_empty() { String::new() } else { format!(". Its last words: {text}") };
