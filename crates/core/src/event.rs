@@ -121,6 +121,9 @@ pub enum Fact {
     /// A session below does something to files for `call`: on disk here, too, before it is real. `untracked` stands
     /// for a command that begins, of which nobody records more.
     ChangedBelow { call: CallId, session: SessionId, changes: Vec<Change>, how: How },
+    /// Of what a call had staged, these files were left as they were: somebody had changed them meanwhile, or they
+    /// cannot be written.
+    Unsettled { call: CallId, paths: Vec<PathBuf> },
     /// Each call of a reply has exactly one of these, also one that never started.
     ToolEnded {
         call: CallId,

@@ -7,6 +7,7 @@ pub mod alias;
 pub mod budget;
 pub mod call_form;
 pub mod change;
+pub mod changed;
 pub mod clip;
 pub mod event;
 pub mod grammar;
@@ -40,6 +41,7 @@ pub use alias::Aliases;
 pub use budget::{Budget, Price, Reached, Resource, Spending};
 pub use call_form::{ArgumentForm, CallForm, ReplyForm};
 pub use change::{Change, ChangeKind, FileState, Hash, How, Stage, View};
+pub use changed::Changed;
 pub use clip::{Clip, Keep};
 pub use event::{
     Answer, Channel, Command, Entry, Event, Evicted, Fact, Outcome, Seq, SessionId, Summarizer, Update, Way,

@@ -176,6 +176,7 @@ impl Transcript {
             | Fact::ToolStarted { .. }
             | Fact::Staged { .. }
             | Fact::ChangedBelow { .. }
+            | Fact::Unsettled { .. }
             | Fact::ModeSet { .. }
             | Fact::Concluded(_)
             | Fact::JobStarted { .. } => {}

@@ -1,5 +1,5 @@
 //! What to put back: read off the journal, without touching anything.
-use crate::{CallId, Change, Entry, Fact, How, Seq, Way, transcript::active_path};
+use crate::{CallId, Change, Changed, Entry, Fact, How, Seq, Way, transcript::active_path};
 use std::{cmp::Reverse, collections::HashMap, sync::Arc};
 
 /// What going back to an entry would do.
@@ -13,18 +13,16 @@ pub struct Plan {
 
 /// The changes of all staged calls after `to`, newest first, turned round.
 pub fn back_to(entries: &[Arc<Entry>], to: Seq) -> Plan {
-    let mut plan = Plan::default();
-    for entry in active_path(entries).into_iter().rev().take_while(|entry| entry.seq > to) {
-        match &entry.fact {
-            Fact::ToolStarted { call, how: How::Untracked, .. }
-            | Fact::ChangedBelow { call, how: How::Untracked, .. } => plan.untracked.push(call.clone()),
-            Fact::Staged { changes, .. } | Fact::ChangedBelow { changes, .. } => {
-                plan.changes.extend(changes.iter().rev().map(Change::inverse));
-            }
-            _ => {}
-        }
-    }
-    plan
+    let path = active_path(entries);
+    let undone = path.iter().map(|entry| (entry.seq, &entry.fact)).filter(|(seq, _)| *seq > to);
+    let undone: Vec<&Fact> = undone.map(|(_, fact)| fact).collect();
+    let untracked = undone.iter().rev().filter_map(|fact| match fact {
+        Fact::ToolStarted { call, how: How::Untracked, .. }
+        | Fact::ChangedBelow { call, how: How::Untracked, .. } => Some(call.clone()),
+        _ => None,
+    });
+    let untracked = untracked.collect();
+    Plan { changes: Changed::of(undone).steps().rev().map(Change::inverse).collect(), untracked }
 }
 
 /// The entry before the last prompt: going back there undoes the last turn.
@@ -42,13 +40,15 @@ pub fn before_last_calls(entries: &[Arc<Entry>], count: usize) -> Option<Seq> {
         match &entry.fact {
             // Names of calls may come again.
             Fact::Replied { .. } => reply = place,
-            Fact::Staged { call, .. } | Fact::ChangedBelow { call, .. } => {
-                begun.entry((reply, call)).or_insert(place);
+            Fact::Staged { call, .. } | Fact::ChangedBelow { call, .. } | Fact::Unsettled { call, .. } => {
+                let (_, changed) = begun.entry((reply, call)).or_insert((place, Changed::default()));
+                changed.take_in(&entry.fact);
             }
             _ => {}
         }
     }
-    let mut begun: Vec<usize> = begun.into_values().collect();
+    let begun = begun.into_values().filter(|(_, changed)| !changed.is_empty());
+    let mut begun: Vec<usize> = begun.map(|(place, _)| place).collect();
     begun.sort_unstable_by_key(|place| Reverse(*place));
     let place = begun.get(count.max(1).min(begun.len()).checked_sub(1)?)?;
     place.checked_sub(1).map(|before| path[before].seq)

@@ -8,7 +8,7 @@ use crate::{
     turn::Means,
 };
 use haft_core::{CallId, Change, Fact, How, SessionId, Stage, ToolError};
-use std::{iter, sync::Arc};
+use std::{iter, path::PathBuf, sync::Arc};
 
 /// What a session below gets from the call that delegated to it.
 #[derive(Clone)]
@@ -32,8 +32,18 @@ pub(crate) struct Witness {
     pub(crate) above: Option<Arc<Witness>>,
 }
 
-/// The rounds above, which do not end while this is held.
-pub(crate) struct Seen(#[expect(dead_code, reason = "held, not read")] Vec<Notes>);
+/// The calls above, whose rounds do not end while this is held.
+pub(crate) struct Seen(Vec<(CallId, Notes)>);
+
+impl Seen {
+    /// Of what they saw these files were left as they were, after all.
+    pub(crate) async fn unsettled(&self, paths: &[PathBuf]) {
+        for (call, notes) in &self.0 {
+            let fact = Fact::Unsettled { call: call.clone(), paths: paths.to_vec() };
+            let _its_session_is_closing = notes.record(fact).await;
+        }
+    }
+}
 
 impl Witness {
     /// On return all journals above have on disk what `session` is about to do. An error means that nobody waits for
@@ -47,10 +57,10 @@ impl Witness {
         let mut held = Vec::new();
         for witness in iter::successors(Some(self), |witness| witness.above.as_deref()) {
             let notes = witness.notes.upgrade().ok_or(Unrecorded)?;
-            let (call, session) = (witness.call.clone(), session.clone());
-            let changes = changes.to_vec();
-            notes.record_durably(Fact::ChangedBelow { call, session, changes, how }).await?;
-            held.push(notes);
+            let (call, session, changes) = (witness.call.clone(), session.clone(), changes.to_vec());
+            let fact = Fact::ChangedBelow { call: call.clone(), session, changes, how };
+            notes.record_durably(fact).await?;
+            held.push((call, notes));
         }
         Ok(Seen(held))
     }
@@ -64,10 +74,8 @@ impl Means {
             return Ok(None);
         }
         let alone = self.tree.alone().await;
-        // From a state to itself: settling that only compares.
-        let compared =
-            changes.iter().map(|change| Change { after: change.before.clone(), ..change.clone() }).collect();
-        let conflicts = self.settle(compared).await.map_err(not_settled)?;
+        let conflicts = self.compare(changes.to_vec()).await;
+        let conflicts = conflicts.map_err(|error| not_settled(error, false))?;
         if conflicts.is_empty() { Ok(Some(alone)) } else { Err(conflict(&conflicts)) }
     }
 

@@ -1,9 +1,10 @@
 //! The way of one call: find, check, judge, ask, run in a view, judge the changes, settle, record.
 use crate::{
     Setup,
-    call_errors::{conflict, denied, interrupted, not_settled, not_staged, panicked},
+    call_errors::{denied, interrupted, not_staged, panicked},
     hooking,
     repeats::Redundancy,
+    settling::Settled,
     surroundings::context,
     tool_runner::{Notes, Unrecorded},
     turn::Means,
@@ -14,13 +15,7 @@ use haft_core::{
     ToolErrorKind, ToolOutput, ToolResult, Verdict, View,
 };
 use serde_json::Value;
-use std::{
-    io,
-    panic::AssertUnwindSafe,
-    path::{Path, PathBuf},
-    sync::Arc,
-    time::Instant,
-};
+use std::{io, panic::AssertUnwindSafe, path::Path, sync::Arc, time::Instant};
 use tokio_util::sync::CancellationToken;
 
 /// The model is warned after so many identical rounds; the turn ends after twice as many.
@@ -325,12 +320,14 @@ async fn commit(means: &Means, call: &ToolCall, done: Done, notes: &Notes) -> Re
     let staged =
         Fact::Staged { call: call.id.clone(), changes: changes.clone(), how, result: result.clone() };
     notes.record_durably(staged).await?;
-    let _until_it_is_settled = means.tell_above(&changes, how).await?;
-    let paths: Vec<PathBuf> = changes.iter().map(|change| change.path.clone()).collect();
-    let conflicts = means.settle(changes).await.map_err(not_settled)?;
-    let settled = paths.iter().filter(|path| !conflicts.contains(path));
-    means.seen.wrote(settled.map(|path| means.shared.setup.workspace.join(path)));
-    if conflicts.is_empty() { Ok(result) } else { Err(conflict(&conflicts).into()) }
+    let seen_above = means.tell_above(&changes, how).await?;
+    let Settled { unsettled, error } = means.make_real(changes).await;
+    let Some(error) = error else { return Ok(result) };
+    if let Some(seen) = seen_above {
+        seen.unsettled(&unsettled).await;
+    }
+    notes.record(Fact::Unsettled { call: call.id.clone(), paths: unsettled }).await?;
+    Err(error.into())
 }
 
 async fn ask(

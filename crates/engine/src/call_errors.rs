@@ -14,8 +14,9 @@ pub(crate) fn not_staged(error: io::Error) -> ToolError {
     ToolError::new(kind_of(&error), format!("cannot stage the files: {error}")).caused_by(error)
 }
 
-pub(crate) fn not_settled(error: io::Error) -> ToolError {
-    ToolError::new(kind_of(&error), format!("nothing was changed: {error}")).caused_by(error)
+pub(crate) fn not_settled(error: io::Error, is_partly: bool) -> ToolError {
+    let what = if is_partly { "only a part was changed" } else { "nothing was changed" };
+    ToolError::new(kind_of(&error), format!("{what}: {error}")).caused_by(error)
 }
 
 /// Whether the call named the wrong thing, may not touch it, or the machine is at its end.

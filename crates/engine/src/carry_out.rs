@@ -5,8 +5,8 @@
 use crate::{Agent, Session};
 use futures::StreamExt;
 use haft_core::{
-    Command, Conclusion, Entry, Event, Fact, How, JobStatus, Order, Outcome, Part, Registry, Seq, ToolResult,
-    text_of, transcript::active_path,
+    Changed, Command, Conclusion, Entry, Event, Fact, How, JobStatus, Order, Outcome, Part, Registry, Seq,
+    ToolResult, text_of, transcript::active_path,
 };
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -174,8 +174,10 @@ fn unproven(path: &[&Arc<Entry>], is_proof: &dyn Fn(&str) -> bool) -> Option<Str
     }
     // A command may have changed files, too.
     let ran = |entry: &&Arc<Entry>| matches!(&entry.fact, Fact::ToolStarted { name, how: How::Untracked, .. } if !is_proof(name));
-    let is_changed = path[failing..passing].iter().any(|entry| is_change(&entry.fact) || ran(entry));
-    (!is_changed).then(|| "nothing was changed between the run that failed and the one that did not".into())
+    let between = &path[failing..passing];
+    let is_changed = !Changed::of(between.iter().map(|entry| &entry.fact)).is_empty();
+    (!is_changed && !between.iter().any(ran))
+        .then(|| "nothing was changed between the run that failed and the one that did not".into())
 }
 
 fn is_change(fact: &Fact) -> bool {

@@ -1,8 +1,8 @@
 //! A conversation as a text: for a model that summarises it, and as the summary itself where no model can.
 use haft_core::{
-    ChangeKind, Entry, Fact, Message, Part, ToolCall, clip, text_of, transcript::active_path, window,
+    ChangeKind, Changed, Entry, Fact, Message, Part, ToolCall, clip, text_of, transcript::active_path, window,
 };
-use std::{collections::BTreeMap, fmt::Write, path::PathBuf, sync::Arc};
+use std::{collections::BTreeMap, fmt::Write, sync::Arc};
 
 /// So much of a result or of a call's arguments is told, in bytes: enough to see what came of it.
 const GLANCE: usize = 600;
@@ -58,14 +58,10 @@ pub(crate) fn digest(entries: &[Arc<Entry>], tokens: u64) -> String {
 
 /// The files that calls have changed, in one line; none for none.
 pub(crate) fn changed_files(entries: &[Arc<Entry>]) -> Option<String> {
-    let mut changed: BTreeMap<&PathBuf, ChangeKind> = BTreeMap::new();
-    for entry in active_path(entries) {
-        let (Fact::Staged { changes, .. } | Fact::ChangedBelow { changes, .. }) = &entry.fact else {
-            continue;
-        };
-        changed.extend(changes.iter().map(|change| (&change.path, change.kind())));
-    }
-    let files = changed.iter().map(|(path, kind)| format!("`{}` ({})", path.display(), of_kind(*kind)));
+    let mut changed = Changed::of(active_path(entries).into_iter().map(|entry| &entry.fact)).whole();
+    changed.sort_by(|one, other| one.path.cmp(&other.path));
+    let files =
+        changed.iter().map(|change| format!("`{}` ({})", change.path.display(), of_kind(change.kind())));
     let files: Vec<String> = files.collect();
     (!files.is_empty()).then(|| format!("Files changed in this session: {}", files.join(", ")))
 }

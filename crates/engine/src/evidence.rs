@@ -2,7 +2,7 @@
 mod claims;
 
 use claims::{Claim, Deed, claims};
-use haft_core::{CallId, Entry, Fact, How, ToolResult, text_of, transcript::active_path};
+use haft_core::{CallId, Changed, Entry, Fact, How, ToolResult, text_of, transcript::active_path};
 use serde_json::Value;
 use std::{collections::HashMap, path::Path, sync::Arc};
 
@@ -62,7 +62,10 @@ struct Call {
 }
 
 fn done(facts: &[&Fact]) -> Done {
-    let mut done = Done::default();
+    let changed = Changed::of(facts.iter().copied());
+    let steps = changed.steps();
+    let steps = steps.map(|step| (step.path.to_string_lossy().into_owned(), step.after.is_some()));
+    let mut done = Done { changes: steps.collect(), ..Done::default() };
     let mut started: HashMap<&CallId, (&str, String, How)> = HashMap::new();
     let mut jobs: HashMap<&str, &str> = HashMap::new();
     for fact in facts {
@@ -70,11 +73,6 @@ fn done(facts: &[&Fact]) -> Done {
             Fact::ToolStarted { call, name, arguments, how } => {
                 started.insert(call, (name, words(arguments), *how));
             }
-            Fact::Staged { changes, .. } | Fact::ChangedBelow { changes, .. } => done.changes.extend(
-                changes
-                    .iter()
-                    .map(|change| (change.path.to_string_lossy().into_owned(), change.after.is_some())),
-            ),
             Fact::ToolEnded { call, result, .. } => {
                 let Some((name, words, how)) = started.remove(call) else { continue };
                 done.end(name, &words, how, result);

@@ -35,6 +35,7 @@ mod repeats;
 mod seen;
 mod session;
 mod sessions;
+mod settling;
 mod spent;
 mod surroundings;
 mod tool_runner;

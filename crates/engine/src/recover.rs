@@ -1,5 +1,5 @@
 //! What a crash left half-done, put in order.
-use crate::{JournalError, session::Log, turn::Means};
+use crate::{JournalError, session::Log, settling::Settled, turn::Means};
 use haft_core::{
     Change, Entry, Fact, How, JobId, ToolCall, ToolError, ToolErrorKind, ToolResult, transcript::active_path,
 };
@@ -28,7 +28,7 @@ pub(crate) async fn put_in_order(log: &mut Log, means: &Means) -> Result<(), Jou
     for call in log.transcript.unanswered() {
         let result = match traces.get(call.id.0.as_str()) {
             Some(Trace { staged: Some((changes, result)), .. }) => {
-                settle_again(means, &call, changes.clone(), result.clone()).await
+                settle_again(log, means, &call, changes.clone(), result.clone()).await?
             }
             Some(Trace { below: Some(changes), .. }) => {
                 worded(means, &call, settle_below(means, changes.clone()).await)
@@ -66,21 +66,16 @@ fn unknown() -> ToolError {
 
 /// Doing it twice is doing it once.
 async fn settle_again(
+    log: &mut Log,
     means: &Means,
     call: &ToolCall,
     changes: Vec<Change>,
     result: ToolResult,
-) -> ToolResult {
-    let workspace = &means.shared.setup.workspace;
-    let paths: Vec<PathBuf> = changes.iter().map(|change| workspace.join(&change.path)).collect();
-    match means.settle(changes).await {
-        Ok(conflicts) if conflicts.is_empty() => {
-            means.seen.wrote(paths.into_iter());
-            result
-        }
-        Ok(conflicts) => worded(means, call, crate::call_errors::conflict(&conflicts)),
-        Err(error) => worded(means, call, crate::call_errors::not_settled(error)),
-    }
+) -> Result<ToolResult, JournalError> {
+    let Settled { unsettled, error } = means.make_real(changes).await;
+    let Some(error) = error else { return Ok(result) };
+    log.record(Fact::Unsettled { call: call.id.clone(), paths: unsettled })?;
+    Ok(worded(means, call, error))
 }
 
 /// Of what sessions below did, the last change of a file may not be real yet.
@@ -93,7 +88,7 @@ async fn settle_below(means: &Means, changes: Vec<Change>) -> ToolError {
         Ok(_conflicts) => {
             ToolError::new(ToolErrorKind::System, "interrupted while a subagent worked; what it did stands")
         }
-        Err(error) => crate::call_errors::not_settled(error),
+        Err(error) => crate::call_errors::not_settled(error, true),
     };
     let told = if files.is_empty() { "what is there".to_owned() } else { files.join(", ") };
     error.hint(format!("look at {told} before you give the task again"))

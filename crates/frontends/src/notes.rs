@@ -7,6 +7,10 @@ pub fn of(fact: &Fact) -> Option<String> {
         Fact::ApprovalAnswered { answer: haft_core::Answer::Nobody, .. } => {
             "refused: it needs an approval, and there is nobody to ask".into()
         }
+        Fact::Unsettled { paths, .. } => {
+            let paths: Vec<_> = paths.iter().map(|path| path.to_string_lossy()).collect();
+            format!("left as it was: {}", paths.join(", "))
+        }
         Fact::ModeSet { mode } => format!("what is allowed: {}", mode.name()),
         Fact::JobStarted { job, title } => format!("job {} started: {title}", job.0),
         Fact::JobEnded { job, result } => {

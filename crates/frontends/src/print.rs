@@ -9,7 +9,7 @@ use crate::{
 };
 use anyhow::Context;
 use futures::StreamExt;
-use haft_core::{Change, Command, Event, Fact, Outcome, Part, Seq, Usage, text_of};
+use haft_core::{Changed, Command, Event, Fact, Outcome, Part, Seq, Usage, text_of};
 use haft_engine::{Chat, Session};
 use serde_json::{Value, json};
 use std::io::{Write, stderr, stdout};
@@ -46,7 +46,7 @@ struct Account {
     rounds: u32,
     usage: Usage,
     cost_usd: Option<f64>,
-    changes: Vec<Change>,
+    changed: Changed,
     error: Option<String>,
     outcome: Option<Outcome>,
 }
@@ -155,11 +155,9 @@ fn outcome_of(object: &Value) -> Option<Outcome> {
 impl Account {
     fn take_in(&mut self, event: &Event) {
         let Event::Recorded(entry) = event else { return };
+        self.changed.take_in(&entry.fact);
         match &entry.fact {
             Fact::Replied { parts, .. } => self.text = text_of(parts),
-            Fact::Staged { changes, .. } | Fact::ChangedBelow { changes, .. } => {
-                self.changes.extend(changes.iter().cloned());
-            }
             Fact::ModelFailed { message, .. } => self.error = Some(message.clone()),
             Fact::PromptDenied { reason, .. } => {
                 self.error = Some(format!("a hook denied the prompt: {reason}"));
@@ -173,8 +171,9 @@ impl Account {
     }
 
     fn into_json(self, session: &Session) -> Value {
+        let changes = self.changed.whole();
         let changes: Vec<Value> =
-            self.changes.iter().map(|change| json!({"path": change.path, "kind": change.kind()})).collect();
+            changes.iter().map(|change| json!({"path": change.path, "kind": change.kind()})).collect();
         json!({
             "session": session.id(), "outcome": self.outcome, "text": self.text, "rounds": self.rounds,
             "usage": self.usage, "cost_usd": self.cost_usd, "changes": changes, "error": self.error,

@@ -133,6 +133,11 @@ impl View {
                 });
                 Vec::new()
             }
+            // The result says it, too.
+            Fact::Unsettled { call, paths } => {
+                self.with_call(call, |call| call.changes.retain(|change| !paths.contains(&change.path)));
+                Vec::new()
+            }
             Fact::ToolEnded { call, name, result, duration_ms } => {
                 self.answered(call);
                 self.ended(call, name, result, Duration::from_millis(*duration_ms))

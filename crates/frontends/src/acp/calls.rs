@@ -9,7 +9,7 @@ use super::{
     },
 };
 use crate::safe;
-use haft_core::{Change, FileState, Shown, ToolResult, clip};
+use haft_core::{Change, Changed, Fact, FileState, Shown, ToolResult, clip};
 use haft_engine::Session;
 use serde_json::{Value, json};
 
@@ -29,6 +29,7 @@ pub(super) struct Call {
     name: String,
     pub(super) looks: Looks,
     pub(super) arguments: Value,
+    changed: Changed,
     diffs: Vec<ToolCallContent>,
     output: String,
     /// Some output was not shown yet.
@@ -37,8 +38,8 @@ pub(super) struct Call {
 
 impl Call {
     pub(super) fn new(id: String, name: &str, looks: Looks, arguments: Value) -> Self {
-        let (name, diffs, output) = (name.to_owned(), Vec::new(), String::new());
-        Self { id, name, looks, arguments, diffs, output, has_news: false }
+        let (name, changed, diffs) = (name.to_owned(), Changed::default(), Vec::new());
+        Self { id, name, looks, arguments, changed, diffs, output: String::new(), has_news: false }
     }
 
     /// It takes shape.
@@ -60,14 +61,10 @@ impl Call {
         self.update(ToolCallUpdateFields::new().status(ToolCallStatus::InProgress))
     }
 
-    /// It does this to files.
-    pub(super) fn changes(
-        &mut self,
-        session: &Session,
-        folder: &Folder,
-        changes: &[Change],
-    ) -> ToolCallUpdate {
-        self.diffs.extend(diffs(session, folder, changes));
+    /// It does something to files.
+    pub(super) fn changes(&mut self, session: &Session, folder: &Folder, fact: &Fact) -> ToolCallUpdate {
+        self.changed.take_in(fact);
+        self.diffs = diffs(session, folder, &self.changed.whole());
         self.update(ToolCallUpdateFields::new().content(self.diffs.clone()))
     }
 

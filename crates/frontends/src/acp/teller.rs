@@ -162,9 +162,9 @@ impl Teller {
             Fact::Replied { parts, .. } => self.replied(parts),
             Fact::Called { made } => self.called(made).into_iter().collect(),
             Fact::ToolStarted { call, arguments, .. } => self.started(call, arguments),
-            Fact::Staged { call, changes, .. } | Fact::ChangedBelow { call, changes, .. } => {
+            Fact::Staged { call, .. } | Fact::ChangedBelow { call, .. } | Fact::Unsettled { call, .. } => {
                 let call = self.calls.get_mut(call);
-                let update = call.map(|call| call.changes(&self.session, &self.folder, changes));
+                let update = call.map(|call| call.changes(&self.session, &self.folder, fact));
                 update.map(SessionUpdate::ToolCallUpdate).into_iter().collect()
             }
             Fact::ToolEnded { call, name, result, .. } => {

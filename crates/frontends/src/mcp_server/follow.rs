@@ -3,7 +3,8 @@ use super::client::{Answered, Client};
 use crate::{diff, safe};
 use futures::StreamExt;
 use haft_core::{
-    Answer, CallId, Change, Command, Entry, Event, Fact, Outcome, Question, Seq, ToolResult, Update, text_of,
+    Answer, CallId, Change, Changed, Command, Entry, Event, Fact, Outcome, Question, Seq, ToolResult, Update,
+    text_of,
 };
 use haft_engine::Session;
 use serde_json::{Value, json};
@@ -14,7 +15,7 @@ pub(super) struct Account {
     /// The last reply.
     pub(super) text: String,
     pub(super) rounds: u32,
-    pub(super) changes: Vec<Change>,
+    pub(super) changed: Changed,
     /// Of the last call.
     pub(super) result: Option<ToolResult>,
     pub(super) error: Option<String>,
@@ -127,11 +128,9 @@ async fn reply(question: &Question, client: &Client) -> Option<String> {
 
 impl Account {
     fn take_in(&mut self, fact: &Fact) {
+        self.changed.take_in(fact);
         match fact {
             Fact::Replied { parts, .. } => self.text = text_of(parts),
-            Fact::Staged { changes, .. } | Fact::ChangedBelow { changes, .. } => {
-                self.changes.extend(changes.iter().cloned());
-            }
             Fact::ToolEnded { result, .. } => self.result = Some(result.clone()),
             Fact::ModelFailed { message, .. } => self.error = Some(message.clone()),
             Fact::PromptDenied { reason, .. } => {
@@ -146,8 +145,8 @@ impl Account {
 
     /// `[{path, kind}]`
     pub(super) fn changes(&self) -> Value {
-        let changes = self.changes.iter();
-        changes.map(|change| json!({"path": change.path, "kind": change.kind()})).collect()
+        let changes = self.changed.whole();
+        changes.iter().map(|change| json!({"path": change.path, "kind": change.kind()})).collect()
     }
 }
 

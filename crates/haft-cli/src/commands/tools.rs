@@ -8,7 +8,7 @@ use crate::{
 };
 use futures::StreamExt;
 use haft::{
-    core::{Change, Command, Event, Fact, How, Registry, Seq, ToolResult},
+    core::{Changed, Command, Event, Fact, How, Registry, Seq, ToolResult},
     engine::{Engine, Model, Session, Unread},
     frontends::{
         Exit,
@@ -80,13 +80,13 @@ async fn run(surroundings: &Surroundings, call: CallArgs) -> Result<Exit, Failur
     session.send(direct::prompt(&name, &arguments))?;
     let called = watch(&session, &mut interrupts).await;
     engine.shut_down().await;
-    let Some(Called { result, changes, how }) = called else {
+    let Some(Called { result, changed, how }) = called else {
         return Err(Failure::failed(
             session.journal().failure().unwrap_or("the call did not end").to_owned(),
         ));
     };
     let object = json!({
-        "ok": result.is_ok(), "content": result.content, "error": result.error, "changes": changes,
+        "ok": result.is_ok(), "content": result.content, "error": result.error, "changes": changed.whole(),
         "how": how, "details": result.details,
     });
     writeln!(stdout(), "{}", safe::json(&object.to_string()))?;
@@ -97,7 +97,7 @@ async fn run(surroundings: &Surroundings, call: CallArgs) -> Result<Exit, Failur
 #[derive(Default)]
 struct Called {
     result: ToolResult,
-    changes: Vec<Change>,
+    changed: Changed,
     how: Option<How>,
 }
 
@@ -116,11 +116,9 @@ async fn watch(session: &Session, interrupts: &mut Interrupts) -> Option<Called>
         };
         questions.hear(session, &event, can_ask);
         let Event::Recorded(entry) = event else { continue };
+        called.changed.take_in(&entry.fact);
         match &entry.fact {
             Fact::ToolStarted { how, .. } => called.how = Some(*how),
-            Fact::Staged { changes, .. } | Fact::ChangedBelow { changes, .. } => {
-                called.changes.extend(changes.iter().cloned());
-            }
             Fact::ToolEnded { result, .. } => called.result = result.clone(),
             Fact::TurnEnded { .. } => return Some(called),
             _ => {}

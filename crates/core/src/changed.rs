@@ -1,0 +1,95 @@
+//! What calls have really done to files, folded from facts.
+use crate::{CallId, Change, Fact};
+use std::path::PathBuf;
+
+/// Changes in the order in which they happened, each with its call.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Changed(Vec<(CallId, Change)>);
+
+impl Changed {
+    /// Of all these facts.
+    pub fn of<'a>(facts: impl IntoIterator<Item = &'a Fact>) -> Self {
+        let mut changed = Self::default();
+        facts.into_iter().for_each(|fact| changed.take_in(fact));
+        changed
+    }
+
+    /// One more fact.
+    pub fn take_in(&mut self, fact: &Fact) {
+        match fact {
+            Fact::Staged { call, changes, .. } | Fact::ChangedBelow { call, changes, .. } => {
+                self.0.extend(changes.iter().map(|change| (call.clone(), change.clone())));
+            }
+            Fact::Unsettled { call, paths } => paths.iter().for_each(|path| {
+                let place = self.0.iter().rposition(|(by, change)| by == call && change.path == *path);
+                place.map(|place| self.0.remove(place));
+            }),
+            _ => {}
+        }
+    }
+
+    /// Whether nothing was changed.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Step by step.
+    pub fn steps(&self) -> impl DoubleEndedIterator<Item = &Change> {
+        self.0.iter().map(|(_, change)| change)
+    }
+
+    /// One change for each file: from what it was at first to what it is at last, in the order of the first steps. A
+    /// file that ended as it began is left out.
+    pub fn whole(&self) -> Vec<Change> {
+        whole(self.steps())
+    }
+}
+
+/// See [`Changed::whole`].
+pub fn whole<'a>(steps: impl IntoIterator<Item = &'a Change>) -> Vec<Change> {
+    let mut files: Vec<Change> = Vec::new();
+    for step in steps {
+        match files.iter_mut().find(|file| file.path == step.path) {
+            Some(file) => file.after.clone_from(&step.after),
+            None => files.push(step.clone()),
+        }
+    }
+    files.retain(|file| file.before != file.after);
+    files
+}
+
+/// The paths of changes.
+pub fn paths(changes: &[Change]) -> Vec<PathBuf> {
+    changes.iter().map(|change| change.path.clone()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{FileState, Hash, How, ToolResult};
+
+    fn change(path: &str, before: &str, after: &str) -> Change {
+        let state =
+            |text: &str| (!text.is_empty()).then(|| FileState { hash: Hash(text.into()), mode: 0o644 });
+        Change { path: path.into(), before: state(before), after: state(after) }
+    }
+
+    fn staged(call: &str, changes: Vec<Change>) -> Fact {
+        Fact::Staged { call: CallId(call.into()), changes, how: How::Declared, result: ToolResult::default() }
+    }
+
+    #[test]
+    fn what_was_left_alone_was_not_done_and_a_file_is_told_once() {
+        let unsettled = |call: &str| Fact::Unsettled { call: CallId(call.into()), paths: vec!["b".into()] };
+        let changed = Changed::of(&[
+            staged("1", vec![change("a", "", "1"), change("b", "", "1")]),
+            unsettled("1"),
+            staged("2", vec![change("a", "1", "2"), change("c", "x", "y")]),
+            staged("3", vec![change("c", "y", "x")]),
+        ]);
+        let steps: Vec<&str> = changed.steps().filter_map(|change| change.path.to_str()).collect();
+        assert_eq!(steps, ["a", "a", "c", "c"]);
+        assert_eq!(changed.whole(), [change("a", "", "2")]);
+        assert!(Changed::of(&[staged("1", vec![change("b", "", "1")]), unsettled("1")]).is_empty());
+    }
+}
