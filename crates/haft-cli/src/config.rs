@@ -2,8 +2,10 @@
 //!
 //! The project's own file comes with the repository, which nobody vouches for: it can narrow what the person allows,
 //! never widen it, and never choose who is asked or what is started.
+mod hidden;
 mod places;
 
+pub(crate) use hidden::hide_keys;
 pub(crate) use places::Places;
 
 use crate::mcp::McpFile;
@@ -41,10 +43,13 @@ impl Environment {
 }
 
 fn is_secret(name: &str) -> bool {
+    is_key(name) || name.to_ascii_uppercase().starts_with("HAFT_")
+}
+
+fn is_key(name: &str) -> bool {
     let name = name.to_ascii_uppercase();
     ["_KEY", "_TOKEN", "_SECRET", "_PASSWORD", "_CREDENTIALS"].iter().any(|end| name.ends_with(end))
         || ["APIKEY", "TOKEN", "SECRET", "PASSWORD"].contains(&name.as_str())
-        || name.starts_with("HAFT_")
 }
 
 /// The person's own file.
@@ -381,7 +386,7 @@ mod tests {
         let environment = Environment { variables: variables.collect() };
         let user_file = folder.path().join("config.toml");
         fs::write(&user_file, user).unwrap();
-        let places = Places { user_file, ..Places::of(&environment) };
+        let places = Places { user_file, ..Places::of(&environment).ok().unwrap() };
         Config::load(&places, &environment, &workspace)
             .map_err(|error| error.to_string().replace(&folder.path().display().to_string(), ""))
     }

@@ -16,7 +16,7 @@ mod written;
 
 use args::{Cli, Verb};
 use clap::{CommandFactory, Parser};
-use config::{Environment, Places};
+use config::{Environment, Places, hide_keys};
 use failure::Failure;
 use haft::frontends::Exit;
 use std::{
@@ -41,9 +41,12 @@ pub(crate) struct Surroundings {
 fn main() -> ExitCode {
     let cli = Cli::parse();
     log_to_stderr(&cli);
+    let environment = Environment { variables: std::env::vars_os().filter_map(text).collect() };
+    // Where it cannot be done, the keys stay where they are.
+    let _it_is_no_linux = hide_keys();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.expect("the system gives a thread and an event queue");
-    let ended = runtime.block_on(run(cli));
+    let ended = runtime.block_on(run(cli, environment));
     // A thread may still wait for a key that nobody will press.
     runtime.shutdown_background();
     match ended {
@@ -55,9 +58,8 @@ fn main() -> ExitCode {
     }
 }
 
-async fn run(cli: Cli) -> Result<Exit, Failure> {
-    let environment = Environment { variables: std::env::vars_os().filter_map(text).collect() };
-    let places = Places::of(&environment);
+async fn run(cli: Cli, environment: Environment) -> Result<Exit, Failure> {
+    let places = Places::of(&environment)?;
     let surroundings = Surroundings { environment, places };
     match cli.command {
         Some(Verb::Run(run)) => commands::run::run(&surroundings, &run.prompt, &run.turn).await,

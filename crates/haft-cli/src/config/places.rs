@@ -1,5 +1,6 @@
 //! Where things lie.
 use super::Environment;
+use crate::failure::Failure;
 use std::path::PathBuf;
 
 /// Where things lie on this machine.
@@ -20,19 +21,23 @@ pub(crate) struct Places {
 }
 
 impl Places {
-    /// By the XDG rules.
-    pub(crate) fn of(environment: &Environment) -> Self {
-        let person = environment.get("HOME").map(PathBuf::from);
+    /// By the XDG rules. What others can write to is never taken for the person's own.
+    pub(crate) fn of(environment: &Environment) -> Result<Self, Failure> {
+        let person = environment.get("HOME").map(PathBuf::from).or_else(std::env::home_dir);
         let under = |variable: &str, otherwise: &str| {
             let base = environment.get(variable).map(PathBuf::from).filter(|path| path.is_absolute());
             let base = base.or_else(|| person.as_ref().map(|home| home.join(otherwise)));
-            base.unwrap_or_else(std::env::temp_dir).join("haft")
+            base.map(|base| base.join("haft"))
         };
-        let home = environment
-            .get("HAFT_HOME")
-            .map_or_else(|| under("XDG_DATA_HOME", ".local/share"), PathBuf::from);
+        let home = environment.get("HAFT_HOME").map(PathBuf::from);
+        let home = home.or_else(|| under("XDG_DATA_HOME", ".local/share")).ok_or_else(|| {
+            Failure::usage("there is no place for sessions: you have no home folder")
+                .hint("set HOME, or HAFT_HOME to a folder that only you can write to")
+        })?;
         let models = environment.get("HAFT_MODELS").map_or_else(|| home.join("models"), PathBuf::from);
-        let user_file = under("XDG_CONFIG_HOME", ".config").join("config.toml");
-        Self { home, user_file, models, cache: under("XDG_CACHE_HOME", ".cache"), person }
+        let user_file =
+            under("XDG_CONFIG_HOME", ".config").unwrap_or_else(|| home.clone()).join("config.toml");
+        let cache = under("XDG_CACHE_HOME", ".cache").unwrap_or_else(|| home.join("cache"));
+        Ok(Self { home, user_file, models, cache, person })
     }
 }
