@@ -82,7 +82,7 @@ pub enum Fact {
     /// A person spoke. Opens a turn, or steers the one that runs.
     Prompted {
         parts: Vec<Part>,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(default)]
         channel: Option<Channel>,
     },
     /// A hook did not let a prompt through: the model never reads it. A turn that it would have opened ends at once.

@@ -1,5 +1,5 @@
 //! What is told of a fact beside replies and calls, in one line.
-use haft_core::{Fact, Outcome};
+use haft_core::{Fact, Outcome, StopReason};
 
 /// Nothing where a fact is shown in another way, or speaks for itself.
 pub fn of(fact: &Fact) -> Option<String> {
@@ -10,6 +10,9 @@ pub fn of(fact: &Fact) -> Option<String> {
         Fact::Unsettled { paths, .. } => {
             let paths: Vec<_> = paths.iter().map(|path| path.to_string_lossy()).collect();
             format!("left as it was: {}", paths.join(", "))
+        }
+        Fact::Replied { stop: StopReason::Length, .. } => {
+            "the reply was cut off: it is longer than the model or its server gives at once".into()
         }
         Fact::ModeSet { mode } => format!("what is allowed: {}", mode.name()),
         Fact::JobStarted { job, title } => format!("job {} started: {title}", job.0),

@@ -2,7 +2,7 @@
 use crate::{
     Exit,
     asking::Questions,
-    lines,
+    lines, notes,
     signals::Interrupts,
     spinner::{Spinner, TICK},
     words::{Style, Words},
@@ -157,7 +157,10 @@ impl Account {
         let Event::Recorded(entry) = event else { return };
         self.changed.take_in(&entry.fact);
         match &entry.fact {
-            Fact::Replied { parts, .. } => self.text = text_of(parts),
+            Fact::Replied { parts, .. } => {
+                self.text = text_of(parts);
+                self.error = notes::of(&entry.fact);
+            }
             Fact::ModelFailed { message, .. } => self.error = Some(message.clone()),
             Fact::PromptDenied { reason, .. } => {
                 self.error = Some(format!("a hook denied the prompt: {reason}"));

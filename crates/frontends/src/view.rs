@@ -120,7 +120,11 @@ impl View {
                 self.jobs.push((job.clone(), safe::text(title).into_owned()));
                 Vec::new()
             }
-            Fact::Replied { parts, usage, .. } => self.replied(parts, *usage),
+            Fact::Replied { parts, usage, .. } => {
+                let mut blocks = self.replied(parts, *usage);
+                blocks.extend(notes::of(&entry.fact).map(Block::Note));
+                blocks
+            }
             Fact::ToolStarted { call, .. } => {
                 self.with_call(call, |call| call.state = CallState::Running);
                 Vec::new()

@@ -69,7 +69,10 @@ impl<Out: Write, Err: Write> Words<Out, Err> {
 
     fn fact(&mut self, fact: &Fact) -> io::Result<()> {
         match fact {
-            Fact::Replied { parts, .. } => self.replied(parts),
+            Fact::Replied { parts, .. } => {
+                self.replied(parts)?;
+                notes::of(fact).map_or(Ok(()), |note| self.note(&note))
+            }
             Fact::Called { made } => {
                 self.calls = [(made.id.0.clone(), made.clone())].into();
                 Ok(())
