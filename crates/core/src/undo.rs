@@ -64,6 +64,10 @@ pub fn last_undo(entries: &[Arc<Entry>]) -> Option<(Vec<Change>, Seq)> {
                 let head = entries.get(place.checked_sub(1)?)?;
                 return Some((changes.iter().rev().map(Change::inverse).collect(), head.seq));
             }
+            // What was in its way may be gone.
+            Fact::Rewound { way: Way::Redo, changes, conflicts, .. } if !conflicts.is_empty() => {
+                return Some((changes.clone(), entry.parent?));
+            }
             Fact::Rewound { way: Way::Redo, .. } => {}
             _ => return None,
         }

@@ -84,7 +84,10 @@ impl Home {
     /// All sessions that can be read, newest first.
     pub fn list(&self) -> Vec<Summary> {
         let summaries = self.names().into_iter().rev().filter_map(|name| self.summary(SessionId(name)));
-        summaries.collect()
+        let mut summaries: Vec<Summary> = summaries.collect();
+        // Names only tell the second.
+        summaries.sort_by_key(|session| Reverse(session.opened_at));
+        summaries
     }
 
     /// All sessions that are jobs, newest first.
@@ -149,11 +152,12 @@ impl Home {
         Journal::is_open(&self.folder(id))
     }
 
-    /// The newest session that works in `workspace`.
-    pub fn newest(&self, workspace: &Path) -> Option<SessionId> {
-        let own = |session: &Summary| session.workspace == workspace && session.delegated_by.is_none();
-        let newest = self.list().into_iter().filter(own);
-        newest.max_by_key(|session| session.last_at).map(|session| session.id)
+    /// The `wanted` session that works in `workspace`, below no other one, in which something happened last.
+    pub fn newest(&self, workspace: &Path, wanted: impl Fn(&Summary) -> bool) -> Option<SessionId> {
+        let mut own = self.list();
+        own.retain(|session| session.workspace == workspace && session.delegated_by.is_none());
+        own.sort_by_key(|session| Reverse(session.last_at));
+        own.into_iter().find(wanted).map(|session| session.id)
     }
 
     /// The folder of the contents that a session's changes name: with the session that a person opened, for all that

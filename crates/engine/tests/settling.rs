@@ -1,5 +1,4 @@
 //! What a call staged and could not make real was not done: for an undo, for the evidence, for whoever reads the result.
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 mod kit;
 
 use haft_core::{Change, Changed, Effect, Fact, Hash, Stage, View, changed::paths, undo};
@@ -52,7 +51,9 @@ async fn what_could_not_be_written_was_not_done() {
     ];
     for (call, expected, done, left) in table {
         let place = Place::new();
-        let script = calls(std::slice::from_ref(&call)) + &says("I created full.txt.") + &says("I did: I created full.txt.");
+        let script = calls(std::slice::from_ref(&call))
+            + &says("I created full.txt.")
+            + &says("I did: I created full.txt.");
         let mut setup = place.setup(scripted(&script));
         setup.stages = Arc::new(|blobs: &Path| Arc::new(Full(Declared::new(blobs.to_owned()))) as _);
         setup.profile.limits.evidence = true;

@@ -11,6 +11,9 @@ pub struct Direct;
 
 const WORD: &str = "call";
 
+/// Who speaks in such a session, as people write models.
+pub const MODEL: &str = "script/direct";
+
 /// `arguments` as somebody gave them; whether they are JSON is for the checks to say.
 pub fn prompt(tool: &str, arguments: &str) -> Command {
     let parts = vec![Part::text(format!("{WORD} {tool} {arguments}"))];

@@ -302,11 +302,18 @@ pub(crate) struct UndoArgs {
     #[arg(long, value_name = "SEQ", conflicts_with = "calls")]
     pub(crate) to: Option<u64>,
     /// Undo the last N calls that changed files
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = positive)]
     pub(crate) calls: Option<usize>,
     /// Only say what would be put back
     #[arg(long)]
     pub(crate) dry_run: bool,
+}
+
+fn positive(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(0) => Err("it must be at least 1".into()),
+        parsed => parsed.map_err(|error: std::num::ParseIntError| error.to_string()),
+    }
 }
 
 /// A session, else the newest one of this folder.

@@ -61,7 +61,10 @@ fn a_chat_is_undone_and_spoken_to_from_the_command_line() {
     wait_for("the turn", || count(&place, "turn_ended") == 1);
     let undone = place.run(&["undo", &id(&place)]);
     let note = format!("{NOTE}; a turn that runs there comes to its end first\n");
-    assert_eq!((undone.code, undone.out.as_str(), undone.err), (0, "- made put back\n", note.clone()));
+    assert_eq!(
+        (undone.code, undone.out.as_str(), undone.err),
+        (0, "- made removed\nthe conversation goes on before: go\n", note.clone())
+    );
     assert_eq!(place.read("made"), None);
     let redone = place.run(&["redo", &id(&place)]);
     assert_eq!((redone.code, redone.out.as_str(), redone.err), (0, "+ made brought again\n", note));

@@ -393,8 +393,15 @@ fn undo_and_redo_move_files_and_respect_what_you_changed() {
     let state = || (place.read("kept").unwrap(), place.read("sub/made"));
     assert_eq!(state(), ("new\n".into(), Some("made\n".into())));
     let dry = place.run(&["undo", "--dry-run"]);
-    assert_eq!(dry.out, "- sub/made would be put back\n~ kept would be put back\n", "{dry:?}");
-    assert_eq!(place.run(&["undo"]).out, "- sub/made put back\n~ kept put back\n");
+    assert_eq!(
+        dry.out,
+        "- sub/made would be removed\n~ kept would be put back\nthe conversation would go on before: go\n",
+        "{dry:?}"
+    );
+    assert_eq!(
+        place.run(&["undo"]).out,
+        "- sub/made removed\n~ kept put back\nthe conversation goes on before: go\n"
+    );
     assert_eq!(state(), ("old\n".into(), None));
     assert_eq!(place.run(&["redo"]).out, "~ kept brought again\n+ sub/made brought again\n");
     assert_eq!(state(), ("new\n".into(), Some("made\n".into())));
@@ -403,9 +410,40 @@ fn undo_and_redo_move_files_and_respect_what_you_changed() {
     let ran = place.run(&["undo"]);
     assert_eq!(
         (ran.code, ran.out.as_str()),
-        (1, "- sub/made put back\n! kept left alone: somebody changed it since\n")
+        (
+            1,
+            "- sub/made removed\n! kept left alone: somebody changed it since\nthe conversation goes on before: go\n"
+        )
     );
     assert_eq!(state(), ("mine\n".into(), None));
+    // What was in the way of a redo may go out of it.
+    place.write("sub/made", "mine, too\n");
+    assert_eq!(place.run(&["redo"]).code, 1);
+    std::fs::remove_file(place.work().join("sub/made")).unwrap();
+    place.write("kept", "old\n");
+    assert_eq!(place.run(&["redo"]).out, "~ kept brought again\n+ sub/made brought again\n");
+    for (arguments, expected) in [
+        (["undo", "--to", "99999"], "there is no entry 99999 to go back to"),
+        (["undo", "--calls", "0"], "it must be at least 1"),
+    ] {
+        let refused = place.run(&arguments);
+        assert!(refused.code == 2 && refused.err.contains(expected), "{refused:?}");
+    }
+    // A look at a tool is not what is taken back.
+    place.run(&["tools", "call", "read", "{\"path\":\"kept\"}"]);
+    assert!(place.run(&["undo", "--dry-run"]).out.contains("~ kept would be put back"));
+}
+
+// D06: whoever runs a command for a model does not show it the person's keys
+#[cfg(target_os = "linux")]
+#[test]
+fn keys_are_not_seen_in_the_process_that_runs_a_command() {
+    let place = Place::new();
+    let look = json!({"command": "tr '\\0' '\\n' </proc/$PPID/environ"}).to_string();
+    let mut command = place.haft(&["tools", "call", "bash", &look, "--permission", "full"]);
+    command.env("OPENAI_API_KEY", "sk-very-secret").env("LANG", "C.UTF-8");
+    let ran = kit::Ran::from(command.output().unwrap());
+    assert!(ran.out.contains("LANG=C.UTF-8") && !ran.out.contains("sk-very-secret"), "{ran:?}");
 }
 
 #[test]

@@ -14,7 +14,7 @@ use haft::{
     engine::{Agent, Engine, Model, Unread},
     frontends::{
         Exit,
-        direct::Direct,
+        direct::{self, Direct},
         mcp_server::{
             AgentTool, Begin, JobTool, McpServer, Offer, Open, OwnTool, listen, over_http, over_stdio,
         },
@@ -133,7 +133,7 @@ fn open(engine: &Engine, agent: String) -> Open {
 fn for_calls(surroundings: &Surroundings, turn: &TurnArgs) -> Result<Engine, Failure> {
     let workspace = assemble::workspace(turn.cwd.as_deref())?;
     let config = Config::load(&surroundings.places, &surroundings.environment, &workspace)?;
-    let model = Model::plain("script/direct", Arc::new(Direct));
+    let model = Model::plain(direct::MODEL, Arc::new(Direct));
     let mut setup = assemble::setup(surroundings, turn, &config, workspace, model)?;
     // Each call has a session of its own, in which nothing was read before.
     setup.profile.unread = Unread::Allow;

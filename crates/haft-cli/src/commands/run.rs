@@ -13,7 +13,7 @@ use haft::{
     frontends::{
         Exit,
         chat::next,
-        picture,
+        direct, picture,
         print::{self, Options, Output},
         signals::Interrupts,
         words::Style,
@@ -125,7 +125,7 @@ pub(super) fn permitted(session: &Session, wanted: Option<Mode>) -> Result<Optio
 
 fn newest(engine: &Engine) -> Result<String, Failure> {
     let setup = engine.setup();
-    let newest = setup.home.newest(&setup.workspace).map(|id| id.0);
+    let newest = setup.home.newest(&setup.workspace, |session| session.model != direct::MODEL).map(|id| id.0);
     newest
         .ok_or_else(|| Failure::usage(format!("there is no session in `{}` yet", setup.workspace.display())))
 }

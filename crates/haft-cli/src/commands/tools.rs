@@ -70,8 +70,12 @@ async fn run(surroundings: &Surroundings, call: CallArgs) -> Result<Exit, Failur
     let workspace = assemble::workspace(cwd.as_deref())?;
     let config = Config::load(&surroundings.places, &surroundings.environment, &workspace)?;
     let turn = TurnArgs { permission, profile, ..TurnArgs::default() };
-    let model = Model::plain("script/direct", Arc::new(Direct));
+    let model = Model::plain(direct::MODEL, Arc::new(Direct));
     let mut setup = assemble::setup(surroundings, &turn, &config, workspace, model)?;
+    if setup.tools.find(&name).is_ok_and(|found| found.tool.spec().name == "delegate") {
+        return Err(Failure::usage(format!("`{name}` needs a model, and here is none"))
+            .hint("`haft run` lets a model give tasks to others"));
+    }
     // Whoever types a call knows what is there, and has nobody to read it first.
     setup.profile.unread = Unread::Allow;
     let engine = Engine::new(setup);

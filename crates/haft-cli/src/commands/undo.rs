@@ -9,14 +9,17 @@ use crate::{
 };
 use futures::StreamExt;
 use haft::{
-    core::{Change, Command, Event, Fact, Seq, undo as plan},
-    engine::{Engine, Model, Session},
-    frontends::{Exit, chat::next, diff, safe},
+    core::{
+        Change, ChangeKind, Changed, Command, Entry, Event, Fact, Seq, SessionId, Way, changed,
+        transcript::active_path, undo as plan,
+    },
+    engine::{Engine, Home, Model, Session},
+    frontends::{Exit, chat::next, diff, direct, safe, view::prompts},
     providers::Scripted,
 };
 use std::{
     io::{Write, stderr, stdout},
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::Arc,
 };
 
@@ -25,16 +28,21 @@ pub(crate) async fn undo(surroundings: &Surroundings, args: &UndoArgs) -> Result
     let (engine, session) = open(surroundings, &args.session).await?;
     let entries = session.entries();
     let to = match (args.to, args.calls) {
-        (Some(seq), _) => Some(Seq(seq)),
+        (Some(seq), _) => Some(known(&entries, Seq(seq))?),
         (None, Some(calls)) => plan::before_last_calls(&entries, calls),
         (None, None) => plan::before_last_turn(&entries),
     };
     let Some(to) = to else { return say("nothing to undo") };
     let planned = plan::back_to(&entries, to);
+    let undone = prompts(&entries).into_iter().find(|(before, _)| *before >= to).map(|(_, text)| text);
     let exit = match args.dry_run {
-        true => told(&planned.changes, &[], planned.untracked.len(), "would be put back"),
-        false => carry_out(&session, Command::Rewind { to }, "put back").await,
+        true => told(&planned.changes, &[], planned.untracked.len(), Way::Undo, true),
+        false => carry_out(&session, Command::Rewind { to }).await,
     };
+    if let Some(prompt) = undone {
+        let goes = if args.dry_run { "would go" } else { "goes" };
+        writeln!(stdout(), "the conversation {goes} on before: {}", first_line(&prompt))?;
+    }
     engine.shut_down().await;
     exit
 }
@@ -43,7 +51,7 @@ pub(crate) async fn undo(surroundings: &Surroundings, args: &UndoArgs) -> Result
 pub(crate) async fn redo(surroundings: &Surroundings, args: &SessionArg) -> Result<Exit, Failure> {
     let (engine, session) = open(surroundings, args).await?;
     let exit = match plan::last_undo(&session.entries()) {
-        Some(_) => carry_out(&session, Command::Redo, "brought again").await,
+        Some(_) => carry_out(&session, Command::Redo).await,
         None => say("nothing to redo"),
     };
     engine.shut_down().await;
@@ -58,7 +66,7 @@ async fn open(surroundings: &Surroundings, args: &SessionArg) -> Result<(Engine,
     let mut setup = assemble::setup(surroundings, &TurnArgs::default(), &config, workspace, model)?;
     let id = match &args.id {
         Some(id) => setup.home.find(id)?.0,
-        None => match setup.home.newest(&setup.workspace) {
+        None => match newest(&setup.home, &setup.workspace) {
             Some(id) => id.0,
             None => {
                 return Err(Failure::usage(format!(
@@ -83,27 +91,53 @@ async fn open(surroundings: &Surroundings, args: &SessionArg) -> Result<(Engine,
     Ok((engine, session))
 }
 
-async fn carry_out(session: &Session, command: Command, done: &str) -> Result<Exit, Failure> {
+/// The newest session of the folder; of calls without a model only those that changed something.
+fn newest(home: &Home, workspace: &Path) -> Option<SessionId> {
+    home.newest(workspace, |session| {
+        let entries = || home.peek(&session.id.0).unwrap_or_default();
+        session.model != direct::MODEL || !Changed::of(entries().iter().map(|entry| &entry.fact)).is_empty()
+    })
+}
+
+/// An entry that the conversation has: going back to any other one would leave it nowhere.
+fn known(entries: &[Arc<Entry>], seq: Seq) -> Result<Seq, Failure> {
+    match active_path(entries).iter().any(|entry| entry.seq == seq) {
+        true => Ok(seq),
+        false => Err(Failure::usage(format!("there is no entry {seq} to go back to"))
+            .hint("`haft sessions export ID --format json` shows them: `seq` of those that were not undone")),
+    }
+}
+
+fn first_line(text: &str) -> String {
+    let line = text.lines().next().unwrap_or_default();
+    let short: String = line.chars().take(60).collect();
+    safe::text(&short).into_owned() + if short.len() < text.len() { "…" } else { "" }
+}
+
+async fn carry_out(session: &Session, command: Command) -> Result<Exit, Failure> {
     let mut events = Box::pin(session.events(next(session)));
     session.send(command)?;
     while let Some(event) = events.next().await {
         let Event::Recorded(entry) = event else { continue };
-        if let Fact::Rewound { changes, conflicts, untracked, .. } = &entry.fact {
-            return told(changes, conflicts, untracked.len(), done);
+        if let Fact::Rewound { way, changes, conflicts, untracked } = &entry.fact {
+            return told(changes, conflicts, untracked.len(), *way, false);
         }
     }
     Err(Failure::failed(session.journal().failure().unwrap_or("the session closed").to_owned()))
 }
 
-fn told(changes: &[Change], conflicts: &[PathBuf], untracked: usize, done: &str) -> Result<Exit, Failure> {
+fn told(
+    changes: &[Change],
+    conflicts: &[PathBuf],
+    untracked: usize,
+    way: Way,
+    is_dry: bool,
+) -> Result<Exit, Failure> {
     let mut stdout = stdout();
-    for change in changes.iter().filter(|change| !conflicts.contains(&change.path)) {
-        writeln!(
-            stdout,
-            "{} {} {done}",
-            diff::sign(change.kind()),
-            safe::text(&change.path.to_string_lossy())
-        )?;
+    for change in changed::whole(changes).iter().filter(|change| !conflicts.contains(&change.path)) {
+        let (sign, path) = (diff::sign(change.kind()), change.path.to_string_lossy());
+        let would = if is_dry { "would be " } else { "" };
+        writeln!(stdout, "{sign} {} {would}{}", safe::text(&path), moved(change.kind(), way))?;
     }
     for path in conflicts {
         writeln!(stdout, "! {} left alone: somebody changed it since", safe::text(&path.to_string_lossy()))?;
@@ -115,6 +149,16 @@ fn told(changes: &[Change], conflicts: &[PathBuf], untracked: usize, done: &str)
         writeln!(stdout, "{untracked} calls were not tracked, so what they did to files stands")?;
     }
     Ok(if conflicts.is_empty() { Exit::Success } else { Exit::Failed })
+}
+
+fn moved(kind: ChangeKind, way: Way) -> &'static str {
+    match (way, kind) {
+        (Way::Undo, ChangeKind::Modified) => "put back",
+        (Way::Undo, ChangeKind::Created) => "brought back",
+        (Way::Undo, ChangeKind::Deleted) => "removed",
+        (Way::Redo, ChangeKind::Modified | ChangeKind::Created) => "brought again",
+        (Way::Redo, ChangeKind::Deleted) => "removed again",
+    }
 }
 
 fn say(line: &str) -> Result<Exit, Failure> {
