@@ -101,11 +101,11 @@ impl Shell {
     ///
     /// Returns at most 2 seconds after the timeout, and at most half a second after the command ended.
     pub async fn run(self, on_chunk: impl FnMut(&str) + Send) -> Result<Finished, ProcessError> {
-        let (group, child) = self.start()?;
-        follow(group, child, self.timeout, Output::new(self.capture, self.spill), on_chunk).await
+        let group = self.start()?;
+        follow(group, self.timeout, Output::new(self.capture, self.spill), on_chunk).await
     }
 
-    fn start(&self) -> Result<(Group, Child), ProcessError> {
+    fn start(&self) -> Result<Group, ProcessError> {
         if self.command.contains('\0') {
             return Err(ProcessError::Nul);
         }
@@ -116,7 +116,7 @@ impl Shell {
         started.map_err(|source| ProcessError::not_started("a shell", &self.folder, source))
     }
 
-    fn start_in(&self, shell: &str) -> io::Result<(Group, Child)> {
+    fn start_in(&self, shell: &str) -> io::Result<Group> {
         let mut command = Command::new(shell);
         command.arg("-c").arg(&self.command).stdin(Stdio::null());
         start(&mut command, &self.folder, &self.environment)
@@ -135,7 +135,7 @@ pub(crate) fn start(
     command: &mut Command,
     folder: &Path,
     environment: &[(String, String)],
-) -> io::Result<(Group, Child)> {
+) -> io::Result<Group> {
     command.current_dir(folder).env_clear().envs(environment.iter().map(|(name, value)| (name, value)));
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     Group::start(command)
@@ -143,25 +143,25 @@ pub(crate) fn start(
 
 /// Reads what a process prints until it ends or its time is over; then ends what is left of its group.
 pub(crate) async fn follow(
-    group: Group,
-    mut child: Child,
+    mut group: Group,
     limit: Option<Duration>,
     output: Output,
     on_chunk: impl FnMut(&str) + Send,
 ) -> Result<Finished, ProcessError> {
-    let mut pipes = Pipes::new(&mut child, output, on_chunk);
-    let exit = match pipes.read_until(timeout(limit.unwrap_or(Duration::MAX), child.wait())).await? {
+    let mut pipes = Pipes::new(group.child(), output, on_chunk);
+    let limit = limit.unwrap_or(Duration::MAX);
+    let exit = match pipes.read_until(timeout(limit, group.child().wait())).await? {
         Ok(status) => exit_of(status?),
         Err(_over) => {
             group.ask_to_end();
-            let _ended_or_not = pipes.read_until(timeout(GRACE, child.wait())).await?;
+            let _ended_or_not = pipes.read_until(timeout(GRACE, group.child().wait())).await?;
             Exit::TimedOut
         }
     };
     if exit != Exit::TimedOut {
         pipes.drain(LAST_WORDS).await?;
     }
-    group.kill();
+    group.kill().await;
     pipes.drain(LAST_BYTES).await?;
     Ok(pipes.finish(exit))
 }
