@@ -15,12 +15,9 @@ use std::{
 };
 use tokio::{
     io::{AsyncRead, AsyncReadExt},
-    process::{Child, ChildStderr, ChildStdout, Command},
+    process::{ChildStderr, ChildStdout, Command},
     time::{sleep, timeout},
 };
-
-/// After the request to end, a command may tidy up for so long.
-const GRACE: Duration = Duration::from_secs(1);
 
 /// After a command's end, its children may write for so long: `echo x > >(sed …)` is finished by one of them.
 const LAST_WORDS: Duration = Duration::from_millis(200);
@@ -33,6 +30,10 @@ const LAST_BYTES: Duration = Duration::from_millis(300);
 /// The command has no standard input and no terminal. It is the leader of a process group: when it ends, times out,
 /// or when the future of [`Shell::run`] is dropped, the whole group is killed, and so is who left it (`setsid`, a
 /// daemon): each carries the variable `HAFT_CALL`. Only one that cleaned its environment is out of reach.
+///
+/// A command that did not end by itself is asked to (SIGTERM) and has a second to tidy up before it is killed. After
+/// a drop that second passes in the runtime, which somebody must drive; where the runtime ends before, the command is
+/// killed at once.
 #[derive(Clone, Debug)]
 pub struct Shell {
     /// What the shell runs.
@@ -148,13 +149,12 @@ pub(crate) async fn follow(
     output: Output,
     on_chunk: impl FnMut(&str) + Send,
 ) -> Result<Finished, ProcessError> {
-    let mut pipes = Pipes::new(group.child(), output, on_chunk);
+    let mut pipes = Pipes::new(&mut group, output, on_chunk);
     let limit = limit.unwrap_or(Duration::MAX);
     let exit = match pipes.read_until(timeout(limit, group.child().wait())).await? {
         Ok(status) => exit_of(status?),
         Err(_over) => {
-            group.ask_to_end();
-            let _ended_or_not = pipes.read_until(timeout(GRACE, group.child().wait())).await?;
+            pipes.read_until(group.ask_to_end()).await?;
             Exit::TimedOut
         }
     };
@@ -192,9 +192,9 @@ struct Pipes<F> {
 }
 
 impl<F: FnMut(&str)> Pipes<F> {
-    fn new(child: &mut Child, output: Output, on_chunk: F) -> Self {
-        let (stdout, stderr) = (Pipe::new(child.stdout.take()), Pipe::new(child.stderr.take()));
-        Self { stdout, stderr, output, on_chunk }
+    fn new(group: &mut Group, output: Output, on_chunk: F) -> Self {
+        let (stdout, stderr) = group.streams();
+        Self { stdout: Pipe::new(stdout), stderr: Pipe::new(stderr), output, on_chunk }
     }
 
     fn is_open(&self) -> bool {

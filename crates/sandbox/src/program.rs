@@ -90,7 +90,7 @@ pub struct Piped {
     pub process: Process,
 }
 
-/// A program that runs. Dropped, it is killed with all its children.
+/// A program that runs. Dropped, it is ended with all its children, as [`crate::Shell`] says.
 #[derive(Debug)]
 pub struct Process(Group);
 

@@ -29,10 +29,14 @@ async fn told(shell: Shell) -> (String, String, Exit) {
 
 /// Waits until they are gone: a signal needs a moment to arrive.
 async fn wait_for_the_end_of(marks: &[&str]) {
+    wait_until(&format!("{marks:?} are gone"), || !marks.iter().any(|mark| is_alive(mark))).await;
+}
+
+async fn wait_until(what: &str, is_so: impl Fn() -> bool) {
     let start = Instant::now();
-    while marks.iter().any(|mark| is_alive(mark)) {
-        assert!(start.elapsed() < Duration::from_secs(5), "still there: {marks:?}");
-        tokio::task::yield_now().await;
+    while !is_so() {
+        assert!(start.elapsed() < Duration::from_secs(20), "it never came true that {what}");
+        tokio::time::sleep(Duration::from_millis(5)).await;
     }
 }
 
@@ -135,19 +139,45 @@ async fn there_is_no_terminal_to_ask() {
     assert!(stderr.contains("/dev/tty"), "{stderr}");
 }
 
-#[tokio::test]
-async fn a_dropped_run_leaves_nobody_behind() {
-    let command = shell("echo ready; sleep 3001 & sleep 3002");
+/// Runs the command until it prints something, and lets it go.
+async fn drop_once_ready(command: &str) {
     let (ready, seen) = tokio::sync::oneshot::channel();
     let mut ready = Some(ready);
-    let work = command.run(move |_| {
+    let work = shell(command).run(move |_| {
         let _told = ready.take().map(|ready| ready.send(()));
     });
     tokio::select! {
-        _ = work => panic!("it sleeps for an hour"),
+        ended = work => panic!("it ended by itself: {ended:?}"),
         seen = seen => seen.unwrap(),
     }
+}
+
+#[tokio::test]
+async fn a_dropped_run_leaves_nobody_behind() {
+    drop_once_ready("sleep 3001 & echo ready; sleep 3002").await;
     wait_for_the_end_of(&["sleep\u{0}3001", "sleep\u{0}3002"]).await;
+    drop_once_ready("trap '' TERM; echo ready; while :; do sleep 3003; done").await;
+    wait_for_the_end_of(&["sleep\u{0}3003"]).await;
+}
+
+// As `git` removes its lock; the shell around it does not wait for that. Nobody reads what it prints.
+#[tokio::test]
+async fn a_dropped_run_may_tidy_up() {
+    let folder = tempfile::tempdir().unwrap();
+    let tidied = folder.path().join("tidied");
+    let inner = "trap \"echo bye; echo > tidied; exit\" TERM; echo ready; while :; do sleep 0.05; done";
+    drop_once_ready(&format!("cd '{}'; sh -c '{inner}'; true", folder.path().display())).await;
+    wait_until("it has tidied up", || tidied.exists()).await;
+}
+
+// What ignores the request to end does not outlive the program that started it.
+#[test]
+fn a_runtime_that_ends_leaves_nobody_behind() {
+    let runtime = || tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let first = runtime();
+    first.block_on(drop_once_ready("trap '' TERM; echo ready; while :; do sleep 3004; done"));
+    first.shutdown_background();
+    runtime().block_on(wait_for_the_end_of(&["sleep\u{0}3004"]));
 }
 
 // B06, B08
