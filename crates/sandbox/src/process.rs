@@ -19,8 +19,9 @@ use tokio::{
     time::{sleep, timeout},
 };
 
-/// After a command's end, its children may write for so long: `echo x > >(sed …)` is finished by one of them.
-const LAST_WORDS: Duration = Duration::from_millis(200);
+/// After a command's end, its children may write for so long: `echo x > >(sed …)` is finished by one of them, and on a
+/// busy machine that one may not even have started.
+const LAST_WORDS: Duration = Duration::from_secs(1);
 
 /// After they were killed too, their pipes are read for so long. Who holds one still has left the group.
 const LAST_BYTES: Duration = Duration::from_millis(300);
@@ -100,7 +101,7 @@ pub enum ProcessError {
 impl Shell {
     /// Runs the command; `on_chunk` gets both streams in their order of arrival, as text, while it runs.
     ///
-    /// Returns at most 2 seconds after the timeout, and at most half a second after the command ended.
+    /// Returns at most 2 seconds after the timeout, and at most a second and a half after the command ended.
     pub async fn run(self, on_chunk: impl FnMut(&str) + Send) -> Result<Finished, ProcessError> {
         let group = self.start()?;
         follow(group, self.timeout, Output::new(self.capture, self.spill), on_chunk).await
