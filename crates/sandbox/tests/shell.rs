@@ -74,32 +74,47 @@ async fn output_and_exit_code_come_back() {
 // C-34
 #[tokio::test]
 async fn output_is_shown_while_the_command_runs() {
+    let folder = tempfile::tempdir().unwrap();
+    let seen = |chunk: &str| folder.path().join(chunk.trim());
     let mut chunks = Vec::new();
-    let command = shell("echo one; sleep 0.2; echo two >&2; sleep 0.2; echo three");
-    command.run(|chunk| chunks.push(chunk.to_owned())).await.unwrap();
+    let wait = "until [ -e $seen ]; do sleep 0.01; done";
+    let command = format!("echo one; seen=one; {wait}; echo two >&2; seen=two; {wait}; echo three");
+    let command = Shell { folder: folder.path().into(), ..shell(&command) };
+    let show = |chunk: &str| {
+        std::fs::write(seen(chunk), "").unwrap();
+        chunks.push(chunk.to_owned());
+    };
+    command.run(show).await.unwrap();
     assert_eq!(chunks, ["one\n", "two\n", "three\n"]);
 }
 
 // B01, B11, A-82
 #[tokio::test]
 async fn what_does_not_end_is_ended_with_its_children() {
-    let table = [
+    let all = [
         ("sleep 1001", "1001"),
         ("sleep 1002 & sleep 1003", "1002"),
         ("trap '' TERM INT HUP; while :; do sleep 1004; done", "1004"),
         ("(trap '' TERM; sleep 1005) & sleep 1006", "1005"),
-        ("yes 1007", "1007"),
     ];
-    let all = table.map(|(command, mark)| async move {
-        let start = Instant::now();
-        let timeout = Some(Duration::from_millis(300));
-        let (stdout, _, exit) = told(Shell { timeout, ..shell(&format!("echo before; {command}")) }).await;
-        assert_eq!((&stdout[..7], exit), ("before\n", Exit::TimedOut), "{command}");
-        assert!(start.elapsed() < Duration::from_millis(2_300), "{command}: {:?}", start.elapsed());
-        wait_for_the_end_of(&[mark]).await;
-    });
-    let [a, b, c, d, e] = all;
-    tokio::join!(a, b, c, d, e);
+    let [a, b, c, d] = all.map(|(command, mark)| is_ended(command, mark));
+    tokio::join!(a, b, c, d);
+}
+
+// B01, B06: apart from the others, since who reads it does nothing else
+#[tokio::test]
+async fn what_prints_without_end_is_ended() {
+    is_ended("yes 1007", "1007").await;
+}
+
+async fn is_ended(command: &str, mark: &str) {
+    let start = Instant::now();
+    let timeout = Some(Duration::from_secs(2));
+    let (stdout, _, exit) = told(Shell { timeout, ..shell(&format!("echo before; {command}")) }).await;
+    assert!(stdout.starts_with("before\n"), "{command}: {stdout}");
+    assert_eq!(exit, Exit::TimedOut, "{command}");
+    assert!(start.elapsed() < Duration::from_secs(20), "{command}: {:?}", start.elapsed());
+    wait_for_the_end_of(&[mark]).await;
 }
 
 // B04
@@ -112,7 +127,7 @@ async fn a_child_in_the_background_is_not_waited_for() {
     ] {
         let start = Instant::now();
         assert_eq!(told(shell(command)).await, ("started\n".into(), String::new(), Exit::Code(0)));
-        assert!(start.elapsed() < Duration::from_secs(5), "{command}");
+        assert!(start.elapsed() < Duration::from_secs(20), "{command}");
         wait_for_the_end_of(&[mark]).await;
     }
 }
@@ -127,8 +142,8 @@ async fn a_child_that_finishes_the_output_is_waited_for() {
 #[tokio::test]
 async fn a_daemon_does_not_hold_up_the_result() {
     let start = Instant::now();
-    assert_eq!(told(shell("setsid sleep 5.25 & echo started")).await.0, "started\n");
-    assert!(start.elapsed() < Duration::from_secs(4));
+    assert_eq!(told(shell("setsid sleep 300.25 & echo started")).await.0, "started\n");
+    assert!(start.elapsed() < Duration::from_secs(20));
 }
 
 // B10
