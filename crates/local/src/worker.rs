@@ -19,7 +19,11 @@ use llama_cpp_2::{
 };
 use std::{
     path::{Path, PathBuf},
-    sync::{OnceLock, mpsc},
+    sync::{
+        Arc, OnceLock,
+        atomic::{AtomicBool, Ordering},
+        mpsc,
+    },
     thread::{self, JoinHandle},
     time::UNIX_EPOCH,
 };
@@ -36,6 +40,8 @@ struct Job {
 /// The thread, waiting for requests. It ends when this is dropped.
 pub(crate) struct Worker {
     jobs: Option<mpsc::Sender<Job>>,
+    /// Nobody waits for the model any more: one that is being loaded need not be.
+    given_up: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -43,10 +49,12 @@ impl Worker {
     /// Starts the thread; the model is loaded when the first request comes.
     pub(crate) fn start(path: PathBuf, header: Header, settings: Settings) -> Result<Self, LocalError> {
         let (jobs, incoming) = mpsc::channel();
-        let run = move || run(&path, &header, &settings, &incoming);
+        let given_up = Arc::new(AtomicBool::new(false));
+        let told = given_up.clone();
+        let run = move || run(&path, &header, &settings, &told, &incoming);
         let thread =
             thread::Builder::new().name("haft-local-model".into()).spawn(run).map_err(LocalError::Thread)?;
-        Ok(Self { jobs: Some(jobs), thread: Some(thread) })
+        Ok(Self { jobs: Some(jobs), given_up, thread: Some(thread) })
     }
 
     /// Asks for a reply.
@@ -62,8 +70,10 @@ impl Worker {
 
 impl Drop for Worker {
     /// Waits for the thread, because llama.cpp must not be at work while the process takes itself apart. Every
-    /// stream holds the worker, so that at this point all replies are cancelled: it is a matter of one batch.
+    /// stream holds the worker, so that at this point all replies are cancelled: it is a matter of one batch, or of
+    /// one tensor where the model is being loaded.
     fn drop(&mut self) {
+        self.given_up.store(true, Ordering::Relaxed);
         self.jobs = None;
         if let Some(thread) = self.thread.take() {
             let _panicked = thread.join();
@@ -71,12 +81,18 @@ impl Drop for Worker {
     }
 }
 
-fn run(path: &Path, header: &Header, settings: &Settings, jobs: &mpsc::Receiver<Job>) {
+fn run(
+    path: &Path,
+    header: &Header,
+    settings: &Settings,
+    given_up: &Arc<AtomicBool>,
+    jobs: &mpsc::Receiver<Job>,
+) {
     while let Ok(job) = jobs.recv() {
         if job.outlet.is_closed() {
             continue;
         }
-        match load(path) {
+        match load(path, given_up) {
             Ok(model) => return serve(path, header, settings, &model, job, jobs),
             Err(error) => {
                 let _nobody_listens = job.outlet.unbounded_send(Err(unusable(&error)));
@@ -122,13 +138,16 @@ fn backend() -> Result<&'static LlamaBackend, String> {
     started.as_ref().map_err(Clone::clone)
 }
 
-fn load(path: &Path) -> Result<LlamaModel, LocalError> {
+fn load(path: &Path, given_up: &Arc<AtomicBool>) -> Result<LlamaModel, LocalError> {
     let failed = |problem: String| LocalError::Load { path: path.into(), problem };
     let backend = backend().map_err(failed)?;
     if !path.exists() {
         return Err(failed("the file is gone".into()));
     }
-    LlamaModel::load_from_file(backend, path, &LlamaModelParams::default()).map_err(|error| {
+    let given_up = given_up.clone();
+    let parameters =
+        LlamaModelParams::default().with_progress_callback(move |_| !given_up.load(Ordering::Relaxed));
+    LlamaModel::load_from_file(backend, path, &parameters).map_err(|error| {
         failed(format!("llama.cpp does not accept it ({error}); its family may be newer than this program"))
     })
 }
@@ -191,7 +210,6 @@ mod tests {
     };
     use haft_core::{ArgumentForm, CallForm, ToolSpec};
     use serde_json::json;
-    use std::sync::Arc;
 
     /// llama.cpp refuses some grammars that are right by its own notation, so it must be asked.
     #[test]

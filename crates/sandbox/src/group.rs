@@ -1,36 +1,135 @@
 //! A command and all its children, to be ended together.
 use crate::strays;
-use rustix::process::{Pid, Signal, kill_process_group};
-use std::io;
-use tokio::process::{Child, Command};
+use rustix::{
+    io::Errno,
+    process::{Pid, Signal, kill_process_group, test_kill_process_group},
+};
+use std::{
+    io,
+    os::fd::{AsFd, OwnedFd},
+    process::ExitStatus,
+    time::Duration,
+};
+use tokio::{
+    process::{Child, ChildStderr, ChildStdout, Command},
+    runtime::Handle,
+    task::spawn_blocking,
+    time::{sleep, timeout},
+};
 
-/// A process group, and whoever left it. Dropping it kills them all.
+/// After the request to end, a command may tidy up for so long.
+const GRACE: Duration = Duration::from_secs(1);
+
+/// So often it is looked whether anybody is left: nobody tells when a group is empty.
+const MOMENT: Duration = Duration::from_millis(10);
+
+/// A process, its group, and whoever left it.
+///
+/// Dropped, they are asked to end, and killed when the grace is over: `git` that is killed at once leaves its lock
+/// behind. The runtime waits meanwhile; without one, or where it ends before, they are killed at once.
 #[derive(Debug)]
-pub(crate) struct Group {
-    leader: Option<Pid>,
-    mark: String,
-}
+pub(crate) struct Group(Option<Members>);
 
 impl Group {
     /// Starts `command` in a session of its own. A session has its own process group and no terminal, so what asks
     /// `/dev/tty` for a password fails at once instead of waiting for ever.
-    pub(crate) fn start(command: &mut Command) -> io::Result<(Self, Child)> {
+    pub(crate) fn start(command: &mut Command) -> io::Result<Self> {
         let mark = strays::new_mark();
         in_own_session(command.env(strays::VARIABLE, &mark));
         let child = command.kill_on_drop(true).spawn()?;
         let leader = child.id().and_then(|id| Pid::from_raw(id.cast_signed()));
-        Ok((Self { leader, mark }, child))
+        Ok(Self(Some(Members { child, leader, mark, pipes: Vec::new() })))
     }
 
-    /// Asks all members to end.
-    pub(crate) fn ask_to_end(&self) {
-        self.signal(Signal::TERM);
+    /// The process that was started.
+    pub(crate) fn child(&mut self) -> &mut Child {
+        &mut self.members().child
     }
 
-    /// Ends all members.
-    pub(crate) fn kill(&self) {
+    /// Both its streams. Their pipes are held open until the members are gone: who tidies up may print.
+    pub(crate) fn streams(&mut self) -> (Option<ChildStdout>, Option<ChildStderr>) {
+        let Members { child, pipes, .. } = self.members();
+        let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
+        let open = [stdout.as_ref().map(AsFd::as_fd), stderr.as_ref().map(AsFd::as_fd)];
+        pipes.extend(open.into_iter().flatten().filter_map(|pipe| pipe.try_clone_to_owned().ok()));
+        (stdout, stderr)
+    }
+
+    /// How the process ended, if it has. Its children are killed then: without them nothing keeps the group's number
+    /// from being given to others.
+    pub(crate) fn ended(&mut self) -> io::Result<Option<ExitStatus>> {
+        let members = self.members();
+        let ended = members.child.try_wait()?;
+        if ended.is_some() {
+            members.kill_group();
+        }
+        Ok(ended)
+    }
+
+    /// Asks all members to end, and waits until they did or the grace is over.
+    pub(crate) async fn ask_to_end(&mut self) {
+        let members = self.members();
+        members.signal(Signal::TERM);
+        members.tidy_up().await;
+    }
+
+    /// Ends all members, and those who left.
+    pub(crate) async fn kill(mut self) {
+        if let Some(members) = self.0.take() {
+            members.kill().await;
+        }
+    }
+
+    fn members(&mut self) -> &mut Members {
+        self.0.as_mut().expect("only the end of a group takes its members")
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        if let (Some(mut members), Ok(runtime)) = (self.0.take(), Handle::try_current()) {
+            members.signal(Signal::TERM);
+            // The runtime owns them, for as long as the grace is.
+            runtime.spawn(async move {
+                members.tidy_up().await;
+                members.kill().await;
+            });
+        }
+    }
+}
+
+/// Dropping them kills them all, at once.
+#[derive(Debug)]
+struct Members {
+    child: Child,
+    /// Until the group is killed. Later, another one may have the number.
+    leader: Option<Pid>,
+    mark: String,
+    /// Whoever prints into a pipe that nobody holds is killed by that.
+    pipes: Vec<OwnedFd>,
+}
+
+impl Members {
+    /// Returns when they are gone, or when the grace is over.
+    async fn tidy_up(&mut self) {
+        let gone = async {
+            let _status = self.child.wait().await;
+            while self.leader.is_some_and(|leader| test_kill_process_group(leader) != Err(Errno::SRCH)) {
+                sleep(MOMENT).await;
+            }
+        };
+        let _gone_or_not = timeout(GRACE, gone).await;
+    }
+
+    async fn kill(mut self) {
+        self.kill_group();
+        // To look for those who left takes a moment.
+        let _done = spawn_blocking(move || drop(self)).await;
+    }
+
+    fn kill_group(&mut self) {
         self.signal(Signal::KILL);
-        strays::kill(&self.mark);
+        self.leader = None;
     }
 
     fn signal(&self, signal: Signal) {
@@ -40,9 +139,10 @@ impl Group {
     }
 }
 
-impl Drop for Group {
+impl Drop for Members {
     fn drop(&mut self) {
-        self.kill();
+        self.kill_group();
+        strays::kill(&self.mark);
     }
 }
 

@@ -15,15 +15,13 @@ use std::{
 };
 use tokio::{
     io::{AsyncRead, AsyncReadExt},
-    process::{Child, ChildStderr, ChildStdout, Command},
+    process::{ChildStderr, ChildStdout, Command},
     time::{sleep, timeout},
 };
 
-/// After the request to end, a command may tidy up for so long.
-const GRACE: Duration = Duration::from_secs(1);
-
-/// After a command's end, its children may write for so long: `echo x > >(sed …)` is finished by one of them.
-const LAST_WORDS: Duration = Duration::from_millis(200);
+/// After a command's end, its children may write for so long: `echo x > >(sed …)` is finished by one of them, and on a
+/// busy machine that one may not even have started.
+const LAST_WORDS: Duration = Duration::from_secs(1);
 
 /// After they were killed too, their pipes are read for so long. Who holds one still has left the group.
 const LAST_BYTES: Duration = Duration::from_millis(300);
@@ -33,6 +31,10 @@ const LAST_BYTES: Duration = Duration::from_millis(300);
 /// The command has no standard input and no terminal. It is the leader of a process group: when it ends, times out,
 /// or when the future of [`Shell::run`] is dropped, the whole group is killed, and so is who left it (`setsid`, a
 /// daemon): each carries the variable `HAFT_CALL`. Only one that cleaned its environment is out of reach.
+///
+/// A command that did not end by itself is asked to (SIGTERM) and has a second to tidy up before it is killed. After
+/// a drop that second passes in the runtime, which somebody must drive; where the runtime ends before, the command is
+/// killed at once.
 #[derive(Clone, Debug)]
 pub struct Shell {
     /// What the shell runs.
@@ -99,13 +101,13 @@ pub enum ProcessError {
 impl Shell {
     /// Runs the command; `on_chunk` gets both streams in their order of arrival, as text, while it runs.
     ///
-    /// Returns at most 2 seconds after the timeout, and at most half a second after the command ended.
+    /// Returns at most 2 seconds after the timeout, and at most a second and a half after the command ended.
     pub async fn run(self, on_chunk: impl FnMut(&str) + Send) -> Result<Finished, ProcessError> {
-        let (group, child) = self.start()?;
-        follow(group, child, self.timeout, Output::new(self.capture, self.spill), on_chunk).await
+        let group = self.start()?;
+        follow(group, self.timeout, Output::new(self.capture, self.spill), on_chunk).await
     }
 
-    fn start(&self) -> Result<(Group, Child), ProcessError> {
+    fn start(&self) -> Result<Group, ProcessError> {
         if self.command.contains('\0') {
             return Err(ProcessError::Nul);
         }
@@ -116,7 +118,7 @@ impl Shell {
         started.map_err(|source| ProcessError::not_started("a shell", &self.folder, source))
     }
 
-    fn start_in(&self, shell: &str) -> io::Result<(Group, Child)> {
+    fn start_in(&self, shell: &str) -> io::Result<Group> {
         let mut command = Command::new(shell);
         command.arg("-c").arg(&self.command).stdin(Stdio::null());
         start(&mut command, &self.folder, &self.environment)
@@ -135,7 +137,7 @@ pub(crate) fn start(
     command: &mut Command,
     folder: &Path,
     environment: &[(String, String)],
-) -> io::Result<(Group, Child)> {
+) -> io::Result<Group> {
     command.current_dir(folder).env_clear().envs(environment.iter().map(|(name, value)| (name, value)));
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     Group::start(command)
@@ -143,25 +145,24 @@ pub(crate) fn start(
 
 /// Reads what a process prints until it ends or its time is over; then ends what is left of its group.
 pub(crate) async fn follow(
-    group: Group,
-    mut child: Child,
+    mut group: Group,
     limit: Option<Duration>,
     output: Output,
     on_chunk: impl FnMut(&str) + Send,
 ) -> Result<Finished, ProcessError> {
-    let mut pipes = Pipes::new(&mut child, output, on_chunk);
-    let exit = match pipes.read_until(timeout(limit.unwrap_or(Duration::MAX), child.wait())).await? {
+    let mut pipes = Pipes::new(&mut group, output, on_chunk);
+    let limit = limit.unwrap_or(Duration::MAX);
+    let exit = match pipes.read_until(timeout(limit, group.child().wait())).await? {
         Ok(status) => exit_of(status?),
         Err(_over) => {
-            group.ask_to_end();
-            let _ended_or_not = pipes.read_until(timeout(GRACE, child.wait())).await?;
+            pipes.read_until(group.ask_to_end()).await?;
             Exit::TimedOut
         }
     };
     if exit != Exit::TimedOut {
         pipes.drain(LAST_WORDS).await?;
     }
-    group.kill();
+    group.kill().await;
     pipes.drain(LAST_BYTES).await?;
     Ok(pipes.finish(exit))
 }
@@ -192,9 +193,9 @@ struct Pipes<F> {
 }
 
 impl<F: FnMut(&str)> Pipes<F> {
-    fn new(child: &mut Child, output: Output, on_chunk: F) -> Self {
-        let (stdout, stderr) = (Pipe::new(child.stdout.take()), Pipe::new(child.stderr.take()));
-        Self { stdout, stderr, output, on_chunk }
+    fn new(group: &mut Group, output: Output, on_chunk: F) -> Self {
+        let (stdout, stderr) = group.streams();
+        Self { stdout: Pipe::new(stdout), stderr: Pipe::new(stderr), output, on_chunk }
     }
 
     fn is_open(&self) -> bool {

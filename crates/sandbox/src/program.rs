@@ -9,7 +9,7 @@ use std::{
 };
 use tokio::{
     io::AsyncWriteExt,
-    process::{Child, ChildStderr, ChildStdin, ChildStdout, Command},
+    process::{ChildStderr, ChildStdin, ChildStdout, Command},
 };
 
 /// A program with its arguments. It runs, ends and is ended as [`crate::Shell`] says.
@@ -32,8 +32,8 @@ pub struct Program {
 impl Program {
     /// As [`crate::Shell::run`].
     pub async fn run(self, on_chunk: impl FnMut(&str) + Send) -> Result<Finished, ProcessError> {
-        let (group, child) = self.start(Stdio::null())?;
-        follow(group, child, self.timeout, Output::new(self.capture, None), on_chunk).await
+        let group = self.start(Stdio::null())?;
+        follow(group, self.timeout, Output::new(self.capture, None), on_chunk).await
     }
 
     /// As [`Program::run`], with `input` on its standard input. It need not read all of it.
@@ -42,8 +42,8 @@ impl Program {
         input: &[u8],
         on_chunk: impl FnMut(&str) + Send,
     ) -> Result<Finished, ProcessError> {
-        let (group, mut child) = self.start(Stdio::piped())?;
-        let stdin = child.stdin.take();
+        let mut group = self.start(Stdio::piped())?;
+        let stdin = group.child().stdin.take();
         let feeding = async {
             if let Some(mut stdin) = stdin {
                 let _it_reads_no_more = stdin.write_all(input).await;
@@ -51,21 +51,22 @@ impl Program {
             std::future::pending().await
         };
         tokio::select! {
-            finished = follow(group, child, self.timeout, Output::new(self.capture, None), on_chunk) => finished,
+            finished = follow(group, self.timeout, Output::new(self.capture, None), on_chunk) => finished,
             never = feeding => never,
         }
     }
 
     /// Starts it, to be talked to for as long as its [`Process`] is kept. `timeout` and `capture` mean nothing here.
     pub fn start_piped(&self) -> Result<Piped, ProcessError> {
-        let (group, mut child) = self.start(Stdio::piped())?;
+        let mut group = self.start(Stdio::piped())?;
+        let child = group.child();
         let held = "this stream was asked for when the process was started";
         let (input, output) = (child.stdin.take().expect(held), child.stdout.take().expect(held));
         let errors = child.stderr.take().expect(held);
-        Ok(Piped { input, output, errors, process: Process { child, _killed_on_drop: group } })
+        Ok(Piped { input, output, errors, process: Process(group) })
     }
 
-    fn start(&self, input: Stdio) -> Result<(Group, Child), ProcessError> {
+    fn start(&self, input: Stdio) -> Result<Group, ProcessError> {
         if self.program.contains('\0') || self.arguments.iter().any(|word| word.as_bytes().contains(&0)) {
             return Err(ProcessError::Nul);
         }
@@ -89,16 +90,13 @@ pub struct Piped {
     pub process: Process,
 }
 
-/// A program that runs. Dropped, it is killed with all its children.
+/// A program that runs. Dropped, it is ended with all its children, as [`crate::Shell`] says.
 #[derive(Debug)]
-pub struct Process {
-    child: Child,
-    _killed_on_drop: Group,
-}
+pub struct Process(Group);
 
 impl Process {
-    /// How it ended, if it has: `exit status: 1`.
+    /// How it ended, if it has: `exit status: 1`. Its children are killed then.
     pub fn ended(&mut self) -> io::Result<Option<std::process::ExitStatus>> {
-        self.child.try_wait()
+        self.0.ended()
     }
 }

@@ -85,3 +85,21 @@ async fn a_program_can_be_talked_to_and_ends_when_nobody_keeps_it() {
     let mut rest = Vec::new();
     assert_eq!(output.read_to_end(&mut rest).await.unwrap(), 0);
 }
+
+// The number of a group is free once nobody is in it: nothing is sent there later.
+#[tokio::test]
+async fn with_a_program_that_ended_its_children_are_killed() {
+    let shell = program("/bin/sh", &["-c", "sleep 1235 & exit 3"]);
+    let Piped { mut output, mut process, .. } = shell.start_piped().unwrap();
+    let status = loop {
+        match process.ended().unwrap() {
+            Some(status) => break status,
+            None => tokio::time::sleep(Duration::from_millis(5)).await,
+        }
+    };
+    // The child held the pipe.
+    let mut rest = Vec::new();
+    let read = tokio::time::timeout(Duration::from_secs(20), output.read_to_end(&mut rest));
+    assert_eq!((status.code(), read.await.unwrap().unwrap()), (Some(3), 0));
+    assert_eq!(process.ended().unwrap(), Some(status));
+}

@@ -73,6 +73,10 @@ fn settle_one(blobs: &Blobs, target: &Path, change: &Change) -> io::Result<bool>
     if resolve(folder, Path::new("")) != folder {
         return Ok(false);
     }
+    if change.before.is_none() && change.after.is_some() && state_of(target)? == State::Absent {
+        // There must be something to lock: two that make the same folder may make the same file in it.
+        fs::create_dir_all(folder)?;
+    }
     let _no_other_process_settles_here = locked(folder);
     let Some(now) = state_of(target)?.recorded() else { return Ok(false) };
     if now == change.after {
@@ -90,7 +94,7 @@ fn settle_one(blobs: &Blobs, target: &Path, change: &Change) -> io::Result<bool>
 }
 
 /// Between looking at a file and replacing it, no other session may do the same. The lock ends with the returned
-/// file. Where there is no folder yet, or its file system knows no locks, there is none.
+/// file. Where the folder is gone, or its file system knows no locks, there is none.
 fn locked(folder: &Path) -> Option<File> {
     let folder = File::open(folder).ok()?;
     folder.lock().ok()?;
@@ -101,7 +105,6 @@ fn locked(folder: &Path) -> Option<File> {
 /// old content.
 fn replace(blobs: &Blobs, folder: &Path, target: &Path, after: &FileState) -> io::Result<()> {
     let mut content = blobs.open(&after.hash)?;
-    fs::create_dir_all(folder)?;
     let mut file = NamedTempFile::with_prefix_in(".haft-", folder)?;
     io::copy(&mut content, file.as_file_mut())?;
     keep_owner(target, file.path());

@@ -7,6 +7,8 @@ use std::{
     fs, io,
     os::unix::fs::{MetadataExt, PermissionsExt, symlink},
     path::{Path, PathBuf},
+    sync::Barrier,
+    thread,
 };
 use tempfile::TempDir;
 
@@ -209,11 +211,33 @@ fn settling_leaves_alone_what_it_does_not_know() {
         let place = Place::new(&[]);
         fs::create_dir(place.workspace.join("sub")).unwrap();
         place.put("sub/a", "1");
+        fs::set_permissions(place.workspace.join("sub/a"), fs::Permissions::from_mode(0o644)).unwrap();
         let changes = place.written("sub/a", "2");
         spoil(&place);
         let before = place.get("sub/a");
         assert_eq!(place.settle(&changes), [Path::new("sub/a")], "{what}");
         assert_eq!(place.get("sub/a"), before, "{what}");
+    }
+}
+
+// Two sessions make the same file in a folder that neither has seen.
+#[test]
+fn of_two_that_make_the_same_file_one_is_told() {
+    for round in 0..30 {
+        let place = Place::new(&[]);
+        let [one, two] = ["one", "two"].map(|text| place.written("new/folder/file", text));
+        let start = Barrier::new(2);
+        let settled = |changes: &[Change]| {
+            start.wait();
+            place.settle(changes).is_empty()
+        };
+        let (first, second) = thread::scope(|scope| {
+            let other = scope.spawn(|| settled(&two));
+            (settled(&one), other.join().unwrap())
+        });
+        assert_ne!(first, second, "round {round}");
+        let expected = if first { "one" } else { "two" };
+        assert_eq!(place.get("new/folder/file").as_deref(), Some(expected), "round {round}");
     }
 }
 

@@ -21,7 +21,8 @@ use std::{
     },
     time::Duration,
 };
-use tokio::{sync::Notify, time::timeout};
+use tokio::{select, sync::Notify, time::timeout};
+use tokio_util::sync::CancellationToken;
 
 /// The calls that a server works on at the moment.
 #[derive(Default)]
@@ -34,6 +35,8 @@ pub(crate) struct Call {
     sign: Notify,
     /// So many questions are with the person.
     questions: AtomicUsize,
+    /// Nobody waits for its answer any more.
+    ended: CancellationToken,
 }
 
 /// Ends with the call.
@@ -44,8 +47,8 @@ pub(crate) struct Entered<'a> {
 
 impl Calls {
     pub(crate) fn enter(&self, ctx: &ToolContext) -> Entered<'_> {
-        let call =
-            Arc::new(Call { ctx: ctx.clone(), sign: Notify::new(), questions: AtomicUsize::default() });
+        let (sign, questions, ended) = Default::default();
+        let call = Arc::new(Call { ctx: ctx.clone(), sign, questions, ended });
         self.lock().push(call.clone());
         Entered { calls: self, call }
     }
@@ -72,6 +75,7 @@ impl Calls {
 
 impl Drop for Entered<'_> {
     fn drop(&mut self) {
+        self.call.ended.cancel();
         self.calls.lock().retain(|call| !Arc::ptr_eq(call, &self.call));
     }
 }
@@ -82,6 +86,25 @@ impl Call {
         while timeout(limit, self.sign.notified()).await.is_ok() || self.questions.load(Ordering::Relaxed) > 0
         {
         }
+    }
+
+    /// What the person answers. The question is withdrawn where `is_withdrawn`, and where the call ends: a person may
+    /// think for hours, and until then the call's channels to its session would stay open.
+    async fn ask(
+        &self,
+        server: &str,
+        request: ElicitRequestParams,
+        is_withdrawn: &CancellationToken,
+    ) -> ElicitResult {
+        self.questions.fetch_add(1, Ordering::Relaxed);
+        let answer = select! {
+            answer = elicit::answer(server, request, &*self.ctx.person) => answer,
+            () = self.ended.cancelled() => ElicitResult::new(ElicitationAction::Cancel),
+            () = is_withdrawn.cancelled() => ElicitResult::new(ElicitationAction::Cancel),
+        };
+        self.questions.fetch_sub(1, Ordering::Relaxed);
+        self.sign.notify_one();
+        answer
     }
 }
 
@@ -109,14 +132,10 @@ impl ClientHandler for Client {
     async fn create_elicitation(
         &self,
         request: ElicitRequestParams,
-        _: RequestContext<RoleClient>,
+        context: RequestContext<RoleClient>,
     ) -> Result<ElicitResult, ErrorData> {
         let Some(call) = self.calls.only() else { return Ok(ElicitResult::new(ElicitationAction::Cancel)) };
-        call.questions.fetch_add(1, Ordering::Relaxed);
-        let answer = elicit::answer(&self.server, request, &*call.ctx.person).await;
-        call.questions.fetch_sub(1, Ordering::Relaxed);
-        call.sign.notify_one();
-        Ok(answer)
+        Ok(call.ask(&self.server, request, &context.ct).await)
     }
 
     async fn on_progress(&self, said: ProgressNotificationParam, _: NotificationContext<RoleClient>) {

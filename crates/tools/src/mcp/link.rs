@@ -38,6 +38,7 @@ use tokio::{
     task::JoinSet,
     time::timeout,
 };
+use url::Host;
 
 /// A server that runs. Dropped, it is hung up on, and its program is killed with all its children.
 pub(crate) struct Link {
@@ -262,7 +263,7 @@ fn web(
     headers: &[(String, String)],
 ) -> Result<StreamableHttpClientTransport<reqwest::Client>, LinkError> {
     let parsed = Url::parse(url).ok().filter(|url| matches!(url.scheme(), "http" | "https"));
-    parsed.ok_or_else(|| LinkError::Address(url.to_owned()))?;
+    let parsed = parsed.ok_or_else(|| LinkError::Address(url.to_owned()))?;
     let mut sent = HashMap::new();
     for (name, value) in headers {
         let header = name.parse::<HeaderName>().ok().zip(HeaderValue::from_str(value).ok());
@@ -271,9 +272,21 @@ fn web(
         sent.insert(header, value);
     }
     crate::tls::choose();
-    let client = reqwest::Client::builder().redirect(redirect::Policy::custom(stay)).build()?;
+    let builder = reqwest::Client::builder().redirect(redirect::Policy::custom(stay));
+    // A proxy could not reach it.
+    let builder = if is_on_loopback(&parsed) { builder.no_proxy() } else { builder };
+    let client = builder.build()?;
     let config = StreamableHttpClientTransportConfig::with_uri(url).custom_headers(sent);
     Ok(StreamableHttpClientTransport::with_client(client, config))
+}
+
+fn is_on_loopback(url: &Url) -> bool {
+    match url.host() {
+        Some(Host::Domain(name)) => name == "localhost",
+        Some(Host::Ipv4(address)) => address.is_loopback(),
+        Some(Host::Ipv6(address)) => address.is_loopback(),
+        None => false,
+    }
 }
 
 /// Headers may hold keys: they are sent nowhere else.
@@ -292,4 +305,26 @@ pub(crate) fn introduction() -> InitializeRequestParams {
     let own = Implementation::new("haft", env!("CARGO_PKG_VERSION")).with_title("Haft");
     InitializeRequestParams::new(capabilities, own)
         .with_protocol_version(ProtocolVersion::LATEST_WITH_INITIALIZE)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_proxy_cannot_reach_is_known() {
+        let table = [
+            ("http://localhost:8/mcp", true),
+            ("https://LOCALHOST/mcp", true),
+            ("http://127.0.0.1:8/", true),
+            ("http://127.1:8/", true),
+            ("http://[::1]:8/", true),
+            ("http://localhost.example.org/", false),
+            ("http://127.0.0.1.example.org/", false),
+            ("http://10.0.0.1/", false),
+        ];
+        for (url, expected) in table {
+            assert_eq!(is_on_loopback(&Url::parse(url).unwrap()), expected, "{url}");
+        }
+    }
 }

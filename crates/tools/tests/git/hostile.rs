@@ -218,7 +218,9 @@ fn a_hostile_repository_is_hostile() {
     let mut names = Vec::new();
     for kit in [hostile(&[]), hostile(&["w"]), hostile(&["inner"])] {
         for arguments in all {
-            let _whatever = Command::new("git").args(arguments).current_dir(&kit.workspace).output();
+            let mut git = Command::new("git");
+            git.env_clear().env("PATH", "/usr/bin:/bin").env("HOME", kit.workspace.with_file_name("home"));
+            let _whatever = git.args(arguments).current_dir(&kit.workspace).output();
         }
         names.extend(pwned(&kit));
     }

@@ -13,7 +13,10 @@ use serde_json::Value;
 use std::{
     fs,
     path::PathBuf,
-    sync::{Arc, Mutex},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
+    },
     time::Duration,
 };
 use tempfile::TempDir;
@@ -61,12 +64,21 @@ impl Jobs for Started {
 
 /// Answers what a test has put there; then there is nobody.
 #[derive(Default)]
-struct Answers(Mutex<Vec<String>>);
+struct Answers {
+    answers: Mutex<Vec<String>>,
+    /// Thinks for ever instead.
+    thinks: AtomicBool,
+    asked: AtomicUsize,
+}
 
 impl Person for Answers {
     fn ask(&self, question: Question) -> BoxFuture<'_, Option<String>> {
-        let answer = self.0.lock().unwrap().pop().map(|answer| format!("{answer} to {}", question.text));
-        Box::pin(std::future::ready(answer))
+        self.asked.fetch_add(1, Ordering::Relaxed);
+        if self.thinks.load(Ordering::Relaxed) {
+            return Box::pin(std::future::pending());
+        }
+        let answer = self.answers.lock().unwrap().pop();
+        Box::pin(std::future::ready(answer.map(|answer| format!("{answer} to {}", question.text))))
     }
 }
 
@@ -99,7 +111,22 @@ impl Kit {
 
     /// The person answers this to the next question.
     pub(crate) fn answer(&self, answer: &str) {
-        self.person.0.lock().unwrap().push(answer.into());
+        self.person.answers.lock().unwrap().push(answer.into());
+    }
+
+    /// The person answers nothing from now on.
+    pub(crate) fn let_think(&self) {
+        self.person.thinks.store(true, Ordering::Relaxed);
+    }
+
+    /// How many questions reached the person.
+    pub(crate) fn asked(&self) -> usize {
+        self.person.asked.load(Ordering::Relaxed)
+    }
+
+    /// Whether somebody still holds what a call was given.
+    pub(crate) fn is_held(&self) -> bool {
+        Arc::strong_count(&self.person) > 1
     }
 
     /// What was shown while calls ran.

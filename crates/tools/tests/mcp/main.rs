@@ -78,6 +78,15 @@ fn runs(pid: &str) -> bool {
     !status.is_empty() && !status.contains(") Z ")
 }
 
+async fn until(is_so: impl Fn() -> bool) {
+    let waiting = async {
+        while !is_so() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    assert!(tokio::time::timeout(Duration::from_secs(20), waiting).await.is_ok(), "it never came true");
+}
+
 // P-51, X-24
 #[tokio::test]
 async fn tools_of_a_server_are_called_like_ours() {
@@ -213,6 +222,34 @@ async fn progress_is_shown_questions_reach_the_person_and_a_dropped_call_is_canc
     assert!(place.kit.workspace.join("cancelled").exists());
 }
 
+// C-28
+#[tokio::test]
+async fn a_question_ends_with_the_call_it_belongs_to() {
+    let table =
+        [(json!({}), None), (json!({"text": "done"}), Some("done")), (json!({"text": "die"}), Some("lost"))];
+    for (arguments, expected) in table {
+        let mut place = Place::new(vec![server("mill", &[])]);
+        place.refresh().await;
+        place.kit.let_think();
+        let asked = async {
+            until(|| place.kit.asked() == 1).await;
+            place.kit.put("arrived", "");
+        };
+        let told = place.kit.told("mcp__mill__ask", arguments.clone());
+        match expected {
+            None => tokio::select! {
+                told = told => panic!("nobody answered: {told:?}"),
+                () = asked => {}
+            },
+            Some(expected) => {
+                let (told, ()) = tokio::join!(told, asked);
+                assert!(told.content.contains(expected), "{told:?}");
+            }
+        }
+        until(|| !place.kit.is_held()).await;
+    }
+}
+
 #[tokio::test]
 async fn tools_that_are_too_many_are_found_by_search() {
     let mut place = Place::with_budget(vec![server("small", &[]), server("big", &["300"])], 2_000);
@@ -250,12 +287,7 @@ async fn nothing_is_left_running() {
     assert!(runs(&server) && runs(&child));
     drop(place);
     // Whoever is killed takes a moment to go.
-    let gone = async {
-        while runs(&server) || runs(&child) {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-    };
-    assert!(tokio::time::timeout(Duration::from_secs(10), gone).await.is_ok());
+    until(|| !runs(&server) && !runs(&child)).await;
 }
 
 #[tokio::test]

@@ -5,7 +5,10 @@
 use serde_json::{Value, json};
 use std::{
     io::{BufRead, Write, stdin, stdout},
+    path::Path,
     process::{Child, Command},
+    thread::sleep,
+    time::Duration,
 };
 
 struct Server {
@@ -81,6 +84,9 @@ impl Server {
                 let schema = json!({"type": "object", "required": ["name"], "properties": {"name": {"type": "string"}}});
                 let form = json!({"message": "Who are you?", "requestedSchema": schema});
                 self.wait_for(id, "ask", json!({"id": "e", "method": "elicitation/create", "params": form}));
+                if let Some(how) = call["arguments"]["text"].as_str() {
+                    self.go_on_alone(how);
+                }
             }
             "slow" => send(json!({"method": "notifications/progress", "params":
                 {"progressToken": token, "progress": 1, "total": 3, "message": "grinding"}})),
@@ -99,6 +105,18 @@ impl Server {
                 self.children.push(child);
             }
             name => answer(text(format!("{name} turned"))),
+        }
+    }
+
+    /// Waits for no answer once the test says that the question has arrived.
+    fn go_on_alone(&mut self, how: &str) {
+        while !Path::new("arrived").exists() {
+            sleep(Duration::from_millis(5));
+        }
+        let Some((id, _)) = self.waiting.take() else { return };
+        match how {
+            "die" => panic!("nobody answers"),
+            how => send(json!({"id": id, "result": text(how)})),
         }
     }
 
