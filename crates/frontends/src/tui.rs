@@ -63,9 +63,11 @@ pub async fn run(
     }
     let mut shown = Shown::new(Screen::new(stdout(), size));
     let exit = talk(&mut app, &mut shown, &terminal, interrupts).await;
-    shown.leave(&mut app)?;
+    let _the_terminal_may_be_gone = shown.leave(&mut app);
+    // Before what takes its time, so that nobody sits at a dead screen.
+    drop(terminal);
     if let Some(engine) = app.engine.take() {
-        engine.shut_down().await;
+        interrupts.or_leave(engine.shut_down()).await;
     }
     exit
 }
