@@ -56,11 +56,12 @@ impl Interrupts {
         self.has_hung_up
     }
 
-    /// Waits for `what`, such as the end of an engine, but no longer than until the next interrupt.
-    pub async fn or_leave(&mut self, what: impl Future<Output = ()>) {
+    /// Waits for `what`, such as the end of an engine, but no longer than until the next interrupt; says whether it came
+    /// to its end.
+    pub async fn or_leave(&mut self, what: impl Future<Output = ()>) -> bool {
         tokio::select! {
-            () = what => {}
-            () = self.next() => {}
+            () = what => true,
+            () = self.next() => false,
         }
     }
 
