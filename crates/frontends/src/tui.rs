@@ -98,6 +98,10 @@ async fn talk(
                 shown.draw(app)?;
                 continue;
             }
+            entered = terminal.given_back() => {
+                entered?;
+                shown.lost();
+            }
             () = interrupts.next() => return Ok(Exit::Interrupted),
             _ = hangup.recv() => return Ok(Exit::Interrupted),
         }
@@ -193,6 +197,12 @@ impl Shown {
             (true, false) => self.screen.raw(OTHER_SCREEN.1),
             _ => Ok(()),
         }
+    }
+
+    /// The terminal was given back, from a page, too, and somebody else wrote on it.
+    fn lost(&mut self) {
+        self.is_page = false;
+        self.screen.lost();
     }
 
     /// Leaves what is finished, and nothing else.
