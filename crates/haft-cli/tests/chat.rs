@@ -140,7 +140,7 @@ fn one_question_is_asked_after_the_other() {
 fn slow_to_end(place: &Place) {
     let folder = place.path().join("person/.config/haft");
     std::fs::create_dir_all(&folder).unwrap();
-    let wait = "[[hooks]]\nevent = \"turn_end\"\ncommand = \"until test -e go; do sleep 0.05; done\"\n";
+    let wait = "[[hooks]]\nevent = \"turn_end\"\ncommand = \"touch ending; until test -e go; do sleep 0.05; done\"\n";
     std::fs::write(folder.join("config.toml"), wait).unwrap();
 }
 
@@ -257,12 +257,11 @@ fn an_end_that_takes_its_time_can_be_left() {
     slow_to_end(&place);
     let model = place.script("model.jsonl", &[json!({"say": "Said."})]);
     let mut child = place.haft(&["run", "--model", &model, "go"]).spawn().unwrap();
-    let mut code = None;
+    poll(|| place.read("ending").is_some(), || "the end of the turn".into());
     let is_over = || {
         let sent = std::process::Command::new("kill").args(["-TERM", &child.id().to_string()]).status();
         assert!(sent.unwrap().success());
-        code = child.try_wait().unwrap().map(|status| status.code());
-        code.is_some()
+        child.try_wait().unwrap().is_some()
     };
     poll(is_over, || "the end".into());
 }
