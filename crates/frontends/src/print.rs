@@ -173,7 +173,8 @@ impl Goal {
         self.has_asked &= !is_end;
         let is_left = told.is_behind && is_end && matches!(self.command, Some(Command::Compact));
         self.is_heard |= is_left || self.command.as_ref().is_some_and(|command| is_of(command, &entry.fact));
-        if is_end && !self.has_ended { Heard::EndOfAnother } else { Heard::Whatever }
+        let is_another = is_end && !self.has_ended && self.command.is_some();
+        if is_another { Heard::EndOfAnother } else { Heard::Whatever }
     }
 
     fn is_reached(&mut self, told: &Told, questions: &Questions) -> bool {
