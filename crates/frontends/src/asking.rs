@@ -1,12 +1,13 @@
 //! Questions to the person at the terminal, withdrawn when nobody needs the answer any more.
 use crate::{approval, question};
-use haft_core::{CallId, Event, Fact};
+use haft_core::{Entry, Event, Fact, Seq};
 use haft_engine::Session;
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
     io::Errno,
 };
 use std::{
+    collections::VecDeque,
     io::{self, BufRead, BufReader, Read, Write, stdin},
     os::fd::AsFd,
     sync::{Arc, Mutex, PoisonError},
@@ -16,9 +17,15 @@ use std::{
 const LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
 const NOW: Timespec = Timespec { tv_sec: 0, tv_nsec: 0 };
 
-/// The questions of a session that are open.
+/// The questions of a session that are open. There is one person and one line at a time, so that the first one is asked and
+/// the others wait.
 #[derive(Debug, Default)]
-pub struct Questions(Vec<(CallId, Asking)>);
+pub struct Questions {
+    /// Entries that ask, the first first.
+    waiting: VecDeque<Arc<Entry>>,
+    /// The one in front, while the person is asked.
+    asking: Option<(Seq, Asking)>,
+}
 
 impl Questions {
     /// Asks what is asked, or answers in place of a person who is not there. Who was answered, here or elsewhere, and who
@@ -28,21 +35,63 @@ impl Questions {
         // Somebody may sit where a joined session is open.
         let may_refuse = !session.is_joined();
         match &entry.fact {
-            Fact::ApprovalAsked { call, reason, changes, .. } if can_ask => {
-                let question = approval::Question { call, reason, changes };
-                self.0.push((call.clone(), approval::ask(session, &question)));
-            }
-            Fact::QuestionAsked { call, question } if can_ask => {
-                self.0.push((call.clone(), question::ask(session, call, question)));
+            Fact::ApprovalAsked { .. } | Fact::QuestionAsked { .. } if can_ask => {
+                self.waiting.push_back(entry.clone());
             }
             Fact::ApprovalAsked { call, .. } if may_refuse => approval::refuse(session, call),
             Fact::QuestionAsked { call, .. } if may_refuse => question::nobody(session, call),
-            Fact::ApprovalAnswered { call, .. }
-            | Fact::QuestionAnswered { call, .. }
-            | Fact::ToolEnded { call, .. } => self.0.retain(|(waiting, _)| waiting != call),
-            Fact::TurnEnded { .. } => self.0.clear(),
-            _ => {}
+            fact => self.waiting.retain(|asked| !ends(fact, asked)),
         }
+        self.ask_first(session);
+    }
+
+    /// Whether somebody is waited for.
+    pub fn is_open(&self) -> bool {
+        !self.waiting.is_empty()
+    }
+
+    fn ask_first(&mut self, session: &Session) {
+        while self.waiting.front().is_some_and(|asked| is_over(session, asked)) {
+            self.waiting.pop_front();
+        }
+        let first = self.waiting.front();
+        if self.asking.as_ref().map(|(seq, _)| *seq) == first.map(|asked| asked.seq) {
+            return;
+        }
+        // Withdrawn before the next one begins: they read the same lines.
+        self.asking = None;
+        self.asking = first.and_then(|asked| Some((asked.seq, ask(session, &asked.fact)?)));
+    }
+}
+
+fn ask(session: &Session, fact: &Fact) -> Option<Asking> {
+    match fact {
+        Fact::ApprovalAsked { call, reason, changes, .. } => {
+            Some(approval::ask(session, &approval::Question { call, reason, changes }))
+        }
+        Fact::QuestionAsked { call, question } => Some(question::ask(session, call, question)),
+        _ => None,
+    }
+}
+
+/// Whoever hears late of a question may find its answer in the journal.
+fn is_over(session: &Session, asked: &Entry) -> bool {
+    let entries = session.entries();
+    let since = entries.partition_point(|entry| entry.seq <= asked.seq);
+    entries[since..].iter().any(|entry| ends(&entry.fact, asked))
+}
+
+fn ends(fact: &Fact, asked: &Entry) -> bool {
+    let (Fact::ApprovalAsked { call: waiting, .. } | Fact::QuestionAsked { call: waiting, .. }) = &asked.fact
+    else {
+        return true;
+    };
+    match fact {
+        Fact::ApprovalAnswered { call, .. }
+        | Fact::QuestionAnswered { call, .. }
+        | Fact::ToolEnded { call, .. } => call == waiting,
+        Fact::TurnEnded { .. } => true,
+        _ => false,
     }
 }
 
@@ -60,7 +109,8 @@ impl Asking {
         let asking = Self(withdrawn.clone());
         tokio::task::spawn_blocking(move || {
             let mut lines = BufReader::new(Lines { source: stdin(), withdrawn: &withdrawn });
-            let answer = read(&mut lines, &mut io::stderr());
+            let mut shown = Shown { screen: io::stderr(), withdrawn: &withdrawn };
+            let answer = read(&mut lines, &mut shown);
             if !withdrawn.now(|is| *is) {
                 answered(answer);
             }
@@ -83,6 +133,22 @@ struct Withdrawn(Arc<Mutex<bool>>);
 impl Withdrawn {
     fn now<T>(&self, what: impl FnOnce(&mut bool) -> T) -> T {
         what(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// What is shown until the question is withdrawn; what comes later is not.
+struct Shown<'a, S> {
+    screen: S,
+    withdrawn: &'a Withdrawn,
+}
+
+impl<S: Write> Write for Shown<'_, S> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.withdrawn.now(|is| if *is { Ok(bytes.len()) } else { self.screen.write(bytes) })
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.screen.flush()
     }
 }
 
@@ -120,6 +186,17 @@ fn is_ready(source: &impl AsFd, within: Timespec) -> io::Result<bool> {
 mod tests {
     use super::*;
     use std::{thread, time::Duration};
+
+    #[test]
+    fn nothing_is_shown_of_a_question_that_is_withdrawn_before_it_begins() {
+        let withdrawn = Withdrawn::default();
+        let asking = Asking(withdrawn.clone());
+        let mut shown = Shown { screen: Vec::new(), withdrawn: &withdrawn };
+        shown.write_all(b"which?").unwrap();
+        drop(asking);
+        shown.write_all(b"what?").unwrap();
+        assert_eq!(shown.screen, b"which?");
+    }
 
     /// It waits for a line, is withdrawn, and the next line comes before it has looked.
     #[test]

@@ -5,13 +5,13 @@ use crate::{
     Exit,
     console::{self, Order},
     host::{Host, Opened, Wish},
-    print::{self, Options},
+    print::{self, Options, Told},
     signals::Interrupts,
     view,
 };
 use haft_core::{Command, Mode, Part, Seq, undo};
 use haft_engine::{Engine, Session};
-use reader::Reader;
+use reader::{Before, Reader};
 use std::io::{Write, stderr, stdout};
 
 /// Talks until the person leaves: `exit`, or the end of the input.
@@ -23,26 +23,18 @@ pub async fn run(
 ) -> anyhow::Result<Exit> {
     let chat = &options.chat;
     let prompt = chat.prompt.clone().unwrap_or_else(|| "> ".into());
-    let mut reader = Reader::new(&host)?;
-    let mut talk = Talk { host, open: None, wish: Wish::default(), options, interrupts };
+    let reader = Reader::new(&host)?;
+    let told = Told::before(next(&opened.session));
+    let mut talk = Talk { host, open: None, told, wish: Wish::default(), options, interrupts };
     talk.take(opened)?;
     print_now(chat.banner.as_deref().unwrap_or("`/help` tells what can be said, `exit` leaves.\n"))?;
-    loop {
-        let read = tokio::select! {
-            read = reader::read(reader, prompt.clone()) => Some(read?),
-            () = talk.interrupts.next() => None,
-        };
-        let Some((line, back)) = read else { break };
-        reader = back;
-        let Some(line) = line else { break };
-        let said = line.trim();
-        if said.eq_ignore_ascii_case("exit") || console::order(said) == Some(Order::Quit) {
-            break;
-        }
-        talk.say(said).await?;
-    }
+    let talked = talk.until_left(reader, &prompt).await;
     talk.leave().await;
-    Ok(Exit::Success)
+    match talked {
+        // The terminal is gone, and so whoever could read why.
+        Err(_) if talk.interrupts.has_hung_up() => Ok(Exit::Interrupted),
+        talked => talked.map(|()| Exit::Success),
+    }
 }
 
 /// The entry that is recorded next.
@@ -53,13 +45,37 @@ pub fn next(session: &Session) -> Seq {
 struct Talk<'a> {
     host: Host,
     open: Option<(Engine, Session)>,
+    /// Of what happens at the prompt the person is told when they come back to it.
+    told: Told,
     wish: Wish,
     options: &'a Options,
     interrupts: &'a mut Interrupts,
 }
 
 impl Talk<'_> {
+    async fn until_left(&mut self, mut reader: Reader, prompt: &str) -> anyhow::Result<()> {
+        let before = Before::now(&reader);
+        while !self.interrupts.has_hung_up() {
+            let (line, back) = tokio::select! {
+                read = reader::read(reader, prompt.to_owned()) => read?,
+                () = self.interrupts.next() => {
+                    before.restore();
+                    return Ok(());
+                }
+            };
+            reader = back;
+            let Some(line) = line else { break };
+            let said = line.trim();
+            if said.eq_ignore_ascii_case("exit") || console::order(said) == Some(Order::Quit) {
+                break;
+            }
+            self.say(said).await?;
+        }
+        Ok(())
+    }
+
     async fn say(&mut self, said: &str) -> anyhow::Result<()> {
+        self.follow(None).await?;
         match console::order(said) {
             Some(order) => self.order(order).await,
             None if said.is_empty() => Ok(()),
@@ -77,12 +93,19 @@ impl Talk<'_> {
 
     /// One turn, with the words of the profile around it.
     async fn turn(&mut self, command: Command) -> anyhow::Result<()> {
-        let Some((_, session)) = &self.open else { return note("there is no session; `/new` begins one") };
+        if self.open.is_none() {
+            return note("there is no session; `/new` begins one");
+        }
         let chat = &self.options.chat;
         print_now(chat.reply.as_deref().unwrap_or_default())?;
-        print::turn(session, command, next(session), self.options, self.interrupts).await?;
+        self.follow(Some(command)).await?;
         print_now(if chat.reply.is_some() { "\n\n" } else { "\n" })?;
         Ok(())
+    }
+
+    async fn follow(&mut self, command: Option<Command>) -> anyhow::Result<Exit> {
+        let Some((_, session)) = &self.open else { return Ok(Exit::Success) };
+        print::follow(session, command, &mut self.told, self.options, self.interrupts).await
     }
 
     async fn order(&mut self, order: Order) -> anyhow::Result<()> {
@@ -100,7 +123,7 @@ impl Talk<'_> {
             Order::Undo => self.undo().await,
             Order::Redo => self.redo().await,
             Order::Cost => self.cost(),
-            Order::Mode(name) => self.mode(name.as_deref()),
+            Order::Mode(name) => self.mode(name.as_deref()).await,
             Order::Theme(_) | Order::Rewind | Order::Jobs | Order::Copy => {
                 note("this needs the screen that `haft` opens in a terminal")
             }
@@ -111,13 +134,16 @@ impl Talk<'_> {
     fn take(&mut self, opened: Opened) -> anyhow::Result<()> {
         let Opened { engine, session, notices } = opened;
         self.wish.session = Some(session.id().0.clone());
+        self.told = Told::before(next(&session));
         self.open = Some((engine, session));
         notices.iter().try_for_each(|notice| note(&format!("note: {notice}")))
     }
 
     /// The same again where the other one cannot be opened.
     async fn reopen(&mut self, wish: Wish) -> anyhow::Result<()> {
-        self.leave().await;
+        if !self.leave().await {
+            anyhow::bail!("interrupted before the session had closed");
+        }
         let before = std::mem::replace(&mut self.wish, wish.clone());
         match (self.host.open)(wish).await {
             Ok(opened) => {
@@ -137,11 +163,11 @@ impl Talk<'_> {
         }
     }
 
-    async fn leave(&mut self) {
-        if let Some((engine, session)) = self.open.take() {
-            drop(session);
-            engine.shut_down().await;
-        }
+    /// Whether the session has come to its end; an interrupt leaves it before.
+    async fn leave(&mut self) -> bool {
+        let Some((engine, session)) = self.open.take() else { return true };
+        drop(session);
+        self.interrupts.or_leave(engine.shut_down()).await
     }
 
     fn help(&self) -> anyhow::Result<()> {
@@ -183,18 +209,19 @@ impl Talk<'_> {
     }
 
     async fn move_files(&mut self, command: Command) -> anyhow::Result<()> {
-        let Some((_, session)) = &self.open else { return Ok(()) };
-        for file in view::moved(session, command).await? {
-            note(&file)?;
+        if self.follow(Some(command)).await? == Exit::Interrupted {
+            return Ok(());
         }
-        Ok(())
+        let entries = self.open.iter().flat_map(|(_, session)| session.entries().into_iter().rev());
+        let files = entries.filter_map(|entry| view::moved_by(&entry.fact)).next();
+        files.into_iter().flatten().try_for_each(|file| note(&file))
     }
 
-    fn mode(&self, name: Option<&str>) -> anyhow::Result<()> {
+    async fn mode(&mut self, name: Option<&str>) -> anyhow::Result<()> {
         let Some((_, session)) = &self.open else { return Ok(()) };
         let known = Mode::ALL.into_iter().filter(|mode| *mode <= session.ceiling());
         match name.and_then(Mode::named).filter(|mode| *mode <= session.ceiling()) {
-            Some(mode) => Ok(session.send(Command::SetMode { mode })?),
+            Some(mode) => self.follow(Some(Command::SetMode { mode })).await.map(drop),
             None => {
                 let known = known.map(Mode::name).collect::<Vec<_>>().join(", ");
                 note(&format!("now `{}`; there are {known} (/mode NAME)", session.mode().name()))

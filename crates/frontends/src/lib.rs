@@ -51,7 +51,7 @@ pub enum Exit {
     Refused = 4,
     /// The reply claims what the journal does not show.
     Unproven = 5,
-    /// By SIGINT or SIGTERM.
+    /// By SIGINT, SIGTERM or SIGHUP.
     Interrupted = 130,
 }
 

@@ -2,6 +2,7 @@
 use crate::{
     Exit,
     asking::Questions,
+    chat::next,
     lines, notes,
     signals::Interrupts,
     spinner::{Spinner, TICK},
@@ -9,10 +10,10 @@ use crate::{
 };
 use anyhow::Context;
 use futures::StreamExt;
-use haft_core::{Changed, Command, Event, Fact, Outcome, Part, Seq, Usage, text_of};
+use haft_core::{Changed, Command, Event, Fact, Outcome, Seq, Usage, text_of};
 use haft_engine::{Chat, Session};
 use serde_json::{Value, json};
-use std::io::{Write, stderr, stdout};
+use std::io::{Stderr, Stdout, Write, stderr, stdout};
 
 /// What is printed on standard output.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -59,67 +60,183 @@ pub async fn turn(
     options: &Options,
     interrupts: &mut Interrupts,
 ) -> anyhow::Result<Exit> {
-    let mut events = Box::pin(session.events(from));
-    let mut said = said_elsewhere(session, &command);
+    follow(session, Some(command), &mut Told::before(from), options, interrupts).await
+}
+
+/// Up to where a person has been told of a session, from one turn to the next.
+#[derive(Debug)]
+pub(crate) struct Told {
+    next: Seq,
+    /// A turn was left before its end.
+    is_behind: bool,
+}
+
+impl Told {
+    /// All before `next`.
+    pub(crate) fn before(next: Seq) -> Self {
+        Self { next, is_behind: false }
+    }
+
+    fn take_in(&mut self, event: &Event) {
+        let Event::Recorded(entry) = event else { return };
+        self.next = Seq(entry.seq.0 + 1);
+        self.is_behind &= !matches!(entry.fact, Fact::TurnEnded { .. });
+    }
+}
+
+/// Sends `command` and shows everything that was not told, until what it asks for has happened; without one, what there
+/// is, and the turn to its end that asks something.
+pub(crate) async fn follow(
+    session: &Session,
+    command: Option<Command>,
+    told: &mut Told,
+    options: &Options,
+    interrupts: &mut Interrupts,
+) -> anyhow::Result<Exit> {
+    let mut events = Box::pin(session.events(told.next));
+    let mut goal = Goal::of(session, command.clone(), told);
     // Why it could not be taken is told at the end of the events.
-    let _session_is_closed = session.send(command);
-    let mut account = Account::default();
-    let mut words = Words::new(stdout(), stderr(), options.style, options.chat.clone());
-    let show_words = options.output == Output::Text;
-    let mut spinner = Spinner::new(options.can_ask && show_words && !options.style.quiet);
-    spinner.label("thinking");
-    let mut told_once = false;
-    let mut questions = Questions::default();
+    let _session_is_closed = command.map(|command| session.send(command));
+    let mut showing = Showing::new(options);
+    let mut is_interrupted = false;
     let mut ticks = tokio::time::interval(TICK);
-    loop {
+    while !goal.is_reached(told, &showing.questions) {
         let event = tokio::select! {
             event = events.next() => event,
             () = interrupts.next() => {
-                if std::mem::replace(&mut told_once, true) {
+                session.send(Command::Interrupt)?;
+                if std::mem::replace(&mut is_interrupted, true) {
+                    told.is_behind = true;
                     return Ok(Exit::Interrupted);
                 }
-                session.send(Command::Interrupt)?;
                 continue;
             }
-            _ = ticks.tick(), if spinner.is_enabled() => {
-                spinner.tick();
+            _ = ticks.tick(), if showing.spinner.is_enabled() => {
+                showing.spinner.tick();
                 continue;
             }
         };
         let Some(event) = event else { break };
-        spinner.clear();
-        match options.output {
-            Output::Text => words.event(&event).context("cannot write the output")?,
-            Output::Json => {}
-            Output::StreamJson => {
-                writeln!(stdout(), "{}", lines::event(&event)).context("cannot write the output")?
-            }
+        or_gone(showing.take_in(session, &event), (), interrupts)?;
+        if goal.hear(&event, told) == Heard::EndOfAnother {
+            (showing.account, is_interrupted) = (Account::default(), false);
         }
-        relabel(&mut spinner, &event);
-        questions.hear(session, &event, options.can_ask);
-        account.take_in(&event);
-        said = said.filter(|said| !is_heard(said, &event));
-        match (account.outcome, &said) {
-            (Some(_), None) => break,
-            (Some(_), Some(_)) => account = Account::default(),
-            (None, _) => {}
-        }
+        told.take_in(&event);
     }
-    finish(session, account, options)
-}
-
-/// What was said to a session that another process has open: a turn that ends before it is heard is not its own.
-fn said_elsewhere(session: &Session, command: &Command) -> Option<Vec<Part>> {
-    match command {
-        Command::Prompt { parts, .. } if session.is_joined() => Some(parts.clone()),
-        _ => None,
+    showing.spinner.clear();
+    match goal.is_of_a_turn() || showing.account.outcome.is_some() {
+        true => or_gone(finish(session, showing.account, options), Exit::Interrupted, interrupts),
+        false => Ok(Exit::Success),
     }
 }
 
-fn is_heard(said: &[Part], event: &Event) -> bool {
-    let Event::Recorded(entry) = event else { return false };
-    // What hooks add stands behind it.
-    matches!(&entry.fact, Fact::Prompted { parts, .. } | Fact::PromptDenied { parts, .. } if parts.starts_with(said))
+/// `gone` where the terminal is gone, and so nothing can be written to it.
+fn or_gone<T>(shown: anyhow::Result<T>, gone: T, interrupts: &Interrupts) -> anyhow::Result<T> {
+    shown.or_else(|error| if interrupts.has_hung_up() { Ok(gone) } else { Err(error) })
+}
+
+/// What is waited for.
+struct Goal {
+    command: Option<Command>,
+    /// It stands in the journal, so that the next end of a turn is its own.
+    is_heard: bool,
+    has_ended: bool,
+    /// A turn asked something, and goes on.
+    has_asked: bool,
+    /// What stood in the journal at the beginning goes up to here.
+    now: Seq,
+}
+
+/// What an event means for a [`Goal`].
+#[derive(PartialEq)]
+enum Heard {
+    Whatever,
+    /// A turn ended, and it was not the one that is waited for.
+    EndOfAnother,
+}
+
+impl Goal {
+    fn of(session: &Session, command: Option<Command>, told: &Told) -> Self {
+        // Nothing is recorded of a compaction that has nothing to do, but its end.
+        let is_heard = matches!(command, Some(Command::Compact)) && !told.is_behind;
+        Self { command, is_heard, has_ended: false, has_asked: false, now: next(session) }
+    }
+
+    fn is_of_a_turn(&self) -> bool {
+        !matches!(self.command, None | Some(Command::Rewind { .. } | Command::Redo | Command::SetMode { .. }))
+    }
+
+    fn hear(&mut self, event: &Event, told: &Told) -> Heard {
+        let Event::Recorded(entry) = event else { return Heard::Whatever };
+        let is_end = matches!(entry.fact, Fact::TurnEnded { .. });
+        self.has_ended |= is_end && self.is_heard;
+        self.has_asked &= !is_end;
+        let is_left = told.is_behind && is_end && matches!(self.command, Some(Command::Compact));
+        self.is_heard |= is_left || self.command.as_ref().is_some_and(|command| is_of(command, &entry.fact));
+        let is_another = is_end && !self.has_ended && self.command.is_some();
+        if is_another { Heard::EndOfAnother } else { Heard::Whatever }
+    }
+
+    fn is_reached(&mut self, told: &Told, questions: &Questions) -> bool {
+        self.has_asked |= questions.is_open();
+        match (&self.command, self.is_of_a_turn()) {
+            (_, true) => self.has_ended,
+            (Some(_), false) => self.is_heard && !questions.is_open(),
+            (None, false) => told.next >= self.now && !self.has_asked,
+        }
+    }
+}
+
+/// Whether this is how `command` stands in the journal.
+fn is_of(command: &Command, fact: &Fact) -> bool {
+    match (command, fact) {
+        // What hooks add stands behind it.
+        (
+            Command::Prompt { parts: said, .. },
+            Fact::Prompted { parts, .. } | Fact::PromptDenied { parts, .. },
+        ) => parts.starts_with(said),
+        (Command::Continue, Fact::Continued)
+        | (Command::SetMode { .. }, Fact::ModeSet { .. })
+        | (Command::Rewind { .. } | Command::Redo, Fact::Rewound { .. }) => true,
+        (Command::Call { name, .. }, Fact::Called { made }) => made.name == *name,
+        _ => false,
+    }
+}
+
+/// What a person sees of events, and is asked.
+struct Showing<'a> {
+    options: &'a Options,
+    words: Words<Stdout, Stderr>,
+    spinner: Spinner,
+    questions: Questions,
+    account: Account,
+}
+
+impl<'a> Showing<'a> {
+    fn new(options: &'a Options) -> Self {
+        let words = Words::new(stdout(), stderr(), options.style, options.chat.clone());
+        let is_text = options.output == Output::Text;
+        let mut spinner = Spinner::new(options.can_ask && is_text && !options.style.quiet);
+        spinner.label("thinking");
+        Self { options, words, spinner, questions: Questions::default(), account: Account::default() }
+    }
+
+    /// Asks also where nothing can be written.
+    fn take_in(&mut self, session: &Session, event: &Event) -> anyhow::Result<()> {
+        self.spinner.clear();
+        let written = match self.options.output {
+            Output::Text => self.words.event(event),
+            Output::Json => Ok(()),
+            Output::StreamJson => writeln!(stdout(), "{}", lines::event(event)),
+        };
+        relabel(&mut self.spinner, event);
+        self.questions.hear(session, event, self.options.can_ask);
+        if self.questions.is_open() {
+            self.spinner.label("");
+        }
+        self.account.take_in(event);
+        written.context("cannot write the output")
+    }
 }
 
 /// While a person is asked, the spinner must not write over the question.

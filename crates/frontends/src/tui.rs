@@ -63,9 +63,11 @@ pub async fn run(
     }
     let mut shown = Shown::new(Screen::new(stdout(), size));
     let exit = talk(&mut app, &mut shown, &terminal, interrupts).await;
-    shown.leave(&mut app)?;
+    let _the_terminal_may_be_gone = shown.leave(&mut app);
+    // Before what takes its time, so that nobody sits at a dead screen.
+    drop(terminal);
     if let Some(engine) = app.engine.take() {
-        engine.shut_down().await;
+        interrupts.or_leave(engine.shut_down()).await;
     }
     exit
 }
@@ -95,6 +97,10 @@ async fn talk(
             () = tokio::time::sleep_until(shown.due.into()), if shown.is_due(app) => {
                 shown.draw(app)?;
                 continue;
+            }
+            entered = terminal.given_back() => {
+                entered?;
+                shown.lost();
             }
             () = interrupts.next() => return Ok(Exit::Interrupted),
             _ = hangup.recv() => return Ok(Exit::Interrupted),
@@ -191,6 +197,12 @@ impl Shown {
             (true, false) => self.screen.raw(OTHER_SCREEN.1),
             _ => Ok(()),
         }
+    }
+
+    /// The terminal was given back, from a page, too, and somebody else wrote on it.
+    fn lost(&mut self) {
+        self.is_page = false;
+        self.screen.lost();
     }
 
     /// Leaves what is finished, and nothing else.

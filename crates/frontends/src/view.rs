@@ -346,12 +346,17 @@ pub async fn moved(session: &Session, command: Command) -> anyhow::Result<Vec<St
     session.send(command)?;
     while let Some(event) = events.next().await {
         let Event::Recorded(entry) = event else { continue };
-        if let Fact::Rewound { changes, conflicts, untracked, .. } = &entry.fact {
-            let files = files(changes, conflicts, untracked.len());
-            let nothing =
-                files.is_empty().then(|| "no file was changed by a call that was tracked".to_owned());
-            return Ok(files.into_iter().chain(nothing).collect());
+        if let Some(files) = moved_by(&entry.fact) {
+            return Ok(files);
         }
     }
     anyhow::bail!("the session closed")
+}
+
+/// Which files going back or forward has moved, one line each; nothing of another fact.
+pub fn moved_by(fact: &Fact) -> Option<Vec<String>> {
+    let Fact::Rewound { changes, conflicts, untracked, .. } = fact else { return None };
+    let files = files(changes, conflicts, untracked.len());
+    let nothing = files.is_empty().then(|| "no file was changed by a call that was tracked".to_owned());
+    Some(files.into_iter().chain(nothing).collect())
 }

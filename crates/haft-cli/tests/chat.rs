@@ -1,7 +1,11 @@
 //! `haft chat`: a conversation line by line, with the same words as the screen.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 mod kit;
 
-use kit::{Place, terminal::Terminal};
+use kit::{
+    Place,
+    terminal::{Terminal, poll},
+};
 use serde_json::json;
 
 #[test]
@@ -103,4 +107,161 @@ fn a_withdrawn_question_leaves_the_next_line_alone() {
     assert_eq!(place.read("a.txt"), None);
     terminal.say("exit");
     terminal.see("left 0");
+}
+
+/// There is one person and one line at a time: the second question waits for the first answer.
+#[test]
+fn one_question_is_asked_after_the_other() {
+    let place = Place::new();
+    let read = |name: &str| json!({"name": "read", "arguments": {"path": format!("../{name}")}});
+    place.script("one.txt", &[json!("first content")]);
+    place.script("two.txt", &[json!("second content")]);
+    let script = [
+        json!({"calls": [read("one.txt"), read("two.txt")]}),
+        json!({"say": "Read.", "expect": "second content"}),
+    ];
+    place.script("model.jsonl", &script);
+    let Some(terminal) = Terminal::open(&place, (80, 24)) else { return };
+    terminal.haft(&place, "chat --model script/../model.jsonl");
+    terminal.see("`exit` leaves.");
+    terminal.say("read both");
+    let screen = terminal.see("allow?");
+    assert_eq!(screen.matches("allow?").count(), 1, "{screen}");
+    terminal.say("n");
+    let second = |screen: &str| screen.matches("allow?").count() == 2;
+    poll(|| second(&terminal.screen()), || "the second question".into());
+    terminal.say("y");
+    terminal.see("Read.");
+    terminal.say("exit");
+    terminal.see("left 0");
+}
+
+/// A hook of the person that holds up the end of each turn until there is a file.
+fn slow_to_end(place: &Place) {
+    let folder = place.path().join("person/.config/haft");
+    std::fs::create_dir_all(&folder).unwrap();
+    let wait = "[[hooks]]\nevent = \"turn_end\"\ncommand = \"touch ending; until test -e go; do sleep 0.05; done\"\n";
+    std::fs::write(folder.join("config.toml"), wait).unwrap();
+}
+
+/// Who does not wait for the end of a turn sees it with the next one.
+#[test]
+fn what_is_said_while_a_turn_winds_down_is_answered_before_the_prompt_comes_back() {
+    let place = Place::new();
+    slow_to_end(&place);
+    let script = [
+        json!({"calls": [{"name": "bash", "arguments": {"command": "sleep 1000"}}]}),
+        json!({"say": "I heard that.", "expect": "hello there"}),
+    ];
+    place.script("model.jsonl", &script);
+    let Some(terminal) = Terminal::open(&place, (80, 24)) else { return };
+    terminal.haft(&place, "chat --model script/../model.jsonl --permission full");
+    terminal.see("`exit` leaves.");
+    terminal.say("begin");
+    terminal.see("● bash sleep");
+    terminal.keys(&["C-c"]);
+    terminal.see("  ✗");
+    terminal.keys(&["C-c"]);
+    let prompts = |screen: &str| screen.lines().filter(|line| line.starts_with('>')).count();
+    poll(|| prompts(&terminal.screen()) == 2, || "the second prompt".into());
+    terminal.say("hello there");
+    place.write("go", "");
+    let screen = terminal.see("I heard that.");
+    assert!(screen.contains("(interrupted)"), "{screen}");
+    terminal.say("exit");
+    terminal.see("left 0");
+}
+
+/// A job that ends while the person types opens a turn; what it did and asks is seen with the next line.
+#[test]
+fn a_turn_that_a_job_opens_is_told_at_the_next_line() {
+    let place = Place::new();
+    let bash = |command: &str| json!({"name": "bash", "arguments": {"command": command}});
+    let mut job = bash("until test -e go; do sleep 0.05; done");
+    job["arguments"]["background"] = json!(true);
+    let script = [
+        json!({"calls": [job]}),
+        json!({"say": "It runs."}),
+        json!({"calls": [bash("echo x > a.txt")]}),
+        json!({"say": "That was the job."}),
+        json!({"say": "And this is my answer.", "expect": "hello there"}),
+    ];
+    place.script("model.jsonl", &script);
+    let Some(terminal) = Terminal::open(&place, (80, 40)) else { return };
+    terminal.haft(&place, "chat --model script/../model.jsonl");
+    terminal.see("`exit` leaves.");
+    terminal.say("serve");
+    terminal.see("allow?");
+    terminal.say("y");
+    terminal.see("It runs.");
+    place.write("go", "");
+    let asked = || {
+        let journal = std::fs::read_to_string(place.journal()).unwrap();
+        journal.matches("\"approval_asked\"").count() == 2
+    };
+    poll(asked, || "the question of the job's turn".into());
+    terminal.say("hello there");
+    poll(|| terminal.screen().matches("allow?").count() == 2, || "the question".into());
+    terminal.say("y");
+    let screen = terminal.see("And this is my answer.");
+    assert!(screen.contains("That was the job."), "{screen}");
+    assert_eq!(place.read("a.txt").as_deref(), Some("x\n"));
+    terminal.say("exit");
+    terminal.see("left 0");
+}
+
+#[test]
+fn a_terminal_is_left_as_it_was_where_the_program_is_ended_at_its_prompt() {
+    let place = Place::new();
+    place.script("model.jsonl", &[json!({"say": "unused"})]);
+    let Some(terminal) = Terminal::open(&place, (80, 24)) else { return };
+    terminal.haft(&place, "chat --model script/../model.jsonl");
+    terminal.see("`exit` leaves.");
+    terminal.see("\n>");
+    terminal.signal("TERM");
+    terminal.see("left 0");
+    terminal.say("stty -a | tr ' ' '\\n' | grep -xE -- '-?(echo|icanon|isig);?'");
+    let screen = terminal.see("isig\n");
+    for on in ["isig", "icanon", "echo"] {
+        assert!(screen.lines().any(|line| line == on), "{on}: {screen}");
+    }
+}
+
+/// What was begun ends with the window, and the journal says how.
+#[test]
+fn a_terminal_that_goes_away_ends_what_was_begun() {
+    for how in ["run go", "chat"] {
+        let place = Place::new();
+        let call = json!({"name": "bash", "arguments": {"command": "touch begun; sleep 1000"}});
+        place.script("model.jsonl", &[json!({"calls": [call]}), json!({"say": "unused"})]);
+        let Some(terminal) = Terminal::open(&place, (80, 24)) else { return };
+        terminal.haft(&place, &format!("{how} --model script/../model.jsonl --permission full"));
+        if how == "chat" {
+            terminal.see("`exit` leaves.");
+            terminal.say("go");
+        }
+        poll(|| place.read("begun").is_some(), || format!("the command of {how}"));
+        terminal.close();
+        let is_ended = || {
+            let journal = std::fs::read_to_string(place.journal()).unwrap();
+            journal.lines().last().unwrap().contains("\"outcome\":\"interrupted\"")
+        };
+        poll(is_ended, || format!("the end of {how}"));
+    }
+}
+
+/// Whatever takes its time at the end: another interrupt does not wait for it.
+#[test]
+fn an_end_that_takes_its_time_can_be_left() {
+    let place = Place::new();
+    slow_to_end(&place);
+    let model = place.script("model.jsonl", &[json!({"say": "Said."})]);
+    let mut child = place.haft(&["run", "--model", &model, "go"]).spawn().unwrap();
+    poll(|| place.read("ending").is_some(), || "the end of the turn".into());
+    let is_over = || {
+        let sent = std::process::Command::new("kill").args(["-TERM", &child.id().to_string()]).status();
+        assert!(sent.unwrap().success());
+        child.try_wait().unwrap().is_some()
+    };
+    poll(is_over, || "the end".into());
 }

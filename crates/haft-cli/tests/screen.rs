@@ -3,7 +3,7 @@ mod kit;
 
 use kit::{
     Place,
-    terminal::{Terminal, steady},
+    terminal::{Terminal, poll, steady},
 };
 use serde_json::{Value, json};
 
@@ -157,9 +157,7 @@ fn a_turn_is_taken_back_with_its_files() {
     terminal.say("/redo");
     terminal.see("went forward");
     assert_eq!(place.read("a.txt").unwrap(), "three\n");
-    terminal.keys(&["Escape"]);
-    terminal.see("Esc again");
-    terminal.keys(&["Escape"]);
+    terminal.press_twice("Escape", "Esc again", "go back to before");
     let screen = terminal.see("go back to before");
     assert!(screen.contains("❯ make it three"), "{screen}");
     terminal.keys(&["Down", "Enter"]);
@@ -201,6 +199,7 @@ fn ten_thousand_lines_go_into_the_scrollback() {
     let Some(terminal) = opened(&place, (80, 24), &script, "") else { return };
     terminal.say("count");
     terminal.see("row 09999");
+    terminal.no_longer_see("Esc interrupts");
     terminal.see("what to do?");
     let all = terminal.all();
     let rows: Vec<&str> = all.lines().filter(|line| line.starts_with("row ")).map(str::trim_end).collect();
@@ -299,7 +298,7 @@ fn jobs_and_subagents_can_be_opened() {
     std::fs::create_dir_all(&folder).unwrap();
     let child = "---\nname: helper\ndescription: helps\nmodel: script/../child.jsonl\n---\nHelp.\n";
     std::fs::write(folder.join("helper.md"), child).unwrap();
-    let serve = json!({"command": "echo up; sleep 1000", "background": true});
+    let serve = json!({"command": "echo up; touch said; sleep 1000", "background": true});
     let script = [
         json!({"calls": [{"name": "bash", "arguments": serve}]}),
         json!({"say": "It serves."}),
@@ -310,6 +309,7 @@ fn jobs_and_subagents_can_be_opened() {
     terminal.say("serve");
     terminal.see("It serves.");
     terminal.see("1 job");
+    poll(|| place.read("said").is_some(), || "the job's word".into());
     terminal.keys(&["C-t"]);
     let screen = terminal.see("beside the conversation");
     assert!(screen.contains("❯ job ") && screen.contains("sleep 1000"), "{screen}");

@@ -1,4 +1,4 @@
-//! What outside conformance suites expect a server to have, behind Haft's own: `mcp_fixture PORT`.
+//! What outside conformance suites expect a server to have, behind Haft's own. Its first line of output is its address.
 //!
 //! Tools are offered as the product offers its own; prompts and resources, which the product has none of, stand beside.
 #![expect(clippy::unwrap_used, reason = "a program for tests")]
@@ -8,7 +8,7 @@ mod tools;
 
 use haft_frontends::mcp_server::{McpServer, Offer, listen, over_http};
 use rmcp::{RoleServer, ServerHandler, model::*, service::RequestContext};
-use std::{borrow::Cow, sync::Arc};
+use std::{borrow::Cow, io::Write, sync::Arc};
 
 #[derive(Clone)]
 struct Fixture(McpServer);
@@ -102,8 +102,8 @@ impl ServerHandler for Fixture {
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> anyhow::Result<()> {
-    let port: u16 = std::env::args().nth(1).unwrap().parse().unwrap();
     let tools = tools::all().into_iter().map(|tool| Arc::new(tool) as Arc<dyn Offer>);
-    let listener = listen(([127, 0, 0, 1], port).into()).await?;
+    let listener = listen(([127, 0, 0, 1], 0).into()).await?;
+    writeln!(std::io::stdout(), "http://{}/mcp", listener.local_addr()?)?;
     over_http(Fixture(McpServer::new(tools)), listener, None, std::future::pending()).await
 }

@@ -1,5 +1,6 @@
 //! Lines that a person types: with editing, completion and history on a terminal, as they come from a pipe.
 use crate::{console, history, host::Host};
+use rustix::termios::{OptionalActions, Termios, tcgetattr, tcsetattr};
 use rustyline::{
     Config, Context, Editor, Helper,
     completion::{Completer, Pair},
@@ -101,6 +102,23 @@ impl Reader {
         editor.add_history_entry(text)?;
         let kept = path.as_deref().map_or(Ok(()), |path| history::append(path, text));
         kept.or_else(|error| Ok(writeln!(std::io::stderr(), "note: what you type is not kept: {error}")?))
+    }
+}
+
+/// How the terminal was before lines were read from it: whoever leaves in the middle of a line has to put it back.
+pub(super) struct Before(Option<Termios>);
+
+impl Before {
+    pub(super) fn now(reader: &Reader) -> Self {
+        Self(matches!(reader, Reader::Terminal(..)).then(|| tcgetattr(stdin()).ok()).flatten())
+    }
+
+    pub(super) fn restore(&self) {
+        if let Some(before) = &self.0 {
+            // Pasted text comes in brackets while a line is edited (private mode 2004).
+            let _the_terminal_may_be_gone = super::print_now("\x1b[?2004l\n");
+            let _the_terminal_may_be_gone = tcsetattr(stdin(), OptionalActions::Now, before);
+        }
     }
 }
 

@@ -46,11 +46,17 @@ pub(super) struct Chat {
     pub(super) waiting: VecDeque<Vec<Message>>,
     /// Messages of the prompts that the session has been sent and not recorded.
     pub(super) sent: VecDeque<Vec<i64>>,
-    pub(super) preparing: Option<BoxFuture<'static, Prepared>>,
+    pub(super) preparing: Option<Preparing>,
     pub(super) album: Option<(Vec<Message>, Instant)>,
     edited_at: Option<Instant>,
     /// The bot ends: nothing more is begun.
     is_closing: bool,
+}
+
+/// A prompt whose files are being fetched.
+pub(super) struct Preparing {
+    pub(super) messages: Vec<i64>,
+    pub(super) prepared: BoxFuture<'static, Prepared>,
 }
 
 /// A session that is open.
@@ -289,9 +295,9 @@ async fn next(open: &mut Option<Open>) -> Option<Event> {
     }
 }
 
-async fn ready(preparing: &mut Option<BoxFuture<'static, Prepared>>) -> Prepared {
+async fn ready(preparing: &mut Option<Preparing>) -> Prepared {
     match preparing {
-        Some(preparing) => preparing.await,
+        Some(preparing) => (&mut preparing.prepared).await,
         None => std::future::pending().await,
     }
 }

@@ -1,7 +1,7 @@
 //! From what people say to prompts: commands, albums, answers to questions, files that are fetched first.
 use super::{
     asking::Kind,
-    chat::Chat,
+    chat::{Chat, Preparing},
     commands,
     files::{self, Prepared},
     updates::Message,
@@ -90,13 +90,27 @@ impl Chat {
             match self.session().await {
                 Ok(session) => {
                     let folder = self.bot.engine.setup().home.folder(session.id()).join("outputs");
-                    self.preparing = Some(Box::pin(files::prepared(self.bot.api.clone(), messages, folder)));
+                    let ids = ids(&messages);
+                    let prepared = Box::pin(files::prepared(self.bot.api.clone(), messages, folder));
+                    self.preparing = Some(Preparing { messages: ids, prepared });
                 }
                 Err(why) => {
                     self.desk.say(why);
-                    self.forget(&messages.iter().map(|message| message.id).collect::<Vec<_>>());
+                    self.forget(&ids(&messages));
                 }
             }
+        }
+    }
+
+    /// What was said to the session that is left, and is not in it yet, goes into no other one.
+    pub(super) fn drop_unsent(&mut self) {
+        let album = self.album.take().map(|(album, _)| album);
+        let waiting = self.waiting.drain(..).chain(album).flat_map(|messages| ids(&messages));
+        let preparing = self.preparing.take().map(|preparing| preparing.messages);
+        let unsent: Vec<i64> = preparing.into_iter().flatten().chain(waiting).collect();
+        if !unsent.is_empty() {
+            self.forget(&unsent);
+            self.desk.say("What you sent just before is left out: please send it again if it still matters.");
         }
     }
 
@@ -163,4 +177,8 @@ impl Chat {
             self.forget(&messages);
         }
     }
+}
+
+fn ids(messages: &[Message]) -> Vec<i64> {
+    messages.iter().map(|message| message.id).collect()
 }

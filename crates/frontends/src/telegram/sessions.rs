@@ -125,6 +125,7 @@ impl Chat {
             self.send(Command::Interrupt);
         }
         self.end_asks(None, "No longer asked.");
+        self.drop_unsent();
         let sent: Vec<i64> = self.sent.drain(..).flatten().collect();
         self.forget(&sent);
         self.desk.tell(|story| drop(story.take()));

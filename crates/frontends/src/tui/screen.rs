@@ -101,6 +101,12 @@ impl<Out: Write> Screen<Out> {
         one_row(line.spans.iter().map(harmless).collect(), self.columns)
     }
 
+    /// Somebody else wrote below what was drawn: it is drawn anew from where the cursor stands.
+    pub(super) fn lost(&mut self) {
+        self.shown.clear();
+        (self.row, self.column, self.is_stale, self.up) = (0, 0, true, None);
+    }
+
     /// Wipes the live lines away; the cursor stands where they began.
     pub(super) fn clear(&mut self) -> io::Result<()> {
         let mut text = String::new();
@@ -244,6 +250,16 @@ mod tests {
         screen.resized(4, 9);
         screen.draw(&[], lines(&["0123", "x"]), Some((1, 0))).unwrap();
         assert!(drawn(&mut screen).starts_with("^[?2026h^[?25l^[?7l^[3A\r^[J"));
+    }
+
+    #[test]
+    fn below_what_somebody_else_wrote_everything_is_drawn_again() {
+        let mut screen = Screen::new(Vec::new(), (20, 9));
+        screen.draw(&[], lines(&["a", "b"]), Some((1, 1))).unwrap();
+        drawn(&mut screen);
+        screen.lost();
+        screen.draw(&[], lines(&["a", "b"]), Some((1, 1))).unwrap();
+        assert_eq!(drawn(&mut screen), "^[?2026h^[?25l^[?7l\r^[Ja\r\nb\r^[1C^[?25h^[?7h^[?2026l");
     }
 
     /// D15: entities of Markdown, names and errors come here as they are.

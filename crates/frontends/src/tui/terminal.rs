@@ -11,17 +11,20 @@ use std::{
     io::{self, Write, stdout},
     sync::atomic::{AtomicBool, Ordering},
 };
+use tokio::sync::Notify;
 
 /// Gives the terminal back when it is dropped.
 pub(super) struct Terminal(());
 
 impl Terminal {
-    /// Keys come one by one and unseen from here on. A panic gives the terminal back before it says its words.
+    /// Keys come one by one and unseen from here on. A panic gives the terminal back before it says its words; whoever
+    /// catches it, such as the call of a tool, goes on, and then it is [taken again](Self::given_back).
     pub(super) fn take() -> io::Result<Self> {
         let before = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |panic| {
             give_back();
             before(panic);
+            GIVEN_BACK.notify_one();
         }));
         let taken = Self(());
         taken.enter()?;
@@ -32,6 +35,13 @@ impl Terminal {
         enable_raw_mode()?;
         let keys = PushKeyboardEnhancementFlags(KeyboardEnhancementFlags::DISAMBIGUATE_ESCAPE_CODES);
         execute!(stdout(), EnableBracketedPaste, EnableFocusChange, keys)
+    }
+
+    /// Waits until a panic has given the terminal back and the program went on all the same; on return it is taken again,
+    /// and nobody knows what stands on it.
+    pub(super) async fn given_back(&self) -> io::Result<()> {
+        GIVEN_BACK.notified().await;
+        self.enter()
     }
 
     /// Stops the process as a shell's Ctrl+Z does; on return the terminal is taken again.
@@ -48,6 +58,9 @@ impl Drop for Terminal {
         give_back();
     }
 }
+
+/// Told once a panic has said its words.
+static GIVEN_BACK: Notify = Notify::const_new();
 
 /// Whether a page fills the other screen.
 static IS_PAGE: AtomicBool = AtomicBool::new(false);

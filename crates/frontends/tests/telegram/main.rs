@@ -933,6 +933,33 @@ async fn an_answer_is_told_also_where_the_chat_has_begun_anew() {
     assert_eq!(fake.books().texts(OWNER), expected);
 }
 
+/// A file that is still on its way belongs to the conversation that it was sent to.
+#[tokio::test]
+async fn what_is_being_fetched_does_not_land_in_the_next_conversation() {
+    let (fake, place) = (Fake::start().await, Place::new());
+    let bot = place.start(&fake, &[json!({"say": "An answer."})]);
+    let file = json!({"file_id": "slow", "file_unique_id": "slow", "file_name": "a.txt"});
+    fake.happens("message", message(OWNER, json!({"document": file, "caption": "read this"})));
+    fake.until("the file is asked for", |books| {
+        books.calls.iter().any(|call| call.method == "getFile").then_some(())
+    })
+    .await;
+    fake.says(OWNER, "and this");
+    fake.says(OWNER, "/new");
+    let left = "What you sent just before is left out: please send it again if it still matters.";
+    let begun = "A new conversation: what is to be done?";
+    fake.reads(OWNER, &[left, begun]).await;
+    fake.books().files.insert("slow".into(), b"some text".to_vec());
+    fake.says(OWNER, "hi");
+    fake.reads(OWNER, &[left, begun, "An answer."]).await;
+    bot.stop().await.unwrap();
+    // Nor in one after the next start.
+    let bot = place.start(&fake, &[]);
+    fake.has_looked().await;
+    bot.stop().await.unwrap();
+    assert_eq!(fake.books().texts(OWNER), [left, begun, "An answer."]);
+}
+
 #[tokio::test]
 async fn odd_numbers_of_a_server_end_nothing() {
     let (fake, mut place) = (Fake::start().await, Place::new());

@@ -8,7 +8,6 @@ use crate::{
     failure::Failure,
     token,
 };
-use futures::FutureExt;
 use haft::{
     core::Registry,
     engine::{Agent, Engine, Model, Unread},
@@ -27,7 +26,6 @@ use std::{
     path::PathBuf,
     sync::Arc,
 };
-use tokio::sync::oneshot;
 
 /// Serves until the client leaves or somebody interrupts.
 pub(crate) async fn mcp(surroundings: &Surroundings, args: &McpArgs) -> Result<Exit, Failure> {
@@ -48,11 +46,15 @@ pub(crate) async fn mcp(surroundings: &Surroundings, args: &McpArgs) -> Result<E
         engines.push(engine);
     }
     refuse_doubles(&offers)?;
-    let served = serve(surroundings, McpServer::new(offers), args).await;
-    working.shut_down().await;
-    for engine in engines {
-        engine.shut_down().await;
-    }
+    let mut interrupts = Interrupts::listen()?;
+    let served = serve(surroundings, McpServer::new(offers), args, &mut interrupts).await;
+    let all_down = async {
+        working.shut_down().await;
+        for engine in engines {
+            engine.shut_down().await;
+        }
+    };
+    interrupts.or_leave(all_down).await;
     served.map(|()| Exit::Success)
 }
 
@@ -152,8 +154,12 @@ fn own(engine: &Engine, names: &[String]) -> Result<Vec<Arc<dyn Offer>>, Failure
     offers.collect()
 }
 
-async fn serve(surroundings: &Surroundings, server: McpServer, args: &McpArgs) -> Result<(), Failure> {
-    let mut interrupts = Interrupts::listen()?;
+async fn serve(
+    surroundings: &Surroundings,
+    server: McpServer,
+    args: &McpArgs,
+    interrupts: &mut Interrupts,
+) -> Result<(), Failure> {
     match args.listen {
         None => over_stdio(server, interrupts.next()).await?,
         Some(address) => {
@@ -165,17 +171,9 @@ async fn serve(surroundings: &Surroundings, server: McpServer, args: &McpArgs) -
                     writeln!(stderr(), "note: clients send `Authorization: Bearer {token}`")?;
                 }
             }
-            let (stop, stopping) = oneshot::channel();
-            let stopping = stopping.map(|_interrupted| ());
-            let twice = async {
-                interrupts.next().await;
-                let _it_has_ended = stop.send(());
-                interrupts.next().await;
-            };
-            tokio::select! {
-                served = over_http(server, listener, token, stopping) => served?,
-                () = twice => {}
-            }
+            let served =
+                interrupts.until(|interrupted| over_http(server, listener, token, interrupted)).await;
+            served.unwrap_or(Ok(()))?;
         }
     }
     Ok(())

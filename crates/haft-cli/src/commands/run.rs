@@ -55,9 +55,9 @@ pub(crate) async fn start(
     let options = options(&assembled.engine, surroundings, turn);
     let fresh = session.entries().len() == 1;
     let from = if fresh { Seq(0) } else { next(&session) };
-    let exit = print::turn(&session, command, from, &options, &mut interrupts).await?;
-    assembled.engine.shut_down().await;
-    Ok(exit)
+    let exit = print::turn(&session, command, from, &options, &mut interrupts).await;
+    interrupts.or_leave(assembled.engine.shut_down()).await;
+    Ok(exit?)
 }
 
 /// What the words of a prompt stand for. Standard input is taken as it is: it may be anything.

@@ -50,8 +50,8 @@ pub(crate) async fn telegram(surroundings: &Surroundings, args: &TelegramArgs) -
         notes: notes(false),
     };
     let mut interrupts = Interrupts::listen()?;
-    telegram::run(engine, options, async move { interrupts.next().await }).await.map_err(failure)?;
-    Ok(Exit::Success)
+    let ran = interrupts.until(|interrupted| telegram::run(engine, options, interrupted)).await;
+    ran.map_or(Ok(Exit::Success), |ran| ran.map(|()| Exit::Success).map_err(failure))
 }
 
 fn turn(args: &TelegramArgs) -> TurnArgs {

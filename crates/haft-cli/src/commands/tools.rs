@@ -83,7 +83,7 @@ async fn run(surroundings: &Surroundings, call: CallArgs) -> Result<Exit, Failur
     let session = engine.create(AGENT)?;
     session.send(direct::prompt(&name, &arguments))?;
     let called = watch(&session, &mut interrupts).await;
-    engine.shut_down().await;
+    interrupts.or_leave(engine.shut_down()).await;
     let Some(Called { result, changed, how }) = called else {
         return Err(Failure::failed(
             session.journal().failure().unwrap_or("the call did not end").to_owned(),

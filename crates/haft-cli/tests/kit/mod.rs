@@ -17,7 +17,8 @@ pub(crate) struct Place(tempfile::TempDir);
 
 impl Place {
     pub(crate) fn new() -> Self {
-        let folder = tempfile::tempdir().unwrap();
+        // A long path is cut off on a screen, and too long for a socket.
+        let folder = tempfile::tempdir_in("/tmp").or_else(|_| tempfile::tempdir()).unwrap();
         std::fs::create_dir(folder.path().join("work")).unwrap();
         Self(folder)
     }

@@ -1,6 +1,7 @@
 //! The real binary in a real terminal: a `tmux` of its own for each test.
 use super::Place;
 use std::{
+    cell::Cell,
     io::Write,
     process::{Command, Output},
     time::{Duration, Instant},
@@ -9,9 +10,14 @@ use std::{
 /// A slow machine may take its time; nobody waits longer for what does not come.
 const PATIENCE: Duration = Duration::from_secs(60);
 
+/// So often the screen must look the same before it is at rest.
+const AT_REST: usize = 3;
+
 /// A terminal with a program in it, gone when it is dropped.
 pub(crate) struct Terminal {
     socket: String,
+    /// How often a program was started.
+    started: Cell<usize>,
 }
 
 impl Terminal {
@@ -22,7 +28,7 @@ impl Terminal {
             return None;
         }
         let socket = place.path().join("terminal").to_string_lossy().into_owned();
-        let terminal = Self { socket };
+        let terminal = Self { socket, started: Cell::new(0) };
         let config = place.path().join("tmux.conf");
         std::fs::write(&config, "set -g history-limit 50000\nset -g status off\nset -s escape-time 0\n")
             .unwrap();
@@ -46,23 +52,65 @@ impl Terminal {
         Some(terminal)
     }
 
-    /// Types a command for the shell: `haft` with the environment of `place`.
+    /// Types a command for the shell: `haft` with the environment of `place`. On return nothing stands on the screen that
+    /// stood there before.
     pub(crate) fn haft(&self, place: &Place, arguments: &str) {
         let binary = env!("CARGO_BIN_EXE_haft");
         let (home, person) = (place.path().join("home"), place.path().join("person"));
+        self.started.set(self.started.get() + 1);
+        let title = format!("start {}", self.started.get());
         let line = format!(
-            "clear; HAFT_HOME={} HOME={} {binary} {arguments}; echo left $?",
+            "clear; printf '\\033]2;{title}\\007'; HAFT_HOME={} HOME={} {binary} {arguments}; echo left $?",
             home.display(),
             person.display()
         );
         let file = place.path().join("start.sh");
         std::fs::write(&file, line).unwrap();
         self.say(&format!(". {}", file.display()));
+        poll(|| self.title().trim_end() == title, || format!("the title {title:?}"));
+    }
+
+    /// Sends a signal, such as `TERM`, to the program that the shell waits for.
+    pub(crate) fn signal(&self, name: &str) {
+        let shell = text(&self.tmux(&["display-message", "-p", "#{pane_pid}"]));
+        let found = Command::new("pgrep").args(["-P", shell.trim()]).output().unwrap();
+        let sent = Command::new("kill").args([&format!("-{name}"), text(&found).trim()]).status().unwrap();
+        assert!(sent.success(), "{name} to {found:?}");
+    }
+
+    /// As somebody closes the window: the terminal is gone.
+    pub(crate) fn close(&self) {
+        self.tmux(&["kill-server"]);
     }
 
     /// Keys by the names that `tmux` has for them.
     pub(crate) fn keys(&self, keys: &[&str]) {
         self.tmux(&[&["send-keys"], keys].concat());
+    }
+
+    /// Presses a key twice, and again where a slow machine has missed the moment in which the second press counts: `hint`
+    /// is seen after the first one, `expected` after the second.
+    pub(crate) fn press_twice(&self, key: &str, hint: &str, expected: &str) {
+        let is_there = || {
+            self.keys(&[key]);
+            self.soon(|screen| screen.contains(hint) || screen.contains(expected));
+            if !self.screen().contains(expected) {
+                self.keys(&[key]);
+            }
+            self.soon(|screen| screen.contains(expected))
+        };
+        poll(is_there, || format!("{expected:?}, but there is:\n{}", self.screen()));
+    }
+
+    /// Whether the screen shows it within some seconds.
+    fn soon(&self, is_there: impl Fn(&str) -> bool) -> bool {
+        let begun = Instant::now();
+        while begun.elapsed() < PATIENCE / 6 {
+            if is_there(&self.screen()) {
+                return true;
+            }
+        }
+        false
     }
 
     /// A line, and Enter.
@@ -109,17 +157,16 @@ impl Terminal {
     }
 
     fn wait(&self, is_there: impl Fn(&str) -> bool, what: &str) -> String {
-        let begun = Instant::now();
-        let mut before = String::new();
-        loop {
-            let screen = self.screen();
-            if is_there(&screen) && screen == before {
-                return screen;
-            }
-            assert!(begun.elapsed() < PATIENCE, "waited for {what:?}, but there is:\n{screen}");
-            before = screen;
-            std::thread::sleep(Duration::from_millis(30));
-        }
+        let (mut screen, mut before, mut alike) = (String::new(), String::new(), 0);
+        let is_at_rest = || {
+            screen = self.screen();
+            let still = without_what_moves(&screen);
+            alike = if still == before { alike + 1 } else { 1 };
+            before = still;
+            is_there(&screen) && alike >= AT_REST
+        };
+        poll(is_at_rest, || format!("{what:?}, but there is:\n{}", self.screen()));
+        screen
     }
 
     fn tmux(&self, arguments: &[&str]) -> Output {
@@ -133,6 +180,24 @@ impl Drop for Terminal {
     fn drop(&mut self) {
         let _it_may_be_gone = Command::new("tmux").args(["-S", &self.socket, "kill-server"]).output();
     }
+}
+
+/// Looks again and again.
+pub(crate) fn poll(mut is_there: impl FnMut() -> bool, what: impl Fn() -> String) {
+    let begun = Instant::now();
+    while !is_there() {
+        assert!(begun.elapsed() < PATIENCE, "waited for {}", what());
+        std::thread::sleep(Duration::from_millis(30));
+    }
+}
+
+/// A spinner turns and seconds count while nothing else happens.
+fn without_what_moves(screen: &str) -> String {
+    let is_braille = |c: char| ('\u{2800}'..='\u{28ff}').contains(&c);
+    let moves = |line: &&str| {
+        line.contains("Esc interrupts") || line.contains("waits for you") || line.starts_with(is_braille)
+    };
+    screen.lines().filter(|line| !moves(line)).collect::<Vec<_>>().join("\n")
 }
 
 fn text(output: &Output) -> String {
