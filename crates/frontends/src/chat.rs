@@ -5,7 +5,7 @@ use crate::{
     Exit,
     console::{self, Order},
     host::{Host, Opened, Wish},
-    print::{self, Options, Told},
+    print::{self, Options, Output, Told},
     signals::Interrupts,
     view,
 };
@@ -22,12 +22,17 @@ pub async fn run(
     interrupts: &mut Interrupts,
 ) -> anyhow::Result<Exit> {
     let chat = &options.chat;
+    // Whoever reads objects reads nothing else.
+    let is_text = options.output == Output::Text;
     let prompt = chat.prompt.clone().unwrap_or_else(|| "> ".into());
+    let prompt = if is_text { prompt } else { String::new() };
     let reader = Reader::new(&host)?;
-    let told = Told::before(next(&opened.session));
+    let told = untold(&opened.session);
     let mut talk = Talk { host, open: None, told, wish: Wish::default(), options, interrupts };
     talk.take(opened)?;
-    print_now(chat.banner.as_deref().unwrap_or("`/help` tells what can be said, `exit` leaves.\n"))?;
+    if is_text {
+        print_now(chat.banner.as_deref().unwrap_or("`/help` tells what can be said, `exit` leaves.\n"))?;
+    }
     let talked = talk.until_left(reader, &prompt).await;
     talk.leave().await;
     match talked {
@@ -40,6 +45,12 @@ pub async fn run(
 /// The entry that is recorded next.
 pub fn next(session: &Session) -> Seq {
     session.entries().last().map_or(Seq(0), |entry| Seq(entry.seq.0 + 1))
+}
+
+/// Of a session that has just begun nothing was told.
+fn untold(session: &Session) -> Told {
+    let is_new = session.entries().len() == 1;
+    Told::before(if is_new { Seq(0) } else { next(session) })
 }
 
 struct Talk<'a> {
@@ -55,7 +66,7 @@ struct Talk<'a> {
 impl Talk<'_> {
     async fn until_left(&mut self, mut reader: Reader, prompt: &str) -> anyhow::Result<()> {
         let before = Before::now(&reader);
-        while !self.interrupts.has_hung_up() {
+        while !self.interrupts.must_end() {
             let (line, back) = tokio::select! {
                 read = reader::read(reader, prompt.to_owned()) => read?,
                 () = self.interrupts.next() => {
@@ -97,9 +108,14 @@ impl Talk<'_> {
             return note("there is no session; `/new` begins one");
         }
         let chat = &self.options.chat;
-        print_now(chat.reply.as_deref().unwrap_or_default())?;
+        let (before, after) = match (&chat.reply, self.options.output) {
+            (Some(reply), Output::Text) => (reply.as_str(), "\n\n"),
+            (None, Output::Text) => ("", "\n"),
+            (_, Output::Json | Output::StreamJson) => ("", ""),
+        };
+        print_now(before)?;
         self.follow(Some(command)).await?;
-        print_now(if chat.reply.is_some() { "\n\n" } else { "\n" })?;
+        print_now(after)?;
         Ok(())
     }
 
@@ -134,7 +150,7 @@ impl Talk<'_> {
     fn take(&mut self, opened: Opened) -> anyhow::Result<()> {
         let Opened { engine, session, notices } = opened;
         self.wish.session = Some(session.id().0.clone());
-        self.told = Told::before(next(&session));
+        self.told = untold(&session);
         self.open = Some((engine, session));
         notices.iter().try_for_each(|notice| note(&format!("note: {notice}")))
     }

@@ -17,6 +17,7 @@ pub struct Interrupts {
     /// Nothing where whoever started the program wants it to outlive the terminal.
     hangup: Option<Signal>,
     has_hung_up: bool,
+    is_terminated: bool,
     /// Counts as an interrupt once it is there.
     file: Option<PathBuf>,
 }
@@ -29,7 +30,7 @@ impl Interrupts {
     pub fn listen() -> io::Result<Self> {
         let hangup = if ignores_hangup() { None } else { Some(signal(SignalKind::hangup())?) };
         let (interrupt, terminate) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
-        Ok(Self { interrupt, terminate, hangup, has_hung_up: false, file: None })
+        Ok(Self { interrupt, terminate, hangup, has_hung_up: false, is_terminated: false, file: None })
     }
 
     /// A file that somebody else makes interrupts as well; it is removed then.
@@ -41,7 +42,7 @@ impl Interrupts {
     pub async fn next(&mut self) {
         tokio::select! {
             _ = self.interrupt.recv() => {}
-            _ = self.terminate.recv() => {}
+            _ = self.terminate.recv() => self.is_terminated = true,
             () = hung_up(self.hangup.as_mut()) => {
                 self.has_hung_up = true;
                 // A terminal that goes away says so more than once, and means one interrupt.
@@ -54,6 +55,11 @@ impl Interrupts {
     /// Whether one of those so far said that the terminal is gone: nobody reads what is written there.
     pub fn has_hung_up(&self) -> bool {
         self.has_hung_up
+    }
+
+    /// Whether one of those so far asked the whole program to end, and not only what it does.
+    pub fn must_end(&self) -> bool {
+        self.has_hung_up || self.is_terminated
     }
 
     /// Waits for `what`, such as the end of an engine, but no longer than until the next interrupt; says whether it came

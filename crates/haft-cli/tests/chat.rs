@@ -265,3 +265,13 @@ fn an_end_that_takes_its_time_can_be_left() {
     };
     poll(is_over, || "the end".into());
 }
+
+#[test]
+fn whoever_reads_objects_reads_nothing_else() {
+    let place = Place::new();
+    let model = place.script("model.jsonl", &[json!({"say": "Hi."}), json!({"say": "Again."})]);
+    let ran = place.run_with_input(&["chat", "--json", "--model", &model], b"hello\nonce more\nexit\n");
+    let recorded = ran.recorded();
+    assert_eq!(recorded.first().map(String::as_str), Some("session_opened"), "{ran:?}");
+    assert_eq!(recorded.iter().filter(|kind| *kind == "turn_ended").count(), 2, "{ran:?}");
+}

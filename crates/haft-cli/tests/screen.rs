@@ -42,6 +42,23 @@ fn a_prompt_is_answered_and_what_is_finished_is_the_terminals_own() {
     assert!(!left.contains("what to do?"), "{left}");
 }
 
+// Letters of a word are no answers, wherever in it they stand
+#[test]
+fn who_writes_while_a_call_asks_has_not_answered() {
+    let place = Place::new();
+    place.write("a.txt", "hello\nworld\n");
+    let script = [json!({"calls": [edit("world", "Welt")]}), json!({"say": "Then not."})];
+    let Some(terminal) = opened(&place, (60, 24), &script, "") else { return };
+    terminal.say("translate it");
+    terminal.see("[y]es");
+    terminal.keys(&["-l", "some typed text"]);
+    terminal.see("> some typed text");
+    std::thread::sleep(std::time::Duration::from_millis(1_500));
+    terminal.keys(&["n"]);
+    terminal.see("Then not.");
+    assert_eq!(place.read("a.txt").unwrap(), "hello\nworld\n");
+}
+
 /// O-11, C-51: a call that asks, with its diff; the answer is one key.
 #[test]
 fn an_approval_shows_its_diff_and_takes_one_key() {

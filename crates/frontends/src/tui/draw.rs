@@ -77,6 +77,10 @@ impl App {
         match self.view.asked.front().cloned() {
             Some(Asked::Approval { call, reason, changes }) => {
                 lines.extend(self.approval(&call, &reason, &changes));
+                // What somebody was writing waits, and is seen to.
+                if !self.input.is_empty() {
+                    lines.extend(self.input.rows(self.columns, &self.look).0);
+                }
                 lines.push(self.foot());
                 return (lines, None);
             }

@@ -22,6 +22,7 @@ pub(super) const KEYS: [(&str, &str); 11] = [
 
 /// Keys that follow each other faster belong to a word.
 const PAUSE: Duration = Duration::from_secs(1);
+const PAUSE_FIRST: &str = "a call asks; pause, then answer with y, a or n";
 /// Two presses within this time belong together.
 const TWICE: Duration = Duration::from_secs(2);
 
@@ -57,12 +58,14 @@ impl App {
             KeyCode::Enter if !key.modifiers.intersects(KeyModifiers::SHIFT | KeyModifiers::ALT) => {
                 self.enter()
             }
-            _ => {
-                if self.input.key(key) {
-                    self.typed = Some(Instant::now());
-                    self.complete();
-                }
-            }
+            _ => self.type_in(key),
+        }
+    }
+
+    fn type_in(&mut self, key: KeyEvent) {
+        if self.input.key(key) {
+            self.typed = Some(Instant::now());
+            self.complete();
         }
     }
 
@@ -72,7 +75,7 @@ impl App {
         let is_typing = !self.input.is_empty() && is_in_a_word(self.typed, now);
         if is_typing {
             self.typed = Some(now);
-            self.hint = Some("a call asks; pause, then answer with y, a or n".into());
+            self.hint = Some(PAUSE_FIRST.into());
         }
         is_typing
     }
@@ -134,6 +137,11 @@ impl App {
             KeyCode::Char('y' | 'Y') => self.answer(Answer::Once),
             KeyCode::Char('a' | 'A') => self.answer(Answer::Always),
             KeyCode::Char('n' | 'N') | KeyCode::Esc => self.answer(Answer::No),
+            // Somebody begins to write, so that the next letter is no answer, either.
+            KeyCode::Char(_) => {
+                self.type_in(key);
+                self.hint = Some(PAUSE_FIRST.into());
+            }
             _ => self.hint = Some("y, a or n".into()),
         }
     }
