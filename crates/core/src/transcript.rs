@@ -204,6 +204,11 @@ impl Transcript {
         self.told.is_compacted()
     }
 
+    /// Whether no turn is open.
+    pub fn is_idle(&self) -> bool {
+        self.phase == Phase::Idle
+    }
+
     /// The calls of the last reply that have no result yet.
     pub fn unanswered(&self) -> Vec<ToolCall> {
         self.open.iter().filter(|open| open.result.is_none()).map(|open| open.call.clone()).collect()

@@ -1,7 +1,8 @@
 //! What a crash left half-done, put in order.
 use crate::{JournalError, session::Log, settling::Settled, turn::Means};
 use haft_core::{
-    Change, Entry, Fact, How, JobId, ToolCall, ToolError, ToolErrorKind, ToolResult, transcript::active_path,
+    Change, Entry, Fact, How, JobId, Outcome, ToolCall, ToolError, ToolErrorKind, ToolResult, Usage,
+    transcript::active_path,
 };
 use std::{
     collections::{BTreeMap, HashMap},
@@ -38,10 +39,17 @@ pub(crate) async fn put_in_order(log: &mut Log, means: &Means) -> Result<(), Jou
         };
         log.record(Fact::ToolEnded { call: call.id, name: call.name, result, duration_ms: 0 })?;
     }
-    for job in lost_jobs(&entries) {
+    let (lost, was_idle) = (lost_jobs(&entries), log.transcript.is_idle());
+    let opens_a_turn = was_idle && !lost.is_empty();
+    for job in lost {
         let call = ToolCall::new(job.0.clone(), "job", serde_json::Value::Null);
         let error = ToolError::new(ToolErrorKind::System, "the job ended with the process that ran it");
         log.record(Fact::JobEnded { job, result: worded(means, &call, error) })?;
+    }
+    if opens_a_turn {
+        // Nobody has asked for it: the model hears of it with what is said next.
+        let (outcome, usage) = (Outcome::Interrupted, Usage::default());
+        log.record(Fact::TurnEnded { outcome, rounds: 0, usage, cost_usd: None })?;
     }
     Ok(())
 }

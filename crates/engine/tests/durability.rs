@@ -336,6 +336,33 @@ async fn what_cannot_be_read_keeps_its_place() {
     }
 }
 
+// A job that ended with its process is told, and nothing goes on that nobody asked for
+#[tokio::test]
+async fn a_session_whose_job_is_lost_is_at_rest_when_it_is_opened() {
+    let place = Place::new();
+    let script = calls(&[("bash", json!({"command": "sleep 1000", "background": true}))]) + &says("begun");
+    let engine = place.engine(&script);
+    let session = engine.create("haft").unwrap();
+    let id = session.id().0.clone();
+    tell(&session, prompt("go"), 1, None).await;
+    let whole = session.entries();
+    assert!(matches!(whole.last().unwrap().fact, Fact::TurnEnded { .. }));
+    drop(session);
+    engine.shut_down().await;
+    wait_until_free(&place, &id).await;
+    journal_of(&place, &id, &whole, whole.len());
+    let session = place.engine(&says("I see.")).resume(&id, "haft").unwrap();
+    let mut events = Box::pin(session.events(next(&session)));
+    let mut seen = Vec::new();
+    while seen.len() < 2 {
+        if let Event::Recorded(entry) = events.next().await.unwrap() {
+            seen.push(kit::in_a_word(&entry));
+        }
+    }
+    assert_eq!(seen, ["job_ended 1=system_error", "turn_ended=interrupted"]);
+    assert!(Transcript::replay(&session.entries()).is_idle());
+}
+
 /// Delegates once; whoever is below appends a line and makes a file.
 struct Handing;
 
