@@ -225,7 +225,8 @@ fn a_job_whose_process_is_killed_goes_on() {
     // A script goes by how many replies there were.
     let second = [append("one"), append("two"), json!({"say": "The log has two lines."})];
     let script = project.place.script("second.jsonl", &second);
-    let ran = project.run(&["jobs", "retry", id, "--permission", "full", "--model", &script]);
+    // The mode is the one that it began with.
+    let ran = project.run(&["jobs", "retry", id, "--model", &script]);
 
     assert_eq!(ran.code, 0, "{ran:?}");
     let job = project.jobs().remove(0);
@@ -398,4 +399,63 @@ fn what_is_wrong_shows_before_anything_is_made() {
         assert_eq!(ran.code, 2, "{ran:?}");
     }
     assert_eq!(git(&project.place.work(), &["branch", "--list", "haft/*"]), "");
+}
+
+// Asked for where nothing was ever committed, a job works in the same folder of its work tree.
+#[test]
+fn a_job_in_a_new_folder_works_there() {
+    let project = Project::new();
+    let sub = project.place.work().join("new/sub");
+    std::fs::create_dir_all(&sub).unwrap();
+    let write = json!({"calls": [{"name": "write", "arguments": {"path": "notes.md", "content": "x\n"}}]});
+    let script = project.place.script("steps.jsonl", &[write, json!({"say": "Done."})]);
+    let words = ["build", "--description", "Add notes", "--permission", "full", "--model", &script];
+    let ran = Ran::from(project.haft(&words).current_dir(&sub).output().unwrap());
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let branch = project.jobs().remove(0)["branch"].as_str().unwrap().to_owned();
+    let files = git(&project.place.work(), &["diff", "--name-only", &format!("main..{branch}")]);
+    assert_eq!(files, "new/sub/notes.md");
+}
+
+// P-62: whoever reads of a work tree does not expect a job among their own files.
+#[test]
+fn a_job_that_can_have_no_work_tree_does_not_begin_and_leaves_nothing() {
+    let project = Project::new();
+    let place = project.place.path();
+    let made = |name: &str| {
+        let folder = place.join(name);
+        std::fs::create_dir_all(&folder).unwrap();
+        folder
+    };
+    let (plain, unborn) = (made("plain"), made("unborn"));
+    git(&unborn, &["init", "--quiet", "-b", "main"]);
+    // In the last commit it is a link that leads out.
+    let link = project.place.work().join("link");
+    std::os::unix::fs::symlink(&plain, &link).unwrap();
+    git(&project.place.work(), &["add", "link"]);
+    git(&project.place.work(), &["commit", "--quiet", "-m", "Link"]);
+    std::fs::remove_file(&link).unwrap();
+    std::fs::create_dir(&link).unwrap();
+    let table = [
+        (&plain, "it is in no git repository", "git init"),
+        (&unborn, "nothing was ever committed there", "git commit"),
+        (&link, "in the last commit it is no folder", "commit the folder"),
+    ];
+    let script = project.place.script("steps.jsonl", &[json!({"say": "x"})]);
+    for (folder, why, hint) in table {
+        for words in [&["build", "--model", &script][..], &["jobs", "add"]] {
+            let words = [words, &["--description", "x"]].concat();
+            let ran = Ran::from(project.haft(&words).current_dir(folder).output().unwrap());
+            assert_eq!(ran.code, 2, "{words:?} {ran:?}");
+            assert!(ran.err.contains(why) && ran.err.contains(hint), "{words:?} {ran:?}");
+        }
+    }
+    assert!(project.jobs().is_empty());
+    assert_eq!(git(&project.place.work(), &["branch", "--list", "haft/*"]), "");
+    assert_eq!(git(&project.place.work(), &["worktree", "list"]).lines().count(), 1);
+    assert!(std::fs::read_dir(&plain).unwrap().next().is_none());
+    // Who only looks needs none.
+    let words = ["triage", "--description", "x", "--model", &script];
+    project.haft(&words).current_dir(&plain).output().unwrap();
+    assert_eq!(project.jobs().len(), 1);
 }
