@@ -17,6 +17,7 @@ use std::{
     collections::BTreeMap,
     fs, io,
     path::{Path, PathBuf},
+    str::FromStr,
 };
 
 /// What the environment says, read once by `main`.
@@ -59,7 +60,7 @@ pub(crate) struct UserFile {
     pub(crate) profile: Option<String>,
     /// Colours of the screen: `terminal`, `dark`, `light` or `plain`.
     pub(crate) theme: Option<String>,
-    /// Model calls in a turn.
+    /// Model calls in a turn; 0 for no limit, here and below.
     pub(crate) max_rounds: Option<u32>,
     /// US dollars for a turn.
     pub(crate) max_cost: Option<f64>,
@@ -240,10 +241,7 @@ impl Config {
         if let Some(word) = environment.get("HAFT_PERMISSION") {
             user.permission = Some(mode("HAFT_PERMISSION", word)?);
         }
-        if let Some(word) = environment.get("HAFT_MAX_ROUNDS") {
-            let wrong = |_| value("HAFT_MAX_ROUNDS", format!("`{word}` is no whole number"));
-            user.max_rounds = Some(word.parse().map_err(wrong)?);
-        }
+        user.max_rounds = number(environment, "HAFT_MAX_ROUNDS")?.or(user.max_rounds);
         user.max_cost = number(environment, "HAFT_MAX_COST")?.or(user.max_cost);
         user.max_tokens = number(environment, "HAFT_MAX_TOKENS")?.or(user.max_tokens);
         user.max_time = number(environment, "HAFT_MAX_TIME")?.or(user.max_time);
@@ -256,9 +254,10 @@ impl Config {
         self.project.permission.map_or(wanted, |narrow| narrow.min(wanted))
     }
 
-    /// The same for rounds. The profile's own number holds where nobody says anything.
+    /// The limit of rounds in force: the person's file may say another one than the profile, a flag and the project's
+    /// file only a lower one.
     pub(crate) fn max_rounds(&self, flag: Option<u32>, profile: Option<u32>) -> Option<u32> {
-        lower(flag.or(self.user.max_rounds).or(profile), self.project.max_rounds)
+        lowest([flag, self.user.max_rounds.or(profile), self.project.max_rounds])
     }
 
     /// The same for what a turn may cost.
@@ -266,9 +265,9 @@ impl Config {
         let (user, project) = (&self.user, &self.project);
         Budget {
             requests: profile.requests,
-            tokens: lower(flags.tokens.or(user.max_tokens).or(profile.tokens), project.max_tokens),
-            usd: lower(flags.usd.or(user.max_cost).or(profile.usd), project.max_cost),
-            seconds: lower(flags.seconds.or(user.max_time).or(profile.seconds), project.max_time),
+            tokens: lowest([flags.tokens, user.max_tokens.or(profile.tokens), project.max_tokens]),
+            usd: lowest([flags.usd, user.max_cost.or(profile.usd), project.max_cost]),
+            seconds: lowest([flags.seconds, user.max_time.or(profile.seconds), project.max_time]),
         }
     }
 
@@ -311,13 +310,10 @@ impl Config {
     }
 }
 
-/// The lower limit of both; none and 0 are no limit.
-fn lower<T: PartialOrd + Default>(wanted: Option<T>, narrow: Option<T>) -> Option<T> {
-    let some = |limit: Option<T>| limit.filter(|limit| *limit > T::default());
-    match (some(wanted), some(narrow)) {
-        (Some(wanted), Some(narrow)) => Some(if narrow < wanted { narrow } else { wanted }),
-        (wanted, narrow) => wanted.or(narrow),
-    }
+/// The lowest limit; none, and 0 of a file or a profile, are no limit.
+fn lowest<T: PartialOrd + Default>(limits: [Option<T>; 3]) -> Option<T> {
+    let limits = limits.into_iter().flatten().filter(|limit| *limit > T::default());
+    limits.reduce(|lowest, limit| if limit < lowest { limit } else { lowest })
 }
 
 /// The project's own file.
@@ -354,9 +350,13 @@ fn told(error: &toml::de::Error, text: &str) -> String {
     }
 }
 
-fn number<T: std::str::FromStr>(environment: &Environment, name: &str) -> Result<Option<T>, ConfigError> {
+fn number<T: FromStr + PartialOrd + Default>(
+    environment: &Environment,
+    name: &str,
+) -> Result<Option<T>, ConfigError> {
     let Some(word) = environment.get(name) else { return Ok(None) };
-    word.parse().map(Some).map_err(|_| value(name, format!("`{word}` is no number of the kind expected")))
+    let limit = word.parse().ok().filter(|limit| *limit > T::default());
+    limit.map(Some).ok_or_else(|| value(name, format!("`{word}` is no number above 0 of the kind expected")))
 }
 
 fn mode(what: &str, word: &str) -> Result<Mode, ConfigError> {
@@ -450,6 +450,34 @@ mod tests {
         }
         let config = loaded("max_rounds = 50", "max_rounds = 5", &[]).unwrap();
         assert_eq!(config.max_rounds(None, Some(200)), Some(5));
+    }
+
+    #[test]
+    fn a_flag_lowers_a_limit_and_never_raises_it() {
+        let table = [
+            ("", "", None, Some(200), Some(200)),
+            ("", "", Some(5000), Some(200), Some(200)),
+            ("", "", Some(7), Some(200), Some(7)),
+            ("", "", Some(5000), Some(0), Some(5000)),
+            ("max_rounds = 500", "", None, Some(200), Some(500)),
+            ("max_rounds = 500", "", Some(5000), Some(200), Some(500)),
+            ("max_rounds = 0", "", None, Some(200), None),
+            ("max_rounds = 500", "max_rounds = 3", Some(7), Some(200), Some(3)),
+        ];
+        for (user, project, flag, profile, expected) in table {
+            let config = loaded(user, project, &[]).unwrap();
+            assert_eq!(config.max_rounds(flag, profile), expected, "{user} {project} {flag:?} {profile:?}");
+            let budget =
+                |seconds: Option<u32>| Budget { seconds: seconds.map(u64::from), ..Budget::default() };
+            let [user, project] = [user, project].map(|text| text.replace("max_rounds", "max_time"));
+            let found = loaded(&user, &project, &[]).unwrap().budget(budget(flag), budget(profile));
+            assert_eq!(found.seconds, expected.map(u64::from), "{user} {project} {flag:?} {profile:?}");
+        }
+        for name in ["HAFT_MAX_ROUNDS", "HAFT_MAX_COST", "HAFT_MAX_TOKENS", "HAFT_MAX_TIME"] {
+            for word in ["0", "-1", "x"] {
+                assert!(loaded("", "", &[(name, word)]).is_err(), "{name} {word}");
+            }
+        }
     }
 
     #[test]
