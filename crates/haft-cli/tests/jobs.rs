@@ -390,6 +390,35 @@ fn what_is_changed_after_publishing_is_published_too() {
     assert_eq!(commits, "Add tests for GenerateInstances\nFirst");
 }
 
+// Nothing was started, so that the code is that of wrong usage.
+#[test]
+fn a_name_that_nothing_has_is_wrong_usage() {
+    let project = Project::new();
+    for description in ["one", "two"] {
+        let words = ["jobs", "add", "--kind", "triager", "--description", description];
+        assert_eq!(project.run(&words).code, 0);
+    }
+    let table: [(&[&str], &str, &str); 10] = [
+        (&["jobs", "show"], "there is no job `nope`", "is the beginning of several jobs"),
+        (&["jobs", "logs"], "there is no job `nope`", "is the beginning of several jobs"),
+        (&["jobs", "cancel"], "there is no job `nope`", "is the beginning of several jobs"),
+        (&["jobs", "retry"], "there is no job `nope`", "is the beginning of several jobs"),
+        (&["sessions", "show"], "there is no session `nope`", "is the beginning of several sessions"),
+        (&["sessions", "export"], "there is no session `nope`", "is the beginning of several sessions"),
+        (&["sessions", "resume"], "there is no session `nope`", "is the beginning of several sessions"),
+        (&["undo"], "there is no session `nope`", ""),
+        (&["redo"], "there is no session `nope`", ""),
+        (&["run", "hi", "--session"], "there is no session `nope`", ""),
+    ];
+    for (words, missing, ambiguous) in table {
+        // Names begin with the year.
+        for (name, expected) in [("nope", missing), ("2", ambiguous)] {
+            let ran = project.run(&[words, &[name]].concat());
+            assert!(ran.code == 2 && ran.err.contains(expected), "{words:?} {name}: {ran:?}");
+        }
+    }
+}
+
 // A job that cannot begin leaves nothing behind.
 #[test]
 fn what_is_wrong_shows_before_anything_is_made() {

@@ -229,7 +229,7 @@ fn bad_input_is_told_in_one_sentence_with_a_hint() {
     }
     let missing = place.run(&["run", "--model", &script, "--session", "../../etc/passwd", "hi"]);
     assert!(
-        missing.code == 1 && missing.err.starts_with("error: there is no session `../../etc/passwd`\nhint: "),
+        missing.code == 2 && missing.err.starts_with("error: there is no session `../../etc/passwd`\nhint: "),
         "{missing:?}"
     );
 }
