@@ -487,7 +487,7 @@ fn sessions_are_listed_shown_and_exported() {
         markdown.starts_with(&format!("# Session {id}\n")) && markdown.contains("## Prompt\n\nmake it so"),
         "{markdown}"
     );
-    assert_eq!(place.run(&["sessions", "show", "nope"]).code, 1);
+    assert_eq!(place.run(&["sessions", "show", "nope"]).code, 2);
 }
 
 #[test]
