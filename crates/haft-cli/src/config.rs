@@ -2,8 +2,10 @@
 //!
 //! The project's own file comes with the repository, which nobody vouches for: it can narrow what the person allows,
 //! never widen it, and never choose who is asked or what is started.
+mod origin;
 mod places;
 
+pub(crate) use origin::Origin;
 pub(crate) use places::Places;
 
 use crate::mcp::McpFile;
@@ -80,6 +82,8 @@ pub(crate) struct UserFile {
     pub(crate) mcp: BTreeMap<String, McpFile>,
     /// Over effects.
     pub(crate) rules: Rules,
+    /// Settings of tools, over those of the profile: `[tools.fetch]`.
+    pub(crate) tools: toml::Table,
     /// Commands and addresses that look at what happens.
     pub(crate) hooks: Vec<HookSettings>,
     /// The bot.
@@ -212,7 +216,7 @@ pub(crate) enum ConfigError {
         /// What was found and what was expected.
         message: String,
     },
-    /// See there.
+    /// See there; rules of files are looked at when those are read.
     #[error(transparent)]
     Rule(#[from] BadRule),
 }
@@ -224,6 +228,8 @@ pub(crate) struct Config {
     pub(crate) user: UserFile,
     /// The project's file.
     pub(crate) project: ProjectFile,
+    /// Where the person's values come from.
+    pub(crate) origin: Origin,
 }
 
 impl Config {
@@ -233,8 +239,15 @@ impl Config {
         environment: &Environment,
         workspace: &Path,
     ) -> Result<Self, ConfigError> {
-        let mut user: UserFile = read(&places.user_file)?;
-        let project: ProjectFile = read(&project_file(workspace))?;
+        let (mut user, person): (UserFile, String) = read(&places.user_file)?;
+        let Rules { deny, ask, allow } = &user.rules;
+        check_rules(&places.user_file, &person, [deny, ask, allow])?;
+        check_tools(&places.user_file, &user.tools)?;
+        let file = project_file(workspace);
+        let (project, theirs): (ProjectFile, String) = read(&file)?;
+        check_rules(&file, &theirs, [&project.rules.deny, &project.rules.ask])?;
+        let variables = VARIABLES.into_iter().filter(|name| environment.get(name).is_some()).collect();
+        let origin = Origin { file: places.user_file.clone(), text: person, variables };
         let text = |name: &str| environment.get(name).map(str::to_owned);
         user.model = text("HAFT_MODEL").or(user.model);
         user.profile = text("HAFT_PROFILE").or(user.profile);
@@ -245,7 +258,7 @@ impl Config {
         user.max_cost = number(environment, "HAFT_MAX_COST")?.or(user.max_cost);
         user.max_tokens = number(environment, "HAFT_MAX_TOKENS")?.or(user.max_tokens);
         user.max_time = number(environment, "HAFT_MAX_TIME")?.or(user.max_time);
-        Ok(Self { user, project })
+        Ok(Self { user, project, origin })
     }
 
     /// The mode in force: what the person says, and no wider than the project's file.
@@ -292,6 +305,12 @@ impl Config {
 
     /// The profile that `flag`, a variable or the person's file names: built in, or a TOML file.
     pub(crate) fn profile(&self, flag: Option<&str>) -> Result<Profile, ConfigError> {
+        let mut profile = self.named_profile(flag)?;
+        overlay(&mut profile.tools, &self.user.tools);
+        Ok(profile)
+    }
+
+    fn named_profile(&self, flag: Option<&str>) -> Result<Profile, ConfigError> {
         let name = flag.or(self.user.profile.as_deref()).unwrap_or("default");
         if let Some(profile) = Profile::named(name) {
             return Ok(profile);
@@ -302,11 +321,67 @@ impl Config {
                 Profile::all().iter().map(|profile| format!("`{}`", profile.name)).collect::<Vec<_>>();
             let message =
                 format!("there is no profile `{name}`; there are {}, or name a TOML file", known.join(", "));
-            return Err(value("--profile", message));
+            return Err(self.no_profile(flag, message));
         }
         let text = fs::read_to_string(&path)
             .map_err(|source| ConfigError::Unreadable { path: path.clone(), source })?;
         Profile::parse(&text).map_err(|error| ConfigError::Wrong { path, message: told(&error, &text) })
+    }
+}
+
+impl Config {
+    /// Said of whoever named the profile.
+    fn no_profile(&self, flag: Option<&str>, message: String) -> ConfigError {
+        let path = self.origin.file.clone();
+        match origin::line_of_key(&self.origin.text, "profile") {
+            _ if flag.is_some() => value("--profile", message),
+            _ if self.origin.is_variable("HAFT_PROFILE") => value("HAFT_PROFILE", message),
+            Some(line) => ConfigError::Wrong { path, message: format!("line {line}: {message}") },
+            None => ConfigError::Wrong { path, message },
+        }
+    }
+}
+
+/// Those that stand over the person's file.
+const VARIABLES: [&str; 7] = [
+    "HAFT_MODEL",
+    "HAFT_PROFILE",
+    "HAFT_PERMISSION",
+    "HAFT_MAX_ROUNDS",
+    "HAFT_MAX_COST",
+    "HAFT_MAX_TOKENS",
+    "HAFT_MAX_TIME",
+];
+
+/// Each can be read; else the file and the line are told.
+fn check_rules<const N: usize>(path: &Path, text: &str, lists: [&Vec<String>; N]) -> Result<(), ConfigError> {
+    lists.into_iter().flatten().try_for_each(|rule| match Rule::parse(Ruling::Ask, rule) {
+        Ok(_) => Ok(()),
+        Err(error) => Err(ConfigError::Wrong {
+            path: path.to_owned(),
+            message: origin::at_line_of(rule, text, &error.to_string()),
+        }),
+    })
+}
+
+fn check_tools(path: &Path, tools: &toml::Table) -> Result<(), ConfigError> {
+    let settings: Result<haft::tools::Settings, toml::de::Error> = tools.clone().try_into();
+    let wrong = |error: toml::de::Error| ConfigError::Wrong {
+        path: path.to_owned(),
+        message: format!("[tools]: {}", error.message()),
+    };
+    settings.map(|_| ()).map_err(wrong)
+}
+
+/// What `over` says stands in place of what `table` does, table by table.
+fn overlay(table: &mut toml::Table, over: &toml::Table) {
+    for (key, value) in over {
+        match (table.get_mut(key), value) {
+            (Some(toml::Value::Table(inner)), toml::Value::Table(over)) => overlay(inner, over),
+            _ => {
+                table.insert(key.clone(), value.clone());
+            }
+        }
     }
 }
 
@@ -331,14 +406,19 @@ fn own_rules(places: &Places) -> Rules {
     Rules { deny, ask, allow: Vec::new() }
 }
 
-fn read<T: Default + for<'a> Deserialize<'a>>(path: &Path) -> Result<T, ConfigError> {
-    let text = match fs::read_to_string(path) {
-        Ok(text) => text,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(T::default()),
+/// What the file says, and its text. One that is not there says nothing.
+fn read<T: Default + for<'a> Deserialize<'a>>(path: &Path) -> Result<(T, String), ConfigError> {
+    let bytes = match fs::read(path) {
+        Ok(bytes) => bytes,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Default::default()),
         Err(source) => return Err(ConfigError::Unreadable { path: path.to_owned(), source }),
     };
-    toml::from_str(&text)
-        .map_err(|error| ConfigError::Wrong { path: path.to_owned(), message: told(&error, &text) })
+    let wrong = |message: String| ConfigError::Wrong { path: path.to_owned(), message };
+    let text = str::from_utf8(&bytes).map_err(|error| {
+        wrong(format!("line {}: it is not UTF-8", origin::line_of_bad_byte(&bytes, error.valid_up_to())))
+    })?;
+    let found = toml::from_str(text).map_err(|error| wrong(told(&error, text)))?;
+    Ok((found, text.to_owned()))
 }
 
 /// `line 3: unknown field …`
@@ -421,6 +501,17 @@ mod tests {
                 "`/repo/.haft/config.toml`: line 1: unknown field `telegram`, expected one of `permission`",
             ),
             (
+                "model = \"a/b\"\n[rules]\ndeny = [\n\"foo:bar\"]",
+                "",
+                "`/config.toml`: line 4: cannot read the rule `foo:bar`",
+            ),
+            ("", "[rules]\nask = [\"ls\"]", "`/repo/.haft/config.toml`: line 2: cannot read the rule `ls`"),
+            (
+                "[tools.fetch]\nallow_privat = true",
+                "",
+                "`/config.toml`: [tools]: unknown field `allow_privat`",
+            ),
+            (
                 "[[hooks]]\nevent = \"before\"",
                 "",
                 "`/config.toml`: line 2: unknown variant `before`, expected one of `before_tool`",
@@ -435,6 +526,36 @@ mod tests {
                 .unwrap_err()
                 .starts_with("HAFT_PERMISSION: `x` is none of")
         );
+    }
+
+    #[test]
+    fn a_profile_that_is_not_there_is_told_of_whoever_named_it() {
+        let table = [
+            ("\nprofile = \"nope\"", &[][..], None, "/config.toml`: line 2: there is no profile `nope`"),
+            ("", &[("HAFT_PROFILE", "nope")], None, "HAFT_PROFILE: there is no profile `nope`"),
+            ("profile = \"nope\"", &[], Some("none"), "--profile: there is no profile `none`"),
+        ];
+        for (user, variables, flag, expected) in table {
+            let told = loaded(user, "", variables).unwrap().profile(flag).unwrap_err().to_string();
+            assert!(told.contains(expected), "{told}");
+        }
+    }
+
+    #[test]
+    fn settings_of_tools_stand_over_those_of_the_profile() {
+        let config = loaded("[tools.fetch]\nallow_private = true", "", &[]).unwrap();
+        let tools = config.profile(Some("alfred")).unwrap().tools;
+        assert_eq!(tools["fetch"]["allow_private"].as_bool(), Some(true));
+        assert_eq!(tools["read"]["numbered"].as_bool(), Some(false));
+    }
+
+    #[test]
+    fn a_file_that_is_not_utf_8_is_named_with_the_line() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("config.toml");
+        fs::write(&file, b"model = \"a/b\"\nprofile = \"\xff\"\n").unwrap();
+        let told = read::<UserFile>(&file).unwrap_err().to_string();
+        assert!(told.ends_with("config.toml`: line 2: it is not UTF-8"), "{told}");
     }
 
     #[test]
