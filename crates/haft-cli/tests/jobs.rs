@@ -278,8 +278,8 @@ fn a_review_and_a_triage_are_data() {
         json!({"kind": "bug", "severity": "high", "reason": "It panics.", "files": ["instances.go"]});
     let triage = json!({"calls": [{"name": "triage", "arguments": arguments}]});
     let script = project.place.script("triage.jsonl", &[triage, json!({"say": "A bug."})]);
-    let ran = project.run(&["triage", "--description", "It panics", "--model", &script]);
-    assert_eq!(ran.code, 0, "{ran:?}");
+    let ran = project.run(&["triage", "--description", "It panics", "--model", &script, "--quiet"]);
+    assert_eq!((ran.code, ran.err.as_str()), (0, ""), "{ran:?}");
     let evidence: Vec<Value> = project.jobs().iter().map(|job| job["output"]["evidence"].clone()).collect();
     assert_eq!(evidence[0], json!([arguments]));
     assert_eq!(evidence[1][0]["comments"], json!([comment(14)]));
@@ -325,6 +325,9 @@ fn jobs_that_were_put_down_are_worked_on_in_turn() {
     assert_eq!(ran.code, 0, "{ran:?}");
     assert_eq!(status(), ["completed", "completed"]);
     add(&["--description", "each day", "--every", "1d"]);
+    let put = project.run(&["jobs", "add", "--kind", "triager", "--description", "x", "--json"]);
+    let put: Value = serde_json::from_str(&put.out).unwrap();
+    assert_eq!(project.run(&["jobs", "cancel", put["job"].as_str().unwrap()]).code, 0);
     let plan = std::fs::read_dir(project.place.path().join("home/schedule"))
         .unwrap()
         .next()
@@ -338,11 +341,11 @@ fn jobs_that_were_put_down_are_worked_on_in_turn() {
     for _ in 0..2 {
         assert_eq!(project.run(&["jobs", "serve", "--once", "--model", &script]).code, 0);
     }
-    assert_eq!(project.jobs().len(), 4);
+    assert_eq!(project.jobs().len(), 5);
     assert_eq!(project.jobs()[0]["description"], "each day");
     let plan = project.jobs().pop().unwrap()["plan"].as_str().unwrap().to_owned();
     assert_eq!(project.run(&["jobs", "cancel", &plan]).code, 0);
-    assert_eq!(project.jobs().len(), 3);
+    assert_eq!(project.jobs().len(), 4);
     let bad = project.run(&["jobs", "add", "--description", "x", "--every", "soon"]);
     assert!(bad.code == 2 && bad.err.contains("cannot read the interval `soon`"), "{bad:?}");
 }

@@ -132,7 +132,10 @@ async fn open(
     // A work tree of a large repository takes its time, and others may wait for this thread.
     let own = surroundings.clone();
     let prepared = tokio::task::spawn_blocking(move || prepare(&own, wanted, debug)).await;
-    let (agent, order, folder) = prepared.map_err(std::io::Error::from)??;
+    let Prepared { agent, order, folder, note } = prepared.map_err(std::io::Error::from)??;
+    for note in note.iter().filter(|_| !turn.quiet) {
+        writeln!(stderr(), "note: {note}")?;
+    }
     let turn = TurnArgs {
         cwd: Some(folder.clone()),
         agent: Some(order.kind.clone()),
@@ -162,12 +165,17 @@ fn discard(order: &Order, folder: &Path) {
     }
 }
 
-/// Who does it, what exactly is to be done, and where: in a work tree of its own if the agent wants one.
-fn prepare(
-    surroundings: &Surroundings,
-    wanted: Wanted,
-    debug: bool,
-) -> Result<(Agent, Order, PathBuf), Failure> {
+/// Who does it, what exactly is to be done, and where.
+struct Prepared {
+    agent: Agent,
+    order: Order,
+    folder: PathBuf,
+    /// What a person may not expect.
+    note: Option<String>,
+}
+
+/// In a work tree of its own if the agent wants one.
+fn prepare(surroundings: &Surroundings, wanted: Wanted, debug: bool) -> Result<Prepared, Failure> {
     let Wanted { kind, description, origin } = wanted;
     let agent = assemble::agent(surroundings, &origin, &kind)?;
     let make = || WorkTree::make(&surroundings.places.home, &origin, &kind);
@@ -176,10 +184,7 @@ fn prepare(
         Some(WorkTree { branch, folder, start, note }) => (Some(branch), folder, Some(start), note),
         None => (None, origin.clone(), None, None),
     };
-    if let Some(note) = note {
-        writeln!(stderr(), "note: {note}")?;
-    }
-    Ok((agent, Order { kind, description, origin, branch, start, debug }, folder))
+    Ok(Prepared { agent, order: Order { kind, description, origin, branch, start, debug }, folder, note })
 }
 
 /// `haft jobs …`
@@ -191,14 +196,14 @@ pub(crate) async fn jobs(surroundings: &Surroundings, command: Jobs) -> Result<E
         Jobs::Logs { id, json: _ } => list::logs(&home, &id),
         Jobs::Cancel { id, json } => cancel(surroundings, &home, &id, json).await,
         Jobs::Retry { id, turn } => retry(surroundings, &home, &id, turn).await,
-        Jobs::Add { kind, description, cwd, every, cron } => {
+        Jobs::Add { kind, description, cwd, every, cron, json } => {
             let origin = assemble::workspace(cwd.as_deref())?;
             let rhythm = match (every, cron) {
                 (Some(every), _) => Some(Rhythm::every(&every)?),
                 (None, Some(pattern)) => Some(Rhythm::cron(&pattern)?),
                 (None, None) => None,
             };
-            serve::add(surroundings, &home, Wanted { kind, description, origin }, rhythm)
+            serve::add(surroundings, &home, Wanted { kind, description, origin }, rhythm, json)
         }
         Jobs::Serve { once, turn } => serve::serve(surroundings, &home, &turn, once).await,
     }
@@ -228,11 +233,15 @@ async fn finish(
     for line in assembled.notice.iter().filter(|_| !turn.quiet) {
         writeln!(stderr(), "note: {line}")?;
     }
-    writeln!(stderr(), "job {} ({})", session.id(), order.kind)?;
+    if !turn.quiet {
+        writeln!(stderr(), "job {} ({})", session.id(), order.kind)?;
+    }
     let mut turns = Shown { session, options: &options, interrupts: &mut interrupts };
     let conclusion = carry_out(session, agent, order, &assembled.engine.setup().tools, &mut turns).await?;
     assembled.engine.shut_down().await;
-    tell(&conclusion)?;
+    if !turn.quiet || conclusion.status != JobStatus::Completed {
+        tell(&conclusion)?;
+    }
     tidy(&folder, assembled, order, &conclusion);
     Ok(exit_of(&conclusion, last_outcome(session)))
 }

@@ -1,6 +1,6 @@
 //! Working on jobs that nobody waits for: those that were put down, and those that lost their process.
 use super::{
-    Wanted, begin, discard, prepare, retry,
+    Prepared, Wanted, begin, discard, prepare, retry,
     schedule::{self, Plan, Rhythm},
 };
 use crate::{Surroundings, args::TurnArgs, assemble, failure::Failure};
@@ -27,7 +27,9 @@ pub(super) fn add(
     home: &Home,
     wanted: Wanted,
     rhythm: Option<Rhythm>,
+    json: bool,
 ) -> Result<Exit, Failure> {
+    let what = if rhythm.is_some() { "plan" } else { "job" };
     let name = match rhythm {
         Some(rhythm) => {
             assemble::agent(surroundings, &wanted.origin, &wanted.kind)?;
@@ -36,11 +38,15 @@ pub(super) fn add(
             schedule::add(home, &Plan { kind, description, origin, rhythm, next })?
         }
         None => {
-            let (_, order, folder) = prepare(surroundings, wanted, false)?;
+            let Prepared { order, folder, note, .. } = prepare(surroundings, wanted, false)?;
+            note.iter().try_for_each(|note| writeln!(stderr(), "note: {note}"))?;
             put_down(surroundings, &order, &folder).inspect_err(|_| discard(&order, &folder))?
         }
     };
-    writeln!(stdout(), "{name}")?;
+    match json {
+        true => writeln!(stdout(), "{}", serde_json::json!({what: name}))?,
+        false => writeln!(stdout(), "{name}")?,
+    }
     Ok(Exit::Success)
 }
 
