@@ -52,6 +52,7 @@ fn setting(case: &Value) -> Setting {
     let tools: Vec<ToolSpec> = case["tools"].as_array().into_iter().flatten().map(tool).collect();
     Setting {
         only_known: !tools.is_empty() && !PASSED_ON.contains(&case["dialect"].as_str().unwrap_or_default()),
+        beginnings: true,
         tools: tools.into(),
         prompt_end: case["generation_prompt"].as_str().unwrap_or_default().into(),
         begins_thinking: case["initial_state"].as_str().map(|state| state == "reasoning"),

@@ -143,7 +143,10 @@ impl ProviderError {
         match self {
             Self::Auth { hint, .. } | Self::Rejected { hint, .. } => hint.as_deref(),
             Self::ContextTooLong { .. } => Some("take a model with a larger window, or begin a new session"),
-            Self::Busy { .. } | Self::Connection { .. } => None,
+            Self::Connection { .. } => Some(
+                "see that the server runs and that its address is right; `--base-url` or the configuration names another",
+            ),
+            Self::Busy { .. } => None,
         }
     }
 }

@@ -5,6 +5,7 @@ mod known;
 mod limits;
 mod mcp;
 mod models;
+mod permission;
 mod telegram;
 mod work;
 
@@ -13,11 +14,11 @@ pub(crate) use jobs::{Agents, JobArgs, Jobs};
 pub(crate) use known::{Commands, Profiles};
 pub(crate) use mcp::McpArgs;
 pub(crate) use models::{CheckArgs, Models};
+pub(crate) use permission::Permission;
 pub(crate) use telegram::TelegramArgs;
 pub(crate) use work::WorkArgs;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use haft::core::Mode;
 pub(crate) use limits::LimitArgs;
 use std::path::PathBuf;
 
@@ -160,8 +161,8 @@ pub(crate) struct TurnArgs {
     /// Only these tools
     #[arg(long, value_name = "A,B", value_delimiter = ',')]
     pub(crate) tools: Option<Vec<String>>,
-    /// At most so many model calls in a turn
-    #[arg(long, value_name = "N")]
+    /// At most so many model calls in a turn; a lower limit of the configuration or the profile holds
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) max_rounds: Option<u32>,
     /// Where it stops besides.
     #[command(flatten)]
@@ -205,30 +206,6 @@ pub(crate) struct TurnArgs {
     /// MCP servers that an editor names, besides the person's own.
     #[arg(skip)]
     pub(crate) servers: Vec<haft::tools::McpServer>,
-}
-
-/// `--permission`
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Permission {
-    /// Every effect is asked for
-    Ask,
-    /// Files of the workspace are written without asking
-    AcceptEdits,
-    /// Everything runs
-    Full,
-    /// Nothing but reading in the workspace
-    ReadOnly,
-}
-
-impl From<Permission> for Mode {
-    fn from(permission: Permission) -> Self {
-        match permission {
-            Permission::Ask => Self::Ask,
-            Permission::AcceptEdits => Self::AcceptEdits,
-            Permission::Full => Self::Full,
-            Permission::ReadOnly => Self::ReadOnly,
-        }
-    }
 }
 
 /// `--output`

@@ -2,23 +2,26 @@
 //!
 //! The project's own file comes with the repository, which nobody vouches for: it can narrow what the person allows,
 //! never widen it, and never choose who is asked or what is started.
+mod files;
 mod hidden;
+mod origin;
 mod places;
 
+pub(crate) use files::{ProjectFile, Rules, UserFile};
 pub(crate) use hidden::hide_keys;
+pub(crate) use origin::Origin;
 pub(crate) use places::Places;
 
-use crate::mcp::McpFile;
 use haft::{
-    core::{Budget, Mode, Policy, Price, Rule, Ruling, policy::BadRule},
+    core::{Budget, Mode, Policy, Rule, Ruling, policy::BadRule},
     engine::Profile,
-    tools::HookSettings,
 };
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use std::{
     collections::BTreeMap,
     fs, io,
     path::{Path, PathBuf},
+    str::FromStr,
 };
 
 /// What the environment says, read once by `main`.
@@ -52,143 +55,6 @@ fn is_key(name: &str) -> bool {
         || ["APIKEY", "TOKEN", "SECRET", "PASSWORD"].contains(&name.as_str())
 }
 
-/// The person's own file.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub(crate) struct UserFile {
-    /// `VENDOR/MODEL`.
-    pub(crate) model: Option<String>,
-    /// `ask`, `accept-edits`, `full` or `read-only`.
-    pub(crate) permission: Option<Mode>,
-    /// A built-in profile or a TOML file.
-    pub(crate) profile: Option<String>,
-    /// Colours of the screen: `terminal`, `dark`, `light` or `plain`.
-    pub(crate) theme: Option<String>,
-    /// Model calls in a turn.
-    pub(crate) max_rounds: Option<u32>,
-    /// US dollars for a turn.
-    pub(crate) max_cost: Option<f64>,
-    /// Tokens for a turn.
-    pub(crate) max_tokens: Option<u64>,
-    /// Seconds for a turn.
-    pub(crate) max_time: Option<u64>,
-    /// Whether what a reply claims is held against what happened.
-    pub(crate) evidence: Option<bool>,
-    /// Windows and prices that Haft does not know, by `VENDOR/MODEL`.
-    pub(crate) models: BTreeMap<String, ModelFile>,
-    /// By vendor name.
-    pub(crate) vendors: BTreeMap<String, VendorFile>,
-    /// Models behind a command, for `exec/NAME`.
-    pub(crate) exec: BTreeMap<String, ExecFile>,
-    /// Servers with tools, by the name that stands in their tools' names.
-    pub(crate) mcp: BTreeMap<String, McpFile>,
-    /// Over effects.
-    pub(crate) rules: Rules,
-    /// Commands and addresses that look at what happens.
-    pub(crate) hooks: Vec<HookSettings>,
-    /// The bot.
-    pub(crate) telegram: TelegramFile,
-}
-
-/// What a person sets for `haft telegram`.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub(crate) struct TelegramFile {
-    /// Who may talk, by Telegram's number.
-    pub(crate) users: Vec<i64>,
-    /// The variable that the bot's token stands in; the token itself is kept out of files.
-    pub(crate) token_env: Option<String>,
-}
-
-/// What a person knows of a model.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub(crate) struct ModelFile {
-    /// Tokens that it takes in, request and reply together.
-    pub(crate) window: Option<u64>,
-    /// US dollars for a million tokens.
-    pub(crate) price: Option<Price>,
-}
-
-/// A command that answers one prompt.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct ExecFile {
-    /// Looked up in the `PATH`, or a path.
-    pub(crate) program: PathBuf,
-    /// One by one, with `{prompt}` and `{model}`; without `{prompt}` it comes on standard input.
-    #[serde(default)]
-    pub(crate) arguments: Vec<String>,
-    /// The model's name: it says which dialect is spoken. Else the name of the table.
-    pub(crate) model: Option<String>,
-}
-
-/// What a person sets for a vendor.
-#[derive(Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub(crate) struct VendorFile {
-    /// Another server.
-    pub(crate) base_url: Option<String>,
-    /// The key itself; better kept in the vendor's variable.
-    #[serde(skip_serializing)]
-    pub(crate) key: Option<String>,
-}
-
-impl std::fmt::Debug for VendorFile {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("VendorFile").field("base_url", &self.base_url).finish_non_exhaustive()
-    }
-}
-
-/// Rules as written: `write:src/**`, `execute:git status`.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub(crate) struct Rules {
-    /// Never.
-    pub(crate) deny: Vec<String>,
-    /// Only after a question.
-    pub(crate) ask: Vec<String>,
-    /// Without a question.
-    pub(crate) allow: Vec<String>,
-}
-
-/// The project's own file, `.haft/config.toml`.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub(crate) struct ProjectFile {
-    /// Used where it is narrower than the person's.
-    pub(crate) permission: Option<Mode>,
-    /// Used where it is lower than the person's.
-    pub(crate) max_rounds: Option<u32>,
-    /// Of the person's MCP servers only these; none for all of them.
-    pub(crate) mcp: Option<Vec<String>>,
-    /// The same.
-    pub(crate) max_cost: Option<f64>,
-    /// The same.
-    pub(crate) max_tokens: Option<u64>,
-    /// The same.
-    pub(crate) max_time: Option<u64>,
-    /// Added before the person's.
-    pub(crate) rules: NarrowRules,
-    /// None: they start programs, and nobody vouches for a repository.
-    #[serde(skip_serializing, deserialize_with = "no_hooks")]
-    pub(crate) hooks: (),
-}
-
-fn no_hooks<'de, D: serde::Deserializer<'de>>(_: D) -> Result<(), D::Error> {
-    Err(serde::de::Error::custom("a project may not have hooks; they stand in the person's own file only"))
-}
-
-/// Rules that can only narrow.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub(crate) struct NarrowRules {
-    /// Never.
-    pub(crate) deny: Vec<String>,
-    /// Only after a question.
-    pub(crate) ask: Vec<String>,
-}
-
 /// Why the configuration cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ConfigError {
@@ -216,7 +82,7 @@ pub(crate) enum ConfigError {
         /// What was found and what was expected.
         message: String,
     },
-    /// See there.
+    /// See there; rules of files are looked at when those are read.
     #[error(transparent)]
     Rule(#[from] BadRule),
 }
@@ -228,6 +94,8 @@ pub(crate) struct Config {
     pub(crate) user: UserFile,
     /// The project's file.
     pub(crate) project: ProjectFile,
+    /// Where the person's values come from.
+    pub(crate) origin: Origin,
 }
 
 impl Config {
@@ -237,22 +105,26 @@ impl Config {
         environment: &Environment,
         workspace: &Path,
     ) -> Result<Self, ConfigError> {
-        let mut user: UserFile = read(&places.user_file)?;
-        let project: ProjectFile = read(&project_file(workspace))?;
+        let (mut user, person): (UserFile, String) = read(&places.user_file)?;
+        let Rules { deny, ask, allow } = &user.rules;
+        check_rules(&places.user_file, &person, [deny, ask, allow])?;
+        check_tools(&places.user_file, &user.tools)?;
+        let file = project_file(workspace);
+        let (project, theirs): (ProjectFile, String) = read(&file)?;
+        check_rules(&file, &theirs, [&project.rules.deny, &project.rules.ask])?;
+        let variables = VARIABLES.into_iter().filter(|name| environment.get(name).is_some()).collect();
+        let origin = Origin { file: places.user_file.clone(), text: person, variables };
         let text = |name: &str| environment.get(name).map(str::to_owned);
         user.model = text("HAFT_MODEL").or(user.model);
         user.profile = text("HAFT_PROFILE").or(user.profile);
         if let Some(word) = environment.get("HAFT_PERMISSION") {
             user.permission = Some(mode("HAFT_PERMISSION", word)?);
         }
-        if let Some(word) = environment.get("HAFT_MAX_ROUNDS") {
-            let wrong = |_| value("HAFT_MAX_ROUNDS", format!("`{word}` is no whole number"));
-            user.max_rounds = Some(word.parse().map_err(wrong)?);
-        }
+        user.max_rounds = number(environment, "HAFT_MAX_ROUNDS")?.or(user.max_rounds);
         user.max_cost = number(environment, "HAFT_MAX_COST")?.or(user.max_cost);
         user.max_tokens = number(environment, "HAFT_MAX_TOKENS")?.or(user.max_tokens);
         user.max_time = number(environment, "HAFT_MAX_TIME")?.or(user.max_time);
-        Ok(Self { user, project })
+        Ok(Self { user, project, origin })
     }
 
     /// The mode in force: what the person says, and no wider than the project's file.
@@ -261,9 +133,10 @@ impl Config {
         self.project.permission.map_or(wanted, |narrow| narrow.min(wanted))
     }
 
-    /// The same for rounds. The profile's own number holds where nobody says anything.
+    /// The limit of rounds in force: the person's file may say another one than the profile, a flag and the project's
+    /// file only a lower one.
     pub(crate) fn max_rounds(&self, flag: Option<u32>, profile: Option<u32>) -> Option<u32> {
-        lower(flag.or(self.user.max_rounds).or(profile), self.project.max_rounds)
+        lowest([flag, self.user.max_rounds.or(profile), self.project.max_rounds])
     }
 
     /// The same for what a turn may cost.
@@ -271,9 +144,9 @@ impl Config {
         let (user, project) = (&self.user, &self.project);
         Budget {
             requests: profile.requests,
-            tokens: lower(flags.tokens.or(user.max_tokens).or(profile.tokens), project.max_tokens),
-            usd: lower(flags.usd.or(user.max_cost).or(profile.usd), project.max_cost),
-            seconds: lower(flags.seconds.or(user.max_time).or(profile.seconds), project.max_time),
+            tokens: lowest([flags.tokens, user.max_tokens.or(profile.tokens), project.max_tokens]),
+            usd: lowest([flags.usd, user.max_cost.or(profile.usd), project.max_cost]),
+            seconds: lowest([flags.seconds, user.max_time.or(profile.seconds), project.max_time]),
         }
     }
 
@@ -298,6 +171,12 @@ impl Config {
 
     /// The profile that `flag`, a variable or the person's file names: built in, or a TOML file.
     pub(crate) fn profile(&self, flag: Option<&str>) -> Result<Profile, ConfigError> {
+        let mut profile = self.named_profile(flag)?;
+        overlay(&mut profile.tools, &self.user.tools);
+        Ok(profile)
+    }
+
+    fn named_profile(&self, flag: Option<&str>) -> Result<Profile, ConfigError> {
         let name = flag.or(self.user.profile.as_deref()).unwrap_or("default");
         if let Some(profile) = Profile::named(name) {
             return Ok(profile);
@@ -308,7 +187,7 @@ impl Config {
                 Profile::all().iter().map(|profile| format!("`{}`", profile.name)).collect::<Vec<_>>();
             let message =
                 format!("there is no profile `{name}`; there are {}, or name a TOML file", known.join(", "));
-            return Err(value("--profile", message));
+            return Err(self.no_profile(flag, message));
         }
         let text = fs::read_to_string(&path)
             .map_err(|source| ConfigError::Unreadable { path: path.clone(), source })?;
@@ -316,13 +195,66 @@ impl Config {
     }
 }
 
-/// The lower limit of both; none and 0 are no limit.
-fn lower<T: PartialOrd + Default>(wanted: Option<T>, narrow: Option<T>) -> Option<T> {
-    let some = |limit: Option<T>| limit.filter(|limit| *limit > T::default());
-    match (some(wanted), some(narrow)) {
-        (Some(wanted), Some(narrow)) => Some(if narrow < wanted { narrow } else { wanted }),
-        (wanted, narrow) => wanted.or(narrow),
+impl Config {
+    /// Said of whoever named the profile.
+    fn no_profile(&self, flag: Option<&str>, message: String) -> ConfigError {
+        let path = self.origin.file.clone();
+        match origin::line_of_key(&self.origin.text, "profile") {
+            _ if flag.is_some() => value("--profile", message),
+            _ if self.origin.is_variable("HAFT_PROFILE") => value("HAFT_PROFILE", message),
+            Some(line) => ConfigError::Wrong { path, message: format!("line {line}: {message}") },
+            None => ConfigError::Wrong { path, message },
+        }
     }
+}
+
+/// Those that stand over the person's file.
+const VARIABLES: [&str; 7] = [
+    "HAFT_MODEL",
+    "HAFT_PROFILE",
+    "HAFT_PERMISSION",
+    "HAFT_MAX_ROUNDS",
+    "HAFT_MAX_COST",
+    "HAFT_MAX_TOKENS",
+    "HAFT_MAX_TIME",
+];
+
+/// Each can be read; else the file and the line are told.
+fn check_rules<const N: usize>(path: &Path, text: &str, lists: [&Vec<String>; N]) -> Result<(), ConfigError> {
+    lists.into_iter().flatten().try_for_each(|rule| match Rule::parse(Ruling::Ask, rule) {
+        Ok(_) => Ok(()),
+        Err(error) => Err(ConfigError::Wrong {
+            path: path.to_owned(),
+            message: origin::at_line_of(rule, text, &error.to_string()),
+        }),
+    })
+}
+
+fn check_tools(path: &Path, tools: &toml::Table) -> Result<(), ConfigError> {
+    let settings: Result<haft::tools::Settings, toml::de::Error> = tools.clone().try_into();
+    let wrong = |error: toml::de::Error| ConfigError::Wrong {
+        path: path.to_owned(),
+        message: format!("[tools]: {}", error.message()),
+    };
+    settings.map(|_| ()).map_err(wrong)
+}
+
+/// What `over` says stands in place of what `table` does, table by table.
+fn overlay(table: &mut toml::Table, over: &toml::Table) {
+    for (key, value) in over {
+        match (table.get_mut(key), value) {
+            (Some(toml::Value::Table(inner)), toml::Value::Table(over)) => overlay(inner, over),
+            _ => {
+                table.insert(key.clone(), value.clone());
+            }
+        }
+    }
+}
+
+/// The lowest limit; none, and 0 of a file or a profile, are no limit.
+fn lowest<T: PartialOrd + Default>(limits: [Option<T>; 3]) -> Option<T> {
+    let limits = limits.into_iter().flatten().filter(|limit| *limit > T::default());
+    limits.reduce(|lowest, limit| if limit < lowest { limit } else { lowest })
 }
 
 /// The project's own file.
@@ -340,14 +272,19 @@ fn own_rules(places: &Places) -> Rules {
     Rules { deny, ask, allow: Vec::new() }
 }
 
-fn read<T: Default + for<'a> Deserialize<'a>>(path: &Path) -> Result<T, ConfigError> {
-    let text = match fs::read_to_string(path) {
-        Ok(text) => text,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(T::default()),
+/// What the file says, and its text. One that is not there says nothing.
+fn read<T: Default + for<'a> Deserialize<'a>>(path: &Path) -> Result<(T, String), ConfigError> {
+    let bytes = match fs::read(path) {
+        Ok(bytes) => bytes,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Default::default()),
         Err(source) => return Err(ConfigError::Unreadable { path: path.to_owned(), source }),
     };
-    toml::from_str(&text)
-        .map_err(|error| ConfigError::Wrong { path: path.to_owned(), message: told(&error, &text) })
+    let wrong = |message: String| ConfigError::Wrong { path: path.to_owned(), message };
+    let text = str::from_utf8(&bytes).map_err(|error| {
+        wrong(format!("line {}: it is not UTF-8", origin::line_of_bad_byte(&bytes, error.valid_up_to())))
+    })?;
+    let found = toml::from_str(text).map_err(|error| wrong(told(&error, text)))?;
+    Ok((found, text.to_owned()))
 }
 
 /// `line 3: unknown field …`
@@ -359,9 +296,13 @@ fn told(error: &toml::de::Error, text: &str) -> String {
     }
 }
 
-fn number<T: std::str::FromStr>(environment: &Environment, name: &str) -> Result<Option<T>, ConfigError> {
+fn number<T: FromStr + PartialOrd + Default>(
+    environment: &Environment,
+    name: &str,
+) -> Result<Option<T>, ConfigError> {
     let Some(word) = environment.get(name) else { return Ok(None) };
-    word.parse().map(Some).map_err(|_| value(name, format!("`{word}` is no number of the kind expected")))
+    let limit = word.parse().ok().filter(|limit| *limit > T::default());
+    limit.map(Some).ok_or_else(|| value(name, format!("`{word}` is no number above 0 of the kind expected")))
 }
 
 fn mode(what: &str, word: &str) -> Result<Mode, ConfigError> {
@@ -426,6 +367,17 @@ mod tests {
                 "`/repo/.haft/config.toml`: line 1: unknown field `telegram`, expected one of `permission`",
             ),
             (
+                "model = \"a/b\"\n[rules]\ndeny = [\n\"foo:bar\"]",
+                "",
+                "`/config.toml`: line 4: cannot read the rule `foo:bar`",
+            ),
+            ("", "[rules]\nask = [\"ls\"]", "`/repo/.haft/config.toml`: line 2: cannot read the rule `ls`"),
+            (
+                "[tools.fetch]\nallow_privat = true",
+                "",
+                "`/config.toml`: [tools]: unknown field `allow_privat`",
+            ),
+            (
                 "[[hooks]]\nevent = \"before\"",
                 "",
                 "`/config.toml`: line 2: unknown variant `before`, expected one of `before_tool`",
@@ -443,6 +395,36 @@ mod tests {
     }
 
     #[test]
+    fn a_profile_that_is_not_there_is_told_of_whoever_named_it() {
+        let table = [
+            ("\nprofile = \"nope\"", &[][..], None, "/config.toml`: line 2: there is no profile `nope`"),
+            ("", &[("HAFT_PROFILE", "nope")], None, "HAFT_PROFILE: there is no profile `nope`"),
+            ("profile = \"nope\"", &[], Some("none"), "--profile: there is no profile `none`"),
+        ];
+        for (user, variables, flag, expected) in table {
+            let told = loaded(user, "", variables).unwrap().profile(flag).unwrap_err().to_string();
+            assert!(told.contains(expected), "{told}");
+        }
+    }
+
+    #[test]
+    fn settings_of_tools_stand_over_those_of_the_profile() {
+        let config = loaded("[tools.fetch]\nallow_private = true", "", &[]).unwrap();
+        let tools = config.profile(Some("alfred")).unwrap().tools;
+        assert_eq!(tools["fetch"]["allow_private"].as_bool(), Some(true));
+        assert_eq!(tools["read"]["numbered"].as_bool(), Some(false));
+    }
+
+    #[test]
+    fn a_file_that_is_not_utf_8_is_named_with_the_line() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("config.toml");
+        fs::write(&file, b"model = \"a/b\"\nprofile = \"\xff\"\n").unwrap();
+        let told = read::<UserFile>(&file).unwrap_err().to_string();
+        assert!(told.ends_with("config.toml`: line 2: it is not UTF-8"), "{told}");
+    }
+
+    #[test]
     fn a_project_narrows_and_never_widens() {
         let table = [
             ("permission = \"ask\"", "permission = \"full\"", None, Mode::Ask),
@@ -455,6 +437,34 @@ mod tests {
         }
         let config = loaded("max_rounds = 50", "max_rounds = 5", &[]).unwrap();
         assert_eq!(config.max_rounds(None, Some(200)), Some(5));
+    }
+
+    #[test]
+    fn a_flag_lowers_a_limit_and_never_raises_it() {
+        let table = [
+            ("", "", None, Some(200), Some(200)),
+            ("", "", Some(5000), Some(200), Some(200)),
+            ("", "", Some(7), Some(200), Some(7)),
+            ("", "", Some(5000), Some(0), Some(5000)),
+            ("max_rounds = 500", "", None, Some(200), Some(500)),
+            ("max_rounds = 500", "", Some(5000), Some(200), Some(500)),
+            ("max_rounds = 0", "", None, Some(200), None),
+            ("max_rounds = 500", "max_rounds = 3", Some(7), Some(200), Some(3)),
+        ];
+        for (user, project, flag, profile, expected) in table {
+            let config = loaded(user, project, &[]).unwrap();
+            assert_eq!(config.max_rounds(flag, profile), expected, "{user} {project} {flag:?} {profile:?}");
+            let budget =
+                |seconds: Option<u32>| Budget { seconds: seconds.map(u64::from), ..Budget::default() };
+            let [user, project] = [user, project].map(|text| text.replace("max_rounds", "max_time"));
+            let found = loaded(&user, &project, &[]).unwrap().budget(budget(flag), budget(profile));
+            assert_eq!(found.seconds, expected.map(u64::from), "{user} {project} {flag:?} {profile:?}");
+        }
+        for name in ["HAFT_MAX_ROUNDS", "HAFT_MAX_COST", "HAFT_MAX_TOKENS", "HAFT_MAX_TIME"] {
+            for word in ["0", "-1", "x"] {
+                assert!(loaded("", "", &[(name, word)]).is_err(), "{name} {word}");
+            }
+        }
     }
 
     #[test]

@@ -55,7 +55,9 @@ impl From<ConfigError> for Failure {
 
 impl From<JournalError> for Failure {
     fn from(error: JournalError) -> Self {
-        Self { hint: error.hint().map(str::to_owned), message: error.to_string(), exit: Exit::Failed }
+        // Nothing was started where the name is wrong.
+        let exit = if matches!(error, JournalError::Missing(_)) { Exit::Usage } else { Exit::Failed };
+        Self { hint: error.hint().map(str::to_owned), message: error.to_string(), exit }
     }
 }
 

@@ -222,7 +222,8 @@ mod tests {
         let table = [("", vec!["a", "b"]), ("mcp = []", vec![]), ("mcp = [\"b\", \"c\"]", vec!["b"])];
         for (project, expected) in table {
             let user: UserFile = Clone::clone(&user);
-            let config = Config { user, project: toml::from_str(project).unwrap() };
+            let config =
+                Config { user, project: toml::from_str(project).unwrap(), origin: Default::default() };
             let servers = servers(&config, &Environment::default()).unwrap();
             let names: Vec<String> = servers.into_iter().map(|server| server.name).collect();
             assert_eq!(names, expected, "{project}");

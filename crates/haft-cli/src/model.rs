@@ -51,11 +51,24 @@ pub(crate) async fn choose(
         return Ok(Chosen { model: measured(surroundings, config, model, base_url).await, notice: None });
     }
     let (spec, why) = offered(surroundings, config).await?;
-    let model = open(surroundings, config, &spec, base_url, speech)?;
+    let opened = open(surroundings, config, &spec, base_url, speech);
+    let model = opened.map_err(|failure| unasked(failure, &spec, &why))?;
     let model = measured(surroundings, config, model, base_url).await;
     let notice = format!("using `{spec}`, since {why}; `--model VENDOR/MODEL` chooses another");
     Ok(Chosen { model, notice: Some(notice) })
 }
+
+/// What is said where a model that nobody chose cannot be had: why it was taken, and how to take another.
+fn unasked(failure: Failure, spec: &str, why: &str) -> Failure {
+    let Failure { message, hint, exit } = failure;
+    let message = format!("{message}; `{spec}` was taken, since {why}");
+    let hint = hint.map(|hint| format!("{hint}; or ")).unwrap_or_default();
+    Failure { message, hint: Some(format!("{hint}{OTHERS}")), exit }
+}
+
+/// How to come by a model.
+const OTHERS: &str =
+    "set OPENAI_API_KEY or ANTHROPIC_API_KEY, start Ollama, or name one with `--model VENDOR/MODEL`";
 
 /// A server on this machine is asked how much its model takes in, unless the person's file says so.
 async fn measured(
@@ -95,18 +108,32 @@ async fn offered(surroundings: &Surroundings, config: &Config) -> Result<(String
         true => {
             Ok((EMBEDDED.into(), "there is no key in the environment and no server on this machine".into()))
         }
-        false => Err(Failure::usage(
-            "there is no model: no key in the environment, no server on this machine",
-        )
-        .hint(
-            "set OPENAI_API_KEY or ANTHROPIC_API_KEY, start Ollama, or name one with `--model VENDOR/MODEL`",
-        )),
+        false => {
+            Err(Failure::usage("there is no model: no key in the environment, no server on this machine")
+                .hint(OTHERS))
+        }
     }
 }
 
 async fn first_model(surroundings: &Surroundings, config: &Config, vendor: &Vendor) -> Option<String> {
     let connection = connection(surroundings, config, vendor, None);
     haft::providers::list_models(vendor, &connection).await.ok()?.into_iter().next()
+}
+
+/// What the server of the vendor `name` offers, each as `--model` takes it.
+pub(crate) async fn models_of(
+    surroundings: &Surroundings,
+    config: &Config,
+    name: &str,
+) -> Result<Vec<String>, Failure> {
+    let vendor = vendor(name).ok_or_else(|| no_vendor(name))?;
+    let connection = connection(surroundings, config, vendor, None);
+    let listed = haft::providers::list_models(vendor, &connection).await;
+    let listed = listed.map_err(|error| Failure {
+        hint: error.hint().map(str::to_owned),
+        ..Failure::failed(error.to_string())
+    })?;
+    Ok(listed.into_iter().map(|model| format!("{name}/{model}")).collect())
 }
 
 /// Connects to nobody yet, but checks all that can be checked here.
@@ -265,4 +292,27 @@ fn base_url(
     let variable = vendor.base_url_variable.as_deref().and_then(|name| surroundings.environment.get(name));
     let file = config.user.vendors.get(&vendor.name).and_then(|vendor| vendor.base_url.as_deref());
     flag.or(variable).or(file).map(str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // A first run says what was taken, why, and all the ways to another.
+    #[test]
+    fn a_model_that_nobody_chose_and_nobody_has_is_told_with_the_ways_to_others() {
+        let missing = Failure::usage("the model `smollm2-135m` is not on this machine")
+            .hint("`haft models pull smollm2-135m` fetches it");
+        let told = unasked(missing, EMBEDDED, "there is no key in the environment");
+        assert_eq!(
+            told.message,
+            "the model `smollm2-135m` is not on this machine; `local/smollm2-135m` was taken, since there is no key in the \
+             environment"
+        );
+        let hint = told.hint.unwrap_or_default();
+        for way in ["haft models pull smollm2-135m", "OPENAI_API_KEY", "start Ollama", "--model VENDOR/MODEL"]
+        {
+            assert!(hint.contains(way), "{hint}");
+        }
+    }
 }

@@ -225,7 +225,8 @@ fn a_job_whose_process_is_killed_goes_on() {
     // A script goes by how many replies there were.
     let second = [append("one"), append("two"), json!({"say": "The log has two lines."})];
     let script = project.place.script("second.jsonl", &second);
-    let ran = project.run(&["jobs", "retry", id, "--permission", "full", "--model", &script]);
+    // The mode is the one that it began with.
+    let ran = project.run(&["jobs", "retry", id, "--model", &script]);
 
     assert_eq!(ran.code, 0, "{ran:?}");
     let job = project.jobs().remove(0);
@@ -277,8 +278,8 @@ fn a_review_and_a_triage_are_data() {
         json!({"kind": "bug", "severity": "high", "reason": "It panics.", "files": ["instances.go"]});
     let triage = json!({"calls": [{"name": "triage", "arguments": arguments}]});
     let script = project.place.script("triage.jsonl", &[triage, json!({"say": "A bug."})]);
-    let ran = project.run(&["triage", "--description", "It panics", "--model", &script]);
-    assert_eq!(ran.code, 0, "{ran:?}");
+    let ran = project.run(&["triage", "--description", "It panics", "--model", &script, "--quiet"]);
+    assert_eq!((ran.code, ran.err.as_str()), (0, ""), "{ran:?}");
     let evidence: Vec<Value> = project.jobs().iter().map(|job| job["output"]["evidence"].clone()).collect();
     assert_eq!(evidence[0], json!([arguments]));
     assert_eq!(evidence[1][0]["comments"], json!([comment(14)]));
@@ -324,6 +325,9 @@ fn jobs_that_were_put_down_are_worked_on_in_turn() {
     assert_eq!(ran.code, 0, "{ran:?}");
     assert_eq!(status(), ["completed", "completed"]);
     add(&["--description", "each day", "--every", "1d"]);
+    let put = project.run(&["jobs", "add", "--kind", "triager", "--description", "x", "--json"]);
+    let put: Value = serde_json::from_str(&put.out).unwrap();
+    assert_eq!(project.run(&["jobs", "cancel", put["job"].as_str().unwrap()]).code, 0);
     let plan = std::fs::read_dir(project.place.path().join("home/schedule"))
         .unwrap()
         .next()
@@ -337,11 +341,11 @@ fn jobs_that_were_put_down_are_worked_on_in_turn() {
     for _ in 0..2 {
         assert_eq!(project.run(&["jobs", "serve", "--once", "--model", &script]).code, 0);
     }
-    assert_eq!(project.jobs().len(), 4);
+    assert_eq!(project.jobs().len(), 5);
     assert_eq!(project.jobs()[0]["description"], "each day");
     let plan = project.jobs().pop().unwrap()["plan"].as_str().unwrap().to_owned();
     assert_eq!(project.run(&["jobs", "cancel", &plan]).code, 0);
-    assert_eq!(project.jobs().len(), 3);
+    assert_eq!(project.jobs().len(), 4);
     let bad = project.run(&["jobs", "add", "--description", "x", "--every", "soon"]);
     assert!(bad.code == 2 && bad.err.contains("cannot read the interval `soon`"), "{bad:?}");
 }
@@ -389,6 +393,35 @@ fn what_is_changed_after_publishing_is_published_too() {
     assert_eq!(commits, "Add tests for GenerateInstances\nFirst");
 }
 
+// Nothing was started, so that the code is that of wrong usage.
+#[test]
+fn a_name_that_nothing_has_is_wrong_usage() {
+    let project = Project::new();
+    for description in ["one", "two"] {
+        let words = ["jobs", "add", "--kind", "triager", "--description", description];
+        assert_eq!(project.run(&words).code, 0);
+    }
+    let table: [(&[&str], &str, &str); 10] = [
+        (&["jobs", "show"], "there is no job `nope`", "is the beginning of several jobs"),
+        (&["jobs", "logs"], "there is no job `nope`", "is the beginning of several jobs"),
+        (&["jobs", "cancel"], "there is no job `nope`", "is the beginning of several jobs"),
+        (&["jobs", "retry"], "there is no job `nope`", "is the beginning of several jobs"),
+        (&["sessions", "show"], "there is no session `nope`", "is the beginning of several sessions"),
+        (&["sessions", "export"], "there is no session `nope`", "is the beginning of several sessions"),
+        (&["sessions", "resume"], "there is no session `nope`", "is the beginning of several sessions"),
+        (&["undo"], "there is no session `nope`", ""),
+        (&["redo"], "there is no session `nope`", ""),
+        (&["run", "hi", "--session"], "there is no session `nope`", ""),
+    ];
+    for (words, missing, ambiguous) in table {
+        // Names begin with the year.
+        for (name, expected) in [("nope", missing), ("2", ambiguous)] {
+            let ran = project.run(&[words, &[name]].concat());
+            assert!(ran.code == 2 && ran.err.contains(expected), "{words:?} {name}: {ran:?}");
+        }
+    }
+}
+
 // A job that cannot begin leaves nothing behind.
 #[test]
 fn what_is_wrong_shows_before_anything_is_made() {
@@ -398,4 +431,63 @@ fn what_is_wrong_shows_before_anything_is_made() {
         assert_eq!(ran.code, 2, "{ran:?}");
     }
     assert_eq!(git(&project.place.work(), &["branch", "--list", "haft/*"]), "");
+}
+
+// Asked for where nothing was ever committed, a job works in the same folder of its work tree.
+#[test]
+fn a_job_in_a_new_folder_works_there() {
+    let project = Project::new();
+    let sub = project.place.work().join("new/sub");
+    std::fs::create_dir_all(&sub).unwrap();
+    let write = json!({"calls": [{"name": "write", "arguments": {"path": "notes.md", "content": "x\n"}}]});
+    let script = project.place.script("steps.jsonl", &[write, json!({"say": "Done."})]);
+    let words = ["build", "--description", "Add notes", "--permission", "full", "--model", &script];
+    let ran = Ran::from(project.haft(&words).current_dir(&sub).output().unwrap());
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let branch = project.jobs().remove(0)["branch"].as_str().unwrap().to_owned();
+    let files = git(&project.place.work(), &["diff", "--name-only", &format!("main..{branch}")]);
+    assert_eq!(files, "new/sub/notes.md");
+}
+
+// P-62: whoever reads of a work tree does not expect a job among their own files.
+#[test]
+fn a_job_that_can_have_no_work_tree_does_not_begin_and_leaves_nothing() {
+    let project = Project::new();
+    let place = project.place.path();
+    let made = |name: &str| {
+        let folder = place.join(name);
+        std::fs::create_dir_all(&folder).unwrap();
+        folder
+    };
+    let (plain, unborn) = (made("plain"), made("unborn"));
+    git(&unborn, &["init", "--quiet", "-b", "main"]);
+    // In the last commit it is a link that leads out.
+    let link = project.place.work().join("link");
+    std::os::unix::fs::symlink(&plain, &link).unwrap();
+    git(&project.place.work(), &["add", "link"]);
+    git(&project.place.work(), &["commit", "--quiet", "-m", "Link"]);
+    std::fs::remove_file(&link).unwrap();
+    std::fs::create_dir(&link).unwrap();
+    let table = [
+        (&plain, "it is in no git repository", "git init"),
+        (&unborn, "nothing was ever committed there", "git commit"),
+        (&link, "in the last commit it is no folder", "commit the folder"),
+    ];
+    let script = project.place.script("steps.jsonl", &[json!({"say": "x"})]);
+    for (folder, why, hint) in table {
+        for words in [&["build", "--model", &script][..], &["jobs", "add"]] {
+            let words = [words, &["--description", "x"]].concat();
+            let ran = Ran::from(project.haft(&words).current_dir(folder).output().unwrap());
+            assert_eq!(ran.code, 2, "{words:?} {ran:?}");
+            assert!(ran.err.contains(why) && ran.err.contains(hint), "{words:?} {ran:?}");
+        }
+    }
+    assert!(project.jobs().is_empty());
+    assert_eq!(git(&project.place.work(), &["branch", "--list", "haft/*"]), "");
+    assert_eq!(git(&project.place.work(), &["worktree", "list"]).lines().count(), 1);
+    assert!(std::fs::read_dir(&plain).unwrap().next().is_none());
+    // Who only looks needs none.
+    let words = ["triage", "--description", "x", "--model", &script];
+    project.haft(&words).current_dir(&plain).output().unwrap();
+    assert_eq!(project.jobs().len(), 1);
 }

@@ -45,6 +45,17 @@ fn a_limit_ends_the_turn_with_an_exit_code_of_its_own() {
     assert_eq!(narrowed.code, 3, "{narrowed:?}");
 }
 
+// No limit at all would be the opposite of what 0 says.
+#[test]
+fn nothing_is_no_limit() {
+    let place = Place::new();
+    let model = place.script("m", &[json!({"say": "One."})]);
+    for option in ["--max-rounds", "--max-tokens", "--max-cost", "--max-time"] {
+        let ran = place.run(&["run", "--model", &model, option, "0", "go"]);
+        assert_eq!(ran.code, 2, "{ran:?}");
+    }
+}
+
 #[test]
 fn a_limit_on_money_needs_a_price() {
     let place = Place::new();

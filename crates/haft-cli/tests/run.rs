@@ -229,7 +229,7 @@ fn bad_input_is_told_in_one_sentence_with_a_hint() {
     }
     let missing = place.run(&["run", "--model", &script, "--session", "../../etc/passwd", "hi"]);
     assert!(
-        missing.code == 1 && missing.err.starts_with("error: there is no session `../../etc/passwd`\nhint: "),
+        missing.code == 2 && missing.err.starts_with("error: there is no session `../../etc/passwd`\nhint: "),
         "{missing:?}"
     );
 }
@@ -525,7 +525,7 @@ fn sessions_are_listed_shown_and_exported() {
         markdown.starts_with(&format!("# Session {id}\n")) && markdown.contains("## Prompt\n\nmake it so"),
         "{markdown}"
     );
-    assert_eq!(place.run(&["sessions", "show", "nope"]).code, 1);
+    assert_eq!(place.run(&["sessions", "show", "nope"]).code, 2);
 }
 
 #[test]

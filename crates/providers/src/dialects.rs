@@ -20,6 +20,7 @@ mod functions;
 mod gemma;
 mod given;
 mod granite;
+mod guess;
 mod harmony;
 mod hermes;
 mod inkling;
@@ -48,9 +49,10 @@ mod typing;
 mod valued;
 mod walk;
 pub use by_signs::by_signs;
+pub use guess::guess;
 use haft_core::ToolSpec;
-use serde_json::Value;
-use std::{cmp::Reverse, sync::Arc};
+use serde_json::{Map, Value};
+use std::sync::Arc;
 pub(crate) use typed::kind_of;
 
 /// One way to write calls and thoughts as text.
@@ -156,21 +158,14 @@ pub fn dialect(name: &str) -> Option<&'static Dialect> {
     DIALECTS.iter().copied().find(|dialect| dialect.name == name)
 }
 
-/// The dialect in which `text` says the most calls and the fewest that cannot be read, and leaves the least behind as
-/// prose. The first of those that say as much.
-pub fn guess(setting: &Setting, text: &str) -> &'static Dialect {
-    let worth = |dialect: &Dialect| {
-        let said = read(dialect, setting, [text]);
-        let count = |fits: fn(&Said) -> usize| said.iter().map(fits).sum::<usize>();
-        let known =
-            said.iter().filter(|said| matches!(said, Said::Call(call) if setting.tool(&call.name).is_some()));
-        let calls = count(|said| usize::from(matches!(said, Said::Call(_))));
-        let problems = count(|said| usize::from(matches!(said, Said::Problem(_))));
-        let prose = count(|said| if let Said::Text(text) = said { text.trim().len() } else { 0 });
-        (Reverse(known.count()), Reverse(calls), problems, prose)
-    };
-    DIALECTS.iter().copied().min_by_key(|dialect| worth(dialect)).expect("there are dialects")
+/// Whether a tool can be called this. A lenient reader takes whatever stands between signs for a name.
+pub(crate) fn is_name(text: &str) -> bool {
+    let is_part = |letter: char| letter.is_alphanumeric() || "_-.:/".contains(letter);
+    !text.is_empty() && text.len() <= LONGEST_NAME && text.chars().all(is_part)
 }
+
+/// Vendors take 64 letters; those of servers may have more.
+const LONGEST_NAME: usize = 256;
 
 /// What is known before a reply begins.
 #[derive(Clone, Debug)]
@@ -190,6 +185,9 @@ pub struct Setting {
     /// Whether a call of a tool that is not among `tools` is a [`Said::Problem`]; else it is a call like any other, and
     /// who runs it knows other names for its tools, or tells the model that there is none.
     pub only_known: bool,
+    /// Whether a call is said of which the reply has only the beginning; else it is a [`Said::Problem`]. Whoever hears
+    /// beginnings must know that the reply was cut off.
+    pub beginnings: bool,
 }
 
 impl Default for Setting {
@@ -202,6 +200,7 @@ impl Default for Setting {
             find_calls: true,
             variant: String::new(),
             only_known: false,
+            beginnings: true,
         }
     }
 }
@@ -241,6 +240,19 @@ pub struct Call {
 impl Call {
     pub(crate) fn new(name: impl Into<String>, arguments: impl Into<Arguments>) -> Self {
         Self { id: String::new(), name: name.into(), arguments: arguments.into().0 }
+    }
+
+    /// Its arguments as the object that they must be. Fails with why it is no call that could be made.
+    pub fn object(&self) -> Result<Map<String, Value>, String> {
+        let Self { name, arguments, .. } = self;
+        if !is_name(name) {
+            return Err(format!("no tool can be called `{name}`"));
+        }
+        match serde_json::from_str(arguments) {
+            Ok(Value::Object(object)) => Ok(object),
+            Ok(other) => Err(format!("the arguments of `{name}` are no object: {other}")),
+            Err(error) => Err(format!("the arguments of `{name}` are no JSON: {error}")),
+        }
     }
 }
 

@@ -6,7 +6,9 @@ use std::error::Error;
 /// One vendor at one address.
 #[derive(Clone, Debug)]
 pub(crate) struct Endpoint {
-    /// The vendor's name as people write it.
+    /// The vendor's name as it is typed.
+    pub name: String,
+    /// The same as people write it.
     pub title: String,
     pub wire: Wire,
     /// Without a slash at the end; paths of the wire are appended.
@@ -23,6 +25,7 @@ impl Endpoint {
         // What stands behind another address may know less than the vendor.
         let strict_tools = vendor.quirks.strict_tools && connection.base_url.is_none();
         Self {
+            name: vendor.name.clone(),
             title: vendor.title.clone(),
             wire: vendor.wire,
             base_url: full(base_url, vendor.wire),

@@ -149,7 +149,8 @@ impl Hint {
     fn text(self, endpoint: &Endpoint) -> String {
         match self {
             Self::Model => format!(
-                "is the model's name right? `haft models list` shows what {} offers; the address is {}",
+                "is the model's name right? `haft models list {}` names what {} offers; the address is {}",
+                endpoint.name,
                 endpoint.title,
                 endpoint.address()
             ),

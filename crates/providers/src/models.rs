@@ -60,6 +60,7 @@ async fn document(endpoint: &Endpoint, path: &str) -> Option<Value> {
 /// Whether a server that can list its models answers at `base_url`, within 200 ms.
 pub async fn is_listening(base_url: &str) -> bool {
     let endpoint = Endpoint {
+        name: String::new(),
         title: "the local server".into(),
         wire: Wire::OpenaiChat,
         base_url: base_url.trim_end_matches('/').to_owned(),

@@ -9,6 +9,8 @@ const MAX_REQUESTS: u32 = 8;
 /// Where nothing listens. A server that is being restarted is back by then, one that was never started is not waited
 /// for.
 const MAX_REFUSED: u32 = 5;
+/// Where nobody knows the host. A resolver may be down for a moment; a name that is misspelt stays so.
+const MAX_UNKNOWN: u32 = 2;
 /// At most so much waiting for one reply.
 const MAX_WAITING: Duration = Duration::from_secs(60);
 /// Requests are never closer together than this.
@@ -119,8 +121,7 @@ impl Tries {
             Some(asked) => (asked + Duration::from_secs_f64(chance)).min(left.max(asked)),
             None => self.backoff(chance).min(left),
         };
-        let most = if is_refused(&error) { MAX_REFUSED } else { MAX_REQUESTS };
-        if self.requests >= most || left < MIN_WAIT {
+        if self.requests >= most_requests(&error) || left < MIN_WAIT {
             return Err(noted(error, &format!("gave up after {} requests", self.requests)));
         }
         let wait = wait.max(MIN_WAIT);
@@ -135,11 +136,20 @@ impl Tries {
     }
 }
 
-/// Whether the machine was there, but no server.
-fn is_refused(error: &ProviderError) -> bool {
-    let causes = std::iter::successors(error.source(), |&cause| cause.source());
-    let mut causes = causes.filter_map(|cause| cause.downcast_ref::<std::io::Error>());
-    causes.any(|cause| cause.kind() == std::io::ErrorKind::ConnectionRefused)
+fn most_requests(error: &ProviderError) -> u32 {
+    let causes = || std::iter::successors(error.source(), |&cause| cause.source());
+    // The machine was there, but no server.
+    let is_refused = |cause: &std::io::Error| cause.kind() == std::io::ErrorKind::ConnectionRefused;
+    match () {
+        () if causes().filter_map(|cause| cause.downcast_ref()).any(is_refused) => MAX_REFUSED,
+        () if causes().any(says_unknown) => MAX_UNKNOWN,
+        () => MAX_REQUESTS,
+    }
+}
+
+/// Whether the host's name could not be resolved: the client has no type for it that is public.
+fn says_unknown(cause: &(dyn Error + 'static)) -> bool {
+    cause.to_string().contains("dns error")
 }
 
 fn asked_wait(error: &ProviderError) -> Option<Duration> {
@@ -259,6 +269,23 @@ mod tests {
         assert_eq!((requests, shown.len()), (8, 8));
         assert_eq!(shown.last().unwrap(), "error: the script is busy: full; gave up after 8 requests");
         assert!((20.0..60.0).contains(&seconds), "{seconds}");
+    }
+
+    // A44
+    #[test]
+    fn how_often_is_asked_depends_on_who_is_not_there() {
+        let refused = || std::io::Error::from(std::io::ErrorKind::ConnectionRefused);
+        let table = [
+            (std::io::Error::other("dns error: failed to lookup address information"), MAX_UNKNOWN),
+            (refused(), MAX_REFUSED),
+            (std::io::Error::other("something else"), MAX_REQUESTS),
+        ];
+        for (source, expected) in table {
+            let told = source.to_string();
+            let (provider, message, source) = ("it".into(), told.clone(), Some(source.into()));
+            let error = ProviderError::Connection { provider, message, source };
+            assert_eq!(most_requests(&error), expected, "{told}");
+        }
     }
 
     // A38, A39

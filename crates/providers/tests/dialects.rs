@@ -2,7 +2,7 @@
 mod texts;
 
 use haft_core::ToolSpec;
-use haft_providers::dialects::{DIALECTS, Said, Setting, read};
+use haft_providers::dialects::{DIALECTS, Said, Setting, guess, read};
 use serde_json::json;
 use texts::{cut, in_pieces};
 
@@ -111,5 +111,54 @@ fn arguments_of_a_call_are_an_object() {
             let calls = said.iter().filter(|said| matches!(said, Said::Call(_))).count();
             assert!(calls <= 1, "{name} {said:?}");
         }
+    }
+}
+
+/// The dialect that is guessed, and what it reads without beginnings of calls: names of calls, `!` for a problem.
+fn guessed(text: &str) -> (Option<&'static str>, Vec<String>) {
+    let tool = |name: &str| ToolSpec {
+        name: name.into(),
+        description: String::new(),
+        parameters: json!({"type": "object"}),
+        examples: Default::default(),
+    };
+    let tools = ["read", "bash", "job"].map(tool).into();
+    let setting = Setting { tools, beginnings: false, ..Setting::default() };
+    let Some(dialect) = guess(&setting, text) else { return (None, Vec::new()) };
+    let heard = read(dialect, &setting, [text]).into_iter().filter_map(|said| match said {
+        Said::Call(call) => Some(call.object().map_or("!".to_owned(), |_| call.name)),
+        Said::Problem(_) => Some("!".to_owned()),
+        Said::Text(_) | Said::Thinking(_) => None,
+    });
+    (Some(dialect.name), heard.collect())
+}
+
+// P-18, P-25: nobody invents a call from one that is broken.
+#[test]
+fn a_broken_call_is_a_problem_of_its_own_dialect() {
+    let table: [(&str, Option<&str>, &[&str]); 19] = [
+        (r#"<tool_call>{"name":"read","arguments":{"path":"a"}}</tool_call>"#, Some("hermes"), &["read"]),
+        (r#"<tool_call>{"name":"read","arguments":{"path":"a"}}"#, Some("hermes"), &["read"]),
+        (r#"<tool_call>{"name":"read","arguments":{"path":"a"},}</tool_call>"#, Some("hermes"), &["!"]),
+        (r#"<tool_call>{'name':'read','arguments':{'path':'a'}}</tool_call>"#, Some("hermes"), &["!"]),
+        (r#"<tool_call>{"name":"read","arguments":{"path":"a"}</tool_call>"#, Some("hermes"), &["!"]),
+        ("<tool_call>not json</tool_call>", Some("hermes"), &["!"]),
+        ("<tool_call>rm -rf /</tool_call>", Some("hermes"), &["!"]),
+        (r#"<tool_call>{"name":"job","#, Some("hermes"), &["!"]),
+        (r#"<tool_call>{"name":"bash","arguments":{"command":"rm -rf /"}"#, Some("hermes"), &["!"]),
+        (r#"<tool_call>{"name":"bash","arguments":{"command":"rm -rf"#, Some("hermes"), &["!"]),
+        (r#"<tool_call>{"name":"read","arguments":[1]}</tool_call>"#, Some("hermes"), &["!"]),
+        (r#"<tool_call>{"name":"read","arguments":"x"}</tool_call>"#, Some("hermes"), &["!"]),
+        ("<tool_call><function=bash><parameter=command>rm -rf /tmp", Some("qwen3_coder"), &["!"]),
+        ("<tool_call>read</tool_call>", Some("ling3"), &["read"]),
+        (r#"[TOOL_CALLS][{"name":"read","arguments":{}}]"#, Some("mistral"), &["read"]),
+        ("[read(path='a')]", Some("llama4_pythonic"), &["read"]),
+        ("[read(path='a'", None, &[]),
+        ("Nothing to do here.", None, &[]),
+        ("<think>x</think>Look at [this](x) and {that} <b>.", None, &[]),
+    ];
+    for (text, dialect, heard) in table {
+        let heard: Vec<String> = heard.iter().map(|name| (*name).to_owned()).collect();
+        assert_eq!(guessed(text), (dialect, heard), "{text}");
     }
 }

@@ -70,6 +70,9 @@ pub(crate) enum Jobs {
         /// Minute, hour, day, month, day of the week: `0 9 * * 1-5`
         #[arg(long, value_name = "PATTERN")]
         cron: Option<String>,
+        /// The answer as an object
+        #[arg(long)]
+        json: bool,
     },
     /// Work on what was put down or left half-done, one job after the other, until told to stop
     Serve {

@@ -4,14 +4,14 @@ use clap::Args;
 /// Limits of a turn besides its rounds.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct LimitArgs {
-    /// At most so many US dollars in a turn, subagents included
+    /// At most so many US dollars in a turn, subagents included; a lower limit of the configuration or the profile holds
     #[arg(long, value_name = "USD", value_parser = dollars)]
     pub(crate) max_cost: Option<f64>,
-    /// At most so many tokens in a turn, read and written, subagents included
-    #[arg(long, value_name = "N")]
+    /// At most so many tokens in a turn, read and written, subagents included; a lower limit elsewhere holds
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) max_tokens: Option<u64>,
-    /// At most so many seconds in a turn
-    #[arg(long, value_name = "SECONDS")]
+    /// At most so many seconds in a turn; a lower limit elsewhere holds
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) max_time: Option<u64>,
     /// Hold what the reply claims against what happened
     #[arg(long)]
@@ -19,6 +19,6 @@ pub(crate) struct LimitArgs {
 }
 
 fn dollars(word: &str) -> Result<f64, &'static str> {
-    let amount = word.trim_start_matches('$').parse().ok().filter(|usd: &f64| usd.is_finite() && *usd >= 0.0);
-    amount.ok_or("expected an amount in US dollars, e.g. 0.50")
+    let amount = word.trim_start_matches('$').parse().ok().filter(|usd: &f64| usd.is_finite() && *usd > 0.0);
+    amount.ok_or("expected an amount of more than nothing in US dollars, e.g. 0.50")
 }

@@ -28,7 +28,7 @@ pub(crate) struct McpArgs {
     #[arg(long, value_name = "NAME")]
     pub(crate) profile: Option<String>,
     /// At most so many model calls in a turn
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) max_rounds: Option<u32>,
     /// What happens with an effect that no rule settles; `ask` asks through the client
     #[arg(long, value_name = "MODE")]

@@ -5,8 +5,10 @@ use std::{num::NonZeroUsize, path::PathBuf};
 /// `haft models …`
 #[derive(Debug, Subcommand)]
 pub(crate) enum Models {
-    /// Models to pull, models that are here, vendors and whether their keys are set
+    /// Models to pull, models that are here, vendors and whether their keys are set; or what one vendor offers
     List {
+        /// The vendor whose server is asked
+        vendor: Option<String>,
         /// One object a line
         #[arg(long)]
         json: bool,

@@ -24,7 +24,7 @@ pub(crate) struct WorkArgs {
     #[arg(long, value_name = "A,B", value_delimiter = ',')]
     pub(crate) tools: Option<Vec<String>>,
     /// At most so many model calls in a turn
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) max_rounds: Option<u32>,
     /// Where it stops besides.
     #[command(flatten)]

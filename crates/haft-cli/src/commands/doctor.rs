@@ -17,7 +17,11 @@ pub(crate) async fn doctor(surroundings: &Surroundings, args: &DoctorArgs) -> Re
     let places = &surroundings.places;
     match Config::load(places, &surroundings.environment, &workspace) {
         Ok(config) => {
-            report.good("configuration", &places.user_file.display().to_string())?;
+            let file = places.user_file.display();
+            match places.user_file.exists() {
+                true => report.good("configuration", &file.to_string())?,
+                false => report.good("configuration", &format!("none in {file}; none is needed"))?,
+            }
             models(surroundings, &config, &mut report).await?;
             servers(surroundings, &config, &workspace, &mut report).await?;
         }
@@ -40,7 +44,25 @@ pub(crate) async fn doctor(surroundings: &Surroundings, args: &DoctorArgs) -> Re
             report.bad("shell", "neither `bash` nor `sh` is on the PATH, so the tool `bash` will fail")?
         }
     }
+    publishing(surroundings, &mut report)?;
     Ok(if report.broken { Exit::Failed } else { Exit::Success })
+}
+
+/// What jobs need, and what opens pull requests.
+fn publishing(surroundings: &Surroundings, report: &mut Report) -> Result<(), Failure> {
+    match on_path(surroundings, "git") {
+        true => report.good("git", "on the PATH")?,
+        false => {
+            report.bad("git", "not on the PATH, so jobs that change files and the tool `git` will fail")?
+        }
+    }
+    let token =
+        ["GITHUB_TOKEN", "GH_TOKEN"].into_iter().find(|name| surroundings.environment.get(name).is_some());
+    match token {
+        Some(name) => report.good("pull requests", &format!("{name} is set")),
+        None if on_path(surroundings, "gh") => report.good("pull requests", "`gh` is on the PATH"),
+        None => report.aside("pull requests", "neither GITHUB_TOKEN nor `gh`, so `publish` opens none"),
+    }
 }
 
 async fn models(surroundings: &Surroundings, config: &Config, report: &mut Report) -> Result<(), Failure> {
@@ -98,6 +120,11 @@ struct Report {
 impl Report {
     fn good(&mut self, what: &str, finding: &str) -> Result<(), Failure> {
         Ok(writeln!(stdout(), "ok       {what}: {finding}")?)
+    }
+
+    /// Missed by few.
+    fn aside(&mut self, what: &str, finding: &str) -> Result<(), Failure> {
+        Ok(writeln!(stdout(), "-        {what}: {finding}")?)
     }
 
     fn bad(&mut self, what: &str, finding: &str) -> Result<(), Failure> {

@@ -1,5 +1,6 @@
 //! `haft build`, `debug`, `review`, `triage` and `haft jobs`: work that is a session of its own.
 mod list;
+mod mode;
 mod schedule;
 mod serve;
 mod work_tree;
@@ -17,6 +18,7 @@ use haft::{
     engine::{Agent, Engine, Home, Session, Turns, carry_out, record},
     frontends::{Exit, mcp_server::Begun, print, signals::Interrupts},
 };
+use mode::{chosen, keep};
 use schedule::Rhythm;
 use std::{
     collections::HashMap,
@@ -130,36 +132,59 @@ async fn open(
     // A work tree of a large repository takes its time, and others may wait for this thread.
     let own = surroundings.clone();
     let prepared = tokio::task::spawn_blocking(move || prepare(&own, wanted, debug)).await;
-    let (agent, order, folder) = prepared.map_err(std::io::Error::from)??;
+    let Prepared { agent, order, folder, note } = prepared.map_err(std::io::Error::from)??;
+    for note in note.iter().filter(|_| !turn.quiet) {
+        writeln!(stderr(), "note: {note}")?;
+    }
     let turn = TurnArgs {
-        cwd: Some(folder),
+        cwd: Some(folder.clone()),
         agent: Some(order.kind.clone()),
         start: order.start.clone().map(Box::new),
         ..turn.clone()
     };
-    let assembled = assemble::engine(surroundings, &turn).await?;
-    let session = assembled.engine.create_job(order.clone())?;
+    let opened = create(surroundings, &turn, &order).await;
+    let (assembled, session) = opened.inspect_err(|_| discard(&order, &folder))?;
     Ok(Job { agent, order, turn, assembled, session })
 }
 
-/// Who does it, what exactly is to be done, and where: in a work tree of its own if the agent wants one.
-fn prepare(
+async fn create(
     surroundings: &Surroundings,
-    wanted: Wanted,
-    debug: bool,
-) -> Result<(Agent, Order, PathBuf), Failure> {
+    turn: &TurnArgs,
+    order: &Order,
+) -> Result<(Assembled, Session), Failure> {
+    let assembled = assemble::engine(surroundings, turn).await?;
+    let session = assembled.engine.create_job(order.clone())?;
+    keep(&session, turn)?;
+    Ok((assembled, session))
+}
+
+/// What was prepared for a job that cannot begin.
+fn discard(order: &Order, folder: &Path) {
+    if let Some(branch) = &order.branch {
+        WorkTree::discard(&order.origin, folder, branch);
+    }
+}
+
+/// Who does it, what exactly is to be done, and where.
+struct Prepared {
+    agent: Agent,
+    order: Order,
+    folder: PathBuf,
+    /// What a person may not expect.
+    note: Option<String>,
+}
+
+/// In a work tree of its own if the agent wants one.
+fn prepare(surroundings: &Surroundings, wanted: Wanted, debug: bool) -> Result<Prepared, Failure> {
     let Wanted { kind, description, origin } = wanted;
     let agent = assemble::agent(surroundings, &origin, &kind)?;
     let make = || WorkTree::make(&surroundings.places.home, &origin, &kind);
-    let tree = if agent.work_tree { make()? } else { None };
+    let tree = agent.work_tree.then(make).transpose()?;
     let (branch, folder, start, note) = match tree {
         Some(WorkTree { branch, folder, start, note }) => (Some(branch), folder, Some(start), note),
         None => (None, origin.clone(), None, None),
     };
-    if let Some(note) = note {
-        writeln!(stderr(), "note: {note}")?;
-    }
-    Ok((agent, Order { kind, description, origin, branch, start, debug }, folder))
+    Ok(Prepared { agent, order: Order { kind, description, origin, branch, start, debug }, folder, note })
 }
 
 /// `haft jobs …`
@@ -171,14 +196,14 @@ pub(crate) async fn jobs(surroundings: &Surroundings, command: Jobs) -> Result<E
         Jobs::Logs { id, json: _ } => list::logs(&home, &id),
         Jobs::Cancel { id, json } => cancel(surroundings, &home, &id, json).await,
         Jobs::Retry { id, turn } => retry(surroundings, &home, &id, turn).await,
-        Jobs::Add { kind, description, cwd, every, cron } => {
+        Jobs::Add { kind, description, cwd, every, cron, json } => {
             let origin = assemble::workspace(cwd.as_deref())?;
             let rhythm = match (every, cron) {
                 (Some(every), _) => Some(Rhythm::every(&every)?),
                 (None, Some(pattern)) => Some(Rhythm::cron(&pattern)?),
                 (None, None) => None,
             };
-            serve::add(surroundings, &home, Wanted { kind, description, origin }, rhythm)
+            serve::add(surroundings, &home, Wanted { kind, description, origin }, rhythm, json)
         }
         Jobs::Serve { once, turn } => serve::serve(surroundings, &home, &turn, once).await,
     }
@@ -208,11 +233,15 @@ async fn finish(
     for line in assembled.notice.iter().filter(|_| !turn.quiet) {
         writeln!(stderr(), "note: {line}")?;
     }
-    writeln!(stderr(), "job {} ({})", session.id(), order.kind)?;
+    if !turn.quiet {
+        writeln!(stderr(), "job {} ({})", session.id(), order.kind)?;
+    }
     let mut turns = Shown { session, options: &options, interrupts: &mut interrupts };
     let conclusion = carry_out(session, agent, order, &assembled.engine.setup().tools, &mut turns).await?;
     assembled.engine.shut_down().await;
-    tell(&conclusion)?;
+    if !turn.quiet || conclusion.status != JobStatus::Completed {
+        tell(&conclusion)?;
+    }
     tidy(&folder, assembled, order, &conclusion);
     Ok(exit_of(&conclusion, last_outcome(session)))
 }
@@ -330,12 +359,19 @@ async fn retry(surroundings: &Surroundings, home: &Home, id: &str, turn: TurnArg
         return Err(Failure::usage(format!("the job `{id}` is completed"))
             .hint(format!("`haft sessions resume {id}` talks to it")));
     }
-    let turn = run::with_session(turn, &id.0, &home.peek(&id.0)?);
-    let turn = TurnArgs { agent: Some(order.kind.clone()), start: order.start.clone().map(Box::new), ..turn };
+    let entries = home.peek(&id.0)?;
+    let turn = run::with_session(turn, &id.0, &entries);
+    let turn = TurnArgs {
+        agent: Some(order.kind.clone()),
+        start: order.start.clone().map(Box::new),
+        permission: turn.permission.or_else(|| chosen(&entries).map(Into::into)),
+        ..turn
+    };
     let agent = assemble::agent(surroundings, &order.origin, &order.kind)?;
     let assembled = assemble::engine(surroundings, &turn).await?;
     // Of somebody who wanted it to stop before.
     let _was_never_made = fs::remove_file(home.folder(&id).join(CANCEL));
     let session = assembled.engine.resume(&id.0, &order.kind)?;
+    keep(&session, &turn)?;
     finish(surroundings, &turn, &assembled, &session, (&agent, &order)).await
 }

@@ -1,7 +1,7 @@
 //! `haft models`: what there is, and how to get one.
-use crate::{Surroundings, args::Models, config::Config, failure::Failure};
+use crate::{Surroundings, args::Models, assemble, config::Config, failure::Failure, model};
 use haft::{
-    frontends::Exit,
+    frontends::{Exit, safe},
     providers::{Vendor, is_listening, vendors},
 };
 use serde_json::{Value, json};
@@ -10,7 +10,8 @@ use std::io::{Write, stdout};
 /// `haft models …`
 pub(crate) async fn models(surroundings: &Surroundings, command: Models) -> Result<Exit, Failure> {
     match command {
-        Models::List { json } => list(surroundings, json).await,
+        Models::List { vendor: None, json } => list(surroundings, json).await,
+        Models::List { vendor: Some(vendor), json } => offered(surroundings, &vendor, json).await,
         Models::Pull { name } => embedded::pull(surroundings, &name),
         Models::Path { name } => embedded::path(surroundings, &name),
         Models::Check(check) => super::check::check(surroundings, &check).await,
@@ -61,6 +62,18 @@ async fn list(surroundings: &Surroundings, json: bool) -> Result<Exit, Failure> 
         rows.push(json!({"model": format!("{}/…", vendor.name), "title": vendor.title, "state": state}));
     }
     rows.iter().try_for_each(|row| print(row, json))?;
+    Ok(Exit::Success)
+}
+
+/// What the vendor's own server says that it has.
+async fn offered(surroundings: &Surroundings, name: &str, json: bool) -> Result<Exit, Failure> {
+    let workspace = assemble::workspace(None)?;
+    let config = Config::load(&surroundings.places, &surroundings.environment, &workspace)?;
+    let models = model::models_of(surroundings, &config, name.trim_end_matches("/…")).await?;
+    models.iter().try_for_each(|model| match json {
+        true => writeln!(stdout(), "{}", json!({"model": model})),
+        false => writeln!(stdout(), "{}", safe::text(model)),
+    })?;
     Ok(Exit::Success)
 }
 

@@ -16,11 +16,14 @@ use std::{
 /// `haft parse`
 pub(crate) fn parse(surroundings: &Surroundings, args: &ParseArgs) -> Result<Exit, Failure> {
     let named = named(&args.dialect)?;
-    let setting = Setting { tools: tools(surroundings, args.tools.as_deref())?, ..Setting::default() };
+    let tools = tools(surroundings, args.tools.as_deref())?;
+    let setting = Setting { tools, beginnings: false, ..Setting::default() };
     let text = text_of(&args.file)?;
-    let dialect = named.unwrap_or_else(|| guess(&setting, &text));
-    let said = read(dialect, &setting, [text.as_str()]);
-    writeln!(stdout(), "{:#}", account(dialect, said))?;
+    let spoken = named.or_else(|| guess(&setting, &text));
+    // Without calls only thoughts are told apart, and nearly all write those as Hermes does.
+    let setting = Setting { find_calls: spoken.is_some(), ..setting };
+    let said = spoken.or_else(|| dialect("hermes")).map(|dialect| read(dialect, &setting, [text.as_str()]));
+    writeln!(stdout(), "{:#}", account(spoken, said.unwrap_or_default()))?;
     Ok(Exit::Success)
 }
 
@@ -71,7 +74,7 @@ fn named(name: &str) -> Result<Option<&'static Dialect>, Failure> {
     })
 }
 
-fn account(dialect: &Dialect, said: Vec<Said>) -> Value {
+fn account(dialect: Option<&Dialect>, said: Vec<Said>) -> Value {
     let (mut content, mut reasoning) = (String::new(), String::new());
     let (mut calls, mut problems) = (Vec::new(), Vec::new());
     for said in said {
@@ -79,16 +82,19 @@ fn account(dialect: &Dialect, said: Vec<Said>) -> Value {
             Said::Text(text) => content += &text,
             Said::Thinking(text) => reasoning += &text,
             Said::Problem(why) => problems.push(why),
-            Said::Call(Call { id, name, arguments }) => {
+            Said::Call(call) => {
+                let arguments = call.object();
+                let Call { id, name, .. } = call;
                 let id = if id.is_empty() { format!("call_{}", calls.len()) } else { id };
-                match serde_json::from_str::<Value>(&arguments) {
+                match arguments {
                     Ok(arguments) => calls.push(json!({"id": id, "name": name, "arguments": arguments})),
-                    Err(error) => problems.push(format!("the arguments of `{name}` are no JSON: {error}")),
+                    Err(why) => problems.push(why),
                 }
             }
         }
     }
     json!({
-        "content": content, "reasoning": reasoning, "tool_calls": calls, "problems": problems, "dialect": dialect.name,
+        "content": content, "reasoning": reasoning, "tool_calls": calls, "problems": problems,
+        "dialect": dialect.map(|dialect| dialect.name),
     })
 }

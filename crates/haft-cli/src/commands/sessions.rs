@@ -6,7 +6,7 @@ use crate::{
     failure::Failure,
 };
 use haft::{
-    core::{Command, Entry, Event, Fact, Part, transcript::active_path},
+    core::{Command, Entry, Event, Fact, Part, SessionId, transcript::active_path},
     engine::{Chat, Home, Summary},
     frontends::{
         Exit, lines, safe,
@@ -25,14 +25,30 @@ pub(crate) async fn sessions(surroundings: &Surroundings, command: Sessions) -> 
     match command {
         Sessions::List { json } => list(&home, json),
         Sessions::Show(session) => {
-            let entries = home.peek(&session.id)?;
+            let entries = entries(&home, &session.id)?;
             show(&entries)?;
             account::print(surroundings, &entries)
         }
-        Sessions::Export { id, format: ExportForm::Json } => export_json(&home.peek(&id)?),
-        Sessions::Export { id, format: ExportForm::Markdown } => export_markdown(&home.peek(&id)?),
+        Sessions::Export { id, format: ExportForm::Json } => export_json(&entries(&home, &id)?),
+        Sessions::Export { id, format: ExportForm::Markdown } => export_markdown(&entries(&home, &id)?),
         Sessions::Resume(resume) => take_up(surroundings, &home, resume).await,
     }
+}
+
+/// What stands in the session of this name, or of which this is the beginning of the name.
+fn entries(home: &Home, id: &str) -> Result<Vec<Arc<Entry>>, Failure> {
+    home.peek(id).map_err(|error| {
+        let known = home.list().into_iter().map(|summary| summary.id);
+        ambiguous(id, "session", known).unwrap_or_else(|| error.into())
+    })
+}
+
+/// What there is to say of a beginning that several names have.
+pub(super) fn ambiguous(id: &str, what: &str, known: impl IntoIterator<Item = SessionId>) -> Option<Failure> {
+    let several: Vec<SessionId> = known.into_iter().filter(|known| known.0.starts_with(id)).take(2).collect();
+    let [first, second] = several.as_slice() else { return None };
+    let message = format!("`{}` is the beginning of several {what}s", id.escape_debug());
+    Some(Failure::usage(message).hint(format!("among them {first} and {second}; type more of the name")))
 }
 
 fn list(home: &Home, json: bool) -> Result<Exit, Failure> {
@@ -125,7 +141,7 @@ fn fenced(text: &str) -> String {
 
 /// An unfinished turn is taken up, unless another process is at it; a finished session is talked to.
 async fn take_up(surroundings: &Surroundings, home: &Home, resume: ResumeArgs) -> Result<Exit, Failure> {
-    let entries = home.peek(&resume.id)?;
+    let entries = entries(home, &resume.id)?;
     let turn = run::with_session(resume.turn, &resume.id, &entries);
     let unfinished = active_path(&entries).last().is_some_and(|entry| is_unfinished(&entry.fact));
     let is_free = !home.find(&resume.id).is_ok_and(|id| home.is_open(&id));

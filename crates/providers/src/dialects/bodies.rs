@@ -21,7 +21,7 @@ fn body_calls(body: &Body<'_>) -> Result<Vec<Call>, String> {
 
 /// One call or a list of them. Of one that was cut off the beginning is said; what cannot be read stays text.
 pub(super) fn json_or_beginning(body: &Body<'_>, setting: &Setting, said: &mut Vec<Said>) {
-    let begun = if body.cut { cut_off(body.text) } else { Vec::new() };
+    let begun = if body.cut && setting.beginnings { cut_off(body.text) } else { Vec::new() };
     match begun.is_empty() {
         true => json_or_text(body, setting, said),
         false => said.extend(begun.into_iter().map(Said::Call)),

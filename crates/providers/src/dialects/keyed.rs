@@ -11,6 +11,7 @@ use super::{
     Call, Dialect, Said, Setting,
     blocks::{self, Block, Body, Json, Rules, Thought},
     bodies::{calls, invokes, unlined},
+    is_name,
     valued::valued,
 };
 use serde_json::{Map, Value};
@@ -102,7 +103,7 @@ impl Entries {
             return body.told("a call was cut off", said);
         }
         match self.arguments(name, entries, setting) {
-            Some(arguments) if !name.is_empty() && !name.contains(['<', '\n']) => {
+            Some(arguments) if is_name(name) => {
                 said.push(Said::Call(Call::new(name, Value::Object(arguments))));
             }
             _ => body.stays("a call must be a name, then keys and values", said),
@@ -149,6 +150,8 @@ mod tests {
             ("<tool_call>look</tool_call>", "«look {}»"),
             ("<tool_call>look<arg_key>path</tool_call>", "<tool_call>look<arg_key>path</tool_call>!"),
             ("<tool_call>look<arg_key>pa", "!"),
+            ("<tool_call>rm -rf /</tool_call>", "<tool_call>rm -rf /</tool_call>!"),
+            ("<tool_call>{\"name\":\"look\",}</tool_call>", "<tool_call>{\"name\":\"look\",}</tool_call>!"),
         ];
         check("spark25", &spark);
         let hunyuan = [(

@@ -264,6 +264,9 @@ impl<'a> Body<'a> {
                     None => return Err(format!("the reply ended within a call of `{name}`")),
                     Some((parameter, value, attributes, whole)) => {
                         call.add(parameter, value, attributes, self.said)?;
+                        if !whole && !self.setting.beginnings {
+                            return Err(format!("the reply ended within `{parameter}` of `{name}`"));
+                        }
                         if !whole {
                             let why = format!("the reply ended within `{parameter}` of `{name}`");
                             self.said.push(Said::Problem(why));

@@ -117,8 +117,8 @@ static GIGA: Rules = Rules {
 static NO_SIGNS: Rules = Rules { thoughts: &[], ..Rules::NONE };
 
 /// `[{"NAME": {…}}]`; what is missing at its end is added.
-fn keyed(body: &Body<'_>, _: &Setting, said: &mut Vec<Said>) {
-    let ends = if body.cut { &["", "]", "}]"][..] } else { &[""] };
+fn keyed(body: &Body<'_>, setting: &Setting, said: &mut Vec<Said>) {
+    let ends = if body.cut && setting.beginnings { &["", "]", "}]"][..] } else { &[""] };
     let whole = ends.iter().find_map(|end| mended(&format!("{}{end}", body.text.trim())).ok());
     let Some(Value::Array(items)) = whole else {
         return body.stays("the calls are no list of JSON objects", said);

@@ -35,6 +35,7 @@ pub(crate) fn setting(random: &mut Rng) -> Setting {
         find_calls: random.u8(..5) > 0,
         variant: if random.u8(..8) == 0 { "pre_v11".into() } else { String::new() },
         only_known: random.bool(),
+        beginnings: random.bool(),
     }
 }
 

@@ -18,10 +18,17 @@ pub(crate) struct Args {
     description: Option<String>,
 }
 
-/// What there is to publish.
-struct Work {
+/// What is published, and against what.
+struct Branches {
     branch: String,
     base: String,
+    /// The commit where the branch left its base.
+    start: String,
+}
+
+/// What there is to publish.
+struct Work {
+    branches: Branches,
     commit: String,
     /// Of commits that the base does not have.
     commits: usize,
@@ -45,9 +52,11 @@ impl Tool for Publish {
             return Err(ToolError::new(ToolErrorKind::Validation, "cannot publish without a `title`"));
         }
         let repository = Repository::open(ctx, Action::Add).await?;
-        commit(&repository, title, args.description.as_deref()).await?;
-        let work = work(&repository, &self.0).await?;
+        // Whatever may be refused is refused before anything is committed.
+        let branches = branches(&repository, &self.0).await?;
         let remote = remote(&repository).await?;
+        commit(&repository, title, args.description.as_deref()).await?;
+        let work = work(&repository, branches).await?;
         let pushed = match &remote {
             Some(_) => push(ctx, &work).await?,
             None => false,
@@ -55,8 +64,8 @@ impl Tool for Publish {
         let asked = github::Asked {
             settings: &self.0,
             remote: remote.as_deref(),
-            head: &work.branch,
-            base: &work.base,
+            head: &work.branches.branch,
+            base: &work.branches.base,
             title,
             body: args.description.as_deref().unwrap_or_default(),
         };
@@ -69,7 +78,7 @@ impl Tool for Publish {
 }
 
 fn told(work: &Work, pushed: bool, pull: Result<String, String>) -> ToolOutput {
-    let Work { branch, base, commit, commits, files } = work;
+    let Work { branches: Branches { branch, base, .. }, commit, commits, files } = work;
     let short = &commit[..commit.len().min(10)];
     let mut lines =
         vec![format!("Committed {short} on `{branch}`: {commits} commits, {} files.", files.len())];
@@ -101,16 +110,20 @@ async fn commit(repository: &Repository, title: &str, body: Option<&str>) -> Res
     repository.must(words).await.map(|_| ())
 }
 
-async fn work(repository: &Repository, settings: &PublishSettings) -> Result<Work, ToolError> {
-    let refused = |why: String| ToolError::new(ToolErrorKind::User, format!("cannot publish: {why}"));
+fn refused(why: impl std::fmt::Display) -> ToolError {
+    ToolError::new(ToolErrorKind::User, format!("cannot publish: {why}"))
+}
+
+/// The branch that is checked out and the one to compare it with, which must be another one.
+async fn branches(repository: &Repository, settings: &PublishSettings) -> Result<Branches, ToolError> {
     let branch = line(repository, ["symbolic-ref", "--short", "--quiet", "HEAD"]).await?;
-    let branch = branch.ok_or_else(|| refused("no branch is checked out".into()))?;
+    let branch = branch.ok_or_else(|| refused("no branch is checked out"))?;
     let base = match &settings.base {
         Some(base) => base.clone(),
         None => {
             let begun = settings.start.as_ref().and_then(|start| start.branch.clone());
             let known = base_of(repository).await?.or(begun);
-            known.ok_or_else(|| refused("it is not known against which branch".into()))?
+            known.ok_or_else(|| refused("it is not known against which branch"))?
         }
     };
     if branch == base {
@@ -121,18 +134,24 @@ async fn work(repository: &Repository, settings: &PublishSettings) -> Result<Wor
         Some(start) => start.commit.clone(),
         None => start_of(repository, &base).await?,
     };
-    let range = format!("{start}..HEAD");
+    Ok(Branches { branch, base, start })
+}
+
+/// What the branch has that was not there when it left its base.
+async fn work(repository: &Repository, branches: Branches) -> Result<Work, ToolError> {
+    let range = format!("{}..HEAD", branches.start);
     let commits = line(repository, ["rev-list", "--count", &range]).await?;
     let commits = commits.and_then(|count| count.parse().ok()).unwrap_or(0);
     let files = repository.must(["diff", "--name-only", "--no-ext-diff", &range]).await?.stdout;
     let files: Vec<String> = files.lines().map(str::to_owned).collect();
     if commits == 0 || files.is_empty() {
+        let branch = &branches.branch;
         return Err(refused(format!(
             "nothing was changed: `{branch}` has no change that was not there before"
         )));
     }
     let commit = line(repository, ["rev-parse", "HEAD"]).await?.unwrap_or_default();
-    Ok(Work { branch, base, commit, commits, files })
+    Ok(Work { branches, commit, commits, files })
 }
 
 /// Where the branch left its base: of the remote, if it is known there.
@@ -142,8 +161,7 @@ async fn start_of(repository: &Repository, base: &str) -> Result<String, ToolErr
             return Ok(start);
         }
     }
-    let message = format!("cannot publish: there is no branch `{base}` to compare with");
-    Err(ToolError::new(ToolErrorKind::User, message))
+    Err(refused(format!("there is no branch `{base}` to compare with")))
 }
 
 /// What the remote calls its own branch, else `main` or `master`.
@@ -172,7 +190,7 @@ async fn remote(repository: &Repository) -> Result<Option<String>, ToolError> {
 /// Its own call of `git`, for it reaches a server.
 async fn push(ctx: &ToolContext, work: &Work) -> Result<bool, ToolError> {
     let repository = Repository::open(ctx, Action::Push).await?;
-    push::push_as_named(&repository, "origin", &work.branch, ctx).await.map(|_| true)
+    push::push_as_named(&repository, "origin", &work.branches.branch, ctx).await.map(|_| true)
 }
 
 /// The first line of what git says; `None` where it says nothing, or refuses.

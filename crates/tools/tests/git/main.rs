@@ -262,3 +262,52 @@ async fn hooks_that_did_not_run_are_named() {
     let told = told(&kit, json!({"action": "commit", "message": "m", "paths": ["a.txt"]})).await;
     assert!(told.content.contains("[hooks of the repository were not run: pre-commit;"), "{}", told.content);
 }
+
+// P-60: what is refused has committed and staged nothing.
+#[tokio::test]
+async fn a_refused_publish_leaves_the_repository_as_it_was() {
+    let unborn = || {
+        let kit = Kit::new();
+        prepare(&kit.workspace);
+        kit
+    };
+    let on_a_branch_without_a_base = || {
+        let kit = repository();
+        git(&kit.workspace, &["branch", "-m", "trunk"]);
+        kit
+    };
+    let detached = || {
+        let kit = repository();
+        git(&kit.workspace, &["checkout", "--quiet", "--detach"]);
+        kit
+    };
+    let table = [
+        ("the branch of others", repository(), "`main` is the branch that others work on"),
+        ("no commit", unborn(), "it is not known against which branch"),
+        ("no base", on_a_branch_without_a_base(), "it is not known against which branch"),
+        ("no branch", detached(), "no branch is checked out"),
+    ];
+    for (what, kit, why) in table {
+        kit.put("mine.txt", "mine\n");
+        let before = state(&kit.workspace);
+        let told = kit.told("publish", json!({"title": "x"})).await;
+        assert!(
+            told.content.starts_with(&format!("error: cannot publish: {why}")),
+            "{what}: {}",
+            told.content
+        );
+        assert_eq!(state(&kit.workspace), before, "{what}");
+    }
+}
+
+/// Everything that is committed, staged or only there.
+fn state(folder: &Path) -> String {
+    ["log --all --format=%H%d", "status --porcelain"].map(|words| said(folder, words)).join("\n")
+}
+
+fn said(folder: &Path, words: &str) -> String {
+    let mut command = Command::new("git");
+    let out =
+        command.args(words.split(' ')).current_dir(folder).env_clear().env("PATH", "/usr/bin:/bin").output();
+    String::from_utf8(out.unwrap().stdout).unwrap()
+}

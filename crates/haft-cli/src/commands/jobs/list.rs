@@ -1,9 +1,9 @@
 //! What jobs there are, and what each has done.
-use super::schedule;
+use super::{super::sessions::ambiguous, schedule};
 use crate::failure::Failure;
 use haft::{
     core::{JobStatus, SessionId, Standing},
-    engine::Home,
+    engine::{Home, JournalError},
     frontends::{Exit, safe},
 };
 use serde_json::{Value, json};
@@ -11,11 +11,22 @@ use std::io::{Write, stdout};
 
 /// A job by its name, or the beginning of it.
 pub(super) fn find(home: &Home, id: &str) -> Result<(SessionId, Standing), Failure> {
-    let id = home.find(id)?;
+    let id = home.find(id).map_err(|error| wrong_name(home, id, error))?;
     let standing = Standing::of(&home.peek(&id.0)?, home.is_open(&id));
     let no_job =
         || Failure::usage(format!("the session `{id}` is no job")).hint("`haft jobs list` names them");
     Ok((id.clone(), standing.ok_or_else(no_job)?))
+}
+
+/// A name that no session has, or of which there are several beginnings.
+fn wrong_name(home: &Home, id: &str, error: JournalError) -> Failure {
+    let jobs = home.jobs().into_iter().map(|(id, _)| id);
+    match error {
+        JournalError::Missing(name) => ambiguous(id, "job", jobs).unwrap_or_else(|| {
+            Failure::usage(format!("there is no job `{name}`")).hint("`haft jobs list` names them")
+        }),
+        other => other.into(),
+    }
 }
 
 pub(super) fn list(home: &Home, json: bool) -> Result<Exit, Failure> {

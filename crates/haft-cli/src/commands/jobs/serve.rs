@@ -1,12 +1,12 @@
 //! Working on jobs that nobody waits for: those that were put down, and those that lost their process.
 use super::{
-    Wanted, begin, prepare, retry,
+    Prepared, Wanted, begin, discard, prepare, retry,
     schedule::{self, Plan, Rhythm},
 };
 use crate::{Surroundings, args::TurnArgs, assemble, failure::Failure};
 use futures::FutureExt;
 use haft::{
-    core::{JobStatus, SessionId, Standing},
+    core::{JobStatus, Order, SessionId, Standing},
     engine::Home,
     frontends::{Exit, signals::Interrupts},
 };
@@ -14,6 +14,7 @@ use jiff::Timestamp;
 use std::{
     collections::{HashMap, HashSet},
     io::{Write, stderr, stdout},
+    path::Path,
     time::Duration,
 };
 
@@ -26,7 +27,9 @@ pub(super) fn add(
     home: &Home,
     wanted: Wanted,
     rhythm: Option<Rhythm>,
+    json: bool,
 ) -> Result<Exit, Failure> {
+    let what = if rhythm.is_some() { "plan" } else { "job" };
     let name = match rhythm {
         Some(rhythm) => {
             assemble::agent(surroundings, &wanted.origin, &wanted.kind)?;
@@ -35,13 +38,22 @@ pub(super) fn add(
             schedule::add(home, &Plan { kind, description, origin, rhythm, next })?
         }
         None => {
-            let (_, order, folder) = prepare(surroundings, wanted, false)?;
-            let engine = assemble::bare_engine(surroundings, &folder)?;
-            engine.create_job(order)?.id().to_string()
+            let Prepared { order, folder, note, .. } = prepare(surroundings, wanted, false)?;
+            note.iter().try_for_each(|note| writeln!(stderr(), "note: {note}"))?;
+            put_down(surroundings, &order, &folder).inspect_err(|_| discard(&order, &folder))?
         }
     };
-    writeln!(stdout(), "{name}")?;
+    match json {
+        true => writeln!(stdout(), "{}", serde_json::json!({what: name}))?,
+        false => writeln!(stdout(), "{name}")?,
+    }
     Ok(Exit::Success)
+}
+
+/// As a session that nobody works on; gives its name.
+fn put_down(surroundings: &Surroundings, order: &Order, folder: &Path) -> Result<String, Failure> {
+    let engine = assemble::bare_engine(surroundings, folder)?;
+    Ok(engine.create_job(order.clone())?.id().to_string())
 }
 
 /// One job after the other: what is due, then what was put down, the oldest first.

@@ -18,31 +18,23 @@ pub(super) struct WorkTree {
 }
 
 impl WorkTree {
-    /// A branch `haft/KIND-…` from the last commit; `None` where there is no repository, or nothing was ever committed.
-    pub(super) fn make(home: &Path, origin: &Path, kind: &str) -> Result<Option<Self>, Failure> {
+    /// A branch `haft/KIND-…` from the last commit. Where it cannot be made, nothing of it is left.
+    pub(super) fn make(home: &Path, origin: &Path, kind: &str) -> Result<Self, Failure> {
         refuse_programs(origin)?;
-        let Some(top) = said(origin, ["rev-parse", "--show-toplevel"]) else { return Ok(None) };
-        let Some(commit) = said(origin, ["rev-parse", "--verify", "HEAD"]) else { return Ok(None) };
+        let top = said(origin, ["rev-parse", "--show-toplevel"]).ok_or_else(|| no_repository(origin))?;
+        let commit = said(origin, ["rev-parse", "--verify", "HEAD"]).ok_or_else(|| no_commit(origin))?;
         let start = Start { commit, branch: said(origin, ["symbolic-ref", "--short", "--quiet", "HEAD"]) };
         let name = format!("{kind}-{}", name());
         let (branch, tree) = (format!("haft/{name}"), home.join("worktrees").join(&name));
-        std::fs::create_dir_all(home.join("worktrees"))?;
-        let made = git(origin)
-            .args(["worktree", "add", "--quiet", "-b", &branch])
-            .arg(&tree)
-            .arg("HEAD")
-            .output()?;
-        if !made.status.success() {
-            let why = String::from_utf8_lossy(&made.stderr).trim().to_owned();
-            return Err(Failure::failed(format!("cannot make a work tree: {why}")));
-        }
         // Asked for in a folder of the repository, it works in the same folder of the work tree.
         let below = origin.strip_prefix(&top).unwrap_or(Path::new(""));
+        let made = add(origin, &tree, &branch).and_then(|()| folder_in(&tree, below));
+        let folder = made.inspect_err(|_| discard(origin, &tree, &branch))?;
         let is_dirty = said(origin, ["status", "--porcelain", "--ignore-submodules=all"])
             .is_some_and(|lines| !lines.is_empty());
         let note = is_dirty
             .then(|| format!("the job works on `{branch}`; changes that are not committed are not there"));
-        Ok(Some(Self { branch, folder: tree.join(below).canonicalize()?, start, note }))
+        Ok(Self { branch, folder, start, note })
     }
 
     /// The branch stays; so does a tree with something in it that is not committed.
@@ -51,6 +43,73 @@ impl WorkTree {
         let removed = git(origin).args(["worktree", "remove"]).arg(top).stderr(Stdio::null()).status();
         let _stays_where_it_is = removed;
     }
+
+    /// Of a job that never began: the branch goes, too.
+    pub(super) fn discard(origin: &Path, folder: &Path, branch: &str) {
+        if let Some(top) = said(folder, ["rev-parse", "--show-toplevel"]) {
+            discard(origin, Path::new(&top), branch);
+        }
+    }
+}
+
+fn add(origin: &Path, tree: &Path, branch: &str) -> Result<(), Failure> {
+    std::fs::create_dir_all(tree.parent().unwrap_or(tree))?;
+    let made =
+        git(origin).args(["worktree", "add", "--quiet", "-b", branch]).arg(tree).arg("HEAD").output()?;
+    if made.status.success() {
+        return Ok(());
+    }
+    let why = String::from_utf8_lossy(&made.stderr).trim().to_owned();
+    Err(Failure::failed(format!("cannot make a work tree: {why}")))
+}
+
+/// The folder `below` of the tree, made where nothing of it was ever committed. A link would lead out of the tree.
+fn folder_in(tree: &Path, below: &Path) -> Result<PathBuf, Failure> {
+    let mut folder = tree.canonicalize()?;
+    for part in below {
+        folder.push(part);
+        match folder.symlink_metadata() {
+            Ok(found) if found.is_dir() => {}
+            Ok(_) => {
+                let below = below.display();
+                return Err(Failure::usage(format!(
+                    "cannot work in `{below}`: in the last commit it is no folder"
+                ))
+                .hint("commit the folder first, or ask for the job in another one"));
+            }
+            Err(_) => std::fs::create_dir(&folder)?,
+        }
+    }
+    Ok(folder)
+}
+
+/// What was made for a job goes, with its branch.
+fn discard(origin: &Path, tree: &Path, branch: &str) {
+    let quietly = |words: &[&OsStr]| {
+        let _was_never_made = git(origin).args(words).stdout(Stdio::null()).stderr(Stdio::null()).status();
+    };
+    quietly(&["worktree".as_ref(), "remove".as_ref(), "--force".as_ref(), tree.as_ref()]);
+    quietly(&["branch".as_ref(), "--quiet".as_ref(), "-D".as_ref(), branch.as_ref()]);
+}
+
+/// Its own files would be changed in place, which nobody who reads of work trees expects.
+fn no_repository(origin: &Path) -> Failure {
+    let place = origin.display();
+    if git(origin).arg("--version").output().is_err() {
+        return Failure::usage(format!(
+            "cannot make a work tree of `{place}`: there is no `git` on the PATH"
+        ))
+        .hint("install git: a job works on a branch of its own");
+    }
+    let why = "it is in no git repository that can be read";
+    Failure::usage(format!("cannot make a work tree of `{place}`: {why}"))
+        .hint("a job works on a branch of its own: `git init && git add --all && git commit -m Begin`")
+}
+
+fn no_commit(origin: &Path) -> Failure {
+    let place = origin.display();
+    Failure::usage(format!("cannot make a work tree of `{place}`: nothing was ever committed there"))
+        .hint("a job works on a branch of its own: `git add --all && git commit -m Begin`")
 }
 
 /// No hook of the repository and nothing else of its own runs, and nothing of ours that looks like a key is told.

@@ -1,0 +1,51 @@
+//! Which dialect a whole text is in, where nobody says: told by its signs, and by what each dialect reads in it.
+use super::{DIALECTS, Dialect, Said, Setting, by_signs, read};
+use std::cmp::Reverse;
+
+/// The dialect whose signs stand in `text`, be it that its calls are broken; another one where that reads more calls of
+/// tools that there are; `None` where nobody reads a call.
+pub fn guess(setting: &Setting, text: &str) -> Option<&'static Dialect> {
+    // Of a call that is cut off a lenient reader makes a whole one.
+    let setting = &Setting { beginnings: false, ..setting.clone() };
+    let found = |dialect: &'static Dialect| (dialect, Found::of(dialect, setting, text));
+    let signed = by_signs(text).map(found).filter(|(_, found)| found.calls + found.problems > 0);
+    let (best, most) = DIALECTS.iter().copied().map(found).min_by_key(|(_, found)| found.rank())?;
+    match signed {
+        Some((dialect, found)) if found.known >= most.known => Some(dialect),
+        _ => (most.calls > 0).then_some(best),
+    }
+}
+
+/// What a dialect reads in a text.
+struct Found {
+    /// Calls of tools that there are.
+    known: usize,
+    calls: usize,
+    problems: usize,
+    /// In bytes.
+    prose: usize,
+}
+
+impl Found {
+    fn of(dialect: &Dialect, setting: &Setting, text: &str) -> Self {
+        let mut found = Self { known: 0, calls: 0, problems: 0, prose: 0 };
+        for said in read(dialect, setting, [text]) {
+            match said {
+                Said::Call(call) if call.object().is_ok() => {
+                    found.calls += 1;
+                    found.known += usize::from(setting.tool(&call.name).is_some());
+                }
+                Said::Call(_) | Said::Problem(_) => found.problems += 1,
+                Said::Text(text) => found.prose += text.trim().len(),
+                Said::Thinking(_) => {}
+            }
+        }
+        found
+    }
+
+    /// The least is the best: the most calls, the fewest that cannot be read, the least left behind as prose. The first of
+    /// those that say as much.
+    fn rank(&self) -> (Reverse<usize>, Reverse<usize>, usize, usize) {
+        (Reverse(self.known), Reverse(self.calls), self.problems, self.prose)
+    }
+}
