@@ -172,6 +172,13 @@ pub struct Failure {
 }
 
 impl ToolResult {
+    /// Of a call that no turn came to.
+    pub(crate) fn not_run() -> Self {
+        let message = "not run: the turn ended first".to_owned();
+        let error = Failure { kind: ToolErrorKind::System, message: message.clone(), suggestion: None };
+        Self { content: format!("error: {message}"), error: Some(error), ..Self::default() }
+    }
+
     /// Whether the call did what it was asked to.
     pub fn is_ok(&self) -> bool {
         self.error.is_none()

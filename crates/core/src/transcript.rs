@@ -1,7 +1,7 @@
 //! Facts folded into a conversation, and the one decision: what happens next.
 use crate::{
-    Answer, Budget, CallId, Channel, Entry, Fact, Failure, JobId, Message, Outcome, Part, Seq, StopReason,
-    ToolCall, ToolErrorKind, ToolResult, Usage, told::Told,
+    Answer, Budget, CallId, Channel, Entry, Fact, JobId, Message, Outcome, Part, Seq, StopReason, ToolCall,
+    ToolResult, Usage, told::Told,
 };
 use serde::{Deserialize, Serialize};
 use std::{
@@ -344,7 +344,7 @@ impl Transcript {
     fn close_calls(&mut self) {
         self.places.clear();
         for OpenCall { call, result } in self.open.drain(..) {
-            let result = result.unwrap_or_else(not_run);
+            let result = result.unwrap_or_else(ToolResult::not_run);
             self.told.push(Message::Tool { call: call.id, name: call.name, result });
         }
     }
@@ -361,12 +361,6 @@ impl Transcript {
 
 fn job_report(job: &JobId, result: &ToolResult) -> String {
     format!("Job {} has ended.\n{}", job.0, result.content)
-}
-
-fn not_run() -> ToolResult {
-    let message = "not run: the turn ended first".to_owned();
-    let error = Failure { kind: ToolErrorKind::System, message: message.clone(), suggestion: None };
-    ToolResult { content: format!("error: {message}"), error: Some(error), ..ToolResult::default() }
 }
 
 fn fingerprint(calls: &[OpenCall]) -> u64 {
