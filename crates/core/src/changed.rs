@@ -4,7 +4,11 @@ use std::path::PathBuf;
 
 /// Changes in the order in which they happened, each with its call.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Changed(Vec<(CallId, Change)>);
+pub struct Changed {
+    steps: Vec<(CallId, Change)>,
+    /// Where those of the last reply begin: names of calls may come again.
+    reply: usize,
+}
 
 impl Changed {
     /// Of all these facts.
@@ -18,24 +22,26 @@ impl Changed {
     pub fn take_in(&mut self, fact: &Fact) {
         match fact {
             Fact::Staged { call, changes, .. } | Fact::ChangedBelow { call, changes, .. } => {
-                self.0.extend(changes.iter().map(|change| (call.clone(), change.clone())));
+                self.steps.extend(changes.iter().map(|change| (call.clone(), change.clone())));
             }
             Fact::Unsettled { call, paths } => paths.iter().for_each(|path| {
-                let place = self.0.iter().rposition(|(by, change)| by == call && change.path == *path);
-                place.map(|place| self.0.remove(place));
+                let own = &self.steps[self.reply.min(self.steps.len())..];
+                let place = own.iter().rposition(|(by, change)| by == call && change.path == *path);
+                place.map(|place| self.steps.remove(self.reply + place));
             }),
+            Fact::Replied { .. } => self.reply = self.steps.len(),
             _ => {}
         }
     }
 
     /// Whether nothing was changed.
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.steps.is_empty()
     }
 
     /// Step by step.
     pub fn steps(&self) -> impl DoubleEndedIterator<Item = &Change> {
-        self.0.iter().map(|(_, change)| change)
+        self.steps.iter().map(|(_, change)| change)
     }
 
     /// One change for each file: from what it was at first to what it is at last, in the order of the first steps. A

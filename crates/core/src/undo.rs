@@ -1,6 +1,6 @@
 //! What to put back: read off the journal, without touching anything.
 use crate::{CallId, Change, Changed, Entry, Fact, How, Seq, Way, transcript::active_path};
-use std::{cmp::Reverse, collections::HashMap, sync::Arc};
+use std::{cmp::Reverse, collections::HashMap, ops::Range, sync::Arc};
 
 /// What going back to an entry would do.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -41,16 +41,24 @@ pub fn before_last_calls(entries: &[Arc<Entry>], count: usize) -> Option<Seq> {
             // Names of calls may come again.
             Fact::Replied { .. } => reply = place,
             Fact::Staged { call, .. } | Fact::ChangedBelow { call, .. } | Fact::Unsettled { call, .. } => {
-                let (_, changed) = begun.entry((reply, call)).or_insert((place, Changed::default()));
+                let new = (place..place, Changed::default());
+                let (places, changed) = begun.entry((reply, call)).or_insert(new);
+                places.end = place;
                 changed.take_in(&entry.fact);
             }
             _ => {}
         }
     }
     let begun = begun.into_values().filter(|(_, changed)| !changed.is_empty());
-    let mut begun: Vec<usize> = begun.map(|(place, _)| place).collect();
-    begun.sort_unstable_by_key(|place| Reverse(*place));
-    let place = begun.get(count.max(1).min(begun.len()).checked_sub(1)?)?;
+    let mut begun: Vec<Range<usize>> = begun.map(|(places, _)| places).collect();
+    begun.sort_unstable_by_key(|places| Reverse(places.start));
+    let mut place = begun.get(count.max(1).min(begun.len()).checked_sub(1)?)?.start;
+    // A call that began before and went on after it is undone as a whole: newest first, so once through is enough.
+    for places in begun {
+        if places.start < place && place <= places.end {
+            place = places.start;
+        }
+    }
     place.checked_sub(1).map(|before| path[before].seq)
 }
 
@@ -66,7 +74,8 @@ pub fn last_undo(entries: &[Arc<Entry>]) -> Option<(Vec<Change>, Seq)> {
             }
             // What was in its way may be gone.
             Fact::Rewound { way: Way::Redo, changes, conflicts, .. } if !conflicts.is_empty() => {
-                return Some((changes.clone(), entry.parent?));
+                let left = changes.iter().filter(|change| conflicts.contains(&change.path));
+                return Some((left.cloned().collect(), entry.parent?));
             }
             Fact::Rewound { way: Way::Redo, .. } => {}
             _ => return None,

@@ -16,6 +16,18 @@ pub(crate) struct Asking {
     pub(crate) notes: WeakNotes,
 }
 
+/// A question that nobody needs an answer to any more, once this is dropped with what is to be told of that: whoever was
+/// asked must not answer it in place of the next one.
+struct Open<'a>(&'a Asking, Option<Fact>);
+
+impl Drop for Open<'_> {
+    fn drop(&mut self) {
+        if let (Some(notes), Some(fact)) = (self.0.notes.upgrade(), self.1.take()) {
+            notes.leave(fact);
+        }
+    }
+}
+
 /// What a call wants to do, and why it asks.
 pub(crate) struct Wish {
     pub(crate) reason: String,
@@ -37,11 +49,13 @@ impl Asking {
         let reply = self.desk.wait_for_reply(&self.call);
         let asked = Fact::QuestionAsked { call: self.call.clone(), question };
         self.record(asked).await.ok()?;
+        let mut open = Open(self, Some(Fact::QuestionAnswered { call: self.call.clone(), answer: None }));
         let answer = tokio::select! {
             biased;
             () = settled => None,
             reply = reply => reply.unwrap_or(None),
         };
+        open.1 = None;
         let answered = Fact::QuestionAnswered { call: self.call.clone(), answer: answer.clone() };
         self.record(answered).await.ok()?;
         answer
@@ -49,7 +63,7 @@ impl Asking {
 
     /// Asks for an approval until somebody gives or refuses it. What was allowed for the whole session is not asked
     /// again. Nothing is given where it was `settled` elsewhere: with an answer, which is recorded here, too, or
-    /// because the call has ended.
+    /// because what asked has ended, which is recorded as a no.
     pub(crate) async fn approve_unless(
         &self,
         wish: Wish,
@@ -64,7 +78,8 @@ impl Asking {
         self.record(asked).await.ok()?;
         let (answer, is_ours) = tokio::select! {
             biased;
-            elsewhere = settled => (elsewhere.ok()?, false),
+            // Nobody said anything; what asked has ended.
+            elsewhere = settled => (elsewhere.unwrap_or(Answer::No), false),
             given = given => (given.unwrap_or(Answer::Nobody), true),
         };
         self.record(Fact::ApprovalAnswered { call, answer }).await.ok()?;

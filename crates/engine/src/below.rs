@@ -9,6 +9,7 @@ use crate::{
 };
 use haft_core::{CallId, Change, Fact, How, SessionId, Stage, ToolError};
 use std::{iter, path::PathBuf, sync::Arc};
+use tokio_util::sync::CancellationToken;
 
 /// What a session below gets from the call that delegated to it.
 #[derive(Clone)]
@@ -30,6 +31,8 @@ pub(crate) struct Witness {
     /// They last as long as the call: who works on for one that is gone must not hold up its round.
     pub(crate) notes: WeakNotes,
     pub(crate) above: Option<Arc<Witness>>,
+    /// The call waits no more, whatever becomes of its round.
+    pub(crate) ended: CancellationToken,
 }
 
 /// The calls above, whose rounds do not end while this is held.
@@ -54,15 +57,20 @@ impl Witness {
         changes: &[Change],
         how: How,
     ) -> Result<Seen, Unrecorded> {
-        let mut held = Vec::new();
-        for witness in iter::successors(Some(self), |witness| witness.above.as_deref()) {
-            let notes = witness.notes.upgrade().ok_or(Unrecorded)?;
-            let (call, session, changes) = (witness.call.clone(), session.clone(), changes.to_vec());
-            let fact = Fact::ChangedBelow { call: call.clone(), session, changes, how };
-            notes.record_durably(fact).await?;
-            held.push((call, notes));
+        let witnesses = iter::successors(Some(self), |witness| witness.above.as_deref());
+        // All of them or none: what one of them does not see must not happen.
+        let held: Result<Vec<_>, _> = witnesses.map(Self::held).collect();
+        let seen = Seen(held?);
+        for (call, notes) in &seen.0 {
+            let (call, session, changes) = (call.clone(), session.clone(), changes.to_vec());
+            notes.record_durably(Fact::ChangedBelow { call, session, changes, how }).await?;
         }
-        Ok(Seen(held))
+        Ok(seen)
+    }
+
+    fn held(&self) -> Result<(CallId, Notes), Unrecorded> {
+        let notes = self.notes.upgrade().filter(|_| !self.ended.is_cancelled());
+        notes.map(|notes| (self.call.clone(), notes)).ok_or(Unrecorded)
     }
 }
 

@@ -12,7 +12,7 @@ use crate::{
 use futures::FutureExt;
 use haft_core::{
     Answer, AnyTool, Change, Channel, Effect, Fact, How, Stage, ToolCall, ToolContext, ToolError,
-    ToolErrorKind, ToolOutput, ToolResult, Verdict, View,
+    ToolErrorKind, ToolOutput, ToolResult, Verdict, View, changed::paths,
 };
 use serde_json::Value;
 use std::{io, panic::AssertUnwindSafe, path::Path, sync::Arc, time::Instant};
@@ -320,8 +320,11 @@ async fn commit(means: &Means, call: &ToolCall, done: Done, notes: &Notes) -> Re
     let staged =
         Fact::Staged { call: call.id.clone(), changes: changes.clone(), how, result: result.clone() };
     notes.record_durably(staged).await?;
-    let seen_above = means.tell_above(&changes, how).await?;
-    let Settled { unsettled, error } = means.make_real(changes).await;
+    let (seen_above, settled) = match means.tell_above(&changes, how).await {
+        Ok(seen) => (seen, means.make_real(changes).await),
+        Err(error) => (None, Settled { unsettled: paths(&changes), error: Some(error) }),
+    };
+    let Settled { unsettled, error } = settled;
     let Some(error) = error else { return Ok(result) };
     if let Some(seen) = seen_above {
         seen.unsettled(&unsettled).await;

@@ -146,7 +146,7 @@ fn lack(entries: &[Arc<Entry>], agent: &Agent, tools: &Registry) -> Option<Lack>
     let done = agent.done.as_deref()?;
     let is_done = named(tools, done);
     // What was changed afterwards is not part of what is done.
-    let since = path.iter().rposition(|entry| is_change(&entry.fact)).map_or(0, |last| last + 1);
+    let since = last_change(&path).map_or(0, |last| last + 1);
     let calls = || path[since..].iter().filter_map(|entry| ended(&entry.fact, &is_done));
     if calls().any(ToolResult::is_ok) {
         return None;
@@ -169,7 +169,7 @@ fn unproven(path: &[&Arc<Entry>], is_proof: &dyn Fn(&str) -> bool) -> Option<Str
     else {
         return gone();
     };
-    if path.iter().rposition(|entry| is_change(&entry.fact)).is_some_and(|last| last > passing) {
+    if last_change(path).is_some_and(|last| last > passing) {
         return gone();
     }
     // A command may have changed files, too.
@@ -180,8 +180,25 @@ fn unproven(path: &[&Arc<Entry>], is_proof: &dyn Fn(&str) -> bool) -> Option<Str
         .then(|| "nothing was changed between the run that failed and the one that did not".into())
 }
 
-fn is_change(fact: &Fact) -> bool {
-    matches!(fact, Fact::Staged { changes, .. } | Fact::ChangedBelow { changes, .. } if !changes.is_empty())
+/// The place of the last change that came about.
+fn last_change(path: &[&Arc<Entry>]) -> Option<usize> {
+    (0..path.len()).rev().find(|place| is_change(&path[*place..]))
+}
+
+/// Whether `path` begins with a change of which not every file was left as it was.
+fn is_change(path: &[&Arc<Entry>]) -> bool {
+    let Some(Fact::Staged { call, changes, .. } | Fact::ChangedBelow { call, changes, .. }) =
+        path.first().map(|entry| &entry.fact)
+    else {
+        return false;
+    };
+    let round = path.iter().map(|entry| &entry.fact).take_while(|fact| !matches!(fact, Fact::Replied { .. }));
+    let left = round.filter_map(|fact| match fact {
+        Fact::Unsettled { call: other, paths } if other == call => Some(paths),
+        _ => None,
+    });
+    let left: Vec<_> = left.flatten().collect();
+    changes.iter().any(|change| !left.contains(&&change.path))
 }
 
 /// A run that reports failures is a call that worked: its details say `ok`. A call that failed shows nothing.

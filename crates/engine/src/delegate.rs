@@ -2,7 +2,7 @@
 use crate::{
     Engine, Session,
     asking::{Asking, Wish},
-    below::Caller,
+    below::{Caller, Witness},
     called,
     engine::Shared,
 };
@@ -14,6 +14,7 @@ use haft_core::{
 use serde_json::json;
 use std::{collections::HashMap, pin::pin, sync::Arc};
 use tokio::sync::{mpsc, oneshot};
+use tokio_util::sync::CancellationToken;
 
 /// The way from a call to sessions below its own.
 pub(crate) struct Delegating {
@@ -37,7 +38,10 @@ impl Subagents for Delegating {
             let engine = Engine::of(self.shared.clone());
             let agent = agent.as_deref().unwrap_or(&self.agent);
             let _place = self.caller.tree.enter().await?;
-            let caller = Caller { tree: self.caller.tree.below(), ..self.caller.clone() };
+            let ended = CancellationToken::new();
+            let _ends_with_the_call = ended.clone().drop_guard();
+            let witness = Witness { ended, ..self.caller.witness.clone() };
+            let caller = Caller { tree: self.caller.tree.below(), witness, ..self.caller.clone() };
             let session = engine.create_below(agent, caller).map_err(not_started)?;
             self.follow(&session, task, progress).await
         })

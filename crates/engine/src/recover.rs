@@ -1,11 +1,11 @@
 //! What a crash left half-done, put in order.
-use crate::{JournalError, session::Log, settling::Settled, turn::Means};
+use crate::{JournalError, call_errors::conflict, session::Log, settling::Settled, turn::Means};
 use haft_core::{
-    Change, Entry, Fact, How, JobId, Outcome, ToolCall, ToolError, ToolErrorKind, ToolResult, Usage,
+    Change, Changed, Entry, Fact, How, JobId, Outcome, ToolCall, ToolError, ToolErrorKind, ToolResult, Usage,
     transcript::active_path,
 };
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::{BTreeSet, HashMap},
     path::PathBuf,
     sync::Arc,
 };
@@ -17,6 +17,10 @@ struct Trace {
     staged: Option<(Vec<Change>, ToolResult)>,
     /// What sessions below did for it.
     below: Option<Vec<Change>>,
+    /// Of the last of those changes nobody knows whether it is real: everything before it is.
+    last_below: Vec<Change>,
+    /// What was left as it was, so that it is not tried again.
+    unsettled: Vec<PathBuf>,
 }
 
 /// Settles what was staged, and answers what may have had effects that nobody recorded.
@@ -28,11 +32,15 @@ pub(crate) async fn put_in_order(log: &mut Log, means: &Means) -> Result<(), Jou
     let traces = traces(&entries);
     for call in log.transcript.unanswered() {
         let result = match traces.get(call.id.0.as_str()) {
+            Some(Trace { staged: Some(_), unsettled, .. }) if !unsettled.is_empty() => {
+                worded(means, &call, conflict(unsettled))
+            }
             Some(Trace { staged: Some((changes, result)), .. }) => {
                 settle_again(log, means, &call, changes.clone(), result.clone()).await?
             }
-            Some(Trace { below: Some(changes), .. }) => {
-                worded(means, &call, settle_below(means, changes.clone()).await)
+            Some(trace @ Trace { below: Some(_), .. }) => {
+                let error = end_below(log, means, &call, trace).await?;
+                worded(means, &call, error)
             }
             Some(Trace { started: Some(How::Untracked), .. }) => worded(means, &call, unknown()),
             _ => continue,
@@ -72,7 +80,8 @@ fn unknown() -> ToolError {
         .hint("look at what is there before you call it again")
 }
 
-/// Doing it twice is doing it once.
+/// Doing it twice is doing it once. A session below another one, opened on its own, makes nothing real any more: those
+/// above have gone on without it.
 async fn settle_again(
     log: &mut Log,
     means: &Means,
@@ -80,26 +89,48 @@ async fn settle_again(
     changes: Vec<Change>,
     result: ToolResult,
 ) -> Result<ToolResult, JournalError> {
-    let Settled { unsettled, error } = means.make_real(changes).await;
+    let Settled { unsettled, error } = match is_below(log) {
+        false => means.make_real(changes).await,
+        true => {
+            let unsettled = means.not_real(&changes).await;
+            let error = (!unsettled.is_empty()).then(|| conflict(&unsettled));
+            Settled { unsettled, error }
+        }
+    };
     let Some(error) = error else { return Ok(result) };
     log.record(Fact::Unsettled { call: call.id.clone(), paths: unsettled })?;
     Ok(worded(means, call, error))
 }
 
-/// Of what sessions below did, the last change of a file may not be real yet.
-async fn settle_below(means: &Means, changes: Vec<Change>) -> ToolError {
-    let last: BTreeMap<PathBuf, Change> =
-        changes.into_iter().map(|change| (change.path.clone(), change)).collect();
-    let files: Vec<String> = last.keys().map(|path| format!("`{}`", path.display())).collect();
-    let error = match means.settle(last.into_values().collect()).await {
-        // Where somebody else was quicker, that was told below.
-        Ok(_conflicts) => {
-            ToolError::new(ToolErrorKind::System, "interrupted while a subagent worked; what it did stands")
+fn is_below(log: &Log) -> bool {
+    let entries = log.journal.entries();
+    let opened = entries.first().map(|entry| &entry.fact);
+    matches!(opened, Some(Fact::SessionOpened { delegated_by: Some(_), .. }))
+}
+
+/// A task is not given again where sessions below have begun something. What they did stands; the last change may not
+/// be real yet.
+async fn end_below(
+    log: &mut Log,
+    means: &Means,
+    call: &ToolCall,
+    trace: &Trace,
+) -> Result<ToolError, JournalError> {
+    if !trace.last_below.is_empty() {
+        let Settled { unsettled, .. } = means.make_real(trace.last_below.clone()).await;
+        if !unsettled.is_empty() {
+            log.record(Fact::Unsettled { call: call.id.clone(), paths: unsettled })?;
         }
-        Err(error) => crate::call_errors::not_settled(error, true),
-    };
-    let told = if files.is_empty() { "what is there".to_owned() } else { files.join(", ") };
-    error.hint(format!("look at {told} before you give the task again"))
+    }
+    let done = Changed::of(log.journal.entries().iter().map(|entry| &entry.fact));
+    let below = trace.below.iter().flatten().map(|change| &change.path);
+    let stands = |path: &&PathBuf| done.steps().any(|step| step.path == **path);
+    let files: BTreeSet<String> = below.filter(stands).map(|path| format!("`{}`", path.display())).collect();
+    let files = files.into_iter().collect::<Vec<_>>().join(", ");
+    let told = if files.is_empty() { "what is there" } else { &files };
+    let why = "interrupted while a subagent worked; what it did stands";
+    Ok(ToolError::new(ToolErrorKind::System, why)
+        .hint(format!("look at {told} before you give the task again")))
 }
 
 /// Of the calls since the last reply; ids may come again in a later one.
@@ -107,6 +138,7 @@ fn traces(entries: &[Arc<Entry>]) -> HashMap<&str, Trace> {
     let path = active_path(entries);
     let reply = path.iter().rposition(|entry| matches!(entry.fact, Fact::Replied { .. })).unwrap_or_default();
     let mut traces: HashMap<&str, Trace> = HashMap::new();
+    let mut last_below: Option<(&str, &[Change])> = None;
     for entry in &path[reply.min(path.len())..] {
         match &entry.fact {
             Fact::ToolStarted { call, how, .. } => traces.entry(&call.0).or_default().started = Some(*how),
@@ -116,9 +148,18 @@ fn traces(entries: &[Arc<Entry>]) -> HashMap<&str, Trace> {
             Fact::ChangedBelow { call, changes, .. } => {
                 let below = traces.entry(&call.0).or_default().below.get_or_insert_default();
                 below.extend(changes.iter().cloned());
+                // Behind it, a command may have done the same files over.
+                last_below = (!changes.is_empty()).then_some((&call.0, changes));
+            }
+            Fact::Unsettled { call, paths } => {
+                traces.entry(&call.0).or_default().unsettled.extend(paths.iter().cloned());
+                last_below = None;
             }
             _ => {}
         }
+    }
+    if let Some((call, changes)) = last_below {
+        traces.entry(call).or_default().last_below = changes.to_vec();
     }
     traces
 }

@@ -296,12 +296,15 @@ impl Task {
     ) -> Result<(), JournalError> {
         let mut conflicts = Vec::new();
         for change in &changes {
-            match self.means.settle(vec![change.clone()]).await {
-                Ok(conflict) => conflicts.extend(conflict),
+            let is_moved = match self.means.settle(vec![change.clone()]).await {
+                Ok(conflicts) => conflicts.is_empty(),
                 Err(error) => {
                     tracing::warn!(%error, "cannot move a file");
-                    conflicts.push(change.path.clone());
+                    false
                 }
+            };
+            if !is_moved && !conflicts.contains(&change.path) {
+                conflicts.push(change.path.clone());
             }
         }
         self.log.journal.append(Fact::Rewound { way, changes, conflicts, untracked }, Some(head))?;

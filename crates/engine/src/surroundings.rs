@@ -55,7 +55,7 @@ fn subagents(means: &Means, person: &Asking) -> Arc<dyn Subagents> {
         tree: means.tree.clone(),
         ceiling: Ceiling { permission: means.permission.clone(), limits: means.limits.clone() },
         stage: means.stage.clone(),
-        witness: Witness { call, notes, above: means.witness.clone() },
+        witness: Witness { call, notes, above: means.witness.clone(), ended: CancellationToken::new() },
     };
     let (shared, agent) = (means.shared.clone(), means.agent.clone());
     Arc::new(Delegating { shared, caller, agent, person: person.clone() })

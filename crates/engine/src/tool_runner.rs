@@ -61,6 +61,13 @@ impl Notes {
         self.write(fact, true).await
     }
 
+    /// Recorded as soon as may be, for whoever cannot wait.
+    pub(crate) fn leave(&self, fact: Fact) {
+        let (recorded, _nobody_waits) = oneshot::channel();
+        let _its_round_is_over =
+            self.0.try_send(Note::Fact { fact: Box::new(fact), durable: false, recorded });
+    }
+
     pub(crate) fn live(&self, update: Update) {
         let _too_much_to_show = self.0.try_send(Note::Live(update));
     }

@@ -363,8 +363,8 @@ async fn a_session_whose_job_is_lost_is_at_rest_when_it_is_opened() {
     assert!(Transcript::replay(&session.entries()).is_idle());
 }
 
-/// Delegates once; whoever is below appends a line and makes a file.
-struct Handing;
+/// Delegates once; whoever is below makes these calls.
+struct Handing(String);
 
 impl Provider for Handing {
     fn stream(&self, request: Request) -> BoxStream<'static, Result<Delta, ProviderError>> {
@@ -374,7 +374,7 @@ impl Provider for Handing {
             request.messages.iter().any(|message| matches!(message.as_ref(), Message::Tool { .. }));
         let line = match (answered, is_below) {
             (true, _) => says("done"),
-            (false, true) => append(),
+            (false, true) => self.0.clone(),
             (false, false) => calls(&[("delegate", json!({"task": "append"}))]),
         };
         kit::scripted(&line).stream(Request { messages: Vec::new(), ..request })
@@ -386,7 +386,7 @@ impl Provider for Handing {
 async fn what_a_subagent_had_begun_happens_once_wherever_the_turn_died() {
     let place = Place::new();
     place.write("log", "end\n");
-    let engine = || haft_engine::Engine::new(place.setup(Arc::new(Handing)));
+    let engine = || haft_engine::Engine::new(place.setup(Arc::new(Handing(append()))));
     let session = engine().create("haft").unwrap();
     let id = session.id().0.clone();
     tell(&session, prompt("go"), 1, None).await;
@@ -434,4 +434,27 @@ async fn what_a_subagent_had_begun_happens_once_wherever_the_turn_died() {
             engine.shut_down().await;
         }
     }
+}
+
+// What a command below has done to a file since is not done over
+#[tokio::test]
+async fn a_crash_brings_nothing_back_that_a_subagent_removed() {
+    let place = Place::new();
+    let below = calls(&[
+        ("write", json!({"path": "made", "content": "made"})),
+        ("bash", json!({"command": "rm made"})),
+    ]);
+    let setup = || place.setup(Arc::new(Handing(below.clone())));
+    let session = haft_engine::Engine::new(setup()).create("haft").unwrap();
+    let id = session.id().0.clone();
+    tell(&session, prompt("go"), 1, None).await;
+    let whole = session.entries();
+    drop(session);
+    let ended = whole.iter().position(|entry| matches!(entry.fact, Fact::ToolEnded { .. })).unwrap();
+    wait_until_free(&place, &id).await;
+    journal_of(&place, &id, &whole, ended);
+    let session = haft_engine::Engine::new(setup()).resume(&id, "haft").unwrap();
+    tell(&session, Command::Continue, 1, None).await;
+    assert_eq!(place.read("made"), None);
+    assert!(content(&session, "delegate-0").contains("what it did stands"));
 }

@@ -24,19 +24,7 @@ pub use serve::over_streams;
 
 use futures::future::BoxFuture;
 use haft_engine::{Engine, Home, Stages};
-use rustix::{
-    fs::{FileType, fstat},
-    io::ioctl_fionread,
-};
 use std::{path::PathBuf, sync::Arc};
-
-/// Whether the editor has read all that was written to standard output. Where that is no pipe, nobody knows, and it is
-/// taken to have.
-pub fn is_read() -> bool {
-    let output = std::io::stdout();
-    let is_pipe = fstat(&output).is_ok_and(|found| FileType::from_raw_mode(found.st_mode) == FileType::Fifo);
-    !is_pipe || ioctl_fionread(&output).unwrap_or_default() == 0
-}
 
 /// What the binary chose.
 #[derive(Clone)]

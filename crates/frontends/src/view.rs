@@ -7,7 +7,7 @@ use crate::{notes, pieces::Pieces, safe, words};
 use futures::StreamExt;
 use haft_core::{
     CallId, Change, Channel, Command, Entry, Event, Fact, JobId, Mode, Outcome, Part, Seq, ToolCall,
-    ToolResult, Update, Usage, text_of,
+    ToolResult, Update, Usage, changed, text_of,
 };
 use haft_engine::Session;
 use std::{
@@ -139,7 +139,7 @@ impl View {
             }
             // The result says it, too.
             Fact::Unsettled { call, paths } => {
-                self.with_call(call, |call| call.changes.retain(|change| !paths.contains(&change.path)));
+                self.with_call(call, |call| call.left_alone(paths));
                 Vec::new()
             }
             Fact::ToolEnded { call, name, result, duration_ms } => {
@@ -309,7 +309,8 @@ fn failure(message: &str, hint: Option<&str>) -> Block {
 
 fn files(changes: &[Change], conflicts: &[PathBuf], untracked: usize) -> Vec<String> {
     let name = |path: &PathBuf| safe::text(&path.to_string_lossy()).into_owned();
-    let moved = changes.iter().filter(|change| !conflicts.contains(&change.path));
+    let whole = changed::whole(changes);
+    let moved = whole.iter().filter(|change| !conflicts.contains(&change.path));
     let moved = moved.map(|change| format!("{} {}", crate::diff::sign(change.kind()), name(&change.path)));
     let kept = conflicts.iter().map(|path| format!("! {} left alone: somebody changed it since", name(path)));
     let unknown = (untracked > 0)

@@ -112,13 +112,16 @@ struct Members {
 impl Members {
     /// Returns when they are gone, or when the grace is over.
     async fn tidy_up(&mut self) {
+        let (child, leader) = (&mut self.child, self.leader);
         let gone = async {
-            let _status = self.child.wait().await;
-            while self.leader.is_some_and(|leader| test_kill_process_group(leader) != Err(Errno::SRCH)) {
+            let _status = child.wait().await;
+            while leader.is_some_and(|leader| test_kill_process_group(leader) != Err(Errno::SRCH)) {
                 sleep(MOMENT).await;
             }
         };
-        let _gone_or_not = timeout(GRACE, gone).await;
+        if timeout(GRACE, gone).await.is_ok() {
+            self.leader = None;
+        }
     }
 
     async fn kill(mut self) {

@@ -9,7 +9,9 @@ mod output;
 mod process;
 mod program;
 mod strays;
+mod unread;
 
 pub use output::{Captured, new_file};
 pub use process::{Exit, Finished, ProcessError, Shell};
 pub use program::{Piped, Process, Program};
+pub use unread::is_read;

@@ -8,7 +8,7 @@ use futures::{
 use std::{
     io,
     sync::atomic::{AtomicUsize, Ordering::SeqCst},
-    time::Duration,
+    time::{Duration, Instant},
 };
 use tokio::{
     io::{AsyncBufRead, AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader},
@@ -156,10 +156,8 @@ async fn write(
 /// The official library for JavaScript may hand out an answer before the updates in front of it, where it reads both at
 /// once: so an answer is not written before those were read. An editor that reads nothing is not waited for.
 async fn taken(is_taken: fn() -> bool) {
-    for _ in 0..PATIENCE.as_millis() {
-        if is_taken() {
-            return;
-        }
+    let begun = Instant::now();
+    while !is_taken() && begun.elapsed() < PATIENCE {
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
 }

@@ -1,7 +1,7 @@
 //! What a person sees of a session, piece by piece.
 use crate::{pieces::Piece, safe, words};
 use haft_core::{CallId, Change, Outcome, Question, ToolCall, Usage, Way};
-use std::{collections::VecDeque, time::Duration};
+use std::{collections::VecDeque, path::PathBuf, time::Duration};
 
 /// Something that is finished and never looks different later.
 #[derive(Clone, Debug, PartialEq)]
@@ -133,6 +133,14 @@ impl Call {
             is_delegated: false,
             preview: Vec::new(),
             took: Duration::ZERO,
+        }
+    }
+
+    /// Of each of these files the last change did not come about.
+    pub(super) fn left_alone(&mut self, paths: &[PathBuf]) {
+        for path in paths {
+            let place = self.changes.iter().rposition(|change| change.path == *path);
+            place.map(|place| self.changes.remove(place));
         }
     }
 

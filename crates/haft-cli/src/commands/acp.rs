@@ -15,6 +15,7 @@ use haft::{
         acp::{self, Opened, Server, Settings, SlashCommand, Wanted, over_streams},
         signals::Interrupts,
     },
+    sandbox::is_read,
     tools::{McpServer, Way},
 };
 use std::sync::{Arc, Mutex};
@@ -31,7 +32,7 @@ pub(crate) async fn acp(surroundings: &Surroundings, args: &AcpArgs) -> Result<E
     let home = Home(surroundings.places.home.clone());
     let settings = Settings { home, open, note: notes(args.work.quiet) };
     let mut interrupts = Interrupts::listen()?;
-    over_streams(stdin(), stdout(), acp::is_read, settings, interrupts.next()).await?;
+    over_streams(stdin(), stdout(), || is_read(std::io::stdout()), settings, interrupts.next()).await?;
     Ok(Exit::Success)
 }
 

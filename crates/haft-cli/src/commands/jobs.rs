@@ -324,7 +324,11 @@ async fn cancel(surroundings: &Surroundings, home: &Home, id: &str, json: bool) 
     if home.is_open(&id) {
         fs::write(home.folder(&id).join(CANCEL), "")?;
     } else {
-        let engine = assemble::bare_engine(surroundings, &standing.order.origin)?;
+        let engine = {
+            // What it left half-done is put in order where it worked.
+            let folder = Some(worked_in(&home.peek(&id.0)?)).filter(|folder| folder.exists());
+            assemble::bare_engine(surroundings, folder.as_ref().unwrap_or(&standing.order.origin))?
+        };
         let session = engine.resume(&id.0, &standing.order.kind)?;
         let reason = "stopped by a person".to_owned();
         let conclusion = Conclusion { status: JobStatus::Cancelled, reason, evidence: Vec::new() };
@@ -369,9 +373,9 @@ async fn retry(surroundings: &Surroundings, home: &Home, id: &str, turn: TurnArg
     };
     let agent = assemble::agent(surroundings, &order.origin, &order.kind)?;
     let assembled = assemble::engine(surroundings, &turn).await?;
+    let session = assembled.engine.resume(&id.0, &order.kind)?;
     // Of somebody who wanted it to stop before.
     let _was_never_made = fs::remove_file(home.folder(&id).join(CANCEL));
-    let session = assembled.engine.resume(&id.0, &order.kind)?;
     keep(&session, &turn)?;
     finish(surroundings, &turn, &assembled, &session, (&agent, &order)).await
 }

@@ -117,6 +117,9 @@ fn markdown(fact: &Fact) -> String {
             .iter()
             .map(|change| format!("\n- `{}`: {:?}\n", change.path.display(), change.kind()))
             .collect(),
+        Fact::Unsettled { paths, .. } => {
+            paths.iter().map(|path| format!("\n- `{}`: left as it was\n", path.display())).collect()
+        }
         Fact::PromptDenied { reason, .. } => format!("\n**A hook denied a prompt:** {reason}\n"),
         Fact::ModelFailed { message, .. } => format!("\n**The model could not be asked:** {message}\n"),
         Fact::TurnEnded { outcome, rounds, .. } => format!("\n*{outcome:?} after {rounds} rounds.*\n"),

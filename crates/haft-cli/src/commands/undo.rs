@@ -39,7 +39,7 @@ pub(crate) async fn undo(surroundings: &Surroundings, args: &UndoArgs) -> Result
         true => told(&planned.changes, &[], planned.untracked.len(), Way::Undo, true),
         false => carry_out(&session, Command::Rewind { to }).await,
     };
-    if let Some(prompt) = undone {
+    if let (Some(prompt), Ok(_)) = (undone, &exit) {
         let goes = if args.dry_run { "would go" } else { "goes" };
         writeln!(stdout(), "the conversation {goes} on before: {}", first_line(&prompt))?;
     }

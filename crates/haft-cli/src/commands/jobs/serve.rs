@@ -66,15 +66,19 @@ pub(super) async fn serve(
     let mut interrupts = Interrupts::listen()?;
     // A job that ends the same way each time is not tried for ever.
     let (mut tried, mut settled) = (HashSet::new(), HashMap::new());
+    let mut was_plan = false;
     loop {
         // It may have come while a job was put away.
         if interrupts.next().now_or_never().is_some() {
             return Ok(Exit::Interrupted);
         }
-        let ended = if let Some(plan) = schedule::take_due(home, Timestamp::now())? {
-            let Plan { kind, description, origin, .. } = plan;
+        // In turn, so that a plan that is due again at once does not keep others waiting for ever.
+        let waiting = if was_plan { left(home, &tried, &mut settled) } else { None };
+        let plan = if waiting.is_none() { schedule::take_due(home, Timestamp::now())? } else { None };
+        was_plan = plan.is_some();
+        let ended = if let Some(Plan { kind, description, origin, .. }) = plan {
             begin(surroundings, Wanted { kind, description, origin }, turn, false).await
-        } else if let Some(id) = left(home, &tried, &mut settled) {
+        } else if let Some(id) = waiting.or_else(|| left(home, &tried, &mut settled)) {
             tried.insert(id.clone());
             retry(surroundings, home, &id.0, turn.clone()).await
         } else if once {

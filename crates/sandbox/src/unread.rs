@@ -1,0 +1,67 @@
+//! Whether what was written was read.
+use rustix::{
+    fs::{FileType, fstat},
+    io::ioctl_fionread,
+};
+use std::{io, os::fd::AsFd};
+
+/// Whether the other end of a pipe or a socket has read all that was written to `output`. Where nobody knows, it is taken
+/// to have.
+pub fn is_read(output: impl AsFd) -> bool {
+    let kind = fstat(&output).map(|found| FileType::from_raw_mode(found.st_mode));
+    let unread = match kind {
+        Ok(FileType::Fifo) => ioctl_fionread(&output).map_err(io::Error::from),
+        Ok(FileType::Socket) => in_socket(&output),
+        _ => Ok(0),
+    };
+    unread.unwrap_or_default() == 0
+}
+
+/// How many bytes, with what the system adds, wait for the other end of a local socket: `SIOCOUTQ`, which is the number
+/// of `TIOCOUTQ` in `asm-generic/ioctls.h`.
+#[cfg(all(
+    target_os = "linux",
+    any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "riscv64")
+))]
+#[expect(unsafe_code, reason = "rustix has no name for this request")]
+fn in_socket(output: impl AsFd) -> io::Result<u64> {
+    use rustix::ioctl::{Getter, ioctl};
+    // SAFETY: the request takes nothing and gives one `int`.
+    let unread: i32 = unsafe { ioctl(output, Getter::<0x5411, i32>::new()) }?;
+    Ok(u64::try_from(unread).unwrap_or_default())
+}
+
+#[cfg(not(all(
+    target_os = "linux",
+    any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "riscv64")
+)))]
+fn in_socket(_: impl AsFd) -> io::Result<u64> {
+    Ok(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::{
+        io::{Read, Write, pipe},
+        os::unix::net::UnixStream,
+    };
+
+    fn check(mut input: impl Read, mut output: impl Write + AsFd) {
+        assert!(is_read(&output));
+        output.write_all(b"word").unwrap();
+        assert!(!is_read(&output));
+        input.read_exact(&mut [0; 4]).unwrap();
+        assert!(is_read(&output));
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn what_waits_in_a_pipe_or_a_socket_is_not_read() {
+        let (input, output) = pipe().unwrap();
+        check(input, output);
+        let (input, output) = UnixStream::pair().unwrap();
+        check(input, output);
+        assert!(is_read(std::fs::File::open("/dev/null").unwrap()));
+    }
+}
