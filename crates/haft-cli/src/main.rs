@@ -46,7 +46,11 @@ fn main() -> ExitCode {
     let _it_is_no_linux = hide_keys();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.expect("the system gives a thread and an event queue");
-    let ended = runtime.block_on(run(cli, environment));
+    let ended = runtime.block_on(async {
+        let ended = run(cli, environment).await;
+        haft::sandbox::tidied_up().await;
+        ended
+    });
     // A thread may still wait for a key that nobody will press.
     runtime.shutdown_background();
     match ended {

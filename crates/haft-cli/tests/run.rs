@@ -480,6 +480,19 @@ fn a_tool_is_called_without_a_model_through_the_whole_path() {
     assert_eq!(names, ["read", "write", "edit", "bash"]);
 }
 
+// Who is told to end may tidy up: `git` removes its lock
+#[test]
+fn a_command_that_is_cancelled_ends_before_the_program_does() {
+    let place = Place::new();
+    let tidy = "trap 'sleep 0.3; touch tidy; exit' TERM; touch begun; sleep 1000 & wait";
+    let slow = place.script("slow", &[bash(tidy), says("done")]);
+    let mut child = place.haft(&["run", "--model", &slow, "--permission", "full", "go"]).spawn().unwrap();
+    wait_until(|| place.read("begun").is_some());
+    terminate(&child);
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    assert!(place.read("tidy").is_some());
+}
+
 // O-35, C03, C04: killed at any moment, a session goes on and each file effect happens once
 #[test]
 fn a_killed_run_is_resumed_and_each_file_effect_happens_once() {

@@ -8,6 +8,7 @@ use std::{
     io,
     os::fd::{AsFd, OwnedFd},
     process::ExitStatus,
+    sync::atomic::{AtomicUsize, Ordering::Relaxed},
     time::Duration,
 };
 use tokio::{
@@ -89,12 +90,40 @@ impl Drop for Group {
     fn drop(&mut self) {
         if let (Some(mut members), Ok(runtime)) = (self.0.take(), Handle::try_current()) {
             members.signal(Signal::TERM);
+            let tidying = Tidying::new();
             // The runtime owns them, for as long as the grace is.
             runtime.spawn(async move {
                 members.tidy_up().await;
                 members.kill().await;
+                drop(tidying);
             });
         }
+    }
+}
+
+/// Waits until every command that was cancelled in this process has tidied up, which takes the grace at most: whoever
+/// ends the process before kills it at once.
+pub async fn tidied_up() {
+    while TIDYING.load(Relaxed) > 0 {
+        sleep(MOMENT).await;
+    }
+}
+
+static TIDYING: AtomicUsize = AtomicUsize::new(0);
+
+/// Counts as long as it is kept.
+struct Tidying;
+
+impl Tidying {
+    fn new() -> Self {
+        TIDYING.fetch_add(1, Relaxed);
+        Self
+    }
+}
+
+impl Drop for Tidying {
+    fn drop(&mut self) {
+        TIDYING.fetch_sub(1, Relaxed);
     }
 }
 

@@ -11,6 +11,7 @@ mod program;
 mod strays;
 mod unread;
 
+pub use group::tidied_up;
 pub use output::{Captured, new_file};
 pub use process::{Exit, Finished, ProcessError, Shell};
 pub use program::{Piped, Process, Program};
