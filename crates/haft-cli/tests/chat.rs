@@ -223,11 +223,7 @@ fn a_terminal_is_left_as_it_was_where_the_program_is_ended_at_its_prompt() {
     terminal.see("\n>");
     terminal.signal("TERM");
     terminal.see("left 0");
-    terminal.say("stty -a | tr ' ' '\\n' | grep -xE -- '-?(echo|icanon|isig);?'");
-    let screen = terminal.see("isig\n");
-    for on in ["isig", "icanon", "echo"] {
-        assert!(screen.lines().any(|line| line == on), "{on}: {screen}");
-    }
+    terminal.is_usable();
 }
 
 /// What was begun ends with the window, and the journal says how.

@@ -136,6 +136,15 @@ impl Terminal {
         text(&self.tmux(&["capture-pane", "-p"]))
     }
 
+    /// The shell's line editing is on again: nobody types blindly.
+    pub(crate) fn is_usable(&self) {
+        self.say("stty -a | tr ' ' '\\n' | grep -xE -- '-?(echo|icanon|isig);?'");
+        let screen = self.see("isig\n");
+        for on in ["isig", "icanon", "echo"] {
+            assert!(screen.lines().any(|line| line == on), "{on}: {screen}");
+        }
+    }
+
     /// What programs made of the title.
     pub(crate) fn title(&self) -> String {
         text(&self.tmux(&["display-message", "-p", "#{pane_title}"]))
