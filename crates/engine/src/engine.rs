@@ -196,12 +196,8 @@ impl Engine {
         let own_stage = || (setup.stages)(&setup.home.contents(&id));
         let stage = caller.map_or_else(own_stage, |caller| caller.stage.clone());
         let (sender, inbox) = mpsc::unbounded_channel();
-        let started =
-            entries.iter().filter(|entry| matches!(entry.fact, Fact::JobStarted { .. })).count() as u64;
-        let jobs = Arc::new(Board::new(sender.downgrade(), started + 1, setup.profile.render.clone()));
-        let own = setup.tools.clone();
-        let own = if tree.may_delegate() { own } else { own.without(DELEGATE) };
-        let toolbox = Toolbox::new(setup, agent.clone(), own);
+        let jobs = Board::new(sender.downgrade(), jobs_of(&entries) + 1, setup.profile.render.clone());
+        let toolbox = Toolbox::new(setup, agent.clone(), own_tools(setup, &tree));
         let kit = toolbox.kit();
         let desk = Desk::with_grants(&entries);
         let touched = |name: &str, arguments: &serde_json::Value| {
@@ -222,7 +218,7 @@ impl Engine {
             toolbox,
             stage: stage.clone(),
             desk,
-            jobs,
+            jobs: Arc::new(jobs),
             seen,
             repeats: Default::default(),
             artifacts: folder.join("outputs"),
@@ -288,6 +284,16 @@ fn permission(setup: &Setup, agent: &Agent, above: Option<&Ceiling>, entries: &[
     let begin = if above.is_some() { most } else { policy.mode };
     let begin = Policy { mode: begin, ..policy.clone() };
     Permission::new(begin, most, entries).below(above.map(|above| above.permission.clone()))
+}
+
+/// How many jobs were begun so far.
+fn jobs_of(entries: &[Arc<Entry>]) -> u64 {
+    entries.iter().filter(|entry| matches!(entry.fact, Fact::JobStarted { .. })).count() as u64
+}
+
+fn own_tools(setup: &Setup, tree: &Tree) -> Registry {
+    let own = setup.tools.clone();
+    if tree.may_delegate() { own } else { own.without(DELEGATE) }
 }
 
 /// What a call touched, by real path.

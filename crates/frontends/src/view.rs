@@ -125,27 +125,11 @@ impl View {
                 blocks.extend(notes::of(&entry.fact).map(Block::Note));
                 blocks
             }
-            Fact::ToolStarted { call, .. } => {
-                self.with_call(call, |call| call.state = CallState::Running);
-                Vec::new()
-            }
-            Fact::Staged { call, changes, .. } | Fact::ChangedBelow { call, changes, .. } => {
-                let is_delegated = matches!(entry.fact, Fact::ChangedBelow { .. });
-                self.with_call(call, |call| {
-                    call.changes.extend(changes.iter().cloned());
-                    call.is_delegated |= is_delegated;
-                });
-                Vec::new()
-            }
-            // The result says it, too.
-            Fact::Unsettled { call, paths } => {
-                self.with_call(call, |call| call.left_alone(paths));
-                Vec::new()
-            }
-            Fact::ToolEnded { call, name, result, duration_ms } => {
-                self.answered(call);
-                self.ended(call, name, result, Duration::from_millis(*duration_ms))
-            }
+            Fact::ToolStarted { .. }
+            | Fact::Staged { .. }
+            | Fact::ChangedBelow { .. }
+            | Fact::Unsettled { .. }
+            | Fact::ToolEnded { .. } => self.calling(&entry.fact),
             Fact::ApprovalAsked { .. }
             | Fact::QuestionAsked { .. }
             | Fact::ApprovalAnswered { .. }
@@ -167,6 +151,27 @@ impl View {
                 notes::of(fact).map(|note| Block::Note(safe::text(&note).into_owned())).into_iter().collect()
             }
         }
+    }
+
+    /// A call begins, does something to files, or ends.
+    fn calling(&mut self, fact: &Fact) -> Vec<Block> {
+        match fact {
+            Fact::ToolStarted { call, .. } => self.with_call(call, |call| call.state = CallState::Running),
+            Fact::Staged { call, changes, .. } => {
+                self.with_call(call, |call| call.changes.clone_from(changes))
+            }
+            Fact::ChangedBelow { call, changes, .. } => self.with_call(call, |call| {
+                call.changes.extend(changes.iter().cloned());
+                call.is_delegated = true;
+            }),
+            Fact::Unsettled { call, paths } => self.with_call(call, |call| call.left_alone(paths)),
+            Fact::ToolEnded { call, name, result, duration_ms } => {
+                self.answered(call);
+                return self.ended(call, name, result, Duration::from_millis(*duration_ms));
+            }
+            _ => {}
+        }
+        Vec::new()
     }
 
     fn prompted(&mut self, at: u64, parts: &[Part], channel: Option<&Channel>) -> Block {
