@@ -20,6 +20,7 @@ mod rich;
 mod sessions;
 mod store;
 mod story;
+mod types;
 mod updates;
 
 pub use api::Token;
@@ -46,6 +47,7 @@ use tokio::{
     sync::mpsc,
     time::{sleep, timeout},
 };
+use types::BotCommand;
 use updates::Person;
 
 /// Telegram takes no more than about one message a second in a chat, and twenty a minute in a group (its FAQ for bots).
@@ -374,7 +376,7 @@ impl Bot {
         let command = |(command, what): (String, String)| {
             let what: String =
                 if what.is_empty() { command.clone() } else { what.chars().take(250).collect() };
-            frankenstein::types::BotCommand::builder().command(command).description(what).build()
+            BotCommand { command, description: what }
         };
         let commands: Vec<_> = own.chain(prompts).take(100).map(command).collect();
         self.try_to("setMyCommands", json!({"commands": commands}));

@@ -3,9 +3,9 @@ use super::{
     asking::{self, Ask, Button, Kind},
     chat::Chat,
     desk::Job,
+    types::InlineKeyboardMarkup,
     updates::Press,
 };
-use frankenstein::types::InlineKeyboardMarkup;
 use haft_core::{CallId, Command, Entry, Fact};
 use haft_engine::Session;
 use std::{mem, sync::Arc};

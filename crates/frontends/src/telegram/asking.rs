@@ -1,7 +1,9 @@
 //! Questions with buttons: what a call wants to do, and what a tool wants to know.
-use super::rich::{Rich, Style};
+use super::{
+    rich::{Rich, Style},
+    types::{InlineKeyboardButton, InlineKeyboardMarkup},
+};
 use crate::{diff, safe};
-use frankenstein::types::{InlineKeyboardButton, InlineKeyboardMarkup};
 use haft_core::{Answer, CallId, Change, Question};
 use haft_engine::{Session, called};
 
@@ -71,11 +73,11 @@ impl Button {
 /// Buttons, row by row.
 pub(super) fn keyboard(rows: Vec<Vec<(String, Button)>>) -> InlineKeyboardMarkup {
     let button = |(label, button): (String, Button)| {
-        let label: String = safe::text(&label).chars().take(LABEL).collect();
-        InlineKeyboardButton::builder().text(label).callback_data(button.data()).build()
+        let text = safe::text(&label).chars().take(LABEL).collect();
+        InlineKeyboardButton { text, callback_data: button.data() }
     };
-    let rows = rows.into_iter().map(|row| row.into_iter().map(button).collect()).collect();
-    InlineKeyboardMarkup::builder().inline_keyboard(rows).build()
+    let inline_keyboard = rows.into_iter().map(|row| row.into_iter().map(button).collect()).collect();
+    InlineKeyboardMarkup { inline_keyboard }
 }
 
 /// With the diff, or what the call is called with.

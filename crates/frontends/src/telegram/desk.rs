@@ -2,8 +2,8 @@
 use super::{
     rich::Rich,
     story::{Extent, Section, Story},
+    types::InlineKeyboardMarkup,
 };
-use frankenstein::types::InlineKeyboardMarkup;
 use std::{
     collections::VecDeque,
     sync::{Mutex, MutexGuard},

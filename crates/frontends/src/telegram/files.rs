@@ -1,6 +1,7 @@
 //! Pictures and files, in and out. What a sender's machine calls a file is told to the model and used for nothing.
 use super::{
     api::{Api, Refusal},
+    types,
     updates::{File, Message},
 };
 use crate::safe;
@@ -89,7 +90,7 @@ async fn downloaded(api: &Api, id: &str) -> Result<Vec<u8>, Refusal> {
     loop {
         let asked = async {
             let told = api.call("getFile", &json!({"file_id": id})).await?;
-            let told: Option<frankenstein::types::File> = serde_json::from_value(told).ok();
+            let told: Option<types::File> = serde_json::from_value(told).ok();
             let path = told.and_then(|file| file.file_path);
             let gone = || Refusal::Refused { code: 404, description: "Telegram has it no more".into() };
             api.file(&path.ok_or_else(gone)?, MAX_IN).await

@@ -284,7 +284,7 @@ impl Pen {
             return unchanged_is_fine(self.api.call(method, &plain).await);
         }
         parameters["text"] = text.html().into();
-        parameters["parse_mode"] = json!(frankenstein::ParseMode::Html);
+        parameters["parse_mode"] = "HTML".into();
         let written = unchanged_is_fine(self.api.call(method, &parameters).await);
         let is_unreadable = |refusal: &Refusal| refusal.says("parse") || refusal.says("entit");
         match written {

@@ -1,5 +1,5 @@
 //! What Telegram tells, as far as it matters here. Each update is read by itself; what is not understood is left out.
-use frankenstein::types::{ChatType, Document, PhotoSize};
+use super::types::{Document, PhotoSize};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -105,7 +105,6 @@ const OTHERS: [(&str, &str); 17] = [
 
 fn message(message: &Value) -> Option<Message> {
     let chat = message.get("chat")?;
-    let kind = chat.get("type").and_then(|kind| serde_json::from_value(kind.clone()).ok());
     let text = ["text", "caption"].iter().find_map(|name| message.get(*name)?.as_str()).unwrap_or_default();
     let other = OTHERS.iter().find(|(name, _)| message.get(*name).is_some()).map(|(_, words)| *words);
     // An animation comes as a document, too.
@@ -113,7 +112,7 @@ fn message(message: &Value) -> Option<Message> {
     Some(Message {
         id: message.get("message_id")?.as_i64()?,
         chat: chat.get("id")?.as_i64()?,
-        is_private: kind == Some(ChatType::Private),
+        is_private: chat.get("type").is_some_and(|kind| kind == "private"),
         from: message.get("from").filter(|_| message.get("sender_chat").is_none()).and_then(person),
         text: text.to_owned(),
         file,

@@ -1,0 +1,123 @@
+//! The schema of a tool's parameters from the type of its arguments.
+use schemars::{JsonSchema, generate::SchemaSettings};
+use serde_json::{Map, Value, json};
+
+/// What the type of a tool's arguments says.
+pub(crate) struct Described {
+    /// Its doc comment.
+    pub(crate) description: String,
+    /// The parameters that a model is told of.
+    pub(crate) told: Value,
+    /// Those that it may give. Nothing beside them: what is misspelt would be lost in silence.
+    pub(crate) accepted: Value,
+}
+
+/// Description and parameters of `A`: no references, no `$schema`, and `Option<T>` as the schema of `T`.
+pub(crate) fn describe<A: JsonSchema>() -> Described {
+    let settings = SchemaSettings::draft2020_12().with(|settings| {
+        settings.inline_subschemas = true;
+        settings.meta_schema = None;
+    });
+    let mut schema = settings.into_generator().into_root_schema_for::<A>().to_value();
+    let description = schema.as_object_mut().and_then(|object| object.shift_remove("description"));
+    plain(&mut schema);
+    let (mut told, mut accepted) = (schema.clone(), schema);
+    conceal(&mut told);
+    reveal(&mut accepted);
+    if let (Some(told), Some(accepted)) = (told.as_object_mut(), accepted.as_object_mut()) {
+        told.entry("properties").or_insert_with(|| json!({}));
+        accepted.entry("properties").or_insert_with(|| json!({}));
+        accepted.entry("additionalProperties").or_insert(Value::Bool(false));
+    }
+    let description = description.and_then(|text| text.as_str().map(str::to_owned)).unwrap_or_default();
+    Described { description, told, accepted }
+}
+
+/// A property with this mark is accepted, but no model is told of it.
+const HIDDEN: &str = "x-hidden";
+/// The schema that is accepted in place of the one around it.
+const ACCEPTS: &str = "x-accepts";
+
+/// Leaves out what models are not told of, and what they know: a number of lines is not negative.
+fn conceal(schema: &mut Value) {
+    each_property(schema, |properties| {
+        properties.retain(|_, property| property.get(HIDDEN).is_none());
+        for property in properties.values_mut().filter_map(Value::as_object_mut) {
+            property.shift_remove(ACCEPTS);
+            if property.get("minimum").is_some_and(|least| *least == 0) {
+                property.shift_remove("minimum");
+            }
+        }
+    });
+}
+
+/// Puts what is accepted in place of what models are told.
+fn reveal(schema: &mut Value) {
+    each_property(schema, |properties| {
+        for property in properties.values_mut() {
+            let Some(object) = property.as_object_mut() else { continue };
+            object.shift_remove(HIDDEN);
+            if let Some(accepted) = object.shift_remove(ACCEPTS) {
+                *property = accepted;
+            }
+        }
+    });
+}
+
+/// The properties of the object itself, then those inside it.
+fn each_property(schema: &mut Value, change: impl Fn(&mut Map<String, Value>) + Copy) {
+    let Some(object) = schema.as_object_mut() else { return };
+    if let Some(properties) = object.get_mut("properties").and_then(Value::as_object_mut) {
+        change(properties);
+        properties.values_mut().for_each(|property| each_property(property, change));
+    }
+    if let Some(each) = object.get_mut("items") {
+        each_property(each, change);
+    }
+}
+
+/// Removes what a model need not read: titles, Rust's number formats, nullability.
+fn plain(schema: &mut Value) {
+    match schema {
+        Value::Array(items) => items.iter_mut().for_each(plain),
+        Value::Object(object) => {
+            if object.get("title").is_some_and(Value::is_string) {
+                object.shift_remove("title");
+            }
+            if object.get("format").and_then(Value::as_str).is_some_and(is_rust_number) {
+                object.shift_remove("format");
+            }
+            if let Some(Value::Array(types)) = object.get_mut("type") {
+                types.retain(|name| name != "null");
+                if let [only] = types.as_slice() {
+                    let only = only.clone();
+                    object.insert("type".into(), only);
+                }
+            }
+            if let Some(Value::Array(options)) = object.get_mut("enum") {
+                options.retain(|option| !option.is_null());
+            }
+            if let Some(only) = one_or_null(object) {
+                object.shift_remove("anyOf");
+                object.extend(only);
+            }
+            if object.get("default").is_some_and(Value::is_null) {
+                object.shift_remove("default");
+            }
+            object.values_mut().for_each(plain);
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+/// The one schema of `anyOf: [schema, null]`.
+fn one_or_null(object: &Map<String, Value>) -> Option<Map<String, Value>> {
+    match object.get("anyOf")?.as_array()?.as_slice() {
+        [Value::Object(only), null] if null == &json!({"type": "null"}) => Some(only.clone()),
+        _ => None,
+    }
+}
+
+fn is_rust_number(format: &str) -> bool {
+    format.starts_with("uint") || format.starts_with("int") || format == "float" || format == "double"
+}

@@ -1,0 +1,173 @@
+//! What is wrong with arguments, in words that a model can act on.
+use super::Problem;
+use crate::reply::kind_of;
+use boon::{ErrorKind as Kind, InstanceLocation, InstanceToken, Type, Types, ValidationError};
+use serde_json::{Map, Value, json};
+
+/// Every problem that `error` stands for, in the order of the schema's keywords. `parameters`: the schema itself, for
+/// names that were probably meant.
+pub(super) fn problems(
+    error: &ValidationError<'_, '_>,
+    arguments: &Value,
+    parameters: &Value,
+) -> Vec<Problem> {
+    let path = path_of(&error.instance_location);
+    let at = if path.is_empty() { "the arguments".to_owned() } else { format!("`{}`", dotted(&path)) };
+    let value = value_at(arguments, &error.instance_location);
+    let problem = |message: String| vec![Problem { path: path.clone(), message }];
+    match &error.kind {
+        // These say only where the causes lie.
+        Kind::Group | Kind::Schema { .. } | Kind::Reference { .. } | Kind::AllOf | Kind::ContentSchema => {
+            error.causes.iter().flat_map(|cause| problems(cause, arguments, parameters)).collect()
+        }
+        Kind::Required { want } => want.iter().map(|name| required(&path, name)).collect(),
+        Kind::AdditionalProperties { got } => {
+            got.iter().map(|name| unexpected(&path, name, parameters)).collect()
+        }
+        Kind::FalseSchema => match path.split_last() {
+            Some((Value::String(name), object)) => vec![unexpected(object, name, parameters)],
+            _ => problem(format!("{at} must not be given")),
+        },
+        Kind::Type { want, .. } => {
+            problem(format!("{at} must be {}, not {}", expected(*want), kind_of(value)))
+        }
+        Kind::Enum { want } => {
+            problem(format!("{at} must be one of {}, not {value}", Value::Array((*want).clone())))
+        }
+        Kind::Const { want } => problem(format!("{at} must be {want}")),
+        Kind::Minimum { want, .. } => problem(format!("{at} must be at least {want}, not {value}")),
+        Kind::Maximum { want, .. } => problem(format!("{at} must be at most {want}, not {value}")),
+        Kind::AnyOf | Kind::OneOf(None) => problem(alternatives(&at, error, arguments, parameters)),
+        kind => problem(format!("{at}: {kind}")),
+    }
+}
+
+fn required(path: &[Value], name: &str) -> Problem {
+    let path: Vec<Value> = path.iter().cloned().chain([json!(name)]).collect();
+    Problem { message: format!("`{}` is required", dotted(&path)), path }
+}
+
+fn unexpected(path: &[Value], name: &str, parameters: &Value) -> Problem {
+    let known = parameters.get("properties").and_then(Value::as_object).filter(|_| path.is_empty());
+    let known = known.into_iter().flat_map(Map::keys).map(String::as_str);
+    let known: Vec<&str> = known.filter(|known| *known != name).collect();
+    let near = nearest(name, &known).map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
+    let path: Vec<Value> = path.iter().cloned().chain([json!(name)]).collect();
+    Problem { message: format!("there is no parameter `{}`{near}", dotted(&path)), path }
+}
+
+/// What each alternative says against the value.
+fn alternatives(at: &str, error: &ValidationError<'_, '_>, arguments: &Value, parameters: &Value) -> String {
+    let against = |cause| {
+        let problems = problems(cause, arguments, parameters);
+        problems.into_iter().map(|problem| problem.message).collect::<Vec<_>>().join(" and ")
+    };
+    let mut all: Vec<String> = error.causes.iter().map(against).collect();
+    all.dedup();
+    match all.as_slice() {
+        [only] => only.clone(),
+        all => format!("{at} fits none of {} alternatives: {}", error.causes.len(), all.join("; or ")),
+    }
+}
+
+/// The known name that `name` was probably meant to be.
+pub fn nearest<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
+    let distance = |candidate: &str| strsim::damerau_levenshtein(&name.to_lowercase(), candidate);
+    let near = known.iter().copied().map(|candidate| (distance(candidate), candidate)).min()?;
+    let length = near.1.chars().count();
+    (near.0 < length && near.0 <= length.div_ceil(3)).then_some(near.1)
+}
+
+fn path_of(location: &InstanceLocation<'_>) -> Vec<Value> {
+    let step = |token: &InstanceToken<'_>| match token {
+        InstanceToken::Prop(name) => json!(name),
+        InstanceToken::Item(index) => json!(index),
+    };
+    location.tokens.iter().map(step).collect()
+}
+
+fn value_at<'a>(arguments: &'a Value, location: &InstanceLocation<'_>) -> &'a Value {
+    let inside = |value: &'a Value, token: &InstanceToken<'_>| match token {
+        InstanceToken::Prop(name) => value.get(name.as_ref()),
+        InstanceToken::Item(index) => value.get(index),
+    };
+    location.tokens.iter().try_fold(arguments, inside).unwrap_or(&Value::Null)
+}
+
+fn dotted(path: &[Value]) -> String {
+    let mut text = String::new();
+    for step in path {
+        match step {
+            Value::Number(index) => text += &format!("[{index}]"),
+            step => {
+                let dot = if text.is_empty() { "" } else { "." };
+                text += dot;
+                text += step.as_str().unwrap_or_default();
+            }
+        }
+    }
+    text
+}
+
+fn expected(types: Types) -> String {
+    let article = |one: Type| match one {
+        Type::Null => "null".to_owned(),
+        Type::Integer | Type::Object | Type::Array => format!("an {one}"),
+        Type::Boolean | Type::Number | Type::String => format!("a {one}"),
+    };
+    types.iter().map(article).collect::<Vec<_>>().join(" or ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::schema::Schema;
+
+    #[test]
+    fn every_kind_of_problem_names_the_parameter_and_what_is_wanted() {
+        let schema = json!({
+            "type": "object",
+            "properties": {
+                "at": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "integer"}}]},
+                "to": {"$ref": "#/$defs/place"},
+                "old": false,
+                "name": {"type": "string", "pattern": "^(?!_)[a-z]+$"},
+                "kind": {"const": "file"},
+            },
+            "unevaluatedProperties": false,
+            "$defs": {"place": {"type": "object", "required": ["line", "column"]}},
+        });
+        let schema = Schema::new(schema);
+        let table = [
+            (
+                json!({"at": 1}),
+                vec![
+                    "`at` fits none of 2 alternatives: `at` must be a string, not an integer; or `at` must be an array, not an integer",
+                ],
+            ),
+            (
+                json!({"at": [1, "2"]}),
+                vec![
+                    "`at` fits none of 2 alternatives: `at` must be a string, not an array; or `at[1]` must be an integer, not a string",
+                ],
+            ),
+            (json!({"to": {}}), vec!["`to.line` is required", "`to.column` is required"]),
+            (json!({"old": 1}), vec!["there is no parameter `old`"]),
+            (json!({"nam": "x"}), vec!["there is no parameter `nam`; did you mean `name`?"]),
+            (json!({"kind": "folder"}), vec!["`kind` must be \"file\""]),
+            // A pattern that the library cannot read is left to whoever offers the tool.
+            (
+                json!({"name": "_a", "at": ["x"]}),
+                vec![
+                    "`at` fits none of 2 alternatives: `at` must be a string, not an array; or `at[0]` must be an integer, not a string",
+                ],
+            ),
+            (json!({"name": "_a"}), vec![]),
+        ];
+        for (arguments, expected) in table {
+            let problems = schema.problems(&arguments).unwrap();
+            let told: Vec<&str> = problems.iter().map(|problem| problem.message.as_str()).collect();
+            assert_eq!(told, expected, "{arguments}");
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! The library that checks values against JSON Schema (draft 2020-12 where a schema names none).
+use boon::{CompileError, Compiler, Draft, ErrorKind, SchemaIndex, Schemas, UrlLoader, ValidationError};
+use serde_json::Value;
+use std::{collections::HashMap, error::Error, sync::Arc};
+
+/// A schema that was compiled.
+pub(super) struct Validator {
+    schemas: Schemas,
+    root: SchemaIndex,
+}
+
+/// Where the schema itself lies, for references inside it.
+const BASE: &str = "json-schema:///arguments";
+
+impl Validator {
+    /// Fails where `schema` is not a valid schema, or refers to one that is not among `known`.
+    pub(super) fn new(schema: &Value, known: Arc<HashMap<String, Value>>) -> Result<Self, String> {
+        let mut schema = schema.clone();
+        loop {
+            let error = match Self::compile(schema.clone(), known.clone()) {
+                Ok(validator) => return Ok(validator),
+                Err(error) => error,
+            };
+            // Patterns of ECMA 262 know more than those of the library: look-ahead, for one. Whoever offers the tool
+            // checks them itself.
+            let is_forgotten =
+                unreadable_pattern(&error).is_some_and(|regex| forget_pattern(&mut schema, &regex));
+            if !is_forgotten {
+                return Err(error.to_string());
+            }
+        }
+    }
+
+    fn compile(schema: Value, known: Arc<HashMap<String, Value>>) -> Result<Self, Box<CompileError>> {
+        let mut compiler = Compiler::new();
+        compiler.set_default_draft(Draft::V2020_12);
+        compiler.use_loader(Box::new(Known(known)));
+        compiler.add_resource(BASE, schema)?;
+        let mut schemas = Schemas::new();
+        let root = compiler.compile(BASE, &mut schemas)?;
+        Ok(Self { schemas, root })
+    }
+
+    /// Returns all that is wrong with `value`, as a tree.
+    pub(super) fn error_of<'a>(&'a self, value: &'a Value) -> Option<ValidationError<'a, 'a>> {
+        self.schemas.validate(value, self.root).err()
+    }
+}
+
+/// The schemas that others may refer to by their URI. Nothing is ever fetched.
+struct Known(Arc<HashMap<String, Value>>);
+
+impl UrlLoader for Known {
+    fn load(&self, uri: &str) -> Result<Value, Box<dyn Error>> {
+        let known = self.0.get(uri).cloned();
+        known.ok_or_else(|| format!("`{uri}` is not known, and schemas are not fetched").into())
+    }
+}
+
+/// The pattern that the library cannot read, if that is what is wrong with a schema.
+fn unreadable_pattern(error: &CompileError) -> Option<String> {
+    fn find(error: &ValidationError<'_, '_>) -> Option<String> {
+        match &error.kind {
+            ErrorKind::Format { want: "regex", got, .. } => got.as_str().map(str::to_owned),
+            _ => error.causes.iter().find_map(find),
+        }
+    }
+    match error {
+        CompileError::ValidationError { src, .. } => find(src),
+        CompileError::InvalidRegex { regex, .. } => Some(regex.clone()),
+        _ => None,
+    }
+}
+
+/// Removes every `pattern` that is `regex`, and says whether there was one.
+fn forget_pattern(schema: &mut Value, regex: &str) -> bool {
+    let mut found = false;
+    if let Value::Object(object) = schema {
+        found = object.get("pattern").is_some_and(|pattern| pattern == regex);
+        if found {
+            object.shift_remove("pattern");
+        }
+        object.values_mut().for_each(|inner| found |= forget_pattern(inner, regex));
+    }
+    if let Value::Array(items) = schema {
+        items.iter_mut().for_each(|inner| found |= forget_pattern(inner, regex));
+    }
+    found
+}
