@@ -3,15 +3,21 @@ CARGO ?= cargo
 MODELS := $(CURDIR)/models
 export HAFT_MODELS ?= $(MODELS)
 
-.PHONY: demo test check bench figures setup
+.PHONY: demo test check bench figures fresh
 
 # The main job on the embedded model, in a scratch repository.
-demo: setup
+demo:
+	scripts/setup.sh build
 	scripts/demo.sh
 
 # Everything: unit tests, real servers, the embedded model.
-test: setup
+test:
+	scripts/setup.sh test
 	scripts/test.sh
+
+# Both commands above, as on machines that are new. Needs root; run before a release, see docs/releasing.md.
+fresh:
+	scripts/fresh.sh
 
 # The quick one: format, lints, unit tests. Leaves the embedded model out.
 check:
@@ -23,15 +29,14 @@ check:
 	python3 scripts/requirements.py
 
 # Speed and memory, as ratios and medians of one run.
-bench: setup
+bench:
+	scripts/setup.sh test
 	scripts/bench.sh
 
 # How well the demo model calls tools: the table of the README.
-figures: setup
+figures:
+	scripts/setup.sh build
 	$(CARGO) build --release -p haft-cli
 	target/release/haft models pull smollm2-135m
 	target/release/haft models check local/smollm2-135m --full
 	target/release/haft models check local/smollm2-135m --full --dialect hermes
-
-setup:
-	scripts/setup.sh

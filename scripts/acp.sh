@@ -1,23 +1,18 @@
 #!/bin/bash
-# ACP against the protocol's own JavaScript library: a small editor made of it starts `haft acp` and talks to it. What
-# cannot be had here is skipped with a line that says so.
+# ACP against the protocol's own JavaScript library: a small editor made of it starts `haft acp` and talks to it.
 #
 # HAFT names the binary; without it the debug build is taken.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
+. scripts/peers.sh
 haft=${HAFT:-$PWD/target/debug/haft}
-peers=$PWD/target/acp-peers
 probe=$PWD/../shared/conformance/probes/acp_probe.mjs
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 export HAFT_HOME=$scratch/home XDG_CONFIG_HOME=$scratch/config
-mkdir -p "$peers"
 
-[ -x "$haft" ] || { echo "note: there is no $haft; ACP is not tried against another program"; exit 0; }
-command -v npm >/dev/null || { echo "note: npm is not here; ACP is not tried against another program"; exit 0; }
-timeout 120 npm install --silent --no-audit --no-fund --prefix "$peers" @agentclientprotocol/sdk@2.4.0 >/dev/null 2>&1 ||
-    { echo "note: the ACP library cannot be had here; ACP is not tried against another program"; exit 0; }
+[ -d "$packages/@agentclientprotocol" ] || { left_out "ACP against another program"; exit 0; }
 
 # What the model says.
 cat >"$scratch/plain" <<'SCRIPT'
@@ -63,6 +58,6 @@ if [ -f "$probe" ]; then
     try "probe: deny" node "$peers/acp_probe.mjs" --deny --prompt "write x to a.txt" -- "$haft" acp --model "script/$scratch/deny"
     try "probe: cancel" node "$peers/acp_probe.mjs" --cancel-after 700 -- "$haft" acp --permission full --model "script/$scratch/cancel"
 else
-    echo "note: the probe is not here; only our own editor was tried"
+    echo "note: the probe does not lie beside the repository; only our own editor was tried"
 fi
 exit "$failed"

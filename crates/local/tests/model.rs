@@ -1,5 +1,5 @@
 //! The whole crate with a real model: SmolLM2 135M from the folder named by `HAFT_MODELS`, or from `models` in the
-//! workspace. Without it, each test says so in one line and passes.
+//! workspace. Without it, each test is left out.
 use futures::{StreamExt, executor::block_on};
 use haft_core::{
     Delta, Message, Part, Provider, ProviderError, Reply, Request, StopReason, ToolCall, ToolResult,
@@ -12,13 +12,12 @@ use std::{
     sync::Arc,
 };
 
-#[expect(clippy::print_stderr, reason = "whoever runs the tests should know what was not tested")]
 fn model_file() -> Option<PathBuf> {
     let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../models");
     let folder = std::env::var_os("HAFT_MODELS").map_or(beside, PathBuf::from);
     let found = models::find(models::DEFAULT, &folder);
     if let Err(problem) = &found {
-        eprintln!("not tested with a model: {problem}");
+        haft_testing::left_out(&format!("the embedded model: {problem}"));
     }
     found.ok()
 }

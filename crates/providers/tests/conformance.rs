@@ -8,7 +8,7 @@ use futures::StreamExt;
 use haft_core::{Part, Provider, Request};
 use haft_providers::{WIRES, Wire, conformance::assemble};
 use serde_json::Value;
-use std::{fs, path::PathBuf};
+use std::{fs, path::Path};
 
 /// Of the recorded and derived cases of all wires, those on which two clients agree.
 struct Case {
@@ -19,26 +19,20 @@ struct Case {
     bytes: Vec<u8>,
 }
 
-fn folder() -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/conformance/streams")
-}
-
 fn cases() -> Vec<Case> {
-    let Ok(list) = fs::read_to_string(folder().join("cases.jsonl")) else {
-        eprintln!("skipped: no recorded streams beside the repository");
-        return Vec::new();
-    };
-    list.lines().filter_map(|line| case(serde_json::from_str(line).unwrap())).collect()
+    let Some(folder) = haft_testing::conformance("streams") else { return Vec::new() };
+    let list = fs::read_to_string(folder.join("cases.jsonl")).unwrap();
+    list.lines().filter_map(|line| case(&folder, serde_json::from_str(line).unwrap())).collect()
 }
 
-fn case(case: Value) -> Option<Case> {
+fn case(folder: &Path, case: Value) -> Option<Case> {
     let wire = *WIRES.iter().find(|wire| case["protocol"] == wire.name())?;
     Some(Case {
         id: case["id"].as_str()?.to_owned(),
         wire,
         required: case["oracle"] == "sdk+own" || !case["derived"].is_null(),
         expected: case["expected"].clone(),
-        bytes: fs::read(folder().join(case["file"].as_str()?)).unwrap(),
+        bytes: fs::read(folder.join(case["file"].as_str()?)).unwrap(),
     })
 }
 

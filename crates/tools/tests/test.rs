@@ -1,7 +1,6 @@
 //! `test` with the real runners, where they are on the machine.
 //!
 //! `vitest`, `jest` and `mocha` are looked for in the folder that `HAFT_NODE_MODULES` names.
-#![expect(clippy::print_stderr, reason = "this is a test, and says what it skips")]
 mod kit;
 
 use haft_core::{Effect, ToolErrorKind, ToolResult};
@@ -22,7 +21,7 @@ fn has(program: &str, arguments: &[&str]) -> bool {
     let ran = Command::new(program).args(arguments).output();
     let found = ran.is_ok_and(|output| output.status.success());
     if !found {
-        eprintln!("skipped: `{program} {}` does not run here", arguments.join(" "));
+        haft_testing::left_out(&format!("`{program} {}` does not run here", arguments.join(" ")));
     }
     found
 }
@@ -146,8 +145,9 @@ async fn node() {
 #[tokio::test]
 async fn vitest_jest_and_mocha() {
     let Ok(modules) = std::env::var("HAFT_NODE_MODULES") else {
-        eprintln!("skipped: `HAFT_NODE_MODULES` does not name a folder with vitest, jest and mocha");
-        return;
+        return haft_testing::left_out(
+            "vitest, jest and mocha: `HAFT_NODE_MODULES` names no folder that has them",
+        );
     };
     let table = [
         ("vitest", "import { test } from \"vitest\"; ", "test.skip(\"slow\");", "vitest", "Error: no"),

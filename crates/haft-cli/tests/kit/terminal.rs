@@ -24,7 +24,7 @@ impl Terminal {
     /// Opens one of so many columns and rows with a shell in `place`; nothing where there is no `tmux`.
     pub(crate) fn open(place: &Place, (columns, rows): (u16, u16)) -> Option<Self> {
         if Command::new("tmux").arg("-V").output().is_err() {
-            std::io::stderr().write_all(b"skipped: there is no `tmux` here\n").unwrap();
+            haft_testing::left_out("the terminal: there is no `tmux` here");
             return None;
         }
         let socket = place.path().join("terminal").to_string_lossy().into_owned();

