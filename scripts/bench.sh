@@ -6,4 +6,4 @@ cargo build --release --quiet -p haft-cli
 python3 scripts/bench.py
 python3 scripts/bench_screen.py
 cargo run --release --quiet -p haft-tools --example find
-cargo run --release --quiet -p haft-providers --example dialect_speed
+cargo run --release --quiet -p haft-dialects --example dialect_speed

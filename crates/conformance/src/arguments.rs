@@ -1,7 +1,7 @@
 //! The suite `arguments`: arguments held against the schema of a tool as they came, and calls written as text.
 use crate::{Answer, Case};
 use haft_core::schema::{Problem, Schema};
-use haft_providers::dialects::pythonic::{self, Beginning};
+use haft_dialects::pythonic::{self, Beginning};
 use serde_json::{Value, json};
 
 pub(crate) fn answer(case: &Case) -> Answer {

@@ -1,7 +1,7 @@
 //! The suite `dialects`: calls and thoughts found in the text of a model.
 use crate::{Answer, Case, Chunks};
 use haft_core::ToolSpec;
-use haft_providers::dialects::{Call, Said, Setting, dialect, read};
+use haft_dialects::{Call, Said, Setting, dialect, read};
 use serde_json::{Value, json};
 
 pub(crate) fn answer(case: &Case, chunks: Chunks) -> Answer {

@@ -2,8 +2,9 @@
 #![expect(clippy::unwrap_used, reason = "this is a test")]
 mod kit;
 use haft_core::{Outcome, Shown, ToolSpec};
+use haft_dialects::{TextToolCalls, dialect};
 use haft_engine::{Engine, Profile, Session};
-use haft_providers::{Scripted, Spoken, dialects::dialect};
+use haft_providers::Scripted;
 use kit::{Place, calls, content, prompt, says, scripted, tell};
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -23,7 +24,7 @@ impl Scene {
         let mut setup = place.setup(model.clone());
         setup.profile = Profile::named(profile).unwrap();
         if let Some(name) = &setup.profile.dialect {
-            setup.model.provider = Arc::new(Spoken::new(model.clone(), dialect(name).unwrap()));
+            setup.model.provider = Arc::new(TextToolCalls::new(model.clone(), dialect(name).unwrap()));
         }
         setup.tools = haft_tools::builtin(&setup.profile.tools.clone().try_into().unwrap());
         let session = Engine::new(setup).create("haft").unwrap();

@@ -2,11 +2,11 @@
 use crate::{Surroundings, config::Config, failure::Failure};
 use haft::{
     core::{Price, Provider, schema::nearest},
+    dialects::{Dialect, TextToolCalls, dialect},
     engine::Model,
     providers::{
-        Card, Connection, Exec, Key, Record, Retry, Scripted, Spoken, Vendor, card, connect,
-        dialects::{Dialect, dialect},
-        is_listening, served_window, vendor, vendors,
+        Card, Connection, Exec, Key, Record, Retry, Scripted, Vendor, card, connect, is_listening,
+        served_window, vendor, vendors,
     },
 };
 use std::{path::Path, sync::Arc};
@@ -182,8 +182,8 @@ pub(crate) fn card_of(config: &Config, spec: &str) -> Card {
 fn speaking(provider: Arc<dyn Provider>, speech: Speech<'_>) -> Result<Arc<dyn Provider>, Failure> {
     let spoken = match speech.dialect {
         None => return Ok(provider),
-        Some("auto") => Spoken::auto(provider),
-        Some(name) => Spoken::new(provider, known(name)?),
+        Some("auto") => TextToolCalls::auto(provider),
+        Some(name) => TextToolCalls::new(provider, known(name)?),
     };
     Ok(Arc::new(if speech.is_free { spoken.unheld() } else { spoken }))
 }

@@ -6,6 +6,7 @@
 //! - [`core`]: messages, tool contract, events, transcript, policy
 //! - [`engine`]: sessions, the turn loop, the journal
 //! - [`providers`]: models behind wires, scripts, recordings
+//! - [`dialects`]: calls that models write as text
 //! - [`local`] (feature `local`): a GGUF model in this process
 //! - [`tools`]: `read write edit bash`
 //! - [`stage`]: private views of a workspace
@@ -13,6 +14,7 @@
 //! - [`frontends`]: one prompt, or a conversation line by line
 
 pub use haft_core as core;
+pub use haft_dialects as dialects;
 pub use haft_engine as engine;
 pub use haft_frontends as frontends;
 #[cfg(feature = "local")]

@@ -2,7 +2,6 @@
 //!
 //! A *wire* is a vendor's format of requests and replies ([`Wire`]); a *vendor* is a row of `vendors.toml`: a wire,
 //! an address and its quirks ([`Vendor`]). [`connect`] makes a provider of a vendor; [`Retry`] wraps any provider.
-//! [`Spoken`] finds calls in the text of a model whose server has no words for them.
 //! [`Exec`] asks a command that takes a prompt and prints an answer.
 //! [`Scripted`] says what it was told to say; [`Replay`] says again what a server once said.
 //!
@@ -16,7 +15,6 @@ mod anthropic;
 mod card;
 pub mod conformance;
 mod constrain;
-pub mod dialects;
 mod endpoint;
 mod exec;
 mod fault;
@@ -33,7 +31,6 @@ mod remote;
 mod retry;
 mod script;
 mod scripted;
-mod spoken;
 mod sse;
 mod vendor;
 mod wire;
@@ -47,6 +44,5 @@ pub use remote::{Connection, Timeouts, connect};
 pub use retry::Retry;
 pub use script::{FailKind, ScriptError, Step, StepCall};
 pub use scripted::Scripted;
-pub use spoken::{Spoken, written};
 pub use vendor::{EchoReasoning, EmptyContent, Quirks, Vendor, vendor, vendors};
 pub use wire::{WIRES, Wire};

@@ -1,7 +1,8 @@
 //! Models behind commands, with scripts of a few lines in place of models.
 use futures::StreamExt;
 use haft_core::{Delta, Message, Part, Provider, ProviderError, Reply, Request, StopReason, ToolSpec, Usage};
-use haft_providers::{Exec, Spoken, dialects};
+use haft_dialects::{TextToolCalls, dialect};
+use haft_providers::Exec;
 use serde_json::json;
 use std::{fs::File, io::Read, sync::Arc, time::Duration};
 
@@ -104,7 +105,7 @@ async fn with_a_dialect_a_command_calls_tools() {
     };
     let script =
         r#"grep -q '"read"' && echo '<tool_call>{"name": "read", "arguments": {"path": "a"}}</tool_call>'"#;
-    let spoken = Spoken::new(Arc::new(sh(script, &[])), dialects::dialect("hermes").unwrap());
+    let spoken = TextToolCalls::new(Arc::new(sh(script, &[])), dialect("hermes").unwrap());
     let reply = reply(&spoken, Request { tools: vec![tool].into(), ..request() }).await.unwrap();
     assert_eq!(reply.stop(), StopReason::ToolUse);
     let parts = reply.into_parts();

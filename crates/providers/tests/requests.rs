@@ -1,6 +1,5 @@
 //! What goes out: whole requests as the vendors see them, to be reviewed like prose.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-#![expect(clippy::print_stderr, reason = "says where schemas are missing")]
 use axum::{
     Json, Router,
     extract::State,

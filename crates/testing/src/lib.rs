@@ -1,5 +1,8 @@
-//! What the tests of several crates share: the cases that lie beside the repository, and saying that a test was
-//! left out.
+//! What the tests of several crates share: the cases that lie beside the repository, saying that a test was left out,
+//! and what fuzzers have in common.
+pub mod clock;
+pub mod fuzz;
+
 use std::path::{Path, PathBuf};
 
 /// Says that `what` is not tested and why: "pytest: `python3 -m pytest` does not run".

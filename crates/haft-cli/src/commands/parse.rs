@@ -2,8 +2,8 @@
 use crate::{Surroundings, args::ParseArgs, assemble, config::Config, failure::Failure};
 use haft::{
     core::ToolSpec,
+    dialects::{Call, DIALECTS, Dialect, Said, Setting, dialect, guess, read},
     frontends::Exit,
-    providers::dialects::{Call, DIALECTS, Dialect, Said, Setting, dialect, guess, read},
 };
 use serde_json::{Value, json};
 use std::{

@@ -3,11 +3,8 @@ use super::{Speech, known};
 use crate::{Surroundings, failure::Failure};
 use haft::{
     core::Provider,
+    dialects::{Dialect, TextToolCalls, by_signs, spoken_by},
     local::{LocalModel, Settings, models},
-    providers::{
-        Spoken,
-        dialects::{Dialect, by_signs, spoken_by},
-    },
 };
 use std::sync::Arc;
 
@@ -46,9 +43,9 @@ fn speaking(model: Arc<LocalModel>, name: &str, speech: Speech<'_>) -> Result<Ar
     let writes = |dialect: &Dialect| is_small || own.is_some_and(|own| own.name == dialect.name);
     Ok(match dialect {
         None if speech.dialect.is_none() => model,
-        None => Arc::new(Spoken::auto(model)),
-        Some(dialect) if writes(dialect) => Arc::new(Spoken::listening(model, dialect)),
-        Some(dialect) => Arc::new(Spoken::new(model, dialect)),
+        None => Arc::new(TextToolCalls::auto(model)),
+        Some(dialect) if writes(dialect) => Arc::new(TextToolCalls::listening(model, dialect)),
+        Some(dialect) => Arc::new(TextToolCalls::new(model, dialect)),
     })
 }
 

@@ -2,7 +2,6 @@
 use super::Place;
 use std::{
     cell::Cell,
-    io::Write,
     process::{Command, Output},
     time::{Duration, Instant},
 };

@@ -1,0 +1,127 @@
+//! What makes a dialect with blocks: its signs, and what they mean.
+use super::say;
+use crate::{Said, Setting};
+
+/// The signs of a dialect. Of two that begin at the same place the longer one counts.
+pub(crate) struct Rules {
+    pub(crate) thoughts: &'static [Thought],
+    pub(crate) blocks: &'static [Block],
+    /// Signs that mean nothing, and are left out of the text.
+    pub(crate) noise: &'static [&'static str],
+    /// Signs around the blocks: left out where calls are looked for.
+    pub(crate) frame: &'static [&'static str],
+    /// Signs around the blocks after which there is no more text. What stands there is told as a problem.
+    pub(crate) hush: &'static [&'static str],
+    /// Whether there is no more text after a block.
+    pub(crate) hush_after_blocks: bool,
+    /// Whether only the first block counts.
+    pub(crate) once: bool,
+    /// Letters between blocks that mean nothing.
+    pub(crate) between: &'static [char],
+    /// Whether the beginning of a sign at the end of the reply is left out.
+    pub(crate) signs_are_cut: bool,
+    /// Whether a reply that is nothing but the beginning or the end of the words that open its thoughts is left out: the
+    /// prompt may end within them, and the reply end before there is any thought.
+    pub(crate) words_are_cut: bool,
+}
+
+impl Rules {
+    /// `<think>` and nothing else: for a dialect to begin from.
+    pub(crate) const NONE: Self = Self {
+        thoughts: &[THINK],
+        blocks: &[],
+        noise: &[],
+        frame: &[],
+        hush: &[],
+        hush_after_blocks: false,
+        once: false,
+        between: &[],
+        signs_are_cut: false,
+        words_are_cut: false,
+    };
+}
+
+/// How thoughts are marked.
+pub(crate) struct Thought {
+    pub(crate) open: &'static str,
+    pub(crate) close: &'static [&'static str],
+    /// Whether only a reply may begin with them, because their signs are ordinary words.
+    pub(crate) first: bool,
+    /// Signs that end them without being theirs.
+    pub(crate) breaks: &'static [&'static str],
+    /// Whether an opening sign in the prompt belongs to them.
+    pub(crate) says_open: bool,
+}
+
+impl Thought {
+    pub(crate) const fn new(open: &'static str, close: &'static [&'static str]) -> Self {
+        Self { open, close, first: false, breaks: &[], says_open: false }
+    }
+}
+
+/// `<think>` … `</think>`.
+pub(crate) const THINK: Thought = Thought::new("<think>", &["</think>"]);
+
+/// A part of the text that holds calls.
+pub(crate) struct Block {
+    pub(crate) open: &'static str,
+    /// How many bytes of the opening sign belong to the body.
+    pub(crate) kept: usize,
+    pub(crate) json: Json,
+    /// Signs that end it.
+    pub(crate) close: &'static [&'static str],
+    /// Signs that end it and are read again.
+    pub(crate) stop: &'static [&'static str],
+    /// Signs before the JSON that look like JSON.
+    pub(crate) inner: &'static [&'static str],
+    pub(crate) read: fn(&Body<'_>, &Setting, &mut Vec<Said>),
+}
+
+/// Where a block has JSON.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Json {
+    None,
+    /// It may begin with it.
+    First,
+    /// Anywhere.
+    Some,
+    /// Anywhere, and the block ends with it.
+    Last,
+}
+
+impl Block {
+    /// A block between two signs, with JSON.
+    pub(crate) const fn new(
+        open: &'static str,
+        close: &'static [&'static str],
+        read: fn(&Body<'_>, &Setting, &mut Vec<Said>),
+    ) -> Self {
+        Self { open, kept: 0, json: Json::Some, close, stop: &[], inner: &[], read }
+    }
+}
+
+/// What a block holds.
+#[derive(Clone, Copy)]
+pub(crate) struct Body<'a> {
+    pub(crate) open: &'static str,
+    pub(crate) text: &'a str,
+    /// The sign that ended it.
+    pub(crate) close: &'static str,
+    /// Whether the reply ended within it.
+    pub(crate) cut: bool,
+    /// Whether its JSON broke off, though the reply went on.
+    pub(crate) broken: bool,
+}
+
+impl Body<'_> {
+    /// It stays text.
+    pub(crate) fn stays(&self, why: impl Into<String>, said: &mut Vec<Said>) {
+        say(said, Said::Text, &format!("{}{}{}", self.open, self.text, self.close));
+        said.push(Said::Problem(why.into()));
+    }
+
+    /// It does not become text, but is told with the problem.
+    pub(crate) fn told(&self, why: &str, said: &mut Vec<Said>) {
+        said.push(Said::Problem(format!("{why}: {}{}{}", self.open, self.text, self.close)));
+    }
+}

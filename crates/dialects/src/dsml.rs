@@ -1,0 +1,165 @@
+//! DeepSeek 3.2 and later (as their encoding scripts show it). The attribute says whether the value is a string; else it is
+//! JSON.
+//!
+//! ```text
+//! <｜DSML｜function_calls>
+//! <｜DSML｜invoke name="get_weather">
+//! <｜DSML｜parameter name="city" string="true">Oslo</｜DSML｜parameter>
+//! <｜DSML｜parameter name="days" string="false">3</｜DSML｜parameter>
+//! </｜DSML｜invoke>
+//! </｜DSML｜function_calls>
+//! ```
+//!
+//! From version 4 on the outer tag is `tool_calls`, from 4.1 on `calls`, with a blank after each `｜DSML｜`.
+use super::{
+    Dialect,
+    marked::{Block, Manners, Marks, reader_with},
+    parameters::{Habits, Shape, Tag},
+};
+
+pub(super) static DEEPSEEK_V32: Dialect = Dialect {
+    name: "deepseek_v32",
+    models: &["deepseek-v3.2"],
+    reader: |setting| reader_with(&V32, &V32_INTERRUPTED, setting),
+};
+
+pub(super) static DEEPSEEK_V4: Dialect = Dialect {
+    name: "deepseek_v4",
+    models: &["deepseek-v4"],
+    reader: |setting| reader_with(&V4, &V4_INTERRUPTED, setting),
+};
+
+pub(super) static DEEPSEEK_V41: Dialect = Dialect {
+    name: "deepseek_v41",
+    models: &["deepseek-v4.1"],
+    reader: |setting| reader_with(&V41, &V41_INTERRUPTED, setting),
+};
+
+const THINKING: &[(&str, &str)] = &[("<think>", "</think>")];
+const NOISE: &[&str] = &["<｜end▁of▁sentence｜>"];
+
+static V32: Marks = Marks {
+    thinking: THINKING,
+    calls: &[
+        Block::tagged("<｜DSML｜function_calls>", &SHAPE, &["</｜DSML｜function_calls>"]),
+        lone("<｜DSML｜invoke name=\""),
+    ],
+    noise: NOISE,
+};
+
+static V4: Marks = Marks {
+    thinking: THINKING,
+    calls: &[
+        Block::tagged("<｜DSML｜tool_calls>", &SHAPE, &["</｜DSML｜tool_calls>"]),
+        lone("<｜DSML｜invoke name=\""),
+        // It garbles the outer tag at times.
+        lone("<｜DSML｜tool>\n<｜DSML｜invoke name=\""),
+        lone("<｜DSML｜toolcalls>\n<｜DSML｜invoke name=\""),
+    ],
+    noise: NOISE,
+};
+
+static V41: Marks = Marks {
+    thinking: THINKING,
+    calls: &[
+        Block::tagged("<｜DSML｜ calls>", &SPACED, &["</｜DSML｜ calls>"]),
+        Block::tagged_before(
+            "<｜DSML｜ invoke name=\"",
+            &SPACED,
+            &["</｜DSML｜ invoke>", "</｜DSML｜ calls>"],
+            &["</｜DSML｜ calls>"],
+        ),
+    ],
+    noise: NOISE,
+};
+
+/// A call without the outer tag.
+const fn lone(open: &'static str) -> Block {
+    Block::tagged_before(
+        open,
+        &SHAPE,
+        &["</｜DSML｜invoke>", "</｜DSML｜tool_calls>", "</｜DSML｜function_calls>"],
+        &["</｜DSML｜tool_calls>", "</｜DSML｜function_calls>"],
+    )
+}
+
+static SHAPE: Shape = Shape {
+    call: Tag {
+        opens: &["<｜DSML｜invoke name=\""],
+        name_ends: &["\"", ">"],
+        head_end: ">",
+        close: "</｜DSML｜invoke>",
+    },
+    parameter: Tag {
+        opens: &["<｜DSML｜parameter name=\""],
+        name_ends: &["\"", ">"],
+        head_end: ">",
+        close: "</｜DSML｜parameter>",
+    },
+    value_from: &["<｜DSML｜parameter name=\""],
+    value_ends: &["</｜DSML｜parameter>", "<｜DSML｜parameter name=\"", "</｜DSML｜invoke>"],
+    habits: Habits::PLAIN,
+};
+
+static SPACED: Shape = Shape {
+    call: Tag {
+        opens: &["<｜DSML｜ invoke name=\""],
+        name_ends: &["\"", ">"],
+        head_end: ">",
+        close: "</｜DSML｜ invoke>",
+    },
+    parameter: Tag {
+        opens: &["<｜DSML｜ parameter name=\""],
+        name_ends: &["\"", ">"],
+        head_end: ">",
+        close: "</｜DSML｜ parameter>",
+    },
+    value_from: &["<｜DSML｜ parameter name=\""],
+    value_ends: &["</｜DSML｜ parameter>", "<｜DSML｜ parameter name=\"", "</｜DSML｜ invoke>"],
+    habits: Habits::PLAIN,
+};
+
+static V32_INTERRUPTED: Manners = Manners { interrupts: &["<｜DSML｜function_calls>"], ..Manners::PLAIN };
+static V4_INTERRUPTED: Manners = Manners {
+    interrupts: &["<｜DSML｜tool_calls>"],
+    ends_with_calls: true,
+    // The encoding script opens the thoughts, and parts whatever comes before calls from them by a blank line.
+    thinks_by_default: true,
+    ..Manners::PLAIN
+};
+static V41_INTERRUPTED: Manners =
+    Manners { interrupts: &["<｜DSML｜ calls>"], ends_with_calls: true, ..Manners::PLAIN };
+
+#[cfg(test)]
+mod tests {
+    use super::super::blocks::tests::{check, check_with};
+    use crate::Setting;
+
+    const CALL: &str =
+        "<｜DSML｜tool_calls><｜DSML｜invoke name=\"look\"></｜DSML｜invoke></｜DSML｜tool_calls>";
+
+    // X-06
+    #[test]
+    fn thoughts_that_the_prompt_may_have_opened_are_held_back_until_something_tells() {
+        let whole = Setting { split_thinking: false, ..Setting::default() };
+        let told = Setting { prompt_end: "</think>".into(), ..whole.clone() };
+        let (parted, joined) = (format!("a\n\nb\n\n{CALL}"), format!("a\n\nb\n{CALL}"));
+        let called = "a\n\nb\n«look {}»";
+        check_with("deepseek_v4", &whole, &[(&parted, "!«look {}»"), (&joined, called), ("a\n\n", "a\n\n")]);
+        check_with("deepseek_v4", &told, &[(&parted, "a\n\nb\n\n«look {}»")]);
+        check("deepseek_v4", &[(&parted, "a\n\nb\n\n«look {}»")]);
+    }
+
+    #[test]
+    fn in_a_reply_with_its_special_tokens_the_end_of_the_thoughts_tells_that_there_are_some() {
+        let call = format!("<bos>a{CALL}");
+        let table = [
+            ("<bos>a<eos> b</think>c</think>d", "~a b~cd"),
+            ("<bos>a<eos> b", "a b"),
+            ("<bos>a<think>b</think>c", "a~b~c"),
+            (&call, "a«look {}»"),
+            ("a</think>b", "ab"),
+        ];
+        check("deepseek_v4", &table);
+    }
+}

@@ -1,0 +1,131 @@
+//! Calls as XML with the names in attributes: MiniMax M2, Step 3, MiniCPM 5 (as their chat templates show it).
+//!
+//! ```text
+//! <minimax:tool_call>
+//! <invoke name="get_weather">
+//! <parameter name="city">Oslo</parameter>
+//! </invoke>
+//! </minimax:tool_call>
+//! ```
+//!
+//! Step 3 writes `<steptml:invoke name="…">` within its own signs; MiniCPM 5 `<function name="…"><param name="…">`, with
+//! `<![CDATA[…]]>` where the value has tags.
+use super::{
+    Dialect, Reader, Said, Setting,
+    marked::{Block, Manners, Marks, reader, reader_with},
+    parameters::{Habits, Shape, Tag},
+};
+
+pub(super) static MINIMAX_M2: Dialect = Dialect {
+    name: "minimax_m2",
+    models: &["minimax-m2"],
+    reader: |setting| reader_with(&MINIMAX, &MINIMAX_INTERRUPTED, setting),
+};
+
+pub(super) static STEP3: Dialect =
+    Dialect { name: "step3", models: &["step3", "step-3"], reader: |setting| reader(&STEP, setting) };
+
+pub(super) static MINICPM5: Dialect = Dialect { name: "minicpm5", models: &["minicpm5"], reader: minicpm5 };
+
+const THINKING: &[(&str, &str)] = &[("<think>", "</think>")];
+
+static MINIMAX: Marks = Marks {
+    thinking: THINKING,
+    calls: &[Block::tagged("<minimax:tool_call>", &INVOKE, &["</minimax:tool_call>"])],
+    noise: &["[e~["],
+};
+
+static MINIMAX_INTERRUPTED: Manners = Manners {
+    interrupts: &["<minimax:tool_call>\n<invoke name=\"", "<minimax:tool_call><invoke name=\""],
+    ..Manners::PLAIN
+};
+
+static STEP: Marks = Marks {
+    thinking: THINKING,
+    calls: &[Block::tagged("<｜tool_calls_begin｜>", &STEPTML, &["<｜tool_calls_end｜>"])],
+    noise: &["<|EOT|>"],
+};
+
+static MINICPM: Marks = Marks {
+    thinking: THINKING,
+    calls: &[Block::tagged("<function name=\"", &FUNCTION, &["</function>"])],
+    noise: &["<|im_end|>"],
+};
+
+static INVOKE: Shape = Shape {
+    call: Tag { opens: &["<invoke name=\""], name_ends: &["\"", ">"], head_end: ">", close: "</invoke>" },
+    parameter: Tag {
+        opens: &["<parameter name=\""],
+        name_ends: &["\"", ">"],
+        head_end: ">",
+        close: "</parameter>",
+    },
+    value_from: &["<parameter name=\""],
+    value_ends: &["</parameter>", "<parameter name=\"", "</invoke>"],
+    habits: Habits::PLAIN,
+};
+
+static STEPTML: Shape = Shape {
+    call: Tag {
+        opens: &["<steptml:invoke name=\""],
+        name_ends: &["\"", ">"],
+        head_end: ">",
+        close: "</steptml:invoke>",
+    },
+    parameter: Tag {
+        opens: &["<steptml:parameter name=\""],
+        name_ends: &["\"", ">"],
+        head_end: ">",
+        close: "</steptml:parameter>",
+    },
+    value_from: &["<steptml:parameter name=\""],
+    value_ends: &["</steptml:parameter>", "<steptml:parameter name=\"", "</steptml:invoke>"],
+    habits: Habits { leads: &["<｜tool_call_begin｜>"], ..Habits::PLAIN },
+};
+
+static FUNCTION: Shape = Shape {
+    call: Tag { opens: &["<function name=\""], name_ends: &["\"", ">"], head_end: ">", close: "</function>" },
+    parameter: Tag {
+        opens: &["<param name=\"", "<paramname=\""],
+        name_ends: &["\"", ">"],
+        head_end: ">",
+        close: "</param>",
+    },
+    value_from: &["<param name=\"", "<paramname=\""],
+    value_ends: &["</param>"],
+    habits: Habits { cdata: true, declared: true, ..Habits::PLAIN },
+};
+
+fn minicpm5(setting: &Setting) -> Box<dyn Reader> {
+    Box::new(Unmarked(reader(&MINICPM, setting)))
+}
+
+/// Takes out the marks that the model's tokenizer puts in the place of blanks, and that some servers leave there.
+struct Unmarked(Box<dyn Reader>);
+
+impl Reader for Unmarked {
+    fn push(&mut self, text: &str, said: &mut Vec<Said>) {
+        // Most text is none of that, and is seen fast to be so.
+        match !text.is_ascii() && text.contains(['Ġ', 'Ċ']) {
+            true => self.0.push(&text.replace('Ġ', " ").replace('Ċ', "\n"), said),
+            false => self.0.push(text, said),
+        }
+    }
+
+    fn end(&mut self, said: &mut Vec<Said>) {
+        self.0.end(said);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Call, Said, Setting, dialect, read};
+
+    #[test]
+    fn marks_of_the_tokenizer_are_blanks() {
+        let text = "ĊIĠlook.<functionĠname=\"f\"><paramname=\"a\">x</param></function>";
+        let said = read(dialect("minicpm5").unwrap(), &Setting::default(), [text]);
+        let expected = [Said::Text("\nI look.".into()), Said::Call(Call::new("f", r#"{"a":"x"}"#))];
+        assert_eq!(said, expected);
+    }
+}

@@ -1,0 +1,329 @@
+//! Dialects: calls and thoughts that a model writes as plain text, where its server has no words for them.
+//!
+//! A [`Dialect`] is data: a name, the models that speak it, and how to read it. A [`Reader`] is fed text as it comes and
+//! says what it is: prose goes out as soon as it cannot be the beginning of a call. However the text is cut, the
+//! same is said; and each byte is looked at a bounded number of times.
+//!
+//! Most dialects are *marked* ([`marked`]): signs begin and end thoughts and calls, and what lies between is read by one of
+//! a few functions. To add one: a file here with a `static` of type [`Dialect`], and a line in [`DIALECTS`].
+
+mod arg_keys;
+mod blocks;
+mod bodies;
+mod by_signs;
+mod closing;
+mod cohere;
+mod deepseek_r1;
+mod dsml;
+mod fences;
+mod functions;
+mod gemma;
+mod given;
+mod granite;
+mod guess;
+mod harmony;
+mod hermes;
+mod inkling;
+mod invokes;
+mod json;
+mod keyed;
+mod kimi_k2;
+mod kimi_k3;
+mod listed;
+mod llama;
+mod marked;
+mod minimax_m3;
+mod mistral;
+mod muse;
+mod parameters;
+mod plamo3;
+pub mod pythonic;
+mod shell;
+mod signs;
+mod tagged;
+mod text_calls;
+mod thoughts;
+mod tokens;
+mod tool_use;
+mod typed;
+mod typing;
+mod valued;
+mod walk;
+pub use by_signs::by_signs;
+pub use guess::guess;
+use haft_core::ToolSpec;
+use serde_json::{Map, Value};
+use std::sync::Arc;
+pub use text_calls::{TextToolCalls, written};
+pub(crate) use typed::kind_of;
+
+/// One way to write calls and thoughts as text.
+pub struct Dialect {
+    /// What `--dialect` takes.
+    pub name: &'static str,
+    /// Parts of the names of models that speak it, in lower case; for `auto`, see [`spoken_by`].
+    pub models: &'static [&'static str],
+    /// A reader for one reply.
+    pub reader: fn(&Setting) -> Box<dyn Reader>,
+}
+
+/// All of them, by family. Where two are told by the same part of a model's name the first counts.
+pub static DIALECTS: &[&Dialect] = &[
+    &functions::NEMOTRON_V3,
+    &functions::STEP3P5,
+    &functions::MIMO,
+    &functions::SEED_OSS,
+    &functions::MINICPMV,
+    &functions::QWEN3_CODER,
+    &dsml::DEEPSEEK_V41,
+    &dsml::DEEPSEEK_V4,
+    &dsml::DEEPSEEK_V32,
+    &minimax_m3::MINIMAX_M3,
+    &invokes::MINIMAX_M2,
+    &invokes::STEP3,
+    &invokes::MINICPM5,
+    &kimi_k3::KIMI_K3,
+    &arg_keys::LING3,
+    &arg_keys::POOLSIDE_V1,
+    &arg_keys::HUNYUAN_A13B,
+    &arg_keys::GLM47,
+    &arg_keys::GLM4_MOE,
+    &hermes::HERMES,
+    &gemma::GEMMA4,
+    &gemma::FUNCTIONGEMMA,
+    &harmony::HARMONY,
+    &inkling::INKLING,
+    &listed::LFM2,
+    &listed::LLAMA4_PYTHONIC,
+    &listed::OLMO3,
+    &listed::PYTHONIC,
+    &muse::MUSE_GLIMMER,
+    &muse::MUSE,
+    &shell::FENCED_SHELL,
+    &thoughts::THOUGHTS_JSON,
+    &thoughts::ALFRED,
+    &tool_use::TOOL_USE_XML,
+    &kimi_k2::KIMI_K2,
+    &mistral::MISTRAL,
+    &deepseek_r1::DEEPSEEK_V31,
+    &deepseek_r1::DEEPSEEK_R1,
+    &deepseek_r1::DEEPSEEK_V3,
+    &granite::GRANITE_20B_FC,
+    &granite::GRANITE_THINKING,
+    &granite::GRANITE4,
+    &granite::GRANITE,
+    &llama::XLAM,
+    &llama::FUNCTIONARY_V31,
+    &llama::FUNCTIONARY_V32,
+    &llama::FIREFUNCTION_V2,
+    &llama::LLAMA3_JSON,
+    &llama::PHI4_MINI,
+    &cohere::COMMAND_R7B,
+    &cohere::COHERE2_MOE,
+    &cohere::COMMAND_R_PLUS,
+    &tagged::INTERNLM2,
+    &tagged::JAMBA,
+    &tagged::APRIEL15,
+    &tagged::APRIEL16,
+    &tagged::NEMOTRON_V2,
+    &tagged::APERTUS,
+    &tagged::ERNIE45,
+    &tagged::REKA_EDGE,
+    &tagged::LONGCAT,
+    &tagged::GIGACHAT3,
+    &keyed::SPARK25,
+    &keyed::HY_V3,
+    &keyed::K2_HORIZON,
+    &keyed::DOTS,
+    &plamo3::PLAMO3,
+    &tagged::PLAIN,
+];
+
+/// The dialect that a model of this name speaks: the one that knows the longest part of it.
+pub fn spoken_by(model: &str) -> Option<&'static Dialect> {
+    let model = model.to_lowercase();
+    let known = |dialect: &Dialect| {
+        let parts = dialect.models.iter().filter(|part| model.contains(**part));
+        parts.map(|part| part.len()).max()
+    };
+    // Of two that know as much the first counts.
+    DIALECTS
+        .iter()
+        .copied()
+        .filter(|dialect| known(dialect).is_some())
+        .rev()
+        .max_by_key(|dialect| known(dialect))
+}
+
+/// The dialect of this name.
+pub fn dialect(name: &str) -> Option<&'static Dialect> {
+    DIALECTS.iter().copied().find(|dialect| dialect.name == name)
+}
+
+/// Whether a tool can be called this. A lenient reader takes whatever stands between signs for a name.
+pub(crate) fn is_name(text: &str) -> bool {
+    let is_part = |letter: char| letter.is_alphanumeric() || "_-.:/".contains(letter);
+    !text.is_empty() && text.len() <= LONGEST_NAME && text.chars().all(is_part)
+}
+
+/// Vendors take 64 letters; those of servers may have more.
+const LONGEST_NAME: usize = 256;
+
+/// What is known before a reply begins.
+#[derive(Clone, Debug)]
+pub struct Setting {
+    /// What may be called. The schemas say of which type a value is where the text does not.
+    pub tools: Arc<[ToolSpec]>,
+    /// The end of the prompt that the model continues: it may have opened the thoughts already. Empty: unknown.
+    pub prompt_end: String,
+    /// Whether the reply begins within the thoughts. `None`: `prompt_end` tells.
+    pub begins_thinking: Option<bool>,
+    /// Whether thoughts are told apart from the text; if not, their signs stay in it.
+    pub split_thinking: bool,
+    /// Whether calls are looked for; if not, they stay in the text.
+    pub find_calls: bool,
+    /// Which of several versions of the dialect is spoken; empty: any.
+    pub variant: String,
+    /// Whether a call of a tool that is not among `tools` is a [`Said::Problem`]; else it is a call like any other, and
+    /// who runs it knows other names for its tools, or tells the model that there is none.
+    pub only_known: bool,
+    /// Whether a call is said of which the reply has only the beginning; else it is a [`Said::Problem`]. Whoever hears
+    /// beginnings must know that the reply was cut off.
+    pub beginnings: bool,
+}
+
+impl Default for Setting {
+    fn default() -> Self {
+        Self {
+            tools: Arc::new([]),
+            prompt_end: String::new(),
+            begins_thinking: None,
+            split_thinking: true,
+            find_calls: true,
+            variant: String::new(),
+            only_known: false,
+            beginnings: true,
+        }
+    }
+}
+
+impl Setting {
+    /// The tool of this name.
+    pub(crate) fn tool(&self, name: &str) -> Option<&ToolSpec> {
+        self.tools.iter().find(|tool| tool.name == name)
+    }
+}
+
+/// What a part of a text is.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Said {
+    /// Prose for the person.
+    Text(String),
+    /// Thoughts.
+    Thinking(String),
+    /// A call.
+    Call(Call),
+    /// Something that was meant as a call, and why it is none. Its text was said as [`Said::Text`], or stands here where
+    /// the dialect has no text in that place: nothing is dropped.
+    Problem(String),
+}
+
+/// A call that was read from text.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Call {
+    /// As the model wrote it; empty where it gave none.
+    pub id: String,
+    /// The tool.
+    pub name: String,
+    /// JSON text of an object; of a reply that was cut off perhaps only its beginning.
+    pub arguments: String,
+}
+
+impl Call {
+    pub(crate) fn new(name: impl Into<String>, arguments: impl Into<Arguments>) -> Self {
+        Self { id: String::new(), name: name.into(), arguments: arguments.into().0 }
+    }
+
+    /// Its arguments as the object that they must be. Fails with why it is no call that could be made.
+    pub fn object(&self) -> Result<Map<String, Value>, String> {
+        let Self { name, arguments, .. } = self;
+        if !is_name(name) {
+            return Err(format!("no tool can be called `{name}`"));
+        }
+        match serde_json::from_str(arguments) {
+            Ok(Value::Object(object)) => Ok(object),
+            Ok(other) => Err(format!("the arguments of `{name}` are no object: {other}")),
+            Err(error) => Err(format!("the arguments of `{name}` are no JSON: {error}")),
+        }
+    }
+}
+
+/// The arguments of a call as text.
+pub(crate) struct Arguments(String);
+
+impl From<&Value> for Arguments {
+    fn from(value: &Value) -> Self {
+        // Faster than `to_string`, and a value is always JSON.
+        Self(serde_json::to_string(value).unwrap_or_default())
+    }
+}
+
+impl From<Value> for Arguments {
+    fn from(value: Value) -> Self {
+        Self::from(&value)
+    }
+}
+
+impl From<&str> for Arguments {
+    fn from(text: &str) -> Self {
+        Self(text.to_owned())
+    }
+}
+
+impl From<String> for Arguments {
+    fn from(text: String) -> Self {
+        Self(text)
+    }
+}
+
+/// Reads one reply.
+pub trait Reader: Send {
+    /// Takes in more of the reply and says what is certain.
+    fn push(&mut self, text: &str, said: &mut Vec<Said>);
+    /// The reply is over: says the rest.
+    fn end(&mut self, said: &mut Vec<Said>);
+}
+
+/// What a whole text says, with neighbouring texts and thoughts put together.
+pub fn read<'a>(
+    dialect: &Dialect,
+    setting: &Setting,
+    chunks: impl IntoIterator<Item = &'a str>,
+) -> Vec<Said> {
+    let mut reader = (dialect.reader)(setting);
+    let mut said = Vec::new();
+    chunks.into_iter().for_each(|chunk| reader.push(chunk, &mut said));
+    reader.end(&mut said);
+    said.into_iter().map(|said| checked(setting, said)).fold(Vec::new(), joined)
+}
+
+/// Where only known tools count, a call of another one is none.
+fn checked(setting: &Setting, said: Said) -> Said {
+    match said {
+        Said::Call(call) if setting.only_known && setting.tool(&call.name).is_none() => {
+            Said::Problem(format!("there is no tool `{}`, called with {}", call.name, call.arguments))
+        }
+        said => said,
+    }
+}
+
+fn joined(mut said: Vec<Said>, next: Said) -> Vec<Said> {
+    match (said.last_mut(), &next) {
+        (Some(Said::Text(before)), Said::Text(more))
+        | (Some(Said::Thinking(before)), Said::Thinking(more)) => {
+            before.push_str(more);
+        }
+        _ => said.push(next),
+    }
+    said
+}

@@ -1,0 +1,172 @@
+//! Llama 3 and models made from it. Llama 3.1 and later write `{"name": …, "parameters": {…}}` as the whole reply, or after
+//! `<|python_tag|>`, several with `;` between them. xLAM writes a list of such objects, Phi 4 mini and FireFunction 2
+//! the list after the word `functools`. Functionary 3.1 writes `<function=NAME>{…}</function>`, 3.2 `>>>NAME` and
+//! the arguments on the lines after it, with `>>>all` before text.
+use super::{
+    Call, Dialect, Said, Setting,
+    blocks::{self, Block, Body, Json, Rules, say},
+    bodies::{bare, json_or_text, mended},
+};
+use serde_json::{Deserializer, Map, Value, json};
+
+pub(super) static LLAMA3_JSON: Dialect = Dialect {
+    name: "llama3_json",
+    models: &["llama-3", "llama3", "meta-llama-3"],
+    reader: |setting| blocks::reader(&LLAMA, setting),
+};
+pub(super) static XLAM: Dialect =
+    Dialect { name: "xlam", models: &["xlam"], reader: |setting| blocks::reader(&LISTS, setting) };
+pub(super) static PHI4_MINI: Dialect = Dialect {
+    name: "phi4_mini",
+    models: &["phi-4-mini", "phi4-mini"],
+    reader: |setting| blocks::reader(&FUNCTOOLS, setting),
+};
+pub(super) static FIREFUNCTION_V2: Dialect = Dialect {
+    name: "firefunction_v2",
+    models: &["firefunction"],
+    reader: |setting| blocks::reader(&FUNCTOOLS, setting),
+};
+pub(super) static FUNCTIONARY_V31: Dialect = Dialect {
+    name: "functionary_v31",
+    models: &["functionary-small-v3.1", "functionary-medium-v3.1"],
+    reader: |setting| blocks::reader(&ELEMENTS, setting),
+};
+pub(super) static FUNCTIONARY_V32: Dialect = Dialect {
+    name: "functionary_v32",
+    models: &["functionary-small-v3.2", "functionary-medium-v3.2"],
+    reader: |setting| {
+        let mut reader = blocks::reader(&LINES, setting);
+        // The prompt has written the first sign.
+        if setting.prompt_end.trim_end().ends_with(TO) && setting.find_calls {
+            reader.push(TO, &mut Vec::new());
+        }
+        reader
+    },
+};
+
+const TO: &str = ">>>";
+const OBJECT: Block = Block { kept: 1, json: Json::Last, ..Block::new("{", &[], bare) };
+const LIST: Block = Block { open: "[", ..OBJECT };
+const LLAMAS: Rules = Rules { noise: &["<|eom_id|>", "<|eot_id|>"], ..Rules::NONE };
+
+static LLAMA: Rules =
+    Rules { blocks: &[OBJECT, LIST], frame: &["<|python_tag|>"], between: &[';', ','], ..LLAMAS };
+static LISTS: Rules = Rules {
+    blocks: &[OBJECT, LIST, Block::new("```json", &["```"], bare)],
+    frame: &["[TOOL_CALLS]", "<tool_call>", "</tool_call>"],
+    between: &[';', ','],
+    ..LLAMAS
+};
+static FUNCTOOLS: Rules = Rules {
+    blocks: &[Block { open: "functools[", read: json_or_text, ..OBJECT }],
+    noise: &["<|eot_id|>", "<|end|>", "<|tool_call|>", "<|/tool_call|>"],
+    hush_after_blocks: true,
+    ..Rules::NONE
+};
+static ELEMENTS: Rules = Rules {
+    blocks: &[Block::new("<function=", &["</function>"], element), code_block("<|python_tag|>")],
+    ..LLAMAS
+};
+static LINES: Rules = Rules {
+    blocks: &[Block { json: Json::Some, stop: &[TO], ..Block::new(TO, &["<|eot_id|>"], lines) }],
+    frame: &[">>>all\n"],
+    ..LLAMAS
+};
+
+const fn code_block(open: &'static str) -> Block {
+    Block { json: Json::None, ..Block::new(open, &["<|eom_id|>"], code) }
+}
+
+fn element(body: &Body<'_>, _: &Setting, said: &mut Vec<Said>) {
+    let Some((name, arguments)) = body.text.split_once('>') else {
+        return body.stays("`<function=` must be followed by a name and `>`", said);
+    };
+    match mended(arguments) {
+        Ok(arguments) => said.push(Said::Call(Call::new(name.trim(), arguments))),
+        Err(_) if body.cut && arguments.trim().starts_with('{') => {
+            said.push(Said::Call(Call::new(name.trim(), arguments.trim())));
+        }
+        Err(error) => body.stays(format!("the arguments are no JSON: {error}"), said),
+    }
+}
+
+/// Code for the tool `python`.
+fn code(body: &Body<'_>, setting: &Setting, said: &mut Vec<Said>) {
+    match setting.tool("python") {
+        Some(_) => said.push(Said::Call(Call::new("python", json!({"code": body.text.trim()})))),
+        None => body.stays("there is no tool `python`", said),
+    }
+}
+
+fn lines(body: &Body<'_>, _: &Setting, said: &mut Vec<Said>) {
+    let (name, arguments) = body.text.split_once('\n').unwrap_or_default();
+    let arguments = arguments.trim();
+    let is_name = !name.is_empty() && !name.contains(char::is_whitespace);
+    let mut values = Deserializer::from_str(arguments).into_iter::<Map<String, Value>>();
+    // What comes behind the object is text again.
+    if is_name && let Some(Ok(object)) = values.next() {
+        said.push(Said::Call(Call::new(name, Value::Object(object))));
+        return say(said, Said::Text, &arguments[values.byte_offset()..]);
+    }
+    match mended(arguments) {
+        Ok(object) if is_name && object.is_object() => said.push(Said::Call(Call::new(name, object))),
+        _ if is_name && name == "python" => {
+            said.push(Said::Call(Call::new(name, json!({"code": arguments}))));
+        }
+        _ if is_name && body.cut && arguments.starts_with('{') => {
+            said.push(Said::Call(Call::new(name, arguments)));
+        }
+        _ => body.stays("after `>>>` a name and an object must come", said),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::blocks::tests::{check, check_with};
+    use crate::Setting;
+
+    #[test]
+    fn bare_json_is_a_call_only_with_a_name_and_arguments() {
+        let llama = [
+            (
+                "{\"name\":\"look\",\"parameters\":{\"a\":[1]}}; {\"name\":\"b\",\"parameters\":{}}",
+                "«look {\"a\":[1]}»«b {}»",
+            ),
+            ("so <|python_tag|>{\"name\":\"look\",\"parameters\":{}}<|eom_id|>", "so «look {}»"),
+            ("fn f() { [1, 2]; }", "fn f() { [1, 2]; }"),
+            (
+                "{\"a\": {\"name\":\"look\",\"parameters\":{}}}",
+                "{\"a\": {\"name\":\"look\",\"parameters\":{}}}",
+            ),
+            ("{\"name\": \"look\", \"parameters\": {{\"name\":\"look\",\"parameters\":{}}", "!«look {}»"),
+            ("{\"name\": \"look\", \"parameters", "{\"name\": \"look\", \"parameters"),
+        ];
+        check("llama3_json", &llama);
+        let list = "[{\"name\":\"look\",\"arguments\":{}}]";
+        let fenced = format!("a\n```json\n{list}\n```\n```json\n[1]\n```");
+        check("xlam", &[(list, "«look {}»"), (&fenced, "a\n«look {}»```json\n[1]\n```")]);
+        let functools = format!(" functools{list} more");
+        for name in ["phi4_mini", "firefunction_v2"] {
+            let cut = ("functools[{", "functools[{!");
+            check(name, &[(&functools, " «look {}»!"), ("functools[x] is", "functools[!x] is"), cut]);
+        }
+    }
+
+    #[test]
+    fn functionary_writes_elements_or_lines() {
+        let elements = [
+            ("a<function=look>{\"path\":\"</function>\"}</function>b", "a«look {\"path\":\"</function>\"}»b"),
+            ("<function=look>x</function>", "<function=look>x</function>!"),
+            ("<function=look>{\"a", "«look {\"a»"),
+        ];
+        check("functionary_v31", &elements);
+        let setting = Setting { prompt_end: "assistant\n\n>>>".into(), ..Setting::default() };
+        let lines = [
+            ("all\nhi > you>>>look\n{\"path\":\">>>\"}", "hi > you«look {\"path\":\">>>\"}»"),
+            ("python\nprint(1)", "«python {\"code\":\"print(1)\"}»"),
+            ("look\nx", ">>>look\nx!"),
+            ("look\n{\"path\":\"a\"} so", "«look {\"path\":\"a\"}» so"),
+        ];
+        check_with("functionary_v32", &setting, &lines);
+    }
+}

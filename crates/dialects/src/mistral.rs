@@ -1,0 +1,103 @@
+//! Mistral. Its tokenizers write calls in three ways: up to version 10 `[TOOL_CALLS] [{"name": …, "arguments": {…}}]`, the
+//! whole rest of the reply; since then `[TOOL_CALLS]NAME{…}`, `[TOOL_CALLS]NAME[ARGS]{…}` or
+//! `[TOOL_CALLS]NAME[CALL_ID]ID[ARGS]{…}`, the sign before each call. Thoughts lie between `[THINK]` and `[/THINK]`.
+//! After the calls a reply has no more text.
+use super::{
+    Call, Dialect, Said, Setting,
+    blocks::{self, Block, Body, Json, Rules, Thought, say},
+    bodies::{calls, mended},
+};
+use serde_json::Value;
+
+pub(super) static MISTRAL: Dialect = Dialect {
+    name: "mistral",
+    models: &["mistral", "mixtral", "ministral", "magistral", "devstral", "codestral", "pixtral", "voxtral"],
+    reader: |setting| {
+        let rules = if setting.variant == "pre_v11" { &LISTS } else { &NAMED };
+        blocks::reader(rules, setting)
+    },
+};
+
+const CALLS: &str = "[TOOL_CALLS]";
+const THOUGHTS: &[Thought] = &[Thought::new("[THINK]", &["[/THINK]"]), blocks::THINK];
+
+static NAMED: Rules = rules(&[Block { inner: &["[CALL_ID]", "[ARGS]"], ..block(named) }], false);
+static LISTS: Rules = rules(&[block(list)], true);
+
+const fn rules(blocks: &'static [Block], once: bool) -> Rules {
+    Rules { thoughts: THOUGHTS, blocks, noise: &["</s>"], hush_after_blocks: true, once, ..Rules::NONE }
+}
+
+const fn block(read: fn(&Body<'_>, &Setting, &mut Vec<Said>)) -> Block {
+    Block { json: Json::Last, stop: &[CALLS], ..Block::new(CALLS, &[], read) }
+}
+
+fn named(body: &Body<'_>, setting: &Setting, said: &mut Vec<Said>) {
+    let start = body.text.find("[ARGS]").or_else(|| body.text.find(['{', '['])).unwrap_or(body.text.len());
+    let (head, arguments) = body.text.split_at(start);
+    let (name, id) = head.split_once("[CALL_ID]").unwrap_or((head, ""));
+    let (name, id) = (name.trim(), id.trim());
+    if name.is_empty() {
+        return list(body, setting, said);
+    }
+    if name.contains(char::is_whitespace) {
+        return body.told("a call must begin with the name of a tool", said);
+    }
+    let arguments = arguments.strip_prefix("[ARGS]").unwrap_or(arguments).trim();
+    let arguments = match mended(arguments) {
+        Ok(arguments) => arguments.to_string(),
+        Err(_) if arguments.is_empty() => "{}".into(),
+        Err(_) if body.cut => arguments.into(),
+        Err(error) => return body.told(&format!("the arguments are no JSON: {error}"), said),
+    };
+    said.push(Said::Call(Call { id: id.into(), ..Call::new(name, arguments) }));
+}
+
+/// What is wrong in a list does not spoil the rest of it.
+fn list(body: &Body<'_>, setting: &Setting, said: &mut Vec<Said>) {
+    let items = match mended(body.text) {
+        Ok(Value::Array(items)) => items,
+        Ok(item @ Value::Object(_)) => vec![item],
+        _ if body.text.trim().is_empty() => return,
+        _ if setting.variant == "pre_v11" => {
+            say(said, Said::Text, body.text);
+            return said.push(Said::Problem("after `[TOOL_CALLS]` a list must come".into()));
+        }
+        _ => return body.told("the list of calls is no JSON", said),
+    };
+    for item in items {
+        let text = item.to_string();
+        match calls(&text) {
+            Ok(calls) => said.extend(calls.into_iter().map(Said::Call)),
+            Err(why) => said.push(Said::Problem(format!("{why}: {text}"))),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::blocks::tests::{check, check_with};
+    use crate::Setting;
+
+    #[test]
+    fn calls_are_read_in_each_way_to_write_them() {
+        let named = [
+            ("[THINK]a[/THINK]b [x] [", "~a~b [x] ["),
+            (
+                "a[TOOL_CALLS]look{\"lines\":1}[TOOL_CALLS]look[ARGS]{\"a\":\"}\"} b",
+                "a«look {\"lines\":1}»«look {\"a\":\"}\"}»!",
+            ),
+            ("[TOOL_CALLS]look[CALL_ID]x7[ARGS]{}", "«look {}»"),
+            ("[TOOL_CALLS]look", "«look {}»"),
+            ("[TOOL_CALLS]look{\"lines\":", "«look {\"lines\":»"),
+            ("[TOOL_CALLS] [{\"name\":\"look\",\"arguments\":{}}]", "«look {}»"),
+            ("[TOOL_CALLS]look{lines}", "!!"),
+        ];
+        check("mistral", &named);
+        let lists = [
+            ("a[TOOL_CALLS] [{\"name\":\"look\",\"arguments\":{}},7][TOOL_CALLS][]", "a«look {}»!!"),
+            ("[TOOL_CALLS] look", " look!"),
+        ];
+        check_with("mistral", &Setting { variant: "pre_v11".into(), ..Setting::default() }, &lists);
+    }
+}

@@ -1,0 +1,193 @@
+//! Dialects that put JSON between two signs and differ in little more than these:
+//!
+//! ```text
+//! InternLM 2        <|action_start|><|plugin|>{"name": …, "parameters": {…}}<|action_end|>
+//! Jamba, Apriel     <tool_calls>[{"name": …, "arguments": {…}}]</tool_calls>
+//! Nemotron Nano 2   <TOOLCALL>[{"name": …, "arguments": {…}}]</TOOLCALL>
+//! Apertus           <|tools_prefix|>[{"NAME": {…}}]<|tools_suffix|>
+//! Ernie, Reka Edge  <tool_call>{"name": …, "arguments": {…}}</tool_call>
+//! LongCat           <longcat_tool_call>{"name": …, "arguments": {…}}</longcat_tool_call>
+//! GigaChat 3        <|message_sep|>, two line ends, function call<|role_sep|> and {"name": …, "arguments": {…}}
+//! ```
+use super::{
+    Call, Dialect, Said, Setting,
+    blocks::{self, Block, Body, Json, Rules, THINK, Thought},
+    bodies::{json_or_beginning, json_or_text, mended},
+};
+use serde_json::Value;
+
+pub(super) static INTERNLM2: Dialect = Dialect {
+    name: "internlm2",
+    models: &["internlm2", "internlm3"],
+    reader: |setting| blocks::reader(&PLUGIN, setting),
+};
+pub(super) static JAMBA: Dialect =
+    Dialect { name: "jamba", models: &["jamba"], reader: |setting| blocks::reader(&TOOL_CALLS, setting) };
+pub(super) static APRIEL15: Dialect = Dialect {
+    name: "apriel15",
+    models: &["apriel-1.5", "apriel-nemotron"],
+    reader: |setting| blocks::reader(&APRIEL, setting),
+};
+pub(super) static APRIEL16: Dialect =
+    Dialect { name: "apriel16", models: &["apriel-1.6"], reader: |setting| blocks::reader(&APRIEL, setting) };
+pub(super) static NEMOTRON_V2: Dialect = Dialect {
+    name: "nemotron_v2",
+    models: &["nemotron-nano-v2", "nemotron-nano-9b-v2", "nemotron-nano-12b-v2"],
+    reader: |setting| blocks::reader(&NEMOTRON, setting),
+};
+pub(super) static APERTUS: Dialect =
+    Dialect { name: "apertus", models: &["apertus"], reader: |setting| blocks::reader(&PREFIXED, setting) };
+pub(super) static ERNIE45: Dialect = Dialect {
+    name: "ernie45",
+    models: &["ernie-4.5", "ernie45"],
+    reader: |setting| blocks::reader(&ERNIE, setting),
+};
+pub(super) static REKA_EDGE: Dialect =
+    Dialect { name: "reka_edge", models: &["reka-edge"], reader: |setting| blocks::reader(&REKA, setting) };
+pub(super) static LONGCAT: Dialect =
+    Dialect { name: "longcat", models: &["longcat"], reader: |setting| blocks::reader(&CAT, setting) };
+pub(super) static GIGACHAT3: Dialect = Dialect {
+    name: "gigachat3",
+    models: &["gigachat3", "gigachat-3"],
+    reader: |setting| blocks::reader(&GIGA, setting),
+};
+pub(super) static PLAIN: Dialect =
+    Dialect { name: "plain", models: &[], reader: |setting| blocks::reader(&NO_SIGNS, setting) };
+
+static PLUGIN: Rules = Rules {
+    blocks: &[
+        Block::new("<|action_start|><|plugin|>", &["<|action_end|>"], json_or_text),
+        Block::new("<|action_start|> <|plugin|>", &["<|action_end|>"], json_or_text),
+    ],
+    noise: &["<|im_end|>"],
+    ..Rules::NONE
+};
+static TOOL_CALLS: Rules =
+    Rules { blocks: &[Block::new("<tool_calls>", &["</tool_calls>"], json_or_text)], ..Rules::NONE };
+static APRIEL: Rules = Rules {
+    thoughts: &[
+        Thought {
+            first: true,
+            says_open: true,
+            ..Thought::new("Here are my reasoning steps:", &["[BEGIN FINAL RESPONSE]"])
+        },
+        THINK,
+    ],
+    blocks: TOOL_CALLS.blocks,
+    noise: &["[BEGIN FINAL RESPONSE]", "[END FINAL RESPONSE]", "<|end|>"],
+    ..Rules::NONE
+};
+static NEMOTRON: Rules = Rules {
+    blocks: &[Block::new("<TOOLCALL>", &["</TOOLCALL>"], json_or_text)],
+    noise: &["<SPECIAL_12>"],
+    ..Rules::NONE
+};
+static PREFIXED: Rules = Rules {
+    thoughts: &[Thought::new("<|inner_prefix|>", &["<|inner_suffix|>"])],
+    blocks: &[Block::new("<|tools_prefix|>", &["<|tools_suffix|>"], keyed)],
+    noise: &["<|assistant_end|>"],
+    ..Rules::NONE
+};
+static ERNIE: Rules = Rules {
+    blocks: &[Block::new("<tool_call>", &["</tool_call>"], json_or_text)],
+    noise: &["<response>", "</response>"],
+    ..Rules::NONE
+};
+static REKA: Rules = Rules {
+    blocks: &[Block::new("<tool_call>", &["</tool_call>"], json_or_beginning)],
+    noise: &["<sep>"],
+    ..Rules::NONE
+};
+static CAT: Rules = Rules {
+    thoughts: &[Thought::new("<longcat_think>", &["</longcat_think>"])],
+    blocks: &[Block::new("<longcat_tool_call>", &["</longcat_tool_call>"], json_or_text)],
+    noise: &["</longcat_s>"],
+    hush_after_blocks: true,
+    ..Rules::NONE
+};
+const GIGA_CALL: Block = Block {
+    json: Json::Last,
+    ..Block::new("<|message_sep|>\n\nfunction call<|role_sep|>", &[], json_or_beginning)
+};
+static GIGA: Rules = Rules {
+    blocks: &[GIGA_CALL, Block { open: "<|function_call|>", ..GIGA_CALL }],
+    noise: &["<|message_sep|>"],
+    ..Rules::NONE
+};
+static NO_SIGNS: Rules = Rules { thoughts: &[], ..Rules::NONE };
+
+/// `[{"NAME": {…}}]`; what is missing at its end is added.
+fn keyed(body: &Body<'_>, setting: &Setting, said: &mut Vec<Said>) {
+    let ends = if body.cut && setting.beginnings { &["", "]", "}]"][..] } else { &[""] };
+    let whole = ends.iter().find_map(|end| mended(&format!("{}{end}", body.text.trim())).ok());
+    let Some(Value::Array(items)) = whole else {
+        return body.stays("the calls are no list of JSON objects", said);
+    };
+    for item in items {
+        match item.as_object().and_then(|call| call.iter().next()) {
+            Some((name, arguments)) => said.push(Said::Call(Call::new(name, arguments))),
+            None => said.push(Said::Problem(format!("a call must be an object with one name: {item}"))),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::blocks::tests::{check, check_with};
+    use crate::Setting;
+
+    #[test]
+    fn json_between_signs_is_a_call() {
+        let signs = [
+            ("internlm2", "<|action_start|><|plugin|>", "<|action_end|>"),
+            ("jamba", "<tool_calls>", "</tool_calls>"),
+            ("apriel15", "<tool_calls>", "</tool_calls>"),
+            ("apriel16", "<tool_calls>", "</tool_calls>"),
+            ("nemotron_v2", "<TOOLCALL>", "</TOOLCALL>"),
+            ("ernie45", "<tool_call>", "</tool_call>"),
+            ("reka_edge", "<tool_call>", "</tool_call>"),
+            ("longcat", "<longcat_tool_call>", "</longcat_tool_call>"),
+            ("gigachat3", "<|function_call|>", ""),
+            ("gigachat3", "<|message_sep|>\n\nfunction call<|role_sep|>", ""),
+        ];
+        for (name, open, close) in signs {
+            let call =
+                format!("a < b{open}\n{{\"name\":\"look\",\"arguments\":{{\"path\":\"{close}\"}}}}\n{close}");
+            let read = format!("a < b«look {{\"path\":\"{close}\"}}»");
+            let read = if close.is_empty() { format!("{read}\n") } else { read };
+            let wrong = format!("{open}{{\"a\":1}}{close}");
+            let stays =
+                if close.is_empty() { format!("{wrong}!") } else { format!("{open}{{\"a\":1}}{close}!") };
+            let empty = open.to_owned();
+            check(name, &[(&call, &read), (&wrong, &stays), (&empty, &format!("{open}!")), ("{}", "{}")]);
+        }
+        check("reka_edge", &[("<tool_call>{\"name\":\"look\",\"arguments\":{\"p", "«look {\"p»")]);
+        check("jamba", &[("<tool_calls>[{\"name\":\"lo", "<tool_calls>[{\"name\":\"lo!")]);
+        check("plain", &[("<think>a</think><tool_call>", "<think>a</think><tool_call>")]);
+    }
+
+    #[test]
+    fn apertus_names_a_call_by_its_key() {
+        let table = [
+            (
+                "<|inner_prefix|>t<|inner_suffix|>a<|tools_prefix|>[{\"look\":{\"lines\":1}},{\"b\":{}}]<|tools_suffix|>",
+                "~t~a«look {\"lines\":1}»«b {}»",
+            ),
+            ("<|tools_prefix|>[{\"look\":{}}", "«look {}»"),
+            ("<|tools_prefix|>[7]<|tools_suffix|>", "!"),
+            ("<|tools_prefix|>[{\"look\":{\"a\":\"b", "<|tools_prefix|>[{\"look\":{\"a\":\"b!"),
+        ];
+        check("apertus", &table);
+    }
+
+    #[test]
+    fn apriel_opens_its_thoughts_in_the_prompt() {
+        let prompt_end = "<|begin_assistant|>\nHere are my reasoning steps:\n".into();
+        let setting = Setting { prompt_end, ..Setting::default() };
+        check_with(
+            "apriel16",
+            &setting,
+            &[("t\n[BEGIN FINAL RESPONSE]a", "~Here are my reasoning steps:\nt\n~a")],
+        );
+    }
+}

@@ -1,0 +1,230 @@
+//! Tools for a model whose server knows none: a provider around a provider, with calls written as text.
+//!
+//! To the model everything is text: the system prompt tells the tools and how to call them ([`voice`]), calls and results
+//! stand in the history as its dialect writes them. What it answers goes through the dialect's reader. Who can hold the
+//! model to the form of a call is told it with the request ([`haft_core::CallForm`]).
+use crate::{Call, DIALECTS, Dialect, Said, Setting, dialect, spoken_by};
+use futures::{StreamExt, stream::BoxStream};
+use haft_core::{CallId, Delta, Message, Part, Provider, ProviderError, Request, StopReason};
+use std::sync::{Arc, OnceLock};
+use trial::Trial;
+
+mod history;
+mod trial;
+mod voice;
+
+/// The name of a call that cannot be read, for it has none.
+const UNREADABLE: &str = "unreadable_call";
+/// What most models have seen: the dialect of those of whom nothing is known.
+const COMMON: &str = "hermes";
+
+/// A call as a model that speaks this dialect writes it; in hermes' way where a dialect has none.
+pub fn written(dialect: &Dialect, call: &Call) -> String {
+    voice::written(dialect.name, call)
+}
+
+/// A model that speaks a dialect.
+pub struct TextToolCalls {
+    inner: Arc<dyn Provider>,
+    dialect: Option<&'static Dialect>,
+    /// What the model turned out to speak.
+    found: Arc<OnceLock<&'static Dialect>>,
+    history: History,
+    is_held: bool,
+}
+
+/// Who writes tools, calls and results into the conversation.
+#[derive(Clone, Copy, PartialEq)]
+enum History {
+    /// We do, as text.
+    Text,
+    /// The inner provider, by the model's own chat template.
+    Inner,
+}
+
+impl TextToolCalls {
+    /// Around `inner`, whose model speaks this dialect.
+    pub fn new(inner: Arc<dyn Provider>, dialect: &'static Dialect) -> Self {
+        Self { dialect: Some(dialect), ..Self::auto(inner) }
+    }
+
+    /// Around `inner`, whose model speaks the dialect that goes with its name. Where the name says nothing, `hermes` is
+    /// tried; if it answers in another dialect, that is taken from then on.
+    pub fn auto(inner: Arc<dyn Provider>) -> Self {
+        Self { inner, dialect: None, found: Arc::default(), history: History::Text, is_held: true }
+    }
+
+    /// Around `inner`, which tells its model the tools and writes the history itself, but leaves the reply as text.
+    pub fn listening(inner: Arc<dyn Provider>, dialect: &'static Dialect) -> Self {
+        Self { history: History::Inner, ..Self::new(inner, dialect) }
+    }
+
+    /// Nobody holds the model to the form of its calls.
+    pub fn unheld(self) -> Self {
+        Self { is_held: false, ..self }
+    }
+
+    fn dialect(&self, model: &str) -> &'static Dialect {
+        let known = self.dialect.or_else(|| self.found.get().copied()).or_else(|| spoken_by(model));
+        known.or_else(|| dialect(COMMON)).unwrap_or(DIALECTS[0])
+    }
+
+    fn told(&self, request: Request, dialect: &'static Dialect) -> Request {
+        let form = voice::form(dialect, &request.tools).filter(|_| self.is_held).map(Arc::new);
+        let told = match self.history {
+            History::Text => history::told(request, dialect),
+            History::Inner => request,
+        };
+        Request { form, ..told }
+    }
+}
+
+impl Provider for TextToolCalls {
+    fn stream(&self, request: Request) -> BoxStream<'static, Result<Delta, ProviderError>> {
+        let dialect = self.dialect(&request.model);
+        let is_known = self.dialect.is_some() || spoken_by(&request.model).is_some();
+        let mut listener = Listener::new(dialect, &request);
+        listener.trial = (!is_known).then(|| Trial::new(self.found.clone()));
+        let mut deltas = self.inner.stream(self.told(request, dialect));
+        Box::pin(async_stream::stream! {
+            while let Some(delta) = deltas.next().await {
+                match delta {
+                    Ok(delta) => {
+                        for heard in listener.hear(delta) {
+                            yield Ok(heard);
+                        }
+                    }
+                    Err(error) => yield Err(error),
+                }
+            }
+        })
+    }
+}
+
+/// Listens to one reply.
+struct Listener {
+    dialect: &'static Dialect,
+    setting: Setting,
+    reader: Box<dyn crate::Reader>,
+    /// The index of the next call.
+    next: usize,
+    /// How many calls the conversation had before; ids go on from there.
+    before: usize,
+    /// Where the model may turn out to speak another dialect.
+    trial: Option<Trial>,
+}
+
+impl Listener {
+    fn new(dialect: &'static Dialect, request: &Request) -> Self {
+        let setting = Setting { tools: request.tools.clone(), ..Setting::default() };
+        let calls = |message: &Arc<Message>| match &**message {
+            Message::Assistant { parts } => parts.iter().filter_map(Part::as_call).count(),
+            Message::User { .. } | Message::Tool { .. } => 0,
+        };
+        let before = request.messages.iter().map(calls).sum();
+        Self { dialect, reader: (dialect.reader)(&setting), setting, next: 0, before, trial: None }
+    }
+
+    fn hear(&mut self, delta: Delta) -> Vec<Delta> {
+        let mut said = Vec::new();
+        match delta {
+            Delta::Text(text) => {
+                self.trial.iter_mut().for_each(|trial| trial.hear(&text));
+                self.reader.push(&text, &mut said);
+                self.told(said, None)
+            }
+            Delta::Retrying { .. } => {
+                self.reader = (self.dialect.reader)(&self.setting);
+                self.trial.iter_mut().for_each(Trial::forget);
+                self.next = 0;
+                vec![delta]
+            }
+            Delta::Stop(stop) => {
+                self.reader.end(&mut said);
+                let mut deltas = self.told(said, Some(stop));
+                if self.next == 0
+                    && let Some(trial) = self.trial.take()
+                {
+                    deltas.extend(
+                        trial.calls(&self.setting).into_iter().flat_map(|call| self.calls(call, stop)),
+                    );
+                }
+                let waits = stop == StopReason::EndTurn && self.next > 0;
+                deltas.push(Delta::Stop(if waits { StopReason::ToolUse } else { stop }));
+                deltas
+            }
+            Delta::CallStart { index, .. } => {
+                self.next = self.next.max(index + 1);
+                vec![delta]
+            }
+            Delta::Thinking(_)
+            | Delta::Signature(_)
+            | Delta::CallArguments { .. }
+            | Delta::CallProblem { .. }
+            | Delta::Usage(_) => vec![delta],
+        }
+    }
+
+    /// `stop`: the reply was over before this was certain.
+    fn told(&mut self, said: Vec<Said>, stop: Option<StopReason>) -> Vec<Delta> {
+        let mut deltas = Vec::new();
+        let mut said = said.into_iter().peekable();
+        while let Some(now) = said.next() {
+            match now {
+                Said::Text(text) => deltas.push(Delta::Text(text)),
+                Said::Thinking(text) => deltas.push(Delta::Thinking(text)),
+                Said::Call(call) => {
+                    // A reader says a call whose end is missing, and then what is wrong with it.
+                    let doubt = stop.and(said.next_if(|next| matches!(next, Said::Problem(_))));
+                    self.call(call, stop, &mut deltas);
+                    if let Some(Said::Problem(problem)) = doubt {
+                        deltas.push(Delta::CallProblem { index: self.next - 1, problem });
+                    }
+                }
+                Said::Problem(why) => {
+                    let example = voice::example(self.dialect, &self.setting.tools);
+                    let call = Call::new(UNREADABLE, "");
+                    let problem = format!("{why}. A call is written like this:\n{example}");
+                    self.push(call, Some(problem), &mut deltas);
+                }
+            }
+        }
+        deltas
+    }
+
+    fn calls(&mut self, call: Call, stop: StopReason) -> Vec<Delta> {
+        let mut deltas = Vec::new();
+        self.call(call, Some(stop), &mut deltas);
+        deltas
+    }
+
+    fn call(&mut self, call: Call, stop: Option<StopReason>, deltas: &mut Vec<Delta>) {
+        // A reader takes a call whose end is missing for whole. Here the rest of it was cut off.
+        let cut_off = stop == Some(StopReason::Length);
+        let problem = "the reply reached its length limit before the call was whole; nothing was run. Send a \
+                       shorter call, or the content in parts";
+        self.push(call, cut_off.then(|| problem.to_owned()), deltas);
+    }
+
+    fn push(&mut self, call: Call, problem: Option<String>, deltas: &mut Vec<Delta>) {
+        let index = self.next;
+        self.next += 1;
+        let id = match call.id.is_empty() {
+            true => format!("call_{}", self.before + index),
+            false => call.id,
+        };
+        deltas.push(Delta::CallStart { index, id: CallId(id), name: call.name });
+        deltas.push(Delta::CallArguments { index, json: call.arguments });
+        deltas.extend(problem.map(|problem| Delta::CallProblem { index, problem }));
+    }
+}
+
+/// A call as this dialect writes it.
+#[cfg(test)]
+pub(crate) fn example_of(dialect: &Dialect) -> Option<String> {
+    let call = haft_core::ToolCall::new("1", "read", serde_json::json!({"path": "a", "lines": 3}));
+    voice::knows(dialect).then(|| voice::call(dialect, &call))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,164 @@
+//! What holds for every dialect, whatever the model writes.
+mod texts;
+
+use haft_core::ToolSpec;
+use haft_dialects::{DIALECTS, Said, Setting, guess, read};
+use serde_json::json;
+use texts::{cut, in_pieces};
+
+// P-18, X-06
+#[test]
+fn a_reply_says_the_same_however_it_is_cut() {
+    let mut random = fastrand::Rng::with_seed(20_250_301);
+    for dialect in DIALECTS {
+        for _ in 0..100 {
+            let setting = texts::setting(&mut random);
+            let text = texts::text(dialect, &mut random);
+            let fault = texts::fault(dialect, &setting, &text, &mut random);
+            assert_eq!(fault, None, "{} {setting:?} {text:?}", dialect.name);
+        }
+    }
+}
+
+#[test]
+fn words_around_calls_are_said() {
+    let mut random = fastrand::Rng::with_seed(20_250_304);
+    for dialect in DIALECTS {
+        for _ in 0..50 {
+            let setting = texts::setting(&mut random);
+            let lost = texts::lost(dialect, &setting, &mut random);
+            assert_eq!(lost, None, "{} {setting:?}", dialect.name);
+        }
+    }
+}
+
+#[test]
+fn prose_is_said_whole() {
+    let mut random = fastrand::Rng::with_seed(20_250_302);
+    let bits =
+        ["<", ">", "[", "]", "{", "}", "/", "|", "`", "\"", "=", "tool", "call", "é", "😀", "a ", "\n", "x"];
+    for dialect in DIALECTS {
+        for _ in 0..100 {
+            let mut text: String =
+                (0..random.usize(..40)).map(|_| bits[random.usize(..bits.len())]).collect();
+            // The beginning of a sign may be a sign that was cut off; this is none.
+            text += " .";
+            let pieces = cut(&text, 8, &mut random);
+            let said =
+                in_pieces(dialect, &Setting { begins_thinking: Some(false), ..Setting::default() }, &pieces);
+            let words = |said: &Said| match said {
+                Said::Text(text) => text.clone(),
+                _ => String::new(),
+            };
+            let bare = |text: &str| text.split_whitespace().collect::<String>();
+            let all: String = said.iter().map(words).collect();
+            assert_eq!(bare(&all), bare(&text), "{} {pieces:?} {said:?}", dialect.name);
+        }
+    }
+}
+
+#[test]
+fn arguments_of_a_call_are_an_object() {
+    let mut random = fastrand::Rng::with_seed(20_250_303);
+    let table = [
+        (
+            "qwen3_coder",
+            "<tool_call>\n<function=f>\n<parameter=a>\n7\n</parameter>\n</function>\n</tool_call>",
+        ),
+        ("nemotron_v3", "<tool_call><function=f><parameter=a>7</parameter></function></tool_call>"),
+        ("step3p5", "<function=f>\n<parameter=a>\n7\n</parameter>\n</function>\n</tool_call>"),
+        ("mimo", "<tool_call><function=f><parameter=a>7</parameter></function></tool_call>"),
+        ("minicpmv", "<tool_call><function=f><parameter=a>7<parameter=b></function></tool_call>"),
+        (
+            "seed_oss",
+            "<seed:tool_call>\n<function=f>\n<parameter=a>7</parameter>\n</function>\n</seed:tool_call>",
+        ),
+        (
+            "minimax_m2",
+            "<minimax:tool_call><invoke name=\"f\"><parameter name=\"a\">7</parameter></invoke></minimax:tool_call>",
+        ),
+        ("minicpm5", "<function name=\"f\"><param name=\"a\"><![CDATA[7]]></param></function>"),
+        ("glm47", "<tool_call>f<arg_key>a</arg_key><arg_value>7</arg_value></tool_call>"),
+        ("glm4_moe", "<tool_call>f\n<arg_key>a</arg_key>\n<arg_value>7</arg_value>\n</tool_call>"),
+        ("ling3", "<tool_call>f\n<arg_key>a</arg_key>\n<arg_value>7</arg_value>\n</tool_call><|role_end|>"),
+        ("poolside_v1", "<tool_call>f\n<arg_key>a</arg_key>\n<arg_value>7</arg_value>\n</tool_call>"),
+        (
+            "hunyuan_a13b",
+            "<tool_calls><tool_call>f<tool_sep><arg_key>a</arg_key><arg_value>7</arg_value></tool_call></tool_calls>",
+        ),
+        ("hermes", "<tool_call>{\"name\": \"f\", \"arguments\": {\"a\": 7}}</tool_call>"),
+    ];
+    let parameters = json!({"properties": {"a": {"type": "integer"}}});
+    let tool =
+        ToolSpec { name: "f".into(), description: String::new(), parameters, examples: Default::default() };
+    let setting = Setting { tools: vec![tool].into(), ..Setting::default() };
+    for (name, call) in table {
+        let dialect = haft_dialects::dialect(name).unwrap();
+        let text = format!("Sure.{call}");
+        for longest in [1, 7, 1000] {
+            let said = in_pieces(dialect, &setting, &cut(&text, longest, &mut random));
+            let [Said::Text(before), Said::Call(found)] = said.as_slice() else { panic!("{name} {said:?}") };
+            let arguments: serde_json::Value = serde_json::from_str(&found.arguments).unwrap();
+            assert_eq!(
+                (before.as_str(), found.name.as_str(), &arguments["a"]),
+                ("Sure.", "f", &json!(7)),
+                "{name}"
+            );
+        }
+        // Cut off after any letter, it is a call, or text, or a problem; and never more than one of the first.
+        for (at, _) in text.char_indices() {
+            let said = read(dialect, &setting, [&text[..at]]);
+            let calls = said.iter().filter(|said| matches!(said, Said::Call(_))).count();
+            assert!(calls <= 1, "{name} {said:?}");
+        }
+    }
+}
+
+/// The dialect that is guessed, and what it reads without beginnings of calls: names of calls, `!` for a problem.
+fn guessed(text: &str) -> (Option<&'static str>, Vec<String>) {
+    let tool = |name: &str| ToolSpec {
+        name: name.into(),
+        description: String::new(),
+        parameters: json!({"type": "object"}),
+        examples: Default::default(),
+    };
+    let tools = ["read", "bash", "job"].map(tool).into();
+    let setting = Setting { tools, beginnings: false, ..Setting::default() };
+    let Some(dialect) = guess(&setting, text) else { return (None, Vec::new()) };
+    let heard = read(dialect, &setting, [text]).into_iter().filter_map(|said| match said {
+        Said::Call(call) => Some(call.object().map_or("!".to_owned(), |_| call.name)),
+        Said::Problem(_) => Some("!".to_owned()),
+        Said::Text(_) | Said::Thinking(_) => None,
+    });
+    (Some(dialect.name), heard.collect())
+}
+
+// P-18, P-25: nobody invents a call from one that is broken.
+#[test]
+fn a_broken_call_is_a_problem_of_its_own_dialect() {
+    let table: [(&str, Option<&str>, &[&str]); 19] = [
+        (r#"<tool_call>{"name":"read","arguments":{"path":"a"}}</tool_call>"#, Some("hermes"), &["read"]),
+        (r#"<tool_call>{"name":"read","arguments":{"path":"a"}}"#, Some("hermes"), &["read"]),
+        (r#"<tool_call>{"name":"read","arguments":{"path":"a"},}</tool_call>"#, Some("hermes"), &["!"]),
+        (r#"<tool_call>{'name':'read','arguments':{'path':'a'}}</tool_call>"#, Some("hermes"), &["!"]),
+        (r#"<tool_call>{"name":"read","arguments":{"path":"a"}</tool_call>"#, Some("hermes"), &["!"]),
+        ("<tool_call>not json</tool_call>", Some("hermes"), &["!"]),
+        ("<tool_call>rm -rf /</tool_call>", Some("hermes"), &["!"]),
+        (r#"<tool_call>{"name":"job","#, Some("hermes"), &["!"]),
+        (r#"<tool_call>{"name":"bash","arguments":{"command":"rm -rf /"}"#, Some("hermes"), &["!"]),
+        (r#"<tool_call>{"name":"bash","arguments":{"command":"rm -rf"#, Some("hermes"), &["!"]),
+        (r#"<tool_call>{"name":"read","arguments":[1]}</tool_call>"#, Some("hermes"), &["!"]),
+        (r#"<tool_call>{"name":"read","arguments":"x"}</tool_call>"#, Some("hermes"), &["!"]),
+        ("<tool_call><function=bash><parameter=command>rm -rf /tmp", Some("qwen3_coder"), &["!"]),
+        ("<tool_call>read</tool_call>", Some("ling3"), &["read"]),
+        (r#"[TOOL_CALLS][{"name":"read","arguments":{}}]"#, Some("mistral"), &["read"]),
+        ("[read(path='a')]", Some("llama4_pythonic"), &["read"]),
+        ("[read(path='a'", None, &[]),
+        ("Nothing to do here.", None, &[]),
+        ("<think>x</think>Look at [this](x) and {that} <b>.", None, &[]),
+    ];
+    for (text, dialect, heard) in table {
+        let heard: Vec<String> = heard.iter().map(|name| (*name).to_owned()).collect();
+        assert_eq!(guessed(text), (dialect, heard), "{text}");
+    }
+}
