@@ -2,11 +2,7 @@
 //!
 //! `HAFT_LLAMA_SERVER` names the program, `HAFT_MODELS` the folder of the model; `make test` sets both. Where one is
 //! missing, this says so and passes. What the model says is not judged: it has 135 million parameters.
-#![expect(
-    clippy::unwrap_used,
-    clippy::print_stdout,
-    reason = "a test that cannot go on has failed, or says why it does not begin"
-)]
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed, or says why it does not begin")]
 mod kit;
 use kit::{Place, Ran};
 use serde_json::{Value, json};

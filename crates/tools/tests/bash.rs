@@ -1,5 +1,4 @@
 //! `bash` in a folder.
-#![expect(clippy::print_stdout, reason = "a test that cannot run here says so")]
 mod kit;
 
 use haft_core::{Clip, Keep, ToolErrorKind};

@@ -1,5 +1,5 @@
 //! Haft in an editor: the client side of the official library, a real engine, a scripted model.
-#![expect(clippy::unwrap_used, clippy::print_stderr, reason = "a test that cannot go on has failed")]
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod files;
 mod kit;
