@@ -12,7 +12,7 @@
 use super::{
     Dialect,
     marked::{Block, Manners, Marks, reader, reader_with},
-    parameters::{Habits, Shape, Tag},
+    shape::{Shape, Tag, TagOptions},
 };
 
 pub(super) static GLM4_MOE: Dialect =
@@ -68,9 +68,9 @@ static HUNYUAN: Marks = Marks {
 /// The name stands where the block begins.
 const UNTAGGED: Tag = Tag { opens: &[], name_ends: &["\n", "<", "\\n"], head_end: "", close: "</tool_call>" };
 
-static QUOTED: Shape = shape(UNTAGGED, Habits { quoted: true, ..Habits::PLAIN });
-static AS_IT_IS: Shape = shape(UNTAGGED, Habits::PLAIN);
-static CUT_SILENTLY: Shape = shape(UNTAGGED, Habits { silent_when_cut: true, ..Habits::PLAIN });
+static QUOTED: Shape = shape(UNTAGGED, TagOptions { quoted: true, ..TagOptions::PLAIN });
+static AS_IT_IS: Shape = shape(UNTAGGED, TagOptions::PLAIN);
+static CUT_SILENTLY: Shape = shape(UNTAGGED, TagOptions { silent_when_cut: true, ..TagOptions::PLAIN });
 static SEPARATED: Shape = shape(
     Tag {
         opens: &["<tool_call>"],
@@ -78,10 +78,10 @@ static SEPARATED: Shape = shape(
         head_end: "",
         close: "</tool_call>",
     },
-    Habits { silent_when_cut: true, ..Habits::PLAIN },
+    TagOptions { silent_when_cut: true, ..TagOptions::PLAIN },
 );
 
-const fn shape(call: Tag, habits: Habits) -> Shape {
+const fn shape(call: Tag, options: TagOptions) -> Shape {
     Shape {
         call,
         parameter: Tag {
@@ -92,7 +92,7 @@ const fn shape(call: Tag, habits: Habits) -> Shape {
         },
         value_from: &["<arg_value>"],
         value_ends: &["</arg_value>"],
-        habits,
+        options,
     }
 }
 

@@ -14,7 +14,7 @@
 use super::{
     Dialect,
     marked::{Block, Manners, Marks, reader_with},
-    parameters::{Habits, Shape, Tag},
+    shape::{Shape, Tag, TagOptions},
 };
 
 pub(super) static DEEPSEEK_V32: Dialect = Dialect {
@@ -98,7 +98,7 @@ static SHAPE: Shape = Shape {
     },
     value_from: &["<｜DSML｜parameter name=\""],
     value_ends: &["</｜DSML｜parameter>", "<｜DSML｜parameter name=\"", "</｜DSML｜invoke>"],
-    habits: Habits::PLAIN,
+    options: TagOptions::PLAIN,
 };
 
 static SPACED: Shape = Shape {
@@ -116,7 +116,7 @@ static SPACED: Shape = Shape {
     },
     value_from: &["<｜DSML｜ parameter name=\""],
     value_ends: &["</｜DSML｜ parameter>", "<｜DSML｜ parameter name=\"", "</｜DSML｜ invoke>"],
-    habits: Habits::PLAIN,
+    options: TagOptions::PLAIN,
 };
 
 static V32_INTERRUPTED: Manners = Manners { interrupts: &["<｜DSML｜function_calls>"], ..Manners::PLAIN };

@@ -15,7 +15,7 @@
 use super::{
     Dialect,
     marked::{Block, Manners, Marks, reader_with},
-    parameters::{Habits, Shape, Tag},
+    shape::{Shape, Tag, TagOptions},
 };
 
 pub(super) static QWEN3_CODER: Dialect = Dialect {
@@ -84,10 +84,10 @@ const fn calls(shape: &'static Shape) -> [Block; 2] {
     ]
 }
 
-static SHAPE: Shape = shape(Habits::PLAIN);
-static SHAPE_ON_LINES: Shape = shape(Habits { on_lines: true, ..Habits::PLAIN });
+static SHAPE: Shape = shape(TagOptions::PLAIN);
+static SHAPE_ON_LINES: Shape = shape(TagOptions { on_lines: true, ..TagOptions::PLAIN });
 
-const fn shape(habits: Habits) -> Shape {
+const fn shape(options: TagOptions) -> Shape {
     Shape {
         call: Tag {
             opens: &["<function="],
@@ -103,7 +103,7 @@ const fn shape(habits: Habits) -> Shape {
         },
         value_from: &["<parameter="],
         value_ends: &["</parameter>", "<parameter=", "</function>"],
-        habits,
+        options,
     }
 }
 

@@ -1,7 +1,7 @@
 //! The parameters that a call was given, and what their values mean.
 use super::{
     Said,
-    parameters::{CDATA, Habits, Shape},
+    shape::{CDATA, Shape, TagOptions},
     typed::{self, Kinds, Schema},
 };
 use serde_json::{Map, Value};
@@ -23,18 +23,18 @@ impl Parameters<'_> {
         attributes: &str,
         said: &mut Vec<Said>,
     ) -> Result<(), String> {
-        let habits = self.shape.habits;
+        let options = self.shape.options;
         self.given += 1;
         let schema = self.schema.property(name);
         // One parameter of this name holds them all.
         let wraps = name == "arguments" && !schema.is_known();
-        if habits.declared && self.schema.lists_properties() && !schema.is_known() && !wraps {
+        if options.declared && self.schema.lists_properties() && !schema.is_known() && !wraps {
             said.push(Said::Problem(format!("there is no parameter `{name}`")));
             return Ok(());
         }
-        let value = value(habits, text, attributes, schema.kinds());
+        let value = value(options, text, attributes, schema.kinds());
         match self.found.insert(name.to_owned(), value) {
-            Some(_) if habits.declared => Err(format!("`{name}` is given twice")),
+            Some(_) if options.declared => Err(format!("`{name}` is given twice")),
             _ => Ok(()),
         }
     }
@@ -60,8 +60,8 @@ impl Parameters<'_> {
     }
 }
 
-fn value(habits: Habits, text: &str, attributes: &str, allowed: Kinds) -> Value {
-    let text = match habits.on_lines {
+fn value(options: TagOptions, text: &str, attributes: &str, allowed: Kinds) -> Value {
+    let text = match options.on_lines {
         true => {
             let text = text.strip_prefix('\n').unwrap_or(text);
             text.strip_suffix('\n').unwrap_or(text)
@@ -69,7 +69,7 @@ fn value(habits: Habits, text: &str, attributes: &str, allowed: Kinds) -> Value 
         false => text,
     };
     let inner = || text.trim().strip_prefix(CDATA.0)?.strip_suffix(CDATA.1);
-    if let Some(inner) = habits.cdata.then(inner).flatten() {
+    if let Some(inner) = options.cdata.then(inner).flatten() {
         return typed::typed(inner, allowed);
     }
     match hint(attributes) {
@@ -77,7 +77,7 @@ fn value(habits: Habits, text: &str, attributes: &str, allowed: Kinds) -> Value 
         ControlFlow::Break(hint) if !allowed.are_known() || (hint.string && allowed.string) => {
             typed::typed(text, hint)
         }
-        _ => unquoted(habits, text, typed::typed(text, allowed)),
+        _ => unquoted(options, text, typed::typed(text, allowed)),
     }
 }
 
@@ -92,10 +92,10 @@ fn hint(attributes: &str) -> ControlFlow<Kinds> {
     }
 }
 
-fn unquoted(habits: Habits, text: &str, value: Value) -> Value {
+fn unquoted(options: TagOptions, text: &str, value: Value) -> Value {
     let inner = || text.trim().strip_prefix('"')?.strip_suffix('"');
     match inner() {
-        Some(inner) if habits.quoted && value.is_string() => {
+        Some(inner) if options.quoted && value.is_string() => {
             serde_json::from_str(text.trim()).unwrap_or_else(|_| Value::String(inner.to_owned()))
         }
         _ => value,

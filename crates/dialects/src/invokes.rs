@@ -13,7 +13,7 @@
 use super::{
     Dialect, Reader, Said, Setting,
     marked::{Block, Manners, Marks, reader, reader_with},
-    parameters::{Habits, Shape, Tag},
+    shape::{Shape, Tag, TagOptions},
 };
 
 pub(super) static MINIMAX_M2: Dialect = Dialect {
@@ -62,7 +62,7 @@ static INVOKE: Shape = Shape {
     },
     value_from: &["<parameter name=\""],
     value_ends: &["</parameter>", "<parameter name=\"", "</invoke>"],
-    habits: Habits::PLAIN,
+    options: TagOptions::PLAIN,
 };
 
 static STEPTML: Shape = Shape {
@@ -80,7 +80,7 @@ static STEPTML: Shape = Shape {
     },
     value_from: &["<steptml:parameter name=\""],
     value_ends: &["</steptml:parameter>", "<steptml:parameter name=\"", "</steptml:invoke>"],
-    habits: Habits { leads: &["<｜tool_call_begin｜>"], ..Habits::PLAIN },
+    options: TagOptions { leads: &["<｜tool_call_begin｜>"], ..TagOptions::PLAIN },
 };
 
 static FUNCTION: Shape = Shape {
@@ -93,7 +93,7 @@ static FUNCTION: Shape = Shape {
     },
     value_from: &["<param name=\"", "<paramname=\""],
     value_ends: &["</param>"],
-    habits: Habits { cdata: true, declared: true, ..Habits::PLAIN },
+    options: TagOptions { cdata: true, declared: true, ..TagOptions::PLAIN },
 };
 
 fn minicpm5(setting: &Setting) -> Box<dyn Reader> {

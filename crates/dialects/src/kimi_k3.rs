@@ -10,7 +10,7 @@
 use super::{
     Dialect,
     marked::{Block, Manners, Marks, reader_with},
-    parameters::{Habits, Shape, Tag},
+    shape::{Shape, Tag, TagOptions},
 };
 
 pub(super) static KIMI_K3: Dialect = Dialect {
@@ -47,7 +47,7 @@ static SHAPE: Shape = Shape {
     },
     value_from: &["<|open|>argument key=\""],
     value_ends: &["<|close|>argument<|sep|>", "<|open|>argument key=\"", "<|close|>call<|sep|>"],
-    habits: Habits { silent_when_cut: true, ..Habits::PLAIN },
+    options: TagOptions { silent_when_cut: true, ..TagOptions::PLAIN },
 };
 
 static INTERRUPTED: Manners =

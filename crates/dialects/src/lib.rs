@@ -38,6 +38,7 @@ mod muse;
 mod parameters;
 mod plamo3;
 pub mod pythonic;
+mod shape;
 mod shell;
 mod signs;
 mod tagged;

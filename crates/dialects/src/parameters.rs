@@ -5,69 +5,18 @@
 #[cfg(test)]
 mod tests;
 
-use super::{Call, Said, Setting, given::Parameters, json, signs::Signs, typed::Schema};
+use super::{
+    Call, Said, Setting,
+    given::Parameters,
+    json,
+    shape::{CDATA, Shape, Tag},
+    signs::Signs,
+    typed::Schema,
+};
 use serde_json::{Map, Value};
 
 /// A name is no longer than this, in bytes, with the blanks before it.
 const LONGEST_NAME: usize = 256;
-
-/// How calls and parameters are written.
-pub(super) struct Shape {
-    /// The call.
-    pub(super) call: Tag,
-    /// A parameter, with its value.
-    pub(super) parameter: Tag,
-    /// After one of these stands a value (or the parameter's name, and then the value).
-    pub(super) value_from: &'static [&'static str],
-    /// What ends a value. The first of them belongs to it.
-    pub(super) value_ends: &'static [&'static str],
-    /// What is special.
-    pub(super) habits: Habits,
-}
-
-/// How something with a name is written: `open`, name, one of `name_ends`, perhaps attributes, `head_end`; …, `close`.
-pub(super) struct Tag {
-    /// What it begins with; nothing: it begins where the block does.
-    pub(super) opens: &'static [&'static str],
-    /// What ends the name.
-    pub(super) name_ends: &'static [&'static str],
-    /// What ends its head; empty: the name does.
-    pub(super) head_end: &'static str,
-    /// What ends it.
-    pub(super) close: &'static str,
-}
-
-/// What sets one dialect apart from another of the same shape.
-#[derive(Clone, Copy)]
-pub(super) struct Habits {
-    /// A line break after the tag and one before its end belong to the tags.
-    pub(super) on_lines: bool,
-    /// A string may stand in quotes.
-    pub(super) quoted: bool,
-    /// A value may stand in `<![CDATA[…]]>`.
-    pub(super) cdata: bool,
-    /// Parameters count only if the schema lists them, and once.
-    pub(super) declared: bool,
-    /// A call that was cut off is not said as text.
-    pub(super) silent_when_cut: bool,
-    /// What may stand between the beginning of a block and the first call.
-    pub(super) leads: &'static [&'static str],
-}
-
-impl Habits {
-    /// Nothing special.
-    pub(super) const PLAIN: Self = Self {
-        on_lines: false,
-        quoted: false,
-        cdata: false,
-        declared: false,
-        silent_when_cut: false,
-        leads: &[],
-    };
-}
-
-/// What stands around text in which tags are no tags.
-pub(super) const CDATA: (&str, &str) = ("<![CDATA[", "]]>");
 
 /// A shape with what is looked for in it.
 pub(super) struct Reading {
@@ -84,14 +33,14 @@ pub(super) struct Reading {
 
 impl Reading {
     pub(super) fn new(shape: &'static Shape, until: &'static [&'static str]) -> Self {
-        let Shape { call, parameter, value_from, value_ends, habits } = shape;
+        let Shape { call, parameter, value_from, value_ends, options } = shape;
         let mut stops = [call.opens, parameter.opens].concat();
         stops.extend([call.close, parameter.close]);
         let head = |tag: &Tag| {
             let end = Some(tag.head_end).filter(|end| !end.is_empty());
             Signs::new(tag.name_ends.iter().copied().chain(end).chain(stops.iter().copied()))
         };
-        let cdata = habits.cdata.then_some(CDATA.0);
+        let cdata = options.cdata.then_some(CDATA.0);
         Self {
             shape,
             until,
@@ -114,7 +63,7 @@ impl Reading {
         let opens = self.shape.call.opens;
         let named = opens.is_empty() || self.is_call(open);
         let others = if named { &[] } else { opens };
-        let mut wanted = others.iter().chain(self.shape.habits.leads).chain(self.until).chain(&["{", "["]);
+        let mut wanted = others.iter().chain(self.shape.options.leads).chain(self.until).chain(&["{", "["]);
         if wanted.clone().any(|sign| text.starts_with(sign)) {
             return Some(true);
         }
@@ -163,7 +112,7 @@ impl Reading {
         let why = result.err().or_else(|| none.then(|| "there is no call in it".to_owned()));
         let Some(why) = why else { return };
         said.truncate(before);
-        match close.is_empty() && self.shape.habits.silent_when_cut {
+        match close.is_empty() && self.shape.options.silent_when_cut {
             true => said.push(Said::Problem(format!("{why}: `{open}{body}`"))),
             false => {
                 said.push(Said::Text(format!("{open}{body}{close}")));

@@ -8,6 +8,7 @@
 //! Read in this order: `prompt` (what the model is told), `small` and `tagged` (how its reply is read),
 //! `reply` (the loop), `evaluate` (llama.cpp), `worker` (the thread), and
 //! [`models`] (how a model file gets to this machine).
+mod catalog;
 mod choose;
 mod error;
 mod evaluate;

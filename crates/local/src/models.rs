@@ -1,49 +1,14 @@
 //! Model files by name: which there are, where they lie, how they get there.
 use crate::pull::{self, PullError};
-use serde::Deserialize;
-use std::{
-    collections::BTreeMap,
-    path::{Path, PathBuf},
-    sync::OnceLock,
-};
+use std::path::{Path, PathBuf};
 
-pub use crate::pull::Progress;
+pub use crate::{
+    catalog::{Known, Package, known},
+    pull::Progress,
+};
 
 /// The name of the model to try things out with: small, free, and able to follow worked examples.
 pub const DEFAULT: &str = "smollm2-135m";
-
-/// A model file that [`pull`] knows.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Known {
-    /// What it is, for people.
-    pub title: String,
-    /// The file's name in the models folder.
-    pub file: String,
-    /// Bytes, where known.
-    pub size: Option<u64>,
-    /// Of the whole file, in lower-case hexadecimal; `None` where it is not known and not checked.
-    pub sha256: Option<String>,
-    /// What its makers allow, by their name for it.
-    pub licence: String,
-    /// On Hugging Face.
-    pub repository: Option<String>,
-    /// Python packages that carry the file in parts, in this order.
-    #[serde(default)]
-    pub packages: Vec<Package>,
-}
-
-/// A Python package and the file inside it.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Package {
-    /// On PyPI.
-    pub name: String,
-    /// The one that was looked at.
-    pub version: String,
-    /// The path inside the package.
-    pub member: String,
-}
 
 /// No file for a name.
 #[derive(Debug, PartialEq, thiserror::Error)]
@@ -64,14 +29,6 @@ pub enum FindError {
         /// All names, with commas.
         known: String,
     },
-}
-
-/// All models that [`pull`] knows, by name.
-pub fn known() -> &'static BTreeMap<String, Known> {
-    static KNOWN: OnceLock<BTreeMap<String, Known>> = OnceLock::new();
-    KNOWN.get_or_init(|| {
-        toml::from_str(include_str!("../models.toml")).expect("the table is checked by a test")
-    })
 }
 
 /// The file for a name, with or without `local/` before it: a name from [`known`], or a `.gguf` file, as it stands

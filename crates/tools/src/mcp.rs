@@ -6,6 +6,7 @@
 
 mod client;
 mod elicit;
+mod found;
 mod limited;
 mod link;
 mod listing;
@@ -17,9 +18,10 @@ mod tool;
 
 pub use settings::{McpServer, McpSettings, Way};
 
+use found::Found;
 use futures::future::{BoxFuture, join_all};
 use haft_core::{Registry, SessionId, ToolSource};
-use listing::{Found, Listing};
+use listing::Listing;
 use rmcp::model::Tool;
 use server::Server;
 use std::{

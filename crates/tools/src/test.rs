@@ -12,6 +12,7 @@ use std::{
     time::Duration,
 };
 
+mod answer;
 mod cargo;
 mod detect;
 mod go;
@@ -75,7 +76,7 @@ impl Tool for Test {
         }
         let parsed = command.framework.parse(&finished.stdout.text, &finished.stderr.text);
         let report = parsed.map(|report: Report| report.seen_from(&command.folder));
-        Ok(report::output(&command, report, &finished))
+        Ok(answer::output(&command, report, &finished))
     }
 
     fn examples(&self) -> Vec<Example> {
@@ -147,7 +148,7 @@ fn environment(given: &[(String, String)]) -> Arc<[(String, String)]> {
 }
 
 fn timed_out(command: &Command, finished: &Finished, seconds: u64) -> ToolError {
-    let output = report::raw(finished);
+    let output = answer::raw(finished);
     let message =
         format!("timed out after {seconds} s: `{}` was killed. Its output so far:\n{output}", command.line());
     ToolError::new(ToolErrorKind::System, message)

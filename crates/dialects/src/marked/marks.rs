@@ -1,5 +1,5 @@
 //! What makes a dialect with signs: the signs, and what they mean.
-use crate::{Call, Setting, parameters::Shape};
+use crate::{Call, Setting, shape::Shape};
 
 /// The signs of a dialect. Of two that begin at the same place the longer one counts.
 pub(crate) struct Marks {

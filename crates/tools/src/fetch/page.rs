@@ -1,5 +1,5 @@
 //! What a server sent, as text.
-use super::web::broken;
+use super::fault::broken;
 use haft_core::{ToolError, ToolErrorKind};
 use htmd::HtmlToMarkdown;
 use reqwest::{Response, header::CONTENT_TYPE};

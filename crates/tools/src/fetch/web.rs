@@ -1,5 +1,9 @@
 //! One GET, and the redirects that stay on its host.
-use super::{address::is_public, page::Page};
+use super::{
+    address::is_public,
+    fault::{LeadsInside, broken, failed, private},
+    page::Page,
+};
 use haft_core::{ToolError, ToolErrorKind};
 use reqwest::{
     Client, ClientBuilder, Response,
@@ -8,7 +12,6 @@ use reqwest::{
     redirect,
 };
 use std::{
-    error::Error,
     net::{IpAddr, ToSocketAddrs},
     sync::{Arc, OnceLock},
     time::Duration,
@@ -107,11 +110,6 @@ struct Public {
     allow_private: bool,
 }
 
-/// Why a connection was not made.
-#[derive(Debug, thiserror::Error)]
-#[error("the name leads to a private address")]
-struct LeadsInside;
-
 impl Resolve for Public {
     fn resolve(&self, name: Name) -> Resolving {
         let allow_private = self.allow_private;
@@ -145,32 +143,6 @@ fn next(url: &Url, response: &Response) -> Result<Url, ToolError> {
 fn same_host(one: &Url, other: &Url) -> bool {
     let bare = |url: &Url| url.host_str().map(|host| host.trim_start_matches("www.").to_owned());
     bare(one) == bare(other) && one.port() == other.port()
-}
-
-fn private(url: &Url) -> ToolError {
-    let message = format!("cannot fetch `{url}`: it is an address of this machine or of a private network");
-    ToolError::new(ToolErrorKind::Security, message)
-        .hint("if a person wants that: `allow_private = true` in `[tools.fetch]`, or a command")
-}
-
-fn failed(url: &Url, response: &Response) -> ToolError {
-    let status = response.status();
-    let message = format!("cannot fetch `{url}`: the server answered {status}");
-    let kind = if status.is_server_error() { ToolErrorKind::System } else { ToolErrorKind::User };
-    ToolError::new(kind, message).details(serde_json::json!({"status": status.as_u16()}))
-}
-
-pub(super) fn broken(url: &Url, error: reqwest::Error) -> ToolError {
-    let error = error.without_url();
-    if causes(&error).any(|cause| cause.is::<LeadsInside>()) {
-        return private(url);
-    }
-    let last = causes(&error).last().map(ToString::to_string).unwrap_or_default();
-    ToolError::new(ToolErrorKind::System, format!("cannot fetch `{url}`: {last}")).caused_by(error)
-}
-
-fn causes(error: &reqwest::Error) -> impl Iterator<Item = &(dyn Error + 'static)> {
-    std::iter::successors(Some(error as &(dyn Error + 'static)), |&error| error.source())
 }
 
 #[cfg(test)]

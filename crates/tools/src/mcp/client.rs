@@ -3,13 +3,13 @@
     deprecated,
     reason = "servers of all revisions in use still ask for roots and log; 2026-07-28 only announces the end of both"
 )]
-use super::{elicit, link::introduction};
+use super::elicit;
 use haft_core::ToolContext;
 use rmcp::{
     ClientHandler,
     model::{
         ElicitRequestParams, ElicitResult, ElicitationAction, ErrorData, InitializeRequestParams,
-        ListRootsResult, LoggingMessageNotificationParam, ProgressNotificationParam, Root,
+        ListRootsResult, LoggingMessageNotificationParam, ProgressNotificationParam, ProtocolVersion, Root,
     },
     service::{NotificationContext, RequestContext, RoleClient},
 };
@@ -158,4 +158,15 @@ impl ClientHandler for Client {
     async fn on_tool_list_changed(&self, _: NotificationContext<RoleClient>) {
         self.changes.fetch_add(1, Ordering::Relaxed);
     }
+}
+
+/// What we say of ourselves.
+pub(crate) fn introduction() -> InitializeRequestParams {
+    use rmcp::model::{ClientCapabilities, ElicitationCapability, FormElicitationCapability, Implementation};
+    let mut capabilities = ClientCapabilities::builder().enable_roots().build();
+    let form = FormElicitationCapability::default();
+    capabilities.elicitation = Some(ElicitationCapability::new().with_form(form));
+    let own = Implementation::new("haft", env!("CARGO_PKG_VERSION")).with_title("Haft");
+    InitializeRequestParams::new(capabilities, own)
+        .with_protocol_version(ProtocolVersion::LATEST_WITH_INITIALIZE)
 }

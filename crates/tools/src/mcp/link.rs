@@ -1,8 +1,4 @@
 //! The connection to a server that runs.
-#![expect(
-    deprecated,
-    reason = "servers of all revisions in use still ask for roots; 2026-07-28 only announces their end"
-)]
 use super::{
     client::{Calls, Client},
     limited::Limited,
@@ -15,7 +11,7 @@ use reqwest::{
     redirect,
 };
 use rmcp::{
-    model::{InitializeRequestParams, ProtocolVersion, SubscriptionFilter},
+    model::{ProtocolVersion, SubscriptionFilter},
     service::{
         ClientInitializeError, ClientLifecycleMode, ClientServiceExt, Peer, RoleClient, RunningService,
     },
@@ -294,17 +290,6 @@ fn stay(attempt: redirect::Attempt<'_>) -> redirect::Action {
     let origin = |url: &Url| url.origin();
     let is_same = attempt.previous().first().is_some_and(|first| origin(first) == origin(attempt.url()));
     if is_same && attempt.previous().len() <= 5 { attempt.follow() } else { attempt.stop() }
-}
-
-/// What we say of ourselves.
-pub(crate) fn introduction() -> InitializeRequestParams {
-    use rmcp::model::{ClientCapabilities, ElicitationCapability, FormElicitationCapability, Implementation};
-    let mut capabilities = ClientCapabilities::builder().enable_roots().build();
-    let form = FormElicitationCapability::default();
-    capabilities.elicitation = Some(ElicitationCapability::new().with_form(form));
-    let own = Implementation::new("haft", env!("CARGO_PKG_VERSION")).with_title("Haft");
-    InitializeRequestParams::new(capabilities, own)
-        .with_protocol_version(ProtocolVersion::LATEST_WITH_INITIALIZE)
 }
 
 #[cfg(test)]

@@ -1,29 +1,11 @@
 //! All tools of all servers: their names, and which of them models are told of.
-use super::{search::ToolSearch, server::Server, tool::RemoteTool};
+use super::{found::Found, search::ToolSearch, server::Server, tool::RemoteTool};
 use haft_core::{AnyTool, Registry, SessionId, ToolSpec, clip};
 use rmcp::model::Tool;
 use std::{
-    collections::{BTreeSet, HashMap, HashSet},
-    sync::{Arc, Mutex, MutexGuard},
+    collections::{HashMap, HashSet},
+    sync::Arc,
 };
-
-/// What the searches of each session have found.
-#[derive(Clone, Default)]
-pub(super) struct Found(Arc<Mutex<HashMap<SessionId, BTreeSet<String>>>>);
-
-impl Found {
-    pub(super) fn add(&self, session: &SessionId, names: &[String]) {
-        self.lock().entry(session.clone()).or_default().extend(names.iter().cloned());
-    }
-
-    fn of(&self, session: &SessionId) -> BTreeSet<String> {
-        self.lock().get(session).cloned().unwrap_or_default()
-    }
-
-    fn lock(&self) -> MutexGuard<'_, HashMap<SessionId, BTreeSet<String>>> {
-        self.0.lock().expect("no code panics while it holds what was found")
-    }
-}
 
 /// The tools of one state of all servers.
 pub(super) struct Listing {

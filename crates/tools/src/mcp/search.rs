@@ -1,5 +1,5 @@
 //! `tool_search`: finds the tools that are too many to be told of.
-use super::{listing::Found, tool::RemoteTool};
+use super::{found::Found, tool::RemoteTool};
 use futures::future::BoxFuture;
 use haft_core::{AnyTool, Clip, Effect, Keep, ToolContext, ToolError, ToolErrorKind, ToolOutput, ToolSpec};
 use schemars::JsonSchema;

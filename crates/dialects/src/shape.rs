@@ -1,0 +1,59 @@
+//! How calls are written as tags: data for the reader in `parameters`.
+
+/// How calls and parameters are written.
+pub(super) struct Shape {
+    /// The call.
+    pub(super) call: Tag,
+    /// A parameter, with its value.
+    pub(super) parameter: Tag,
+    /// After one of these stands a value (or the parameter's name, and then the value).
+    pub(super) value_from: &'static [&'static str],
+    /// What ends a value. The first of them belongs to it.
+    pub(super) value_ends: &'static [&'static str],
+    /// What is special.
+    pub(super) options: TagOptions,
+}
+
+/// How something with a name is written: `open`, name, one of `name_ends`, perhaps attributes, `head_end`; …, `close`.
+pub(super) struct Tag {
+    /// What it begins with; nothing: it begins where the block does.
+    pub(super) opens: &'static [&'static str],
+    /// What ends the name.
+    pub(super) name_ends: &'static [&'static str],
+    /// What ends its head; empty: the name does.
+    pub(super) head_end: &'static str,
+    /// What ends it.
+    pub(super) close: &'static str,
+}
+
+/// What sets one dialect apart from another of the same shape.
+#[derive(Clone, Copy)]
+pub(super) struct TagOptions {
+    /// A line break after the tag and one before its end belong to the tags.
+    pub(super) on_lines: bool,
+    /// A string may stand in quotes.
+    pub(super) quoted: bool,
+    /// A value may stand in `<![CDATA[…]]>`.
+    pub(super) cdata: bool,
+    /// Parameters count only if the schema lists them, and once.
+    pub(super) declared: bool,
+    /// A call that was cut off is not said as text.
+    pub(super) silent_when_cut: bool,
+    /// What may stand between the beginning of a block and the first call.
+    pub(super) leads: &'static [&'static str],
+}
+
+impl TagOptions {
+    /// Nothing special.
+    pub(super) const PLAIN: Self = Self {
+        on_lines: false,
+        quoted: false,
+        cdata: false,
+        declared: false,
+        silent_when_cut: false,
+        leads: &[],
+    };
+}
+
+/// What stands around text in which tags are no tags.
+pub(super) const CDATA: (&str, &str) = ("<![CDATA[", "]]>");

@@ -1,0 +1,24 @@
+//! Which tools each session has found with `tool_search`.
+use haft_core::SessionId;
+use std::{
+    collections::{BTreeSet, HashMap},
+    sync::{Arc, Mutex, MutexGuard},
+};
+
+/// Names of tools, by session. Clones share them.
+#[derive(Clone, Default)]
+pub(super) struct Found(Arc<Mutex<HashMap<SessionId, BTreeSet<String>>>>);
+
+impl Found {
+    pub(super) fn add(&self, session: &SessionId, names: &[String]) {
+        self.lock().entry(session.clone()).or_default().extend(names.iter().cloned());
+    }
+
+    pub(super) fn of(&self, session: &SessionId) -> BTreeSet<String> {
+        self.lock().get(session).cloned().unwrap_or_default()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<SessionId, BTreeSet<String>>> {
+        self.0.lock().expect("no code panics while it holds what was found")
+    }
+}
