@@ -113,6 +113,7 @@ fn context() -> ToolContext {
         workspace: "/w".into(),
         live: "/w".into(),
         access: Access::default(),
+        readable: Default::default(),
         artifacts: "/a".into(),
         jobs: Arc::new(haft_core::NoJobs),
         person: Arc::new(haft_core::Nobody),

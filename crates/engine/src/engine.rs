@@ -1,9 +1,9 @@
 //! Opens sessions and keeps them running.
 use crate::{
     Agent, EngineError, Home, Journal, Knowledge, Profile, Session,
+    approving::resolved,
     below::Caller,
     budget::Purse,
-    call::resolved,
     desk::Desk,
     door::Door,
     jobs::Board,

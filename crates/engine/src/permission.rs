@@ -1,7 +1,8 @@
 //! What runs unasked in a session: the engine's rules, and a mode that a person may change up to a ceiling.
-use haft_core::{Change, Effect, Entry, Fact, Mode, Policy, Verdict};
+use crate::approving::is_repository;
+use haft_core::{Change, Effect, Entry, Fact, Mode, Policy, Readable, Verdict};
 use std::{
-    path::Path,
+    path::{Path, PathBuf},
     sync::{Arc, RwLock},
 };
 
@@ -51,12 +52,17 @@ impl Permission {
 
     /// See [`Policy::judge`].
     pub(crate) fn judge(&self, effects: &[Effect], workspace: &Path) -> Verdict {
-        self.policy().judge(effects, workspace)
+        self.policy().judge(effects, workspace, &is_repository)
     }
 
     /// See [`Policy::judge_changes`].
     pub(crate) fn judge_changes(&self, changes: &[Change], workspace: &Path) -> Verdict {
-        self.policy().judge_changes(changes, workspace)
+        self.policy().judge_changes(changes, workspace, &is_repository)
+    }
+
+    /// See [`Readable::new`].
+    pub(crate) fn readable(&self, effects: &[Effect], workspace: &Path, own: Vec<PathBuf>) -> Readable {
+        Readable::new(&self.policy(), workspace, effects, own)
     }
 
     fn policy(&self) -> Policy {

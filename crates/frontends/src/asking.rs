@@ -66,9 +66,7 @@ impl Questions {
 
 fn ask(session: &Session, fact: &Fact) -> Option<Asking> {
     match fact {
-        Fact::ApprovalAsked { call, reason, changes, .. } => {
-            Some(approval::ask(session, &approval::Question { call, reason, changes }))
-        }
+        Fact::ApprovalAsked { .. } => approval::ask(session, fact),
         Fact::QuestionAsked { call, question } => Some(question::ask(session, call, question)),
         _ => None,
     }

@@ -91,7 +91,7 @@ impl Tool for Git {
             let named = args.paths.iter().map(|path| workspace.join(path));
             return std::iter::once(workspace.to_owned()).chain(named).map(Effect::Read).collect();
         }
-        let mut effects = vec![Effect::Execute(args.command())];
+        let mut effects = vec![Effect::execute(args.command())];
         if args.action == Action::Push {
             effects.push(Effect::Network(args.remote().to_owned()));
         }

@@ -1,0 +1,316 @@
+//! Nothing is done that nobody allowed: permissions and rules through the real binary.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+mod kit;
+
+use kit::{Place, Ran, terminal::Terminal};
+use serde_json::{Value, json};
+use std::{
+    fs,
+    os::unix::fs::symlink,
+    path::Path,
+    process::{Command, Stdio},
+};
+
+fn call(name: &str, arguments: Value) -> Value {
+    json!({"calls": [{"name": name, "arguments": arguments}]})
+}
+
+fn bash(command: &str, folder: &str) -> Value {
+    call("bash", json!({"command": command, "working_dir": folder}))
+}
+
+/// The person's own configuration.
+fn configure(place: &Place, text: &str) {
+    let folder = place.path().join("person/.config/haft");
+    fs::create_dir_all(&folder).unwrap();
+    fs::write(folder.join("config.toml"), text).unwrap();
+}
+
+/// One turn in which the model makes these calls, one in each round.
+fn turn(place: &Place, options: &[&str], calls: &[Value]) -> Ran {
+    let script: Vec<Value> = calls.iter().cloned().chain([json!({"say": "done"})]).collect();
+    let model = place.script("model.jsonl", &script);
+    let arguments = [&["run", "--json", "--model", &model], options, &["go"]].concat();
+    place.run(&arguments)
+}
+
+/// What came of each call: `ok`, or the type of its error.
+fn ends(ran: &Ran) -> Vec<String> {
+    let events = ran.events();
+    let ended = events.iter().filter(|event| event["type"] == "tool_ended");
+    ended.map(|event| event["error"]["type"].as_str().unwrap_or("ok").to_owned()).collect()
+}
+
+/// What the model reads of each call.
+fn read(ran: &Ran) -> Vec<String> {
+    let events = ran.events();
+    let ended = events.iter().filter(|event| event["type"] == "tool_ended");
+    ended.map(|event| event["content"].as_str().unwrap().to_owned()).collect()
+}
+
+/// A workspace with a Makefile in it, in `sub` and beside it, each of which leaves a file.
+fn makefiles(place: &Place) {
+    for folder in ["", "sub", "../elsewhere"] {
+        let folder = place.work().join(folder);
+        fs::create_dir_all(&folder).unwrap();
+        fs::write(folder.join("run.sh"), "touch made\n").unwrap();
+    }
+    symlink("../elsewhere", place.work().join("link")).unwrap();
+}
+
+#[test]
+fn a_rule_about_a_command_holds_in_its_folder() {
+    let (denied, allowed) = ("permission_error", "ok");
+    // The folder of a call, and whether it runs by a rule without a folder, for `sub`, and for all of them.
+    let table = [
+        ("", [allowed, denied, allowed]),
+        (".", [allowed, denied, allowed]),
+        ("sub/..", [allowed, denied, allowed]),
+        ("sub", [denied, allowed, allowed]),
+        ("../elsewhere", [denied, denied, denied]),
+        ("link", [denied, denied, denied]),
+    ];
+    let rules = ["execute:sh run.sh", "execute@sub:sh run.sh", "execute@**:sh *"];
+    for (folder, expected) in table {
+        for (rule, expected) in rules.into_iter().zip(expected) {
+            let place = Place::new();
+            makefiles(&place);
+            configure(&place, &format!("[rules]\nallow = [\"{rule}\"]\n"));
+            let ran = turn(&place, &[], &[bash("sh run.sh", folder)]);
+            assert_eq!(ends(&ran), [expected], "{rule} in {folder:?}: {ran:?}");
+            assert_eq!(ran.code, if expected == allowed { 0 } else { 4 }, "{rule} in {folder:?}");
+            let made = place.work().join(folder).join("made");
+            assert_eq!(made.exists(), expected == allowed, "{rule} in {folder:?}");
+        }
+    }
+}
+
+// A rule that denies is not passed by going elsewhere.
+#[test]
+fn a_rule_that_denies_a_command_holds_in_every_folder() {
+    for folder in ["", "sub", "../elsewhere", "link"] {
+        let place = Place::new();
+        makefiles(&place);
+        configure(&place, "[rules]\ndeny = [\"execute:sh *\"]\n");
+        let ran = turn(&place, &["--permission", "full"], &[bash("sh run.sh", folder)]);
+        assert_eq!(ends(&ran), ["permission_error"], "{folder:?}");
+        assert!(read(&ran)[0].contains("is denied by the rule `execute:sh *`"), "{:?}", read(&ran));
+    }
+}
+
+#[test]
+fn tests_run_by_a_rule_in_the_folder_that_it_means() {
+    let table = [
+        ("execute:pytest *", "test_a.py", "ok"),
+        ("execute:pytest *", "sub", "permission_error"),
+        ("execute@sub:pytest *", "sub/test_a.py", "ok"),
+        ("execute@**:pytest *", "../elsewhere", "permission_error"),
+        ("execute@**:pytest *", "link", "permission_error"),
+    ];
+    for (rule, path, expected) in table {
+        let place = Place::new();
+        makefiles(&place);
+        for folder in ["", "sub", "../elsewhere"] {
+            fs::write(place.work().join(folder).join("test_a.py"), "def test_a(): pass\n").unwrap();
+        }
+        configure(&place, &format!("[rules]\nallow = [\"{rule}\"]\n"));
+        let ran = turn(&place, &[], &[call("test", json!({"path": path, "framework": "pytest"}))]);
+        let is_permitted = ends(&ran) != ["permission_error"];
+        assert_eq!(is_permitted, expected == "ok", "{rule} for {path}: {:?}", read(&ran));
+    }
+}
+
+#[test]
+fn gits_own_files_are_not_written_unasked() {
+    let place = Place::new();
+    let git = |arguments: &[&str]| {
+        let done =
+            Command::new("git").args(arguments).current_dir(place.work()).stdout(Stdio::null()).status();
+        assert!(done.unwrap().success(), "{arguments:?}");
+    };
+    git(&["init", "--quiet", "."]);
+    git(&["init", "--quiet", "--bare", "store"]);
+    git(&["init", "--quiet", "sub"]);
+    symlink(".git", place.work().join("link")).unwrap();
+    let write = |path: &str| call("write", json!({"path": path, "content": "x"}));
+    let kept = [
+        ".git/commondir",
+        ".git/modules/evil/config",
+        ".git/hooks/post-checkout",
+        ".GIT/commondir",
+        "sub/.git/commondir",
+        "other/.git",
+        "store/commondir",
+        "store/hooks/post-receive",
+        "fresh/HEAD",
+        "link/commondir",
+    ];
+    let calls: Vec<Value> = kept.into_iter().map(write).collect();
+    let ran = turn(&place, &["--permission", "accept-edits"], &calls);
+    assert_eq!(ran.code, 4, "{ran:?}");
+    for (path, end) in kept.into_iter().zip(ends(&ran)) {
+        assert_eq!(end, "permission_error", "{path}");
+        assert!(!place.work().join(path).exists(), "{path}");
+    }
+    let free = [".gitignore", ".github/workflows/x.yml", "src/config", "store.txt"];
+    let calls: Vec<Value> = free.into_iter().map(write).collect();
+    let ran = turn(&place, &["--permission", "accept-edits"], &calls);
+    assert_eq!((ran.code, ends(&ran)), (0, vec!["ok".to_owned(); free.len()]), "{ran:?}");
+    let ran = turn(&place, &["--permission", "full"], &[write(".git/notes")]);
+    assert_eq!((ran.code, ends(&ran)), (0, vec!["ok".to_owned()]), "{ran:?}");
+}
+
+/// All that lies below a folder.
+fn below(folder: &Path) -> Vec<std::path::PathBuf> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        found.push(entry.path());
+        found.extend(below(&entry.path()));
+    }
+    found
+}
+
+// What is denied is neither opened nor copied: a pipe in its place would show that somebody looked.
+#[test]
+fn a_denied_call_touches_nothing_before_the_verdict() {
+    let place = Place::new();
+    configure(&place, "[rules]\ndeny = [\"write:**/kept\", \"read:**/secret\"]\n");
+    for name in ["kept", "secret"] {
+        fs::create_dir(place.work().join(name)).unwrap();
+    }
+    let calls = [
+        call("write", json!({"path": "kept", "content": "x"})),
+        call("edit", json!({"path": "secret", "old": "a", "new": "b"})),
+    ];
+    let ran = turn(&place, &["--permission", "full"], &calls);
+    assert_eq!(ends(&ran), ["permission_error"; 2], "{:?}", read(&ran));
+    let blobs = place.journal().with_file_name("blobs");
+    assert_eq!(below(&blobs), [""; 0].map(std::path::PathBuf::from), "nothing was copied");
+}
+
+#[test]
+fn a_file_that_is_too_large_to_keep_is_not_copied() {
+    let place = Place::new();
+    let large = place.write("large", "begin");
+    fs::File::options().write(true).open(&large).unwrap().set_len(300 << 20).unwrap();
+    let calls = [
+        call("read", json!({"path": "large", "limit": 1})),
+        call("edit", json!({"path": "large", "old": "begin", "new": "end"})),
+        call("file", json!({"path": "large", "action": "append", "content": "end"})),
+    ];
+    let ran = turn(&place, &["--permission", "full"], &calls);
+    assert_eq!(ends(&ran)[1..], ["user_error"; 2], "{:?}", &read(&ran)[1..]);
+    for told in &read(&ran)[1..] {
+        assert!(
+            told.contains("cannot prepare") && told.contains("300.0 MB") && told.contains("command"),
+            "{told}"
+        );
+    }
+    assert_eq!(fs::metadata(&large).unwrap().len(), 300 << 20);
+}
+
+/// A command that pushes what it does off the screen: blank lines, blanks, and something harmless at its end.
+fn hiding() -> String {
+    format!("touch owned\n{}{}echo \u{202e}ok\u{200b}", "\n".repeat(45), " ".repeat(3_000))
+}
+
+/// The text of a screen whose lines were wrapped.
+fn unwrapped(screen: &str) -> String {
+    screen.lines().map(str::trim_end).collect()
+}
+
+// D15, D60
+#[test]
+fn a_question_on_a_plain_terminal_hides_nothing() {
+    for how in ["chat", "run go"] {
+        let place = Place::new();
+        let calls = call("bash", json!({"command": hiding(), "working_dir": "sub", "timeout": 7}));
+        fs::create_dir(place.work().join("sub")).unwrap();
+        place.script("model.jsonl", &[calls, json!({"say": "Then not."})]);
+        let Some(terminal) = Terminal::open(&place, (80, 24)) else { return };
+        terminal.haft(&place, &format!("{how} --model script/../model.jsonl"));
+        if how == "chat" {
+            terminal.see("leaves.");
+            terminal.say("go");
+        }
+        let screen = terminal.see("allow? [y]es, [a]lways in this session, [n]o:");
+        for expected in ["touch owned\\n\\n", "[3000 blanks]echo \\u{202e}ok\\u{200b}", "`sub`", "timeout: 7"]
+        {
+            assert!(unwrapped(&screen).contains(expected), "{how}: {expected} in {screen}");
+        }
+        assert!(screen.contains("always: this command in this folder"), "{screen}");
+        terminal.say("n");
+        terminal.see("Then not.");
+        assert_eq!(place.read("sub/owned"), None);
+    }
+}
+
+// D15, D60
+#[test]
+fn a_question_on_the_screen_hides_nothing() {
+    let place = Place::new();
+    let push = json!({"action": "push", "ref": "main", "remote": "upstream"});
+    let script = [
+        call("bash", json!({"command": hiding(), "timeout": 7})),
+        json!({"say": "Then not."}),
+        call("git", push),
+        json!({"say": "Not pushed."}),
+    ];
+    place.script("model.jsonl", &script);
+    let Some(terminal) = Terminal::open(&place, (80, 30)) else { return };
+    terminal.haft(&place, "--model script/../model.jsonl");
+    terminal.see("what to do?");
+    terminal.say("go");
+    let screen = terminal.see("[y]es");
+    for expected in
+        ["touch owned\\n\\n", "\\u{202e}ok\\u{200b}", "timeout: 7", "always: this command in this folder"]
+    {
+        assert!(screen.contains(expected), "{expected} in {screen}");
+    }
+    terminal.keys(&["n"]);
+    terminal.see("Then not.");
+    terminal.say("push");
+    let screen = terminal.see("[y]es");
+    for expected in ["run: git push upstream main", "reach over the network: upstream", "ref: main"] {
+        assert!(screen.contains(expected), "{expected} in {screen}");
+    }
+    terminal.keys(&["n"]);
+    terminal.see("Not pushed.");
+}
+
+#[test]
+fn always_holds_for_the_command_in_its_folder() {
+    let place = Place::new();
+    makefiles(&place);
+    let script =
+        [bash("sh run.sh", ""), bash("sh run.sh", "."), bash("sh run.sh", "sub"), json!({"say": "Done."})];
+    place.script("model.jsonl", &script);
+    let Some(terminal) = Terminal::open(&place, (80, 30)) else { return };
+    terminal.haft(&place, "--model script/../model.jsonl");
+    terminal.see("what to do?");
+    terminal.say("go");
+    terminal.see("run: sh run.sh");
+    terminal.keys(&["a"]);
+    terminal.see("run in the folder `sub`: sh run.sh");
+    assert!(place.read("made").is_some() && place.read("sub/made").is_none());
+    terminal.keys(&["n"]);
+    terminal.see("Done.");
+    assert_eq!(place.read("sub/made"), None);
+}
+
+// What is cut off in front of the choice can be seen before it is made.
+#[test]
+fn a_long_diff_can_be_seen_whole_on_a_plain_terminal() {
+    let place = Place::new();
+    let lines: String = (0..300).map(|number| format!("line {number}\n")).collect();
+    let write = call("write", json!({"path": "a.txt", "content": lines + "the end\n"}));
+    place.script("model.jsonl", &[write, json!({"say": "Then not."})]);
+    let Some(terminal) = Terminal::open(&place, (80, 24)) else { return };
+    terminal.haft(&place, "run go --model script/../model.jsonl");
+    let screen = terminal.see("[s]how all of it:");
+    assert!(screen.contains("more lines") && !screen.contains("the end"), "{screen}");
+    terminal.say("s");
+    terminal.see("+the end");
+    terminal.say("n");
+    terminal.see("Then not.");
+}
