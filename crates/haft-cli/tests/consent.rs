@@ -209,6 +209,108 @@ fn a_file_that_is_too_large_to_keep_is_not_copied() {
     assert_eq!(fs::metadata(&large).unwrap().len(), 300 << 20);
 }
 
+const SECRET: &str = "hunter2-hunter2";
+
+/// A repository with a secret in a file that must not be read: committed, moved without it, changed since, in folders.
+fn with_secret(place: &Place) {
+    let around = "one\ntwo\nthree\nfour\nfive\nsix\n";
+    for (name, text) in [
+        (".env", format!("{around}{SECRET}\n")),
+        ("deep/.env", SECRET.into()),
+        ("private/notes.txt", SECRET.into()),
+        ("a.txt", "public\n".into()),
+        ("code.py", "def public(): pass\n".into()),
+        ("private/code.py", "def hunter2_secret(): pass\n".into()),
+    ] {
+        place.write(name, text);
+    }
+    let git = |arguments: &[&str]| {
+        let mut git = Command::new("git");
+        git.args(["-c", "user.name=Ada", "-c", "user.email=a@b.c"]).args(arguments).current_dir(place.work());
+        assert!(git.stdout(Stdio::null()).status().unwrap().success(), "{arguments:?}");
+    };
+    git(&["init", "--quiet", "."]);
+    git(&["add", "--all"]);
+    git(&["commit", "--quiet", "--message=Begin"]);
+    git(&["mv", ".env", "open.txt"]);
+    place.write("open.txt", around);
+    git(&["commit", "--quiet", "--all", "--message=Move it, without the secret"]);
+    git(&["rm", "--quiet", "open.txt"]);
+    place.write(".env", format!("{around}{SECRET}\n"));
+    git(&["add", "--all"]);
+    git(&["commit", "--quiet", "--message=Back"]);
+    place.write(".env", format!("{SECRET} changed\n"));
+    place.write("a.txt", "public changed\n");
+}
+
+#[test]
+fn what_may_not_be_read_is_not_read_by_looking_around() {
+    for ruling in ["deny", "ask"] {
+        let place = Place::new();
+        with_secret(&place);
+        symlink("deep", place.work().join("linked")).unwrap();
+        symlink("deep/.env", place.work().join("to_env")).unwrap();
+        configure(&place, &format!("[rules]\n{ruling} = [\"read:**/.env\", \"read:private\"]\n"));
+        let git = |action: &str, revision: Value, paths: Value| {
+            call("git", json!({"action": action, "ref": revision, "paths": paths}))
+        };
+        let calls = [
+            call("grep", json!({"pattern": "hunter2", "all": true})),
+            call("grep", json!({"pattern": "hunter2", "path": ".env"})),
+            call("grep", json!({"pattern": "hunter2", "path": "private"})),
+            call("grep", json!({"pattern": "hunter2", "glob": ".env"})),
+            call("search", json!({"query": "hunter2"})),
+            call("search", json!({"type": "definitions", "query": "hunter2_secret"})),
+            call("glob", json!({"pattern": "**/{.env,notes.txt}", "all": true})),
+            call("list", json!({"recursive": true, "all": true})),
+            call("navigate", json!({"action": "outline", "path": "private/code.py"})),
+            call("read", json!({"path": ["a.txt", ".env"]})),
+            git("show", json!("HEAD:.env"), json!([])),
+            git("show", json!("HEAD:./deep/.env"), json!([])),
+            git("show", json!("HEAD"), json!([])),
+            git("show", json!("HEAD~2"), json!([])),
+            git("show", json!("HEAD~1:private/notes.txt"), json!([])),
+            git("diff", Value::Null, json!([])),
+            git("diff", json!("HEAD~2"), json!([])),
+            git("diff", json!("HEAD~2:.env..HEAD:a.txt"), json!([])),
+            git("diff", json!("HEAD~1:private"), json!([])),
+            git("diff", Value::Null, json!(".env")),
+            git("blame", Value::Null, json!("private/notes.txt")),
+            git("log", Value::Null, json!([])),
+            call("grep", json!({"pattern": "hunter2", "path": "linked", "all": true})),
+            call("read", json!({"path": "to_env"})),
+        ];
+        let ran = turn(&place, &[], &calls);
+        let told = read(&ran);
+        assert_eq!(told.len(), calls.len(), "{ran:?}");
+        for (call, told) in calls.iter().zip(&told) {
+            assert!(!told.contains("hunter2-") && !told.contains("def hunter2"), "{ruling} {call}: {told}");
+        }
+        assert!(told[0].contains("left out"), "{}", told[0]);
+        assert!(told[7].contains("a.txt") && told[7].contains("left out"), "{}", told[7]);
+        let names = |name: &str| told[7].lines().any(|line| line.trim().starts_with(name));
+        assert!(!names(".env") && !names("private") && !names("notes.txt"), "{}", told[7]);
+        assert!(told[15].contains("public changed") && told[15].contains("left out"), "{}", told[15]);
+    }
+}
+
+// What is not denied is seen as before, at the side of what is.
+#[test]
+fn a_blob_that_no_path_names_is_not_shown_where_something_may_not_be_read() {
+    let place = Place::new();
+    with_secret(&place);
+    let id = Command::new("git").args(["rev-parse", "HEAD:.env"]).current_dir(place.work()).output().unwrap();
+    let id = String::from_utf8(id.stdout).unwrap().trim().to_owned();
+    configure(&place, "[rules]\ndeny = [\"read:**/.env\"]\n");
+    let show = |revision: &str| call("git", json!({"action": "show", "ref": revision}));
+    let calls =
+        [show(&id), show(&format!("{id}^{{blob}}")), show(":.env"), show("HEAD:a.txt"), show("HEAD:deep")];
+    let ran = turn(&place, &[], &calls);
+    let told = read(&ran);
+    assert!(told[..3].iter().all(|told| !told.contains(SECRET)), "{told:?}");
+    assert!(told[3].contains("public") && told[4].contains(".env"), "{told:?}");
+}
+
 /// A command that pushes what it does off the screen: blank lines, blanks, and something harmless at its end.
 fn hiding() -> String {
     format!("touch owned\n{}{}echo \u{202e}ok\u{200b}", "\n".repeat(45), " ".repeat(3_000))
