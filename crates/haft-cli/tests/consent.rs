@@ -2,13 +2,18 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 mod kit;
 
-use kit::{Place, Ran, terminal::Terminal};
+use kit::{
+    Place, Ran,
+    terminal::{Terminal, poll},
+};
 use serde_json::{Value, json};
 use std::{
     fs,
-    os::unix::fs::symlink,
+    io::{BufRead, BufReader, Write},
+    os::unix::{fs::symlink, net::UnixStream},
     path::Path,
     process::{Command, Stdio},
+    time::Duration,
 };
 
 fn call(name: &str, arguments: Value) -> Value {
@@ -415,4 +420,67 @@ fn a_long_diff_can_be_seen_whole_on_a_plain_terminal() {
     terminal.see("+the end");
     terminal.say("n");
     terminal.see("Then not.");
+}
+
+/// Where an intruder finds what it is to do: it has no environment.
+const ORDERS: &str = "intruder.orders";
+
+/// Answers for a person who was not asked. Does something only in a process that a command of the next test has left
+/// behind.
+#[test]
+fn an_intruder() {
+    let Ok(folder) = fs::read_to_string(ORDERS) else { return };
+    fs::write("intruder.here", "").unwrap();
+    let journal = Path::new(&folder).join("journal.jsonl");
+    let asked = || {
+        let text = fs::read_to_string(&journal).unwrap_or_default();
+        let entries = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+        entries.filter(|entry| entry["type"] == "approval_asked").last()
+    };
+    poll(|| asked().is_some(), || "a question".into());
+    let mut stream = UnixStream::connect(Path::new(&folder).join("door")).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+    let answer = json!({"type": "answer", "call": asked().unwrap()["call"], "answer": "always"});
+    let _sent_away = writeln!(stream, "{}\n{answer}", json!({"from": 0}));
+    let told = BufReader::new(stream).lines().map_while(Result::ok);
+    let last = told.into_iter().find(|line| line.contains("error") || line.contains("approval_answered"));
+    fs::write("intruder.new", last.unwrap_or_else(|| "sent away".into())).unwrap();
+    fs::rename("intruder.new", "intruder.told").unwrap();
+}
+
+// D60
+#[test]
+fn nobody_answers_for_the_person_whom_a_command_has_started() {
+    let intruder = format!("{} --exact an_intruder --nocapture", std::env::current_exe().unwrap().display());
+    let table = [
+        ("a second fork", format!("setsid {intruder} </dev/null >out 2>&1 &")),
+        ("a cleaned environment", format!("env -i setsid {intruder} </dev/null >out 2>&1 &")),
+        (
+            "a terminal of its own",
+            format!("env -i PATH=$PATH setsid script -qefc '{intruder}' /dev/null </dev/null >out 2>&1 &"),
+        ),
+    ];
+    for (how, command) in table {
+        let place = Place::new();
+        let orders = format!("echo \"$PWD/../home/sessions\"/* | tr -d '\\n' >{ORDERS}");
+        let here = "until test -e intruder.here; do sleep 0.01; done";
+        place.write("attack.sh", format!("{orders}\n{command}\n{here}\n"));
+        configure(&place, "[rules]\nallow = [\"execute:sh attack.sh\"]\n");
+        place.script(
+            "model.jsonl",
+            &[bash("sh attack.sh", ""), bash("touch owned", ""), json!({"say": "Then not."})],
+        );
+        let Some(terminal) = Terminal::open(&place, (100, 24)) else { return };
+        terminal.haft(&place, "run go --model script/../model.jsonl");
+        terminal.see("allow? [y]es");
+        if how != "a second fork" {
+            poll(|| place.read("intruder.told").is_some(), || format!("{how}: {:?}", place.read("out")));
+            let told = place.read("intruder.told").unwrap();
+            assert!(!told.contains("approval_answered"), "{how}: {told}");
+        }
+        assert!(place.read("owned").is_none(), "{how}");
+        terminal.say("n");
+        terminal.see("Then not.");
+        assert!(place.read("owned").is_none(), "{how}");
+    }
 }

@@ -100,6 +100,7 @@ impl Follower {
                 self.end.failure = Some(with_hint(message, hint.as_deref()))
             }
             Fact::BudgetReached { what, .. } => self.end.out_of_tokens = *what == Resource::Tokens,
+            Fact::ApprovalAsked { .. } | Fact::QuestionAsked { .. } if !self.open.session.may_allow() => {}
             Fact::ApprovalAsked { .. } => self.approve(&entry.fact),
             Fact::QuestionAsked { call, question } => self.question(call, question),
             Fact::ApprovalAnswered { call, .. }

@@ -61,6 +61,7 @@ pub(super) async fn follow(session: &Session, command: Command, client: &Client)
 async fn tell(session: &Session, entry: &Entry, client: &Client) {
     match &entry.fact {
         Fact::ToolStarted { name, arguments, .. } => client.progress(format!("{name} {arguments}")).await,
+        Fact::ApprovalAsked { .. } | Fact::QuestionAsked { .. } if !session.may_allow() => {}
         Fact::ApprovalAsked { call, .. } => {
             tokio::select! {
                 biased;

@@ -55,6 +55,9 @@ impl Chat {
 
     /// Asks what a fact says that a call asks.
     pub(super) fn ask_of(&mut self, session: &Session, fact: &Fact) {
+        if !session.may_allow() {
+            return self.desk.say("A call asks. It can be answered only where the session is open.");
+        }
         match fact {
             Fact::ApprovalAsked { .. } => {
                 let asked = asking::approval(session, self.bot.counted(), fact);
