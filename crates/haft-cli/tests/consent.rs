@@ -484,3 +484,20 @@ fn nobody_answers_for_the_person_whom_a_command_has_started() {
         assert!(place.read("owned").is_none(), "{how}");
     }
 }
+
+// C-36
+#[test]
+fn a_command_is_refused_for_what_it_runs_and_not_for_what_it_says() {
+    let place = Place::new();
+    let table = [
+        ("echo \"a; reboot now\"", "ok"),
+        ("printf '%s\\n' 'rm -rf / | halt' > said.txt", "ok"),
+        ("cat <<'E'\nmkfs\nE", "ok"),
+        ("true && (env A=1 'mk''fs'.none --version)", "security_error"),
+        ("bash -c \"true; reboot --help\"", "security_error"),
+    ];
+    let calls: Vec<Value> = table.iter().map(|(command, _)| bash(command, "")).collect();
+    let ran = turn(&place, &["--permission", "full"], &calls);
+    assert_eq!(ends(&ran), table.map(|(_, expected)| expected), "{:?}", read(&ran));
+    assert_eq!(place.read("said.txt").as_deref(), Some("rm -rf / | halt\n"));
+}
