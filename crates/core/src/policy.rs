@@ -115,7 +115,8 @@ impl Policy {
     fn ground(&self, effect: &Effect, workspace: &Path, is_repository: IsRepository<'_>) -> Ground<'_> {
         let is_gits_own = matches!(effect, Effect::Write(path) if {
             let absolute = normal(&workspace.join(path));
-            git::is_gits_own(path) || absolute.ancestors().skip(1).any(is_repository)
+            let called = absolute.strip_prefix(workspace).unwrap_or(&absolute);
+            git::is_gits_own(called) || absolute.ancestors().skip(1).any(is_repository)
         });
         match self.rules.iter().find(|rule| rule.matches(effect, workspace, is_gits_own)) {
             Some(rule) => Ground::Rule(rule),

@@ -434,8 +434,8 @@ fn an_intruder() {
     let journal = Path::new(&folder).join("journal.jsonl");
     let asked = || {
         let text = fs::read_to_string(&journal).unwrap_or_default();
-        let entries = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
-        entries.filter(|entry| entry["type"] == "approval_asked").last()
+        let mut entries = text.lines().rev().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+        entries.find(|entry| entry["type"] == "approval_asked")
     };
     poll(|| asked().is_some(), || "a question".into());
     let mut stream = UnixStream::connect(Path::new(&folder).join("door")).unwrap();
