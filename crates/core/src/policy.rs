@@ -113,16 +113,23 @@ impl Policy {
 
     /// What settles `effect`.
     fn ground(&self, effect: &Effect, workspace: &Path, is_repository: IsRepository<'_>) -> Ground<'_> {
-        let is_gits_own = matches!(effect, Effect::Write(path) if {
-            let absolute = normal(&workspace.join(path));
-            let called = absolute.strip_prefix(workspace).unwrap_or(&absolute);
-            git::is_gits_own(called) || absolute.ancestors().skip(1).any(is_repository)
-        });
+        let is_gits_own = match effect {
+            Effect::Write(path) => is_gits_own(&normal(&workspace.join(path)), workspace, is_repository),
+            Effect::Read(_) | Effect::Execute(_) | Effect::Network(_) => false,
+        };
         match self.rules.iter().find(|rule| rule.matches(effect, workspace, is_gits_own)) {
             Some(rule) => Ground::Rule(rule),
             None => self.mode.ground(effect, workspace, is_gits_own),
         }
     }
+}
+
+/// Where the workspace lies says nothing about its files: working trees may lie in their repository.
+fn is_gits_own(file: &Path, workspace: &Path, is_repository: IsRepository<'_>) -> bool {
+    let inside = file.strip_prefix(workspace).ok();
+    let above = file.ancestors().skip(1);
+    let mut folders = above.take_while(|folder| inside.is_none() || folder.starts_with(workspace));
+    git::is_gits_own(inside.unwrap_or(file)) || folders.any(is_repository)
 }
 
 /// Why an effect runs, is asked for, or does not run.
@@ -227,9 +234,10 @@ mod tests {
         let rules = rules.iter().map(|(ruling, rule)| Rule::parse(*ruling, rule).unwrap()).collect();
         Policy { rules, mode }
     }
-    /// In a workspace `/w` that holds the bare repository `/w/bare`.
+    /// In a workspace `/w` that holds the bare repository `/w/bare`, beside `/store`.
     fn judged(policy: &Policy, effects: &[Effect]) -> Verdict {
-        policy.judge(effects, Path::new("/w"), &|folder| folder == Path::new("/w/bare"))
+        let repositories = ["/w/bare", "/store"].map(Path::new);
+        policy.judge(effects, Path::new("/w"), &|folder| repositories.contains(&folder))
     }
     fn verdict(rules: &[(Ruling, &str)], mode: Mode, effect: Effect) -> &'static str {
         match judged(&policy(rules, mode), &[effect]) {
@@ -346,6 +354,18 @@ mod tests {
             let effect = Effect::execute_in("make", folder);
             assert_eq!(verdict(&[rule], Mode::AcceptEdits, effect), expected, "{rule:?} in {folder:?}");
         }
+    }
+
+    #[test]
+    fn a_working_tree_may_lie_in_its_repository() {
+        let workspace = Path::new("/store/.git/tree");
+        let judge = |path: &str| {
+            let effects = [write(path)];
+            policy(&[], Mode::AcceptEdits).judge(&effects, workspace, &|folder| folder == Path::new("/store"))
+        };
+        assert_eq!(judge("src/a.rs"), Verdict::Allow);
+        assert!(matches!(judge(".git"), Verdict::Ask { .. }));
+        assert!(matches!(judge("/store/config"), Verdict::Ask { .. }));
     }
 
     #[test]

@@ -9,10 +9,7 @@ use crate::{
 use haft_core::{
     Answer, Change, Effect, Execution, Fact, How, Readable, Stage, ToolCall, ToolError, Verdict,
 };
-use std::{
-    fs,
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
 
 /// Paths as they really are: none leads through a link. The folder of a command that lies in the workspace is relative
 /// to it.
@@ -173,11 +170,4 @@ async fn ask(means: &Means, call: &ToolCall, wish: Wish, notes: &Notes) -> Resul
             .hint("find a way that needs no approval, or say what you would have done"),
     };
     Err(error.into())
-}
-
-/// Whether `folder` is a git repository's own, whatever its name: a bare one, or one that lies apart from its files
-/// (gitrepository-layout(5)).
-pub(crate) fn is_repository(folder: &Path) -> bool {
-    let has = |name: &str| fs::symlink_metadata(folder.join(name)).is_ok();
-    has("HEAD") && (has("commondir") || (has("objects") && has("refs")))
 }

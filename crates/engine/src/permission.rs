@@ -1,7 +1,7 @@
 //! What runs unasked in a session: the engine's rules, and a mode that a person may change up to a ceiling.
-use crate::approving::is_repository;
 use haft_core::{Change, Effect, Entry, Fact, Mode, Policy, Readable, Verdict};
 use std::{
+    fs,
     path::{Path, PathBuf},
     sync::{Arc, RwLock},
 };
@@ -69,4 +69,11 @@ impl Permission {
         let mode = self.mode();
         Policy { mode, ..self.policy.read().expect("no code panics while it holds a policy").clone() }
     }
+}
+
+/// Whether `folder` is a git repository's own, whatever its name: a bare one, or one that lies apart from its files
+/// (gitrepository-layout(5)).
+fn is_repository(folder: &Path) -> bool {
+    let has = |name: &str| fs::symlink_metadata(folder.join(name)).is_ok();
+    has("HEAD") && (has("commondir") || (has("objects") && has("refs")))
 }
