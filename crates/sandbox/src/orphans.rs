@@ -7,19 +7,26 @@ use std::{
     collections::{BTreeSet, HashMap},
     convert::Infallible,
     fs,
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{
+        Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
     time::{Duration, Instant},
 };
 
 /// Takes the orphans of everything that this process starts from now on; whether the system can. A whole program
-/// decides that, before it starts the first command.
+/// decides that, before it starts the first command: a child that it starts by itself in another session, and does not
+/// wait for at once, would be taken for an orphan.
 pub fn adopt_orphans() -> bool {
     #[cfg(target_os = "linux")]
     let adopts = rustix::process::set_child_subreaper(Some(rustix::process::getpid())).is_ok();
     #[cfg(not(target_os = "linux"))]
     let adopts = false;
+    ADOPTS.store(adopts, Relaxed);
     adopts
 }
+
+static ADOPTS: AtomicBool = AtomicBool::new(false);
 
 /// While a command runs, ended orphans are looked for so often.
 const ROUND: Duration = Duration::from_secs(5);
@@ -69,13 +76,16 @@ pub(crate) async fn reaping() -> Infallible {
 
 /// Waits for the orphans of a group that have ended. Its leader must have been waited for.
 pub(crate) fn reap_group(leader: Pid) {
+    if !ADOPTS.load(Relaxed) {
+        return;
+    }
     while let Ok(Some(_)) = waitpgid(leader, WaitOptions::NOHANG) {}
 }
 
 /// Waits for all orphans that have ended.
 pub(crate) fn reap() {
     let look = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
-    if !matches!(waitid(WaitId::All, look), Ok(Some(_))) {
+    if !ADOPTS.load(Relaxed) || !matches!(waitid(WaitId::All, look), Ok(Some(_))) {
         return;
     }
     let Some(own) = Process::read("self") else { return };
