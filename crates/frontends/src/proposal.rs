@@ -46,6 +46,8 @@ const REASON: usize = 400;
 
 /// A longer argument is counted beside a diff that does not show it, in bytes.
 const BESIDE_A_DIFF: usize = 400;
+/// Of a longer value the two ends are shown at first, in bytes: it would push everything else out of sight.
+const LONG: usize = 8_000;
 /// A longer one is not looked for in a diff.
 const LOOKED_FOR: usize = 64 << 10;
 
@@ -92,9 +94,12 @@ impl Proposal {
 
     /// The same where there is little room.
     pub fn brief(&self, diff: &str) -> Brief {
-        let Brief { text, is_whole } = self.beside(diff);
-        let head = if self.has_changes { String::new() } else { self.head() };
-        Brief { text: format!("{head}{diff}{text}"), is_whole }
+        let (head, beside) = (self.brief_head(), self.beside(diff));
+        let head = if self.has_changes { Brief::default() } else { head };
+        Brief {
+            text: format!("{}{diff}{}", head.text, beside.text),
+            is_whole: head.is_whole && beside.is_whole,
+        }
     }
 
     /// What it would do.
@@ -103,22 +108,32 @@ impl Proposal {
         std::iter::once(format!("{} would\n", self.tool)).chain(effects).collect()
     }
 
+    /// The same with the two ends of what is long.
+    pub fn brief_head(&self) -> Brief {
+        let effects = self.effects.iter().map(|(what, value)| line(what, &ends(value)));
+        let text = std::iter::once(format!("{} would\n", self.tool)).chain(effects).collect();
+        Brief { text, is_whole: self.effects.iter().all(|(_, value)| value.len() <= LONG) }
+    }
+
     /// What it is called with that `diff` does not show.
     pub fn beside_all_of(&self, diff: &str) -> String {
         titled(self.unseen_in(diff).map(|argument| line(&argument.name, &argument.shown)).collect())
     }
 
-    /// The same; what is long is only counted beside a diff.
+    /// The same; of what is long the two ends are shown, and beside a diff it is only counted.
     pub fn beside(&self, diff: &str) -> Brief {
-        let is_long = |argument: &Argument| self.has_changes && argument.shown.len() > BESIDE_A_DIFF;
-        let lines = self.unseen_in(diff).map(|argument| match is_long(argument) {
-            false => line(&argument.name, &argument.shown),
-            true => {
-                let length = argument.shown.chars().count();
-                line(&argument.name, &format!("{length} characters; the changes show what comes of them"))
+        let most = if self.has_changes { BESIDE_A_DIFF } else { LONG };
+        let lines = self.unseen_in(diff).map(|Argument { name, shown, .. }| {
+            let length = shown.chars().count();
+            match (shown.len() > most, self.has_changes) {
+                (true, true) => {
+                    line(name, &format!("{length} characters; the changes show what comes of them"))
+                }
+                (_, _) => line(name, &ends(shown)),
             }
         });
-        Brief { text: titled(lines.collect()), is_whole: !self.unseen_in(diff).any(is_long) }
+        let is_whole = self.unseen_in(diff).all(|argument| argument.shown.len() <= most);
+        Brief { text: titled(lines.collect()), is_whole }
     }
 
     fn unseen_in(&self, diff: &str) -> impl Iterator<Item = &Argument> {
@@ -140,6 +155,12 @@ impl Proposal {
     }
 }
 
+impl Default for Brief {
+    fn default() -> Self {
+        Self { text: String::new(), is_whole: true }
+    }
+}
+
 impl Argument {
     fn new(name: &str, value: &Value) -> Self {
         Self { name: safe::visible_line(name), shown: shown(value), text: value.as_str().map(str::to_owned) }
@@ -153,6 +174,17 @@ impl Argument {
 
 fn titled(arguments: String) -> String {
     if arguments.is_empty() { arguments } else { format!("called with\n{arguments}") }
+}
+
+/// The beginning and the end of what is long.
+fn ends(value: &str) -> String {
+    if value.len() <= LONG {
+        return value.to_owned();
+    }
+    let head = value.floor_char_boundary(LONG * 3 / 4);
+    let tail = value.ceil_char_boundary(value.len() - LONG / 4);
+    let left_out = value[head..tail].chars().count();
+    format!("{}\n… {left_out} characters are left out here …\n{}", &value[..head], &value[tail..])
 }
 
 /// A value of several lines stands below what it is.
@@ -363,6 +395,20 @@ mod tests {
         for (tool, arguments, effects, expected) in table {
             assert_eq!(told(tool, arguments, effects), expected.join("\n"), "{tool}");
         }
+    }
+
+    #[test]
+    fn of_what_is_long_the_ends_are_shown_at_first() {
+        let command = format!("touch owned; {}; echo end", "x".repeat(20_000));
+        let made =
+            ToolCall::new("1", "bash", json!({"command": command, "text": "y".repeat(9_000), "to": "eve"}));
+        let proposal = Proposal::new(&made, "", &[Effect::execute(command)], &[], Path::new("/w"));
+        let Brief { text, is_whole } = proposal.brief("");
+        assert!(!is_whole && text.len() < 18_000, "{} bytes", text.len());
+        for expected in ["touch owned; xx", "xx; echo end", "12023 characters are left out", "to: eve"] {
+            assert!(text.contains(expected), "{expected} in {text}");
+        }
+        assert!(proposal.whole("").contains(&"x".repeat(20_000)));
     }
 
     // Beside a diff what it shows needs not be there twice, unless somebody wants all of it.

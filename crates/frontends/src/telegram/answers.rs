@@ -66,8 +66,8 @@ impl Chat {
                 }
             }
             Fact::QuestionAsked { call, question } => {
-                let (ask, keys) = asking::question(self.bot.counted(), call, question);
-                self.ask(ask, keys, None);
+                let (ask, keys, document) = asking::question(self.bot.counted(), call, question);
+                self.ask(ask, keys, document);
             }
             _ => {}
         }

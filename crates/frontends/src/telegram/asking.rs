@@ -136,18 +136,38 @@ pub(super) fn approval(session: &Session, id: u64, fact: &Fact) -> Option<Approv
     Some(Approval { ask, keys, document })
 }
 
-/// A button for each choice; the person may also write something else.
-pub(super) fn question(id: u64, call: &CallId, question: &Question) -> (Ask, Option<InlineKeyboardMarkup>) {
-    let mut text = Rich::default().with(&clipped(&question.text, SHOWN), &[Style::Bold]);
+/// A button for each choice; the person may also write something else. What does not fit comes as a file before it.
+pub(super) fn question(
+    id: u64,
+    call: &CallId,
+    question: &Question,
+) -> (Ask, Option<InlineKeyboardMarkup>, Option<Document>) {
+    let whole = format!("{}{}", question.text, choices(question));
+    let mut text = Rich::default().with(&clipped(&whole, SHOWN), &[Style::Bold]);
     let way =
         if question.choices.is_empty() { "Write your answer." } else { "Choose, or write your answer." };
     text.push(&format!("\n{way}"), &[Style::Italic]);
     let rows = question.choices.iter().enumerate();
     let rows: Vec<_> =
         rows.map(|(place, choice)| vec![(choice.clone(), Button::Choice(id, place))]).collect();
+    let document = (whole.chars().count() > SHOWN).then(|| Document {
+        name: format!("question-{id}.txt"),
+        text: safe::text(&whole).into_owned(),
+        keys_without: keyboard(Vec::new()),
+    });
     let keys = (!rows.is_empty()).then(|| keyboard(rows));
     let kind = Kind::Question { choices: question.choices.clone() };
-    (Ask { id, call: call.clone(), text, kind }, keys)
+    (Ask { id, call: call.clone(), text, kind }, keys, document)
+}
+
+/// What a button has no room for.
+fn choices(question: &Question) -> String {
+    let is_long = |choice: &String| choice.chars().count() > LABEL || choice.contains('\n');
+    if !question.choices.iter().any(is_long) {
+        return String::new();
+    }
+    let lines = question.choices.iter().enumerate();
+    lines.map(|(place, choice)| format!("\n{}. {choice}", place + 1)).collect()
 }
 
 impl Ask {

@@ -138,7 +138,7 @@ impl App {
         end.extend(self.beginning(reason, (room / 3).max(1)));
         let changes = changes_of(fact);
         let mut lines = self.painted(|painter| match changes {
-            [] => self.lines_of(&proposal.head()),
+            [] => self.lines_of(&proposal.brief_head().text),
             changes => painter.whole_diff(changes),
         });
         let diff = self.painted(|painter| (painter.diff_of)(changes));
