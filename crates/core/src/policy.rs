@@ -8,7 +8,10 @@ pub use rule::{BadRule, Rule, Ruling};
 
 use crate::{Change, Effect, Execution};
 use serde::{Deserialize, Serialize};
-use std::path::{Component, Path, PathBuf};
+use std::{
+    collections::HashSet,
+    path::{Component, Path, PathBuf},
+};
 
 /// What may happen to a call. Ordered: the strictest verdict over all its effects counts.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -87,11 +90,10 @@ pub type IsRepository<'a> = &'a dyn Fn(&Path) -> bool;
 impl Policy {
     /// Before a call: what it says it will touch. `effects` must be resolved.
     pub fn judge(&self, effects: &[Effect], workspace: &Path, is_repository: IsRepository<'_>) -> Verdict {
-        let mut grounds: Vec<(Ground<'_>, Vec<&Effect>)> = Vec::new();
-        for effect in effects {
+        let (mut grounds, mut seen) = (Vec::<(Ground<'_>, Vec<&Effect>)>::new(), HashSet::new());
+        for effect in effects.iter().filter(|effect| seen.insert(*effect)) {
             let ground = self.ground(effect, workspace, is_repository);
             match grounds.iter_mut().find(|(known, _)| *known == ground) {
-                Some((_, alike)) if alike.contains(&effect) => {}
                 Some((_, alike)) => alike.push(effect),
                 None => grounds.push((ground, vec![effect])),
             }

@@ -405,3 +405,34 @@ async fn what_a_process_allows_that_left_its_parents_does_not_count() {
     until(&session, Seq(0), |fact| matches!(fact, Fact::TurnEnded { .. }).then_some(())).await;
     assert_eq!(place.read("made"), None);
 }
+
+/// Connects, and leaves the connection to a child.
+#[test]
+#[expect(clippy::zombie_processes, reason = "it outlives this process")]
+fn somebody_leaves_a_connection_behind() {
+    let Ok(orders) = std::fs::read_to_string("left.orders") else { return };
+    let stream = UnixStream::connect(orders.trim()).unwrap();
+    let given = std::os::fd::OwnedFd::from(stream);
+    let waits = "until test -e left.alone; do sleep 0.01; done; (printf '{\"from\":0}\\n' >&0); head -n 1 >left.new; mv left.new left.told";
+    std::process::Command::new("sh").args(["-c", waits]).stdin(given).spawn().unwrap();
+}
+
+// D60
+#[tokio::test(flavor = "multi_thread")]
+async fn who_is_gone_when_the_door_opens_is_not_let_in() {
+    let place = Place::new();
+    let session = place.session("");
+    place.write("left.orders", &door(&session).display().to_string());
+    let mut command = std::process::Command::new(std::env::current_exe().unwrap());
+    command.args(["--exact", "somebody_leaves_a_connection_behind", "--nocapture"]).current_dir(place.work());
+    assert!(command.stdout(std::process::Stdio::null()).status().unwrap().success());
+    place.write("left.alone", "");
+    let telling = async {
+        while place.read("left.told").is_none() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    tokio::time::timeout(LONG, telling).await.unwrap();
+    let told = place.read("left.told").unwrap();
+    assert!(!told.contains("joined"), "{told}");
+}

@@ -32,11 +32,18 @@ impl Peer {
         if peer.uid() != owner {
             return Err("the session is another user's".to_owned());
         }
+        // A process of another container has no number here.
         let pid = peer.pid().unwrap_or_default();
-        if chain(pid).is_some_and(|chain| chain.iter().skip(1).any(|process| process.is(process::id()))) {
-            return Err("the session runs this command, so it cannot join it as its person".to_owned());
+        match chain(pid) {
+            Some(chain) if chain.iter().skip(1).any(|process| process.is(process::id())) => {
+                Err("the session runs this command, so it cannot join it as its person".to_owned())
+            }
+            // It has left the connection to somebody else.
+            None if pid > 0 && Process::read(1).is_some() => {
+                Err("who comes has ended, so it is not known who started them".to_owned())
+            }
+            chain => Ok(Self { pid, began: chain.map(|chain| chain[0].began) }),
         }
-        Ok(Self { pid, began: Process::read(pid).map(|process| process.began) })
     }
 
     pub(super) fn pid(&self) -> i32 {
