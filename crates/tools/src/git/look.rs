@@ -110,7 +110,10 @@ pub(super) async fn show(repository: &Repository, args: &Args) -> Result<ToolOut
             let shown = std::iter::once(HEADING).chain(PATCH).map(Into::into).collect();
             hidden::patch(repository, args, words(first), shown).await?
         }
-        false => (repository.must(first.into_iter().chain([revision, "--"])).await?, 0),
+        false => {
+            let more = ["--no-color", "--no-ext-diff", "--no-textconv", revision, "--"];
+            (repository.must(first.into_iter().chain(more)).await?, 0)
+        }
     };
     let Some((heading, patch)) = answer.stdout.split_once('\x1e') else {
         // A file of a commit, or a folder.
