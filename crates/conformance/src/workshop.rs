@@ -56,7 +56,7 @@ impl Workshop {
     fn judge(&self, effects: &[Effect]) -> Result<(), ToolError> {
         let policy = Policy { rules: Vec::new(), mode: Mode::AcceptEdits };
         let resolved: Vec<Effect> = effects.iter().map(|effect| self.resolved(effect)).collect();
-        match policy.judge(&resolved, &self.workspace) {
+        match policy.judge(&resolved, &self.workspace, &|_| false) {
             Verdict::Allow => Ok(()),
             Verdict::Ask { reason } | Verdict::Deny { reason } => {
                 Err(ToolError::new(ToolErrorKind::Permission, reason))
@@ -81,6 +81,7 @@ impl Workshop {
             workspace: view.root().to_owned(),
             live: self.workspace.clone(),
             access: Access::default(),
+            readable: Arc::default(),
             artifacts: self.workspace.with_file_name("artifacts"),
             jobs: Arc::new(NoJobs),
             person: Arc::new(Nobody),

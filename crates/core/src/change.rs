@@ -131,6 +131,10 @@ impl fmt::Display for How {
 ///
 /// The tool runner opens a view, runs the call in it, records its changes, settles them and drops the view.
 pub trait Stage: Send + Sync {
+    /// How much is recorded of what a call with these effects does: as [`View::how`] of the view that is opened for
+    /// it. Nothing is opened, copied or looked at, so that a call can be judged before.
+    fn how(&self, effects: &[Effect]) -> How;
+
     /// A view for one call. `effects` must be resolved: no path in them leads through a symbolic link.
     fn open(&self, workspace: &Path, effects: &[Effect]) -> io::Result<Box<dyn View>>;
 

@@ -102,7 +102,17 @@ pub enum Fact {
     /// The model could not be asked; the turn ends.
     ModelFailed { message: String, hint: Option<String> },
     /// A call waits for a person. `changes` are what it would do to files, where it already ran in a view.
-    ApprovalAsked { call: CallId, reason: String, effects: Vec<Effect>, changes: Vec<Change> },
+    ApprovalAsked {
+        call: CallId,
+        reason: String,
+        /// What an answer holds for.
+        effects: Vec<Effect>,
+        changes: Vec<Change>,
+        /// What would run, where the call does not say so itself: its arguments are read in another way than they were
+        /// given, or it is a call of a session below.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        runs: Option<Box<ToolCall>>,
+    },
     /// The person, or the front-end in place of one, has answered.
     ApprovalAnswered { call: CallId, answer: Answer },
     /// A call wants to know something from a person.

@@ -207,6 +207,7 @@ mod tests {
             reason: "`git push` needs approval".into(),
             effects: vec![],
             changes: vec![],
+            runs: None,
         };
         let concluded =
             |status| Fact::Concluded(Conclusion { status, reason: "so".into(), evidence: vec![] });

@@ -1,10 +1,16 @@
 //! Who may do what: rules over effects, and a mode for what no rule settles.
-use crate::{Change, Effect};
-use globset::{GlobBuilder, GlobMatcher};
+mod git;
+mod readable;
+mod rule;
+
+pub use readable::Readable;
+pub use rule::{BadRule, Rule, Ruling};
+
+use crate::{Change, Effect, Execution};
 use serde::{Deserialize, Serialize};
 use std::{
+    collections::HashSet,
     path::{Component, Path, PathBuf},
-    str::FromStr,
 };
 
 /// What may happen to a call. Ordered: the strictest verdict over all its effects counts.
@@ -19,6 +25,21 @@ pub enum Verdict {
     Deny { reason: String },
 }
 
+impl Verdict {
+    /// The stricter of both; where they are alike, with the reasons of both.
+    pub fn and(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Ask { reason }, Self::Ask { reason: other }) => {
+                Self::Ask { reason: format!("{reason}; {other}") }
+            }
+            (Self::Deny { reason }, Self::Deny { reason: other }) => {
+                Self::Deny { reason: format!("{reason}; {other}") }
+            }
+            (this, other) => this.max(other),
+        }
+    }
+}
+
 /// What happens with an effect that no rule settles.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -28,7 +49,7 @@ pub enum Mode {
     /// Reading in the workspace runs; all else is asked for.
     #[default]
     Ask,
-    /// Reading and writing in the workspace runs; all else is asked for.
+    /// Reading and writing in the workspace runs, but for git's own files; all else is asked for.
     AcceptEdits,
     /// Everything runs.
     Full,
@@ -63,156 +84,131 @@ pub struct Policy {
     pub mode: Mode,
 }
 
-/// What a rule says of the effects that it matches.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ruling {
-    /// They run.
-    Allow,
-    /// A person is asked.
-    Ask,
-    /// They do not run.
-    Deny,
-}
-
-/// One line of the configuration, e.g. `deny = ["write:/etc/**"]`.
-#[derive(Clone, Debug)]
-pub struct Rule {
-    ruling: Ruling,
-    text: String,
-    pattern: Pattern,
-}
-
-#[derive(Clone, Debug)]
-enum Pattern {
-    Path { kind: Kind, glob: GlobMatcher },
-    Words { kind: Kind, words: String, more: bool },
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
-    Read,
-    Write,
-    Execute,
-    Network,
-}
-
-/// A rule that cannot be read.
-#[derive(Debug, thiserror::Error)]
-#[error(
-    "cannot read the rule `{rule}`: {why}; expected e.g. `write:src/**`, `execute:git status` or `network:*`"
-)]
-pub struct BadRule {
-    rule: String,
-    why: String,
-}
-
-impl Rule {
-    /// `KIND:PATTERN` with `read`, `write`, `execute` or `network`.
-    ///
-    /// Paths are matched as globs: a relative pattern against the path inside the workspace, one that starts with
-    /// `/` against the absolute path, one that starts with `**` against both. A command is matched word for word;
-    /// a `*` at the end stands for any further words, and a command with anything but plain words in it (pipes,
-    /// substitutions, quotes …) is matched by no `allow` rule.
-    pub fn parse(ruling: Ruling, rule: &str) -> Result<Self, BadRule> {
-        let bad = |why: String| BadRule { rule: rule.to_owned(), why };
-        let (kind, pattern) = rule.split_once(':').ok_or_else(|| bad("there is no `:`".into()))?;
-        let kind = Kind::from_str(kind).map_err(bad)?;
-        let pattern = match kind {
-            Kind::Read | Kind::Write => {
-                let glob = GlobBuilder::new(pattern).literal_separator(true).build();
-                let glob = glob.map_err(|error| bad(error.to_string()))?.compile_matcher();
-                Pattern::Path { kind, glob }
-            }
-            Kind::Execute | Kind::Network => {
-                let words = pattern.strip_suffix('*').unwrap_or(pattern);
-                Pattern::Words { kind, words: squeeze(words), more: words.len() < pattern.len() }
-            }
-        };
-        Ok(Self { ruling, text: rule.to_owned(), pattern })
-    }
-
-    fn matches(&self, effect: &Effect, workspace: &Path) -> bool {
-        match (&self.pattern, effect) {
-            (Pattern::Path { kind: Kind::Read, glob }, Effect::Read(path))
-            | (Pattern::Path { kind: Kind::Write, glob }, Effect::Write(path)) => {
-                let absolute = normal(&workspace.join(path));
-                let inside = absolute.strip_prefix(workspace).is_ok_and(|inside| glob.is_match(inside));
-                inside || glob.is_match(&absolute)
-            }
-            (Pattern::Words { kind: Kind::Execute, words, more }, Effect::Execute(command)) => {
-                (self.ruling != Ruling::Allow || is_plain(command)) && same_words(words, *more, command)
-            }
-            (Pattern::Words { kind: Kind::Network, words, more }, Effect::Network(target)) => {
-                if *more {
-                    target.starts_with(words.as_str())
-                } else {
-                    target == words
-                }
-            }
-            _ => false,
-        }
-    }
-
-    fn verdict(&self, effect: &Effect) -> Verdict {
-        let reason = |what: &str| format!("`{effect}` {what} by the rule `{}`", self.text);
-        match self.ruling {
-            Ruling::Allow => Verdict::Allow,
-            Ruling::Ask => Verdict::Ask { reason: reason("must be asked for") },
-            Ruling::Deny => Verdict::Deny { reason: reason("is denied") },
-        }
-    }
-}
+/// Whether a folder is a git repository's own, whatever its name: by what lies in it.
+pub type IsRepository<'a> = &'a dyn Fn(&Path) -> bool;
 
 impl Policy {
     /// Before a call: what it says it will touch. `effects` must be resolved.
-    pub fn judge(&self, effects: &[Effect], workspace: &Path) -> Verdict {
-        effects.iter().map(|effect| self.judge_one(effect, workspace)).max().unwrap_or(Verdict::Allow)
+    pub fn judge(&self, effects: &[Effect], workspace: &Path, is_repository: IsRepository<'_>) -> Verdict {
+        let (mut grounds, mut seen) = (Vec::<(Ground<'_>, Vec<&Effect>)>::new(), HashSet::new());
+        for effect in effects.iter().filter(|effect| seen.insert(*effect)) {
+            let ground = self.ground(effect, workspace, is_repository);
+            match grounds.iter_mut().find(|(known, _)| *known == ground) {
+                Some((_, alike)) => alike.push(effect),
+                None => grounds.push((ground, vec![effect])),
+            }
+        }
+        let verdicts = grounds.into_iter().map(|(ground, effects)| ground.verdict(&effects));
+        verdicts.reduce(Verdict::and).unwrap_or(Verdict::Allow)
     }
 
     /// After a call, before its changes are settled: what it did.
-    pub fn judge_changes(&self, changes: &[Change], workspace: &Path) -> Verdict {
+    pub fn judge_changes(
+        &self,
+        changes: &[Change],
+        workspace: &Path,
+        is_repository: IsRepository<'_>,
+    ) -> Verdict {
         let effects: Vec<Effect> = changes.iter().map(|change| Effect::Write(change.path.clone())).collect();
-        self.judge(&effects, workspace)
+        self.judge(&effects, workspace, is_repository)
     }
 
-    fn judge_one(&self, effect: &Effect, workspace: &Path) -> Verdict {
-        match self.rules.iter().find(|rule| rule.matches(effect, workspace)) {
-            Some(rule) => rule.verdict(effect),
-            None => self.mode.verdict(effect, workspace),
+    /// What settles `effect`.
+    fn ground(&self, effect: &Effect, workspace: &Path, is_repository: IsRepository<'_>) -> Ground<'_> {
+        let is_gits_own = match effect {
+            Effect::Write(path) => is_gits_own(&normal(&workspace.join(path)), workspace, is_repository),
+            Effect::Read(_) | Effect::Execute(_) | Effect::Network(_) => false,
+        };
+        match self.rules.iter().find(|rule| rule.matches(effect, workspace, is_gits_own)) {
+            Some(rule) => Ground::Rule(rule),
+            None => self.mode.ground(effect, workspace, is_gits_own),
         }
+    }
+}
+
+/// Where the workspace lies says nothing about its files: working trees may lie in their repository.
+fn is_gits_own(file: &Path, workspace: &Path, is_repository: IsRepository<'_>) -> bool {
+    let inside = file.strip_prefix(workspace).ok();
+    let above = file.ancestors().skip(1);
+    let mut folders = above.take_while(|folder| inside.is_none() || folder.starts_with(workspace));
+    git::is_gits_own(inside.unwrap_or(file)) || folders.any(is_repository)
+}
+
+/// Why an effect runs, is asked for, or does not run.
+#[derive(Clone, Copy)]
+enum Ground<'a> {
+    Rule(&'a Rule),
+    /// The mode lets it run.
+    Open,
+    /// The mode asks.
+    Asked,
+    /// The mode asks, since the person's next `git` would do what is written here.
+    GitsOwn,
+    /// The mode asks, since the command would run outside of the workspace.
+    Elsewhere,
+    /// The mode is `read-only`.
+    ReadOnly,
+}
+
+impl PartialEq for Ground<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Rule(rule), Self::Rule(other)) => std::ptr::eq(*rule, *other),
+            (this, other) => std::mem::discriminant(this) == std::mem::discriminant(other),
+        }
+    }
+}
+
+impl Ground<'_> {
+    fn verdict(self, effects: &[&Effect]) -> Verdict {
+        let (names, is_one) = (named(effects), effects.len() == 1);
+        let (needs, is) = if is_one { ("needs", "is") } else { ("need", "are") };
+        match self {
+            Self::Open => Verdict::Allow,
+            Self::Asked => Verdict::Ask { reason: format!("{names} {needs} approval") },
+            Self::GitsOwn => Verdict::Ask {
+                reason: format!("{names} {needs} approval: git reads such files, and may run what they name"),
+            },
+            Self::Elsewhere => Verdict::Ask {
+                reason: format!("{names} {needs} approval: the folder lies outside of the workspace"),
+            },
+            Self::ReadOnly => {
+                Verdict::Deny { reason: format!("{names} {is} denied: permission is `read-only`") }
+            }
+            Self::Rule(Rule { ruling, text, .. }) => match ruling {
+                Ruling::Allow => Verdict::Allow,
+                Ruling::Ask => {
+                    Verdict::Ask { reason: format!("{names} must be asked for by the rule `{text}`") }
+                }
+                Ruling::Deny => Verdict::Deny { reason: format!("{names} {is} denied by the rule `{text}`") },
+            },
+        }
+    }
+}
+
+/// More effects than this are counted in a reason; the question names them all.
+const NAMED: usize = 4;
+
+fn named(effects: &[&Effect]) -> String {
+    let names: Vec<String> = effects.iter().take(NAMED).map(|effect| format!("`{effect}`")).collect();
+    match (names.split_last(), effects.len().saturating_sub(NAMED)) {
+        (Some((last, [])), 0) => last.clone(),
+        (Some((last, before)), 0) => format!("{} and {last}", before.join(", ")),
+        (_, more) => format!("{} and {more} more", names.join(", ")),
     }
 }
 
 impl Mode {
-    fn verdict(self, effect: &Effect, workspace: &Path) -> Verdict {
+    fn ground<'a>(self, effect: &Effect, workspace: &Path, is_gits_own: bool) -> Ground<'a> {
         let inside = |path: &Path| normal(&workspace.join(path)).starts_with(workspace);
-        let runs = match (self, effect) {
-            (Self::Full, _) => true,
-            (_, Effect::Read(path)) => inside(path),
-            (Self::AcceptEdits, Effect::Write(path)) => inside(path),
-            (Self::ReadOnly | Self::Ask | Self::AcceptEdits, _) => false,
-        };
-        match self {
-            _ if runs => Verdict::Allow,
-            Self::ReadOnly => {
-                Verdict::Deny { reason: format!("`{effect}` is denied: permission is `read-only`") }
-            }
-            Self::Ask | Self::AcceptEdits | Self::Full => {
-                Verdict::Ask { reason: format!("`{effect}` needs approval") }
-            }
-        }
-    }
-}
-
-impl FromStr for Kind {
-    type Err = String;
-    fn from_str(kind: &str) -> Result<Self, String> {
-        match kind {
-            "read" => Ok(Self::Read),
-            "write" => Ok(Self::Write),
-            "execute" => Ok(Self::Execute),
-            "network" => Ok(Self::Network),
-            other => Err(format!("`{other}` is no kind of effect")),
+        match (self, effect) {
+            (Self::Full, _) => Ground::Open,
+            (_, Effect::Read(path)) if inside(path) => Ground::Open,
+            (Self::ReadOnly, _) => Ground::ReadOnly,
+            (_, Effect::Write(_)) if is_gits_own => Ground::GitsOwn,
+            (Self::AcceptEdits, Effect::Write(path)) if inside(path) => Ground::Open,
+            (_, Effect::Execute(Execution { folder, .. })) if !inside(folder) => Ground::Elsewhere,
+            (Self::Ask | Self::AcceptEdits, _) => Ground::Asked,
         }
     }
 }
@@ -232,29 +228,21 @@ pub fn normal(path: &Path) -> PathBuf {
     clean
 }
 
-fn squeeze(words: &str) -> String {
-    words.split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
-fn same_words(words: &str, more: bool, command: &str) -> bool {
-    let command = squeeze(command);
-    let rest = command.strip_prefix(words);
-    rest.is_some_and(|rest| rest.is_empty() || (more && (words.is_empty() || rest.starts_with(' '))))
-}
-
-/// Only words that every shell takes as they are: one program, no expansion, no assignment.
-fn is_plain(command: &str) -> bool {
-    let plain = |c: char| c.is_alphanumeric() || " \t_-./,:@%+".contains(c);
-    command.chars().all(plain)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn verdict(rules: &[(Ruling, &str)], mode: Mode, effect: Effect) -> &'static str {
+    fn policy(rules: &[(Ruling, &str)], mode: Mode) -> Policy {
         let rules = rules.iter().map(|(ruling, rule)| Rule::parse(*ruling, rule).unwrap()).collect();
-        match (Policy { rules, mode }).judge(&[effect], Path::new("/w")) {
+        Policy { rules, mode }
+    }
+    /// In a workspace `/w` that holds the bare repository `/w/bare`, beside `/store`.
+    fn judged(policy: &Policy, effects: &[Effect]) -> Verdict {
+        let repositories = ["/w/bare", "/store"].map(Path::new);
+        policy.judge(effects, Path::new("/w"), &|folder| repositories.contains(&folder))
+    }
+    fn verdict(rules: &[(Ruling, &str)], mode: Mode, effect: Effect) -> &'static str {
+        match judged(&policy(rules, mode), &[effect]) {
             Verdict::Allow => "allow",
             Verdict::Ask { .. } => "ask",
             Verdict::Deny { .. } => "deny",
@@ -267,7 +255,7 @@ mod tests {
         Effect::Write(path.into())
     }
     fn execute(command: &str) -> Effect {
-        Effect::Execute(command.into())
+        Effect::execute(command)
     }
 
     // X-23, O-40, C-72
@@ -276,10 +264,17 @@ mod tests {
         use Mode::{AcceptEdits, Ask, Full, ReadOnly};
         let table = [
             (read("a"), ["allow", "allow", "allow", "allow"]),
+            (read(".git/config"), ["allow", "allow", "allow", "allow"]),
             (read("/etc/passwd"), ["deny", "ask", "ask", "allow"]),
             (read("../x"), ["deny", "ask", "ask", "allow"]),
             (write("a"), ["deny", "ask", "allow", "allow"]),
             (write("/w/../etc/x"), ["deny", "ask", "ask", "allow"]),
+            (write(".git/commondir"), ["deny", "ask", "ask", "allow"]),
+            (write("sub/.GIT"), ["deny", "ask", "ask", "allow"]),
+            (write("new/HEAD"), ["deny", "ask", "ask", "allow"]),
+            (write("bare/config"), ["deny", "ask", "ask", "allow"]),
+            (write("bare/hooks/pre-push"), ["deny", "ask", "ask", "allow"]),
+            (write("bare.txt"), ["deny", "ask", "allow", "allow"]),
             (execute("ls"), ["deny", "ask", "ask", "allow"]),
             (Effect::Network("http://x/".into()), ["deny", "ask", "ask", "allow"]),
         ];
@@ -295,6 +290,7 @@ mod tests {
         use Ruling::{Allow, Ask, Deny};
         let rules = [
             (Deny, "read:**/.ssh/**"),
+            (Deny, "read:private"),
             (Deny, "write:/etc/**"),
             (Ask, "write:.git/hooks/**"),
             (Deny, "execute:rm -rf *"),
@@ -305,11 +301,14 @@ mod tests {
         ];
         let table = [
             (read("/home/me/.ssh/id"), "deny"),
+            (read("private/deep/file"), "deny"),
+            (read("src/private"), "allow"),
             (write("/etc/passwd"), "deny"),
             (write("src/a/b.rs"), "allow"),
             (write("/w/src/b.rs"), "allow"),
             (write("src/../Cargo.toml"), "ask"),
             (write(".git/hooks/pre-commit"), "ask"),
+            (write("src/.git/config"), "ask"),
             (execute("git  status"), "allow"),
             (execute("git status -s"), "ask"),
             (execute("git statusx"), "ask"),
@@ -328,10 +327,94 @@ mod tests {
     }
 
     #[test]
-    fn the_strictest_verdict_over_all_effects_counts() {
-        let policy = Policy { rules: vec![Rule::parse(Ruling::Deny, "write:b").unwrap()], mode: Mode::Full };
-        assert!(matches!(policy.judge(&[write("a"), write("b")], Path::new("/w")), Verdict::Deny { .. }));
-        assert_eq!(policy.judge(&[], Path::new("/w")), Verdict::Allow);
+    fn a_rule_allows_a_command_in_its_folder_alone() {
+        use Ruling::{Allow, Ask, Deny};
+        let table = [
+            ((Allow, "execute:make"), "", "allow"),
+            ((Allow, "execute:make"), ".", "allow"),
+            ((Allow, "execute:make"), "sub", "ask"),
+            ((Allow, "execute:*"), "sub", "ask"),
+            ((Allow, "execute:make"), "/elsewhere", "ask"),
+            ((Allow, "execute@.:make"), "", "allow"),
+            ((Allow, "execute@.:make"), "sub", "ask"),
+            ((Allow, "execute@./sub/:make"), "sub", "allow"),
+            ((Allow, "execute@sub:make"), "", "ask"),
+            ((Allow, "execute@sub:make"), "sub/deep", "ask"),
+            ((Allow, "execute@sub:make *"), "sub/../sub", "allow"),
+            ((Allow, "execute@*:make"), "sub", "allow"),
+            ((Allow, "execute@**:make"), "", "allow"),
+            ((Allow, "execute@**:make"), "sub/deep", "allow"),
+            ((Allow, "execute@**:make"), "/elsewhere", "ask"),
+            ((Allow, "execute@**:make"), "../elsewhere", "ask"),
+            ((Deny, "execute:make"), "sub", "deny"),
+            ((Deny, "execute:make"), "/elsewhere", "deny"),
+            ((Deny, "execute@/elsewhere/**:make"), "/elsewhere/deep", "deny"),
+            ((Deny, "execute@sub:make"), "", "ask"),
+            ((Ask, "execute@**:make"), "sub", "ask"),
+        ];
+        for (rule, folder, expected) in table {
+            let effect = Effect::execute_in("make", folder);
+            assert_eq!(verdict(&[rule], Mode::AcceptEdits, effect), expected, "{rule:?} in {folder:?}");
+        }
+    }
+
+    #[test]
+    fn a_working_tree_may_lie_in_its_repository() {
+        let workspace = Path::new("/store/.git/tree");
+        let judge = |path: &str| {
+            let effects = [write(path)];
+            policy(&[], Mode::AcceptEdits).judge(&effects, workspace, &|folder| folder == Path::new("/store"))
+        };
+        assert_eq!(judge("src/a.rs"), Verdict::Allow);
+        assert!(matches!(judge(".git"), Verdict::Ask { .. }));
+        assert!(matches!(judge("/store/config"), Verdict::Ask { .. }));
+    }
+
+    #[test]
+    fn gits_own_files_are_allowed_only_by_a_rule_that_names_git() {
+        let table = [
+            ("write:**", "sub/.git/config", "ask"),
+            ("write:**", "bare/config", "ask"),
+            ("write:**/.git/**", "sub/.git/config", "allow"),
+            ("write:**", "sub/config", "allow"),
+        ];
+        for (rule, path, expected) in table {
+            assert_eq!(verdict(&[(Ruling::Allow, rule)], Mode::Ask, write(path)), expected, "{rule} {path}");
+        }
+    }
+
+    #[test]
+    fn the_strictest_verdict_over_all_effects_counts_and_names_them_all() {
+        let denying = policy(&[(Ruling::Deny, "write:b")], Mode::Full);
+        assert!(matches!(judged(&denying, &[write("a"), write("b")]), Verdict::Deny { .. }));
+        assert_eq!(judged(&denying, &[]), Verdict::Allow);
+        let asking = policy(&[(Ruling::Ask, "network:*")], Mode::Ask);
+        let push = execute("git push origin main");
+        let network = Effect::Network("origin".into());
+        let table: [(Vec<Effect>, &str); 5] = [
+            (vec![read("a"), push.clone()], "`execute:git push origin main` needs approval"),
+            (
+                vec![push.clone(), network],
+                "`execute:git push origin main` needs approval; \
+                 `network:origin` must be asked for by the rule `network:*`",
+            ),
+            (
+                vec![push.clone(), write("a"), push.clone()],
+                "`execute:git push origin main` and `write:a` need approval",
+            ),
+            (
+                vec![Effect::execute_in("make", "/x"), Effect::execute_in("make", "sub")],
+                "`execute@/x:make` needs approval: the folder lies outside of the workspace; \
+                 `execute@sub:make` needs approval",
+            ),
+            (
+                ["a", "b", "c", "d", "e", "f"].map(write).into(),
+                "`write:a`, `write:b`, `write:c`, `write:d` and 2 more need approval",
+            ),
+        ];
+        for (effects, expected) in table {
+            assert_eq!(judged(&asking, &effects), Verdict::Ask { reason: expected.into() });
+        }
     }
 
     #[test]
@@ -340,5 +423,43 @@ mod tests {
         assert!(told("ls").starts_with("cannot read the rule `ls`: there is no `:`; expected e.g."));
         assert!(told("eat:x").contains("`eat` is no kind of effect"));
         assert!(told("write:[").contains("cannot read the rule `write:[`"));
+        assert!(told("write@sub:a").contains("only commands run in a folder"));
+        assert!(told("execute@:ls").contains("no folder is named between `@` and `:`"));
+        for folder in ["/x", "..", "a/../../x"] {
+            assert!(told(&format!("execute@{folder}:ls")).contains("is always asked for"), "{folder}");
+            assert!(Rule::parse(Ruling::Deny, &format!("execute@{folder}:ls")).is_ok());
+        }
+    }
+
+    #[test]
+    fn rules_about_reading_hold_below_a_folder() {
+        use Ruling::{Allow, Ask, Deny};
+        let rules = [
+            (Allow, "read:.env.example"),
+            (Deny, "read:**/.env*"),
+            (Ask, "read:notes/**"),
+            (Deny, "read:private"),
+        ];
+        let policy = policy(&rules, Mode::Ask);
+        let readable =
+            |effect: &str| Readable::new(&policy, Path::new("/w"), &[read(effect)], vec!["/own".into()]);
+        let table = [
+            ("/w", "/w/a", true),
+            ("/w", "/w/.env", false),
+            ("/w", "/w/deep/.env.local", false),
+            ("/w", "/w/.env.example", true),
+            ("/w", "/w/notes/x", false),
+            ("/w", "/w/private/deep/x", false),
+            ("/w", "/elsewhere/.env", false),
+            ("/w", "/own/.env", true),
+            // The person was asked about it, and said yes.
+            ("/w/notes/deep", "/w/notes/deep/x", true),
+            ("/w/notes/deep", "/w/notes/deep/.env", false),
+        ];
+        for (root, path, expected) in table {
+            assert_eq!(readable(root).holds(Path::new(path)), expected, "{path} below {root}");
+        }
+        assert!(!readable("/w").is_everything() && Readable::default().is_everything());
+        assert!(!readable("/w").excludes(Path::new("/w/private")), "something below may be allowed");
     }
 }

@@ -213,7 +213,7 @@ mod tests {
         const ALIASES: Aliases = Aliases { names: &["view"], parameters: &[("file", "path")] };
         type Args = LookArgs;
         fn effects(&self, _: &LookArgs, _: &Path) -> Vec<Effect> {
-            vec![Effect::Execute(self.0.into())]
+            vec![Effect::execute(self.0)]
         }
         async fn run(&self, _: LookArgs, _: &ToolContext) -> Result<ToolOutput, ToolError> {
             Ok(ToolOutput::text(self.0))
@@ -227,7 +227,7 @@ mod tests {
         assert_eq!((registry.len(), registry.names().collect::<Vec<_>>()), (1, vec!["look"]));
         let effects =
             registry.find("look").unwrap().tool.effects(&serde_json::json!({"path": "a"}), Path::new("/w"));
-        assert_eq!(effects.unwrap(), [Effect::Execute("second".into())]);
+        assert_eq!(effects.unwrap(), [Effect::execute("second")]);
         assert_eq!(registry.summaries(), ["- `look` - Look at a file."]);
         insta::assert_snapshot!(registry.specs()[0].definition(), @r#"{"type":"function","function":{"name":"look","description":"Look at a file.","parameters":{"type":"object","properties":{"path":{"type":"string","description":"Which one."}},"required":["path"]}}}"#);
         registry.clear();

@@ -58,20 +58,75 @@ pub enum Effect {
     Read(PathBuf),
     /// Creates, changes or removes a file.
     Write(PathBuf),
-    /// Runs this command line, which may do anything.
-    Execute(String),
+    /// Runs this command, which may do anything.
+    Execute(Execution),
     /// Talks to this host or URL.
     Network(String),
 }
 
+impl Effect {
+    /// Runs `command` in the workspace's root.
+    pub fn execute(command: impl Into<String>) -> Self {
+        Self::execute_in(command, "")
+    }
+
+    /// Runs `command` in `folder`.
+    pub fn execute_in(command: impl Into<String>, folder: impl Into<PathBuf>) -> Self {
+        Self::Execute(Execution { command: command.into(), folder: folder.into() })
+    }
+}
+
 impl fmt::Display for Effect {
-    /// As policy rules are written: `write:src/main.rs`.
+    /// As policy rules are written: `write:src/main.rs`, `execute@crates/core:cargo test`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Read(path) => write!(f, "read:{}", path.display()),
             Self::Write(path) => write!(f, "write:{}", path.display()),
-            Self::Execute(command) => write!(f, "execute:{command}"),
+            Self::Execute(Execution { command, folder }) if folder.as_os_str().is_empty() => {
+                write!(f, "execute:{command}")
+            }
+            Self::Execute(Execution { command, folder }) => {
+                write!(f, "execute@{}:{command}", folder.display())
+            }
             Self::Network(target) => write!(f, "network:{target}"),
+        }
+    }
+}
+
+/// A command line and the folder in which it starts.
+///
+/// As JSON a text where the folder is the workspace's root, else `{"command":…,"folder":…}`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(from = "ExecutionForm", into = "ExecutionForm")]
+pub struct Execution {
+    /// The command line.
+    pub command: String,
+    /// Absolute, or relative to the workspace; empty for the workspace's root. Where it names a file, the folder of
+    /// that file is meant. The engine makes it relative where it lies inside the workspace.
+    pub folder: PathBuf,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(untagged)]
+enum ExecutionForm {
+    AtRoot(String),
+    In { command: String, folder: PathBuf },
+}
+
+impl From<ExecutionForm> for Execution {
+    fn from(form: ExecutionForm) -> Self {
+        match form {
+            ExecutionForm::AtRoot(command) => Self { command, folder: PathBuf::new() },
+            ExecutionForm::In { command, folder } => Self { command, folder },
+        }
+    }
+}
+
+impl From<Execution> for ExecutionForm {
+    fn from(Execution { command, folder }: Execution) -> Self {
+        match folder.as_os_str().is_empty() {
+            true => Self::AtRoot(command),
+            false => Self::In { command, folder },
         }
     }
 }
@@ -91,6 +146,8 @@ pub struct ToolContext {
     pub live: PathBuf,
     /// What processes may reach.
     pub access: Access,
+    /// What lies below the folders that the call may read, and may be read as well.
+    pub readable: Arc<crate::Readable>,
     /// Folder of the session for what is too long to be told. It may not be there yet; reading in it needs no
     /// approval.
     pub artifacts: PathBuf,

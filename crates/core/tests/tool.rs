@@ -113,6 +113,7 @@ fn context() -> ToolContext {
         workspace: "/w".into(),
         live: "/w".into(),
         access: Access::default(),
+        readable: Default::default(),
         artifacts: "/a".into(),
         jobs: Arc::new(haft_core::NoJobs),
         person: Arc::new(haft_core::Nobody),
@@ -246,4 +247,22 @@ fn a_tool_may_be_declared_anywhere() {
     }
     assert_eq!(double::tool().spec().description, "Twice as much.");
     assert_eq!(double(Local { n: 2 }), 4);
+}
+
+// A journal of before knew no folders.
+#[test]
+fn a_command_in_the_root_is_a_text_in_the_journal() {
+    let table = [
+        (Effect::execute("make"), json!({"execute": "make"}), "execute:make"),
+        (
+            Effect::execute_in("make all", "sub"),
+            json!({"execute": {"command": "make all", "folder": "sub"}}),
+            "execute@sub:make all",
+        ),
+    ];
+    for (effect, form, told) in table {
+        assert_eq!(serde_json::to_value(&effect).unwrap(), form);
+        assert_eq!(serde_json::from_value::<Effect>(form).unwrap(), effect);
+        assert_eq!(effect.to_string(), told);
+    }
 }

@@ -4,7 +4,7 @@ use crate::{
     tool_runner::{Unrecorded, WeakNotes},
 };
 use futures::future::BoxFuture;
-use haft_core::{Answer, CallId, Change, Effect, Fact, Person, Question};
+use haft_core::{Answer, CallId, Change, Effect, Fact, Person, Question, ToolCall};
 use tokio::sync::oneshot;
 
 /// Records what a call asks and what it is answered.
@@ -33,6 +33,16 @@ pub(crate) struct Wish {
     pub(crate) reason: String,
     pub(crate) effects: Vec<Effect>,
     pub(crate) changes: Vec<Change>,
+    /// See [`Fact::ApprovalAsked`].
+    pub(crate) runs: Option<Box<ToolCall>>,
+}
+
+impl Wish {
+    /// As the journal has it.
+    pub(crate) fn asked(self, call: CallId) -> Fact {
+        let Self { reason, effects, changes, runs } = self;
+        Fact::ApprovalAsked { call, reason, effects, changes, runs }
+    }
 }
 
 impl Asking {
@@ -69,13 +79,12 @@ impl Asking {
         wish: Wish,
         settled: &mut oneshot::Receiver<Answer>,
     ) -> Option<Answer> {
-        let Wish { reason, effects, changes } = wish;
-        if self.desk.has_granted(&effects) {
+        if self.desk.has_granted(&wish.effects) {
             return Some(Answer::Once);
         }
         let (call, given) = (self.call.clone(), self.desk.wait_for(&self.call));
-        let asked = Fact::ApprovalAsked { call: call.clone(), reason, effects: effects.clone(), changes };
-        self.record(asked).await.ok()?;
+        let effects = wish.effects.clone();
+        self.record(wish.asked(call.clone())).await.ok()?;
         let (answer, is_ours) = tokio::select! {
             biased;
             // Nobody said anything; what asked has ended.

@@ -1,6 +1,6 @@
 //! The way of one call: find, check, judge, ask, run in a view, judge the changes, settle, record.
 use crate::{
-    Setup,
+    approving::{self, Refused},
     call_errors::{denied, interrupted, not_staged, panicked},
     hooking,
     repeats::Redundancy,
@@ -11,8 +11,8 @@ use crate::{
 };
 use futures::FutureExt;
 use haft_core::{
-    Answer, AnyTool, Change, Channel, Effect, Fact, How, Stage, ToolCall, ToolContext, ToolError,
-    ToolErrorKind, ToolOutput, ToolResult, Verdict, View, changed::paths,
+    AnyTool, Change, Channel, Effect, Fact, How, Stage, ToolCall, ToolContext, ToolError, ToolErrorKind,
+    ToolOutput, ToolResult, Verdict, View, changed::paths,
 };
 use serde_json::Value;
 use std::{io, panic::AssertUnwindSafe, path::Path, sync::Arc, time::Instant};
@@ -36,8 +36,14 @@ pub(crate) struct Ready {
 }
 
 impl Ready {
-    /// The call by the tool's own names, as hooks see it.
-    fn named(&self, call: &ToolCall) -> ToolCall {
+    /// What the call would touch at this moment: links may lead elsewhere in the next one.
+    pub(crate) fn effects_now(&self, stage: &dyn Stage, workspace: &Path) -> Result<Vec<Effect>, ToolError> {
+        let effects = self.tool.effects(&self.arguments, workspace)?;
+        Ok(approving::resolved(effects, stage, workspace))
+    }
+
+    /// The call by the tool's own names, as hooks see it, and people who are asked.
+    pub(crate) fn named(&self, call: &ToolCall) -> ToolCall {
         ToolCall::new(call.id.0.clone(), self.tool.spec().name.clone(), self.arguments.clone())
     }
 }
@@ -75,6 +81,15 @@ impl From<Unrecorded> for Stopped {
     }
 }
 
+impl From<Refused> for Stopped {
+    fn from(refused: Refused) -> Self {
+        match refused {
+            Refused::Error(error) => Self::Error(error),
+            Refused::Unrecorded => Self::Unrecorded,
+        }
+    }
+}
+
 /// Looks only; nothing runs.
 pub(crate) fn prepare(means: &Means, call: ToolCall) -> Prepared {
     let ready = ready(means, &call);
@@ -95,20 +110,9 @@ fn ready(means: &Means, call: &ToolCall) -> Result<Ready, ToolError> {
     let registered = registered?;
     let setup = &means.shared.setup;
     let arguments = registered.check(&call.arguments, setup.profile.validation)?;
-    let effects = registered.tool.effects(&arguments, &setup.workspace)?;
-    let effects = resolved(effects, &*means.stage, &setup.workspace);
-    Ok(Ready { tool: registered.tool.clone(), arguments, effects })
-}
-
-/// Paths as they really are: none leads through a link.
-pub(crate) fn resolved(effects: Vec<Effect>, stage: &dyn Stage, workspace: &Path) -> Vec<Effect> {
-    let resolve = |path: &Path| stage.resolve(workspace, path);
-    let effects = effects.into_iter().map(|effect| match effect {
-        Effect::Read(path) => Effect::Read(resolve(&path)),
-        Effect::Write(path) => Effect::Write(resolve(&path)),
-        other @ (Effect::Execute(_) | Effect::Network(_)) => other,
-    });
-    effects.collect()
+    let ready = Ready { tool: registered.tool.clone(), arguments, effects: Vec::new() };
+    let effects = ready.effects_now(&*means.stage, &setup.workspace)?;
+    Ok(Ready { effects, ..ready })
 }
 
 /// Ends with `ToolEnded`, unless the journal cannot be written.
@@ -180,6 +184,11 @@ async fn run_in_view(
     notes: &Notes,
 ) -> Result<Done, Stopped> {
     let setup = &means.shared.setup;
+    let judged = approving::judge(means, &ready.effects);
+    let verdict = judged.now();
+    if let Verdict::Deny { reason } = verdict {
+        return Err(denied(reason).into());
+    }
     means.seen.check(&ready, setup.profile.unread)?;
     let looked = means.seen.look(&ready);
     if setup.profile.redundancy == Redundancy::SameTurn
@@ -187,60 +196,32 @@ async fn run_in_view(
     {
         return Ok(Done { result: worded(means, call, Ok(output)), changes: Vec::new(), how: How::Declared });
     }
-    let Ready { tool, arguments, effects } = ready;
-    let judged = judge_call(means, &effects);
-    let view = open_view(means, &effects).await?;
-    match judged.now(view.how()) {
-        Verdict::Allow => {}
-        Verdict::Ask { reason } => ask(means, call, reason, &effects, &[], notes).await?,
-        Verdict::Deny { reason } => return Err(denied(reason).into()),
+    if let Verdict::Ask { reason } = verdict {
+        approving::ask_to_run(means, call, &ready, &judged, reason, notes).await?;
     }
+    let readable = Arc::new(approving::readable(means, &ready.effects));
+    let Ready { tool, arguments, effects } = ready;
+    let view = open_view(means, &effects).await?;
     let how = view.how();
+    if how != judged.how {
+        let why = "the stage opened another view than it said before";
+        return Err(not_staged(io::Error::other(why)).into());
+    }
     start(means, call, &arguments, how, notes).await?;
     let output = run(
         &*tool,
         arguments,
-        &ToolContext { channel: round.channel.clone(), ..context(means, call, &view, cancel, notes) },
+        &ToolContext {
+            channel: round.channel.clone(),
+            readable,
+            ..context(means, call, &view, cancel, notes)
+        },
     )
     .await?;
     means.seen.keep(looked);
     let changes = changes_of(&view).await?;
-    judge_changes(means, call, &changes, notes).await?;
+    approving::judge_changes(means, call, &changes, notes).await?;
     Ok(Done { result: worded(means, call, Ok(output)), changes, how })
-}
-
-/// What the policy says of a call before it runs, with writing kept apart: where changes are made in private, they
-/// are asked about when they can be shown.
-struct Judged {
-    writes: Verdict,
-    others: Verdict,
-}
-
-/// Judges `effects`, which must be resolved. What the session itself put aside for the model may be read, and what the
-/// person did.
-fn judge_call(means: &Means, effects: &[Effect]) -> Judged {
-    let Setup { workspace, knowledge, .. } = &means.shared.setup;
-    let is_aside = |path: &Path| {
-        path.starts_with(&means.artifacts) || knowledge.readable.iter().any(|folder| path.starts_with(folder))
-    };
-    let own = |effect: &&Effect| matches!(effect, Effect::Read(path) if is_aside(path));
-    let (writes, others): (Vec<Effect>, Vec<Effect>) = effects
-        .iter()
-        .filter(|effect| !own(effect))
-        .cloned()
-        .partition(|effect| matches!(effect, Effect::Write(_)));
-    let judge = |effects: &[Effect]| means.permission.judge(effects, workspace);
-    Judged { writes: judge(&writes), others: judge(&others) }
-}
-
-impl Judged {
-    /// The verdict before the call runs. Where its changes are recorded, writing is asked about when they are known.
-    fn now(&self, how: How) -> Verdict {
-        match (how, &self.writes) {
-            (How::Staged | How::Declared, Verdict::Ask { .. }) => self.others.clone(),
-            (_, writes) => writes.clone().max(self.others.clone()),
-        }
-    }
 }
 
 async fn open_view(means: &Means, effects: &[Effect]) -> Result<Arc<dyn View>, ToolError> {
@@ -292,24 +273,6 @@ async fn run(tool: &dyn AnyTool, arguments: Value, ctx: &ToolContext) -> Result<
     result
 }
 
-async fn judge_changes(
-    means: &Means,
-    call: &ToolCall,
-    changes: &[Change],
-    notes: &Notes,
-) -> Result<(), Stopped> {
-    let setup = &means.shared.setup;
-    match means.permission.judge_changes(changes, &setup.workspace) {
-        Verdict::Allow => Ok(()),
-        Verdict::Deny { reason } => Err(denied(reason).into()),
-        Verdict::Ask { reason } => {
-            let effects: Vec<Effect> =
-                changes.iter().map(|change| Effect::Write(setup.workspace.join(&change.path))).collect();
-            ask(means, call, reason, &effects, changes, notes).await
-        }
-    }
-}
-
 /// Records what the call did, then makes it real.
 async fn commit(means: &Means, call: &ToolCall, done: Done, notes: &Notes) -> Result<ToolResult, Stopped> {
     let Done { result, changes, how } = done;
@@ -331,43 +294,6 @@ async fn commit(means: &Means, call: &ToolCall, done: Done, notes: &Notes) -> Re
     }
     notes.record(Fact::Unsettled { call: call.id.clone(), paths: unsettled }).await?;
     Err(error.into())
-}
-
-async fn ask(
-    means: &Means,
-    call: &ToolCall,
-    reason: String,
-    effects: &[Effect],
-    changes: &[Change],
-    notes: &Notes,
-) -> Result<(), Stopped> {
-    if means.desk.has_granted(effects) {
-        return Ok(());
-    }
-    let answer = means.desk.wait_for(&call.id);
-    let (effects, changes) = (effects.to_vec(), changes.to_vec());
-    let id = call.id.clone();
-    notes
-        .record(Fact::ApprovalAsked {
-            call: id.clone(),
-            reason: reason.clone(),
-            effects: effects.clone(),
-            changes,
-        })
-        .await?;
-    let answer = answer.await.unwrap_or(Answer::Nobody);
-    notes.record(Fact::ApprovalAnswered { call: id, answer }).await?;
-    match answer {
-        Answer::Once => Ok(()),
-        Answer::Always => {
-            means.desk.grant(effects);
-            Ok(())
-        }
-        Answer::No => Err(denied(format!("{reason}, and the user said no")).into()),
-        Answer::Nobody => Err(denied(format!("{reason}, and there is nobody who could give it"))
-            .hint("find a way that needs no approval, or say what you would have done")
-            .into()),
-    }
 }
 
 /// As the profile words it, and no longer than it allows.

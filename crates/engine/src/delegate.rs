@@ -89,12 +89,10 @@ impl Delegating {
             }
             let command = match asked {
                 Asked::Approval(wish) => {
-                    let reason = format!(
-                        "a subagent asks: {}{}",
-                        called::with(session, &call, &wish.reason),
-                        wish.reason
-                    );
-                    let answer = self.person.approve_unless(Wish { reason, ..wish }, &mut settled).await;
+                    let reason = format!("a subagent asks: {}", wish.reason);
+                    let runs = wish.runs.or_else(|| called::made(session, &call).map(Box::new));
+                    let wish = Wish { reason, runs, ..wish };
+                    let answer = self.person.approve_unless(wish, &mut settled).await;
                     answer.map(|answer| Command::Answer { call, answer })
                 }
                 Asked::Question(question) => {
@@ -177,9 +175,9 @@ struct Open {
 impl Open {
     fn take_in(&mut self, fact: &Fact) {
         match fact {
-            Fact::ApprovalAsked { call, reason, effects, changes } => {
-                let (effects, changes) = (effects.clone(), changes.clone());
-                self.ask(call, Asked::Approval(Wish { reason: reason.clone(), effects, changes }));
+            Fact::ApprovalAsked { call, reason, effects, changes, runs } => {
+                let (effects, changes, runs) = (effects.clone(), changes.clone(), runs.clone());
+                self.ask(call, Asked::Approval(Wish { reason: reason.clone(), effects, changes, runs }));
             }
             Fact::QuestionAsked { call, question } => self.ask(call, Asked::Question(question.clone())),
             Fact::ApprovalAnswered { call, answer } => {

@@ -5,26 +5,26 @@
 //!
 //! ```text
 //! visitor: {"from":SEQ}                 first, and once
-//! owner:   {"type":"joined","next":SEQ,"mode":MODE} what is recorded before that comes now
+//! owner:   {"type":"joined","next":SEQ,"mode":MODE,"may_allow":BOOL} what is recorded before that comes now
 //! owner:   {"seq":…,"at":…,"type":…}    events from SEQ on, as `haft_core::line` writes them
 //! visitor: {"type":"interrupt"}         a `haft_core::Command`
 //! owner:   {"type":"error","message":…} of a command that cannot be read; nothing else comes of it
 //! owner:   {"type":"closed","failure":…|null}
 //! ```
 //!
-//! A visitor may speak, answer, interrupt and take back, and narrow what runs unasked. They widen nothing, make no call
-//! and conclude no job. A process that this one started, such as a command of the agent, is not let in: it would answer
-//! for the person.
+//! A visitor may speak, interrupt and take back, and narrow what runs unasked. They widen nothing, make no call and
+//! conclude no job. What they allow counts only where a person started them: see [`peer`]. A process that this one
+//! started, such as a command of the agent, is not let in at all.
 //!
 //! A visitor who reads slowly loses live updates, never facts: what waits for them stands in the journal.
-mod kin;
 mod lines;
+mod peer;
 mod visit;
 mod visitor;
 
 pub(crate) use visit::{Knock, knock};
 
-use self::visitor::Inside;
+use self::{peer::Peer, visitor::Inside};
 use crate::{Journal, permission::Permission, session::Mail};
 use futures::{StreamExt, stream::FuturesUnordered};
 use haft_core::{Mode, Seq};
@@ -76,6 +76,9 @@ enum Notice {
         /// What holds where nobody has chosen a mode; an older Haft does not say.
         #[serde(default)]
         mode: Mode,
+        /// Whether what the visitor allows counts as a person's word.
+        #[serde(default = "yes")]
+        may_allow: bool,
     },
     /// Something the visitor said cannot be read, or they are not let in.
     Error { message: String },
@@ -139,21 +142,15 @@ impl Door {
     }
 
     async fn receive(&self, stream: UnixStream) {
-        let let_in = self.let_in(&stream);
+        let peer = Peer::of(&stream, self.owner);
         let inside = Inside { journal: &self.journal, inbox: &self.inbox, permission: &self.permission };
-        visitor::receive(stream, let_in, inside).await;
+        visitor::receive(stream, peer, inside).await;
     }
+}
 
-    fn let_in(&self, stream: &UnixStream) -> Result<(), String> {
-        let visitor = stream.peer_cred().map_err(|error| format!("it is not known who comes: {error}"))?;
-        if visitor.uid() != self.owner {
-            return Err("the session is another user's".to_owned());
-        }
-        match visitor.pid().is_some_and(kin::is_below_us) {
-            true => Err("the session runs this command, so it cannot join it as its person".to_owned()),
-            false => Ok(()),
-        }
-    }
+/// An older Haft asked nobody who they were.
+fn yes() -> bool {
+    true
 }
 
 impl Drop for Door {

@@ -1,9 +1,9 @@
 //! Opens sessions and keeps them running.
 use crate::{
     Agent, EngineError, Home, Journal, Knowledge, Profile, Session,
+    approving::resolved,
     below::Caller,
     budget::Purse,
-    call::resolved,
     desk::Desk,
     door::Door,
     jobs::Board,
@@ -230,7 +230,7 @@ impl Engine {
         let is_root = above.caller.is_none();
         let door = is_root.then(|| Door::open(&folder, &journal, &sender, &permission)).flatten();
         shared.tasks.spawn(Task { means, log, inbox, stop, later: Default::default(), door }.run());
-        let session = Session { id, inbox: sender, journal, stage, permission };
+        let session = Session { id, inbox: sender, journal, stage, permission, may_allow: true };
         shared.live.add(&session);
         Ok(session)
     }

@@ -49,7 +49,8 @@ impl Engine {
         // Any mode may be asked for here: whoever has it open keeps to what they allow.
         let there = Policy { mode: visit.mode(), ..Policy::default() };
         let permission = Permission::new(there, Mode::Full, &journal.entries());
-        let session = Session { id, inbox: sender, journal, stage, permission };
+        let may_allow = visit.may_allow();
+        let session = Session { id, inbox: sender, journal, stage, permission, may_allow };
         self.0.live.add(&session);
         self.0.tasks.spawn(visit.stay(inbox, self.0.stop.clone()));
         Ok(session)

@@ -5,6 +5,7 @@
 
 mod account;
 mod agents;
+mod approving;
 mod asking;
 mod below;
 mod budget;

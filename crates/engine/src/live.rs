@@ -14,6 +14,7 @@ struct Known {
     journal: WeakJournal,
     stage: Arc<dyn Stage>,
     permission: Permission,
+    may_allow: bool,
 }
 
 impl Live {
@@ -26,6 +27,7 @@ impl Live {
             journal: session.journal.downgrade(),
             stage: session.stage.clone(),
             permission: session.permission.clone(),
+            may_allow: session.may_allow,
         });
     }
 
@@ -49,7 +51,8 @@ impl Known {
     fn session(&self) -> Option<Session> {
         let inbox = self.inbox.upgrade()?;
         let (journal, stage) = (self.journal.upgrade()?, self.stage.clone());
-        Some(Session { id: self.id.clone(), inbox, journal, stage, permission: self.permission.clone() })
+        let (permission, may_allow) = (self.permission.clone(), self.may_allow);
+        Some(Session { id: self.id.clone(), inbox, journal, stage, permission, may_allow })
     }
 }
 

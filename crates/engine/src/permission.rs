@@ -1,7 +1,8 @@
 //! What runs unasked in a session: the engine's rules, and a mode that a person may change up to a ceiling.
-use haft_core::{Change, Effect, Entry, Fact, Mode, Policy, Verdict};
+use haft_core::{Change, Effect, Entry, Fact, Mode, Policy, Readable, Verdict};
 use std::{
-    path::Path,
+    fs,
+    path::{Path, PathBuf},
     sync::{Arc, RwLock},
 };
 
@@ -51,16 +52,28 @@ impl Permission {
 
     /// See [`Policy::judge`].
     pub(crate) fn judge(&self, effects: &[Effect], workspace: &Path) -> Verdict {
-        self.policy().judge(effects, workspace)
+        self.policy().judge(effects, workspace, &is_repository)
     }
 
     /// See [`Policy::judge_changes`].
     pub(crate) fn judge_changes(&self, changes: &[Change], workspace: &Path) -> Verdict {
-        self.policy().judge_changes(changes, workspace)
+        self.policy().judge_changes(changes, workspace, &is_repository)
+    }
+
+    /// See [`Readable::new`].
+    pub(crate) fn readable(&self, effects: &[Effect], workspace: &Path, own: Vec<PathBuf>) -> Readable {
+        Readable::new(&self.policy(), workspace, effects, own)
     }
 
     fn policy(&self) -> Policy {
         let mode = self.mode();
         Policy { mode, ..self.policy.read().expect("no code panics while it holds a policy").clone() }
     }
+}
+
+/// Whether `folder` is a git repository's own, whatever its name: a bare one, or one that lies apart from its files
+/// (gitrepository-layout(5)).
+fn is_repository(folder: &Path) -> bool {
+    let has = |name: &str| fs::symlink_metadata(folder.join(name)).is_ok();
+    has("HEAD") && (has("commondir") || (has("objects") && has("refs")))
 }

@@ -24,6 +24,7 @@ pub struct Session {
     pub(crate) journal: Journal,
     pub(crate) stage: Arc<dyn Stage>,
     pub(crate) permission: Permission,
+    pub(crate) may_allow: bool,
 }
 
 /// Nobody reads commands any more.
@@ -45,6 +46,12 @@ impl Session {
     /// Whether another process has it open, and this one sees what it tells and passes on what is asked for.
     pub fn is_joined(&self) -> bool {
         self.journal.is_mirror()
+    }
+
+    /// Whether an answer that is given here counts as a person's. Not where the session was joined, and the process that
+    /// has it open cannot tell this one from a command of its agent: questions are for others then.
+    pub fn may_allow(&self) -> bool {
+        self.may_allow
     }
 
     /// Asks for something. What came of it is seen in the events.

@@ -30,6 +30,7 @@ pub(crate) fn context(
         workspace: view.root().to_owned(),
         live: means.shared.setup.workspace.clone(),
         access: means.shared.setup.access.clone(),
+        readable: Arc::default(),
         artifacts: means.artifacts.clone(),
         jobs: means.jobs.clone(),
         subagents: subagents(means, &person),

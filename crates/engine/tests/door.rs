@@ -209,7 +209,7 @@ async fn lines_that_cannot_be_read_are_told_and_nothing_else_happens() {
         "{heard:?}"
     );
     let heard = visit(&session, b"{\"from\":0}\n{\"type\":\"explode\"}\n", is_error).await;
-    assert_eq!(heard[0], json!({"type": "joined", "next": 1, "mode": "full"}));
+    assert_eq!(heard[0], json!({"type": "joined", "next": 1, "mode": "full", "may_allow": true}));
     let told = heard.last().unwrap()["message"].as_str().unwrap();
     assert!(told.starts_with("the command cannot be read: unknown variant `explode`"), "{told}");
     assert_eq!(session.entries().len(), 1);
@@ -349,4 +349,90 @@ async fn a_command_that_the_session_runs_does_not_come_in_as_its_person() {
     let told = String::from_utf8(knocking.unwrap().stderr).unwrap();
     assert!(told.contains("cannot join it as its person"), "{told}");
     assert_eq!((session.mode(), session.entries().len()), (Mode::Full, 1));
+}
+
+/// Where a process finds what to say that has left its parents and its environment behind.
+const ORDERS: &str = "stranger.orders";
+/// It is there when whoever started that process has ended.
+const ALONE: &str = "stranger.alone";
+
+/// Does something only in a process that the next test leaves behind.
+#[test]
+fn a_stranger_answers() {
+    let Ok(orders) = std::fs::read_to_string(ORDERS) else { return };
+    let (door, command) = orders.split_once('\n').unwrap();
+    while std::fs::remove_file(ALONE).is_err() {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let told =
+        said_at(std::path::Path::new(door), &serde_json::from_str(command).unwrap(), "approval_answered");
+    std::fs::write("stranger.new", told.join("\n")).unwrap();
+    std::fs::rename("stranger.new", "stranger.told").unwrap();
+}
+
+// D60: in a program that does not take orphans nobody can tell a person's process from one that a command left behind.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_process_allows_that_left_its_parents_does_not_count() {
+    let place = Place::new();
+    let owner = asking(&place, &(bash("echo one > made") + &says("done")));
+    let session = owner.create("haft").unwrap();
+    session.send(prompt("go")).unwrap();
+    let call = until(&session, Seq(0), asked).await;
+    let answer = |answer: Answer| json!({"type": "answer", "call": call, "answer": answer});
+    for (command, expected) in [
+        (answer(Answer::Always), "is not taken for a person's"),
+        (answer(Answer::Once), "is not taken for a person's"),
+        (json!({"type": "reply", "call": call, "answer": "yes"}), "is not taken for a person's"),
+        (answer(Answer::No), r#""approval_answered","call":"bash-0","answer":"no""#),
+    ] {
+        place.write(ORDERS, &format!("{}\n{command}", door(&session).display()));
+        let leave =
+            "env -i setsid \"$0\" --exact a_stranger_answers --nocapture </dev/null >/dev/null 2>&1 &";
+        let mut shell = std::process::Command::new("sh");
+        shell.args(["-c", leave]).arg(std::env::current_exe().unwrap()).current_dir(place.work());
+        assert!(shell.status().unwrap().success());
+        place.write(ALONE, "");
+        let telling = async {
+            while place.read("stranger.told").is_none() {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        };
+        tokio::time::timeout(LONG, telling).await.unwrap();
+        let told = place.read("stranger.told").unwrap();
+        std::fs::remove_file(place.work().join("stranger.told")).unwrap();
+        assert!(told.contains(expected) && told.contains(r#""may_allow":false"#), "{command}: {told}");
+    }
+    until(&session, Seq(0), |fact| matches!(fact, Fact::TurnEnded { .. }).then_some(())).await;
+    assert_eq!(place.read("made"), None);
+}
+
+/// Connects, and leaves the connection to a child.
+#[test]
+#[expect(clippy::zombie_processes, reason = "it outlives this process")]
+fn somebody_leaves_a_connection_behind() {
+    let Ok(orders) = std::fs::read_to_string("left.orders") else { return };
+    let stream = UnixStream::connect(orders.trim()).unwrap();
+    let given = std::os::fd::OwnedFd::from(stream);
+    let waits = "until test -e left.alone; do sleep 0.01; done; (printf '{\"from\":0}\\n' >&0); head -n 1 >left.new; mv left.new left.told";
+    std::process::Command::new("sh").args(["-c", waits]).stdin(given).spawn().unwrap();
+}
+
+// D60
+#[tokio::test(flavor = "multi_thread")]
+async fn who_is_gone_when_the_door_opens_is_not_let_in() {
+    let place = Place::new();
+    let session = place.session("");
+    place.write("left.orders", &door(&session).display().to_string());
+    let mut command = std::process::Command::new(std::env::current_exe().unwrap());
+    command.args(["--exact", "somebody_leaves_a_connection_behind", "--nocapture"]).current_dir(place.work());
+    assert!(command.stdout(std::process::Stdio::null()).status().unwrap().success());
+    place.write("left.alone", "");
+    let telling = async {
+        while place.read("left.told").is_none() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    tokio::time::timeout(LONG, telling).await.unwrap();
+    let told = place.read("left.told").unwrap();
+    assert!(!told.contains("joined"), "{told}");
 }

@@ -1,7 +1,7 @@
 //! What a call staged and could not make real was not done: for an undo, for the evidence, for whoever reads the result.
 mod kit;
 
-use haft_core::{Change, Changed, Effect, Fact, Hash, Stage, View, changed::paths, undo};
+use haft_core::{Change, Changed, Effect, Fact, Hash, How, Stage, View, changed::paths, undo};
 use haft_engine::Engine;
 use haft_stage::Declared;
 use kit::{Place, calls, content, prompt, says, scripted, tell};
@@ -16,6 +16,10 @@ use std::{
 struct Full(Declared);
 
 impl Stage for Full {
+    fn how(&self, effects: &[Effect]) -> How {
+        self.0.how(effects)
+    }
+
     fn open(&self, workspace: &Path, effects: &[Effect]) -> io::Result<Box<dyn View>> {
         self.0.open(workspace, effects)
     }

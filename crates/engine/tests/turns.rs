@@ -602,6 +602,63 @@ async fn a_tool_asks_the_person() {
     }
 }
 
+// D60: what a question shows is what runs, whatever the model called it.
+#[tokio::test]
+async fn a_question_has_the_call_as_it_runs() {
+    let table = [
+        (("bash", json!({"command": "ls"})), None),
+        (
+            ("exec_command", json!({"cmd": "ls", "workdir": "sub", "timeout_secs": "7"})),
+            Some(json!({"command": "ls", "working_dir": "sub", "timeout": 7})),
+        ),
+    ];
+    for (call, expected) in table {
+        let place = Place::new();
+        let mut setup = place.setup(scripted(&(calls(&[call]) + &says("ok"))));
+        setup.policy = Policy { rules: vec![], mode: Mode::Ask };
+        let session = Engine::new(setup).create("haft").unwrap();
+        tell(&session, prompt("go"), 1, Some(Answer::No)).await;
+        let runs = session.entries().iter().find_map(|entry| match &entry.fact {
+            Fact::ApprovalAsked { runs, .. } => Some(runs.clone()),
+            _ => None,
+        });
+        let runs = runs.unwrap().map(|runs| (runs.name, runs.arguments));
+        assert_eq!(runs, expected.map(|arguments| ("bash".to_owned(), arguments)));
+    }
+}
+
+// D60: an answer holds for what was shown. What it names must not lead elsewhere when the answer comes.
+#[tokio::test]
+async fn what_is_swapped_while_a_person_is_asked_does_not_run() {
+    let place = Place::new();
+    for folder in ["good", "evil"] {
+        std::fs::create_dir(place.work().join(folder)).unwrap();
+    }
+    let link = place.work().join("link");
+    std::os::unix::fs::symlink("good", &link).unwrap();
+    let call = calls(&[("bash", json!({"command": "touch here", "working_dir": "link"}))]);
+    let mut setup = place.setup(scripted(&(call + &says("ok"))));
+    setup.policy = Policy { rules: vec![], mode: Mode::Ask };
+    let session = Engine::new(setup).create("haft").unwrap();
+    let mut events = Box::pin(session.events(Seq(0)));
+    session.send(prompt("go")).unwrap();
+    while let Some(event) = events.next().await {
+        let Event::Recorded(entry) = event else { continue };
+        match &entry.fact {
+            Fact::ApprovalAsked { call, effects, .. } => {
+                assert_eq!(effects, &[haft_core::Effect::execute_in("touch here", "good")]);
+                std::fs::remove_file(&link).unwrap();
+                std::os::unix::fs::symlink("evil", &link).unwrap();
+                session.send(Command::Answer { call: call.clone(), answer: Answer::Once }).unwrap();
+            }
+            Fact::TurnEnded { .. } => break,
+            _ => {}
+        }
+    }
+    assert!(content(&session, "bash-0").contains("leads elsewhere"), "{}", content(&session, "bash-0"));
+    assert!(place.read("good/here").is_none() && place.read("evil/here").is_none());
+}
+
 // C-70: another agent works in a session of its own, under the same policy; nobody delegates what was delegated
 #[tokio::test]
 async fn a_task_is_delegated() {
@@ -621,9 +678,16 @@ async fn a_task_is_delegated() {
     while let Some(event) = events.next().await {
         let Event::Recorded(entry) = event else { continue };
         match &entry.fact {
-            Fact::ApprovalAsked { call, reason, .. } => {
+            Fact::ApprovalAsked { call, reason, runs, .. } => {
                 let is_below = reason.starts_with("a subagent asks: ");
                 let answer = if is_below { Answer::Once } else { Answer::No };
+                if is_below {
+                    let runs = runs.as_deref().unwrap();
+                    assert_eq!(
+                        (runs.name.as_str(), &runs.arguments["command"]),
+                        ("bash", &json!("echo hi > note"))
+                    );
+                }
                 asked.push(reason.clone());
                 session.send(Command::Answer { call: call.clone(), answer }).unwrap();
             }

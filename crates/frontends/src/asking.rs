@@ -35,6 +35,10 @@ impl Questions {
         // Somebody may sit where a joined session is open.
         let may_refuse = !session.is_joined();
         match &entry.fact {
+            Fact::ApprovalAsked { .. } | Fact::QuestionAsked { .. } if can_ask && !session.may_allow() => {
+                let text = "note: a call asks; it can be answered only where the session is open";
+                let _no_terminal = writeln!(io::stderr(), "{text}");
+            }
             Fact::ApprovalAsked { .. } | Fact::QuestionAsked { .. } if can_ask => {
                 self.waiting.push_back(entry.clone());
             }
@@ -66,9 +70,7 @@ impl Questions {
 
 fn ask(session: &Session, fact: &Fact) -> Option<Asking> {
     match fact {
-        Fact::ApprovalAsked { call, reason, changes, .. } => {
-            Some(approval::ask(session, &approval::Question { call, reason, changes }))
-        }
+        Fact::ApprovalAsked { .. } => approval::ask(session, fact),
         Fact::QuestionAsked { call, question } => Some(question::ask(session, call, question)),
         _ => None,
     }

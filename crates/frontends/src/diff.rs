@@ -17,15 +17,32 @@ pub fn of_all(session: &Session, changes: &[Change]) -> String {
     changes.iter().map(|change| whole(session, change)).collect()
 }
 
+/// Nothing of it is hidden: see [`safe::visible_lines`].
 fn whole(session: &Session, change: &Change) -> String {
-    let path = safe::text(&change.path.to_string_lossy()).into_owned();
+    let path = safe::visible_line(&change.path.to_string_lossy());
+    let mode = mode(change).map_or(String::new(), |mode| format!("{path}: {mode}\n"));
     let (Some(before), Some(after)) = (content(session, &change.before), content(session, &change.after))
     else {
-        return format!("{} {path} (not text)\n", sign(change.kind()));
+        let size = change.after.as_ref().and_then(|state| session.content(&state.hash).ok());
+        let size = size.map_or(String::new(), |bytes| format!(", {} bytes", bytes.len()));
+        return format!("{mode}{} {path} (not text{size})\n", sign(change.kind()));
     };
+    if before == after && mode.is_empty() {
+        return format!("{} {path} (empty)\n", sign(change.kind()));
+    }
     let diff = TextDiff::from_lines(&before, &after);
     let unified = diff.unified_diff().header(&format!("a/{path}"), &format!("b/{path}")).to_string();
-    safe::text(&unified).into_owned()
+    mode + &safe::visible_lines(&unified)
+}
+
+/// How the permission bits of a file change that was there before, or what a new one may do that others may not.
+fn mode(change: &Change) -> Option<String> {
+    let mode = |state: &Option<FileState>| state.as_ref().map(|state| state.mode);
+    match (mode(&change.before), mode(&change.after)) {
+        (Some(before), Some(after)) if before != after => Some(format!("mode {before:o} becomes {after:o}")),
+        (None, Some(after)) if after & 0o7111 != 0 => Some(format!("mode {after:o}")),
+        _ => None,
+    }
 }
 
 fn content(session: &Session, state: &Option<FileState>) -> Option<String> {

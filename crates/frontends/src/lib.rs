@@ -22,6 +22,7 @@ pub mod notes;
 pub mod picture;
 pub mod pieces;
 pub mod print;
+pub mod proposal;
 pub mod question;
 pub mod safe;
 pub mod signals;

@@ -1,5 +1,8 @@
 //! Text of models and tools made harmless for a terminal.
-use std::borrow::Cow;
+//!
+//! What is told loses what would do harm ([`text`]). What a person is asked about keeps everything, and shows it: see
+//! [`visible`].
+use std::{borrow::Cow, iter::Peekable, str::Chars};
 
 /// Without what moves the cursor, sets the title, fills the clipboard or turns the reading direction: control
 /// characters but line feed and tab, the C1 range, and Unicode's direction overrides.
@@ -32,6 +35,75 @@ fn is_harmful(c: char) -> bool {
         || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}' | '\u{061c}')
 }
 
+/// Text in which nothing is hidden, for somebody who decides by it: whatever is not seen, or moves what is seen, stands
+/// there as an escape. A line break is `\n` and a new line; blank lines stand behind each other on one, so that they
+/// push nothing off the screen.
+pub fn visible(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((line, after)) = rest.split_once('\n') {
+        shown += &visible_line(line);
+        shown += "\\n";
+        let next = after.split('\n').next().unwrap_or_default();
+        let is_last = !after.contains('\n');
+        if !next.trim().is_empty() || (is_last && !after.is_empty()) {
+            shown.push('\n');
+        }
+        rest = after;
+    }
+    shown + &visible_line(rest)
+}
+
+/// The same on one line.
+pub fn visible_line(text: &str) -> String {
+    escape(text, false)
+}
+
+/// The same for a text of several lines that has a sign in front of each, such as a diff: line breaks and tabs stay what
+/// they are.
+pub fn visible_lines(text: &str) -> String {
+    escape(text, true)
+}
+
+/// Longer runs of blanks are counted: they would push what comes behind them out of sight.
+const BLANKS: usize = 80;
+
+fn escape(text: &str, keeps_layout: bool) -> String {
+    let mut shown = String::with_capacity(text.len());
+    let mut letters = text.chars().peekable();
+    while let Some(letter) = letters.next() {
+        match letter {
+            '\n' | '\t' if keeps_layout => shown.push(letter),
+            ' ' => shown += &blanks(1 + following_blanks(&mut letters)),
+            letter if is_unseen(letter) => shown.extend(letter.escape_default()),
+            letter => shown.push(letter),
+        }
+    }
+    shown
+}
+
+fn following_blanks(letters: &mut Peekable<Chars<'_>>) -> usize {
+    std::iter::from_fn(|| letters.next_if_eq(&' ')).count()
+}
+
+fn blanks(number: usize) -> String {
+    if number > BLANKS { format!("[{number} blanks]") } else { " ".repeat(number) }
+}
+
+/// Characters that show nothing, turn the reading direction, or look like a blank without being one (Unicode 16:
+/// `Default_Ignorable_Code_Point`, `White_Space`, and fillers that are drawn empty).
+fn is_unseen(c: char) -> bool {
+    let is_blank = c.is_whitespace() && c != ' ';
+    c.is_control()
+        || is_blank
+        || matches!(c,
+            '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
+            | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}' | '\u{2800}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}'
+            | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}' | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}'
+            | '\u{e0000}'..='\u{e0fff}')
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -45,5 +117,29 @@ mod tests {
         let line = serde_json::to_string(evil).unwrap();
         assert!(!json(&line).contains(is_harmful));
         assert_eq!(serde_json::from_str::<String>(&json(&line)).unwrap(), evil);
+    }
+
+    // D60
+    #[test]
+    fn nothing_is_hidden_from_somebody_who_decides() {
+        let table = [
+            ("make all", "make all"),
+            ("rm -rf x\n", "rm -rf x\\n"),
+            ("a\nb", "a\\n\nb"),
+            ("a\n\n \n\nb", "a\\n\\n \\n\\n\nb"),
+            ("\n\nb", "\\n\\n\nb"),
+            ("a\r\u{1b}[2K\u{7}b\t", "a\\r\\u{1b}[2K\\u{7}b\\t"),
+            ("x\u{202e}y\u{200b}z\u{e0041}\u{a0}", "x\\u{202e}y\\u{200b}z\\u{e0041}\\u{a0}"),
+            ("ä漢😀 \\n", "ä漢😀 \\n"),
+        ];
+        for (text, expected) in table {
+            assert_eq!(visible(text), expected, "{text:?}");
+        }
+        let hiding = format!("rm -rf x\n{}echo ok{}; evil", "\n".repeat(45), " ".repeat(500));
+        let shown = visible(&hiding);
+        assert_eq!(shown.lines().count(), 2, "{shown}");
+        assert!(shown.ends_with("\necho ok[500 blanks]; evil"), "{shown}");
+        assert_eq!(visible_lines("+a\t\r\n-\u{200b}\n"), "+a\t\\r\n-\\u{200b}\n");
+        assert_eq!(visible_line("a\nb"), "a\\nb");
     }
 }

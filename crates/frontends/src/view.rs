@@ -193,9 +193,8 @@ impl View {
     /// Somebody is asked, or was answered.
     fn asking(&mut self, fact: &Fact) -> Vec<Block> {
         match fact {
-            Fact::ApprovalAsked { call, reason, changes, .. } => {
-                let (call, reason) = (call.clone(), safe::text(reason).into_owned());
-                self.asked.push_back(Asked::Approval { call, reason, changes: changes.clone() });
+            Fact::ApprovalAsked { call, .. } => {
+                self.asked.push_back(Asked::Approval { call: call.clone(), fact: Box::new(fact.clone()) });
                 Vec::new()
             }
             Fact::QuestionAsked { call, question } => {

@@ -42,6 +42,8 @@ fn main() -> ExitCode {
     let cli = Cli::parse();
     log_to_stderr(&cli);
     let environment = Environment { variables: std::env::vars_os().filter_map(text).collect() };
+    // Where it cannot be done, nobody answers from another process.
+    let _it_is_no_linux = haft::sandbox::adopt_orphans();
     // Where it cannot be done, the keys stay where they are.
     let _it_is_no_linux = hide_keys();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();

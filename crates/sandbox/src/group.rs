@@ -1,5 +1,5 @@
 //! A command and all its children, to be ended together.
-use crate::strays;
+use crate::{orphans, strays};
 use rustix::{
     io::Errno,
     process::{Pid, Signal, kill_process_group, test_kill_process_group},
@@ -37,9 +37,11 @@ impl Group {
     pub(crate) fn start(command: &mut Command) -> io::Result<Self> {
         let mark = strays::new_mark();
         in_own_session(command.env(strays::VARIABLE, &mark));
+        let mut children = orphans::hold();
         let child = command.kill_on_drop(true).spawn()?;
         let leader = child.id().and_then(|id| Pid::from_raw(id.cast_signed()));
-        Ok(Self(Some(Members { child, leader, mark, pipes: Vec::new() })))
+        children.waits_for(leader);
+        Ok(Self(Some(Members { child, leader, started: leader, mark, pipes: Vec::new() })))
     }
 
     /// The process that was started.
@@ -133,6 +135,8 @@ struct Members {
     child: Child,
     /// Until the group is killed. Later, another one may have the number.
     leader: Option<Pid>,
+    /// The number of the process that was started.
+    started: Option<Pid>,
     mark: String,
     /// Whoever prints into a pipe that nobody holds is killed by that.
     pipes: Vec<OwnedFd>,
@@ -144,8 +148,11 @@ impl Members {
         let (child, leader) = (&mut self.child, self.leader);
         let gone = async {
             let _status = child.wait().await;
-            while leader.is_some_and(|leader| test_kill_process_group(leader) != Err(Errno::SRCH)) {
+            let Some(leader) = leader else { return };
+            orphans::reap_group(leader);
+            while test_kill_process_group(leader) != Err(Errno::SRCH) {
                 sleep(MOMENT).await;
+                orphans::reap_group(leader);
             }
         };
         if timeout(GRACE, gone).await.is_ok() {
@@ -175,6 +182,8 @@ impl Drop for Members {
     fn drop(&mut self) {
         self.kill_group();
         strays::kill(&self.mark);
+        orphans::forget(self.started);
+        orphans::reap();
     }
 }
 

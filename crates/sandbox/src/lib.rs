@@ -5,6 +5,7 @@
 //! program with its arguments, and [`Program::start_piped`] starts one to be talked to.
 
 mod group;
+mod orphans;
 mod output;
 mod process;
 mod program;
@@ -12,6 +13,7 @@ mod strays;
 mod unread;
 
 pub use group::tidied_up;
+pub use orphans::adopt_orphans;
 pub use output::{Captured, new_file};
 pub use process::{Exit, Finished, ProcessError, Shell};
 pub use program::{Piped, Process, Program};

@@ -1,6 +1,7 @@
 //! One process, from its start to its certain end; and the command lines of a shell.
 use crate::{
     group::Group,
+    orphans,
     output::{Captured, Output, Source},
 };
 use std::{
@@ -152,7 +153,13 @@ pub(crate) async fn follow(
 ) -> Result<Finished, ProcessError> {
     let mut pipes = Pipes::new(&mut group, output, on_chunk);
     let limit = limit.unwrap_or(Duration::MAX);
-    let exit = match pipes.read_until(timeout(limit, group.child().wait())).await? {
+    let ended = async {
+        tokio::select! {
+            ended = timeout(limit, group.child().wait()) => ended,
+            never = orphans::reaping() => match never {},
+        }
+    };
+    let exit = match pipes.read_until(ended).await? {
         Ok(status) => exit_of(status?),
         Err(_over) => {
             pipes.read_until(group.ask_to_end()).await?;

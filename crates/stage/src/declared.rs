@@ -12,15 +12,21 @@ use std::{
 };
 use tempfile::TempDir;
 
+/// Bytes of a file that is copied at most. No tool edits a larger one, and what is replaced is kept.
+const LARGEST: u64 = 64 << 20;
+
+/// See the table at [`crate::Declared`].
+pub(crate) fn how(effects: &[Effect]) -> How {
+    let anything = |effect: &Effect| matches!(effect, Effect::Execute(_) | Effect::Network(_));
+    if effects.is_empty() || effects.iter().any(anything) { How::Untracked } else { How::Declared }
+}
+
 /// See the table at [`crate::Declared`].
 pub(crate) fn open(blobs: &Blobs, workspace: &Path, effects: &[Effect]) -> io::Result<Box<dyn View>> {
-    let anything = |effect: &Effect| matches!(effect, Effect::Execute(_) | Effect::Network(_));
-    if effects.is_empty() || effects.iter().any(anything) {
-        return Ok(Box::new(Real { workspace: workspace.to_owned(), how: How::Untracked }));
-    }
-    let written: Vec<&Path> = effects.iter().filter_map(written).collect();
+    let (how, written) = (how(effects), effects.iter().filter_map(written));
+    let written: Vec<&Path> = written.filter(|_| how != How::Untracked).collect();
     if written.is_empty() {
-        return Ok(Box::new(Real { workspace: workspace.to_owned(), how: How::Declared }));
+        return Ok(Box::new(Real { workspace: workspace.to_owned(), how }));
     }
     let mut view = Copies::empty(blobs, workspace)?;
     written.into_iter().try_for_each(|path| view.add(path))?;
@@ -150,6 +156,7 @@ fn copy_in(real: &Path, private: &Path, pristine: &Path) -> io::Result<Option<Fi
         fs::create_dir_all(folder)?;
     }
     match fs::symlink_metadata(real) {
+        Ok(found) if found.is_file() && found.len() > LARGEST => return Err(too_large(found.len())),
         Ok(found) if found.is_file() => {}
         Ok(_) => return Err(not_a_file(real)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -161,6 +168,16 @@ fn copy_in(real: &Path, private: &Path, pristine: &Path) -> io::Result<Option<Fi
         State::File(state) => Ok(Some(state)),
         State::Absent | State::Other => Err(not_a_file(real)),
     }
+}
+
+fn too_large(bytes: u64) -> io::Error {
+    let megabytes = |bytes: u64| bytes as f64 / f64::from(1 << 20);
+    let why = format!(
+        "it has {:.1} MB, and files of more than {} MB are not copied; change it with a command",
+        megabytes(bytes),
+        LARGEST >> 20
+    );
+    io::Error::new(io::ErrorKind::InvalidInput, why)
 }
 
 fn not_a_file(path: &Path) -> io::Error {

@@ -9,7 +9,7 @@ mod paths;
 mod settle;
 
 use blobs::Blobs;
-use haft_core::{Change, Effect, Hash, Stage, View};
+use haft_core::{Change, Effect, Hash, How, Stage, View};
 use std::{
     io,
     path::{Path, PathBuf},
@@ -23,7 +23,8 @@ use std::{
 /// | only `Read` | the real workspace, nothing is copied | nothing can change |
 /// | `Execute`, `Network`, or none | the real workspace | nothing: `untracked` |
 ///
-/// What a call writes without having declared it is not recorded and not kept.
+/// What a call writes without having declared it is not recorded and not kept. A file of more than 64 MB is not copied:
+/// the view of a call that would write it cannot be opened.
 pub struct Declared {
     blobs: Blobs,
 }
@@ -38,6 +39,10 @@ impl Declared {
 }
 
 impl Stage for Declared {
+    fn how(&self, effects: &[Effect]) -> How {
+        declared::how(effects)
+    }
+
     fn open(&self, workspace: &Path, effects: &[Effect]) -> io::Result<Box<dyn View>> {
         declared::open(&self.blobs, workspace, effects)
     }

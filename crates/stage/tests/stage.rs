@@ -64,7 +64,7 @@ impl Place {
 fn the_effects_decide_what_a_call_works_in() {
     let place = Place::new(&[("a", "1")]);
     let (read, write) = (Effect::Read("a".into()), Effect::Write("a".into()));
-    let (run, talk) = (Effect::Execute("ls".into()), Effect::Network("h".into()));
+    let (run, talk) = (Effect::execute("ls"), Effect::Network("h".into()));
     let table = [
         ("none", vec![], How::Untracked, false),
         ("a command", vec![write.clone(), run], How::Untracked, false),

@@ -136,6 +136,7 @@ fn context(view: Arc<dyn View>) -> ToolContext {
         workspace: view.root().to_owned(),
         live: view.root().to_owned(),
         access: Access::default(),
+        readable: Arc::default(),
         artifacts: view.root().with_file_name("artifacts"),
         jobs: Arc::new(NoJobs),
         person: Arc::new(Nobody),

@@ -78,6 +78,7 @@ fn context(folder: &Path) -> ToolContext {
         workspace: folder.to_owned(),
         live: folder.to_owned(),
         access: Access::default(),
+        readable: Arc::default(),
         artifacts: folder.join("artifacts"),
         jobs: Arc::new(NoJobs),
         person: Arc::new(AsProposed),

@@ -111,7 +111,7 @@ impl Tool for Bash {
     type Args = Args;
 
     fn effects(&self, args: &Args, _: &Path) -> Vec<Effect> {
-        vec![Effect::Execute(args.command.text())]
+        vec![Effect::execute_in(args.command.text(), args.working_dir.clone().unwrap_or_default())]
     }
 
     async fn run(&self, args: Args, ctx: &ToolContext) -> Result<ToolOutput, ToolError> {

@@ -1,11 +1,12 @@
 //! Regular files, opened so that nothing can hang, and the words for what goes wrong with them.
-use haft_core::{ToolContext, ToolError, ToolErrorKind};
+use haft_core::{Readable, ToolContext, ToolError, ToolErrorKind};
 use rustix::fs::OFlags;
 use std::{
     fs::{self, File, OpenOptions},
     io::{self, ErrorKind, Read, Write},
     os::unix::fs::{OpenOptionsExt, PermissionsExt},
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 /// A file of a call.
@@ -16,12 +17,14 @@ pub(crate) struct Place {
     real: PathBuf,
     /// The folder whose names may help where there is no such file.
     folder: PathBuf,
+    /// Of these names, and those in the file itself where it is a folder, only what may be read is told.
+    readable: Arc<Readable>,
 }
 
 impl Place {
     pub(crate) fn new(ctx: &ToolContext, name: &Path) -> Self {
         let folder = ctx.path(name.parent().unwrap_or(Path::new("")));
-        Self { name: name.to_owned(), real: ctx.path(name), folder }
+        Self { name: name.to_owned(), real: ctx.path(name), folder, readable: ctx.readable.clone() }
     }
 
     /// Opens it for reading. `verb`: what the call is about to do, for the error.
@@ -62,7 +65,7 @@ impl Place {
 
     /// Whether its folder exists, and holds nothing with a name like it.
     pub(crate) fn is_likely_new(&self) -> bool {
-        let names = names_in(&self.folder).unwrap_or_default();
+        let names = names_in(&self.folder, &self.readable).unwrap_or_default();
         let known: Vec<&str> = names.iter().map(String::as_str).collect();
         let name = self.name.file_name().and_then(|name| name.to_str());
         self.folder.is_dir() && name.is_some_and(|name| haft_core::schema::nearest(name, &known).is_none())
@@ -117,8 +120,8 @@ impl Place {
         };
         let told = ToolError::new(kind, format!("cannot {verb} `{}`: {why}", self.name.display()));
         let hint = match error.kind() {
-            ErrorKind::NotFound => near_names(&self.name, &self.folder),
-            ErrorKind::IsADirectory => content_of(&self.real),
+            ErrorKind::NotFound => near_names(&self.name, &self.folder, &self.readable),
+            ErrorKind::IsADirectory => content_of(&self.real, &self.readable),
             ErrorKind::NotADirectory => Some("leave out what comes after the name of the file".into()),
             _ => None,
         };
@@ -143,20 +146,20 @@ const LISTED: usize = 20;
 /// A folder with more names than this is not searched to the end.
 const SEARCHED: usize = 2_000;
 
-fn near_names(name: &Path, folder: &Path) -> Option<String> {
+fn near_names(name: &Path, folder: &Path, readable: &Readable) -> Option<String> {
     let parent = name.parent().unwrap_or(Path::new(""));
-    let Some(names) = names_in(folder) else {
+    let Some(names) = names_in(folder, readable) else {
         return Some(format!("there is no folder `{}`", parent.display()));
     };
     let known: Vec<&str> = names.iter().map(String::as_str).collect();
     match haft_core::schema::nearest(name.file_name()?.to_str()?, &known) {
         Some(near) => Some(format!("did you mean `{}`?", parent.join(near).display())),
-        None => content_of(folder),
+        None => content_of(folder, readable),
     }
 }
 
-fn content_of(folder: &Path) -> Option<String> {
-    let names = names_in(folder)?;
+fn content_of(folder: &Path, readable: &Readable) -> Option<String> {
+    let names = names_in(folder, readable)?;
     if names.is_empty() {
         return Some("the folder is empty".into());
     }
@@ -164,8 +167,10 @@ fn content_of(folder: &Path) -> Option<String> {
     Some(format!("the folder holds {}{dots}", names[..names.len().min(LISTED)].join(", ")))
 }
 
-fn names_in(folder: &Path) -> Option<Vec<String>> {
+fn names_in(folder: &Path, readable: &Readable) -> Option<Vec<String>> {
     let entries = fs::read_dir(folder).ok()?.take(SEARCHED).filter_map(Result::ok);
+    let resolved = folder.canonicalize().ok()?;
+    let entries = entries.filter(|entry| readable.holds(&resolved.join(entry.file_name())));
     let mut names: Vec<_> = entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
     names.sort();
     Some(names)

@@ -11,6 +11,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use std::path::{Path, PathBuf};
 
 mod config;
+mod hidden;
 mod look;
 mod patch;
 mod publish;
@@ -25,7 +26,7 @@ pub(crate) use publish::Publish;
 pub(crate) struct Git;
 
 /// Use git; its hooks do not run. `branch` with a `ref` creates one.
-#[derive(Deserialize, JsonSchema)]
+#[derive(Clone, Deserialize, JsonSchema)]
 pub(crate) struct Args {
     action: Action,
     /// Files or folders.
@@ -88,10 +89,11 @@ impl Tool for Git {
     /// is named here, without the message of a commit: it is one argument, whatever stands in it.
     fn effects(&self, args: &Args, workspace: &Path) -> Vec<Effect> {
         if args.only_looks() {
-            let named = args.paths.iter().map(|path| workspace.join(path));
+            let of_revision = args.revision.as_deref().map(hidden::paths).unwrap_or_default();
+            let named = args.paths.iter().chain(&of_revision).map(|path| workspace.join(path));
             return std::iter::once(workspace.to_owned()).chain(named).map(Effect::Read).collect();
         }
-        let mut effects = vec![Effect::Execute(args.command())];
+        let mut effects = vec![Effect::execute(args.command())];
         if args.action == Action::Push {
             effects.push(Effect::Network(args.remote().to_owned()));
         }

@@ -114,7 +114,7 @@ fn list(ctx: &ToolContext, args: &Args, settings: &FindSettings) -> Result<ToolO
 
 fn walker(root: &Root, args: &Args, watch: &Watch<'_>) -> Result<WalkBuilder, ToolError> {
     let rules = Rules { hidden: true, ignored: args.all == Some(true), types: None };
-    let mut walker = rules.walker(&root.real, watch);
+    let mut walker = rules.walker(root, watch);
     let depth = if args.recursive == Some(true) { None } else { Some(args.depth.unwrap_or(1).max(1)) };
     walker.max_depth(depth).sort_by_file_name(|a, b| a.cmp(b));
     let mut left_out = OverrideBuilder::new(&root.real);

@@ -53,12 +53,14 @@ impl Tool for Test {
         ],
     };
 
-    /// Which command it is depends on the files there; where the call does not say, it goes by the tool's own name.
+    /// Which command it is depends on the files there; where the call does not say, it goes by the tool's own name. It
+    /// runs in the folder of the tests, or in one around it that lies in the workspace as well.
     fn effects(&self, args: &Args, _: &Path) -> Vec<Effect> {
         let words = args.framework.map_or("test", Framework::words).to_owned();
         let path = args.path.as_ref().map(|path| path.display().to_string());
         let words = [Some(words), path, args.filter.clone()].into_iter().flatten();
-        vec![Effect::Execute(words.collect::<Vec<_>>().join(" "))]
+        let command = words.collect::<Vec<_>>().join(" ");
+        vec![Effect::execute_in(command, args.path.clone().unwrap_or_default())]
     }
 
     async fn run(&self, args: Args, ctx: &ToolContext) -> Result<ToolOutput, ToolError> {

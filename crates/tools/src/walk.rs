@@ -8,7 +8,10 @@ use std::{
     io::ErrorKind,
     os::unix::ffi::OsStrExt,
     path::{Component, Path, PathBuf},
-    sync::atomic::Ordering::Relaxed,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
     thread,
 };
 
@@ -18,6 +21,8 @@ pub(crate) struct Root {
     pub(crate) name: PathBuf,
     /// Where it lies.
     pub(crate) real: PathBuf,
+    /// The same with links followed, as rules about reading know it.
+    resolved: PathBuf,
     pub(crate) is_file: bool,
 }
 
@@ -33,7 +38,9 @@ impl Root {
         }
         let name = plain(path);
         let inside = name.strip_prefix(&ctx.live).or_else(|_| name.strip_prefix(&ctx.workspace));
-        Ok(Self { name: inside.unwrap_or(&name).to_owned(), real, is_file: found.is_file() })
+        let name = inside.unwrap_or(&name).to_owned();
+        let resolved = ctx.live.join(&name).canonicalize().unwrap_or_else(|_| real.clone());
+        Ok(Self { name, real, resolved, is_file: found.is_file() })
     }
 
     /// As [`Root::new`], where only a folder will do.
@@ -61,10 +68,29 @@ impl Root {
     }
 
     fn below<'a>(&self, path: &'a Path) -> &'a Path {
-        let bytes = path.as_os_str().as_bytes();
-        let rest = bytes.get(self.real.as_os_str().len()..).unwrap_or_default();
-        Path::new(OsStr::from_bytes(rest.strip_prefix(b"/").unwrap_or(rest)))
+        below(&self.real, path)
     }
+
+    /// Whether a walk may come to a file or folder at a path below this root. `left_out` counts those that it may not.
+    fn admits(&self, ctx: &ToolContext, left_out: Arc<AtomicU64>) -> impl Fn(&Path, bool) -> bool + use<> {
+        let (readable, real, resolved) = (ctx.readable.clone(), self.real.clone(), self.resolved.clone());
+        let is_everything = readable.is_everything();
+        move |path, is_folder| {
+            if is_everything {
+                return true;
+            }
+            let place = resolved.join(below(&real, path));
+            let is_admitted = if is_folder { !readable.excludes(&place) } else { readable.holds(&place) };
+            left_out.fetch_add(u64::from(!is_admitted), Relaxed);
+            is_admitted
+        }
+    }
+}
+
+/// The rest of a path that begins with `root`.
+fn below<'a>(root: &Path, path: &'a Path) -> &'a Path {
+    let rest = path.as_os_str().as_bytes().get(root.as_os_str().len()..).unwrap_or_default();
+    Path::new(OsStr::from_bytes(rest.strip_prefix(b"/").unwrap_or(rest)))
 }
 
 /// Without `.` and doubled slashes.
@@ -103,25 +129,28 @@ impl Rules {
     }
 
     /// A walk that follows no links and knows no settings of a person (`core.excludesFile`, `.git/info/exclude`): the
-    /// same tree gives the same files.
-    pub(crate) fn walker(&self, root: &Path, watch: &Watch<'_>) -> WalkBuilder {
-        let obeys = !self.ignored && root.ancestors().all(has_sound_rules);
-        let mut walker = WalkBuilder::new(root);
+    /// same tree gives the same files. What may not be read is left out.
+    pub(crate) fn walker(&self, root: &Root, watch: &Watch<'_>) -> WalkBuilder {
+        let obeys = !self.ignored && root.real.ancestors().all(has_sound_rules);
+        let mut walker = WalkBuilder::new(&root.real);
         walker
             .standard_filters(obeys)
             .git_global(false)
             .git_exclude(false)
             .require_git(false)
             .hidden(!self.hidden);
-        let left_out = watch.counter();
+        let (left_out, admits) = (watch.counter(), root.admits(watch.ctx, watch.forbidden()));
         walker.filter_entry(move |entry| {
             let is_folder = entry.file_type().is_some_and(|kind| kind.is_dir());
-            if entry.depth() == 0 || !is_folder {
+            if entry.depth() == 0 {
                 return true;
+            }
+            if !is_folder {
+                return admits(entry.path(), false);
             }
             let is_sound = !obeys || has_sound_rules(entry.path());
             left_out.fetch_add(u64::from(!is_sound), Relaxed);
-            is_sound && entry.file_name() != ".git"
+            is_sound && entry.file_name() != ".git" && admits(entry.path(), true)
         });
         if let Some(types) = &self.types {
             walker.types(types.clone());
@@ -154,7 +183,7 @@ where
         return visitor()(&root.real, Path::new(""));
     }
     let threads = thread::available_parallelism().map_or(2, usize::from).clamp(2, MOST_THREADS);
-    rules.walker(&root.real, watch).threads(threads).build_parallel().run(|| {
+    rules.walker(root, watch).threads(threads).build_parallel().run(|| {
         let mut visit = visitor();
         Box::new(move |entry| {
             match entry {

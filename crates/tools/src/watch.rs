@@ -10,7 +10,7 @@ use std::{
 };
 
 pub(crate) struct Watch<'a> {
-    ctx: &'a ToolContext,
+    pub(crate) ctx: &'a ToolContext,
     began: Instant,
     /// Milliseconds after the beginning, when the next word is due.
     next: AtomicU64,
@@ -19,6 +19,8 @@ pub(crate) struct Watch<'a> {
     /// What was found in them.
     pub(crate) found: AtomicU64,
     unreadable: Arc<AtomicU64>,
+    /// Files and folders that rules do not let the call read.
+    forbidden: Arc<AtomicU64>,
 }
 
 /// Between two words to whoever watches, in milliseconds (C-66).
@@ -26,8 +28,8 @@ const EVERY: u64 = 1_000;
 
 impl<'a> Watch<'a> {
     pub(crate) fn new(ctx: &'a ToolContext) -> Self {
-        let (files, found, unreadable) = Default::default();
-        Self { ctx, began: Instant::now(), next: AtomicU64::new(EVERY), files, found, unreadable }
+        let (files, found, unreadable, forbidden) = Default::default();
+        Self { ctx, began: Instant::now(), next: AtomicU64::new(EVERY), files, found, unreadable, forbidden }
     }
 
     /// Whether anybody still waits for the result. Says now and then how far the search is.
@@ -58,6 +60,11 @@ impl<'a> Watch<'a> {
         self.unreadable.clone()
     }
 
+    /// The same for what rules do not let the call read.
+    pub(crate) fn forbidden(&self) -> Arc<AtomicU64> {
+        self.forbidden.clone()
+    }
+
     pub(crate) fn unreadable(&self) -> u64 {
         self.unreadable.load(Relaxed)
     }
@@ -72,11 +79,21 @@ impl<'a> Watch<'a> {
 
     /// What a reader should know beside the results, each on its own line.
     pub(crate) fn note(&self) -> String {
-        match self.unreadable() {
+        let unreadable = match self.unreadable() {
             0 => String::new(),
             1 => "\n[1 file or folder could not be read and was left out]".into(),
             many => format!("\n[{many} files or folders could not be read and were left out]"),
-        }
+        };
+        unreadable + &not_allowed(self.forbidden.load(Relaxed))
+    }
+}
+
+/// What to say of files and folders that rules do not let a call read.
+pub(crate) fn not_allowed(number: u64) -> String {
+    match number {
+        0 => String::new(),
+        1 => "\n[1 file or folder was left out: a rule does not let it be read]".into(),
+        many => format!("\n[{many} files or folders were left out: rules do not let them be read]"),
     }
 }
 

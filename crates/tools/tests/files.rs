@@ -20,7 +20,8 @@ fn the_effects_are_those_of_the_call_and_no_more() {
         ("read", json!({"path": "a"}), vec![read.clone()]),
         ("write", json!({"path": "a", "content": ""}), vec![write.clone()]),
         ("edit", json!({"path": "a", "old_text": "a", "new_text": "b"}), vec![read, write]),
-        ("bash", json!({"command": "ls"}), vec![Effect::Execute("ls".into())]),
+        ("bash", json!({"command": "ls"}), vec![Effect::execute("ls")]),
+        ("bash", json!({"command": "ls", "working_dir": "sub"}), vec![Effect::execute_in("ls", "sub")]),
         ("read", json!({"path": "/etc/hosts"}), vec![Effect::Read("/etc/hosts".into())]),
     ];
     for (tool, arguments, expected) in table {

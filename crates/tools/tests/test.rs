@@ -203,11 +203,12 @@ async fn what_cannot_be_run_or_read_says_why() {
 #[test]
 fn the_effect_is_a_command() {
     let table = [
-        (json!({}), "test"),
-        (json!({"path": "src", "filter": "x"}), "test src x"),
-        (json!({"framework": "cargo", "filter": "x"}), "cargo test x"),
+        (json!({}), "test", ""),
+        (json!({"path": "src", "filter": "x"}), "test src x", "src"),
+        (json!({"framework": "cargo", "filter": "x"}), "cargo test x", ""),
     ];
-    for (arguments, expected) in table {
-        assert_eq!(Kit::new().effects("test", &arguments).unwrap(), [Effect::Execute(expected.into())]);
+    for (arguments, command, folder) in table {
+        let expected = [Effect::execute_in(command, folder)];
+        assert_eq!(Kit::new().effects("test", &arguments).unwrap(), expected);
     }
 }

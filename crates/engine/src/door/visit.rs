@@ -42,6 +42,7 @@ pub(crate) struct Visit {
     lines: Lines<OwnedReadHalf>,
     writer: OwnedWriteHalf,
     mode: Mode,
+    may_allow: bool,
 }
 
 /// Joins the session in `folder`.
@@ -51,8 +52,13 @@ pub(crate) async fn knock(folder: &Path) -> Result<Visit, Knock> {
         _ => Knock::Refused(error.to_string()),
     })?;
     let (reader, writer) = stream.into_split();
-    let mut visit =
-        Visit { journal: Journal::mirror(folder), lines: Lines::new(reader), writer, mode: Mode::default() };
+    let mut visit = Visit {
+        journal: Journal::mirror(folder),
+        lines: Lines::new(reader),
+        writer,
+        mode: Mode::default(),
+        may_allow: false,
+    };
     visit.enter().await?;
     Ok(visit)
 }
@@ -72,6 +78,11 @@ impl Visit {
         self.mode
     }
 
+    /// Whether an answer that is given here counts as a person's.
+    pub(crate) fn may_allow(&self) -> bool {
+        self.may_allow
+    }
+
     /// On return the mirror holds what was recorded when the door opened.
     async fn enter(&mut self) -> Result<(), Knock> {
         say(&mut self.writer, &Greeting { from: Seq(0) }).await.map_err(|_| Knock::NoDoor)?;
@@ -79,7 +90,9 @@ impl Visit {
         while wanted.is_none_or(|wanted| have < wanted) {
             let heard = tokio::time::timeout(ANSWER, hear(&mut self.lines, &self.journal)).await;
             match heard.map_err(|_| Knock::Refused("it does not answer".into()))? {
-                Heard::Notice(Notice::Joined { next, mode }) => (wanted, self.mode) = (Some(next), mode),
+                Heard::Notice(Notice::Joined { next, mode, may_allow }) => {
+                    (wanted, self.mode, self.may_allow) = (Some(next), mode, may_allow);
+                }
                 Heard::Event(Some(seq)) => have = Seq(seq.0 + 1),
                 Heard::Event(None) => {}
                 Heard::Notice(Notice::Error { message } | Notice::Closed { failure: Some(message) }) => {

@@ -2,10 +2,11 @@
 use super::{
     Greeting, Notice,
     lines::{LONGEST, Line, Lines, say, write},
+    peer::Peer,
 };
 use crate::{Journal, permission::Permission, session::Mail};
 use futures::StreamExt;
-use haft_core::{Command, Event, Seq, line};
+use haft_core::{Answer, Command, Event, Seq, line};
 use std::{
     io,
     pin::pin,
@@ -30,24 +31,24 @@ pub(super) struct Inside<'a> {
     pub(super) permission: &'a Permission,
 }
 
-/// Until they leave, or the session has closed; `let_in` says why they cannot stay.
-pub(super) async fn receive(stream: UnixStream, let_in: Result<(), String>, inside: Inside<'_>) {
+/// Until they leave, or the session has closed; without a `peer` they cannot stay.
+pub(super) async fn receive(stream: UnixStream, peer: Result<Peer, String>, inside: Inside<'_>) {
     let (reader, mut writer) = stream.into_split();
     let mut lines = Lines::new(reader);
-    let greeted = match let_in {
-        Ok(()) => tokio::select! {
-            greeted = greeting(&mut lines) => greeted,
+    let greeted = match peer {
+        Ok(peer) => tokio::select! {
+            greeted = greeting(&mut lines) => greeted.map(|from| from.map(|from| (from, peer))),
             () = tokio::time::sleep(GREETING) => Ok(None),
             () = inside.journal.closed() => Ok(None),
         },
         Err(why) => Err(why),
     };
     match greeted {
-        Ok(Some(from)) => {
+        Ok(Some((from, peer))) => {
             let (complaints, heard) = mpsc::channel(COMPLAINTS);
             tokio::select! {
-                () = hear(lines, inside, complaints) => {}
-                _they_left = tell(writer, inside, from, heard) => {}
+                () = hear(lines, inside, peer, complaints) => {}
+                _they_left = tell(writer, inside, peer, from, heard) => {}
             }
         }
         Ok(None) => {}
@@ -74,12 +75,13 @@ async fn greeting(lines: &mut Lines<impl AsyncRead + Unpin>) -> Result<Option<Se
 async fn hear(
     mut lines: Lines<impl AsyncRead + Unpin>,
     inside: Inside<'_>,
+    peer: Peer,
     complaints: mpsc::Sender<String>,
 ) {
     while let Ok(Some(line)) = lines.next().await {
         let passed_on = match line {
             Line::Whole(line) if line.trim_ascii().is_empty() => Ok(()),
-            Line::Whole(line) => pass_on(line, inside),
+            Line::Whole(line) => pass_on(line, peer, inside),
             Line::TooLong => Err(too_long("a command")),
         };
         if let Err(complaint) = passed_on {
@@ -88,16 +90,16 @@ async fn hear(
     }
 }
 
-fn pass_on(line: &[u8], Inside { inbox, permission, .. }: Inside<'_>) -> Result<(), String> {
+fn pass_on(line: &[u8], peer: Peer, Inside { inbox, permission, .. }: Inside<'_>) -> Result<(), String> {
     let command: Command =
         serde_json::from_slice(line).map_err(|error| format!("the command cannot be read: {error}"))?;
-    let command = taken(command, permission)?;
+    let command = taken(command, peer, permission)?;
     let sent = inbox.upgrade().is_some_and(|inbox| inbox.send(Mail::Command(command)).is_ok());
     if sent { Ok(()) } else { Err("the session is about to close and takes no commands".into()) }
 }
 
 /// What comes of a visitor's command: what they may not ask for is not done, and no mode is wider than the one that holds.
-fn taken(command: Command, permission: &Permission) -> Result<Command, String> {
+fn taken(command: Command, peer: Peer, permission: &Permission) -> Result<Command, String> {
     match command {
         Command::SetMode { mode } => Ok(Command::SetMode { mode: mode.min(permission.mode()) }),
         Command::Call { .. } => {
@@ -106,10 +108,16 @@ fn taken(command: Command, permission: &Permission) -> Result<Command, String> {
         Command::Conclude(_) => {
             Err("a job can be concluded only by the process that has its session open".into())
         }
+        Command::Answer { answer: Answer::Once | Answer::Always, .. }
+        | Command::Reply { answer: Some(_), .. } => {
+            let refused =
+                |why| format!("the answer of process {} is not taken for a person's: {why}", peer.pid());
+            peer.may_allow().map(|()| command).map_err(refused)
+        }
         command @ (Command::Prompt { .. }
         | Command::Interrupt
-        | Command::Answer { .. }
-        | Command::Reply { .. }
+        | Command::Answer { answer: Answer::No | Answer::Nobody, .. }
+        | Command::Reply { answer: None, .. }
         | Command::Continue
         | Command::Rewind { .. }
         | Command::Redo
@@ -121,11 +129,13 @@ fn taken(command: Command, permission: &Permission) -> Result<Command, String> {
 async fn tell(
     mut writer: impl AsyncWrite + Unpin,
     Inside { journal, permission, .. }: Inside<'_>,
+    peer: Peer,
     from: Seq,
     mut complaints: mpsc::Receiver<String>,
 ) -> io::Result<()> {
     let next = journal.entries().last().map_or(Seq(0), |last| Seq(last.seq.0 + 1));
-    say(&mut writer, &Notice::Joined { next, mode: permission.mode() }).await?;
+    let may_allow = peer.may_allow().is_ok();
+    say(&mut writer, &Notice::Joined { next, mode: permission.mode(), may_allow }).await?;
     let mut events = pin!(journal.follow(from));
     let failure = loop {
         tokio::select! {

@@ -132,7 +132,12 @@ pub(super) fn text(words: &str) -> ToolCallContent {
 
 /// As it stands, where Markdown is shown.
 fn fenced(words: &str) -> String {
-    let (words, fence) = (safe::text(words), fence(words));
+    fenced_as_is(&safe::text(words))
+}
+
+/// The same for words that are harmless already.
+pub(super) fn fenced_as_is(words: &str) -> String {
+    let fence = fence(words);
     format!("{fence}\n{}\n{fence}", words.trim_end_matches('\n'))
 }
 
@@ -163,7 +168,7 @@ pub(super) fn diffs(session: &Session, folder: &Folder, changes: &[Change]) -> V
         (Some(before), Some(after)) => {
             Diff::new(folder.told(&change.path), after.unwrap_or_default()).old_text(before).into()
         }
-        _ => text(&crate::diff::of_changes(session, std::slice::from_ref(change))),
+        _ => text(&fenced_as_is(&crate::diff::of_all(session, std::slice::from_ref(change)))),
     });
     shown.collect()
 }

@@ -12,7 +12,7 @@ mod view;
 
 pub(super) use buffers::Buffers;
 
-use haft_core::{Change, Effect, Hash, Stage, View};
+use haft_core::{Change, Effect, Hash, How, Stage, View};
 use haft_engine::Stages;
 use std::{
     collections::HashMap,
@@ -41,6 +41,10 @@ struct EditorStage {
 }
 
 impl Stage for EditorStage {
+    fn how(&self, effects: &[Effect]) -> How {
+        self.inner.how(effects)
+    }
+
     fn open(&self, workspace: &Path, effects: &[Effect]) -> io::Result<Box<dyn View>> {
         view::open(self, workspace, effects)
     }

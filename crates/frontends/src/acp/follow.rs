@@ -1,7 +1,7 @@
 //! Follows an open session: tells what happens, asks what a person must decide, and answers prompts at the end of
 //! their turns.
 use super::{
-    calls::{diffs, text},
+    calls::{diffs, fenced_as_is, text},
     client::{Editor, Picked},
     open::OpenSession,
     sdk::{
@@ -10,13 +10,13 @@ use super::{
     },
     teller::Teller,
 };
-use crate::safe;
+use crate::{diff, proposal::Proposal, safe};
 use futures::{
     FutureExt, StreamExt,
     future::{AbortHandle, Abortable, BoxFuture},
     stream::FuturesUnordered,
 };
-use haft_core::{Answer, CallId, Change, Command, Entry, Event, Fact, Outcome, Question, Resource, Seq};
+use haft_core::{Answer, CallId, Command, Entry, Event, Fact, Outcome, Question, Resource, Seq};
 use std::{collections::HashMap, sync::Arc};
 
 /// What a person is asked about a call.
@@ -100,7 +100,8 @@ impl Follower {
                 self.end.failure = Some(with_hint(message, hint.as_deref()))
             }
             Fact::BudgetReached { what, .. } => self.end.out_of_tokens = *what == Resource::Tokens,
-            Fact::ApprovalAsked { call, reason, changes, .. } => self.approve(call, reason, changes),
+            Fact::ApprovalAsked { .. } | Fact::QuestionAsked { .. } if !self.open.session.may_allow() => {}
+            Fact::ApprovalAsked { .. } => self.approve(&entry.fact),
             Fact::QuestionAsked { call, question } => self.question(call, question),
             Fact::ApprovalAnswered { call, .. }
             | Fact::QuestionAnswered { call, .. }
@@ -127,10 +128,14 @@ impl Follower {
         }
     }
 
-    /// With what the call would do to files, or what it is called with.
-    fn approve(&mut self, call: &CallId, reason: &str, changes: &[Change]) {
+    /// With all that the call would do. Its title stands whole here: an editor may show no more than that.
+    fn approve(&mut self, fact: &Fact) {
+        let Fact::ApprovalAsked { call, changes, .. } = fact else { return };
+        let Some(proposal) = Proposal::of(&self.open.session, fact) else { return };
         let mut content = diffs(&self.open.session, &self.open.folder, changes);
-        content.push(text(&safe::text(reason)));
+        let beside = proposal.beside_all_of(&diff::of_all(&self.open.session, changes));
+        let about = format!("{}{beside}{}\n{}", proposal.head(), proposal.always_line(), proposal.reason);
+        content.push(text(&fenced_as_is(&about)));
         let options = vec![
             PermissionOption::new("once", "Allow", PermissionOptionKind::AllowOnce),
             PermissionOption::new(
@@ -140,7 +145,9 @@ impl Follower {
             ),
             PermissionOption::new("no", "Reject", PermissionOptionKind::RejectOnce),
         ];
-        self.ask(call, Asked::Approval, ToolCallUpdateFields::new().content(content), options);
+        let title = changes.is_empty().then(|| proposal.title());
+        let fields = ToolCallUpdateFields::new().title(title).content(content);
+        self.ask(call, Asked::Approval, fields, options);
     }
 
     /// A question without choices cannot be asked this way: nobody answers it.
@@ -168,6 +175,7 @@ impl Follower {
         let mut about =
             described.unwrap_or_else(|| ToolCallUpdate::new(call.0.clone(), ToolCallUpdateFields::new()));
         about.fields.content = fields.content;
+        about.fields.title = fields.title.or(about.fields.title);
         let answered =
             self.editor.ask(RequestPermissionRequest::new(self.open.id().to_owned(), about, options));
         let (withdraw, registration) = AbortHandle::new_pair();

@@ -81,14 +81,14 @@ fn title(name: &str, arguments: &Value) -> String {
     let named = ["command", "path", "pattern", "url", "query"].iter().find_map(|key| arguments[key].as_str());
     let first = || arguments.as_object().and_then(|all| all.values().find_map(Value::as_str));
     let Some(about) = named.or_else(first) else { return safe::text(name).into_owned() };
-    let line = about.trim().lines().next().unwrap_or_default();
+    let line = safe::visible_line(about.trim());
     let text = match arguments["command"].is_string() {
         true => format!("`{line}`"),
-        false => format!("{name} {line}"),
+        false => format!("{} {line}", safe::visible_line(name)),
     };
     let more = if text.chars().count() > WIDTH { "…" } else { "" };
     let text: String = text.chars().take(WIDTH).collect();
-    format!("{}{more}", safe::text(&text))
+    format!("{text}{more}")
 }
 
 #[cfg(test)]
@@ -100,11 +100,11 @@ mod tests {
     #[test]
     fn a_title_is_one_harmless_line() {
         let table = [
-            ("bash", json!({"timeout": 3, "command": "ls\nrm"}), "`ls`"),
+            ("bash", json!({"timeout": 3, "command": "ls\nrm"}), "`ls\\nrm`"),
             ("read", json!({"path": "a.rs"}), "read a.rs"),
             ("mcp__x__y", json!({"n": 3, "to": "Ada"}), "mcp__x__y Ada"),
             ("todo", json!({"items": []}), "todo"),
-            ("read", json!({"path": "\u{1b}[2Ja"}), "read [2Ja"),
+            ("read", json!({"path": "\u{1b}[2Ja"}), "read \\u{1b}[2Ja"),
         ];
         for (name, arguments, expected) in table {
             assert_eq!(title(name, &arguments), expected, "{name} {arguments}");

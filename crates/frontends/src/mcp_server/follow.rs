@@ -1,10 +1,9 @@
 //! A turn for somebody at the other end of MCP: what happens is told, what needs a person is asked.
 use super::client::{Answered, Client};
-use crate::{diff, safe};
+use crate::{diff, proposal::Proposal, safe};
 use futures::StreamExt;
 use haft_core::{
-    Answer, CallId, Change, Changed, Command, Entry, Event, Fact, Outcome, Question, Seq, ToolResult, Update,
-    text_of,
+    Answer, Changed, Command, Entry, Event, Fact, Outcome, Question, Seq, ToolResult, Update, text_of,
 };
 use haft_engine::Session;
 use serde_json::{Value, json};
@@ -62,11 +61,12 @@ pub(super) async fn follow(session: &Session, command: Command, client: &Client)
 async fn tell(session: &Session, entry: &Entry, client: &Client) {
     match &entry.fact {
         Fact::ToolStarted { name, arguments, .. } => client.progress(format!("{name} {arguments}")).await,
-        Fact::ApprovalAsked { call, reason, changes, .. } => {
+        Fact::ApprovalAsked { .. } | Fact::QuestionAsked { .. } if !session.may_allow() => {}
+        Fact::ApprovalAsked { call, .. } => {
             tokio::select! {
                 biased;
                 () = session.settled(call, entry.seq) => {}
-                answer = approve(session, call, reason, changes, client) => {
+                answer = approve(session, &entry.fact, client) => {
                     let _session_is_closed = session.send(Command::Answer { call: call.clone(), answer });
                 }
             }
@@ -84,20 +84,14 @@ async fn tell(session: &Session, entry: &Entry, client: &Client) {
     }
 }
 
-/// With what the call would do to files, or what it is called with.
-async fn approve(
-    session: &Session,
-    call: &CallId,
-    reason: &str,
-    changes: &[Change],
-    client: &Client,
-) -> Answer {
-    let about = match changes {
-        [] => haft_engine::called::with(session, call, reason),
-        changes => diff::of_changes(session, changes),
+/// With all that the call would do: there is nowhere else to look it up.
+async fn approve(session: &Session, fact: &Fact, client: &Client) -> Answer {
+    let (Fact::ApprovalAsked { changes, .. }, Some(proposal)) = (fact, Proposal::of(session, fact)) else {
+        return Answer::Nobody;
     };
-    let question = format!("{about}{reason}. Allow it?");
-    let asked = client.ask(safe::text(&question).into_owned(), &["yes", "always", "no"]);
+    let whole = proposal.whole(&diff::of_all(session, changes));
+    let question = format!("{whole}{}\n{}. Allow it?", proposal.always_line(), proposal.reason);
+    let asked = client.ask(question, &["yes", "always", "no"]);
     let answered = tokio::select! {
         biased;
         () = client.cancelled().cancelled() => Answered::Nobody,

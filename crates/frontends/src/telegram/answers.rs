@@ -1,6 +1,6 @@
 //! The buttons of a chat: who presses one, and what becomes of a question that was answered.
 use super::{
-    asking::{self, Ask, Button, Kind},
+    asking::{self, Approval, Ask, Button, Document, Kind},
     chat::Chat,
     desk::Job,
     types::InlineKeyboardMarkup,
@@ -55,21 +55,26 @@ impl Chat {
 
     /// Asks what a fact says that a call asks.
     pub(super) fn ask_of(&mut self, session: &Session, fact: &Fact) {
+        if !session.may_allow() {
+            return self.desk.say("A call asks. It can be answered only where the session is open.");
+        }
         match fact {
-            Fact::ApprovalAsked { call, reason, changes, .. } => {
-                let (ask, keys) = asking::approval(session, self.bot.counted(), call, reason, changes);
-                self.ask(ask, Some(keys));
+            Fact::ApprovalAsked { .. } => {
+                let asked = asking::approval(session, self.bot.counted(), fact);
+                if let Some(Approval { ask, keys, document }) = asked {
+                    self.ask(ask, Some(keys), document);
+                }
             }
             Fact::QuestionAsked { call, question } => {
-                let (ask, keys) = asking::question(self.bot.counted(), call, question);
-                self.ask(ask, keys);
+                let (ask, keys, document) = asking::question(self.bot.counted(), call, question);
+                self.ask(ask, keys, document);
             }
             _ => {}
         }
     }
 
-    fn ask(&mut self, ask: Ask, keyboard: Option<InlineKeyboardMarkup>) {
-        self.desk.push(Job::Ask { ask: ask.id, text: ask.text.clone(), keyboard });
+    fn ask(&mut self, ask: Ask, keyboard: Option<InlineKeyboardMarkup>, document: Option<Document>) {
+        self.desk.push(Job::Ask { ask: ask.id, text: ask.text.clone(), keyboard, document });
         self.asks.push(ask);
         self.desk.set_asking(true);
     }

@@ -3,14 +3,14 @@ use super::{
     rich::{Rich, Style},
     types::{InlineKeyboardButton, InlineKeyboardMarkup},
 };
-use crate::{diff, safe};
-use haft_core::{Answer, CallId, Change, Question};
-use haft_engine::{Session, called};
+use crate::{diff, proposal::Proposal, safe};
+use haft_core::{Answer, CallId, Fact, Question};
+use haft_engine::Session;
 
-/// Of a diff so many characters are shown.
-const DIFF: usize = 2_600;
-/// Of a reason or a question.
-const REASON: usize = 800;
+/// Of a question so many characters are shown; what is longer comes as a file as well.
+const SHOWN: usize = 2_600;
+/// Of how a question ended.
+const ENDED: usize = 800;
 /// Of a button.
 const LABEL: usize = 60;
 
@@ -80,47 +80,102 @@ pub(super) fn keyboard(rows: Vec<Vec<(String, Button)>>) -> InlineKeyboardMarkup
     InlineKeyboardMarkup { inline_keyboard }
 }
 
-/// With the diff, or what the call is called with.
-pub(super) fn approval(
-    session: &Session,
-    id: u64,
-    call: &CallId,
-    reason: &str,
-    changes: &[Change],
-) -> (Ask, InlineKeyboardMarkup) {
-    let mut text = Rich::default().with("Allow this?", &[Style::Bold]).with("\n", &[]);
-    text.push(&clipped(reason, REASON), &[]);
-    let (about, language) = match changes {
-        [] => (safe::text(&called::with(session, call, reason)).into_owned(), None),
-        changes => (diff::of_changes(session, changes), Some("diff".to_owned())),
-    };
-    text.block(Rich::default().with(clipped(&about, DIFF).trim_end(), &[Style::Pre(language)]), "\n");
-    let button = |label: &str, answer| (label.to_owned(), Button::Answer(id, answer));
-    let keys = keyboard(vec![
-        vec![button("Allow once", Answer::Once), button("No", Answer::No)],
-        vec![button("Always in this session", Answer::Always)],
-    ]);
-    (Ask { id, call: call.clone(), text, kind: Kind::Approval }, keys)
+/// A question about a call as it stands in the chat.
+pub(super) struct Approval {
+    pub(super) ask: Ask,
+    pub(super) keys: InlineKeyboardMarkup,
+    /// What does not fit into a message, whole: it comes before the buttons.
+    pub(super) document: Option<Document>,
 }
 
-/// A button for each choice; the person may also write something else.
-pub(super) fn question(id: u64, call: &CallId, question: &Question) -> (Ask, Option<InlineKeyboardMarkup>) {
-    let mut text = Rich::default().with(&clipped(&question.text, DIFF), &[Style::Bold]);
+/// A text that is sent as a file, and the keys that a question has where it cannot be sent.
+#[derive(Clone, Debug)]
+pub(super) struct Document {
+    pub(super) name: String,
+    pub(super) text: String,
+    pub(super) keys_without: InlineKeyboardMarkup,
+}
+
+/// With all that the call of `fact` would do; nothing where it asks for no approval.
+pub(super) fn approval(session: &Session, id: u64, fact: &Fact) -> Option<Approval> {
+    let Fact::ApprovalAsked { call, changes, .. } = fact else { return None };
+    let proposal = Proposal::of(session, fact)?;
+    let diff = diff::of_all(session, changes);
+    let end = format!("{}\n{}", proposal.always_line(), proposal.reason);
+    let mut text = Rich::default().with("Allow this?", &[Style::Bold]);
+    let brief = proposal.brief(&diff);
+    let is_whole = brief.is_whole && brief.text.chars().count() <= SHOWN;
+    match is_whole {
+        true => {
+            let head = if changes.is_empty() { proposal.head() } else { String::new() };
+            let beside = proposal.beside(&diff).text;
+            for (part, language) in [(head, None), (diff.clone(), Some("diff")), (beside, None)] {
+                let language = language.map(str::to_owned);
+                text.block(Rich::default().with(part.trim_end(), &[Style::Pre(language)]), "\n");
+            }
+            text.block(Rich::plain_text(&end), "\n");
+        }
+        false => {
+            text.block(
+                Rich::default().with(clipped(&brief.text, SHOWN).trim_end(), &[Style::Pre(None)]),
+                "\n",
+            );
+            text.block(Rich::plain_text(&format!("{end}\nThe file above has all of it.")), "\n");
+        }
+    }
+    let button = |label: &str, answer| (label.to_owned(), Button::Answer(id, answer));
+    let no = button("No", Answer::No);
+    let keys = keyboard(vec![
+        vec![button("Allow once", Answer::Once), no.clone()],
+        vec![button("Always in this session", Answer::Always)],
+    ]);
+    let document = (!is_whole).then(|| Document {
+        name: format!("question-{id}.txt"),
+        text: format!("{}\n{end}\n", proposal.whole(&diff)),
+        keys_without: keyboard(vec![vec![no]]),
+    });
+    let ask = Ask { id, call: call.clone(), text, kind: Kind::Approval };
+    Some(Approval { ask, keys, document })
+}
+
+/// A button for each choice; the person may also write something else. What does not fit comes as a file before it.
+pub(super) fn question(
+    id: u64,
+    call: &CallId,
+    question: &Question,
+) -> (Ask, Option<InlineKeyboardMarkup>, Option<Document>) {
+    let whole = format!("{}{}", question.text, choices(question));
+    let mut text = Rich::default().with(&clipped(&whole, SHOWN), &[Style::Bold]);
     let way =
         if question.choices.is_empty() { "Write your answer." } else { "Choose, or write your answer." };
     text.push(&format!("\n{way}"), &[Style::Italic]);
     let rows = question.choices.iter().enumerate();
     let rows: Vec<_> =
         rows.map(|(place, choice)| vec![(choice.clone(), Button::Choice(id, place))]).collect();
+    let document = (whole.chars().count() > SHOWN).then(|| Document {
+        name: format!("question-{id}.txt"),
+        text: safe::text(&whole).into_owned(),
+        keys_without: keyboard(Vec::new()),
+    });
     let keys = (!rows.is_empty()).then(|| keyboard(rows));
     let kind = Kind::Question { choices: question.choices.clone() };
-    (Ask { id, call: call.clone(), text, kind }, keys)
+    (Ask { id, call: call.clone(), text, kind }, keys, document)
+}
+
+/// What a button has no room for.
+fn choices(question: &Question) -> String {
+    let is_long = |choice: &String| choice.chars().count() > LABEL || choice.contains('\n');
+    if !question.choices.iter().any(is_long) {
+        return String::new();
+    }
+    let lines = question.choices.iter().enumerate();
+    lines.map(|(place, choice)| format!("\n{}. {choice}", place + 1)).collect()
 }
 
 impl Ask {
     /// How it reads when it is over.
     pub(super) fn ended(self, how: &str) -> Rich {
-        self.text.with("\n\n", &[]).with(&clipped(how, REASON), &[Style::Bold])
+        self.text.with("\n\n", &[]).with(&clipped(how, ENDED), &[Style::Bold])
     }
 }
 

@@ -1,5 +1,6 @@
 //! Between what happens in a session and what is written into its chat: what is to be told, in order.
 use super::{
+    asking::Document,
     rich::Rich,
     story::{Extent, Section, Story},
     types::InlineKeyboardMarkup,
@@ -19,8 +20,8 @@ pub(super) enum Job {
     Left,
     /// A word of ours.
     Say { text: Rich, keyboard: Option<InlineKeyboardMarkup> },
-    /// A question with buttons; it is known by its number.
-    Ask { ask: u64, text: Rich, keyboard: Option<InlineKeyboardMarkup> },
+    /// A question with buttons; it is known by its number. What is too long for it comes first, as a file.
+    Ask { ask: u64, text: Rich, keyboard: Option<InlineKeyboardMarkup>, document: Option<Document> },
     /// A question has been answered, and this is how it reads then.
     Answered { ask: u64, text: Rich },
     /// Buttons that nobody can use any more.

@@ -1,8 +1,9 @@
 //! Writes into one chat: one thing after the other, no faster than Telegram wants it, and nothing twice.
 use super::{
     api::{Api, Refusal, Upload},
+    asking::Document,
     desk::{Desk, Job, Next, Rules},
-    rich::Rich,
+    rich::{Rich, Style},
     store::{ChatState, Store},
     story::{Extent, Section},
 };
@@ -78,7 +79,10 @@ impl Pen {
                 Ok(())
             }
             Job::Say { text, keyboard } => self.say(&text, &json!(keyboard)).await.map(drop),
-            Job::Ask { ask, text, keyboard } => self.ask(ask, &text, &json!(keyboard)).await,
+            Job::Ask { ask, text, keyboard, document: None } => self.ask(ask, &text, &json!(keyboard)).await,
+            Job::Ask { ask, text, keyboard, document: Some(document) } => {
+                self.ask_with(ask, text, &json!(keyboard), document).await
+            }
             Job::Answered { ask, text } => match self.asks.remove(&ask) {
                 Some(message) => self.answered(message, &text).await,
                 None => Ok(()),
@@ -185,6 +189,27 @@ impl Pen {
             self.keep(|chat| chat.asked.push(message));
         }
         Ok(())
+    }
+
+    /// Nobody allows what they could not see: where the file does not go out, there is only a no.
+    async fn ask_with(
+        &mut self,
+        ask: u64,
+        text: Rich,
+        keyboard: &Value,
+        document: Document,
+    ) -> Result<(), Refusal> {
+        let Document { name, text: whole, keys_without } = document;
+        let mime = "text/plain; charset=utf-8";
+        let file = Upload { field: "document", name: &name, mime, bytes: whole.as_bytes() };
+        match self.upload("sendDocument", file).await {
+            Ok(()) => self.ask(ask, &text, keyboard).await,
+            Err(refusal) => {
+                let why = format!("\n\nI could not send all of it, so it cannot be allowed here: {refusal}.");
+                let text = text.with(&crate::safe::text(&why), &[Style::Bold]);
+                self.ask(ask, &text, &json!(keys_without)).await
+            }
+        }
     }
 
     /// Without `reply_markup` the buttons go.

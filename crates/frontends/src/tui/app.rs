@@ -328,15 +328,30 @@ impl App {
     }
 
     pub(super) fn answer(&mut self, answer: Answer) {
+        if matches!(answer, Answer::Once | Answer::Always) && !self.may_allow() {
+            return;
+        }
         if let Some(Asked::Approval { call, .. }) = self.view.asked.pop_front() {
             self.send(Command::Answer { call, answer });
         }
     }
 
     pub(super) fn reply(&mut self, answer: Option<String>) {
+        if answer.is_some() && !self.may_allow() {
+            return;
+        }
         if let Some(Asked::Question { call, .. }) = self.view.asked.pop_front() {
             self.send(Command::Reply { call, answer });
         }
+    }
+
+    /// Whether an answer given here counts.
+    fn may_allow(&mut self) -> bool {
+        let may = self.session.as_ref().is_none_or(Session::may_allow);
+        if !may {
+            self.hint = Some("it can be answered only where the session is open".into());
+        }
+        may
     }
 
     pub(super) fn interrupt(&mut self) {

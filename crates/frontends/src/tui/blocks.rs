@@ -5,11 +5,14 @@ use super::{
     wrap::{Break, hanging, one_row, width},
 };
 use crate::{
-    diff, notes,
+    diff, notes, safe,
     view::{Block, Call, CallState},
 };
 use haft_core::{Change, Outcome, Usage, Way};
-use ratatui::text::{Line, Span};
+use ratatui::{
+    style::Style,
+    text::{Line, Span},
+};
 use std::time::Duration;
 
 /// Draws blocks; asks `diff_of` for what changes did to files.
@@ -108,25 +111,37 @@ impl Painter<'_> {
     /// A diff in colours.
     pub(super) fn whole_diff(&self, changes: &[Change]) -> Vec<Line<'static>> {
         let text = (self.diff_of)(changes);
-        let lines =
-            text.lines().filter(|line| !line.starts_with("--- ")).flat_map(|line| self.diff_line(line));
+        let all: Vec<&str> = text.lines().collect();
+        let lines = (0..all.len()).flat_map(|place| self.diff_line(&all, place));
         let names = changes.iter().filter(|_| text.is_empty());
         let names = names.map(|change| {
-            Line::raw(format!("  {} {}", diff::sign(change.kind()), change.path.to_string_lossy()))
+            let path = safe::visible_line(&change.path.to_string_lossy());
+            Line::raw(format!("  {} {path}", diff::sign(change.kind())))
         });
         lines.chain(names).collect()
     }
 
-    fn diff_line(&self, line: &str) -> Vec<Line<'static>> {
+    /// Of the two lines with a file's name one is enough.
+    fn diff_line(&self, all: &[&str], place: usize) -> Vec<Line<'static>> {
         let look = &self.look;
+        let line = all[place];
+        if is_file_name(all, place) {
+            return Vec::new();
+        }
+        if place > 0 && is_file_name(all, place - 1) {
+            let name = line.strip_prefix("+++ b/").unwrap_or(line);
+            return self.hanging_line(name, look.bold());
+        }
         let style = match line.as_bytes() {
-            [b'+', b'+', b'+', ..] => look.bold(),
             [b'+', ..] => look.good(),
             [b'-', ..] => look.bad(),
             [b'@', b'@', ..] => look.accent(),
             _ => look.dim(),
         };
-        let line = line.strip_prefix("+++ b/").unwrap_or(line);
+        self.hanging_line(line, style)
+    }
+
+    fn hanging_line(&self, line: &str, style: Style) -> Vec<Line<'static>> {
         hanging(Span::raw("  "), &[Span::styled(line.to_owned(), style)], self.columns, Break::Anywhere)
     }
 
@@ -170,6 +185,13 @@ impl Painter<'_> {
             why.into_iter().chain([seconds(took)]).chain(rounds).chain(tokens).chain(cost).collect();
         vec![one_row(Line::styled(format!("─ {}", facts.join(" · ")), self.look.dim()), self.columns)]
     }
+}
+
+/// Whether a line is the first of the two that name a file. A line that was removed may look the same, but what follows
+/// two changed lines at the end of a hunk is no other hunk.
+fn is_file_name(all: &[&str], place: usize) -> bool {
+    let begins = |place: usize, sign: &str| all.get(place).is_some_and(|line| line.starts_with(sign));
+    begins(place, "--- ") && begins(place + 1, "+++ ") && begins(place + 2, "@@ ")
 }
 
 /// `3.2 s`, `4 min 5 s`.

@@ -3,13 +3,14 @@ use super::{
     app::App,
     blocks::{dollars, tokens, two_ends},
     markdown::{self, plain},
-    wrap::one_row,
+    wrap::{Break, hanging, one_row},
 };
 use crate::{
+    proposal::Proposal,
     safe,
     view::{Asked, CallState, View},
 };
-use haft_core::{Event, Fact, Question};
+use haft_core::{Change, Event, Fact, Question};
 use ratatui::text::{Line, Span};
 
 const FRAMES: [&str; 8] = ["⠋", "⠙", "⠸", "⠴", "⠦", "⠧", "⠇", "⠏"];
@@ -75,8 +76,8 @@ impl App {
             return (lines, Some(cursor));
         }
         match self.view.asked.front().cloned() {
-            Some(Asked::Approval { call, reason, changes }) => {
-                lines.extend(self.approval(&call, &reason, &changes));
+            Some(Asked::Approval { fact, .. }) => {
+                lines.extend(self.approval(&fact));
                 // What somebody was writing waits, and is seen to.
                 if !self.input.is_empty() {
                     lines.extend(self.input.rows(self.columns, &self.look).0);
@@ -126,22 +127,24 @@ impl App {
         Some(one_row(line, self.columns))
     }
 
-    fn approval(
-        &self,
-        call: &haft_core::CallId,
-        reason: &str,
-        changes: &[haft_core::Change],
-    ) -> Vec<Line<'static>> {
+    /// What the call would do, why it asks, and what an answer means. The keys are always seen.
+    fn approval(&self, fact: &Fact) -> Vec<Line<'static>> {
         let look = &self.look;
-        let room = self.rows.saturating_sub(6).max(2);
-        let lines = self.painted(|painter| match changes {
-            [] => self.about(call, reason),
+        let Some(proposal) = self.proposal(fact) else { return Vec::new() };
+        let room = self.rows.saturating_sub(6).max(3);
+        let reason = plain(&proposal.reason, Span::styled("? ", look.warn()), self.columns, look.bold());
+        let always = plain(&proposal.always_line(), Span::raw("  "), self.columns, look.dim());
+        let mut end = self.beginning(always, (room / 3).max(1));
+        end.extend(self.beginning(reason, (room / 3).max(1)));
+        let changes = changes_of(fact);
+        let mut lines = self.painted(|painter| match changes {
+            [] => self.lines_of(&proposal.brief_head().text),
             changes => painter.whole_diff(changes),
         });
-        let reason = plain(reason, Span::styled("? ", look.warn()), self.columns, look.bold());
-        let mut reason = self.beginning(reason, (room / 2).max(1));
-        let mut lines = self.beginning(lines, room.saturating_sub(reason.len()).max(1));
-        lines.append(&mut reason);
+        let diff = self.painted(|painter| (painter.diff_of)(changes));
+        lines.extend(self.lines_of(&proposal.beside(&diff).text));
+        let mut lines = self.beginning(lines, room.saturating_sub(end.len()).max(1));
+        lines.append(&mut end);
         let keys = [("y", "es"), ("a", "lways in this session"), ("n", "o")];
         let keys = keys
             .into_iter()
@@ -150,10 +153,17 @@ impl App {
         lines
     }
 
-    /// What the call is called with.
-    fn about(&self, call: &haft_core::CallId, reason: &str) -> Vec<Line<'static>> {
-        let about = self.session.as_ref().map(|session| haft_engine::called::with(session, call, reason));
-        plain(&safe::text(&about.unwrap_or_default()), Span::raw("  "), self.columns, self.look.dim())
+    fn proposal(&self, fact: &Fact) -> Option<Proposal> {
+        Proposal::of(self.session.as_ref()?, fact)
+    }
+
+    /// A text that is laid out already, and whose blanks count.
+    fn lines_of(&self, text: &str) -> Vec<Line<'static>> {
+        let line = |line: &str| {
+            let line = Span::styled(line.to_owned(), self.look.dim());
+            hanging(Span::raw("  "), &[line], self.columns, Break::Anywhere)
+        };
+        text.lines().flat_map(line).collect()
     }
 
     /// The beginning says what it is about; the rest is on a page.
@@ -168,15 +178,14 @@ impl App {
     }
 
     /// All that there is to know before one answers.
-    pub(super) fn whole_question(
-        &self,
-        call: &haft_core::CallId,
-        reason: &str,
-        changes: &[haft_core::Change],
-    ) -> Vec<Line<'static>> {
-        let mut lines = plain(reason, Span::raw("? "), self.columns, self.look.bold());
-        lines.extend(self.about(call, reason));
-        lines.extend(self.painted_whole(|painter| painter.whole_diff(changes)));
+    pub(super) fn whole_question(&self, fact: &Fact) -> Vec<Line<'static>> {
+        let Some(proposal) = self.proposal(fact) else { return Vec::new() };
+        let mut lines = plain(&proposal.reason, Span::raw("? "), self.columns, self.look.bold());
+        lines.extend(self.lines_of(&proposal.always_line()));
+        lines.extend(self.lines_of(&proposal.head()));
+        lines.extend(self.painted_whole(|painter| painter.whole_diff(changes_of(fact))));
+        let diff = self.painted_whole(|painter| (painter.diff_of)(changes_of(fact)));
+        lines.extend(self.lines_of(&proposal.beside_all_of(&diff)));
         lines
     }
 
@@ -240,5 +249,12 @@ impl App {
             }
         }
         lines
+    }
+}
+
+fn changes_of(fact: &Fact) -> &[Change] {
+    match fact {
+        Fact::ApprovalAsked { changes, .. } => changes,
+        _ => &[],
     }
 }

@@ -204,8 +204,8 @@ impl App {
     /// The diff that is asked about, else everything so far.
     fn show_all(&mut self) {
         let page = match self.view.asked.front() {
-            Some(Asked::Approval { call, reason, changes }) => {
-                Page::new("what it would do", self.whole_question(call, reason, changes), false)
+            Some(Asked::Approval { fact, .. }) => {
+                Page::new("what it would do", self.whole_question(fact), false)
             }
             _ => Page::new("everything so far", self.whole(), true),
         };

@@ -1,6 +1,6 @@
 //! What a person sees of a session, piece by piece.
 use crate::{pieces::Piece, safe, words};
-use haft_core::{CallId, Change, Outcome, Question, ToolCall, Usage, Way};
+use haft_core::{CallId, Change, Fact, Outcome, Question, ToolCall, Usage, Way};
 use std::{collections::VecDeque, path::PathBuf, time::Duration};
 
 /// Something that is finished and never looks different later.
@@ -95,10 +95,8 @@ pub enum Asked {
     Approval {
         /// The call.
         call: CallId,
-        /// Why it asks.
-        reason: String,
-        /// What it would do to files.
-        changes: Vec<Change>,
+        /// What it would do, as the journal has it.
+        fact: Box<Fact>,
     },
     /// A question of a tool.
     Question {

@@ -92,6 +92,35 @@ async fn a_call_that_asks_shows_its_diff_and_does_what_the_person_says() {
     }
 }
 
+// D15, D60
+#[tokio::test]
+async fn a_question_about_a_command_hides_nothing() {
+    let place = Place::new();
+    let hiding = format!("touch owned\n{}echo <!-- \u{202e}ok", "\n".repeat(45));
+    let arguments = json!({"command": hiding, "working_dir": "/", "timeout": 7});
+    let script = [json!({"calls": [{"name": "bash", "arguments": arguments}]}), json!({"say": "Then not."})];
+    let ide = Ide::new(&place, Person::Picks("no"), Saves::Nothing);
+    let ide = edit(&place, scripted(&script), ide, async |ide| {
+        let session = ide.session().await;
+        ide.prompt(&session, "Run").await.unwrap();
+    })
+    .await;
+    let asked = ide.asked.lock().unwrap()[0]["toolCall"].clone();
+    let text = asked["content"][0]["content"]["text"].as_str().unwrap();
+    let title = asked["title"].as_str().unwrap();
+    for expected in ["touch owned\\n\\n", "echo <!-- \\u{202e}ok"] {
+        assert!(text.contains(expected) && title.contains(expected), "{expected} in {asked}");
+    }
+    for expected in ["outside of the workspace, in `/`", "timeout: 7", "always: this command in this folder"]
+    {
+        assert!(text.contains(expected), "{expected} in {text}");
+    }
+    assert!(
+        text.starts_with("```\n") && text.ends_with("\n```"),
+        "as it stands, where Markdown is shown: {text}"
+    );
+}
+
 // O-11, C-72
 #[tokio::test]
 async fn cancelling_stops_a_call_that_waits_for_its_person() {

@@ -4,7 +4,7 @@ mod bot;
 mod fake;
 
 use bot::{OWNER, Place};
-use fake::{Fake, message, refused};
+use fake::{Call, Fake, message, refused};
 use haft_core::{Answer, Channel, Command, Fact, Image, Mode, Part, text_of};
 use haft_frontends::telegram::Trouble;
 use serde_json::{Value, json};
@@ -314,6 +314,81 @@ async fn an_approval_is_asked_with_the_diff_and_answered_with_a_button() {
     assert_eq!(notices[..2], ["Only those whom the owner let in can answer.", "Allowed once."]);
     let html = &books.messages.values().nth(1).unwrap().sent;
     assert!(html.contains("<pre><code class=\"language-diff\">--- a/b.txt"), "{html}");
+}
+
+fn long_command() -> String {
+    let lines: String = (0..400).map(|number| format!("echo {number}\n")).collect();
+    format!("{lines}touch owned \u{202e}# end of it")
+}
+
+fn runs(command: &str) -> Value {
+    json!({"say": "I run it.", "calls": [{"name": "bash", "arguments": {"command": command, "timeout": 7}}]})
+}
+
+// D60
+#[tokio::test]
+async fn what_does_not_fit_a_question_comes_as_a_file_before_its_buttons() {
+    let (fake, mut place) = (Fake::start().await, Place::new());
+    place.mode = Mode::Ask;
+    let bot = place.start(&fake, &[runs(&long_command()), json!({"say": "Then not."})]);
+    fake.says(OWNER, "run");
+    let asked = fake.reads_part(OWNER, "Allow this?").await;
+    assert!(asked.contains("echo 0\\n") && asked.contains("The file above has all of it."), "{asked}");
+    fake.presses(OWNER, "No");
+    fake.reads_part(OWNER, "Then not.").await;
+    bot.stop().await.unwrap();
+    let books = fake.books();
+    let place_of = |method: &str, part: &str| {
+        let is_it = |call: &Call| call.method == method && format!("{call:?}").contains(part);
+        books.calls.iter().position(is_it)
+    };
+    let (file, buttons) =
+        (place_of("sendDocument", "").unwrap(), place_of("sendMessage", "Allow once").unwrap());
+    assert!(file < buttons, "{file} {buttons}");
+    let sent = &books.calls[file].body;
+    for expected in ["echo 0\\n", "echo 399\\n", "touch owned \\u{202e}# end of it", "timeout: 7", "always: "]
+    {
+        assert!(sent.contains(expected), "{expected} in {sent}");
+    }
+}
+
+// D60
+#[tokio::test]
+async fn nobody_allows_what_could_not_be_sent() {
+    let (fake, mut place) = (Fake::start().await, Place::new());
+    place.mode = Mode::Ask;
+    fake.fault("sendDocument", 413, json!("too large"));
+    let bot = place.start(&fake, &[runs(&long_command()), json!({"say": "Then not."})]);
+    fake.says(OWNER, "run");
+    let asked = fake.reads_part(OWNER, "it cannot be allowed here").await;
+    assert!(asked.contains("413"), "{asked}");
+    let labels = fake.until("the buttons", |books| {
+        let asked = books.messages.values().find(|message| !message.buttons.is_empty())?;
+        Some(asked.buttons.iter().map(|(label, _)| label.clone()).collect::<Vec<_>>())
+    });
+    assert_eq!(labels.await, ["No"]);
+    fake.presses(OWNER, "No");
+    fake.reads_part(OWNER, "Then not.").await;
+    bot.stop().await.unwrap();
+}
+
+// D15, D60
+#[tokio::test]
+async fn a_short_question_is_whole_and_hides_nothing() {
+    let (fake, mut place) = (Fake::start().await, Place::new());
+    place.mode = Mode::Ask;
+    let command = format!("touch owned\n{}echo \u{200b}ok", "\n".repeat(45));
+    let bot = place.start(&fake, &[runs(&command), json!({"say": "Then not."})]);
+    fake.says(OWNER, "run");
+    let asked = fake.reads_part(OWNER, "Allow this?").await;
+    for expected in ["touch owned\\n\\n", "echo \\u{200b}ok", "timeout: 7", "always: this command"] {
+        assert!(asked.contains(expected), "{expected} in {asked}");
+    }
+    assert!(asked.lines().count() < 20, "{asked}");
+    fake.presses(OWNER, "No");
+    fake.reads_part(OWNER, "Then not.").await;
+    bot.stop().await.unwrap();
+    assert!(fake.books().calls_of("sendDocument").is_empty());
 }
 
 #[tokio::test]

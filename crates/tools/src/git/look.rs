@@ -1,5 +1,11 @@
 //! Looking: nothing is changed, and nothing of the repository's runs.
-use super::{Args, CLIP, patch, repository::Repository, status::Status};
+use super::{
+    Args, CLIP,
+    hidden::{self, Named},
+    patch,
+    repository::Repository,
+    status::Status,
+};
 use haft_core::{ToolError, ToolErrorKind, ToolOutput};
 use serde_json::{Value, json};
 use std::ffi::OsString;
@@ -27,21 +33,23 @@ const PATCH: [&str; 6] =
     ["--numstat", "--patch", "--no-color", "--no-ext-diff", "--no-textconv", "--ignore-submodules=dirty"];
 
 pub(super) async fn diff(repository: &Repository, args: &Args) -> Result<ToolOutput, ToolError> {
-    let mut words = words(["diff"]);
-    words.extend(PATCH.map(Into::into));
-    let staged = args.staged == Some(true);
-    if staged {
-        words.push("--cached".into());
+    let hides = !repository.readable.is_everything();
+    if let Some(revision) = args.revision.as_deref().filter(|_| hides)
+        && hidden::named(repository, revision).await? != Named::Commits
+    {
+        let why = format!("cannot compare `{revision}`: rules about reading need commits to be compared");
+        return Err(ToolError::new(ToolErrorKind::Permission, why).hint("name commits, and files in `paths`"));
     }
-    words.extend(args.revision.clone().map(Into::into));
-    words.extend(repository.scope(&args.paths));
-    let answer = repository.must(words).await?;
+    let staged = args.staged == Some(true);
+    let mut diff = words(["diff"]);
+    diff.extend(staged.then(|| "--cached".into()));
+    let (answer, left_out) = hidden::patch(repository, args, diff, PATCH.map(Into::into).into()).await?;
     let nothing = match (staged, &args.revision) {
         (true, _) => "Nothing is staged.",
         (false, None) => "Nothing changed that is not staged; `staged` shows the rest.",
         (false, Some(_)) => "No difference.",
     };
-    Ok(patch::output(&answer, "", nothing))
+    Ok(patch::output(&answer, "", nothing, &hidden::note(left_out)))
 }
 
 /// Fields of an entry, set apart by a byte that no name holds.
@@ -86,18 +94,34 @@ fn line(entry: &Value) -> String {
 const HEADING: &str = "--format=commit %H%nauthor %an <%ae>%ndate %aI%n%n%w(0,4,4)%B%x1e";
 
 pub(super) async fn show(repository: &Repository, args: &Args) -> Result<ToolOutput, ToolError> {
-    let mut words = words(["show", HEADING, "--no-show-signature", "--no-notes", "--encoding=UTF-8"]);
-    words.extend(PATCH.map(Into::into));
-    words.push(args.revision.clone().unwrap_or_else(|| "HEAD".into()).into());
-    words.extend(repository.scope(&args.paths));
-    let mut answer = repository.must(words).await?;
+    let revision = args.revision.as_deref().unwrap_or("HEAD");
+    if hidden::is_outside(repository, revision) {
+        let why = format!("cannot show `{revision}`: it lies outside of the workspace");
+        return Err(
+            ToolError::new(ToolErrorKind::Permission, why).hint("use `bash`, which a person can approve")
+        );
+    }
+    let args = &Args { revision: Some(revision.to_owned()), ..args.clone() };
+    let first = ["show", "--no-show-signature", "--no-notes", "--encoding=UTF-8"];
+    let is_patch =
+        repository.readable.is_everything() || hidden::named(repository, revision).await? == Named::Commits;
+    let (mut answer, left_out) = match is_patch {
+        true => {
+            let shown = std::iter::once(HEADING).chain(PATCH).map(Into::into).collect();
+            hidden::patch(repository, args, words(first), shown).await?
+        }
+        false => {
+            let more = ["--no-color", "--no-ext-diff", "--no-textconv", revision, "--"];
+            (repository.must(first.into_iter().chain(more)).await?, 0)
+        }
+    };
     let Some((heading, patch)) = answer.stdout.split_once('\x1e') else {
         // A file of a commit, or a folder.
         return Ok(ToolOutput::text(CLIP.apply(&answer.stdout, "")));
     };
     let heading = format!("{}\n\n", heading.trim_end());
     answer.stdout = patch.trim_start_matches('\n').to_owned();
-    Ok(patch::output(&answer, &heading, "No file changed."))
+    Ok(patch::output(&answer, &heading, "No file changed.", &hidden::note(left_out)))
 }
 
 pub(super) async fn blame(repository: &Repository, args: &Args) -> Result<ToolOutput, ToolError> {

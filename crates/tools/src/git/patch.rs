@@ -38,17 +38,18 @@ fn summary(counts: &[Count]) -> String {
     format!("{files}, +{} -{}", sum(|count| count.added), sum(|count| count.removed))
 }
 
-/// The result of a diff; `before` stands above the patch, `nothing` where there is none.
-pub(super) fn output(answer: &Answer, before: &str, nothing: &str) -> ToolOutput {
+/// The result of a diff; `before` stands above the patch, `nothing` where there is none, `note` behind it.
+pub(super) fn output(answer: &Answer, before: &str, nothing: &str, note: &str) -> ToolOutput {
     let (counts, patch) = parse(&answer.stdout);
     let details = json!({"files": counts, "truncated": answer.truncated || patch.len() > CLIP.bytes});
     if counts.is_empty() && patch.is_empty() {
-        return ToolOutput::text(format!("{before}{nothing}")).details(details);
+        return ToolOutput::text(format!("{before}{nothing}{note}")).details(details);
     }
     let shown = summary(&counts);
     let patch = CLIP.apply(patch, "name `paths` to see less at once");
     let patch = if patch.is_empty() { String::new() } else { format!("\n{patch}") };
-    ToolOutput::text(format!("{before}{shown}{patch}")).show(shown).details(details)
+    let patch = if note.is_empty() { &patch } else { patch.trim_end_matches('\n') };
+    ToolOutput::text(format!("{before}{shown}{patch}{note}")).show(shown).details(details)
 }
 
 #[cfg(test)]

@@ -41,9 +41,8 @@ impl Tool for Publish {
 
     /// What it runs, as rules of the policy are written.
     fn effects(&self, _: &Args, _: &Path) -> Vec<Effect> {
-        let commands = ["git add .", "git commit", "git push origin"].map(str::to_owned);
-        let network = Effect::Network("origin".into());
-        commands.into_iter().map(Effect::Execute).chain([network]).collect()
+        let commands = ["git add .", "git commit", "git push origin"].map(Effect::execute);
+        commands.into_iter().chain([Effect::Network("origin".into())]).collect()
     }
 
     async fn run(&self, args: Args, ctx: &ToolContext) -> Result<ToolOutput, ToolError> {

@@ -4,13 +4,14 @@ use super::{
     config::{self, Setting},
     submodules,
 };
-use haft_core::{ToolContext, ToolError, ToolErrorKind};
+use haft_core::{Readable, ToolContext, ToolError, ToolErrorKind};
 use haft_sandbox::{Exit, Finished, Program};
 use std::{
     ffi::OsString,
     fs,
     os::unix::fs::FileTypeExt,
     path::{Path, PathBuf},
+    sync::Arc,
     time::Duration,
 };
 
@@ -23,6 +24,8 @@ pub(super) struct Repository {
     pub(super) folder: PathBuf,
     /// Names of hooks that would have run.
     pub(super) hooks: Vec<String>,
+    /// Which of its files may be read.
+    pub(super) readable: Arc<Readable>,
     environment: Vec<(String, String)>,
 }
 
@@ -49,7 +52,8 @@ impl Repository {
         let start = folder.clone();
         let (root, hooks) = crate::files::blocking(move || find(&start)).await?;
         let environment = environment(&ctx.access.environment, &root, action);
-        let mut repository = Self { root, folder, hooks, environment };
+        let readable = ctx.readable.clone();
+        let mut repository = Self { root, folder, hooks, readable, environment };
         let settings = repository.settings().await?;
         repository.set(config::overrides(&settings));
         if matches!(action, Action::Add | Action::Commit | Action::Checkout) {
@@ -119,6 +123,16 @@ impl Repository {
     ) -> Result<Answer, ToolError> {
         let answer = self.git(arguments).await?;
         if answer.ok { Ok(answer) } else { Err(answer.error()) }
+    }
+
+    /// As [`Repository::must`], with paths that say how they are meant (`:(exclude)…`, gitglossary(7)): each must.
+    pub(super) async fn with_pathspecs(
+        &self,
+        arguments: impl IntoIterator<Item = OsString>,
+    ) -> Result<Answer, ToolError> {
+        let mut open = self.clone();
+        open.environment.retain(|(name, _)| name != "GIT_LITERAL_PATHSPECS");
+        open.must(arguments).await
     }
 
     /// `--` and the paths of a call; the workspace where there are none and it is not the whole repository.

@@ -32,7 +32,7 @@ impl RemoteTool {
         let only_reads = tool.annotations.as_ref().and_then(|hints| hints.read_only_hint) == Some(true);
         let effects = match only_reads && server.settings.trust_hints {
             true => Vec::new(),
-            false => vec![Effect::Execute(command(own, tool))],
+            false => vec![Effect::execute(command(own, tool))],
         };
         Self { spec, server: server.clone(), name: tool.name.to_string(), effects }
     }

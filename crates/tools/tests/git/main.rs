@@ -140,7 +140,7 @@ async fn a_push_says_what_the_other_side_took() {
 fn looking_is_reading_and_all_else_is_a_command() {
     let kit = Kit::new();
     let inside = |path: &str| Effect::Read(kit.workspace.join(path));
-    let run = |command: &str| Effect::Execute(command.into());
+    let run = |command: &str| Effect::execute(command);
     let root = || Effect::Read(kit.workspace.clone());
     let table = [
         (json!({"action": "status"}), vec![root()]),

@@ -178,6 +178,7 @@ impl Kit {
             workspace: view.root().to_owned(),
             live: self.workspace.clone(),
             access: Access { environment: self.environment.clone().into() },
+            readable: Arc::default(),
             artifacts: self.workspace.with_file_name("artifacts"),
             jobs: self.jobs.clone(),
             person: self.person.clone(),

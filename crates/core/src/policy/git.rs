@@ -1,0 +1,69 @@
+//! Which files belong to git itself: whoever writes them decides what the person's next `git` command runs.
+use std::path::{Component, Path};
+
+/// Whether git itself reads `path`: a file or folder named `.git`, anything below one, or the file that makes a folder
+/// a repository.
+///
+/// By names alone. A folder that is a repository without being named `.git` is for the engine to recognize.
+pub(super) fn is_gits_own(path: &Path) -> bool {
+    let names = || {
+        path.components().filter_map(|component| match component {
+            Component::Normal(name) => Some(name.to_string_lossy()),
+            _ => None,
+        })
+    };
+    // A folder with `objects` and `refs` is a repository once it has a `HEAD`; no source file is called so.
+    names().any(|name| is_git(&name)) || names().next_back().is_some_and(|name| same(&name, "head"))
+}
+
+/// Whether a pattern speaks of git's own files by name.
+pub(super) fn names_git(pattern: &str) -> bool {
+    pattern.split('/').any(is_git)
+}
+
+/// As file systems take it that ignore case (NTFS, APFS), invisible characters (HFS+), or dots and blanks at the end
+/// (NTFS, which also knows the short name `GIT~1`). Git checks out nothing under these names either (`core.protectHFS`,
+/// `core.protectNTFS`).
+fn is_git(name: &str) -> bool {
+    let name = name.trim_end_matches(['.', ' ']);
+    same(name, ".git") || name.get(..4).is_some_and(|start| same(start, "git~"))
+}
+
+/// `wanted` is in lower case.
+fn same(name: &str, wanted: &str) -> bool {
+    let is_seen = |c: &char| !matches!(c, '\u{200c}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{206a}'..='\u{206f}' | '\u{feff}');
+    name.chars().filter(is_seen).flat_map(char::to_lowercase).eq(wanted.chars())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn gits_own_files_are_known_however_they_are_written() {
+        let own = [
+            ".git",
+            ".git/commondir",
+            ".git/modules/x/config",
+            "a/b/.git",
+            "/w/.git/hooks/pre-commit",
+            ".GIT/config",
+            ".Git/config",
+            ".git./config",
+            ".git /config",
+            ".g\u{200c}it/config",
+            "GIT~1/config",
+            "x.git/HEAD",
+            "head",
+        ];
+        for path in own {
+            assert!(is_gits_own(Path::new(path)), "{path}");
+        }
+        let others =
+            [".gitignore", ".github/x.yml", "git/config", "a.git/readme", "HEAD/x", "src/head.rs", ""];
+        for path in others {
+            assert!(!is_gits_own(Path::new(path)), "{path}");
+        }
+        assert!(names_git("**/.git/config") && names_git(".GIT/**") && !names_git("**"));
+    }
+}

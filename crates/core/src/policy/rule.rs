@@ -1,0 +1,221 @@
+//! Rules over effects: how they are written, and what they match.
+use super::{git, normal};
+use crate::{Effect, Execution};
+use globset::{GlobBuilder, GlobMatcher};
+use std::{
+    path::{Path, PathBuf},
+    str::FromStr,
+};
+
+/// What a rule says of the effects that it matches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ruling {
+    /// They run.
+    Allow,
+    /// A person is asked.
+    Ask,
+    /// They do not run.
+    Deny,
+}
+
+/// One line of the configuration, e.g. `deny = ["write:/etc/**"]`.
+#[derive(Clone, Debug)]
+pub struct Rule {
+    pub(super) ruling: Ruling,
+    pub(super) text: String,
+    pattern: Pattern,
+}
+
+#[derive(Clone, Debug)]
+enum Pattern {
+    Read(GlobMatcher),
+    /// `names_git`: the pattern itself speaks of git's own files.
+    Write {
+        glob: GlobMatcher,
+        names_git: bool,
+    },
+    /// Without a folder: the workspace's root where it allows, any folder where it does not.
+    Execute {
+        folder: Option<GlobMatcher>,
+        words: Words,
+    },
+    Network(Words),
+}
+
+/// Words, and whether others may follow.
+#[derive(Clone, Debug)]
+struct Words {
+    words: String,
+    more: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Read,
+    Write,
+    Execute,
+    Network,
+}
+
+/// A rule that cannot be read.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "cannot read the rule `{rule}`: {why}; expected e.g. `write:src/**`, `execute:git status`, \
+     `execute@crates/*:cargo test *` or `network:*`"
+)]
+pub struct BadRule {
+    rule: String,
+    why: String,
+}
+
+impl Rule {
+    /// `KIND:PATTERN` with `read`, `write`, `execute` or `network`; `execute@FOLDER:PATTERN` for commands in a folder.
+    ///
+    /// Paths are matched as globs: a relative pattern against the path inside the workspace, one that starts with
+    /// `/` against the absolute path, one that starts with `**` against both. A rule that asks or denies also holds for
+    /// all that lies below a folder which it matches. A rule that allows writing covers git's own files only where its
+    /// pattern names `.git`.
+    ///
+    /// A command is matched word for word; a `*` at the end stands for any further words, and a command with anything
+    /// but plain words in it (pipes, substitutions, quotes …) is matched by no `allow` rule. `FOLDER` is a glob like
+    /// those of paths; `.` is the workspace's root. Without one, a rule that allows means the workspace's root, and a
+    /// rule that asks or denies means every folder. No rule allows a command in a folder outside of the workspace.
+    pub fn parse(ruling: Ruling, rule: &str) -> Result<Self, BadRule> {
+        let bad = |why: String| BadRule { rule: rule.to_owned(), why };
+        let (kind, pattern) = rule.split_once(':').ok_or_else(|| bad("there is no `:`".into()))?;
+        let (kind, folder) = match kind.split_once('@') {
+            Some((kind, folder)) => (kind, Some(folder)),
+            None => (kind, None),
+        };
+        let kind = Kind::from_str(kind).map_err(bad)?;
+        if folder.is_some() && kind != Kind::Execute {
+            return Err(bad("only commands run in a folder".into()));
+        }
+        let pattern = match kind {
+            Kind::Read => Pattern::Read(glob(pattern).map_err(bad)?),
+            Kind::Write => {
+                let names_git = git::names_git(pattern);
+                Pattern::Write { glob: glob(pattern).map_err(bad)?, names_git }
+            }
+            Kind::Execute => {
+                let folder = folder.map(|folder| folder_glob(ruling, folder)).transpose().map_err(bad)?;
+                Pattern::Execute { folder, words: Words::of(pattern) }
+            }
+            Kind::Network => Pattern::Network(Words::of(pattern)),
+        };
+        Ok(Self { ruling, text: rule.to_owned(), pattern })
+    }
+
+    /// `is_gits_own`: of an effect that writes, whether it writes a file of git itself.
+    pub(super) fn matches(&self, effect: &Effect, workspace: &Path, is_gits_own: bool) -> bool {
+        match (&self.pattern, effect) {
+            (Pattern::Read(glob), Effect::Read(path)) => self.matches_path(glob, path, workspace),
+            (Pattern::Write { glob, names_git }, Effect::Write(path)) => {
+                let covers = self.ruling != Ruling::Allow || *names_git || !is_gits_own;
+                covers && self.matches_path(glob, path, workspace)
+            }
+            (Pattern::Execute { folder, words }, Effect::Execute(Execution { command, folder: at })) => {
+                let is_allowed = self.ruling != Ruling::Allow || is_plain(command);
+                is_allowed && words.are_in(command) && self.holds_in(folder.as_ref(), at, workspace)
+            }
+            (Pattern::Network(words), Effect::Network(target)) => words.begin(target),
+            _ => false,
+        }
+    }
+
+    /// Whether reading `path` is what the rule is about.
+    pub(super) fn is_about_reading(&self, path: &Path, workspace: &Path) -> bool {
+        matches!(&self.pattern, Pattern::Read(glob) if self.matches_path(glob, path, workspace))
+    }
+
+    pub(super) fn is_of_reading(&self) -> bool {
+        matches!(self.pattern, Pattern::Read(_))
+    }
+
+    /// Whoever may not read a folder may not read what lies in it either.
+    fn matches_path(&self, glob: &GlobMatcher, path: &Path, workspace: &Path) -> bool {
+        let absolute = normal(&workspace.join(path));
+        let is_match = |path: &Path| {
+            path.strip_prefix(workspace).is_ok_and(|inside| glob.is_match(inside)) || glob.is_match(path)
+        };
+        // What the folders are called in which the workspace lies says nothing about its files.
+        let is_inside = absolute.starts_with(workspace);
+        let mut above = absolute.ancestors().take_while(|path| !is_inside || path.starts_with(workspace));
+        match self.ruling {
+            Ruling::Allow => is_match(&absolute),
+            Ruling::Ask | Ruling::Deny => above.any(is_match),
+        }
+    }
+
+    fn holds_in(&self, folder: Option<&GlobMatcher>, at: &Path, workspace: &Path) -> bool {
+        let absolute = normal(&workspace.join(at));
+        let inside = absolute.strip_prefix(workspace).ok();
+        match (folder, self.ruling, inside) {
+            (None, Ruling::Allow, inside) => inside == Some(Path::new("")),
+            (None, Ruling::Ask | Ruling::Deny, _) => true,
+            (Some(glob), _, Some(inside)) => glob.is_match(inside) || glob.is_match(&absolute),
+            (Some(_), Ruling::Allow, None) => false,
+            (Some(glob), Ruling::Ask | Ruling::Deny, None) => glob.is_match(&absolute),
+        }
+    }
+}
+
+impl Words {
+    fn of(pattern: &str) -> Self {
+        let words = pattern.strip_suffix('*').unwrap_or(pattern);
+        Self { words: squeeze(words), more: words.len() < pattern.len() }
+    }
+
+    fn are_in(&self, command: &str) -> bool {
+        let command = squeeze(command);
+        let rest = command.strip_prefix(self.words.as_str());
+        let goes_on = self.more && self.words.is_empty();
+        rest.is_some_and(|rest| rest.is_empty() || goes_on || (self.more && rest.starts_with(' ')))
+    }
+
+    fn begin(&self, target: &str) -> bool {
+        if self.more { target.starts_with(self.words.as_str()) } else { target == self.words }
+    }
+}
+
+impl FromStr for Kind {
+    type Err = String;
+    fn from_str(kind: &str) -> Result<Self, String> {
+        match kind {
+            "read" => Ok(Self::Read),
+            "write" => Ok(Self::Write),
+            "execute" => Ok(Self::Execute),
+            "network" => Ok(Self::Network),
+            other => Err(format!("`{other}` is no kind of effect")),
+        }
+    }
+}
+
+fn glob(pattern: &str) -> Result<GlobMatcher, String> {
+    let glob = GlobBuilder::new(pattern).literal_separator(true).build();
+    glob.map(|glob| glob.compile_matcher()).map_err(|error| error.to_string())
+}
+
+/// `./sub/` is `sub`, and `.` the root, whose path is empty.
+fn folder_glob(ruling: Ruling, folder: &str) -> Result<GlobMatcher, String> {
+    let leads_out = folder.starts_with('/') || folder.split('/').any(|part| part == "..");
+    match folder {
+        "" => Err("no folder is named between `@` and `:`".into()),
+        _ if leads_out && ruling == Ruling::Allow => {
+            Err("a command outside of the workspace is always asked for; name the folder relative to it"
+                .into())
+        }
+        _ if leads_out => glob(folder),
+        _ => glob(&normal(&PathBuf::from(folder)).to_string_lossy()),
+    }
+}
+
+fn squeeze(words: &str) -> String {
+    words.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Only words that every shell takes as they are: one program, no expansion, no assignment.
+fn is_plain(command: &str) -> bool {
+    let plain = |c: char| c.is_alphanumeric() || " \t_-./,:@%+".contains(c);
+    command.chars().all(plain)
+}

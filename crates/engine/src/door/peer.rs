@@ -1,0 +1,187 @@
+//! Who is at the other end of a connection: a process that a person started, or one that an agent's command left behind.
+//!
+//! Linux tells the process that connected (`SO_PEERCRED`, unix(7)), its parents, its terminal and the environment that it
+//! began with (proc(5)). A command may leave its parents behind with a second fork, its session with `setsid`, and clean
+//! its environment. It stays below the process that takes its orphans: see `haft_sandbox::adopt_orphans`.
+use std::{
+    fs,
+    os::unix::fs::MetadataExt,
+    path::{Path, PathBuf},
+    process,
+};
+use tokio::net::UnixStream;
+
+/// A chain of parents longer than this is none.
+const LONGEST_CHAIN: usize = 4_096;
+
+/// What each process below a command carries that has not cleaned its environment (`haft_sandbox`).
+const MARK: &[u8] = b"HAFT_CALL=";
+
+/// The process that connected.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Peer {
+    pid: i32,
+    /// Numbers of processes come again; with this it is the same one.
+    began: Option<u64>,
+}
+
+impl Peer {
+    /// Who connected; an error says why they are not let in.
+    pub(super) fn of(stream: &UnixStream, owner: u32) -> Result<Self, String> {
+        let peer = stream.peer_cred().map_err(|error| format!("it is not known who comes: {error}"))?;
+        if peer.uid() != owner {
+            return Err("the session is another user's".to_owned());
+        }
+        // A process of another container has no number here.
+        let pid = peer.pid().unwrap_or_default();
+        match chain(pid) {
+            Some(chain) if chain.iter().skip(1).any(|process| process.is(process::id())) => {
+                Err("the session runs this command, so it cannot join it as its person".to_owned())
+            }
+            // It has left the connection to somebody else.
+            None if pid > 0 && Process::read(1).is_some() => {
+                Err("who comes has ended, so it is not known who started them".to_owned())
+            }
+            chain => Ok(Self { pid, began: chain.map(|chain| chain[0].began) }),
+        }
+    }
+
+    pub(super) fn pid(&self) -> i32 {
+        self.pid
+    }
+
+    /// Whether what it allows counts as allowed by a person; an error says why not.
+    ///
+    /// Neither it nor anybody above it may be a command of an agent, and it must be a front-end of ours, or in front on a
+    /// terminal.
+    pub(super) fn may_allow(&self) -> Result<(), &'static str> {
+        if u32::try_from(self.pid) == Ok(process::id()) {
+            return Ok(());
+        }
+        if !has_all_below() {
+            return Err("the process that has the session open cannot tell its own commands from a person's");
+        }
+        let chain = chain(self.pid).ok_or("it is not known who started it")?;
+        let Some((peer, above)) = chain.split_first().filter(|(peer, _)| Some(peer.began) == self.began)
+        else {
+            return Err("it is not known who started it");
+        };
+        if above.iter().any(Process::is_haft) || chain.iter().any(Process::is_marked) {
+            return Err("an agent's command started it");
+        }
+        match peer.is_haft() || peer.is_in_front() {
+            true => Ok(()),
+            false => Err("it is not in front on a terminal"),
+        }
+    }
+}
+
+/// Whether everything that this process starts stays below it, whatever it does.
+fn has_all_below() -> bool {
+    #[cfg(target_os = "linux")]
+    let has_all = matches!(rustix::process::child_subreaper(), Ok(Some(_)));
+    #[cfg(not(target_os = "linux"))]
+    let has_all = false;
+    has_all
+}
+
+/// A process and those above it, up to the first one of the system. Nothing where the system does not tell.
+fn chain(pid: i32) -> Option<Vec<Process>> {
+    let mut chain = vec![Process::read(pid)?];
+    while let Some(parent) = chain.last().map(|last| last.parent).filter(|parent| *parent > 0) {
+        chain.push(Process::read(parent)?);
+        if chain.len() > LONGEST_CHAIN {
+            return None;
+        }
+    }
+    Some(chain)
+}
+
+/// What the system tells of a process.
+struct Process {
+    pid: i32,
+    /// What its program is called, cut to 15 bytes; it can call itself otherwise.
+    name: String,
+    parent: i32,
+    group: i32,
+    terminal: i32,
+    /// The group in front on its terminal.
+    front: i32,
+    /// In ticks since the system began.
+    began: u64,
+}
+
+impl Process {
+    /// Fields of `/proc/PID/stat`; the second is a name in brackets that may hold anything.
+    fn read(pid: i32) -> Option<Self> {
+        let stat = fs::read(format!("/proc/{pid}/stat")).ok()?;
+        let stat = String::from_utf8_lossy(&stat);
+        let (start, rest) = stat.rsplit_once(')')?;
+        let name = start.split_once('(')?.1.to_owned();
+        let fields: Vec<&str> = rest.split_ascii_whitespace().collect();
+        let number = |place: usize| fields.get(place)?.parse().ok();
+        let began = fields.get(19)?.parse().ok()?;
+        let (parent, group, terminal, front) = (number(1)?, number(2)?, number(4)?, number(5)?);
+        Some(Self { pid, name, parent, group, terminal, front, began })
+    }
+
+    fn is(&self, pid: u32) -> bool {
+        u32::try_from(self.pid) == Ok(pid)
+    }
+
+    /// What is typed on its terminal goes to it.
+    fn is_in_front(&self) -> bool {
+        self.terminal != 0 && self.front == self.group
+    }
+
+    /// Whether it runs the same program as this process, or one of the same name: another version of it.
+    fn is_haft(&self) -> bool {
+        let own = fs::read_link("/proc/self/exe").ok();
+        let program = fs::read_link(self.file("exe")).ok();
+        match (program, own) {
+            (Some(program), Some(own)) => {
+                let is_same = fs::metadata(self.file("exe")).is_ok_and(|theirs| {
+                    fs::metadata("/proc/self/exe")
+                        .is_ok_and(|ours| (ours.dev(), ours.ino()) == (theirs.dev(), theirs.ino()))
+                });
+                is_same || called(&program) == called(&own)
+            }
+            // Of a process that keeps its memory to itself, the system does not tell the program.
+            _ => own_name().is_some_and(|own| own == self.name),
+        }
+    }
+
+    /// Whether it, or whoever it was before, is a command of an agent.
+    fn is_marked(&self) -> bool {
+        let environment = fs::read(self.file("environ")).unwrap_or_default();
+        environment.split(|byte| *byte == 0).any(|variable| variable.starts_with(MARK))
+    }
+
+    fn file(&self, name: &str) -> PathBuf {
+        format!("/proc/{}/{name}", self.pid).into()
+    }
+}
+
+fn own_name() -> Option<String> {
+    Process::read(i32::try_from(process::id()).ok()?).map(|own| own.name)
+}
+
+/// A program that was replaced since it started is called `PATH (deleted)`.
+fn called(program: &Path) -> Option<String> {
+    let name = program.file_name()?.to_string_lossy().into_owned();
+    Some(name.trim_end_matches(" (deleted)").to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_chain_of_parents_goes_up_to_the_first_process() {
+        let own = i32::try_from(process::id()).unwrap();
+        let chain = chain(own).unwrap();
+        assert_eq!((chain[0].pid, chain.last().unwrap().parent), (own, 0));
+        assert!(chain[0].is_haft() && chain[0].is(process::id()));
+        assert!(super::chain(i32::MAX).is_none(), "there is no such process");
+    }
+}

@@ -1,0 +1,435 @@
+//! What a call that asks would do: all that a person must see before they allow it.
+use crate::safe;
+use haft_core::{CallId, Change, ChangeKind, Effect, Execution, Fact, ToolCall};
+use haft_engine::{Session, called};
+use serde_json::{Map, Value};
+use std::path::Path;
+
+/// Everything that a question about a call shows, but the diff of its changes. Nothing of it is hidden: see
+/// [`safe::visible`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Proposal {
+    /// The tool.
+    pub tool: String,
+    /// Why it asks.
+    pub reason: String,
+    /// What "always in this session" would cover.
+    pub always: String,
+    /// What it does, and to what.
+    effects: Vec<(String, String)>,
+    /// What it is called with beside that.
+    arguments: Vec<Argument>,
+    /// What it does to files is known, and shown as a diff.
+    has_changes: bool,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Argument {
+    name: String,
+    /// As people see it.
+    shown: String,
+    /// As it was given, where it is a text.
+    text: Option<String>,
+}
+
+/// What is said of a proposal where there is little room.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Brief {
+    /// To be shown.
+    pub text: String,
+    /// Nothing is left out.
+    pub is_whole: bool,
+}
+
+/// A reason is a summary: what it is about stands above it, whole.
+const REASON: usize = 400;
+
+/// A longer argument is counted beside a diff that does not show it, in bytes.
+const BESIDE_A_DIFF: usize = 400;
+/// Of a longer value the two ends are shown at first, in bytes: it would push everything else out of sight.
+const LONG: usize = 8_000;
+/// A longer one is not looked for in a diff.
+const LOOKED_FOR: usize = 64 << 10;
+
+impl Proposal {
+    /// Of a fact that asks for an approval; nothing of another one.
+    pub fn of(session: &Session, fact: &Fact) -> Option<Self> {
+        let Fact::ApprovalAsked { call, reason, effects, changes, runs } = fact else { return None };
+        let made = runs.as_deref().cloned().or_else(|| called::made(session, call));
+        let made = made.unwrap_or_else(|| unknown(call));
+        let entries = session.entries();
+        let workspace = entries.first().map(|entry| &entry.fact);
+        let workspace = match workspace {
+            Some(Fact::SessionOpened { workspace, .. }) => workspace.as_path(),
+            _ => Path::new("/"),
+        };
+        Some(Self::new(&made, reason, effects, changes, workspace))
+    }
+
+    fn new(made: &ToolCall, reason: &str, effects: &[Effect], changes: &[Change], workspace: &Path) -> Self {
+        let known = effects.iter().filter_map(value_of);
+        let is_shown =
+            |value: &Value| value.as_str().is_some_and(|text| known.clone().any(|known| known == text));
+        let arguments = made.arguments.as_object().into_iter().flat_map(Map::iter);
+        let arguments = arguments.filter(|(_, value)| !is_shown(value));
+        let arguments: Vec<Argument> = arguments.map(|(name, value)| Argument::new(name, value)).collect();
+        let effects_in_words = match changes {
+            [] => effects.iter().map(|effect| in_words(effect, workspace)).collect(),
+            changes => changes.iter().map(changed).collect(),
+        };
+        Self {
+            tool: safe::visible_line(&made.name),
+            reason: clipped(&safe::visible_line(reason)),
+            always: covers(effects, &arguments),
+            effects: effects_in_words,
+            arguments,
+            has_changes: !changes.is_empty(),
+        }
+    }
+
+    /// What it would do and what it is called with; `diff` shows what comes of it in files. Nothing is left out.
+    pub fn whole(&self, diff: &str) -> String {
+        format!("{}{diff}{}", self.head(), self.beside_all_of(diff))
+    }
+
+    /// The same where there is little room.
+    pub fn brief(&self, diff: &str) -> Brief {
+        let (head, beside) = (self.brief_head(), self.beside(diff));
+        let head = if self.has_changes { Brief::default() } else { head };
+        Brief {
+            text: format!("{}{diff}{}", head.text, beside.text),
+            is_whole: head.is_whole && beside.is_whole,
+        }
+    }
+
+    /// What it would do.
+    pub fn head(&self) -> String {
+        let effects = self.effects.iter().map(|(what, value)| line(what, value));
+        std::iter::once(format!("{} would\n", self.tool)).chain(effects).collect()
+    }
+
+    /// The same with the two ends of what is long.
+    pub fn brief_head(&self) -> Brief {
+        let effects = self.effects.iter().map(|(what, value)| line(what, &ends(value)));
+        let text = std::iter::once(format!("{} would\n", self.tool)).chain(effects).collect();
+        Brief { text, is_whole: self.effects.iter().all(|(_, value)| value.len() <= LONG) }
+    }
+
+    /// What it is called with that `diff` does not show.
+    pub fn beside_all_of(&self, diff: &str) -> String {
+        titled(self.unseen_in(diff).map(|argument| line(&argument.name, &argument.shown)).collect())
+    }
+
+    /// The same; of what is long the two ends are shown, and beside a diff it is only counted.
+    pub fn beside(&self, diff: &str) -> Brief {
+        let most = if self.has_changes { BESIDE_A_DIFF } else { LONG };
+        let lines = self.unseen_in(diff).map(|Argument { name, shown, .. }| {
+            let length = shown.chars().count();
+            match (shown.len() > most, self.has_changes) {
+                (true, true) => {
+                    line(name, &format!("{length} characters; the changes show what comes of them"))
+                }
+                (_, _) => line(name, &ends(shown)),
+            }
+        });
+        let is_whole = self.unseen_in(diff).all(|argument| argument.shown.len() <= most);
+        Brief { text: titled(lines.collect()), is_whole }
+    }
+
+    fn unseen_in(&self, diff: &str) -> impl Iterator<Item = &Argument> {
+        self.arguments.iter().filter(move |argument| !self.has_changes || !argument.is_seen_in(diff))
+    }
+
+    /// What it would do on one line, whole.
+    pub fn title(&self) -> String {
+        let effects = self.effects.iter().map(|(what, value)| match value.is_empty() {
+            true => what.clone(),
+            false => format!("{what}: {}", value.replace('\n', " ")),
+        });
+        effects.collect::<Vec<_>>().join("; ")
+    }
+
+    /// What "always" means, in one line.
+    pub fn always_line(&self) -> String {
+        format!("always: {}", self.always)
+    }
+}
+
+impl Default for Brief {
+    fn default() -> Self {
+        Self { text: String::new(), is_whole: true }
+    }
+}
+
+impl Argument {
+    fn new(name: &str, value: &Value) -> Self {
+        Self { name: safe::visible_line(name), shown: shown(value), text: value.as_str().map(str::to_owned) }
+    }
+
+    fn is_seen_in(&self, diff: &str) -> bool {
+        let text = self.text.as_deref().filter(|text| text.len() <= LOOKED_FOR);
+        text.is_some_and(|text| text.lines().all(|line| diff.contains(&safe::visible_lines(line))))
+    }
+}
+
+fn titled(arguments: String) -> String {
+    if arguments.is_empty() { arguments } else { format!("called with\n{arguments}") }
+}
+
+/// The beginning and the end of what is long.
+fn ends(value: &str) -> String {
+    if value.len() <= LONG {
+        return value.to_owned();
+    }
+    let head = value.floor_char_boundary(LONG * 3 / 4);
+    let tail = value.ceil_char_boundary(value.len() - LONG / 4);
+    let left_out = value[head..tail].chars().count();
+    format!("{}\n… {left_out} characters are left out here …\n{}", &value[..head], &value[tail..])
+}
+
+/// A value of several lines stands below what it is.
+fn line(what: &str, value: &str) -> String {
+    if value.is_empty() {
+        return format!("  {what}\n");
+    }
+    let mut lines = value.split('\n');
+    match (lines.next(), lines.next()) {
+        (Some(only), None) => format!("  {what}: {only}\n"),
+        _ => {
+            let lines: String = value.split('\n').map(|line| format!("    {line}\n")).collect();
+            format!("  {what}:\n{lines}")
+        }
+    }
+}
+
+/// The text that an effect shows whole, and that needs not be shown again as an argument.
+fn value_of(effect: &Effect) -> Option<&str> {
+    match effect {
+        Effect::Execute(Execution { command, .. }) => Some(command),
+        Effect::Network(target) => Some(target),
+        Effect::Read(_) | Effect::Write(_) => None,
+    }
+}
+
+fn in_words(effect: &Effect, workspace: &Path) -> (String, String) {
+    let called = |path: &Path| {
+        let inside = path.strip_prefix(workspace).ok().filter(|inside| !inside.as_os_str().is_empty());
+        safe::visible_line(&inside.unwrap_or(path).to_string_lossy())
+    };
+    match effect {
+        Effect::Execute(Execution { command, .. }) if remote(command).is_some() => {
+            let (server, tool) = remote(command).unwrap_or_default();
+            (
+                format!(
+                    "call `{}` of the MCP server `{}`",
+                    safe::visible_line(tool),
+                    safe::visible_line(server)
+                ),
+                String::new(),
+            )
+        }
+        Effect::Execute(Execution { command, folder }) if folder.as_os_str().is_empty() => {
+            ("run".into(), safe::visible(command))
+        }
+        Effect::Execute(Execution { command, folder }) => {
+            let place = if folder.is_absolute() { "outside of the workspace, in" } else { "in the folder" };
+            (format!("run {place} `{}`", called(folder)), safe::visible(command))
+        }
+        Effect::Network(target) => ("reach over the network".into(), safe::visible_line(target)),
+        Effect::Write(path) => ("write".into(), called(path)),
+        Effect::Read(path) => ("read".into(), called(path)),
+    }
+}
+
+fn changed(change: &Change) -> (String, String) {
+    let what = match change.kind() {
+        ChangeKind::Created => "create",
+        ChangeKind::Modified => "change",
+        ChangeKind::Deleted => "delete",
+    };
+    (what.into(), safe::visible_line(&change.path.to_string_lossy()))
+}
+
+/// Server and tool of a tool that is not ours: `mcp:SERVER TOOL PRINT`.
+fn remote(command: &str) -> Option<(&str, &str)> {
+    command
+        .strip_prefix("mcp:")?
+        .split_once(' ')
+        .map(|(server, rest)| (server, rest.split(' ').next().unwrap_or_default()))
+}
+
+fn shown(value: &Value) -> String {
+    match value {
+        Value::String(text) => safe::visible(text),
+        other => safe::visible_line(&other.to_string()),
+    }
+}
+
+fn clipped(reason: &str) -> String {
+    match reason.char_indices().nth(REASON) {
+        Some((at, _)) => format!("{}…", &reason[..at]),
+        None => reason.to_owned(),
+    }
+}
+
+fn unknown(call: &CallId) -> ToolCall {
+    ToolCall::new(call.0.clone(), "a call", Value::Null)
+}
+
+/// What an answer for the whole session would allow from then on.
+fn covers(effects: &[Effect], arguments: &[Argument]) -> String {
+    let count = |is: fn(&Effect) -> bool| effects.iter().filter(|effect| is(effect)).count();
+    let is_remote =
+        |effect: &Effect| matches!(effect, Effect::Execute(run) if remote(&run.command).is_some());
+    let mut parts = Vec::new();
+    match count(|effect| matches!(effect, Effect::Execute(_))) {
+        0 => {}
+        _ if effects.iter().any(is_remote) => {
+            parts.push("every call of this tool, with any arguments".to_owned())
+        }
+        commands => {
+            let which =
+                if commands == 1 { "this command in this folder" } else { "these commands in their folders" };
+            let more = if arguments.is_empty() { "" } else { ", whatever else it is called with" };
+            parts.push(format!("{which}{more}"));
+        }
+    }
+    let files = |what: &str, number: usize| match number {
+        1 => format!("{what} this file"),
+        number => format!("{what} these {number} files"),
+    };
+    match count(|effect| matches!(effect, Effect::Write(_))) {
+        0 => {}
+        written => parts.push(format!("{}, with any content", files("writing", written))),
+    }
+    match count(|effect| matches!(effect, Effect::Read(_))) {
+        0 => {}
+        read => parts.push(files("reading", read)),
+    }
+    let targets = effects.iter().filter_map(|effect| match effect {
+        Effect::Network(target) => Some(format!("`{}`", safe::visible_line(target))),
+        _ => None,
+    });
+    let targets: Vec<String> = targets.collect();
+    if !targets.is_empty() {
+        parts.push(format!("reaching {}", targets.join(", ")));
+    }
+    parts.join("; ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn told(tool: &str, arguments: Value, effects: &[Effect]) -> String {
+        let made = ToolCall::new("1", tool, arguments);
+        let proposal = Proposal::new(&made, "it needs approval", effects, &[], Path::new("/w"));
+        format!("{}{}", proposal.whole(""), proposal.always_line())
+    }
+
+    // D60
+    #[test]
+    fn a_question_shows_every_effect_and_every_argument() {
+        let push = [Effect::execute("git push origin main"), Effect::Network("origin".into())];
+        let outside =
+            [Effect::execute_in("make\nrm -rf \u{202e}x", "/x"), Effect::Read("/etc/passwd".into())];
+        let table: [(&str, Value, &[Effect], &[&str]); 4] = [
+            (
+                "bash",
+                json!({"command": "make", "working_dir": "sub", "timeout": 7}),
+                &[Effect::execute_in("make", "sub")],
+                &[
+                    "bash would",
+                    "  run in the folder `sub`: make",
+                    "called with",
+                    "  working_dir: sub",
+                    "  timeout: 7",
+                    "always: this command in this folder, whatever else it is called with",
+                ],
+            ),
+            (
+                "mcp__mail__send",
+                json!({"to": "send", "text": "hi\n\nBob", "bcc": ["eve"]}),
+                &[Effect::execute("mcp:mail send 12ab")],
+                &[
+                    "mcp__mail__send would",
+                    "  call `send` of the MCP server `mail`",
+                    "called with",
+                    "  to: send",
+                    "  text:",
+                    "    hi\\n\\n",
+                    "    Bob",
+                    "  bcc: [\"eve\"]",
+                    "always: every call of this tool, with any arguments",
+                ],
+            ),
+            (
+                "git",
+                json!({"action": "push", "ref": "main"}),
+                &push,
+                &[
+                    "git would",
+                    "  run: git push origin main",
+                    "  reach over the network: origin",
+                    "called with",
+                    "  action: push",
+                    "  ref: main",
+                    "always: this command in this folder, whatever else it is called with; reaching `origin`",
+                ],
+            ),
+            (
+                "b\nash",
+                json!({}),
+                &outside,
+                &[
+                    "b\\nash would",
+                    "  run outside of the workspace, in `/x`:",
+                    "    make\\n",
+                    "    rm -rf \\u{202e}x",
+                    "  read: /etc/passwd",
+                    "always: this command in this folder; reading this file",
+                ],
+            ),
+        ];
+        for (tool, arguments, effects, expected) in table {
+            assert_eq!(told(tool, arguments, effects), expected.join("\n"), "{tool}");
+        }
+    }
+
+    #[test]
+    fn of_what_is_long_the_ends_are_shown_at_first() {
+        let command = format!("touch owned; {}; echo end", "x".repeat(20_000));
+        let made =
+            ToolCall::new("1", "bash", json!({"command": command, "text": "y".repeat(9_000), "to": "eve"}));
+        let proposal = Proposal::new(&made, "", &[Effect::execute(command)], &[], Path::new("/w"));
+        let Brief { text, is_whole } = proposal.brief("");
+        assert!(!is_whole && text.len() < 18_000, "{} bytes", text.len());
+        for expected in ["touch owned; xx", "xx; echo end", "12023 characters are left out", "to: eve"] {
+            assert!(text.contains(expected), "{expected} in {text}");
+        }
+        assert!(proposal.whole("").contains(&"x".repeat(20_000)));
+    }
+
+    // Beside a diff what it shows needs not be there twice, unless somebody wants all of it.
+    #[test]
+    fn long_arguments_are_counted_beside_a_diff() {
+        let made = ToolCall::new("1", "write", json!({"path": "a.txt", "content": "x".repeat(500)}));
+        let state = haft_core::FileState { hash: haft_core::Hash(String::new()), mode: 0o644 };
+        let changes = [Change { path: "a.txt".into(), before: None, after: Some(state) }];
+        let proposal =
+            Proposal::new(&made, "", &[Effect::Write("/w/a.txt".into())], &changes, Path::new("/w"));
+        assert!(proposal.whole("DIFF\n").contains(&"x".repeat(500)));
+        let counted = "  content: 500 characters; the changes show what comes of them\n";
+        let diff = format!("+++ b/a.txt\n+{}\n", "x".repeat(500));
+        let table = [
+            ("DIFF\n", format!("DIFF\ncalled with\n  path: a.txt\n{counted}"), false),
+            ("+++ b/a.txt\n", format!("+++ b/a.txt\ncalled with\n{counted}"), false),
+            (&diff, diff.clone(), true),
+        ];
+        for (diff, text, is_whole) in table {
+            assert_eq!(proposal.brief(diff), Brief { text, is_whole });
+        }
+        assert_eq!(proposal.always, "writing this file, with any content");
+    }
+}

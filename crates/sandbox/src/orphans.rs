@@ -1,0 +1,136 @@
+//! Processes that lost their parents come to this one, so that no command gets out of sight by a second fork.
+//!
+//! Linux gives an orphan to the nearest process above it that asked for orphans (`PR_SET_CHILD_SUBREAPER`, prctl(2)),
+//! whatever session, group or environment it gave itself. Whoever takes orphans has to wait for them when they end.
+use rustix::process::{Pid, WaitId, WaitIdOptions, WaitOptions, waitid, waitpgid, waitpid};
+use std::{
+    collections::{BTreeSet, HashMap},
+    convert::Infallible,
+    fs,
+    sync::{
+        Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
+    time::{Duration, Instant},
+};
+
+/// Takes the orphans of everything that this process starts from now on; whether the system can. A whole program
+/// decides that, before it starts the first command: a child that it starts by itself in another session, and does not
+/// wait for at once, would be taken for an orphan.
+pub fn adopt_orphans() -> bool {
+    #[cfg(target_os = "linux")]
+    let adopts = rustix::process::set_child_subreaper(Some(rustix::process::getpid())).is_ok();
+    #[cfg(not(target_os = "linux"))]
+    let adopts = false;
+    ADOPTS.store(adopts, Relaxed);
+    adopts
+}
+
+static ADOPTS: AtomicBool = AtomicBool::new(false);
+
+/// While a command runs, ended orphans are looked for so often.
+const ROUND: Duration = Duration::from_secs(5);
+
+/// Whoever started a process in this session hears sooner that it has ended.
+const HEARD: Duration = Duration::from_secs(10);
+
+/// The children of this process.
+#[derive(Default)]
+struct Children {
+    /// Leaders of a session of their own that somebody here waits for.
+    leaders: BTreeSet<i32>,
+    /// Children that have ended and may be waited for by somebody here: since when, by their number and when they began.
+    ended: HashMap<(i32, u64), Instant>,
+}
+
+static CHILDREN: Mutex<Option<Children>> = Mutex::new(None);
+
+/// Nobody takes a child for an orphan while the result is held.
+pub(crate) fn hold() -> Held {
+    Held(CHILDREN.lock().unwrap_or_else(PoisonError::into_inner))
+}
+
+pub(crate) struct Held(MutexGuard<'static, Option<Children>>);
+
+impl Held {
+    /// Somebody here waits for the process of this number.
+    pub(crate) fn waits_for(&mut self, leader: Option<Pid>) {
+        self.0.get_or_insert_default().leaders.extend(leader.map(Pid::as_raw_pid));
+    }
+}
+
+/// Nobody here waits for the process of this number any more.
+pub(crate) fn forget(leader: Option<Pid>) {
+    if let (Some(children), Some(leader)) = (hold().0.as_mut(), leader) {
+        children.leaders.remove(&leader.as_raw_pid());
+    }
+}
+
+/// Waits for orphans as they end, for ever.
+pub(crate) async fn reaping() -> Infallible {
+    loop {
+        tokio::time::sleep(ROUND).await;
+        reap();
+    }
+}
+
+/// Waits for the orphans of a group that have ended. Its leader must have been waited for.
+pub(crate) fn reap_group(leader: Pid) {
+    if !ADOPTS.load(Relaxed) {
+        return;
+    }
+    while let Ok(Some(_)) = waitpgid(leader, WaitOptions::NOHANG) {}
+}
+
+/// Waits for all orphans that have ended.
+pub(crate) fn reap() {
+    let look = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+    if !ADOPTS.load(Relaxed) || !matches!(waitid(WaitId::All, look), Ok(Some(_))) {
+        return;
+    }
+    let Some(own) = Process::read("self") else { return };
+    let mut held = hold();
+    let Children { leaders, ended } = held.0.get_or_insert_default();
+    let found: Vec<Process> = ended_children(own.pid).filter(|child| !leaders.contains(&child.pid)).collect();
+    ended.retain(|known, _| found.iter().any(|child| (child.pid, child.began) == *known));
+    for child in found {
+        let since = *ended.entry((child.pid, child.began)).or_insert_with(Instant::now);
+        // Commands and all below them are in other sessions; what else this process starts is in its own.
+        let is_orphan = child.session != own.session || since.elapsed() > HEARD;
+        if let Some(pid) = Pid::from_raw(child.pid).filter(|_| is_orphan) {
+            let _somebody_else_did = waitpid(Some(pid), WaitOptions::NOHANG);
+        }
+    }
+}
+
+fn ended_children(of: i32) -> impl Iterator<Item = Process> {
+    let all = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let all = all.filter_map(|entry| {
+        let name = entry.file_name();
+        let name = name.to_str().filter(|name| name.bytes().all(|byte| byte.is_ascii_digit()))?;
+        Process::read(name)
+    });
+    all.filter(move |process| process.parent == of && process.has_ended)
+}
+
+/// What the system tells of a process.
+struct Process {
+    pid: i32,
+    has_ended: bool,
+    parent: i32,
+    session: i32,
+    /// In ticks since the system began.
+    began: u64,
+}
+
+impl Process {
+    /// Fields of `/proc/PID/stat` (proc_pid_stat(5)), counted from behind the name, which may hold anything.
+    fn read(name: &str) -> Option<Self> {
+        let stat = String::from_utf8_lossy(&fs::read(format!("/proc/{name}/stat")).ok()?).into_owned();
+        let (pid, rest) = (stat.split_once(' ')?.0.parse().ok()?, stat.rsplit_once(')')?.1);
+        let fields: Vec<&str> = rest.split_ascii_whitespace().collect();
+        let number = |place: usize| fields.get(place).and_then(|field| field.parse().ok());
+        let (has_ended, began) = (fields.first() == Some(&"Z"), fields.get(19)?.parse().ok()?);
+        Some(Self { pid, has_ended, parent: number(1)?, session: number(3)?, began })
+    }
+}

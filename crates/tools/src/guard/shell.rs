@@ -1,0 +1,304 @@
+//! A command line as a shell reads it: its programs and their words, its redirections and pipes, by the grammar of bash.
+//!
+//! Quotes are understood: what stands in them is a word, not a command. What a shell would put in the place of a word
+//! (variables, substitutions, patterns) is not known; such a word stands as it is written.
+use std::{
+    ops::ControlFlow,
+    thread,
+    time::{Duration, Instant},
+};
+use tree_sitter::{Node, ParseOptions, Parser, Tree};
+
+/// A word of a command.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Word {
+    /// Without its quotes.
+    pub(super) text: String,
+    /// The same with a backslash before each sign that quotes keep a shell from reading: `~`, `*`, `?`, `[`, `$`.
+    pub(super) pattern: String,
+}
+
+/// Something in a command line that a shell would do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Deed {
+    /// Runs a program: its name and arguments.
+    Run(Vec<Word>),
+    /// Sends output into a file.
+    Write(Word),
+    /// Runs programs at once, each reading what the one before prints; their words.
+    Pipe(Vec<Vec<Word>>),
+    /// Gives a name to commands that run that name twice at once.
+    Bomb,
+}
+
+/// No system starts a shell with a longer command line (`MAX_ARG_STRLEN`, execve(2)).
+const LONGEST: usize = 128 << 10;
+/// Who needs longer to be understood was written to keep a parser busy.
+const PATIENCE: Duration = Duration::from_secs(1);
+/// The parser calls itself for what a line opens and does not close. A shorter line fits any stack.
+const SHORT: usize = 2 << 10;
+const STACK_FOR_EACH_BYTE: usize = 256;
+
+/// All that `line` would do, at any depth. What cannot be understood is left out.
+pub(super) fn deeds(line: &str) -> Vec<Deed> {
+    match line.len() {
+        0..=SHORT => parse(line).map(|tree| collect(&tree, line)).unwrap_or_default(),
+        length @ ..=LONGEST => thread::scope(|scope| {
+            let stack = (1 << 20) + length * STACK_FOR_EACH_BYTE;
+            let work = || parse(line).map(|tree| collect(&tree, line));
+            let started = thread::Builder::new().stack_size(stack).spawn_scoped(scope, work).ok();
+            started.and_then(|work| work.join().ok()).flatten().unwrap_or_default()
+        }),
+        _ => Vec::new(),
+    }
+}
+
+fn parse(line: &str) -> Option<Tree> {
+    let mut parser = Parser::new();
+    parser.set_language(&tree_sitter_bash::LANGUAGE.into()).ok()?;
+    let began = Instant::now();
+    let mut go_on = |_: &_| match began.elapsed() < PATIENCE {
+        true => ControlFlow::Continue(()),
+        false => ControlFlow::Break(()),
+    };
+    let options = ParseOptions::new().progress_callback(&mut go_on);
+    let bytes = line.as_bytes();
+    parser.parse_with_options(&mut |from, _| bytes.get(from..).unwrap_or_default(), None, Some(options))
+}
+
+/// From node to node without calling itself: a line may be nested as deeply as it is long.
+fn collect(tree: &Tree, line: &str) -> Vec<Deed> {
+    let (mut deeds, mut cursor) = (Vec::new(), tree.walk());
+    loop {
+        deeds.extend(deed(cursor.node(), line));
+        if cursor.goto_first_child() {
+            continue;
+        }
+        while !cursor.goto_next_sibling() {
+            if !cursor.goto_parent() {
+                return deeds;
+            }
+        }
+    }
+}
+
+fn deed(node: Node<'_>, line: &str) -> Option<Deed> {
+    match node.kind() {
+        "command" => Some(Deed::Run(words(node, line))),
+        "file_redirect" => {
+            let sign = children(node).find(|child| !child.is_named())?;
+            let is_output = sign.kind().contains('>');
+            let target = children(node).filter(Node::is_named).last()?;
+            is_output.then(|| Deed::Write(word(target, line)))
+        }
+        "pipeline" => {
+            let parts = children(node).filter(|child| child.kind() != "|" && child.kind() != "|&");
+            Some(Deed::Pipe(parts.map(|part| words(inner(part), line)).collect()))
+        }
+        "function_definition" => is_bomb(node, line).then_some(Deed::Bomb),
+        _ => None,
+    }
+}
+
+/// The command in `command >file`.
+fn inner(node: Node<'_>) -> Node<'_> {
+    match node.kind() {
+        "redirected_statement" => node.child_by_field_name("body").unwrap_or(node),
+        _ => node,
+    }
+}
+
+/// Name and arguments; none of what is no simple command.
+fn words(command: Node<'_>, line: &str) -> Vec<Word> {
+    let is_word = |child: &Node<'_>| {
+        child.is_named()
+            && !matches!(
+                child.kind(),
+                "variable_assignment" | "file_redirect" | "herestring_redirect" | "heredoc_redirect"
+            )
+    };
+    match command.kind() {
+        "command" => children(command).filter(is_word).map(|child| word(child, line)).collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// `:(){ :|:& };:`
+fn is_bomb(function: Node<'_>, line: &str) -> bool {
+    let (Some(name), Some(body)) =
+        (function.child_by_field_name("name"), function.child_by_field_name("body"))
+    else {
+        return false;
+    };
+    let is_itself = |child: &Node<'_>| text(*child, line) == text(name, line);
+    children(body).any(|part| part.kind() == "pipeline" && children(part).filter(is_itself).count() > 1)
+}
+
+fn children<'a>(node: Node<'a>) -> impl Iterator<Item = Node<'a>> {
+    (0..node.child_count()).filter_map(move |place| node.child(place))
+}
+
+fn text<'a>(node: Node<'_>, line: &'a str) -> &'a str {
+    line.get(node.byte_range()).unwrap_or_default()
+}
+
+/// What a word is without its quotes.
+fn word(node: Node<'_>, line: &str) -> Word {
+    let mut word = Word { text: String::new(), pattern: String::new() };
+    word.take(node, line);
+    word
+}
+
+impl Word {
+    fn take(&mut self, node: Node<'_>, line: &str) {
+        let text = text(node, line);
+        match node.kind() {
+            "command_name" | "concatenation" => children(node).for_each(|child| self.take(child, line)),
+            "raw_string" => self.literally(text.trim_matches('\'')),
+            "ansi_c_string" => {
+                self.literally(&unescaped(text.strip_prefix("$'").unwrap_or(text).trim_end_matches('\'')))
+            }
+            "string" | "translated_string" => self.quoted(node, line),
+            "word" => self.bare(text),
+            _ => self.as_is(text),
+        }
+    }
+
+    /// Text between double quotes, and what a shell would put there; some of it belongs to no child.
+    fn quoted(&mut self, node: Node<'_>, line: &str) {
+        let begin = node.start_byte() + text(node, line).find('"').map_or(0, |at| at + 1);
+        let end = node.end_byte() - usize::from(text(node, line).ends_with('"'));
+        let mut done = begin;
+        let parts = children(node).filter(|child| child.is_named() && child.kind() != "string_content");
+        for part in parts {
+            self.backslashed(line.get(done..part.start_byte()).unwrap_or_default());
+            self.as_is(text(part, line));
+            done = part.end_byte();
+        }
+        self.backslashed(line.get(done..end).unwrap_or_default());
+    }
+
+    fn as_is(&mut self, text: &str) {
+        self.text += text;
+        self.pattern += text;
+    }
+
+    fn literally(&mut self, text: &str) {
+        self.text += text;
+        for letter in text.chars() {
+            if "~*?[$".contains(letter) {
+                self.pattern.push('\\');
+            }
+            self.pattern.push(letter);
+        }
+    }
+
+    /// Outside of quotes a backslash takes the next letter as it is, and a line break away.
+    fn bare(&mut self, text: &str) {
+        let mut rest = text;
+        while let Some((before, after)) = rest.split_once('\\') {
+            self.as_is(before);
+            let length = after.chars().next().map_or(0, char::len_utf8);
+            if !after.starts_with('\n') {
+                self.literally(&after[..length]);
+            }
+            rest = &after[length..];
+        }
+        self.as_is(rest);
+    }
+
+    /// In double quotes a backslash means that for few letters only.
+    fn backslashed(&mut self, text: &str) {
+        let mut rest = text;
+        while let Some((before, after)) = rest.split_once('\\') {
+            self.literally(before);
+            match after.chars().next() {
+                Some('\n') => rest = &after[1..],
+                Some('$' | '`' | '"' | '\\') => {
+                    self.literally(&after[..1]);
+                    rest = &after[1..];
+                }
+                _ => {
+                    self.literally("\\");
+                    rest = after;
+                }
+            }
+        }
+        self.literally(rest);
+    }
+}
+
+/// `$'…'` without its escapes (bash(1), QUOTING).
+fn unescaped(text: &str) -> String {
+    let mut plain = String::new();
+    let mut letters = text.chars().peekable();
+    while let Some(letter) = letters.next() {
+        if letter != '\\' {
+            plain.push(letter);
+            continue;
+        }
+        let Some(kind) = letters.next() else { break };
+        let mut digits = |most: usize, radix: u32| {
+            let taken = std::iter::from_fn(|| letters.next_if(|c| c.is_digit(radix)));
+            taken.take(most).collect::<String>()
+        };
+        let coded = match kind {
+            'x' => u32::from_str_radix(&digits(2, 16), 16).ok(),
+            'u' => u32::from_str_radix(&digits(4, 16), 16).ok(),
+            'U' => u32::from_str_radix(&digits(8, 16), 16).ok(),
+            '0'..='7' => u32::from_str_radix(&format!("{kind}{}", digits(2, 8)), 8).ok(),
+            'n' => Some(10),
+            't' => Some(9),
+            other => Some(u32::from(other)),
+        };
+        plain.extend(coded.and_then(char::from_u32));
+    }
+    plain
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn runs(line: &str) -> Vec<String> {
+        let runs = deeds(line).into_iter().filter_map(|deed| match deed {
+            Deed::Run(words) => Some(words.into_iter().map(|word| word.text).collect::<Vec<_>>().join("|")),
+            _ => None,
+        });
+        runs.collect()
+    }
+
+    #[test]
+    fn programs_and_their_words_are_those_that_a_shell_would_run() {
+        let table: [(&str, &[&str]); 14] = [
+            ("echo \"a; reboot now\"", &["echo|a; reboot now"]),
+            ("echo 'x' y; ls -l", &["echo|x|y", "ls|-l"]),
+            ("A=1 B=2 make all >log 2>&1", &["make|all"]),
+            ("'re'\"bo\"ot \\r\\m $'\\x72\\155' \"a \\\"b\\\" \\c $x\"", &["reboot|rm|rm|a \"b\" \\c $x"]),
+            ("a && b || c | d & e", &["a", "b", "c", "d", "e"]),
+            ("for i in 1 2; do x $i; done", &["x|$i"]),
+            ("if a; then b; else c; fi; while d; do e; done", &["a", "b", "c", "d", "e"]),
+            ("f() { g; }; (h); { i; }", &["g", "h", "i"]),
+            (
+                "echo $(a `b`) ${x:-$(c)} \"$(d)\" <(e)",
+                &["echo|$(a `b`)|${x:-$(c)}|$(d)|<(e)", "a|`b`", "b", "c", "d", "e"],
+            ),
+            ("cat <<E\n$(a)\nreboot\nE\nb", &["cat", "a", "b"]),
+            ("cat <<'E'\n$(a)\nE", &["cat"]),
+            ("case $x in a) b;; esac", &["b"]),
+            ("# reboot\nls", &["ls"]),
+            ("", &[]),
+        ];
+        for (line, expected) in table {
+            assert_eq!(runs(line), expected, "{line}");
+        }
+    }
+
+    #[test]
+    fn a_line_may_be_as_long_and_as_deep_as_it_likes() {
+        assert_eq!(runs(&"ls; ".repeat(20_000)).len(), 20_000);
+        for line in ["$(", "(", "{ ", "\"$(", "if "].map(|open| open.repeat(30_000)) {
+            let _whatever_is_in_it = deeds(&line);
+        }
+    }
+}
