@@ -26,7 +26,7 @@ impl Validator {
             let is_forgotten =
                 unreadable_pattern(&error).is_some_and(|regex| forget_pattern(&mut schema, &regex));
             if !is_forgotten {
-                return Err(error.to_string());
+                return Err(format!("{error:#}"));
             }
         }
     }
