@@ -1,4 +1,6 @@
 //! How calls stand in a model's text, told to the provider: who can hold the model to it, does.
+pub mod grammar;
+
 use crate::{
     ToolSpec,
     grammar::{Rules, either, literal, names_of, properties_of},

@@ -1,68 +1,53 @@
 //! The words and the rules: what a conversation is, what a tool promises, what happens next.
 //!
-//! Nothing here reads a file, opens a socket, looks at a clock or starts a task.
-//! Read in this order: [`message`], [`tool`], [`event`], [`transcript`], [`policy`], [`change`], [`provider`].
+//! Nothing here reads a file, opens a socket, looks at a clock or starts a task. Every module has one public path, below
+//! the crate's root. Where to begin: [`message`] and [`transcript`] (a conversation), [`mod@tool`] (what a tool is),
+//! [`event`] (what is recorded and what people may ask for), [`policy`] (who may do what), [`change`] (private views and
+//! settling), [`provider`] (models).
 
-pub mod alias;
 pub mod budget;
 pub mod call_form;
-pub mod change;
-pub mod changed;
-pub mod clip;
-pub mod event;
-pub mod grammar;
-pub mod hook;
-pub mod job;
+mod conversation;
+mod facts;
 pub mod json;
-pub mod line;
-pub mod message;
-pub mod order;
-pub mod person;
 pub mod policy;
-pub mod present;
 #[doc(hidden)]
 pub mod private;
 pub mod provider;
-pub mod registry;
-pub mod render;
-pub mod reply;
-pub mod result;
-pub mod schema;
-pub mod skill;
-pub mod source;
-pub mod subagent;
-mod told;
 pub mod tool;
-pub mod transcript;
-pub mod undo;
-pub mod window;
 
-pub use alias::Aliases;
 pub use budget::{Budget, Price, Reached, Resource, Spending};
-pub use call_form::{ArgumentForm, CallForm, ReplyForm};
+pub use call_form::{ArgumentForm, CallForm, ReplyForm, grammar};
 pub use change::{Change, ChangeKind, FileState, Hash, How, Stage, View};
 pub use changed::Changed;
 pub use clip::{Clip, Keep};
+pub use conversation::{
+    Completion, Limits, OnCap, clip, message, replies_left_out, reply, tokens, transcript, window,
+};
 pub use event::{
     Answer, Channel, Command, Entry, Event, Evicted, Fact, Outcome, Seq, SessionId, Summarizer, Update, Way,
 };
+pub use facts::{Standing, active_path, change, changed, event, job, line, undo};
 pub use haft_macros::tool;
-pub use hook::{Hooked, Hooks, Moment, NoHooks};
-pub use job::{JobId, JobOutput, JobState, Jobs, NoJobs, Work};
+pub use job::{Conclusion, JobStatus, Order, Start};
 pub use message::{CallId, Image, Message, Part, StopReason, ToolCall, Usage, text_of};
-pub use order::{Conclusion, JobStatus, Order, Standing, Start};
-pub use person::{Nobody, Person, Question};
 pub use policy::{Mode, Policy, Readable, Rule, Ruling, Verdict};
-pub use present::Presentation;
 pub use provider::{Delta, Provider, ProviderError, Request};
-pub use registry::{Declared, Registered, Registry};
-pub use render::Render;
 pub use reply::Reply;
-pub use result::{Failure, Shown, ToolError, ToolErrorKind, ToolOutput, ToolResult};
-pub use schema::Validation;
-pub use skill::Skill;
-pub use source::ToolSource;
-pub use subagent::{Alone, Subagents};
-pub use tool::{Access, AnyTool, Effect, Example, Examples, Execution, Tool, ToolContext, ToolSpec};
-pub use transcript::{Completion, Limits, OnCap, Step, Transcript};
+pub use tool::{
+    Access, AnyTool, Effect, Example, Examples, Execution, Tool, ToolContext, ToolSpec,
+    alias::{self, Aliases},
+    background::{JobId, JobOutput, JobState, Jobs, NoJobs, Work},
+    hook::{Hooked, Hooks, Moment, NoHooks},
+    person::{Nobody, Person, Question},
+    present::Presentation,
+    registry::{self, Declared, Registered, Registry},
+    render::Render,
+    result::{Failure, Shown, ToolError, ToolErrorKind, ToolOutput, ToolResult},
+    schema::{self, Validation},
+    skill::Skill,
+    source::ToolSource,
+    subagent::{Alone, Subagents},
+};
+pub use transcript::{Step, Transcript};
 pub use window::Window;

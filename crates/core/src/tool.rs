@@ -1,7 +1,19 @@
 //! What a tool promises.
+pub mod alias;
+pub mod background;
+pub mod hook;
+pub mod person;
+pub mod present;
+pub mod registry;
+pub mod render;
+pub mod result;
+pub mod schema;
+pub mod skill;
+pub mod source;
+pub mod subagent;
+
 use crate::{
-    Aliases, CallId, Jobs, Person, Subagents, ToolError, ToolErrorKind, ToolOutput, View,
-    schema::{self, Described},
+    Aliases, CallId, Jobs, Person, Subagents, ToolError, ToolErrorKind, ToolOutput, View, schema::Described,
 };
 use futures::future::BoxFuture;
 use schemars::JsonSchema;

@@ -1,5 +1,5 @@
 //! What a session's tokens and its money went to, by estimate, scaled to what the servers counted.
-use haft_core::{Entry, Fact, Message, Price, Transcript, Usage, transcript::active_path, window};
+use haft_core::{Entry, Fact, Message, Price, Transcript, Usage, active_path, tokens};
 use std::{collections::BTreeMap, sync::Arc};
 
 /// What a session has cost, and what for.
@@ -59,7 +59,7 @@ impl Book {
     /// A request with the messages of `transcript` has cost `usage`.
     fn enter(&mut self, transcript: &Transcript, usage: Usage) {
         for message in &transcript.messages()[self.counted..] {
-            *self.messages.entry(kind(message)).or_default() += window::tokens(message);
+            *self.messages.entry(kind(message)).or_default() += tokens::of_message(message);
         }
         self.counted = transcript.messages().len();
         let read = Usage { output: 0, ..usage };

@@ -6,7 +6,7 @@ use crate::{Agent, Session};
 use futures::StreamExt;
 use haft_core::{
     Changed, Command, Conclusion, Entry, Event, Fact, How, JobStatus, Order, Outcome, Part, Registry, Seq,
-    ToolResult, text_of, transcript::active_path,
+    ToolResult, active_path, text_of,
 };
 use serde_json::{Value, json};
 use std::sync::Arc;

@@ -1,7 +1,7 @@
 //! A summary in place of the beginning of a conversation: of the model's making, else by rule.
 use crate::{JournalError, digest, session::Log, turn::Means};
 use futures::StreamExt;
-use haft_core::{Delta, Fact, Message, Part, Reply, Request, Summarizer, Usage, Window, text_of, window};
+use haft_core::{Delta, Fact, Message, Part, Reply, Request, Summarizer, Usage, Window, text_of, tokens};
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
@@ -38,8 +38,8 @@ pub(crate) async fn compact(
         Some((text, usage)) => (text, Summarizer::Model, usage),
         None => (digest::digest(&entries, window.summary()), Summarizer::Digest, Usage::default()),
     };
-    let files = digest::changed_files(&entries).map(|files| window::fit(&files, window.summary() / 2, ""));
-    let summary = [Some(window::fit(&text, window.summary(), "")), files];
+    let files = digest::changed_files(&entries).map(|files| tokens::fit(&files, window.summary() / 2, ""));
+    let summary = [Some(tokens::fit(&text, window.summary(), "")), files];
     let summary = summary.into_iter().flatten().collect::<Vec<_>>().join("\n\n");
     let before = log.transcript.size(window.fixed);
     let fact = |after| Fact::Compacted {
@@ -72,7 +72,7 @@ async fn ask(means: &Means, window: &Window, messages: &[Arc<Message>]) -> Optio
         form: None,
         options: setup.profile.options.clone(),
     };
-    let prompt = window::of_text(SYSTEM) + window::tokens(&request.messages[0]);
+    let prompt = tokens::of_text(SYSTEM) + tokens::of_message(&request.messages[0]);
     let budget = &means.limits.budget;
     let reserved = means.purse.reserve(budget, means.model.price, prompt, request.max_output.into()).ok()?;
     request.max_output = u32::try_from(reserved.reply).unwrap_or(u32::MAX);
@@ -93,6 +93,6 @@ async fn ask(means: &Means, window: &Window, messages: &[Arc<Message>]) -> Optio
     }
     let usage = reply.usage();
     let text = text_of(&reply.into_parts()).trim().to_owned();
-    reserved.spend(usage, window::of_text(&text));
+    reserved.spend(usage, tokens::of_text(&text));
     (!text.is_empty()).then_some((text, usage))
 }

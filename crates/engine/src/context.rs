@@ -1,7 +1,7 @@
 //! What a request contains, and what gives way so that it fits.
 use crate::{Agent, JournalError, Setup, compact::compact, knowledge, session::Log, turn::Means};
 use haft_core::{
-    Evicted, Fact, Message, Registry, Request, ToolResult, ToolSpec, Transcript, Window,
+    Evicted, Fact, Message, Registry, Request, ToolResult, ToolSpec, Transcript, Window, tokens,
     window::{self, Cut, Room},
 };
 use serde_json::Value;
@@ -29,7 +29,7 @@ impl Wire {
             if setup.profile.notes { knowledge::notes(&setup.knowledge.notes) } else { String::new() };
         let skills = knowledge::skills(&setup.knowledge, tools);
         let system = agent.system.clone() + &list.unwrap_or_default() + &notes + &skills;
-        Self { tokens: window::of_text(&system) + window::of_tools(&specs), system, tools: specs }
+        Self { tokens: tokens::of_text(&system) + tokens::of_tools(&specs), system, tools: specs }
     }
 }
 
@@ -102,7 +102,7 @@ fn in_place_of(name: &str, result: &ToolResult, keep: u64, file: Option<&PathBuf
     };
     let content = &result.content;
     if keep > 0 {
-        return window::fit(content, keep, &how);
+        return tokens::fit(content, keep, &how);
     }
     let failed = if result.is_ok() { "" } else { " failed" };
     format!(

@@ -1,6 +1,6 @@
 //! A conversation as a text: for a model that summarises it, and as the summary itself where no model can.
 use haft_core::{
-    ChangeKind, Changed, Entry, Fact, Message, Part, ToolCall, clip, text_of, transcript::active_path, window,
+    ChangeKind, Changed, Entry, Fact, Message, Part, ToolCall, active_path, clip, text_of, tokens,
 };
 use std::{collections::BTreeMap, fmt::Write, sync::Arc};
 
@@ -12,7 +12,7 @@ const LAST: usize = 12;
 /// The messages one after the other, in at most about `tokens`.
 pub(crate) fn told(messages: &[Arc<Message>], tokens: u64) -> String {
     let told: Vec<String> = messages.iter().map(|message| of_message(message)).collect();
-    window::fit(&told.join("\n\n"), tokens, "")
+    tokens::fit(&told.join("\n\n"), tokens, "")
 }
 
 fn of_message(message: &Message) -> String {
@@ -53,7 +53,7 @@ pub(crate) fn digest(entries: &[Arc<Entry>], tokens: u64) -> String {
     for (title, lines) in sections.into_iter().filter(|(_, lines)| !lines.is_empty()) {
         let _a_string_takes_all = writeln!(text, "{title}:\n- {}\n", lines.join("\n- "));
     }
-    window::fit(text.trim_end(), tokens, "")
+    tokens::fit(text.trim_end(), tokens, "")
 }
 
 /// The files that calls have changed, in one line; none for none.

@@ -2,7 +2,7 @@
 mod claims;
 
 use claims::{Claim, Deed, claims};
-use haft_core::{CallId, Changed, Entry, Fact, How, ToolResult, text_of, transcript::active_path};
+use haft_core::{CallId, Changed, Entry, Fact, How, ToolResult, active_path, text_of};
 use serde_json::Value;
 use std::{collections::HashMap, path::Path, sync::Arc};
 

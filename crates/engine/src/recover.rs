@@ -2,7 +2,7 @@
 use crate::{JournalError, call_errors::conflict, session::Log, settling::Settled, turn::Means};
 use haft_core::{
     Change, Changed, Entry, Fact, How, JobId, Outcome, ToolCall, ToolError, ToolErrorKind, ToolResult, Usage,
-    transcript::active_path,
+    active_path,
 };
 use std::{
     collections::{BTreeSet, HashMap},

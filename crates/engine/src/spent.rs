@@ -1,6 +1,6 @@
 //! What a turn has spent that another process began: folded from its journal and from those below.
 use crate::{Home, budget::spending, engine::Shared, session::Log, turn::Means};
-use haft_core::{Entry, Fact, Price, SessionId, Spending, Summarizer, Usage, transcript::active_path};
+use haft_core::{Entry, Fact, Price, SessionId, Spending, Summarizer, Usage, active_path};
 use std::sync::Arc;
 
 /// Of the turn in which `log` ends, with the sessions that it delegated to; nothing where no turn is open.

@@ -22,7 +22,7 @@ use crate::{
 use futures::StreamExt;
 use haft_core::{
     Change, Delta, Fact, Limits, Message, OnCap, Outcome, Part, ProviderError, Reached, Reply, Request,
-    SessionId, Spending, Stage, Step, StopReason, Transcript, Update, Usage, Window,
+    SessionId, Spending, Stage, Step, StopReason, Transcript, Update, Usage, Window, tokens,
     window::{self, Room},
 };
 use std::{io, path::PathBuf, sync::Arc};
@@ -315,7 +315,7 @@ fn wanted(max_output: u32) -> u64 {
 /// About how many tokens a reply has.
 fn written(fact: &Fact) -> u64 {
     match fact {
-        Fact::Replied { parts, .. } => window::tokens(&Message::Assistant { parts: parts.clone() }),
+        Fact::Replied { parts, .. } => tokens::of_message(&Message::Assistant { parts: parts.clone() }),
         _ => 0,
     }
 }

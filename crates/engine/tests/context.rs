@@ -4,7 +4,7 @@ mod kit;
 use futures::{StreamExt, stream, stream::BoxStream};
 use haft_core::{
     Command, Delta, Event, Fact, Message, Provider, ProviderError, Request, Seq, StopReason, Summarizer,
-    Transcript, text_of, window,
+    Transcript, text_of, tokens,
 };
 use haft_engine::{Engine, Session, Setup};
 use kit::{Place, next, prompt, says, scripted, tell};
@@ -83,11 +83,11 @@ fn size(request: &Request) -> u64 {
     let tools: u64 = request
         .tools
         .iter()
-        .map(|tool| window::of_text(&tool.description) + window::of_text(&tool.parameters.to_string()))
+        .map(|tool| tokens::of_text(&tool.description) + tokens::of_text(&tool.parameters.to_string()))
         .sum();
-    window::of_text(&request.system)
+    tokens::of_text(&request.system)
         + tools
-        + request.messages.iter().map(|message| window::tokens(message)).sum::<u64>()
+        + request.messages.iter().map(|message| tokens::of_message(message)).sum::<u64>()
 }
 
 fn files(place: &Place, count: usize, bytes: usize) {

@@ -324,7 +324,7 @@ fn files(changes: &[Change], conflicts: &[PathBuf], untracked: usize) -> Vec<Str
 
 /// Where a conversation can be taken up again: its prompts, and the entry before each.
 pub fn prompts(entries: &[Arc<Entry>]) -> Vec<(Seq, String)> {
-    let path = haft_core::transcript::active_path(entries);
+    let path = haft_core::active_path(entries);
     let before = std::iter::once(None).chain(path.iter().map(Some));
     let pairs = path.iter().zip(before);
     let prompts = pairs.filter_map(|(entry, before)| match &entry.fact {

@@ -3,7 +3,7 @@ use crate::script::{FailKind, ScriptError, Step, StepCall};
 use async_stream::try_stream;
 use futures::{Stream, stream::BoxStream};
 use haft_core::{
-    CallId, Delta, Message, Provider, ProviderError, Request, StopReason, text_of, window::replies_left_out,
+    CallId, Delta, Message, Provider, ProviderError, Request, StopReason, replies_left_out, text_of,
 };
 use serde_json::Value;
 use std::{

@@ -6,7 +6,7 @@ use super::{
     sdk::{ContentBlock, ContentChunk, CurrentModeUpdate, ImageContent, SessionUpdate, TextContent},
 };
 use crate::safe;
-use haft_core::{CallId, Entry, Fact, Part, ToolCall, Update, clip, text_of, transcript::active_path};
+use haft_core::{CallId, Entry, Fact, Part, ToolCall, Update, active_path, clip, text_of};
 use haft_engine::{Engine, Session};
 use serde_json::Value;
 use std::{collections::HashMap, sync::Arc};

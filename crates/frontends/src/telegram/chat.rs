@@ -10,7 +10,7 @@ use super::{
     updates::{Message, Press},
 };
 use futures::{Stream, StreamExt, future::BoxFuture};
-use haft_core::{Command, Entry, Event, Fact, transcript::active_path};
+use haft_core::{Command, Entry, Event, Fact, active_path};
 use haft_engine::Session;
 use serde_json::json;
 use std::{collections::VecDeque, pin::Pin, sync::Arc, time::Duration};

@@ -1,7 +1,7 @@
 //! What a session's tokens and its money went to, as a table.
 use crate::{Surroundings, assemble, config::Config, failure::Failure, model};
 use haft::{
-    core::{Entry, Fact, window},
+    core::{Entry, Fact, tokens},
     engine::{Account, Row, account},
     frontends::{Exit, safe},
 };
@@ -19,11 +19,11 @@ pub(crate) fn print(surroundings: &Surroundings, entries: &[Arc<Entry>]) -> Resu
     };
     let config = Config::load(&surroundings.places, &surroundings.environment, workspace)?;
     let profile = config.profile(Some(profile)).ok();
-    let system = profile.as_ref().map(|profile| window::of_text(&profile.system)).unwrap_or_default();
+    let system = profile.as_ref().map(|profile| tokens::of_text(&profile.system)).unwrap_or_default();
     let tools = profile
         .as_ref()
         .and_then(|profile| assemble::tools(&surroundings.environment, profile, &[], None).ok());
-    let tools = tools.map(|tools| window::of_tools(&tools.specs())).unwrap_or_default();
+    let tools = tools.map(|tools| tokens::of_tools(&tools.specs())).unwrap_or_default();
     let Account { rows, usage, usd } = account(entries, system, tools, model::card_of(&config, model).price);
     if usage.total() == 0 {
         return Ok(Exit::Success);

@@ -6,7 +6,7 @@ use crate::{
     failure::Failure,
 };
 use haft::{
-    core::{Command, Entry, Event, Fact, Part, SessionId, transcript::active_path},
+    core::{Command, Entry, Event, Fact, Part, SessionId, active_path},
     engine::{Chat, Home, Summary},
     frontends::{
         Exit, lines, safe,

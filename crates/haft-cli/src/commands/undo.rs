@@ -10,8 +10,8 @@ use crate::{
 use futures::StreamExt;
 use haft::{
     core::{
-        Change, ChangeKind, Changed, Command, Entry, Event, Fact, Seq, SessionId, Way, changed,
-        transcript::active_path, undo as plan,
+        Change, ChangeKind, Changed, Command, Entry, Event, Fact, Seq, SessionId, Way, active_path, changed,
+        undo as plan,
     },
     engine::{Engine, Home, Model, Session},
     frontends::{Exit, chat::next, diff, direct, safe, view::prompts},

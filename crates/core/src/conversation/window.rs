@@ -2,22 +2,14 @@
 //!
 //! A conversation is cut in big steps, down to about half: each cut changes what a request begins with, and a vendor's
 //! cache knows requests by their beginning.
-use crate::{Clip, Keep, Message, Part, ToolResult, ToolSpec, Transcript, clip};
+use crate::{
+    Message, ToolResult, Transcript,
+    tokens::{of_message, of_result},
+};
 use std::sync::Arc;
 
-pub use crate::told::replies_left_out;
-
-/// What a message costs beyond its texts: its role and the marks around it.
-const PER_MESSAGE: u64 = 6;
-/// What a tool's definition takes in a request beside its texts.
-const PER_TOOL: u64 = 12;
-/// A picture of a thousand pixels square (docs.anthropic.com, "Vision", 2025-10: width × height / 750).
-const PER_IMAGE: u64 = 1_400;
 /// A result that takes less is not worth a note that says where it lies.
 const SMALL: u64 = 120;
-/// The line that says how much is left out of a text.
-const MARK: u64 = 20;
-
 /// How much a model can take in, in tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Window {
@@ -84,56 +76,6 @@ impl Window {
     }
 }
 
-/// About how many tokens a message takes in a request.
-pub fn tokens(message: &Message) -> u64 {
-    PER_MESSAGE
-        + match message {
-            Message::User { parts } | Message::Assistant { parts } => parts.iter().map(of_part).sum(),
-            Message::Tool { result, .. } => of_result(result),
-        }
-}
-
-/// About how many tokens a text takes.
-pub fn of_text(text: &str) -> u64 {
-    clip::tokens(text) as u64
-}
-
-/// About how many tokens the definitions of tools take in a request.
-pub fn of_tools(specs: &[ToolSpec]) -> u64 {
-    let of_one =
-        |spec: &ToolSpec| PER_TOOL + of_text(&spec.description) + of_text(&spec.parameters.to_string());
-    specs.iter().map(of_one).sum()
-}
-
-/// `text`, or its ends with a line between them, so that it takes at most about `tokens`. `hint` says how to see the
-/// rest.
-pub fn fit(text: &str, tokens: u64, hint: &str) -> String {
-    let mut bytes = usize::try_from(tokens.saturating_mul(4)).unwrap_or(usize::MAX);
-    loop {
-        let fitted = Clip { lines: usize::MAX, bytes, keep: Keep::Both }.apply(text, hint);
-        let taken = of_text(&fitted).saturating_sub(of_text(hint) + MARK);
-        if taken <= tokens || bytes == 0 {
-            return fitted;
-        }
-        bytes = bytes / 4 * 3;
-    }
-}
-
-fn of_part(part: &Part) -> u64 {
-    match part {
-        Part::Text { text } => of_text(text),
-        Part::Thinking { text, signature } => {
-            of_text(text) + signature.as_deref().map(of_text).unwrap_or_default()
-        }
-        Part::Image(_) => PER_IMAGE,
-        Part::ToolCall(call) => PER_MESSAGE + of_text(&call.name) + of_text(&call.arguments.to_string()),
-    }
-}
-
-fn of_result(result: &ToolResult) -> u64 {
-    of_text(&result.content) + PER_IMAGE * result.images.len() as u64
-}
-
 /// What has to happen before `transcript` can be sent. To be asked again after it has happened: each answer but
 /// [`Room::Fits`] leaves less to cut, and a conversation that was summarised is not summarised again before the model
 /// has spoken.
@@ -167,7 +109,7 @@ pub fn compact(transcript: &Transcript, room: u64) -> Option<Room> {
 /// About how many tokens stand before the last `kept` messages.
 fn left_out(transcript: &Transcript, kept: usize) -> u64 {
     let messages = transcript.messages();
-    messages[..messages.len() - kept].iter().map(|message| tokens(message)).sum()
+    messages[..messages.len() - kept].iter().map(|message| of_message(message)).sum()
 }
 
 /// Where the last messages begin that take at most `room`: with a message of the model, so that each result stays
@@ -176,7 +118,7 @@ fn tail(messages: &[Arc<Message>], room: u64) -> Option<usize> {
     let mut taken = 0;
     let mut start = None;
     for (place, message) in messages.iter().enumerate().rev() {
-        taken += tokens(message);
+        taken += of_message(message);
         if taken > room && start.is_some() {
             break;
         }

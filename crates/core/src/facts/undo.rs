@@ -1,5 +1,5 @@
 //! What to put back: read off the journal, without touching anything.
-use crate::{CallId, Change, Changed, Entry, Fact, How, Seq, Way, transcript::active_path};
+use crate::{CallId, Change, Changed, Entry, Fact, How, Seq, Way, active_path};
 use std::{cmp::Reverse, collections::HashMap, ops::Range, sync::Arc};
 
 /// What going back to an entry would do.

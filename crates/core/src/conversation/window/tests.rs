@@ -1,6 +1,7 @@
 //! What fits, what gives way, and what stays as it was.
 use super::*;
 use crate::{CallId, Evicted, Fact, StopReason, Summarizer, ToolCall, Usage, text_of};
+use crate::{Part, replies_left_out, tokens::fit};
 use proptest::prelude::*;
 use serde_json::json;
 
@@ -142,15 +143,6 @@ fn a_summary_stands_between_the_first_prompt_and_the_last_messages() {
     assert!((3_000..3_400).contains(&bytes), "{bytes}");
 }
 
-#[test]
-fn a_text_is_cut_to_so_many_tokens() {
-    for (letter, tokens) in [("a", 100), ("字", 100), ("я", 50), ("a", 0), ("\u{1f600}", 9)] {
-        let fitted = fit(&letter.repeat(9_000), tokens, "see `x`");
-        assert!(of_text(&fitted) <= tokens + MARK + of_text("see `x`"), "{letter}: {fitted}");
-    }
-    assert_eq!(fit("short", 2, ""), "short");
-}
-
 /// What happens in a random conversation.
 #[derive(Clone, Debug)]
 enum Happening {
@@ -240,7 +232,7 @@ proptest! {
                 prop_assert_eq!(&messages[..sent.len().min(messages.len())], &sent[..]);
             }
             sent = messages.to_vec();
-            let estimated: u64 = window.fixed + sent.iter().map(|message| tokens(message)).sum::<u64>();
+            let estimated: u64 = window.fixed + sent.iter().map(|message| of_message(message)).sum::<u64>();
             let usage = Usage { input: (estimated as f64 * counted) as u64, ..Usage::default() };
             transcript.apply(&replied(&text(says), results.len(), usage));
             for (place, tokens) in results.iter().enumerate() {

@@ -1,9 +1,9 @@
 //! Facts folded into a conversation, and the one decision: what happens next.
+use super::prompt_history::PromptHistory;
 use crate::{
-    Answer, Budget, CallId, Channel, Entry, Fact, JobId, Message, Outcome, Part, Seq, StopReason, ToolCall,
-    ToolResult, Usage, told::Told,
+    Answer, CallId, Channel, Completion, Entry, Fact, JobId, Limits, Message, Outcome, Part, StopReason,
+    ToolCall, ToolResult, Usage, active_path,
 };
-use serde::{Deserialize, Serialize};
 use std::{
     collections::HashMap,
     hash::{DefaultHasher, Hash, Hasher},
@@ -13,7 +13,7 @@ use std::{
 /// The conversation so far. Always well formed: each call has its result, in call order.
 #[derive(Clone, Debug, Default)]
 pub struct Transcript {
-    told: Told,
+    history: PromptHistory,
     open: Vec<OpenCall>,
     places: HashMap<CallId, usize>,
     channel: Option<Channel>,
@@ -51,68 +51,6 @@ enum Phase {
     Over(Outcome),
 }
 
-/// When a turn ends that does not end by itself.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct Limits {
-    /// Model calls per turn; none or 0 for no limit.
-    pub max_rounds: Option<u32>,
-    /// What happens then.
-    pub on_cap: OnCap,
-    /// So many rounds with the same calls, or so many times the same few rounds in turn, end the turn. The model
-    /// is warned after half of them.
-    pub max_repeats: usize,
-    /// What counts as done.
-    pub completion: Completion,
-    /// What a turn may cost, with the agents that it delegates to.
-    pub budget: Budget,
-    /// Whether what the reply claims is held against what happened: a claim that nothing shows is answered once, and
-    /// then the outcome is [`Outcome::Unproven`].
-    pub evidence: bool,
-}
-
-impl Default for Limits {
-    /// 200 rounds; 6 repeats, so that an identical call ends a turn before the 8th and two alternating
-    /// ones before the 16th.
-    fn default() -> Self {
-        Self {
-            max_rounds: Some(200),
-            on_cap: OnCap::Stop,
-            max_repeats: 6,
-            completion: Completion::NoCalls,
-            budget: Budget::default(),
-            evidence: false,
-        }
-    }
-}
-
-/// What happens at the cap on rounds. The outcome is [`Outcome::RoundLimit`] in any case.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum OnCap {
-    /// The turn ends.
-    #[default]
-    Stop,
-    /// This text becomes the last reply.
-    Apologize(String),
-}
-
-/// When the agent has finished.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Completion {
-    /// When a reply holds no calls.
-    #[default]
-    NoCalls,
-    /// When a reply without calls holds the phrase, in any case, or after so many replies in a row without calls.
-    PhraseOrIdle {
-        /// E.g. "task complete".
-        phrase: String,
-        /// Replies without calls, in a row.
-        idle_rounds: u32,
-    },
-}
-
 /// What the agent does next.
 #[derive(Debug, PartialEq)]
 pub enum Step {
@@ -143,16 +81,16 @@ impl Transcript {
             Fact::Prompted { parts, channel } => {
                 self.channel.clone_from(channel);
                 self.user(parts.clone());
-                self.told.pin();
+                self.history.pin();
             }
             Fact::JobEnded { job, result } => self.user(vec![Part::text(job_report(job, result))]),
             Fact::Replied { parts, usage, stop } => self.assistant(parts, *usage, *stop),
             Fact::Called { made } => self.called(made),
             Fact::ToolEnded { call, result, .. } => self.answer(call, result),
             Fact::ApprovalAnswered { answer: Answer::Nobody, .. } => self.turn.refused = true,
-            Fact::Evicted { results } => self.told.evict(results),
+            Fact::Evicted { results } => self.history.evict(results),
             Fact::Compacted { summary, kept, pinned_bytes, usage, .. } => {
-                self.told.compact(summary, *kept, *pinned_bytes);
+                self.history.compact(summary, *kept, *pinned_bytes);
                 self.turn.usage += *usage;
             }
             Fact::Continued => self.phase = self.unfinished(),
@@ -185,23 +123,23 @@ impl Transcript {
 
     /// What the model is told. Each is shared, so taking them along costs nothing.
     pub fn messages(&self) -> &[Arc<Message>] {
-        self.told.messages()
+        self.history.messages()
     }
 
     /// About how many tokens a request takes, `fixed` of them before the first message: as many as the server counted
     /// the last time, and an estimate of what came since; without its word an estimate of all.
     pub fn size(&self, fixed: u64) -> u64 {
-        self.told.size(fixed)
+        self.history.size(fixed)
     }
 
     /// How many tokens the server counts for one that is estimated.
     pub fn scale(&self, fixed: u64) -> f64 {
-        self.told.scale(fixed)
+        self.history.scale(fixed)
     }
 
     /// Whether it was summarised and the model has not spoken since.
     pub fn is_compacted(&self) -> bool {
-        self.told.is_compacted()
+        self.history.is_compacted()
     }
 
     /// Whether no turn is open.
@@ -285,7 +223,7 @@ impl Transcript {
     /// What a person says in the middle of a turn steers it: the turn goes on, its loops are forgotten.
     fn user(&mut self, parts: Vec<Part>) {
         self.close_calls();
-        self.told.push(Message::User { parts });
+        self.history.push(Message::User { parts });
         self.turn.rounds_seen.clear();
         self.turn.idle_rounds = 0;
         self.turn.called = false;
@@ -297,8 +235,8 @@ impl Transcript {
         self.turn.called = false;
         self.turn.rounds += 1;
         self.turn.usage += usage;
-        self.told.push(Message::Assistant { parts: parts.to_vec() });
-        self.told.measure(usage);
+        self.history.push(Message::Assistant { parts: parts.to_vec() });
+        self.history.measure(usage);
         let calls = parts.iter().filter_map(Part::as_call);
         self.open = calls.map(|call| OpenCall { call: call.clone(), result: None }).collect();
         self.places =
@@ -320,7 +258,7 @@ impl Transcript {
         self.close_calls();
         self.turn.called = true;
         let parts = vec![Part::ToolCall(made.clone())];
-        self.told.push(Message::Assistant { parts });
+        self.history.push(Message::Assistant { parts });
         self.open = vec![OpenCall { call: made.clone(), result: None }];
         self.places = HashMap::from([(made.id.clone(), 0)]);
         self.phase = Phase::Tools;
@@ -345,7 +283,7 @@ impl Transcript {
         self.places.clear();
         for OpenCall { call, result } in self.open.drain(..) {
             let result = result.unwrap_or_else(ToolResult::not_run);
-            self.told.push(Message::Tool { call: call.id, name: call.name, result });
+            self.history.push(Message::Tool { call: call.id, name: call.name, result });
         }
     }
 
@@ -376,23 +314,6 @@ fn cycles(rounds: &[u64], period: usize) -> usize {
     let mut chunks = rounds.rchunks_exact(period);
     let Some(last) = chunks.next() else { return 0 };
     1 + chunks.take_while(|chunk| *chunk == last).count()
-}
-
-/// The entries from the root to the last one: each follows its `parent`, or else the line before it.
-pub fn active_path(entries: &[Arc<Entry>]) -> Vec<&Arc<Entry>> {
-    let place_of = |seq: Seq| entries.partition_point(|entry| entry.seq <= seq).checked_sub(1);
-    let mut path = Vec::new();
-    let mut at = entries.len().checked_sub(1);
-    while let Some(place) = at {
-        let entry = &entries[place];
-        path.push(entry);
-        at = match entry.parent {
-            Some(parent) if parent < entry.seq => place_of(parent),
-            _ => place.checked_sub(1),
-        };
-    }
-    path.reverse();
-    path
 }
 
 #[cfg(test)]
@@ -570,25 +491,5 @@ mod tests {
         let transcript = folded(&[prompt(), said(vec![call("a")]), ended("a"), said(vec![Part::text("hi")])]);
         assert_eq!(transcript.rounds(), 2);
         assert_eq!(transcript.usage(), Usage { input: 4, output: 2, ..Usage::default() });
-    }
-
-    // C09, C10: a dropped line leaves a gap
-    #[test]
-    fn the_active_path_skips_abandoned_branches_and_gaps() {
-        let entry = |seq: u64, parent: Option<u64>| {
-            Arc::new(Entry { seq: Seq(seq), parent: parent.map(Seq), at: 0, fact: Fact::Interrupted })
-        };
-        let table = [
-            (vec![], vec![]),
-            (vec![(0, None), (1, None), (2, None)], vec![0, 1, 2]),
-            (vec![(0, None), (1, None), (2, Some(0)), (3, None)], vec![0, 2, 3]),
-            (vec![(0, None), (2, None), (3, Some(1)), (4, None)], vec![0, 3, 4]),
-            (vec![(0, None), (1, Some(7))], vec![0, 1]),
-        ];
-        for (entries, expected) in table {
-            let entries: Vec<_> = entries.into_iter().map(|(seq, parent)| entry(seq, parent)).collect();
-            let path: Vec<u64> = active_path(&entries).iter().map(|entry| entry.seq.0).collect();
-            assert_eq!(path, expected);
-        }
     }
 }

@@ -1,5 +1,5 @@
 //! What the model is told, and how many tokens it takes: the messages of a transcript, with what gave way in them.
-use crate::{Clip, Evicted, Keep, Message, Part, Usage, text_of, window};
+use crate::{Clip, Evicted, Keep, Message, Part, Usage, text_of, tokens};
 use std::sync::Arc;
 
 /// A server that counts less than this part of the estimate has not counted. Less than the whole is no wonder: what tells
@@ -13,7 +13,7 @@ const HEADING: &str = "[The conversation so far in a summary, in place of ";
 
 /// The messages, and what is known of their size.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Told {
+pub(crate) struct PromptHistory {
     messages: Vec<Arc<Message>>,
     /// The sum of the estimates of `messages`.
     estimated: u64,
@@ -33,7 +33,7 @@ struct Measured {
     estimated: u64,
 }
 
-impl Told {
+impl PromptHistory {
     pub(crate) fn messages(&self) -> &[Arc<Message>] {
         &self.messages
     }
@@ -44,7 +44,7 @@ impl Told {
 
     pub(crate) fn push(&mut self, message: Message) {
         self.is_compacted &= !matches!(message, Message::Assistant { .. });
-        self.estimated += window::tokens(&message);
+        self.estimated += tokens::of_message(&message);
         self.messages.push(Arc::new(message));
     }
 
@@ -89,11 +89,11 @@ impl Told {
     pub(crate) fn evict(&mut self, results: &[Evicted]) {
         for Evicted { message, text } in results {
             let Some(message) = self.messages.get_mut(*message) else { continue };
-            let before = window::tokens(message);
+            let before = tokens::of_message(message);
             if let Message::Tool { result, .. } = Arc::make_mut(message) {
                 (result.content, result.images) = (text.clone(), Vec::new());
             }
-            self.estimated = self.estimated - before + window::tokens(message);
+            self.estimated = self.estimated - before + tokens::of_message(message);
         }
     }
 
@@ -113,7 +113,7 @@ impl Told {
         if let Some((_, place)) = &mut self.last {
             *place = place.and_then(|place| (place + 1).checked_sub(start)).filter(|place| *place > 0);
         }
-        self.estimated = self.messages.iter().map(|message| window::tokens(message)).sum();
+        self.estimated = self.messages.iter().map(|message| tokens::of_message(message)).sum();
         self.is_compacted = true;
     }
 

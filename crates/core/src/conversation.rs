@@ -1,0 +1,13 @@
+//! What is said: messages, replies as they stream in, the transcript that is folded from facts, and what of it fits a
+//! model's context window.
+pub mod clip;
+mod limits;
+pub mod message;
+mod prompt_history;
+pub mod reply;
+pub mod tokens;
+pub mod transcript;
+pub mod window;
+
+pub use limits::{Completion, Limits, OnCap};
+pub use prompt_history::replies_left_out;

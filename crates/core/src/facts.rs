@@ -1,0 +1,12 @@
+//! What happened: the entries of a journal, the changes they record, and what is folded from them.
+mod active_path;
+pub mod change;
+pub mod changed;
+pub mod event;
+pub mod job;
+pub mod line;
+mod standing;
+pub mod undo;
+
+pub use active_path::active_path;
+pub use standing::Standing;

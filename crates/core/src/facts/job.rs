@@ -1,0 +1,86 @@
+//! A job that is a session of its own: what it is to do, and what it came to.
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::{fmt, path::PathBuf};
+
+/// What a job is to do; stands in the first entry of its session.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Order {
+    /// Which agent does it: `builder`, `debugger`, …
+    pub kind: String,
+    /// In a person's words.
+    pub description: String,
+    /// The folder that it was asked for in; the session may work in a copy of it.
+    pub origin: PathBuf,
+    /// The branch that it works on, in a work tree of its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub branch: Option<String>,
+    /// Where that branch began.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start: Option<Start>,
+    /// What is made while it runs stays when it has ended.
+    #[serde(default)]
+    pub debug: bool,
+}
+
+/// The state of a repository when a job began.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Start {
+    /// The commit that was checked out.
+    pub commit: String,
+    /// The branch; none where none was checked out.
+    pub branch: Option<String>,
+}
+
+/// How a job stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum JobStatus {
+    /// Nobody has begun.
+    Pending,
+    /// Somebody works on it.
+    Running,
+    /// A person must answer, or the process that worked on it is gone: it can be taken up.
+    Waiting,
+    /// Done, and there is evidence.
+    Completed,
+    /// Not done, for a reason that is told.
+    Failed,
+    /// A person stopped it.
+    Cancelled,
+}
+
+impl JobStatus {
+    /// Whether nothing more will happen by itself.
+    pub fn is_over(self) -> bool {
+        match self {
+            Self::Completed | Self::Failed | Self::Cancelled => true,
+            Self::Pending | Self::Running | Self::Waiting => false,
+        }
+    }
+}
+
+impl fmt::Display for JobStatus {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(match self {
+            Self::Pending => "pending",
+            Self::Running => "running",
+            Self::Waiting => "waiting",
+            Self::Completed => "completed",
+            Self::Failed => "failed",
+            Self::Cancelled => "cancelled",
+        })
+    }
+}
+
+/// What a job came to.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Conclusion {
+    /// One that is over.
+    pub status: JobStatus,
+    /// Why, in a person's words.
+    pub reason: String,
+    /// What the calls gave that prove it; empty where there is none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub evidence: Vec<Value>,
+}
