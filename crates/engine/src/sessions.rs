@@ -5,7 +5,7 @@ use std::{
     cmp::Reverse,
     collections::HashMap,
     fs,
-    io::{BufRead, BufReader},
+    io::{self, BufRead, BufReader},
     iter,
     path::{Path, PathBuf},
     sync::Arc,
@@ -48,11 +48,25 @@ impl Summary {
 }
 
 impl Home {
-    /// A journal for a new session.
+    /// A journal for a new session, in a folder that was not there before.
     pub fn create(&self) -> Result<(SessionId, Journal), JournalError> {
-        let id = new_id();
-        let journal = Journal::open(&self.folder(&id))?;
-        Ok((id, journal))
+        self.create_as(new_id)
+    }
+
+    /// Under the first of these names that nothing has.
+    fn create_as(&self, mut name: impl FnMut() -> SessionId) -> Result<(SessionId, Journal), JournalError> {
+        let mut tries = 1;
+        loop {
+            let id = name();
+            match Journal::create(&self.folder(&id)) {
+                Err(JournalError::Io { source, .. })
+                    if source.kind() == io::ErrorKind::AlreadyExists && tries < TRIES =>
+                {
+                    tries += 1;
+                }
+                created => return created.map(|journal| (id, journal)),
+            }
+        }
     }
 
     /// The journal of a session that exists.
@@ -73,11 +87,12 @@ impl Home {
         if !is_name(id) {
             return Err(missing());
         }
-        let mut names = self.names().into_iter().filter(|name| name.starts_with(id));
-        match (names.next(), names.next()) {
-            (Some(only), None) => Ok(SessionId(only)),
-            (Some(first), Some(_)) if first == id => Ok(SessionId(first)),
-            _ => Err(missing()),
+        let mut names = self.names();
+        names.retain(|name| name.starts_with(id));
+        match names.as_slice() {
+            [] => Err(missing()),
+            [first, ..] if names.len() == 1 || first == id => Ok(SessionId(first.clone())),
+            _ => Err(JournalError::Ambiguous { beginning: id.to_owned(), names }),
         }
     }
 
@@ -85,7 +100,7 @@ impl Home {
     pub fn list(&self) -> Vec<Summary> {
         let summaries = self.names().into_iter().rev().filter_map(|name| self.summary(SessionId(name)));
         let mut summaries: Vec<Summary> = summaries.collect();
-        // Names only tell the second.
+        // Older names only tell the second.
         summaries.sort_by_key(|session| Reverse(session.opened_at));
         summaries
     }
@@ -118,7 +133,7 @@ impl Home {
             Some((opened_at, id, standing))
         };
         let mut jobs: Vec<_> = self.names().into_iter().filter_map(standing).collect();
-        // Names only tell the second.
+        // Older names only tell the second.
         jobs.sort_by_key(|(opened_at, ..)| Reverse(*opened_at));
         jobs.into_iter().map(|(_, id, standing)| (id, standing)).collect()
     }
@@ -208,8 +223,58 @@ fn is_name(id: &str) -> bool {
     (1..=64).contains(&id.len()) && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
 }
 
-/// The time of its making in UTC, so that names sort, and a little chance.
+/// Names that are tried where somebody has them already: with so much chance in them, one is enough.
+const TRIES: usize = 16;
+
+/// `20261231-235959-` and 16 signs: the second in UTC, its 65,536th part, and 64 bits of chance. Names sort by time.
 fn new_id() -> SessionId {
-    let now = jiff::Timestamp::now().strftime("%Y%m%d-%H%M%S");
-    SessionId(format!("{now}-{:04x}", fastrand::u16(..)))
+    let now = jiff::Timestamp::now();
+    let part = u128::from(now.subsec_nanosecond().unsigned_abs()) * 65_536 / 1_000_000_000;
+    let bits = part << 64 | u128::from(fastrand::u64(..));
+    SessionId(format!("{}-{}", now.strftime("%Y%m%d-%H%M%S"), signs(bits)))
+}
+
+/// The lowest 80 bits, five to a sign, in an order that sorting keeps (RFC 4648, "base32hex").
+fn signs(bits: u128) -> String {
+    const SIGNS: &[u8; 32] = b"0123456789abcdefghijklmnopqrstuv";
+    let sign = |place: u32| char::from(SIGNS[(bits >> (place * 5) & 31) as usize]);
+    (0..16).rev().map(sign).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_that_somebody_has_is_not_taken() {
+        let folder = tempfile::tempdir().unwrap();
+        let home = Home(folder.path().to_owned());
+        let mut names = ["taken", "taken", "free", "free"].into_iter();
+        let mut create = || home.create_as(|| SessionId(names.next().unwrap().to_owned()));
+        let (first, journal) = create().unwrap();
+        journal.append(Fact::Interrupted, None).unwrap();
+        drop(journal);
+        let (second, journal) = create().unwrap();
+        assert_eq!((first.0.as_str(), second.0.as_str()), ("taken", "free"));
+        assert!(journal.entries().is_empty());
+        assert_eq!(home.peek("taken").unwrap().len(), 1);
+    }
+
+    #[test]
+    fn where_every_name_is_taken_that_is_said() {
+        let folder = tempfile::tempdir().unwrap();
+        let home = Home(folder.path().to_owned());
+        let create = || home.create_as(|| SessionId("taken".into()));
+        create().unwrap();
+        let error = create().map(|_| ()).unwrap_err().to_string();
+        assert!(error.starts_with("cannot create the journal `") && error.contains("/taken/"), "{error}");
+    }
+
+    #[test]
+    fn signs_keep_the_order_of_numbers() {
+        assert_eq!(signs(0), "0".repeat(16));
+        assert_eq!(signs((1 << 80) - 1), "v".repeat(16));
+        let numbers = [0, 1, 31, 32, 1 << 64, (1 << 80) - 1];
+        assert!(numbers.map(signs).is_sorted());
+    }
 }
