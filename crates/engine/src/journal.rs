@@ -218,6 +218,11 @@ impl Journal {
         read(&mut file, &path).map(|contents| contents.entries)
     }
 
+    /// The file of the session in `folder`.
+    pub(crate) fn file(folder: &Path) -> PathBuf {
+        folder.join(NAME)
+    }
+
     /// The file.
     pub fn path(&self) -> &Path {
         &self.0.path

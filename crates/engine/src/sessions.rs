@@ -1,11 +1,14 @@
 //! Where sessions lie on disk, and what there are.
-use crate::{Journal, JournalError};
-use haft_core::{Entry, Fact, SessionId, Standing, text_of};
+use crate::{
+    Journal, JournalError, Summary,
+    summary::{first_entry, last_entry},
+};
+use haft_core::{Entry, Fact, SessionId, Standing};
 use std::{
     cmp::Reverse,
     collections::HashMap,
-    fs,
-    io::{self, BufRead, BufReader},
+    fs::{self, File},
+    io::{self, BufReader},
     iter,
     path::{Path, PathBuf},
     sync::Arc,
@@ -17,35 +20,6 @@ pub struct Home(pub PathBuf);
 
 /// Sessions below sessions that are looked through, lest a damaged journal lead in a circle.
 const DEEPEST: usize = 100;
-
-/// One line of a list of sessions.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Summary {
-    /// Its name.
-    pub id: SessionId,
-    /// When it was opened, in milliseconds since 1970-01-01 UTC.
-    pub opened_at: u64,
-    /// When something happened last.
-    pub last_at: u64,
-    /// Where it works.
-    pub workspace: PathBuf,
-    /// The model it began with.
-    pub model: String,
-    /// The beginning of the first prompt.
-    pub title: String,
-    /// How many entries it has.
-    pub entries: usize,
-    /// The session that delegated to it.
-    pub delegated_by: Option<SessionId>,
-}
-
-impl Summary {
-    /// When something happened last, in UTC as RFC 3339 writes it.
-    pub fn updated(&self) -> String {
-        let at = jiff::Timestamp::from_millisecond(i64::try_from(self.last_at).unwrap_or_default());
-        at.unwrap_or_default().to_string()
-    }
-}
 
 impl Home {
     /// A journal for a new session, in a folder that was not there before.
@@ -116,7 +90,7 @@ impl Home {
         let standing = |name: String| {
             let id = SessionId(name);
             // Before it is read: what is appended meanwhile is found the next time.
-            let length = fs::metadata(self.folder(&id).join("journal.jsonl")).ok()?.len();
+            let length = fs::metadata(self.journal(&id)).ok()?.len();
             if settled.get(&id) == Some(&length) {
                 return None;
             }
@@ -156,10 +130,7 @@ impl Home {
 
     /// The first entry alone: the others may be many.
     fn opened(&self, id: &SessionId) -> Option<Entry> {
-        let file = fs::File::open(self.folder(id).join("journal.jsonl")).ok()?;
-        let mut first = String::new();
-        BufReader::new(file).read_line(&mut first).ok()?;
-        serde_json::from_str(&first).ok()
+        first_entry(&mut BufReader::new(File::open(self.journal(id)).ok()?))
     }
 
     /// Whether a process has the session open.
@@ -167,12 +138,22 @@ impl Home {
         Journal::is_open(&self.folder(id))
     }
 
-    /// The `wanted` session that works in `workspace`, below no other one, in which something happened last.
+    /// The `wanted` session that works in `workspace`, below no other one, in which something happened last. Of other
+    /// sessions only the first entry is read.
     pub fn newest(&self, workspace: &Path, wanted: impl Fn(&Summary) -> bool) -> Option<SessionId> {
-        let mut own = self.list();
-        own.retain(|session| session.workspace == workspace && session.delegated_by.is_none());
-        own.sort_by_key(|session| Reverse(session.last_at));
-        own.into_iter().find(wanted).map(|session| session.id)
+        let is_here = |id: &SessionId| {
+            let opened = self.opened(id).map(|entry| entry.fact);
+            matches!(opened, Some(Fact::SessionOpened { workspace: own, delegated_by: None, .. }) if own == workspace)
+        };
+        let last_at = |id: SessionId| {
+            let last = last_entry(&mut File::open(self.journal(&id)).ok()?).ok()??;
+            Some((last.at, id))
+        };
+        let here = self.names().into_iter().rev().map(SessionId).filter(is_here);
+        let mut here: Vec<(u64, SessionId)> = here.filter_map(last_at).collect();
+        here.sort_by_key(|(last_at, _)| Reverse(*last_at));
+        let mut newest = here.into_iter().filter_map(|(_, id)| self.summary(id));
+        newest.find(wanted).map(|session| session.id)
     }
 
     /// The folder of the contents that a session's changes name: with the session that a person opened, for all that
@@ -203,18 +184,12 @@ impl Home {
     }
 
     fn summary(&self, id: SessionId) -> Option<Summary> {
-        let entries = Journal::peek(&self.folder(&id)).ok()?;
-        let first = entries.first()?;
-        let Fact::SessionOpened { workspace, model, delegated_by, .. } = &first.fact else { return None };
-        let (workspace, model, delegated_by) = (workspace.clone(), model.clone(), delegated_by.clone());
-        let title = entries.iter().find_map(|entry| match &entry.fact {
-            Fact::Prompted { parts, .. } => Some(text_of(parts)),
-            _ => None,
-        });
-        let title = title.unwrap_or_default().lines().next().unwrap_or_default().chars().take(60).collect();
-        let last_at = entries.last()?.at;
-        let (opened_at, entries) = (first.at, entries.len());
-        Some(Summary { id, opened_at, last_at, workspace, model, title, entries, delegated_by })
+        let journal = self.journal(&id);
+        Summary::read(id, &journal)
+    }
+
+    fn journal(&self, id: &SessionId) -> PathBuf {
+        Journal::file(&self.folder(id))
     }
 }
 
