@@ -3,6 +3,7 @@ use crate::{
     approving::{self, Refused},
     call_errors::{denied, interrupted, not_staged, panicked},
     hooking,
+    named::{Named, Names, resolved},
     repeats::Redundancy,
     settling::Settled,
     surroundings::context,
@@ -33,6 +34,8 @@ pub(crate) struct Ready {
     pub(crate) arguments: Value,
     /// Resolved: no path leads through a link.
     pub(crate) effects: Vec<Effect>,
+    /// What the call calls the files of its effects.
+    names: Names,
 }
 
 impl Ready {
@@ -130,9 +133,9 @@ pub(crate) async fn run_call(
         () = cancel.cancelled() => Err(interrupted().into()),
         done = run_guarded(means, &call, ready, round, cancel, &notes) => done,
     };
-    // From here on nothing is interrupted: what is staged is settled.
+    // From here on nothing is interrupted but a wait for other processes: what is staged is settled.
     let done = match done {
-        Ok(done) => commit(means, &call, done, &notes).await,
+        Ok(done) => commit(means, &call, done, cancel, &notes).await,
         Err(stopped) => Err(stopped),
     };
     let mut result = match done {
@@ -224,12 +227,15 @@ async fn run_in_view(
     Ok(Done { result: worded(means, call, Ok(output)), changes, how })
 }
 
-async fn open_view(means: &Means, effects: &[Effect]) -> Result<Arc<dyn View>, ToolError> {
+async fn open_view(means: &Means, effects: &[Effect], names: Names) -> Result<Arc<dyn View>, ToolError> {
     let (stage, workspace, effects) =
         (means.stage.clone(), means.shared.setup.workspace.clone(), effects.to_vec());
-    let opened = tokio::task::spawn_blocking(move || stage.open(&workspace, &effects)).await;
-    let view = opened.unwrap_or_else(|error| Err(io::Error::other(error))).map_err(not_staged)?;
-    Ok(Arc::from(view))
+    let opened = tokio::task::spawn_blocking(move || {
+        let view = stage.open(&workspace, &effects)?;
+        Ok(Named { view, workspace, names })
+    });
+    let opened = opened.await.unwrap_or_else(|error| Err(io::Error::other(error)));
+    Ok(Arc::new(opened.map_err(not_staged)?))
 }
 
 async fn changes_of(view: &Arc<dyn View>) -> Result<Vec<Change>, ToolError> {
@@ -274,7 +280,13 @@ async fn run(tool: &dyn AnyTool, arguments: Value, ctx: &ToolContext) -> Result<
 }
 
 /// Records what the call did, then makes it real.
-async fn commit(means: &Means, call: &ToolCall, done: Done, notes: &Notes) -> Result<ToolResult, Stopped> {
+async fn commit(
+    means: &Means,
+    call: &ToolCall,
+    done: Done,
+    cancel: &CancellationToken,
+    notes: &Notes,
+) -> Result<ToolResult, Stopped> {
     let Done { result, changes, how } = done;
     if changes.is_empty() {
         return Ok(result);
@@ -284,7 +296,7 @@ async fn commit(means: &Means, call: &ToolCall, done: Done, notes: &Notes) -> Re
         Fact::Staged { call: call.id.clone(), changes: changes.clone(), how, result: result.clone() };
     notes.record_durably(staged).await?;
     let (seen_above, settled) = match means.tell_above(&changes, how).await {
-        Ok(seen) => (seen, means.make_real(changes).await),
+        Ok(seen) => (seen, means.make_real(changes, cancel).await),
         Err(error) => (None, Settled { unsettled: paths(&changes), error: Some(error) }),
     };
     let Settled { unsettled, error } = settled;

@@ -8,6 +8,7 @@ use crate::{
     door::Door,
     jobs::Board,
     live::Live,
+    named::resolved,
     permission::Permission,
     seen::Seen,
     session::{Log, Task},
@@ -305,7 +306,7 @@ fn touched(
     arguments: &serde_json::Value,
 ) -> Vec<haft_core::Effect> {
     let effects = tools.get(name).and_then(|tool| tool.tool.effects(arguments, workspace).ok());
-    resolved(effects.unwrap_or_default(), stage, workspace)
+    resolved(effects.unwrap_or_default(), stage, workspace).0
 }
 
 /// The tool that a session does not have which may not delegate.

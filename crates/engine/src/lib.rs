@@ -29,6 +29,7 @@ mod joining;
 mod journal;
 mod knowledge;
 mod live;
+mod named;
 mod permission;
 mod profile;
 mod recover;

@@ -90,7 +90,7 @@ async fn settle_again(
     result: ToolResult,
 ) -> Result<ToolResult, JournalError> {
     let Settled { unsettled, error } = match is_below(log) {
-        false => means.make_real(changes).await,
+        false => means.make_real(changes, &means.shared.stop).await,
         true => {
             let unsettled = means.not_real(&changes).await;
             let error = (!unsettled.is_empty()).then(|| conflict(&unsettled));
@@ -117,7 +117,7 @@ async fn end_below(
     trace: &Trace,
 ) -> Result<ToolError, JournalError> {
     if !trace.last_below.is_empty() {
-        let Settled { unsettled, .. } = means.make_real(trace.last_below.clone()).await;
+        let Settled { unsettled, .. } = means.make_real(trace.last_below.clone(), &means.shared.stop).await;
         if !unsettled.is_empty() {
             log.record(Fact::Unsettled { call: call.id.clone(), paths: unsettled })?;
         }

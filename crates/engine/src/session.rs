@@ -301,19 +301,7 @@ impl Task {
         untracked: Vec<CallId>,
         head: Seq,
     ) -> Result<(), JournalError> {
-        let mut conflicts = Vec::new();
-        for change in &changes {
-            let is_moved = match self.means.settle(vec![change.clone()]).await {
-                Ok(conflicts) => conflicts.is_empty(),
-                Err(error) => {
-                    tracing::warn!(%error, "cannot move a file");
-                    false
-                }
-            };
-            if !is_moved && !conflicts.contains(&change.path) {
-                conflicts.push(change.path.clone());
-            }
-        }
+        let conflicts = self.means.move_files(&changes, &self.stop).await;
         self.log.journal.append(Fact::Rewound { way, changes, conflicts, untracked }, Some(head))?;
         self.log.transcript = Transcript::replay(&self.log.journal.entries());
         self.log.journal.sync()
