@@ -46,6 +46,36 @@ pub struct FileState {
     pub mode: u32,
 }
 
+/// A file that a call read, and what it was then: `{"path":…,"bytes":…,"hash":…}`, or `stamp` in place of `hash`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileRead {
+    /// Relative to the workspace; absolute if it lies outside.
+    pub path: PathBuf,
+    /// Its length.
+    pub bytes: u64,
+    /// Tells its content from others.
+    #[serde(flatten)]
+    pub print: Print,
+}
+
+/// Tells a content from others.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Print {
+    /// By the content itself.
+    Hash(Hash),
+    /// By what the system says of the file, where it is too long to be read for that: its number, and when its content
+    /// and anything of it were last changed, in nanoseconds since 1970-01-01 UTC. Nobody can set the last one.
+    Stamp {
+        /// Of its file system.
+        inode: u64,
+        /// Its content.
+        modified: i64,
+        /// Anything.
+        changed: i64,
+    },
+}
+
 /// One file before and after. `None`: there was, or is, no file.
 ///
 /// As JSON `{path, kind, before, after}` with the two hashes, and `before_mode`, `after_mode` where they are

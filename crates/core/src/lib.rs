@@ -40,7 +40,7 @@ pub mod window;
 pub use alias::Aliases;
 pub use budget::{Budget, Price, Reached, Resource, Spending};
 pub use call_form::{ArgumentForm, CallForm, ReplyForm};
-pub use change::{Change, ChangeKind, FileState, Hash, How, Stage, View};
+pub use change::{Change, ChangeKind, FileRead, FileState, Hash, How, Print, Stage, View};
 pub use changed::Changed;
 pub use clip::{Clip, Keep};
 pub use event::{

@@ -75,7 +75,7 @@ impl Effect {
         Self::Execute(Execution { command: command.into(), folder: folder.into() })
     }
 
-    /// The same with the path that `place` gives for the one it names.
+    /// The same with the path that `place` gives for the file it names.
     pub fn placed(self, place: impl FnOnce(&Path) -> PathBuf) -> Self {
         match self {
             Self::Read(path) => Self::Read(place(&path)),

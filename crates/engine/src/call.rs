@@ -12,8 +12,8 @@ use crate::{
 };
 use futures::FutureExt;
 use haft_core::{
-    AnyTool, Change, Channel, Effect, Fact, How, Stage, ToolCall, ToolContext, ToolError, ToolErrorKind,
-    ToolOutput, ToolResult, Verdict, View, changed::paths,
+    AnyTool, Change, Channel, Effect, Fact, FileRead, How, Stage, ToolCall, ToolContext, ToolError,
+    ToolErrorKind, ToolOutput, ToolResult, Verdict, View, changed::paths,
 };
 use serde_json::Value;
 use std::{io, panic::AssertUnwindSafe, path::Path, sync::Arc, time::Instant};
@@ -40,9 +40,13 @@ pub(crate) struct Ready {
 
 impl Ready {
     /// What the call would touch at this moment: links may lead elsewhere in the next one.
-    pub(crate) fn effects_now(&self, stage: &dyn Stage, workspace: &Path) -> Result<Vec<Effect>, ToolError> {
+    pub(crate) fn effects_now(
+        &self,
+        stage: &dyn Stage,
+        workspace: &Path,
+    ) -> Result<(Vec<Effect>, Names), ToolError> {
         let effects = self.tool.effects(&self.arguments, workspace)?;
-        Ok(approving::resolved(effects, stage, workspace))
+        Ok(resolved(effects, stage, workspace))
     }
 
     /// The call by the tool's own names, as hooks see it, and people who are asked.
@@ -113,9 +117,9 @@ fn ready(means: &Means, call: &ToolCall) -> Result<Ready, ToolError> {
     let registered = registered?;
     let setup = &means.shared.setup;
     let arguments = registered.check(&call.arguments, setup.profile.validation)?;
-    let ready = Ready { tool: registered.tool.clone(), arguments, effects: Vec::new() };
-    let effects = ready.effects_now(&*means.stage, &setup.workspace)?;
-    Ok(Ready { effects, ..ready })
+    let ready = Ready { tool: registered.tool.clone(), arguments, effects: Vec::new(), names: Names::new() };
+    let (effects, names) = ready.effects_now(&*means.stage, &setup.workspace)?;
+    Ok(Ready { effects, names, ..ready })
 }
 
 /// Ends with `ToolEnded`, unless the journal cannot be written.
@@ -192,7 +196,7 @@ async fn run_in_view(
     if let Verdict::Deny { reason } = verdict {
         return Err(denied(reason).into());
     }
-    means.seen.check(&ready, setup.profile.unread)?;
+    means.seen.check(&ready, setup.profile.unread).await?;
     let looked = means.seen.look(&ready);
     if setup.profile.redundancy == Redundancy::SameTurn
         && let Some(output) = means.repeats.answer(call, &ready, looked.files())
@@ -203,14 +207,15 @@ async fn run_in_view(
         approving::ask_to_run(means, call, &ready, &judged, reason, notes).await?;
     }
     let readable = Arc::new(approving::readable(means, &ready.effects));
-    let Ready { tool, arguments, effects } = ready;
-    let view = open_view(means, &effects).await?;
+    let Ready { tool, arguments, effects, names } = ready;
+    let view = open_view(means, &effects, names).await?;
     let how = view.how();
     if how != judged.how {
         let why = "the stage opened another view than it said before";
         return Err(not_staged(io::Error::other(why)).into());
     }
-    start(means, call, &arguments, how, notes).await?;
+    let looked = looked.read().await;
+    start(means, call, &arguments, how, looked.recorded(&setup.workspace), notes).await?;
     let output = run(
         &*tool,
         arguments,
@@ -250,6 +255,7 @@ async fn start(
     call: &ToolCall,
     arguments: &Value,
     how: How,
+    reads: Vec<FileRead>,
     notes: &Notes,
 ) -> Result<(), Stopped> {
     let started = Fact::ToolStarted {
@@ -257,6 +263,7 @@ async fn start(
         name: call.name.clone(),
         arguments: arguments.clone(),
         how,
+        reads,
     };
     match how {
         How::Untracked => {

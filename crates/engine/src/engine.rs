@@ -1,7 +1,6 @@
 //! Opens sessions and keeps them running.
 use crate::{
     Agent, EngineError, Home, Journal, Knowledge, Profile, Session,
-    approving::resolved,
     below::Caller,
     budget::Purse,
     desk::Desk,
@@ -204,7 +203,7 @@ impl Engine {
         let touched = |name: &str, arguments: &serde_json::Value| {
             touched(&kit.tools, &*stage, &setup.workspace, name, arguments)
         };
-        let seen = Seen::replay(entries.iter().map(Arc::as_ref), touched);
+        let seen = Seen::replay(entries.iter().map(Arc::as_ref), &setup.workspace, touched);
         let ceiling = caller.map(|caller| &caller.ceiling);
         let limits = bounds(setup, &agent, &model, ceiling)?;
         let permission = permission(setup, &agent, ceiling, &entries);

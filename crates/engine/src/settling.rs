@@ -64,7 +64,7 @@ impl Means {
             }
         };
         let real = changes.iter().filter(|change| !unsettled.contains(&change.path));
-        self.seen.wrote(real.map(|change| self.shared.setup.workspace.join(&change.path)));
+        self.seen.wrote(&self.shared.setup.workspace, real);
         Settled { unsettled, error }
     }
 
