@@ -6,6 +6,7 @@ use crate::{
     desk::Desk,
     door::Door,
     jobs::Board,
+    left_over::{self, Ownership},
     live::Live,
     named::resolved,
     permission::Permission,
@@ -224,12 +225,15 @@ impl Engine {
             artifacts: folder.join("outputs"),
             purse,
             owns_purse,
+            access: left_over::access(&setup.access, &id),
             shared: shared.clone(),
         };
         let stop = shared.stop.clone();
         let is_root = above.caller.is_none();
         let door = is_root.then(|| Door::open(&folder, &journal, &sender, &permission)).flatten();
-        shared.tasks.spawn(Task { means, log, inbox, stop, later: Default::default(), door }.run());
+        let ownership = Ownership::take(&folder);
+        let task = Task { means, log, inbox, stop, later: Default::default(), door, ownership };
+        shared.tasks.spawn(task.run());
         let session = Session { id, inbox: sender, journal, stage, permission, may_allow: true };
         shared.live.add(&session);
         Ok(session)

@@ -28,6 +28,7 @@ mod jobs;
 mod joining;
 mod journal;
 mod knowledge;
+mod left_over;
 mod live;
 mod named;
 mod permission;

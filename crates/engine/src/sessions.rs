@@ -1,6 +1,7 @@
 //! Where sessions lie on disk, and what there are.
 use crate::{
     Journal, JournalError, Summary,
+    left_over::owner_has_ended,
     summary::{first_entry, last_entry},
 };
 use haft_core::{Entry, Fact, SessionId, Standing};
@@ -114,13 +115,17 @@ impl Home {
 
     /// The sessions that `parent` delegated to at `since` or later, in milliseconds since 1970-01-01 UTC.
     pub(crate) fn below(&self, parent: &SessionId, since: u64) -> Vec<SessionId> {
+        // Names begin with the second of their making, and nothing is below what came after it.
+        let second = |name: &str| name.bytes().take(SECOND).collect::<Vec<_>>();
+        let begun = second(&parent.0);
         let is_below = |id: &SessionId| match self.opened(id) {
             Some(Entry { at, fact: Fact::SessionOpened { delegated_by, .. }, .. }) => {
                 at >= since && delegated_by.as_ref() == Some(parent)
             }
             _ => false,
         };
-        self.names().into_iter().map(SessionId).filter(is_below).collect()
+        let later = self.names().into_iter().filter(|name| second(name) >= begun);
+        later.map(SessionId).filter(is_below).collect()
     }
 
     fn is_job(&self, id: &SessionId) -> bool {
@@ -133,9 +138,10 @@ impl Home {
         first_entry(&mut BufReader::new(File::open(self.journal(id)).ok()?))
     }
 
-    /// Whether a process has the session open.
+    /// Whether a process has the session open. One that was killed may hold its lock for a moment yet.
     pub fn is_open(&self, id: &SessionId) -> bool {
-        Journal::is_open(&self.folder(id))
+        let folder = self.folder(id);
+        Journal::is_open(&folder) && !owner_has_ended(&folder)
     }
 
     /// The `wanted` session that works in `workspace`, below no other one, in which something happened last. Of other
@@ -197,6 +203,9 @@ impl Home {
 fn is_name(id: &str) -> bool {
     (1..=64).contains(&id.len()) && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
 }
+
+/// Of a name so much says when it was made, to the second.
+const SECOND: usize = "20261231-235959".len();
 
 /// Names that are tried where somebody has them already: with so much chance in them, one is enough.
 const TRIES: usize = 16;

@@ -21,8 +21,8 @@ use crate::{
 };
 use futures::StreamExt;
 use haft_core::{
-    Delta, Fact, Limits, Message, OnCap, Outcome, Part, ProviderError, Reached, Reply, Request, SessionId,
-    Spending, Stage, Step, StopReason, Transcript, Update, Usage, Window,
+    Access, Delta, Fact, Limits, Message, OnCap, Outcome, Part, ProviderError, Reached, Reply, Request,
+    SessionId, Spending, Stage, Step, StopReason, Transcript, Update, Usage, Window,
     window::{self, Room},
 };
 use std::{path::PathBuf, sync::Arc};
@@ -48,6 +48,8 @@ pub(crate) struct Means {
     pub(crate) desk: Desk,
     pub(crate) jobs: Arc<Board>,
     pub(crate) shared: Arc<Shared>,
+    /// What the processes of this session may reach.
+    pub(crate) access: Access,
     pub(crate) seen: Seen,
     pub(crate) repeats: Repeats,
     /// See [`haft_core::ToolContext::artifacts`].

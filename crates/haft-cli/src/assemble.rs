@@ -13,6 +13,7 @@ use haft::{
     core::{Access, Budget, Fact, Registry, Skill, Start},
     engine::{Agent, Engine, Home, Knowledge, Model, Models, Profile, Setup, Stages},
     providers::{Scripted, vendors},
+    sandbox::VARIABLE,
     stage::Declared,
     tools::SKILL,
 };
@@ -79,7 +80,8 @@ pub(crate) fn setup(
     let stages = stages(&home);
     let keys = vendors().iter().filter_map(|vendor| vendor.key_variable.as_deref());
     let secrets: Vec<&str> = keys.chain(config.user.telegram.token_env.as_deref()).collect();
-    let environment: Arc<[_]> = surroundings.environment.without_keys(&secrets).into();
+    let environment = surroundings.environment.without_keys(&secrets);
+    let environment: Arc<[_]> = environment.into_iter().chain(belonging(&surroundings.environment)).collect();
     let sources = mcp::source(surroundings, config, &workspace, environment.clone(), (model.window, turn))?;
     let sources = sources.into_iter().collect();
     let hooks = hooks::of(config, &workspace, &surroundings.environment, environment.clone(), turn.quiet)?;
@@ -101,6 +103,11 @@ pub(crate) fn setup(
         hooks,
         models,
     })
+}
+
+/// Where this process was itself started for a call, what it starts belongs to that call, too.
+fn belonging(environment: &Environment) -> Option<(String, String)> {
+    environment.get(VARIABLE).map(|words| (VARIABLE.to_owned(), words.to_owned()))
 }
 
 /// All sessions of a person wait for each other where they write the same files.
