@@ -41,6 +41,8 @@ impl Workshop {
         let arguments = registered.check(arguments, Validation::Coerce)?;
         let effects = registered.tool.effects(&arguments, &self.workspace)?;
         self.judge(&effects)?;
+        let place = |effect: Effect| effect.placed(|path| self.stage.resolve(&self.workspace, path));
+        let effects: Vec<Effect> = effects.into_iter().map(place).collect();
         let view: Arc<dyn View> = self.stage.open(&self.workspace, &effects).map_err(failed)?.into();
         let runtime = tokio::runtime::Builder::new_current_thread().build().map_err(failed)?;
         let output = runtime.block_on(registered.tool.call(arguments, &self.context(view.clone())))?;

@@ -18,7 +18,7 @@ pub mod tool;
 
 pub use budget::{Budget, Price, Reached, Resource, Spending};
 pub use call_form::{ArgumentForm, CallForm, ReplyForm, grammar};
-pub use change::{Change, ChangeKind, FileState, Hash, How, Stage, View};
+pub use change::{Change, ChangeKind, FileRead, FileState, Hash, How, Print, Stage, View};
 pub use changed::Changed;
 pub use clip::{Clip, Keep};
 pub use conversation::{

@@ -86,6 +86,15 @@ impl Effect {
     pub fn execute_in(command: impl Into<String>, folder: impl Into<PathBuf>) -> Self {
         Self::Execute(Execution { command: command.into(), folder: folder.into() })
     }
+
+    /// The same with the path that `place` gives for the file it names.
+    pub fn placed(self, place: impl FnOnce(&Path) -> PathBuf) -> Self {
+        match self {
+            Self::Read(path) => Self::Read(place(&path)),
+            Self::Write(path) => Self::Write(place(&path)),
+            other @ (Self::Execute(_) | Self::Network(_)) => other,
+        }
+    }
 }
 
 impl fmt::Display for Effect {

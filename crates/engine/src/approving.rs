@@ -6,35 +6,8 @@ use crate::{
     tool_runner::{Notes, Unrecorded},
     turn::Means,
 };
-use haft_core::{
-    Answer, Change, Effect, Execution, Fact, How, Readable, Stage, ToolCall, ToolError, Verdict,
-};
-use std::path::{Path, PathBuf};
-
-/// Paths as they really are: none leads through a link. The folder of a command that lies in the workspace is relative
-/// to it.
-pub(crate) fn resolved(effects: Vec<Effect>, stage: &dyn Stage, workspace: &Path) -> Vec<Effect> {
-    let resolve = |path: &Path| stage.resolve(workspace, path);
-    let effects = effects.into_iter().map(|effect| match effect {
-        Effect::Read(path) => Effect::Read(resolve(&path)),
-        Effect::Write(path) => Effect::Write(resolve(&path)),
-        Effect::Execute(Execution { command, folder }) => {
-            let folder = folder_of(resolve(&folder));
-            let root = resolve(Path::new(""));
-            let inside = folder.strip_prefix(&root).map(Path::to_owned);
-            Effect::Execute(Execution { command, folder: inside.unwrap_or(folder) })
-        }
-        Effect::Network(target) => Effect::Network(target),
-    });
-    effects.collect()
-}
-
-fn folder_of(path: PathBuf) -> PathBuf {
-    match (path.is_file(), path.parent()) {
-        (true, Some(folder)) => folder.to_owned(),
-        _ => path,
-    }
-}
+use haft_core::{Answer, Change, Effect, Fact, How, Readable, ToolCall, ToolError, Verdict};
+use std::path::PathBuf;
 
 /// What the policy says of a call before it runs, with writing kept apart: where changes are made in private, they
 /// are asked about when they can be shown.
@@ -124,12 +97,13 @@ pub(crate) async fn ask_to_run(
     let effects = judged.about(&ready.effects);
     ask(means, call, Wish { reason, effects, changes: Vec::new(), runs }, notes).await?;
     // Whoever answers takes their time, and what was shown must be what runs.
-    match ready.effects_now(&*means.stage, &means.shared.setup.workspace)? == ready.effects {
-        true => Ok(()),
-        false => {
-            Err(denied("not run: what it names leads elsewhere than when the person was asked".into()).into())
-        }
+    let (effects, _) = ready.effects_now(&*means.stage, &means.shared.setup.workspace)?;
+    if effects != ready.effects {
+        return Err(
+            denied("not run: what it names leads elsewhere than when the person was asked".into()).into()
+        );
     }
+    Ok(())
 }
 
 /// Judges what a call did in private, and asks a person where the policy wants that.

@@ -3,6 +3,7 @@ use crate::{
     approving::{self, Refused},
     call_errors::{denied, interrupted, not_staged, panicked},
     hooking,
+    named::{Named, Names, resolved},
     repeats::Redundancy,
     settling::Settled,
     surroundings::context,
@@ -11,8 +12,8 @@ use crate::{
 };
 use futures::FutureExt;
 use haft_core::{
-    AnyTool, Change, Channel, Effect, Fact, How, Stage, ToolCall, ToolContext, ToolError, ToolErrorKind,
-    ToolOutput, ToolResult, Verdict, View, changed::paths,
+    AnyTool, Change, Channel, Effect, Fact, FileRead, How, Stage, ToolCall, ToolContext, ToolError,
+    ToolErrorKind, ToolOutput, ToolResult, Verdict, View, changed::paths,
 };
 use serde_json::Value;
 use std::{io, panic::AssertUnwindSafe, path::Path, sync::Arc, time::Instant};
@@ -33,13 +34,19 @@ pub(crate) struct Ready {
     pub(crate) arguments: Value,
     /// Resolved: no path leads through a link.
     pub(crate) effects: Vec<Effect>,
+    /// What the call calls the files of its effects.
+    names: Names,
 }
 
 impl Ready {
     /// What the call would touch at this moment: links may lead elsewhere in the next one.
-    pub(crate) fn effects_now(&self, stage: &dyn Stage, workspace: &Path) -> Result<Vec<Effect>, ToolError> {
+    pub(crate) fn effects_now(
+        &self,
+        stage: &dyn Stage,
+        workspace: &Path,
+    ) -> Result<(Vec<Effect>, Names), ToolError> {
         let effects = self.tool.effects(&self.arguments, workspace)?;
-        Ok(approving::resolved(effects, stage, workspace))
+        Ok(resolved(effects, stage, workspace))
     }
 
     /// The call by the tool's own names, as hooks see it, and people who are asked.
@@ -110,9 +117,9 @@ fn ready(means: &Means, call: &ToolCall) -> Result<Ready, ToolError> {
     let registered = registered?;
     let setup = &means.shared.setup;
     let arguments = registered.check(&call.arguments, setup.profile.validation)?;
-    let ready = Ready { tool: registered.tool.clone(), arguments, effects: Vec::new() };
-    let effects = ready.effects_now(&*means.stage, &setup.workspace)?;
-    Ok(Ready { effects, ..ready })
+    let ready = Ready { tool: registered.tool.clone(), arguments, effects: Vec::new(), names: Names::new() };
+    let (effects, names) = ready.effects_now(&*means.stage, &setup.workspace)?;
+    Ok(Ready { effects, names, ..ready })
 }
 
 /// Ends with `ToolEnded`, unless the journal cannot be written.
@@ -130,9 +137,9 @@ pub(crate) async fn run_call(
         () = cancel.cancelled() => Err(interrupted().into()),
         done = run_guarded(means, &call, ready, round, cancel, &notes) => done,
     };
-    // From here on nothing is interrupted: what is staged is settled.
+    // From here on nothing is interrupted but a wait for other processes: what is staged is settled.
     let done = match done {
-        Ok(done) => commit(means, &call, done, &notes).await,
+        Ok(done) => commit(means, &call, done, cancel, &notes).await,
         Err(stopped) => Err(stopped),
     };
     let mut result = match done {
@@ -189,7 +196,7 @@ async fn run_in_view(
     if let Verdict::Deny { reason } = verdict {
         return Err(denied(reason).into());
     }
-    means.seen.check(&ready, setup.profile.unread)?;
+    means.seen.check(&ready, setup.profile.unread).await?;
     let looked = means.seen.look(&ready);
     if setup.profile.redundancy == Redundancy::SameTurn
         && let Some(output) = means.repeats.answer(call, &ready, looked.files())
@@ -200,14 +207,15 @@ async fn run_in_view(
         approving::ask_to_run(means, call, &ready, &judged, reason, notes).await?;
     }
     let readable = Arc::new(approving::readable(means, &ready.effects));
-    let Ready { tool, arguments, effects } = ready;
-    let view = open_view(means, &effects).await?;
+    let Ready { tool, arguments, effects, names } = ready;
+    let view = open_view(means, &effects, names).await?;
     let how = view.how();
     if how != judged.how {
         let why = "the stage opened another view than it said before";
         return Err(not_staged(io::Error::other(why)).into());
     }
-    start(means, call, &arguments, how, notes).await?;
+    let looked = looked.read().await;
+    start(means, call, &arguments, how, looked.recorded(&setup.workspace), notes).await?;
     let output = run(
         &*tool,
         arguments,
@@ -224,12 +232,15 @@ async fn run_in_view(
     Ok(Done { result: worded(means, call, Ok(output)), changes, how })
 }
 
-async fn open_view(means: &Means, effects: &[Effect]) -> Result<Arc<dyn View>, ToolError> {
+async fn open_view(means: &Means, effects: &[Effect], names: Names) -> Result<Arc<dyn View>, ToolError> {
     let (stage, workspace, effects) =
         (means.stage.clone(), means.shared.setup.workspace.clone(), effects.to_vec());
-    let opened = tokio::task::spawn_blocking(move || stage.open(&workspace, &effects)).await;
-    let view = opened.unwrap_or_else(|error| Err(io::Error::other(error))).map_err(not_staged)?;
-    Ok(Arc::from(view))
+    let opened = tokio::task::spawn_blocking(move || {
+        let view = stage.open(&workspace, &effects)?;
+        Ok(Named { view, workspace, names })
+    });
+    let opened = opened.await.unwrap_or_else(|error| Err(io::Error::other(error)));
+    Ok(Arc::new(opened.map_err(not_staged)?))
 }
 
 async fn changes_of(view: &Arc<dyn View>) -> Result<Vec<Change>, ToolError> {
@@ -244,6 +255,7 @@ async fn start(
     call: &ToolCall,
     arguments: &Value,
     how: How,
+    reads: Vec<FileRead>,
     notes: &Notes,
 ) -> Result<(), Stopped> {
     let started = Fact::ToolStarted {
@@ -251,6 +263,7 @@ async fn start(
         name: call.name.clone(),
         arguments: arguments.clone(),
         how,
+        reads,
     };
     match how {
         How::Untracked => {
@@ -274,7 +287,13 @@ async fn run(tool: &dyn AnyTool, arguments: Value, ctx: &ToolContext) -> Result<
 }
 
 /// Records what the call did, then makes it real.
-async fn commit(means: &Means, call: &ToolCall, done: Done, notes: &Notes) -> Result<ToolResult, Stopped> {
+async fn commit(
+    means: &Means,
+    call: &ToolCall,
+    done: Done,
+    cancel: &CancellationToken,
+    notes: &Notes,
+) -> Result<ToolResult, Stopped> {
     let Done { result, changes, how } = done;
     if changes.is_empty() {
         return Ok(result);
@@ -284,7 +303,7 @@ async fn commit(means: &Means, call: &ToolCall, done: Done, notes: &Notes) -> Re
         Fact::Staged { call: call.id.clone(), changes: changes.clone(), how, result: result.clone() };
     notes.record_durably(staged).await?;
     let (seen_above, settled) = match means.tell_above(&changes, how).await {
-        Ok(seen) => (seen, means.make_real(changes).await),
+        Ok(seen) => (seen, means.make_real(changes, cancel).await),
         Err(error) => (None, Settled { unsettled: paths(&changes), error: Some(error) }),
     };
     let Settled { unsettled, error } = settled;

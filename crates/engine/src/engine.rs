@@ -1,13 +1,14 @@
 //! Opens sessions and keeps them running.
 use crate::{
     Agent, EngineError, Home, Journal, Knowledge, Profile, Session,
-    approving::resolved,
     below::Caller,
     budget::Purse,
     desk::Desk,
     door::Door,
     jobs::Board,
+    left_over::{self, Ownership},
     live::Live,
+    named::resolved,
     permission::Permission,
     seen::Seen,
     session::{Log, Task},
@@ -203,7 +204,7 @@ impl Engine {
         let touched = |name: &str, arguments: &serde_json::Value| {
             touched(&kit.tools, &*stage, &setup.workspace, name, arguments)
         };
-        let seen = Seen::replay(entries.iter().map(Arc::as_ref), touched);
+        let seen = Seen::replay(entries.iter().map(Arc::as_ref), &setup.workspace, touched);
         let ceiling = caller.map(|caller| &caller.ceiling);
         let limits = bounds(setup, &agent, &model, ceiling)?;
         let permission = permission(setup, &agent, ceiling, &entries);
@@ -224,12 +225,15 @@ impl Engine {
             artifacts: folder.join("outputs"),
             purse,
             owns_purse,
+            access: left_over::access(&setup.access, &id),
             shared: shared.clone(),
         };
         let stop = shared.stop.clone();
         let is_root = above.caller.is_none();
         let door = is_root.then(|| Door::open(&folder, &journal, &sender, &permission)).flatten();
-        shared.tasks.spawn(Task { means, log, inbox, stop, later: Default::default(), door }.run());
+        let ownership = Ownership::take(&folder);
+        let task = Task { means, log, inbox, stop, later: Default::default(), door, ownership };
+        shared.tasks.spawn(task.run());
         let session = Session { id, inbox: sender, journal, stage, permission, may_allow: true };
         shared.live.add(&session);
         Ok(session)
@@ -305,7 +309,7 @@ fn touched(
     arguments: &serde_json::Value,
 ) -> Vec<haft_core::Effect> {
     let effects = tools.get(name).and_then(|tool| tool.tool.effects(arguments, workspace).ok());
-    resolved(effects.unwrap_or_default(), stage, workspace)
+    resolved(effects.unwrap_or_default(), stage, workspace).0
 }
 
 /// The tool that a session does not have which may not delegate.

@@ -70,7 +70,7 @@ fn done(facts: &[&Fact]) -> Done {
     let mut jobs: HashMap<&str, &str> = HashMap::new();
     for fact in facts {
         match fact {
-            Fact::ToolStarted { call, name, arguments, how } => {
+            Fact::ToolStarted { call, name, arguments, how, .. } => {
                 started.insert(call, (name, words(arguments), *how));
             }
             Fact::ToolEnded { call, result, .. } => {

@@ -3,12 +3,15 @@
 //! JSON Lines, one [`Entry`] each, first a `session_opened` with the format's version. One writer, held by a file
 //! lock; whoever watches follows the same entries. A torn last line is cut off the file, a bad line elsewhere is
 //! left out and told, so that a damaged journal never takes a session away in silence.
+mod contents;
+
 use async_stream::stream;
+use contents::{Contents, read};
 use futures::Stream;
-use haft_core::{Entry, Event, Fact, Seq, Update, event::JOURNAL_VERSION, line};
+use haft_core::{Entry, Event, Fact, Seq, Update, event::JOURNAL_VERSION};
 use std::{
     fs::{self, File, TryLockError},
-    io::{self, Read, Seek, Write},
+    io::{self, Write},
     os::unix::fs::{DirBuilderExt, OpenOptionsExt},
     path::{Path, PathBuf},
     sync::{Arc, Mutex, MutexGuard, OnceLock, Weak},
@@ -17,6 +20,9 @@ use std::{
 };
 use tokio::sync::broadcast;
 use tokio_util::sync::CancellationToken;
+
+/// The file's name in the folder of its session.
+const NAME: &str = "journal.jsonl";
 
 /// Updates that a slow watcher may fall behind before it loses some.
 const LIVE_UPDATES: usize = 512;
@@ -30,6 +36,14 @@ pub enum JournalError {
     /// No such session.
     #[error("there is no session `{0}`")]
     Missing(String),
+    /// More than one session.
+    #[error("`{beginning}` is the beginning of several sessions: {}", some(names))]
+    Ambiguous {
+        /// As asked for.
+        beginning: String,
+        /// All that begin so, in the order of their making.
+        names: Vec<String>,
+    },
     /// Written by a newer Haft; the file is left as it is.
     #[error("the journal `{path}` has version {found}, and this Haft reads up to version {JOURNAL_VERSION}")]
     Newer {
@@ -49,7 +63,7 @@ pub enum JournalError {
     /// The disk said no. Nothing is taken as recorded.
     #[error("cannot {action} the journal `{path}`: {source}")]
     Io {
-        /// `open`, `read`, `write` or `sync`.
+        /// `create`, `open`, `read`, `write` or `sync`.
         action: &'static str,
         /// The file.
         path: PathBuf,
@@ -64,6 +78,7 @@ impl JournalError {
         match self {
             Self::Locked(_) => Some("end the other `haft` that uses it, or start a new session"),
             Self::Missing(_) => Some("`haft sessions list` shows the sessions there are"),
+            Self::Ambiguous { .. } => Some("type more of the name"),
             Self::Newer { .. } => Some("use a newer `haft` for this session"),
             Self::Unreadable { .. } => None,
             Self::Io { .. } => Some(
@@ -71,6 +86,14 @@ impl JournalError {
             ),
         }
     }
+}
+
+/// So many names are told of those that begin alike.
+const TOLD: usize = 3;
+
+fn some(names: &[String]) -> String {
+    let more = if names.len() > TOLD { ", …" } else { "" };
+    names[..names.len().min(TOLD)].join(", ") + more
 }
 
 /// Shared by the session that writes and by everyone who watches.
@@ -122,26 +145,40 @@ impl Held {
     }
 }
 
-/// What a file holds: whole entries, how many bytes they take, and what was left out.
-struct Contents {
-    entries: Vec<Arc<Entry>>,
-    next: Seq,
-    length: u64,
-    damage: Vec<String>,
-}
-
 impl Journal {
-    /// Opens `folder/journal.jsonl` for writing, or makes it, readable for its owner only.
+    /// Makes `folder`, and a journal in it that is readable for its owner only. An error of kind `AlreadyExists` says
+    /// that somebody else has made the folder: nothing of theirs is touched.
+    pub(crate) fn create(folder: &Path) -> Result<Self, JournalError> {
+        let builder = || {
+            let mut builder = fs::DirBuilder::new();
+            builder.mode(0o700);
+            builder
+        };
+        let above = folder.parent().map_or(Ok(()), |above| builder().recursive(true).create(above));
+        above.and_then(|()| builder().create(folder)).map_err(|source| {
+            let path = folder.join(NAME);
+            JournalError::Io { action: "create", path, source }
+        })?;
+        Self::open_with(folder, File::options().create_new(true).mode(0o600))
+    }
+
+    /// Opens `folder/journal.jsonl` for writing.
     pub fn open(folder: &Path) -> Result<Self, JournalError> {
-        let path = folder.join("journal.jsonl");
+        Self::open_with(folder, &mut File::options())
+    }
+
+    fn open_with(folder: &Path, options: &mut fs::OpenOptions) -> Result<Self, JournalError> {
+        let path = folder.join(NAME);
         let io = |action| {
             let path = path.clone();
             move |source| JournalError::Io { action, path, source }
         };
-        fs::DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(io("open"))?;
-        let mut options = File::options();
-        let mut file =
-            options.create(true).read(true).append(true).mode(0o600).open(&path).map_err(io("open"))?;
+        let mut file = match options.read(true).append(true).open(&path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                return Err(JournalError::Missing(name_of(folder)));
+            }
+            opened => opened.map_err(io("open"))?,
+        };
         lock(&file, folder, &path)?;
         let Contents { entries, next, length, damage } = read(&mut file, &path)?;
         file.set_len(length).map_err(io("write"))?;
@@ -150,11 +187,7 @@ impl Journal {
 
     /// What another process writes into `folder/journal.jsonl`, as it tells it: empty yet, and no file is touched.
     pub(crate) fn mirror(folder: &Path) -> Self {
-        Self::of(
-            folder.join("journal.jsonl"),
-            State { entries: Vec::new(), next: Seq(0), file: None },
-            Vec::new(),
-        )
+        Self::of(folder.join(NAME), State { entries: Vec::new(), next: Seq(0), file: None }, Vec::new())
     }
 
     fn of(path: PathBuf, state: State, damage: Vec<String>) -> Self {
@@ -170,19 +203,24 @@ impl Journal {
 
     /// Whether a process has `folder/journal.jsonl` open for writing.
     pub fn is_open(folder: &Path) -> bool {
-        let Ok(file) = File::open(folder.join("journal.jsonl")) else { return false };
+        let Ok(file) = File::open(folder.join(NAME)) else { return false };
         matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock))
     }
 
     /// The entries of `folder/journal.jsonl`, without taking or changing it.
     pub fn peek(folder: &Path) -> Result<Vec<Arc<Entry>>, JournalError> {
-        let path = folder.join("journal.jsonl");
+        let path = folder.join(NAME);
         let missing = || JournalError::Missing(name_of(folder));
         let mut file = File::open(&path).map_err(|source| match source.kind() {
             io::ErrorKind::NotFound => missing(),
             _ => JournalError::Io { action: "open", path: path.clone(), source },
         })?;
         read(&mut file, &path).map(|contents| contents.entries)
+    }
+
+    /// The file of the session in `folder`.
+    pub(crate) fn file(folder: &Path) -> PathBuf {
+        folder.join(NAME)
     }
 
     /// The file.
@@ -337,54 +375,4 @@ fn not_ours() -> io::Error {
 
 fn name_of(folder: &Path) -> String {
     folder.file_name().unwrap_or_default().to_string_lossy().into_owned()
-}
-
-fn read(file: &mut File, path: &Path) -> Result<Contents, JournalError> {
-    let mut bytes = Vec::new();
-    let failed = |source| JournalError::Io { action: "read", path: path.to_owned(), source };
-    file.rewind().and_then(|()| file.read_to_end(&mut bytes)).map_err(failed)?;
-    let contents = parse(&bytes);
-    match contents.entries.first().map(|entry| &entry.fact) {
-        Some(Fact::SessionOpened { version, .. }) if *version > JOURNAL_VERSION => {
-            Err(JournalError::Newer { path: path.to_owned(), found: *version })
-        }
-        // A newer format may also look like nothing we know; an older damage never takes the first line alone.
-        None if bytes.contains(&b'\n') => {
-            Err(JournalError::Unreadable { path: path.to_owned(), why: "no line of it can be read".into() })
-        }
-        _ => Ok(contents),
-    }
-}
-
-fn parse(bytes: &[u8]) -> Contents {
-    let mut contents = Contents { entries: Vec::new(), next: Seq(0), length: 0, damage: Vec::new() };
-    for (number, line) in bytes.split_inclusive(|byte| *byte == b'\n').enumerate() {
-        let whole = line.ends_with(b"\n");
-        let entry = serde_json::from_slice::<Entry>(line).ok().filter(|_| whole);
-        let place = match &entry {
-            Some(entry) => Some(entry.seq),
-            // No place lies behind the number of its line.
-            None => line::seq_of(line).filter(|seq| whole && seq.0 <= number as u64),
-        };
-        contents.next = contents.next.max(place.map_or(Seq(0), |seq| Seq(seq.0.saturating_add(1))));
-        match entry {
-            Some(entry) if contents.entries.last().is_none_or(|last| last.seq < entry.seq) => {
-                contents.entries.push(Arc::new(entry));
-            }
-            Some(_) => {
-                contents.damage.push(format!("line {} stands there twice and was left out", number + 1))
-            }
-            None if whole => {
-                contents.damage.push(format!("line {} cannot be read and was left out", number + 1))
-            }
-            None => {
-                contents
-                    .damage
-                    .push(format!("the last {} bytes are half an entry and were cut off", line.len()));
-                break;
-            }
-        }
-        contents.length += line.len() as u64;
-    }
-    contents
 }

@@ -23,11 +23,12 @@ struct Trace {
     unsettled: Vec<PathBuf>,
 }
 
-/// Settles what was staged, and answers what may have had effects that nobody recorded.
+/// Settles what was staged, and answers what may have had effects that nobody recorded. `left`: so many processes that
+/// an earlier one had started could not be ended.
 ///
 /// A call that had only started in a private view did nothing real: it stays open and runs again when the turn is
 /// continued.
-pub(crate) async fn put_in_order(log: &mut Log, means: &Means) -> Result<(), JournalError> {
+pub(crate) async fn put_in_order(log: &mut Log, means: &Means, left: usize) -> Result<(), JournalError> {
     let entries = log.journal.entries();
     let traces = traces(&entries);
     for call in log.transcript.unanswered() {
@@ -42,7 +43,7 @@ pub(crate) async fn put_in_order(log: &mut Log, means: &Means) -> Result<(), Jou
                 let error = end_below(log, means, &call, trace).await?;
                 worded(means, &call, error)
             }
-            Some(Trace { started: Some(How::Untracked), .. }) => worded(means, &call, unknown()),
+            Some(Trace { started: Some(How::Untracked), .. }) => worded(means, &call, unknown(left)),
             _ => continue,
         };
         log.record(Fact::ToolEnded { call: call.id, name: call.name, result, duration_ms: 0 })?;
@@ -75,9 +76,12 @@ fn worded(means: &Means, call: &ToolCall, error: ToolError) -> ToolResult {
     means.shared.setup.profile.render.result(call, Err(error))
 }
 
-fn unknown() -> ToolError {
-    ToolError::new(ToolErrorKind::System, "interrupted while it ran; what it did is unknown")
-        .hint("look at what is there before you call it again")
+fn unknown(left: usize) -> ToolError {
+    let mut why = "interrupted while it ran; what it did is unknown".to_owned();
+    if left > 0 {
+        why += &format!(", and {left} of its processes cannot be ended");
+    }
+    ToolError::new(ToolErrorKind::System, why).hint("look at what is there before you call it again")
 }
 
 /// Doing it twice is doing it once. A session below another one, opened on its own, makes nothing real any more: those
@@ -90,7 +94,7 @@ async fn settle_again(
     result: ToolResult,
 ) -> Result<ToolResult, JournalError> {
     let Settled { unsettled, error } = match is_below(log) {
-        false => means.make_real(changes).await,
+        false => means.make_real(changes, &means.shared.stop).await,
         true => {
             let unsettled = means.not_real(&changes).await;
             let error = (!unsettled.is_empty()).then(|| conflict(&unsettled));
@@ -117,7 +121,7 @@ async fn end_below(
     trace: &Trace,
 ) -> Result<ToolError, JournalError> {
     if !trace.last_below.is_empty() {
-        let Settled { unsettled, .. } = means.make_real(trace.last_below.clone()).await;
+        let Settled { unsettled, .. } = means.make_real(trace.last_below.clone(), &means.shared.stop).await;
         if !unsettled.is_empty() {
             log.record(Fact::Unsettled { call: call.id.clone(), paths: unsettled })?;
         }

@@ -3,13 +3,14 @@ use crate::{
     Journal, JournalError,
     call_errors::last_words,
     door::Door,
+    left_over::Ownership,
     permission::Permission,
     recover,
     turn::{Means, compact_now, open_turn},
 };
 use futures::{FutureExt, Stream, StreamExt};
 use haft_core::{
-    CallId, Change, Command, Entry, Event, Fact, Hash, JobId, Mode, Seq, SessionId, Stage, ToolCall,
+    CallId, Change, Command, Entry, Event, Fact, Hash, JobId, Jobs, Mode, Seq, SessionId, Stage, ToolCall,
     ToolResult, Transcript, Way, undo,
 };
 use std::{collections::VecDeque, io, panic::AssertUnwindSafe, pin::pin, sync::Arc};
@@ -136,6 +137,8 @@ pub(crate) struct Task {
     pub(crate) later: VecDeque<Command>,
     /// Where other processes come in; none where they cannot.
     pub(crate) door: Option<Door>,
+    /// Says in the session's folder that this process has it open.
+    pub(crate) ownership: Ownership,
 }
 
 /// What takes its time, so that commands may come meanwhile.
@@ -161,10 +164,15 @@ impl Task {
             }
         };
         tokio::join!(serving, letting_in);
+        // Its jobs are about to end with it.
+        if !self.means.jobs.all().iter().any(|job| job.running) {
+            self.ownership.give_up();
+        }
     }
 
     async fn serve(&mut self) -> Result<(), JournalError> {
-        recover::put_in_order(&mut self.log, &self.means).await?;
+        let left = self.ownership.end_earlier(&self.means).await;
+        recover::put_in_order(&mut self.log, &self.means, left).await?;
         let stop = self.stop.clone();
         loop {
             let mail = tokio::select! {
@@ -301,19 +309,7 @@ impl Task {
         untracked: Vec<CallId>,
         head: Seq,
     ) -> Result<(), JournalError> {
-        let mut conflicts = Vec::new();
-        for change in &changes {
-            let is_moved = match self.means.settle(vec![change.clone()]).await {
-                Ok(conflicts) => conflicts.is_empty(),
-                Err(error) => {
-                    tracing::warn!(%error, "cannot move a file");
-                    false
-                }
-            };
-            if !is_moved && !conflicts.contains(&change.path) {
-                conflicts.push(change.path.clone());
-            }
-        }
+        let conflicts = self.means.move_files(&changes, &self.stop).await;
         self.log.journal.append(Fact::Rewound { way, changes, conflicts, untracked }, Some(head))?;
         self.log.transcript = Transcript::replay(&self.log.journal.entries());
         self.log.journal.sync()

@@ -29,7 +29,7 @@ pub(crate) fn context(
         channel: None,
         workspace: view.root().to_owned(),
         live: means.shared.setup.workspace.clone(),
-        access: means.shared.setup.access.clone(),
+        access: means.access.clone(),
         readable: Arc::default(),
         artifacts: means.artifacts.clone(),
         jobs: means.jobs.clone(),

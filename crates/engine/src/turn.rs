@@ -21,11 +21,11 @@ use crate::{
 };
 use futures::StreamExt;
 use haft_core::{
-    Change, Delta, Fact, Limits, Message, OnCap, Outcome, Part, ProviderError, Reached, Reply, Request,
+    Access, Delta, Fact, Limits, Message, OnCap, Outcome, Part, ProviderError, Reached, Reply, Request,
     SessionId, Spending, Stage, Step, StopReason, Transcript, Update, Usage, Window, tokens,
     window::{self, Room},
 };
-use std::{io, path::PathBuf, sync::Arc};
+use std::{path::PathBuf, sync::Arc};
 use tokio_util::sync::CancellationToken;
 
 /// What a session works with; never changes while it runs.
@@ -48,6 +48,8 @@ pub(crate) struct Means {
     pub(crate) desk: Desk,
     pub(crate) jobs: Arc<Board>,
     pub(crate) shared: Arc<Shared>,
+    /// What the processes of this session may reach.
+    pub(crate) access: Access,
     pub(crate) seen: Seen,
     pub(crate) repeats: Repeats,
     /// See [`haft_core::ToolContext::artifacts`].
@@ -64,13 +66,6 @@ impl Means {
         if self.owns_purse {
             self.purse.open(spent::in_turn(self, log).await);
         }
-    }
-
-    /// [`Stage::settle`] in the real workspace, off the event loop.
-    pub(crate) async fn settle(&self, changes: Vec<Change>) -> io::Result<Vec<PathBuf>> {
-        let (stage, workspace) = (self.stage.clone(), self.shared.setup.workspace.clone());
-        let settled = tokio::task::spawn_blocking(move || stage.settle(&workspace, &changes));
-        settled.await.unwrap_or_else(|error| Err(io::Error::other(error)))
     }
 }
 

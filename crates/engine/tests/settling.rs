@@ -1,4 +1,5 @@
 //! What a call staged and could not make real was not done: for an undo, for the evidence, for whoever reads the result.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 mod kit;
 
 use haft_core::{Change, Changed, Effect, Fact, Hash, How, Stage, View, changed::paths, undo};
@@ -7,9 +8,13 @@ use haft_stage::Declared;
 use kit::{Place, calls, content, prompt, says, scripted, tell};
 use serde_json::json;
 use std::{
-    io,
+    fs, io,
+    os::unix::fs::symlink,
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
 };
 
 /// A disk that takes no file that is called `full.txt`.
@@ -79,4 +84,58 @@ async fn what_could_not_be_written_was_not_done() {
         assert_eq!(undo::back_to(&entries, to).changes.len(), done.len());
         assert_eq!(undo::before_last_calls(&entries, 1).is_some(), !done.is_empty());
     }
+}
+
+/// Puts a link to `outside` in the place of `sub` and takes it away again, until it is told to stop.
+fn swap(work: &Path, outside: &Path, stop: &AtomicBool) {
+    let (sub, parked) = (work.join("sub"), work.join(".parked"));
+    while !stop.load(Relaxed) {
+        fs::rename(&sub, &parked).unwrap();
+        let _made_anew_by_a_call = symlink(outside, &sub);
+        std::thread::yield_now();
+        loop {
+            let _is_no_link = fs::remove_file(&sub);
+            match fs::rename(&parked, &sub) {
+                Ok(()) => break,
+                Err(_) => drop(fs::remove_dir_all(&sub)),
+            }
+        }
+    }
+}
+
+// The folder is swapped at every moment of a call: when it is judged, while it runs, while it is settled.
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn a_folder_that_is_swapped_for_a_link_leads_no_call_outside() {
+    let place = Place::new();
+    let outside = place.folder.path().canonicalize().unwrap().join("outside");
+    fs::create_dir(&outside).unwrap();
+    fs::create_dir(place.work().join("sub")).unwrap();
+    place.write("sub/kept", "mine");
+    symlink("sub", place.work().join("link")).unwrap();
+    let write = |number: usize| match number % 3 {
+        0 => ("write", json!({"path": format!("sub/{number}"), "content": "mine"})),
+        1 => ("write", json!({"path": format!("link/{number}"), "content": "mine"})),
+        _ => {
+            let patch = format!("*** Begin Patch\n*** Add File: sub/{number}\n+mine\n*** End Patch");
+            ("apply_patch", json!({"patch": patch}))
+        }
+    };
+    let rounds =
+        (0..20).map(|round| calls(&(0..20).map(|call| write(round * 20 + call)).collect::<Vec<_>>()));
+    let script = rounds.collect::<String>() + &says("done");
+    let mut setup = place.setup(scripted(&script));
+    // What lies outside is not allowed, wherever it is named from.
+    setup.policy.mode = haft_core::Mode::AcceptEdits;
+    let session = Engine::new(setup).create("haft").unwrap();
+    let stop = Arc::new(AtomicBool::new(false));
+    let swapping = {
+        let (work, outside, stop) = (place.work(), outside.clone(), stop.clone());
+        std::thread::spawn(move || swap(&work, &outside, &stop))
+    };
+    let told = tell(&session, prompt("go"), 1, Some(haft_core::Answer::No)).await;
+    stop.store(true, Relaxed);
+    swapping.join().unwrap();
+    let found: Vec<_> = fs::read_dir(&outside).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert!(found.is_empty(), "{found:?}");
+    assert!(told.contains("staged"), "{told}");
 }

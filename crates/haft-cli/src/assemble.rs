@@ -10,9 +10,10 @@ use crate::{
     notes, skills,
 };
 use haft::{
-    core::{Access, Budget, Fact, Registry, Skill, Stage, Start},
-    engine::{Agent, Engine, Home, Knowledge, Model, Models, Profile, Setup},
+    core::{Access, Budget, Fact, Registry, Skill, Start},
+    engine::{Agent, Engine, Home, Knowledge, Model, Models, Profile, Setup, Stages},
     providers::{Scripted, vendors},
+    sandbox::VARIABLE,
     stage::Declared,
     tools::SKILL,
 };
@@ -75,11 +76,12 @@ pub(crate) fn setup(
     let tools = turn.tools.as_ref().map_or(tools.clone(), |named| tools.only(named));
     let agents = agents(surroundings, &workspace, &profile, !knowledge.skills.is_empty())?;
     let agents = agents.into_iter().map(|agent| with_tools(agent, turn.tools.as_deref())).collect();
-    let stages = Arc::new(|blobs: &Path| Arc::new(Declared::new(blobs.to_owned())) as Arc<dyn Stage>);
     let home = Home(surroundings.places.home.clone());
+    let stages = stages(&home);
     let keys = vendors().iter().filter_map(|vendor| vendor.key_variable.as_deref());
     let secrets: Vec<&str> = keys.chain(config.user.telegram.token_env.as_deref()).collect();
-    let environment: Arc<[_]> = surroundings.environment.without_keys(&secrets).into();
+    let environment = surroundings.environment.without_keys(&secrets);
+    let environment: Arc<[_]> = environment.into_iter().chain(belonging(&surroundings.environment)).collect();
     let sources = mcp::source(surroundings, config, &workspace, environment.clone(), (model.window, turn))?;
     let sources = sources.into_iter().collect();
     let hooks = hooks::of(config, &workspace, &surroundings.environment, environment.clone(), turn.quiet)?;
@@ -101,6 +103,17 @@ pub(crate) fn setup(
         hooks,
         models,
     })
+}
+
+/// Where this process was itself started for a call, what it starts belongs to that call, too.
+fn belonging(environment: &Environment) -> Option<(String, String)> {
+    environment.get(VARIABLE).map(|words| (VARIABLE.to_owned(), words.to_owned()))
+}
+
+/// All sessions of a person wait for each other where they write the same files.
+fn stages(home: &Home) -> Stages {
+    let locks = home.0.join("locks");
+    Arc::new(move |blobs: &Path| Arc::new(Declared::new(blobs.to_owned()).with_locks(locks.clone())) as _)
 }
 
 /// What the person and the project wrote down for agents.

@@ -56,7 +56,8 @@ impl From<ConfigError> for Failure {
 impl From<JournalError> for Failure {
     fn from(error: JournalError) -> Self {
         // Nothing was started where the name is wrong.
-        let exit = if matches!(error, JournalError::Missing(_)) { Exit::Usage } else { Exit::Failed };
+        let is_wrong_name = matches!(error, JournalError::Missing(_) | JournalError::Ambiguous { .. });
+        let exit = if is_wrong_name { Exit::Usage } else { Exit::Failed };
         Self { hint: error.hint().map(str::to_owned), message: error.to_string(), exit }
     }
 }

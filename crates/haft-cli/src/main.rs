@@ -18,9 +18,10 @@ use args::{Cli, Verb};
 use clap::{CommandFactory, Parser};
 use config::{Environment, Places, hide_keys};
 use failure::Failure;
-use haft::frontends::Exit;
+use haft::{frontends::Exit, sandbox::VARIABLE};
 use std::{
     io::{IsTerminal, Write, stdin, stdout},
+    path::PathBuf,
     process::ExitCode,
 };
 use tracing_subscriber::{
@@ -39,9 +40,13 @@ pub(crate) struct Surroundings {
 }
 
 fn main() -> ExitCode {
+    if haft::sandbox::supervise(std::env::args_os().nth(1)) {
+        return ExitCode::SUCCESS;
+    }
     let cli = Cli::parse();
     log_to_stderr(&cli);
     let environment = Environment { variables: std::env::vars_os().filter_map(text).collect() };
+    haft::sandbox::supervise_by(own_program(), environment.get(VARIABLE).map(str::to_owned));
     // Where it cannot be done, nobody answers from another process.
     let _it_is_no_linux = haft::sandbox::adopt_orphans();
     // Where it cannot be done, the keys stay where they are.
@@ -55,6 +60,7 @@ fn main() -> ExitCode {
     });
     // A thread may still wait for a key that nobody will press.
     runtime.shutdown_background();
+    haft::sandbox::dismiss_supervisor();
     match ended {
         Ok(exit) => exit.into(),
         Err(failure) => {
@@ -62,6 +68,12 @@ fn main() -> ExitCode {
             failure.exit.into()
         }
     }
+}
+
+/// Where it was replaced since, the system still has the one that runs.
+fn own_program() -> PathBuf {
+    let found = std::env::current_exe().ok().filter(|program| program.exists());
+    found.unwrap_or_else(|| PathBuf::from("/proc/self/exe"))
 }
 
 async fn run(cli: Cli, environment: Environment) -> Result<Exit, Failure> {

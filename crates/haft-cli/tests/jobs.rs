@@ -409,9 +409,9 @@ fn a_name_that_nothing_has_is_wrong_usage() {
         (&["sessions", "show"], "there is no session `nope`", "is the beginning of several sessions"),
         (&["sessions", "export"], "there is no session `nope`", "is the beginning of several sessions"),
         (&["sessions", "resume"], "there is no session `nope`", "is the beginning of several sessions"),
-        (&["undo"], "there is no session `nope`", ""),
-        (&["redo"], "there is no session `nope`", ""),
-        (&["run", "hi", "--session"], "there is no session `nope`", ""),
+        (&["undo"], "there is no session `nope`", "is the beginning of several sessions"),
+        (&["redo"], "there is no session `nope`", "is the beginning of several sessions"),
+        (&["run", "hi", "--session"], "there is no session `nope`", "is the beginning of several sessions"),
     ];
     for (words, missing, ambiguous) in table {
         // Names begin with the year.

@@ -1,5 +1,10 @@
 //! A command and all its children, to be ended together.
-use crate::{orphans, strays};
+use crate::{
+    marks::{VARIABLE, new_start},
+    orphans,
+    spawn::spawn,
+    strays,
+};
 use rustix::{
     io::Errno,
     process::{Pid, Signal, kill_process_group, test_kill_process_group},
@@ -32,16 +37,17 @@ const MOMENT: Duration = Duration::from_millis(10);
 pub(crate) struct Group(Option<Members>);
 
 impl Group {
-    /// Starts `command` in a session of its own. A session has its own process group and no terminal, so what asks
-    /// `/dev/tty` for a password fails at once instead of waiting for ever.
-    pub(crate) fn start(command: &mut Command) -> io::Result<Self> {
-        let mark = strays::new_mark();
-        in_own_session(command.env(strays::VARIABLE, &mark));
+    /// Starts `command`, as [`spawn`] does, with a word of its own behind those that the command's variable has.
+    pub(crate) fn start(mut command: Command) -> io::Result<Self> {
+        let start = new_start();
+        let mut given = command.as_std().get_envs().filter(|(name, _)| *name == VARIABLE);
+        let given = given.find_map(|(_, words)| words?.to_str().map(|words| format!("{words} ")));
+        command.env(VARIABLE, given.unwrap_or_default() + &start).kill_on_drop(true);
         let mut children = orphans::hold();
-        let child = command.kill_on_drop(true).spawn()?;
+        let child = spawn(command)?;
         let leader = child.id().and_then(|id| Pid::from_raw(id.cast_signed()));
         children.waits_for(leader);
-        Ok(Self(Some(Members { child, leader, started: leader, mark, pipes: Vec::new() })))
+        Ok(Self(Some(Members { child, leader, started: leader, start, pipes: Vec::new() })))
     }
 
     /// The process that was started.
@@ -106,9 +112,14 @@ impl Drop for Group {
 /// Waits until every command that was cancelled in this process has tidied up, which takes the grace at most: whoever
 /// ends the process before kills it at once.
 pub async fn tidied_up() {
-    while TIDYING.load(Relaxed) > 0 {
+    while !is_tidy() {
         sleep(MOMENT).await;
     }
+}
+
+/// Whether no command that was cancelled in this process still has time to tidy up.
+pub fn is_tidy() -> bool {
+    TIDYING.load(Relaxed) == 0
 }
 
 static TIDYING: AtomicUsize = AtomicUsize::new(0);
@@ -137,7 +148,8 @@ struct Members {
     leader: Option<Pid>,
     /// The number of the process that was started.
     started: Option<Pid>,
-    mark: String,
+    /// What they are known by who left the group.
+    start: String,
     /// Whoever prints into a pipe that nobody holds is killed by that.
     pipes: Vec<OwnedFd>,
 }
@@ -181,21 +193,8 @@ impl Members {
 impl Drop for Members {
     fn drop(&mut self) {
         self.kill_group();
-        strays::kill(&self.mark);
+        strays::kill(&self.start);
         orphans::forget(self.started);
         orphans::reap();
-    }
-}
-
-#[expect(unsafe_code, reason = "the standard library has no stable, safe way to call setsid(2) in a child")]
-fn in_own_session(command: &mut Command) {
-    let leave = || {
-        rustix::process::setsid()?;
-        Ok(())
-    };
-    // SAFETY: between fork and exec only async-signal-safe calls are allowed. `setsid` is one system call, and
-    // its error is a number that is turned into an `io::Error` without allocating.
-    unsafe {
-        command.pre_exec(leave);
     }
 }

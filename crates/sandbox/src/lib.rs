@@ -3,18 +3,29 @@
 //! [`Shell`] runs one command line and gives back a [`Finished`], whatever the command does: it may never end,
 //! ignore signals, print without end, ask the terminal, or leave children behind. [`Program`] does the same for one
 //! program with its arguments, and [`Program::start_piped`] starts one to be talked to.
+//!
+//! A process that is killed ends nothing any more. Three things see to what it had started: the system kills its
+//! children, a supervisor ([`supervise_by`]) whoever is below them, and whoever goes on with its work calls
+//! [`end_left_over`] first.
 
 mod group;
+mod left_over;
+mod marks;
 mod orphans;
 mod output;
 mod process;
 mod program;
+mod spawn;
 mod strays;
+mod supervisor;
 mod unread;
 
-pub use group::tidied_up;
+pub use group::{is_tidy, tidied_up};
+pub use left_over::{Owner, end_left_over};
+pub use marks::VARIABLE;
 pub use orphans::adopt_orphans;
 pub use output::{Captured, new_file};
 pub use process::{Exit, Finished, ProcessError, Shell};
 pub use program::{Piped, Process, Program};
+pub use supervisor::{dismiss_supervisor, supervise, supervise_by};
 pub use unread::is_read;

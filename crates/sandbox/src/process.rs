@@ -31,7 +31,12 @@ const LAST_BYTES: Duration = Duration::from_millis(300);
 ///
 /// The command has no standard input and no terminal. It is the leader of a process group: when it ends, times out,
 /// or when the future of [`Shell::run`] is dropped, the whole group is killed, and so is who left it (`setsid`, a
-/// daemon): each carries the variable `HAFT_CALL`. Only one that cleaned its environment is out of reach.
+/// daemon): each carries the variable `HAFT_CALL`. Only one that left it *and* cleaned its environment goes on until
+/// this process ends.
+///
+/// When this process ends, however it does, the command is killed with it. What the command has started goes as well
+/// where a supervisor was named ([`crate::supervise_by`]), and else when somebody asks for it
+/// ([`crate::end_left_over`]).
 ///
 /// A command that did not end by itself is asked to (SIGTERM) and has a second to tidy up before it is killed. After
 /// a drop that second passes in the runtime, which somebody must drive; where the runtime ends before, the command is
@@ -122,7 +127,7 @@ impl Shell {
     fn start_in(&self, shell: &str) -> io::Result<Group> {
         let mut command = Command::new(shell);
         command.arg("-c").arg(&self.command).stdin(Stdio::null());
-        start(&mut command, &self.folder, &self.environment)
+        start(command, &self.folder, &self.environment)
     }
 }
 
@@ -135,7 +140,7 @@ impl ProcessError {
 
 /// Starts `command` in `folder`, with this environment and no other.
 pub(crate) fn start(
-    command: &mut Command,
+    mut command: Command,
     folder: &Path,
     environment: &[(String, String)],
 ) -> io::Result<Group> {

@@ -9,7 +9,7 @@ use std::{
 };
 use tokio::{
     io::AsyncWriteExt,
-    process::{ChildStderr, ChildStdin, ChildStdout, Command},
+    process::{Child, ChildStderr, ChildStdin, ChildStdout, Command},
 };
 
 /// A program with its arguments. It runs, ends and is ended as [`crate::Shell`] says.
@@ -71,7 +71,8 @@ impl Program {
             return Err(ProcessError::Nul);
         }
         let mut command = Command::new(&self.program);
-        let started = start(command.args(&self.arguments).stdin(input), &self.folder, &self.environment);
+        command.args(&self.arguments).stdin(input);
+        let started = start(command, &self.folder, &self.environment);
         let what = format!("`{}`", self.program);
         started.map_err(|source| ProcessError::not_started(&what, &self.folder, source))
     }
@@ -95,6 +96,16 @@ pub struct Piped {
 pub struct Process(Group);
 
 impl Process {
+    /// Starts `command`, whose streams are as it says. Needs a runtime of tokio.
+    pub fn start(command: Command) -> io::Result<Self> {
+        Group::start(command).map(Self)
+    }
+
+    /// The process that was started, to be waited for and talked to.
+    pub fn child(&mut self) -> &mut Child {
+        self.0.child()
+    }
+
     /// How it ended, if it has: `exit status: 1`. Its children are killed then.
     pub fn ended(&mut self) -> io::Result<Option<std::process::ExitStatus>> {
         self.0.ended()

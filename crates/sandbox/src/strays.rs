@@ -1,15 +1,12 @@
-//! Processes of a command that left its group: daemons, `setsid`. They are known by a mark in their environment.
+//! Processes that left the group they were started in: daemons, `setsid`. They are found by what they are known by.
+use crate::marks::words;
 use rustix::process::{Pid, Signal, kill_process};
 use std::{
     fs,
-    path::Path,
-    sync::atomic::{AtomicU64, Ordering},
+    path::{Path, PathBuf},
     thread::sleep,
-    time::Duration,
+    time::{Duration, Instant},
 };
-
-/// The variable that carries the mark.
-pub(crate) const VARIABLE: &str = "HAFT_CALL";
 
 /// Who is killed may have started another one a moment before, and so may that one; but not for ever.
 const PASSES: usize = 5;
@@ -17,38 +14,57 @@ const PASSES: usize = 5;
 /// Between two passes: a signal arrives, a program takes the place of another.
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// A text that no other command of this machine carries.
-pub(crate) fn new_mark() -> String {
-    static NEXT: AtomicU64 = AtomicU64::new(0);
-    format!("{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed))
-}
-
-/// Kills every process with `mark` in the environment that it was started with. Without `/proc` there is none to
-/// be found, and one that cleaned its environment is out of reach. Blocks while there is one, for 40 ms at most.
-pub(crate) fn kill(mark: &str) {
-    let wanted = format!("{VARIABLE}={mark}");
+/// Kills every process that carries `start` in the environment that it was started with. Without `/proc` there is none
+/// to be found, and one that cleaned its environment is out of reach. Blocks while there is one, for 40 ms at most.
+pub(crate) fn kill(start: &str) {
+    let is_wanted =
+        |process: &Process| words(&process.environment).is_some_and(|words| words.contains(&start));
     for _ in 1..PASSES {
-        if !kill_once(wanted.as_bytes()) {
+        if kill_once(is_wanted) == 0 {
             return;
         }
         sleep(PAUSE);
     }
-    kill_once(wanted.as_bytes());
+    kill_once(is_wanted);
 }
 
-/// Whether there was one, or one that may turn out to be one.
-fn kill_once(wanted: &[u8]) -> bool {
-    let mut found = false;
+/// Kills every process that is wanted until there is none. Blocks for as long as there is one, but not longer than
+/// `patience`: one that waits for a disk cannot be killed. Gives how many are left.
+pub(crate) fn kill_all(is_wanted: impl Fn(&Process) -> bool, patience: Duration) -> usize {
+    let end = Instant::now() + patience;
+    loop {
+        let found = kill_once(&is_wanted);
+        if found == 0 || Instant::now() >= end {
+            return found;
+        }
+        sleep(PAUSE);
+    }
+}
+
+/// A process that lives.
+pub(crate) struct Process {
+    /// Its folder in `/proc`.
+    pub(crate) folder: PathBuf,
+    /// With which it was started; empty where we may not see it.
+    pub(crate) environment: Vec<u8>,
+}
+
+/// How many there were, those counted that may turn out to be one.
+fn kill_once(is_wanted: impl Fn(&Process) -> bool) -> usize {
+    let ours = i32::try_from(std::process::id()).ok();
+    let mut found = 0;
     for process in fs::read_dir("/proc").into_iter().flatten().flatten() {
-        let pid = process.file_name().to_str().and_then(|name| name.parse().ok()).and_then(Pid::from_raw);
-        let Some(pid) = pid else { continue };
-        match environment_of(&process.path()) {
-            Some(variables) if variables.split(|byte| *byte == 0).any(|variable| variable == wanted) => {
-                let _already_gone = kill_process(pid, Signal::KILL);
-                found = true;
+        let pid: Option<i32> = process.file_name().to_str().and_then(|name| name.parse().ok());
+        let Some(pid) = pid.filter(|pid| Some(*pid) != ours).and_then(Pid::from_raw) else { continue };
+        let folder = process.path();
+        match environment_of(&folder) {
+            Some(environment) => {
+                if is_wanted(&Process { folder, environment }) {
+                    let _already_gone = kill_process(pid, Signal::KILL);
+                    found += 1;
+                }
             }
-            Some(_) => {}
-            None => found = true,
+            None => found += 1,
         }
     }
     found
@@ -68,10 +84,22 @@ fn environment_of(process: &Path) -> Option<Vec<u8>> {
 /// In the middle of `execve` a process has a program, and no place for an environment yet. Threads of the kernel and
 /// zombies have neither, and a process that was started without a variable has an empty place.
 fn is_between_programs(process: &Path) -> bool {
-    let told = fs::read_to_string(process.join("stat")).unwrap_or_default();
-    // `env_end` of proc_pid_stat(5), counted from behind the name, which may hold anything.
-    let end_of_environment = told.rsplit(')').next().and_then(|told| told.split_ascii_whitespace().nth(48));
-    end_of_environment == Some("0") && fs::read_link(process.join("exe")).is_ok()
+    // `env_end` of proc_pid_stat(5).
+    stat(process).get(48).is_some_and(|end| end == "0") && fs::read_link(process.join("exe")).is_ok()
+}
+
+/// The fields of `/proc/PID/stat` from the third one on: those behind the name, which may hold anything. Empty where
+/// there is no such process.
+pub(crate) fn stat(process: &Path) -> Vec<String> {
+    let told = fs::read(process.join("stat")).unwrap_or_default();
+    let told = String::from_utf8_lossy(&told);
+    let told = told.rsplit_once(')').map_or("", |(_, told)| told);
+    told.split_ascii_whitespace().map(str::to_owned).collect()
+}
+
+/// Whether the fields are those of a process, or thread, that runs no program any more.
+pub(crate) fn has_ended(stat: &[String]) -> bool {
+    stat.first().is_none_or(|state| state == "Z" || state == "X")
 }
 
 #[cfg(test)]
@@ -89,8 +117,10 @@ mod tests {
             std::thread::yield_now();
         }
         assert_eq!(environment_of(Path::new(&process)), Some(Vec::new()));
+        assert!(!has_ended(&stat(Path::new(&process))));
         sleep.kill().unwrap();
         assert_eq!(environment_of(Path::new(&process)), Some(Vec::new()), "it has ended");
         sleep.wait().unwrap();
+        assert!(has_ended(&stat(Path::new(&process))));
     }
 }

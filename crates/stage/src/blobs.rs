@@ -1,13 +1,16 @@
 //! Contents of files, each kept once, under its SHA-256.
+use crate::sync::sync_system;
 use haft_core::{FileState, Hash};
-use sha2::{Digest, Sha256};
 use std::{
     fs::{self, File},
-    io::{self, Read, Write},
+    io::{self, Read},
     os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
 };
 use tempfile::NamedTempFile;
+
+/// So many are open at the same time.
+const TOGETHER: usize = 64;
 
 /// A folder of contents.
 #[derive(Clone)]
@@ -26,25 +29,44 @@ impl Blobs {
         Ok(&self.folder)
     }
 
-    /// Keeps the content of the file `source`, whose state is known, synced. Nothing is written where it is kept
-    /// already.
-    pub(crate) fn keep(&self, source: &Path, state: &FileState) -> io::Result<()> {
+    /// Keeps the contents of these files, whose states are known, synced. Nothing is written of what is kept already.
+    pub(crate) fn keep(&self, files: &[(&Path, &FileState)]) -> io::Result<()> {
+        files.chunks(TOGETHER).try_for_each(|files| self.keep_some(files))
+    }
+
+    fn keep_some(&self, files: &[(&Path, &FileState)]) -> io::Result<()> {
+        let mut copies = Vec::new();
+        for (source, state) in files {
+            copies.extend(self.copy(source, state)?);
+        }
+        let Some((copy, _)) = copies.first() else { return Ok(()) };
+        if copies.len() == 1 {
+            copy.as_file().sync_all()?;
+        } else {
+            sync_system(copy.as_file())?;
+        }
+        for (copy, place) in copies {
+            copy.persist(place).map_err(|error| error.error)?;
+        }
+        // A rename survives a loss of power only once its folder is synced.
+        File::open(&self.folder)?.sync_all()
+    }
+
+    /// Not yet under its name, and not synced.
+    fn copy(&self, source: &Path, state: &FileState) -> io::Result<Option<(NamedTempFile, PathBuf)>> {
         let place = self.place(&state.hash)?;
         if place.try_exists()? {
-            return Ok(());
+            return Ok(None);
         }
-        let folder = self.folder()?;
-        let copy = NamedTempFile::with_prefix_in(".blob-", folder)?;
+        let copy = NamedTempFile::with_prefix_in(".blob-", self.folder()?)?;
         // `fs::copy` and not `io::copy` in blocks: it shares the blocks where the file system can.
         fs::copy(source, copy.path())?;
         // The copy took over the mode of the file; what is kept is for its owner alone.
         fs::set_permissions(copy.path(), fs::Permissions::from_mode(0o600))?;
-        if hash_of(File::open(copy.path())?)? != state.hash {
+        if Hash::of(File::open(copy.path())?)? != state.hash {
             return Err(io::Error::other(format!("`{}` changed while it was recorded", source.display())));
         }
-        copy.as_file().sync_all()?;
-        copy.persist(place).map_err(|error| error.error)?;
-        sync_folder(folder)
+        Ok(Some((copy, place)))
     }
 
     /// Opens a content for reading.
@@ -71,44 +93,22 @@ impl Blobs {
     }
 }
 
-/// SHA-256 of everything that `file` gives.
-pub(crate) fn hash_of(mut file: impl Read) -> io::Result<Hash> {
-    struct Hasher(Sha256);
-    impl Write for Hasher {
-        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-            self.0.update(bytes);
-            Ok(bytes.len())
-        }
-        fn flush(&mut self) -> io::Result<()> {
-            Ok(())
-        }
-    }
-    let mut hasher = Hasher(Sha256::new());
-    io::copy(&mut file, &mut hasher)?;
-    Ok(Hash(hasher.0.finalize().iter().map(|byte| format!("{byte:02x}")).collect()))
-}
-
-/// A rename survives a loss of power only once its folder is synced.
-pub(crate) fn sync_folder(folder: &Path) -> io::Result<()> {
-    File::open(folder)?.sync_all()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::settle::state_of;
+    use crate::declared::private_state;
 
     #[test]
     fn a_content_is_kept_once_and_found_by_its_hash() {
         let folder = tempfile::tempdir().unwrap();
         let (blobs, source) = (Blobs::new(folder.path().join("blobs")), folder.path().join("a"));
         fs::write(&source, "hello").unwrap();
-        let state = state_of(&source).unwrap().file().unwrap();
+        let state = private_state(&source).unwrap().recorded().flatten().unwrap();
         assert_eq!(state.hash.0, "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824");
-        blobs.keep(&source, &state).unwrap();
+        blobs.keep(&[(&source, &state)]).unwrap();
         let written = |()| fs::metadata(blobs.place(&state.hash).unwrap()).unwrap().modified().unwrap();
         let first = written(());
-        blobs.keep(&source, &state).unwrap();
+        blobs.keep(&[(&source, &state)]).unwrap();
         assert_eq!((blobs.content(&state.hash).unwrap(), written(())), (b"hello".to_vec(), first));
         assert_eq!(fs::read_dir(folder.path().join("blobs")).unwrap().count(), 1);
     }

@@ -2,11 +2,12 @@
 use crate::{
     blobs::Blobs,
     paths::resolve,
-    settle::{State, state_of},
+    place::{Opened, Place, State, Way, state_of},
 };
 use haft_core::{Change, Effect, FileState, How, View};
 use std::{
-    fs, io,
+    fs::{self, File},
+    io,
     os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
 };
@@ -64,7 +65,6 @@ impl View for Real {
 /// Private copies, in a folder that goes with the view.
 struct Copies {
     blobs: Blobs,
-    /// Links followed.
     workspace: PathBuf,
     folder: TempDir,
     root: PathBuf,
@@ -89,12 +89,12 @@ impl Copies {
             tempfile::Builder::new().prefix(".view-").permissions(own).tempdir_in(blobs.folder()?)?;
         let root = folder.path().join("workspace");
         fs::create_dir(&root)?;
-        let workspace = resolve(workspace, Path::new(""));
-        Ok(Self { blobs: blobs.clone(), workspace, folder, root, copies: Vec::new() })
+        let (blobs, workspace) = (blobs.clone(), workspace.to_owned());
+        Ok(Self { blobs, workspace, folder, root, copies: Vec::new() })
     }
 
     fn add(&mut self, path: &Path) -> io::Result<()> {
-        let real = resolve(&self.workspace, path);
+        let real = self.workspace.join(path);
         if self.copy_of(&real).is_some() {
             return Ok(());
         }
@@ -114,16 +114,9 @@ impl Copies {
         self.copies.iter().find(|copy| copy.real == real)
     }
 
-    fn change(&self, copy: &Copy) -> io::Result<Option<Change>> {
-        let after = state_of(&copy.private)?.recorded().ok_or_else(|| not_a_file(&copy.real))?;
-        if after == copy.before {
-            return Ok(None);
-        }
-        for (place, state) in [(&copy.pristine, &copy.before), (&copy.private, &after)] {
-            state.iter().try_for_each(|state| self.blobs.keep(place, state))?;
-        }
-        let path = copy.real.strip_prefix(&self.workspace).unwrap_or(&copy.real).to_owned();
-        Ok(Some(Change { path, before: copy.before.clone(), after }))
+    /// What the call left of it.
+    fn after(&self, copy: &Copy) -> io::Result<Option<FileState>> {
+        private_state(&copy.private)?.recorded().ok_or_else(|| not_a_file(&copy.real))
     }
 }
 
@@ -135,14 +128,28 @@ impl View for Copies {
     fn locate(&self, path: &Path) -> PathBuf {
         // A tool may also name a file by where it lies in the view.
         let inside = path.strip_prefix(&self.root).unwrap_or(path);
-        match self.copy_of(&resolve(&self.workspace, inside)) {
-            Some(copy) => copy.private.clone(),
-            None => self.workspace.join(inside),
-        }
+        let real = self.workspace.join(inside);
+        // What was declared is found by its name first: where a link leads may have changed since it was judged.
+        let copy = self.copy_of(&real).or_else(|| self.copy_of(&resolve(&self.workspace, inside)));
+        copy.map_or(real, |copy| copy.private.clone())
     }
 
     fn changes(&self) -> io::Result<Vec<Change>> {
-        self.copies.iter().filter_map(|copy| self.change(copy).transpose()).collect()
+        let (mut changes, mut contents) = (Vec::new(), Vec::new());
+        for copy in &self.copies {
+            let after = self.after(copy)?;
+            if after == copy.before {
+                continue;
+            }
+            let path = copy.real.strip_prefix(&self.workspace).unwrap_or(&copy.real).to_owned();
+            contents.extend([&copy.pristine, &copy.private]);
+            changes.push(Change { path, before: copy.before.clone(), after });
+        }
+        let states = changes.iter().flat_map(|change| [&change.before, &change.after]);
+        let kept = contents.into_iter().zip(states);
+        let kept: Vec<_> = kept.filter_map(|(file, state)| Some((file.as_path(), state.as_ref()?))).collect();
+        self.blobs.keep(&kept)?;
+        Ok(changes)
     }
 
     fn how(&self) -> How {
@@ -155,19 +162,41 @@ fn copy_in(real: &Path, private: &Path, pristine: &Path) -> io::Result<Option<Fi
     if let Some(folder) = private.parent() {
         fs::create_dir_all(folder)?;
     }
-    match fs::symlink_metadata(real) {
-        Ok(found) if found.is_file() && found.len() > LARGEST => return Err(too_large(found.len())),
-        Ok(found) if found.is_file() => {}
-        Ok(_) => return Err(not_a_file(real)),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(error),
+    let place = match Place::find(real)? {
+        Way::Open(place) => place,
+        Way::Missing => return Ok(None),
+        Way::Blocked => return Err(blocked(real)),
+    };
+    let mut file = match place.open(&place.name)? {
+        Opened::File(file) => file,
+        Opened::Absent => return Ok(None),
+        Opened::Other => return Err(not_a_file(real)),
+    };
+    let bytes = file.metadata()?.len();
+    if bytes > LARGEST {
+        return Err(too_large(bytes));
     }
-    fs::copy(real, pristine)?;
+    let mut copy = File::create_new(pristine)?;
+    io::copy(&mut file, &mut copy)?;
+    copy.set_permissions(file.metadata()?.permissions())?;
     fs::copy(pristine, private)?;
-    match state_of(pristine)? {
-        State::File(state) => Ok(Some(state)),
-        State::Absent | State::Other => Err(not_a_file(real)),
-    }
+    Ok(private_state(pristine)?.recorded().flatten())
+}
+
+/// What lies at a path where nobody but the call writes, links not followed.
+pub(crate) fn private_state(path: &Path) -> io::Result<State> {
+    let found = match fs::symlink_metadata(path) {
+        Ok(found) => found,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(State::Absent),
+        Err(error) if error.kind() == io::ErrorKind::NotADirectory => return Ok(State::Other),
+        Err(error) => return Err(error),
+    };
+    if found.is_file() { state_of(&File::open(path)?) } else { Ok(State::Other) }
+}
+
+fn blocked(path: &Path) -> io::Error {
+    let message = format!("a file or a link stands in the way to `{}`", path.display());
+    io::Error::new(io::ErrorKind::NotADirectory, message)
 }
 
 fn too_large(bytes: u64) -> io::Error {

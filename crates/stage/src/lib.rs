@@ -3,13 +3,21 @@
 //! A *view* is what one call sees; its *changes* become real when they are *settled*, once. This crate has one
 //! kind of stage, [`Declared`]: it follows the files that a call's effects name.
 
+mod attributes;
+mod beside;
 mod blobs;
 mod declared;
+mod lock;
 mod paths;
+mod place;
 mod settle;
+mod step;
+mod sync;
 
 use blobs::Blobs;
 use haft_core::{Change, Effect, Hash, How, Stage, View};
+use lock::Locks;
+use settle::Settling;
 use std::{
     io,
     path::{Path, PathBuf},
@@ -27,6 +35,7 @@ use std::{
 /// the view of a call that would write it cannot be opened.
 pub struct Declared {
     blobs: Blobs,
+    locks: Locks,
 }
 
 impl Declared {
@@ -34,7 +43,14 @@ impl Declared {
     /// when it is first needed, and must lie outside every workspace. Views live in it too, in folders of their own
     /// that begin with `.view-`; only a killed process leaves one behind.
     pub fn new(blobs: PathBuf) -> Self {
-        Self { blobs: Blobs::new(blobs) }
+        Self { blobs: Blobs::new(blobs), locks: Locks::default() }
+    }
+
+    /// Keeps other processes that name the same folder from putting files of a workspace in place at the same moment.
+    /// It is made when it is first needed, and holds an empty file for each workspace. Without it two processes that
+    /// write the same file are told apart where the file system can exchange two names in one step; nearly all can.
+    pub fn with_locks(self, folder: PathBuf) -> Self {
+        Self { locks: Locks::new(folder), ..self }
     }
 }
 
@@ -48,7 +64,7 @@ impl Stage for Declared {
     }
 
     fn settle(&self, workspace: &Path, changes: &[Change]) -> io::Result<Vec<PathBuf>> {
-        settle::settle(&self.blobs, workspace, changes)
+        Settling { blobs: &self.blobs, locks: &self.locks, workspace }.settle(changes)
     }
 
     fn content(&self, hash: &Hash) -> io::Result<Vec<u8>> {

@@ -1,124 +1,204 @@
 //! Making changes real: each file from `before` to `after`, whole or not at all.
 use crate::{
-    blobs::{Blobs, hash_of, sync_folder},
-    paths::resolve,
+    beside,
+    blobs::Blobs,
+    lock::Locks,
+    place::{Made, Place, State, Way},
+    step::Step,
+    sync::{sync_one, sync_systems},
 };
-use haft_core::{Change, FileState};
+use haft_core::Change;
 use std::{
-    fs::{self, File},
+    collections::HashSet,
+    fs::File,
     io,
-    os::unix::fs::{MetadataExt, PermissionsExt, chown},
     path::{Path, PathBuf},
 };
-use tempfile::NamedTempFile;
 
-/// What lies at a path.
-#[derive(Debug, PartialEq)]
-pub(crate) enum State {
-    Absent,
-    File(FileState),
-    /// A folder, a link, a pipe, a device; or the folder it would lie in is none.
-    Other,
+/// What settling needs to know.
+pub(crate) struct Settling<'a> {
+    pub(crate) blobs: &'a Blobs,
+    pub(crate) locks: &'a Locks,
+    /// Absolute, links followed.
+    pub(crate) workspace: &'a Path,
 }
 
-impl State {
-    /// As a [`Change`] records it; `None` where it cannot.
-    pub(crate) fn recorded(self) -> Option<Option<FileState>> {
-        match self {
-            Self::Absent => Some(None),
-            Self::File(state) => Some(Some(state)),
-            Self::Other => None,
+/// So many files are prepared before the first of them is put in place: each keeps a folder open.
+const TOGETHER: usize = 64;
+
+impl Settling<'_> {
+    /// See [`haft_core::Stage::settle`]. The error names the file at which it stopped.
+    pub(crate) fn settle(&self, changes: &[Change]) -> io::Result<Vec<PathBuf>> {
+        let mut left = HashSet::new();
+        for run in runs(changes) {
+            left.extend(self.run(run)?);
+        }
+        let paths = changes.iter().map(|change| &change.path);
+        Ok(paths.filter(|path| left.contains(*path)).cloned().collect())
+    }
+
+    /// Of changes of different files: removes nothing before all that is new is there.
+    fn run(&self, changes: &[Change]) -> io::Result<Vec<PathBuf>> {
+        let (removed, written): (Vec<_>, Vec<_>) = changes.iter().partition(|change| change.after.is_none());
+        let mut left = self.write(&written)?;
+        // What was left may be what is to be removed, under another name: it must not be gone from both.
+        if !left.is_empty() {
+            left.extend(self.not_gone(&removed)?);
+            return Ok(left);
+        }
+        for batch in removed.chunks(TOGETHER) {
+            left.extend(self.batch(batch)?);
+        }
+        Ok(left)
+    }
+
+    /// Files that are there afterwards: all of them, or after an error none.
+    fn write(&self, changes: &[&Change]) -> io::Result<Vec<PathBuf>> {
+        let mut left = Vec::new();
+        for (number, batch) in changes.chunks(TOGETHER).enumerate() {
+            match self.batch(batch) {
+                Ok(more) => left.extend(more),
+                Err(error) => {
+                    let back: Vec<Change> =
+                        changes[..number * TOGETHER].iter().map(|change| change.inverse()).collect();
+                    for batch in back.iter().collect::<Vec<_>>().chunks(TOGETHER) {
+                        // What cannot be taken back is seen by whoever compares.
+                        let _best_effort = self.batch(batch);
+                    }
+                    return Err(error);
+                }
+            }
+        }
+        Ok(left)
+    }
+
+    /// All of them, or after an error none.
+    fn batch(&self, changes: &[&Change]) -> io::Result<Vec<PathBuf>> {
+        let (mut steps, mut left) = (Vec::new(), Vec::new());
+        for change in changes {
+            match self.look(change).map_err(|error| named(change, error))? {
+                Looked::Settled => {}
+                Looked::Left => left.push(change.path.clone()),
+                Looked::Ready(step) => steps.push(step),
+            }
+        }
+        if steps.is_empty() {
+            return Ok(left);
+        }
+        sync_contents(&steps)?;
+        let lock = self.locks.take(self.workspace)?;
+        left.extend(commit(&mut steps)?);
+        drop(lock);
+        steps.iter().for_each(|step| step.tidy(self.blobs));
+        sync_folders(&steps)?;
+        Ok(left)
+    }
+
+    /// Looks at the file, and prepares what is to be done.
+    fn look<'a>(&self, change: &'a Change) -> io::Result<Looked<'a>> {
+        let path = self.workspace.join(&change.path);
+        let place = match Place::find(&path)? {
+            Way::Blocked => return Ok(Looked::Left),
+            Way::Open(place) => Some(place),
+            Way::Missing => None,
+        };
+        let (now, old) = place.as_ref().map_or(Ok((State::Absent, None)), Place::look)?;
+        let Some(now) = now.recorded() else { return Ok(Looked::Left) };
+        if now == change.after {
+            if let (Some(place), true) = (&place, change.before != change.after) {
+                beside::tidy(self.blobs, change, place);
+            }
+            return Ok(Looked::Settled);
+        }
+        if now != change.before {
+            return Ok(Looked::Left);
+        }
+        let mut made = Made::default();
+        let place = place.map_or_else(|| Place::make(&path, &mut made), Ok)?;
+        Step::prepare(self.blobs, change, place, made, old.as_ref()).map(Looked::Ready)
+    }
+
+    fn not_gone(&self, changes: &[&Change]) -> io::Result<Vec<PathBuf>> {
+        let is_there = |change: &&Change| {
+            let looked = match Place::find(&self.workspace.join(&change.path)) {
+                Ok(Way::Open(place)) => place.look().map(|(state, _)| state),
+                Ok(Way::Missing) => Ok(State::Absent),
+                Ok(Way::Blocked) => Ok(State::Other),
+                Err(error) => Err(error),
+            };
+            match looked.map_err(|error| named(change, error)) {
+                Ok(State::Absent) => None,
+                Ok(_) => Some(Ok(change.path.clone())),
+                Err(error) => Some(Err(error)),
+            }
+        };
+        changes.iter().filter_map(is_there).collect()
+    }
+}
+
+enum Looked<'a> {
+    /// It is as the change leaves it.
+    Settled,
+    /// It is neither as before nor as after.
+    Left,
+    Ready(Step<'a>),
+}
+
+/// Cut where a file comes again: in each piece a file stands once.
+fn runs(changes: &[Change]) -> Vec<&[Change]> {
+    let (mut runs, mut start, mut seen) = (Vec::new(), 0, HashSet::new());
+    for (place, change) in changes.iter().enumerate() {
+        if !seen.insert(&change.path) {
+            runs.push(&changes[start..place]);
+            start = place;
+            seen = HashSet::from([&change.path]);
         }
     }
-
-    #[cfg(test)]
-    pub(crate) fn file(self) -> Option<FileState> {
-        self.recorded().flatten()
-    }
+    runs.push(&changes[start..]);
+    runs
 }
 
-/// What lies at `path`, links not followed.
-pub(crate) fn state_of(path: &Path) -> io::Result<State> {
-    let found = match fs::symlink_metadata(path) {
-        Ok(found) => found,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(State::Absent),
-        Err(error) if error.kind() == io::ErrorKind::NotADirectory => return Ok(State::Other),
-        Err(error) => return Err(error),
-    };
-    if !found.is_file() {
-        return Ok(State::Other);
-    }
-    Ok(State::File(FileState { hash: hash_of(File::open(path)?)?, mode: found.mode() & 0o7777 }))
-}
-
-/// See [`haft_core::Stage::settle`]. The error names the file at which it stopped.
-pub(crate) fn settle(blobs: &Blobs, workspace: &Path, changes: &[Change]) -> io::Result<Vec<PathBuf>> {
-    let workspace = resolve(workspace, Path::new(""));
-    let mut conflicts = Vec::new();
-    for change in changes {
-        let settled = settle_one(blobs, &workspace.join(&change.path), change).map_err(|error| {
-            io::Error::new(error.kind(), format!("cannot write `{}`: {error}", change.path.display()))
-        })?;
-        if !settled {
-            conflicts.push(change.path.clone());
+/// The files that were left; after an error all are as they were.
+fn commit(steps: &mut [Step<'_>]) -> io::Result<Vec<PathBuf>> {
+    let mut left = Vec::new();
+    for place in 0..steps.len() {
+        match steps[place].commit() {
+            Ok(true) => {}
+            Ok(false) => left.push(steps[place].change.path.clone()),
+            Err(error) => {
+                for done in steps[..=place].iter_mut().rev() {
+                    // What cannot be taken back is seen by whoever compares.
+                    let _best_effort = done.take_back();
+                }
+                return Err(named(steps[place].change, error));
+            }
         }
     }
-    Ok(conflicts)
+    Ok(left)
 }
 
-/// Whether `target` is now as the change left it.
-fn settle_one(blobs: &Blobs, target: &Path, change: &Change) -> io::Result<bool> {
-    let Some(folder) = target.parent() else { return Ok(false) };
-    // Recorded paths lead through no link. If this one does, somebody has put it there since.
-    if resolve(folder, Path::new("")) != folder {
-        return Ok(false);
-    }
-    if change.before.is_none() && change.after.is_some() && state_of(target)? == State::Absent {
-        // There must be something to lock: two that make the same folder may make the same file in it.
-        fs::create_dir_all(folder)?;
-    }
-    let _no_other_process_settles_here = locked(folder);
-    let Some(now) = state_of(target)?.recorded() else { return Ok(false) };
-    if now == change.after {
-        return Ok(true);
-    }
-    if now != change.before {
-        return Ok(false);
-    }
-    match &change.after {
-        Some(after) => replace(blobs, folder, target, after)?,
-        None => fs::remove_file(target)?,
-    }
-    sync_folder(folder)?;
-    Ok(true)
+fn named(change: &Change, error: io::Error) -> io::Error {
+    let what = if change.after.is_some() { "write" } else { "remove" };
+    io::Error::new(error.kind(), format!("cannot {what} `{}`: {error}", change.path.display()))
 }
 
-/// Between looking at a file and replacing it, no other session may do the same. The lock ends with the returned
-/// file. Where the folder is gone, or its file system knows no locks, there is none.
-fn locked(folder: &Path) -> Option<File> {
-    let folder = File::open(folder).ok()?;
-    folder.lock().ok()?;
-    Some(folder)
+/// What is to be put in place.
+fn sync_contents(steps: &[Step<'_>]) -> io::Result<()> {
+    let mut files = steps.iter().filter_map(Step::content);
+    match (files.next(), files.next()) {
+        (Some(file), None) => sync_one(file),
+        (first, second) => sync_systems(first.into_iter().chain(second).chain(files)),
+    }
 }
 
-/// Writes beside the file and renames, so that nobody ever sees half of it. A hard link to the old file keeps the
-/// old content.
-fn replace(blobs: &Blobs, folder: &Path, target: &Path, after: &FileState) -> io::Result<()> {
-    let mut content = blobs.open(&after.hash)?;
-    let mut file = NamedTempFile::with_prefix_in(".haft-", folder)?;
-    io::copy(&mut content, file.as_file_mut())?;
-    keep_owner(target, file.path());
-    file.as_file().set_permissions(fs::Permissions::from_mode(after.mode))?;
-    file.as_file().sync_all()?;
-    file.persist(target).map_err(|error| error.error)?;
-    Ok(())
-}
-
-/// The new file belongs to whom the old one belonged. Only root can see to it, and only root needs to.
-fn keep_owner(old: &Path, new: &Path) {
-    if let (Ok(old), Ok(found)) = (fs::symlink_metadata(old), fs::symlink_metadata(new))
-        && (old.uid(), old.gid()) != (found.uid(), found.gid())
-    {
-        let _not_ours_to_give = chown(new, Some(old.uid()), Some(old.gid()));
+/// The names.
+fn sync_folders(steps: &[Step<'_>]) -> io::Result<()> {
+    let folders: HashSet<&Path> = steps.iter().map(|step| &*step.place().above).collect();
+    match steps {
+        [step, ..] if folders.len() == 1 && !step.has_made_folders() => sync_one(&step.place().folder),
+        steps => {
+            let folders = steps.iter().map(|step| step.place().folder.try_clone().map(File::from));
+            sync_systems(&folders.collect::<io::Result<Vec<File>>>()?)
+        }
     }
 }

@@ -1,6 +1,7 @@
 //! What a call did to files, and how it is settled.
 use crate::Effect;
 use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
 use std::{
     fmt, io,
     path::{Path, PathBuf},
@@ -10,6 +11,25 @@ use std::{
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Hash(pub String);
+
+impl Hash {
+    /// Of everything that `content` gives.
+    pub fn of(mut content: impl io::Read) -> io::Result<Self> {
+        struct Hasher(Sha256);
+        impl io::Write for Hasher {
+            fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+                self.0.update(bytes);
+                Ok(bytes.len())
+            }
+            fn flush(&mut self) -> io::Result<()> {
+                Ok(())
+            }
+        }
+        let mut hasher = Hasher(Sha256::new());
+        io::copy(&mut content, &mut hasher)?;
+        Ok(Self(hasher.0.finalize().iter().map(|byte| format!("{byte:02x}")).collect()))
+    }
+}
 
 impl fmt::Display for Hash {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -24,6 +44,36 @@ pub struct FileState {
     pub hash: Hash,
     /// Its permission bits, e.g. `0o644`.
     pub mode: u32,
+}
+
+/// A file that a call read, and what it was then: `{"path":…,"bytes":…,"hash":…}`, or `stamp` in place of `hash`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileRead {
+    /// Relative to the workspace; absolute if it lies outside.
+    pub path: PathBuf,
+    /// Its length.
+    pub bytes: u64,
+    /// Tells its content from others.
+    #[serde(flatten)]
+    pub print: Print,
+}
+
+/// Tells a content from others.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Print {
+    /// By the content itself.
+    Hash(Hash),
+    /// By what the system says of the file, where it is too long to be read for that: its number, and when its content
+    /// and anything of it were last changed, in nanoseconds since 1970-01-01 UTC. Nobody can set the last one.
+    Stamp {
+        /// Of its file system.
+        inode: u64,
+        /// Its content.
+        modified: i64,
+        /// Anything.
+        changed: i64,
+    },
 }
 
 /// One file before and after. `None`: there was, or is, no file.
@@ -135,13 +185,17 @@ pub trait Stage: Send + Sync {
     /// it. Nothing is opened, copied or looked at, so that a call can be judged before.
     fn how(&self, effects: &[Effect]) -> How;
 
-    /// A view for one call. `effects` must be resolved: no path in them leads through a symbolic link.
+    /// A view for one call. `workspace` and `effects` must be resolved: no path in them leads through a symbolic link.
+    /// One that does so by now is refused.
     fn open(&self, workspace: &Path, effects: &[Effect]) -> io::Result<Box<dyn View>>;
 
-    /// Brings each file from `before` to `after`, in order, and returns the paths where neither was found.
+    /// Brings each file from `before` to `after`, and returns the paths of those that were left as they are: neither was
+    /// found there, or a link stands in their way.
     ///
-    /// Doing it twice is doing it once: committing, redoing after a crash and undoing are this one act.
-    /// A file is replaced whole or not at all; after an error the files before it stand settled.
+    /// Doing it twice is doing it once: committing, redoing after a crash and undoing are this one act. What is new is
+    /// put in place first; files are removed at last, and only where nothing new was left. A file is replaced whole or
+    /// not at all. An error leaves a file as it was or as it should be, and says nothing of the others: compare them.
+    /// One of kind [`io::ErrorKind::WouldBlock`] says that another process is at it: nothing was done, try again.
     fn settle(&self, workspace: &Path, changes: &[Change]) -> io::Result<Vec<PathBuf>>;
 
     /// A content that some change names.

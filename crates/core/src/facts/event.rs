@@ -1,7 +1,7 @@
 //! What happens, and what people may ask for.
 use crate::{
-    CallId, Change, Conclusion, Effect, How, JobId, Mode, Order, Part, Question, Resource, StopReason,
-    ToolCall, ToolResult, Usage,
+    CallId, Change, Conclusion, Effect, FileRead, How, JobId, Mode, Order, Part, Question, Resource,
+    StopReason, ToolCall, ToolResult, Usage,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -124,7 +124,15 @@ pub enum Fact {
     /// What the person said; nothing where nobody could be asked.
     QuestionAnswered { call: CallId, answer: Option<String> },
     /// On disk before the tool begins.
-    ToolStarted { call: CallId, name: String, arguments: Value, how: How },
+    ToolStarted {
+        call: CallId,
+        name: String,
+        arguments: Value,
+        how: How,
+        /// The files that its effects name for reading, as it is about to find them.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        reads: Vec<FileRead>,
+    },
     /// On disk before the files are touched: after a crash it is settled again. `result` is what the call will
     /// have given once it is settled.
     Staged { call: CallId, changes: Vec<Change>, how: How, result: ToolResult },

@@ -124,7 +124,7 @@ fn ran(name: &str, arguments: Value, how: How, details: Value) -> Vec<Fact> {
     let call = CallId("c".into());
     let result = ToolResult { details, ..ToolResult::default() };
     vec![
-        Fact::ToolStarted { call: call.clone(), name: name.into(), arguments, how },
+        Fact::ToolStarted { call: call.clone(), name: name.into(), arguments, how, reads: vec![] },
         Fact::ToolEnded { call, name: name.into(), result, duration_ms: 0 },
     ]
 }

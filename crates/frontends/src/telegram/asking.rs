@@ -211,7 +211,7 @@ mod tests {
             Button::Answer(u64::MAX, Answer::Always),
             Button::Answer(0, Answer::No),
             Button::Choice(u64::MAX, 1_000),
-            Button::Session("20260101-000000-abcd".into()),
+            Button::Session("20260101-000000-0123456789abcdef".into()),
         ];
         for button in table {
             assert!(button.data().len() <= 64, "{button:?}");

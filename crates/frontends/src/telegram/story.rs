@@ -265,7 +265,7 @@ mod tests {
     }
     fn started(id: &str) -> Fact {
         let (name, how) = ("read".into(), haft_core::How::Declared);
-        Fact::ToolStarted { call: CallId(id.into()), name, arguments: json!({}), how }
+        Fact::ToolStarted { call: CallId(id.into()), name, arguments: json!({}), how, reads: vec![] }
     }
     fn ended(id: &str, shown: Shown) -> Fact {
         let result = ToolResult { shown, ..ToolResult::default() };

@@ -6,7 +6,7 @@ use crate::{
     failure::Failure,
 };
 use haft::{
-    core::{Command, Entry, Event, Fact, Part, SessionId, active_path},
+    core::{Command, Entry, Event, Fact, Part, active_path},
     engine::{Chat, Home, Summary},
     frontends::{
         Exit, lines, safe,
@@ -37,18 +37,7 @@ pub(crate) async fn sessions(surroundings: &Surroundings, command: Sessions) -> 
 
 /// What stands in the session of this name, or of which this is the beginning of the name.
 fn entries(home: &Home, id: &str) -> Result<Vec<Arc<Entry>>, Failure> {
-    home.peek(id).map_err(|error| {
-        let known = home.list().into_iter().map(|summary| summary.id);
-        ambiguous(id, "session", known).unwrap_or_else(|| error.into())
-    })
-}
-
-/// What there is to say of a beginning that several names have.
-pub(super) fn ambiguous(id: &str, what: &str, known: impl IntoIterator<Item = SessionId>) -> Option<Failure> {
-    let several: Vec<SessionId> = known.into_iter().filter(|known| known.0.starts_with(id)).take(2).collect();
-    let [first, second] = several.as_slice() else { return None };
-    let message = format!("`{}` is the beginning of several {what}s", id.escape_debug());
-    Some(Failure::usage(message).hint(format!("among them {first} and {second}; type more of the name")))
+    Ok(home.peek(id)?)
 }
 
 fn list(home: &Home, json: bool) -> Result<Exit, Failure> {

@@ -128,8 +128,11 @@ pub(crate) struct Server {
     _runtime: tokio::runtime::Runtime,
 }
 
+/// What is said to a request, which is the one with this number.
+type Answering = dyn Fn(usize, &Value) -> Reply + Send + Sync;
+
 struct Replies {
-    replies: Vec<Reply>,
+    reply: Box<Answering>,
     asked: Arc<Mutex<Vec<Value>>>,
 }
 
@@ -140,10 +143,15 @@ pub(crate) struct Reply(pub(crate) u16, pub(crate) &'static str, pub(crate) Stri
 impl Server {
     /// The last reply is given again and again.
     pub(crate) fn start(replies: Vec<Reply>) -> Self {
+        Self::answering(move |number, _| replies[number.min(replies.len() - 1)].clone())
+    }
+
+    /// Answers each request, which have numbers from 0 on, with what `reply` gives.
+    pub(crate) fn answering(reply: impl Fn(usize, &Value) -> Reply + Send + Sync + 'static) -> Self {
         let runtime =
             tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
         let asked = Arc::new(Mutex::new(Vec::new()));
-        let state = Arc::new(Replies { replies, asked: asked.clone() });
+        let state = Arc::new(Replies { reply: Box::new(reply), asked: asked.clone() });
         let app = Router::new()
             .route("/v1/chat/completions", post(answer))
             .route("/v1/messages", post(answer))
@@ -160,9 +168,13 @@ impl Server {
 }
 
 async fn answer(State(state): State<Arc<Replies>>, body: String) -> Response {
-    let mut asked = state.asked.lock().unwrap();
-    asked.push(serde_json::from_str(&body).unwrap_or(Value::Null));
-    let Reply(status, media, body) = state.replies[(asked.len() - 1).min(state.replies.len() - 1)].clone();
+    let request = serde_json::from_str(&body).unwrap_or(Value::Null);
+    let number = {
+        let mut asked = state.asked.lock().unwrap();
+        asked.push(request.clone());
+        asked.len() - 1
+    };
+    let Reply(status, media, body) = (state.reply)(number, &request);
     let response =
         Response::builder().status(StatusCode::from_u16(status).unwrap()).header("content-type", media);
     response.body(Body::from(body)).unwrap()

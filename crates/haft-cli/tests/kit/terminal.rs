@@ -222,7 +222,7 @@ pub(crate) fn steady(screen: &str, place: &Place) -> String {
 
 fn steady_word(word: &str) -> &str {
     let is_time = word.contains('.') && !word.ends_with('.') && word.parse::<f64>().is_ok();
-    let is_session = word.len() == 20 && word.bytes().filter(|byte| *byte == b'-').count() == 2;
+    let is_session = word.len() == 32 && word.bytes().filter(|byte| *byte == b'-').count() == 2;
     match (is_time, is_session) {
         (true, _) => "N.N",
         (_, true) => "SESSION",

@@ -1,7 +1,7 @@
 //! One run of the command: the prompt in, bytes out, and an end for all that it started.
 use super::{Clean, Exec};
 use haft_core::{ProviderError, clip::Clip, clip::Keep};
-use rustix::process::{Pid, Signal, kill_process_group};
+use haft_sandbox::Process;
 use std::{
     io::{self, ErrorKind},
     os::unix::process::ExitStatusExt,
@@ -10,7 +10,7 @@ use std::{
 };
 use tokio::{
     io::{AsyncRead, AsyncReadExt, AsyncWriteExt},
-    process::{Child, ChildStdin, ChildStdout, Command},
+    process::{ChildStdin, ChildStdout, Command},
     task::JoinSet,
     time::{Instant, timeout_at},
 };
@@ -22,33 +22,14 @@ const KEPT_ERRORS: usize = 16 << 10;
 /// So much of its standard error is told when it fails: the end, where the reason stands.
 const TOLD_ERRORS: Clip = Clip { lines: 20, bytes: 1_000, keep: Keep::Tail };
 
-/// A running command. Dropping it kills the command and its children.
+/// A running command. Dropping it ends the command and its children.
 pub(super) struct Running {
-    group: Group,
-    child: Child,
+    process: Process,
     stdout: ChildStdout,
     feeding: JoinSet<()>,
     errors: JoinSet<Vec<u8>>,
     ended: Option<ExitStatus>,
     deadline: Instant,
-}
-
-/// The command and its children, as long as they stay together.
-struct Group(Option<Pid>);
-
-impl Drop for Group {
-    fn drop(&mut self) {
-        self.kill();
-    }
-}
-
-impl Group {
-    fn kill(&mut self) {
-        // Once only: later, another group may have the number.
-        if let Some(leader) = self.0.take() {
-            let _nobody_left = kill_process_group(leader, Signal::KILL);
-        }
-    }
 }
 
 impl Running {
@@ -62,9 +43,8 @@ impl Running {
         command.args(exec.filled(prompt, model)).env("NO_COLOR", "1").env("TERM", "dumb");
         command.current_dir(exec.folder.as_deref().unwrap_or(".".as_ref()));
         command.stdin(input).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let spawned = command.process_group(0).kill_on_drop(true).spawn();
-        let mut child = spawned.map_err(|error| not_started(exec, &error))?;
-        let group = Group(child.id().and_then(|id| Pid::from_raw(id.cast_signed())));
+        let mut process = Process::start(command).map_err(|error| not_started(exec, &error))?;
+        let child = process.child();
         let (mut feeding, mut errors) = (JoinSet::new(), JoinSet::new());
         if let Some(stdin) = child.stdin.take() {
             feeding.spawn(feed(stdin, prompt.to_owned()));
@@ -74,7 +54,7 @@ impl Running {
         }
         let stdout = child.stdout.take().ok_or_else(|| exec.broken("has no standard output"))?;
         let deadline = Instant::now() + exec.patience;
-        Ok(Self { group, child, stdout, feeding, errors, ended: None, deadline })
+        Ok(Self { process, stdout, feeding, errors, ended: None, deadline })
     }
 
     /// What it prints next; `None` at the end.
@@ -91,7 +71,7 @@ impl Running {
                     }
                     return Ok(Some(buffer).filter(|bytes| !bytes.is_empty()));
                 }
-                ended = self.child.wait(), if self.ended.is_none() => self.end(exec, ended)?,
+                ended = self.process.child().wait(), if self.ended.is_none() => self.end(exec, ended)?,
                 () = tokio::time::sleep_until(self.deadline) => match self.ended {
                     Some(_) => return Ok(None),
                     None => return Err(silent(exec)),
@@ -103,7 +83,7 @@ impl Running {
     /// Whether it did what it was asked to.
     pub(super) async fn finish(&mut self, exec: &Exec) -> Result<(), ProviderError> {
         if self.ended.is_none() {
-            let ended = timeout_at(self.deadline, self.child.wait()).await;
+            let ended = timeout_at(self.deadline, self.process.child().wait()).await;
             let ended = ended.map_err(|_| silent(exec))?;
             self.end(exec, ended)?;
         }
@@ -119,8 +99,8 @@ impl Running {
     fn end(&mut self, exec: &Exec, ended: io::Result<ExitStatus>) -> Result<(), ProviderError> {
         let status = ended.map_err(|error| exec.broken(&format!("cannot be waited for: {error}")))?;
         self.ended = Some(status);
-        // Children that it left behind would keep the pipe open.
-        self.group.kill();
+        // Children that it left behind would keep the pipe open: they are ended with this question.
+        let _it_has_ended = self.process.ended();
         self.deadline = Instant::now() + AFTERTHOUGHT;
         Ok(())
     }

@@ -151,6 +151,10 @@ impl Kit {
         let registered = self.tools.find(tool)?;
         let arguments = registered.check(&arguments, Validation::Coerce)?;
         let effects = registered.tool.effects(&arguments, &self.workspace)?;
+        let effects: Vec<_> = effects
+            .into_iter()
+            .map(|effect| effect.placed(|path| self.stage.resolve(&self.workspace, path)))
+            .collect();
         let view: Arc<dyn View> = self.stage.open(&self.workspace, &effects).map_err(refused)?.into();
         let output = registered.tool.call(arguments, &self.context(view.clone())).await?;
         let on_files = |effect: &Effect| matches!(effect, Effect::Read(_) | Effect::Write(_));

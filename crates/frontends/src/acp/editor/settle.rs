@@ -11,7 +11,13 @@ use std::{
 /// See [`Stage::settle`]: a text of the workspace is written by the editor, everything else by the inner stage.
 pub(super) fn settle(stage: &EditorStage, workspace: &Path, changes: &[Change]) -> io::Result<Vec<PathBuf>> {
     let mut conflicts = Vec::new();
-    for change in changes {
+    let (removed, written): (Vec<_>, Vec<_>) = changes.iter().partition(|change| change.after.is_none());
+    for change in written.into_iter().chain(removed) {
+        if change.after.is_none() && change.before.is_some() && !conflicts.is_empty() {
+            // What was left may be this file under another name: it must not be gone from both.
+            conflicts.extend(still_there(stage, workspace, change)?);
+            continue;
+        }
         let settled = match Text::of(stage, workspace, change) {
             Some(text) => text.settle()?,
             None => on_disk(stage, workspace, change)?,
@@ -21,6 +27,13 @@ pub(super) fn settle(stage: &EditorStage, workspace: &Path, changes: &[Change]) 
         }
     }
     Ok(conflicts)
+}
+
+/// The path of a file that was to be removed, unless it is gone already.
+fn still_there(stage: &EditorStage, workspace: &Path, change: &Change) -> io::Result<Option<PathBuf>> {
+    let gone = Change { path: change.path.clone(), before: None, after: None };
+    let is_gone = on_disk(stage, workspace, &gone)?;
+    Ok((!is_gone).then(|| change.path.clone()))
 }
 
 fn on_disk(stage: &EditorStage, workspace: &Path, change: &Change) -> io::Result<bool> {

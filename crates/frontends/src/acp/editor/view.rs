@@ -108,7 +108,7 @@ fn over(
                 let copy = aside.place(OVER, workspace, file);
                 match unsaved.get(file) {
                     Some(text) => put(&copy, text, file)?,
-                    None => copy_in(file, &copy)?,
+                    None => copy_in(stage, workspace, file, &copy)?,
                 }
                 Effect::Write(copy)
             }
@@ -128,14 +128,13 @@ fn put(copy: &Path, text: &str, file: &Path) -> io::Result<()> {
     fs::metadata(file).map_or(Ok(()), |found| fs::set_permissions(copy, found.permissions()))
 }
 
-/// Nothing where there is nothing; what is no file is for the inner stage to refuse.
-fn copy_in(file: &Path, copy: &Path) -> io::Result<()> {
+/// As the inner stage finds it; nothing where there is nothing.
+fn copy_in(stage: &EditorStage, workspace: &Path, file: &Path, copy: &Path) -> io::Result<()> {
     fs::create_dir_all(copy.parent().unwrap_or(copy))?;
-    match fs::symlink_metadata(file) {
-        Ok(found) if found.is_file() => fs::copy(file, copy).map(|_| ()),
-        Ok(_) => fs::create_dir(copy),
+    let view = stage.inner.open(workspace, &[Effect::Write(file.to_owned())])?;
+    match fs::copy(view.locate(file), copy) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        Err(error) => Err(error),
+        copied => copied.map(|_| ()),
     }
 }
 
@@ -158,7 +157,10 @@ impl View for EditorView {
     fn locate(&self, path: &Path) -> PathBuf {
         // A tool may also name a file by where it lies in the view.
         let inside = path.strip_prefix(self.inner.root()).unwrap_or(path);
-        let file = self.inner_stage.resolve(&self.workspace, inside);
+        let mut file = self.workspace.join(inside);
+        if !self.copies.contains_key(&file) && !self.written.contains(&file) {
+            file = self.inner_stage.resolve(&self.workspace, inside);
+        }
         if let Some(copy) = self.copies.get(&file) {
             return copy.clone();
         }

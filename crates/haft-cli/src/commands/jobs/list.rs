@@ -1,5 +1,5 @@
 //! What jobs there are, and what each has done.
-use super::{super::sessions::ambiguous, schedule};
+use super::schedule;
 use crate::failure::Failure;
 use haft::{
     core::{JobStatus, SessionId, Standing},
@@ -11,21 +11,29 @@ use std::io::{Write, stdout};
 
 /// A job by its name, or the beginning of it.
 pub(super) fn find(home: &Home, id: &str) -> Result<(SessionId, Standing), Failure> {
-    let id = home.find(id).map_err(|error| wrong_name(home, id, error))?;
+    let id = home.find(id).or_else(|error| only_job(home, id, error))?;
     let standing = Standing::of(&home.peek(&id.0)?, home.is_open(&id));
     let no_job =
         || Failure::usage(format!("the session `{id}` is no job")).hint("`haft jobs list` names them");
     Ok((id.clone(), standing.ok_or_else(no_job)?))
 }
 
-/// A name that no session has, or of which there are several beginnings.
-fn wrong_name(home: &Home, id: &str, error: JournalError) -> Failure {
+/// The only job whose name begins with `id`, where no session or several have such a name.
+fn only_job(home: &Home, id: &str, error: JournalError) -> Result<SessionId, Failure> {
+    if !matches!(error, JournalError::Missing(_) | JournalError::Ambiguous { .. }) {
+        return Err(error.into());
+    }
     let jobs = home.jobs().into_iter().map(|(id, _)| id);
-    match error {
-        JournalError::Missing(name) => ambiguous(id, "job", jobs).unwrap_or_else(|| {
-            Failure::usage(format!("there is no job `{name}`")).hint("`haft jobs list` names them")
-        }),
-        other => other.into(),
+    let mut found: Vec<SessionId> = jobs.filter(|job| job.0.starts_with(id)).collect();
+    let id = id.escape_debug();
+    match found.as_slice() {
+        [_] => Ok(found.remove(0)),
+        [] => Err(Failure::usage(format!("there is no job `{id}`")).hint("`haft jobs list` names them")),
+        [first, second, ..] => {
+            let message = format!("`{id}` is the beginning of several jobs: {first}, {second}");
+            let more = if found.len() > 2 { ", …" } else { "" };
+            Err(Failure::usage(message + more).hint("type more of the name"))
+        }
     }
 }
 

@@ -1,0 +1,137 @@
+//! One line of a list of sessions, read off the beginning and the end of a journal: what lies between may be long.
+use haft_core::{Entry, Fact, SessionId, event::JOURNAL_VERSION, text_of};
+use std::{
+    fs::File,
+    io::{self, BufRead, BufReader, Read, Seek, SeekFrom},
+    path::{Path, PathBuf},
+};
+
+/// One line of a list of sessions.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Summary {
+    /// Its name.
+    pub id: SessionId,
+    /// When it was opened, in milliseconds since 1970-01-01 UTC.
+    pub opened_at: u64,
+    /// When something happened last.
+    pub last_at: u64,
+    /// Where it works.
+    pub workspace: PathBuf,
+    /// The model it began with.
+    pub model: String,
+    /// The beginning of the first prompt.
+    pub title: String,
+    /// How many entries it has.
+    pub entries: usize,
+    /// The session that delegated to it.
+    pub delegated_by: Option<SessionId>,
+}
+
+impl Summary {
+    /// Of the session `id` with this journal. `None` where there is none that can be read.
+    pub(crate) fn read(id: SessionId, journal: &Path) -> Option<Self> {
+        let mut reader = BufReader::new(File::open(journal).ok()?);
+        let first = first_entry(&mut reader)?;
+        let Fact::SessionOpened { version, workspace, model, delegated_by, .. } = first.fact else {
+            return None;
+        };
+        if version > JOURNAL_VERSION {
+            return None;
+        }
+        let title = first_prompt(&mut reader);
+        let title = title.lines().next().unwrap_or_default().chars().take(60).collect();
+        let last = last_entry(&mut reader.into_inner()).ok()??;
+        // Places are given away once and in order, so the last one tells how many there are.
+        let entries = usize::try_from(last.seq.0 + 1).unwrap_or(usize::MAX);
+        let (opened_at, last_at) = (first.at, last.at);
+        Some(Self { id, opened_at, last_at, workspace, model, title, entries, delegated_by })
+    }
+
+    /// When something happened last, in UTC as RFC 3339 writes it.
+    pub fn updated(&self) -> String {
+        let at = jiff::Timestamp::from_millisecond(i64::try_from(self.last_at).unwrap_or_default());
+        at.unwrap_or_default().to_string()
+    }
+}
+
+/// The entry in the first line.
+pub(crate) fn first_entry(journal: &mut impl BufRead) -> Option<Entry> {
+    let mut first = Vec::new();
+    journal.read_until(b'\n', &mut first).ok()?;
+    serde_json::from_slice(&first).ok()
+}
+
+/// Lines are only parsed where they begin like a prompt: most are something else, and many are long.
+fn first_prompt(journal: &mut impl BufRead) -> String {
+    let mut line = Vec::new();
+    while let Ok(1..) = journal.read_until(b'\n', &mut line) {
+        let head = &line[..line.len().min(HEAD)];
+        if head.windows(PROMPTED.len()).any(|part| part == PROMPTED)
+            && let Ok(Entry { fact: Fact::Prompted { parts, .. }, .. }) = serde_json::from_slice(&line)
+        {
+            return text_of(&parts);
+        }
+        line.clear();
+    }
+    String::new()
+}
+
+const PROMPTED: &[u8] = br#""type":"prompted""#;
+
+/// The type of an entry stands in its first bytes, behind three numbers.
+const HEAD: usize = 128;
+
+/// So much is read at once from the end of a file; then twice as much, and so on.
+const TAIL: u64 = 8 << 10;
+
+/// The last whole line that can be read, looked for from the end.
+pub(crate) fn last_entry(journal: &mut (impl Read + Seek)) -> io::Result<Option<Entry>> {
+    let end = journal.seek(SeekFrom::End(0))?;
+    let mut length = TAIL.min(end);
+    loop {
+        let mut tail = vec![0; usize::try_from(length).unwrap_or_default()];
+        journal.seek(SeekFrom::Start(end - length))?;
+        journal.read_exact(&mut tail)?;
+        let is_all = length == end;
+        // Where it does not begin with the file, the first piece is the end of a line.
+        let lines = tail.split_inclusive(|byte| *byte == b'\n').skip(usize::from(!is_all));
+        let whole: Vec<&[u8]> = lines.filter(|line| line.ends_with(b"\n")).collect();
+        let last = whole.iter().rev().find_map(|line| serde_json::from_slice(line).ok());
+        if last.is_some() || is_all {
+            return Ok(last);
+        }
+        length = (length * 2).min(end);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Cursor;
+
+    fn line(seq: u64, length: usize) -> String {
+        let message = "x".repeat(length);
+        format!(r#"{{"seq":{seq},"at":{seq},"type":"model_failed","message":"{message}","hint":null}}"#)
+            + "\n"
+    }
+
+    #[test]
+    fn the_last_entry_is_found_from_the_end_however_long_lines_are() {
+        let long = 3 * TAIL as usize;
+        let table = [
+            ("nothing", String::new(), None),
+            ("one line", line(0, 1), Some(0)),
+            ("short lines", line(0, 1) + &line(1, 1), Some(1)),
+            ("a long last line", line(0, 1) + &line(1, long), Some(1)),
+            ("a torn line behind it", line(0, 1) + &line(1, long) + r#"{"seq":2,"at":2"#, Some(1)),
+            ("a long torn line behind it", line(0, 1) + &line(1, 1) + &"x".repeat(long), Some(1)),
+            ("zeros behind it", line(0, long) + &"\0".repeat(long), Some(0)),
+            ("lines that cannot be read behind it", line(0, 1) + "junk\n\n{}\n", Some(0)),
+            ("only such lines", "junk\n".repeat(long), None),
+        ];
+        for (what, text, expected) in table {
+            let found = last_entry(&mut Cursor::new(text)).unwrap();
+            assert_eq!(found.map(|entry| entry.at), expected, "{what}");
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! What a process left running that was killed, or had no time to end it.
+use crate::{
+    marks::{has_number, instance, is_of, words},
+    strays::{Process, has_ended, kill_all, stat},
+};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    thread::sleep,
+    time::{Duration, Instant},
+};
+
+/// So long it is tried to end processes: one that waits for a disk cannot be killed before that has answered.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Between two looks at a process that is about to end.
+const MOMENT: Duration = Duration::from_millis(1);
+
+/// What is known of a process that starts others: written down by it, read by whoever goes on with its work.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Owner(String);
+
+impl Owner {
+    /// This process.
+    pub fn this() -> Self {
+        let own = stat(Path::new("/proc/self"));
+        let started = own.get(STARTED).map_or("-", String::as_str);
+        Self(format!("{} {} {started} {}", instance(), std::process::id(), namespace()))
+    }
+
+    /// As [`Owner::text`] has it.
+    pub fn read(text: &str) -> Self {
+        Self(text.trim().to_owned())
+    }
+
+    /// In one line.
+    pub fn text(&self) -> &str {
+        &self.0
+    }
+
+    /// Whether it has ended, or is about to. A process that we cannot see lives.
+    pub fn has_ended(&self) -> bool {
+        matches!(self.fate(), Some((_, Fate::Ended | Fate::Ending)))
+    }
+
+    /// Its instance, where it has ended; one that is about to is waited for.
+    fn dead_instance(&self) -> Option<&str> {
+        let end = Instant::now() + PATIENCE;
+        loop {
+            match self.fate()? {
+                (instance, Fate::Ended) => return Some(instance),
+                // Between the moment in which it gives up its files, locks among them, and its end.
+                (_, Fate::Ending) if Instant::now() < end => sleep(MOMENT),
+                (_, Fate::Ending | Fate::Lives) => return None,
+            }
+        }
+    }
+
+    fn fate(&self) -> Option<(&str, Fate)> {
+        let mut parts = self.0.split(' ');
+        let (instance, pid) = (parts.next()?, parts.next()?.parse::<u32>().ok()?);
+        let (started, seen_from) = (parts.next()?, parts.next()?);
+        if seen_from != namespace() || seen_from.is_empty() {
+            return None;
+        }
+        let process = PathBuf::from(format!("/proc/{pid}"));
+        let fate = if !is_same(&process, started) || has_no_thread(&process) {
+            Fate::Ended
+        } else if is_ending(&process) {
+            Fate::Ending
+        } else {
+            Fate::Lives
+        };
+        Some((instance, fate))
+    }
+}
+
+enum Fate {
+    Lives,
+    Ending,
+    Ended,
+}
+
+/// Kills what still runs of `sessions`, whose names stand in the variable `HAFT_CALL` of their processes; and whatever
+/// `owner` had started, if that process has ended. A process of our own is left alone. Blocks until they are gone;
+/// gives how many could not be killed.
+pub fn end_left_over(sessions: &[String], owner: Option<&Owner>) -> usize {
+    let dead = owner.and_then(Owner::dead_instance).filter(|dead| *dead != instance());
+    let is_wanted = |process: &Process| match words(&process.environment) {
+        Some(words) => {
+            !words.iter().any(|word| is_of(word, instance()))
+                && words.iter().any(|word| {
+                    sessions.iter().any(|session| session == word)
+                        || dead.is_some_and(|dead| is_of(word, dead))
+                })
+        }
+        None => dead.is_some_and(|dead| has_left(process, dead)),
+    };
+    kill_all(is_wanted, PATIENCE)
+}
+
+/// Whether a process without our variable was started by `instance`, and lives.
+pub(crate) fn has_left(process: &Process, instance: &str) -> bool {
+    has_number(&process.folder, instance) && !has_ended(&stat(&process.folder))
+}
+
+/// Places in [`stat`], from proc_pid_stat(5): flags of the kernel, when it was started, and signals that wait.
+const FLAGS: usize = 6;
+const STARTED: usize = 19;
+const WAITING: usize = 28;
+
+/// `PF_EXITING` in `linux/sched.h`.
+const EXITING: u64 = 0x4;
+
+/// The place of SIGKILL among signals.
+const KILLED: u64 = 1 << 8;
+
+fn is_same(process: &Path, started: &str) -> bool {
+    stat(process).get(STARTED).is_some_and(|found| found == started)
+}
+
+fn threads(process: &Path) -> Vec<Vec<String>> {
+    let threads = fs::read_dir(process.join("task")).into_iter().flatten().flatten();
+    threads.map(|thread| stat(&thread.path())).collect()
+}
+
+fn has_no_thread(process: &Path) -> bool {
+    threads(process).iter().all(|thread| has_ended(thread))
+}
+
+/// Whether it was killed, or one of its threads ends: in a moment it is known whether all do.
+fn is_ending(process: &Path) -> bool {
+    let has = |thread: &[String], place: usize, bit: u64| {
+        thread.get(place).and_then(|bits| bits.parse::<u64>().ok()).is_some_and(|bits| bits & bit != 0)
+    };
+    threads(process).iter().any(|thread| has(thread, FLAGS, EXITING) || has(thread, WAITING, KILLED))
+}
+
+/// Numbers of processes mean the same only where this is the same.
+fn namespace() -> String {
+    let link = fs::read_link("/proc/self/ns/pid").unwrap_or_default();
+    link.to_string_lossy().replace(' ', "")
+}

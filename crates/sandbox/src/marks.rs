@@ -1,0 +1,98 @@
+//! What our processes are known by, however far they are from us: a variable in their environment, and a number among
+//! their limits.
+//!
+//! `HAFT_CALL` holds words: the sessions that a process belongs to, where the caller gave them, and its *start*,
+//! `PID-RANDOM-NUMBER`. Its first two parts name this process, and are its *instance*. A command inherits the words of
+//! who started it, so that a `haft` below a `haft` belongs to both.
+//!
+//! A process can be started with an empty environment (`env -i`). What it cannot lose by accident is the soft limit
+//! `RLIMIT_RTTIME`, which counts for processes of the real-time scheduler only, and which we set to a number of our own
+//! that none of them ever reaches.
+use rustix::process::{Resource, Rlimit, getrlimit};
+use std::{
+    collections::hash_map::RandomState,
+    fs,
+    hash::{BuildHasher, Hasher},
+    path::Path,
+    sync::{
+        OnceLock,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
+};
+
+/// The variable by which processes are found: whoever starts one may put words of their own into it, with spaces
+/// between them.
+pub const VARIABLE: &str = "HAFT_CALL";
+
+/// This process, as its own ones carry it: `PID-RANDOM`.
+pub(crate) fn instance() -> &'static str {
+    static INSTANCE: OnceLock<String> = OnceLock::new();
+    INSTANCE
+        .get_or_init(|| format!("{}-{:016x}", std::process::id(), RandomState::new().build_hasher().finish()))
+}
+
+/// A word that no other process was started with.
+pub(crate) fn new_start() -> String {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    format!("{}-{}", instance(), NEXT.fetch_add(1, Relaxed))
+}
+
+/// Whether a process with this word was started by `instance`.
+pub(crate) fn is_of(word: &str, instance: &str) -> bool {
+    word.strip_prefix(instance).is_some_and(|rest| rest.starts_with('-'))
+}
+
+/// The limits that carry the number of this instance.
+pub(crate) fn numbered() -> Option<Rlimit> {
+    let maximum = getrlimit(Resource::Rttime).maximum;
+    let number = number_of(instance())?;
+    maximum.is_none_or(|most| number <= most).then_some(Rlimit { current: Some(number), maximum })
+}
+
+/// Nothing that anybody would set by chance: 2^62 and above, in microseconds.
+fn number_of(instance: &str) -> Option<u64> {
+    let (_, random) = instance.split_once('-')?;
+    Some(u64::from_str_radix(random, 16).ok()? >> 2 | 1 << 62)
+}
+
+/// Whether the limits of the process carry the number of `instance`. One that has ended has limits still.
+pub(crate) fn has_number(process: &Path, instance: &str) -> bool {
+    let Some(number) = number_of(instance) else { return false };
+    let limits = fs::read_to_string(process.join("limits")).unwrap_or_default();
+    let line = limits.lines().find_map(|line| line.strip_prefix("Max realtime timeout"));
+    let soft = line.and_then(|line| line.split_ascii_whitespace().next());
+    soft == Some(&number.to_string())
+}
+
+/// The words of an environment, as `/proc/PID/environ` has it.
+pub(crate) fn words(environment: &[u8]) -> Option<Vec<&str>> {
+    let mut variables = environment.split(|byte| *byte == 0);
+    let value =
+        variables.find_map(|variable| variable.strip_prefix(VARIABLE.as_bytes())?.strip_prefix(b"="))?;
+    Some(std::str::from_utf8(value).ok()?.split_ascii_whitespace().collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_found_and_belong_to_their_instance() {
+        let environment = b"PATH=/bin\0XHAFT_CALL=no\0HAFT_CALL=session 12-ab-3\0HOME=/\0";
+        assert_eq!(words(environment), Some(vec!["session", "12-ab-3"]));
+        assert_eq!((words(b""), words(b"HAFT_CALL=")), (None, Some(vec![])));
+        let table = [("12-ab-3", true), ("12-ab", false), ("12-abc-3", false), ("112-ab-3", false)];
+        for (word, expected) in table {
+            assert_eq!(is_of(word, "12-ab"), expected, "{word}");
+        }
+        assert!(is_of(&new_start(), instance()) && new_start() != new_start());
+    }
+
+    #[test]
+    fn a_number_stands_for_an_instance_and_looks_like_no_other_limit() {
+        let number = number_of(instance()).unwrap();
+        assert!((1 << 62..1 << 63).contains(&number));
+        assert_ne!(number_of("1-00000000000000a0"), number_of("1-00000000000000b0"));
+        assert_eq!((number_of("1"), number_of("1-x")), (None, None));
+    }
+}

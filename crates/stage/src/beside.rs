@@ -1,0 +1,80 @@
+//! The names that a change takes beside its file while it is made: the same each time, so that what a killed process
+//! left is found again.
+use crate::{
+    blobs::Blobs,
+    place::{Place, State},
+};
+use haft_core::{Change, FileState, Hash};
+use std::{
+    ffi::{OsStr, OsString},
+    fs::{File, TryLockError},
+    io::{self, Read},
+    os::unix::{ffi::OsStrExt, fs::MetadataExt},
+};
+
+/// More processes than this do not make the same change at the same time.
+const MOST: usize = 100;
+
+/// Names for a change, in the order in which they are taken.
+pub(crate) fn names(change: &Change) -> impl Iterator<Item = OsString> {
+    let state = |state: &Option<FileState>| match state {
+        Some(FileState { hash: Hash(hash), mode }) => format!("{hash} {mode}"),
+        None => String::new(),
+    };
+    let states = [state(&change.before), state(&change.after)].join("\n");
+    let parts = change.path.as_os_str().as_bytes().chain(&b"\0"[..]).chain(states.as_bytes());
+    let Hash(hash) = Hash::of(parts).expect("memory can be read");
+    (0..MOST).map(move |number| {
+        let more = if number == 0 { String::new() } else { format!("-{number}") };
+        format!(".haft-{}{more}", &hash[..16]).into()
+    })
+}
+
+/// A name that nothing has.
+pub(crate) fn free(change: &Change, place: &Place) -> io::Result<OsString> {
+    names(change).find(|name| place.inode_of(name).is_none()).ok_or_else(none_free)
+}
+
+/// A file of a name that nothing had. Locked for as long as it is open: it belongs to a process that lives.
+pub(crate) fn create(change: &Change, place: &Place) -> io::Result<(OsString, File)> {
+    for name in names(change) {
+        let file = match place.create(&name) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
+            created => created?,
+        };
+        let is_ours = !matches!(file.try_lock(), Err(TryLockError::WouldBlock));
+        // Whoever tidies up may have come between.
+        if is_ours && place.inode_of(&name) == Some(file.metadata()?.ino()) {
+            return Ok((name, file));
+        }
+    }
+    Err(none_free())
+}
+
+fn none_free() -> io::Error {
+    io::Error::new(io::ErrorKind::AlreadyExists, "all names beside it are taken")
+}
+
+/// Removes what a process left that was killed over this change.
+pub(crate) fn tidy(blobs: &Blobs, change: &Change, place: &Place) {
+    for name in names(change).take_while(|name| place.inode_of(name).is_some()) {
+        if matches!(is_left_over(blobs, change, place, &name), Ok(true)) {
+            let _somebody_else_did = place.unlink(&name);
+        }
+    }
+}
+
+/// Whether nobody holds it, and it is what was there before or the beginning of what is to come. Anything else may be
+/// somebody's.
+fn is_left_over(blobs: &Blobs, change: &Change, place: &Place, name: &OsStr) -> io::Result<bool> {
+    let (State::File(found), Some(file)) = place.look_at(name)? else { return Ok(false) };
+    if file.try_lock().is_err() {
+        return Ok(false);
+    }
+    if change.before.as_ref().is_some_and(|before| before.hash == found.hash) {
+        return Ok(true);
+    }
+    let Some(after) = &change.after else { return Ok(false) };
+    let beginning = blobs.open(&after.hash)?.take(file.metadata()?.len());
+    Ok(Hash::of(beginning)? == found.hash)
+}

@@ -1,0 +1,55 @@
+//! One process of a person at a time puts files of a workspace in place.
+use haft_core::Hash;
+use std::{
+    fs::{DirBuilder, File, TryLockError},
+    io,
+    os::unix::fs::DirBuilderExt,
+    path::{Path, PathBuf},
+    thread::sleep,
+    time::{Duration, Instant},
+};
+
+/// Files are put in place in a moment: who holds the lock for longer has been stopped.
+const PATIENCE: Duration = Duration::from_millis(200);
+
+const PAUSE: Duration = Duration::from_millis(2);
+
+/// A folder of lock files, one for each workspace. None: nobody waits for anybody, and only what the file system does
+/// in one step is safe.
+#[derive(Clone, Default)]
+pub(crate) struct Locks(Option<PathBuf>);
+
+impl Locks {
+    pub(crate) fn new(folder: PathBuf) -> Self {
+        Self(Some(folder))
+    }
+
+    /// The lock lasts as long as the returned file is kept. An error of kind `WouldBlock` says that somebody has it;
+    /// where no lock can be made, there is none.
+    pub(crate) fn take(&self, workspace: &Path) -> io::Result<Option<File>> {
+        let Some(file) = self.0.as_ref().and_then(|folder| open(folder, workspace).ok()) else {
+            return Ok(None);
+        };
+        let end = Instant::now() + PATIENCE;
+        loop {
+            match file.try_lock() {
+                Ok(()) => return Ok(Some(file)),
+                Err(TryLockError::Error(_)) => return Ok(None),
+                Err(TryLockError::WouldBlock) if Instant::now() >= end => return Err(is_held(workspace)),
+                Err(TryLockError::WouldBlock) => sleep(PAUSE),
+            }
+        }
+    }
+}
+
+/// Never the workspace itself: others lock that for reasons of their own.
+fn open(folder: &Path, workspace: &Path) -> io::Result<File> {
+    DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+    let Hash(name) = Hash::of(workspace.as_os_str().as_encoded_bytes())?;
+    File::options().create(true).truncate(false).write(true).open(folder.join(&name[..32]))
+}
+
+fn is_held(workspace: &Path) -> io::Error {
+    let message = format!("another `haft` is writing files in `{}`", workspace.display());
+    io::Error::new(io::ErrorKind::WouldBlock, message)
+}

@@ -1,0 +1,307 @@
+//! A file by its name in a folder that is held by a descriptor: whatever becomes of the path, the folder stays the one
+//! that was looked at.
+use haft_core::{FileState, Hash};
+use rustix::{
+    fs::{AtFlags, CWD, FileType, Mode, OFlags, RenameFlags, Stat},
+    io::Errno,
+};
+use std::{
+    ffi::{OsStr, OsString},
+    fs::File,
+    io,
+    os::{fd::OwnedFd, unix::fs::MetadataExt},
+    path::{Component, Path, PathBuf},
+};
+
+/// What lies under a name.
+#[derive(Debug, PartialEq)]
+pub(crate) enum State {
+    Absent,
+    File(FileState),
+    /// A folder, a link, a pipe, a device; or the folder it would lie in is none.
+    Other,
+}
+
+impl State {
+    /// As a [`haft_core::Change`] records it; `None` where it cannot.
+    pub(crate) fn recorded(self) -> Option<Option<FileState>> {
+        match self {
+            Self::Absent => Some(None),
+            Self::File(state) => Some(Some(state)),
+            Self::Other => None,
+        }
+    }
+}
+
+/// What lies under a name, opened.
+pub(crate) enum Opened {
+    Absent,
+    File(File),
+    Other,
+}
+
+/// A name in an open folder.
+pub(crate) struct Place {
+    pub(crate) folder: OwnedFd,
+    /// Where the folder lay when it was opened: absolute.
+    pub(crate) above: PathBuf,
+    pub(crate) name: OsString,
+}
+
+/// The way to a file.
+pub(crate) enum Way {
+    Open(Place),
+    /// The folder does not exist.
+    Missing,
+    /// A link, or something that is no folder, stands in it.
+    Blocked,
+}
+
+/// Folders that were made on the way to a file, each in the one above it and with its number. Dropped, those go again
+/// that are empty, unless the file is there.
+#[derive(Default)]
+pub(crate) struct Made {
+    folders: Vec<(OwnedFd, OsString, u64)>,
+    pub(crate) is_used: bool,
+}
+
+impl Made {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.folders.is_empty()
+    }
+}
+
+impl Drop for Made {
+    fn drop(&mut self) {
+        for (above, name, inode) in self.folders.iter().rev().filter(|_| !self.is_used) {
+            // Somebody may have put a folder of theirs in its place.
+            let found = rustix::fs::statat(above, name, AtFlags::SYMLINK_NOFOLLOW);
+            if found.is_ok_and(|found| found.st_ino == *inode) {
+                let _others_use_it = rustix::fs::unlinkat(above, name, AtFlags::REMOVEDIR);
+            }
+        }
+    }
+}
+
+impl Place {
+    /// `path`: absolute, and as it really is: a link in it blocks the way.
+    pub(crate) fn find(path: &Path) -> io::Result<Way> {
+        let (above, name) = parts(path)?;
+        Ok(match open_folder(above) {
+            Ok(folder) => Way::Open(Self { folder, above: above.to_owned(), name: name.to_owned() }),
+            Err(Errno::NOENT) => Way::Missing,
+            Err(Errno::LOOP | Errno::NOTDIR) => Way::Blocked,
+            Err(error) => return Err(error.into()),
+        })
+    }
+
+    /// The same, with the folders that are missing; those that were made are put into `made`.
+    pub(crate) fn make(path: &Path, made: &mut Made) -> io::Result<Self> {
+        let (above, name) = parts(path)?;
+        let folder = make_folder(above, made)?;
+        Ok(Self { folder, above: above.to_owned(), name: name.to_owned() })
+    }
+
+    /// Whether its path still leads to this folder.
+    pub(crate) fn is_reached(&self) -> bool {
+        let Ok(reached) = open_folder(&self.above) else { return false };
+        let id = |folder: &OwnedFd| rustix::fs::fstat(folder).map(|found| (found.st_dev, found.st_ino));
+        matches!((id(&reached), id(&self.folder)), (Ok(one), Ok(other)) if one == other)
+    }
+
+    /// What lies there, and the file where it is one.
+    pub(crate) fn look(&self) -> io::Result<(State, Option<File>)> {
+        self.look_at(&self.name)
+    }
+
+    /// The same for another name in the folder.
+    pub(crate) fn look_at(&self, name: &OsStr) -> io::Result<(State, Option<File>)> {
+        Ok(match self.open(name)? {
+            Opened::Absent => (State::Absent, None),
+            Opened::Other => (State::Other, None),
+            Opened::File(file) => (state_of(&file)?, Some(file)),
+        })
+    }
+
+    /// Opens what lies under a name, for reading.
+    pub(crate) fn open(&self, name: &OsStr) -> io::Result<Opened> {
+        let found = match rustix::fs::statat(&self.folder, name, AtFlags::SYMLINK_NOFOLLOW) {
+            Err(Errno::NOENT) => return Ok(Opened::Absent),
+            found => found?,
+        };
+        if FileType::from_raw_mode(found.st_mode) != FileType::RegularFile {
+            return Ok(Opened::Other);
+        }
+        // Something else may lie there by now: a pipe would be waited for.
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let file = match rustix::fs::openat(&self.folder, name, flags, Mode::empty()) {
+            Err(Errno::NOENT) => return Ok(Opened::Absent),
+            Err(Errno::LOOP) => return Ok(Opened::Other),
+            opened => File::from(opened?),
+        };
+        Ok(if file.metadata()?.is_file() { Opened::File(file) } else { Opened::Other })
+    }
+
+    /// Makes a file of its own name in the folder, for its owner alone.
+    pub(crate) fn create(&self, name: &OsStr) -> io::Result<File> {
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        Ok(File::from(rustix::fs::openat(&self.folder, name, flags, Mode::RUSR | Mode::WUSR)?))
+    }
+
+    /// What the system says of what lies there.
+    pub(crate) fn stat(&self, name: &OsStr) -> Option<Stat> {
+        rustix::fs::statat(&self.folder, name, AtFlags::SYMLINK_NOFOLLOW).ok()
+    }
+
+    /// The number of the file that lies there.
+    pub(crate) fn inode_of(&self, name: &OsStr) -> Option<u64> {
+        self.stat(name).map(|found| found.st_ino)
+    }
+
+    /// Renames within the folder.
+    pub(crate) fn rename(&self, from: &OsStr, to: &OsStr, flags: RenameFlags) -> rustix::io::Result<()> {
+        rustix::fs::renameat_with(&self.folder, from, &self.folder, to, flags)
+    }
+
+    /// Renames within the folder, whatever lies at `to`.
+    pub(crate) fn rename_over(&self, from: &OsStr, to: &OsStr) -> rustix::io::Result<()> {
+        rustix::fs::renameat(&self.folder, from, &self.folder, to)
+    }
+
+    /// Gives a file of the folder a second name, where nothing has it.
+    pub(crate) fn link(&self, from: &OsStr, to: &OsStr) -> rustix::io::Result<()> {
+        rustix::fs::linkat(&self.folder, from, &self.folder, to, AtFlags::empty())
+    }
+
+    pub(crate) fn unlink(&self, name: &OsStr) -> rustix::io::Result<()> {
+        rustix::fs::unlinkat(&self.folder, name, AtFlags::empty())
+    }
+}
+
+/// The state of an open file, which is read from where it stands.
+pub(crate) fn state_of(file: &File) -> io::Result<State> {
+    let mode = file.metadata()?.mode() & 0o7777;
+    Ok(State::File(FileState { hash: Hash::of(file)?, mode }))
+}
+
+/// The folder and the name, of a path that leads nowhere but down.
+fn parts(path: &Path) -> io::Result<(&Path, &OsStr)> {
+    let leads_down = path.components().skip(1).all(|part| matches!(part, Component::Normal(_)));
+    match (path.parent(), path.file_name()) {
+        (Some(above), Some(name)) if path.is_absolute() && leads_down => Ok((above, name)),
+        _ => Err(io::Error::new(io::ErrorKind::InvalidInput, "no path of a file")),
+    }
+}
+
+/// Opens the folder of this absolute path, which no link leads to.
+fn open_folder(path: &Path) -> rustix::io::Result<OwnedFd> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    match open_exactly(path, flags) {
+        // Who may not list a folder may still write in it.
+        #[cfg(target_os = "linux")]
+        Err(Errno::ACCESS) => open_exactly(path, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC),
+        opened => opened,
+    }
+}
+
+/// A path that only leads down, and through no link, leads to nothing but what it says.
+#[cfg(target_os = "linux")]
+fn open_exactly(path: &Path, flags: OFlags) -> rustix::io::Result<OwnedFd> {
+    use rustix::fs::ResolveFlags;
+    let resolve = ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+    match rustix::fs::openat2(CWD, path, flags, Mode::empty(), resolve) {
+        // A kernel before 5.6, or a filter that does not know the call.
+        Err(Errno::NOSYS | Errno::PERM | Errno::INVAL) => step_by_step(path, flags),
+        opened => opened,
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn open_exactly(path: &Path, flags: OFlags) -> rustix::io::Result<OwnedFd> {
+    step_by_step(path, flags)
+}
+
+/// One folder after the other, each in the one before.
+fn step_by_step(path: &Path, flags: OFlags) -> rustix::io::Result<OwnedFd> {
+    #[cfg(target_os = "linux")]
+    let through = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    #[cfg(not(target_os = "linux"))]
+    let through = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let names: Vec<&OsStr> = path.components().skip(1).map(Component::as_os_str).collect();
+    let Some((last, before)) = names.split_last() else {
+        return rustix::fs::openat(CWD, "/", flags, Mode::empty());
+    };
+    let mut folder = rustix::fs::openat(CWD, "/", through, Mode::empty())?;
+    for name in before {
+        folder = rustix::fs::openat(&folder, *name, through | OFlags::NOFOLLOW, Mode::empty())?;
+    }
+    rustix::fs::openat(&folder, *last, flags | OFlags::NOFOLLOW, Mode::empty())
+}
+
+fn make_folder(path: &Path, made: &mut Made) -> io::Result<OwnedFd> {
+    match (open_folder(path), path.parent(), path.file_name()) {
+        (Err(Errno::NOENT), Some(above), Some(name)) => {
+            let above = make_folder(above, made)?;
+            let is_new = match rustix::fs::mkdirat(&above, name, Mode::RWXU | Mode::RWXG | Mode::RWXO) {
+                // Somebody else needs it, too.
+                Err(Errno::EXIST) => false,
+                is_made => is_made.map(|()| true)?,
+            };
+            let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+            let folder = rustix::fs::openat(&above, name, flags, Mode::empty())?;
+            if is_new {
+                made.folders.push((above, name.to_owned(), rustix::fs::fstat(&folder)?.st_ino));
+            }
+            Ok(folder)
+        }
+        (opened, ..) => Ok(opened?),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::{fs, os::unix::fs::symlink};
+
+    #[test]
+    fn both_ways_of_opening_say_the_same() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        fs::create_dir_all(root.join("one/two")).unwrap();
+        fs::write(root.join("file"), "").unwrap();
+        symlink("one", root.join("link")).unwrap();
+        symlink("two", root.join("one/last")).unwrap();
+        let table = [
+            ("/", Ok(())),
+            ("", Ok(())),
+            ("one/two", Ok(())),
+            ("one/three", Err("missing")),
+            ("none/two", Err("missing")),
+            ("file", Err("blocked")),
+            ("file/two", Err("blocked")),
+            ("link", Err("blocked")),
+            ("link/two", Err("blocked")),
+            ("one/last", Err("blocked")),
+        ];
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        for (path, expected) in table {
+            let path = root.join(path);
+            for opened in [open_exactly(&path, flags), step_by_step(&path, flags)] {
+                let said = opened.map(drop).map_err(|error| match error {
+                    Errno::NOENT => "missing",
+                    Errno::LOOP | Errno::NOTDIR => "blocked",
+                    _ => "something else",
+                });
+                assert_eq!(said, expected, "{}", path.display());
+            }
+        }
+    }
+
+    #[test]
+    fn a_path_that_leads_up_or_nowhere_is_none() {
+        for path in ["a", "/", "/..", "/a/../b", "../a", ""] {
+            let refused = Place::find(Path::new(path)).map(|_| ()).unwrap_err();
+            assert_eq!(refused.kind(), io::ErrorKind::InvalidInput, "{path}");
+        }
+    }
+}

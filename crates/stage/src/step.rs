@@ -1,0 +1,309 @@
+//! One file on its way from `before` to `after`: prepared beside it, put in place in one step, and taken back where
+//! that step met something else than `before`.
+use crate::{
+    attributes::carry_over,
+    beside,
+    blobs::Blobs,
+    place::{Made, Place, State},
+};
+use haft_core::{Change, FileState};
+use rustix::{
+    fs::{RenameFlags, Stat},
+    io::Errno,
+};
+use std::{
+    ffi::{OsStr, OsString},
+    fs::{self, File},
+    io,
+    os::unix::fs::{MetadataExt, PermissionsExt},
+};
+
+/// A change that is about to be made. Dropped, it leaves nothing but what was done.
+pub(crate) struct Step<'a> {
+    pub(crate) change: &'a Change,
+    place: Place,
+    /// A name of our own beside the file.
+    beside: OsString,
+    holds: Holds,
+    /// What is to be put in place.
+    content: Option<File>,
+    /// The file as it was looked at.
+    old: Option<Stat>,
+    /// Folders that were made for it.
+    made: Made,
+    is_done: bool,
+}
+
+/// What lies under the name beside the file.
+#[derive(Clone, Copy, PartialEq)]
+enum Holds {
+    Nothing,
+    /// What is to be put in place; or what somebody has replaced since.
+    Ours,
+    /// What was taken away, and is recorded.
+    Before,
+    /// Something of somebody else's that could not be put back.
+    Theirs,
+}
+
+/// In a row, somebody may replace a file while we put theirs back; nobody does so for ever.
+const TRIES: usize = 1_000;
+
+impl<'a> Step<'a> {
+    /// Writes what is to come beside the file. `old`: the file as it is, whose owner and attributes are kept.
+    pub(crate) fn prepare(
+        blobs: &Blobs,
+        change: &'a Change,
+        place: Place,
+        made: Made,
+        old: Option<&File>,
+    ) -> io::Result<Self> {
+        let mut step = Self::empty(change, place, made)?;
+        step.old = old.map(rustix::fs::fstat).transpose()?;
+        if let Some(after) = &change.after {
+            step.write(blobs, after, old)?;
+        }
+        Ok(step)
+    }
+
+    fn empty(change: &'a Change, place: Place, made: Made) -> io::Result<Self> {
+        let (beside, holds, content) = match change.after {
+            Some(_) => {
+                let (name, file) = beside::create(change, &place)?;
+                (name, Holds::Ours, Some(file))
+            }
+            None => (beside::free(change, &place)?, Holds::Nothing, None),
+        };
+        Ok(Self { change, place, beside, holds, content, old: None, made, is_done: false })
+    }
+
+    fn write(&mut self, blobs: &Blobs, after: &FileState, old: Option<&File>) -> io::Result<()> {
+        let Some(file) = &mut self.content else { return Ok(()) };
+        io::copy(&mut blobs.open(&after.hash)?, file)?;
+        old.map_or(Ok(()), |old| carry_over(old, file))?;
+        file.set_permissions(fs::Permissions::from_mode(after.mode))
+    }
+
+    /// What is to be put in place.
+    pub(crate) fn content(&self) -> Option<&File> {
+        self.content.as_ref()
+    }
+
+    /// The number of the file that is to be put in place.
+    fn own(&self) -> Option<u64> {
+        Some(self.content.as_ref()?.metadata().ok()?.ino())
+    }
+
+    pub(crate) fn place(&self) -> &Place {
+        &self.place
+    }
+
+    pub(crate) fn has_made_folders(&self) -> bool {
+        !self.made.is_empty()
+    }
+
+    /// Where its usual name was taken, somebody may have been killed over the same change.
+    pub(crate) fn tidy(&self, blobs: &Blobs) {
+        if self.is_done && beside::names(self.change).next().as_ref() != Some(&self.beside) {
+            beside::tidy(blobs, self.change, &self.place);
+        }
+    }
+
+    /// Puts it in place; `false` where something else than `before` lies there, or the path leads elsewhere by now.
+    pub(crate) fn commit(&mut self) -> io::Result<bool> {
+        if !self.place.is_reached() {
+            return Ok(false);
+        }
+        self.is_done = match (&self.change.before, &self.change.after) {
+            (Some(_), Some(_)) => self.exchange()?,
+            (None, Some(_)) => self.create()?,
+            (_, None) => self.remove()?,
+        };
+        if self.is_done && !self.place.is_reached() {
+            self.take_back()?;
+        }
+        Ok(self.is_done || self.place.look()?.0.recorded() == Some(self.change.after.clone()))
+    }
+
+    /// As it was before [`Step::commit`], if that can be.
+    pub(crate) fn take_back(&mut self) -> io::Result<()> {
+        if !std::mem::take(&mut self.is_done) {
+            return Ok(());
+        }
+        match (self.holds, &self.change.after) {
+            (Holds::Before, Some(_)) => self.exchange_back(),
+            (Holds::Before, None) => self.put_back(),
+            (_, Some(_)) if self.change.before.is_none() => self.withdraw(),
+            // Written over in one step, on a file system that knows no other.
+            _ => {
+                self.is_done = true;
+                Ok(())
+            }
+        }
+    }
+
+    fn exchange(&mut self) -> io::Result<bool> {
+        // It is looked at once more afterwards. Whoever has changed it long ago need not see ours even for a moment.
+        if !self.is_untouched() && !self.is_before(&self.place.name)? {
+            return Ok(false);
+        }
+        match self.place.rename(&self.beside, &self.place.name, RenameFlags::EXCHANGE) {
+            Ok(()) => self.holds = Holds::Before,
+            Err(Errno::NOENT) => return Ok(false),
+            Err(error) if is_unknown(error) => return self.write_over(),
+            Err(error) => return Err(error.into()),
+        }
+        let is_before = self.is_before(&self.beside);
+        if !matches!(is_before, Ok(true)) {
+            self.exchange_back()?;
+        }
+        is_before
+    }
+
+    /// Until what comes out is what was put in: whatever somebody put there meanwhile is there afterwards.
+    fn exchange_back(&mut self) -> io::Result<()> {
+        let mut put_in = self.own();
+        for _ in 0..TRIES {
+            let next = self.place.inode_of(&self.beside);
+            match self.place.rename(&self.beside, &self.place.name, RenameFlags::EXCHANGE) {
+                Err(Errno::NOENT) => return self.put_back(),
+                exchanged => exchanged?,
+            }
+            if self.place.inode_of(&self.beside) == put_in {
+                self.holds = Holds::Ours;
+                return Ok(());
+            }
+            put_in = next;
+        }
+        self.holds = Holds::Theirs;
+        Err(self.kept_aside())
+    }
+
+    fn write_over(&mut self) -> io::Result<bool> {
+        if !self.is_before(&self.place.name)? {
+            return Ok(false);
+        }
+        self.place.rename_over(&self.beside, &self.place.name)?;
+        self.holds = Holds::Nothing;
+        Ok(true)
+    }
+
+    fn create(&mut self) -> io::Result<bool> {
+        let created = self.put_where_nothing_is()?;
+        if created {
+            self.holds = Holds::Nothing;
+        }
+        Ok(created)
+    }
+
+    /// Renames what lies beside the file, unless something lies in its place.
+    fn put_where_nothing_is(&self) -> io::Result<bool> {
+        match self.place.rename(&self.beside, &self.place.name, RenameFlags::NOREPLACE) {
+            Err(error) if is_unknown(error) => self.link_where_nothing_is(),
+            Err(Errno::EXIST) => Ok(false),
+            renamed => renamed.map(|()| true).map_err(Into::into),
+        }
+    }
+
+    /// The same on a file system that cannot rename so.
+    fn link_where_nothing_is(&self) -> io::Result<bool> {
+        match self.place.link(&self.beside, &self.place.name) {
+            Ok(()) => self.place.unlink(&self.beside).map(|()| true).map_err(Into::into),
+            Err(Errno::EXIST) => Ok(false),
+            Err(error) if is_unknown(error) || error == Errno::PERM => self.look_and_rename(),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// The same on one that knows no second name, either.
+    fn look_and_rename(&self) -> io::Result<bool> {
+        let is_free = self.place.look()?.0 == State::Absent;
+        if is_free {
+            self.place.rename_over(&self.beside, &self.place.name)?;
+        }
+        Ok(is_free)
+    }
+
+    /// Renamed first, so that what is removed is what was looked at.
+    fn remove(&mut self) -> io::Result<bool> {
+        if !self.take_away()? {
+            return Ok(false);
+        }
+        let is_before = self.is_before(&self.beside);
+        if !matches!(is_before, Ok(true)) {
+            self.put_back()?;
+        }
+        is_before
+    }
+
+    /// Renames what lies in the place of the file, whatever it is.
+    fn take_away(&mut self) -> io::Result<bool> {
+        let renamed = match self.place.rename(&self.place.name, &self.beside, RenameFlags::NOREPLACE) {
+            Err(error) if is_unknown(error) => self.place.rename_over(&self.place.name, &self.beside),
+            renamed => renamed,
+        };
+        match renamed {
+            Err(Errno::NOENT) => Ok(false),
+            Err(error) => Err(error.into()),
+            Ok(()) => {
+                self.holds = Holds::Before;
+                Ok(true)
+            }
+        }
+    }
+
+    /// A file that was made goes again; one that somebody put in its place stays.
+    fn withdraw(&mut self) -> io::Result<()> {
+        if !self.take_away()? {
+            return Ok(());
+        }
+        if self.place.inode_of(&self.beside) == self.own() {
+            self.holds = Holds::Ours;
+            return Ok(());
+        }
+        self.put_back()
+    }
+
+    fn put_back(&mut self) -> io::Result<()> {
+        let is_back = self.put_where_nothing_is();
+        self.holds = if matches!(is_back, Ok(true)) { Holds::Nothing } else { Holds::Theirs };
+        if is_back? { Ok(()) } else { Err(self.kept_aside()) }
+    }
+
+    fn is_untouched(&self) -> bool {
+        let id = |found: &Stat| {
+            let times = (found.st_mtime, found.st_mtime_nsec, found.st_ctime, found.st_ctime_nsec);
+            (found.st_dev, found.st_ino, found.st_size, times)
+        };
+        self.old.as_ref().map(id) == self.place.stat(&self.place.name).as_ref().map(id)
+    }
+
+    fn is_before(&self, name: &OsStr) -> io::Result<bool> {
+        Ok(self.place.look_at(name)?.0.recorded() == Some(self.change.before.clone()))
+    }
+
+    fn kept_aside(&self) -> io::Error {
+        let beside = self.place.above.join(&self.beside);
+        io::Error::other(format!(
+            "somebody replaced it again and again; one state is in `{}`",
+            beside.display()
+        ))
+    }
+}
+
+impl Drop for Step<'_> {
+    fn drop(&mut self) {
+        if matches!(self.holds, Holds::Ours | Holds::Before) {
+            let _already_gone = self.place.unlink(&self.beside);
+        }
+        self.made.is_used = self.is_done;
+    }
+}
+
+/// The file system, or the kernel, does not know such a way to rename.
+fn is_unknown(error: Errno) -> bool {
+    matches!(error, Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP)
+}
+
+#[cfg(test)]
+mod tests;

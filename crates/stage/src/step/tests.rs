@@ -1,0 +1,128 @@
+//! Steps that are made, taken back and met by others.
+use super::*;
+use crate::place::Way;
+use haft_core::Hash;
+use std::path::PathBuf;
+
+struct Ground {
+    _folder: tempfile::TempDir,
+    blobs: Blobs,
+    file: PathBuf,
+}
+
+impl Ground {
+    /// A folder with this text in its file, if any.
+    fn new(now: Option<&str>) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        fs::create_dir_all(root.join("w")).unwrap();
+        fs::create_dir_all(root.join("blobs")).unwrap();
+        let file = root.join("w/file");
+        if let Some(text) = now {
+            put(&file, text);
+        }
+        Self { blobs: Blobs::new(root.join("blobs")), file, _folder: folder }
+    }
+
+    fn state(&self, text: &str) -> FileState {
+        let hash = Hash::of(text.as_bytes()).unwrap();
+        fs::write(self.file.with_file_name("../blobs").join(&hash.0), text).unwrap();
+        FileState { hash, mode: 0o644 }
+    }
+
+    fn change(&self, before: Option<&str>, after: Option<&str>) -> Change {
+        let state = |text: Option<&str>| text.map(|text| self.state(text));
+        Change { path: self.file.clone(), before: state(before), after: state(after) }
+    }
+
+    fn step<'a>(&self, change: &'a Change) -> Step<'a> {
+        let Way::Open(place) = Place::find(&self.file).unwrap() else { panic!("there is no folder") };
+        let (_, old) = place.look().unwrap();
+        Step::prepare(&self.blobs, change, place, Made::default(), old.as_ref()).unwrap()
+    }
+
+    /// The file's text, and how many files there are.
+    fn found(&self) -> (Option<String>, usize) {
+        let names = fs::read_dir(self.file.parent().unwrap()).unwrap().count();
+        (fs::read_to_string(&self.file).ok(), names)
+    }
+}
+
+fn put(file: &std::path::Path, text: &str) {
+    fs::write(file, text).unwrap();
+    fs::set_permissions(file, fs::Permissions::from_mode(0o644)).unwrap();
+}
+
+#[test]
+fn a_step_that_is_taken_back_has_changed_nothing() {
+    for (before, after) in [(Some("old"), Some("new")), (None, Some("new")), (Some("old"), None)] {
+        let ground = Ground::new(before);
+        let change = ground.change(before, after);
+        let mut step = ground.step(&change);
+        assert!(step.commit().unwrap());
+        assert_eq!(ground.found().0.as_deref(), after);
+        step.take_back().unwrap();
+        drop(step);
+        assert_eq!(ground.found(), (before.map(str::to_owned), usize::from(before.is_some())));
+    }
+}
+
+#[test]
+fn what_somebody_puts_there_meanwhile_stays() {
+    for (before, after) in [(Some("old"), Some("new")), (None, Some("new")), (Some("old"), None)] {
+        let ground = Ground::new(before);
+        let change = ground.change(before, after);
+        let mut step = ground.step(&change);
+        put(&ground.file, "theirs");
+        assert!(!step.commit().unwrap());
+        drop(step);
+        assert_eq!(ground.found(), (Some("theirs".into()), 1), "before");
+        // Behind it, what they put there is theirs as well.
+        put(&ground.file, before.unwrap_or("gone"));
+        if before.is_none() {
+            fs::remove_file(&ground.file).unwrap();
+        }
+        let mut step = ground.step(&change);
+        assert!(step.commit().unwrap());
+        let aside = ground.file.with_file_name("../theirs");
+        put(&aside, "theirs");
+        fs::rename(aside, &ground.file).unwrap();
+        let _cannot_be_put_back = step.take_back();
+        drop(step);
+        assert_eq!(ground.found().0.as_deref(), Some("theirs"), "behind {before:?} {after:?}");
+    }
+}
+
+#[test]
+fn file_systems_that_know_less_are_served_too() {
+    type Way = fn(&mut Step<'_>) -> io::Result<bool>;
+    let over: Way = |step| step.write_over();
+    let link: Way = |step| step.link_where_nothing_is();
+    let look: Way = |step| step.look_and_rename();
+    for (what, before, way) in [("over", Some("old"), over), ("link", None, link), ("look", None, look)] {
+        for theirs in [false, true] {
+            let ground = Ground::new(before);
+            let change = ground.change(before, Some("new"));
+            let mut step = ground.step(&change);
+            if theirs {
+                put(&ground.file, "theirs");
+            }
+            assert_eq!(way(&mut step).unwrap(), !theirs, "{what}");
+            drop(step);
+            let expected = if theirs { "theirs" } else { "new" };
+            assert_eq!(ground.found(), (Some(expected.into()), 1), "{what}");
+        }
+    }
+}
+
+// A backup, a hard link, an index: the content is what counts.
+#[test]
+fn a_file_that_was_only_touched_is_replaced() {
+    let ground = Ground::new(Some("old"));
+    let change = ground.change(Some("old"), Some("new"));
+    let mut step = ground.step(&change);
+    put(&ground.file, "old");
+    assert!(step.commit().unwrap());
+    drop(step);
+    assert_eq!(ground.found(), (Some("new".into()), 1));
+}
