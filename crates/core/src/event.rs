@@ -94,6 +94,9 @@ pub enum Fact {
     },
     /// The model spoke, all of it.
     Replied { parts: Vec<Part>, usage: Usage, stop: StopReason },
+    /// A request was given up and sent again, or came to nothing: what it cost all the same, by the server's count or by
+    /// estimate.
+    Retried { reason: String, usage: Usage },
     /// A call that somebody made in place of the model. Opens a turn that has no other round.
     Called {
         #[serde(flatten)]
@@ -239,7 +242,7 @@ pub enum Outcome {
     RoundLimit,
     /// Too many tokens or too much money.
     Budget,
-    /// The same calls again and again.
+    /// The same calls again and again, or a reply that was ended because it did not end by itself.
     Repeating,
     /// By itself, but an effect needed an approval that nobody could give; or a hook denied the prompt.
     Refused,

@@ -54,7 +54,7 @@ pub use order::{Conclusion, JobStatus, Order, Standing, Start};
 pub use person::{Nobody, Person, Question};
 pub use policy::{Mode, Policy, Rule, Ruling, Verdict};
 pub use present::Presentation;
-pub use provider::{Delta, Provider, ProviderError, Request};
+pub use provider::{Delta, Provider, ProviderError, Request, TimedOut};
 pub use registry::{Declared, Registered, Registry};
 pub use render::Render;
 pub use reply::Reply;

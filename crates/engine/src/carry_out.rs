@@ -6,7 +6,7 @@ use crate::{Agent, Session};
 use futures::StreamExt;
 use haft_core::{
     Changed, Command, Conclusion, Entry, Event, Fact, How, JobStatus, Order, Outcome, Part, Registry, Seq,
-    ToolResult, text_of, transcript::active_path,
+    StopReason, ToolResult, text_of, transcript::active_path,
 };
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -122,6 +122,7 @@ fn why(entries: &[Arc<Entry>], outcome: Outcome) -> String {
         Outcome::Failed => failure.unwrap_or_else(|| "the model could not be asked".into()),
         Outcome::RoundLimit => "too many rounds without an end".into(),
         Outcome::Budget => "the budget is spent".into(),
+        Outcome::Repeating if is_endless(entries) => "a reply did not come to an end".into(),
         Outcome::Repeating => "the same calls again and again".into(),
         Outcome::Refused => {
             failure.unwrap_or_else(|| "an effect needed an approval that nobody could give".into())
@@ -129,6 +130,14 @@ fn why(entries: &[Arc<Entry>], outcome: Outcome) -> String {
         Outcome::Unproven => "the reply claims what the journal does not show".into(),
         Outcome::Finished | Outcome::Interrupted => String::new(),
     }
+}
+
+fn is_endless(entries: &[Arc<Entry>]) -> bool {
+    let stop = entries.iter().rev().find_map(|entry| match &entry.fact {
+        Fact::Replied { stop, .. } => Some(*stop),
+        _ => None,
+    });
+    stop.is_some_and(StopReason::is_endless)
 }
 
 /// What the journal lacks for the job to be done.

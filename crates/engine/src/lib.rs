@@ -32,6 +32,7 @@ mod permission;
 mod profile;
 mod recover;
 mod repeats;
+mod request;
 mod seen;
 mod session;
 mod sessions;

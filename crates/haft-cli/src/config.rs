@@ -6,6 +6,7 @@ mod files;
 mod hidden;
 mod origin;
 mod places;
+mod timeouts;
 
 pub(crate) use files::{ProjectFile, Rules, UserFile};
 pub(crate) use hidden::hide_keys;

@@ -4,7 +4,7 @@ use haft::{
     core::{Price, Provider, schema::nearest},
     engine::Model,
     providers::{
-        Card, Connection, Exec, Key, Record, Retry, Scripted, Spoken, Vendor, card, connect,
+        Card, Connection, Exec, Key, Record, Retry, Scripted, Spoken, Timeouts, Vendor, card, connect,
         dialects::{Dialect, dialect},
         is_listening, served_window, vendor, vendors,
     },
@@ -211,11 +211,11 @@ fn command(
     };
     let keys = vendors().iter().filter_map(|vendor| vendor.key_variable.as_deref());
     let keys: Vec<&str> = keys.chain(config.user.telegram.token_env.as_deref()).collect();
-    let exec = Exec {
-        folder: Some("/".into()),
-        environment: Some(surroundings.environment.without_keys(&keys)),
-        ..Exec::new(name, file.program.clone(), file.arguments.clone())
-    };
+    let exec = Exec::new(name, file.program.clone(), file.arguments.clone());
+    let usual = Timeouts { repeating: exec.repeating, reply: exec.reply, ..Timeouts::default() };
+    let Timeouts { repeating, reply, .. } = config.user.timeouts.in_place_of(usual);
+    let environment = Some(surroundings.environment.without_keys(&keys));
+    let exec = Exec { folder: Some("/".into()), environment, repeating, reply, ..exec };
     let model = file.model.clone().unwrap_or_else(|| name.to_owned());
     let speech = Speech { dialect: speech.dialect.or(Some("auto")), ..speech };
     Ok((model, speaking(Arc::new(exec), speech)?))
@@ -277,10 +277,13 @@ fn connection(
     vendor: &Vendor,
     flag: Option<&str>,
 ) -> Connection {
-    let file = config.user.vendors.get(&vendor.name).and_then(|vendor| vendor.key.as_deref());
+    let file = config.user.vendors.get(&vendor.name).cloned().unwrap_or_default();
     let variable = vendor.key_variable.as_deref().and_then(|name| surroundings.environment.get(name));
-    let key = variable.or(file).map(Key::new);
-    Connection { base_url: base_url(surroundings, config, vendor, flag), key, ..Connection::default() }
+    let key = variable.or(file.key.as_deref()).map(Key::new);
+    let base_url = base_url(surroundings, config, vendor, flag);
+    let usual = vendor.timeouts_at(base_url.as_deref().unwrap_or(&vendor.base_url));
+    let timeouts = Some(file.timeouts.over(config.user.timeouts).in_place_of(usual));
+    Connection { base_url, key, timeouts, ..Connection::default() }
 }
 
 fn base_url(

@@ -185,7 +185,7 @@ impl Story {
                 self.mark(Piece::Line(line));
             }
             (Outcome::RoundLimit, None) => self.note("stopped: too many rounds"),
-            (Outcome::Repeating, _) => self.note("stopped: the same calls again and again"),
+            (Outcome::Repeating, _) => self.note("stopped: the model repeats itself"),
             (Outcome::Budget, _) => self.note("stopped: the budget is used up"),
             (Outcome::Interrupted, _) => self.note("interrupted"),
             (Outcome::Unproven, _) => self.note("the reply claims what the journal does not show"),

@@ -1,4 +1,5 @@
 //! What may stand in the files: the person's own, and the project's.
+use super::timeouts::TimeoutsFile;
 use crate::mcp::McpFile;
 use haft::{
     core::{Mode, Price},
@@ -31,6 +32,8 @@ pub(crate) struct UserFile {
     pub(crate) evidence: Option<bool>,
     /// Windows and prices that Haft does not know, by `VENDOR/MODEL`.
     pub(crate) models: BTreeMap<String, ModelFile>,
+    /// How long models are waited for.
+    pub(crate) timeouts: TimeoutsFile,
     /// By vendor name.
     pub(crate) vendors: BTreeMap<String, VendorFile>,
     /// Models behind a command, for `exec/NAME`.
@@ -89,6 +92,8 @@ pub(crate) struct VendorFile {
     /// The key itself; better kept in the vendor's variable.
     #[serde(skip_serializing)]
     pub(crate) key: Option<String>,
+    /// In place of those for all vendors.
+    pub(crate) timeouts: TimeoutsFile,
 }
 
 impl std::fmt::Debug for VendorFile {
