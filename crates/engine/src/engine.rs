@@ -183,6 +183,7 @@ impl Engine {
     ) -> Result<Session, EngineError> {
         let shared = self.0.clone();
         let setup = &shared.setup;
+        journal.hide(setup.access.secrets.clone());
         let entries = journal.entries();
         let model = self.model_of(&agent)?;
         let mut log = Log { transcript: Transcript::replay(&entries), journal: journal.clone() };

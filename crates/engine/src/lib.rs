@@ -22,6 +22,7 @@ mod engine;
 mod engine_error;
 mod evidence;
 mod header;
+mod hidden;
 mod hooking;
 mod jobs;
 mod joining;

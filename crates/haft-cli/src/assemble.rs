@@ -10,9 +10,9 @@ use crate::{
     notes, skills,
 };
 use haft::{
-    core::{Access, Budget, Fact, Registry, Skill, Stage, Start},
+    core::{Budget, Fact, Registry, Skill, Stage, Start},
     engine::{Agent, Engine, Home, Knowledge, Model, Models, Profile, Setup},
-    providers::{Scripted, vendors},
+    providers::Scripted,
     stage::Declared,
     tools::SKILL,
 };
@@ -29,7 +29,7 @@ pub(crate) struct Assembled {
     /// Ready to open sessions.
     pub(crate) engine: Engine,
     /// For standard error.
-    pub(crate) notice: Option<String>,
+    pub(crate) notices: Vec<String>,
 }
 
 /// The engine that `turn`'s options, the environment and the configuration ask for.
@@ -53,7 +53,19 @@ pub(crate) async fn engine_with(
     let mut setup = setup(surroundings, turn, &config, workspace, model)?;
     priced(&setup.model, &setup.profile)?;
     adjust(&mut setup);
-    Ok(Assembled { engine: Engine::new(setup), notice })
+    let notices = notice.into_iter().chain(stripped(surroundings, &config)).collect();
+    Ok(Assembled { engine: Engine::new(setup), notices })
+}
+
+/// Commands that fail behind such a proxy would be a riddle else.
+fn stripped(surroundings: &Surroundings, config: &Config) -> Option<String> {
+    let names = surroundings.environment.stripped(config);
+    let (first, file) = (names.first()?, surroundings.places.user_file.display());
+    Some(format!(
+        "commands get {} without the user name and password; `[environment] pass = [\"{first}\"]` in `{file}` hands it on \
+         as it is",
+        names.join(", ")
+    ))
 }
 
 /// Everything but the model, which is given.
@@ -77,13 +89,11 @@ pub(crate) fn setup(
     let agents = agents.into_iter().map(|agent| with_tools(agent, turn.tools.as_deref())).collect();
     let stages = Arc::new(|blobs: &Path| Arc::new(Declared::new(blobs.to_owned())) as Arc<dyn Stage>);
     let home = Home(surroundings.places.home.clone());
-    let keys = vendors().iter().filter_map(|vendor| vendor.key_variable.as_deref());
-    let secrets: Vec<&str> = keys.chain(config.user.telegram.token_env.as_deref()).collect();
-    let environment: Arc<[_]> = surroundings.environment.without_keys(&secrets).into();
+    let access = surroundings.environment.access(config);
+    let environment = access.environment.clone();
     let sources = mcp::source(surroundings, config, &workspace, environment.clone(), (model.window, turn))?;
     let sources = sources.into_iter().collect();
     let hooks = hooks::of(config, &workspace, &surroundings.environment, environment.clone(), turn.quiet)?;
-    let access = Access { environment };
     let models = Some(models(surroundings, config, &profile));
     Ok(Setup {
         model,

@@ -2,12 +2,14 @@
 //!
 //! The project's own file comes with the repository, which nobody vouches for: it can narrow what the person allows,
 //! never widen it, and never choose who is asked or what is started.
+mod environment;
 mod files;
 mod hidden;
 mod origin;
 mod places;
 mod timeouts;
 
+pub(crate) use environment::Environment;
 pub(crate) use files::{ProjectFile, Rules, UserFile};
 pub(crate) use hidden::hide_keys;
 pub(crate) use origin::Origin;
@@ -19,42 +21,10 @@ use haft::{
 };
 use serde::Deserialize;
 use std::{
-    collections::BTreeMap,
     fs, io,
     path::{Path, PathBuf},
     str::FromStr,
 };
-
-/// What the environment says, read once by `main`.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Environment {
-    /// All of it.
-    pub(crate) variables: BTreeMap<String, String>,
-}
-
-impl Environment {
-    /// A variable that is set and not empty.
-    pub(crate) fn get(&self, name: &str) -> Option<&str> {
-        self.variables.get(name).map(String::as_str).filter(|value| !value.is_empty())
-    }
-
-    /// What a tool's processes get: everything but what looks like a key, or is one of `secrets`.
-    pub(crate) fn without_keys(&self, secrets: &[&str]) -> Vec<(String, String)> {
-        let public =
-            self.variables.iter().filter(|(name, _)| !is_secret(name) && !secrets.contains(&name.as_str()));
-        public.map(|(name, value)| (name.clone(), value.clone())).collect()
-    }
-}
-
-fn is_secret(name: &str) -> bool {
-    is_key(name) || name.to_ascii_uppercase().starts_with("HAFT_")
-}
-
-fn is_key(name: &str) -> bool {
-    let name = name.to_ascii_uppercase();
-    ["_KEY", "_TOKEN", "_SECRET", "_PASSWORD", "_CREDENTIALS"].iter().any(|end| name.ends_with(end))
-        || ["APIKEY", "TOKEN", "SECRET", "PASSWORD"].contains(&name.as_str())
-}
 
 /// Why the configuration cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -473,16 +443,5 @@ mod tests {
         let config =
             loaded("model = \"a/b\"", "", &[("HAFT_MODEL", "c/d"), ("HAFT_PERMISSION", "full")]).unwrap();
         assert_eq!((config.user.model.as_deref(), config.mode(None)), (Some("c/d"), Mode::Full));
-    }
-
-    // D06
-    #[test]
-    fn processes_get_no_keys() {
-        let variables = ["PATH", "OPENAI_API_KEY", "GITHUB_TOKEN", "HAFT_HOME", "ODD", "LANG"];
-        let environment =
-            Environment { variables: variables.map(|name| (name.to_owned(), "x".to_owned())).into() };
-        let names: Vec<String> =
-            environment.without_keys(&["ODD"]).into_iter().map(|(name, _)| name).collect();
-        assert_eq!(names, ["LANG", "PATH"]);
     }
 }

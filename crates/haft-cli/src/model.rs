@@ -209,12 +209,10 @@ fn command(
         );
         return Err(Failure::usage(format!("there is no command `{name}`")).hint(hint));
     };
-    let keys = vendors().iter().filter_map(|vendor| vendor.key_variable.as_deref());
-    let keys: Vec<&str> = keys.chain(config.user.telegram.token_env.as_deref()).collect();
     let exec = Exec::new(name, file.program.clone(), file.arguments.clone());
     let usual = Timeouts { repeating: exec.repeating, reply: exec.reply, ..Timeouts::default() };
     let Timeouts { repeating, reply, .. } = config.user.timeouts.in_place_of(usual);
-    let environment = Some(surroundings.environment.without_keys(&keys));
+    let environment = Some(surroundings.environment.access(config).environment.to_vec());
     let exec = Exec { folder: Some("/".into()), environment, repeating, reply, ..exec };
     let model = file.model.clone().unwrap_or_else(|| name.to_owned());
     let speech = Speech { dialect: speech.dialect.or(Some("auto")), ..speech };

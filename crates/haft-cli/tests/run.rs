@@ -434,18 +434,6 @@ fn undo_and_redo_move_files_and_respect_what_you_changed() {
     assert!(place.run(&["undo", "--dry-run"]).out.contains("~ kept would be put back"));
 }
 
-// D06: whoever runs a command for a model does not show it the person's keys
-#[cfg(target_os = "linux")]
-#[test]
-fn keys_are_not_seen_in_the_process_that_runs_a_command() {
-    let place = Place::new();
-    let look = json!({"command": "tr '\\0' '\\n' </proc/$PPID/environ"}).to_string();
-    let mut command = place.haft(&["tools", "call", "bash", &look, "--permission", "full"]);
-    command.env("OPENAI_API_KEY", "sk-very-secret").env("LANG", "C.UTF-8");
-    let ran = kit::Ran::from(command.output().unwrap());
-    assert!(ran.out.contains("LANG=C.UTF-8") && !ran.out.contains("sk-very-secret"), "{ran:?}");
-}
-
 #[test]
 fn a_tool_is_called_without_a_model_through_the_whole_path() {
     let place = Place::new();

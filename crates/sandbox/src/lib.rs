@@ -5,6 +5,7 @@
 //! program with its arguments, and [`Program::start_piped`] starts one to be talked to.
 
 mod group;
+mod mask;
 mod output;
 mod process;
 mod program;

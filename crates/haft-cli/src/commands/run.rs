@@ -86,7 +86,7 @@ pub(super) async fn opened(
     assembled: &Assembled,
     turn: &TurnArgs,
 ) -> Result<(Session, Vec<String>), Failure> {
-    let Assembled { engine, notice } = assembled;
+    let Assembled { engine, notices } = assembled;
     let agent = turn.agent.as_deref().unwrap_or(AGENT);
     let session = match (&turn.session, turn.newest) {
         (Some(id), _) => engine.open(id, agent).await?,
@@ -100,8 +100,8 @@ pub(super) async fn opened(
         .iter()
         .map(|line| format!("{}: {line}", session.journal().path().display()));
     // Who is asked is up to whoever has the session open.
-    let notice = if session.is_joined() { Some(JOINED.to_owned()) } else { notice.clone() };
-    let notices = notice.into_iter().filter(|_| !turn.quiet).chain(permission).chain(damage).collect();
+    let notices = if session.is_joined() { vec![JOINED.to_owned()] } else { notices.clone() };
+    let notices = notices.into_iter().filter(|_| !turn.quiet).chain(permission).chain(damage).collect();
     Ok((session, notices))
 }
 

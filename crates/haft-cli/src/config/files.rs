@@ -1,5 +1,8 @@
 //! What may stand in the files: the person's own, and the project's.
-use super::timeouts::TimeoutsFile;
+use super::{
+    environment::{EnvironmentFile, NarrowEnvironment},
+    timeouts::TimeoutsFile,
+};
 use crate::mcp::McpFile;
 use haft::{
     core::{Mode, Price},
@@ -32,6 +35,8 @@ pub(crate) struct UserFile {
     pub(crate) evidence: Option<bool>,
     /// Windows and prices that Haft does not know, by `VENDOR/MODEL`.
     pub(crate) models: BTreeMap<String, ModelFile>,
+    /// What of the environment commands get.
+    pub(crate) environment: EnvironmentFile,
     /// How long models are waited for.
     pub(crate) timeouts: TimeoutsFile,
     /// By vendor name.
@@ -130,6 +135,8 @@ pub(crate) struct ProjectFile {
     pub(crate) max_tokens: Option<u64>,
     /// The same.
     pub(crate) max_time: Option<u64>,
+    /// Taken from what commands get.
+    pub(crate) environment: NarrowEnvironment,
     /// Added before the person's.
     pub(crate) rules: NarrowRules,
     /// None: they start programs, and nobody vouches for a repository.
