@@ -39,11 +39,13 @@ pub(crate) struct Surroundings {
 }
 
 fn main() -> ExitCode {
+    let environment = Environment { variables: std::env::vars_os().filter_map(text).collect() };
+    // In this order: afterwards only root may write to what it shows of itself. Where it cannot be done, the keys stay
+    // where they are.
+    let _it_is_no_linux = hide_keys();
+    let _it_is_no_linux = haft::sandbox::keep_memory_private();
     let cli = Cli::parse();
     log_to_stderr(&cli);
-    let environment = Environment { variables: std::env::vars_os().filter_map(text).collect() };
-    // Where it cannot be done, the keys stay where they are.
-    let _it_is_no_linux = hide_keys();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.expect("the system gives a thread and an event queue");
     let ended = runtime.block_on(async {

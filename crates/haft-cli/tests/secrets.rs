@@ -85,6 +85,20 @@ fn a_push_reaches_the_agent_that_holds_the_keys_and_commands_do_not() {
     assert!(of_the_tool.contains("SSH_AUTH_SOCK=/tmp/agent"), "{of_the_tool}");
 }
 
+// D06, D10, D66: neither by what the system shows of a process nor by its memory, also as root
+#[test]
+#[cfg(target_os = "linux")]
+fn a_command_cannot_look_into_the_process_that_runs_it() {
+    let place = Place::new();
+    let look = "(exec 3</proc/$PPID/mem) 2>/dev/null && echo its memory is open
+                sleep 100 & (exec 3</proc/$!/mem) && echo its own child is open to it
+                kill $!; grep -c sk-proj /proc/$PPID/environ 2>/dev/null; echo looked";
+    let (_, printed) = result_of(&place, look, &[("OPENAI_API_KEY", KEY)]);
+    // Root may look at the variables with which it began, and finds no key among them.
+    let printed = printed.replace("0\n", "");
+    assert_eq!(printed, "its own child is open to it\nlooked");
+}
+
 /// Every file below `folder` that holds `text`.
 fn holding(folder: &Path, text: &str, found: &mut Vec<String>) {
     for entry in fs::read_dir(folder).unwrap().flatten() {

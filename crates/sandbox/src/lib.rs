@@ -7,6 +7,7 @@
 mod group;
 mod mask;
 mod output;
+mod private;
 mod process;
 mod program;
 mod strays;
@@ -14,6 +15,7 @@ mod unread;
 
 pub use group::tidied_up;
 pub use output::{Captured, new_file};
+pub use private::keep_memory_private;
 pub use process::{Exit, Finished, ProcessError, Shell};
 pub use program::{Piped, Process, Program};
 pub use unread::is_read;
