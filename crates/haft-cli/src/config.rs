@@ -15,13 +15,14 @@ pub(crate) use hidden::hide_keys;
 pub(crate) use origin::Origin;
 pub(crate) use places::Places;
 
+use crate::written;
 use haft::{
     core::{Budget, Mode, Policy, Rule, Ruling, policy::BadRule},
     engine::Profile,
 };
 use serde::Deserialize;
 use std::{
-    fs, io,
+    io,
     path::{Path, PathBuf},
     str::FromStr,
 };
@@ -160,7 +161,7 @@ impl Config {
                 format!("there is no profile `{name}`; there are {}, or name a TOML file", known.join(", "));
             return Err(self.no_profile(flag, message));
         }
-        let text = fs::read_to_string(&path)
+        let text = written::read(&path, None)
             .map_err(|source| ConfigError::Unreadable { path: path.clone(), source })?;
         Profile::parse(&text).map_err(|error| ConfigError::Wrong { path, message: told(&error, &text) })
     }
@@ -245,7 +246,7 @@ fn own_rules(places: &Places) -> Rules {
 
 /// What the file says, and its text. One that is not there says nothing.
 fn read<T: Default + for<'a> Deserialize<'a>>(path: &Path) -> Result<(T, String), ConfigError> {
-    let bytes = match fs::read(path) {
+    let bytes = match written::bytes(path) {
         Ok(bytes) => bytes,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Default::default()),
         Err(source) => return Err(ConfigError::Unreadable { path: path.to_owned(), source }),
@@ -288,6 +289,7 @@ fn value(what: &str, message: String) -> ConfigError {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
 
     fn loaded(user: &str, project: &str, variables: &[(&str, &str)]) -> Result<Config, String> {
         let folder = tempfile::tempdir().unwrap();

@@ -4,6 +4,7 @@ use super::{
     config::{self, Setting},
     submodules,
 };
+use crate::files::text_of;
 use haft_core::{Access, ToolContext, ToolError, ToolErrorKind};
 use haft_sandbox::{Exit, Finished, Program};
 use std::{
@@ -224,11 +225,6 @@ fn common_of(directory: &Path) -> Result<PathBuf, ToolError> {
         Ok(common) if directory.starts_with(common.join("worktrees")) => Ok(common),
         _ => Err(refused("its `commondir` points to a place that does not point back")),
     }
-}
-
-/// A pipe in its place would be waited for, for ever.
-fn text_of(path: &Path) -> Option<String> {
-    if path.is_file() { fs::read_to_string(path).ok() } else { None }
 }
 
 /// Hooks that somebody made: samples have an ending.
