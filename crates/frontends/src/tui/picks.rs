@@ -153,11 +153,11 @@ impl App {
                 let text = view::prompts(&self.entries().unwrap_or_default());
                 let text = text.into_iter().find(|(before, _)| before.to_string() == item.value);
                 if let Some((before, text)) = text {
-                    self.input.set(&text);
+                    self.input.recall(&text);
                     self.rewind(Seq(before.0));
                 }
             }
-            What::Typed => self.input.set(&item.value),
+            What::Typed => self.input.recall(&item.value),
             What::Job => self.open_job(&item.value),
         }
     }
