@@ -113,7 +113,7 @@ fn conclude(entries: &[Arc<Entry>], agent: &Agent, tools: &Registry, outcome: Ou
 }
 
 fn why(entries: &[Arc<Entry>], outcome: Outcome) -> String {
-    let failure = entries.iter().rev().find_map(|entry| match &entry.fact {
+    let failure = last_turn(entries).iter().rev().find_map(|entry| match &entry.fact {
         Fact::ModelFailed { message, .. } => Some(message.clone()),
         Fact::PromptDenied { reason, .. } => Some(format!("a hook denied the prompt: {reason}")),
         _ => None,
@@ -122,7 +122,7 @@ fn why(entries: &[Arc<Entry>], outcome: Outcome) -> String {
         Outcome::Failed => failure.unwrap_or_else(|| "the model could not be asked".into()),
         Outcome::RoundLimit => "too many rounds without an end".into(),
         Outcome::Budget => "the budget is spent".into(),
-        Outcome::Repeating if is_endless(entries) => "a reply did not come to an end".into(),
+        Outcome::Repeating if is_endless(last_turn(entries)) => "a reply did not come to an end".into(),
         Outcome::Repeating => "the same calls again and again".into(),
         Outcome::Refused => {
             failure.unwrap_or_else(|| "an effect needed an approval that nobody could give".into())
@@ -130,6 +130,15 @@ fn why(entries: &[Arc<Entry>], outcome: Outcome) -> String {
         Outcome::Unproven => "the reply claims what the journal does not show".into(),
         Outcome::Finished | Outcome::Interrupted => String::new(),
     }
+}
+
+/// What was recorded since the turn before the last one ended: why that failed is no reason any more.
+fn last_turn(entries: &[Arc<Entry>]) -> &[Arc<Entry>] {
+    let is_end = |entry: &&Arc<Entry>| matches!(entry.fact, Fact::TurnEnded { .. });
+    let ends: Vec<usize> =
+        entries.iter().enumerate().filter(|(_, entry)| is_end(entry)).map(|(place, _)| place).collect();
+    let before = ends.len().checked_sub(2).map_or(0, |before| ends[before] + 1);
+    &entries[before..]
 }
 
 fn is_endless(entries: &[Arc<Entry>]) -> bool {
