@@ -126,13 +126,7 @@ fn text((name, value): (std::ffi::OsString, std::ffi::OsString)) -> Option<(Stri
 
 /// Logs go to standard error; without `-v` only what a person must know.
 fn log_to_stderr(cli: &Cli) {
-    let verbose = match &cli.command {
-        Some(Verb::Run(run)) => run.turn.verbose,
-        Some(Verb::Chat(chat)) => chat.turn.verbose,
-        Some(Verb::Acp(acp)) => acp.verbose,
-        _ => cli.turn.verbose,
-    };
-    let level = match verbose {
+    let level = match cli.verbosity() {
         0 => return,
         1 => LevelFilter::WARN,
         2 => LevelFilter::DEBUG,
