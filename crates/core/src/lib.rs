@@ -3,6 +3,7 @@
 //! Nothing here reads a file, opens a socket, looks at a clock or starts a task.
 //! Read in this order: [`message`], [`tool`], [`event`], [`transcript`], [`policy`], [`change`], [`provider`].
 
+pub mod address;
 pub mod alias;
 pub mod budget;
 pub mod call_form;
