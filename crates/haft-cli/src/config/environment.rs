@@ -42,6 +42,9 @@ const REACH: [&str; 6] =
 /// Tokens that Haft itself uses, besides the keys of vendors.
 const TOKENS: [&str; 3] = ["GITHUB_TOKEN", "GH_TOKEN", "TELEGRAM_BOT_TOKEN"];
 
+/// How the variables of `curl` and `pip` begin.
+const FETCHERS: [&str; 2] = ["CURL_", "PIP_"];
+
 /// What a variable is to commands.
 #[derive(Debug, PartialEq, Eq)]
 enum Use {
@@ -82,6 +85,18 @@ impl Environment {
         }
         let secrets = Secrets::new(self.keys(config), guessed);
         Access { environment: environment.into(), reach: reach.into(), secrets }
+    }
+
+    /// What the programs get that fetch models: what reaches servers, and their own settings, with the passwords in them.
+    #[cfg_attr(
+        not(feature = "local"),
+        expect(dead_code, reason = "only models for this process are fetched")
+    )]
+    pub(crate) fn for_downloads(&self, config: &Config) -> Vec<(String, String)> {
+        let is_theirs = |name: &str| FETCHERS.iter().any(|begin| name.starts_with(begin));
+        let theirs = self.variables.iter().filter(|(name, _)| is_theirs(name));
+        let rest = self.access(config).reaching().into_iter().filter(|(name, _)| !is_theirs(name));
+        theirs.map(|(name, value)| (name.clone(), value.clone())).chain(rest).collect()
     }
 
     /// Proxies of which commands do not get the user name and the password.
@@ -223,6 +238,31 @@ mod tests {
         let passed = config("[environment]\npass = [\"https_proxy\"]\nhide = [\"SSH_AUTH_SOCK\"]", "");
         assert!(given(&environment.access(&passed))[0].contains("hunter2"));
         assert_eq!(environment.access(&passed).reach.len(), 0);
+    }
+
+    #[test]
+    #[cfg(feature = "local")]
+    fn who_fetches_models_reaches_servers_and_has_no_keys() {
+        let environment = environment(&[
+            ("HTTPS_PROXY", "http://me:secret@proxy:3128"),
+            ("OPENAI_API_KEY", "sk-1"),
+            ("PATH", "/bin"),
+            ("PIP_INDEX_URL", "https://me:secret@index/simple"),
+        ]);
+        let mut names: Vec<String> = environment
+            .for_downloads(&config("", ""))
+            .into_iter()
+            .map(|(name, value)| format!("{name}={value}"))
+            .collect();
+        names.sort();
+        assert_eq!(
+            names,
+            [
+                "HTTPS_PROXY=http://me:secret@proxy:3128",
+                "PATH=/bin",
+                "PIP_INDEX_URL=https://me:secret@index/simple"
+            ]
+        );
     }
 
     #[test]
