@@ -12,6 +12,7 @@ pub struct Budget {
     /// Tokens read and written, cached ones included.
     pub tokens: Option<u64>,
     /// US dollars.
+    #[serde(deserialize_with = "amount::optional")]
     pub usd: Option<f64>,
     /// From the beginning of the turn.
     pub seconds: Option<u64>,
@@ -39,15 +40,39 @@ pub struct Spending {
 #[serde(deny_unknown_fields)]
 pub struct Price {
     /// Read by the model and not from a cache.
+    #[serde(deserialize_with = "amount::of")]
     pub input: f64,
     /// Written by the model, thinking included.
+    #[serde(deserialize_with = "amount::of")]
     pub output: f64,
     /// Read from the vendor's cache; as `input` where it is left out.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "amount::optional")]
     pub cache_read: Option<f64>,
     /// Written to the vendor's cache; as `input` where it is left out.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "amount::optional")]
     pub cache_write: Option<f64>,
+}
+
+/// Amounts of money as people write them: no limit holds what is no number, or less than nothing.
+pub mod amount {
+    use serde::{Deserialize, Deserializer, de::Error};
+
+    /// A finite number of at least 0.
+    pub fn of<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
+        let amount = f64::deserialize(from)?;
+        match amount.is_finite() && amount >= 0.0 {
+            true => Ok(amount),
+            false => Err(D::Error::custom(format!("expected an amount of at least 0, found {amount}"))),
+        }
+    }
+
+    /// The same, where there is one.
+    pub fn optional<'de, D: Deserializer<'de>>(from: D) -> Result<Option<f64>, D::Error> {
+        match Option::<f64>::deserialize(from)? {
+            None => Ok(None),
+            Some(amount) => of(serde::de::value::F64Deserializer::new(amount)).map(Some),
+        }
+    }
 }
 
 /// What a budget limits.

@@ -92,10 +92,10 @@ impl Config {
         if let Some(word) = environment.get("HAFT_PERMISSION") {
             user.permission = Some(mode("HAFT_PERMISSION", word)?);
         }
-        user.max_rounds = number(environment, "HAFT_MAX_ROUNDS")?.or(user.max_rounds);
-        user.max_cost = number(environment, "HAFT_MAX_COST")?.or(user.max_cost);
-        user.max_tokens = number(environment, "HAFT_MAX_TOKENS")?.or(user.max_tokens);
-        user.max_time = number(environment, "HAFT_MAX_TIME")?.or(user.max_time);
+        user.max_rounds = number(environment, "HAFT_MAX_ROUNDS", |_| true)?.or(user.max_rounds);
+        user.max_cost = number(environment, "HAFT_MAX_COST", |usd: &f64| usd.is_finite())?.or(user.max_cost);
+        user.max_tokens = number(environment, "HAFT_MAX_TOKENS", |_| true)?.or(user.max_tokens);
+        user.max_time = number(environment, "HAFT_MAX_TIME", |_| true)?.or(user.max_time);
         Ok(Self { user, project, origin })
     }
 
@@ -268,12 +268,14 @@ fn told(error: &toml::de::Error, text: &str) -> String {
     }
 }
 
+/// A number above 0 that `is_limit`.
 fn number<T: FromStr + PartialOrd + Default>(
     environment: &Environment,
     name: &str,
+    is_limit: impl Fn(&T) -> bool,
 ) -> Result<Option<T>, ConfigError> {
     let Some(word) = environment.get(name) else { return Ok(None) };
-    let limit = word.parse().ok().filter(|limit| *limit > T::default());
+    let limit = word.parse().ok().filter(|limit| *limit > T::default() && is_limit(limit));
     limit.map(Some).ok_or_else(|| value(name, format!("`{word}` is no number above 0 of the kind expected")))
 }
 
@@ -350,6 +352,19 @@ mod tests {
                 "",
                 "`/config.toml`: [tools]: unknown field `allow_privat`",
             ),
+            ("max_cost = inf", "", "`/config.toml`: line 1: expected an amount of at least 0, found inf"),
+            ("\nmax_cost = -1", "", "`/config.toml`: line 2: "),
+            (
+                "",
+                "max_cost = nan",
+                "`/repo/.haft/config.toml`: line 1: expected an amount of at least 0, found NaN",
+            ),
+            (
+                "[models.\"a/b\"]\nprice = { input = -1.0, output = 1.0 }",
+                "",
+                "`/config.toml`: line 2: expected an amount of at least 0, found -1",
+            ),
+            ("[timeouts]\nidle = 0", "", "`/config.toml`: line 2: expected seconds from 1 to 86400, found 0"),
             (
                 "[[hooks]]\nevent = \"before\"",
                 "",
@@ -434,7 +449,7 @@ mod tests {
             assert_eq!(found.seconds, expected.map(u64::from), "{user} {project} {flag:?} {profile:?}");
         }
         for name in ["HAFT_MAX_ROUNDS", "HAFT_MAX_COST", "HAFT_MAX_TOKENS", "HAFT_MAX_TIME"] {
-            for word in ["0", "-1", "x"] {
+            for word in ["0", "-1", "x", "inf", "-inf", "nan", "1e400", "Infinity"] {
                 assert!(loaded("", "", &[(name, word)]).is_err(), "{name} {word}");
             }
         }

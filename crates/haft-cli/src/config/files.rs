@@ -5,7 +5,7 @@ use super::{
 };
 use crate::mcp::McpFile;
 use haft::{
-    core::{Mode, Price},
+    core::{Mode, Price, budget::amount},
     tools::HookSettings,
 };
 use serde::{Deserialize, Serialize};
@@ -26,6 +26,7 @@ pub(crate) struct UserFile {
     /// Model calls in a turn; 0 for no limit, here and below.
     pub(crate) max_rounds: Option<u32>,
     /// US dollars for a turn.
+    #[serde(deserialize_with = "amount::optional")]
     pub(crate) max_cost: Option<f64>,
     /// Tokens for a turn.
     pub(crate) max_tokens: Option<u64>,
@@ -130,6 +131,7 @@ pub(crate) struct ProjectFile {
     /// Of the person's MCP servers only these; none for all of them.
     pub(crate) mcp: Option<Vec<String>>,
     /// The same.
+    #[serde(deserialize_with = "amount::optional")]
     pub(crate) max_cost: Option<f64>,
     /// The same.
     pub(crate) max_tokens: Option<u64>,
