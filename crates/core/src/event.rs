@@ -1,6 +1,6 @@
 //! What happens, and what people may ask for.
 use crate::{
-    CallId, Change, Conclusion, Effect, How, JobId, Mode, Order, Part, Question, Resource, StopReason,
+    CallId, Change, Conclusion, Effect, How, JobId, Left, Mode, Order, Part, Question, Resource, StopReason,
     ToolCall, ToolResult, Usage,
 };
 use serde::{Deserialize, Serialize};
@@ -165,6 +165,12 @@ pub enum Fact {
     Reminded { claims: Vec<String>, text: String },
     /// The next request, or the next second, would pass a limit; the turn ends.
     BudgetReached { what: Resource, spent: f64, limit: f64 },
+    /// The turn has had all the model calls that it may have; it ends.
+    RoundsReached {
+        limit: u32,
+        #[serde(flatten)]
+        left: Left,
+    },
     /// A person stopped the turn.
     Interrupted,
     /// An unfinished turn was taken up again.

@@ -5,8 +5,8 @@
 use crate::{Agent, Session};
 use futures::StreamExt;
 use haft_core::{
-    Changed, Command, Conclusion, Entry, Event, Fact, How, JobStatus, Order, Outcome, Part, Registry, Seq,
-    StopReason, ToolResult, text_of, transcript::active_path,
+    Changed, Command, Conclusion, Entry, Event, Fact, How, JobStatus, Left, Order, Outcome, Part, Registry,
+    Seq, StopReason, ToolResult, text_of, transcript::active_path,
 };
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -120,7 +120,11 @@ fn why(entries: &[Arc<Entry>], outcome: Outcome) -> String {
     });
     match outcome {
         Outcome::Failed => failure.unwrap_or_else(|| "the model could not be asked".into()),
-        Outcome::RoundLimit => "too many rounds without an end".into(),
+        Outcome::RoundLimit => {
+            let left = Left::of(&active_path(entries)).sentence();
+            let left = left.map(|left| format!("; {left}")).unwrap_or_default();
+            format!("too many rounds without an end{left}")
+        }
         Outcome::Budget => "the budget is spent".into(),
         Outcome::Repeating if is_endless(last_turn(entries)) => "a reply did not come to an end".into(),
         Outcome::Repeating => "the same calls again and again".into(),

@@ -21,8 +21,9 @@ use crate::{
     tree::Tree,
 };
 use haft_core::{
-    Change, Fact, Limits, OnCap, Outcome, Part, ProviderError, SessionId, Spending, Stage, Step, StopReason,
-    Usage, Window,
+    Change, Fact, Left, Limits, OnCap, Outcome, Part, ProviderError, SessionId, Spending, Stage, Step,
+    StopReason, Usage, Window,
+    transcript::active_path,
     window::{self, Room},
 };
 use std::{io, path::PathBuf, sync::Arc};
@@ -183,16 +184,24 @@ async fn end_turn(log: &mut Log, means: &Means, outcome: Outcome) -> Result<(), 
     let limits = &means.limits;
     if outcome == Outcome::RoundLimit {
         tracing::warn!("Max iterations ({}) reached", limits.max_rounds.unwrap_or_default());
-        if let OnCap::Apologize(apology) = &limits.on_cap {
-            let parts = vec![Part::text(apology)];
-            log.record(Fact::Replied { parts, usage: Usage::default(), stop: StopReason::EndTurn })?;
-        }
+        log.record(match &limits.on_cap {
+            OnCap::Apologize(apology) => {
+                let parts = vec![Part::text(apology)];
+                Fact::Replied { parts, usage: Usage::default(), stop: StopReason::EndTurn }
+            }
+            OnCap::Stop => rounds_reached(log, limits),
+        })?;
     }
     hooking::turn_ends(means, outcome).await;
     let spent = spent_by(log, means);
     let (rounds, Spending { usage, .. }) = (log.transcript.rounds(), spent);
     log.record(Fact::TurnEnded { outcome, rounds, usage, cost_usd: spent.cost_usd() })?;
     log.journal.sync()
+}
+
+fn rounds_reached(log: &Log, limits: &Limits) -> Fact {
+    let left = Left::of(&active_path(&log.journal.entries()));
+    Fact::RoundsReached { limit: limits.max_rounds.unwrap_or_default(), left }
 }
 
 /// With what those below have spent, where they drew from the purse of this session.

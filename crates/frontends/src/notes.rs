@@ -33,6 +33,10 @@ pub fn of(fact: &Fact) -> Option<String> {
         Fact::BudgetReached { what, spent, limit } => {
             format!("the budget of {limit} {what} is used up: {spent} spent")
         }
+        Fact::RoundsReached { limit, left } => {
+            let left = left.sentence().map(|left| format!("; {left}")).unwrap_or_default();
+            format!("{limit} rounds are used up{left}")
+        }
         _ => return None,
     })
 }

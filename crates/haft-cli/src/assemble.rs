@@ -77,7 +77,10 @@ pub(crate) fn setup(
     model: Model,
 ) -> Result<Setup, Failure> {
     let mut profile = config.profile(turn.profile.as_deref())?;
-    profile.limits.max_rounds = config.max_rounds(turn.max_rounds, profile.limits.max_rounds);
+    let limits = &mut profile.limits;
+    for rounds in [&mut limits.max_rounds, &mut limits.job_rounds] {
+        *rounds = config.max_rounds(turn.max_rounds, *rounds);
+    }
     profile.limits.budget = config.budget(budget(turn), profile.limits.budget);
     profile.limits.evidence |= turn.limits.evidence || config.user.evidence == Some(true);
     let policy = config.policy(&surroundings.places, turn.permission.map(Into::into))?;

@@ -182,6 +182,9 @@ impl App {
         if self.asked() != asked {
             self.put_draft_aside();
         }
+        if matches!(event, Event::Recorded(entry) if matches!(entry.fact, Fact::TurnEnded { .. })) {
+            self.ask_to_go_on();
+        }
     }
 
     fn asked(&self) -> Option<haft_core::CallId> {

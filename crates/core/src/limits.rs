@@ -1,0 +1,68 @@
+//! When a turn ends that does not end by itself.
+use crate::Budget;
+use serde::{Deserialize, Serialize};
+
+/// When a turn ends that does not end by itself.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Limits {
+    /// Model calls per turn; none or 0 for no limit.
+    pub max_rounds: Option<u32>,
+    /// The same for a turn of a job: nobody sits there who could let it go on.
+    pub job_rounds: Option<u32>,
+    /// What happens then.
+    pub on_cap: OnCap,
+    /// So many rounds with the same calls, or so many times the same few rounds in turn, end the turn. The model
+    /// is warned after half of them.
+    pub max_repeats: usize,
+    /// What counts as done.
+    pub completion: Completion,
+    /// What a turn may cost, with the agents that it delegates to.
+    pub budget: Budget,
+    /// Whether what the reply claims is held against what happened: a claim that nothing shows is answered once, and
+    /// then the outcome is [`Outcome::Unproven`].
+    pub evidence: bool,
+}
+
+impl Default for Limits {
+    /// 200 rounds, 1,000 in a job; 6 repeats, so that an identical call ends a turn before the 8th and two alternating
+    /// ones before the 16th.
+    fn default() -> Self {
+        Self {
+            max_rounds: Some(200),
+            job_rounds: Some(1_000),
+            on_cap: OnCap::Stop,
+            max_repeats: 6,
+            completion: Completion::NoCalls,
+            budget: Budget::default(),
+            evidence: false,
+        }
+    }
+}
+
+/// What happens at the cap on rounds. The outcome is [`Outcome::RoundLimit`] in any case.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OnCap {
+    /// The turn ends.
+    #[default]
+    Stop,
+    /// This text becomes the last reply.
+    Apologize(String),
+}
+
+/// When the agent has finished.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Completion {
+    /// When a reply holds no calls.
+    #[default]
+    NoCalls,
+    /// When a reply without calls holds the phrase, in any case, or after so many replies in a row without calls.
+    PhraseOrIdle {
+        /// E.g. "task complete".
+        phrase: String,
+        /// Replies without calls, in a row.
+        idle_rounds: u32,
+    },
+}
