@@ -1,7 +1,7 @@
 //! What work may cost, and what it has cost: model calls, tokens, money, time.
 use crate::Usage;
 use serde::{Deserialize, Serialize};
-use std::fmt;
+use std::{fmt, ops::RangeInclusive};
 
 /// What a turn may spend at most, together with the agents that it delegates to. None for no limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -12,6 +12,7 @@ pub struct Budget {
     /// Tokens read and written, cached ones included.
     pub tokens: Option<u64>,
     /// US dollars.
+    #[serde(deserialize_with = "amount::optional")]
     pub usd: Option<f64>,
     /// From the beginning of the turn.
     pub seconds: Option<u64>,
@@ -39,15 +40,39 @@ pub struct Spending {
 #[serde(deny_unknown_fields)]
 pub struct Price {
     /// Read by the model and not from a cache.
+    #[serde(deserialize_with = "amount::of")]
     pub input: f64,
     /// Written by the model, thinking included.
+    #[serde(deserialize_with = "amount::of")]
     pub output: f64,
     /// Read from the vendor's cache; as `input` where it is left out.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "amount::optional")]
     pub cache_read: Option<f64>,
     /// Written to the vendor's cache; as `input` where it is left out.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "amount::optional")]
     pub cache_write: Option<f64>,
+}
+
+/// Amounts of money as people write them: no limit holds what is no number, or less than nothing.
+pub mod amount {
+    use serde::{Deserialize, Deserializer, de::Error};
+
+    /// A finite number of at least 0.
+    pub fn of<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
+        let amount = f64::deserialize(from)?;
+        match amount.is_finite() && amount >= 0.0 {
+            true => Ok(amount),
+            false => Err(D::Error::custom(format!("expected an amount of at least 0, found {amount}"))),
+        }
+    }
+
+    /// The same, where there is one.
+    pub fn optional<'de, D: Deserializer<'de>>(from: D) -> Result<Option<f64>, D::Error> {
+        match Option::<f64>::deserialize(from)? {
+            None => Ok(None),
+            Some(amount) => of(serde::de::value::F64Deserializer::new(amount)).map(Some),
+        }
+    }
 }
 
 /// What a budget limits.
@@ -118,6 +143,19 @@ impl Spending {
         self.usage.total() + self.uncounted
     }
 
+    /// Without `other`, which is a part of it.
+    pub fn less(self, other: Self) -> Self {
+        let usage = Usage {
+            input: self.usage.input - other.usage.input,
+            output: self.usage.output - other.usage.output,
+            cache_read: self.usage.cache_read - other.usage.cache_read,
+            cache_write: self.usage.cache_write - other.usage.cache_write,
+        };
+        let (requests, uncounted) = (self.requests - other.requests, self.uncounted - other.uncounted);
+        // Whether the rest has no price is not known; it is asked of what was spent only.
+        Self { requests, usage, uncounted, usd: self.usd - other.usd, is_unpriced: false, ..self }
+    }
+
     /// In US dollars; none where the price of some of it is unknown.
     pub fn cost_usd(&self) -> Option<f64> {
         (!self.is_unpriced).then_some(self.usd)
@@ -147,8 +185,29 @@ impl Budget {
         prompt: u64,
         wanted: u64,
     ) -> Result<u64, Reached> {
+        self.between(spent, price, prompt, SHORTEST_REPLY.min(wanted)..=wanted)
+    }
+
+    /// Fails where there is no room for a reply of `reply` tokens to such a prompt.
+    pub fn fits(
+        &self,
+        spent: &Spending,
+        price: Option<&Price>,
+        prompt: u64,
+        reply: u64,
+    ) -> Result<(), Reached> {
+        self.between(spent, price, prompt, reply..=reply).map(|_| ())
+    }
+
+    fn between(
+        &self,
+        spent: &Spending,
+        price: Option<&Price>,
+        prompt: u64,
+        wanted: RangeInclusive<u64>,
+    ) -> Result<u64, Reached> {
         self.over(spent)?;
-        let least = SHORTEST_REPLY.min(wanted);
+        let (least, wanted) = wanted.into_inner();
         let by_tokens = self.tokens.map(|limit| limit.saturating_sub(spent.tokens()).saturating_sub(prompt));
         let by_money = self.usd.zip(price).map(|(limit, price)| affordable(limit - spent.usd, price, prompt));
         let reply = wanted.min(by_tokens.unwrap_or(wanted)).min(by_money.unwrap_or(wanted));

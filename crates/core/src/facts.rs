@@ -4,9 +4,11 @@ pub mod change;
 pub mod changed;
 pub mod event;
 pub mod job;
+mod left;
 pub mod line;
 mod standing;
 pub mod undo;
 
 pub use active_path::active_path;
+pub use left::Left;
 pub use standing::Standing;

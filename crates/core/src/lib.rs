@@ -5,6 +5,7 @@
 //! [`event`] (what is recorded and what people may ask for), [`policy`] (who may do what), [`change`] (private views and
 //! settling), [`provider`] (models).
 
+pub mod address;
 pub mod budget;
 pub mod call_form;
 mod conversation;
@@ -14,6 +15,7 @@ pub mod policy;
 #[doc(hidden)]
 pub mod private;
 pub mod provider;
+pub mod secret;
 pub mod tool;
 
 pub use budget::{Budget, Price, Reached, Resource, Spending};
@@ -27,13 +29,14 @@ pub use conversation::{
 pub use event::{
     Answer, Channel, Command, Entry, Event, Evicted, Fact, Outcome, Seq, SessionId, Summarizer, Update, Way,
 };
-pub use facts::{Standing, active_path, change, changed, event, job, line, undo};
+pub use facts::{Left, Standing, active_path, change, changed, event, job, line, undo};
 pub use haft_macros::tool;
 pub use job::{Conclusion, JobStatus, Order, Start};
 pub use message::{CallId, Image, Message, Part, StopReason, ToolCall, Usage, text_of};
 pub use policy::{Mode, Policy, Readable, Rule, Ruling, Verdict};
-pub use provider::{Delta, Provider, ProviderError, Request};
+pub use provider::{Delta, Provider, ProviderError, Request, TimedOut};
 pub use reply::Reply;
+pub use secret::Secrets;
 pub use tool::{
     Access, AnyTool, Effect, Example, Examples, Execution, Tool, ToolContext, ToolSpec,
     alias::{self, Aliases},

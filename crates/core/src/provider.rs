@@ -72,6 +72,9 @@ pub enum Delta {
         reason: String,
         /// How long the provider waits before it asks again.
         after: Duration,
+        /// Whether what was given up may be charged for: the model began to answer, or the server took the request
+        /// and said nothing in time.
+        charged: bool,
     },
     /// The reply is complete.
     Stop(StopReason),
@@ -129,7 +132,21 @@ pub enum ProviderError {
     },
 }
 
+/// The source of a [`ProviderError::Connection`] where the server took the request and said nothing in time.
+#[derive(Debug, thiserror::Error)]
+#[error("no answer in time")]
+pub struct TimedOut;
+
 impl ProviderError {
+    /// Whether the server took the request and said nothing in time. It may charge for it.
+    pub fn is_timed_out(&self) -> bool {
+        match self {
+            Self::Connection { source: Some(source), .. } => source.is::<TimedOut>(),
+            Self::Connection { source: None, .. } | Self::Busy { .. } | Self::Auth { .. } => false,
+            Self::ContextTooLong { .. } | Self::Rejected { .. } => false,
+        }
+    }
+
     /// Worth trying again without any change?
     pub fn is_transient(&self) -> bool {
         match self {

@@ -13,7 +13,8 @@ pub mod source;
 pub mod subagent;
 
 use crate::{
-    Aliases, CallId, Jobs, Person, Subagents, ToolError, ToolErrorKind, ToolOutput, View, schema::Described,
+    Aliases, CallId, Jobs, Person, Secrets, Subagents, ToolError, ToolErrorKind, ToolOutput, View,
+    schema::Described,
 };
 use futures::future::BoxFuture;
 use schemars::JsonSchema;
@@ -201,8 +202,22 @@ impl ToolContext {
 /// What the processes of a call may reach.
 #[derive(Clone, Debug, Default)]
 pub struct Access {
-    /// The whole environment of a process: names and values, without keys.
+    /// The whole environment of a process: names and values, without secrets.
     pub environment: Arc<[(String, String)]>,
+    /// What a push to a server gets besides, since it cannot do without: the agent that holds the person's keys, a proxy
+    /// with a password.
+    pub reach: Arc<[(String, String)]>,
+    /// What must not be shown, whoever prints it.
+    pub secrets: Secrets,
+}
+
+impl Access {
+    /// The whole environment of a process that reaches a server in the person's name.
+    pub fn reaching(&self) -> Vec<(String, String)> {
+        let is_replaced = |name: &str| self.reach.iter().any(|(other, _)| other == name);
+        let rest = self.environment.iter().filter(|(name, _)| !is_replaced(name));
+        rest.chain(self.reach.iter()).cloned().collect()
+    }
 }
 
 /// How a tool presents itself to a model.

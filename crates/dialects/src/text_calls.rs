@@ -200,7 +200,7 @@ impl Listener {
 
     fn call(&mut self, call: Call, stop: Option<StopReason>, deltas: &mut Vec<Delta>) {
         // A reader takes a call whose end is missing for whole. Here the rest of it was cut off.
-        let cut_off = stop == Some(StopReason::Length);
+        let cut_off = stop.is_some_and(StopReason::is_cut_off);
         let problem = "the reply reached its length limit before the call was whole; nothing was run. Send a \
                        shorter call, or the content in parts";
         self.push(call, cut_off.then(|| problem.to_owned()), deltas);

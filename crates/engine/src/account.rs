@@ -16,7 +16,8 @@ pub struct Account {
 /// One thing that tokens went to.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
-    /// `system prompt`, `tool definitions`, `prompts`, `replies`, `results of NAME`, `written by the model`, `summaries`.
+    /// `system prompt`, `tool definitions`, `prompts`, `replies`, `results of NAME`, `written by the model`, `summaries`,
+    /// `requests that were given up`.
     pub what: String,
     /// Tokens, each time they were sent.
     pub tokens: u64,
@@ -32,7 +33,8 @@ pub fn account(entries: &[Arc<Entry>], system: u64, tools: u64, price: Option<Pr
     for entry in active_path(entries) {
         match &entry.fact {
             Fact::Replied { usage, .. } => book.enter(&transcript, *usage),
-            Fact::Compacted { usage, .. } => book.summary(*usage),
+            Fact::Compacted { usage, .. } => book.whole("summaries", *usage),
+            Fact::Retried { usage, .. } => book.whole("requests that were given up", *usage),
             _ => {}
         }
         transcript.apply(&entry.fact);
@@ -79,8 +81,9 @@ impl Book {
         self.usage += usage;
     }
 
-    fn summary(&mut self, usage: Usage) {
-        self.add("summaries".into(), usage.total() as f64, self.cost(usage));
+    /// Nobody looks what such a request was made of.
+    fn whole(&mut self, what: &str, usage: Usage) {
+        self.add(what.into(), usage.total() as f64, self.cost(usage));
         self.usage += usage;
     }
 

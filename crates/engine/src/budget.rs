@@ -112,14 +112,31 @@ impl Reserved {
     }
 }
 
+impl Reserved {
+    /// A request came to nothing and cost this all the same: what the server counted, with `written` tokens of the reply
+    /// at least; where it did not count, by estimate. What was set aside stays there.
+    pub(crate) fn lose(&self, counted: Usage, written: u64) -> Usage {
+        let guess = Usage { input: self.prompt, ..Usage::default() };
+        let usage = if counted.total() > 0 { counted } else { guess };
+        let usage = Usage { output: usage.output.max(written), ..usage };
+        self.purse.lock().spent += Spending { requests: 0, ..spending(self.price, usage) };
+        usage
+    }
+
+    /// Whether the same request may be sent again.
+    pub(crate) fn fits_again(&self, budget: &Budget) -> Result<(), Reached> {
+        let state = self.purse.lock();
+        let mut gone = state.spent;
+        gone += state.promised.less(self.promised);
+        gone.seconds = state.since.elapsed().as_secs();
+        budget.fits(&gone, self.price.as_ref(), self.prompt, self.reply)
+    }
+}
+
 impl Drop for Reserved {
     fn drop(&mut self) {
         let promised = &mut self.purse.lock().promised;
-        promised.requests -= self.promised.requests;
-        promised.usage.input -= self.promised.usage.input;
-        promised.usage.output -= self.promised.usage.output;
-        promised.usd -= self.promised.usd;
-        promised.is_unpriced = false;
+        *promised = promised.less(self.promised);
     }
 }
 

@@ -5,8 +5,8 @@
 use crate::{Agent, Session};
 use futures::StreamExt;
 use haft_core::{
-    Changed, Command, Conclusion, Entry, Event, Fact, How, JobStatus, Order, Outcome, Part, Registry, Seq,
-    ToolResult, active_path, text_of,
+    Changed, Command, Conclusion, Entry, Event, Fact, How, JobStatus, Left, Order, Outcome, Part, Registry,
+    Seq, StopReason, ToolResult, active_path, text_of,
 };
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -113,15 +113,20 @@ fn conclude(entries: &[Arc<Entry>], agent: &Agent, tools: &Registry, outcome: Ou
 }
 
 fn why(entries: &[Arc<Entry>], outcome: Outcome) -> String {
-    let failure = entries.iter().rev().find_map(|entry| match &entry.fact {
+    let failure = last_turn(entries).iter().rev().find_map(|entry| match &entry.fact {
         Fact::ModelFailed { message, .. } => Some(message.clone()),
         Fact::PromptDenied { reason, .. } => Some(format!("a hook denied the prompt: {reason}")),
         _ => None,
     });
     match outcome {
         Outcome::Failed => failure.unwrap_or_else(|| "the model could not be asked".into()),
-        Outcome::RoundLimit => "too many rounds without an end".into(),
+        Outcome::RoundLimit => {
+            let left = Left::of(&active_path(entries)).sentence();
+            let left = left.map(|left| format!("; {left}")).unwrap_or_default();
+            format!("too many rounds without an end{left}")
+        }
         Outcome::Budget => "the budget is spent".into(),
+        Outcome::Repeating if is_endless(last_turn(entries)) => "a reply did not come to an end".into(),
         Outcome::Repeating => "the same calls again and again".into(),
         Outcome::Refused => {
             failure.unwrap_or_else(|| "an effect needed an approval that nobody could give".into())
@@ -129,6 +134,23 @@ fn why(entries: &[Arc<Entry>], outcome: Outcome) -> String {
         Outcome::Unproven => "the reply claims what the journal does not show".into(),
         Outcome::Finished | Outcome::Interrupted => String::new(),
     }
+}
+
+/// What was recorded since the turn before the last one ended: why that failed is no reason any more.
+fn last_turn(entries: &[Arc<Entry>]) -> &[Arc<Entry>] {
+    let is_end = |entry: &&Arc<Entry>| matches!(entry.fact, Fact::TurnEnded { .. });
+    let ends: Vec<usize> =
+        entries.iter().enumerate().filter(|(_, entry)| is_end(entry)).map(|(place, _)| place).collect();
+    let before = ends.len().checked_sub(2).map_or(0, |before| ends[before] + 1);
+    &entries[before..]
+}
+
+fn is_endless(entries: &[Arc<Entry>]) -> bool {
+    let stop = entries.iter().rev().find_map(|entry| match &entry.fact {
+        Fact::Replied { stop, .. } => Some(*stop),
+        _ => None,
+    });
+    stop.is_some_and(StopReason::is_endless)
 }
 
 /// What the journal lacks for the job to be done.

@@ -1,7 +1,11 @@
 //! A summary in place of the beginning of a conversation: of the model's making, else by rule.
-use crate::{JournalError, digest, session::Log, turn::Means};
-use futures::StreamExt;
-use haft_core::{Delta, Fact, Message, Part, Reply, Request, Summarizer, Usage, Window, text_of, tokens};
+use crate::{
+    JournalError, digest,
+    request::{self, Heard},
+    session::Log,
+    turn::Means,
+};
+use haft_core::{Fact, Message, Part, Reply, Request, Summarizer, Usage, Window, text_of, tokens};
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
@@ -26,13 +30,12 @@ pub(crate) async fn compact(
     cancel: &CancellationToken,
 ) -> Result<(), JournalError> {
     let messages = log.transcript.messages();
-    let left_out = &messages[..messages.len().saturating_sub(kept)];
+    let left_out = messages[..messages.len().saturating_sub(kept)].to_vec();
     tracing::debug!("summarising {} messages", left_out.len());
-    let asked = tokio::select! {
-        biased;
-        () = cancel.cancelled() => return Ok(()),
-        asked = ask(means, window, left_out) => asked,
-    };
+    let asked = ask(log, means, window, &left_out, cancel).await?;
+    if cancel.is_cancelled() {
+        return Ok(());
+    }
     let entries = log.journal.entries();
     let (text, by, usage) = match asked {
         Some((text, usage)) => (text, Summarizer::Model, usage),
@@ -59,40 +62,49 @@ pub(crate) async fn compact(
 }
 
 /// What the model makes of `messages`; nothing where it fails or says nothing.
-async fn ask(means: &Means, window: &Window, messages: &[Arc<Message>]) -> Option<(String, Usage)> {
-    let setup = &means.shared.setup;
+async fn ask(
+    log: &mut Log,
+    means: &Means,
+    window: &Window,
+    messages: &[Arc<Message>],
+    cancel: &CancellationToken,
+) -> Result<Option<(String, Usage)>, JournalError> {
+    let mut request = request_for(means, window, messages);
+    let prompt = tokens::of_text(SYSTEM) + tokens::of_message(&request.messages[0]);
+    let budget = &means.limits.budget;
+    let reserved = means.purse.reserve(budget, means.model.price, prompt, request.max_output.into());
+    let Ok(mut reserved) = reserved else { return Ok(None) };
+    request.max_output = u32::try_from(reserved.reply).unwrap_or(u32::MAX);
+    let mut reply = Reply::default();
+    let heard = request::hear(log, means, request, &mut reply, (&mut reserved, cancel), |_, _| false).await?;
+    match heard {
+        Heard::Whole if !reply.stop().is_endless() => {}
+        Heard::Failed(error) => {
+            tracing::warn!(%error, "no summary by the model");
+            request::given_up(log, &mut reserved, reply, error.is_timed_out(), &error.to_string())?;
+            return Ok(None);
+        }
+        Heard::Whole | Heard::TooLarge | Heard::Interrupted | Heard::Reached(_) => {
+            request::given_up(log, &mut reserved, reply, false, "no summary by the model")?;
+            return Ok(None);
+        }
+    }
+    let usage = reply.usage();
+    let text = text_of(&reply.into_parts()).trim().to_owned();
+    reserved.spend(usage, tokens::of_text(&text));
+    Ok((!text.is_empty()).then_some((text, usage)))
+}
+
+fn request_for(means: &Means, window: &Window, messages: &[Arc<Message>]) -> Request {
     let told = digest::told(messages, window.limit() / 2);
     let parts = vec![Part::text(format!("{told}\n\n---\n\n{ORDER}"))];
-    let mut request = Request {
+    Request {
         model: means.model.name.clone(),
         system: SYSTEM.into(),
         messages: vec![Arc::new(Message::User { parts })],
         tools: Arc::default(),
         max_output: u32::try_from((window.summary() + THINKING).min(window.reply)).unwrap_or(u32::MAX),
         form: None,
-        options: setup.profile.options.clone(),
-    };
-    let prompt = tokens::of_text(SYSTEM) + tokens::of_message(&request.messages[0]);
-    let budget = &means.limits.budget;
-    let reserved = means.purse.reserve(budget, means.model.price, prompt, request.max_output.into()).ok()?;
-    request.max_output = u32::try_from(reserved.reply).unwrap_or(u32::MAX);
-    let mut reply = Reply::default();
-    let mut deltas = means.model.provider.stream(request);
-    while let Some(delta) = deltas.next().await {
-        match delta {
-            Ok(Delta::Stop(_)) => break,
-            Ok(delta) => reply.push(delta),
-            Err(error) => {
-                tracing::warn!(%error, "no summary by the model");
-                return None;
-            }
-        }
-        if reply.is_endless() {
-            return None;
-        }
+        options: means.shared.setup.profile.options.clone(),
     }
-    let usage = reply.usage();
-    let text = text_of(&reply.into_parts()).trim().to_owned();
-    reserved.spend(usage, tokens::of_text(&text));
-    (!text.is_empty()).then_some((text, usage))
 }

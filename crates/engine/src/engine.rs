@@ -184,6 +184,7 @@ impl Engine {
     ) -> Result<Session, EngineError> {
         let shared = self.0.clone();
         let setup = &shared.setup;
+        journal.hide(setup.access.secrets.clone());
         let entries = journal.entries();
         let model = self.model_of(&agent)?;
         let mut log = Log { transcript: Transcript::replay(&entries), journal: journal.clone() };
@@ -206,10 +207,11 @@ impl Engine {
         };
         let seen = Seen::replay(entries.iter().map(Arc::as_ref), &setup.workspace, touched);
         let ceiling = caller.map(|caller| &caller.ceiling);
-        let limits = bounds(setup, &agent, &model, ceiling)?;
+        let is_job = is_job(&entries) || above.order.is_some();
+        let limits = bounds(setup, &agent, &model, ceiling, is_job)?;
         let permission = permission(setup, &agent, ceiling, &entries);
         let means = Means {
-            limits: Limits { evidence: limits.evidence || is_job(&journal.entries()), ..limits },
+            limits: Limits { evidence: limits.evidence || is_job, ..limits },
             permission: permission.clone(),
             model,
             agent: agent.name,
@@ -270,8 +272,11 @@ fn bounds(
     agent: &Agent,
     model: &Model,
     ceiling: Option<&Ceiling>,
+    is_job: bool,
 ) -> Result<Limits, EngineError> {
-    let limits = agent.within(ceiling.map_or(&setup.profile.limits, |ceiling| &ceiling.limits));
+    let whole = ceiling.map_or(&setup.profile.limits, |ceiling| &ceiling.limits);
+    let max_rounds = if is_job { whole.job_rounds } else { whole.max_rounds };
+    let limits = agent.within(&Limits { max_rounds, ..whole.clone() });
     // Whoever chose the engine's own model has looked at its price.
     if agent.model.is_some() && limits.budget.usd.is_some() && model.price.is_none() {
         let why = format!("a limit on cost is set, and nobody knows what `{}` costs", model.spec);

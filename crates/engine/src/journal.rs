@@ -3,12 +3,12 @@
 //! JSON Lines, one [`Entry`] each, first a `session_opened` with the format's version. One writer, held by a file
 //! lock; whoever watches follows the same entries. A torn last line is cut off the file, a bad line elsewhere is
 //! left out and told, so that a damaged journal never takes a session away in silence.
+use crate::hidden::Hidden;
 mod contents;
-
 use async_stream::stream;
 use contents::{Contents, read};
 use futures::Stream;
-use haft_core::{Entry, Event, Fact, Seq, Update, event::JOURNAL_VERSION};
+use haft_core::{Entry, Event, Fact, Secrets, Seq, Update, event::JOURNAL_VERSION};
 use std::{
     fs::{self, File, TryLockError},
     io::{self, Write},
@@ -116,6 +116,8 @@ struct Inner {
     damage: Vec<String>,
     closed: CancellationToken,
     failure: OnceLock<String>,
+    /// What is neither recorded nor shown.
+    secrets: Hidden,
 }
 
 struct State {
@@ -191,9 +193,9 @@ impl Journal {
     }
 
     fn of(path: PathBuf, state: State, damage: Vec<String>) -> Self {
-        let (events, closed, failure) =
-            (broadcast::channel(LIVE_UPDATES).0, CancellationToken::new(), OnceLock::new());
-        Self(Arc::new(Inner { path, state: Mutex::new(state), events, damage, closed, failure }))
+        let (events, closed) = (broadcast::channel(LIVE_UPDATES).0, CancellationToken::new());
+        let (failure, secrets) = (OnceLock::new(), Hidden::default());
+        Self(Arc::new(Inner { path, state: Mutex::new(state), events, damage, closed, failure, secrets }))
     }
 
     /// Whether another process writes it.
@@ -233,15 +235,19 @@ impl Journal {
         &self.0.damage
     }
 
+    /// From here on none of these is recorded or shown: `[key]` stands in its place.
+    pub(crate) fn hide(&self, secrets: Secrets) {
+        self.0.secrets.set(secrets);
+    }
+
     /// Writes one entry, which follows `parent` or else the line before. It survives the death of this process;
     /// [`Journal::sync`] makes it survive a power cut. After an error the file is as it was.
     pub(crate) fn append(&self, fact: Fact, parent: Option<Seq>) -> Result<Arc<Entry>, JournalError> {
         let mut state = self.lock();
         let at = SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default().as_millis() as u64;
-        let entry = Arc::new(Entry { seq: state.next, parent, at, fact });
-        let mut line = serde_json::to_vec(entry.as_ref()).map_err(|error| self.io("write", error.into()))?;
-        line.push(b'\n');
-        let written = state.file.as_mut().map_or_else(|| Err(not_ours()), |held| held.write(&line));
+        let entry = Entry { seq: state.next, parent, at, fact };
+        let (entry, line) = self.0.secrets.line_of(entry).map_err(|error| self.io("write", error.into()))?;
+        let written = state.file.as_mut().map_or_else(|| Err(not_ours()), |held| held.write(line.as_bytes()));
         written.map_err(|error| self.io("write", error))?;
         self.show(&mut state, entry.clone());
         Ok(entry)
@@ -269,6 +275,7 @@ impl Journal {
 
     /// Shows something that is not recorded.
     pub(crate) fn live(&self, update: Update) {
+        let update = self.0.secrets.update(update);
         let _nobody_watches = self.0.events.send(Event::Live(update));
     }
 

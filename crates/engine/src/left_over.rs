@@ -88,5 +88,5 @@ pub(crate) fn access(of: &Access, id: &SessionId) -> Access {
         of.environment.iter().cloned().partition(|(name, _)| name == VARIABLE);
     let words: Vec<&str> = given.iter().map(|(_, words)| words.as_str()).chain([id.0.as_str()]).collect();
     let environment: Arc<[_]> = others.into_iter().chain([(VARIABLE.to_owned(), words.join(" "))]).collect();
-    Access { environment }
+    Access { environment, ..of.clone() }
 }

@@ -34,6 +34,10 @@ fn of_entries(entries: &[&Arc<Entry>], price: Option<Price>) -> Spending {
         if let Some(usage) = asked_for(&entry.fact) {
             all += spending(price, usage);
         }
+        // Sent again, it is the same request.
+        if let Fact::Retried { usage, .. } = &entry.fact {
+            all += Spending { requests: 0, ..spending(price, *usage) };
+        }
     }
     all
 }

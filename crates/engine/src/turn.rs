@@ -2,7 +2,7 @@
 use crate::{
     JournalError, Model,
     below::Witness,
-    budget::{self, Purse, Reserved},
+    budget::{self, Purse},
     compact::compact,
     context,
     desk::Desk,
@@ -12,6 +12,7 @@ use crate::{
     permission::Permission,
     recover,
     repeats::Repeats,
+    request::{self, Unsaid},
     seen::Seen,
     session::Log,
     spent,
@@ -19,10 +20,9 @@ use crate::{
     toolbox::Toolbox,
     tree::Tree,
 };
-use futures::StreamExt;
 use haft_core::{
-    Access, Delta, Fact, Limits, Message, OnCap, Outcome, Part, ProviderError, Reached, Reply, Request,
-    SessionId, Spending, Stage, Step, StopReason, Transcript, Update, Usage, Window, tokens,
+    Access, Fact, Left, Limits, OnCap, Outcome, Part, ProviderError, SessionId, Spending, Stage, Step,
+    StopReason, Usage, Window, active_path,
     window::{self, Room},
 };
 use std::{path::PathBuf, sync::Arc};
@@ -156,7 +156,7 @@ fn is_answered(log: &Log, means: &Means, fact: &Fact) -> bool {
     }
     then.apply(fact);
     let is_asked = then.next_step(&means.limits) == Step::AskModel;
-    is_asked && reserve(means, &then, wanted(context::request(means, &then).max_output)).is_ok()
+    is_asked && request::reserve(means, &then, context::request(means, &then).max_output).is_ok()
 }
 
 /// Holds the last reply against what happened: how the turn ends, or nothing where the model is asked once more.
@@ -178,16 +178,24 @@ async fn end_turn(log: &mut Log, means: &Means, outcome: Outcome) -> Result<(), 
     let limits = &means.limits;
     if outcome == Outcome::RoundLimit {
         tracing::warn!("Max iterations ({}) reached", limits.max_rounds.unwrap_or_default());
-        if let OnCap::Apologize(apology) = &limits.on_cap {
-            let parts = vec![Part::text(apology)];
-            log.record(Fact::Replied { parts, usage: Usage::default(), stop: StopReason::EndTurn })?;
-        }
+        log.record(match &limits.on_cap {
+            OnCap::Apologize(apology) => {
+                let parts = vec![Part::text(apology)];
+                Fact::Replied { parts, usage: Usage::default(), stop: StopReason::EndTurn }
+            }
+            OnCap::Stop => rounds_reached(log, limits),
+        })?;
     }
     hooking::turn_ends(means, outcome).await;
     let spent = spent_by(log, means);
     let (rounds, Spending { usage, .. }) = (log.transcript.rounds(), spent);
     log.record(Fact::TurnEnded { outcome, rounds, usage, cost_usd: spent.cost_usd() })?;
     log.journal.sync()
+}
+
+fn rounds_reached(log: &Log, limits: &Limits) -> Fact {
+    let left = Left::of(&active_path(&log.journal.entries()));
+    Fact::RoundsReached { limit: limits.max_rounds.unwrap_or_default(), left }
 }
 
 /// With what those below have spent, where they drew from the purse of this session.
@@ -211,33 +219,22 @@ fn not_run(outcome: Outcome) -> &'static str {
     }
 }
 
-/// Set aside for a reply whose length nobody limits.
-const UNLIMITED_REPLY: u32 = 8_192;
-
-/// How a reply came to its end.
-enum Heard {
-    Whole,
-    Endless,
-    Interrupted,
-    Failed(ProviderError),
-}
-
 async fn ask_model(log: &mut Log, means: &Means, cancel: &CancellationToken) -> Result<(), JournalError> {
     let window = context::window(means);
     context::make_room(log, means, &window, cancel).await?;
     // What the model is told has happened must not be forgotten in a power cut.
     log.journal.sync()?;
     tracing::debug!("Agent iteration {}", log.transcript.rounds() + 1);
-    let mut said = ask_once(log, means, cancel).await;
+    let mut said = request::ask_once(log, means, cancel).await?;
     if matches!(said, Err(Unsaid::Failed(ProviderError::ContextTooLong { .. })))
         && shrink(log, means, &window, cancel).await?
     {
-        said = ask_once(log, means, cancel).await;
+        said = request::ask_once(log, means, cancel).await?;
     }
     match said {
         Ok(fact) => log.record(fact),
         Err(Unsaid::Reached(limit)) => log.record(budget::reached(limit)),
-        Err(Unsaid::Failed(error)) => log.record(failed(&error)),
+        Err(Unsaid::Failed(error)) => log.record(request::failed(&error)),
         Err(Unsaid::Interrupted) => Ok(()),
     }
 }
@@ -259,124 +256,4 @@ async fn shrink(
         compact(log, means, window, 0, cancel).await?;
     }
     Ok(log.transcript.is_compacted() && !is_summarised)
-}
-
-/// Why there is no reply.
-enum Unsaid {
-    Reached(Reached),
-    Failed(ProviderError),
-    Interrupted,
-}
-
-/// One request, paid for, and the fact that came of it.
-async fn ask_once(log: &Log, means: &Means, cancel: &CancellationToken) -> Result<Fact, Unsaid> {
-    let mut request = context::request(means, &log.transcript);
-    let wanted = wanted(request.max_output);
-    let reserved = reserve(means, &log.transcript, wanted).map_err(Unsaid::Reached)?;
-    if reserved.reply < wanted {
-        request.max_output = u32::try_from(reserved.reply).unwrap_or(u32::MAX);
-    }
-    let mut reply = Reply::default();
-    let heard = hear(log, means, cancel, request, &mut reply).await;
-    let usage = reply.usage();
-    let fact = match heard {
-        Heard::Failed(error) => {
-            reserved.spend(usage, 0);
-            return Err(Unsaid::Failed(error));
-        }
-        Heard::Interrupted if reply.is_empty() => Err(Unsaid::Interrupted),
-        Heard::Interrupted => Ok(spoken(reply, usage, StopReason::Interrupted)),
-        Heard::Endless => Ok(spoken(reply, usage, StopReason::Length)),
-        Heard::Whole if reply.is_empty() => Ok(Fact::ModelFailed {
-            message: "the model answered nothing".into(),
-            hint: Some("ask again, or take another model".into()),
-        }),
-        Heard::Whole => Ok(Fact::Replied { stop: reply.stop(), usage, parts: reply.into_parts() }),
-    };
-    reserved.spend(usage, fact.as_ref().map_or(0, written));
-    fact
-}
-
-/// Sets aside what the next request may cost, with a reply of `wanted` tokens.
-fn reserve(means: &Means, transcript: &Transcript, wanted: u64) -> Result<Reserved, Reached> {
-    let prompt = transcript.size(context::window(means).fixed);
-    means.purse.reserve(&means.limits.budget, means.model.price, prompt, wanted)
-}
-
-fn wanted(max_output: u32) -> u64 {
-    u64::from(if max_output == 0 { UNLIMITED_REPLY } else { max_output })
-}
-
-/// About how many tokens a reply has.
-fn written(fact: &Fact) -> u64 {
-    match fact {
-        Fact::Replied { parts, .. } => tokens::of_message(&Message::Assistant { parts: parts.clone() }),
-        _ => 0,
-    }
-}
-
-async fn hear(
-    log: &Log,
-    means: &Means,
-    cancel: &CancellationToken,
-    request: Request,
-    reply: &mut Reply,
-) -> Heard {
-    let mut deltas = means.model.provider.stream(request);
-    loop {
-        let delta = tokio::select! {
-            biased;
-            () = cancel.cancelled() => return Heard::Interrupted,
-            delta = deltas.next() => delta,
-        };
-        match delta {
-            Some(Ok(delta)) => {
-                if let Some(update) = update_of(&delta) {
-                    log.journal.live(update);
-                    // Whoever watches gets a turn: a reply that is there at once would overrun them.
-                    tokio::task::coop::consume_budget().await;
-                }
-                let stop = matches!(delta, Delta::Stop(_));
-                reply.push(delta);
-                if stop {
-                    return Heard::Whole;
-                }
-                if reply.is_endless() {
-                    return Heard::Endless;
-                }
-            }
-            Some(Err(error)) => return Heard::Failed(error),
-            None => return Heard::Failed(cut_off(&means.model.spec)),
-        }
-    }
-}
-
-fn spoken(reply: Reply, usage: Usage, stop: StopReason) -> Fact {
-    Fact::Replied { parts: reply.into_spoken_parts(), usage, stop }
-}
-
-fn cut_off(model: &str) -> ProviderError {
-    let message = "the reply ended before it was complete".to_owned();
-    ProviderError::Connection { provider: model.to_owned(), message, source: None }
-}
-
-fn failed(error: &ProviderError) -> Fact {
-    tracing::debug!(?error, "the model could not be asked");
-    Fact::ModelFailed { message: error.to_string(), hint: error.hint().map(str::to_owned) }
-}
-
-/// What people see of a delta; an empty one is nothing to see, and a call without an id cannot be told from others.
-fn update_of(delta: &Delta) -> Option<Update> {
-    match delta {
-        Delta::Text(text) => (!text.is_empty()).then(|| Update::Text { text: text.clone() }),
-        Delta::Thinking(text) => (!text.is_empty()).then(|| Update::Thinking { text: text.clone() }),
-        Delta::CallStart { id, name, .. } => {
-            (!id.0.is_empty()).then(|| Update::ToolCall { call: id.clone(), name: name.clone() })
-        }
-        Delta::Retrying { reason, after } => {
-            Some(Update::Retrying { reason: reason.clone(), after_ms: after.as_millis() as u64 })
-        }
-        Delta::Signature(_) | Delta::CallArguments { .. } | Delta::CallProblem { .. } => None,
-        Delta::Usage(_) | Delta::Stop(_) => None,
-    }
 }

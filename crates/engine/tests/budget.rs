@@ -1,10 +1,14 @@
 //! What a turn may cost: one purse for a session and those it delegates to.
 mod kit;
-use futures::StreamExt;
-use haft_core::{Budget, Command, Event, Fact, Price, Resource, Seq, Usage};
+use futures::{StreamExt, stream, stream::BoxStream};
+use haft_core::{
+    Budget, Command, Delta, Event, Fact, Price, Provider, ProviderError, Request, Resource, Seq, StopReason,
+    Usage,
+};
 use haft_engine::{Engine, Session};
 use kit::{Place, calls, in_a_word, prompt, says, scripted, tell};
 use serde_json::json;
+use std::{sync::Arc, time::Duration};
 
 /// A call whose request cost so many tokens.
 fn costly(tokens: u64) -> String {
@@ -189,4 +193,60 @@ async fn what_those_below_have_spent_is_known_after_a_crash() {
         drop(session);
         engine.shut_down().await;
     }
+}
+
+/// Gives up its first reply, which was paid for, and says something in the second.
+struct Fickle;
+
+impl Provider for Fickle {
+    fn stream(&self, _: Request) -> BoxStream<'static, Result<Delta, ProviderError>> {
+        let used = |input, output| Delta::Usage(Usage { input, output, ..Usage::default() });
+        let again = Delta::Retrying { reason: "reset".into(), after: Duration::ZERO, charged: true };
+        let said = [
+            Delta::Text("half".into()),
+            used(30_000, 5),
+            again,
+            Delta::Text("whole".into()),
+            used(30_000, 10),
+            Delta::Stop(StopReason::EndTurn),
+        ];
+        stream::iter(said.map(Ok)).boxed()
+    }
+}
+
+// A request that was given up is paid for, recorded, and known after a crash; the next try must fit.
+#[tokio::test]
+async fn what_a_request_cost_that_was_given_up_is_not_forgotten() {
+    let place = Place::new();
+    let price = Some(Price { input: 1.0, output: 10.0, cache_read: None, cache_write: None });
+    let setup = |usd| {
+        let mut setup = place.setup(Arc::new(Fickle));
+        setup.profile.limits.budget.usd = Some(usd);
+        (setup.model.price, setup.model.window) = (price, Some(1_000_000));
+        setup
+    };
+    let engine = Engine::new(setup(1.0));
+    let session = engine.create("haft").unwrap();
+    assert_eq!(
+        tell(&session, prompt("go"), 1, None).await,
+        "prompted\nretried\nreplied\nturn_ended=finished"
+    );
+    let (_, usage, cost) = end(&session);
+    assert!(usage.input == 60_000 && (0.0601..0.0602).contains(&cost.unwrap()), "{usage:?} {cost:?}");
+    let (id, path, entries) =
+        (session.id().0.clone(), session.journal().path().to_owned(), session.entries());
+    drop(session);
+    engine.shut_down().await;
+    let retried = entries.iter().position(|entry| matches!(entry.fact, Fact::Retried { .. })).unwrap();
+    let lines = entries[..=retried].iter().map(|entry| serde_json::to_string(&**entry).unwrap() + "\n");
+    std::fs::write(&path, lines.collect::<String>()).unwrap();
+    let engine = Engine::new(setup(1.0));
+    let session = engine.open(&id, "haft").await.unwrap();
+    tell(&session, Command::Continue, 1, None).await;
+    assert_eq!(end(&session).1.input, 90_000, "one before the crash, two after it");
+    // No second try where the first has used up what there is.
+    let session = Engine::new(setup(0.1)).create("haft").unwrap();
+    let told = tell(&session, prompt("go"), 1, None).await;
+    assert_eq!(told, "prompted\nretried\nbudget_reached\nturn_ended=budget");
+    assert_eq!(reached(&session), Some(Resource::Usd));
 }

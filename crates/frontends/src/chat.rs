@@ -114,7 +114,9 @@ impl Talk<'_> {
             (_, Output::Json | Output::StreamJson) => ("", ""),
         };
         print_now(before)?;
-        self.follow(Some(command)).await?;
+        if let Some((_, session)) = &self.open {
+            print::follow_on(session, command, &mut self.told, self.options, self.interrupts).await?;
+        }
         print_now(after)?;
         Ok(())
     }

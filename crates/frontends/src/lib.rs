@@ -13,6 +13,7 @@ pub mod chat;
 pub mod console;
 pub mod diff;
 pub mod direct;
+mod going_on;
 pub mod history;
 pub mod host;
 pub mod lines;

@@ -14,6 +14,12 @@ pub fn of(fact: &Fact) -> Option<String> {
         Fact::Replied { stop: StopReason::Length, .. } => {
             "the reply was cut off: it is longer than the model or its server gives at once".into()
         }
+        Fact::Replied { stop: StopReason::Repeating, .. } => {
+            "the reply was ended: it said nothing new for too long (`[timeouts] repeating` in the configuration)".into()
+        }
+        Fact::Replied { stop: StopReason::Endless, .. } => {
+            "the reply was ended: it took too long (`[timeouts] reply` in the configuration), or grew too large".into()
+        }
         Fact::ModeSet { mode } => format!("what is allowed: {}", mode.name()),
         Fact::JobStarted { job, title } => format!("job {} started: {title}", job.0),
         Fact::JobEnded { job, result } => {
@@ -27,6 +33,10 @@ pub fn of(fact: &Fact) -> Option<String> {
         Fact::BudgetReached { what, spent, limit } => {
             format!("the budget of {limit} {what} is used up: {spent} spent")
         }
+        Fact::RoundsReached { limit, left } => {
+            let left = left.sentence().map(|left| format!("; {left}")).unwrap_or_default();
+            format!("{limit} rounds are used up{left}")
+        }
         _ => return None,
     })
 }
@@ -35,7 +45,7 @@ pub fn of(fact: &Fact) -> Option<String> {
 pub fn of_outcome(outcome: Outcome) -> Option<&'static str> {
     match outcome {
         Outcome::RoundLimit => Some("stopped: too many rounds"),
-        Outcome::Repeating => Some("stopped: the same calls again and again"),
+        Outcome::Repeating => Some("stopped: the model repeats itself"),
         Outcome::Budget => Some("stopped: the budget is used up"),
         Outcome::Interrupted => Some("interrupted"),
         Outcome::Unproven => Some("the reply claims what the journal does not show"),

@@ -3,6 +3,9 @@ use base64::{Engine as _, engine::general_purpose::STANDARD};
 use haft_core::Image;
 use std::path::Path;
 
+/// No vendor takes more (Anthropic 5 MB, Gemini 20 MB, OpenAI 50 MB; 2026-11).
+const LARGEST: u64 = 50 << 20;
+
 /// Reads it; the error says why that cannot be done.
 pub fn read(path: &Path) -> Result<Image, String> {
     let failed = |why: String| format!("cannot show the picture `{}`: {why}", path.display());
@@ -13,6 +16,13 @@ pub fn read(path: &Path) -> Result<Image, String> {
         Some("webp") => "image/webp",
         _ => return Err(failed("it is none of .png, .jpg, .gif, .webp".into())),
     };
+    let found = std::fs::metadata(path).map_err(|error| failed(error.to_string()))?;
+    if !found.is_file() {
+        return Err(failed("it is not a regular file".into()));
+    }
+    if found.len() > LARGEST {
+        return Err(failed(format!("it has more than {} MB", LARGEST >> 20)));
+    }
     let bytes = std::fs::read(path).map_err(|error| failed(error.to_string()))?;
     Ok(Image { mime: mime.into(), data: STANDARD.encode(bytes) })
 }

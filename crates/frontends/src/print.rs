@@ -3,7 +3,7 @@ use crate::{
     Exit,
     asking::Questions,
     chat::next,
-    lines, notes,
+    going_on, lines, notes,
     signals::Interrupts,
     spinner::{Spinner, TICK},
     words::{Style, Words},
@@ -60,7 +60,26 @@ pub async fn turn(
     options: &Options,
     interrupts: &mut Interrupts,
 ) -> anyhow::Result<Exit> {
-    follow(session, Some(command), &mut Told::before(from), options, interrupts).await
+    follow_on(session, command, &mut Told::before(from), options, interrupts).await
+}
+
+/// As [`follow`], and on where the turn has used up its rounds and a person at the terminal wants it to.
+pub(crate) async fn follow_on(
+    session: &Session,
+    command: Command,
+    told: &mut Told,
+    options: &Options,
+    interrupts: &mut Interrupts,
+) -> anyhow::Result<Exit> {
+    let mut exit = follow(session, Some(command), told, options, interrupts).await?;
+    while exit == Exit::Limit && options.can_ask && options.output == Output::Text {
+        let Some(rounds) = going_on::used_up(session) else { break };
+        if !going_on::is_wanted(rounds, interrupts).await {
+            break;
+        }
+        exit = follow(session, Some(Command::Continue), told, options, interrupts).await?;
+    }
+    Ok(exit)
 }
 
 /// Up to where a person has been told of a session, from one turn to the next.
@@ -278,6 +297,7 @@ impl Account {
                 self.text = text_of(parts);
                 self.error = notes::of(&entry.fact);
             }
+            Fact::RoundsReached { .. } => self.error = notes::of(&entry.fact),
             Fact::ModelFailed { message, .. } => self.error = Some(message.clone()),
             Fact::PromptDenied { reason, .. } => {
                 self.error = Some(format!("a hook denied the prompt: {reason}"));

@@ -338,8 +338,11 @@ pub fn prompts(entries: &[Arc<Entry>]) -> Vec<(Seq, String)> {
 pub fn usage(entries: &[Arc<Entry>]) -> Usage {
     let mut usage = Usage::default();
     for entry in entries {
-        if let Fact::Replied { usage: more, .. } = &entry.fact {
-            usage += *more;
+        match &entry.fact {
+            Fact::Replied { usage: more, .. }
+            | Fact::Retried { usage: more, .. }
+            | Fact::Compacted { usage: more, .. } => usage += *more,
+            _ => {}
         }
     }
     usage

@@ -1,5 +1,5 @@
 //! Which agents there are: the built-in ones, the person's and the project's.
-use crate::{assemble::AGENT, config::Places, failure::Failure};
+use crate::{assemble::AGENT, config::Places, failure::Failure, written};
 use haft::engine::Agent;
 use std::{
     fs,
@@ -18,7 +18,7 @@ pub(crate) struct Known {
 /// comes with the repository, and nobody vouches for it.
 pub(crate) fn known(places: &Places, workspace: &Path) -> Result<Vec<Known>, Failure> {
     let mut all: Vec<Known> = Vec::new();
-    for known in read_folder(&places.user_file.with_file_name("agents"))? {
+    for known in read_folder(&places.user_file.with_file_name("agents"), None)? {
         add(&mut all, known)?;
     }
     for agent in Agent::built_in() {
@@ -26,7 +26,7 @@ pub(crate) fn known(places: &Places, workspace: &Path) -> Result<Vec<Known>, Fai
             all.push(Known { agent, file: None });
         }
     }
-    for known in read_folder(&workspace.join(".haft/agents"))? {
+    for known in read_folder(&workspace.join(".haft/agents"), Some(workspace))? {
         if let Some(model) = &known.agent.model {
             return Err(bad(&known, format!("a project may not choose the model `{model}`")));
         }
@@ -61,20 +61,20 @@ fn bad(known: &Known, why: String) -> Failure {
 }
 
 /// The Markdown files of a folder, by name; none where there is no folder.
-fn read_folder(folder: &Path) -> Result<Vec<Known>, Failure> {
+fn read_folder(folder: &Path, within: Option<&Path>) -> Result<Vec<Known>, Failure> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
     let mut files: Vec<PathBuf> =
         entries.filter(|path| path.extension().is_some_and(|ending| ending == "md")).collect();
     files.sort();
-    files.into_iter().map(read_file).collect()
+    files.into_iter().map(|file| read_file(file, within)).collect()
 }
 
-fn read_file(file: PathBuf) -> Result<Known, Failure> {
+fn read_file(file: PathBuf, within: Option<&Path>) -> Result<Known, Failure> {
     let failed = |why: String| {
         Failure::usage(format!("cannot read the agent in `{}`: {why}", file.display()))
             .hint("`haft agents show builder` prints one to start from")
     };
-    let text = fs::read_to_string(&file).map_err(|error| failed(error.to_string()))?;
+    let text = written::read(&file, within).map_err(|error| failed(error.to_string()))?;
     let agent = Agent::parse(&text).map_err(|error| failed(error.to_string()))?;
     Ok(Known { agent, file: Some(file) })
 }

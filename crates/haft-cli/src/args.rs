@@ -7,6 +7,7 @@ mod mcp;
 mod models;
 mod permission;
 mod telegram;
+mod verbosity;
 mod work;
 
 pub(crate) use acp::AcpArgs;

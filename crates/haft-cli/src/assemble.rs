@@ -10,10 +10,9 @@ use crate::{
     notes, skills,
 };
 use haft::{
-    core::{Access, Budget, Fact, Registry, Skill, Start},
+    core::{Budget, Fact, Registry, Skill, Start},
     engine::{Agent, Engine, Home, Knowledge, Model, Models, Profile, Setup, Stages},
-    providers::{Scripted, vendors},
-    sandbox::VARIABLE,
+    providers::Scripted,
     stage::Declared,
     tools::SKILL,
 };
@@ -30,7 +29,7 @@ pub(crate) struct Assembled {
     /// Ready to open sessions.
     pub(crate) engine: Engine,
     /// For standard error.
-    pub(crate) notice: Option<String>,
+    pub(crate) notices: Vec<String>,
 }
 
 /// The engine that `turn`'s options, the environment and the configuration ask for.
@@ -54,7 +53,19 @@ pub(crate) async fn engine_with(
     let mut setup = setup(surroundings, turn, &config, workspace, model)?;
     priced(&setup.model, &setup.profile)?;
     adjust(&mut setup);
-    Ok(Assembled { engine: Engine::new(setup), notice })
+    let notices = notice.into_iter().chain(stripped(surroundings, &config)).collect();
+    Ok(Assembled { engine: Engine::new(setup), notices })
+}
+
+/// Commands that fail behind such a proxy would be a riddle else.
+fn stripped(surroundings: &Surroundings, config: &Config) -> Option<String> {
+    let names = surroundings.environment.stripped(config);
+    let (first, file) = (names.first()?, surroundings.places.user_file.display());
+    Some(format!(
+        "commands get {} without the user name and password; `[environment] pass = [\"{first}\"]` in `{file}` hands it on \
+         as it is",
+        names.join(", ")
+    ))
 }
 
 /// Everything but the model, which is given.
@@ -66,7 +77,10 @@ pub(crate) fn setup(
     model: Model,
 ) -> Result<Setup, Failure> {
     let mut profile = config.profile(turn.profile.as_deref())?;
-    profile.limits.max_rounds = config.max_rounds(turn.max_rounds, profile.limits.max_rounds);
+    let limits = &mut profile.limits;
+    for rounds in [&mut limits.max_rounds, &mut limits.job_rounds] {
+        *rounds = config.max_rounds(turn.max_rounds, *rounds);
+    }
     profile.limits.budget = config.budget(budget(turn), profile.limits.budget);
     profile.limits.evidence |= turn.limits.evidence || config.user.evidence == Some(true);
     let policy = config.policy(&surroundings.places, turn.permission.map(Into::into))?;
@@ -78,14 +92,11 @@ pub(crate) fn setup(
     let agents = agents.into_iter().map(|agent| with_tools(agent, turn.tools.as_deref())).collect();
     let home = Home(surroundings.places.home.clone());
     let stages = stages(&home);
-    let keys = vendors().iter().filter_map(|vendor| vendor.key_variable.as_deref());
-    let secrets: Vec<&str> = keys.chain(config.user.telegram.token_env.as_deref()).collect();
-    let environment = surroundings.environment.without_keys(&secrets);
-    let environment: Arc<[_]> = environment.into_iter().chain(belonging(&surroundings.environment)).collect();
+    let access = surroundings.environment.access(config);
+    let environment = access.environment.clone();
     let sources = mcp::source(surroundings, config, &workspace, environment.clone(), (model.window, turn))?;
     let sources = sources.into_iter().collect();
     let hooks = hooks::of(config, &workspace, &surroundings.environment, environment.clone(), turn.quiet)?;
-    let access = Access { environment };
     let models = Some(models(surroundings, config, &profile));
     Ok(Setup {
         model,
@@ -103,11 +114,6 @@ pub(crate) fn setup(
         hooks,
         models,
     })
-}
-
-/// Where this process was itself started for a call, what it starts belongs to that call, too.
-fn belonging(environment: &Environment) -> Option<(String, String)> {
-    environment.get(VARIABLE).map(|words| (VARIABLE.to_owned(), words.to_owned()))
 }
 
 /// All sessions of a person wait for each other where they write the same files.

@@ -2,58 +2,30 @@
 //!
 //! The project's own file comes with the repository, which nobody vouches for: it can narrow what the person allows,
 //! never widen it, and never choose who is asked or what is started.
+mod environment;
 mod files;
 mod hidden;
 mod origin;
 mod places;
+mod timeouts;
 
+pub(crate) use environment::Environment;
 pub(crate) use files::{ProjectFile, Rules, UserFile};
 pub(crate) use hidden::hide_keys;
 pub(crate) use origin::Origin;
 pub(crate) use places::Places;
 
+use crate::written;
 use haft::{
     core::{Budget, Mode, Policy, Rule, Ruling, policy::BadRule},
     engine::Profile,
 };
 use serde::Deserialize;
 use std::{
-    collections::BTreeMap,
-    fs, io,
+    io,
     path::{Path, PathBuf},
     str::FromStr,
 };
-
-/// What the environment says, read once by `main`.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Environment {
-    /// All of it.
-    pub(crate) variables: BTreeMap<String, String>,
-}
-
-impl Environment {
-    /// A variable that is set and not empty.
-    pub(crate) fn get(&self, name: &str) -> Option<&str> {
-        self.variables.get(name).map(String::as_str).filter(|value| !value.is_empty())
-    }
-
-    /// What a tool's processes get: everything but what looks like a key, or is one of `secrets`.
-    pub(crate) fn without_keys(&self, secrets: &[&str]) -> Vec<(String, String)> {
-        let public =
-            self.variables.iter().filter(|(name, _)| !is_secret(name) && !secrets.contains(&name.as_str()));
-        public.map(|(name, value)| (name.clone(), value.clone())).collect()
-    }
-}
-
-fn is_secret(name: &str) -> bool {
-    is_key(name) || name.to_ascii_uppercase().starts_with("HAFT_")
-}
-
-fn is_key(name: &str) -> bool {
-    let name = name.to_ascii_uppercase();
-    ["_KEY", "_TOKEN", "_SECRET", "_PASSWORD", "_CREDENTIALS"].iter().any(|end| name.ends_with(end))
-        || ["APIKEY", "TOKEN", "SECRET", "PASSWORD"].contains(&name.as_str())
-}
 
 /// Why the configuration cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -120,10 +92,10 @@ impl Config {
         if let Some(word) = environment.get("HAFT_PERMISSION") {
             user.permission = Some(mode("HAFT_PERMISSION", word)?);
         }
-        user.max_rounds = number(environment, "HAFT_MAX_ROUNDS")?.or(user.max_rounds);
-        user.max_cost = number(environment, "HAFT_MAX_COST")?.or(user.max_cost);
-        user.max_tokens = number(environment, "HAFT_MAX_TOKENS")?.or(user.max_tokens);
-        user.max_time = number(environment, "HAFT_MAX_TIME")?.or(user.max_time);
+        user.max_rounds = number(environment, "HAFT_MAX_ROUNDS", |_| true)?.or(user.max_rounds);
+        user.max_cost = number(environment, "HAFT_MAX_COST", |usd: &f64| usd.is_finite())?.or(user.max_cost);
+        user.max_tokens = number(environment, "HAFT_MAX_TOKENS", |_| true)?.or(user.max_tokens);
+        user.max_time = number(environment, "HAFT_MAX_TIME", |_| true)?.or(user.max_time);
         Ok(Self { user, project, origin })
     }
 
@@ -189,7 +161,7 @@ impl Config {
                 format!("there is no profile `{name}`; there are {}, or name a TOML file", known.join(", "));
             return Err(self.no_profile(flag, message));
         }
-        let text = fs::read_to_string(&path)
+        let text = written::read(&path, None)
             .map_err(|source| ConfigError::Unreadable { path: path.clone(), source })?;
         Profile::parse(&text).map_err(|error| ConfigError::Wrong { path, message: told(&error, &text) })
     }
@@ -274,7 +246,7 @@ fn own_rules(places: &Places) -> Rules {
 
 /// What the file says, and its text. One that is not there says nothing.
 fn read<T: Default + for<'a> Deserialize<'a>>(path: &Path) -> Result<(T, String), ConfigError> {
-    let bytes = match fs::read(path) {
+    let bytes = match written::bytes(path) {
         Ok(bytes) => bytes,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Default::default()),
         Err(source) => return Err(ConfigError::Unreadable { path: path.to_owned(), source }),
@@ -296,12 +268,14 @@ fn told(error: &toml::de::Error, text: &str) -> String {
     }
 }
 
+/// A number above 0 that `is_limit`.
 fn number<T: FromStr + PartialOrd + Default>(
     environment: &Environment,
     name: &str,
+    is_limit: impl Fn(&T) -> bool,
 ) -> Result<Option<T>, ConfigError> {
     let Some(word) = environment.get(name) else { return Ok(None) };
-    let limit = word.parse().ok().filter(|limit| *limit > T::default());
+    let limit = word.parse().ok().filter(|limit| *limit > T::default() && is_limit(limit));
     limit.map(Some).ok_or_else(|| value(name, format!("`{word}` is no number above 0 of the kind expected")))
 }
 
@@ -317,6 +291,7 @@ fn value(what: &str, message: String) -> ConfigError {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
 
     fn loaded(user: &str, project: &str, variables: &[(&str, &str)]) -> Result<Config, String> {
         let folder = tempfile::tempdir().unwrap();
@@ -377,6 +352,19 @@ mod tests {
                 "",
                 "`/config.toml`: [tools]: unknown field `allow_privat`",
             ),
+            ("max_cost = inf", "", "`/config.toml`: line 1: expected an amount of at least 0, found inf"),
+            ("\nmax_cost = -1", "", "`/config.toml`: line 2: "),
+            (
+                "",
+                "max_cost = nan",
+                "`/repo/.haft/config.toml`: line 1: expected an amount of at least 0, found NaN",
+            ),
+            (
+                "[models.\"a/b\"]\nprice = { input = -1.0, output = 1.0 }",
+                "",
+                "`/config.toml`: line 2: expected an amount of at least 0, found -1",
+            ),
+            ("[timeouts]\nidle = 0", "", "`/config.toml`: line 2: expected seconds from 1 to 86400, found 0"),
             (
                 "[[hooks]]\nevent = \"before\"",
                 "",
@@ -461,7 +449,7 @@ mod tests {
             assert_eq!(found.seconds, expected.map(u64::from), "{user} {project} {flag:?} {profile:?}");
         }
         for name in ["HAFT_MAX_ROUNDS", "HAFT_MAX_COST", "HAFT_MAX_TOKENS", "HAFT_MAX_TIME"] {
-            for word in ["0", "-1", "x"] {
+            for word in ["0", "-1", "x", "inf", "-inf", "nan", "1e400", "Infinity"] {
                 assert!(loaded("", "", &[(name, word)]).is_err(), "{name} {word}");
             }
         }
@@ -472,16 +460,5 @@ mod tests {
         let config =
             loaded("model = \"a/b\"", "", &[("HAFT_MODEL", "c/d"), ("HAFT_PERMISSION", "full")]).unwrap();
         assert_eq!((config.user.model.as_deref(), config.mode(None)), (Some("c/d"), Mode::Full));
-    }
-
-    // D06
-    #[test]
-    fn processes_get_no_keys() {
-        let variables = ["PATH", "OPENAI_API_KEY", "GITHUB_TOKEN", "HAFT_HOME", "ODD", "LANG"];
-        let environment =
-            Environment { variables: variables.map(|name| (name.to_owned(), "x".to_owned())).into() };
-        let names: Vec<String> =
-            environment.without_keys(&["ODD"]).into_iter().map(|(name, _)| name).collect();
-        assert_eq!(names, ["LANG", "PATH"]);
     }
 }

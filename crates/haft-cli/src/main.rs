@@ -43,14 +43,16 @@ fn main() -> ExitCode {
     if haft::sandbox::supervise(std::env::args_os().nth(1)) {
         return ExitCode::SUCCESS;
     }
-    let cli = Cli::parse();
-    log_to_stderr(&cli);
     let environment = Environment { variables: std::env::vars_os().filter_map(text).collect() };
+    // In this order: afterwards only root may write to what it shows of itself. Where it cannot be done, the keys stay
+    // where they are.
+    let _it_is_no_linux = hide_keys();
+    let _it_is_no_linux = haft::sandbox::keep_memory_private();
     haft::sandbox::supervise_by(own_program(), environment.get(VARIABLE).map(str::to_owned));
     // Where it cannot be done, nobody answers from another process.
     let _it_is_no_linux = haft::sandbox::adopt_orphans();
-    // Where it cannot be done, the keys stay where they are.
-    let _it_is_no_linux = hide_keys();
+    let cli = Cli::parse();
+    log_to_stderr(&cli);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.expect("the system gives a thread and an event queue");
     let ended = runtime.block_on(async {
@@ -138,13 +140,7 @@ fn text((name, value): (std::ffi::OsString, std::ffi::OsString)) -> Option<(Stri
 
 /// Logs go to standard error; without `-v` only what a person must know.
 fn log_to_stderr(cli: &Cli) {
-    let verbose = match &cli.command {
-        Some(Verb::Run(run)) => run.turn.verbose,
-        Some(Verb::Chat(chat)) => chat.turn.verbose,
-        Some(Verb::Acp(acp)) => acp.verbose,
-        _ => cli.turn.verbose,
-    };
-    let level = match verbose {
+    let level = match cli.verbosity() {
         0 => return,
         1 => LevelFilter::WARN,
         2 => LevelFilter::DEBUG,

@@ -98,7 +98,7 @@ pub(crate) async fn try_all(
     config: &Config,
     workspace: &Path,
 ) -> Result<Vec<(String, Result<usize, String>)>, ConfigError> {
-    let environment: Arc<[_]> = surroundings.environment.without_keys(&[]).into();
+    let environment = surroundings.environment.access(config).environment;
     let mut found = Vec::new();
     for server in servers(config, &surroundings.environment)? {
         let (name, notes) = (server.name.clone(), Arc::new(Mutex::new(None)));

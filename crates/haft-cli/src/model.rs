@@ -5,21 +5,19 @@ use haft::{
     dialects::{Dialect, TextToolCalls, dialect},
     engine::Model,
     providers::{
-        Card, Connection, Exec, Key, Record, Retry, Scripted, Vendor, card, connect, is_listening,
-        served_window, vendor, vendors,
+        Card, Connection, Exec, Key, Record, Retry, Scripted, Timeouts, Vendor, card, connect, served_window,
+        vendor, vendors,
     },
 };
 use std::{path::Path, sync::Arc};
 
 #[cfg(feature = "local")]
 mod embedded;
+mod offer;
 #[cfg(feature = "local")]
 pub(crate) use embedded::no_file;
 #[cfg(feature = "local")]
 use embedded::open as local;
-
-/// Taken where nobody says anything and no key and no server is to be found.
-const EMBEDDED: &str = "local/smollm2-135m";
 
 /// A model, and one line about how it was chosen where nobody chose it.
 pub(crate) struct Chosen {
@@ -38,7 +36,8 @@ pub(crate) struct Speech<'a> {
     pub(crate) is_free: bool,
 }
 
-/// The model that a flag, a variable or the configuration names, else one that this machine offers.
+/// The model that a flag, a variable or the configuration names, else that of the first vendor whose key is there. A
+/// server on this machine that nobody named is offered and never taken: anybody who may open a port can stand there.
 pub(crate) async fn choose(
     surroundings: &Surroundings,
     config: &Config,
@@ -50,25 +49,27 @@ pub(crate) async fn choose(
         let model = open(surroundings, config, spec, base_url, speech)?;
         return Ok(Chosen { model: measured(surroundings, config, model, base_url).await, notice: None });
     }
-    let (spec, why) = offered(surroundings, config).await?;
-    let opened = open(surroundings, config, &spec, base_url, speech);
-    let model = opened.map_err(|failure| unasked(failure, &spec, &why))?;
-    let model = measured(surroundings, config, model, base_url).await;
+    let Some((spec, why)) = of_a_key(surroundings, config) else {
+        return Err(offer::none(surroundings, config).await);
+    };
+    let model = open(surroundings, config, &spec, base_url, speech)?;
     let notice = format!("using `{spec}`, since {why}; `--model VENDOR/MODEL` chooses another");
     Ok(Chosen { model, notice: Some(notice) })
 }
 
-/// What is said where a model that nobody chose cannot be had: why it was taken, and how to take another.
-fn unasked(failure: Failure, spec: &str, why: &str) -> Failure {
-    let Failure { message, hint, exit } = failure;
-    let message = format!("{message}; `{spec}` was taken, since {why}");
-    let hint = hint.map(|hint| format!("{hint}; or ")).unwrap_or_default();
-    Failure { message, hint: Some(format!("{hint}{OTHERS}")), exit }
+/// The first vendor whose key is in the environment or in the person's file, and which it is.
+fn of_a_key(surroundings: &Surroundings, config: &Config) -> Option<(String, String)> {
+    vendors().iter().find_map(|vendor| {
+        let (variable, model) = (vendor.key_variable.as_deref()?, vendor.default_model.as_deref()?);
+        let is_written = || config.user.vendors.get(&vendor.name).is_some_and(|file| file.key.is_some());
+        let why = match surroundings.environment.get(variable) {
+            Some(_) => format!("{variable} is set"),
+            None if is_written() => format!("the configuration has a key for {}", vendor.title),
+            None => return None,
+        };
+        Some((format!("{}/{model}", vendor.name), why))
+    })
 }
-
-/// How to come by a model.
-const OTHERS: &str =
-    "set OPENAI_API_KEY or ANTHROPIC_API_KEY, start Ollama, or name one with `--model VENDOR/MODEL`";
 
 /// A server on this machine is asked how much its model takes in, unless the person's file says so.
 async fn measured(
@@ -83,41 +84,6 @@ async fn measured(
     };
     let connection = connection(surroundings, config, vendor, base_url);
     Model { window: served_window(vendor, &connection, &model.name).await, ..model }
-}
-
-/// The first vendor whose key is in the environment, else a server on loopback, else the embedded model.
-async fn offered(surroundings: &Surroundings, config: &Config) -> Result<(String, String), Failure> {
-    for vendor in vendors() {
-        let Some(variable) = vendor.key_variable.as_deref() else { continue };
-        let Some(model) = vendor.default_model.as_deref() else { continue };
-        if surroundings.environment.get(variable).is_some() {
-            return Ok((format!("{}/{model}", vendor.name), format!("{variable} is set")));
-        }
-    }
-    for name in ["ollama", "llamacpp"] {
-        let Some(vendor) = vendor(name) else { continue };
-        let base_url = base_url(surroundings, config, vendor, None);
-        let url = base_url.as_deref().unwrap_or(&vendor.base_url);
-        if is_listening(url).await
-            && let Some(model) = first_model(surroundings, config, vendor).await
-        {
-            return Ok((format!("{name}/{model}"), format!("{} answers at {url}", vendor.title)));
-        }
-    }
-    match cfg!(feature = "local") {
-        true => {
-            Ok((EMBEDDED.into(), "there is no key in the environment and no server on this machine".into()))
-        }
-        false => {
-            Err(Failure::usage("there is no model: no key in the environment, no server on this machine")
-                .hint(OTHERS))
-        }
-    }
-}
-
-async fn first_model(surroundings: &Surroundings, config: &Config, vendor: &Vendor) -> Option<String> {
-    let connection = connection(surroundings, config, vendor, None);
-    haft::providers::list_models(vendor, &connection).await.ok()?.into_iter().next()
 }
 
 /// What the server of the vendor `name` offers, each as `--model` takes it.
@@ -209,13 +175,11 @@ fn command(
         );
         return Err(Failure::usage(format!("there is no command `{name}`")).hint(hint));
     };
-    let keys = vendors().iter().filter_map(|vendor| vendor.key_variable.as_deref());
-    let keys: Vec<&str> = keys.chain(config.user.telegram.token_env.as_deref()).collect();
-    let exec = Exec {
-        folder: Some("/".into()),
-        environment: Some(surroundings.environment.without_keys(&keys)),
-        ..Exec::new(name, file.program.clone(), file.arguments.clone())
-    };
+    let exec = Exec::new(name, file.program.clone(), file.arguments.clone());
+    let usual = Timeouts { repeating: exec.repeating, reply: exec.reply, ..Timeouts::default() };
+    let Timeouts { repeating, reply, .. } = config.user.timeouts.in_place_of(usual);
+    let environment = Some(surroundings.environment.access(config).environment.to_vec());
+    let exec = Exec { folder: Some("/".into()), environment, repeating, reply, ..exec };
     let model = file.model.clone().unwrap_or_else(|| name.to_owned());
     let speech = Speech { dialect: speech.dialect.or(Some("auto")), ..speech };
     Ok((model, speaking(Arc::new(exec), speech)?))
@@ -277,10 +241,13 @@ fn connection(
     vendor: &Vendor,
     flag: Option<&str>,
 ) -> Connection {
-    let file = config.user.vendors.get(&vendor.name).and_then(|vendor| vendor.key.as_deref());
+    let file = config.user.vendors.get(&vendor.name).cloned().unwrap_or_default();
     let variable = vendor.key_variable.as_deref().and_then(|name| surroundings.environment.get(name));
-    let key = variable.or(file).map(Key::new);
-    Connection { base_url: base_url(surroundings, config, vendor, flag), key, ..Connection::default() }
+    let key = variable.or(file.key.as_deref()).map(Key::new);
+    let base_url = base_url(surroundings, config, vendor, flag);
+    let usual = vendor.timeouts_at(base_url.as_deref().unwrap_or(&vendor.base_url));
+    let timeouts = Some(file.timeouts.over(config.user.timeouts).in_place_of(usual));
+    Connection { base_url, key, timeouts, ..Connection::default() }
 }
 
 fn base_url(
@@ -292,27 +259,4 @@ fn base_url(
     let variable = vendor.base_url_variable.as_deref().and_then(|name| surroundings.environment.get(name));
     let file = config.user.vendors.get(&vendor.name).and_then(|vendor| vendor.base_url.as_deref());
     flag.or(variable).or(file).map(str::to_owned)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    // A first run says what was taken, why, and all the ways to another.
-    #[test]
-    fn a_model_that_nobody_chose_and_nobody_has_is_told_with_the_ways_to_others() {
-        let missing = Failure::usage("the model `smollm2-135m` is not on this machine")
-            .hint("`haft models pull smollm2-135m` fetches it");
-        let told = unasked(missing, EMBEDDED, "there is no key in the environment");
-        assert_eq!(
-            told.message,
-            "the model `smollm2-135m` is not on this machine; `local/smollm2-135m` was taken, since there is no key in the \
-             environment"
-        );
-        let hint = told.hint.unwrap_or_default();
-        for way in ["haft models pull smollm2-135m", "OPENAI_API_KEY", "start Ollama", "--model VENDOR/MODEL"]
-        {
-            assert!(hint.contains(way), "{hint}");
-        }
-    }
 }

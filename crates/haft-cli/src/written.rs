@@ -1,12 +1,12 @@
 //! What people wrote down beside the configuration, read with the care that a repository of others asks for.
 use crate::config::Places;
+use haft::sandbox::read_regular;
 use std::{
-    fs::{self, File},
-    io::{self, Read},
+    fs, io,
     path::{Path, PathBuf},
 };
 
-/// More of a file is not read, in bytes.
+/// A larger file is not read, in bytes.
 const MOST: u64 = 1 << 20;
 
 /// Tells a person what was left out, and why.
@@ -54,16 +54,18 @@ pub(crate) fn text(path: &Path, within: Option<&Path>, aside: Aside<'_>) -> Opti
     }
 }
 
-/// A link that leads out of `within` is not followed: a repository could make any file a part of what a model reads.
-fn read(path: &Path, within: Option<&Path>) -> io::Result<String> {
+/// As [`bytes`]. A link that leads out of `within` is not followed: a repository could make any file a part of what a
+/// model reads.
+pub(crate) fn read(path: &Path, within: Option<&Path>) -> io::Result<String> {
     let real = path.canonicalize()?;
     if let Some(folder) = within.filter(|folder| !real.starts_with(folder)) {
         return Err(io::Error::other(format!("it leads out of `{}`", folder.display())));
     }
-    if !real.is_file() {
-        return Err(io::Error::other("it is no file"));
-    }
-    let mut bytes = Vec::new();
-    File::open(&real)?.take(MOST).read_to_end(&mut bytes)?;
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
+    Ok(String::from_utf8_lossy(&bytes(&real)?).into_owned())
+}
+
+/// What a person or a project wrote: a regular file of a size that somebody may have written. Everything of that kind is
+/// read here; whatever else lies in its place is told, and holds nobody up.
+pub(crate) fn bytes(path: &Path) -> io::Result<Vec<u8>> {
+    read_regular(path, MOST)
 }

@@ -401,3 +401,39 @@ fn what_is_typed_may_have_several_lines() {
     terminal.keys(&["Up", "Up", "Up", "Enter"]);
     terminal.see("Again.");
 }
+
+// A draft with a folded paste is the same after the history and after a question.
+#[test]
+fn a_draft_comes_back_with_what_was_pasted() {
+    let place = Place::new();
+    let question = json!({"name": "ask", "arguments": {"question": "Red or blue?"}});
+    let wait = json!({"name": "bash", "arguments": {"command": "until [ -e go ]; do sleep 0.05; done"}});
+    let script = [
+        json!({"calls": [wait]}),
+        json!({"calls": [question]}),
+        json!({"say": "Noted."}),
+        json!({"say": "Read."}),
+    ];
+    let Some(terminal) = opened(&place, (60, 24), &script, "--permission full") else { return };
+    terminal.say("wait for me");
+    terminal.see("bash");
+    let paste: String = (0..30).map(|line| format!("line {line}\n")).collect();
+    terminal.keys(&["-l", "look: "]);
+    terminal.paste(&place, &paste);
+    terminal.see("> look: [paste 1: 30 lines]");
+    terminal.keys(&["Up"]);
+    terminal.see("> wait for me");
+    terminal.keys(&["Down"]);
+    terminal.see("> look: [paste 1: 30 lines]");
+    place.write("go", "");
+    terminal.see("Red or blue?");
+    terminal.say("blue");
+    terminal.see("Noted.");
+    terminal.see("> look: [paste 1: 30 lines]");
+    terminal.keys(&["Enter"]);
+    terminal.see("Read.");
+    let journal = std::fs::read_to_string(place.journal()).unwrap_or_default();
+    let mut prompts = journal.lines().filter(|line| line.contains("\"type\":\"prompted\""));
+    let last: Value = serde_json::from_str(prompts.next_back().unwrap_or_default()).unwrap_or_default();
+    assert_eq!(last["parts"][0]["text"], format!("look: {}", paste.trim_end()));
+}

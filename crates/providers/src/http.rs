@@ -2,7 +2,7 @@
 use crate::{endpoint::Endpoint, fault};
 use bytes::Bytes;
 use futures::{StreamExt, stream::BoxStream};
-use haft_core::ProviderError;
+use haft_core::{ProviderError, address::is_loopback};
 use reqwest::{Client, RequestBuilder, Response, header::HeaderMap, redirect};
 use std::{
     error::Error,
@@ -172,8 +172,7 @@ enum Reach {
 fn reach(base_url: &str) -> Reach {
     let Ok(url) = reqwest::Url::parse(base_url) else { return Reach::Secure };
     match (url.scheme(), url.host_str()) {
-        ("http", Some("localhost" | "[::1]")) => Reach::Loopback,
-        ("http", Some(host)) if host.starts_with("127.") => Reach::Loopback,
+        ("http", Some(host)) if is_loopback(host) => Reach::Loopback,
         ("http", _) => Reach::Plain,
         _ => Reach::Secure,
     }
@@ -191,4 +190,24 @@ fn build(
         .connect_timeout(CONNECT)
         .user_agent(concat!("haft/", env!("CARGO_PKG_VERSION")));
     special(builder).build()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_proxy_is_passed_by_for_this_machine_only() {
+        let table = [
+            ("http://127.0.0.1:8080/v1", true),
+            ("http://localhost:11434/v1", true),
+            ("http://[::1]/v1", true),
+            ("http://127.evil.example.com/v1", false),
+            ("https://127.0.0.1/v1", false),
+            ("http://10.0.0.1/v1", false),
+        ];
+        for (url, expected) in table {
+            assert_eq!(matches!(reach(url), Reach::Loopback), expected, "{url}");
+        }
+    }
 }

@@ -6,7 +6,7 @@
 //! [`Scripted`] says what it was told to say; [`Replay`] says again what a server once said.
 //!
 //! What a reply passes through, in this order: `http` (bytes), `sse` (events), the wire (`openai_chat`,
-//! `openai_responses`, `anthropic` or `gemini`: deltas), `remote` (clocks and limits), `retry`. Whatever is no reply is
+//! `openai_responses`, `anthropic` or `gemini`: deltas), `remote` with `patience` (clocks and limits), `retry`. Whatever is no reply is
 //! sorted in `fault`.
 //!
 //! Nothing here reads the environment or the configuration: keys and addresses are handed in.
@@ -23,8 +23,10 @@ mod http;
 mod json;
 mod key;
 mod models;
+mod novelty;
 mod openai_chat;
 mod openai_responses;
+mod patience;
 mod reading;
 mod record;
 mod remote;
@@ -39,8 +41,9 @@ pub use card::{Card, card};
 pub use exec::Exec;
 pub use key::Key;
 pub use models::{is_listening, list_models, served_window};
+pub use patience::Timeouts;
 pub use record::{Record, Replay};
-pub use remote::{Connection, Timeouts, connect};
+pub use remote::{Connection, connect};
 pub use retry::Retry;
 pub use script::{FailKind, ScriptError, Step, StepCall};
 pub use scripted::Scripted;

@@ -76,6 +76,11 @@ impl Reading {
         self.parser.is_complete()
     }
 
+    /// Whether the server says that the model thinks, and keeps its thoughts to itself.
+    pub(crate) fn is_at_work(&self) -> bool {
+        self.parser.is_at_work()
+    }
+
     /// Whether nothing may follow.
     pub(crate) fn is_over(&self) -> bool {
         self.parser.is_over()
@@ -149,11 +154,13 @@ impl Reading {
     }
 }
 
-/// Whether the model has said something; a count of tokens or a ping is no progress.
+/// Whether the model has said something; an empty piece, a count of tokens or a ping is no progress.
 pub(crate) fn is_progress(delta: &Delta) -> bool {
     match delta {
-        Delta::Text(_) | Delta::Thinking(_) | Delta::CallStart { .. } | Delta::CallArguments { .. } => true,
-        Delta::CallProblem { .. } | Delta::Signature(_) | Delta::Stop(_) => true,
+        Delta::Text(said) | Delta::Thinking(said) | Delta::CallArguments { json: said, .. } => {
+            !said.is_empty()
+        }
+        Delta::CallStart { .. } | Delta::CallProblem { .. } | Delta::Signature(_) | Delta::Stop(_) => true,
         Delta::Usage(_) | Delta::Retrying { .. } => false,
     }
 }

@@ -7,7 +7,8 @@ use crate::{
     Connection, Timeouts, Wire,
     endpoint::Endpoint,
     http::{self, Answer},
-    remote::{Patience, read},
+    patience::{Patience, Silence},
+    remote::read,
 };
 use async_stream::try_stream;
 use base64::{Engine, prelude::BASE64_STANDARD};
@@ -199,7 +200,7 @@ impl Provider for Replay {
             let exchange = exchange.ok_or_else(|| ended(count))?;
             let endpoint = Arc::new(endpoint(exchange.wire));
             let answer = http::accept(&endpoint, exchange.answer(at_recorded_speed)).await?;
-            for await delta in read(endpoint, answer, Patience::new(Timeouts::default(), true)) {
+            for await delta in read(endpoint, answer, Patience::new(Timeouts::default(), true, Silence::default())) {
                 yield delta?;
             }
         })

@@ -1,19 +1,16 @@
 //! A model behind a vendor's wire, with the clocks that keep a silent or endless server from holding the turn.
 use crate::{
-    Key, Record, Vendor,
+    Key, Record, Timeouts, Vendor,
     endpoint::Endpoint,
     http::{self, Answer},
-    reading::{Reading, is_progress},
+    patience::{Patience, Silence},
+    reading::Reading,
     sse::MAX_EVENT,
 };
 use async_stream::try_stream;
 use futures::{Stream, StreamExt, stream::BoxStream};
-use haft_core::{Delta, Provider, ProviderError, Request, StopReason};
-use std::{sync::Arc, time::Duration};
-use tokio::time::{Instant, timeout_at};
-
-/// After the model has stopped, its usage may follow; a server that keeps the line open has nothing else to say.
-const AFTERTHOUGHT: Duration = Duration::from_secs(2);
+use haft_core::{Delta, Provider, ProviderError, Request};
+use std::sync::Arc;
 
 /// How to reach a vendor.
 #[derive(Clone, Debug)]
@@ -36,36 +33,14 @@ impl Default for Connection {
     }
 }
 
-/// How long a server may take.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Timeouts {
-    /// From the request to the first thing that the model says.
-    pub first_byte: Duration,
-    /// From one thing that the model says to the next; comments and pings do not count.
-    pub idle: Duration,
-    /// Of text without a break; then the reply ends as if it had run into its length limit.
-    pub prose: Duration,
-    /// For a reply that comes in one piece.
-    pub whole: Duration,
-}
-
-impl Default for Timeouts {
-    fn default() -> Self {
-        Self {
-            first_byte: Duration::from_secs(60),
-            idle: Duration::from_secs(60),
-            prose: Duration::from_secs(120),
-            whole: Duration::from_secs(600),
-        }
-    }
-}
-
 /// A provider for `vendor`. Nothing is sent before the first request, and every fault of the network is
 /// passed on: wrap it in [`crate::Retry`].
 pub fn connect(vendor: &Vendor, connection: Connection) -> Arc<dyn Provider> {
     let endpoint = Arc::new(Endpoint::new(vendor, &connection));
-    let timeouts = connection.timeouts.unwrap_or_else(|| vendor.timeouts());
-    Arc::new(Remote { endpoint, timeouts, stream: connection.stream, record: connection.record })
+    let base_url = connection.base_url.as_deref().unwrap_or(&vendor.base_url);
+    let timeouts = connection.timeouts.unwrap_or_else(|| vendor.timeouts_at(base_url));
+    let (stream, record, silence) = (connection.stream, connection.record, Silence::default());
+    Arc::new(Remote { endpoint, timeouts, stream, record, silence })
 }
 
 #[derive(Clone)]
@@ -74,13 +49,14 @@ struct Remote {
     timeouts: Timeouts,
     stream: bool,
     record: Option<Arc<Record>>,
+    silence: Silence,
 }
 
 impl Provider for Remote {
     fn stream(&self, request: Request) -> BoxStream<'static, Result<Delta, ProviderError>> {
         let remote = self.clone();
         Box::pin(try_stream! {
-            let patience = Patience::new(remote.timeouts, remote.stream);
+            let mut patience = Patience::new(remote.timeouts, remote.stream, remote.silence.clone());
             let answer = patience.wait(&remote.endpoint, remote.ask(&request)).await??;
             drop(request);
             for await delta in read(remote.endpoint.clone(), answer, patience) {
@@ -134,13 +110,16 @@ pub(crate) fn read(
             }
             let pushed = reading.push(&chunk, &endpoint, &mut deltas);
             for delta in deltas.drain(..) {
-                if patience.is_worn_out_by(&delta) {
-                    yield Delta::Stop(StopReason::Length);
+                if let Some(stop) = patience.is_over_with(&delta) {
+                    yield Delta::Stop(stop);
                     return;
                 }
                 yield delta;
             }
             pushed?;
+            if reading.is_at_work() {
+                patience.let_think();
+            }
             if reading.is_complete() {
                 patience.let_finish();
             }
@@ -177,76 +156,5 @@ async fn whole(
         Some(error) => Err(error),
         None if rest.len() == MAX_EVENT => Err(endpoint.broken("the server sent a reply of more than 16 MB")),
         None => Ok([first, &rest].concat()),
-    }
-}
-
-/// How much longer we wait.
-pub(crate) struct Patience {
-    timeouts: Timeouts,
-    deadline: Instant,
-    prose_since: Option<Instant>,
-    given: Duration,
-}
-
-impl Patience {
-    pub(crate) fn new(timeouts: Timeouts, stream: bool) -> Self {
-        let given = if stream { timeouts.first_byte } else { timeouts.whole };
-        Self { timeouts, deadline: Instant::now() + given, prose_since: None, given }
-    }
-
-    async fn wait<F: Future>(&self, endpoint: &Endpoint, event: F) -> Result<F::Output, ProviderError> {
-        timeout_at(self.deadline, event).await.map_err(|_| {
-            endpoint.broken(&format!("the server said nothing for {} s", self.given.as_secs_f32()))
-        })
-    }
-
-    fn is_worn_out_by(&mut self, delta: &Delta) -> bool {
-        if !is_progress(delta) {
-            return false;
-        }
-        let now = Instant::now();
-        self.given = self.timeouts.idle;
-        self.deadline = now + self.given;
-        if !matches!(delta, Delta::Text(_)) {
-            self.prose_since = None;
-            return false;
-        }
-        now.duration_since(*self.prose_since.get_or_insert(now)) > self.timeouts.prose
-    }
-
-    fn let_finish(&mut self) {
-        self.deadline = self.deadline.min(Instant::now() + AFTERTHOUGHT);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use haft_core::{CallId, Usage};
-    use tokio::time::advance;
-
-    // A29
-    #[tokio::test(start_paused = true)]
-    async fn only_prose_without_a_break_wears_patience_out() {
-        let text = || Delta::Text("x".into());
-        let call = || Delta::CallStart { index: 0, id: CallId("a".into()), name: "x".into() };
-        let thought = || Delta::Thinking("x".into());
-        let tokens = || Delta::Usage(Usage::default());
-        let table: [(&str, [Delta; 4], bool); 5] = [
-            ("text for 150 s", [text(), text(), text(), text()], true),
-            ("broken by thinking", [text(), thought(), text(), text()], false),
-            ("broken by a call", [text(), text(), call(), text()], false),
-            ("thinking only", [thought(), thought(), thought(), thought()], false),
-            ("a count of tokens is no break", [text(), tokens(), text(), text()], true),
-        ];
-        for (what, deltas, expected) in table {
-            let mut patience = Patience::new(Timeouts::default(), true);
-            let mut worn_out = false;
-            for delta in &deltas {
-                worn_out |= patience.is_worn_out_by(delta);
-                advance(Duration::from_secs(50)).await;
-            }
-            assert_eq!(worn_out, expected, "{what}");
-        }
     }
 }

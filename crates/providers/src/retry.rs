@@ -9,6 +9,8 @@ const MAX_REQUESTS: u32 = 8;
 /// Where nothing listens. A server that is being restarted is back by then, one that was never started is not waited
 /// for.
 const MAX_REFUSED: u32 = 5;
+/// Where the server took the request and said nothing in time: each request may have been paid for.
+const MAX_TIMED_OUT: u32 = 3;
 /// Where nobody knows the host. A resolver may be down for a moment; a name that is misspelt stays so.
 const MAX_UNKNOWN: u32 = 2;
 /// At most so much waiting for one reply.
@@ -42,7 +44,7 @@ impl Provider for Retry {
             let mut tries = Tries::default();
             loop {
                 let mut reply = inner.stream(request.clone());
-                let mut is_empty = true;
+                let (mut is_empty, mut is_silent) = (true, true);
                 let trouble = loop {
                     match reply.next().await {
                         Some(Ok(Delta::Stop(stop))) if is_empty && stop != StopReason::Refusal => break Trouble::Empty,
@@ -52,6 +54,7 @@ impl Provider for Retry {
                         }
                         Some(Ok(delta)) => {
                             is_empty &= !is_content(&delta);
+                            is_silent = false;
                             yield Ok(delta);
                         }
                         Some(Err(error)) => break Trouble::Fault(error),
@@ -59,10 +62,10 @@ impl Provider for Retry {
                     }
                 };
                 drop(reply);
-                let reason = trouble.to_string();
+                let (reason, charged) = (trouble.to_string(), !is_silent || trouble.may_be_charged());
                 match tries.wait_after(trouble, fastrand::f64()) {
                     Ok(after) => {
-                        yield Ok(Delta::Retrying { reason, after });
+                        yield Ok(Delta::Retrying { reason, after, charged });
                         sleep(after).await;
                     }
                     Err(error) => {
@@ -90,6 +93,16 @@ enum Trouble {
     Empty,
     #[error(transparent)]
     Fault(ProviderError),
+}
+
+impl Trouble {
+    /// Also where the model said nothing at all.
+    fn may_be_charged(&self) -> bool {
+        match self {
+            Self::Empty => true,
+            Self::Fault(error) => error.is_timed_out(),
+        }
+    }
 }
 
 /// What was tried for one reply.
@@ -142,6 +155,7 @@ fn most_requests(error: &ProviderError) -> u32 {
     let is_refused = |cause: &std::io::Error| cause.kind() == std::io::ErrorKind::ConnectionRefused;
     match () {
         () if causes().filter_map(|cause| cause.downcast_ref()).any(is_refused) => MAX_REFUSED,
+        () if error.is_timed_out() => MAX_TIMED_OUT,
         () if causes().any(says_unknown) => MAX_UNKNOWN,
         () => MAX_REQUESTS,
     }
@@ -200,6 +214,7 @@ fn answered_nothing(times: u32) -> ProviderError {
 mod tests {
     use super::*;
     use crate::{Scripted, Step};
+    use haft_core::TimedOut;
     use tokio::time::Instant;
 
     fn busy(seconds: Option<u64>) -> ProviderError {
@@ -274,15 +289,16 @@ mod tests {
     // A44
     #[test]
     fn how_often_is_asked_depends_on_who_is_not_there() {
-        let refused = || std::io::Error::from(std::io::ErrorKind::ConnectionRefused);
+        let io = |error: std::io::Error| Box::<dyn Error + Send + Sync>::from(error);
         let table = [
-            (std::io::Error::other("dns error: failed to lookup address information"), MAX_UNKNOWN),
-            (refused(), MAX_REFUSED),
-            (std::io::Error::other("something else"), MAX_REQUESTS),
+            (io(std::io::Error::other("dns error: failed to lookup address information")), MAX_UNKNOWN),
+            (io(std::io::ErrorKind::ConnectionRefused.into()), MAX_REFUSED),
+            (TimedOut.into(), MAX_TIMED_OUT),
+            (io(std::io::Error::other("something else")), MAX_REQUESTS),
         ];
         for (source, expected) in table {
             let told = source.to_string();
-            let (provider, message, source) = ("it".into(), told.clone(), Some(source.into()));
+            let (provider, message, source) = ("it".into(), told.clone(), Some(source));
             let error = ProviderError::Connection { provider, message, source };
             assert_eq!(most_requests(&error), expected, "{told}");
         }

@@ -80,10 +80,11 @@ pub struct Quirks {
     pub holds: Holds,
     /// Whether it holds calls to the schemas of its tools, if they are `strict`.
     pub strict_tools: bool,
-    /// In place of the default of [`Timeouts::first_byte`], in seconds: local servers load models and read slowly.
+    /// In place of the default of [`Timeouts::first_byte`], in seconds: local servers load models and read slowly, and
+    /// some vendors keep their models' thoughts to themselves.
     pub first_byte_seconds: Option<u64>,
-    /// In place of the default of [`Timeouts::prose`], in seconds.
-    pub prose_seconds: Option<u64>,
+    /// In place of the default of [`Timeouts::reply`], in seconds.
+    pub reply_seconds: Option<u64>,
 }
 
 impl Default for Quirks {
@@ -100,7 +101,7 @@ impl Default for Quirks {
             holds: Holds::Nothing,
             strict_tools: false,
             first_byte_seconds: None,
-            prose_seconds: None,
+            reply_seconds: None,
         }
     }
 }
@@ -149,14 +150,17 @@ impl Wire {
 }
 
 impl Vendor {
-    /// The default timeouts with the vendor's quirks.
-    pub fn timeouts(&self) -> Timeouts {
-        let or = |seconds: Option<u64>, usual| seconds.map(Duration::from_secs).unwrap_or(usual);
+    /// The default timeouts with the vendor's quirks, as they apply at `base_url`: what stands behind another address
+    /// of a service need not be as slow.
+    pub fn timeouts_at(&self, base_url: &str) -> Timeouts {
+        let is_own = self.local || base_url.trim_end_matches('/') == self.base_url;
+        let quirk = |seconds: Option<u64>| seconds.filter(|_| is_own).map(Duration::from_secs);
         let usual = Timeouts::default();
-        let first_byte = or(self.quirks.first_byte_seconds, usual.first_byte);
+        let first_byte = quirk(self.quirks.first_byte_seconds).unwrap_or(usual.first_byte);
         Timeouts {
             first_byte,
-            prose: or(self.quirks.prose_seconds, usual.prose),
+            thinking: usual.thinking.max(first_byte),
+            reply: quirk(self.quirks.reply_seconds).unwrap_or(usual.reply),
             whole: usual.whole.max(first_byte),
             ..usual
         }
@@ -190,9 +194,20 @@ mod tests {
     }
 
     #[test]
-    fn local_servers_may_take_their_time() {
-        assert_eq!(vendor("openai").unwrap().timeouts(), Timeouts::default());
-        let local = vendor("ollama").unwrap().timeouts();
-        assert_eq!((local.first_byte.as_secs(), local.prose.as_secs()), (600, 1_800));
+    fn who_is_known_to_be_slow_may_take_longer() {
+        let table = [
+            ("groq", "https://api.groq.com/openai/v1", 60, 3_600),
+            ("openai", "https://api.openai.com/v1", 300, 3_600),
+            ("openai", "https://api.openai.com/v1/", 300, 3_600),
+            ("openai", "http://127.0.0.1:4000/v1", 60, 3_600),
+            ("ollama", "http://127.0.0.1:11434/v1", 600, 14_400),
+            ("ollama", "http://gpu.example:11434/v1", 600, 14_400),
+        ];
+        for (name, base_url, first_byte, reply) in table {
+            let timeouts = vendor(name).unwrap().timeouts_at(base_url);
+            let found = (timeouts.first_byte.as_secs(), timeouts.reply.as_secs());
+            assert_eq!(found, (first_byte, reply), "{name} {base_url}");
+            assert!(timeouts.thinking >= timeouts.first_byte && timeouts.whole >= timeouts.first_byte);
+        }
     }
 }

@@ -101,6 +101,10 @@ pub(crate) trait Parser: Send {
     fn is_complete(&self) -> bool;
     /// Whether nothing at all will follow.
     fn is_over(&self) -> bool;
+    /// Whether the server says that the model thinks, and keeps its thoughts to itself.
+    fn is_at_work(&self) -> bool {
+        false
+    }
     /// Gives out what was held back. The reason why the reply ended, or `None` if it was cut off.
     fn finish(&mut self, out: &mut Vec<Delta>) -> Option<StopReason>;
     /// The reason in the vendor's own word, if it gave one.

@@ -48,6 +48,28 @@ async fn what_a_command_prints_is_the_reply() {
     }
 }
 
+// A29
+#[tokio::test]
+async fn a_command_that_prints_for_ever_is_ended() {
+    let drip = |script| Exec {
+        repeating: Duration::from_millis(500),
+        reply: Duration::from_secs(2),
+        ..sh(script, &[])
+    };
+    let table = [
+        (drip("while :; do echo tok; sleep 0.02; done"), StopReason::Repeating),
+        (drip("while :; do head -c 30 /dev/urandom | base64; sleep 0.02; done"), StopReason::Endless),
+    ];
+    for (exec, expected) in table {
+        let reply = reply(&exec, request()).await.unwrap();
+        assert_eq!(reply.stop(), expected, "{:?}", exec.arguments);
+    }
+    let white =
+        Exec { patience: Duration::from_millis(500), ..sh("while :; do echo; sleep 0.02; done", &[]) };
+    let error = reply(&white, request()).await.unwrap_err();
+    assert!(error.to_string().contains("said nothing for 0.5 s"), "{error}");
+}
+
 #[tokio::test]
 async fn long_prompts_and_long_answers_do_not_block_each_other() {
     let long = "x".repeat(1 << 20);

@@ -2,7 +2,8 @@
 //!
 //! [`Shell`] runs one command line and gives back a [`Finished`], whatever the command does: it may never end,
 //! ignore signals, print without end, ask the terminal, or leave children behind. [`Program`] does the same for one
-//! program with its arguments, and [`Program::start_piped`] starts one to be talked to.
+//! program with its arguments, and [`Program::start_piped`] starts one to be talked to. [`read_regular`] reads files that
+//! may be anything.
 //!
 //! A process that is killed ends nothing any more. Three things see to what it had started: the system kills its
 //! children, a supervisor ([`supervise_by`]) whoever is below them, and whoever goes on with its work calls
@@ -11,10 +12,13 @@
 mod group;
 mod left_over;
 mod marks;
+mod mask;
 mod orphans;
 mod output;
+mod private;
 mod process;
 mod program;
+mod regular;
 mod spawn;
 mod strays;
 mod supervisor;
@@ -25,7 +29,9 @@ pub use left_over::{Owner, end_left_over};
 pub use marks::VARIABLE;
 pub use orphans::adopt_orphans;
 pub use output::{Captured, new_file};
+pub use private::keep_memory_private;
 pub use process::{Exit, Finished, ProcessError, Shell};
 pub use program::{Piped, Process, Program};
+pub use regular::{open_regular, read_regular};
 pub use supervisor::{dismiss_supervisor, supervise, supervise_by};
 pub use unread::is_read;

@@ -1,9 +1,11 @@
 //! What a process prints: kept in bounded memory, and on disk where somebody wants all of it.
+use crate::mask::Mask;
 use std::{
     collections::VecDeque,
     fs::File,
     io::{self, Write},
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 /// One stream of output, or the two ends of it.
@@ -26,6 +28,7 @@ pub(crate) enum Source {
 
 /// Everything a process printed so far.
 pub(crate) struct Output {
+    masks: [Mask; 2],
     ends: [Ends; 2],
     decoders: [Decoder; 2],
     spill: Spill,
@@ -34,12 +37,35 @@ pub(crate) struct Output {
 impl Output {
     /// Keeps `most` bytes of each stream in memory; all of it in a file in `folder`, where it is more.
     pub(crate) fn new(most: usize, folder: Option<PathBuf>) -> Self {
-        let ends = [Ends::new(most), Ends::new(most)];
-        Self { ends, decoders: Default::default(), spill: Spill { folder, file: None, room: MOST_SPILLED } }
+        let (masks, ends) =
+            ([Mask::new([].into()), Mask::new([].into())], [Ends::new(most), Ends::new(most)]);
+        Self {
+            masks,
+            ends,
+            decoders: Default::default(),
+            spill: Spill { folder, file: None, room: MOST_SPILLED },
+        }
+    }
+
+    /// None of these texts is kept or shown.
+    pub(crate) fn without(mut self, hidden: &Arc<[String]>) -> Self {
+        self.masks = [Mask::new(hidden.clone()), Mask::new(hidden.clone())];
+        self
     }
 
     /// Keeps `bytes` and returns them as text, for people who watch.
     pub(crate) fn push(&mut self, source: Source, bytes: &[u8]) -> String {
+        let shown = self.masks[source as usize].push(bytes);
+        self.keep(source, &shown)
+    }
+
+    /// What was held back, when nothing more comes.
+    pub(crate) fn rest(&mut self, source: Source) -> String {
+        let shown = self.masks[source as usize].finish();
+        self.keep(source, &shown)
+    }
+
+    fn keep(&mut self, source: Source, bytes: &[u8]) -> String {
         let index = source as usize;
         if self.ends[index].overflows(bytes.len()) {
             self.spill.open(&self.ends);

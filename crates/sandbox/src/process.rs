@@ -55,6 +55,8 @@ pub struct Shell {
     pub capture: usize,
     /// Folder for a file with the whole output, where it does not fit into `capture`.
     pub spill: Option<PathBuf>,
+    /// Texts that stand in no output: `[key]` stands in their place.
+    pub hidden: Arc<[String]>,
 }
 
 /// What a command left.
@@ -110,7 +112,8 @@ impl Shell {
     /// Returns at most 2 seconds after the timeout, and at most a second and a half after the command ended.
     pub async fn run(self, on_chunk: impl FnMut(&str) + Send) -> Result<Finished, ProcessError> {
         let group = self.start()?;
-        follow(group, self.timeout, Output::new(self.capture, self.spill), on_chunk).await
+        let output = Output::new(self.capture, self.spill).without(&self.hidden);
+        follow(group, self.timeout, output, on_chunk).await
     }
 
     fn start(&self) -> Result<Group, ProcessError> {
@@ -251,7 +254,13 @@ impl<F: FnMut(&str)> Pipes<F> {
         Ok(())
     }
 
-    fn finish(self, exit: Exit) -> Finished {
+    fn finish(mut self, exit: Exit) -> Finished {
+        for source in [Source::Stdout, Source::Stderr] {
+            let rest = self.output.rest(source);
+            if !rest.is_empty() {
+                (self.on_chunk)(&rest);
+            }
+        }
         let ([stdout, stderr], spilled) = self.output.finish();
         let truncated = stdout.missing_bytes + stderr.missing_bytes > 0;
         Finished { stdout, stderr, exit, truncated, spilled }

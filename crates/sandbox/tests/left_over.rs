@@ -6,6 +6,7 @@ use std::{
     env, fs,
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
+    sync::Arc,
     thread::sleep,
     time::{Duration, Instant},
 };
@@ -40,6 +41,7 @@ fn shell(folder: &Path, command: &str) -> Shell {
         timeout: None,
         capture: 1_000,
         spill: None,
+        hidden: Arc::default(),
     }
 }
 

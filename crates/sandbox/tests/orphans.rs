@@ -14,6 +14,7 @@ async fn run(folder: &Path, command: &str) {
         timeout: None,
         capture: 1_000,
         spill: None,
+        hidden: Arc::default(),
     };
     assert_eq!(shell.run(|_| ()).await.unwrap().exit, Exit::Code(0));
 }

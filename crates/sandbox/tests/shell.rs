@@ -3,6 +3,7 @@
 use haft_sandbox::{Exit, Finished, ProcessError, Shell};
 use std::{
     path::{Path, PathBuf},
+    sync::Arc,
     time::{Duration, Instant},
 };
 
@@ -14,6 +15,7 @@ fn shell(command: &str) -> Shell {
         timeout: Some(Duration::from_secs(20)),
         capture: 1_000,
         spill: None,
+        hidden: Arc::default(),
     }
 }
 

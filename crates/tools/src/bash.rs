@@ -165,7 +165,8 @@ impl Bash {
         let environment = ctx.access.environment.clone();
         let timeout = seconds.map(Duration::from_secs);
         let capture = CAPTURE.max(self.0.clip.bytes.saturating_mul(2));
-        Shell { command, folder, environment, timeout, capture, spill: Some(ctx.artifacts.clone()) }
+        let (spill, hidden) = (Some(ctx.artifacts.clone()), ctx.access.secrets.values().clone());
+        Shell { command, folder, environment, timeout, capture, spill, hidden }
     }
 
     fn report(&self, finished: Finished, ctx: &ToolContext) -> Report {

@@ -1,10 +1,10 @@
 //! Regular files, opened so that nothing can hang, and the words for what goes wrong with them.
 use haft_core::{Readable, ToolContext, ToolError, ToolErrorKind};
-use rustix::fs::OFlags;
+use haft_sandbox::{open_regular, read_regular};
 use std::{
     fs::{self, File, OpenOptions},
     io::{self, ErrorKind, Read, Write},
-    os::unix::fs::{OpenOptionsExt, PermissionsExt},
+    os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -129,16 +129,13 @@ impl Place {
     }
 }
 
-/// Without `NONBLOCK` a pipe would be waited for until somebody opens its other end.
-pub(crate) fn open_regular(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
-    let file = options.custom_flags(OFlags::NONBLOCK.bits().cast_signed()).open(path)?;
-    let found = file.metadata()?;
-    if found.is_file() {
-        return Ok(file);
-    }
-    let kind = if found.is_dir() { ErrorKind::IsADirectory } else { ErrorKind::InvalidInput };
-    Err(kind.into())
+/// A small file of the project, as text; nothing where there is none that can be read.
+pub(crate) fn text_of(path: &Path) -> Option<String> {
+    String::from_utf8(read_regular(path, SMALL).ok()?).ok()
 }
+
+/// Settings of a project are smaller.
+const SMALL: u64 = 4 << 20;
 
 /// Names in a folder that are listed in a hint.
 const LISTED: usize = 20;

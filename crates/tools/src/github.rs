@@ -85,7 +85,7 @@ async fn gh(
         program: "gh".into(),
         arguments: words.map(Into::into).collect(),
         folder: ctx.workspace.clone(),
-        environment: ctx.access.environment.clone(),
+        environment: ctx.access.reaching().into(),
         timeout: Some(TIMEOUT),
         capture: 64 << 10,
     };

@@ -1,10 +1,14 @@
 //! `review`: what is wrong with a change, as data: a verdict, and comments that name existing lines.
 use crate::{github, settings::PublishSettings};
 use haft_core::{Effect, Tool, ToolContext, ToolError, ToolErrorKind, ToolOutput};
+use haft_sandbox::read_regular;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use std::path::{Path, PathBuf};
+use std::{
+    io::ErrorKind,
+    path::{Path, PathBuf},
+};
 
 pub(crate) struct Review(pub(crate) PublishSettings);
 
@@ -78,10 +82,17 @@ impl Tool for Review {
     }
 }
 
+/// Nobody comments on a larger file.
+const LARGEST: u64 = 64 << 20;
+
 fn problem(comment: &Comment, ctx: &ToolContext) -> Option<String> {
     let name = comment.path.display();
-    let Ok(bytes) = std::fs::read(ctx.path(&comment.path)) else {
-        return Some(format!("there is no file `{name}`"));
+    let bytes = match read_regular(&ctx.path(&comment.path), LARGEST) {
+        Ok(bytes) => bytes,
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            return Some(format!("there is no file `{name}`"));
+        }
+        Err(error) => return Some(format!("cannot read `{name}`: {error}")),
     };
     let lines = bytes.split(|byte| *byte == b'\n').count() as u64;
     let line = comment.line.filter(|line| !(1..=lines).contains(line))?;

@@ -8,6 +8,8 @@ use serde::{Deserialize, Serialize};
 pub struct Limits {
     /// Model calls per turn; none or 0 for no limit.
     pub max_rounds: Option<u32>,
+    /// The same for a turn of a job: nobody sits there who could let it go on.
+    pub job_rounds: Option<u32>,
     /// What happens then.
     pub on_cap: OnCap,
     /// So many rounds with the same calls, or so many times the same few rounds in turn, end the turn. The model
@@ -23,11 +25,12 @@ pub struct Limits {
 }
 
 impl Default for Limits {
-    /// 200 rounds; 6 repeats, so that an identical call ends a turn before the 8th and two alternating
+    /// 200 rounds, 1,000 in a job; 6 repeats, so that an identical call ends a turn before the 8th and two alternating
     /// ones before the 16th.
     fn default() -> Self {
         Self {
             max_rounds: Some(200),
+            job_rounds: Some(1_000),
             on_cap: OnCap::Stop,
             max_repeats: 6,
             completion: Completion::NoCalls,

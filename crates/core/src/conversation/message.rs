@@ -151,8 +151,24 @@ pub enum StopReason {
     ToolUse,
     /// It ran into the limit on its output.
     Length,
+    /// It said nothing new for too long and was ended.
+    Repeating,
+    /// It did not come to an end, and was ended: it took too long or grew too large.
+    Endless,
     /// The model or its vendor declined.
     Refusal,
     /// A person interrupted it.
     Interrupted,
+}
+
+impl StopReason {
+    /// Whether the reply was ended before the model had said all. Its last call may be half a call.
+    pub fn is_cut_off(self) -> bool {
+        matches!(self, Self::Length | Self::Repeating | Self::Endless | Self::Interrupted)
+    }
+
+    /// Whether it was ended because it would not end by itself. Asked once more, the model would do the same.
+    pub fn is_endless(self) -> bool {
+        matches!(self, Self::Repeating | Self::Endless)
+    }
 }

@@ -5,6 +5,10 @@ use std::collections::{BTreeMap, HashSet};
 
 /// A server that sends more text than this in one reply has lost its way (8 MB, the bar of our fault table).
 pub const MAX_TEXT: usize = 8 << 20;
+/// A reply with more than this in all, calls included, has lost its way, too.
+pub const MAX_REPLY: usize = 32 << 20;
+/// What a call counts beside its name and its arguments: what it takes in memory.
+const CALL: usize = 256;
 /// Arguments beyond this are not kept; the model is told to write in parts.
 pub const MAX_ARGUMENTS: usize = 8 << 20;
 /// So much of unreadable arguments is kept, for the model and the log.
@@ -17,6 +21,8 @@ const MAX_DEPTH: usize = 128;
 pub struct Reply {
     said: Vec<Part>,
     said_bytes: usize,
+    /// Of calls, also what was not kept.
+    call_bytes: usize,
     calls: BTreeMap<usize, OpenCall>,
     usage: Usage,
     stop: Option<StopReason>,
@@ -66,15 +72,20 @@ impl Reply {
         self.said.is_empty() && self.calls.is_empty()
     }
 
-    /// Whether it has grown past [`MAX_TEXT`] and should be cut off here.
-    pub fn is_endless(&self) -> bool {
-        self.said_bytes > MAX_TEXT
+    /// Whether it has grown past [`MAX_TEXT`] or [`MAX_REPLY`] and should be cut off here.
+    pub fn is_too_large(&self) -> bool {
+        self.said_bytes > MAX_TEXT || self.said_bytes + self.call_bytes > MAX_REPLY
+    }
+
+    /// Whether a call of it is larger than a call may be: the model can be told so.
+    pub fn has_large_call(&self) -> bool {
+        self.calls.values().any(|open| open.too_large)
     }
 
     /// The whole reply: what was said, then the calls in the order of their indices.
     /// Each call has an id of its own, and arguments that are an object or a `problem` that says why not.
     pub fn into_parts(self) -> Vec<Part> {
-        let cut_off = self.stop == Some(StopReason::Length);
+        let cut_off = self.stop.is_some_and(StopReason::is_cut_off);
         let mut ids = HashSet::new();
         let calls = self.calls.into_values().enumerate().map(|(place, open)| {
             let id = unique(open.id.clone(), place, &ids);
@@ -121,6 +132,7 @@ impl Reply {
 
     /// A second start at the same index completes the first one: some servers repeat the name in each piece.
     fn start_call(&mut self, index: usize, id: CallId, name: String) {
+        self.call_bytes += CALL + id.0.len() + name.len();
         let open = self.calls.entry(index).or_insert_with(|| OpenCall {
             id: CallId(String::new()),
             name: String::new(),
@@ -138,6 +150,7 @@ impl Reply {
 
     fn add_arguments(&mut self, index: usize, json: &str) {
         let Some(open) = self.calls.get_mut(&index) else { return };
+        self.call_bytes += json.len();
         open.too_large |= open.json.len() + json.len() > MAX_ARGUMENTS;
         if !open.too_large {
             open.json.push_str(json);
@@ -332,11 +345,34 @@ mod tests {
 
     #[test]
     fn a_retry_voids_what_was_said() {
-        let again = Delta::Retrying { reason: "reset".into(), after: Default::default() };
+        let again = Delta::Retrying { reason: "reset".into(), after: Default::default(), charged: false };
         assert_eq!(
             parts(vec![Delta::Text("half".into()), start(0, "a", "x"), again, Delta::Text("whole".into())]),
             [Part::text("whole")]
         );
+    }
+
+    // A29
+    #[test]
+    fn a_reply_is_too_large_whatever_it_is_made_of() {
+        let large = "x".repeat(1 << 20);
+        let piece = |what, index| match what {
+            "text" => Delta::Text(large.clone()),
+            "thoughts" => Delta::Thinking(large.clone()),
+            "arguments" => arguments(0, &large),
+            _ => start(index, &large, "x"),
+        };
+        for (what, pieces, has_large_call) in
+            [("text", 9, false), ("thoughts", 9, false), ("arguments", 32, true), ("calls", 32, false)]
+        {
+            let mut reply = Reply::default();
+            reply.push(start(0, "a", "x"));
+            let grown = (1..).find(|index| {
+                reply.push(piece(what, *index));
+                reply.is_too_large()
+            });
+            assert_eq!((grown, reply.has_large_call()), (Some(pieces), has_large_call), "{what}");
+        }
     }
 
     #[test]

@@ -85,6 +85,7 @@ impl Transcript {
             }
             Fact::JobEnded { job, result } => self.user(vec![Part::text(job_report(job, result))]),
             Fact::Replied { parts, usage, stop } => self.assistant(parts, *usage, *stop),
+            Fact::Retried { usage, .. } => self.turn.usage += *usage,
             Fact::Called { made } => self.called(made),
             Fact::ToolEnded { call, result, .. } => self.answer(call, result),
             Fact::ApprovalAnswered { answer: Answer::Nobody, .. } => self.turn.refused = true,
@@ -115,6 +116,7 @@ impl Transcript {
             | Fact::Staged { .. }
             | Fact::ChangedBelow { .. }
             | Fact::Unsettled { .. }
+            | Fact::RoundsReached { .. }
             | Fact::ModeSet { .. }
             | Fact::Concluded(_)
             | Fact::JobStarted { .. } => {}
@@ -243,6 +245,7 @@ impl Transcript {
             self.open.iter().enumerate().map(|(place, open)| (open.call.id.clone(), place)).collect();
         self.phase = match (stop, self.open.is_empty()) {
             (StopReason::Interrupted, _) => Phase::Over(Outcome::Interrupted),
+            (StopReason::Repeating | StopReason::Endless, _) => Phase::Over(Outcome::Repeating),
             (_, true) => Phase::Over(Outcome::Finished),
             (_, false) => Phase::Tools,
         };

@@ -1,6 +1,6 @@
 //! What happens, and what people may ask for.
 use crate::{
-    CallId, Change, Conclusion, Effect, FileRead, How, JobId, Mode, Order, Part, Question, Resource,
+    CallId, Change, Conclusion, Effect, FileRead, How, JobId, Left, Mode, Order, Part, Question, Resource,
     StopReason, ToolCall, ToolResult, Usage,
 };
 use serde::{Deserialize, Serialize};
@@ -94,6 +94,9 @@ pub enum Fact {
     },
     /// The model spoke, all of it.
     Replied { parts: Vec<Part>, usage: Usage, stop: StopReason },
+    /// A request was given up and sent again, or came to nothing: what it cost all the same, by the server's count or by
+    /// estimate.
+    Retried { reason: String, usage: Usage },
     /// A call that somebody made in place of the model. Opens a turn that has no other round.
     Called {
         #[serde(flatten)]
@@ -180,6 +183,12 @@ pub enum Fact {
     Reminded { claims: Vec<String>, text: String },
     /// The next request, or the next second, would pass a limit; the turn ends.
     BudgetReached { what: Resource, spent: f64, limit: f64 },
+    /// The turn has had all the model calls that it may have; it ends.
+    RoundsReached {
+        limit: u32,
+        #[serde(flatten)]
+        left: Left,
+    },
     /// A person stopped the turn.
     Interrupted,
     /// An unfinished turn was taken up again.
@@ -257,7 +266,7 @@ pub enum Outcome {
     RoundLimit,
     /// Too many tokens or too much money.
     Budget,
-    /// The same calls again and again.
+    /// The same calls again and again, or a reply that was ended because it did not end by itself.
     Repeating,
     /// By itself, but an effect needed an approval that nobody could give; or a hook denied the prompt.
     Refused,

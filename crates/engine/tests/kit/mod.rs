@@ -60,7 +60,10 @@ impl Place {
             knowledge: Default::default(),
             hooks: Arc::new(haft_core::NoHooks),
             models: None,
-            access: Access { environment: Arc::new([("PATH".into(), std::env::var("PATH").unwrap())]) },
+            access: Access {
+                environment: Arc::new([("PATH".into(), std::env::var("PATH").unwrap())]),
+                ..Access::default()
+            },
         }
     }
 

@@ -5,7 +5,7 @@ use super::{
     kinds,
     sdk::{ContentBlock, ContentChunk, CurrentModeUpdate, ImageContent, SessionUpdate, TextContent},
 };
-use crate::safe;
+use crate::{notes, safe};
 use haft_core::{CallId, Entry, Fact, Part, ToolCall, Update, active_path, clip, text_of};
 use haft_engine::{Engine, Session};
 use serde_json::Value;
@@ -175,6 +175,11 @@ impl Teller {
             }
             Fact::ModeSet { mode } => {
                 vec![SessionUpdate::CurrentModeUpdate(CurrentModeUpdate::new(mode.name()))]
+            }
+            // An editor that shows no more than that the turn is over leaves the person in the dark.
+            Fact::RoundsReached { .. } => {
+                let note = notes::of(fact).map(|note| format!("\n\n({note})"));
+                note.map(|note| SessionUpdate::AgentMessageChunk(self.chunk(note))).into_iter().collect()
             }
             Fact::TurnEnded { .. } => self.over(),
             _ => Vec::new(),

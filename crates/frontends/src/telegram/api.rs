@@ -278,8 +278,7 @@ fn client(url: &reqwest::Url) -> Result<Client, reqwest::Error> {
         .redirect(redirect::Policy::none())
         .connect_timeout(CONNECT)
         .user_agent(concat!("haft/", env!("CARGO_PKG_VERSION")));
-    let is_here =
-        url.host_str().is_some_and(|host| ["localhost", "[::1]"].contains(&host) || host.starts_with("127."));
+    let is_here = url.host_str().is_some_and(haft_core::address::is_loopback);
     match (url.scheme(), is_here) {
         ("http", true) => builder.tls_certs_only([]).no_proxy().build(),
         ("http", false) => builder.tls_certs_only([]).build(),

@@ -3,7 +3,7 @@ use super::{
     markdown,
     rich::{Rich, Style},
 };
-use crate::{safe, words::summary};
+use crate::{notes, safe, words::summary};
 use haft_core::{Fact, Image, Outcome, Part, Shown, ToolResult, Update, text_of};
 use haft_engine::Chat;
 use std::collections::HashMap;
@@ -91,7 +91,11 @@ impl Story {
 
     pub(super) fn fact(&mut self, fact: &Fact) {
         match fact {
-            Fact::Replied { parts, .. } => self.replied(parts),
+            Fact::Replied { parts, .. } => {
+                self.replied(parts);
+                notes::of(fact).iter().for_each(|note| self.note(note));
+            }
+            Fact::RoundsReached { .. } => notes::of(fact).iter().for_each(|note| self.note(note)),
             Fact::Called { made } => {
                 self.calls = [(made.id.0.clone(), about(&made.arguments))].into();
             }
@@ -185,7 +189,7 @@ impl Story {
                 self.mark(Piece::Line(line));
             }
             (Outcome::RoundLimit, None) => self.note("stopped: too many rounds"),
-            (Outcome::Repeating, _) => self.note("stopped: the same calls again and again"),
+            (Outcome::Repeating, _) => self.note("stopped: the model repeats itself"),
             (Outcome::Budget, _) => self.note("stopped: the budget is used up"),
             (Outcome::Interrupted, _) => self.note("interrupted"),
             (Outcome::Unproven, _) => self.note("the reply claims what the journal does not show"),

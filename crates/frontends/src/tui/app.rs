@@ -1,7 +1,7 @@
 //! What is on the screen, and what happens to it.
 use super::{
     blocks::Painter,
-    input::Input,
+    input::{Draft, Input},
     list::Item,
     look::Look,
     page::Page,
@@ -65,7 +65,7 @@ pub(super) struct App {
     /// Esc was pressed, or Ctrl+C, and once more means more.
     pub(super) escaped: Option<(KeyCode, Instant)>,
     /// What was being typed when a question came.
-    draft: Option<String>,
+    draft: Option<Draft>,
     /// When the last key of a text was pressed.
     pub(super) typed: Option<Instant>,
     wish: Wish,
@@ -182,6 +182,9 @@ impl App {
         if self.asked() != asked {
             self.put_draft_aside();
         }
+        if matches!(event, Event::Recorded(entry) if matches!(entry.fact, Fact::TurnEnded { .. })) {
+            self.ask_to_go_on();
+        }
     }
 
     fn asked(&self) -> Option<haft_core::CallId> {
@@ -193,11 +196,10 @@ impl App {
         let is_question = matches!(self.view.asked.front(), Some(Asked::Question { .. }));
         match (is_question, self.draft.take()) {
             (true, None) if !self.input.is_empty() => {
-                self.draft = Some(self.input.text());
-                self.input.clear();
+                self.draft = Some(self.input.put_aside());
                 self.hint = Some("what you were typing comes back after your answer".into());
             }
-            (false, Some(draft)) if self.input.is_empty() => self.input.set(&draft),
+            (false, Some(draft)) if self.input.is_empty() => self.input.restore(draft),
             (_, draft) => self.draft = draft,
         }
     }
@@ -343,6 +345,11 @@ impl App {
         if let Some(Asked::Question { call, .. }) = self.view.asked.pop_front() {
             self.send(Command::Reply { call, answer });
         }
+        if self.draft.is_some() {
+            // Whoever gives no answer has no use for its beginning.
+            self.input.clear();
+        }
+        self.put_draft_aside();
     }
 
     /// Whether an answer given here counts.

@@ -22,7 +22,14 @@ pub(super) struct Input {
     area: TextArea<'static>,
     history: Vec<String>,
     /// The place in the history that is shown, and what was typed before it was.
-    at: Option<(usize, String)>,
+    at: Option<(usize, Draft)>,
+    pastes: Vec<(String, String)>,
+    pictures: Vec<(String, PathBuf)>,
+}
+
+/// What was being typed, with what its marks stand for.
+pub(super) struct Draft {
+    text: String,
     pastes: Vec<(String, String)>,
     pictures: Vec<(String, PathBuf)>,
 }
@@ -41,6 +48,20 @@ impl Input {
         self.area.lines().join("\n")
     }
 
+    /// Takes away what is being typed, to be [restored](Self::restore).
+    pub(super) fn put_aside(&mut self) -> Draft {
+        let (text, pastes) = (self.text(), std::mem::take(&mut self.pastes));
+        let draft = Draft { text, pastes, pictures: std::mem::take(&mut self.pictures) };
+        self.clear();
+        draft
+    }
+
+    pub(super) fn restore(&mut self, draft: Draft) {
+        self.clear();
+        self.set(&draft.text);
+        (self.pastes, self.pictures) = (draft.pastes, draft.pictures);
+    }
+
     pub(super) fn set(&mut self, text: &str) {
         let lines: Vec<String> = text.split('\n').map(str::to_owned).collect();
         self.area = area(&lines);
@@ -55,12 +76,10 @@ impl Input {
 
     /// What it stands for, and the pictures; it is empty then.
     pub(super) fn take(&mut self) -> (String, Vec<PathBuf>) {
-        let mut text = self.text();
-        for (mark, paste) in &self.pastes {
-            text = text.replacen(mark, paste, 1);
-        }
+        let text = self.text();
         let pictures = self.pictures.drain(..).filter(|(mark, _)| text.contains(mark.as_str()));
         let pictures = pictures.map(|(_, path)| path).collect();
+        let text = unfolded(&text, &self.pastes);
         if self.history.last() != Some(&text) && !text.trim().is_empty() {
             self.history.push(text.clone());
         }
@@ -68,8 +87,8 @@ impl Input {
         (text, pictures)
     }
 
-    /// Something from the history; what is long is folded again.
-    fn recall(&mut self, text: &str) {
+    /// Something that was said before; what is long is folded again.
+    pub(super) fn recall(&mut self, text: &str) {
         self.clear();
         match is_long(text) {
             true => self.paste(text),
@@ -119,12 +138,11 @@ impl Input {
     }
 
     fn earlier(&mut self) {
-        let (place, draft) = self.at.take().unwrap_or_else(|| (self.history.len(), self.text()));
-        let place = place.saturating_sub(1);
-        if let Some(text) = self.history.get(place).cloned() {
-            self.recall(&text);
-            self.at = Some((place, draft));
-        }
+        let place = self.at.as_ref().map_or(self.history.len(), |(place, _)| *place).saturating_sub(1);
+        let Some(text) = self.history.get(place).cloned() else { return };
+        let draft = self.at.take().map(|(_, draft)| draft).unwrap_or_else(|| self.put_aside());
+        self.recall(&text);
+        self.at = Some((place, draft));
     }
 
     fn later(&mut self) {
@@ -134,7 +152,7 @@ impl Input {
                 self.recall(&text);
                 self.at = Some((place + 1, draft));
             }
-            None => self.set(&draft),
+            None => self.restore(draft),
         }
     }
 
@@ -210,6 +228,20 @@ impl Input {
 const MARK: &str = "> ";
 /// Where nothing is typed yet.
 const PLACEHOLDER: &str = "what to do?  / for commands, @ for files";
+
+/// With each paste in the place of its mark. What was pasted is not looked at again: it may hold a mark of its own.
+fn unfolded(text: &str, pastes: &[(String, String)]) -> String {
+    let place = |(mark, paste): &(String, String)| Some((text.find(mark)?, mark.len(), paste.clone()));
+    let mut found: Vec<(usize, usize, String)> = pastes.iter().filter_map(place).collect();
+    found.sort_by_key(|(at, ..)| *at);
+    let (mut whole, mut end) = (String::new(), 0);
+    for (at, length, paste) in found {
+        whole += &text[end..at];
+        whole += &paste;
+        end = at + length;
+    }
+    whole + &text[end..]
+}
 
 fn is_long(text: &str) -> bool {
     text.lines().count() > LONG_PASTE.0 || text.len() > LONG_PASTE.1
@@ -329,6 +361,46 @@ mod tests {
         assert!(input.is_empty());
         input.key(KeyEvent::new(KeyCode::Up, KeyModifiers::NONE));
         assert_eq!((input.text(), input.take().0), ("[paste 1: 20 lines]".into(), whole));
+    }
+
+    #[test]
+    fn a_draft_comes_back_with_what_its_marks_stand_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.png");
+        std::fs::write(&path, "x").unwrap();
+        let pasted = "line\n".repeat(20);
+        let key = |input: &mut Input, code| input.key(KeyEvent::new(code, KeyModifiers::NONE));
+        for what in ["the history", "a question"] {
+            let mut input = Input::new(vec!["one".into(), "long\n".repeat(30)]);
+            typed(&mut input, "look: ");
+            input.paste(&pasted);
+            input.paste(&path.to_string_lossy());
+            if what == "the history" {
+                for code in [KeyCode::Up, KeyCode::Up, KeyCode::Down, KeyCode::Down] {
+                    key(&mut input, code);
+                }
+            } else {
+                let draft = input.put_aside();
+                typed(&mut input, "an answer");
+                input.take();
+                input.restore(draft);
+            }
+            let (text, pictures) = input.take();
+            assert_eq!(
+                (text, pictures),
+                (format!("look: {pasted}[picture 1]"), vec![path.clone()]),
+                "{what}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_paste_may_hold_a_mark() {
+        let mut input = Input::new(Vec::new());
+        let first = format!("[paste 2: 20 lines]\n{}", "a\n".repeat(20));
+        input.paste(&first);
+        input.paste(&"b\n".repeat(20));
+        assert_eq!(input.take().0, format!("{first}{}", "b\n".repeat(20)));
     }
 
     #[test]

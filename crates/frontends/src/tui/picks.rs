@@ -8,7 +8,7 @@ use super::{
     page::Page,
 };
 use crate::{
-    console,
+    console, going_on,
     host::Wish,
     view::{self, Asked, View},
 };
@@ -34,6 +34,7 @@ enum What {
     Prompt,
     Job,
     Typed,
+    GoOn,
 }
 
 /// What could be meant by the word that is being typed.
@@ -49,6 +50,20 @@ impl App {
             return;
         }
         self.pick = Some(Pick { title, list: List::new(items), typed: String::new(), what });
+    }
+
+    /// Asks whether a turn that has used up its rounds goes on. Whoever is in the middle of something else finds the note
+    /// above, and `/continue`.
+    pub(super) fn ask_to_go_on(&mut self) {
+        let is_free = self.pick.is_none() && self.page.is_none() && self.input.is_empty();
+        let Some(rounds) = self.session.as_ref().and_then(going_on::used_up).filter(|_| is_free) else {
+            return;
+        };
+        let items = vec![
+            Item::new("no", format!("stop here; {rounds} rounds used")),
+            Item::new("yes", format!("continue, for {rounds} more")),
+        ];
+        self.offer(What::GoOn, "continue?", items);
     }
 
     pub(super) fn pick_session(&mut self) {
@@ -153,11 +168,13 @@ impl App {
                 let text = view::prompts(&self.entries().unwrap_or_default());
                 let text = text.into_iter().find(|(before, _)| before.to_string() == item.value);
                 if let Some((before, text)) = text {
-                    self.input.set(&text);
+                    self.input.recall(&text);
                     self.rewind(Seq(before.0));
                 }
             }
-            What::Typed => self.input.set(&item.value),
+            What::GoOn if item.value == "yes" => self.send(Command::Continue),
+            What::GoOn => {}
+            What::Typed => self.input.recall(&item.value),
             What::Job => self.open_job(&item.value),
         }
     }

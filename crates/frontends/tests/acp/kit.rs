@@ -88,7 +88,10 @@ impl Place {
                 knowledge: Default::default(),
                 hooks: Arc::new(NoHooks),
                 models: None,
-                access: Access { environment: [("PATH".to_owned(), "/usr/bin:/bin".to_owned())].into() },
+                access: Access {
+                    environment: [("PATH".to_owned(), "/usr/bin:/bin".to_owned())].into(),
+                    ..Access::default()
+                },
             };
             let engine = Engine::new(setup);
             engines.lock().unwrap().push(engine.clone());

@@ -11,7 +11,4 @@ pub(crate) struct AcpArgs {
     /// The widest mode that can be chosen in the editor; the one in which sessions begin if left out
     #[arg(long, value_name = "MODE")]
     pub(crate) up_to: Option<Permission>,
-    /// More on standard error; repeat for more
-    #[arg(long, short, action = clap::ArgAction::Count)]
-    pub(crate) verbose: u8,
 }

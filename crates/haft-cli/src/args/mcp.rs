@@ -39,4 +39,7 @@ pub(crate) struct McpArgs {
     /// Nothing on standard error but errors
     #[arg(long, short)]
     pub(crate) quiet: bool,
+    /// More on standard error; repeat for more
+    #[arg(long, short, action = clap::ArgAction::Count)]
+    pub(crate) verbose: u8,
 }

@@ -35,6 +35,9 @@ pub(crate) struct WorkArgs {
     /// Nothing on standard error but errors
     #[arg(long, short)]
     pub(crate) quiet: bool,
+    /// More on standard error; repeat for more
+    #[arg(long, short, action = clap::ArgAction::Count)]
+    pub(crate) verbose: u8,
 }
 
 impl WorkArgs {
@@ -51,6 +54,7 @@ impl WorkArgs {
             limits: self.limits.clone(),
             permission: self.permission,
             quiet: self.quiet,
+            verbose: self.verbose,
             ..TurnArgs::default()
         }
     }

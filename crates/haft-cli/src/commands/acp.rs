@@ -51,9 +51,9 @@ async fn opened(
         setup.stages = stages(setup.stages.clone());
         models.share(setup);
     });
-    let Assembled { engine, notice } = assembled.await?;
+    let Assembled { engine, notices } = assembled.await?;
     let note = notes(turn.quiet);
-    notice.into_iter().for_each(|notice| note(notice));
+    notices.into_iter().for_each(|notice| note(notice));
     let known = slash::known(&surroundings.places, &workspace, &*note);
     let commands = known.iter().map(listed).collect();
     let meant: acp::Meant = Arc::new(move |prompt| meant(&known, prompt).map_err(in_a_line));

@@ -1,5 +1,5 @@
 //! `haft agents`: who can work here.
-use crate::{Surroundings, agents, args::Agents, assemble, failure::Failure};
+use crate::{Surroundings, agents, args::Agents, assemble, failure::Failure, written};
 use haft::{
     engine::Agent,
     frontends::{Exit, safe},
@@ -28,7 +28,7 @@ pub(crate) fn agents(surroundings: &Surroundings, command: Agents) -> Result<Exi
             let found = known.iter().find(|known| known.agent.name == name);
             let found = found.ok_or_else(|| no_agent(&name, &known))?;
             let text = match &found.file {
-                Some(file) => std::fs::read_to_string(file)?,
+                Some(file) => written::read(file, None)?,
                 None => Agent::source(&name).unwrap_or_default().to_owned(),
             };
             write!(stdout(), "{}", safe::text(&text))?;

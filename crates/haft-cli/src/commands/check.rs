@@ -12,6 +12,7 @@ use crate::{
     config::Config,
     failure::Failure,
     model::{self, Speech},
+    written,
 };
 use haft::{
     core::{Mode, NoHooks, Policy, Rule, Ruling},
@@ -69,7 +70,7 @@ fn chosen(check: &CheckArgs) -> Result<Vec<Task>, Failure> {
     };
     let mut tasks = read(include_str!("check/tasks.toml"), Path::new("tasks.toml"))?;
     if let Some(file) = &check.tasks {
-        let text = fs::read_to_string(file)
+        let text = written::read(file, None)
             .map_err(|error| Failure::usage(format!("cannot read `{}`: {error}", file.display())))?;
         tasks.extend(read(&text, file)?);
     }

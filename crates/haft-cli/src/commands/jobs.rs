@@ -230,7 +230,7 @@ async fn finish(
     let folder = assembled.engine.setup().home.folder(session.id());
     let mut interrupts = Interrupts::listen()?.or_file(folder.join(CANCEL));
     let options = run::options(&assembled.engine, surroundings, turn);
-    for line in assembled.notice.iter().filter(|_| !turn.quiet) {
+    for line in assembled.notices.iter().filter(|_| !turn.quiet) {
         writeln!(stderr(), "note: {line}")?;
     }
     if !turn.quiet {

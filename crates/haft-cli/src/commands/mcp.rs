@@ -34,7 +34,7 @@ pub(crate) async fn mcp(surroundings: &Surroundings, args: &McpArgs) -> Result<E
     let working = Working::default();
     if !args.no_agents {
         let assembled = assemble::engine(surroundings, &turn).await?;
-        if let Some(notice) = assembled.notice.filter(|_| !args.quiet) {
+        for notice in assembled.notices.iter().filter(|_| !args.quiet) {
             writeln!(stderr(), "note: {notice}")?;
         }
         offers.extend(agents(surroundings, &turn, &assembled.engine, &working));

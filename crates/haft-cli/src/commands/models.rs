@@ -87,7 +87,7 @@ fn print(row: &Value, json: bool) -> std::io::Result<()> {
 
 #[cfg(feature = "local")]
 mod embedded {
-    use crate::{Surroundings, failure::Failure};
+    use crate::{Surroundings, assemble, config::Config, failure::Failure};
     use haft::{
         frontends::Exit,
         local::models::{self, Progress},
@@ -108,7 +108,10 @@ mod embedded {
 
     pub(super) fn pull(surroundings: &Surroundings, name: &str) -> Result<Exit, Failure> {
         let draws = stderr().is_terminal();
-        let pulled = models::pull(name, &surroundings.places.models, &mut |progress| {
+        let Surroundings { environment, places } = surroundings;
+        let config = Config::load(places, environment, &assemble::workspace(None)?)?;
+        let environment = environment.for_downloads(&config);
+        let pulled = models::pull(name, &places.models, &environment, &mut |progress| {
             if draws {
                 let _no_terminal = write!(stderr(), "\r\x1b[K{}", bar(&progress));
             }

@@ -86,7 +86,7 @@ pub(super) async fn opened(
     assembled: &Assembled,
     turn: &TurnArgs,
 ) -> Result<(Session, Vec<String>), Failure> {
-    let Assembled { engine, notice } = assembled;
+    let Assembled { engine, notices } = assembled;
     let agent = turn.agent.as_deref().unwrap_or(AGENT);
     let session = match (&turn.session, turn.newest) {
         (Some(id), _) => engine.open(id, agent).await?,
@@ -100,8 +100,8 @@ pub(super) async fn opened(
         .iter()
         .map(|line| format!("{}: {line}", session.journal().path().display()));
     // Who is asked is up to whoever has the session open.
-    let notice = if session.is_joined() { Some(JOINED.to_owned()) } else { notice.clone() };
-    let notices = notice.into_iter().filter(|_| !turn.quiet).chain(permission).chain(damage).collect();
+    let notices = if session.is_joined() { vec![JOINED.to_owned()] } else { notices.clone() };
+    let notices = notices.into_iter().filter(|_| !turn.quiet).chain(permission).chain(damage).collect();
     Ok((session, notices))
 }
 
@@ -171,18 +171,23 @@ fn prompt(words: &[String]) -> Result<String, Failure> {
     }
     if text.len() > MAX_PROMPT {
         let size = text.len() as f64 / f64::from(1 << 20);
-        return Err(Failure::usage(format!(
-            "the prompt has {size:.1} MB, and no model takes more than {} MB",
-            MAX_PROMPT >> 20
-        ))
-        .hint("put it into a file and let the agent read what it needs"));
+        return Err(too_long(&format!("has {size:.1} MB")));
     }
     Ok(text)
+}
+
+fn too_long(how: &str) -> Failure {
+    let most = MAX_PROMPT >> 20;
+    Failure::usage(format!("the prompt {how}, and no model takes more than {most} MB"))
+        .hint("put it into a file and let the agent read what it needs")
 }
 
 /// Reads no more than needed to see that it is too much.
 fn from_stdin() -> Result<String, Failure> {
     let mut bytes = Vec::new();
-    stdin().lock().take(64 << 20).read_to_end(&mut bytes)?;
+    stdin().lock().take(MAX_PROMPT as u64 + 1).read_to_end(&mut bytes)?;
+    if bytes.len() > MAX_PROMPT {
+        return Err(too_long(&format!("has more than {} MB", MAX_PROMPT >> 20)));
+    }
     String::from_utf8(bytes).map_err(|_| Failure::usage("the prompt on standard input is not UTF-8"))
 }

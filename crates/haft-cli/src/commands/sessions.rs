@@ -6,7 +6,7 @@ use crate::{
     failure::Failure,
 };
 use haft::{
-    core::{Command, Entry, Event, Fact, Part, active_path},
+    core::{Command, Entry, Event, Fact, Outcome, Part, active_path},
     engine::{Chat, Home, Summary},
     frontends::{
         Exit, lines, safe,
@@ -135,7 +135,7 @@ fn fenced(text: &str) -> String {
 async fn take_up(surroundings: &Surroundings, home: &Home, resume: ResumeArgs) -> Result<Exit, Failure> {
     let entries = entries(home, &resume.id)?;
     let turn = run::with_session(resume.turn, &resume.id, &entries);
-    let unfinished = active_path(&entries).last().is_some_and(|entry| is_unfinished(&entry.fact));
+    let unfinished = is_unfinished(&active_path(&entries));
     let is_free = !home.find(&resume.id).is_ok_and(|id| home.is_open(&id));
     match unfinished && is_free {
         true => run::start(surroundings, &turn, Command::Continue).await,
@@ -144,11 +144,15 @@ async fn take_up(surroundings: &Surroundings, home: &Home, resume: ResumeArgs) -
     }
 }
 
-/// A turn that failed can be tried again, one that was cut off can go on.
-fn is_unfinished(fact: &Fact) -> bool {
-    match fact {
-        Fact::TurnEnded { outcome, .. } => *outcome == haft::core::Outcome::Failed,
-        Fact::SessionOpened { .. } | Fact::Rewound { .. } => false,
-        _ => true,
+/// A turn that failed can be tried again, one that was cut off or had no more rounds can go on.
+fn is_unfinished(path: &[&Arc<Entry>]) -> bool {
+    let mut facts = path.iter().rev().map(|entry| &entry.fact);
+    match facts.next() {
+        Some(Fact::TurnEnded { outcome: Outcome::Failed, .. }) => true,
+        Some(Fact::TurnEnded { outcome: Outcome::RoundLimit, .. }) => {
+            matches!(facts.next(), Some(Fact::RoundsReached { .. }))
+        }
+        None | Some(Fact::TurnEnded { .. } | Fact::SessionOpened { .. } | Fact::Rewound { .. }) => false,
+        Some(_) => true,
     }
 }

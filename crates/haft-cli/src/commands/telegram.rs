@@ -30,8 +30,8 @@ pub(crate) async fn telegram(surroundings: &Surroundings, args: &TelegramArgs) -
     let workspace = assemble::workspace(args.cwd.as_deref())?;
     let config = Config::load(&surroundings.places, &surroundings.environment, &workspace)?;
     let token = token(surroundings, &config)?;
-    let Assembled { engine, notice } = assemble::engine(surroundings, &turn).await?;
-    if let Some(notice) = notice.filter(|_| !args.work.quiet) {
+    let Assembled { engine, notices } = assemble::engine(surroundings, &turn).await?;
+    for notice in notices.iter().filter(|_| !args.work.quiet) {
         writeln!(stderr(), "note: {notice}")?;
     }
     let known = slash::known(&surroundings.places, &engine.setup().workspace, &*notes(args.work.quiet));

@@ -1,7 +1,11 @@
 //! What may stand in the files: the person's own, and the project's.
+use super::{
+    environment::{EnvironmentFile, NarrowEnvironment},
+    timeouts::TimeoutsFile,
+};
 use crate::mcp::McpFile;
 use haft::{
-    core::{Mode, Price},
+    core::{Mode, Price, budget::amount},
     tools::HookSettings,
 };
 use serde::{Deserialize, Serialize};
@@ -22,6 +26,7 @@ pub(crate) struct UserFile {
     /// Model calls in a turn; 0 for no limit, here and below.
     pub(crate) max_rounds: Option<u32>,
     /// US dollars for a turn.
+    #[serde(deserialize_with = "amount::optional")]
     pub(crate) max_cost: Option<f64>,
     /// Tokens for a turn.
     pub(crate) max_tokens: Option<u64>,
@@ -31,6 +36,10 @@ pub(crate) struct UserFile {
     pub(crate) evidence: Option<bool>,
     /// Windows and prices that Haft does not know, by `VENDOR/MODEL`.
     pub(crate) models: BTreeMap<String, ModelFile>,
+    /// What of the environment commands get.
+    pub(crate) environment: EnvironmentFile,
+    /// How long models are waited for.
+    pub(crate) timeouts: TimeoutsFile,
     /// By vendor name.
     pub(crate) vendors: BTreeMap<String, VendorFile>,
     /// Models behind a command, for `exec/NAME`.
@@ -89,6 +98,8 @@ pub(crate) struct VendorFile {
     /// The key itself; better kept in the vendor's variable.
     #[serde(skip_serializing)]
     pub(crate) key: Option<String>,
+    /// In place of those for all vendors.
+    pub(crate) timeouts: TimeoutsFile,
 }
 
 impl std::fmt::Debug for VendorFile {
@@ -120,11 +131,14 @@ pub(crate) struct ProjectFile {
     /// Of the person's MCP servers only these; none for all of them.
     pub(crate) mcp: Option<Vec<String>>,
     /// The same.
+    #[serde(deserialize_with = "amount::optional")]
     pub(crate) max_cost: Option<f64>,
     /// The same.
     pub(crate) max_tokens: Option<u64>,
     /// The same.
     pub(crate) max_time: Option<u64>,
+    /// Taken from what commands get.
+    pub(crate) environment: NarrowEnvironment,
     /// Added before the person's.
     pub(crate) rules: NarrowRules,
     /// None: they start programs, and nobody vouches for a repository.

@@ -1,5 +1,5 @@
 //! Keys are taken out of what other processes can read of this one.
-use super::is_key;
+use haft::core::secret::is_secret;
 use std::{
     fs::{File, read_to_string},
     io,
@@ -34,8 +34,8 @@ fn values_of_keys(bytes: &[u8]) -> Vec<(usize, usize)> {
     let (mut place, mut found) = (0, Vec::new());
     for variable in bytes.split(|byte| *byte == 0) {
         let text = String::from_utf8_lossy(variable);
-        if let Some((name, _)) = text.split_once('=')
-            && is_key(name)
+        if let Some((name, value)) = text.split_once('=')
+            && is_secret(name, value)
         {
             let begins = variable.iter().position(|byte| *byte == b'=').map_or(0, |sign| sign + 1);
             found.push((place + begins, variable.len() - begins));

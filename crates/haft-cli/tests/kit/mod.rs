@@ -1,6 +1,7 @@
 //! The real binary in a place of its own, and real servers on loopback.
 #![allow(dead_code, clippy::allow_attributes, reason = "each test file uses its part")]
 #![expect(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
+pub(crate) mod drip;
 pub(crate) mod terminal;
 
 use axum::{Router, body::Body, extract::State, http::StatusCode, response::Response, routing::post};
@@ -40,6 +41,13 @@ impl Place {
 
     pub(crate) fn read(&self, name: &str) -> Option<String> {
         std::fs::read_to_string(self.work().join(name)).ok()
+    }
+
+    /// The person's own configuration.
+    pub(crate) fn configure(&self, text: &str) {
+        let folder = self.path().join("person/.config/haft");
+        std::fs::create_dir_all(&folder).unwrap();
+        std::fs::write(folder.join("config.toml"), text).unwrap();
     }
 
     /// A script beside the workspace; returns what `--model` takes.

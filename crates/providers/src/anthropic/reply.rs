@@ -37,6 +37,8 @@ struct Open {
     /// Arguments that came with the start of a call; void if they come in pieces too.
     input: Option<Value>,
     is_call: bool,
+    /// A thought of which nothing was shown so far.
+    is_hidden: bool,
 }
 
 impl Parser for MessageReply {
@@ -92,6 +94,10 @@ impl Parser for MessageReply {
         }
     }
 
+    fn is_at_work(&self) -> bool {
+        self.open.values().any(|open| open.is_hidden)
+    }
+
     fn stop_word(&self) -> Option<&str> {
         self.stop.as_deref()
     }
@@ -104,6 +110,7 @@ impl MessageReply {
         match text(&block["type"]) {
             "text" => say(Delta::Text, take_text(&mut block["text"]), out),
             "thinking" => {
+                open.is_hidden = text(&block["thinking"]).is_empty();
                 say(Delta::Thinking, take_text(&mut block["thinking"]), out);
                 open.signature = take_text(&mut block["signature"]);
             }
@@ -123,7 +130,10 @@ impl MessageReply {
         let open = self.open.entry(index).or_default();
         match text(&delta["type"]) {
             "text_delta" => say(Delta::Text, take_text(&mut delta["text"]), out),
-            "thinking_delta" => say(Delta::Thinking, take_text(&mut delta["thinking"]), out),
+            "thinking_delta" => {
+                open.is_hidden &= text(&delta["thinking"]).is_empty();
+                say(Delta::Thinking, take_text(&mut delta["thinking"]), out);
+            }
             "signature_delta" => open.signature.push_str(text(&delta["signature"])),
             "input_json_delta" if open.is_call => {
                 let json = take_text(&mut delta["partial_json"]);

@@ -60,15 +60,16 @@ impl Running {
     /// What it prints next; `None` at the end.
     pub(super) async fn next(&mut self, exec: &Exec) -> Result<Option<Vec<u8>>, ProviderError> {
         let mut buffer = vec![0; 8 << 10];
+        // What floods without saying anything leaves no moment in which nothing is there to be read.
+        if self.ended.is_none() && Instant::now() >= self.deadline {
+            return Err(silent(exec));
+        }
         loop {
             tokio::select! {
                 biased;
                 read = self.stdout.read(&mut buffer) => {
                     let count = read.map_err(|error| exec.broken(&format!("cannot be read: {error}")))?;
                     buffer.truncate(count);
-                    if self.ended.is_none() {
-                        self.deadline = Instant::now() + exec.patience;
-                    }
                     return Ok(Some(buffer).filter(|bytes| !bytes.is_empty()));
                 }
                 ended = self.process.child().wait(), if self.ended.is_none() => self.end(exec, ended)?,
@@ -77,6 +78,13 @@ impl Running {
                     None => return Err(silent(exec)),
                 },
             }
+        }
+    }
+
+    /// It has said something. What paints a terminal only says nothing.
+    pub(super) fn wait_on(&mut self, exec: &Exec) {
+        if self.ended.is_none() {
+            self.deadline = Instant::now() + exec.patience;
         }
     }
 

@@ -31,6 +31,8 @@ pub(crate) struct ResponsesReply {
     base: usize,
     last: usize,
     has_calls: bool,
+    /// Its last event says that it works on something that nobody sees.
+    is_at_work: bool,
     status: Option<String>,
     /// Why the reply is incomplete, in the vendor's word.
     lack: String,
@@ -55,7 +57,13 @@ impl Parser for ResponsesReply {
             count(&data["output_index"]).map(|index| self.base + index.min(u64::from(u32::MAX)) as usize);
         let index = index.unwrap_or(self.last);
         let delta = take_text(&mut data["delta"]);
-        match kind.strip_prefix("response.").unwrap_or(&kind) {
+        let kind = kind.strip_prefix("response.").unwrap_or(&kind);
+        self.is_at_work = match kind {
+            "created" | "queued" | "in_progress" => true,
+            "output_item.added" => text(&data["item"]["type"]) == "reasoning",
+            _ => false,
+        };
+        match kind {
             "created" => self.base = self.next(),
             "output_item.added" => self.begin(index, &mut data["item"], out),
             "output_item.done" => self.end(index, &mut data["item"], out),
@@ -97,6 +105,10 @@ impl Parser for ResponsesReply {
             // `max_output_tokens`, and whatever else may cut a reply short.
             _ => StopReason::Length,
         })
+    }
+
+    fn is_at_work(&self) -> bool {
+        self.is_at_work
     }
 
     fn stop_word(&self) -> Option<&str> {

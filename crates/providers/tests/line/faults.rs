@@ -1,7 +1,7 @@
 //! What goes wrong on the line, with real servers on loopback (ids: `faults.md`).
 use crate::server::{Act, Server, answer, events};
-use futures::StreamExt;
-use haft_core::{Delta, Message, Part, Provider, ProviderError, Request, StopReason};
+use futures::{StreamExt, future::join_all};
+use haft_core::{Delta, Message, Part, Provider, ProviderError, Request};
 use haft_providers::{Connection, Key, Retry, Timeouts, Wire, connect};
 use std::{sync::Arc, time::Duration};
 
@@ -14,8 +14,10 @@ fn milliseconds(count: u64) -> Duration {
 /// Much shorter than what is usual, for servers that say nothing.
 const SHORT: Timeouts = Timeouts {
     first_byte: Duration::from_millis(400),
+    thinking: Duration::from_millis(400),
     idle: Duration::from_millis(300),
-    prose: Duration::from_secs(30),
+    repeating: Duration::from_secs(30),
+    reply: Duration::from_secs(30),
     whole: Duration::from_millis(400),
 };
 
@@ -213,18 +215,121 @@ async fn a_slow_server_is_waited_for() {
     check(timeouts, vec![("A35", scene, "xxxxxxxx [EndTurn]")]).await;
 }
 
+/// Pieces of a reply, one each 20 ms, for much longer than anybody listens.
+fn dripping(of: impl Fn(usize) -> String) -> Vec<Act> {
+    let drip = |number| [Act::Send(of(number).into_bytes()), Act::Pause(milliseconds(20))];
+    [events("")].into_iter().chain((0..2_000).flat_map(drip)).collect()
+}
+
+fn thought(text: &str) -> String {
+    format!("data: {{\"choices\":[{{\"delta\":{{\"reasoning_content\":\"{text}\"}}}}]}}\n\n")
+}
+
 // A29
 #[tokio::test]
-async fn endless_prose_ends_as_if_it_were_too_long() {
-    // Much longer than anybody listens.
-    let endless = (0..2_000).flat_map(|_| [Act::Send(text("x").into_bytes()), Act::Pause(milliseconds(20))]);
-    let server = Server::start(vec![[events("")].into_iter().chain(endless).collect()]).await;
-    let timeouts = Timeouts { prose: Duration::from_secs(2), ..Timeouts::default() };
-    let told = told(&*provider(Wire::OpenaiChat, &server.url, timeouts)).await;
-    assert!(
-        told.starts_with("xxxxxxxxxx") && told.ends_with(&format!("x [{:?}]", StopReason::Length)),
-        "{told}"
-    );
+async fn a_reply_that_says_nothing_new_is_ended() {
+    let arguments = |number| match number {
+        0 => piece(r#"{"index":0,"id":"a","function":{"name":"write","arguments":"{\"content\":\""}}"#),
+        _ => piece(r#"{"index":0,"function":{"arguments":"x"}}"#),
+    };
+    let calls = |number| {
+        piece(&format!(
+            r#"{{"index":{number},"id":"c{number}","function":{{"name":"bash","arguments":"{{}}"}}}}"#
+        ))
+    };
+    let timeouts = Timeouts { repeating: Duration::from_secs(1), ..Timeouts::default() };
+    let table = vec![
+        ("a token", dripping(|_| text("tok ")), "tok tok "),
+        ("a counter", dripping(|number| text(&format!("step {number}. "))), "step 0. step 1. "),
+        ("white space", dripping(|_| text("\\n")), "\n\n"),
+        ("thoughts", dripping(|_| thought("so ")), " [Repeating]"),
+        ("arguments", dripping(arguments), "<write>{\"content\":\"xxxx"),
+        ("calls", dripping(calls), "<bash>{}<bash>{}"),
+        (
+            "all in turn",
+            dripping(|number| if number % 2 == 0 { thought("so ") } else { text("well ") }),
+            "well well ",
+        ),
+    ];
+    let cases = table.into_iter().map(async |(what, scene, begins)| {
+        let server = Server::start(vec![scene]).await;
+        let told = told(&*provider(Wire::OpenaiChat, &server.url, timeouts)).await;
+        assert!(told.starts_with(begins) && told.ends_with(" [Repeating]"), "{what}: {told}");
+    });
+    join_all(cases).await;
+}
+
+#[tokio::test]
+async fn a_reply_that_says_something_new_goes_on_to_a_limit_of_its_own() {
+    let timeouts = Timeouts {
+        repeating: Duration::from_millis(500),
+        reply: Duration::from_secs(3),
+        ..Timeouts::default()
+    };
+    let word = |number: usize| {
+        let letters = [number / 676, number / 26, number].map(|n| char::from(b'a' + (n % 26) as u8));
+        letters.into_iter().collect::<String>()
+    };
+    for (what, scene) in [
+        ("text", dripping(|number| text(&format!("{} ", word(number))))),
+        ("thoughts", dripping(|number| thought(&format!("{} ", word(number))))),
+    ] {
+        let server = Server::start(vec![scene]).await;
+        let told = told(&*provider(Wire::OpenaiChat, &server.url, timeouts)).await;
+        assert!(told.ends_with(" [Endless]"), "{what}: {told}");
+    }
+}
+
+#[tokio::test]
+async fn empty_pieces_are_nothing() {
+    let empty = [text(""), "data: {\"choices\":[{\"delta\":{}}]}\n\n".to_owned()];
+    for piece in empty {
+        let server = Server::start(vec![dripping(|_| piece.clone())]).await;
+        let told = told(&*provider(Wire::OpenaiChat, &server.url, SHORT)).await;
+        assert!(told.contains("the server said nothing for 0.4 s"), "{told}");
+    }
+}
+
+// A model may think in silence: it is given up once, and then waited for.
+#[tokio::test]
+async fn a_server_that_was_given_up_for_its_silence_is_waited_for_longer() {
+    let timeouts = Timeouts { thinking: Duration::from_secs(30), ..SHORT };
+    let slow = || vec![Act::Pause(milliseconds(1_500)), events(&(text("fine") + END))];
+    let server = Server::start(vec![slow()]).await;
+    let model = Retry::new(provider(Wire::OpenaiChat, &server.url, timeouts));
+    assert_eq!(told(&model).await, " [again] fine [EndTurn]");
+    assert_eq!(told(&model).await, "fine [EndTurn]", "it is known by now");
+    assert_eq!(server.requests().await.len(), 3);
+}
+
+#[tokio::test]
+async fn a_server_that_says_that_it_thinks_is_waited_for_longer() {
+    let timeouts = Timeouts { thinking: Duration::from_secs(30), ..SHORT };
+    let responses = [
+        "data: {\"type\":\"response.created\",\"response\":{}}\n\n",
+        "data: {\"type\":\"response.completed\",\"response\":{\"status\":\"completed\",\"output\":[{\"type\":\"message\",\"content\":[{\"type\":\"output_text\",\"text\":\"fine\"}]}]}}\n\n",
+    ];
+    let anthropic = [
+        "data: {\"type\":\"message_start\",\"message\":{}}\n\ndata: {\"type\":\"content_block_start\",\"index\":0,\"content_block\":{\"type\":\"thinking\",\"thinking\":\"\"}}\n\n",
+        "data: {\"type\":\"content_block_delta\",\"index\":1,\"delta\":{\"type\":\"text_delta\",\"text\":\"fine\"}}\n\ndata: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"end_turn\"}}\n\ndata: {\"type\":\"message_stop\"}\n\n",
+    ];
+    for (wire, [begins, ends]) in [(Wire::OpenaiResponses, responses), (Wire::Anthropic, anthropic)] {
+        let scene = vec![events(begins), Act::Pause(milliseconds(1_500)), Act::Send(ends.into())];
+        let server = Server::start(vec![scene]).await;
+        let told = told(&*provider(wire, &server.url, timeouts)).await;
+        assert_eq!(told, "fine [EndTurn]", "{wire:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_request_that_may_have_been_paid_for_is_repeated_twice() {
+    let gateway = answer(504, "content-type: text/html", "<html>Gateway Timeout</html>");
+    for (what, scene) in [("silence", Act::Hold), ("a gateway's time limit", gateway)] {
+        let server = Server::start(vec![vec![scene]]).await;
+        let told = told(&Retry::new(provider(Wire::OpenaiChat, &server.url, SHORT))).await;
+        assert!(told.contains("; gave up after 3 requests"), "{what}: {told}");
+        assert_eq!(server.requests().await.len(), 3, "{what}");
+    }
 }
 
 #[tokio::test]

@@ -4,7 +4,8 @@ use super::{
     config::{self, Setting},
     submodules,
 };
-use haft_core::{Readable, ToolContext, ToolError, ToolErrorKind};
+use crate::files::text_of;
+use haft_core::{Access, Readable, ToolContext, ToolError, ToolErrorKind};
 use haft_sandbox::{Exit, Finished, Program};
 use std::{
     ffi::OsString,
@@ -51,7 +52,7 @@ impl Repository {
         })?;
         let start = folder.clone();
         let (root, hooks) = crate::files::blocking(move || find(&start)).await?;
-        let environment = environment(&ctx.access.environment, &root, action);
+        let environment = environment(&ctx.access, &root, action);
         let readable = ctx.readable.clone();
         let mut repository = Self { root, folder, hooks, readable, environment };
         let settings = repository.settings().await?;
@@ -240,11 +241,6 @@ fn common_of(directory: &Path) -> Result<PathBuf, ToolError> {
     }
 }
 
-/// A pipe in its place would be waited for, for ever.
-fn text_of(path: &Path) -> Option<String> {
-    if path.is_file() { fs::read_to_string(path).ok() } else { None }
-}
-
 /// Hooks that somebody made: samples have an ending.
 fn hooks_in(folder: &Path) -> Vec<String> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
@@ -255,7 +251,7 @@ fn hooks_in(folder: &Path) -> Vec<String> {
 }
 
 /// Of git's own variables only those that say who commits; for a push also how the person reaches servers.
-fn environment(given: &[(String, String)], root: &Path, action: Action) -> Vec<(String, String)> {
+fn environment(access: &Access, root: &Path, action: Action) -> Vec<(String, String)> {
     let who = ["GIT_AUTHOR_", "GIT_COMMITTER_", "GIT_SSL_"];
     let reach = ["GIT_SSH", "GIT_SSH_COMMAND", "GIT_SSH_VARIANT", "GIT_ASKPASS"];
     let pushes = action == Action::Push;
@@ -264,7 +260,8 @@ fn environment(given: &[(String, String)], root: &Path, action: Action) -> Vec<(
             || who.iter().any(|prefix| name.starts_with(prefix))
             || (pushes && reach.contains(&name))
     };
-    let mut all: Vec<_> = given.iter().filter(|(name, _)| keeps(name)).cloned().collect();
+    let given = if pushes { access.reaching() } else { access.environment.to_vec() };
+    let mut all: Vec<_> = given.into_iter().filter(|(name, _)| keeps(name)).collect();
     all.retain(|(name, _)| !matches!(name.as_str(), "LC_ALL" | "LANGUAGE" | "PAGER" | "EDITOR" | "VISUAL"));
     let has_askpass = all.iter().any(|(name, _)| name == "GIT_ASKPASS");
     let protocols = if pushes { "file:http:https:ssh" } else { "none" };

@@ -34,7 +34,6 @@ use tokio::{
     task::JoinSet,
     time::timeout,
 };
-use url::Host;
 
 /// A server that runs. Dropped, it is hung up on, and its program is killed with all its children.
 pub(crate) struct Link {
@@ -277,12 +276,7 @@ fn web(
 }
 
 fn is_on_loopback(url: &Url) -> bool {
-    match url.host() {
-        Some(Host::Domain(name)) => name == "localhost",
-        Some(Host::Ipv4(address)) => address.is_loopback(),
-        Some(Host::Ipv6(address)) => address.is_loopback(),
-        None => false,
-    }
+    url.host_str().is_some_and(haft_core::address::is_loopback)
 }
 
 /// Headers may hold keys: they are sent nowhere else.

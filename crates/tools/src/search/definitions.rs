@@ -1,7 +1,6 @@
 //! Definitions by their name, in every source file below a folder.
 use crate::{
     code::{self, Code},
-    files::open_regular,
     first::First,
     grep::containing,
     report::{Page, counted},
@@ -10,6 +9,7 @@ use crate::{
 };
 use grep_matcher::Matcher;
 use haft_core::{ToolContext, ToolError, ToolOutput};
+use haft_sandbox::open_regular;
 use serde_json::json;
 use std::{
     fs::OpenOptions,

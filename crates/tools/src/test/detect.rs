@@ -1,5 +1,6 @@
 //! Which runner a project uses, by the files that lie there.
 use super::runner::{Command, Framework};
+use crate::files::text_of;
 use haft_core::{ToolError, ToolErrorKind};
 use serde_json::Value;
 use std::{
@@ -103,12 +104,7 @@ fn script(home: &Path) -> Option<String> {
 }
 
 fn package(home: &Path) -> Option<Value> {
-    let file = home.join("package.json");
-    // A pipe in its place would be waited for, for ever.
-    if !file.is_file() {
-        return None;
-    }
-    serde_json::from_str(&fs::read_to_string(file).ok()?).ok()
+    serde_json::from_str(&text_of(&home.join("package.json"))?).ok()
 }
 
 /// That of the project's own environment, if it has one.

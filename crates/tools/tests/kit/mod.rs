@@ -181,7 +181,7 @@ impl Kit {
             channel: self.channel.clone(),
             workspace: view.root().to_owned(),
             live: self.workspace.clone(),
-            access: Access { environment: self.environment.clone().into() },
+            access: Access { environment: self.environment.clone().into(), ..Access::default() },
             readable: Arc::default(),
             artifacts: self.workspace.with_file_name("artifacts"),
             jobs: self.jobs.clone(),

@@ -20,6 +20,7 @@ pub(super) struct WorkTree {
 impl WorkTree {
     /// A branch `haft/KIND-…` from the last commit. Where it cannot be made, nothing of it is left.
     pub(super) fn make(home: &Path, origin: &Path, kind: &str) -> Result<Self, Failure> {
+        refuse_odd_files(origin)?;
         refuse_programs(origin)?;
         let top = said(origin, ["rev-parse", "--show-toplevel"]).ok_or_else(|| no_repository(origin))?;
         let commit = said(origin, ["rev-parse", "--verify", "HEAD"]).ok_or_else(|| no_commit(origin))?;
@@ -123,6 +124,23 @@ fn git(folder: &Path) -> Command {
     let off = ["core.hooksPath=/dev/null", "core.fsmonitor=false", "submodule.recurse=false", "gc.auto=0"];
     command.args(off.iter().flat_map(|setting| ["-c", setting]));
     command
+}
+
+/// Git would wait for a pipe in the place of one of its files, for ever, or read a device.
+fn refuse_odd_files(origin: &Path) -> Result<(), Failure> {
+    let Some(root) = origin.ancestors().find(|folder| folder.join(".git").symlink_metadata().is_ok()) else {
+        return Ok(());
+    };
+    let own = std::fs::read_dir(root.join(".git")).into_iter().flatten().flatten().map(|entry| entry.path());
+    let rules = [".git", ".gitattributes", ".gitignore", ".gitmodules"].map(|name| root.join(name));
+    let is_odd = |path: &PathBuf| path.metadata().is_ok_and(|found| !found.is_file() && !found.is_dir());
+    match own.chain(rules).find(is_odd) {
+        None => Ok(()),
+        Some(path) => Err(Failure::usage(format!(
+            "cannot make a work tree safely: `{}` is not a regular file",
+            path.display()
+        ))),
+    }
 }
 
 /// A filter would run a program with every file that is checked out. The person's own filters are the person's business.

@@ -1,0 +1,57 @@
+//! Which addresses are on this machine.
+use std::net::{IpAddr, Ipv6Addr};
+
+/// Whether `host`, as it stands in an address, is this machine itself: `localhost`, or an IP address of the loopback
+/// interface, with or without brackets. A name that only begins like one (`127.0.0.1.example.org`) is anybody's.
+pub fn is_loopback(host: &str) -> bool {
+    let bare = host.trim_start_matches('[').trim_end_matches(']').trim_end_matches('.');
+    if bare.eq_ignore_ascii_case("localhost") {
+        return true;
+    }
+    match bare.parse() {
+        Ok(IpAddr::V4(address)) => address.is_loopback(),
+        Ok(IpAddr::V6(address)) => address == Ipv6Addr::LOCALHOST || is_mapped(address),
+        Err(_) => false,
+    }
+}
+
+/// `::ffff:127.0.0.1`
+fn is_mapped(address: Ipv6Addr) -> bool {
+    address.to_ipv4_mapped().is_some_and(|address| address.is_loopback())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_that_look_like_this_machine_are_not() {
+        let here = [
+            "localhost",
+            "LOCALHOST",
+            "localhost.",
+            "127.0.0.1",
+            "127.8.9.10",
+            "::1",
+            "[::1]",
+            "[::ffff:127.0.0.1]",
+        ];
+        let elsewhere = [
+            "",
+            "127.0.0.1.example.org",
+            "127.evil.example.com",
+            "127.example.org",
+            "localhost.example.org",
+            "10.0.0.1",
+            "0.0.0.0",
+            "[::2]",
+            "1270.0.0.1",
+        ];
+        for host in here {
+            assert!(is_loopback(host), "{host}");
+        }
+        for host in elsewhere {
+            assert!(!is_loopback(host), "{host}");
+        }
+    }
+}

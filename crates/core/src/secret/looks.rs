@@ -1,0 +1,146 @@
+//! Secrets by their looks, whatever they are called.
+
+/// How the keys of well-known services begin, and how long one is at least. From their documentation, and from what
+/// GitHub's secret scanning lists, 2026-11.
+const BEGINNINGS: [(&str, usize); 36] = [
+    ("AGE-SECRET-KEY-", 30), // age
+    ("AIza", 35),            // Google
+    ("EAAA", 60),            // Meta, Square
+    ("SG.", 40),             // SendGrid
+    ("dop_v1_", 40),         // DigitalOcean
+    ("gho_", 20),            // GitHub, as are the next ones
+    ("ghp_", 20),
+    ("ghr_", 20),
+    ("ghs_", 20),
+    ("ghu_", 20),
+    ("github_pat_", 20),
+    ("gldt-", 20), // GitLab
+    ("glpat-", 20),
+    ("gsk_", 20),     // Groq
+    ("hf_", 20),      // Hugging Face
+    ("hvs.", 20),     // Vault
+    ("npm_", 20),     // npm
+    ("pplx-", 20),    // Perplexity
+    ("pypi-", 20),    // PyPI
+    ("r8_", 20),      // Replicate
+    ("rk_live_", 16), // Stripe, as are the next ones
+    ("rk_test_", 16),
+    ("sk_live_", 16),
+    ("sk_test_", 16),
+    ("whsec_", 16),
+    ("shpat_", 20), // Shopify
+    ("sk-", 20),    // OpenAI, Anthropic, DeepSeek, OpenRouter …
+    ("xai-", 20),   // xAI
+    ("xapp-", 20),  // Slack, as are the next ones
+    ("xoxa-", 15),
+    ("xoxb-", 15),
+    ("xoxe-", 15),
+    ("xoxp-", 15),
+    ("xoxr-", 15),
+    ("xoxs-", 15),
+    ("ya29.", 20), // Google
+];
+
+/// Addresses that let in whoever knows them.
+const ADDRESSES: [&str; 3] =
+    ["hooks.slack.com/services/", "discord.com/api/webhooks/", "discordapp.com/api/webhooks/"];
+
+/// `password=…`, as in connection strings and in queries.
+const ASSIGNED: [&str; 11] = [
+    "password",
+    "passwd",
+    "pwd",
+    "passphrase",
+    "secret",
+    "token",
+    "access_token",
+    "api_key",
+    "apikey",
+    "accountkey",
+    "sharedaccesskey",
+];
+
+/// Whether some part of `value` looks like a secret.
+pub(super) fn is_secret(value: &str) -> bool {
+    let is_private_key = || value.contains("-----BEGIN") && value.contains("PRIVATE KEY");
+    let is_address = || ADDRESSES.iter().any(|address| value.contains(address));
+    is_private_key()
+        || is_address()
+        || has_password(value)
+        || value.split(|letter: char| !is_of_word(letter)).any(is_key)
+        || value.split([' ', '/', ',', ';', '"', '\'']).any(is_bot_token)
+        || assigns(&value.to_ascii_lowercase())
+}
+
+/// Where the user name and the password of an address stand, with the `@`.
+pub(super) fn credentials(url: &str) -> Option<(usize, usize)> {
+    let start = url.find("://").map_or(0, |sign| sign + "://".len());
+    let rest = &url[start..];
+    let authority = rest.find(['/', '?', '#', ' ', '"', '\'']).unwrap_or(rest.len());
+    let sign = rest[..authority].rfind('@')?;
+    Some((start, start + sign + 1))
+}
+
+/// `scheme://user:password@host`; of a page also `https://token@host`.
+fn has_password(value: &str) -> bool {
+    value.match_indices("://").any(|(sign, _)| {
+        let rest = &value[sign + "://".len()..];
+        let scheme = value[..sign].to_ascii_lowercase();
+        let is_page = scheme.ends_with("http") || scheme.ends_with("https");
+        (is_page && credentials(rest).is_some()) || is_behind_colon(rest)
+    })
+}
+
+/// Whether `user:password@` stands at its beginning. People write passwords as they are, with any sign in them.
+fn is_behind_colon(rest: &str) -> bool {
+    let word = rest.split([' ', '"', '\'', '\n']).next().unwrap_or_default();
+    let Some((before, _)) = word.rsplit_once('@') else { return false };
+    let Some((user, password)) = before.split_once(':') else { return false };
+    let port = password.trim_start_matches(|letter: char| letter.is_ascii_digit());
+    let is_port = port.len() < password.len() && port.starts_with(['/', '?', '#']);
+    !password.is_empty() && !is_port && !user.contains(['/', '?', '#'])
+}
+
+fn is_of_word(letter: char) -> bool {
+    letter.is_ascii_alphanumeric() || "_-.".contains(letter)
+}
+
+fn is_key(word: &str) -> bool {
+    let is_long = |(begin, least): &(&str, usize)| word.starts_with(begin) && word.len() >= *least;
+    BEGINNINGS.iter().any(is_long) || is_amazon(word) || is_web_token(word)
+}
+
+/// The id of an access key.
+fn is_amazon(word: &str) -> bool {
+    let is_plain = |byte: u8| byte.is_ascii_uppercase() || byte.is_ascii_digit();
+    word.len() == 20 && (word.starts_with("AKIA") || word.starts_with("ASIA")) && word.bytes().all(is_plain)
+}
+
+/// A JSON Web Token (RFC 7519): three parts in base64, the first two of them JSON objects.
+fn is_web_token(word: &str) -> bool {
+    let parts: Vec<&str> = word.split('.').collect();
+    matches!(parts[..], [head, body, proof] if head.starts_with("eyJ") && body.starts_with("eyJ") && proof.len() >= 20)
+}
+
+/// Telegram: `123456789:AAF…`, 35 letters behind the colon.
+fn is_bot_token(word: &str) -> bool {
+    word.split_once(':').is_some_and(|(id, proof)| {
+        let is_letter = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
+        (8..=12).contains(&id.len())
+            && id.bytes().all(|byte| byte.is_ascii_digit())
+            && proof.len() == 35
+            && proof.bytes().all(is_letter)
+    })
+}
+
+/// Whether a name like `password` stands there as a word of its own, with a value behind its `=`.
+fn assigns(lower: &str) -> bool {
+    ASSIGNED.iter().any(|name| {
+        lower.match_indices(name).any(|(at, _)| {
+            let before = lower[..at].chars().next_back();
+            let behind = lower[at + name.len()..].strip_prefix('=').unwrap_or_default();
+            let value = behind.find([';', '&', ' ', '"', '\'']).map_or(behind, |end| &behind[..end]);
+            before.is_none_or(|letter| !letter.is_alphanumeric()) && value.len() >= 4
+        })
+    })
+}

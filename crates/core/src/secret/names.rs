@@ -1,0 +1,68 @@
+//! Secrets by the names of their variables.
+
+/// What leads to secrets without being one: whoever has it can use the keys of an agent.
+const HANDLES: [&str; 9] = [
+    "GIT_ASKPASS",
+    "GNOME_KEYRING_CONTROL",
+    "GPG_AGENT_INFO",
+    "KRB5CCNAME",
+    "SSH_AGENT_PID",
+    "SSH_ASKPASS",
+    "SSH_AUTH_SOCK",
+    "SUDO_ASKPASS",
+    "VSCODE_GIT_IPC_HANDLE",
+];
+
+/// Words that make a name that of a secret wherever they stand.
+const ANYWHERE: [&str; 12] = [
+    "APIKEYS",
+    "BEARER",
+    "COOKIE",
+    "COOKIES",
+    "CREDENTIAL",
+    "CREDENTIALS",
+    "CREDS",
+    "DSN",
+    "JWT",
+    "SECRETS",
+    "WEBHOOK",
+    "WEBHOOKS",
+];
+
+/// Ends of such words: `PGPASSWORD`, `NPMTOKEN`.
+const ENDS: [&str; 8] =
+    ["APIKEY", "PASSPHRASE", "PASSPHRASES", "PASSWD", "PASSWORD", "PASSWORDS", "SECRET", "TOKEN"];
+
+/// Words that mean a secret, but for what comes behind.
+const MOSTLY: [&str; 7] = ["AUTH", "KEY", "KEYS", "PASS", "PAT", "PWD", "TOKENS"];
+
+/// `SSH_KEY_PATH` is no key.
+const ABOUT: [&str; 12] =
+    ["COUNT", "DIR", "FILE", "FORMAT", "ID", "LENGTH", "METHOD", "MODE", "NAME", "PATH", "SIZE", "TYPE"];
+
+/// By a name of its own, or by one of the words of which it is made.
+pub(super) fn is_secret(name: &str, value: &str) -> bool {
+    let name = name.to_ascii_uppercase();
+    if HANDLES.contains(&name.as_str()) {
+        return true;
+    }
+    let words: Vec<&str> = name.split(|letter: char| !letter.is_alphanumeric()).collect();
+    let is_only_word = words.iter().filter(|word| !word.is_empty()).count() == 1;
+    words.iter().enumerate().any(|(place, word)| {
+        ANYWHERE.contains(word)
+            || ENDS.iter().any(|end| word.ends_with(end))
+            || (MOSTLY.contains(word)
+                && !words.get(place + 1).is_some_and(|next| ABOUT.contains(next))
+                && !is_harmless(word, is_only_word, value))
+    })
+}
+
+/// A shell has `PWD`, a model `MAX_TOKENS`, a program `USE_AUTH`.
+fn is_harmless(word: &str, is_only_word: bool, value: &str) -> bool {
+    match word {
+        "PWD" => is_only_word || value.starts_with('/'),
+        "TOKENS" => value.bytes().all(|byte| byte.is_ascii_digit()),
+        "AUTH" | "PASS" => ["0", "1", "false", "no", "off", "on", "true", "yes"].contains(&value),
+        _ => false,
+    }
+}

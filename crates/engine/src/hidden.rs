@@ -1,0 +1,63 @@
+//! Secrets kept out of what is recorded and shown.
+use haft_core::{Entry, Fact, Secrets, Update};
+use serde_json::Value;
+use std::sync::{Arc, OnceLock};
+
+/// The secrets, once they are known, and how they stand in a line of JSON.
+#[derive(Default)]
+pub(crate) struct Hidden(OnceLock<(Secrets, Vec<String>)>);
+
+impl Hidden {
+    pub(crate) fn set(&self, secrets: Secrets) {
+        let written = secrets.values().iter().map(|secret| {
+            let quoted = Value::from(secret.as_str()).to_string();
+            quoted[1..quoted.len() - 1].to_owned()
+        });
+        let _set_before = self.0.set((secrets.clone(), written.collect()));
+    }
+
+    /// The line of `entry` in the journal, and `entry` as it stands there: without secrets. What a person said stays as
+    /// they said it.
+    pub(crate) fn line_of(&self, entry: Entry) -> serde_json::Result<(Arc<Entry>, String)> {
+        let line = serde_json::to_string(&entry)?;
+        let is_said = matches!(entry.fact, Fact::Prompted { .. } | Fact::PromptDenied { .. });
+        let (entry, line) = match self.0.get() {
+            Some((secrets, written)) if !is_said && written.iter().any(|secret| line.contains(secret)) => {
+                let entry: Entry = serde_json::from_value(without(secrets, serde_json::to_value(entry)?))?;
+                let line = serde_json::to_string(&entry)?;
+                (entry, line)
+            }
+            _ => (entry, line),
+        };
+        Ok((Arc::new(entry), line + "\n"))
+    }
+
+    /// `update` without secrets.
+    pub(crate) fn update(&self, update: Update) -> Update {
+        let hide = |text: String| match self.0.get() {
+            Some((secrets, _)) if secrets.are_in(&text) => secrets.hide(&text).into_owned(),
+            _ => text,
+        };
+        match update {
+            Update::Text { text } => Update::Text { text: hide(text) },
+            Update::Thinking { text } => Update::Thinking { text: hide(text) },
+            Update::ToolCall { call, name } => Update::ToolCall { call, name: hide(name) },
+            Update::ToolOutput { call, chunk } => Update::ToolOutput { call, chunk: hide(chunk) },
+            Update::Retrying { reason, after_ms } => Update::Retrying { reason: hide(reason), after_ms },
+        }
+    }
+}
+
+/// `value` with no secret in any of its texts.
+fn without(secrets: &Secrets, value: Value) -> Value {
+    match value {
+        Value::String(text) => secrets.hide(&text).into(),
+        Value::Array(values) => values.into_iter().map(|value| without(secrets, value)).collect(),
+        Value::Object(fields) => {
+            let field =
+                |(name, value): (String, Value)| (secrets.hide(&name).into_owned(), without(secrets, value));
+            Value::Object(fields.into_iter().map(field).collect())
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => value,
+    }
+}

@@ -1,0 +1,42 @@
+//! Whether a turn that has used up its rounds goes on: a person is asked.
+use crate::{asking::Asking, signals::Interrupts};
+use haft_core::{Fact, Outcome};
+use haft_engine::Session;
+use std::io::{BufRead, Write};
+
+/// How many rounds the last turn of `session` had, where that was all it may have and a person can let it go on.
+pub(crate) fn used_up(session: &Session) -> Option<u32> {
+    let entries = session.entries();
+    let mut facts = entries.iter().rev().map(|entry| &entry.fact);
+    let is_over = matches!(facts.next(), Some(Fact::TurnEnded { outcome: Outcome::RoundLimit, .. }));
+    match facts.find(|fact| matches!(fact, Fact::RoundsReached { .. } | Fact::TurnEnded { .. })) {
+        Some(Fact::RoundsReached { limit, .. }) if is_over && !session.is_joined() => Some(*limit),
+        _ => None,
+    }
+}
+
+/// Asks at the terminal. Everything but a yes is a no.
+pub(crate) async fn is_wanted(rounds: u32, interrupts: &mut Interrupts) -> bool {
+    let (sender, answer) = tokio::sync::oneshot::channel();
+    let read = move |lines: &mut dyn BufRead, screen: &mut dyn Write| {
+        let mut line = String::new();
+        let asked = write!(screen, "{}", question(rounds)).and_then(|()| screen.flush());
+        asked.and_then(|()| lines.read_line(&mut line)).is_ok() && is_yes(&line)
+    };
+    let _withdrawn_when_dropped = Asking::begin(read, move |wanted| {
+        let _nobody_waits = sender.send(wanted);
+    });
+    tokio::select! {
+        answer = answer => answer.unwrap_or_default(),
+        () = interrupts.next() => false,
+    }
+}
+
+/// In the same words wherever it is asked.
+pub(crate) fn question(rounds: u32) -> String {
+    format!("{rounds} rounds used. Continue? [y/N] ")
+}
+
+fn is_yes(line: &str) -> bool {
+    ["y", "yes"].contains(&line.trim().to_lowercase().as_str())
+}

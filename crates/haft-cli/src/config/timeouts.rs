@@ -1,0 +1,63 @@
+//! `[timeouts]`: how long models are waited for, in seconds.
+use haft::providers::Timeouts;
+use serde::{Deserialize, Deserializer, Serialize, de::Error};
+use std::time::Duration;
+
+/// What a person sets of [`Timeouts`], for all vendors or for one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct TimeoutsFile {
+    /// Until the model says something.
+    #[serde(deserialize_with = "seconds")]
+    pub(crate) first_byte: Option<u64>,
+    /// The same for a model that may think in silence.
+    #[serde(deserialize_with = "seconds")]
+    pub(crate) thinking: Option<u64>,
+    /// Until the model says more.
+    #[serde(deserialize_with = "seconds")]
+    pub(crate) idle: Option<u64>,
+    /// Until a reply is ended that says nothing new.
+    #[serde(deserialize_with = "seconds")]
+    pub(crate) repeating: Option<u64>,
+    /// Until any reply is ended.
+    #[serde(deserialize_with = "seconds")]
+    pub(crate) reply: Option<u64>,
+}
+
+/// A longer time is a slip of the hand.
+const DAY: u64 = 86_400;
+
+fn seconds<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u64>, D::Error> {
+    let seconds = u64::deserialize(from)?;
+    match (1..=DAY).contains(&seconds) {
+        true => Ok(Some(seconds)),
+        false => Err(D::Error::custom(format!("expected seconds from 1 to {DAY}, found {seconds}"))),
+    }
+}
+
+impl TimeoutsFile {
+    /// What is set here takes the place of what `all` says.
+    pub(crate) fn over(self, all: Self) -> Self {
+        Self {
+            first_byte: self.first_byte.or(all.first_byte),
+            thinking: self.thinking.or(all.thinking),
+            idle: self.idle.or(all.idle),
+            repeating: self.repeating.or(all.repeating),
+            reply: self.reply.or(all.reply),
+        }
+    }
+
+    /// The times in force, where `usual` are those that nobody set.
+    pub(crate) fn in_place_of(self, usual: Timeouts) -> Timeouts {
+        let or = |seconds: Option<u64>, usual| seconds.map_or(usual, Duration::from_secs);
+        let first_byte = or(self.first_byte, usual.first_byte);
+        Timeouts {
+            first_byte,
+            thinking: or(self.thinking, usual.thinking).max(first_byte),
+            idle: or(self.idle, usual.idle),
+            repeating: or(self.repeating, usual.repeating),
+            reply: or(self.reply, usual.reply),
+            whole: usual.whole.max(first_byte),
+        }
+    }
+}

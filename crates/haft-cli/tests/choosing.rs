@@ -1,0 +1,83 @@
+//! Which model is taken where nobody names one. The real binary, servers on loopback.
+#![expect(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
+mod kit;
+use kit::{Place, Ran, Server, openai_text};
+use std::{
+    io::{BufRead, BufReader, Write},
+    net::TcpListener,
+    sync::{Arc, Mutex},
+    thread,
+};
+
+/// Answers every request as a server does that has one model; what was asked for.
+fn somebody(model: &'static str) -> (String, Arc<Mutex<Vec<String>>>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = format!("http://{}/v1", listener.local_addr().unwrap());
+    let asked = Arc::new(Mutex::new(Vec::new()));
+    let heard = asked.clone();
+    thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            let mut line = String::new();
+            BufReader::new(stream.try_clone().unwrap()).read_line(&mut line).unwrap();
+            heard.lock().unwrap().push(line.split(" HTTP").next().unwrap().to_owned());
+            let body = format!("{{\"data\":[{{\"id\":\"{model}\"}}]}}");
+            let head = format!(
+                "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {}",
+                body.len()
+            );
+            let _the_client_has_left = write!(stream, "{head}\r\nconnection: close\r\n\r\n{body}");
+        }
+    });
+    (address, asked)
+}
+
+#[test]
+fn a_server_that_nobody_named_is_offered_and_not_taken() {
+    let place = Place::new();
+    let (ollama, asked) = somebody("qwen3:8b");
+    let run = |arguments: &[&str]| {
+        let mut command = place.haft(arguments);
+        command.env("OLLAMA_BASE_URL", &ollama).env("LLAMACPP_BASE_URL", "http://127.0.0.1:1/v1");
+        command
+            .env("VLLM_BASE_URL", "http://127.0.0.1:1/v1")
+            .env("LMSTUDIO_BASE_URL", "http://127.0.0.1:1/v1");
+        Ran::from(command.output().unwrap())
+    };
+    for arguments in [&["run", "the secret is 7"][..], &["the secret is 7"], &["chat"], &["mcp"]] {
+        let ran = run(arguments);
+        assert_eq!(ran.code, 2, "{arguments:?}: {ran:?}");
+        for words in [
+            "error: there is no model",
+            "OPENAI_API_KEY",
+            "`--model VENDOR/MODEL`",
+            "config.toml",
+            &format!("what answers at {ollama} with `--model ollama/qwen3:8b`"),
+        ] {
+            assert!(ran.err.contains(words), "{words}: {ran:?}");
+        }
+    }
+    let asked = asked.lock().unwrap().clone();
+    assert!(asked.iter().all(|line| line == "GET /v1/models"), "it heard nothing of the prompt: {asked:?}");
+    assert!(!place.path().join("home/sessions").exists(), "nothing was started");
+}
+
+#[test]
+fn a_key_takes_its_vendor_and_says_so() {
+    let place = Place::new();
+    let server = Server::start(vec![openai_text("hello")]);
+    let run = |variable: Option<&str>| {
+        let mut command = place.haft(&["run", "go"]);
+        command
+            .env("GROQ_BASE_URL", format!("{}/v1", server.address))
+            .envs(variable.map(|name| (name, "key-1")));
+        Ran::from(command.output().unwrap())
+    };
+    let ran = run(Some("GROQ_API_KEY"));
+    assert_eq!((ran.code, ran.out.as_str()), (0, "hello\n"), "{ran:?}");
+    assert!(ran.err.contains("using `groq/openai/gpt-oss-120b`, since GROQ_API_KEY is set"), "{ran:?}");
+    assert_eq!(run(None).code, 2);
+    place.configure("[vendors.groq]\nkey = \"key-of-the-file\"");
+    let ran = run(None);
+    assert!(ran.code == 0 && ran.err.contains("since the configuration has a key for Groq"), "{ran:?}");
+}

@@ -1,0 +1,254 @@
+//! How long a model is waited for, and when a reply is ended that does not end by itself.
+use crate::{endpoint::Endpoint, novelty::Novelty, reading::is_progress};
+use haft_core::{Delta, ProviderError, StopReason, TimedOut};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
+    time::Duration,
+};
+use tokio::time::{Instant, timeout_at};
+
+/// After the model has stopped, its usage may follow; a server that keeps the line open has nothing else to say.
+const AFTERTHOUGHT: Duration = Duration::from_secs(2);
+
+/// How long a server may take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Timeouts {
+    /// From the request to the first thing that the model says.
+    pub first_byte: Duration,
+    /// The same, where the model may think in silence: the server has said that it works on the reply, or it was given
+    /// up once because of `first_byte`. Also between two things that the model says, while the server says that the
+    /// model thinks.
+    pub thinking: Duration,
+    /// From one thing that the model says to the next; comments, pings and empty pieces do not count.
+    pub idle: Duration,
+    /// A reply that says nothing new for so long is ended with [`StopReason::Repeating`]: the same words again and
+    /// again, numbers that count, white space.
+    pub repeating: Duration,
+    /// From the first thing that the model says to the end of the reply, which else is ended with
+    /// [`StopReason::Endless`].
+    pub reply: Duration,
+    /// For a reply that comes in one piece.
+    pub whole: Duration,
+}
+
+impl Default for Timeouts {
+    fn default() -> Self {
+        Self {
+            first_byte: Duration::from_secs(60),
+            thinking: Duration::from_secs(300),
+            idle: Duration::from_secs(60),
+            repeating: Duration::from_secs(120),
+            reply: Duration::from_secs(3_600),
+            whole: Duration::from_secs(600),
+        }
+    }
+}
+
+/// Whether a server was given up because it said nothing: from then on it is waited for as long as for a model that
+/// thinks in silence. Shared by all requests to it.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Silence(Arc<AtomicBool>);
+
+/// How much longer the server of one reply is waited for.
+pub(crate) struct Patience {
+    timeouts: Timeouts,
+    silence: Silence,
+    deadline: Instant,
+    /// The time that ends with `deadline`.
+    given: Duration,
+    /// When the request was sent, or the model said something for the last time.
+    heard: Instant,
+    course: Course,
+}
+
+impl Patience {
+    /// From the moment in which a request is sent.
+    pub(crate) fn new(timeouts: Timeouts, stream: bool, silence: Silence) -> Self {
+        let given = match (stream, silence.0.load(Relaxed)) {
+            (false, _) => timeouts.whole,
+            (true, false) => timeouts.first_byte,
+            (true, true) => timeouts.first_byte.max(timeouts.thinking),
+        };
+        let (now, course) = (Instant::now(), Course::new(timeouts.repeating, timeouts.reply));
+        Self { timeouts, silence, deadline: now + given, given, heard: now, course }
+    }
+
+    /// Waits for `event`, but not for longer than the patience lasts.
+    pub(crate) async fn wait<F: Future>(
+        &mut self,
+        endpoint: &Endpoint,
+        event: F,
+    ) -> Result<F::Output, ProviderError> {
+        timeout_at(self.deadline, event).await.map_err(|_| {
+            self.silence.0.fetch_or(!self.course.has_begun(), Relaxed);
+            let message = format!("the server said nothing for {} s", self.given.as_secs_f32());
+            endpoint.broken_by(&message, TimedOut)
+        })
+    }
+
+    /// Why the reply is to be ended before `delta`, if it is.
+    pub(crate) fn is_over_with(&mut self, delta: &Delta) -> Option<StopReason> {
+        if !is_progress(delta) {
+            return None;
+        }
+        self.heard = Instant::now();
+        self.wait_for(self.timeouts.idle);
+        self.course.is_over_with(delta)
+    }
+
+    /// The server says that the model thinks.
+    pub(crate) fn let_think(&mut self) {
+        if self.given < self.timeouts.thinking {
+            self.wait_for(self.timeouts.thinking);
+        }
+    }
+
+    /// The model has said all; only its usage may follow.
+    pub(crate) fn let_finish(&mut self) {
+        self.deadline = self.deadline.min(Instant::now() + AFTERTHOUGHT);
+    }
+
+    /// Counted from the last thing that the model said: a server cannot buy time with empty words.
+    fn wait_for(&mut self, given: Duration) {
+        (self.given, self.deadline) = (given, self.heard + given);
+    }
+}
+
+/// What a reply has come to so far, and when it is ended that does not end by itself.
+pub(crate) struct Course {
+    repeating: Duration,
+    reply: Duration,
+    novelty: Novelty,
+    /// When the reply began, and when it said something new for the last time.
+    said: Option<[Instant; 2]>,
+}
+
+impl Course {
+    /// See [`Timeouts::repeating`] and [`Timeouts::reply`].
+    pub(crate) fn new(repeating: Duration, reply: Duration) -> Self {
+        Self { repeating, reply, novelty: Novelty::default(), said: None }
+    }
+
+    fn has_begun(&self) -> bool {
+        self.said.is_some()
+    }
+
+    /// Takes in what the model says. Why the reply is to be ended before it, if it is.
+    pub(crate) fn is_over_with(&mut self, delta: &Delta) -> Option<StopReason> {
+        let now = Instant::now();
+        let is_new = self.novelty.take_in(delta);
+        let [begun, new] = self.said.get_or_insert([now, now]);
+        if is_new {
+            *new = now;
+        }
+        match () {
+            () if now - *new > self.repeating => Some(StopReason::Repeating),
+            () if now - *begun > self.reply => Some(StopReason::Endless),
+            () => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use haft_core::{CallId, Usage};
+    use tokio::time::advance;
+
+    /// The numbers that people find in the documentation.
+    #[test]
+    fn a_server_has_a_minute_and_a_reply_two_without_anything_new() {
+        let seconds = Timeouts {
+            first_byte: Duration::from_secs(60),
+            thinking: Duration::from_secs(300),
+            idle: Duration::from_secs(60),
+            repeating: Duration::from_secs(120),
+            reply: Duration::from_secs(3_600),
+            whole: Duration::from_secs(600),
+        };
+        assert_eq!(Timeouts::default(), seconds);
+    }
+
+    /// After how many seconds a reply is ended that says `of(n)` in its n-th second.
+    async fn ended_after(of: impl Fn(u64) -> Delta) -> Option<(u64, StopReason)> {
+        let mut patience = Patience::new(Timeouts::default(), true, Silence::default());
+        for second in 0..4_000 {
+            if let Some(stop) = patience.is_over_with(&of(second)) {
+                return Some((second, stop));
+            }
+            advance(Duration::from_secs(1)).await;
+        }
+        None
+    }
+
+    // A29
+    #[tokio::test(start_paused = true)]
+    async fn a_reply_that_says_nothing_new_is_ended_whatever_it_is_made_of() {
+        let piece = |what, second: u64| match (what, second % 2) {
+            ("text", _) => Delta::Text("tok ".into()),
+            ("thinking", _) | ("thinking and text in turn", 0) => {
+                Delta::Thinking(format!("thought {second} "))
+            }
+            ("thinking and text in turn", _) => Delta::Text("well ".into()),
+            ("arguments", _) => Delta::CallArguments { index: 0, json: "x".into() },
+            ("white space", _) => Delta::Text("\n".into()),
+            (_, _) => {
+                let (index, id) = (usize::try_from(second).unwrap(), CallId(second.to_string()));
+                Delta::CallStart { index, id, name: "bash".into() }
+            }
+        };
+        for what in ["text", "thinking", "thinking and text in turn", "arguments", "white space", "calls"] {
+            let ended = ended_after(|second| piece(what, second)).await;
+            assert!(matches!(ended, Some((120..=150, StopReason::Repeating))), "{what}: {ended:?}");
+        }
+    }
+
+    /// Ten thousand words, none of which comes twice.
+    fn fresh(second: u64) -> String {
+        let letters = [second / 676, second / 26, second].map(|n| char::from(b'a' + (n % 26) as u8));
+        letters.into_iter().chain([' ']).collect()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_slow_model_with_something_to_say_has_an_hour() {
+        assert_eq!(
+            ended_after(|second| Delta::Thinking(fresh(second))).await,
+            Some((3_601, StopReason::Endless))
+        );
+        let seldom = |second| match second % 100 {
+            0 => Delta::Text(fresh(second)),
+            _ => Delta::Text("again ".into()),
+        };
+        assert_eq!(ended_after(seldom).await, Some((3_601, StopReason::Endless)));
+        assert_eq!(
+            ended_after(|_| Delta::Usage(Usage::default())).await,
+            None,
+            "a count of tokens says nothing"
+        );
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_model_that_thinks_in_silence_is_waited_for_longer() {
+        let endpoint = Endpoint::new(crate::vendor("openai").unwrap(), &crate::Connection::default());
+        let silence = Silence::default();
+        let waited = async |patience: &mut Patience| {
+            let start = Instant::now();
+            patience.wait(&endpoint, std::future::pending::<()>()).await.unwrap_err();
+            start.elapsed().as_secs()
+        };
+        let new = || Patience::new(Timeouts::default(), true, silence.clone());
+        let mut told = new();
+        advance(Duration::from_secs(50)).await;
+        told.let_think();
+        let mut said = new();
+        said.is_over_with(&Delta::Text("so ".into()));
+        assert_eq!(waited(&mut said).await, 60, "it has said something");
+        assert_eq!(waited(&mut told).await, 190, "the server says that it thinks, 50 s and 60 s ago");
+        assert_eq!(waited(&mut new()).await, 300, "it was given up before");
+        let other = &mut Patience::new(Timeouts::default(), true, Silence::default());
+        assert_eq!(waited(other).await, 60);
+    }
+}
