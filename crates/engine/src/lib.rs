@@ -60,6 +60,7 @@ pub use engine_error::EngineError;
 pub use header::{BadHeader, with_header};
 pub use journal::{Journal, JournalError};
 pub use knowledge::{Knowledge, Note};
+pub use permission::is_repository;
 pub use profile::{Chat, Edits, Profile};
 pub use repeats::Redundancy;
 pub use seen::Unread;

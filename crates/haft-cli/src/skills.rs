@@ -3,7 +3,7 @@ use crate::{
     config::Places,
     written::{self, Aside, Shelf},
 };
-use haft::{core::Skill, engine::with_header};
+use haft::{engine::with_header, kernel::Skill};
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
 

@@ -4,7 +4,7 @@ use crate::{
     failure::Failure,
     written::{self, Aside, Shelf},
 };
-use haft::{core::schema::nearest, engine::with_header};
+use haft::{engine::with_header, kernel::schema::nearest};
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
 
