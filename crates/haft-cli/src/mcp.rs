@@ -7,7 +7,7 @@ use crate::{
     config::{Config, ConfigError, Environment},
 };
 use haft::{
-    core::{SessionId, ToolSource},
+    kernel::{SessionId, ToolSource},
     tools::{Mcp, McpServer, McpSettings, Way},
 };
 use serde::{Deserialize, Serialize};

@@ -9,7 +9,6 @@ use crate::{
     token,
 };
 use haft::{
-    core::Registry,
     engine::{Agent, Engine, Model, Unread},
     frontends::{
         Exit,
@@ -19,6 +18,7 @@ use haft::{
         },
         signals::Interrupts,
     },
+    kernel::Registry,
 };
 use std::{
     collections::HashSet,

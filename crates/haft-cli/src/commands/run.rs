@@ -8,7 +8,6 @@ use crate::{
     slash::{self, Meant},
 };
 use haft::{
-    core::{Command, Entry, Fact, Mode, Part, Seq},
     engine::{Engine, Session},
     frontends::{
         Exit,
@@ -18,6 +17,7 @@ use haft::{
         signals::Interrupts,
         words::Style,
     },
+    kernel::{Command, Entry, Fact, Mode, Part, Seq},
 };
 use std::{
     io::{IsTerminal, Read, Write, stderr, stdin},

@@ -10,7 +10,6 @@ use crate::{
     slash::{self, Meant, Template},
 };
 use haft::{
-    core::Mode,
     engine::Home,
     frontends::{
         Exit, chat as line_mode,
@@ -18,6 +17,7 @@ use haft::{
         signals::Interrupts,
         tui::{self, Depth, Look, Theme},
     },
+    kernel::Mode,
 };
 use std::{
     io::{IsTerminal, stdin},

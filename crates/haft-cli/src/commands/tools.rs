@@ -8,7 +8,6 @@ use crate::{
 };
 use futures::StreamExt;
 use haft::{
-    core::{Command, Registry},
     engine::{CallReport, Engine, Model, Turn, TurnReport, Unread},
     frontends::{
         Exit,
@@ -17,6 +16,7 @@ use haft::{
         safe,
         signals::Interrupts,
     },
+    kernel::{Command, Registry},
 };
 use serde_json::{Value, json};
 use std::{
