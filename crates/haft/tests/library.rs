@@ -1,5 +1,4 @@
 //! What the library promises: defaults, errors that say what to do, nobody waits for ever.
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 use futures::stream::BoxStream;
 use haft::{
     Builder, Conversation, Rule, Ruling, Seq, ToolLoop, prelude::*, providers::Scripted, run_tool_loop,
