@@ -136,7 +136,7 @@ fn why(entries: &[Arc<Entry>], outcome: Outcome) -> String {
     }
 }
 
-/// What was recorded since the turn before the last one ended: why that failed is no reason any more.
+/// What was recorded since the turn before the last one ended: why that failed is not a reason any more.
 fn last_turn(entries: &[Arc<Entry>]) -> &[Arc<Entry>] {
     let is_end = |entry: &&Arc<Entry>| matches!(entry.fact, Fact::TurnEnded { .. });
     let ends: Vec<usize> =

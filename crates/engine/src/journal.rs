@@ -61,7 +61,7 @@ pub enum JournalError {
         found: u32,
     },
     /// Not a journal at all.
-    #[error("`{path}` is no journal: {why}")]
+    #[error("`{path}` is not a journal: {why}")]
     Unreadable {
         /// The file.
         path: PathBuf,

@@ -69,7 +69,7 @@ async fn calls_written_as_text_are_run_or_reported() {
          turn_ended=finished"
     );
     let why = content(&session, "call_1");
-    assert!(why.contains("`look a b`: `look` is no tool. A call is written like this:\n```bash"), "{why}");
+    assert!(why.contains("`look a b`: `look` is not a tool. A call is written like this:\n```bash"), "{why}");
     let haft_core::Message::User { parts } = &*script.requests()[1].messages[2] else { panic!() };
     let results = haft_core::text_of(parts);
     assert!(results.starts_with("Tool results:\n\nTool 1 (bash) output:\n10"), "{results}");

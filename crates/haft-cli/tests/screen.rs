@@ -42,7 +42,7 @@ fn a_prompt_is_answered_and_what_is_finished_is_the_terminals_own() {
     assert!(!left.contains("what to do?"), "{left}");
 }
 
-// Letters of a word are no answers, wherever in it they stand
+// Letters of a word are not answers, wherever in it they stand
 #[test]
 fn who_writes_while_a_call_asks_has_not_answered() {
     let place = Place::new();

@@ -34,7 +34,7 @@ pub struct Agent {
     pub prompt: Option<String>,
 }
 
-/// A file that is no agent.
+/// A file that is not an agent.
 #[derive(Debug, thiserror::Error)]
 pub enum BadAgent {
     /// See there.

@@ -549,7 +549,7 @@ async fn what_is_no_text_is_told_so_in_a_sentence() {
         Fact::Prompted { parts, .. } => Some(text_of(parts)),
         _ => None,
     });
-    // What somebody else wrote is no command of the one who forwards it.
+    // What somebody else wrote is not a command of the one who forwards it.
     assert_eq!(prompt.as_deref(), Some("Forwarded, in somebody else's words:\n/new"));
 }
 

@@ -37,7 +37,7 @@ pub(crate) fn nearest(request: &str, candidates: &[Candidate<'_>], count: usize)
     places
 }
 
-/// The kind of the nearest, where the second nearest of its kind has a say too: one odd example is no evidence.
+/// The kind of the nearest, where the second nearest of its kind has a say too: one odd example is not evidence.
 fn likeliest_kind<'a>(scores: &[f64], candidates: &'a [Candidate<'_>]) -> Option<&'a str> {
     let mut kinds: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
     for place in ranked(scores) {

@@ -1,7 +1,7 @@
 //! What a reply claims to have done, read off its words.
 //!
 //! A claim that is overlooked costs little, one that was never made costs a round: whatever may be a plan, a question, a
-//! condition, a negation or a quotation is no claim.
+//! condition, a negation or a quotation is not a claim.
 use regex::Regex;
 use std::sync::LazyLock;
 
@@ -38,7 +38,7 @@ static NO_CLAIM: LazyLock<Regex> = LazyLock::new(|| {
         |only|some|most|half|few|almost|nearly|example|e\.g\.)\b",
     )
 });
-/// Lines below such a heading are no claims.
+/// Lines below such a heading are not claims.
 static PLAN: LazyLock<Regex> = LazyLock::new(|| {
     regex(
         r"\b(plan|next|todo|to do|remaining|steps|should|would|could|will|can|suggest\w*|recommend\w*|options?|example|asked|goal|not|you|open)\b",
@@ -106,7 +106,7 @@ static FILE: LazyLock<Regex> = LazyLock::new(|| {
         |diff|patch|tmpl|j2|snap)$",
     )
 });
-/// These are no files but what they are written with.
+/// These are not files but what they are written with.
 const FRAMEWORKS: &[&str] =
     &["node.js", "next.js", "vue.js", "nuxt.js", "react.js", "express.js", "three.js", "d3.js"];
 
