@@ -295,7 +295,7 @@ pub trait Reader: Send {
     fn end(&mut self, said: &mut Vec<Said>);
 }
 
-/// What a whole text says, with neighbouring texts and thoughts put together.
+/// What a whole text says, with neighboring texts and thoughts put together.
 pub fn read<'a>(
     dialect: &Dialect,
     setting: &Setting,

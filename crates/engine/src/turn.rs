@@ -72,13 +72,13 @@ async fn look_for_tools(means: &Means, cancel: &CancellationToken) {
     }
 }
 
-/// Summarises because a person wants it. Ends like a turn, so that whoever waits for an end sees one.
+/// Summarizes because a person wants it. Ends like a turn, so that whoever waits for an end sees one.
 pub(crate) async fn compact_now(
     log: &mut Log,
     means: &Means,
     cancel: &CancellationToken,
 ) -> Result<(), JournalError> {
-    recover::end_open_calls(log, means, "not run: the conversation was summarised first")?;
+    recover::end_open_calls(log, means, "not run: the conversation was summarized first")?;
     let window = request::window(means);
     if let Some(Room::Compact { kept }) = window::compact(&log.transcript, 0) {
         compact(log, means, &window, kept, cancel).await?;
@@ -206,9 +206,9 @@ async fn shrink(
     if room::make_room(log, means, &half, cancel).await? {
         return Ok(true);
     }
-    let is_summarised = log.transcript.is_compacted() || log.transcript.messages().len() < 2;
-    if !is_summarised {
+    let is_summarized = log.transcript.is_compacted() || log.transcript.messages().len() < 2;
+    if !is_summarized {
         compact(log, means, window, 0, cancel).await?;
     }
-    Ok(log.transcript.is_compacted() && !is_summarised)
+    Ok(log.transcript.is_compacted() && !is_summarized)
 }

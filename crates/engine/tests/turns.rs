@@ -99,7 +99,7 @@ async fn errors_are_results_and_the_loop_goes_on() {
 }
 
 // A-94, O-07, O-36, O-38
-// neighbours that only read run together, and results are filed in call order (trap 2)
+// neighbors that only read run together, and results are filed in call order (trap 2)
 #[tokio::test]
 async fn results_are_filed_in_call_order() {
     let place = Place::new();

@@ -196,7 +196,7 @@ fn lists_are_chosen_from_and_files_completed() {
     let screen = terminal.see("❯ terminal");
     insta::assert_snapshot!("themes", steady(&screen, &place));
     terminal.keys(&["Down", "Enter"]);
-    terminal.see("colours: dark");
+    terminal.see("colors: dark");
     terminal.keys(&["-l", "look at @scr"]);
     terminal.see("❯ src/screen.rs");
     terminal.keys(&["Tab"]);
@@ -366,7 +366,7 @@ fn questions_of_tools_are_answered_with_a_number_or_in_words() {
     let ask =
         |text: &str| json!({"name": "ask", "arguments": {"question": text, "choices": ["red", "blue"]}});
     let script = [
-        json!({"calls": [ask("Which colour?")]}),
+        json!({"calls": [ask("Which color?")]}),
         json!({"calls": [ask("And which other?")], "expect": "blue"}),
         json!({"say": "Noted.", "expect": "green"}),
     ];

@@ -291,7 +291,7 @@ mod tests {
             file: "m.gguf".into(),
             size,
             sha256: sha256.map(String::from),
-            licence: "MIT".into(),
+            license: "MIT".into(),
             repository: None,
             packages: vec![],
         }

@@ -1,4 +1,4 @@
-//! Runs the calls of a reply: neighbours that only read together, all others one by one.
+//! Runs the calls of a reply: neighbors that only read together, all others one by one.
 use crate::{
     call::{Round, prepare, run_call},
     journal::JournalError,
@@ -75,7 +75,7 @@ fn too_many(call: ToolCall) -> Prepared {
     Prepared { call, ready: Err(error.hint("make fewer calls at a time")) }
 }
 
-/// In the model's order. Neighbouring calls that only read share a batch; any other call has one of its own.
+/// In the model's order. Neighboring calls that only read share a batch; any other call has one of its own.
 fn next_batch(calls: &mut Peekable<impl Iterator<Item = Prepared>>) -> Option<Vec<Prepared>> {
     let mut batch = vec![calls.next()?];
     while only_reads(&batch[0]) && calls.peek().is_some_and(only_reads) {

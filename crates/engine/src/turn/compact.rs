@@ -11,7 +11,7 @@ use haft_core::{Fact, Message, Part, Reply, Request, Summarizer, Usage, Window, 
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
-const SYSTEM: &str = "You summarise a conversation between a person and an agent that works with tools, so that the \
+const SYSTEM: &str = "You summarize a conversation between a person and an agent that works with tools, so that the \
                       agent can go on from the summary alone.";
 
 const ORDER: &str = "Write the summary that the agent goes on from. Say what is to be done and how far it is; what was \
@@ -33,7 +33,7 @@ pub(crate) async fn compact(
 ) -> Result<(), JournalError> {
     let messages = log.transcript.messages();
     let left_out = messages[..messages.len().saturating_sub(kept)].to_vec();
-    tracing::debug!("summarising {} messages", left_out.len());
+    tracing::debug!("summarizing {} messages", left_out.len());
     let asked = ask(log, means, window, &left_out, cancel).await?;
     if cancel.is_cancelled() {
         return Ok(());

@@ -1,4 +1,4 @@
-//! A conversation as a text: for a model that summarises it, and as the summary itself where no model can.
+//! A conversation as a text: for a model that summarizes it, and as the summary itself where no model can.
 use haft_core::{
     ChangeKind, Changed, Entry, Fact, Message, Part, ToolCall, active_path, clip, text_of, tokens,
 };

@@ -111,7 +111,7 @@ fn emphasis(feature: &str) -> f64 {
     }
 }
 
-/// Words, pairs of neighbouring words, and the sort of sentence.
+/// Words, pairs of neighboring words, and the sort of sentence.
 fn features(text: &str) -> BTreeSet<String> {
     let words: Vec<String> = alike(text);
     let files = named_files(text).len().min(2);
