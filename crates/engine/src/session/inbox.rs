@@ -1,0 +1,112 @@
+//! What waits for people while a turn runs, and what they said meanwhile.
+use super::receipt::Receipt;
+use haft_core::{Answer, CallId, Effect, Entry, Fact};
+use std::{
+    collections::{HashMap, HashSet, VecDeque},
+    sync::{Arc, Mutex, MutexGuard},
+};
+use tokio::sync::oneshot;
+
+/// Where people and a running turn meet.
+#[derive(Clone, Default)]
+pub(crate) struct Desk(Arc<Mutex<OnDesk>>);
+
+#[derive(Default)]
+struct OnDesk {
+    approvals: HashMap<CallId, oneshot::Sender<Answer>>,
+    questions: HashMap<CallId, oneshot::Sender<Option<String>>>,
+    queue: VecDeque<Queued>,
+    /// Commands that joined the turn that runs.
+    joined: Vec<Receipt>,
+    granted: HashSet<Effect>,
+}
+
+/// What opens a turn, or joins the one that runs.
+pub(crate) struct Queued {
+    pub(crate) fact: Fact,
+    pub(crate) receipt: Receipt,
+}
+
+impl Desk {
+    /// With what people have allowed for the whole session.
+    pub(crate) fn with_grants(entries: &[Arc<Entry>]) -> Self {
+        let desk = Self::default();
+        let mut asked: HashMap<&CallId, &Vec<Effect>> = HashMap::new();
+        for entry in entries {
+            match &entry.fact {
+                Fact::ApprovalAsked { call, effects, .. } => {
+                    asked.insert(call, effects);
+                }
+                Fact::ApprovalAnswered { call, answer: Answer::Always } => {
+                    desk.grant(asked.get(call).into_iter().flat_map(|effects| effects.iter().cloned()));
+                }
+                _ => {}
+            }
+        }
+        desk
+    }
+
+    pub(crate) fn wait_for(&self, call: &CallId) -> oneshot::Receiver<Answer> {
+        let (sender, receiver) = oneshot::channel();
+        self.lock().approvals.insert(call.clone(), sender);
+        receiver
+    }
+
+    pub(crate) fn wait_for_reply(&self, call: &CallId) -> oneshot::Receiver<Option<String>> {
+        let (sender, receiver) = oneshot::channel();
+        self.lock().questions.insert(call.clone(), sender);
+        receiver
+    }
+
+    pub(crate) fn grant(&self, effects: impl IntoIterator<Item = Effect>) {
+        self.lock().granted.extend(effects);
+    }
+
+    pub(crate) fn has_granted(&self, effects: &[Effect]) -> bool {
+        let desk = self.lock();
+        !effects.is_empty() && effects.iter().all(|effect| desk.granted.contains(effect))
+    }
+
+    pub(crate) fn next_queued(&self) -> Option<Queued> {
+        self.next_queued_if(|_| true)
+    }
+
+    /// The next one, where it is `wanted`; else it stays where it is.
+    pub(crate) fn next_queued_if(&self, wanted: impl FnOnce(&Fact) -> bool) -> Option<Queued> {
+        let mut desk = self.lock();
+        let is_wanted = desk.queue.front().is_some_and(|queued| wanted(&queued.fact));
+        if is_wanted { desk.queue.pop_front() } else { None }
+    }
+
+    pub(crate) fn answer(&self, call: &CallId, answer: Answer) {
+        if let Some(waiting) = self.lock().approvals.remove(call) {
+            let _call_is_gone = waiting.send(answer);
+        }
+    }
+
+    pub(crate) fn reply(&self, call: &CallId, answer: Option<String>) {
+        if let Some(waiting) = self.lock().questions.remove(call) {
+            let _call_is_gone = waiting.send(answer);
+        }
+    }
+
+    pub(crate) fn queue(&self, fact: Fact, receipt: Receipt) {
+        self.lock().queue.push_back(Queued { fact, receipt });
+    }
+
+    /// The command of `receipt` is done when the turn that runs has ended.
+    pub(crate) fn joins(&self, receipt: Receipt) {
+        if receipt.is_wanted() {
+            self.lock().joined.push(receipt);
+        }
+    }
+
+    /// The turn has ended.
+    pub(crate) fn take_joined(&self) -> Vec<Receipt> {
+        std::mem::take(&mut self.lock().joined)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, OnDesk> {
+        self.0.lock().expect("no code panics while it holds the desk")
+    }
+}
