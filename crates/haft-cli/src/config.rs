@@ -17,8 +17,8 @@ pub(crate) use places::Places;
 
 use crate::written;
 use haft::{
+    core::{Budget, Mode, Policy, Rule, Ruling, policy::BadRule},
     engine::Profile,
-    kernel::{Budget, Mode, Policy, Rule, Ruling, policy::BadRule},
 };
 use serde::Deserialize;
 use std::{

@@ -4,7 +4,7 @@ use crate::{
     mcp::{fill_in, notes},
 };
 use haft::{
-    kernel::{Hooks, NoHooks},
+    core::{Hooks, NoHooks},
     tools::{HookSettings, OwnHooks},
 };
 use std::{path::Path, sync::Arc};

@@ -7,7 +7,7 @@ use crate::{
     config::{Config, ConfigError, Environment},
 };
 use haft::{
-    kernel::{SessionId, ToolSource},
+    core::{SessionId, ToolSource},
     tools::{Mcp, McpServer, McpSettings, Way},
 };
 use serde::{Deserialize, Serialize};

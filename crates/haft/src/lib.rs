@@ -110,6 +110,8 @@ pub use haft_tools as tools;
 
 /// For the binary and for the code that `#[tool]` writes; nothing of it is a promise.
 #[doc(hidden)]
+pub use haft_core as core;
+#[doc(hidden)]
 pub use haft_core as kernel;
 
 /// What most programs need.

@@ -1,9 +1,9 @@
 //! What a session's tokens and its money went to, as a table.
 use crate::{Surroundings, assemble, config::Config, failure::Failure, model};
 use haft::{
+    core::{Entry, Fact, tokens},
     engine::{Account, Row, account},
     frontends::{Exit, safe},
-    kernel::{Entry, Fact, tokens},
 };
 use std::{
     io::{Write, stdout},

@@ -8,13 +8,13 @@ use crate::{
     slash::{self, Meant, Template},
 };
 use haft::{
+    core::Mode,
     engine::{Home, Model, Setup},
     frontends::{
         Exit,
         acp::{self, Opened, Server, Settings, SlashCommand, Wanted, over_streams},
         signals::Interrupts,
     },
-    kernel::Mode,
     sandbox::is_read,
     tools::{McpServer, Way},
 };

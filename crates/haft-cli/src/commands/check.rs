@@ -15,9 +15,9 @@ use crate::{
     written,
 };
 use haft::{
+    core::{Mode, NoHooks, Policy, Rule, Ruling},
     engine::{Home, Knowledge, Model, Setup},
     frontends::Exit,
-    kernel::{Mode, NoHooks, Policy, Rule, Ruling},
     tools::SKILL,
 };
 use report::Report;

@@ -14,9 +14,9 @@ use crate::{
 };
 use futures::FutureExt;
 use haft::{
+    core::{Command, Conclusion, Entry, Fact, JobStatus, Order, Outcome, SessionId, Standing},
     engine::{Agent, Engine, Home, Session, Turns, carry_out, record},
     frontends::{Exit, mcp_server::Begun, print, signals::Interrupts},
-    kernel::{Command, Conclusion, Entry, Fact, JobStatus, Order, Outcome, SessionId, Standing},
 };
 use mode::{chosen, keep};
 use schedule::Rhythm;

@@ -9,6 +9,7 @@ use crate::{
     token,
 };
 use haft::{
+    core::Registry,
     engine::{Agent, Engine, Model, Unread},
     frontends::{
         Exit,
@@ -18,7 +19,6 @@ use haft::{
         },
         signals::Interrupts,
     },
-    kernel::Registry,
 };
 use std::{
     collections::HashSet,

@@ -1,9 +1,9 @@
 //! `haft parse`: the calls in a model's text.
 use crate::{Surroundings, args::ParseArgs, assemble, config::Config, failure::Failure};
 use haft::{
+    core::ToolSpec,
     dialects::{Call, DIALECTS, Dialect, Said, Setting, dialect, guess, read},
     frontends::Exit,
-    kernel::ToolSpec,
 };
 use serde_json::{Value, json};
 use std::{

@@ -8,6 +8,7 @@ use crate::{
     slash::{self, Meant},
 };
 use haft::{
+    core::{Command, Entry, Fact, Mode, Part, Seq},
     engine::{Engine, Session},
     frontends::{
         Exit,
@@ -17,7 +18,6 @@ use haft::{
         signals::Interrupts,
         words::Style,
     },
-    kernel::{Command, Entry, Fact, Mode, Part, Seq},
 };
 use std::{
     io::{IsTerminal, Read, Write, stderr, stdin},

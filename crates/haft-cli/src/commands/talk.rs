@@ -10,6 +10,7 @@ use crate::{
     slash::{self, Meant, Template},
 };
 use haft::{
+    core::Mode,
     engine::Home,
     frontends::{
         Exit, chat as line_mode,
@@ -17,7 +18,6 @@ use haft::{
         signals::Interrupts,
         tui::{self, Depth, Look, Theme},
     },
-    kernel::Mode,
 };
 use std::{
     io::{IsTerminal, stdin},

@@ -8,6 +8,7 @@ use crate::{
 };
 use futures::StreamExt;
 use haft::{
+    core::{Command, Registry},
     engine::{CallReport, Engine, Model, Turn, TurnReport, Unread},
     frontends::{
         Exit,
@@ -16,7 +17,6 @@ use haft::{
         safe,
         signals::Interrupts,
     },
-    kernel::{Command, Registry},
 };
 use serde_json::{Value, json};
 use std::{

@@ -9,12 +9,12 @@ use crate::{
 };
 use futures::StreamExt;
 use haft::{
-    engine::{Engine, Home, Model, Session},
-    frontends::{Exit, diff, direct, safe, view::prompts},
-    kernel::{
+    core::{
         Change, ChangeKind, Changed, Command, Entry, Event, Fact, Seq, SessionId, Way, active_path, changed,
         undo as plan,
     },
+    engine::{Engine, Home, Model, Session},
+    frontends::{Exit, diff, direct, safe, view::prompts},
     providers::Scripted,
 };
 use std::{

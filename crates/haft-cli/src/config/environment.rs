@@ -1,7 +1,7 @@
 //! The environment of this process, and what of it the commands get that agents run.
 use super::Config;
 use haft::{
-    kernel::{Access, Secrets, secret},
+    core::{Access, Secrets, secret},
     providers::vendors,
     sandbox::VARIABLE,
 };

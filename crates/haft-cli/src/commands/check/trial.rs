@@ -3,9 +3,9 @@ use super::tasks::Task;
 use crate::{assemble::AGENT, failure::Failure};
 use futures::StreamExt;
 use haft::{
+    core::{CallId, Event, Fact, Part, ToolErrorKind, ToolResult, text_of},
     engine::{Engine, Setup, Turn},
     frontends::{approval, question},
-    kernel::{CallId, Event, Fact, Part, ToolErrorKind, ToolResult, text_of},
 };
 use std::{collections::HashSet, fs, path::Path, time::Instant};
 

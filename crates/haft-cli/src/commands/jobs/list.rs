@@ -2,9 +2,9 @@
 use super::schedule;
 use crate::failure::Failure;
 use haft::{
+    core::{JobStatus, SessionId, Standing},
     engine::{Home, JournalError},
     frontends::{Exit, safe},
-    kernel::{JobStatus, SessionId, Standing},
 };
 use serde_json::{Value, json};
 use std::io::{Write, stdout};

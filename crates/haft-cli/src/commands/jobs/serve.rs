@@ -6,9 +6,9 @@ use super::{
 use crate::{Surroundings, args::TurnArgs, assemble, failure::Failure};
 use futures::FutureExt;
 use haft::{
+    core::{JobStatus, Order, SessionId, Standing},
     engine::Home,
     frontends::{Exit, signals::Interrupts},
-    kernel::{JobStatus, Order, SessionId, Standing},
 };
 use jiff::Timestamp;
 use std::{
