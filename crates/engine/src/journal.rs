@@ -5,6 +5,7 @@
 //! left out and told, so that a damaged journal never takes a session away in silence.
 mod account;
 mod contents;
+mod ends;
 mod hidden;
 pub(crate) mod ownership;
 mod sessions;
@@ -300,13 +301,6 @@ impl Journal {
         self.0.closed.cancel();
     }
 
-    /// The same, where nobody has said so yet.
-    pub(crate) fn close_if_open(&self, failure: &str) {
-        if !self.0.closed.is_cancelled() {
-            self.close(Some(failure.to_owned()));
-        }
-    }
-
     /// Until nothing more will happen.
     pub(crate) async fn closed(&self) {
         self.0.closed.cancelled().await;
@@ -361,16 +355,6 @@ impl Journal {
                 }
             }
         }
-    }
-
-    /// The place behind the last entry.
-    pub(crate) fn end(&self) -> Seq {
-        self.lock().entries.last().map_or(Seq(0), |last| Seq(last.seq.0 + 1))
-    }
-
-    /// The place of what is recorded next; behind lines, too, that cannot be read.
-    pub(crate) fn next(&self) -> Seq {
-        self.lock().next
     }
 
     fn since(&self, seq: Seq) -> Vec<Arc<Entry>> {
