@@ -53,20 +53,20 @@ pub(crate) enum Place {
 }
 
 /// How a model writes calls, where its server has no words for them.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub enum Speech {
     /// In the dialect that goes with the model's name, or that its first reply shows.
     Auto,
     /// In this one.
     In(&'static Dialect),
     /// In the one of this name: `hermes`, `llama3_json`, …
-    Named(&'static str),
+    Named(String),
 }
 
-impl From<&'static str> for Speech {
+impl From<&str> for Speech {
     /// `auto`, or the name of a dialect.
-    fn from(name: &'static str) -> Self {
-        if name == "auto" { Self::Auto } else { Self::Named(name) }
+    fn from(name: &str) -> Self {
+        if name == "auto" { Self::Auto } else { Self::Named(name.to_owned()) }
     }
 }
 

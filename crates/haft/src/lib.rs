@@ -52,7 +52,7 @@
 //! | `local` | a GGUF file as a model in this process: `local` |
 //! | `stage`, `sandbox` | the crates for private views and for processes |
 //! | `terminal`, `telegram`, `acp` | the front-ends of the binary |
-#![deny(missing_docs)]
+#![deny(missing_docs, clippy::missing_errors_doc)]
 
 mod builder;
 mod environment;

@@ -46,8 +46,8 @@ pub(crate) fn speaking(provider: Arc<dyn Provider>, speech: Option<Speech>) -> R
         Some(Speech::In(own)) => Arc::new(TextToolCalls::new(provider, own)),
         Some(Speech::Named(name)) => {
             let names: Vec<&str> = DIALECTS.iter().map(|dialect| dialect.name).collect();
-            let known = dialect(name).ok_or_else(|| {
-                let near = schema::nearest(name, &names).map(|near| format!("did you mean `{near}`? "));
+            let known = dialect(&name).ok_or_else(|| {
+                let near = schema::nearest(&name, &names).map(|near| format!("did you mean `{near}`? "));
                 let hint = format!("{}there are auto, {}", near.unwrap_or_default(), names.join(", "));
                 Error::new(format!("there is no dialect `{name}`")).with_hint(hint)
             })?;
@@ -63,7 +63,7 @@ impl Builder {
             Some(provider) => Model::plain(self.model.as_deref().unwrap_or("own/provider"), provider.clone()),
             None => self.named_model(environment).await?,
         };
-        let provider = speaking(model.provider, self.speech)?;
+        let provider = speaking(model.provider, self.speech.clone())?;
         Ok(Model {
             provider,
             price: self.price.or(model.price),
