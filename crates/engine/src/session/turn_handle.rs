@@ -21,7 +21,14 @@ impl Session {
         let events = self.events(self.journal.next()).boxed();
         // A closed session drops the receipt, and its events end.
         let _session_is_closed = self.inbox.send(Mail::Command(command, Receipt::of(0, sender)));
-        Turn { session: self.clone(), events, progress, place: Place::Waits, account: Account::default() }
+        Turn {
+            session: self.clone(),
+            events,
+            progress,
+            place: Place::Waits,
+            seen: Seq(0),
+            account: Account::default(),
+        }
     }
 
     /// Says `text`: opens a turn, or joins the one that runs.
@@ -52,6 +59,7 @@ pub struct Turn {
     events: BoxStream<'static, Event>,
     progress: Progresses,
     place: Place,
+    seen: Seq,
     account: Account,
 }
 
@@ -72,6 +80,12 @@ impl Turn {
     /// The session, to answer questions in or to interrupt.
     pub fn session(&self) -> &Session {
         &self.session
+    }
+
+    /// The place behind the last entry that was seen to come of the command. Where the handle has ended, all that came of
+    /// it stands before.
+    pub fn seen(&self) -> Seq {
+        self.seen
     }
 
     /// Gives another command to the session, such as an answer to a call that asks.
@@ -165,7 +179,10 @@ impl Stream for Turn {
                 self.hear(progress);
             }
             if self.is_own(&event) {
-                self.account.take_in(&event);
+                if let Event::Recorded(entry) = &event {
+                    self.seen = Seq(entry.seq.0 + 1);
+                    self.account.take_in(entry);
+                }
                 return Poll::Ready(Some(event));
             }
         }

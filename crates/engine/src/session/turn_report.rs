@@ -1,6 +1,6 @@
 //! What a command came to, folded from the events that came of it.
 use haft_core::{
-    CallId, Change, Changed, Entry, Event, Fact, How, Left, Outcome, StopReason, ToolResult, Usage, text_of,
+    CallId, Change, Changed, Entry, Fact, How, Left, Outcome, StopReason, ToolResult, Usage, text_of,
 };
 use serde_json::Value;
 use std::sync::Arc;
@@ -40,18 +40,12 @@ pub struct CallReport {
 impl CallReport {
     /// The call's own name.
     pub fn id(&self) -> &CallId {
-        match &self.ended.fact {
-            Fact::ToolEnded { call, .. } => call,
-            _ => unreachable!("a report is made of the end of a call"),
-        }
+        self.end().0
     }
 
     /// The name of the tool, as the model wrote it.
     pub fn tool(&self) -> &str {
-        match &self.ended.fact {
-            Fact::ToolEnded { name, .. } => name,
-            _ => unreachable!("a report is made of the end of a call"),
-        }
+        self.end().1
     }
 
     /// With what the tool ran, a JSON object; null where it did not run.
@@ -77,8 +71,12 @@ impl CallReport {
 
     /// What the model was given.
     pub fn result(&self) -> &ToolResult {
+        self.end().2
+    }
+
+    fn end(&self) -> (&CallId, &str, &ToolResult) {
         match &self.ended.fact {
-            Fact::ToolEnded { result, .. } => result,
+            Fact::ToolEnded { call, name, result, .. } => (call, name, result),
             _ => unreachable!("a report is made of the end of a call"),
         }
     }
@@ -120,6 +118,13 @@ impl TurnError {
 }
 
 impl TurnReport {
+    /// What was recorded of one or more turns, such as those that nobody here has asked for.
+    pub fn of<'a>(entries: impl IntoIterator<Item = &'a Arc<Entry>>) -> Self {
+        let mut account = Account::default();
+        entries.into_iter().for_each(|entry| account.take_in(entry));
+        account.report(None)
+    }
+
     /// Whether the turn ended by itself, or what needs no turn was done.
     pub fn is_finished(&self) -> bool {
         self.error.is_none()
@@ -151,8 +156,7 @@ pub(crate) struct Account {
 }
 
 impl Account {
-    pub(crate) fn take_in(&mut self, event: &Event) {
-        let Event::Recorded(entry) = event else { return };
+    pub(crate) fn take_in(&mut self, entry: &Arc<Entry>) {
         self.changed.take_in(&entry.fact);
         let report = &mut self.report;
         match &entry.fact {
