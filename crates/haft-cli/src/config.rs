@@ -276,7 +276,9 @@ fn number<T: FromStr + PartialOrd + Default>(
 ) -> Result<Option<T>, ConfigError> {
     let Some(word) = environment.get(name) else { return Ok(None) };
     let limit = word.parse().ok().filter(|limit| *limit > T::default() && is_limit(limit));
-    limit.map(Some).ok_or_else(|| value(name, format!("`{word}` is not a number above 0 of the kind expected")))
+    limit
+        .map(Some)
+        .ok_or_else(|| value(name, format!("`{word}` is not a number above 0 of the kind expected")))
 }
 
 fn mode(what: &str, word: &str) -> Result<Mode, ConfigError> {

@@ -188,7 +188,8 @@ pub(crate) fn grep(ctx: &ToolContext, args: &Args, settings: &FindSettings) -> R
 }
 
 fn refused(args: &Args, Invalid(why): &Invalid) -> ToolError {
-    let message = format!("cannot search for `{}`: it is not a valid regular expression: {why}", args.pattern);
+    let message =
+        format!("cannot search for `{}`: it is not a valid regular expression: {why}", args.pattern);
     let escaped = query::escaped(&args.pattern);
     ToolError::new(ToolErrorKind::User, message).hint(format!("if it is meant literally: `{escaped}`"))
 }

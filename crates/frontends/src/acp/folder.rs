@@ -19,7 +19,11 @@ impl Folder {
             return Err(cannot("it is not an absolute path"));
         }
         let real = cwd.canonicalize().map_err(|error| cannot(&error.to_string()))?;
-        if real.is_dir() { Ok(Self { real, named: cwd.to_owned() }) } else { Err(cannot("it is not a folder")) }
+        if real.is_dir() {
+            Ok(Self { real, named: cwd.to_owned() })
+        } else {
+            Err(cannot("it is not a folder"))
+        }
     }
 
     /// The path by which the editor knows a file; relative paths are those in the folder.
