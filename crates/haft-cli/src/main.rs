@@ -18,7 +18,7 @@ use args::{Cli, Verb};
 use clap::{CommandFactory, Parser};
 use config::{Environment, Places, hide_keys};
 use failure::Failure;
-use haft::{frontends::Exit, sandbox::VARIABLE};
+use haft::{sandbox::VARIABLE, terminal::Exit};
 use std::{
     io::{IsTerminal, Write, stdin, stdout},
     path::PathBuf,

@@ -87,7 +87,7 @@ pub(crate) fn source(
 /// Where parts say what a person should know: standard error.
 pub(crate) fn notes(quiet: bool) -> Arc<dyn Fn(String) + Send + Sync> {
     Arc::new(move |note: String| {
-        let note = haft::frontends::safe::text(&note).into_owned();
+        let note = haft::present::safe::text(&note).into_owned();
         let _nobody_reads = if quiet { Ok(()) } else { writeln!(std::io::stderr(), "note: {note}") };
     })
 }

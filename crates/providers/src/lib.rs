@@ -3,7 +3,8 @@
 //! A *wire* is a vendor's format of requests and replies ([`Wire`]); a *vendor* is a row of `vendors.toml`: a wire,
 //! an address and its quirks ([`Vendor`]). [`connect`] makes a provider of a vendor; [`Retry`] wraps any provider.
 //! [`Exec`] asks a command that takes a prompt and prints an answer.
-//! [`Scripted`] says what it was told to say; [`Replay`] says again what a server once said.
+//! [`Scripted`] says what it was told to say; [`Replay`] says again what a server once said;
+//! [`direct::Direct`] makes the one call that its prompt names.
 //!
 //! What a reply passes through, in this order: `http` (bytes), `sse` (events), the wire (`openai_chat`,
 //! `openai_responses`, `anthropic` or `gemini`: deltas), `remote` with `patience` (clocks and limits), `retry`. Whatever is no reply is
@@ -15,6 +16,7 @@ mod anthropic;
 mod card;
 pub mod conformance;
 mod constrain;
+pub mod direct;
 mod endpoint;
 mod exec;
 mod fault;

@@ -8,14 +8,11 @@ use crate::{
     slash::{self, Meant, Template},
 };
 use haft::{
+    acp::{self, Opened, Server, Settings, SlashCommand, Wanted, over_streams},
     core::Mode,
     engine::{Home, Model, Setup},
-    frontends::{
-        Exit,
-        acp::{self, Opened, Server, Settings, SlashCommand, Wanted, over_streams},
-        signals::Interrupts,
-    },
     sandbox::is_read,
+    terminal::{Exit, signals::Interrupts},
     tools::{McpServer, Way},
 };
 use std::sync::{Arc, Mutex};

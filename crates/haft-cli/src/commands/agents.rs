@@ -1,9 +1,6 @@
 //! `haft agents`: who can work here.
 use crate::{Surroundings, agents, args::Agents, assemble, failure::Failure, written};
-use haft::{
-    engine::Agent,
-    frontends::{Exit, safe},
-};
+use haft::{engine::Agent, present::safe, terminal::Exit};
 use serde_json::json;
 use std::io::{Write, stdout};
 

@@ -17,7 +17,7 @@ use crate::{
 use haft::{
     core::{Mode, NoHooks, Policy, Rule, Ruling},
     engine::{Home, Knowledge, Model, Setup},
-    frontends::Exit,
+    terminal::Exit,
     tools::SKILL,
 };
 use report::Report;

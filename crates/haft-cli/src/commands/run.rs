@@ -10,13 +10,12 @@ use crate::{
 use haft::{
     core::{Command, Entry, Fact, Mode, Part, Seq},
     engine::{Engine, Session},
-    frontends::{
-        Exit,
-        chat::next,
-        direct, picture,
+    present::{cursor::next, words::Style},
+    providers::direct,
+    terminal::{
+        Exit, picture,
         print::{self, Options, Output},
         signals::Interrupts,
-        words::Style,
     },
 };
 use std::{

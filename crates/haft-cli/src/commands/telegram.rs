@@ -9,10 +9,9 @@ use crate::{
     slash::{self, Meant, Template},
 };
 use futures::FutureExt;
-use haft::frontends::{
-    Exit,
-    signals::Interrupts,
+use haft::{
     telegram::{self, Engines, Options, Token, Trouble},
+    terminal::{Exit, signals::Interrupts},
 };
 use std::{
     io::{Write, stderr},

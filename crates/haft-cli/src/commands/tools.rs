@@ -10,13 +10,9 @@ use futures::StreamExt;
 use haft::{
     core::{Changed, Command, Event, Fact, How, Registry, Seq, ToolResult},
     engine::{Engine, Model, Session, Unread},
-    frontends::{
-        Exit,
-        asking::Questions,
-        direct::{self, Direct},
-        safe,
-        signals::Interrupts,
-    },
+    present::safe,
+    providers::direct::{self, Direct},
+    terminal::{Exit, questions::Questions, signals::Interrupts},
 };
 use serde_json::{Value, json};
 use std::{

@@ -14,8 +14,9 @@ use haft::{
         undo as plan,
     },
     engine::{Engine, Home, Model, Session},
-    frontends::{Exit, chat::next, diff, direct, safe, view::prompts},
-    providers::Scripted,
+    present::{cursor::next, diff, safe, view::prompts},
+    providers::{Scripted, direct},
+    terminal::Exit,
 };
 use std::{
     io::{Write, stderr, stdout},
