@@ -8,7 +8,7 @@ use crate::{
 };
 use haft::{
     core::{SessionId, ToolSource},
-    tools::{Mcp, McpServer, McpSettings, Way},
+    mcp::client::{Mcp, McpServer, McpSettings, Way},
 };
 use serde::{Deserialize, Serialize};
 use std::{

@@ -11,9 +11,9 @@ use haft::{
     acp::{self, Opened, Server, Settings, SlashCommand, Wanted, over_streams},
     core::Mode,
     engine::{Home, Model, Setup},
+    mcp::client::{McpServer, Way},
     sandbox::is_read,
     terminal::{Exit, signals::Interrupts},
-    tools::{McpServer, Way},
 };
 use std::sync::{Arc, Mutex};
 use tokio::io::{stdin, stdout};

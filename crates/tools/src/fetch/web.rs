@@ -9,7 +9,6 @@ use reqwest::{
     Client, ClientBuilder, Response,
     dns::{Addrs, Name, Resolve, Resolving},
     header::LOCATION,
-    redirect,
 };
 use std::{
     net::{IpAddr, ToSocketAddrs},
@@ -92,9 +91,7 @@ impl Web {
     }
 
     fn client(&self, special: impl FnOnce(ClientBuilder) -> ClientBuilder) -> Option<Client> {
-        crate::tls::choose();
-        let builder = Client::builder()
-            .redirect(redirect::Policy::none())
+        let builder = haft_http::builder()
             .referer(false)
             .no_proxy()
             .connect_timeout(CONNECT)

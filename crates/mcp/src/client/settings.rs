@@ -45,7 +45,7 @@ pub enum Way {
     },
 }
 
-/// All that [`crate::Mcp`] is made of.
+/// All that [`crate::client::Mcp`] is made of.
 pub struct McpSettings {
     /// In the order in which models are told of their tools.
     pub servers: Vec<McpServer>,

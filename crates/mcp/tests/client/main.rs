@@ -1,10 +1,10 @@
 //! Tools of MCP servers: a real one (`server.rs`), and what one can do to us.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-#[path = "../kit/mod.rs"]
+#[path = "../../../tools/tests/kit/mod.rs"]
 mod kit;
 mod service;
 use haft_core::{Registry, SessionId, ToolSource};
-use haft_tools::{Mcp, McpServer, McpSettings, Way};
+use haft_mcp::client::{Mcp, McpServer, McpSettings, Way};
 use kit::Kit;
 use serde_json::{Value, json};
 use service::Service;

@@ -1,6 +1,6 @@
 //! The connection to a server that runs.
 use super::{
-    client::{Calls, Client},
+    calls::{Calls, Client},
     limited::Limited,
     settings::{McpServer, Way},
 };
@@ -266,8 +266,7 @@ fn web(
         value.set_sensitive(true);
         sent.insert(header, value);
     }
-    crate::tls::choose();
-    let builder = reqwest::Client::builder().redirect(redirect::Policy::custom(stay));
+    let builder = haft_http::builder().redirect(redirect::Policy::custom(stay));
     // A proxy could not reach it.
     let builder = if is_on_loopback(&parsed) { builder.no_proxy() } else { builder };
     let client = builder.build()?;

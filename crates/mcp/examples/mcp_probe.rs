@@ -7,7 +7,7 @@ use haft_core::{
     Access, Alone, CallId, How, NoJobs, Person, Question, Registry, SessionId, Stage, ToolContext,
     ToolSource, ToolSpec, View, schema,
 };
-use haft_tools::{Mcp, McpServer, McpSettings, Way};
+use haft_mcp::client::{Mcp, McpServer, McpSettings, Way};
 use serde_json::{Value, json};
 use std::{
     path::Path,

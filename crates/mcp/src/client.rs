@@ -4,7 +4,7 @@
 //! started again with the next call. What its tools do nobody knows: each is a command to the policy, unless the person
 //! trusts what the server says of them. A server is told where the workspace lies and nothing else of the conversation.
 
-mod client;
+mod calls;
 mod elicit;
 mod found;
 mod limited;

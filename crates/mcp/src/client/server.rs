@@ -1,6 +1,6 @@
 //! A server: started when somebody needs it, and again where it died.
 use super::{
-    client::{Calls, Client},
+    calls::{Calls, Client},
     limited::LONGEST,
     link::{Link, LinkError, in_full},
     settings::McpServer,

@@ -1,6 +1,6 @@
 //! What a server answered, as a model reads it.
-use crate::picture::{LARGEST, media_type};
 use base64::{Engine, prelude::BASE64_STANDARD};
+use haft_core::picture::{LARGEST, media_type};
 use haft_core::{Image, ToolError, ToolErrorKind, ToolOutput, clip};
 use rmcp::model::{CallToolResult, ContentBlock, ResourceContents};
 use serde_json::{Value, json};
