@@ -1,5 +1,5 @@
 //! One POST out, bytes in. No redirect is followed, and nothing is read without a bound.
-use crate::{endpoint::Endpoint, fault};
+use crate::{answer::Answer, endpoint::Endpoint, fault};
 use bytes::Bytes;
 use futures::{StreamExt, stream::BoxStream};
 use haft_core::{ProviderError, address::is_loopback};
@@ -15,17 +15,6 @@ use std::{
 const CONNECT: Duration = Duration::from_secs(10);
 /// So much of an error's body is read.
 const MAX_ERROR_BODY: usize = 64 << 10;
-
-/// What came back, before anyone has looked at the body.
-pub(crate) struct Answer {
-    pub status: u16,
-    /// Media type without its parameters, in lower case; empty if there is none.
-    pub media_type: String,
-    pub retry_after: Option<Duration>,
-    pub location: Option<String>,
-    /// The body, inflated.
-    pub bytes: BoxStream<'static, Result<Bytes, ProviderError>>,
-}
 
 /// Sends `body` as JSON to `path` and waits for the headers of the answer.
 pub(crate) async fn post(endpoint: &Endpoint, path: &str, body: Vec<u8>) -> Result<Answer, ProviderError> {
