@@ -2,9 +2,9 @@
 use super::{
     Bot,
     asking::{self, Ask},
-    commands,
     desk::{Desk, Job},
     files::Prepared,
+    moved,
     store::ChatState,
     story::Story,
     updates::{Message, Press},
@@ -256,7 +256,7 @@ impl Chat {
                 self.desk.set_running(false);
             }
             Fact::Rewound { changes, conflicts, untracked, .. } => {
-                self.desk.say(commands::moved(changes, conflicts, untracked.len()));
+                self.desk.say(moved::moved(changes, conflicts, untracked.len()));
                 close();
             }
             other => self.desk.tell(|story| story.fact(other)),

@@ -6,10 +6,8 @@ use super::{
     files,
     rich::{Rich, Style},
 };
-use haft_core::{Change, Command, Fact, JobStatus, Usage, undo};
+use haft_core::{Command, Fact, JobStatus, Usage, undo};
 use haft_engine::Summary;
-use haft_present::{diff, safe};
-use std::path::PathBuf;
 
 /// The commands, as Telegram shows them while somebody types.
 pub(super) const COMMANDS: [(&str, &str); 13] = [
@@ -233,25 +231,6 @@ fn sign(status: JobStatus) -> &'static str {
         JobStatus::Completed => "✓ ",
         JobStatus::Failed | JobStatus::Cancelled => "✗ ",
     }
-}
-
-/// What an undo or a redo did to files.
-pub(super) fn moved(changes: &[Change], conflicts: &[PathBuf], untracked: usize) -> String {
-    let mut lines = Vec::new();
-    for change in changes.iter().filter(|change| !conflicts.contains(&change.path)) {
-        lines.push(format!("{} {}", diff::sign(change.kind()), safe::text(&change.path.to_string_lossy())));
-    }
-    for path in conflicts {
-        let path = path.to_string_lossy();
-        lines.push(format!("! {} was left alone: somebody changed it since", safe::text(&path)));
-    }
-    if changes.is_empty() {
-        lines.push("No file was changed by a call that was tracked.".into());
-    }
-    if untracked > 0 {
-        lines.push(format!("{untracked} calls were not tracked, so what they did to files stands."));
-    }
-    lines.join("\n")
 }
 
 #[cfg(test)]

@@ -13,6 +13,7 @@ mod desk;
 mod door;
 mod files;
 mod markdown;
+mod moved;
 mod pen;
 mod prompts;
 mod reception;

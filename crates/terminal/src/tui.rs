@@ -3,6 +3,7 @@
 //! It draws what changed, at most sixty times a second, and nothing while nothing happens.
 mod app;
 mod blocks;
+mod choice;
 mod draw;
 mod files;
 mod highlight;

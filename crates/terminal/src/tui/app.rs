@@ -1,11 +1,11 @@
 //! What is on the screen, and what happens to it.
 use super::{
     blocks::Painter,
+    choice::{Pick, Popup},
     input::{Draft, Input},
     list::Item,
     look::Look,
     page::Page,
-    picks::{Pick, Popup},
     wrap::one_row,
 };
 use crate::{

@@ -1,6 +1,7 @@
 //! What can be chosen: sessions, models, agents, themes, prompts to go back to, work beside the conversation.
 use super::{
     app::{App, Done},
+    choice::{Pick, Popup, What},
     files,
     input::picture,
     list::{Item, List},
@@ -12,33 +13,6 @@ use haft_core::{Command, Event, Mode, Seq};
 use haft_engine::Session;
 use haft_present::view::{self, Asked, View};
 use serde_json::json;
-
-/// A list that takes the keyboard.
-pub(super) struct Pick {
-    pub(super) title: &'static str,
-    pub(super) list: List,
-    pub(super) typed: String,
-    what: What,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum What {
-    Session,
-    Model,
-    Agent,
-    Mode,
-    Theme,
-    Prompt,
-    Job,
-    Typed,
-    GoOn,
-}
-
-/// What could be meant by the word that is being typed.
-pub(super) struct Popup {
-    pub(super) list: List,
-    is_file: bool,
-}
 
 impl App {
     fn offer(&mut self, what: What, title: &'static str, items: Vec<Item>) {
