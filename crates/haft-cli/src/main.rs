@@ -11,8 +11,9 @@ mod model;
 mod notes;
 mod skills;
 mod slash;
+mod source_dir;
 mod token;
-mod written;
+mod untrusted_file;
 
 use args::{Cli, Verb};
 use clap::{CommandFactory, Parser};

@@ -1,54 +1,20 @@
-//! What people wrote down beside the configuration, read with the care that a repository of others asks for.
-use crate::config::Places;
+//! Files that a person or a project wrote: read with the care that a repository of others asks for.
 use haft::sandbox::read_regular;
-use std::{
-    fs, io,
-    path::{Path, PathBuf},
-};
+use std::{io, path::Path};
 
 /// A larger file is not read, in bytes.
 const MOST: u64 = 1 << 20;
 
 /// Tells a person what was left out, and why.
-pub(crate) type Aside<'a> = &'a dyn Fn(String);
+pub(crate) type Warn<'a> = &'a dyn Fn(String);
 
-/// A folder that a person or a project fills: `agents`, `skills`, `commands`.
-pub(crate) struct Shelf {
-    /// Where it lies.
-    pub(crate) folder: PathBuf,
-    /// Nothing outside of this is read; none where the person vouches for it.
-    pub(crate) within: Option<PathBuf>,
-}
-
-/// The person's shelf of this name, and the project's.
-pub(crate) fn shelves(places: &Places, workspace: &Path, name: &str) -> [Shelf; 2] {
-    let own = Shelf { folder: places.user_file.with_file_name(name), within: None };
-    let folder = workspace.join(".haft").join(name);
-    [own, Shelf { folder, within: Some(workspace.to_owned()) }]
-}
-
-impl Shelf {
-    /// Whether the person vouches for what lies here.
-    pub(crate) fn is_own(&self) -> bool {
-        self.within.is_none()
-    }
-
-    /// What lies in it, by name.
-    pub(crate) fn entries(&self) -> Vec<PathBuf> {
-        let mut entries: Vec<PathBuf> =
-            fs::read_dir(&self.folder).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
-        entries.sort();
-        entries
-    }
-}
-
-/// The text of a file; none where there is no such file, or where it cannot be read, which `aside` is told.
-pub(crate) fn text(path: &Path, within: Option<&Path>, aside: Aside<'_>) -> Option<String> {
+/// The text of a file; none where there is no such file, or where it cannot be read, which `warn` is told.
+pub(crate) fn text(path: &Path, within: Option<&Path>, warn: Warn<'_>) -> Option<String> {
     match read(path, within) {
         Ok(text) => Some(text),
         Err(error) if error.kind() == io::ErrorKind::NotFound => None,
         Err(error) => {
-            aside(format!("`{}` was left out: {error}", path.display()));
+            warn(format!("`{}` was left out: {error}", path.display()));
             None
         }
     }

@@ -1,8 +1,9 @@
 //! `haft acp`: the agent in an editor. Standard output belongs to the protocol.
 use crate::{
     Surroundings,
+    agents::AGENT,
     args::{AcpArgs, TurnArgs},
-    assemble::{self, AGENT, Assembled},
+    assemble::{self, Assembled},
     failure::Failure,
     mcp::{given, notes},
     slash::{self, Meant, Template},

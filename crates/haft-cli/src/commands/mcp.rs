@@ -2,8 +2,9 @@
 use super::jobs::{self, Wanted, Working};
 use crate::{
     Surroundings,
+    agents::AGENT,
     args::{McpArgs, TurnArgs},
-    assemble::{self, AGENT},
+    assemble,
     config::Config,
     failure::Failure,
     token,

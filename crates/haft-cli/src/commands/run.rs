@@ -1,8 +1,9 @@
 //! `haft run`: one turn that a person starts.
 use crate::{
     Surroundings,
+    agents::AGENT,
     args::{Form, TurnArgs},
-    assemble::{self, AGENT, Assembled},
+    assemble::{self, Assembled},
     failure::Failure,
     mcp::notes,
     slash::{self, Meant},

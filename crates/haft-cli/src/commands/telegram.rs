@@ -1,8 +1,9 @@
 //! `haft telegram`: a bot, and a conversation in each of its chats.
 use crate::{
     Surroundings,
+    agents::AGENT,
     args::{TelegramArgs, TurnArgs},
-    assemble::{self, AGENT, Assembled},
+    assemble::{self, Assembled},
     config::Config,
     failure::Failure,
     mcp::notes,

@@ -1,8 +1,9 @@
 //! `haft tools`: what there is, and one call without a model.
 use crate::{
     Surroundings,
+    agents::AGENT,
     args::{CallArgs, Tools, TurnArgs},
-    assemble::{self, AGENT},
+    assemble,
     config::Config,
     failure::Failure,
 };

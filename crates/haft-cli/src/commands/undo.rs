@@ -2,8 +2,9 @@
 use super::run::JOINED;
 use crate::{
     Surroundings,
+    agents::AGENT,
     args::{SessionArg, TurnArgs, UndoArgs},
-    assemble::{self, AGENT},
+    assemble,
     config::Config,
     failure::Failure,
 };

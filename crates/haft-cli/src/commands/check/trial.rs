@@ -1,6 +1,6 @@
 //! One task: a session of one turn, and what came of it.
 use super::tasks::Task;
-use crate::{assemble::AGENT, failure::Failure};
+use crate::{agents::AGENT, failure::Failure};
 use futures::StreamExt;
 use haft::{
     core::{CallId, Command, Event, Fact, Part, Seq, ToolErrorKind, ToolResult, text_of},
