@@ -43,7 +43,7 @@ fn make(home: &Path, path: &Path) -> io::Result<String> {
     DirBuilder::new().recursive(true).mode(0o700).create(home)?;
     let mut random = [0; BYTES];
     File::open("/dev/urandom")?.read_exact(&mut random)?;
-    let token: String = random.iter().map(|byte| format!("{byte:02x}")).collect();
+    let token = hex::encode(random);
     let mut file = tempfile::NamedTempFile::new_in(home)?;
     writeln!(file, "{token}")?;
     match file.persist_noclobber(path) {

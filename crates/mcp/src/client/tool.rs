@@ -70,7 +70,7 @@ fn command(server: &str, tool: &Tool) -> String {
 fn name(server: &str, tool: &str, is_free: impl Fn(&str) -> bool) -> String {
     let whole = format!("mcp__{}__{}", clean(server), clean(tool));
     let fitting = match whole.len() > LONGEST_NAME {
-        true => format!("{}_{}", &whole[..LONGEST_NAME - 9], &hex(whole.as_bytes())[..8]),
+        true => format!("{}_{}", &whole[..LONGEST_NAME - 9], &hash(whole.as_bytes())[..8]),
         false => whole,
     };
     if is_free(&fitting) {
@@ -89,12 +89,11 @@ fn clean(name: &str) -> String {
 
 /// Of all that the server says of the tool.
 fn print(tool: &Tool) -> String {
-    let told = serde_json::to_vec(tool).unwrap_or_default();
-    hex(&told)[..16].to_owned()
+    hash(&serde_json::to_vec(tool).unwrap_or_default())[..16].to_owned()
 }
 
-fn hex(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+fn hash(bytes: &[u8]) -> String {
+    hex::encode(Sha256::digest(bytes))
 }
 
 /// Vendors want an object with properties, be there any or not.
