@@ -2,12 +2,14 @@
 //!
 //! `ok` is looked at first, and of a result only what is needed: servers that stand in for Telegram leave things out.
 //! A token is a part of each address, so that nothing of an address is ever told.
-use reqwest::{Client, Response, redirect};
+use haft_http::{CONNECT, Reach};
+use reqwest::{
+    Client, RequestBuilder, Response,
+    multipart::{Form, Part},
+};
 use serde_json::{Value, json};
-use std::{fmt, sync::Once, time::Duration};
+use std::{fmt, time::Duration};
 
-/// A host that does not even accept within this time is not there.
-const CONNECT: Duration = Duration::from_secs(10);
 /// So long Telegram is given for anything but waiting for updates.
 const PATIENCE: Duration = Duration::from_secs(60);
 /// So long Telegram holds a request for updates that are not there yet.
@@ -113,13 +115,14 @@ impl Api {
     pub(super) fn new(url: &str, token: Token) -> Result<Self, String> {
         let parsed = reqwest::Url::parse(url).ok().filter(|url| ["http", "https"].contains(&url.scheme()));
         let parsed = parsed.ok_or_else(|| "it begins with neither `http://` nor `https://`".to_owned())?;
-        let client = client(&parsed).map_err(|error| error.without_url().to_string())?;
+        let client = Reach::of(parsed.as_str()).builder().build();
+        let client = client.map_err(|error| error.without_url().to_string())?;
         Ok(Self { client, url: url.trim_end_matches('/').to_owned(), token })
     }
 
     /// The result of `method`.
     pub(super) async fn call(&self, method: &str, parameters: &Value) -> Result<Value, Refusal> {
-        self.post(method, "application/json", parameters.to_string().into_bytes(), PATIENCE).await
+        self.ask(self.json(method, parameters), PATIENCE).await
     }
 
     /// What came since `offset`; waits a while where there is nothing.
@@ -128,8 +131,7 @@ impl Api {
             "offset": offset, "timeout": HELD.as_secs(), "limit": 100,
             "allowed_updates": ["message", "edited_message", "callback_query"],
         });
-        let (body, limit) = (parameters.to_string().into_bytes(), HELD + CONNECT);
-        match self.post("getUpdates", "application/json", body, limit).await? {
+        match self.ask(self.json("getUpdates", &parameters), HELD + CONNECT).await? {
             Value::Array(updates) => Ok(updates),
             _ => Err(Refusal::Unreachable("the list of updates is none".into())),
         }
@@ -137,16 +139,14 @@ impl Api {
 
     /// The result of a method that takes a file.
     pub(super) async fn send(&self, method: &str, chat: i64, file: Upload<'_>) -> Result<Value, Refusal> {
-        let edge = edge(file.bytes);
         let name: String =
             file.name.chars().map(|c| if c == '"' || c.is_control() { '_' } else { c }).collect();
-        let head = format!(
-            "--{edge}\r\ncontent-disposition: form-data; name=\"chat_id\"\r\n\r\n{chat}\r\n--{edge}\r\n\
-             content-disposition: form-data; name=\"{}\"; filename=\"{name}\"\r\ncontent-type: {}\r\n\r\n",
-            file.field, file.mime
-        );
-        let body = [head.as_bytes(), file.bytes, format!("\r\n--{edge}--\r\n").as_bytes()].concat();
-        self.post(method, &format!("multipart/form-data; boundary={edge}"), body, PATIENCE * 5).await
+        let part = Part::bytes(file.bytes.to_vec()).file_name(name).mime_str(file.mime);
+        let part = part.map_err(|error| refused(400, &error.to_string()))?;
+        // Telegram reads names as they are.
+        let form = Form::new().percent_encode_noop().text("chat_id", chat.to_string());
+        let form = form.part(file.field.to_owned(), part);
+        self.ask(self.client.post(self.address(method)).multipart(form), PATIENCE * 5).await
     }
 
     /// A file that somebody sent, by the path that `getFile` told; at most `limit` bytes.
@@ -167,11 +167,18 @@ impl Api {
         }
     }
 
-    async fn post(&self, method: &str, kind: &str, body: Vec<u8>, limit: Duration) -> Result<Value, Refusal> {
-        let address = format!("{}/bot{}/{method}", self.url, self.token.0);
-        let request = self.client.post(address).header("content-type", kind).body(body).send();
+    fn address(&self, method: &str) -> String {
+        format!("{}/bot{}/{method}", self.url, self.token.0)
+    }
+
+    fn json(&self, method: &str, parameters: &Value) -> RequestBuilder {
+        let request = self.client.post(self.address(method));
+        request.header("content-type", "application/json").body(parameters.to_string())
+    }
+
+    async fn ask(&self, request: RequestBuilder, limit: Duration) -> Result<Value, Refusal> {
         let asked = async {
-            let response = request.await?;
+            let response = request.send().await?;
             let status = response.status().as_u16();
             Ok((status, gather(response, MAX_ANSWER).await?))
         };
@@ -256,33 +263,6 @@ fn told(error: reqwest::Error) -> String {
     match error.is_connect() {
         true => format!("no connection: {}", last.unwrap_or_default()),
         false => last.unwrap_or_else(|| error.to_string()),
-    }
-}
-
-/// What stands nowhere in the file.
-fn edge(bytes: &[u8]) -> String {
-    let print = bytes.iter().copied().fold(0x5eed, print);
-    (0u64..)
-        .map(|more| format!("haft-{:016x}", print.wrapping_add(more)))
-        .find(|edge| !bytes.windows(edge.len()).any(|window| window == edge.as_bytes()))
-        .unwrap_or_default()
-}
-
-/// Reading the machine's root certificates is dear; a plain address needs none of them, and no proxy reaches loopback.
-fn client(url: &reqwest::Url) -> Result<Client, reqwest::Error> {
-    static PROVIDER: Once = Once::new();
-    PROVIDER.call_once(|| {
-        let _another_was_first = rustls::crypto::ring::default_provider().install_default();
-    });
-    let builder = Client::builder()
-        .redirect(redirect::Policy::none())
-        .connect_timeout(CONNECT)
-        .user_agent(concat!("haft/", env!("CARGO_PKG_VERSION")));
-    let is_here = url.host_str().is_some_and(haft_core::address::is_loopback);
-    match (url.scheme(), is_here) {
-        ("http", true) => builder.tls_certs_only([]).no_proxy().build(),
-        ("http", false) => builder.tls_certs_only([]).build(),
-        _ => builder.build(),
     }
 }
 
