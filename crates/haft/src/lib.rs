@@ -12,7 +12,7 @@
 //! - [`stage`]: private views of a workspace
 //! - [`sandbox`]: processes that end when they should
 //! - [`present`]: how a session looks to a person, for front-ends
-//! - [`terminal`], [`telegram`], [`acp`], [`mcp`] (features of these names): front-ends
+//! - `terminal`, `telegram`, `acp`, `mcp` (features of these names): front-ends
 
 #[cfg(feature = "acp")]
 pub use haft_acp as acp;

@@ -13,7 +13,7 @@ use std::time::Duration;
 /// A host that does not even accept within this time is not there.
 pub const CONNECT: Duration = Duration::from_secs(10);
 /// How Haft names itself to servers.
-pub const USER_AGENT: &str = concat!("haft/", env!("CARGO_PKG_VERSION"));
+const USER_AGENT: &str = concat!("haft/", env!("CARGO_PKG_VERSION"));
 
 /// Returns the builder of a client that follows no redirect.
 pub fn builder() -> ClientBuilder {

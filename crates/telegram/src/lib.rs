@@ -4,6 +4,9 @@
 //! `reception`), and gives each chat what is meant for it (`chat`). Who writes into a chat is its `pen`, from what lies
 //! on the `desk`. What must outlive the process is in the `store`: an update is marked as handled, and what it says
 //! kept, before anything comes of it, and how far a session's journal was told, so that a restart tells the rest.
+//!
+//! It uses `haft-engine` for sessions, `haft-present` for the words of what happens, and `haft-http` to reach Telegram.
+//! Begin with [`run`], then `chat` and `story`.
 mod answers;
 mod api;
 mod asking;

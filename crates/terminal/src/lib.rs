@@ -1,8 +1,8 @@
 //! Haft at a terminal and in scripts.
 //!
-//! Each way to talk is a module: [`print`] runs one prompt without a screen, [`chat`] is a conversation line by line, and
+//! Each way to talk is a module: [`mod@print`] runs one prompt without a screen, [`chat`] is a conversation line by line, and
 //! [`tui`] (feature `tui`) draws one on a screen. All of them send commands to a session and follow its events, as
-//! `haft-present` folds them. Begin with [`print`].
+//! `haft-present` folds them. Begin with [`mod@print`].
 //!
 //! What they share: [`questions`] asks the person at the terminal, [`signals`] turns signals into interrupts, [`console`]
 //! reads what people say to the front-end itself, [`host`] opens sessions for those who switch between them, [`history`] keeps
