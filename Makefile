@@ -33,7 +33,7 @@ bench:
 	scripts/setup.sh test
 	scripts/bench.sh
 
-# How well the demo model calls tools: the table of the README.
+# How well the demo model calls tools: the table in docs/models.md.
 figures:
 	scripts/setup.sh build
 	$(CARGO) build --release -p haft-cli

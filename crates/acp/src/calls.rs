@@ -155,7 +155,7 @@ fn raw_output(result: &ToolResult) -> Option<Value> {
     Some(value).filter(is_sent)
 }
 
-/// Each change with both texts; a line for what is no text, or too long.
+/// Each change with both texts; a line for what is not text, or too long.
 pub(super) fn diffs(session: &Session, folder: &Folder, changes: &[Change]) -> Vec<ToolCallContent> {
     let content = |state: &Option<FileState>| match state {
         None => Some(None),

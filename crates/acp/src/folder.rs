@@ -16,10 +16,14 @@ impl Folder {
     pub(super) fn of(cwd: &Path) -> Result<Self, Error> {
         let cannot = |why: &str| wrong(format!("cannot work in `{}`: {why}", cwd.display()));
         if !cwd.is_absolute() {
-            return Err(cannot("it is no absolute path"));
+            return Err(cannot("it is not an absolute path"));
         }
         let real = cwd.canonicalize().map_err(|error| cannot(&error.to_string()))?;
-        if real.is_dir() { Ok(Self { real, named: cwd.to_owned() }) } else { Err(cannot("it is no folder")) }
+        if real.is_dir() {
+            Ok(Self { real, named: cwd.to_owned() })
+        } else {
+            Err(cannot("it is not a folder"))
+        }
     }
 
     /// The path by which the editor knows a file; relative paths are those in the folder.

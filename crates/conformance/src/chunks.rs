@@ -32,7 +32,7 @@ impl FromStr for Chunks {
 }
 
 impl Chunks {
-    /// `bytes` in pieces. What is no UTF-8 is cut after each byte where characters are wanted.
+    /// `bytes` in pieces. What is not valid UTF-8 is cut after each byte where characters are wanted.
     pub fn of(self, bytes: &[u8]) -> Vec<&[u8]> {
         match self {
             Self::Whole | Self::Given => vec![bytes],

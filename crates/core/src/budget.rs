@@ -53,7 +53,7 @@ pub struct Price {
     pub cache_write: Option<f64>,
 }
 
-/// Amounts of money as people write them: no limit holds what is no number, or less than nothing.
+/// Amounts of money as people write them: no limit holds what is not a number, or less than nothing.
 pub mod amount {
     use serde::{Deserialize, Deserializer, de::Error};
 

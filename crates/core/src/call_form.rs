@@ -120,7 +120,7 @@ impl CallForm {
         is_tagged.then(|| self.tools.iter().map(tag).collect())
     }
 
-    /// A call as text. Where `arguments` are no object, they stand as they are.
+    /// A call as text. Where `arguments` are not an object, they stand as they are.
     pub fn written(&self, name: &str, arguments: &Value) -> String {
         let arguments = match (&self.arguments, arguments) {
             (ArgumentForm::Json, arguments) => spaced(arguments),

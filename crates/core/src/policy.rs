@@ -421,7 +421,7 @@ mod tests {
     fn a_bad_rule_says_what_was_expected() {
         let told = |rule: &str| Rule::parse(Ruling::Allow, rule).unwrap_err().to_string();
         assert!(told("ls").starts_with("cannot read the rule `ls`: there is no `:`; expected e.g."));
-        assert!(told("eat:x").contains("`eat` is no kind of effect"));
+        assert!(told("eat:x").contains("`eat` is not a kind of effect"));
         assert!(told("write:[").contains("cannot read the rule `write:[`"));
         assert!(told("write@sub:a").contains("only commands run in a folder"));
         assert!(told("execute@:ls").contains("no folder is named between `@` and `:`"));

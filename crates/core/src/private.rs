@@ -62,7 +62,7 @@ impl<T, E: Display> FromResult for &Returned<Result<T, E>> {
     }
 }
 
-/// First step, last rule: anything else is no error.
+/// First step, last rule: anything else is not an error.
 pub trait FromValue {
     /// The value itself.
     type Value;

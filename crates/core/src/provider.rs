@@ -159,7 +159,7 @@ impl ProviderError {
     pub fn hint(&self) -> Option<&str> {
         match self {
             Self::Auth { hint, .. } | Self::Rejected { hint, .. } => hint.as_deref(),
-            Self::ContextTooLong { .. } => Some("take a model with a larger window, or begin a new session"),
+            Self::ContextTooLong { .. } => Some("take a model with a larger window, or start a new session"),
             Self::Connection { .. } => Some(
                 "see that the server runs and that its address is right; `--base-url` or the configuration names another",
             ),

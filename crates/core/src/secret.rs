@@ -10,7 +10,7 @@ mod names;
 /// What stands in place of a secret.
 const HIDDEN: &str = "[key]";
 
-/// Shorter values are not searched for: they stand in many texts that are no secrets.
+/// Shorter values are not searched for: they stand in many texts that are not secrets.
 const SHORTEST: usize = 8;
 
 /// A value that is only taken for a secret because of its variable's name must look like one to be searched for: a

@@ -16,7 +16,7 @@ pub(super) fn json_or_text(body: &Body<'_>, _: &Setting, said: &mut Vec<Said>) {
 }
 
 fn body_calls(body: &Body<'_>) -> Result<Vec<Call>, String> {
-    if body.broken { Err("it is no JSON".into()) } else { calls(body.text) }
+    if body.broken { Err("it is not valid JSON".into()) } else { calls(body.text) }
 }
 
 /// One call or a list of them. Of one that was cut off the beginning is said; what cannot be read stays text.

@@ -66,7 +66,7 @@ fn call(body: &Body<'_>, _: &Setting, said: &mut Vec<Said>) {
         Ok(arguments) => said.push(Said::Call(Call::new(name, arguments))),
         // Of what was cut off the beginning is said.
         Err(_) if body.cut && !arguments.is_empty() => said.push(Said::Call(Call::new(name, arguments))),
-        Err(error) => body.stays(format!("the arguments are no JSON: {error}"), said),
+        Err(error) => body.stays(format!("the arguments are not valid JSON: {error}"), said),
     }
 }
 

@@ -65,7 +65,7 @@ static FUNCTION: Signs = Signs {
     quote: "<escape>",
 };
 
-/// The name of the channel of thoughts; it is no part of them.
+/// The name of the channel of thoughts; it is not part of them.
 const LABEL: &str = "thought\n";
 
 fn reader(signs: &'static Signs, setting: &Setting) -> Box<dyn Reader> {

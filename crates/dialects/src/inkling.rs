@@ -162,7 +162,9 @@ mod tests {
                 "So.<|message_model|>look<|content_invoke_tool_json|>{\"na",
                 vec![
                     text("So.look{\"na"),
-                    Said::Problem("it is no JSON: EOF while parsing a string at line 1 column 4".into()),
+                    Said::Problem(
+                        "it is not valid JSON: EOF while parsing a string at line 1 column 4".into(),
+                    ),
                 ],
             ),
         ];

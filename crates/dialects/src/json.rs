@@ -69,7 +69,7 @@ pub(super) struct Parsed {
 /// One object, or an array of them. Fails with why it is no call.
 pub(super) fn calls(text: &str) -> Result<Vec<Call>, String> {
     let value: Value =
-        serde_json::from_str(text.trim()).map_err(|error| format!("it is no JSON: {error}"))?;
+        serde_json::from_str(text.trim()).map_err(|error| format!("it is not valid JSON: {error}"))?;
     calls_of(value)
 }
 

@@ -253,8 +253,8 @@ impl Call {
         }
         match serde_json::from_str(arguments) {
             Ok(Value::Object(object)) => Ok(object),
-            Ok(other) => Err(format!("the arguments of `{name}` are no object: {other}")),
-            Err(error) => Err(format!("the arguments of `{name}` are no JSON: {error}")),
+            Ok(other) => Err(format!("the arguments of `{name}` are not an object: {other}")),
+            Err(error) => Err(format!("the arguments of `{name}` are not valid JSON: {error}")),
         }
     }
 }
@@ -295,7 +295,7 @@ pub trait Reader: Send {
     fn end(&mut self, said: &mut Vec<Said>);
 }
 
-/// What a whole text says, with neighbouring texts and thoughts put together.
+/// What a whole text says, with neighboring texts and thoughts put together.
 pub fn read<'a>(
     dialect: &Dialect,
     setting: &Setting,

@@ -86,7 +86,7 @@ fn element(body: &Body<'_>, _: &Setting, said: &mut Vec<Said>) {
         Err(_) if body.cut && arguments.trim().starts_with('{') => {
             said.push(Said::Call(Call::new(name.trim(), arguments.trim())));
         }
-        Err(error) => body.stays(format!("the arguments are no JSON: {error}"), said),
+        Err(error) => body.stays(format!("the arguments are not valid JSON: {error}"), said),
     }
 }
 

@@ -48,7 +48,7 @@ fn named(body: &Body<'_>, setting: &Setting, said: &mut Vec<Said>) {
         Ok(arguments) => arguments.to_string(),
         Err(_) if arguments.is_empty() => "{}".into(),
         Err(_) if body.cut => arguments.into(),
-        Err(error) => return body.told(&format!("the arguments are no JSON: {error}"), said),
+        Err(error) => return body.told(&format!("the arguments are not valid JSON: {error}"), said),
     };
     said.push(Said::Call(Call { id: id.into(), ..Call::new(name, arguments) }));
 }
@@ -63,7 +63,7 @@ fn list(body: &Body<'_>, setting: &Setting, said: &mut Vec<Said>) {
             say(said, Said::Text, body.text);
             return said.push(Said::Problem("after `[TOOL_CALLS]` a list must come".into()));
         }
-        _ => return body.told("the list of calls is no JSON", said),
+        _ => return body.told("the list of calls is not valid JSON", said),
     };
     for item in items {
         let text = item.to_string();

@@ -247,7 +247,7 @@ impl<'a> Body<'a> {
     }
 
     /// Name and value of a parameter whose opening sign was read, its attributes, and whether it was ended. `None`: there
-    /// is no value.
+    /// is not a value.
     fn parameter(&mut self) -> Option<(&'a str, &'a str, &'a str, bool)> {
         let (name, attributes) = self.head(&self.reading.shape.parameter, &self.reading.parameter_head);
         let attributes = attributes?;

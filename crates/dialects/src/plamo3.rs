@@ -48,7 +48,7 @@ fn call(body: &Body<'_>, _: &Setting, said: &mut Vec<Said>) {
         Ok(arguments) => arguments.to_string(),
         Err(_) if arguments.is_empty() => "{}".into(),
         Err(_) if body.cut => arguments.into(),
-        Err(error) => return body.told(&format!("the arguments are no JSON: {error}"), said),
+        Err(error) => return body.told(&format!("the arguments are not valid JSON: {error}"), said),
     };
     said.push(Said::Call(Call::new(name, arguments)));
 }

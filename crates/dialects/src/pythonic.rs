@@ -9,7 +9,7 @@
 //! ```
 //!
 //! Literals mean what Python's `ast.literal_eval` says, as far as JSON has words for it: no bytes, no complex
-//! numbers, no sets. `true`, `false` and `null` are understood too. Keys that are no strings become what Python's
+//! numbers, no sets. `true`, `false` and `null` are understood too. Keys that are not strings become what Python's
 //! `json.dumps` makes of them.
 use serde_json::{Map, Number, Value};
 

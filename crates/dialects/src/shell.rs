@@ -66,7 +66,7 @@ impl Shell {
             words => words?,
         };
         match self.0.tool(&words[0]) {
-            None => Err(format!("`{}` is no tool", words[0])),
+            None => Err(format!("`{}` is not a tool", words[0])),
             Some(tool) => grammar::call(tool, &words[1..], command.raw),
         }
     }
@@ -159,7 +159,7 @@ mod tests {
                 text("file\n"),
                 Said::Problem("`file`: `file` needs a path".into()),
                 text("ls -l\n"),
-                Said::Problem("`ls -l`: `ls` is no tool".into()),
+                Said::Problem("`ls -l`: `ls` is not a tool".into()),
                 called("file", json!({"path": "a.go"})),
             ],
         );

@@ -121,7 +121,7 @@ fn keyed(body: &Body<'_>, setting: &Setting, said: &mut Vec<Said>) {
     let ends = if body.cut && setting.beginnings { &["", "]", "}]"][..] } else { &[""] };
     let whole = ends.iter().find_map(|end| mended(&format!("{}{end}", body.text.trim())).ok());
     let Some(Value::Array(items)) = whole else {
-        return body.stays("the calls are no list of JSON objects", said);
+        return body.stays("the calls are not a list of JSON objects", said);
     };
     for item in items {
         match item.as_object().and_then(|call| call.iter().next()) {

@@ -80,7 +80,10 @@ impl Blocks for Objects {
             Ok(Value::Object(object)) if object.contains_key("tool_calls") => object,
             // It was meant as calls.
             Err(error) if body.contains("\"tool_calls\"") => {
-                return Some(vec![Said::Text(raw.into()), Said::Problem(format!("it is no JSON: {error}"))]);
+                return Some(vec![
+                    Said::Text(raw.into()),
+                    Said::Problem(format!("it is not valid JSON: {error}")),
+                ]);
             }
             _ => return None,
         };
@@ -190,7 +193,7 @@ impl Sentinel {
 
     fn in_list<'a>(&mut self, text: &'a str, said: &mut Vec<Said>) -> &'a str {
         let Some((list, end)) = &mut self.list else { return text };
-        // What is no list after all ends with the reply.
+        // What is not a list after all ends with the reply.
         let mut begun = list.trim_start().chars().chain(text.trim_start().chars());
         let after = match begun.next() {
             Some('[') | None => end.go(text.as_bytes()),
@@ -298,7 +301,7 @@ mod tests {
         check(
             &ALFRED,
             broken,
-            &[text(broken), problem("it is no JSON: EOF while parsing a value at line 1 column 7")],
+            &[text(broken), problem("it is not valid JSON: EOF while parsing a value at line 1 column 7")],
         );
     }
 
@@ -321,7 +324,11 @@ mod tests {
     #[test]
     fn a_broken_json_block_is_reported_and_kept() {
         let broken = "```json\n{\"tool_calls\": [}\n```";
-        check(&ALFRED, broken, &[text(broken), problem("it is no JSON: expected value at line 1 column 17")]);
+        check(
+            &ALFRED,
+            broken,
+            &[text(broken), problem("it is not valid JSON: expected value at line 1 column 17")],
+        );
         let keyless = "```json\n{\"tool_calls\": [{\"id\": \"x\"}]}\n```";
         check(&ALFRED, keyless, &[text(keyless), problem("it has no `name`")]);
     }

@@ -1,59 +1,35 @@
 //! The way of one call: find, check, judge, ask, run in a view, judge the changes, settle, record.
+pub(crate) mod errors;
+pub(crate) mod hooks;
+mod judge;
+mod parent_record;
+pub(crate) mod settle;
+mod tool_context;
+
 use crate::{
-    approving::{self, Refused},
-    call_errors::{denied, interrupted, not_staged, panicked},
-    hooking,
-    named::{Named, Names, resolved},
-    repeats::Redundancy,
-    settling::Settled,
-    surroundings::context,
-    tool_runner::{Notes, Unrecorded},
-    turn::Means,
+    session::{
+        context::Means,
+        named::{Named, Names},
+        notes::{Notes, Unrecorded},
+        ready::{Prepared, Ready},
+    },
+    setup::Redundancy,
 };
+use errors::{denied, interrupted, not_staged, panicked};
 use futures::FutureExt;
 use haft_core::{
-    AnyTool, Change, Channel, Effect, Fact, FileRead, How, Stage, ToolCall, ToolContext, ToolError,
-    ToolErrorKind, ToolOutput, ToolResult, Verdict, View, changed::paths,
+    AnyTool, Change, Channel, Effect, Fact, FileRead, How, ToolCall, ToolContext, ToolError, ToolErrorKind,
+    ToolOutput, ToolResult, Verdict, View, changed::paths,
 };
+use judge::Refused;
 use serde_json::Value;
-use std::{io, panic::AssertUnwindSafe, path::Path, sync::Arc, time::Instant};
+use settle::Settled;
+use std::{io, panic::AssertUnwindSafe, sync::Arc, time::Instant};
 use tokio_util::sync::CancellationToken;
+use tool_context::context;
 
 /// The model is warned after so many identical rounds; the turn ends after twice as many.
 const WARN_AFTER: usize = 3;
-
-/// A call that was found and checked, or what is wrong with it.
-pub(crate) struct Prepared {
-    pub(crate) call: ToolCall,
-    pub(crate) ready: Result<Ready, ToolError>,
-}
-
-/// All that is known of a call before it runs.
-pub(crate) struct Ready {
-    tool: Arc<dyn AnyTool>,
-    pub(crate) arguments: Value,
-    /// Resolved: no path leads through a link.
-    pub(crate) effects: Vec<Effect>,
-    /// What the call calls the files of its effects.
-    names: Names,
-}
-
-impl Ready {
-    /// What the call would touch at this moment: links may lead elsewhere in the next one.
-    pub(crate) fn effects_now(
-        &self,
-        stage: &dyn Stage,
-        workspace: &Path,
-    ) -> Result<(Vec<Effect>, Names), ToolError> {
-        let effects = self.tool.effects(&self.arguments, workspace)?;
-        Ok(resolved(effects, stage, workspace))
-    }
-
-    /// The call by the tool's own names, as hooks see it, and people who are asked.
-    pub(crate) fn named(&self, call: &ToolCall) -> ToolCall {
-        ToolCall::new(call.id.0.clone(), self.tool.spec().name.clone(), self.arguments.clone())
-    }
-}
 
 /// What the calls of one reply have in common.
 pub(crate) struct Round {
@@ -117,9 +93,7 @@ fn ready(means: &Means, call: &ToolCall) -> Result<Ready, ToolError> {
     let registered = registered?;
     let setup = &means.shared.setup;
     let arguments = registered.check(&call.arguments, setup.profile.validation)?;
-    let ready = Ready { tool: registered.tool.clone(), arguments, effects: Vec::new(), names: Names::new() };
-    let (effects, names) = ready.effects_now(&*means.stage, &setup.workspace)?;
-    Ok(Ready { effects, names, ..ready })
+    Ready::new(registered.tool.clone(), arguments, &*means.stage, &setup.workspace)
 }
 
 /// Ends with `ToolEnded`, unless the journal cannot be written.
@@ -154,7 +128,7 @@ pub(crate) async fn run_call(
         );
     }
     if let Some(named) = named {
-        result.content += &hooking::after(means, &named, &result, cancel).await;
+        result.content += &hooks::after(means, &named, &result, cancel).await;
     }
     let duration_ms = began.elapsed().as_millis() as u64;
     let ended = Fact::ToolEnded { call: call.id, name: call.name, result, duration_ms };
@@ -171,7 +145,7 @@ async fn run_guarded(
     notes: &Notes,
 ) -> Result<Done, Stopped> {
     let ready = ready?;
-    let context = hooking::before(means, &ready.named(call)).await?;
+    let context = hooks::before(means, &ready.named(call)).await?;
     let mut done = match run_in_view(means, call, ready, round, cancel, notes).await {
         Err(Stopped::Error(error)) if !context.is_empty() => {
             Done { result: worded(means, call, Err(error)), changes: Vec::new(), how: How::Declared }
@@ -191,7 +165,7 @@ async fn run_in_view(
     notes: &Notes,
 ) -> Result<Done, Stopped> {
     let setup = &means.shared.setup;
-    let judged = approving::judge(means, &ready.effects);
+    let judged = judge::judge(means, &ready.effects);
     let verdict = judged.now();
     if let Verdict::Deny { reason } = verdict {
         return Err(denied(reason).into());
@@ -204,9 +178,9 @@ async fn run_in_view(
         return Ok(Done { result: worded(means, call, Ok(output)), changes: Vec::new(), how: How::Declared });
     }
     if let Verdict::Ask { reason } = verdict {
-        approving::ask_to_run(means, call, &ready, &judged, reason, notes).await?;
+        judge::ask_to_run(means, call, &ready, &judged, reason, notes).await?;
     }
-    let readable = Arc::new(approving::readable(means, &ready.effects));
+    let readable = Arc::new(judge::readable(means, &ready.effects));
     let Ready { tool, arguments, effects, names } = ready;
     let view = open_view(means, &effects, names).await?;
     let how = view.how();
@@ -228,7 +202,7 @@ async fn run_in_view(
     .await?;
     means.seen.keep(looked);
     let changes = changes_of(&view).await?;
-    approving::judge_changes(means, call, &changes, notes).await?;
+    judge::judge_changes(means, call, &changes, notes).await?;
     Ok(Done { result: worded(means, call, Ok(output)), changes, how })
 }
 

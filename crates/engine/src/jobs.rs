@@ -1,116 +1,257 @@
-//! Work that outlives its call. It belongs to the session: when the session goes, so does the work.
-use crate::session::Mail;
-use futures::future::BoxFuture;
-use haft_core::{JobId, JobOutput, JobState, Jobs, Render, ToolCall, ToolError, ToolErrorKind, Work};
-use std::{
-    sync::{
-        Mutex,
-        atomic::{AtomicU64, Ordering},
-    },
-    time::Duration,
+//! A job from its first prompt to its conclusion.
+//!
+//! Whoever runs it says how a turn is shown; what counts as done is said here. A job has come to a good end when its
+//! agent's last turn ended by itself *and* the journal holds the call that the agent must have made.
+use crate::{session::Session, setup::Agent};
+use futures::StreamExt;
+use haft_core::{
+    Changed, Command, Conclusion, Entry, Event, Fact, How, JobStatus, Left, Order, Outcome, Part, Registry,
+    Seq, StopReason, ToolResult, active_path, text_of,
 };
-use tokio::{sync::mpsc, task::JoinSet};
-use tokio_util::sync::CancellationToken;
+use serde_json::{Value, json};
+use std::sync::Arc;
 
-/// So many jobs that have ended are remembered, for whoever asks what they printed.
-const REMEMBERED: usize = 32;
-
-pub(crate) struct Board {
-    /// Weak: a job must not keep its session's inbox alive.
-    inbox: mpsc::WeakUnboundedSender<Mail>,
-    running: Mutex<JoinSet<()>>,
-    known: Mutex<Vec<Known>>,
-    next: AtomicU64,
-    render: Render,
+/// Who carries out the turns of a job, and shows them.
+pub trait Turns {
+    /// A turn that cannot be carried out at all.
+    type Error;
+    /// Carries out a command and gives the outcome of the turn that it opens.
+    fn turn(&mut self, command: Command) -> impl Future<Output = Result<Outcome, Self::Error>> + Send;
 }
 
-struct Known {
-    id: JobId,
-    title: String,
-    output: JobOutput,
-    stop: CancellationToken,
-    ended: CancellationToken,
-}
-
-impl Board {
-    /// `next` is the number of the first job that starts here.
-    pub(crate) fn new(inbox: mpsc::WeakUnboundedSender<Mail>, next: u64, render: Render) -> Self {
-        let (running, known) = Default::default();
-        Self { inbox, running, known, next: AtomicU64::new(next), render }
-    }
-
-    fn tell(&self, mail: Mail) {
-        if let Some(inbox) = self.inbox.upgrade() {
-            let _session_closed = inbox.send(mail);
-        }
-    }
-
-    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<Known>> {
-        self.known.lock().expect("no code panics while it holds what is known of jobs")
-    }
-
-    fn remember(&self, job: Known) {
-        let mut known = self.lock();
-        if known.len() >= REMEMBERED
-            && let Some(oldest) = known.iter().position(|job| job.ended.is_cancelled())
-        {
-            known.remove(oldest);
-        }
-        known.push(job);
-    }
-}
-
-impl Jobs for Board {
-    fn start(&self, title: String, work: Work, output: JobOutput) -> JobId {
-        let id = JobId(self.next.fetch_add(1, Ordering::Relaxed).to_string());
-        self.tell(Mail::JobStarted { job: id.clone(), title: title.clone() });
-        let (stop, ended) = (CancellationToken::new(), CancellationToken::new());
-        let (inbox, job, render) = (self.inbox.clone(), id.clone(), self.render.clone());
-        let call = ToolCall::new(id.0.clone(), title.clone(), serde_json::Value::Null);
-        let (stopped, done) = (stop.clone(), ended.clone().drop_guard());
-        let mut running = self.running.lock().expect("no code panics while it holds the jobs");
-        while running.try_join_next().is_some() {}
-        running.spawn(async move {
-            let _done = done;
-            let result = tokio::select! {
-                biased;
-                () = stopped.cancelled() => Err(stopped_error()),
-                result = work => result,
-            };
-            if let Some(inbox) = inbox.upgrade() {
-                let _session_closed =
-                    inbox.send(Mail::JobEnded { job, result: render.result(&call, result) });
-            }
-        });
-        self.remember(Known { id: id.clone(), title, output, stop, ended });
-        id
-    }
-
-    fn all(&self) -> Vec<JobState> {
-        let state = |job: &Known| JobState {
-            id: job.id.clone(),
-            title: job.title.clone(),
-            running: !job.ended.is_cancelled(),
-            output: job.output.clone(),
+/// Works on the job of `session` until it is over, and records what it came to. A job that was left half-done is taken
+/// up where it stopped. `tools` are the engine's: they say which one a model meant.
+pub async fn carry_out<T: Turns>(
+    session: &Session,
+    agent: &Agent,
+    order: &Order,
+    tools: &Registry,
+    turns: &mut T,
+) -> Result<Conclusion, T::Error> {
+    let mut outcome = match ended_before(&session.entries()) {
+        Some(outcome) => outcome,
+        None => turns.turn(opening(&session.entries(), agent, order)).await?,
+    };
+    let mut is_reminded = false;
+    while outcome == Outcome::Finished {
+        let Some(lack) = lack(&session.entries(), agent, tools) else { break };
+        let finishing = finishing(agent, order).filter(|_| lack.can_be_finished);
+        let command = match finishing {
+            Some(call) => call,
+            None if !std::mem::replace(&mut is_reminded, true) => reminder(&lack.why),
+            None => break,
         };
-        self.lock().iter().map(state).collect()
+        outcome = turns.turn(command).await?;
     }
+    let conclusion = conclude(&session.entries(), agent, tools, outcome);
+    record(session, conclusion.clone()).await;
+    Ok(conclusion)
+}
 
-    fn wait<'a>(&'a self, job: &JobId, limit: Duration) -> BoxFuture<'a, ()> {
-        let ended = self.lock().iter().find(|known| known.id == *job).map(|known| known.ended.clone());
-        Box::pin(async move {
-            let Some(ended) = ended else { return };
-            let _ended_or_not = tokio::time::timeout(limit, ended.cancelled()).await;
-        })
+/// Returns when it stands in the journal, or can no longer get there.
+pub async fn record(session: &Session, conclusion: Conclusion) {
+    let next = session.entries().last().map_or(Seq(0), |entry| Seq(entry.seq.0 + 1));
+    let mut events = Box::pin(session.events(next));
+    if session.send(Command::Conclude(conclusion)).is_err() {
+        return;
     }
-
-    fn stop(&self, job: &JobId) -> bool {
-        let known = self.lock();
-        let running = known.iter().find(|known| known.id == *job && !known.ended.is_cancelled());
-        running.inspect(|known| known.stop.cancel()).is_some()
+    let is_it =
+        |event: &Event| matches!(event, Event::Recorded(entry) if matches!(entry.fact, Fact::Concluded(_)));
+    while let Some(event) = events.next().await {
+        if is_it(&event) {
+            return;
+        }
     }
 }
 
-fn stopped_error() -> ToolError {
-    ToolError::new(ToolErrorKind::System, "stopped on request")
+/// How the last turn ended, where the process died before it could say what that makes of the job.
+fn ended_before(entries: &[Arc<Entry>]) -> Option<Outcome> {
+    match active_path(entries).last().map(|entry| &entry.fact) {
+        Some(Fact::TurnEnded { outcome: Outcome::Failed | Outcome::Interrupted, .. }) => None,
+        Some(Fact::TurnEnded { outcome, .. }) => Some(*outcome),
+        _ => None,
+    }
+}
+
+/// A first prompt, or what takes up what is there.
+fn opening(entries: &[Arc<Entry>], agent: &Agent, order: &Order) -> Command {
+    let path = active_path(entries);
+    let has_begun = path.iter().any(|entry| matches!(entry.fact, Fact::Prompted { .. }));
+    let last = path.iter().rev().map(|entry| &entry.fact).find(|fact| !matches!(fact, Fact::Concluded(_)));
+    match (has_begun, last) {
+        (false, _) => Command::Prompt { parts: agent.opening(order), channel: None },
+        (true, Some(Fact::TurnEnded { outcome, .. })) if *outcome != Outcome::Failed => prompt(
+            "Try again: the job is not done. Look at what is there first, then do what is missing.".into(),
+        ),
+        (true, _) => Command::Continue,
+    }
+}
+
+/// The call that ends a job, made in place of the model.
+fn finishing(agent: &Agent, order: &Order) -> Option<Command> {
+    let name = agent.done.clone().filter(|_| agent.finish)?;
+    let title = order.description.lines().next().unwrap_or_default();
+    Some(Command::Call { name, arguments: json!({"title": title}) })
+}
+
+fn reminder(why: &str) -> Command {
+    prompt(format!("The job is not done: {why}. Do what is missing, or say why it cannot be done."))
+}
+
+fn prompt(text: String) -> Command {
+    Command::Prompt { parts: vec![Part::text(text)], channel: None }
+}
+
+fn conclude(entries: &[Arc<Entry>], agent: &Agent, tools: &Registry, outcome: Outcome) -> Conclusion {
+    let (status, reason) = match (outcome, lack(entries, agent, tools)) {
+        (Outcome::Finished, None) => (JobStatus::Completed, last_words(entries)),
+        (Outcome::Finished, Some(lack)) => (JobStatus::Failed, lack.why),
+        (Outcome::Interrupted, _) => (JobStatus::Cancelled, "stopped by a person".to_owned()),
+        (outcome, _) => (JobStatus::Failed, why(entries, outcome)),
+    };
+    Conclusion { status, reason, evidence: evidence(entries, agent, tools) }
+}
+
+fn why(entries: &[Arc<Entry>], outcome: Outcome) -> String {
+    let failure = last_turn(entries).iter().rev().find_map(|entry| match &entry.fact {
+        Fact::ModelFailed { message, .. } => Some(message.clone()),
+        Fact::PromptDenied { reason, .. } => Some(format!("a hook denied the prompt: {reason}")),
+        _ => None,
+    });
+    match outcome {
+        Outcome::Failed => failure.unwrap_or_else(|| "the model could not be asked".into()),
+        Outcome::RoundLimit => {
+            let left = Left::of(&active_path(entries)).sentence();
+            let left = left.map(|left| format!("; {left}")).unwrap_or_default();
+            format!("too many rounds without an end{left}")
+        }
+        Outcome::Budget => "the budget is spent".into(),
+        Outcome::Repeating if is_endless(last_turn(entries)) => "a reply did not come to an end".into(),
+        Outcome::Repeating => "the same calls again and again".into(),
+        Outcome::Refused => {
+            failure.unwrap_or_else(|| "an effect needed an approval that nobody could give".into())
+        }
+        Outcome::Unproven => "the reply claims what the journal does not show".into(),
+        Outcome::Finished | Outcome::Interrupted => String::new(),
+    }
+}
+
+/// What was recorded since the turn before the last one ended: why that failed is not a reason any more.
+fn last_turn(entries: &[Arc<Entry>]) -> &[Arc<Entry>] {
+    let is_end = |entry: &&Arc<Entry>| matches!(entry.fact, Fact::TurnEnded { .. });
+    let ends: Vec<usize> =
+        entries.iter().enumerate().filter(|(_, entry)| is_end(entry)).map(|(place, _)| place).collect();
+    let before = ends.len().checked_sub(2).map_or(0, |before| ends[before] + 1);
+    &entries[before..]
+}
+
+fn is_endless(entries: &[Arc<Entry>]) -> bool {
+    let stop = entries.iter().rev().find_map(|entry| match &entry.fact {
+        Fact::Replied { stop, .. } => Some(*stop),
+        _ => None,
+    });
+    stop.is_some_and(StopReason::is_endless)
+}
+
+/// What the journal lacks for the job to be done.
+struct Lack {
+    why: String,
+    /// Nothing is missing but the call that ends it, and nobody has tried that yet.
+    can_be_finished: bool,
+}
+
+fn lack(entries: &[Arc<Entry>], agent: &Agent, tools: &Registry) -> Option<Lack> {
+    let path = active_path(entries);
+    if let Some(why) = agent.proof.as_deref().and_then(|proof| unproven(&path, &named(tools, proof))) {
+        return Some(Lack { why, can_be_finished: false });
+    }
+    let done = agent.done.as_deref()?;
+    let is_done = named(tools, done);
+    // What was changed afterwards is not part of what is done.
+    let since = last_change(&path).map_or(0, |last| last + 1);
+    let calls = || path[since..].iter().filter_map(|entry| ended(&entry.fact, &is_done));
+    if calls().any(ToolResult::is_ok) {
+        return None;
+    }
+    let refusal = calls().next_back();
+    let message = refusal.and_then(|result| result.error.as_ref()).map(|error| error.message.as_str());
+    let why = format!("there is no `{done}` that succeeded: {}", message.unwrap_or("it was never called"));
+    Some(Lack { why, can_be_finished: refusal.is_none() })
+}
+
+/// A run must have shown the fault, something may have changed since, and a run after the last change must show that the
+/// fault is gone.
+fn unproven(path: &[&Arc<Entry>], is_proof: &dyn Fn(&str) -> bool) -> Option<String> {
+    let run = |entry: &&Arc<Entry>| ended(&entry.fact, is_proof).and_then(verdict);
+    let Some(failing) = path.iter().position(|entry| run(entry) == Some(false)) else {
+        return Some("no run of the tests ever showed the fault".into());
+    };
+    let gone = || Some("no run of the tests after the last change shows that the fault is gone".to_owned());
+    let Some(passing) = path.iter().rposition(|entry| run(entry) == Some(true)).filter(|at| *at > failing)
+    else {
+        return gone();
+    };
+    if last_change(path).is_some_and(|last| last > passing) {
+        return gone();
+    }
+    // A command may have changed files, too.
+    let ran = |entry: &&Arc<Entry>| matches!(&entry.fact, Fact::ToolStarted { name, how: How::Untracked, .. } if !is_proof(name));
+    let between = &path[failing..passing];
+    let is_changed = !Changed::of(between.iter().map(|entry| &entry.fact)).is_empty();
+    (!is_changed && !between.iter().any(ran))
+        .then(|| "nothing was changed between the run that failed and the one that did not".into())
+}
+
+/// The place of the last change that came about.
+fn last_change(path: &[&Arc<Entry>]) -> Option<usize> {
+    (0..path.len()).rev().find(|place| is_change(&path[*place..]))
+}
+
+/// Whether `path` begins with a change of which not every file was left as it was.
+fn is_change(path: &[&Arc<Entry>]) -> bool {
+    let Some(Fact::Staged { call, changes, .. } | Fact::ChangedBelow { call, changes, .. }) =
+        path.first().map(|entry| &entry.fact)
+    else {
+        return false;
+    };
+    let round = path.iter().map(|entry| &entry.fact).take_while(|fact| !matches!(fact, Fact::Replied { .. }));
+    let left = round.filter_map(|fact| match fact {
+        Fact::Unsettled { call: other, paths } if other == call => Some(paths),
+        _ => None,
+    });
+    let left: Vec<_> = left.flatten().collect();
+    changes.iter().any(|change| !left.contains(&&change.path))
+}
+
+/// A run that reports failures is a call that worked: its details say `ok`. A call that failed shows nothing.
+fn verdict(result: &ToolResult) -> Option<bool> {
+    if result.is_ok() { result.details.get("ok").and_then(Value::as_bool) } else { None }
+}
+
+/// Whether a tool that the model called so is this one: models write other cases, and other systems' names.
+fn named<'a>(tools: &'a Registry, tool: &'a str) -> impl Fn(&str) -> bool + 'a {
+    move |name| name == tool || tools.get(name).is_some_and(|found| found.tool.spec().name == tool)
+}
+
+fn evidence(entries: &[Arc<Entry>], agent: &Agent, tools: &Registry) -> Vec<Value> {
+    let Some(done) = &agent.done else { return Vec::new() };
+    let (path, is_done) = (active_path(entries), named(tools, done));
+    let results = path.iter().filter_map(|entry| ended(&entry.fact, &is_done));
+    results.filter(|result| result.is_ok()).map(|result| result.details.clone()).collect()
+}
+
+fn ended<'a>(fact: &'a Fact, is_it: &dyn Fn(&str) -> bool) -> Option<&'a ToolResult> {
+    match fact {
+        Fact::ToolEnded { name, result, .. } if is_it(name) => Some(result),
+        _ => None,
+    }
+}
+
+/// The first paragraph of the last thing that the model said.
+fn last_words(entries: &[Arc<Entry>]) -> String {
+    let said = entries.iter().rev().find_map(|entry| match &entry.fact {
+        Fact::Replied { parts, .. } => Some(text_of(parts)).filter(|text| !text.trim().is_empty()),
+        _ => None,
+    });
+    said.unwrap_or_default().trim().split("\n\n").next().unwrap_or_default().to_owned()
 }

@@ -3,12 +3,19 @@
 //! JSON Lines, one [`Entry`] each, first a `session_opened` with the format's version. One writer, held by a file
 //! lock; whoever watches follows the same entries. A torn last line is cut off the file, a bad line elsewhere is
 //! left out and told, so that a damaged journal never takes a session away in silence.
-use crate::hidden::Hidden;
+mod account;
 mod contents;
+mod hidden;
+pub(crate) mod ownership;
+mod sessions;
+mod summary;
+
+pub use account::{Account, Row, account};
 use async_stream::stream;
 use contents::{Contents, read};
 use futures::Stream;
 use haft_core::{Entry, Event, Fact, Secrets, Seq, Update, event::JOURNAL_VERSION};
+use hidden::Hidden;
 use std::{
     fs::{self, File, TryLockError},
     io::{self, Write},
@@ -18,6 +25,7 @@ use std::{
     time::Duration,
     time::SystemTime,
 };
+pub use summary::Summary;
 use tokio::sync::broadcast;
 use tokio_util::sync::CancellationToken;
 
@@ -53,7 +61,7 @@ pub enum JournalError {
         found: u32,
     },
     /// Not a journal at all.
-    #[error("`{path}` is no journal: {why}")]
+    #[error("`{path}` is not a journal: {why}")]
     Unreadable {
         /// The file.
         path: PathBuf,

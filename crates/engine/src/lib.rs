@@ -1,66 +1,38 @@
-//! The runtime: sessions, the turn loop, the tool runner, the journal.
+//! The runtime: sessions, the turn loop, the way of a call, the journal.
 //!
-//! Front-ends need four words of it: [`Engine`], [`Session`], [`haft_core::Command`], [`haft_core::Event`].
-//! It knows no tool, no provider and no front-end by name.
+//! Its modules are floors: each uses only those before it in this list.
+//!
+//! | module | what it is |
+//! | --- | --- |
+//! | `setup` | what an engine is made of |
+//! | `journal` | the file of a session, the list of sessions, accounts |
+//! | `session` | what a session has and knows: the handle, the log, the inbox, permission, budget, place in its tree |
+//! | `call` | the way of one call: judge, ask, run, settle, record |
+//! | `turn` | the loop: ask the model, run its calls, make room, hold claims against facts |
+//! | `tree` | a call that lets another agent work |
+//! | `socket` | other processes join a session |
+//! | `jobs` | a job from its first prompt to its end |
+//! | `session_task`, `engine` | open and run all of it |
+//!
+//! Front-ends need four words of it: [`Engine`], [`Session`], [`haft_core::Command`], [`haft_core::Event`]. It knows no
+//! tool, no provider and no front-end by name. Where to begin: [`Engine::create`], then `turn.rs`.
 
-mod account;
-mod agents;
-mod approving;
-mod asking;
-mod below;
-mod budget;
 mod call;
-mod call_errors;
-pub mod called;
-mod carry_out;
-mod compact;
-mod context;
-mod delegate;
-mod desk;
-mod digest;
-mod door;
 mod engine;
-mod engine_error;
-mod evidence;
-mod header;
-mod hidden;
-mod hooking;
 mod jobs;
-mod joining;
 mod journal;
-mod knowledge;
-mod left_over;
-mod live;
-mod named;
-mod permission;
-mod profile;
-mod recover;
-mod repeats;
-mod request;
-mod seen;
 mod session;
-mod sessions;
-mod settling;
-mod spent;
-mod summary;
-mod surroundings;
-mod tool_runner;
-mod toolbox;
+mod session_task;
+mod setup;
+mod socket;
 mod tree;
 mod turn;
 
-pub use account::{Account, Row, account};
-pub use agents::{Agent, BadAgent};
-pub use carry_out::{Turns, carry_out, record};
-pub use engine::{Engine, Model, Models, Setup, Stages};
-pub use engine_error::EngineError;
-pub use header::{BadHeader, with_header};
-pub use journal::{Journal, JournalError};
-pub use knowledge::{Knowledge, Note};
-pub use profile::{Chat, Edits, Profile};
-pub use repeats::Redundancy;
-pub use seen::Unread;
-pub use session::{Closed, Session};
-pub use sessions::Home;
-pub use summary::Summary;
-pub use tree::Delegation;
+pub use engine::Engine;
+pub use jobs::{Turns, carry_out, record};
+pub use journal::{Account, Journal, JournalError, Row, Summary, account};
+pub use session::{Closed, EngineError, Session, called};
+pub use setup::{
+    Agent, BadAgent, BadHeader, Chat, Delegation, Edits, Home, Knowledge, Model, Models, Note, Profile,
+    Redundancy, Setup, Stages, Unread, with_header,
+};

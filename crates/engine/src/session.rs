@@ -1,21 +1,35 @@
-//! A session is one task that owns one transcript. Everyone else holds a [`Session`] handle.
-use crate::{
-    Journal, JournalError,
-    call_errors::last_words,
-    door::Door,
-    left_over::Ownership,
-    permission::Permission,
-    recover,
-    turn::{Means, compact_now, open_turn},
-};
-use futures::{FutureExt, Stream, StreamExt};
-use haft_core::{
-    CallId, Change, Command, Entry, Event, Fact, Hash, JobId, Jobs, Mode, Seq, SessionId, Stage, ToolCall,
-    ToolResult, Transcript, Way, undo,
-};
-use std::{collections::VecDeque, io, panic::AssertUnwindSafe, pin::pin, sync::Arc};
+//! What a session has and knows. One task owns its transcript; everyone else holds a [`Session`] handle.
+pub(crate) mod asking;
+pub(crate) mod background;
+pub(crate) mod budget;
+pub mod called;
+pub(crate) mod context;
+mod error;
+pub(crate) mod inbox;
+pub(crate) mod live;
+pub(crate) mod log;
+pub(crate) mod mail;
+pub(crate) mod named;
+pub(crate) mod notes;
+pub(crate) mod parent;
+pub(crate) mod permission;
+pub(crate) mod prefix;
+pub(crate) mod ready;
+pub(crate) mod repeats;
+pub(crate) mod seen;
+pub(crate) mod shared;
+pub(crate) mod toolbox;
+pub(crate) mod tree;
+
+pub use error::EngineError;
+
+use crate::journal::Journal;
+use futures::{Stream, StreamExt};
+use haft_core::{CallId, Command, Entry, Event, Fact, Hash, Mode, Seq, SessionId, Stage};
+use mail::Mail;
+use permission::Permission;
+use std::{io, pin::pin, sync::Arc};
 use tokio::sync::mpsc;
-use tokio_util::sync::CancellationToken;
 
 /// A handle: send commands, watch events. When the last handle is gone, the session ends after its turn.
 #[derive(Clone)]
@@ -104,214 +118,12 @@ impl Session {
     pub fn content(&self, hash: &Hash) -> io::Result<Vec<u8>> {
         self.stage.content(hash)
     }
-}
 
-/// What reaches the session's task.
-pub(crate) enum Mail {
-    Command(Command),
-    JobStarted { job: JobId, title: String },
-    JobEnded { job: JobId, result: ToolResult },
-}
-
-/// The transcript and its journal, kept in step.
-pub(crate) struct Log {
-    pub(crate) journal: Journal,
-    pub(crate) transcript: Transcript,
-}
-
-impl Log {
-    pub(crate) fn record(&mut self, fact: Fact) -> Result<(), JournalError> {
-        let entry = self.journal.append(fact, None)?;
-        self.transcript.apply(&entry.fact);
-        Ok(())
-    }
-}
-
-/// The session's own task: what it works with, what it knows, what it is told.
-pub(crate) struct Task {
-    pub(crate) means: Means,
-    pub(crate) log: Log,
-    pub(crate) inbox: mpsc::UnboundedReceiver<Mail>,
-    pub(crate) stop: CancellationToken,
-    /// Commands that came in the middle of a turn and have to wait for its end.
-    pub(crate) later: VecDeque<Command>,
-    /// Where other processes come in; none where they cannot.
-    pub(crate) door: Option<Door>,
-    /// Says in the session's folder that this process has it open.
-    pub(crate) ownership: Ownership,
-}
-
-/// What takes its time, so that commands may come meanwhile.
-enum Work {
-    Turn(Fact),
-    Compaction,
-}
-
-impl Task {
-    pub(crate) async fn run(mut self) {
-        let (door, journal) = (self.door.take(), self.log.journal.clone());
-        let serving = async {
-            // Whoever follows must hear of an end like that, too.
-            let ended = AssertUnwindSafe(self.serve()).catch_unwind().await;
-            journal.close(match ended {
-                Ok(ended) => ended.err().map(|error| error.to_string()),
-                Err(panic) => Some(format!("a fault in the program: {}", last_words(&*panic))),
-            });
-        };
-        let letting_in = async {
-            if let Some(door) = door {
-                door.serve().await;
-            }
-        };
-        tokio::join!(serving, letting_in);
-        // Its jobs are about to end with it.
-        if !self.means.jobs.all().iter().any(|job| job.running) {
-            self.ownership.give_up();
+    /// The session that delegated to this one.
+    pub fn delegated_by(&self) -> Option<SessionId> {
+        match &self.entries().first()?.fact {
+            Fact::SessionOpened { delegated_by, .. } => delegated_by.clone(),
+            _ => None,
         }
-    }
-
-    async fn serve(&mut self) -> Result<(), JournalError> {
-        let left = self.ownership.end_earlier(&self.means).await;
-        recover::put_in_order(&mut self.log, &self.means, left).await?;
-        let stop = self.stop.clone();
-        loop {
-            let mail = tokio::select! {
-                biased;
-                () = stop.cancelled() => return Ok(()),
-                mail = self.inbox.recv() => mail,
-            };
-            match mail {
-                None => return Ok(()),
-                Some(Mail::Command(command)) => self.carry_out(command).await?,
-                Some(Mail::JobStarted { job, title }) => self.log.record(Fact::JobStarted { job, title })?,
-                Some(Mail::JobEnded { job, result }) => self.turn(Fact::JobEnded { job, result }).await?,
-            }
-            self.catch_up().await?;
-        }
-    }
-
-    async fn carry_out(&mut self, command: Command) -> Result<(), JournalError> {
-        match command {
-            Command::Prompt { parts, channel } => {
-                recover::end_open_calls(
-                    &mut self.log,
-                    &self.means,
-                    "not run: the session was interrupted before it",
-                )?;
-                self.turn(Fact::Prompted { parts, channel }).await
-            }
-            Command::Call { name, arguments } => {
-                let why = "not run: another call was made before it";
-                recover::end_open_calls(&mut self.log, &self.means, why)?;
-                let id = format!("own_{}", self.log.journal.entries().len());
-                self.turn(Fact::Called { made: ToolCall::new(id, name, arguments) }).await
-            }
-            Command::Conclude(conclusion) => {
-                self.log.record(Fact::Concluded(conclusion))?;
-                self.log.journal.sync()
-            }
-            Command::Continue => self.turn(Fact::Continued).await,
-            Command::Rewind { to } => self.rewind(to).await,
-            Command::Redo => self.redo().await,
-            Command::SetMode { mode } => {
-                let mode = self.means.permission.set(mode);
-                self.log.record(Fact::ModeSet { mode })
-            }
-            Command::Compact => {
-                self.means.open_purse(&self.log).await;
-                self.attend(Work::Compaction).await
-            }
-            // Outside a turn there is nothing to answer or to stop.
-            Command::Interrupt | Command::Answer { .. } | Command::Reply { .. } => Ok(()),
-        }
-    }
-
-    /// What was said during a turn and found no round any more opens the next one.
-    async fn catch_up(&mut self) -> Result<(), JournalError> {
-        loop {
-            if let Some(fact) = self.means.desk.next_queued() {
-                match fact {
-                    // It opens no turn: only its end is told.
-                    Fact::JobStarted { .. } => self.log.record(fact)?,
-                    fact => self.turn(fact).await?,
-                }
-            } else if let Some(command) = self.later.pop_front() {
-                Box::pin(self.carry_out(command)).await?;
-            } else {
-                return Ok(());
-            }
-        }
-    }
-
-    async fn turn(&mut self, opening: Fact) -> Result<(), JournalError> {
-        self.means.repeats.clear();
-        self.means.open_purse(&self.log).await;
-        self.attend(Work::Turn(opening)).await
-    }
-
-    /// Works, and listens meanwhile.
-    async fn attend(&mut self, work: Work) -> Result<(), JournalError> {
-        let cancel = self.stop.child_token();
-        let desk = &self.means.desk;
-        let (journal, permission) = (self.log.journal.clone(), &self.means.permission);
-        let (log, means) = (&mut self.log, &self.means);
-        let work = async {
-            match work {
-                Work::Turn(opening) => open_turn(log, means, opening, &cancel).await,
-                Work::Compaction => compact_now(log, means, &cancel).await,
-            }
-        };
-        tokio::pin!(work);
-        let time_left = means.purse.time_left(&means.limits.budget);
-        let out_of_time = tokio::time::sleep(time_left.unwrap_or_default());
-        tokio::pin!(out_of_time);
-        loop {
-            tokio::select! {
-                done = &mut work => return done,
-                () = &mut out_of_time, if time_left.is_some() && !cancel.is_cancelled() => cancel.cancel(),
-                Some(mail) = self.inbox.recv() => match mail {
-                    Mail::Command(Command::Interrupt) => cancel.cancel(),
-                    Mail::Command(Command::Answer { call, answer }) => desk.answer(&call, answer),
-                    Mail::Command(Command::Reply { call, answer }) => desk.reply(&call, answer),
-                    // No part of the conversation, so that the transcript need not hear of it.
-                    Mail::Command(Command::SetMode { mode }) => {
-                        journal.append(Fact::ModeSet { mode: permission.set(mode) }, None)?;
-                    }
-                    Mail::Command(Command::Prompt { parts, channel }) => desk.queue(Fact::Prompted { parts, channel }),
-                    Mail::Command(
-                        command @ (Command::Continue | Command::Call { .. } | Command::Conclude(_)
-                        | Command::Rewind { .. } | Command::Redo | Command::Compact),
-                    ) => self.later.push_back(command),
-                    Mail::JobStarted { job, title } => desk.queue(Fact::JobStarted { job, title }),
-                    Mail::JobEnded { job, result } => desk.queue(Fact::JobEnded { job, result }),
-                }
-            }
-        }
-    }
-
-    async fn rewind(&mut self, to: Seq) -> Result<(), JournalError> {
-        let plan = undo::back_to(&self.log.journal.entries(), to);
-        self.move_files(Way::Undo, plan.changes, plan.untracked, to).await
-    }
-
-    async fn redo(&mut self) -> Result<(), JournalError> {
-        match undo::last_undo(&self.log.journal.entries()) {
-            Some((changes, head)) => self.move_files(Way::Redo, changes, Vec::new(), head).await,
-            None => Ok(()),
-        }
-    }
-
-    /// A file that cannot be written is told as a conflict; the others are moved all the same.
-    async fn move_files(
-        &mut self,
-        way: Way,
-        changes: Vec<Change>,
-        untracked: Vec<CallId>,
-        head: Seq,
-    ) -> Result<(), JournalError> {
-        let conflicts = self.means.move_files(&changes, &self.stop).await;
-        self.log.journal.append(Fact::Rewound { way, changes, conflicts, untracked }, Some(head))?;
-        self.log.transcript = Transcript::replay(&self.log.journal.entries());
-        self.log.journal.sync()
     }
 }

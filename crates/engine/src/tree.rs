@@ -1,76 +1,226 @@
-//! A session and those below it: how deep they go, and how many there are.
-use haft_core::{ToolError, ToolErrorKind};
-use serde::Deserialize;
-use std::sync::{
-    Arc,
-    atomic::{AtomicUsize, Ordering},
+//! A call that lets another agent work, in a session of its own.
+use crate::session::{
+    EngineError, Session,
+    asking::{Asking, Wish},
+    called,
+    parent::{Caller, Delegates, Witness},
 };
-use tokio::sync::{Mutex, OwnedMutexGuard, Semaphore, SemaphorePermit};
+use futures::{Stream, StreamExt, future::BoxFuture};
+use haft_core::{
+    Answer, CallId, Command, Event, Fact, Outcome, Part, Question, Seq, Subagents, ToolError, ToolErrorKind,
+    ToolOutput, text_of,
+};
+use serde_json::json;
+use std::{collections::HashMap, pin::pin, sync::Arc};
+use tokio::sync::{mpsc, oneshot};
+use tokio_util::sync::CancellationToken;
 
-/// How far work is delegated.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct Delegation {
-    /// Sessions below sessions: 1 is one level, 0 is none.
-    pub depth: usize,
-    /// So many sessions of one level work at the same time; others wait.
-    pub at_once: usize,
-    /// So many sessions in a tree while the process runs.
-    pub total: usize,
+/// Opens sessions below others.
+pub(crate) trait Opens: Send + Sync {
+    /// A new session in which a part of the work of `caller` is done.
+    fn open_below(&self, agent: &str, caller: Caller) -> Result<Session, EngineError>;
 }
 
-impl Default for Delegation {
-    /// One level; 16 at once are what a model asks for in one reply at most; 200 in all.
-    fn default() -> Self {
-        Self { depth: 1, at_once: 16, total: 200 }
+/// Lets calls delegate to sessions that are opened so.
+pub(crate) struct Delegation<O>(pub(crate) O);
+
+impl<O: Opens + Clone + 'static> Delegates for Delegation<O> {
+    fn subagents(&self, caller: Caller, agent: String, person: Asking) -> Arc<dyn Subagents> {
+        Arc::new(Delegating { opens: self.0.clone(), caller, agent, person })
     }
 }
 
-/// The place of a session in its tree.
-#[derive(Clone)]
-pub(crate) struct Tree {
-    depth: usize,
-    limits: Delegation,
-    begun: Arc<AtomicUsize>,
-    places: Arc<Semaphore>,
-    settling: Arc<Mutex<()>>,
+/// The way from a call to sessions below its own.
+struct Delegating<O> {
+    opens: O,
+    /// What those below get of this call.
+    caller: Caller,
+    /// Like whom it works where the call names nobody.
+    agent: String,
+    /// Who answers for what the other agent wants to do.
+    person: Asking,
 }
 
-/// Nobody else of the tree settles while this is held.
-pub(crate) type Alone = OwnedMutexGuard<()>;
-
-impl Tree {
-    /// Of a session that a person opened.
-    pub(crate) fn root(limits: Delegation) -> Self {
-        Self { depth: 0, limits, begun: Arc::default(), places: places(limits), settling: Arc::default() }
+impl<O: Opens> Subagents for Delegating<O> {
+    fn run(
+        &self,
+        task: String,
+        agent: Option<String>,
+        progress: Box<dyn Fn(String) + Send + Sync>,
+    ) -> BoxFuture<'_, Result<ToolOutput, ToolError>> {
+        Box::pin(async move {
+            let agent = agent.as_deref().unwrap_or(&self.agent);
+            let _place = self.caller.tree.enter().await?;
+            let ended = CancellationToken::new();
+            let _ends_with_the_call = ended.clone().drop_guard();
+            let witness = Witness { ended, ..self.caller.witness.clone() };
+            let caller = Caller { tree: self.caller.tree.below(), witness, ..self.caller.clone() };
+            let session = self.opens.open_below(agent, caller).map_err(not_started)?;
+            self.follow(&session, task, progress).await
+        })
     }
+}
 
-    /// Of a session below this one.
-    pub(crate) fn below(&self) -> Self {
-        // Whoever waits for those below keeps its own place, so each level has places of its own.
-        Self { depth: self.depth + 1, places: places(self.limits), ..self.clone() }
-    }
+/// What a subagent came to.
+#[derive(Default)]
+struct Account {
+    text: String,
+    calls: usize,
+    failure: Option<String>,
+    outcome: Option<Outcome>,
+}
 
-    /// Whether a session here may delegate at all.
-    pub(crate) fn may_delegate(&self) -> bool {
-        self.depth < self.limits.depth
-    }
-
-    /// Waits until nobody else of the tree settles.
-    pub(crate) async fn alone(&self) -> Alone {
-        self.settling.clone().lock_owned().await
-    }
-
-    /// Waits for a place; the session below works while it is held.
-    pub(crate) async fn enter(&self) -> Result<SemaphorePermit<'_>, ToolError> {
-        if self.begun.fetch_add(1, Ordering::Relaxed) >= self.limits.total {
-            let message = format!("cannot delegate: {} tasks were delegated already", self.limits.total);
-            return Err(ToolError::new(ToolErrorKind::User, message).hint("do the rest yourself"));
+impl<O> Delegating<O> {
+    async fn follow(
+        &self,
+        session: &Session,
+        task: String,
+        progress: Box<dyn Fn(String) + Send + Sync>,
+    ) -> Result<ToolOutput, ToolError> {
+        progress(format!("session {}\n", session.id()));
+        let _interrupted_on_drop = Leash(session);
+        let events = session.events(Seq(0));
+        let prompt = Command::Prompt { parts: vec![Part::text(task)], channel: None };
+        session.send(prompt).map_err(not_started)?;
+        let (open, to_ask) = mpsc::unbounded_channel();
+        let listening = listen(events, progress, Open { to_ask: open, settled: HashMap::new() });
+        let (account, ()) = tokio::join!(listening, self.ask_all(session, to_ask));
+        match account.outcome {
+            Some(outcome) => self.report(session, outcome, account),
+            None => {
+                let message = "the other agent's session closed before it answered";
+                Err(ToolError::new(ToolErrorKind::System, message))
+            }
         }
-        Ok(self.places.acquire().await.expect("nobody closes it"))
+    }
+
+    /// The person of this conversation decides, unless somebody else does: one question after the other.
+    async fn ask_all(&self, session: &Session, mut to_ask: mpsc::UnboundedReceiver<Waiting>) {
+        while let Some(Waiting { call, asked, mut settled }) = to_ask.recv().await {
+            if settled.try_recv() != Err(oneshot::error::TryRecvError::Empty) {
+                continue;
+            }
+            let command = match asked {
+                Asked::Approval(wish) => {
+                    let reason = format!("a subagent asks: {}", wish.reason);
+                    let runs = wish.runs.or_else(|| called::made(session, &call).map(Box::new));
+                    let wish = Wish { reason, runs, ..wish };
+                    let answer = self.person.approve_unless(wish, &mut settled).await;
+                    answer.map(|answer| Command::Answer { call, answer })
+                }
+                Asked::Question(question) => {
+                    let elsewhere = async { drop((&mut settled).await) };
+                    let answer = self.person.ask_unless(question, elsewhere).await;
+                    Some(Command::Reply { call, answer })
+                }
+            };
+            if let Some(command) = command {
+                let _session_is_closed = session.send(command);
+            }
+        }
+    }
+
+    fn report(&self, session: &Session, outcome: Outcome, account: Account) -> Result<ToolOutput, ToolError> {
+        let Account { text, calls, failure, .. } = account;
+        let details = json!({"session": session.id(), "outcome": outcome, "calls": calls, "answer": text});
+        if outcome == Outcome::Finished {
+            return Ok(ToolOutput::text(text)
+                .details(details)
+                .show(format!("Done in {calls} call{}", if calls == 1 { "" } else { "s" })));
+        }
+        let why = failure.unwrap_or_else(|| details["outcome"].as_str().unwrap_or_default().to_owned());
+        let said = if text.is_empty() { String::new() } else { format!(". Its last words: {text}") };
+        let message = format!("the other agent did not finish: {why}{said}");
+        Err(ToolError::new(ToolErrorKind::User, message)
+            .hint("give a smaller task, or do it yourself")
+            .details(details))
     }
 }
 
-fn places(limits: Delegation) -> Arc<Semaphore> {
-    Arc::new(Semaphore::new(limits.at_once.max(1)))
+/// Until its turn has ended, or its session closed.
+async fn listen(
+    events: impl Stream<Item = Event>,
+    progress: Box<dyn Fn(String) + Send + Sync>,
+    mut open: Open,
+) -> Account {
+    let (mut events, mut account) = (pin!(events), Account::default());
+    while let Some(event) = events.next().await {
+        let Event::Recorded(entry) = event else { continue };
+        open.take_in(&entry.fact);
+        match &entry.fact {
+            Fact::Replied { parts, .. } => account.text = text_of(parts),
+            Fact::ToolStarted { name, arguments, .. } => {
+                account.calls += 1;
+                progress(format!("{name} {arguments}\n"));
+            }
+            Fact::ModelFailed { message, .. } | Fact::PromptDenied { reason: message, .. } => {
+                account.failure = Some(message.clone())
+            }
+            Fact::TurnEnded { outcome, .. } => {
+                account.outcome = Some(*outcome);
+                break;
+            }
+            _ => {}
+        }
+    }
+    account
+}
+
+/// What a call of the subagent wants of a person.
+enum Asked {
+    Approval(Wish),
+    Question(Question),
+}
+
+struct Waiting {
+    call: CallId,
+    asked: Asked,
+    /// Somebody else gave this answer. Closed: nobody needs one any more.
+    settled: oneshot::Receiver<Answer>,
+}
+
+/// What the subagent wants to know, and whether it still does. Dropped, all of it is settled.
+struct Open {
+    to_ask: mpsc::UnboundedSender<Waiting>,
+    settled: HashMap<CallId, oneshot::Sender<Answer>>,
+}
+
+impl Open {
+    fn take_in(&mut self, fact: &Fact) {
+        match fact {
+            Fact::ApprovalAsked { call, reason, effects, changes, runs } => {
+                let (effects, changes, runs) = (effects.clone(), changes.clone(), runs.clone());
+                self.ask(call, Asked::Approval(Wish { reason: reason.clone(), effects, changes, runs }));
+            }
+            Fact::QuestionAsked { call, question } => self.ask(call, Asked::Question(question.clone())),
+            Fact::ApprovalAnswered { call, answer } => {
+                if let Some(settled) = self.settled.remove(call) {
+                    let _it_was_ours = settled.send(*answer);
+                }
+            }
+            Fact::QuestionAnswered { call, .. } | Fact::ToolEnded { call, .. } => {
+                self.settled.remove(call);
+            }
+            _ => {}
+        }
+    }
+
+    fn ask(&mut self, call: &CallId, asked: Asked) {
+        let (sender, settled) = oneshot::channel();
+        self.settled.insert(call.clone(), sender);
+        let _nobody_asks = self.to_ask.send(Waiting { call: call.clone(), asked, settled });
+    }
+}
+
+fn not_started(error: impl std::fmt::Display) -> ToolError {
+    ToolError::new(ToolErrorKind::User, format!("cannot delegate: {error}"))
+}
+
+/// A subagent that nobody waits for stops.
+struct Leash<'a>(&'a Session);
+
+impl Drop for Leash<'_> {
+    fn drop(&mut self) {
+        let _it_has_ended = self.0.send(Command::Interrupt);
+    }
 }

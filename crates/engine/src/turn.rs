@@ -1,73 +1,28 @@
 //! The heart: ask the model, run its tools, until the transcript says stop.
+mod ask;
+mod calls;
+mod compact;
+mod digest;
+mod evidence;
+pub(crate) mod recover;
+mod request;
+mod room;
+mod spent;
+
 use crate::{
-    JournalError, Model,
-    below::Witness,
-    budget::{self, Purse},
-    compact::compact,
-    context,
-    desk::Desk,
-    engine::Shared,
-    evidence, hooking,
-    jobs::Board,
-    permission::Permission,
-    recover,
-    repeats::Repeats,
-    request::{self, Unsaid},
-    seen::Seen,
-    session::Log,
-    spent,
-    tool_runner::run_tools,
-    toolbox::Toolbox,
-    tree::Tree,
+    call::hooks,
+    journal::JournalError,
+    session::{budget, context::Means, log::Log},
 };
+use ask::Unsaid;
+use calls::run_tools;
+use compact::compact;
 use haft_core::{
-    Access, Fact, Left, Limits, OnCap, Outcome, Part, ProviderError, SessionId, Spending, Stage, Step,
-    StopReason, Usage, Window, active_path,
+    Fact, Left, Limits, OnCap, Outcome, Part, ProviderError, Spending, Step, StopReason, Usage, Window,
+    active_path,
     window::{self, Room},
 };
-use std::{path::PathBuf, sync::Arc};
 use tokio_util::sync::CancellationToken;
-
-/// What a session works with; never changes while it runs.
-pub(crate) struct Means {
-    pub(crate) id: SessionId,
-    /// The agent's name.
-    pub(crate) agent: String,
-    /// When a turn of this agent ends that does not end by itself.
-    pub(crate) limits: Limits,
-    /// Who may do what in this session.
-    pub(crate) permission: Permission,
-    /// Whom this agent asks.
-    pub(crate) model: Model,
-    /// The sessions above and below.
-    pub(crate) tree: Tree,
-    /// Where what this session does to files is told before it is real; none where a person opened it.
-    pub(crate) witness: Option<Arc<Witness>>,
-    pub(crate) toolbox: Toolbox,
-    pub(crate) stage: Arc<dyn Stage>,
-    pub(crate) desk: Desk,
-    pub(crate) jobs: Arc<Board>,
-    pub(crate) shared: Arc<Shared>,
-    /// What the processes of this session may reach.
-    pub(crate) access: Access,
-    pub(crate) seen: Seen,
-    pub(crate) repeats: Repeats,
-    /// See [`haft_core::ToolContext::artifacts`].
-    pub(crate) artifacts: PathBuf,
-    /// What this turn has spent, shared with those below.
-    pub(crate) purse: Arc<Purse>,
-    /// Whether a turn of this session opens it.
-    pub(crate) owns_purse: bool,
-}
-
-impl Means {
-    /// A turn begins, or goes on where `log` ends.
-    pub(crate) async fn open_purse(&self, log: &Log) {
-        if self.owns_purse {
-            self.purse.open(spent::in_turn(self, log).await);
-        }
-    }
-}
 
 /// A turn from the fact that opens it. A prompt that hooks deny ends it before anybody reads it.
 pub(crate) async fn open_turn(
@@ -76,7 +31,7 @@ pub(crate) async fn open_turn(
     opening: Fact,
     cancel: &CancellationToken,
 ) -> Result<(), JournalError> {
-    let opening = hooking::checked(means, opening, cancel).await;
+    let opening = hooks::checked(means, opening, cancel).await;
     let is_denied = matches!(opening, Fact::PromptDenied { .. });
     log.record(opening)?;
     match (is_denied, cancel.is_cancelled()) {
@@ -117,14 +72,14 @@ async fn look_for_tools(means: &Means, cancel: &CancellationToken) {
     }
 }
 
-/// Summarises because a person wants it. Ends like a turn, so that whoever waits for an end sees one.
+/// Summarizes because a person wants it. Ends like a turn, so that whoever waits for an end sees one.
 pub(crate) async fn compact_now(
     log: &mut Log,
     means: &Means,
     cancel: &CancellationToken,
 ) -> Result<(), JournalError> {
-    recover::end_open_calls(log, means, "not run: the conversation was summarised first")?;
-    let window = context::window(means);
+    recover::end_open_calls(log, means, "not run: the conversation was summarized first")?;
+    let window = request::window(means);
     if let Some(Room::Compact { kept }) = window::compact(&log.transcript, 0) {
         compact(log, means, &window, kept, cancel).await?;
     }
@@ -135,7 +90,7 @@ pub(crate) async fn compact_now(
 /// for the next turn.
 async fn take_in(log: &mut Log, means: &Means, cancel: &CancellationToken) -> Result<(), JournalError> {
     while let Some(fact) = means.desk.next_queued_if(|fact| is_answered(log, means, fact)) {
-        let fact = hooking::checked(means, fact, cancel).await;
+        let fact = hooks::checked(means, fact, cancel).await;
         // What adds nothing to the conversation leaves its open calls alone.
         if matches!(fact, Fact::Prompted { .. } | Fact::JobEnded { .. }) {
             recover::end_open_calls(log, means, "not run: somebody spoke first")?;
@@ -156,7 +111,7 @@ fn is_answered(log: &Log, means: &Means, fact: &Fact) -> bool {
     }
     then.apply(fact);
     let is_asked = then.next_step(&means.limits) == Step::AskModel;
-    is_asked && request::reserve(means, &then, context::request(means, &then).max_output).is_ok()
+    is_asked && ask::reserve(means, &then, request::request(means, &then).max_output).is_ok()
 }
 
 /// Holds the last reply against what happened: how the turn ends, or nothing where the model is asked once more.
@@ -186,7 +141,7 @@ async fn end_turn(log: &mut Log, means: &Means, outcome: Outcome) -> Result<(), 
             OnCap::Stop => rounds_reached(log, limits),
         })?;
     }
-    hooking::turn_ends(means, outcome).await;
+    hooks::turn_ends(means, outcome).await;
     let spent = spent_by(log, means);
     let (rounds, Spending { usage, .. }) = (log.transcript.rounds(), spent);
     log.record(Fact::TurnEnded { outcome, rounds, usage, cost_usd: spent.cost_usd() })?;
@@ -220,21 +175,21 @@ fn not_run(outcome: Outcome) -> &'static str {
 }
 
 async fn ask_model(log: &mut Log, means: &Means, cancel: &CancellationToken) -> Result<(), JournalError> {
-    let window = context::window(means);
-    context::make_room(log, means, &window, cancel).await?;
+    let window = request::window(means);
+    room::make_room(log, means, &window, cancel).await?;
     // What the model is told has happened must not be forgotten in a power cut.
     log.journal.sync()?;
     tracing::debug!("Agent iteration {}", log.transcript.rounds() + 1);
-    let mut said = request::ask_once(log, means, cancel).await?;
+    let mut said = ask::ask_once(log, means, cancel).await?;
     if matches!(said, Err(Unsaid::Failed(ProviderError::ContextTooLong { .. })))
         && shrink(log, means, &window, cancel).await?
     {
-        said = request::ask_once(log, means, cancel).await?;
+        said = ask::ask_once(log, means, cancel).await?;
     }
     match said {
         Ok(fact) => log.record(fact),
         Err(Unsaid::Reached(limit)) => log.record(budget::reached(limit)),
-        Err(Unsaid::Failed(error)) => log.record(request::failed(&error)),
+        Err(Unsaid::Failed(error)) => log.record(ask::failed(&error)),
         Err(Unsaid::Interrupted) => Ok(()),
     }
 }
@@ -248,12 +203,12 @@ async fn shrink(
     cancel: &CancellationToken,
 ) -> Result<bool, JournalError> {
     let half = Window::new(log.transcript.size(window.fixed) / 2, window.reply, window.fixed);
-    if context::make_room(log, means, &half, cancel).await? {
+    if room::make_room(log, means, &half, cancel).await? {
         return Ok(true);
     }
-    let is_summarised = log.transcript.is_compacted() || log.transcript.messages().len() < 2;
-    if !is_summarised {
+    let is_summarized = log.transcript.is_compacted() || log.transcript.messages().len() < 2;
+    if !is_summarized {
         compact(log, means, window, 0, cancel).await?;
     }
-    Ok(log.transcript.is_compacted() && !is_summarised)
+    Ok(log.transcript.is_compacted() && !is_summarized)
 }

@@ -241,7 +241,7 @@ async fn a_conversation_that_is_too_long_for_the_server_is_cut_once() {
     }
 }
 
-// A person asks for it; where there is nothing to summarise, nothing is said
+// A person asks for it; where there is nothing to summarize, nothing is said
 #[tokio::test]
 async fn a_summary_can_be_asked_for() {
     let place = Place::new();

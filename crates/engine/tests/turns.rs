@@ -69,7 +69,7 @@ async fn calls_written_as_text_are_run_or_reported() {
          turn_ended=finished"
     );
     let why = content(&session, "call_1");
-    assert!(why.contains("`look a b`: `look` is no tool. A call is written like this:\n```bash"), "{why}");
+    assert!(why.contains("`look a b`: `look` is not a tool. A call is written like this:\n```bash"), "{why}");
     let haft_core::Message::User { parts } = &*script.requests()[1].messages[2] else { panic!() };
     let results = haft_core::text_of(parts);
     assert!(results.starts_with("Tool results:\n\nTool 1 (bash) output:\n10"), "{results}");
@@ -99,7 +99,7 @@ async fn errors_are_results_and_the_loop_goes_on() {
 }
 
 // A-94, O-07, O-36, O-38
-// X-17: neighbours that only read run together, and results are filed in call order (trap 2)
+// X-17: neighbors that only read run together, and results are filed in call order (trap 2)
 #[tokio::test]
 async fn results_are_filed_in_call_order() {
     let place = Place::new();

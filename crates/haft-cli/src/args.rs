@@ -34,7 +34,7 @@ pub(crate) struct Cli {
     /// What to do; without it, what to say is read from PROMPT.
     #[command(subcommand)]
     pub(crate) command: Option<Verb>,
-    /// A prompt, as for `haft run`.
+    /// Prompt, as for `haft run`.
     #[arg(value_name = "PROMPT")]
     pub(crate) prompt: Vec<String>,
     /// How the turn goes.
@@ -45,64 +45,64 @@ pub(crate) struct Cli {
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
-    /// One turn without a screen; `-` reads the prompt from standard input
+    /// Run one prompt and print the reply; `-` reads the prompt from standard input
     Run(RunArgs),
-    /// A conversation line by line; `exit` leaves
+    /// Chat line by line, without the full screen; `exit` leaves
     Chat(ChatArgs),
-    /// A feature from a description: a branch with commits, and a pull request
+    /// Build a feature from a description: a branch with commits, and a pull request
     Build(JobArgs),
-    /// A fault, reproduced by a failing test and removed
+    /// Reproduce and fix a bug
     Debug(JobArgs),
-    /// What is wrong with a change
+    /// Review a change
     Review(JobArgs),
-    /// What kind of issue it is, and how bad
+    /// Classify an issue and rate its severity
     Triage(JobArgs),
-    /// Jobs: how they stand
+    /// List, show, queue and run jobs
     #[command(subcommand)]
     Jobs(Jobs),
-    /// Agents: who can work here
+    /// List and show agents
     #[command(subcommand)]
     Agents(Agents),
-    /// Prompts kept in files, for `/NAME ARGUMENTS`
+    /// List saved prompts, which run as `/NAME ARGUMENTS`
     #[command(subcommand)]
     Commands(Commands),
-    /// Sessions: what was said and done
+    /// List, show, resume and export sessions
     #[command(subcommand)]
     Sessions(Sessions),
-    /// Put files back to what they were before the last turn
+    /// Restore files to what they were before the last turn
     Undo(UndoArgs),
-    /// Take back the last undo
+    /// Restore what the last undo took back
     Redo(SessionArg),
-    /// Tools, without a model
+    /// List tools, or call one without a model
     #[command(subcommand)]
     Tools(Tools),
-    /// Models: what there is, and how to get one
+    /// List, download and test models
     #[command(subcommand)]
     Models(Models),
-    /// Ways to work: numbers, texts and shapes, as data
+    /// List and show profiles: prompts, limits and formats as data
     #[command(subcommand)]
     Profiles(Profiles),
-    /// Tool calls found in a model's text
+    /// Extract tool calls from a model's text
     Parse(ParseArgs),
-    /// The configuration in force, and where it lies
+    /// Show the configuration in effect and where each value comes from
     #[command(subcommand)]
     Config(Config),
-    /// The agents and tools for other programs, over MCP: on standard streams, or on an address
+    /// Serve agents and tools to other programs over MCP
     Mcp(McpArgs),
-    /// The agent in an editor, over ACP: the editor starts this and talks to it over standard streams
+    /// Serve the agent to an editor over ACP, on standard input and output
     Acp(AcpArgs),
-    /// A bot on Telegram: a conversation in each of its chats
+    /// Run a Telegram bot
     Telegram(TelegramArgs),
-    /// What this machine offers, and what is missing
+    /// Check what this machine has and what is missing
     Doctor(DoctorArgs),
-    /// What a shell needs to complete commands and options: `haft completions bash`
+    /// Print shell completions: `haft completions bash`
     Completions {
-        /// The shell
+        /// Shell to complete for
         shell: clap_complete::Shell,
     },
-    /// The manual, for `man -l -`
+    /// Print the manual page, for `man -l -`
     Man {
-        /// Write one page for each command into this folder
+        /// Write one page per command into this directory
         #[arg(long, value_name = "DIR")]
         to: Option<PathBuf>,
     },
@@ -111,13 +111,13 @@ pub(crate) enum Verb {
 /// `haft parse`
 #[derive(Debug, Args)]
 pub(crate) struct ParseArgs {
-    /// Whose way of writing calls; `auto` tries all
+    /// Format of the calls; `auto` tries all
     #[arg(long, value_name = "NAME", default_value = "auto")]
     pub(crate) dialect: String,
-    /// Definitions as `haft tools schema` prints them; the built-in tools if left out
+    /// Tool definitions, as `haft tools schema` prints them [default: the built-in tools]
     #[arg(long, value_name = "FILE")]
     pub(crate) tools: Option<PathBuf>,
-    /// The text; `-` for standard input
+    /// File with the text; `-` for standard input
     #[arg(default_value = "-")]
     pub(crate) file: PathBuf,
 }
@@ -125,7 +125,7 @@ pub(crate) struct ParseArgs {
 /// `haft run`
 #[derive(Debug, Args)]
 pub(crate) struct RunArgs {
-    /// What to do; `-` for standard input
+    /// Prompt; `-` for standard input
     #[arg(required = true, value_name = "PROMPT")]
     pub(crate) prompt: Vec<String>,
     /// How the turn goes.
@@ -144,61 +144,61 @@ pub(crate) struct ChatArgs {
 /// Options of every command that starts a turn.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct TurnArgs {
-    /// VENDOR/MODEL: `openai/gpt-5`, `anthropic/…`, `ollama/…`, `local/NAME|FILE.gguf`, `script/FILE`
+    /// Model to use, as VENDOR/MODEL: `openai/gpt-5`, `anthropic/…`, `ollama/…`, `local/NAME|FILE.gguf`
     #[arg(long, short, value_name = "SPEC")]
     pub(crate) model: Option<String>,
-    /// Another server for the model's vendor
+    /// Base URL of the vendor's server
     #[arg(long, value_name = "URL")]
     pub(crate) base_url: Option<String>,
-    /// How the model writes calls as text (`haft parse --dialect ?`); `auto` finds out
+    /// Format in which the model writes calls as text (`haft parse --dialect ?` lists them); `auto` detects it
     #[arg(long, value_name = "NAME")]
     pub(crate) dialect: Option<String>,
-    /// `default`, `alfred`, `pedro`, `ally`, `opencode`, `picoclaw`, or a TOML file
+    /// Profile to use: `default`, `alfred`, `pedro`, `ally`, `opencode`, `picoclaw`, or a TOML file
     #[arg(long, value_name = "NAME")]
     pub(crate) profile: Option<String>,
-    /// Who works
+    /// Agent to use
     #[arg(long, value_name = "NAME")]
     pub(crate) agent: Option<String>,
-    /// Only these tools
+    /// Tools to offer, instead of all
     #[arg(long, value_name = "A,B", value_delimiter = ',')]
     pub(crate) tools: Option<Vec<String>>,
-    /// At most so many model calls in a turn; a lower limit of the configuration or the profile holds
+    /// Maximum model calls per turn; a lower limit in the configuration or profile wins
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) max_rounds: Option<u32>,
     /// Where it stops besides.
     #[command(flatten)]
     pub(crate) limits: LimitArgs,
-    /// The folder to work in
+    /// Directory to work in
     #[arg(long, value_name = "DIR")]
     pub(crate) cwd: Option<PathBuf>,
-    /// Go on with this session
+    /// Continue this session
     #[arg(long, value_name = "ID", conflicts_with = "newest")]
     pub(crate) session: Option<String>,
-    /// Go on with the newest session of this folder
+    /// Continue the newest session of this directory
     #[arg(long = "continue")]
     pub(crate) newest: bool,
-    /// Show the model a picture
+    /// Attach an image
     #[arg(long, value_name = "FILE")]
     pub(crate) image: Vec<PathBuf>,
-    /// What happens with an effect that no rule settles; without a terminal `ask` refuses, and says so
+    /// What happens to effects that no rule covers; without a terminal, `ask` denies them and says so
     #[arg(long, value_name = "MODE")]
     pub(crate) permission: Option<Permission>,
-    /// What is printed on standard output
+    /// Output format
     #[arg(long, value_name = "FORM", default_value = "text")]
     pub(crate) output: Form,
-    /// The same as `--output stream-json`
+    /// Same as `--output stream-json`
     #[arg(long)]
     pub(crate) json: bool,
-    /// Nothing on standard error but errors
+    /// Print only errors to stderr
     #[arg(long, short)]
     pub(crate) quiet: bool,
-    /// More on standard error; repeat for more
+    /// Log more to stderr; repeat for more detail
     #[arg(long, short, action = clap::ArgAction::Count)]
     pub(crate) verbose: u8,
-    /// No colours
+    /// Disable colors
     #[arg(long)]
     pub(crate) no_color: bool,
-    /// Line by line instead of the screen, as a screen reader can follow it
+    /// Use plain lines instead of the full screen, e.g. for a screen reader
     #[arg(long)]
     pub(crate) plain: bool,
     /// Where a job's branch began.
@@ -212,33 +212,33 @@ pub(crate) struct TurnArgs {
 /// `--output`
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Form {
-    /// The reply as it streams
+    /// Print the reply as it streams
     #[default]
     Text,
-    /// One object at the end
+    /// Print one JSON object at the end
     Json,
-    /// One event a line
+    /// Print one JSON event per line
     StreamJson,
 }
 
 /// `haft sessions …`
 #[derive(Debug, Subcommand)]
 pub(crate) enum Sessions {
-    /// All sessions, newest first
+    /// List all sessions, newest first
     List {
-        /// One object a line
+        /// Print one JSON object per line
         #[arg(long)]
         json: bool,
     },
-    /// What was said and done
+    /// Show what was said and done
     Show(SessionId),
-    /// Take up an unfinished turn, or go on talking
+    /// Resume an unfinished turn, or continue the conversation
     Resume(ResumeArgs),
-    /// The whole session
+    /// Export a whole session
     Export {
-        /// The session
+        /// Session
         id: String,
-        /// In which form
+        /// Format to export to
         #[arg(long, default_value = "markdown")]
         format: ExportForm,
     },
@@ -247,7 +247,7 @@ pub(crate) enum Sessions {
 /// `haft sessions resume`
 #[derive(Debug, Args)]
 pub(crate) struct ResumeArgs {
-    /// The session
+    /// Session
     pub(crate) id: String,
     /// How the turn goes.
     #[command(flatten)]
@@ -257,32 +257,32 @@ pub(crate) struct ResumeArgs {
 /// A session by its name.
 #[derive(Debug, Args)]
 pub(crate) struct SessionId {
-    /// The session, or the beginning of its name
+    /// Session ID, or a unique prefix of it
     pub(crate) id: String,
 }
 
 /// `--format`
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ExportForm {
-    /// For people
+    /// Markdown for people
     Markdown,
-    /// The journal, one entry a line
+    /// The journal, one entry per line
     Json,
 }
 
 /// `haft undo`
 #[derive(Debug, Args)]
 pub(crate) struct UndoArgs {
-    /// The session; else the newest of this folder
+    /// Session ID [default: the newest of this directory]
     #[command(flatten)]
     pub(crate) session: SessionArg,
-    /// Go back to this entry
+    /// Undo everything after this entry
     #[arg(long, value_name = "SEQ", conflicts_with = "calls")]
     pub(crate) to: Option<u64>,
     /// Undo the last N calls that changed files
     #[arg(long, value_name = "N", value_parser = positive)]
     pub(crate) calls: Option<usize>,
-    /// Only say what would be put back
+    /// Print what would be restored, and change nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
 }
@@ -297,9 +297,9 @@ fn positive(text: &str) -> Result<usize, String> {
 /// A session, else the newest one of this folder.
 #[derive(Debug, Args)]
 pub(crate) struct SessionArg {
-    /// The session; else the newest of this folder
+    /// Session ID [default: the newest of this directory]
     pub(crate) id: Option<String>,
-    /// The folder to work in
+    /// Directory to work in
     #[arg(long, value_name = "DIR")]
     pub(crate) cwd: Option<PathBuf>,
 }
@@ -307,38 +307,38 @@ pub(crate) struct SessionArg {
 /// `haft tools …`
 #[derive(Debug, Subcommand)]
 pub(crate) enum Tools {
-    /// Their names and what they do
+    /// List tools with their descriptions
     List {
-        /// Whose settings hold
+        /// Profile to use
         #[arg(long, value_name = "NAME")]
         profile: Option<String>,
     },
-    /// The tools as a model gets them, as JSON
+    /// Print the tools as JSON, as a model gets them
     Schema {
-        /// Only this one
+        /// Only this tool
         name: Option<String>,
-        /// Whose settings hold
+        /// Profile to use
         #[arg(long, value_name = "NAME")]
         profile: Option<String>,
     },
-    /// Run one tool through the whole path: checks, policy, view, settling
+    /// Run one tool with all its checks, permissions and undo
     Call(CallArgs),
 }
 
 /// `haft tools call`
 #[derive(Debug, Args)]
 pub(crate) struct CallArgs {
-    /// The tool
+    /// Tool to call
     pub(crate) name: String,
-    /// Its arguments, a JSON object
+    /// Arguments, as a JSON object
     pub(crate) arguments: String,
-    /// What happens with an effect that no rule settles
+    /// What happens to effects that no rule covers
     #[arg(long, value_name = "MODE")]
     pub(crate) permission: Option<Permission>,
-    /// Whose settings hold
+    /// Profile to use
     #[arg(long, value_name = "NAME")]
     pub(crate) profile: Option<String>,
-    /// The folder to work in
+    /// Directory to work in
     #[arg(long, value_name = "DIR")]
     pub(crate) cwd: Option<PathBuf>,
 }
@@ -346,20 +346,20 @@ pub(crate) struct CallArgs {
 /// `haft config …`
 #[derive(Debug, Subcommand)]
 pub(crate) enum Config {
-    /// What is in force, and where each value comes from
+    /// Show each value in effect and where it comes from
     Show {
-        /// The folder to work in
+        /// Directory to work in
         #[arg(long, value_name = "DIR")]
         cwd: Option<PathBuf>,
     },
-    /// The files that are read
+    /// Print the paths of the configuration files
     Path,
 }
 
 /// `haft doctor`
 #[derive(Debug, Args)]
 pub(crate) struct DoctorArgs {
-    /// The folder to work in
+    /// Directory to work in
     #[arg(long, value_name = "DIR")]
     pub(crate) cwd: Option<PathBuf>,
 }

@@ -263,6 +263,6 @@ pub(crate) fn workspace(cwd: Option<&Path>) -> Result<PathBuf, Failure> {
     let found = given.canonicalize().map_err(failed)?;
     match found.is_dir() {
         true => Ok(found),
-        false => Err(Failure::usage(format!("cannot work in `{}`: it is no folder", given.display()))),
+        false => Err(Failure::usage(format!("cannot work in `{}`: it is not a folder", given.display()))),
     }
 }

@@ -193,7 +193,7 @@ fn overlay(table: &mut toml::Table, over: &toml::Table) {
     }
 }
 
-/// The lowest limit; none, and 0 of a file or a profile, are no limit.
+/// The lowest limit; none, and 0 of a file or a profile, are not a limit.
 fn lowest<T: PartialOrd + Default>(limits: [Option<T>; 3]) -> Option<T> {
     let limits = limits.into_iter().flatten().filter(|limit| *limit > T::default());
     limits.reduce(|lowest, limit| if limit < lowest { limit } else { lowest })
@@ -246,7 +246,9 @@ fn number<T: FromStr + PartialOrd + Default>(
 ) -> Result<Option<T>, ConfigError> {
     let Some(word) = environment.get(name) else { return Ok(None) };
     let limit = word.parse().ok().filter(|limit| *limit > T::default() && is_limit(limit));
-    limit.map(Some).ok_or_else(|| value(name, format!("`{word}` is no number above 0 of the kind expected")))
+    limit
+        .map(Some)
+        .ok_or_else(|| value(name, format!("`{word}` is not a number above 0 of the kind expected")))
 }
 
 fn mode(what: &str, word: &str) -> Result<Mode, ConfigError> {

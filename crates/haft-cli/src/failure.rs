@@ -33,7 +33,7 @@ impl Failure {
         Self { hint: Some(hint.into()), ..self }
     }
 
-    /// On standard error. A reader who left (`haft … | head`) is no error and is told nothing.
+    /// On standard error. A reader who left (`haft … | head`) is not an error and is told nothing.
     pub(crate) fn print(&self) {
         if self.message.is_empty() {
             return;

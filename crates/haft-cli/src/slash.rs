@@ -73,7 +73,7 @@ fn template(dir: &SourceDir, file: PathBuf, warn: Warn<'_>) -> Option<Template> 
     Some(Template { name, header, text: text.trim().to_owned(), is_own: dir.is_own(), file })
 }
 
-/// What `prompt` stands for: itself, unless it begins with `/NAME`. A path is no name.
+/// What `prompt` stands for: itself, unless it begins with `/NAME`. A path is not a name.
 pub(crate) fn meant(known: &[Template], prompt: &str) -> Result<Meant, Failure> {
     let as_it_is = || Meant { prompt: prompt.to_owned(), ..Meant::default() };
     let Some(rest) = prompt.trim_start().strip_prefix('/') else { return Ok(as_it_is()) };

@@ -26,7 +26,7 @@ pub(crate) fn of(home: &Path) -> Result<String, Failure> {
                 .map_err(|error| failed("close", error))?;
             Ok(token.trim().to_owned())
         }
-        Ok(_) => Err(failed("use", io::Error::other("it is no token of Haft"))),
+        Ok(_) => Err(failed("use", io::Error::other("it is not a token of Haft"))),
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             make(home, &path).map_err(|error| failed("write", error))
         }
@@ -71,6 +71,6 @@ mod tests {
         assert_eq!(of(&home).unwrap(), token);
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
         fs::write(&path, "").unwrap();
-        assert!(of(&home).unwrap_err().message.ends_with("it is no token of Haft"));
+        assert!(of(&home).unwrap_err().message.ends_with("it is not a token of Haft"));
     }
 }

@@ -350,7 +350,7 @@ fn jobs_that_were_put_down_are_worked_on_in_turn() {
     assert!(bad.code == 2 && bad.err.contains("cannot read the interval `soon`"), "{bad:?}");
 }
 
-// What was there before is no work, whatever the remote has.
+// What was there before is not work, whatever the remote has.
 #[test]
 fn commits_of_ones_own_are_no_evidence() {
     let project = Project::new();
@@ -471,7 +471,7 @@ fn a_job_that_can_have_no_work_tree_does_not_begin_and_leaves_nothing() {
     let table = [
         (&plain, "it is in no git repository", "git init"),
         (&unborn, "nothing was ever committed there", "git commit"),
-        (&link, "in the last commit it is no folder", "commit the folder"),
+        (&link, "in the last commit it is not a folder", "commit the folder"),
     ];
     let script = project.place.script("steps.jsonl", &[json!({"say": "x"})]);
     for (folder, why, hint) in table {

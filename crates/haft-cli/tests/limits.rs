@@ -95,11 +95,11 @@ fn a_limit_on_money_needs_a_price() {
 
 // C-43: a person can ask for a summary in a conversation
 #[test]
-fn a_conversation_can_be_summarised() {
+fn a_conversation_can_be_summarized() {
     let place = Place::new();
     let model = place.script("m", &["one", "two", "three"].map(|text| json!({"say": text})));
     let ran = place.run_with_input(&["chat", "--model", &model], b"a\nb\n/compact\nc\nexit\n");
-    assert!(ran.err.contains("summarised to save room"), "{ran:?}");
+    assert!(ran.err.contains("summarized to save room"), "{ran:?}");
     assert!(ran.out.contains("three"), "{ran:?}");
 }
 
@@ -130,11 +130,11 @@ fn a_process_killed_in_the_middle_of_a_summary_has_done_nothing() {
     let mut stdin = child.stdin.take().unwrap();
     stdin.write_all(b"/compact\n").unwrap();
     let mut log = BufReader::new(child.stderr.take().unwrap()).lines();
-    assert!(log.any(|line| line.unwrap().contains("summarising 3 messages")));
+    assert!(log.any(|line| line.unwrap().contains("summarizing 3 messages")));
     // SIGKILL
     child.kill().unwrap();
     child.wait().unwrap();
     assert_eq!(std::fs::read(place.journal()).unwrap(), before);
     let ran = place.run_with_input(&["chat", "--continue", "--model", &model], b"/compact\nc\nexit\n");
-    assert!(ran.err.contains("summarised to save room") && ran.out.contains("three"), "{ran:?}");
+    assert!(ran.err.contains("summarized to save room") && ran.out.contains("three"), "{ran:?}");
 }

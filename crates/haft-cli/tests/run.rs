@@ -1,4 +1,4 @@
-//! What a person, a script or a client sees of `haft run` and its neighbours. The real binary, a scripted model.
+//! What a person, a script or a client sees of `haft run` and its neighbors. The real binary, a scripted model.
 mod kit;
 use kit::Place;
 use serde_json::{Value, json};

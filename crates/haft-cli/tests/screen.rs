@@ -42,7 +42,7 @@ fn a_prompt_is_answered_and_what_is_finished_is_the_terminals_own() {
     assert!(!left.contains("what to do?"), "{left}");
 }
 
-// Letters of a word are no answers, wherever in it they stand
+// Letters of a word are not answers, wherever in it they stand
 #[test]
 fn who_writes_while_a_call_asks_has_not_answered() {
     let place = Place::new();
@@ -196,7 +196,7 @@ fn lists_are_chosen_from_and_files_completed() {
     let screen = terminal.see("❯ terminal");
     insta::assert_snapshot!("themes", steady(&screen, &place));
     terminal.keys(&["Down", "Enter"]);
-    terminal.see("colours: dark");
+    terminal.see("colors: dark");
     terminal.keys(&["-l", "look at @scr"]);
     terminal.see("❯ src/screen.rs");
     terminal.keys(&["Tab"]);
@@ -366,7 +366,7 @@ fn questions_of_tools_are_answered_with_a_number_or_in_words() {
     let ask =
         |text: &str| json!({"name": "ask", "arguments": {"question": text, "choices": ["red", "blue"]}});
     let script = [
-        json!({"calls": [ask("Which colour?")]}),
+        json!({"calls": [ask("Which color?")]}),
         json!({"calls": [ask("And which other?")], "expect": "blue"}),
         json!({"say": "Noted.", "expect": "green"}),
     ];

@@ -15,7 +15,7 @@ pub struct Known {
     /// Of the whole file, in lower-case hexadecimal; `None` where it is not known and not checked.
     pub sha256: Option<String>,
     /// What its makers allow, by their name for it.
-    pub licence: String,
+    pub license: String,
     /// On Hugging Face.
     pub repository: Option<String>,
     /// Python packages that carry the file in parts, in this order.

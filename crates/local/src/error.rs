@@ -13,7 +13,7 @@ pub enum LocalError {
         source: std::io::Error,
     },
     /// The file does not begin as a GGUF file does.
-    #[error("`{path}` is no GGUF file: it begins with {found:?}, not with \"GGUF\"")]
+    #[error("`{path}` is not a GGUF file: it begins with {found:?}, not with \"GGUF\"")]
     NotGguf {
         /// As it was given.
         path: PathBuf,

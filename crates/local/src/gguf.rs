@@ -271,10 +271,14 @@ mod tests {
         let mut endless = whole.clone();
         endless[8..16].fill(0xff);
         let table: [(&[u8], String); 6] = [
-            (b"", "`DIR/m.gguf` is no GGUF file: it begins with \"\\0\\0\\0\\0\", not with \"GGUF\"".into()),
+            (
+                b"",
+                "`DIR/m.gguf` is not a GGUF file: it begins with \"\\0\\0\\0\\0\", not with \"GGUF\"".into(),
+            ),
             (
                 b"PK\x03\x04 a zip",
-                "`DIR/m.gguf` is no GGUF file: it begins with \"PK\\u{3}\\u{4}\", not with \"GGUF\"".into(),
+                "`DIR/m.gguf` is not a GGUF file: it begins with \"PK\\u{3}\\u{4}\", not with \"GGUF\""
+                    .into(),
             ),
             (
                 &whole[..length - 1],

@@ -2,7 +2,7 @@
 
 /// Repetitions that are one too many.
 const MOST_TIMES: usize = 4;
-/// Tokens that the repetitions must fill, so that a ruled line or a table is no offence.
+/// Tokens that the repetitions must fill, so that a ruled line or a table is no offense.
 const LEAST_TOKENS: usize = 48;
 /// The longest phrase that is looked for, in tokens.
 const LONGEST_PHRASE: usize = 64;

@@ -288,7 +288,7 @@ mod tests {
             file: "m.gguf".into(),
             size,
             sha256: sha256.map(String::from),
-            licence: "MIT".into(),
+            license: "MIT".into(),
             repository: None,
             packages: vec![],
         }
@@ -302,7 +302,7 @@ mod tests {
         let table = [
             (model(Some(4), None), "the file has 3 bytes instead of 4".to_owned()),
             (model(None, Some("00")), format!("the file's SHA-256 is {hash_of_abc} instead of 00")),
-            (model(Some(3), Some(hash_of_abc)), "is no GGUF file".into()),
+            (model(Some(3), Some(hash_of_abc)), "is not a GGUF file".into()),
         ];
         for (model, expected) in table {
             fs::write(&part, "abc").unwrap();

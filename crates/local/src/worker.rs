@@ -162,7 +162,7 @@ fn speaker<'model>(
     let source = settings.template.as_deref().or(header.template.as_deref());
     let text = |token: LlamaToken| piece(&vocabulary, token);
     let template = Template::new(source, &text(vocabulary.bos()), &text(vocabulary.eos()))
-        .map_err(|error| format!("its chat template is no template: {error:#}"))?;
+        .map_err(|error| format!("its chat template is not a template: {error:#}"))?;
     let dialect = Dialect::of(&template, is_small(header, settings));
     let evaluator = Evaluator::new(backend()?, model, settings, fingerprint(path))?;
     let control = vocabulary.tokens().filter(|token| vocabulary.is_control(*token)).map(text);

@@ -27,7 +27,7 @@ pub fn of(fact: &Fact) -> Option<String> {
         }
         Fact::Evicted { results } => format!("{} results put aside to save room", results.len()),
         Fact::Compacted { before, after, .. } => {
-            format!("summarised to save room: {before} tokens became {after}")
+            format!("summarized to save room: {before} tokens became {after}")
         }
         Fact::Reminded { claims, .. } => format!("nothing shows what it claims: {}", claims.join("; ")),
         Fact::BudgetReached { what, spent, limit } => {

@@ -31,7 +31,7 @@ pub struct Pieces {
     continues: bool,
     /// Bytes of the text that were handed out.
     given: usize,
-    /// Bytes at the beginning of `pending` that open a fence again and are no part of the text.
+    /// Bytes at the beginning of `pending` that open a fence again and are not part of the text.
     reopened: usize,
 }
 

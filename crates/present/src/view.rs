@@ -145,7 +145,7 @@ impl View {
                 self.rest();
                 vec![Block::Rewound { way: *way, files: files(changes, conflicts, untracked.len()) }]
             }
-            // What held before is no news.
+            // What held before is not news.
             Fact::ModeSet { mode } if self.mode.replace(*mode) == Some(*mode) => Vec::new(),
             fact => {
                 notes::of(fact).map(|note| Block::Note(safe::text(&note).into_owned())).into_iter().collect()

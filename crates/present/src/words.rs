@@ -13,7 +13,7 @@ use std::{
 pub struct Style {
     /// Nothing but the reply and errors.
     pub quiet: bool,
-    /// Colours on the second stream.
+    /// Colors on the second stream.
     pub color: bool,
     /// What the model thinks, too.
     pub thinking: bool,

@@ -50,7 +50,7 @@ fn system(text: &str, quirks: &Quirks) -> Value {
     }
 }
 
-/// Neighbours of one role become one message; so all results of a turn stand in one (O-47).
+/// Neighbors of one role become one message; so all results of a turn stand in one (O-47).
 fn messages(messages: &[std::sync::Arc<Message>]) -> Vec<Value> {
     let mut turns: Vec<(&str, Vec<Value>)> = Vec::new();
     for message in messages {

@@ -55,7 +55,7 @@ fn declaration(tool: &ToolSpec) -> Value {
     declaration
 }
 
-/// Neighbours of one role become one content: the results of a turn must stand together.
+/// Neighbors of one role become one content: the results of a turn must stand together.
 fn contents(messages: &[std::sync::Arc<Message>]) -> Vec<Value> {
     let mut turns: Vec<(&str, Vec<Value>)> = Vec::new();
     for message in messages {

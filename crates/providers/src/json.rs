@@ -1,7 +1,7 @@
 //! JSON as servers write it: read by looking, so that nothing odd in one place spoils the rest.
 use serde_json::Value;
 
-/// The value, or `None` if it is no JSON even after repair.
+/// The value, or `None` if it is not valid JSON even after repair.
 pub(crate) fn parse(text: &str) -> Option<Value> {
     serde_json::from_str(text).ok().or_else(|| serde_json::from_str(&without_lone_surrogates(text)?).ok())
 }

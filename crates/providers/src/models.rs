@@ -82,7 +82,8 @@ async fn list(endpoint: &Endpoint) -> Result<Vec<String>, ProviderError> {
     if let Some(error) = error {
         return Err(error);
     }
-    names(&String::from_utf8_lossy(&body)).ok_or_else(|| endpoint.broken("the answer is no list of models"))
+    names(&String::from_utf8_lossy(&body))
+        .ok_or_else(|| endpoint.broken("the answer is not a list of models"))
 }
 
 /// `{"data":[{"id"}]}`; some servers leave out the outer object. Gemini: `{"models":[{"name"}]}`.

@@ -19,7 +19,7 @@ pub(crate) struct Novelty {
 impl Novelty {
     /// Takes in a piece of the reply and returns whether it says something new: a word that was not said after the
     /// same two words before. Numbers count as the same word, so a counter says nothing new. White space and
-    /// punctuation are no words.
+    /// punctuation are not words.
     pub(crate) fn take_in(&mut self, delta: &Delta) -> bool {
         match delta {
             Delta::Text(text) => self.text.take_in(text),

@@ -153,7 +153,7 @@ fn call_id(id: &CallId, quirks: &Quirks) -> String {
 }
 
 /// An object in any case: chat templates of local servers fail on arguments that are not JSON, and Anthropic
-/// refuses any input that is no object.
+/// refuses any input that is not an object.
 pub(crate) fn sound_arguments(call: &ToolCall) -> Value {
     match &call.arguments {
         Value::Object(_) => call.arguments.clone(),

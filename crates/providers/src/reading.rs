@@ -154,7 +154,7 @@ impl Reading {
     }
 }
 
-/// Whether the model has said something; an empty piece, a count of tokens or a ping is no progress.
+/// Whether the model has said something; an empty piece, a count of tokens or a ping is not progress.
 pub(crate) fn is_progress(delta: &Delta) -> bool {
     match delta {
         Delta::Text(said) | Delta::Thinking(said) | Delta::CallArguments { json: said, .. } => {

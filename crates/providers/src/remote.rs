@@ -123,7 +123,8 @@ fn refuse_pages(endpoint: &Endpoint, answer: &Answer) -> Result<(), ProviderErro
     match may_be_a_reply {
         true => Ok(()),
         false => {
-            Err(endpoint.broken(&format!("the server answered with {media_type}, which is no event stream")))
+            Err(endpoint
+                .broken(&format!("the server answered with {media_type}, which is not an event stream")))
         }
     }
 }

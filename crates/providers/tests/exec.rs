@@ -33,7 +33,7 @@ async fn what_a_command_prints_is_the_reply() {
         ("the prompt as input", sh("cat", &[]), prompt),
         ("the prompt as an argument", sh(r#"printf %s "$1""#, &["{prompt}"]), prompt),
         ("the model's name", sh(r#"echo "$1"; cat >/dev/null"#, &["{model}"]), "m"),
-        ("colours and white space", sh(r"printf '\n\033[1mhi\033[0m\r\n\n'", &[]), "hi"),
+        ("colors and white space", sh(r"printf '\n\033[1mhi\033[0m\r\n\n'", &[]), "hi"),
         ("words on the standard error", sh("echo loading >&2; echo hi", &[]), "hi"),
         ("no input where the prompt is an argument", sh(r"cat; echo end", &["{prompt}"]), "end"),
         ("somebody stays behind", sh("sleep 1000 & echo hi", &[]), "hi"),

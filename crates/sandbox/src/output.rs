@@ -11,7 +11,7 @@ use std::{
 /// One stream of output, or the two ends of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Captured {
-    /// What was kept: all of it, or head and tail one after the other. Bytes that are no UTF-8 stand as `�`.
+    /// What was kept: all of it, or head and tail one after the other. Bytes that are not valid UTF-8 stand as `�`.
     pub text: String,
     /// Left out between head and tail; 0 if `text` is all there was.
     pub missing_bytes: u64,

@@ -40,7 +40,7 @@ fn no_answer() -> io::Error {
     io::Error::other("the runtime cannot start processes")
 }
 
-/// Made when it is first needed. Of a fork of this process it is no thread.
+/// Made when it is first needed. Of a fork of this process it is not a thread.
 fn lasting_thread() -> Option<mpsc::Sender<Job>> {
     static THREAD: Mutex<Option<(u32, mpsc::Sender<Job>)>> = Mutex::new(None);
     let mut known = THREAD.lock().ok()?;

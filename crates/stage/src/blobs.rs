@@ -89,7 +89,7 @@ impl Blobs {
         if name.len() == 64 && name.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f')) {
             return Ok(self.folder.join(name));
         }
-        Err(io::Error::new(io::ErrorKind::InvalidInput, format!("`{name}` is no SHA-256")))
+        Err(io::Error::new(io::ErrorKind::InvalidInput, format!("`{name}` is not a SHA-256")))
     }
 }
 

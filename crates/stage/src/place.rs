@@ -53,7 +53,7 @@ pub(crate) enum Way {
     Open(Place),
     /// The folder does not exist.
     Missing,
-    /// A link, or something that is no folder, stands in it.
+    /// A link, or something that is not a folder, stands in it.
     Blocked,
 }
 

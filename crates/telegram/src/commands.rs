@@ -11,17 +11,17 @@ use haft_engine::Summary;
 
 /// The commands, as Telegram shows them while somebody types.
 pub(super) const COMMANDS: [(&str, &str); 13] = [
-    ("help", "what can be said here"),
+    ("help", "show the commands"),
     ("new", "begin a new conversation"),
     ("stop", "stop what is going on"),
     ("undo", "put files back to what they were before the last turn"),
-    ("redo", "take back the last undo"),
+    ("redo", "redo the last undo"),
     ("file", "send a file of the workspace: /file PATH"),
     ("jobs", "jobs, and how they stand"),
     ("model", "the model; /model VENDOR/MODEL takes another one for the next conversation"),
     ("sessions", "conversations of this workspace"),
     ("join", "go on with a conversation: /join ID"),
-    ("compact", "put a summary in place of the beginning"),
+    ("compact", "summarize the conversation so far"),
     ("cost", "what this conversation has cost"),
     ("start", "a greeting"),
 ];

@@ -36,7 +36,7 @@ pub(super) struct Prepared {
     pub(super) problems: Vec<String>,
 }
 
-/// Fetches what came with the messages of one prompt; what is no picture is put into `folder`.
+/// Fetches what came with the messages of one prompt; what is not a picture is put into `folder`.
 pub(super) async fn prepared(api: Api, messages: Vec<Message>, folder: PathBuf) -> Prepared {
     let ids = messages.iter().map(|message| message.id).collect();
     let mut prepared = Prepared { messages: ids, ..Prepared::default() };
@@ -77,7 +77,7 @@ async fn fetched(api: &Api, file: &File, message: i64, folder: &Path) -> Result<
         return Ok(Fetched::Picture(Image { mime: mime.into(), data: STANDARD.encode(&bytes) }));
     }
     if file.is_photo {
-        return Err("it is no picture that models take".into());
+        return Err("it is not a picture that models take".into());
     }
     let size = bytes.len();
     let path = stored(folder, message, file.name.as_deref(), &bytes).map_err(|error| error.to_string())?;
@@ -160,7 +160,7 @@ pub(super) fn of_workspace(setup: &Setup, path: &str) -> Result<(String, Vec<u8>
     }
     let about = fs::metadata(&real).map_err(|error| failed(error.to_string()))?;
     if !about.is_file() {
-        return Err(failed("it is no file".into()));
+        return Err(failed("it is not a file".into()));
     }
     if about.len() > MAX_OUT {
         return Err(failed(format!("it has more than {} MB", MAX_OUT >> 20)));

@@ -70,7 +70,7 @@ impl Writer {
             }
             Tag::BlockQuote(_) => {
                 self.owe(2);
-                // What stands in front of a quote is no part of it.
+                // What stands in front of a quote is not part of it.
                 self.pay();
                 self.is_fresh = true;
                 self.quotes += 1;

@@ -116,7 +116,7 @@ impl Story {
                 self.note(&format!("job {} {how}", job.0));
             }
             Fact::Compacted { before, after, .. } => {
-                self.note(&format!("summarised to save room: {before} tokens became {after}"));
+                self.note(&format!("summarized to save room: {before} tokens became {after}"));
             }
             Fact::Reminded { claims, .. } => {
                 self.note(&format!("nothing shows what it claims: {}", claims.join("; ")));

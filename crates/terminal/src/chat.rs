@@ -31,7 +31,7 @@ pub async fn run(
     let mut talk = Talk { host, open: None, told, wish: Wish::default(), options, interrupts };
     talk.take(opened)?;
     if is_text {
-        print_now(chat.banner.as_deref().unwrap_or("`/help` tells what can be said, `exit` leaves.\n"))?;
+        print_now(chat.banner.as_deref().unwrap_or("Type `/help` for commands, `exit` to leave.\n"))?;
     }
     let talked = talk.until_left(reader, &prompt).await;
     talk.leave().await;

@@ -16,7 +16,7 @@ pub enum Order {
     Agent(Option<String>),
     /// What happens with an effect that no rule settles.
     Mode(Option<String>),
-    /// Other colours.
+    /// Other colors.
     Theme(Option<String>),
     /// Take back the last turn.
     Undo,
@@ -40,22 +40,22 @@ pub enum Order {
 
 /// Name, argument and what it does.
 pub const ORDERS: [(&str, &str, &str); 16] = [
-    ("help", "", "what can be said, and which keys there are"),
-    ("new", "", "begin a new session"),
-    ("sessions", "[ID]", "go on with another session of this folder"),
-    ("model", "[SPEC]", "ask another model from now on"),
-    ("agent", "[NAME]", "let another agent work from now on"),
-    ("mode", "[NAME]", "what may be done without asking"),
-    ("theme", "[NAME]", "other colours"),
-    ("undo", "", "take back the last turn, with its files"),
-    ("redo", "", "take back the last undo"),
+    ("help", "", "show commands and keys"),
+    ("new", "", "start a new session"),
+    ("sessions", "[ID]", "switch to another session of this directory"),
+    ("model", "[SPEC]", "switch to another model"),
+    ("agent", "[NAME]", "switch to another agent"),
+    ("mode", "[NAME]", "change what runs without asking"),
+    ("theme", "[NAME]", "change the colors"),
+    ("undo", "", "undo the last turn, with its files"),
+    ("redo", "", "redo the last undo"),
     ("rewind", "", "go back to an earlier prompt, with the files"),
-    ("compact", "", "put a summary in place of the beginning"),
-    ("continue", "", "take up a turn that was cut off"),
-    ("cost", "", "tokens and money so far"),
-    ("jobs", "", "background jobs and subagents"),
-    ("copy", "", "the last reply to the clipboard"),
-    ("quit", "", "leave; the session is kept"),
+    ("compact", "", "summarize the conversation so far"),
+    ("continue", "", "continue an interrupted turn"),
+    ("cost", "", "show tokens and cost so far"),
+    ("jobs", "", "list background commands and subagents"),
+    ("copy", "", "copy the last reply to the clipboard"),
+    ("quit", "", "quit; the session is kept"),
 ];
 
 /// The order that `line` is; nothing where it is a prompt, or a command that somebody else knows.

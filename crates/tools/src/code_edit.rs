@@ -216,7 +216,7 @@ impl<'a> Lines<'a> {
         self.starts.get(line).copied().unwrap_or(self.content.len())
     }
 
-    /// The file with `text`, whole lines, in place of those `gone`. What comes ends as its neighbours do; whether the
+    /// The file with `text`, whole lines, in place of those `gone`. What comes ends as its neighbors do; whether the
     /// file ends with a line end stays as it was.
     fn put(&self, gone: &Range<usize>, text: &str) -> Vec<u8> {
         // A byte order mark belongs to the file, not to its first line.

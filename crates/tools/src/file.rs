@@ -89,7 +89,7 @@ fn append(place: &Place, text: &str) -> Result<ToolOutput, ToolError> {
 }
 
 fn delete(place: &Place) -> Result<ToolOutput, ToolError> {
-    // A pipe or a folder is no file to delete.
+    // A pipe or a folder is not a file to delete.
     place.open("delete")?;
     place.remove()?;
     let text = format!("Deleted `{}`.", place.name.display());

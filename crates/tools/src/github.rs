@@ -29,7 +29,7 @@ pub(crate) async fn pull_request(
 ) -> Result<Result<String, String>, ToolError> {
     let own = asked.settings.repository.clone();
     let Some(repository) = own.or_else(|| asked.remote.and_then(repository_of)) else {
-        return Ok(Err("the remote is no repository of GitHub".into()));
+        return Ok(Err("the remote is not a repository of GitHub".into()));
     };
     if asked.settings.token.is_none() {
         return gh(asked, &repository, ctx).await;

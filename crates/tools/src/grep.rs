@@ -183,12 +183,13 @@ pub(crate) fn grep(ctx: &ToolContext, args: &Args, settings: &FindSettings) -> R
     }
     let mut output = found.output(&root, args, &page);
     output.for_model +=
-        &format!("\n[searched for as plain text: it is no regular expression: {}]", invalid.0);
+        &format!("\n[searched for as plain text: it is not a regular expression: {}]", invalid.0);
     Ok(output)
 }
 
 fn refused(args: &Args, Invalid(why): &Invalid) -> ToolError {
-    let message = format!("cannot search for `{}`: it is no valid regular expression: {why}", args.pattern);
+    let message =
+        format!("cannot search for `{}`: it is not a valid regular expression: {why}", args.pattern);
     let escaped = query::escaped(&args.pattern);
     ToolError::new(ToolErrorKind::User, message).hint(format!("if it is meant literally: `{escaped}`"))
 }

@@ -165,7 +165,7 @@ pub struct PublishSettings {
     pub repository: Option<String>,
     /// The branch that work is meant for; else what the remote calls its own, `main` or `master`.
     pub base: Option<String>,
-    /// What the work began with: what was there before is no work. It comes from whoever assembles the tools.
+    /// What the work began with: what was there before is not a work. It comes from whoever assembles the tools.
     #[serde(skip)]
     pub start: Option<Start>,
     /// Who may write there. It comes from whoever assembles the tools, never from a file.

@@ -133,7 +133,7 @@ async fn run(command: &Command, seconds: u64, ctx: &ToolContext) -> Result<Finis
     })
 }
 
-/// No colours, no questions, no watching for changes.
+/// No colors, no questions, no watching for changes.
 fn environment(given: &[(String, String)]) -> Arc<[(String, String)]> {
     let fixed = [
         ("CI", "1"),

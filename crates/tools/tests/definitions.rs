@@ -1,4 +1,4 @@
-//! The tools as a model reads them. Changing a word here is changing behaviour.
+//! The tools as a model reads them. Changing a word here is changing behavior.
 use haft_tools::{Settings, builtin};
 
 // C-08, C-14, C-47, A-18

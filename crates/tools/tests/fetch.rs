@@ -83,7 +83,7 @@ async fn a_page_is_read_as_text() {
 async fn what_cannot_be_read_says_why() {
     let (kit, server) = (with(FetchSettings { timeout: 1, ..open() }), server().await);
     let table = [
-        ("/image", "it is no text (image/png, 99 bytes)"),
+        ("/image", "it is not text (image/png, 99 bytes)"),
         ("/no-such", "the server answered 404 Not Found"),
         ("/loop", "more than 5 redirects"),
         ("/slow", "not done within 1 s"),

@@ -424,7 +424,7 @@ async fn what_cannot_be_searched_is_an_error_with_a_hint() {
         (
             "grep",
             json!({"pattern": "lost(and|"}),
-            "cannot search for `lost(and|`: it is no valid regular expression: unclosed group",
+            "cannot search for `lost(and|`: it is not a regular expression: unclosed group",
             "if it is meant literally: `lost\\(and\\|`",
         ),
         (
@@ -445,6 +445,6 @@ async fn what_cannot_be_searched_is_an_error_with_a_hint() {
 async fn what_is_no_expression_is_searched_for_as_it_stands() {
     let kit = project();
     let expected = "Found 1 match in 1 file\n\nsrc/main.rs\n2:    run();\n\
-                    [searched for as plain text: it is no regular expression: unclosed group]";
+                    [searched for as plain text: it is not a regular expression: unclosed group]";
     told(&kit, "grep", &[(json!({"pattern": "   run("}), expected)]).await;
 }

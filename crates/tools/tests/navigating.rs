@@ -51,8 +51,8 @@ async fn an_outline_shows_what_a_file_defines_in_every_language() {
         ),
         (
             "a.ts",
-            "import type { A } from './a';\nexport interface Point { x(): number }\nexport enum Colour { Red }\ntype Id = string;\nabstract class Shape {\n  abstract area(): number;\n  draw(): void {}\n}\nfunction go(): void {}\n",
-            "2: export interface Point { x(): number }\n  2: export interface Point { x(): number }\n3: export enum Colour { Red }\n4: type Id = string;\n5-8: abstract class Shape\n  6: abstract area(): number;\n  7: draw(): void {}\n9: function go(): void {}",
+            "import type { A } from './a';\nexport interface Point { x(): number }\nexport enum Color { Red }\ntype Id = string;\nabstract class Shape {\n  abstract area(): number;\n  draw(): void {}\n}\nfunction go(): void {}\n",
+            "2: export interface Point { x(): number }\n  2: export interface Point { x(): number }\n3: export enum Color { Red }\n4: type Id = string;\n5-8: abstract class Shape\n  6: abstract area(): number;\n  7: draw(): void {}\n9: function go(): void {}",
             "1: import type { A } from './a';",
         ),
         (

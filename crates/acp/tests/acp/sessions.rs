@@ -138,9 +138,9 @@ async fn a_name_is_never_a_path_and_a_folder_must_be_there() {
             assert_eq!(error.code, ErrorCode::RESOURCE_NOT_FOUND, "{name:?}");
         }
         let folders = [
-            (PathBuf::from("w"), "it is no absolute path"),
+            (PathBuf::from("w"), "it is not an absolute path"),
             (ide.work.join("gone"), "No such file or directory"),
-            (place.write("a.txt", ""), "it is no folder"),
+            (place.write("a.txt", ""), "it is not a folder"),
         ];
         for (folder, expected) in folders {
             let made =

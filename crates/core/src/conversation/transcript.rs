@@ -38,7 +38,7 @@ struct Turn {
     is_reminded: bool,
     /// It is a call in place of the model, and nothing more.
     called: bool,
-    /// One number for the calls of each round, to recognise repetition.
+    /// One number for the calls of each round, to recognize repetition.
     rounds_seen: Vec<u64>,
 }
 
@@ -139,7 +139,7 @@ impl Transcript {
         self.history.scale(fixed)
     }
 
-    /// Whether it was summarised and the model has not spoken since.
+    /// Whether it was summarized and the model has not spoken since.
     pub fn is_compacted(&self) -> bool {
         self.history.is_compacted()
     }

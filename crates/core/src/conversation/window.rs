@@ -28,7 +28,7 @@ pub enum Room {
     Fits,
     /// The texts of these results give way; they stay readable elsewhere.
     Evict(Vec<Cut>),
-    /// All but the last `kept` messages is summarised.
+    /// All but the last `kept` messages is summarized.
     Compact {
         /// Messages that stay as they are; they begin with one of the model's.
         kept: usize,
@@ -77,7 +77,7 @@ impl Window {
 }
 
 /// What has to happen before `transcript` can be sent. To be asked again after it has happened: each answer but
-/// [`Room::Fits`] leaves less to cut, and a conversation that was summarised is not summarised again before the model
+/// [`Room::Fits`] leaves less to cut, and a conversation that was summarized is not summarized again before the model
 /// has spoken.
 pub fn room(transcript: &Transcript, window: &Window) -> Room {
     let size = transcript.size(window.fixed);

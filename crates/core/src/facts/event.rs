@@ -353,6 +353,6 @@ pub enum Command {
     /// Take back the last rewind.
     Redo,
     /// Put a summary in place of the beginning of the conversation. A turn ends with it, also where there is nothing
-    /// to summarise.
+    /// to summarize.
     Compact,
 }

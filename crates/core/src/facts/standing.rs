@@ -18,7 +18,7 @@ pub struct Standing {
 }
 
 impl Standing {
-    /// Folds the entries of a session; `None` where it is no job. `is_alive`: a process has it open.
+    /// Folds the entries of a session; `None` where it is not a job. `is_alive`: a process has it open.
     pub fn of(entries: &[Arc<Entry>], is_alive: bool) -> Option<Self> {
         let Fact::SessionOpened { order: Some(order), .. } = &entries.first()?.fact else { return None };
         let mut fold = Fold::default();

@@ -186,7 +186,7 @@ impl FromStr for Kind {
             "write" => Ok(Self::Write),
             "execute" => Ok(Self::Execute),
             "network" => Ok(Self::Network),
-            other => Err(format!("`{other}` is no kind of effect")),
+            other => Err(format!("`{other}` is not a kind of effect")),
         }
     }
 }

@@ -36,7 +36,7 @@ const ENDS: [&str; 8] =
 /// Words that mean a secret, but for what comes behind.
 const MOSTLY: [&str; 7] = ["AUTH", "KEY", "KEYS", "PASS", "PAT", "PWD", "TOKENS"];
 
-/// `SSH_KEY_PATH` is no key.
+/// `SSH_KEY_PATH` is not a key.
 const ABOUT: [&str; 12] =
     ["COUNT", "DIR", "FILE", "FORMAT", "ID", "LENGTH", "METHOD", "MODE", "NAME", "PATH", "SIZE", "TYPE"];
 

@@ -239,7 +239,7 @@ mod tests {
     fn an_unknown_name_is_answered_with_the_names_there_are() {
         let registry = Registry::default().with(Look(""));
         assert!(registry.find(" Look ").is_ok());
-        let Err(error) = registry.find("lok") else { panic!("`lok` is no tool") };
+        let Err(error) = registry.find("lok") else { panic!("`lok` is not a tool") };
         assert_eq!(error.message, "there is no tool `lok`");
         assert_eq!(error.hint.unwrap(), "did you mean `look`? available tools: look");
     }

@@ -29,7 +29,7 @@ pub(super) fn read(body: &str, quote: &'static str, closed: bool, setting: &Sett
     let mut values = Values {
         rest: arguments,
         quote,
-        // Of a tool that nobody has described we cannot know that a bare `1` is no string.
+        // Of a tool that nobody has described we cannot know that a bare `1` is not a string.
         by_looks: tool.is_some_and(|tool| !tool.description.is_empty()),
         depth: 0,
     };

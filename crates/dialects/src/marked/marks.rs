@@ -19,7 +19,7 @@ pub(crate) struct Manners {
     pub(crate) thinks_once: bool,
     /// With its calls a reply is over: text behind them is the model playing the tool's part.
     pub(crate) ends_with_calls: bool,
-    /// The beginning of a sign at the end of the reply is no text.
+    /// The beginning of a sign at the end of the reply is not text.
     pub(crate) drops_cut_sign: bool,
     /// The prompt has opened the thoughts unless it was told not to, and calls end them; a blank line stands between.
     pub(crate) thinks_by_default: bool,

@@ -8,7 +8,7 @@ pub(crate) struct AcpArgs {
     /// How the turns of each session go.
     #[command(flatten)]
     pub(crate) work: WorkArgs,
-    /// The widest mode that can be chosen in the editor; the one in which sessions begin if left out
+    /// Widest mode that can be chosen in the editor [default: the mode in which sessions begin]
     #[arg(long, value_name = "MODE")]
     pub(crate) up_to: Option<Permission>,
 }

@@ -6,13 +6,13 @@ use std::path::PathBuf;
 /// `haft build`, `debug`, `review`, `triage`
 #[derive(Debug, Args)]
 pub(crate) struct JobArgs {
-    /// What to do
+    /// Task to do
     #[arg(long, value_name = "TEXT")]
     pub(crate) description: Option<String>,
-    /// In this process, which is what happens anyway
+    /// Run in this process (the default)
     #[arg(long)]
     pub(crate) direct: bool,
-    /// Keep what is made on the way
+    /// Keep intermediate files
     #[arg(long)]
     pub(crate) debug: bool,
     /// How each turn goes.
@@ -23,69 +23,69 @@ pub(crate) struct JobArgs {
 /// `haft jobs`
 #[derive(Debug, Subcommand)]
 pub(crate) enum Jobs {
-    /// All jobs, newest first
+    /// List all jobs, newest first
     List {
-        /// One object a line
+        /// Print one JSON object per line
         #[arg(long)]
         json: bool,
     },
-    /// One job: what it is to do, how it stands, what proves it
+    /// Show one job: its task, status and evidence
     Show {
-        /// The job, or the beginning of its name
+        /// Job ID, or a unique prefix of it
         id: String,
-        /// As an object
+        /// Print one JSON object
         #[arg(long)]
         json: bool,
     },
-    /// Everything it did, one entry a line
+    /// Print everything a job did, one entry per line
     Logs {
-        /// The job
+        /// Job ID
         id: String,
-        /// It is JSON in any case
+        /// Accepted; the output is always JSON
         #[arg(long)]
         json: bool,
     },
-    /// Stop a job, or drop a plan
+    /// Stop a job, or delete a schedule
     Cancel {
-        /// The job, or the plan
+        /// Job ID, or schedule ID
         id: String,
-        /// The answer as an object
+        /// Print one JSON object
         #[arg(long)]
         json: bool,
     },
-    /// Put a job down for `haft jobs serve`: once, or again and again
+    /// Queue a job for `haft jobs serve`, once or on a schedule
     Add {
-        /// Which agent: `builder`, `debugger`, `reviewer`, `triager` or one of your own
+        /// Agent: `builder`, `debugger`, `reviewer`, `triager` or one of your own
         #[arg(long, value_name = "AGENT", default_value = "builder")]
         kind: String,
-        /// What to do
+        /// Task to do
         #[arg(long, value_name = "TEXT")]
         description: String,
-        /// The folder to work in
+        /// Directory to work in
         #[arg(long, value_name = "DIR")]
         cwd: Option<PathBuf>,
-        /// From one beginning to the next: `10m`, `2h`, `1d`
+        /// Repeat at this interval: `10m`, `2h`, `1d`
         #[arg(long, value_name = "SPAN", conflicts_with = "cron")]
         every: Option<String>,
-        /// Minute, hour, day, month, day of the week: `0 9 * * 1-5`
+        /// Repeat on a cron schedule (minute, hour, day, month, weekday): `0 9 * * 1-5`
         #[arg(long, value_name = "PATTERN")]
         cron: Option<String>,
-        /// The answer as an object
+        /// Print one JSON object
         #[arg(long)]
         json: bool,
     },
-    /// Work on what was put down or left half-done, one job after the other, until told to stop
+    /// Run queued and unfinished jobs, one after the other, until stopped
     Serve {
-        /// End when nothing is left
+        /// Exit when no job is left
         #[arg(long)]
         once: bool,
         /// How each turn goes.
         #[command(flatten)]
         turn: TurnArgs,
     },
-    /// Take it up again
+    /// Retry a job
     Retry {
-        /// The job
+        /// Job ID
         id: String,
         /// How each turn goes.
         #[command(flatten)]
@@ -96,15 +96,15 @@ pub(crate) enum Jobs {
 /// `haft agents`
 #[derive(Debug, Subcommand)]
 pub(crate) enum Agents {
-    /// Their names, and what they do
+    /// List agents with their descriptions
     List {
-        /// One object a line
+        /// Print one JSON object per line
         #[arg(long)]
         json: bool,
     },
-    /// One as a file, to copy and change
+    /// Print an agent as a file, to copy and change
     Show {
-        /// Its name
+        /// Name
         name: String,
     },
 }

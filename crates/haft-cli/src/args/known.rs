@@ -4,9 +4,9 @@ use clap::Subcommand;
 /// `haft commands`
 #[derive(Debug, Subcommand)]
 pub(crate) enum Commands {
-    /// Their names, and what they are for
+    /// List saved prompts with their descriptions
     List {
-        /// One object a line
+        /// Print one JSON object per line
         #[arg(long)]
         json: bool,
     },
@@ -15,15 +15,15 @@ pub(crate) enum Commands {
 /// `haft profiles`
 #[derive(Debug, Subcommand)]
 pub(crate) enum Profiles {
-    /// Their names, and what they are
+    /// List profiles with their descriptions
     List {
-        /// One object a line
+        /// Print one JSON object per line
         #[arg(long)]
         json: bool,
     },
-    /// One as TOML, to copy and change
+    /// Print a profile as TOML, to copy and change
     Show {
-        /// Its name
+        /// Name
         name: String,
     },
 }

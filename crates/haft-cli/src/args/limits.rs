@@ -4,16 +4,16 @@ use clap::Args;
 /// Limits of a turn besides its rounds.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct LimitArgs {
-    /// At most so many US dollars in a turn, subagents included; a lower limit of the configuration or the profile holds
+    /// Maximum cost per turn in US dollars, including subagents; a lower limit in the configuration or profile wins
     #[arg(long, value_name = "USD", value_parser = dollars)]
     pub(crate) max_cost: Option<f64>,
-    /// At most so many tokens in a turn, read and written, subagents included; a lower limit elsewhere holds
+    /// Maximum tokens per turn, input and output, including subagents; a lower limit in the configuration or profile wins
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) max_tokens: Option<u64>,
-    /// At most so many seconds in a turn; a lower limit elsewhere holds
+    /// Maximum seconds per turn; a lower limit in the configuration or profile wins
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) max_time: Option<u64>,
-    /// Hold what the reply claims against what happened
+    /// Check claims in the reply against the journal; exit with 5 if one is unproven
     #[arg(long)]
     pub(crate) evidence: bool,
 }

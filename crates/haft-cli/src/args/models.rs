@@ -5,55 +5,55 @@ use std::{num::NonZeroUsize, path::PathBuf};
 /// `haft models …`
 #[derive(Debug, Subcommand)]
 pub(crate) enum Models {
-    /// Models to pull, models that are here, vendors and whether their keys are set; or what one vendor offers
+    /// List models to download, models on this machine, and vendors; or the models of one vendor
     List {
-        /// The vendor whose server is asked
+        /// Vendor whose server is asked
         vendor: Option<String>,
-        /// One object a line
+        /// Print one JSON object per line
         #[arg(long)]
         json: bool,
     },
-    /// Fetch a model into the models folder
+    /// Download a model
     Pull {
-        /// Its name in `haft models list`
+        /// Name, as in `haft models list`
         name: String,
     },
-    /// Where a model lies
+    /// Print the path of a model
     Path {
-        /// Its name, or a file
+        /// Name, or a file
         name: String,
     },
-    /// How well a model calls tools: small tasks, with its calls held to a form and without
+    /// Test how well a model calls tools, with and without constrained calls
     Check(CheckArgs),
 }
 
 /// `haft models check`
 #[derive(Debug, Args)]
 pub(crate) struct CheckArgs {
-    /// VENDOR/MODEL, as for `--model`
+    /// Model to test, as for `--model`
     pub(crate) spec: String,
-    /// Another server for the model's vendor
+    /// Base URL of the vendor's server
     #[arg(long, value_name = "URL")]
     pub(crate) base_url: Option<String>,
-    /// How the model writes calls as text; the server's own words if left out
+    /// Format in which the model writes calls as text [default: the server's native calls]
     #[arg(long, value_name = "NAME")]
     pub(crate) dialect: Option<String>,
-    /// More tasks, in TOML
+    /// TOML file with more tasks
     #[arg(long, value_name = "FILE")]
     pub(crate) tasks: Option<PathBuf>,
-    /// Only the first N tasks
+    /// Run only the first N tasks
     #[arg(long, value_name = "N")]
     pub(crate) first: Option<NonZeroUsize>,
-    /// Only with its calls held to a form
+    /// Run only with constrained calls
     #[arg(long)]
     pub(crate) held: bool,
-    /// Also run commands that change things, on this machine and as you; without it those calls are refused
+    /// Also run commands that change things, on this machine and as you; otherwise they are refused
     #[arg(long)]
     pub(crate) full: bool,
-    /// What came of each task
+    /// Print the result of each task
     #[arg(long, short)]
     pub(crate) verbose: bool,
-    /// The table as JSON
+    /// Print the table as JSON
     #[arg(long)]
     pub(crate) json: bool,
 }

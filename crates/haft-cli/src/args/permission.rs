@@ -5,13 +5,13 @@ use haft::core::Mode;
 /// `--permission`
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Permission {
-    /// Every effect is asked for
+    /// Ask before every effect
     Ask,
-    /// Files of the workspace are written without asking
+    /// Write files of the workspace without asking
     AcceptEdits,
-    /// Everything runs
+    /// Allow everything
     Full,
-    /// Nothing but reading in the workspace
+    /// Only read, only in the workspace
     ReadOnly,
 }
 

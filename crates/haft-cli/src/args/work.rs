@@ -5,37 +5,37 @@ use clap::Args;
 /// For each turn of each session.
 #[derive(Debug, Args)]
 pub(crate) struct WorkArgs {
-    /// VENDOR/MODEL
+    /// Model to use, as VENDOR/MODEL
     #[arg(long, short, value_name = "SPEC")]
     pub(crate) model: Option<String>,
-    /// Another server for the model's vendor
+    /// Base URL of the vendor's server
     #[arg(long, value_name = "URL")]
     pub(crate) base_url: Option<String>,
-    /// How the model writes calls as text (`haft parse --dialect ?`); `auto` finds out
+    /// Format in which the model writes calls as text (`haft parse --dialect ?` lists them); `auto` detects it
     #[arg(long, value_name = "NAME")]
     pub(crate) dialect: Option<String>,
-    /// Whose settings hold
+    /// Profile to use
     #[arg(long, value_name = "NAME")]
     pub(crate) profile: Option<String>,
-    /// Who works
+    /// Agent to use
     #[arg(long, value_name = "NAME")]
     pub(crate) agent: Option<String>,
-    /// Only these tools
+    /// Tools to offer, instead of all
     #[arg(long, value_name = "A,B", value_delimiter = ',')]
     pub(crate) tools: Option<Vec<String>>,
-    /// At most so many model calls in a turn
+    /// Maximum model calls per turn
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) max_rounds: Option<u32>,
     /// Where it stops besides.
     #[command(flatten)]
     pub(crate) limits: LimitArgs,
-    /// The mode in which sessions begin: what happens with an effect that no rule settles; `ask` asks there
+    /// Mode in which sessions begin: what happens to effects that no rule covers; `ask` asks there
     #[arg(long, value_name = "MODE")]
     pub(crate) permission: Option<Permission>,
-    /// Nothing on standard error but errors
+    /// Print only errors to stderr
     #[arg(long, short)]
     pub(crate) quiet: bool,
-    /// More on standard error; repeat for more
+    /// Log more to stderr; repeat for more detail
     #[arg(long, short, action = clap::ArgAction::Count)]
     pub(crate) verbose: u8,
 }

@@ -102,7 +102,7 @@ mod embedded {
             let size = model.size.map(|bytes| format!(" ({:.1} GB)", bytes as f64 / 1e9)).unwrap_or_default();
             let here = folder.join(&model.file).exists();
             let state = if here { "here".to_owned() } else { format!("to pull{size}") };
-            json!({"model": format!("local/{name}"), "title": model.title, "licence": model.licence, "state": state})
+            json!({"model": format!("local/{name}"), "title": model.title, "license": model.license, "state": state})
         });
         rows.collect()
     }

@@ -21,7 +21,7 @@ pub(crate) struct UserFile {
     pub(crate) permission: Option<Mode>,
     /// A built-in profile or a TOML file.
     pub(crate) profile: Option<String>,
-    /// Colours of the screen: `terminal`, `dark`, `light` or `plain`.
+    /// Colors of the screen: `terminal`, `dark`, `light` or `plain`.
     pub(crate) theme: Option<String>,
     /// Model calls in a turn; 0 for no limit, here and below.
     pub(crate) max_rounds: Option<u32>,

@@ -37,7 +37,7 @@ pub(crate) fn nearest(request: &str, candidates: &[Candidate<'_>], count: usize)
     places
 }
 
-/// The kind of the nearest, where the second nearest of its kind has a say too: one odd example is no evidence.
+/// The kind of the nearest, where the second nearest of its kind has a say too: one odd example is not evidence.
 fn likeliest_kind<'a>(scores: &[f64], candidates: &'a [Candidate<'_>]) -> Option<&'a str> {
     let mut kinds: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
     for place in ranked(scores) {
@@ -111,7 +111,7 @@ fn emphasis(feature: &str) -> f64 {
     }
 }
 
-/// Words, pairs of neighbouring words, and the sort of sentence.
+/// Words, pairs of neighboring words, and the sort of sentence.
 fn features(text: &str) -> BTreeSet<String> {
     let words: Vec<String> = alike(text);
     let files = named_files(text).len().min(2);

@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 /// Characters that may stand around a span, but do not belong to it.
 const AROUND: &[char] = &['"', '\'', '`', '“', '”', '(', ')'];
 
-/// Any run of neighbouring words of `wish`, without marks around it; `write` puts a word down. `None` if it has no
+/// Any run of neighboring words of `wish`, without marks around it; `write` puts a word down. `None` if it has no
 /// words.
 pub(crate) fn spans(rules: &mut Rules, wish: &str, write: impl Fn(&str) -> String) -> Option<String> {
     let words: Vec<&str> = wish.split_whitespace().collect();

@@ -49,7 +49,7 @@ pub(crate) struct Link {
 pub(crate) enum LinkError {
     #[error(transparent)]
     Start(#[from] ProcessError),
-    #[error("`{0}` is no address of a server")]
+    #[error("`{0}` is not an address of a server")]
     Address(String),
     #[error("the header `{0}` cannot be sent")]
     Header(String),

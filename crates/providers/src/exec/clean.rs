@@ -2,7 +2,7 @@
 //! ends (P-16).
 //!
 //! ```text
-//! ESC [ parameters letter                    cursor, colours
+//! ESC [ parameters letter                    cursor, colors
 //! ESC ] words (BEL | ESC \)                  titles, links; likewise ESC P, ESC X, ESC ^, ESC _
 //! ESC intermediates letter                   character sets and the like
 //! ```

@@ -414,7 +414,7 @@ async fn an_approval_that_somebody_else_answers_loses_its_buttons() {
 #[tokio::test]
 async fn a_question_is_answered_with_a_button_or_in_words() {
     let (fake, place) = (Fake::start().await, Place::new());
-    let ask = json!({"calls": [{"name": "ask", "arguments": {"question": "Which colour?", "choices": ["red", "blue"]}}]});
+    let ask = json!({"calls": [{"name": "ask", "arguments": {"question": "Which color?", "choices": ["red", "blue"]}}]});
     let script = [
         ask.clone(),
         json!({"expect": "blue", "say": "Blue it is."}),
@@ -549,7 +549,7 @@ async fn what_is_no_text_is_told_so_in_a_sentence() {
         Fact::Prompted { parts, .. } => Some(text_of(parts)),
         _ => None,
     });
-    // What somebody else wrote is no command of the one who forwards it.
+    // What somebody else wrote is not a command of the one who forwards it.
     assert_eq!(prompt.as_deref(), Some("Forwarded, in somebody else's words:\n/new"));
 }
 
@@ -938,10 +938,10 @@ async fn chats_of_those_who_may_no_longer_talk_are_forgotten() {
 #[tokio::test]
 async fn a_question_is_answered_in_the_person_s_own_words() {
     let (fake, place) = (Fake::start().await, Place::new());
-    let ask = json!({"calls": [{"name": "ask", "arguments": {"question": "Which colour?"}}]});
+    let ask = json!({"calls": [{"name": "ask", "arguments": {"question": "Which color?"}}]});
     let bot = place.start(&fake, &[ask, json!({"say": "Done."}), json!({"say": "Done, too."})]);
     fake.says(OWNER, "paint");
-    fake.reads_part(OWNER, "Which colour?").await;
+    fake.reads_part(OWNER, "Which color?").await;
     fake.happens("message", message(OWNER, json!({"text": "red", "forward_origin": {"type": "user"}})));
     fake.says(OWNER, "gr\u{1b}[31meen");
     fake.reads_part(OWNER, "Done").await;

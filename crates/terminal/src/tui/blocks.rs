@@ -108,7 +108,7 @@ impl Painter<'_> {
         lines
     }
 
-    /// A diff in colours.
+    /// A diff in colors.
     pub(super) fn whole_diff(&self, changes: &[Change]) -> Vec<Line<'static>> {
         let text = (self.diff_of)(changes);
         let all: Vec<&str> = text.lines().collect();

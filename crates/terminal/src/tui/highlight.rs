@@ -1,4 +1,4 @@
-//! Code in colours.
+//! Code in colors.
 use super::look::Look;
 use ratatui::{
     style::{Color, Modifier, Style},
@@ -25,7 +25,7 @@ fn themes() -> &'static EmbeddedLazyThemeSet {
     THEMES.get_or_init(two_face::theme::extra)
 }
 
-/// The lines of `code`, coloured where `language` is one that is known: a name or a file's ending.
+/// The lines of `code`, colored where `language` is one that is known: a name or a file's ending.
 pub(super) fn highlight(code: &str, language: &str, look: &Look) -> Vec<Vec<Span<'static>>> {
     let plain = || code.lines().map(|line| vec![Span::raw(line.to_owned())]).collect();
     let Some(theme) = look.code_theme().filter(|_| !language.is_empty() && code.len() <= MAX) else {
@@ -58,7 +58,7 @@ fn colored(
 }
 
 /// The theme `ansi` of `bat` writes a place in the terminal's palette as red, with an alpha of 0; an alpha of 1 is the
-/// terminal's own colour.
+/// terminal's own color.
 fn style(drawn: Drawn, look: &Look) -> Style {
     let color = drawn.foreground;
     let style = match color.a {

@@ -1,11 +1,11 @@
-//! Colours: what each thing looks like, and what the terminal can show.
+//! Colors: what each thing looks like, and what the terminal can show.
 use ratatui::style::{Color, Modifier, Style};
 use two_face::theme::EmbeddedThemeName as Code;
 
-/// How many colours the terminal shows.
+/// How many colors the terminal shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Depth {
-    /// None: bold and underlined, no colours (`NO_COLOR`).
+    /// None: bold and underlined, no colors (`NO_COLOR`).
     None,
     /// The sixteen of the terminal's own palette.
     Sixteen,
@@ -32,14 +32,14 @@ impl Depth {
 /// A theme: what people choose.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Theme {
-    /// The sixteen colours of the terminal, whatever they are set to.
+    /// The sixteen colors of the terminal, whatever they are set to.
     #[default]
     Terminal,
     /// For dark backgrounds.
     Dark,
     /// For light backgrounds.
     Light,
-    /// No colours.
+    /// No colors.
     Plain,
 }
 
@@ -77,7 +77,7 @@ impl Look {
         self.theme == Theme::Plain || self.depth == Depth::None
     }
 
-    /// Colours of code; none where nothing is coloured.
+    /// Colors of code; none where nothing is colored.
     pub(super) fn code_theme(&self) -> Option<Code> {
         match (self.is_plain(), self.theme, self.depth) {
             (true, ..) => None,
@@ -103,7 +103,7 @@ impl Look {
         if self.is_plain() { Style::new() } else { Style::new().fg(color) }
     }
 
-    /// The nearest colour that the terminal has.
+    /// The nearest color that the terminal has.
     pub(super) fn shown(&self, color: Color) -> Color {
         match (color, self.depth) {
             (Color::Rgb(r, g, b), Depth::Many) => Color::Indexed(nearest(r, g, b)),
@@ -158,7 +158,7 @@ impl Look {
     }
 }
 
-/// Of the 6×6×6 cube and the greys of the 256 colours (`xterm`).
+/// Of the 6×6×6 cube and the grays of the 256 colors (`xterm`).
 fn nearest(r: u8, g: u8, b: u8) -> u8 {
     let level = |value: u8| match value {
         0..48 => 0,
@@ -166,9 +166,9 @@ fn nearest(r: u8, g: u8, b: u8) -> u8 {
         _ => (value - 35) / 40,
     };
     let spread = r.max(g).max(b) - r.min(g).min(b);
-    let grey = (u16::from(r) + u16::from(g) + u16::from(b)) / 3;
-    match (spread, grey) {
-        (0..10, 8..=238) => 232 + ((grey - 8) / 10) as u8,
+    let gray = (u16::from(r) + u16::from(g) + u16::from(b)) / 3;
+    match (spread, gray) {
+        (0..10, 8..=238) => 232 + ((gray - 8) / 10) as u8,
         _ => 16 + 36 * level(r) + 6 * level(g) + level(b),
     }
 }
@@ -178,7 +178,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_environment_says_how_many_colours_there_are() {
+    fn the_environment_says_how_many_colors_there_are() {
         let table = [
             (true, Some("truecolor"), Some("xterm-256color"), Depth::None),
             (false, Some("truecolor"), None, Depth::True),
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn without_colours_nothing_has_any() {
+    fn without_colors_nothing_has_any() {
         for look in [
             Look { theme: Theme::Dark, depth: Depth::None },
             Look { theme: Theme::Plain, depth: Depth::True },

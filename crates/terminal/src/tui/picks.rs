@@ -78,7 +78,7 @@ impl App {
 
     pub(super) fn pick_theme(&mut self) {
         let items = Theme::ALL.iter().map(|theme| Item::new(theme.name(), "")).collect();
-        self.offer(What::Theme, "colours", items);
+        self.offer(What::Theme, "colors", items);
     }
 
     pub(super) fn pick_prompt(&mut self) {
@@ -162,7 +162,7 @@ impl App {
         match Theme::named(name) {
             Some(theme) => {
                 self.look.theme = theme;
-                self.note(&format!("colours: {name}"));
+                self.note(&format!("colors: {name}"));
             }
             None => self.fail(
                 format!("there is no theme `{name}`"),

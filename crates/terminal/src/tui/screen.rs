@@ -118,7 +118,7 @@ impl<Out: Write> Screen<Out> {
         self.out.flush()
     }
 
-    /// Writes what is no line: a bell, a title, another screen.
+    /// Writes what is not a line: a bell, a title, another screen.
     pub(super) fn raw(&mut self, sequence: &str) -> io::Result<()> {
         self.out.write_all(sequence.as_bytes())?;
         self.out.flush()

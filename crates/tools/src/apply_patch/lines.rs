@@ -3,7 +3,7 @@ use crate::edit::fold::folded;
 
 /// A line end is `\n`, `\r\n` or a lone `\r`; the last line may have none.
 pub(crate) struct Lines<'a> {
-    /// A byte order mark, which is no part of the first line.
+    /// A byte order mark, which is not part of the first line.
     pub(crate) mark: &'a [u8],
     pub(crate) lines: Vec<FileLine<'a>>,
     /// The first line end of the file: what is added gets it.

@@ -30,7 +30,7 @@ pub(crate) enum Action {
     Update { to: Option<PathBuf>, hunks: Vec<Hunk> },
 }
 
-/// Neighbouring lines of a file, and what becomes of them.
+/// Neighboring lines of a file, and what becomes of them.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Hunk {
     /// Its first line in the patch, counted from 1.

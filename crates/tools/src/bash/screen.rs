@@ -1,6 +1,6 @@
 //! What a program writes to a terminal, as plain lines.
 
-/// Without the codes that move, colour and clear; of a line that was written over, what was written last.
+/// Without the codes that move, color and clear; of a line that was written over, what was written last.
 pub(super) fn as_lines(text: &str) -> String {
     let plain = without_codes(text).replace("\r\n", "\n");
     let written_last =

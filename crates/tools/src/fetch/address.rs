@@ -36,7 +36,7 @@ fn is_public_v4(address: Ipv4Addr) -> bool {
 fn is_public_v6(address: Ipv6Addr) -> bool {
     let [a, b, ..] = address.segments();
     let documentation = (a, b) == (0x2001, 0x0db8) || (a == 0x3fff && b < 0x1000);
-    // Tunnels, benchmarks and identifiers that are no addresses.
+    // Tunnels, benchmarks and identifiers that are not addresses.
     let special = a == 0x2001 && b < 0x0200;
     (0x2000..0x4000).contains(&a) && !documentation && !special
 }

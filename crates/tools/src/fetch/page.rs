@@ -90,11 +90,11 @@ fn content_type(response: &Response) -> (String, String) {
 
 fn not_text(url: &Url, media_type: &str, size: Option<u64>) -> ToolError {
     let size = size.map(|bytes| format!(", {bytes} bytes")).unwrap_or_default();
-    let message = format!("cannot fetch `{url}`: it is no text ({media_type}{size})");
+    let message = format!("cannot fetch `{url}`: it is not text ({media_type}{size})");
     ToolError::new(ToolErrorKind::User, message).hint("save it to a file with a command, e.g. `curl -LO`")
 }
 
-/// Latin-1 is told from UTF-8 by its name; of the rest, what is no UTF-8 stands as `�`.
+/// Latin-1 is told from UTF-8 by its name; of the rest, what is not valid UTF-8 stands as `�`.
 fn decode(body: &[u8], charset: &str) -> String {
     match charset {
         "iso-8859-1" | "latin1" | "windows-1252" => body.iter().map(|byte| char::from(*byte)).collect(),

@@ -39,7 +39,7 @@ pub(super) async fn patch(
     let mut hidden: Vec<&str> = files.filter(|name| !holds(repository, Path::new(name))).collect();
     hidden.sort_unstable();
     hidden.dedup();
-    // A name that is no text cannot be given back to git.
+    // A name that is not text cannot be given back to git.
     if hidden.len() > MOST || hidden.iter().any(|name| name.contains(char::REPLACEMENT_CHARACTER)) {
         let why = format!("rules do not let {} of its files be read", hidden.len());
         return Err(refused(&why).hint("name `paths` that may be read"));

@@ -4,7 +4,7 @@ use serde::Serialize;
 /// The state of a working tree.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub(super) struct Status {
-    /// None if a commit is checked out that is no branch's.
+    /// None if a commit is checked out that is not a branch's.
     pub(super) branch: Option<String>,
     /// None before the first commit.
     pub(super) commit: Option<String>,

@@ -11,7 +11,7 @@ pub(crate) struct Hits {
     pub(crate) lines: Vec<String>,
     /// All of them. Where only files are wanted, the first.
     pub(crate) matches: u64,
-    /// It is no text, so what matched in it is of no use.
+    /// It is not text, so what matched in it is of no use.
     pub(crate) binary: bool,
     output: Output,
     keep: usize,

@@ -19,10 +19,10 @@ pub(crate) struct Query {
     longest_line: usize,
 }
 
-/// Why a pattern is no regular expression.
+/// Why a pattern is not a regular expression.
 pub(crate) struct Invalid(pub(crate) String);
 
-/// More lines than this around a match are no context.
+/// More lines than this around a match are not a context.
 const MOST_CONTEXT: usize = 100;
 
 /// A compiled expression may take so many bytes, and its tables as many again.

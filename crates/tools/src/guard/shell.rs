@@ -108,7 +108,7 @@ fn inner(node: Node<'_>) -> Node<'_> {
     }
 }
 
-/// Name and arguments; none of what is no simple command.
+/// Name and arguments; none of what is not a simple command.
 fn words(command: Node<'_>, line: &str) -> Vec<Word> {
     let is_word = |child: &Node<'_>| {
         child.is_named()

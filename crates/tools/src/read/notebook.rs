@@ -42,7 +42,7 @@ impl Text {
     }
 }
 
-/// `None` where `content` is no notebook.
+/// `None` where `content` is not a notebook.
 pub(super) fn as_text(content: &[u8]) -> Option<String> {
     let notebook: Notebook = serde_json::from_slice(content).ok()?;
     let mut text = String::new();

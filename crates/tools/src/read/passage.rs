@@ -13,7 +13,7 @@ pub(super) struct Passage {
     pub(super) lines: u64,
     /// Why the passage ends where it ends.
     pub(super) end: End,
-    /// Whether something was no UTF-8.
+    /// Whether something was not valid UTF-8.
     pub(super) lossy: bool,
 }
 

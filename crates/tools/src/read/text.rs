@@ -60,7 +60,7 @@ fn output(place: &Place, part: Part, passage: Passage, size: u64, settings: &Rea
         .show(format!("Read {lines} line{s} of `{}`", place.name.display()))
 }
 
-/// What is no text.
+/// What is not text.
 enum Binary {
     Pdf,
     Other,

@@ -78,7 +78,10 @@ impl Framework {
             Self::Pytest => {
                 (&["-m", "pytest", "--tb=short", "-rfEs"], [filter.map(|f| format!("-k{f}")), path])
             }
-            Self::Vitest => (&["run", "--reporter=json"], [joined("--testNamePattern"), path]),
+            // Since version 5 it writes a file in the workspace where it is not told where to.
+            Self::Vitest => {
+                (&["run", "--reporter=json", "--outputFile=/dev/stdout"], [joined("--testNamePattern"), path])
+            }
             Self::Jest => (&["--json", "--ci"], [joined("--testNamePattern"), path]),
             Self::Mocha => (&["--reporter=json"], [joined("--grep"), path]),
             Self::Node => (&["--test", "--test-reporter=tap"], [joined("--test-name-pattern"), path]),

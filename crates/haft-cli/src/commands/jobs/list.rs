@@ -15,7 +15,7 @@ pub(super) fn find(home: &Home, id: &str) -> Result<(SessionId, Standing), Failu
     let id = home.find(id).or_else(|error| only_job(home, id, error))?;
     let standing = Standing::of(&home.peek(&id.0)?, home.is_open(&id));
     let no_job =
-        || Failure::usage(format!("the session `{id}` is no job")).hint("`haft jobs list` names them");
+        || Failure::usage(format!("the session `{id}` is not a job")).hint("`haft jobs list` names them");
     Ok((id.clone(), standing.ok_or_else(no_job)?))
 }
 

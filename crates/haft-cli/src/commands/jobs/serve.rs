@@ -118,7 +118,7 @@ fn left(home: &Home, tried: &HashSet<SessionId>, settled: &mut HashMap<SessionId
     left.next().map(|(id, _)| id)
 }
 
-/// A job that somebody cancelled is no reason to stop; a signal that reached both is.
+/// A job that somebody cancelled is not a reason to stop; a signal that reached both is.
 async fn is_told_to_stop(interrupts: &mut Interrupts) -> bool {
     tokio::time::timeout(Duration::from_millis(200), interrupts.next()).await.is_ok()
 }

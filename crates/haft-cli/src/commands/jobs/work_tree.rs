@@ -74,7 +74,7 @@ fn folder_in(tree: &Path, below: &Path) -> Result<PathBuf, Failure> {
             Ok(_) => {
                 let below = below.display();
                 return Err(Failure::usage(format!(
-                    "cannot work in `{below}`: in the last commit it is no folder"
+                    "cannot work in `{below}`: in the last commit it is not a folder"
                 ))
                 .hint("commit the folder first, or ask for the job in another one"));
             }

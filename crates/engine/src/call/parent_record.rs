@@ -1,0 +1,25 @@
+//! What a call of a session below another one tells the sessions above it.
+use super::errors::{conflict, interrupted, not_settled};
+use crate::session::{context::Means, notes::Unrecorded, parent::Seen, tree::Alone};
+use haft_core::{Change, How, ToolError};
+
+impl Means {
+    /// Below another session: keeps others of the tree from settling while the result is held. A change that comes too
+    /// late is refused before it is told above: there stands only what really happens, in the order in which it does.
+    pub(crate) async fn before_others(&self, changes: &[Change]) -> Result<Option<Alone>, ToolError> {
+        if self.witness.is_none() {
+            return Ok(None);
+        }
+        let alone = self.tree.alone().await;
+        let conflicts = self.compare(changes.to_vec()).await;
+        let conflicts = conflicts.map_err(|error| not_settled(error, false))?;
+        if conflicts.is_empty() { Ok(Some(alone)) } else { Err(conflict(&conflicts)) }
+    }
+
+    /// Nothing of this is real before those above know of it; an error says that nobody waits any more.
+    pub(crate) async fn tell_above(&self, changes: &[Change], how: How) -> Result<Option<Seen>, ToolError> {
+        let Some(witness) = &self.witness else { return Ok(None) };
+        let seen = witness.see(&self.id, changes, how).await;
+        seen.map(Some).map_err(|Unrecorded| interrupted())
+    }
+}

@@ -1,0 +1,199 @@
+//! Opening is replaying: starting and resuming are the same act.
+use super::Engine;
+use crate::{
+    journal::{
+        Journal,
+        ownership::{self, Ownership},
+    },
+    session::{
+        EngineError, Session,
+        background::Board,
+        context::Means,
+        inbox::Desk,
+        log::Log,
+        named::resolved,
+        parent::{Caller, Ceiling},
+        permission::Permission,
+        seen::Seen,
+        shared::Shared,
+        toolbox::Toolbox,
+        tree::Tree,
+    },
+    session_task::Task,
+    setup::{self, Agent, Model, Setup},
+    socket::Door,
+    tree::Delegation,
+};
+use haft_core::{
+    Entry, Fact, Limits, Order, Policy, Registry, SessionId, Stage, Transcript, event::JOURNAL_VERSION,
+};
+use std::{path::Path, sync::Arc};
+use tokio::sync::mpsc;
+
+/// Folds what was recorded, and starts the task of the session.
+pub(super) fn start(
+    shared: &Arc<Shared>,
+    id: SessionId,
+    agent: Agent,
+    journal: Journal,
+    above: Above,
+) -> Result<Session, EngineError> {
+    let setup = &shared.setup;
+    journal.hide(setup.access.secrets.clone());
+    let entries = journal.entries();
+    let model = model_of(setup, &agent)?;
+    let mut log = Log { transcript: Transcript::replay(&entries), journal: journal.clone() };
+    if entries.is_empty() {
+        log.record(opened(setup, &model, &id, &agent, &above))?;
+    }
+    let caller = above.caller.as_ref();
+    let (purse, owns_purse) = shared.purse(&id, caller.map(|caller| &caller.session));
+    let tree = above.tree(&journal.entries(), setup);
+    let folder = setup.home.folder(&id);
+    let own_stage = || (setup.stages)(&setup.home.contents(&id));
+    let stage = caller.map_or_else(own_stage, |caller| caller.stage.clone());
+    let (sender, inbox) = mpsc::unbounded_channel();
+    let jobs = Board::new(sender.downgrade(), jobs_of(&entries) + 1, setup.profile.render.clone());
+    let toolbox = Toolbox::new(setup, agent.clone(), own_tools(setup, &tree));
+    let kit = toolbox.kit();
+    let desk = Desk::with_grants(&entries);
+    let touched = |name: &str, arguments: &serde_json::Value| {
+        touched(&kit.tools, &*stage, &setup.workspace, name, arguments)
+    };
+    let seen = Seen::replay(entries.iter().map(Arc::as_ref), &setup.workspace, touched);
+    let ceiling = caller.map(|caller| &caller.ceiling);
+    let is_job = is_job(&entries) || above.order.is_some();
+    let limits = bounds(setup, &agent, &model, ceiling, is_job)?;
+    let permission = permission(setup, &agent, ceiling, &entries);
+    let means = Means {
+        limits: Limits { evidence: limits.evidence || is_job, ..limits },
+        permission: permission.clone(),
+        model,
+        agent: agent.name,
+        tree,
+        witness: caller.map(|caller| Arc::new(caller.witness.clone())),
+        id: id.clone(),
+        toolbox,
+        stage: stage.clone(),
+        desk,
+        jobs: Arc::new(jobs),
+        seen,
+        repeats: Default::default(),
+        artifacts: folder.join("outputs"),
+        purse,
+        owns_purse,
+        access: ownership::access(&setup.access, &id),
+        shared: shared.clone(),
+        delegates: Arc::new(Delegation(Engine(shared.clone()))),
+    };
+    let stop = shared.stop.clone();
+    let is_root = above.caller.is_none();
+    let door = is_root.then(|| Door::open(&folder, &journal, &sender, &permission)).flatten();
+    let ownership = Ownership::take(&folder);
+    let task = Task { means, log, inbox, stop, later: Default::default(), door, ownership };
+    shared.tasks.spawn(task.run());
+    let session = Session { id, inbox: sender, journal, stage, permission, may_allow: true };
+    shared.live.add(&session);
+    Ok(session)
+}
+
+/// The model that the agent names, else the engine's.
+fn model_of(setup: &Setup, agent: &Agent) -> Result<Model, EngineError> {
+    let Some(spec) = &agent.model else { return Ok(setup.model.clone()) };
+    let nobody = || Err("nobody opens models for agents here".to_owned());
+    let opened = setup.models.as_ref().map_or_else(nobody, |open| open(spec));
+    opened.map_err(|why| EngineError::NoModel { agent: agent.name.clone(), why })
+}
+
+/// What the agent may use up: no more than the engine allows, nor than the session above it has.
+fn bounds(
+    setup: &Setup,
+    agent: &Agent,
+    model: &Model,
+    ceiling: Option<&Ceiling>,
+    is_job: bool,
+) -> Result<Limits, EngineError> {
+    let whole = ceiling.map_or(&setup.profile.limits, |ceiling| &ceiling.limits);
+    let max_rounds = if is_job { whole.job_rounds } else { whole.max_rounds };
+    let limits = agent.within(&Limits { max_rounds, ..whole.clone() });
+    // Whoever chose the engine's own model has looked at its price.
+    if agent.model.is_some() && limits.budget.usd.is_some() && model.price.is_none() {
+        let why = format!("a limit on cost is set, and nobody knows what `{}` costs", model.spec);
+        return Err(EngineError::NoModel { agent: agent.name.clone(), why });
+    }
+    Ok(limits)
+}
+
+/// An agent may be held shorter than the engine, never longer. Below another session its mode is what holds there.
+fn permission(setup: &Setup, agent: &Agent, above: Option<&Ceiling>, entries: &[Arc<Entry>]) -> Permission {
+    let policy = &setup.policy;
+    let most = setup.ceiling.unwrap_or(policy.mode);
+    let most = agent.permission.map_or(most, |own| own.min(most));
+    let begin = if above.is_some() { most } else { policy.mode };
+    let begin = Policy { mode: begin, ..policy.clone() };
+    Permission::new(begin, most, entries).below(above.map(|above| above.permission.clone()))
+}
+
+/// How many jobs were begun so far.
+fn jobs_of(entries: &[Arc<Entry>]) -> u64 {
+    entries.iter().filter(|entry| matches!(entry.fact, Fact::JobStarted { .. })).count() as u64
+}
+
+fn own_tools(setup: &Setup, tree: &Tree) -> Registry {
+    let own = setup.tools.clone();
+    if tree.may_delegate() { own } else { own.without(DELEGATE) }
+}
+
+/// What a call touched, by real path.
+fn touched(
+    tools: &Registry,
+    stage: &dyn Stage,
+    workspace: &Path,
+    name: &str,
+    arguments: &serde_json::Value,
+) -> Vec<haft_core::Effect> {
+    let effects = tools.get(name).and_then(|tool| tool.tool.effects(arguments, workspace).ok());
+    resolved(effects.unwrap_or_default(), stage, workspace).0
+}
+
+/// The tool that a session does not have which may not delegate.
+const DELEGATE: &str = "delegate";
+
+/// What a job says it has done is held against what it did: nobody sits beside it.
+fn is_job(entries: &[Arc<Entry>]) -> bool {
+    let opened = entries.first().map(|entry| &entry.fact);
+    matches!(opened, Some(Fact::SessionOpened { order: Some(_), .. }))
+}
+
+/// What a session comes from.
+#[derive(Default)]
+pub(super) struct Above {
+    pub(super) caller: Option<Caller>,
+    pub(super) order: Option<Order>,
+}
+
+impl Above {
+    /// One that was delegated to and is opened again has lost its tree: nobody waits for it any more.
+    fn tree(&self, entries: &[Arc<Entry>], setup: &Setup) -> Tree {
+        let opened = entries.first().map(|entry| &entry.fact);
+        let is_below = matches!(opened, Some(Fact::SessionOpened { delegated_by: Some(_), .. }));
+        match &self.caller {
+            Some(caller) => caller.tree.clone(),
+            None if is_below => Tree::root(setup::Delegation { depth: 0, ..setup.profile.delegation }),
+            None => Tree::root(setup.profile.delegation),
+        }
+    }
+}
+
+fn opened(setup: &Setup, model: &Model, id: &SessionId, agent: &Agent, above: &Above) -> Fact {
+    Fact::SessionOpened {
+        version: JOURNAL_VERSION,
+        session: id.clone(),
+        agent: agent.name.clone(),
+        model: model.spec.clone(),
+        workspace: setup.workspace.clone(),
+        profile: setup.profile.name.clone(),
+        delegated_by: above.caller.as_ref().map(|caller| caller.session.clone()),
+        order: above.order.clone(),
+    }
+}

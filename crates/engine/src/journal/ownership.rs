@@ -1,0 +1,92 @@
+//! Ends what an earlier process left running of a session, before anybody goes on with it.
+//!
+//! The folder of a session says in `owner` which process has it open. Who opens it next finds that file only where that
+//! process was killed, or ended while commands still tidied up.
+use crate::setup::Home;
+use haft_core::{Access, SessionId};
+use haft_sandbox::{Owner, VARIABLE, end_left_over, is_tidy};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+const NAME: &str = "owner";
+
+/// The file that says which process has a session open, in its first line; and below it those whose processes have not
+/// all been ended yet.
+pub(crate) struct Ownership {
+    file: PathBuf,
+    earlier: Vec<Owner>,
+}
+
+impl Ownership {
+    /// From here on this process has the session of `folder` open, whose journal it holds.
+    pub(crate) fn take(folder: &Path) -> Self {
+        let taken = Self { file: folder.join(NAME), earlier: owners(folder) };
+        taken.write();
+        taken
+    }
+
+    /// Ends what runs on, of the session `id` and those below it. Gives how many processes could not be ended.
+    pub(crate) async fn end_earlier(&mut self, home: &Home, id: &SessionId) -> usize {
+        if self.earlier.is_empty() {
+            return 0;
+        }
+        let (home, id, earlier) = (home.clone(), id.clone(), self.earlier.clone());
+        let end = move || {
+            let names: Vec<String> =
+                with_those_below(&home, id).into_iter().map(|session| session.0).collect();
+            earlier.iter().map(|owner| end_left_over(&names, Some(owner))).sum()
+        };
+        let left = tokio::task::spawn_blocking(end).await.unwrap_or_default();
+        if left == 0 {
+            self.earlier.clear();
+            self.write();
+        }
+        left
+    }
+
+    /// Nothing of the session runs any more; unless a command still tidies up, which may be killed with this process.
+    pub(crate) fn give_up(&self) {
+        if self.earlier.is_empty() && is_tidy() {
+            let _already_gone = fs::remove_file(&self.file);
+        }
+    }
+
+    /// Where it cannot be written, what is left is found by the name of the session.
+    fn write(&self) {
+        let this = Owner::this();
+        let lines: Vec<&str> = std::iter::once(&this).chain(&self.earlier).map(Owner::text).collect();
+        let _without_it = fs::write(&self.file, lines.join("\n"));
+    }
+}
+
+/// Whether the process that had the session of `folder` open has ended, or is about to; `false` where it closed it.
+pub(crate) fn owner_has_ended(folder: &Path) -> bool {
+    owners(folder).first().is_some_and(Owner::has_ended)
+}
+
+fn owners(folder: &Path) -> Vec<Owner> {
+    let text = fs::read_to_string(folder.join(NAME)).unwrap_or_default();
+    text.lines().map(Owner::read).collect()
+}
+
+/// A session, and those below it but for what somebody has opened on its own.
+fn with_those_below(home: &Home, id: SessionId) -> Vec<SessionId> {
+    let (mut sessions, mut next) = (vec![id], 0);
+    while let Some(above) = sessions.get(next).cloned() {
+        sessions.extend(home.below(&above, 0).into_iter().filter(|below| !home.is_open(below)));
+        next += 1;
+    }
+    sessions
+}
+
+/// What the processes of the session `id` may reach: its name is among the words by which they are found.
+pub(crate) fn access(of: &Access, id: &SessionId) -> Access {
+    let (given, others): (Vec<_>, Vec<_>) =
+        of.environment.iter().cloned().partition(|(name, _)| name == VARIABLE);
+    let words: Vec<&str> = given.iter().map(|(_, words)| words.as_str()).chain([id.0.as_str()]).collect();
+    let environment: Arc<[_]> = others.into_iter().chain([(VARIABLE.to_owned(), words.join(" "))]).collect();
+    Access { environment, ..of.clone() }
+}

@@ -1,0 +1,261 @@
+//! Where sessions lie on disk, and what there are.
+use super::{
+    Journal, JournalError, Summary,
+    ownership::owner_has_ended,
+    summary::{first_entry, last_entry},
+};
+use crate::setup::Home;
+use haft_core::{Entry, Fact, SessionId, Standing};
+use std::{
+    cmp::Reverse,
+    collections::HashMap,
+    fs::{self, File},
+    io::{self, BufReader},
+    iter,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+/// Sessions below sessions that are looked through, lest a damaged journal lead in a circle.
+const DEEPEST: usize = 100;
+
+impl Home {
+    /// A journal for a new session, in a folder that was not there before.
+    pub fn create(&self) -> Result<(SessionId, Journal), JournalError> {
+        self.create_as(new_id)
+    }
+
+    /// Under the first of these names that nothing has.
+    fn create_as(&self, mut name: impl FnMut() -> SessionId) -> Result<(SessionId, Journal), JournalError> {
+        let mut tries = 1;
+        loop {
+            let id = name();
+            match Journal::create(&self.folder(&id)) {
+                Err(JournalError::Io { source, .. })
+                    if source.kind() == io::ErrorKind::AlreadyExists && tries < TRIES =>
+                {
+                    tries += 1;
+                }
+                created => return created.map(|journal| (id, journal)),
+            }
+        }
+    }
+
+    /// The journal of a session that exists.
+    pub fn open(&self, id: &str) -> Result<(SessionId, Journal), JournalError> {
+        let id = self.find(id)?;
+        let journal = Journal::open(&self.folder(&id))?;
+        Ok((id, journal))
+    }
+
+    /// The entries of a session, without taking it.
+    pub fn peek(&self, id: &str) -> Result<Vec<Arc<Entry>>, JournalError> {
+        Journal::peek(&self.folder(&self.find(id)?))
+    }
+
+    /// The session whose name is `id`, or begins so where only one does.
+    pub fn find(&self, id: &str) -> Result<SessionId, JournalError> {
+        let missing = || JournalError::Missing(id.escape_debug().to_string());
+        if !is_name(id) {
+            return Err(missing());
+        }
+        let mut names = self.names();
+        names.retain(|name| name.starts_with(id));
+        match names.as_slice() {
+            [] => Err(missing()),
+            [first, ..] if names.len() == 1 || first == id => Ok(SessionId(first.clone())),
+            _ => Err(JournalError::Ambiguous { beginning: id.to_owned(), names }),
+        }
+    }
+
+    /// All sessions that can be read, newest first.
+    pub fn list(&self) -> Vec<Summary> {
+        let summaries = self.names().into_iter().rev().filter_map(|name| self.summary(SessionId(name)));
+        let mut summaries: Vec<Summary> = summaries.collect();
+        // Older names only tell the second.
+        summaries.sort_by_key(|session| Reverse(session.opened_at));
+        summaries
+    }
+
+    /// All sessions that are jobs, newest first.
+    pub fn jobs(&self) -> Vec<(SessionId, Standing)> {
+        self.changed_jobs(&mut HashMap::new())
+    }
+
+    /// The same without those that `settled` knows to be over, for whoever looks again and again: it keeps how long the
+    /// journals of those are, and of sessions that are no jobs, which are not read again before they grow.
+    pub fn changed_jobs(&self, settled: &mut HashMap<SessionId, u64>) -> Vec<(SessionId, Standing)> {
+        let standing = |name: String| {
+            let id = SessionId(name);
+            // Before it is read: what is appended meanwhile is found the next time.
+            let length = fs::metadata(self.journal(&id)).ok()?.len();
+            if settled.get(&id) == Some(&length) {
+                return None;
+            }
+            if !self.is_job(&id) {
+                settled.insert(id, length);
+                return None;
+            }
+            let entries = Journal::peek(&self.folder(&id)).ok()?;
+            let opened_at = entries.first()?.at;
+            let standing = Standing::of(&entries, self.is_open(&id))?;
+            if standing.status.is_over() {
+                settled.insert(id.clone(), length);
+            }
+            Some((opened_at, id, standing))
+        };
+        let mut jobs: Vec<_> = self.names().into_iter().filter_map(standing).collect();
+        // Older names only tell the second.
+        jobs.sort_by_key(|(opened_at, ..)| Reverse(*opened_at));
+        jobs.into_iter().map(|(_, id, standing)| (id, standing)).collect()
+    }
+
+    /// The sessions that `parent` delegated to at `since` or later, in milliseconds since 1970-01-01 UTC.
+    pub(crate) fn below(&self, parent: &SessionId, since: u64) -> Vec<SessionId> {
+        // Names begin with the second of their making, and nothing is below what came after it.
+        let second = |name: &str| name.bytes().take(SECOND).collect::<Vec<_>>();
+        let begun = second(&parent.0);
+        let is_below = |id: &SessionId| match self.opened(id) {
+            Some(Entry { at, fact: Fact::SessionOpened { delegated_by, .. }, .. }) => {
+                at >= since && delegated_by.as_ref() == Some(parent)
+            }
+            _ => false,
+        };
+        let later = self.names().into_iter().filter(|name| second(name) >= begun);
+        later.map(SessionId).filter(is_below).collect()
+    }
+
+    fn is_job(&self, id: &SessionId) -> bool {
+        let fact = self.opened(id).map(|entry| entry.fact);
+        matches!(fact, Some(Fact::SessionOpened { order: Some(_), .. }))
+    }
+
+    /// The first entry alone: the others may be many.
+    fn opened(&self, id: &SessionId) -> Option<Entry> {
+        first_entry(&mut BufReader::new(File::open(self.journal(id)).ok()?))
+    }
+
+    /// Whether a process has the session open. One that was killed may hold its lock for a moment yet.
+    pub fn is_open(&self, id: &SessionId) -> bool {
+        let folder = self.folder(id);
+        Journal::is_open(&folder) && !owner_has_ended(&folder)
+    }
+
+    /// The `wanted` session that works in `workspace`, below no other one, in which something happened last. Of other
+    /// sessions only the first entry is read.
+    pub fn newest(&self, workspace: &Path, wanted: impl Fn(&Summary) -> bool) -> Option<SessionId> {
+        let is_here = |id: &SessionId| {
+            let opened = self.opened(id).map(|entry| entry.fact);
+            matches!(opened, Some(Fact::SessionOpened { workspace: own, delegated_by: None, .. }) if own == workspace)
+        };
+        let last_at = |id: SessionId| {
+            let last = last_entry(&mut File::open(self.journal(&id)).ok()?).ok()??;
+            Some((last.at, id))
+        };
+        let here = self.names().into_iter().rev().map(SessionId).filter(is_here);
+        let mut here: Vec<(u64, SessionId)> = here.filter_map(last_at).collect();
+        here.sort_by_key(|(last_at, _)| Reverse(*last_at));
+        let mut newest = here.into_iter().filter_map(|(_, id)| self.summary(id));
+        newest.find(wanted).map(|session| session.id)
+    }
+
+    /// The folder of the contents that a session's changes name: with the session that a person opened, for all that
+    /// are below it.
+    pub(crate) fn contents(&self, id: &SessionId) -> PathBuf {
+        let above = |id: &SessionId| match self.opened(id)?.fact {
+            Fact::SessionOpened { delegated_by, .. } => delegated_by,
+            _ => None,
+        };
+        let top = iter::successors(Some(id.clone()), above).take(DEEPEST).last();
+        self.folder(top.as_ref().unwrap_or(id)).join("blobs")
+    }
+
+    /// Where a session's journal lies.
+    pub fn folder(&self, id: &SessionId) -> PathBuf {
+        self.0.join("sessions").join(&id.0)
+    }
+
+    /// In alphabetical order, which is the order of their making.
+    fn names(&self) -> Vec<String> {
+        let folders = fs::read_dir(self.0.join("sessions")).into_iter().flatten().flatten();
+        let mut names: Vec<String> = folders
+            .filter_map(|folder| folder.file_name().into_string().ok())
+            .filter(|name| is_name(name))
+            .collect();
+        names.sort();
+        names
+    }
+
+    fn summary(&self, id: SessionId) -> Option<Summary> {
+        let journal = self.journal(&id);
+        Summary::read(id, &journal)
+    }
+
+    fn journal(&self, id: &SessionId) -> PathBuf {
+        Journal::file(&self.folder(id))
+    }
+}
+
+/// A name is never a path.
+fn is_name(id: &str) -> bool {
+    (1..=64).contains(&id.len()) && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
+}
+
+/// Of a name so much says when it was made, to the second.
+const SECOND: usize = "20261231-235959".len();
+
+/// Names that are tried where somebody has them already: with so much chance in them, one is enough.
+const TRIES: usize = 16;
+
+/// `20261231-235959-` and 16 signs: the second in UTC, its 65,536th part, and 64 bits of chance. Names sort by time.
+fn new_id() -> SessionId {
+    let now = jiff::Timestamp::now();
+    let part = u128::from(now.subsec_nanosecond().unsigned_abs()) * 65_536 / 1_000_000_000;
+    let bits = part << 64 | u128::from(fastrand::u64(..));
+    SessionId(format!("{}-{}", now.strftime("%Y%m%d-%H%M%S"), signs(bits)))
+}
+
+/// The lowest 80 bits, five to a sign, in an order that sorting keeps (RFC 4648, "base32hex").
+fn signs(bits: u128) -> String {
+    const SIGNS: &[u8; 32] = b"0123456789abcdefghijklmnopqrstuv";
+    let sign = |place: u32| char::from(SIGNS[(bits >> (place * 5) & 31) as usize]);
+    (0..16).rev().map(sign).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_that_somebody_has_is_not_taken() {
+        let folder = tempfile::tempdir().unwrap();
+        let home = Home(folder.path().to_owned());
+        let mut names = ["taken", "taken", "free", "free"].into_iter();
+        let mut create = || home.create_as(|| SessionId(names.next().unwrap().to_owned()));
+        let (first, journal) = create().unwrap();
+        journal.append(Fact::Interrupted, None).unwrap();
+        drop(journal);
+        let (second, journal) = create().unwrap();
+        assert_eq!((first.0.as_str(), second.0.as_str()), ("taken", "free"));
+        assert!(journal.entries().is_empty());
+        assert_eq!(home.peek("taken").unwrap().len(), 1);
+    }
+
+    #[test]
+    fn where_every_name_is_taken_that_is_said() {
+        let folder = tempfile::tempdir().unwrap();
+        let home = Home(folder.path().to_owned());
+        let create = || home.create_as(|| SessionId("taken".into()));
+        create().unwrap();
+        let error = create().map(|_| ()).unwrap_err().to_string();
+        assert!(error.starts_with("cannot create the journal `") && error.contains("/taken/"), "{error}");
+    }
+
+    #[test]
+    fn signs_keep_the_order_of_numbers() {
+        assert_eq!(signs(0), "0".repeat(16));
+        assert_eq!(signs((1 << 80) - 1), "v".repeat(16));
+        let numbers = [0, 1, 31, 32, 1 << 64, (1 << 80) - 1];
+        assert!(numbers.map(signs).is_sorted());
+    }
+}

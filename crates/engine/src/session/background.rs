@@ -1,0 +1,116 @@
+//! Work that outlives its call. It belongs to the session: when the session goes, so does the work.
+use super::mail::Mail;
+use futures::future::BoxFuture;
+use haft_core::{JobId, JobOutput, JobState, Jobs, Render, ToolCall, ToolError, ToolErrorKind, Work};
+use std::{
+    sync::{
+        Mutex,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+use tokio::{sync::mpsc, task::JoinSet};
+use tokio_util::sync::CancellationToken;
+
+/// So many jobs that have ended are remembered, for whoever asks what they printed.
+const REMEMBERED: usize = 32;
+
+pub(crate) struct Board {
+    /// Weak: a job must not keep its session's inbox alive.
+    inbox: mpsc::WeakUnboundedSender<Mail>,
+    running: Mutex<JoinSet<()>>,
+    known: Mutex<Vec<Known>>,
+    next: AtomicU64,
+    render: Render,
+}
+
+struct Known {
+    id: JobId,
+    title: String,
+    output: JobOutput,
+    stop: CancellationToken,
+    ended: CancellationToken,
+}
+
+impl Board {
+    /// `next` is the number of the first job that starts here.
+    pub(crate) fn new(inbox: mpsc::WeakUnboundedSender<Mail>, next: u64, render: Render) -> Self {
+        let (running, known) = Default::default();
+        Self { inbox, running, known, next: AtomicU64::new(next), render }
+    }
+
+    fn tell(&self, mail: Mail) {
+        if let Some(inbox) = self.inbox.upgrade() {
+            let _session_closed = inbox.send(mail);
+        }
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<Known>> {
+        self.known.lock().expect("no code panics while it holds what is known of jobs")
+    }
+
+    fn remember(&self, job: Known) {
+        let mut known = self.lock();
+        if known.len() >= REMEMBERED
+            && let Some(oldest) = known.iter().position(|job| job.ended.is_cancelled())
+        {
+            known.remove(oldest);
+        }
+        known.push(job);
+    }
+}
+
+impl Jobs for Board {
+    fn start(&self, title: String, work: Work, output: JobOutput) -> JobId {
+        let id = JobId(self.next.fetch_add(1, Ordering::Relaxed).to_string());
+        self.tell(Mail::JobStarted { job: id.clone(), title: title.clone() });
+        let (stop, ended) = (CancellationToken::new(), CancellationToken::new());
+        let (inbox, job, render) = (self.inbox.clone(), id.clone(), self.render.clone());
+        let call = ToolCall::new(id.0.clone(), title.clone(), serde_json::Value::Null);
+        let (stopped, done) = (stop.clone(), ended.clone().drop_guard());
+        let mut running = self.running.lock().expect("no code panics while it holds the jobs");
+        while running.try_join_next().is_some() {}
+        running.spawn(async move {
+            let _done = done;
+            let result = tokio::select! {
+                biased;
+                () = stopped.cancelled() => Err(stopped_error()),
+                result = work => result,
+            };
+            if let Some(inbox) = inbox.upgrade() {
+                let _session_closed =
+                    inbox.send(Mail::JobEnded { job, result: render.result(&call, result) });
+            }
+        });
+        self.remember(Known { id: id.clone(), title, output, stop, ended });
+        id
+    }
+
+    fn all(&self) -> Vec<JobState> {
+        let state = |job: &Known| JobState {
+            id: job.id.clone(),
+            title: job.title.clone(),
+            running: !job.ended.is_cancelled(),
+            output: job.output.clone(),
+        };
+        self.lock().iter().map(state).collect()
+    }
+
+    fn wait<'a>(&'a self, job: &JobId, limit: Duration) -> BoxFuture<'a, ()> {
+        let ended = self.lock().iter().find(|known| known.id == *job).map(|known| known.ended.clone());
+        Box::pin(async move {
+            let Some(ended) = ended else { return };
+            let _ended_or_not = tokio::time::timeout(limit, ended.cancelled()).await;
+        })
+    }
+
+    fn stop(&self, job: &JobId) -> bool {
+        let known = self.lock();
+        let running = known.iter().find(|known| known.id == *job && !known.ended.is_cancelled());
+        running.inspect(|known| known.stop.cancel()).is_some()
+    }
+}
+
+fn stopped_error() -> ToolError {
+    ToolError::new(ToolErrorKind::System, "stopped on request")
+}

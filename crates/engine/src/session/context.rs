@@ -1,0 +1,50 @@
+//! What a session works with.
+use super::{
+    background::Board,
+    budget::Purse,
+    inbox::Desk,
+    parent::{Delegates, Witness},
+    permission::Permission,
+    repeats::Repeats,
+    seen::Seen,
+    shared::Shared,
+    toolbox::Toolbox,
+    tree::Tree,
+};
+use crate::setup::Model;
+use haft_core::{Access, Limits, SessionId, Stage};
+use std::{path::PathBuf, sync::Arc};
+
+/// What a session works with; never changes while it runs.
+pub(crate) struct Means {
+    pub(crate) id: SessionId,
+    /// The agent's name.
+    pub(crate) agent: String,
+    /// When a turn of this agent ends that does not end by itself.
+    pub(crate) limits: Limits,
+    /// Who may do what in this session.
+    pub(crate) permission: Permission,
+    /// Whom this agent asks.
+    pub(crate) model: Model,
+    /// The sessions above and below.
+    pub(crate) tree: Tree,
+    /// Where what this session does to files is told before it is real; none where a person opened it.
+    pub(crate) witness: Option<Arc<Witness>>,
+    pub(crate) toolbox: Toolbox,
+    pub(crate) stage: Arc<dyn Stage>,
+    pub(crate) desk: Desk,
+    pub(crate) jobs: Arc<Board>,
+    pub(crate) shared: Arc<Shared>,
+    /// What the processes of this session may reach.
+    pub(crate) access: Access,
+    pub(crate) seen: Seen,
+    pub(crate) repeats: Repeats,
+    /// See [`haft_core::ToolContext::artifacts`].
+    pub(crate) artifacts: PathBuf,
+    /// What this turn has spent, shared with those below.
+    pub(crate) purse: Arc<Purse>,
+    /// Whether a turn of this session opens it.
+    pub(crate) owns_purse: bool,
+    /// How a call lets another agent work.
+    pub(crate) delegates: Arc<dyn Delegates>,
+}

@@ -1,0 +1,47 @@
+//! Why a session cannot be opened.
+use crate::journal::JournalError;
+use haft_core::SessionId;
+use std::path::PathBuf;
+
+/// Why a session cannot be opened.
+#[derive(Debug, thiserror::Error)]
+pub enum EngineError {
+    /// The list of agents does not have it.
+    #[error("there is no agent `{name}`; there are {known}")]
+    NoSuchAgent {
+        /// As asked for.
+        name: String,
+        /// All there are.
+        known: String,
+    },
+    /// The model that an agent names cannot be opened.
+    #[error("the agent `{agent}` cannot work: {why}")]
+    NoModel {
+        /// Who.
+        agent: String,
+        /// In the words of who tried.
+        why: String,
+    },
+    /// Its journal would be staged with it.
+    #[error("the folder of sessions `{home}` lies in the workspace `{workspace}`")]
+    HomeInWorkspace {
+        /// Where sessions would be.
+        home: PathBuf,
+        /// What is worked in.
+        workspace: PathBuf,
+    },
+    /// There is nothing to join.
+    #[error("no process has the session `{0}` open")]
+    NotOpen(SessionId),
+    /// The process that has it open lets nobody in.
+    #[error("cannot join the session `{id}`, which another process has open: {why}")]
+    NotJoined {
+        /// Which.
+        id: SessionId,
+        /// In the words of that process, or of the system.
+        why: String,
+    },
+    /// See there.
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+}

@@ -1,0 +1,58 @@
+//! The sessions that an engine has open, so that others than those who opened them can watch and steer them.
+use super::{Session, mail::Mail, permission::Permission};
+use crate::journal::WeakJournal;
+use haft_core::{SessionId, Stage};
+use std::sync::{Arc, Mutex, MutexGuard};
+use tokio::sync::mpsc::WeakUnboundedSender;
+
+/// Holds no session open: a handle is made only for as long as somebody else holds one.
+#[derive(Default)]
+pub(crate) struct Live(Mutex<Vec<Known>>);
+
+struct Known {
+    id: SessionId,
+    inbox: WeakUnboundedSender<Mail>,
+    journal: WeakJournal,
+    stage: Arc<dyn Stage>,
+    permission: Permission,
+    may_allow: bool,
+}
+
+impl Live {
+    pub(crate) fn add(&self, session: &Session) {
+        let mut known = self.lock();
+        known.retain(|known| known.inbox.strong_count() > 0);
+        known.push(Known {
+            id: session.id.clone(),
+            inbox: session.inbox.downgrade(),
+            journal: session.journal.downgrade(),
+            stage: session.stage.clone(),
+            permission: session.permission.clone(),
+            may_allow: session.may_allow,
+        });
+    }
+
+    /// All that are open, the oldest first.
+    pub(crate) fn sessions(&self) -> Vec<Session> {
+        self.lock().iter().filter_map(Known::session).collect()
+    }
+
+    /// The one called so, where it is open and still listens.
+    pub(crate) fn find(&self, id: &SessionId) -> Option<Session> {
+        let found = self.lock().iter().filter(|known| known.id == *id).find_map(Known::session);
+        found.filter(|session| !session.inbox.is_closed())
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<Known>> {
+        self.0.lock().expect("no code panics while it holds the open sessions")
+    }
+}
+
+impl Known {
+    fn session(&self) -> Option<Session> {
+        let inbox = self.inbox.upgrade()?;
+        let (journal, stage) = (self.journal.upgrade()?, self.stage.clone());
+        let (permission, may_allow) = (self.permission.clone(), self.may_allow);
+        Some(Session { id: self.id.clone(), inbox, journal, stage, permission, may_allow })
+    }
+}

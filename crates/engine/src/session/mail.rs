@@ -1,0 +1,9 @@
+//! What reaches a session.
+use haft_core::{Command, JobId, ToolResult};
+
+/// What reaches the session's task.
+pub(crate) enum Mail {
+    Command(Command),
+    JobStarted { job: JobId, title: String },
+    JobEnded { job: JobId, result: ToolResult },
+}

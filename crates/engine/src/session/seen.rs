@@ -1,0 +1,250 @@
+//! Which content of which file the model has seen, so that nothing is overwritten that it does not know (C-17).
+use super::ready::Ready;
+use crate::setup::Unread;
+use haft_core::{Change, Effect, Entry, Fact, FileRead, Hash, Print, ToolError, ToolErrorKind};
+use rustix::fs::OFlags;
+use serde_json::Value;
+use std::{
+    collections::HashMap,
+    fs, io,
+    os::unix::fs::{MetadataExt, OpenOptionsExt},
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex},
+};
+
+/// A longer file is known by its stamp: to hash it would take longer than to read a part of it.
+const HASHED: u64 = 8 << 20;
+
+/// Tells two states of a file apart without reading it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Stamp {
+    inode: u64,
+    bytes: u64,
+    /// When its content was changed, in nanoseconds since 1970-01-01 UTC. Anybody can set it.
+    modified: i64,
+    /// When anything of it was changed. Nobody can set it.
+    changed: i64,
+}
+
+/// What the model knows of a file.
+#[derive(Clone, Debug)]
+enum Known {
+    /// Its content; its length where that was recorded.
+    Print { print: Print, bytes: Option<u64> },
+    /// That there is none.
+    Nothing,
+    /// Its state at this time, in milliseconds since 1970-01-01 UTC: an older journal says no more.
+    At(u64),
+}
+
+impl Known {
+    fn of(read: FileRead) -> (PathBuf, Self) {
+        (read.path, Self::Print { print: read.print, bytes: Some(read.bytes) })
+    }
+
+    /// Whether the file still is what the model knows. May read all of it.
+    fn is(&self, path: &Path, now: Option<Stamp>) -> bool {
+        match (self, now) {
+            (Self::Nothing, now) => now.is_none(),
+            (_, None) => false,
+            (Self::Print { bytes: Some(bytes), .. }, Some(now)) if *bytes != now.bytes => false,
+            (Self::Print { print: Print::Hash(known), .. }, Some(_)) => {
+                hash(path).is_ok_and(|hash| hash == *known)
+            }
+            (Self::Print { print, .. }, Some(now)) => *print == now.print(),
+            // The journal's clock has no parts of a millisecond.
+            (Self::At(time), Some(now)) => {
+                i128::from(now.modified.max(now.changed)) < (i128::from(*time) + 1) * 1_000_000
+            }
+        }
+    }
+}
+
+/// By real path. All clones are one.
+#[derive(Clone, Default)]
+pub(crate) struct Seen(Arc<Mutex<HashMap<PathBuf, Known>>>);
+
+/// The files that a call reads, as they were before it read them.
+pub(crate) struct Looked {
+    stamps: Vec<(PathBuf, Option<Stamp>)>,
+    reads: Vec<FileRead>,
+}
+
+impl Looked {
+    /// Those that are regular files.
+    pub(crate) fn files(&self) -> Vec<(PathBuf, Stamp)> {
+        self.stamps.iter().filter_map(|(path, stamp)| Some((path.clone(), (*stamp)?))).collect()
+    }
+
+    /// Hashes them. Call it when the call is allowed, before it runs: what changes while it runs is not known then.
+    pub(crate) async fn read(mut self) -> Self {
+        let files = self.files();
+        if !files.is_empty() {
+            let hashed = || files.into_iter().filter_map(|(path, stamp)| read(path, stamp)).collect();
+            self.reads = tokio::task::spawn_blocking(hashed).await.unwrap_or_default();
+        }
+        self
+    }
+
+    /// As a journal of `workspace` records them.
+    pub(crate) fn recorded(&self, workspace: &Path) -> Vec<FileRead> {
+        let recorded = self.reads.iter().cloned().map(|read| {
+            let path = read.path.strip_prefix(workspace).map_or(read.path.clone(), Path::to_owned);
+            FileRead { path, ..read }
+        });
+        recorded.collect()
+    }
+}
+
+fn read(path: PathBuf, stamp: Stamp) -> Option<FileRead> {
+    let print = match stamp.bytes {
+        ..=HASHED => Print::Hash(hash(&path).ok()?),
+        _ => stamp.print(),
+    };
+    Some(FileRead { path, bytes: stamp.bytes, print })
+}
+
+impl Seen {
+    /// What the calls of a journal of `workspace` have read and written. `effects` tells what a call of an older journal
+    /// touched.
+    pub(crate) fn replay<'a>(
+        entries: impl IntoIterator<Item = &'a Entry>,
+        workspace: &Path,
+        effects: impl Fn(&str, &Value) -> Vec<Effect>,
+    ) -> Self {
+        let (seen, mut begun) = (Self::default(), HashMap::<&str, Begun<'a>>::new());
+        for entry in entries {
+            match &entry.fact {
+                Fact::ToolStarted { call, name, arguments, reads, .. } => {
+                    begun.insert(&call.0, Begun { name, arguments, reads, written: Vec::new() });
+                }
+                Fact::Staged { call, changes, .. } => {
+                    if let Some(begun) = begun.get_mut(call.0.as_str()) {
+                        begun.written.extend(changes);
+                    }
+                }
+                Fact::Unsettled { call, paths } => {
+                    if let Some(begun) = begun.get_mut(call.0.as_str()) {
+                        begun.written.retain(|change| !paths.contains(&change.path));
+                    }
+                }
+                Fact::ToolEnded { call, result, .. } => {
+                    let Some(begun) = begun.remove(call.0.as_str()) else { continue };
+                    if result.is_ok() {
+                        let touched = effects(begun.name, begun.arguments).into_iter().filter_map(path_of);
+                        seen.lock().extend(touched.map(|path| (path, Known::At(entry.at))));
+                        let reads = begun.reads.iter().cloned().map(Known::of);
+                        seen.lock().extend(reads.map(|(path, known)| (workspace.join(path), known)));
+                    }
+                    seen.wrote(workspace, begun.written);
+                }
+                _ => {}
+            }
+        }
+        seen
+    }
+
+    /// Call before the tool runs, and [`Seen::keep`] when it has succeeded.
+    pub(crate) fn look(&self, ready: &Ready) -> Looked {
+        let read = ready.effects.iter().filter_map(|effect| match effect {
+            Effect::Read(path) => Some((path.clone(), stamp(path))),
+            Effect::Write(_) | Effect::Execute(_) | Effect::Network(_) => None,
+        });
+        Looked { stamps: read.collect(), reads: Vec::new() }
+    }
+
+    /// From now on the model knows these files as they were.
+    pub(crate) fn keep(&self, looked: Looked) {
+        let nothing = looked.stamps.into_iter().filter(|(_, stamp)| stamp.is_none());
+        let nothing = nothing.map(|(path, _)| (path, Known::Nothing));
+        self.lock().extend(nothing.chain(looked.reads.into_iter().map(Known::of)));
+    }
+
+    /// What the session itself wrote is known.
+    pub(crate) fn wrote<'a>(&self, workspace: &Path, changes: impl IntoIterator<Item = &'a Change>) {
+        let known = changes.into_iter().map(|change| {
+            let known = match &change.after {
+                Some(state) => Known::Print { print: Print::Hash(state.hash.clone()), bytes: None },
+                None => Known::Nothing,
+            };
+            (workspace.join(&change.path), known)
+        });
+        self.lock().extend(known);
+    }
+
+    /// Refuses to write a file that the model has not seen, or that somebody changed since it did.
+    pub(crate) async fn check(&self, ready: &Ready, unread: Unread) -> Result<(), ToolError> {
+        let mut known = Vec::new();
+        for effect in &ready.effects {
+            let Effect::Write(path) = effect else { continue };
+            match self.lock().get(path).cloned() {
+                Some(state) => known.push((path.clone(), state)),
+                None if stamp(path).is_none() || may_change(unread, ready, path) => {}
+                None => return Err(refused(path, "it has content that was not read yet")),
+            }
+        }
+        let changed = move || known.into_iter().find(|(path, known)| !known.is(path, stamp(path)));
+        let changed = tokio::task::spawn_blocking(changed).await.ok().flatten();
+        changed.map_or(Ok(()), |(path, _)| Err(refused(&path, "it was changed since it was last read")))
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<PathBuf, Known>> {
+        self.0.lock().expect("no code panics while it holds what was seen")
+    }
+}
+
+/// A call of a journal that has not come to its end yet.
+struct Begun<'a> {
+    name: &'a str,
+    arguments: &'a Value,
+    reads: &'a [FileRead],
+    written: Vec<&'a Change>,
+}
+
+fn may_change(unread: Unread, ready: &Ready, path: &Path) -> bool {
+    match unread {
+        Unread::Allow => true,
+        Unread::Edit => {
+            ready.effects.iter().any(|effect| matches!(effect, Effect::Read(read) if read == path))
+        }
+        Unread::Refuse => false,
+    }
+}
+
+fn refused(path: &Path, why: &str) -> ToolError {
+    let message = format!("cannot write `{}`: {why}", path.display());
+    ToolError::new(ToolErrorKind::User, message).hint("read it, then decide anew")
+}
+
+fn path_of(effect: Effect) -> Option<PathBuf> {
+    match effect {
+        Effect::Read(path) | Effect::Write(path) => Some(path),
+        Effect::Execute(_) | Effect::Network(_) => None,
+    }
+}
+
+/// `None` where there is no regular file.
+fn stamp(path: &Path) -> Option<Stamp> {
+    let data = fs::metadata(path).ok().filter(fs::Metadata::is_file)?;
+    let at =
+        |seconds: i64, nanoseconds: i64| seconds.saturating_mul(1_000_000_000).saturating_add(nanoseconds);
+    let (modified, changed) = (at(data.mtime(), data.mtime_nsec()), at(data.ctime(), data.ctime_nsec()));
+    Some(Stamp { inode: data.ino(), bytes: data.len(), modified, changed })
+}
+
+impl Stamp {
+    fn print(self) -> Print {
+        let Self { inode, modified, changed, bytes: _ } = self;
+        Print::Stamp { inode, modified, changed }
+    }
+}
+
+/// A pipe that came in its place would be waited for.
+fn hash(path: &Path) -> io::Result<Hash> {
+    let file =
+        fs::File::options().read(true).custom_flags(OFlags::NONBLOCK.bits().cast_signed()).open(path)?;
+    match file.metadata()?.is_file() {
+        true => Hash::of(file),
+        false => Err(io::ErrorKind::InvalidInput.into()),
+    }
+}

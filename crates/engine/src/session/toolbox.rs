@@ -1,0 +1,71 @@
+//! The tools of a session: those it opened with, and those of sources, which come and go.
+use super::prefix::Wire;
+use crate::setup::{Agent, Setup};
+use futures::future::join_all;
+use haft_core::{Registry, SessionId};
+use std::sync::{Arc, Mutex, MutexGuard};
+
+/// What a session can call and what models are told of it, in step.
+pub(crate) struct Kit {
+    pub(crate) tools: Registry,
+    pub(crate) wire: Wire,
+}
+
+/// The kit of the moment. It is made anew where a source says something new, and else stays the same.
+pub(crate) struct Toolbox {
+    agent: Agent,
+    own: Registry,
+    current: Mutex<Current>,
+}
+
+struct Current {
+    kit: Arc<Kit>,
+    /// What the sources said last.
+    sources: Vec<Arc<Registry>>,
+}
+
+impl Toolbox {
+    /// With what `own` has of the agent's tools. Asks no source yet.
+    pub(crate) fn new(setup: &Setup, agent: Agent, own: Registry) -> Self {
+        let kit = Arc::new(kit(setup, &agent, &own, &[]));
+        Self { agent, own, current: Mutex::new(Current { kit, sources: Vec::new() }) }
+    }
+
+    /// As of the last [`Toolbox::refresh`].
+    pub(crate) fn kit(&self) -> Arc<Kit> {
+        self.lock().kit.clone()
+    }
+
+    /// Asks the sources what there is. Costs nothing where there is none.
+    pub(crate) async fn refresh(&self, setup: &Setup, session: &SessionId) {
+        if setup.sources.is_empty() || !self.wants_more() {
+            return;
+        }
+        let sources = join_all(setup.sources.iter().map(|source| source.tools(session))).await;
+        let mut current = self.lock();
+        let same = |(a, b)| Arc::ptr_eq(a, b);
+        if current.sources.len() != sources.len() || !current.sources.iter().zip(&sources).all(same) {
+            current.kit = Arc::new(kit(setup, &self.agent, &self.own, &sources));
+            current.sources = sources;
+        }
+    }
+
+    /// An agent that has all the tools it names needs no source.
+    fn wants_more(&self) -> bool {
+        let names = self.agent.tools.as_deref();
+        names.is_none_or(|names| names.iter().any(|name| self.own.get(name).is_none()))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Current> {
+        self.current.lock().expect("no code panics while it holds the toolbox")
+    }
+}
+
+fn kit(setup: &Setup, agent: &Agent, own: &Registry, sources: &[Arc<Registry>]) -> Kit {
+    let tools = sources.iter().fold(own.clone(), |tools, source| tools.joined(source));
+    let tools = match &agent.tools {
+        Some(names) => tools.only(names),
+        None => tools,
+    };
+    Kit { wire: Wire::new(setup, agent, &tools), tools }
+}

@@ -1,0 +1,29 @@
+//! A model and the way to it.
+use haft_core::{Price, Provider};
+use std::sync::Arc;
+
+/// Opens a model from `VENDOR/MODEL`; an error says why it cannot.
+pub type Models = Arc<dyn Fn(&str) -> Result<Model, String> + Send + Sync>;
+
+/// A model and the way to it.
+#[derive(Clone)]
+pub struct Model {
+    /// As people write it: `VENDOR/MODEL`.
+    pub spec: String,
+    /// As the vendor spells it.
+    pub name: String,
+    /// Tokens that it takes in, request and reply together; none where nobody knows.
+    pub window: Option<u64>,
+    /// What it costs; none where nobody knows.
+    pub price: Option<Price>,
+    /// Who is asked.
+    pub provider: Arc<dyn Provider>,
+}
+
+impl Model {
+    /// One of which nothing more is known; `spec` is `VENDOR/MODEL`.
+    pub fn plain(spec: &str, provider: Arc<dyn Provider>) -> Self {
+        let name = spec.split_once('/').map_or(spec, |(_, name)| name).to_owned();
+        Self { spec: spec.to_owned(), name, window: None, price: None, provider }
+    }
+}

@@ -1,0 +1,169 @@
+//! A profile: every number, text and shape that systems disagree on, as data (`profiles/*.toml`).
+//!
+//! No code asks for a profile's name; it asks for the setting.
+use crate::setup::{Delegation, Redundancy, Unread};
+use haft_core::{Clip, Limits, Render, Validation};
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+/// The settings of a way to work.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Profile {
+    /// What `--profile` takes.
+    pub name: String,
+    /// In one line, for lists.
+    pub title: String,
+    /// The system prompt.
+    pub system: String,
+    /// Appended to the system prompt, with `{tools}` replaced by a line for each tool.
+    /// None where the wire carries the tools, which is the rule.
+    #[serde(default)]
+    pub tool_list: Option<String>,
+    /// Whether what people wrote down for agents is a part of the system prompt.
+    #[serde(default = "yes")]
+    pub notes: bool,
+    /// The dialect in which calls are written as text: a name, `auto` for the one that the model's name tells; none for
+    /// models that call natively.
+    #[serde(default)]
+    pub dialect: Option<String>,
+    /// Tokens of one reply at most.
+    pub max_output: u32,
+    /// Sampling settings, by the wire's own names.
+    #[serde(default)]
+    pub options: Map<String, Value>,
+    /// How arguments are held against their schema.
+    #[serde(default)]
+    pub validation: Validation,
+    /// Which files may be changed that the model has not read (C-17).
+    #[serde(default)]
+    pub unread: Unread,
+    /// Whether a call is made again that can bring nothing new (C-16).
+    #[serde(default)]
+    pub redundancy: Redundancy,
+    /// When a turn ends that does not end by itself.
+    #[serde(default)]
+    pub limits: Limits,
+    /// How far work is delegated.
+    #[serde(default)]
+    pub delegation: Delegation,
+    /// How results are worded.
+    #[serde(default)]
+    pub render: Render,
+    /// How long a result may be.
+    #[serde(default)]
+    pub clip: Clip,
+    /// What a conversation line by line looks like.
+    #[serde(default)]
+    pub chat: Chat,
+    /// Settings of the tools, read by the crate that has them.
+    #[serde(default)]
+    pub tools: toml::Table,
+}
+
+/// The words of a conversation line by line. Where one is missing, the front-end uses its own.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Chat {
+    /// Printed at the start.
+    pub banner: Option<String>,
+    /// Before what the person types.
+    pub prompt: Option<String>,
+    /// Before the reply.
+    pub reply: Option<String>,
+    /// Before calls are run, with `{n}`.
+    pub executing: Option<String>,
+    /// After a call that worked, with `{name}`.
+    pub done: Option<String>,
+    /// After a call that did not, with `{name}`.
+    pub failed: Option<String>,
+    /// When the cap on rounds is reached, with `{n}` (P-44).
+    pub cap: Option<String>,
+    /// Where a reply is one message that grows.
+    pub edits: Edits,
+}
+
+/// How a message keeps up with a reply, where each change of it is an edit.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Edits {
+    /// It is edited for more new characters than this, or for a call, and never faster than the line takes it.
+    pub more_than: usize,
+    /// UTF-16 units of a message, where that is less than the line takes.
+    pub limit: Option<usize>,
+}
+
+fn yes() -> bool {
+    true
+}
+
+const BUILT_IN: &[&str] = &[
+    include_str!("../../profiles/default.toml"),
+    include_str!("../../profiles/alfred.toml"),
+    include_str!("../../profiles/pedro.toml"),
+    include_str!("../../profiles/ally.toml"),
+    include_str!("../../profiles/opencode.toml"),
+    include_str!("../../profiles/picoclaw.toml"),
+];
+
+impl Profile {
+    /// The one that people get who ask for none.
+    pub fn standard() -> Self {
+        Self::parse(BUILT_IN[0]).expect("the built-in profile is tested")
+    }
+
+    /// A built-in profile.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::all().into_iter().find(|profile| profile.name == name)
+    }
+
+    /// The built-in profiles.
+    pub fn all() -> Vec<Self> {
+        let parsed = BUILT_IN.iter().map(|text| Self::parse(text).expect("the built-in profiles are tested"));
+        parsed.collect()
+    }
+
+    /// The TOML of a built-in profile.
+    pub fn source(name: &str) -> Option<&'static str> {
+        let place = Self::all().iter().position(|profile| profile.name == name)?;
+        BUILT_IN.get(place).copied()
+    }
+
+    /// A profile of one's own, from TOML. The error names the line and what was expected.
+    pub fn parse(text: &str) -> Result<Self, toml::de::Error> {
+        toml::from_str(text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use haft_core::OnCap;
+
+    #[test]
+    fn the_built_in_profiles_can_be_read() {
+        let names: Vec<_> = Profile::all().into_iter().map(|profile| profile.name).collect();
+        assert_eq!(names, ["default", "alfred", "pedro", "ally", "opencode", "picoclaw"]);
+    }
+
+    //
+    #[test]
+    fn alfred_keeps_its_numbers_and_words() {
+        let alfred = Profile::named("alfred").unwrap();
+        assert_eq!((alfred.limits.max_rounds, alfred.max_output), (Some(10), 4000));
+        assert_eq!(alfred.options["temperature"], 0.7);
+        let apology =
+            "I apologize, but I needed too many steps to complete this task. Please try breaking it down.";
+        assert_eq!(alfred.limits.on_cap, OnCap::Apologize(apology.into()));
+        let chat = alfred.chat;
+        assert_eq!(chat.banner.as_deref(), Some("Alfred CLI. Type 'exit' to quit.\n\n"));
+        assert_eq!((chat.prompt.as_deref(), chat.reply.as_deref()), (Some("You: "), Some("Alfred: ")));
+        assert_eq!(chat.executing.as_deref(), Some("\n[Executing {n} tool(s)...]\n"));
+        assert_eq!(
+            (chat.done.as_deref(), chat.failed.as_deref()),
+            (Some("[{name}] ✓\n"), Some("[{name}] ✗\n"))
+        );
+        assert_eq!(chat.cap.as_deref(), Some("\n[Max iterations reached]\n"));
+        assert_eq!((chat.edits.more_than, chat.edits.limit), (50, Some(4000)));
+    }
+}

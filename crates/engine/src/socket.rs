@@ -1,0 +1,189 @@
+//! The door of a session: a Unix socket in its folder, through which other processes join it.
+//!
+//! A session has one writer, held by its journal's lock. Whoever finds it locked knocks: they see what happens, and
+//! what they ask for is done by the process that has the session open. Both ways are lines of JSON.
+//!
+//! ```text
+//! visitor: {"from":SEQ}                 first, and once
+//! owner:   {"type":"joined","next":SEQ,"mode":MODE,"may_allow":BOOL} what is recorded before that comes now
+//! owner:   {"seq":…,"at":…,"type":…}    events from SEQ on, as `haft_core::line` writes them
+//! visitor: {"type":"interrupt"}         a `haft_core::Command`
+//! owner:   {"type":"error","message":…} of a command that cannot be read; nothing else comes of it
+//! owner:   {"type":"closed","failure":…|null}
+//! ```
+//!
+//! A visitor may speak, interrupt and take back, and narrow what runs unasked. They widen nothing, make no call and
+//! conclude no job. What they allow counts only where a person started them: see [`peer`]. A process that this one
+//! started, such as a command of the agent, is not let in at all.
+//!
+//! A visitor who reads slowly loses live updates, never facts: what waits for them stands in the journal.
+mod joining;
+mod lines;
+mod peer;
+mod visit;
+mod visitor;
+
+pub(crate) use joining::join;
+use visit::{Knock, knock};
+
+use self::{peer::Peer, visitor::Inside};
+use crate::{
+    journal::Journal,
+    session::{mail::Mail, permission::Permission},
+};
+use futures::{StreamExt, stream::FuturesUnordered};
+use haft_core::{Mode, Seq};
+use serde::{Deserialize, Serialize};
+use std::{
+    fs::{self, File, Permissions},
+    io,
+    os::{
+        fd::AsRawFd,
+        unix::{
+            fs::{MetadataExt, PermissionsExt},
+            net,
+        },
+    },
+    path::{Path, PathBuf},
+    time::Duration,
+};
+use tokio::{
+    net::{UnixListener, UnixStream},
+    sync::mpsc,
+};
+
+/// The socket's name in the folder of its session.
+const NAME: &str = "door";
+/// Bytes that fit into the address of a socket (`sun_path`, less its end).
+const LONGEST_ADDRESS: usize = 107;
+/// More visitors than this are sent away.
+const MOST_VISITORS: usize = 64;
+/// How long a visitor who reads slowly may hold up the end of a session.
+const FAREWELL: Duration = Duration::from_secs(1);
+/// Before the next one is let in where the system could not give a connection.
+const BREATH: Duration = Duration::from_millis(100);
+
+/// The first line of a visitor.
+#[derive(Debug, Serialize, Deserialize)]
+struct Greeting {
+    /// From where on they want to know.
+    from: Seq,
+}
+
+/// What the owner says beside events.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Notice {
+    /// The visitor is in.
+    Joined {
+        /// What is recorded next: all before that comes first.
+        next: Seq,
+        /// What holds where nobody has chosen a mode; an older Haft does not say.
+        #[serde(default)]
+        mode: Mode,
+        /// Whether what the visitor allows counts as a person's word.
+        #[serde(default = "yes")]
+        may_allow: bool,
+    },
+    /// Something the visitor said cannot be read, or they are not let in.
+    Error { message: String },
+    /// Nothing more happens.
+    Closed { failure: Option<String> },
+}
+
+/// Open for as long as the session is; the socket is gone when it is dropped.
+pub(crate) struct Door {
+    listener: UnixListener,
+    path: PathBuf,
+    /// The user who may come in.
+    owner: u32,
+    /// Held, so that nobody else puts a socket there before this one is removed.
+    journal: Journal,
+    /// Visitors keep no session open.
+    inbox: mpsc::WeakUnboundedSender<Mail>,
+    permission: Permission,
+}
+
+impl Door {
+    /// A door in `folder`, whose journal this process writes. None where the system gives no socket: the session
+    /// works without it.
+    pub(crate) fn open(
+        folder: &Path,
+        journal: &Journal,
+        inbox: &mpsc::UnboundedSender<Mail>,
+        permission: &Permission,
+    ) -> Option<Self> {
+        let path = folder.join(NAME);
+        match listen(folder, &path) {
+            Ok((listener, owner)) => {
+                let (journal, inbox, permission) = (journal.clone(), inbox.downgrade(), permission.clone());
+                Some(Self { listener, path, owner, journal, inbox, permission })
+            }
+            Err(error) => {
+                tracing::warn!(path = %path.display(), %error, "no other process can join this session");
+                None
+            }
+        }
+    }
+
+    /// Lets visitors in until the session has closed, and they have heard of it.
+    pub(crate) async fn serve(self) {
+        let mut visitors = FuturesUnordered::new();
+        loop {
+            tokio::select! {
+                () = self.journal.closed() => break,
+                Some(()) = visitors.next(), if !visitors.is_empty() => {}
+                come = self.listener.accept() => match come {
+                    Ok((stream, _)) if visitors.len() < MOST_VISITORS => visitors.push(self.receive(stream)),
+                    Ok(_sent_away) => {}
+                    Err(error) => {
+                        tracing::warn!(%error, "a visitor could not be let in");
+                        tokio::time::sleep(BREATH).await;
+                    }
+                }
+            }
+        }
+        let _slow_ones_miss_it = tokio::time::timeout(FAREWELL, visitors.collect::<()>()).await;
+    }
+
+    async fn receive(&self, stream: UnixStream) {
+        let peer = Peer::of(&stream, self.owner);
+        let inside = Inside { journal: &self.journal, inbox: &self.inbox, permission: &self.permission };
+        visitor::receive(stream, peer, inside).await;
+    }
+}
+
+/// An older Haft asked nobody who they were.
+fn yes() -> bool {
+    true
+}
+
+impl Drop for Door {
+    fn drop(&mut self) {
+        let _it_may_be_gone = fs::remove_file(&self.path);
+    }
+}
+
+/// The socket, and the user whose it is. One that a dead process left is replaced: the journal's lock is ours.
+fn listen(folder: &Path, path: &Path) -> io::Result<(UnixListener, u32)> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    let (address, _held_open) = address(folder)?;
+    let listener = net::UnixListener::bind(address)?;
+    fs::set_permissions(path, Permissions::from_mode(0o600))?;
+    listener.set_nonblocking(true)?;
+    Ok((UnixListener::from_std(listener)?, fs::metadata(path)?.uid()))
+}
+
+/// How the door in `folder` is reached. A path that is too long has a short name through its folder, for as long as that
+/// is held open.
+fn address(folder: &Path) -> io::Result<(PathBuf, Option<File>)> {
+    let path = folder.join(NAME);
+    if path.as_os_str().len() <= LONGEST_ADDRESS {
+        return Ok((path, None));
+    }
+    let folder = File::open(folder)?;
+    Ok((format!("/proc/self/fd/{}/{NAME}", folder.as_raw_fd()).into(), Some(folder)))
+}

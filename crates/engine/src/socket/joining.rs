@@ -1,0 +1,31 @@
+//! Joins a session that another process has open.
+use super::{Knock, knock};
+use crate::{
+    journal::JournalError,
+    session::{EngineError, Session, permission::Permission, shared::Shared},
+    setup::Setup,
+};
+use haft_core::{Mode, Policy};
+use tokio::sync::mpsc;
+
+/// See [`crate::Engine::join`].
+pub(crate) async fn join(shared: &Shared, id: &str) -> Result<Session, EngineError> {
+    let Setup { home, stages, .. } = &shared.setup;
+    let id = home.find(id)?;
+    let folder = home.folder(&id);
+    let visit = knock(&folder).await.map_err(|error| match error {
+        Knock::NoDoor if home.is_open(&id) => JournalError::Locked(id.0.clone()).into(),
+        Knock::NoDoor => EngineError::NotOpen(id.clone()),
+        Knock::Refused(why) => EngineError::NotJoined { id: id.clone(), why },
+    })?;
+    let (sender, inbox) = mpsc::unbounded_channel();
+    let (journal, stage) = (visit.journal(), stages(&home.contents(&id)));
+    // Any mode may be asked for here: whoever has it open keeps to what they allow.
+    let there = Policy { mode: visit.mode(), ..Policy::default() };
+    let permission = Permission::new(there, Mode::Full, &journal.entries());
+    let may_allow = visit.may_allow();
+    let session = Session { id, inbox: sender, journal, stage, permission, may_allow };
+    shared.live.add(&session);
+    shared.tasks.spawn(visit.stay(inbox, shared.stop.clone()));
+    Ok(session)
+}

@@ -1,0 +1,167 @@
+//! One who came in, at the end of the process that has the session open.
+use super::{
+    Greeting, Notice,
+    lines::{LONGEST, Line, Lines, say, write},
+    peer::Peer,
+};
+use crate::{
+    journal::Journal,
+    session::{mail::Mail, permission::Permission},
+};
+use futures::StreamExt;
+use haft_core::{Answer, Command, Event, Seq, line};
+use std::{
+    io,
+    pin::pin,
+    time::{Duration, SystemTime},
+};
+use tokio::{
+    io::{AsyncRead, AsyncWrite},
+    net::UnixStream,
+    sync::mpsc,
+};
+
+/// Whoever says nothing for so long is sent away.
+const GREETING: Duration = Duration::from_secs(10);
+/// Complaints that wait to be written; then nothing more is read.
+const COMPLAINTS: usize = 8;
+
+/// The session as its visitors meet it.
+#[derive(Clone, Copy)]
+pub(super) struct Inside<'a> {
+    pub(super) journal: &'a Journal,
+    pub(super) inbox: &'a mpsc::WeakUnboundedSender<Mail>,
+    pub(super) permission: &'a Permission,
+}
+
+/// Until they leave, or the session has closed; without a `peer` they cannot stay.
+pub(super) async fn receive(stream: UnixStream, peer: Result<Peer, String>, inside: Inside<'_>) {
+    let (reader, mut writer) = stream.into_split();
+    let mut lines = Lines::new(reader);
+    let greeted = match peer {
+        Ok(peer) => tokio::select! {
+            greeted = greeting(&mut lines) => greeted.map(|from| from.map(|from| (from, peer))),
+            () = tokio::time::sleep(GREETING) => Ok(None),
+            () = inside.journal.closed() => Ok(None),
+        },
+        Err(why) => Err(why),
+    };
+    match greeted {
+        Ok(Some((from, peer))) => {
+            let (complaints, heard) = mpsc::channel(COMPLAINTS);
+            tokio::select! {
+                () = hear(lines, inside, peer, complaints) => {}
+                _they_left = tell(writer, inside, peer, from, heard) => {}
+            }
+        }
+        Ok(None) => {}
+        Err(message) => {
+            let _they_left = say(&mut writer, &Notice::Error { message }).await;
+        }
+    }
+}
+
+/// Where they want to begin; none where they left.
+async fn greeting(lines: &mut Lines<impl AsyncRead + Unpin>) -> Result<Option<Seq>, String> {
+    let expected = |why: String| format!("the first line must be {{\"from\":SEQ}}: {why}");
+    match lines.next().await {
+        Ok(Some(Line::Whole(line))) => match serde_json::from_slice::<Greeting>(line) {
+            Ok(Greeting { from }) => Ok(Some(from)),
+            Err(error) => Err(expected(error.to_string())),
+        },
+        Ok(Some(Line::TooLong)) => Err(expected(too_long("it"))),
+        Ok(None) | Err(_) => Ok(None),
+    }
+}
+
+/// Passes on what they ask for, until they leave.
+async fn hear(
+    mut lines: Lines<impl AsyncRead + Unpin>,
+    inside: Inside<'_>,
+    peer: Peer,
+    complaints: mpsc::Sender<String>,
+) {
+    while let Ok(Some(line)) = lines.next().await {
+        let passed_on = match line {
+            Line::Whole(line) if line.trim_ascii().is_empty() => Ok(()),
+            Line::Whole(line) => pass_on(line, peer, inside),
+            Line::TooLong => Err(too_long("a command")),
+        };
+        if let Err(complaint) = passed_on {
+            let _they_left = complaints.send(complaint).await;
+        }
+    }
+}
+
+fn pass_on(line: &[u8], peer: Peer, Inside { inbox, permission, .. }: Inside<'_>) -> Result<(), String> {
+    let command: Command =
+        serde_json::from_slice(line).map_err(|error| format!("the command cannot be read: {error}"))?;
+    let command = taken(command, peer, permission)?;
+    let sent = inbox.upgrade().is_some_and(|inbox| inbox.send(Mail::Command(command)).is_ok());
+    if sent { Ok(()) } else { Err("the session is about to close and takes no commands".into()) }
+}
+
+/// What comes of a visitor's command: what they may not ask for is not done, and no mode is wider than the one that holds.
+fn taken(command: Command, peer: Peer, permission: &Permission) -> Result<Command, String> {
+    match command {
+        Command::SetMode { mode } => Ok(Command::SetMode { mode: mode.min(permission.mode()) }),
+        Command::Call { .. } => {
+            Err("a call can be made only by the process that has the session open".into())
+        }
+        Command::Conclude(_) => {
+            Err("a job can be concluded only by the process that has its session open".into())
+        }
+        Command::Answer { answer: Answer::Once | Answer::Always, .. }
+        | Command::Reply { answer: Some(_), .. } => {
+            let refused =
+                |why| format!("the answer of process {} is not taken for a person's: {why}", peer.pid());
+            peer.may_allow().map(|()| command).map_err(refused)
+        }
+        command @ (Command::Prompt { .. }
+        | Command::Interrupt
+        | Command::Answer { answer: Answer::No | Answer::Nobody, .. }
+        | Command::Reply { answer: None, .. }
+        | Command::Continue
+        | Command::Rewind { .. }
+        | Command::Redo
+        | Command::Compact) => Ok(command),
+    }
+}
+
+/// Tells what happens from `from` on, until the session has closed.
+async fn tell(
+    mut writer: impl AsyncWrite + Unpin,
+    Inside { journal, permission, .. }: Inside<'_>,
+    peer: Peer,
+    from: Seq,
+    mut complaints: mpsc::Receiver<String>,
+) -> io::Result<()> {
+    let next = journal.entries().last().map_or(Seq(0), |last| Seq(last.seq.0 + 1));
+    let may_allow = peer.may_allow().is_ok();
+    say(&mut writer, &Notice::Joined { next, mode: permission.mode(), may_allow }).await?;
+    let mut events = pin!(journal.follow(from));
+    let failure = loop {
+        tokio::select! {
+            Some(message) = complaints.recv() => say(&mut writer, &Notice::Error { message }).await?,
+            event = events.next() => match event {
+                None => break journal.failure().map(str::to_owned),
+                Some(event) => match line_of(&event) {
+                    Ok(line) => write(&mut writer, line).await?,
+                    Err(_) if matches!(event, Event::Live(_)) => {}
+                    Err(why) => break Some(why),
+                },
+            }
+        }
+    };
+    say(&mut writer, &Notice::Closed { failure }).await
+}
+
+fn line_of(event: &Event) -> Result<String, String> {
+    let at = SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default().as_millis() as u64;
+    let line = line::of(event, at);
+    if line.len() <= LONGEST { Ok(line) } else { Err(too_long("an entry of the journal")) }
+}
+
+fn too_long(what: &str) -> String {
+    format!("{what} takes more than {} MB", LONGEST >> 20)
+}

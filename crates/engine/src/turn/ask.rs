@@ -1,0 +1,195 @@
+//! One request to the model: what is set aside for it, what comes back, and what it cost.
+use super::request;
+use crate::{
+    journal::JournalError,
+    session::{budget::Reserved, context::Means, log::Log},
+};
+use futures::StreamExt;
+use haft_core::{
+    Delta, Fact, Message, ProviderError, Reached, Reply, Request, StopReason, Transcript, Update, tokens,
+};
+use tokio_util::sync::CancellationToken;
+
+/// Set aside for a reply whose length nobody limits.
+const UNLIMITED_REPLY: u32 = 8_192;
+
+/// Why there is no reply.
+pub(crate) enum Unsaid {
+    Reached(Reached),
+    Failed(ProviderError),
+    Interrupted,
+}
+
+/// How a reply came to its end.
+pub(crate) enum Heard {
+    Whole,
+    /// It is larger than a reply may be.
+    TooLarge,
+    Interrupted,
+    Failed(ProviderError),
+    /// It was given up, and there is nothing left to ask again.
+    Reached(Reached),
+}
+
+/// One request, paid for, and the fact that came of it.
+pub(crate) async fn ask_once(
+    log: &mut Log,
+    means: &Means,
+    cancel: &CancellationToken,
+) -> Result<Result<Fact, Unsaid>, JournalError> {
+    let mut request = request::request(means, &log.transcript);
+    let mut reserved = match reserve(means, &log.transcript, request.max_output) {
+        Ok(reserved) => reserved,
+        Err(reached) => return Ok(Err(Unsaid::Reached(reached))),
+    };
+    if reserved.reply < wanted(request.max_output) {
+        request.max_output = u32::try_from(reserved.reply).unwrap_or(u32::MAX);
+    }
+    let mut reply = Reply::default();
+    let heard = hear(log, means, request, &mut reply, (&mut reserved, cancel), update).await?;
+    let usage = reply.usage();
+    let fact = match heard {
+        Heard::Reached(reached) => return Ok(Err(Unsaid::Reached(reached))),
+        Heard::Failed(error) => {
+            given_up(log, &mut reserved, reply, error.is_timed_out(), &error.to_string())?;
+            return Ok(Err(Unsaid::Failed(error)));
+        }
+        Heard::Interrupted if reply.is_empty() => Err(Unsaid::Interrupted),
+        Heard::Interrupted => Ok(spoken(reply, StopReason::Interrupted)),
+        Heard::TooLarge if reply.has_large_call() => Ok(cut_off(reply)),
+        Heard::TooLarge => Ok(spoken(reply, StopReason::Endless)),
+        Heard::Whole if reply.is_empty() => Ok(Fact::ModelFailed {
+            message: "the model answered nothing".into(),
+            hint: Some("ask again, or take another model".into()),
+        }),
+        // A call of such a reply may be half a call, and who asks again gets the same.
+        Heard::Whole if reply.stop().is_endless() => {
+            let stop = reply.stop();
+            Ok(spoken(reply, stop))
+        }
+        Heard::Whole => Ok(Fact::Replied { stop: reply.stop(), usage, parts: reply.into_parts() }),
+    };
+    reserved.spend(usage, fact.as_ref().map_or(0, written_in));
+    Ok(fact)
+}
+
+/// Sets aside what the next request may cost, with a reply of at most `max_output` tokens.
+pub(crate) fn reserve(means: &Means, transcript: &Transcript, max_output: u32) -> Result<Reserved, Reached> {
+    let prompt = transcript.size(request::window(means).fixed);
+    means.purse.reserve(&means.limits.budget, means.model.price, prompt, wanted(max_output))
+}
+
+fn wanted(max_output: u32) -> u64 {
+    u64::from(if max_output == 0 { UNLIMITED_REPLY } else { max_output })
+}
+
+/// Listens to one reply, and tells `on_delta` of each piece. What was given up on the way is recorded with its cost.
+pub(crate) async fn hear(
+    log: &mut Log,
+    means: &Means,
+    request: Request,
+    reply: &mut Reply,
+    (reserved, cancel): (&mut Reserved, &CancellationToken),
+    on_delta: fn(&Log, &Delta) -> bool,
+) -> Result<Heard, JournalError> {
+    let mut deltas = means.model.provider.stream(request);
+    loop {
+        let delta = tokio::select! {
+            biased;
+            () = cancel.cancelled() => return Ok(Heard::Interrupted),
+            delta = deltas.next() => delta,
+        };
+        let delta = match delta {
+            Some(Ok(delta)) => delta,
+            Some(Err(error)) => return Ok(Heard::Failed(error)),
+            None => return Ok(Heard::Failed(ended_early(&means.model.spec))),
+        };
+        if on_delta(log, &delta) {
+            // Whoever watches gets a turn: a reply that is there at once would overrun them.
+            tokio::task::coop::consume_budget().await;
+        }
+        if let Delta::Retrying { reason, charged, .. } = &delta {
+            let (charged, reason) = (*charged, reason.clone());
+            given_up(log, reserved, std::mem::take(reply), charged, &reason)?;
+            if let Err(reached) = reserved.fits_again(&means.limits.budget) {
+                return Ok(Heard::Reached(reached));
+            }
+        }
+        let stop = matches!(delta, Delta::Stop(_));
+        reply.push(delta);
+        if stop {
+            return Ok(Heard::Whole);
+        }
+        if reply.is_too_large() {
+            return Ok(Heard::TooLarge);
+        }
+    }
+}
+
+/// Records what a request cost that came to nothing: it may be `charged` for, or the model said something.
+pub(crate) fn given_up(
+    log: &mut Log,
+    reserved: &mut Reserved,
+    reply: Reply,
+    charged: bool,
+    reason: &str,
+) -> Result<(), JournalError> {
+    let counted = reply.usage();
+    if !charged && counted.total() == 0 && reply.is_empty() {
+        return Ok(());
+    }
+    let written = tokens::of_message(&Message::Assistant { parts: reply.into_parts() });
+    let usage = reserved.lose(counted, written);
+    log.record(Fact::Retried { reason: reason.to_owned(), usage })
+}
+
+/// About how many tokens a reply has.
+fn written_in(fact: &Fact) -> u64 {
+    match fact {
+        Fact::Replied { parts, .. } => tokens::of_message(&Message::Assistant { parts: parts.clone() }),
+        _ => 0,
+    }
+}
+
+/// Without its calls: half a call is no call.
+fn spoken(reply: Reply, stop: StopReason) -> Fact {
+    let usage = reply.usage();
+    Fact::Replied { parts: reply.into_spoken_parts(), usage, stop }
+}
+
+/// With its calls, of which the model is told what is wrong with them.
+fn cut_off(mut reply: Reply) -> Fact {
+    reply.push(Delta::Stop(StopReason::Length));
+    Fact::Replied { stop: StopReason::Length, usage: reply.usage(), parts: reply.into_parts() }
+}
+
+fn ended_early(model: &str) -> ProviderError {
+    let message = "the reply ended before it was complete".to_owned();
+    ProviderError::Connection { provider: model.to_owned(), message, source: None }
+}
+
+pub(crate) fn failed(error: &ProviderError) -> Fact {
+    tracing::debug!(?error, "the model could not be asked");
+    Fact::ModelFailed { message: error.to_string(), hint: error.hint().map(str::to_owned) }
+}
+
+/// Shows a piece of a reply to whoever watches.
+fn update(log: &Log, delta: &Delta) -> bool {
+    update_of(delta).map(|update| log.journal.live(update)).is_some()
+}
+
+/// What people see of a delta; an empty one is nothing to see, and a call without an id cannot be told from others.
+fn update_of(delta: &Delta) -> Option<Update> {
+    match delta {
+        Delta::Text(text) => (!text.is_empty()).then(|| Update::Text { text: text.clone() }),
+        Delta::Thinking(text) => (!text.is_empty()).then(|| Update::Thinking { text: text.clone() }),
+        Delta::CallStart { id, name, .. } => {
+            (!id.0.is_empty()).then(|| Update::ToolCall { call: id.clone(), name: name.clone() })
+        }
+        Delta::Retrying { reason, after, .. } => {
+            Some(Update::Retrying { reason: reason.clone(), after_ms: after.as_millis() as u64 })
+        }
+        Delta::Signature(_) | Delta::CallArguments { .. } | Delta::CallProblem { .. } => None,
+        Delta::Usage(_) | Delta::Stop(_) => None,
+    }
+}

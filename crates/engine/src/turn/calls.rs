@@ -1,0 +1,92 @@
+//! Runs the calls of a reply: neighbors that only read together, all others one by one.
+use crate::{
+    call::{Round, prepare, run_call},
+    journal::JournalError,
+    session::{
+        context::Means,
+        log::Log,
+        notes::{Note, Notes},
+        ready::Prepared,
+    },
+};
+use futures::{StreamExt, stream};
+use haft_core::{Effect, ToolCall, ToolError, ToolErrorKind};
+use std::iter::Peekable;
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+/// More calls than this in one reply are answered, not run.
+const MAX_CALLS: usize = 256;
+/// Readers that run at the same time.
+const MAX_PARALLEL: usize = 16;
+
+/// Ends with a result for each call, also when cancelled.
+pub(crate) async fn run_tools(
+    log: &mut Log,
+    means: &Means,
+    calls: Vec<ToolCall>,
+    cancel: &CancellationToken,
+) -> Result<(), JournalError> {
+    let round = Round { repeats: log.transcript.repeats(), channel: log.transcript.channel().cloned() };
+    let round = &round;
+    let place = |(place, call)| if place < MAX_CALLS { prepare(means, call) } else { too_many(call) };
+    // Looked at as late as can be: what one call does to files may change where the next one leads.
+    let mut prepared = calls.into_iter().enumerate().map(place).peekable();
+    while let Some(batch) = next_batch(&mut prepared) {
+        let (notes, noted) = Notes::channel();
+        let running = async move {
+            let runs = batch.into_iter().map(|call| run_call(means, call, round, cancel, notes.clone()));
+            stream::iter(runs).buffer_unordered(MAX_PARALLEL).collect::<()>().await;
+        };
+        let listening = listen(log, noted);
+        // When the journal fails, the calls are dropped where they stand: nothing goes on unrecorded.
+        tokio::pin!(running);
+        tokio::pin!(listening);
+        tokio::select! {
+            biased;
+            listened = &mut listening => listened?,
+            () = &mut running => listening.await?,
+        }
+    }
+    Ok(())
+}
+
+async fn listen(log: &mut Log, mut noted: mpsc::Receiver<Note>) -> Result<(), JournalError> {
+    while let Some(note) = noted.recv().await {
+        match note {
+            Note::Live(update) => log.journal.live(update),
+            Note::Fact { fact, durable, recorded } => {
+                log.record(*fact)?;
+                if durable {
+                    log.journal.sync()?;
+                }
+                let _call_is_gone = recorded.send(());
+            }
+        }
+    }
+    Ok(())
+}
+
+fn too_many(call: ToolCall) -> Prepared {
+    let error = ToolError::new(
+        ToolErrorKind::Validation,
+        format!("not run: more than {MAX_CALLS} calls in one reply"),
+    );
+    Prepared { call, ready: Err(error.hint("make fewer calls at a time")) }
+}
+
+/// In the model's order. Neighboring calls that only read share a batch; any other call has one of its own.
+fn next_batch(calls: &mut Peekable<impl Iterator<Item = Prepared>>) -> Option<Vec<Prepared>> {
+    let mut batch = vec![calls.next()?];
+    while only_reads(&batch[0]) && calls.peek().is_some_and(only_reads) {
+        batch.extend(calls.next());
+    }
+    Some(batch)
+}
+
+fn only_reads(call: &Prepared) -> bool {
+    let reads = |effects: &[Effect]| {
+        !effects.is_empty() && effects.iter().all(|effect| matches!(effect, Effect::Read(_)))
+    };
+    call.ready.as_ref().is_ok_and(|ready| reads(&ready.effects))
+}

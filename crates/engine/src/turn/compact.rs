@@ -1,0 +1,112 @@
+//! A summary in place of the beginning of a conversation: of the model's making, else by rule.
+use super::{
+    ask::{self, Heard},
+    digest,
+};
+use crate::{
+    journal::JournalError,
+    session::{context::Means, log::Log},
+};
+use haft_core::{Fact, Message, Part, Reply, Request, Summarizer, Usage, Window, text_of, tokens};
+use std::sync::Arc;
+use tokio_util::sync::CancellationToken;
+
+const SYSTEM: &str = "You summarize a conversation between a person and an agent that works with tools, so that the \
+                      agent can go on from the summary alone.";
+
+const ORDER: &str = "Write the summary that the agent goes on from. Say what is to be done and how far it is; what was \
+                     decided and why; what was found out, with names of files, functions and numbers as they stand; \
+                     which errors came up and how they were solved; and what comes next. Take over earlier summaries. \
+                     No preface. At most 500 words.";
+
+/// What a summary may take beyond its own length, for models that think first.
+const THINKING: u64 = 2_000;
+
+/// Puts a summary in place of all but the last `kept` messages. Nothing is recorded before it is whole, so that a death
+/// in the middle leaves the conversation as it was; nor when it is cancelled.
+pub(crate) async fn compact(
+    log: &mut Log,
+    means: &Means,
+    window: &Window,
+    kept: usize,
+    cancel: &CancellationToken,
+) -> Result<(), JournalError> {
+    let messages = log.transcript.messages();
+    let left_out = messages[..messages.len().saturating_sub(kept)].to_vec();
+    tracing::debug!("summarizing {} messages", left_out.len());
+    let asked = ask(log, means, window, &left_out, cancel).await?;
+    if cancel.is_cancelled() {
+        return Ok(());
+    }
+    let entries = log.journal.entries();
+    let (text, by, usage) = match asked {
+        Some((text, usage)) => (text, Summarizer::Model, usage),
+        None => (digest::digest(&entries, window.summary()), Summarizer::Digest, Usage::default()),
+    };
+    let files = digest::changed_files(&entries).map(|files| tokens::fit(&files, window.summary() / 2, ""));
+    let summary = [Some(tokens::fit(&text, window.summary(), "")), files];
+    let summary = summary.into_iter().flatten().collect::<Vec<_>>().join("\n\n");
+    let before = log.transcript.size(window.fixed);
+    let fact = |after| Fact::Compacted {
+        summary: summary.clone(),
+        kept,
+        pinned_bytes: window.pinned_bytes(),
+        by,
+        before,
+        after,
+        usage,
+    };
+    let mut then = log.transcript.clone();
+    then.apply(&fact(0));
+    // A result that is no longer told cannot be referred to.
+    means.repeats.clear();
+    log.record(fact(then.size(window.fixed)))
+}
+
+/// What the model makes of `messages`; nothing where it fails or says nothing.
+async fn ask(
+    log: &mut Log,
+    means: &Means,
+    window: &Window,
+    messages: &[Arc<Message>],
+    cancel: &CancellationToken,
+) -> Result<Option<(String, Usage)>, JournalError> {
+    let mut request = request_for(means, window, messages);
+    let prompt = tokens::of_text(SYSTEM) + tokens::of_message(&request.messages[0]);
+    let budget = &means.limits.budget;
+    let reserved = means.purse.reserve(budget, means.model.price, prompt, request.max_output.into());
+    let Ok(mut reserved) = reserved else { return Ok(None) };
+    request.max_output = u32::try_from(reserved.reply).unwrap_or(u32::MAX);
+    let mut reply = Reply::default();
+    let heard = ask::hear(log, means, request, &mut reply, (&mut reserved, cancel), |_, _| false).await?;
+    match heard {
+        Heard::Whole if !reply.stop().is_endless() => {}
+        Heard::Failed(error) => {
+            tracing::warn!(%error, "no summary by the model");
+            ask::given_up(log, &mut reserved, reply, error.is_timed_out(), &error.to_string())?;
+            return Ok(None);
+        }
+        Heard::Whole | Heard::TooLarge | Heard::Interrupted | Heard::Reached(_) => {
+            ask::given_up(log, &mut reserved, reply, false, "no summary by the model")?;
+            return Ok(None);
+        }
+    }
+    let usage = reply.usage();
+    let text = text_of(&reply.into_parts()).trim().to_owned();
+    reserved.spend(usage, tokens::of_text(&text));
+    Ok((!text.is_empty()).then_some((text, usage)))
+}
+
+fn request_for(means: &Means, window: &Window, messages: &[Arc<Message>]) -> Request {
+    let told = digest::told(messages, window.limit() / 2);
+    let parts = vec![Part::text(format!("{told}\n\n---\n\n{ORDER}"))];
+    Request {
+        model: means.model.name.clone(),
+        system: SYSTEM.into(),
+        messages: vec![Arc::new(Message::User { parts })],
+        tools: Arc::default(),
+        max_output: u32::try_from((window.summary() + THINKING).min(window.reply)).unwrap_or(u32::MAX),
+        form: None,
+        options: means.shared.setup.profile.options.clone(),
+    }
+}

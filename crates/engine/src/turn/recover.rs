@@ -1,0 +1,185 @@
+//! What a crash left half-done, put in order.
+use crate::{
+    call::{errors::conflict, settle::Settled},
+    journal::JournalError,
+    session::{context::Means, log::Log},
+};
+use haft_core::{
+    Change, Changed, Entry, Fact, How, JobId, Outcome, ToolCall, ToolError, ToolErrorKind, ToolResult, Usage,
+    active_path,
+};
+use std::{
+    collections::{BTreeSet, HashMap},
+    path::PathBuf,
+    sync::Arc,
+};
+
+/// What the journal knows of an open call.
+#[derive(Default)]
+struct Trace {
+    started: Option<How>,
+    staged: Option<(Vec<Change>, ToolResult)>,
+    /// What sessions below did for it.
+    below: Option<Vec<Change>>,
+    /// Of the last of those changes nobody knows whether it is real: everything before it is.
+    last_below: Vec<Change>,
+    /// What was left as it was, so that it is not tried again.
+    unsettled: Vec<PathBuf>,
+}
+
+/// Settles what was staged, and answers what may have had effects that nobody recorded. `left`: so many processes that
+/// an earlier one had started could not be ended.
+///
+/// A call that had only started in a private view did nothing real: it stays open and runs again when the turn is
+/// continued.
+pub(crate) async fn put_in_order(log: &mut Log, means: &Means, left: usize) -> Result<(), JournalError> {
+    let entries = log.journal.entries();
+    let traces = traces(&entries);
+    for call in log.transcript.unanswered() {
+        let result = match traces.get(call.id.0.as_str()) {
+            Some(Trace { staged: Some(_), unsettled, .. }) if !unsettled.is_empty() => {
+                worded(means, &call, conflict(unsettled))
+            }
+            Some(Trace { staged: Some((changes, result)), .. }) => {
+                settle_again(log, means, &call, changes.clone(), result.clone()).await?
+            }
+            Some(trace @ Trace { below: Some(_), .. }) => {
+                let error = end_below(log, means, &call, trace).await?;
+                worded(means, &call, error)
+            }
+            Some(Trace { started: Some(How::Untracked), .. }) => worded(means, &call, unknown(left)),
+            _ => continue,
+        };
+        log.record(Fact::ToolEnded { call: call.id, name: call.name, result, duration_ms: 0 })?;
+    }
+    let (lost, was_idle) = (lost_jobs(&entries), log.transcript.is_idle());
+    let opens_a_turn = was_idle && !lost.is_empty();
+    for job in lost {
+        let call = ToolCall::new(job.0.clone(), "job", serde_json::Value::Null);
+        let error = ToolError::new(ToolErrorKind::System, "the job ended with the process that ran it");
+        log.record(Fact::JobEnded { job, result: worded(means, &call, error) })?;
+    }
+    if opens_a_turn {
+        // Nobody has asked for it: the model hears of it with what is said next.
+        let (outcome, usage) = (Outcome::Interrupted, Usage::default());
+        log.record(Fact::TurnEnded { outcome, rounds: 0, usage, cost_usd: None })?;
+    }
+    Ok(())
+}
+
+/// Answers each open call with why it does not run.
+pub(crate) fn end_open_calls(log: &mut Log, means: &Means, why: &str) -> Result<(), JournalError> {
+    for call in log.transcript.unanswered() {
+        let result = worded(means, &call, ToolError::new(ToolErrorKind::System, why));
+        log.record(Fact::ToolEnded { call: call.id, name: call.name, result, duration_ms: 0 })?;
+    }
+    Ok(())
+}
+
+fn worded(means: &Means, call: &ToolCall, error: ToolError) -> ToolResult {
+    means.shared.setup.profile.render.result(call, Err(error))
+}
+
+fn unknown(left: usize) -> ToolError {
+    let mut why = "interrupted while it ran; what it did is unknown".to_owned();
+    if left > 0 {
+        why += &format!(", and {left} of its processes cannot be ended");
+    }
+    ToolError::new(ToolErrorKind::System, why).hint("look at what is there before you call it again")
+}
+
+/// Doing it twice is doing it once. A session below another one, opened on its own, makes nothing real any more: those
+/// above have gone on without it.
+async fn settle_again(
+    log: &mut Log,
+    means: &Means,
+    call: &ToolCall,
+    changes: Vec<Change>,
+    result: ToolResult,
+) -> Result<ToolResult, JournalError> {
+    let Settled { unsettled, error } = match is_below(log) {
+        false => means.make_real(changes, &means.shared.stop).await,
+        true => {
+            let unsettled = means.not_real(&changes).await;
+            let error = (!unsettled.is_empty()).then(|| conflict(&unsettled));
+            Settled { unsettled, error }
+        }
+    };
+    let Some(error) = error else { return Ok(result) };
+    log.record(Fact::Unsettled { call: call.id.clone(), paths: unsettled })?;
+    Ok(worded(means, call, error))
+}
+
+fn is_below(log: &Log) -> bool {
+    let entries = log.journal.entries();
+    let opened = entries.first().map(|entry| &entry.fact);
+    matches!(opened, Some(Fact::SessionOpened { delegated_by: Some(_), .. }))
+}
+
+/// A task is not given again where sessions below have begun something. What they did stands; the last change may not
+/// be real yet.
+async fn end_below(
+    log: &mut Log,
+    means: &Means,
+    call: &ToolCall,
+    trace: &Trace,
+) -> Result<ToolError, JournalError> {
+    if !trace.last_below.is_empty() {
+        let Settled { unsettled, .. } = means.make_real(trace.last_below.clone(), &means.shared.stop).await;
+        if !unsettled.is_empty() {
+            log.record(Fact::Unsettled { call: call.id.clone(), paths: unsettled })?;
+        }
+    }
+    let done = Changed::of(log.journal.entries().iter().map(|entry| &entry.fact));
+    let below = trace.below.iter().flatten().map(|change| &change.path);
+    let stands = |path: &&PathBuf| done.steps().any(|step| step.path == **path);
+    let files: BTreeSet<String> = below.filter(stands).map(|path| format!("`{}`", path.display())).collect();
+    let files = files.into_iter().collect::<Vec<_>>().join(", ");
+    let told = if files.is_empty() { "what is there" } else { &files };
+    let why = "interrupted while a subagent worked; what it did stands";
+    Ok(ToolError::new(ToolErrorKind::System, why)
+        .hint(format!("look at {told} before you give the task again")))
+}
+
+/// Of the calls since the last reply; ids may come again in a later one.
+fn traces(entries: &[Arc<Entry>]) -> HashMap<&str, Trace> {
+    let path = active_path(entries);
+    let reply = path.iter().rposition(|entry| matches!(entry.fact, Fact::Replied { .. })).unwrap_or_default();
+    let mut traces: HashMap<&str, Trace> = HashMap::new();
+    let mut last_below: Option<(&str, &[Change])> = None;
+    for entry in &path[reply.min(path.len())..] {
+        match &entry.fact {
+            Fact::ToolStarted { call, how, .. } => traces.entry(&call.0).or_default().started = Some(*how),
+            Fact::Staged { call, changes, result, .. } => {
+                traces.entry(&call.0).or_default().staged = Some((changes.clone(), result.clone()));
+            }
+            Fact::ChangedBelow { call, changes, .. } => {
+                let below = traces.entry(&call.0).or_default().below.get_or_insert_default();
+                below.extend(changes.iter().cloned());
+                // Behind it, a command may have done the same files over.
+                last_below = (!changes.is_empty()).then_some((&call.0, changes));
+            }
+            Fact::Unsettled { call, paths } => {
+                traces.entry(&call.0).or_default().unsettled.extend(paths.iter().cloned());
+                last_below = None;
+            }
+            _ => {}
+        }
+    }
+    if let Some((call, changes)) = last_below {
+        traces.entry(call).or_default().last_below = changes.to_vec();
+    }
+    traces
+}
+
+fn lost_jobs(entries: &[Arc<Entry>]) -> Vec<JobId> {
+    let mut running: Vec<&JobId> = Vec::new();
+    for entry in entries {
+        match &entry.fact {
+            Fact::JobStarted { job, .. } => running.push(job),
+            Fact::JobEnded { job, .. } => running.retain(|other| *other != job),
+            _ => {}
+        }
+    }
+    running.into_iter().cloned().collect()
+}

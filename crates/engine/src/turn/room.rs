@@ -1,0 +1,80 @@
+//! What gives way so that a request fits the window.
+use super::compact::compact;
+use crate::{
+    journal::JournalError,
+    session::{context::Means, log::Log},
+};
+use haft_core::{
+    Evicted, Fact, Message, ToolResult, Window, tokens,
+    window::{self, Cut, Room},
+};
+use std::{fs, io, path::PathBuf};
+use tokio_util::sync::CancellationToken;
+
+/// Lets give way what does not fit `window`. Whether anything did.
+pub(crate) async fn make_room(
+    log: &mut Log,
+    means: &Means,
+    window: &Window,
+    cancel: &CancellationToken,
+) -> Result<bool, JournalError> {
+    let begin = log.transcript.size(window.fixed);
+    let mut size = begin;
+    while !cancel.is_cancelled() {
+        match window::room(&log.transcript, window) {
+            Room::Fits => break,
+            Room::Evict(cuts) => evict(log, means, &cuts)?,
+            Room::Compact { kept } => compact(log, means, window, kept, cancel).await?,
+        }
+        let before = std::mem::replace(&mut size, log.transcript.size(window.fixed));
+        // Where the words that name a file are longer than what they stand for, nothing is gained.
+        if size >= before && !log.transcript.is_compacted() {
+            break;
+        }
+    }
+    Ok(size < begin)
+}
+
+/// The results stay readable in the session's own folder.
+fn evict(log: &mut Log, means: &Means, cuts: &[Cut]) -> Result<(), JournalError> {
+    let next = log.journal.entries().last().map_or(0, |last| last.seq.0 + 1);
+    let results = cuts.iter().filter_map(|cut| match &*log.transcript.messages()[cut.message] {
+        Message::Tool { name, result, .. } => {
+            let file = means.artifacts.join(format!("result-{next}-{}.txt", cut.message));
+            let kept = keep(&file, &result.content);
+            Some(Evicted {
+                message: cut.message,
+                text: in_place_of(name, result, cut.keep, kept.ok().as_ref()),
+            })
+        }
+        Message::User { .. } | Message::Assistant { .. } => None,
+    });
+    let results = results.collect();
+    // A result that is no longer told cannot be referred to.
+    means.repeats.clear();
+    log.record(Fact::Evicted { results })
+}
+
+fn keep(file: &PathBuf, content: &str) -> io::Result<PathBuf> {
+    fs::create_dir_all(file.parent().unwrap_or(file))?;
+    fs::write(file, content)?;
+    Ok(file.clone())
+}
+
+/// The line that a model reads where a result stood, or the ends of it.
+fn in_place_of(name: &str, result: &ToolResult, keep: u64, file: Option<&PathBuf>) -> String {
+    let how = match file {
+        Some(file) => format!("read `{}` to see it again", file.display()),
+        None => "call it again to see it".to_owned(),
+    };
+    let content = &result.content;
+    if keep > 0 {
+        return tokens::fit(content, keep, &how);
+    }
+    let failed = if result.is_ok() { "" } else { " failed" };
+    format!(
+        "[`{name}`{failed}: {} bytes, {} lines, put aside to save room; {how}]",
+        content.len(),
+        content.lines().count()
+    )
+}

@@ -1,0 +1,86 @@
+//! What a turn has spent that another process began: folded from its journal and from those below.
+use crate::{
+    session::{budget::spending, context::Means, log::Log, shared::Shared},
+    setup::Home,
+};
+use haft_core::{Entry, Fact, Price, SessionId, Spending, Summarizer, Usage, active_path};
+use std::sync::Arc;
+
+impl Means {
+    /// A turn begins, or goes on where `log` ends.
+    pub(crate) async fn open_purse(&self, log: &Log) {
+        if self.owns_purse {
+            self.purse.open(in_turn(self, log).await);
+        }
+    }
+}
+
+/// Of the turn in which `log` ends, with the sessions that it delegated to; nothing where no turn is open.
+pub(crate) async fn in_turn(means: &Means, log: &Log) -> Spending {
+    let entries = log.journal.entries();
+    let turn = open_turn(&entries);
+    let mut own = of_entries(&turn, means.model.price);
+    own.is_unpriced |= means.model.price.is_none();
+    let delegated = log.transcript.rounds() > 0 || !log.transcript.unanswered().is_empty();
+    let Some(since) = turn.first().map(|entry| entry.at).filter(|_| delegated) else { return own };
+    let (shared, id) = (means.shared.clone(), means.id.clone());
+    let below = tokio::task::spawn_blocking(move || below(&shared, &id, since));
+    own += below.await.unwrap_or_default();
+    own
+}
+
+/// What was recorded since the last turn ended.
+fn open_turn(entries: &[Arc<Entry>]) -> Vec<&Arc<Entry>> {
+    let path = active_path(entries);
+    let ended = path.iter().rposition(|entry| is_boundary(&entry.fact));
+    path[ended.map_or(0, |ended| ended + 1)..].to_vec()
+}
+
+fn is_boundary(fact: &Fact) -> bool {
+    matches!(fact, Fact::SessionOpened { .. } | Fact::TurnEnded { .. } | Fact::Rewound { .. })
+}
+
+fn of_entries(entries: &[&Arc<Entry>], price: Option<Price>) -> Spending {
+    let mut all = Spending::default();
+    for entry in entries {
+        if let Some(usage) = asked_for(&entry.fact) {
+            all += spending(price, usage);
+        }
+        // Sent again, it is the same request.
+        if let Fact::Retried { usage, .. } = &entry.fact {
+            all += Spending { requests: 0, ..spending(price, *usage) };
+        }
+    }
+    all
+}
+
+/// What a request to a model has cost, where the fact comes of one.
+fn asked_for(fact: &Fact) -> Option<Usage> {
+    match fact {
+        Fact::Replied { usage, .. } | Fact::Compacted { by: Summarizer::Model, usage, .. } => Some(*usage),
+        _ => None,
+    }
+}
+
+/// Of the sessions that `parent` has begun `since`, in milliseconds since 1970-01-01 UTC, and of those below them.
+fn below(shared: &Shared, parent: &SessionId, since: u64) -> Spending {
+    let home: &Home = &shared.setup.home;
+    let mut all = Spending::default();
+    for id in home.below(parent, since) {
+        let Ok(entries) = home.peek(&id.0) else { continue };
+        let price = entries.first().and_then(|opened| price(shared, &opened.fact));
+        all += of_entries(&active_path(&entries), price);
+        all += below(shared, &id, since);
+    }
+    all
+}
+
+/// Of the model that a session began with.
+fn price(shared: &Shared, opened: &Fact) -> Option<Price> {
+    let Fact::SessionOpened { model, .. } = opened else { return None };
+    let setup = &shared.setup;
+    if *model == setup.model.spec {
+        return setup.model.price;
+    }
+    setup.models.as_ref().and_then(|open| open(model).ok())?.price
+}
