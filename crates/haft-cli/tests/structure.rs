@@ -40,7 +40,9 @@ fn no_folder_of_the_engine_uses_one_that_stands_above_it() {
     let engine = Crate::read(&root.join("crates/engine/src"));
     let mut wrong = Vec::new();
     for (module, uses) in engine.edges() {
-        let above = uses.into_iter().filter(|used| floor(module).is_some() && floor(used) > floor(module));
+        let Some(own) = floor(module) else { continue };
+        // What is not in the table stands on top.
+        let above = uses.into_iter().filter(|used| floor(used).is_none_or(|other| other > own));
         wrong.extend(above.map(|used| format!("{} uses {}", module.join("::"), used.join("::"))));
     }
     assert!(floors.len() > 5, "the table was not found: {floors:?}");
