@@ -43,7 +43,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     session.send(Command::Prompt { parts: vec![Part::text("Double 5")], channel: None })?;
     let mut events = Box::pin(session.events(Seq(0)));
     while let Some(event) = events.next().await {
-        println!("{}", haft::frontends::lines::event(&event));
+        println!("{}", haft::present::lines::event(&event));
         if matches!(&event, Event::Recorded(entry) if matches!(entry.fact, Fact::TurnEnded { .. })) {
             break;
         }

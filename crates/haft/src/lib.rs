@@ -11,18 +11,27 @@
 //! - [`tools`]: `read write edit bash`
 //! - [`stage`]: private views of a workspace
 //! - [`sandbox`]: processes that end when they should
-//! - [`frontends`]: one prompt, or a conversation line by line
+//! - [`present`]: how a session looks to a person, for front-ends
+//! - `terminal`, `telegram`, `acp`, `mcp` (features of these names): front-ends
 
+#[cfg(feature = "acp")]
+pub use haft_acp as acp;
 pub use haft_core as core;
 pub use haft_dialects as dialects;
 pub use haft_engine as engine;
-pub use haft_frontends as frontends;
 #[cfg(feature = "local")]
 pub use haft_local as local;
 pub use haft_macros::tool_in_haft as tool;
+#[cfg(feature = "mcp")]
+pub use haft_mcp as mcp;
+pub use haft_present as present;
 pub use haft_providers as providers;
 pub use haft_sandbox as sandbox;
 pub use haft_stage as stage;
+#[cfg(feature = "telegram")]
+pub use haft_telegram as telegram;
+#[cfg(feature = "terminal")]
+pub use haft_terminal as terminal;
 pub use haft_tools as tools;
 
 /// What most programs need.

@@ -1,11 +1,11 @@
 //! One task: a session of one turn, and what came of it.
 use super::tasks::Task;
-use crate::{assemble::AGENT, failure::Failure};
+use crate::{agents::AGENT, failure::Failure};
 use futures::StreamExt;
 use haft::{
     core::{CallId, Command, Event, Fact, Part, Seq, ToolErrorKind, ToolResult, text_of},
     engine::{Engine, Session, Setup},
-    frontends::{approval, question},
+    present::unattended,
 };
 use std::{collections::HashSet, fs, path::Path, time::Instant};
 
@@ -50,8 +50,8 @@ async fn watch(session: &Session) -> Result<Outcome, Failure> {
             Fact::Replied { parts, .. } => outcome.hear(parts),
             Fact::ToolStarted { call, .. } => _ = outcome.started.insert(call.clone()),
             Fact::ToolEnded { call, result, .. } => outcome.see(call, result),
-            Fact::ApprovalAsked { call, .. } => approval::refuse(session, call),
-            Fact::QuestionAsked { call, .. } => question::nobody(session, call),
+            Fact::ApprovalAsked { call, .. } => unattended::refuse(session, call),
+            Fact::QuestionAsked { call, .. } => unattended::reply(session, call),
             Fact::ModelFailed { message, .. } => return Err(Failure::failed(message.clone())),
             Fact::TurnEnded { .. } => break,
             _ => {}
