@@ -72,7 +72,7 @@ fn a_terminal_has_completion_and_a_history() {
     let Some(terminal) = Terminal::open(&place, (80, 24)) else { return };
     for keys in [&["-l", "a question"][..], &["Up"]] {
         terminal.haft(&place, "--plain --model script/../model.jsonl");
-        terminal.see("`exit` leaves.");
+        terminal.see("`exit` to leave.");
         terminal.keys(keys);
         terminal.see("> a question");
         terminal.keys(&["Enter"]);
@@ -97,7 +97,7 @@ fn a_withdrawn_question_leaves_the_next_line_alone() {
     );
     let Some(terminal) = Terminal::open(&place, (80, 24)) else { return };
     terminal.haft(&place, "chat --model script/../model.jsonl");
-    terminal.see("`exit` leaves.");
+    terminal.see("`exit` to leave.");
     terminal.say("run it");
     terminal.see("allow?");
     terminal.keys(&["C-c"]);
@@ -120,7 +120,7 @@ fn one_question_is_asked_after_the_other() {
     place.script("model.jsonl", &script);
     let Some(terminal) = Terminal::open(&place, (80, 24)) else { return };
     terminal.haft(&place, "chat --model script/../model.jsonl");
-    terminal.see("`exit` leaves.");
+    terminal.see("`exit` to leave.");
     terminal.say("read both");
     let screen = terminal.see("allow?");
     assert_eq!(screen.matches("allow?").count(), 1, "{screen}");
@@ -159,7 +159,7 @@ fn what_is_said_while_a_turn_winds_down_is_answered_before_the_prompt_comes_back
     place.script("model.jsonl", &script);
     let Some(terminal) = Terminal::open(&place, (80, 24)) else { return };
     terminal.haft(&place, "chat --model script/../model.jsonl --permission full");
-    terminal.see("`exit` leaves.");
+    terminal.see("`exit` to leave.");
     terminal.say("begin");
     terminal.see("● bash sleep");
     terminal.keys(&["C-c"]);
@@ -192,7 +192,7 @@ fn a_turn_that_a_job_opens_is_told_at_the_next_line() {
     place.script("model.jsonl", &script);
     let Some(terminal) = Terminal::open(&place, (80, 40)) else { return };
     terminal.haft(&place, "chat --model script/../model.jsonl");
-    terminal.see("`exit` leaves.");
+    terminal.see("`exit` to leave.");
     terminal.say("serve");
     terminal.see("allow?");
     terminal.say("y");
@@ -219,7 +219,7 @@ fn a_terminal_is_left_as_it_was_where_the_program_is_ended_at_its_prompt() {
     place.script("model.jsonl", &[json!({"say": "unused"})]);
     let Some(terminal) = Terminal::open(&place, (80, 24)) else { return };
     terminal.haft(&place, "chat --model script/../model.jsonl");
-    terminal.see("`exit` leaves.");
+    terminal.see("`exit` to leave.");
     terminal.see("\n>");
     terminal.signal("TERM");
     terminal.see("left 0");
@@ -236,7 +236,7 @@ fn a_terminal_that_goes_away_ends_what_was_begun() {
         let Some(terminal) = Terminal::open(&place, (80, 24)) else { return };
         terminal.haft(&place, &format!("{how} --model script/../model.jsonl --permission full"));
         if how == "chat" {
-            terminal.see("`exit` leaves.");
+            terminal.see("`exit` to leave.");
             terminal.say("go");
         }
         poll(|| place.read("begun").is_some(), || format!("the command of {how}"));

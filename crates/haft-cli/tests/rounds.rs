@@ -90,7 +90,7 @@ fn a_person_is_asked_whether_a_turn_goes_on() {
     terminal.say("");
     terminal.see("left 3");
     terminal.haft(&place, &format!("chat {model}"));
-    terminal.see("exit` leaves");
+    terminal.see("exit` to leave");
     terminal.say("go");
     terminal.see("3 rounds used. Continue? [y/N]");
     terminal.say("n");
