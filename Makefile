@@ -25,7 +25,7 @@ check:
 	$(CARGO) clippy --workspace --exclude haft-local --exclude haft-cli --all-targets -- -D warnings
 	$(CARGO) clippy -p haft-cli --no-default-features --all-targets -- -D warnings
 	$(CARGO) test --workspace --exclude haft-local --exclude haft-cli --lib --quiet
-	$(CARGO) test -p haft-cli --no-default-features --bins --test floors --quiet
+	$(CARGO) test -p haft-cli --no-default-features --bins --test floors --test structure --quiet
 	python3 scripts/requirements.py
 
 # Speed and memory, as ratios and medians of one run.

@@ -3,6 +3,7 @@
 pub mod clip;
 mod limits;
 pub mod message;
+pub mod picture;
 mod prompt_history;
 pub mod reply;
 pub mod tokens;

@@ -6,6 +6,7 @@ pub mod event;
 pub mod job;
 mod left;
 pub mod line;
+mod remaining;
 mod standing;
 pub mod undo;
 

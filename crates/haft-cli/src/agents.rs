@@ -1,10 +1,13 @@
 //! Which agents there are: the built-in ones, the person's and the project's.
-use crate::{assemble::AGENT, config::Places, failure::Failure, written};
+use crate::{config::Places, failure::Failure, untrusted_file};
 use haft::engine::Agent;
 use std::{
     fs,
     path::{Path, PathBuf},
 };
+
+/// The agent that people get who ask for none.
+pub(crate) const AGENT: &str = "haft";
 
 /// An agent, and where it was read.
 pub(crate) struct Known {
@@ -74,7 +77,7 @@ fn read_file(file: PathBuf, within: Option<&Path>) -> Result<Known, Failure> {
         Failure::usage(format!("cannot read the agent in `{}`: {why}", file.display()))
             .hint("`haft agents show builder` prints one to start from")
     };
-    let text = written::read(&file, within).map_err(|error| failed(error.to_string()))?;
+    let text = untrusted_file::read(&file, within).map_err(|error| failed(error.to_string()))?;
     let agent = Agent::parse(&text).map_err(|error| failed(error.to_string()))?;
     Ok(Known { agent, file: Some(file) })
 }

@@ -206,7 +206,7 @@ pub(crate) struct TurnArgs {
     pub(crate) start: Option<Box<haft::core::Start>>,
     /// MCP servers that an editor names, besides the person's own.
     #[arg(skip)]
-    pub(crate) servers: Vec<haft::tools::McpServer>,
+    pub(crate) servers: Vec<haft::mcp::client::McpServer>,
 }
 
 /// `--output`

@@ -1,7 +1,7 @@
 //! Picks the parts of an engine.
 use crate::{
     Surroundings,
-    agents::{self, Known},
+    agents::{self, AGENT, Known},
     args::TurnArgs,
     config::{Config, ConfigError, Environment, Places},
     failure::Failure,
@@ -20,9 +20,6 @@ use std::{
     path::{Path, PathBuf},
     sync::Arc,
 };
-
-/// The agent that people get who ask for none.
-pub(crate) const AGENT: &str = "haft";
 
 /// An engine, and what to tell about how it was made.
 pub(crate) struct Assembled {

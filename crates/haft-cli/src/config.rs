@@ -3,6 +3,7 @@
 //! The project's own file comes with the repository, which nobody vouches for: it can narrow what the person allows,
 //! never widen it, and never choose who is asked or what is started.
 mod environment;
+mod error;
 mod files;
 mod hidden;
 mod origin;
@@ -10,14 +11,15 @@ mod places;
 mod timeouts;
 
 pub(crate) use environment::Environment;
+pub(crate) use error::ConfigError;
 pub(crate) use files::{ProjectFile, Rules, UserFile};
 pub(crate) use hidden::hide_keys;
 pub(crate) use origin::Origin;
 pub(crate) use places::Places;
 
-use crate::written;
+use crate::untrusted_file;
 use haft::{
-    core::{Budget, Mode, Policy, Rule, Ruling, policy::BadRule},
+    core::{Budget, Mode, Policy, Rule, Ruling},
     engine::Profile,
 };
 use serde::Deserialize;
@@ -26,38 +28,6 @@ use std::{
     path::{Path, PathBuf},
     str::FromStr,
 };
-
-/// Why the configuration cannot be used.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum ConfigError {
-    /// It exists and cannot be read.
-    #[error("cannot read `{}`: {source}", path.display())]
-    Unreadable {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
-    /// It is not what it should be; the message names the line and what was expected.
-    #[error("`{}`: {message}", path.display())]
-    Wrong {
-        /// The file.
-        path: PathBuf,
-        /// Line, column, what was found and what was expected.
-        message: String,
-    },
-    /// A variable or an option.
-    #[error("{what}: {message}")]
-    Value {
-        /// Which one.
-        what: String,
-        /// What was found and what was expected.
-        message: String,
-    },
-    /// See there; rules of files are looked at when those are read.
-    #[error(transparent)]
-    Rule(#[from] BadRule),
-}
 
 /// All layers merged, flags not yet.
 #[derive(Clone, Debug)]
@@ -161,7 +131,7 @@ impl Config {
                 format!("there is no profile `{name}`; there are {}, or name a TOML file", known.join(", "));
             return Err(self.no_profile(flag, message));
         }
-        let text = written::read(&path, None)
+        let text = untrusted_file::read(&path, None)
             .map_err(|source| ConfigError::Unreadable { path: path.clone(), source })?;
         Profile::parse(&text).map_err(|error| ConfigError::Wrong { path, message: told(&error, &text) })
     }
@@ -246,7 +216,7 @@ fn own_rules(places: &Places) -> Rules {
 
 /// What the file says, and its text. One that is not there says nothing.
 fn read<T: Default + for<'a> Deserialize<'a>>(path: &Path) -> Result<(T, String), ConfigError> {
-    let bytes = match written::bytes(path) {
+    let bytes = match untrusted_file::bytes(path) {
         Ok(bytes) => bytes,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Default::default()),
         Err(source) => return Err(ConfigError::Unreadable { path: path.to_owned(), source }),

@@ -2,7 +2,7 @@
 use crate::config::ConfigError;
 use haft::{
     engine::{Closed, EngineError, JournalError},
-    frontends::Exit,
+    terminal::Exit,
 };
 use std::io::Write;
 
@@ -39,9 +39,9 @@ impl Failure {
             return;
         }
         let mut stderr = std::io::stderr();
-        let _nobody_reads = writeln!(stderr, "error: {}", haft::frontends::safe::text(&self.message));
+        let _nobody_reads = writeln!(stderr, "error: {}", haft::present::safe::text(&self.message));
         if let Some(hint) = &self.hint {
-            let _nobody_reads = writeln!(stderr, "hint: {}", haft::frontends::safe::text(hint));
+            let _nobody_reads = writeln!(stderr, "hint: {}", haft::present::safe::text(hint));
         }
     }
 }

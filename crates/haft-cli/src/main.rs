@@ -11,14 +11,15 @@ mod model;
 mod notes;
 mod skills;
 mod slash;
+mod source_dir;
 mod token;
-mod written;
+mod untrusted_file;
 
 use args::{Cli, Verb};
 use clap::{CommandFactory, Parser};
 use config::{Environment, Places, hide_keys};
 use failure::Failure;
-use haft::{frontends::Exit, sandbox::VARIABLE};
+use haft::{sandbox::VARIABLE, terminal::Exit};
 use std::{
     io::{IsTerminal, Write, stdin, stdout},
     path::PathBuf,

@@ -8,7 +8,7 @@ use crate::{
 };
 use haft::{
     core::{SessionId, ToolSource},
-    tools::{Mcp, McpServer, McpSettings, Way},
+    mcp::client::{Mcp, McpServer, McpSettings, Way},
 };
 use serde::{Deserialize, Serialize};
 use std::{
@@ -87,7 +87,7 @@ pub(crate) fn source(
 /// Where parts say what a person should know: standard error.
 pub(crate) fn notes(quiet: bool) -> Arc<dyn Fn(String) + Send + Sync> {
     Arc::new(move |note: String| {
-        let note = haft::frontends::safe::text(&note).into_owned();
+        let note = haft::present::safe::text(&note).into_owned();
         let _nobody_reads = if quiet { Ok(()) } else { writeln!(std::io::stderr(), "note: {note}") };
     })
 }

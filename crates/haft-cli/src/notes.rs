@@ -1,7 +1,7 @@
 //! Notes for agents: `AGENTS.md` of the person, of the repository and of the workspace.
 use crate::{
     config::Places,
-    written::{self, Aside},
+    untrusted_file::{self, Warn},
 };
 use haft::engine::Note;
 use std::path::Path;
@@ -10,14 +10,15 @@ use std::path::Path;
 const NAMES: [&str; 2] = ["AGENTS.md", "CLAUDE.md"];
 
 /// The person's own, then those from the repository's root down to `workspace`.
-pub(crate) fn read(places: &Places, workspace: &Path, aside: Aside<'_>) -> Vec<Note> {
+pub(crate) fn read(places: &Places, workspace: &Path, warn: Warn<'_>) -> Vec<Note> {
     let own = places.user_file.with_file_name(NAMES[0]);
-    let own = written::text(&own, None, aside).map(|text| Note { file: own.display().to_string(), text });
+    let own =
+        untrusted_file::text(&own, None, warn).map(|text| Note { file: own.display().to_string(), text });
     let root = root(workspace);
     let folders: Vec<&Path> = workspace.ancestors().take_while(|folder| folder.starts_with(root)).collect();
     let notes = folders.iter().enumerate().rev().filter_map(|(up, folder)| {
         NAMES.iter().find_map(|name| {
-            let text = written::text(&folder.join(name), Some(root), aside)?;
+            let text = untrusted_file::text(&folder.join(name), Some(root), warn)?;
             Some(Note { file: format!("{}{name}", "../".repeat(up)), text })
         })
     });

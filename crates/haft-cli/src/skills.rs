@@ -1,7 +1,8 @@
 //! Skills: folders with a file `SKILL.md`, of the person and of the project.
 use crate::{
     config::Places,
-    written::{self, Aside, Shelf},
+    source_dir::{self, SourceDir},
+    untrusted_file::{self, Warn},
 };
 use haft::{engine::with_header, kernel::Skill};
 use serde::Deserialize;
@@ -16,19 +17,19 @@ struct Header {
 
 /// All skills by name, and the folders of those that lie outside `workspace` and may be read all the same. A project's
 /// takes no place of a person's.
-pub(crate) fn read(places: &Places, workspace: &Path, aside: Aside<'_>) -> (Vec<Skill>, Vec<PathBuf>) {
+pub(crate) fn read(places: &Places, workspace: &Path, warn: Warn<'_>) -> (Vec<Skill>, Vec<PathBuf>) {
     let (mut skills, mut readable): (Vec<Skill>, Vec<PathBuf>) = Default::default();
-    for shelf in written::shelves(places, workspace, "skills") {
-        for folder in shelf.entries() {
-            let Some(skill) = skill(&shelf, &folder, aside) else { continue };
+    for dir in source_dir::both(places, workspace, "skills") {
+        for folder in dir.entries() {
+            let Some(skill) = skill(&dir, &folder, warn) else { continue };
             if skills.iter().any(|known| known.name == skill.name) {
-                aside(format!(
+                warn(format!(
                     "the skill in `{}` was left out: there is another one of its name",
                     folder.display()
                 ));
                 continue;
             }
-            readable.extend(shelf.is_own().then(|| skill.folder.clone()));
+            readable.extend(dir.is_own().then(|| skill.folder.clone()));
             skills.push(skill);
         }
     }
@@ -36,9 +37,9 @@ pub(crate) fn read(places: &Places, workspace: &Path, aside: Aside<'_>) -> (Vec<
     (skills, readable)
 }
 
-fn skill(shelf: &Shelf, folder: &Path, aside: Aside<'_>) -> Option<Skill> {
-    let text = written::text(&folder.join("SKILL.md"), shelf.within.as_deref(), aside)?;
-    let left_out = |why: String| aside(format!("the skill in `{}` was left out: {why}", folder.display()));
+fn skill(dir: &SourceDir, folder: &Path, warn: Warn<'_>) -> Option<Skill> {
+    let text = untrusted_file::text(&folder.join("SKILL.md"), dir.within.as_deref(), warn)?;
+    let left_out = |why: String| warn(format!("the skill in `{}` was left out: {why}", folder.display()));
     let (Header { name, description }, text) =
         with_header(&text).map_err(|bad| left_out(bad.to_string())).ok()?;
     if name.is_empty() || !name.chars().all(|c| c.is_alphanumeric() || "-_".contains(c)) {

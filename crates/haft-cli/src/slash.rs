@@ -2,7 +2,8 @@
 use crate::{
     config::Places,
     failure::Failure,
-    written::{self, Aside, Shelf},
+    source_dir::{self, SourceDir},
+    untrusted_file::{self, Warn},
 };
 use haft::{engine::with_header, kernel::schema::nearest};
 use serde::Deserialize;
@@ -46,10 +47,10 @@ pub(crate) struct Meant {
 }
 
 /// All templates by name. A project's takes no place of a person's.
-pub(crate) fn known(places: &Places, workspace: &Path, aside: Aside<'_>) -> Vec<Template> {
+pub(crate) fn known(places: &Places, workspace: &Path, warn: Warn<'_>) -> Vec<Template> {
     let mut all: Vec<Template> = Vec::new();
-    for shelf in written::shelves(places, workspace, "commands") {
-        let found = shelf.entries().into_iter().filter_map(|file| template(&shelf, file, aside));
+    for dir in source_dir::both(places, workspace, "commands") {
+        let found = dir.entries().into_iter().filter_map(|file| template(&dir, file, warn));
         for template in found {
             if !all.iter().any(|known| known.name == template.name) {
                 all.push(template);
@@ -60,16 +61,16 @@ pub(crate) fn known(places: &Places, workspace: &Path, aside: Aside<'_>) -> Vec<
     all
 }
 
-fn template(shelf: &Shelf, file: PathBuf, aside: Aside<'_>) -> Option<Template> {
+fn template(dir: &SourceDir, file: PathBuf, warn: Warn<'_>) -> Option<Template> {
     let name = file.file_name()?.to_str()?.strip_suffix(".md").filter(|name| is_name(name))?.to_owned();
-    let text = written::text(&file, shelf.within.as_deref(), aside)?;
+    let text = untrusted_file::text(&file, dir.within.as_deref(), warn)?;
     let (header, text) = match text.trim_start_matches('\u{feff}').trim_start().starts_with("---\n") {
         false => (Header::default(), text.as_str()),
         true => with_header(&text)
-            .map_err(|bad| aside(format!("`{}` was left out: {bad}", file.display())))
+            .map_err(|bad| warn(format!("`{}` was left out: {bad}", file.display())))
             .ok()?,
     };
-    Some(Template { name, header, text: text.trim().to_owned(), is_own: shelf.is_own(), file })
+    Some(Template { name, header, text: text.trim().to_owned(), is_own: dir.is_own(), file })
 }
 
 /// What `prompt` stands for: itself, unless it begins with `/NAME`. A path is not a name.

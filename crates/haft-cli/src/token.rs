@@ -1,5 +1,5 @@
 //! The token that clients of `haft mcp --listen` send: made once, and kept where only the person can read it.
-use crate::{failure::Failure, written};
+use crate::{failure::Failure, untrusted_file};
 use std::{
     fs::{self, DirBuilder, File, Permissions},
     io::{self, Read, Write},
@@ -20,7 +20,7 @@ pub(crate) fn of(home: &Path) -> Result<String, Failure> {
         Failure::failed(format!("cannot {what} the token `{}`: {error}", path.display()))
             .hint("mend its permissions, or remove it: then another one is made")
     };
-    match written::read(&path, None) {
+    match untrusted_file::read(&path, None) {
         Ok(token) if is_whole(token.trim()) => {
             fs::set_permissions(&path, Permissions::from_mode(0o600))
                 .map_err(|error| failed("close", error))?;
@@ -43,13 +43,13 @@ fn make(home: &Path, path: &Path) -> io::Result<String> {
     DirBuilder::new().recursive(true).mode(0o700).create(home)?;
     let mut random = [0; BYTES];
     File::open("/dev/urandom")?.read_exact(&mut random)?;
-    let token: String = random.iter().map(|byte| format!("{byte:02x}")).collect();
+    let token = hex::encode(random);
     let mut file = tempfile::NamedTempFile::new_in(home)?;
     writeln!(file, "{token}")?;
     match file.persist_noclobber(path) {
         Ok(_) => Ok(token),
         Err(lost) if lost.error.kind() == io::ErrorKind::AlreadyExists => {
-            written::read(path, None).map(|first| first.trim().to_owned())
+            untrusted_file::read(path, None).map(|first| first.trim().to_owned())
         }
         Err(lost) => Err(lost.error),
     }

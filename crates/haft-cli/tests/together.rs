@@ -4,7 +4,7 @@
 mod kit;
 
 #[expect(dead_code, reason = "this file uses its part")]
-#[path = "../../frontends/tests/telegram/fake.rs"]
+#[path = "../../telegram/tests/telegram/fake.rs"]
 mod fake;
 
 use fake::{Fake, TOKEN};

@@ -29,7 +29,7 @@ pub struct Builder {
     no_tool: Option<Error>,
     sources: Vec<Arc<dyn ToolSource>>,
     #[cfg(feature = "mcp")]
-    pub(crate) servers: Vec<haft_tools::McpServer>,
+    pub(crate) servers: Vec<haft_mcp::client::McpServer>,
     hooks: Option<Arc<dyn Hooks>>,
     agents: Vec<Agent>,
     system: Option<String>,
@@ -133,7 +133,7 @@ impl Builder {
         Self { tools: tools.joined(&self.tools), ..self }
     }
 
-    /// Adds tools that come and go while a session is open, such as those of MCP servers (`haft::tools::Mcp`).
+    /// Adds tools that come and go while a session is open, such as those of MCP servers (`haft::mcp::client::Mcp`).
     pub fn tool_source(mut self, source: impl ToolSource + 'static) -> Self {
         self.sources.push(Arc::new(source));
         self
@@ -223,7 +223,7 @@ impl Builder {
         let system = self.system.unwrap_or_else(|| profile.system.clone());
         let own = Agent { name: AGENT.into(), system, ..Agent::default() };
         #[cfg(feature = "mcp")]
-        self.sources.extend(crate::mcp::source(self.servers, &workspace, &access, model.window));
+        self.sources.extend(crate::mcp_servers::source(self.servers, &workspace, &access, model.window));
         let engine = Engine::new(Setup {
             model,
             tools: self.tools,

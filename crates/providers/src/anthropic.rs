@@ -5,7 +5,7 @@ mod reply;
 
 pub(crate) use reply::MessageReply;
 
-use crate::{WIRES, openai_chat::sound_arguments, vendor::Quirks};
+use crate::{WIRES, openai_chat::sound_arguments, quirks::Quirks};
 use haft_core::{CallId, Image, Message, Part, Request, ToolCall, ToolResult};
 use serde_json::{Map, Value, json};
 

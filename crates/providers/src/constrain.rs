@@ -1,5 +1,5 @@
 //! Servers that hold a model to a form: what each wants to be sent.
-use crate::vendor::{Holds, Quirks};
+use crate::quirks::{Holds, Quirks};
 use haft_core::{CallForm, Request, ToolSpec};
 use serde_json::{Map, Value, json};
 

@@ -1,5 +1,5 @@
 //! Where requests go, in whose name, and how its errors are worded.
-use crate::{Connection, Key, Vendor, Wire, vendor::Quirks};
+use crate::{Connection, Key, Vendor, Wire, quirks::Quirks};
 use haft_core::ProviderError;
 use std::error::Error;
 

@@ -1,31 +1,14 @@
 //! One POST out, bytes in. No redirect is followed, and nothing is read without a bound.
-use crate::{endpoint::Endpoint, fault};
+use crate::{answer::Answer, endpoint::Endpoint, fault};
 use bytes::Bytes;
 use futures::{StreamExt, stream::BoxStream};
-use haft_core::{ProviderError, address::is_loopback};
-use reqwest::{Client, RequestBuilder, Response, header::HeaderMap, redirect};
-use std::{
-    error::Error,
-    io,
-    sync::{Once, OnceLock},
-    time::{Duration, SystemTime},
-};
+use haft_core::ProviderError;
+use haft_http::Reach;
+use reqwest::{Client, RequestBuilder, Response, header::HeaderMap};
+use std::{error::Error, io, sync::OnceLock, time::SystemTime};
 
-/// A host that does not even accept within this time is not there.
-const CONNECT: Duration = Duration::from_secs(10);
 /// So much of an error's body is read.
 const MAX_ERROR_BODY: usize = 64 << 10;
-
-/// What came back, before anyone has looked at the body.
-pub(crate) struct Answer {
-    pub status: u16,
-    /// Media type without its parameters, in lower case; empty if there is none.
-    pub media_type: String,
-    pub retry_after: Option<Duration>,
-    pub location: Option<String>,
-    /// The body, inflated.
-    pub bytes: BoxStream<'static, Result<Bytes, ProviderError>>,
-}
 
 /// Sends `body` as JSON to `path` and waits for the headers of the answer.
 pub(crate) async fn post(endpoint: &Endpoint, path: &str, body: Vec<u8>) -> Result<Answer, ProviderError> {
@@ -145,69 +128,20 @@ fn says(error: &reqwest::Error, words: &str) -> bool {
 }
 
 /// Clients are built when first needed and shared, so that connections are.
-/// Reading the machine's root certificates is the dear part; a plain address needs none of them.
 fn client(base_url: &str) -> Result<&'static Client, ProviderError> {
     static SECURE: OnceLock<Result<Client, reqwest::Error>> = OnceLock::new();
     static PLAIN: OnceLock<Result<Client, reqwest::Error>> = OnceLock::new();
     static LOOPBACK: OnceLock<Result<Client, reqwest::Error>> = OnceLock::new();
-    let built = match reach(base_url) {
-        Reach::Secure => SECURE.get_or_init(|| build(|builder| builder)),
-        Reach::Plain => PLAIN.get_or_init(|| build(|builder| builder.tls_certs_only([]))),
-        Reach::Loopback => LOOPBACK.get_or_init(|| build(|builder| builder.tls_certs_only([]).no_proxy())),
+    let reach = Reach::of(base_url);
+    let built = match reach {
+        Reach::Secure => &SECURE,
+        Reach::Plain => &PLAIN,
+        Reach::Loopback => &LOOPBACK,
     };
+    let built = built.get_or_init(|| reach.builder().build());
     built.as_ref().map_err(|error| ProviderError::Rejected {
         provider: "this machine".into(),
         message: format!("cannot set up connections: {error}"),
         hint: None,
     })
-}
-
-enum Reach {
-    Secure,
-    Plain,
-    /// A proxy could not reach it.
-    Loopback,
-}
-
-fn reach(base_url: &str) -> Reach {
-    let Ok(url) = reqwest::Url::parse(base_url) else { return Reach::Secure };
-    match (url.scheme(), url.host_str()) {
-        ("http", Some(host)) if is_loopback(host) => Reach::Loopback,
-        ("http", _) => Reach::Plain,
-        _ => Reach::Secure,
-    }
-}
-
-fn build(
-    special: impl FnOnce(reqwest::ClientBuilder) -> reqwest::ClientBuilder,
-) -> Result<Client, reqwest::Error> {
-    static PROVIDER: Once = Once::new();
-    PROVIDER.call_once(|| {
-        let _another_was_first = rustls::crypto::ring::default_provider().install_default();
-    });
-    let builder = Client::builder()
-        .redirect(redirect::Policy::none())
-        .connect_timeout(CONNECT)
-        .user_agent(concat!("haft/", env!("CARGO_PKG_VERSION")));
-    special(builder).build()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_proxy_is_passed_by_for_this_machine_only() {
-        let table = [
-            ("http://127.0.0.1:8080/v1", true),
-            ("http://localhost:11434/v1", true),
-            ("http://[::1]/v1", true),
-            ("http://127.evil.example.com/v1", false),
-            ("https://127.0.0.1/v1", false),
-            ("http://10.0.0.1/v1", false),
-        ];
-        for (url, expected) in table {
-            assert_eq!(matches!(reach(url), Reach::Loopback), expected, "{url}");
-        }
-    }
 }

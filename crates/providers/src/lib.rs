@@ -3,18 +3,23 @@
 //! A *wire* is a vendor's format of requests and replies ([`Wire`]); a *vendor* is a row of `vendors.toml`: a wire,
 //! an address and its quirks ([`Vendor`]). [`connect`] makes a provider of a vendor; [`Retry`] wraps any provider.
 //! [`Exec`] asks a command that takes a prompt and prints an answer.
-//! [`Scripted`] says what it was told to say; [`Replay`] says again what a server once said.
+//! [`Scripted`] says what it was told to say; [`Replay`] says again what a server once said;
+//! [`direct::Direct`] makes the one call that its prompt names.
 //!
-//! What a reply passes through, in this order: `http` (bytes), `sse` (events), the wire (`openai_chat`,
-//! `openai_responses`, `anthropic` or `gemini`: deltas), `remote` with `patience` (clocks and limits), `retry`. Whatever is no reply is
-//! sorted in `fault`.
+//! What a reply passes through, in this order: `http` (bytes), `sse` (events), the wire that `protocol` picks
+//! (`openai_chat`, `openai_responses`, `anthropic` or `gemini`: deltas), `remote` with `patience` (clocks and limits),
+//! `retry`. Whatever is no reply is sorted in `fault`.
 //!
 //! Nothing here reads the environment or the configuration: keys and addresses are handed in.
 
+mod answer;
 mod anthropic;
 mod card;
+mod cassette;
 pub mod conformance;
+mod connection;
 mod constrain;
+pub mod direct;
 mod endpoint;
 mod exec;
 mod fault;
@@ -26,26 +31,34 @@ mod models;
 mod novelty;
 mod openai_chat;
 mod openai_responses;
+mod parser;
 mod patience;
+mod protocol;
+mod quirks;
 mod reading;
 mod record;
 mod remote;
+mod replay;
 mod retry;
 mod script;
 mod scripted;
 mod sse;
+mod timeouts;
 mod vendor;
 mod wire;
 
 pub use card::{Card, card};
+pub use connection::Connection;
 pub use exec::Exec;
 pub use key::Key;
 pub use models::{is_listening, list_models, served_window};
-pub use patience::Timeouts;
-pub use record::{Record, Replay};
-pub use remote::{Connection, connect};
+pub use quirks::{EchoReasoning, EmptyContent, Quirks};
+pub use record::Record;
+pub use remote::connect;
+pub use replay::Replay;
 pub use retry::Retry;
 pub use script::{FailKind, ScriptError, Step, StepCall};
 pub use scripted::Scripted;
-pub use vendor::{EchoReasoning, EmptyContent, Quirks, Vendor, vendor, vendors};
+pub use timeouts::Timeouts;
+pub use vendor::{Vendor, vendor, vendors};
 pub use wire::{WIRES, Wire};

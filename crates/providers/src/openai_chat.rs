@@ -7,7 +7,7 @@ pub(crate) use reply::ChatReply;
 
 use crate::{
     constrain::{self, definition},
-    vendor::{EchoReasoning, EmptyContent, Quirks},
+    quirks::{EchoReasoning, EmptyContent, Quirks},
 };
 use haft_core::{CallId, Image, Message, Part, Request, ToolCall, text_of};
 use serde_json::{Map, Value, json};

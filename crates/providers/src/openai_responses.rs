@@ -11,7 +11,7 @@ pub(crate) use reply::ResponsesReply;
 use crate::{
     Wire, constrain,
     openai_chat::{data_url, sound_arguments},
-    vendor::{EchoReasoning, Quirks},
+    quirks::{EchoReasoning, Quirks},
 };
 use haft_core::{Image, Message, Part, Request, ToolCall, ToolResult, ToolSpec, text_of};
 use serde_json::{Map, Value, json};

@@ -1,5 +1,5 @@
 //! How long a model is waited for, and when a reply is ended that does not end by itself.
-use crate::{endpoint::Endpoint, novelty::Novelty, reading::is_progress};
+use crate::{Timeouts, endpoint::Endpoint, novelty::Novelty, reading::is_progress};
 use haft_core::{Delta, ProviderError, StopReason, TimedOut};
 use std::{
     sync::{
@@ -12,40 +12,6 @@ use tokio::time::{Instant, timeout_at};
 
 /// After the model has stopped, its usage may follow; a server that keeps the line open has nothing else to say.
 const AFTERTHOUGHT: Duration = Duration::from_secs(2);
-
-/// How long a server may take.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Timeouts {
-    /// From the request to the first thing that the model says.
-    pub first_byte: Duration,
-    /// The same, where the model may think in silence: the server has said that it works on the reply, or it was given
-    /// up once because of `first_byte`. Also between two things that the model says, while the server says that the
-    /// model thinks.
-    pub thinking: Duration,
-    /// From one thing that the model says to the next; comments, pings and empty pieces do not count.
-    pub idle: Duration,
-    /// A reply that says nothing new for so long is ended with [`StopReason::Repeating`]: the same words again and
-    /// again, numbers that count, white space.
-    pub repeating: Duration,
-    /// From the first thing that the model says to the end of the reply, which else is ended with
-    /// [`StopReason::Endless`].
-    pub reply: Duration,
-    /// For a reply that comes in one piece.
-    pub whole: Duration,
-}
-
-impl Default for Timeouts {
-    fn default() -> Self {
-        Self {
-            first_byte: Duration::from_secs(60),
-            thinking: Duration::from_secs(300),
-            idle: Duration::from_secs(60),
-            repeating: Duration::from_secs(120),
-            reply: Duration::from_secs(3_600),
-            whole: Duration::from_secs(600),
-        }
-    }
-}
 
 /// Whether a server was given up because it said nothing: from then on it is waited for as long as for a model that
 /// thinks in silence. Shared by all requests to it.
@@ -157,20 +123,6 @@ mod tests {
     use super::*;
     use haft_core::{CallId, Usage};
     use tokio::time::advance;
-
-    /// The numbers that people find in the documentation.
-    #[test]
-    fn a_server_has_a_minute_and_a_reply_two_without_anything_new() {
-        let seconds = Timeouts {
-            first_byte: Duration::from_secs(60),
-            thinking: Duration::from_secs(300),
-            idle: Duration::from_secs(60),
-            repeating: Duration::from_secs(120),
-            reply: Duration::from_secs(3_600),
-            whole: Duration::from_secs(600),
-        };
-        assert_eq!(Timeouts::default(), seconds);
-    }
 
     /// After how many seconds a reply is ended that says `of(n)` in its n-th second.
     async fn ended_after(of: impl Fn(u64) -> Delta) -> Option<(u64, StopReason)> {

@@ -1,8 +1,8 @@
 //! Bytes of a streamed reply turned into deltas, without a clock: what is counted here are bytes and events.
 use crate::{
     endpoint::Endpoint,
+    parser::{self, Fault, Parser},
     sse::{Event, Events, MAX_EVENT},
-    wire::{Fault, Parser},
 };
 use haft_core::{Delta, ProviderError};
 use std::mem;
@@ -65,7 +65,7 @@ impl Reading {
         out: &mut Vec<Delta>,
     ) -> Result<(), ProviderError> {
         let read =
-            crate::wire::object(&String::from_utf8_lossy(body)).and_then(|body| self.parser.whole(body, out));
+            parser::object(&String::from_utf8_lossy(body)).and_then(|body| self.parser.whole(body, out));
         self.note(out);
         self.bytes = body.len();
         self.settle(read, endpoint)

@@ -1,8 +1,9 @@
 //! A model behind a vendor's wire, with the clocks that keep a silent or endless server from holding the turn.
 use crate::{
-    Key, Record, Timeouts, Vendor,
+    Connection, Record, Timeouts, Vendor,
+    answer::Answer,
     endpoint::Endpoint,
-    http::{self, Answer},
+    http,
     patience::{Patience, Silence},
     reading::Reading,
     sse::MAX_EVENT,
@@ -11,27 +12,6 @@ use async_stream::try_stream;
 use futures::{Stream, StreamExt, stream::BoxStream};
 use haft_core::{Delta, Provider, ProviderError, Request};
 use std::sync::Arc;
-
-/// How to reach a vendor.
-#[derive(Clone, Debug)]
-pub struct Connection {
-    /// In place of the vendor's own.
-    pub base_url: Option<String>,
-    /// `None` for servers that want none.
-    pub key: Option<Key>,
-    /// Whether the reply comes piece by piece.
-    pub stream: bool,
-    /// In place of the vendor's own.
-    pub timeouts: Option<Timeouts>,
-    /// Writes down what the server sends.
-    pub record: Option<Arc<Record>>,
-}
-
-impl Default for Connection {
-    fn default() -> Self {
-        Self { base_url: None, key: None, stream: true, timeouts: None, record: None }
-    }
-}
 
 /// A provider for `vendor`. Nothing is sent before the first request, and every fault of the network is
 /// passed on: wrap it in [`crate::Retry`].
@@ -71,7 +51,10 @@ impl Remote {
         let body =
             self.endpoint.wire.body(request, &self.endpoint.quirks, self.stream).to_string().into_bytes();
         let path = self.endpoint.wire.path(&request.model, self.stream);
-        let tape = self.record.as_ref().map(|record| record.begin(&self.endpoint, &body));
+        let tape = self
+            .record
+            .as_ref()
+            .map(|record| record.begin(self.endpoint.wire, self.endpoint.key.clone(), &body));
         let answer = http::post(&self.endpoint, &path, body).await?;
         let answer = match tape {
             Some(tape) => tape.listen(answer)?,

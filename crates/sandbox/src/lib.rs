@@ -9,6 +9,7 @@
 //! children, a supervisor ([`supervise_by`]) whoever is below them, and whoever goes on with its work calls
 //! [`end_left_over`] first.
 
+mod appears;
 mod group;
 mod left_over;
 mod marks;
@@ -24,6 +25,7 @@ mod strays;
 mod supervisor;
 mod unread;
 
+pub use appears::appears;
 pub use group::{is_tidy, tidied_up};
 pub use left_over::{Owner, end_left_over};
 pub use marks::VARIABLE;

@@ -6,6 +6,7 @@ use report::Report;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use std::{
+    borrow::Cow,
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -70,12 +71,10 @@ fn in_a_terminal(command: &str) -> String {
     format!("script -qefc {} /dev/null", quoted(command))
 }
 
-fn quoted(word: &str) -> String {
-    let plain = |letter: char| letter.is_ascii_alphanumeric() || "-_./=:,+@%".contains(letter);
-    match !word.is_empty() && word.chars().all(plain) {
-        true => word.to_owned(),
-        false => format!("'{}'", word.replace('\'', r"'\''")),
-    }
+/// As one word of a shell's line.
+fn quoted(word: &str) -> Cow<'_, str> {
+    let quoter = shlex::Quoter::new().allow_nul(true);
+    quoter.quote(word).expect("only a NUL cannot be quoted, and those are allowed")
 }
 
 impl Tool for Bash {

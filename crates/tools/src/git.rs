@@ -5,7 +5,6 @@ use crate::examples::examples_for;
 use haft_core::{
     Aliases, Clip, Effect, Example, Keep, Tool, ToolContext, ToolError, ToolErrorKind, ToolOutput,
 };
-use repository::Repository;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 use std::path::{Path, PathBuf};
@@ -13,12 +12,12 @@ use std::path::{Path, PathBuf};
 mod config;
 mod hidden;
 mod look;
+mod open;
 mod patch;
 mod publish;
 mod push;
 mod repository;
 mod status;
-mod submodules;
 mod work;
 
 pub(crate) use publish::Publish;
@@ -102,7 +101,7 @@ impl Tool for Git {
 
     async fn run(&self, args: Args, ctx: &ToolContext) -> Result<ToolOutput, ToolError> {
         args.check()?;
-        let repository = Repository::open(ctx, args.action).await?;
+        let repository = open::open(ctx, args.action).await?;
         match args.action {
             Action::Status => look::status(&repository, &args).await,
             Action::Diff => look::diff(&repository, &args).await,

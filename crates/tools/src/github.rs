@@ -109,8 +109,7 @@ async fn request(
         ToolError::new(ToolErrorKind::System, message).hint("the branch is pushed; try `publish` again later")
     };
     let base = settings.api_url.as_deref().unwrap_or(API).trim_end_matches('/');
-    crate::tls::choose();
-    let client = reqwest::Client::builder().timeout(TIMEOUT).build();
+    let client = haft_http::builder().redirect(reqwest::redirect::Policy::default()).timeout(TIMEOUT).build();
     let mut request = client.map_err(failed)?.request(method, format!("{base}/{path}"));
     request = request
         .header("accept", "application/vnd.github+json")

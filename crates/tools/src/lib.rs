@@ -23,13 +23,10 @@ mod guard;
 mod hooks;
 mod job;
 mod list;
-#[cfg(feature = "mcp")]
-mod mcp;
 mod message;
 mod multi_edit;
 mod navigate;
 mod pattern;
-mod picture;
 mod read;
 mod report;
 mod review;
@@ -37,7 +34,6 @@ mod search;
 mod settings;
 mod skill;
 mod test;
-mod tls;
 mod todo;
 mod triage;
 mod walk;
@@ -45,8 +41,6 @@ mod watch;
 mod write;
 
 pub use hooks::{BadHook, HookEvent, HookSettings, OnFailure, OwnHooks};
-#[cfg(feature = "mcp")]
-pub use mcp::{Mcp, McpServer, McpSettings, Way};
 pub use settings::{
     BashSettings, EditSettings, FetchSettings, FindSettings, Occurrence, OnTimeout, PublishSettings,
     ReadSettings, Settings,

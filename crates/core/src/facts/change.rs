@@ -27,7 +27,7 @@ impl Hash {
         }
         let mut hasher = Hasher(Sha256::new());
         io::copy(&mut content, &mut hasher)?;
-        Ok(Self(hasher.0.finalize().iter().map(|byte| format!("{byte:02x}")).collect()))
+        Ok(Self(hex::encode(hasher.0.finalize())))
     }
 }
 

@@ -1,10 +1,5 @@
 //! What is left to do where a turn is ended before its time, as far as its own facts tell.
-use crate::{Entry, Fact, Part, ToolResult, clip, text_of};
 use serde::{Deserialize, Serialize};
-use std::sync::Arc;
-
-/// Of the last words so much is told, in bytes.
-const LAST_WORDS: usize = 400;
 
 /// What is left to do.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -16,95 +11,12 @@ pub struct Left {
 }
 
 impl Left {
-    /// By the last list of steps that a result holds, and the last reply of the conversation `path`.
-    pub fn of(path: &[&Arc<Entry>]) -> Self {
-        let facts = || path.iter().rev().map(|entry| &entry.fact);
-        let steps = facts().find_map(|fact| match fact {
-            Fact::ToolEnded { result, .. } => open_steps(result),
-            _ => None,
-        });
-        let last = facts().find_map(|fact| match fact {
-            Fact::Replied { parts, .. } => Some(last_of(parts)).filter(|last| !last.is_empty()),
-            _ => None,
-        });
-        Self { steps: steps.unwrap_or_default(), last: last.unwrap_or_default() }
-    }
-
     /// As people read it: a sentence without its dot, or nothing.
     pub fn sentence(&self) -> Option<String> {
         match (self.steps.is_empty(), self.last.is_empty()) {
             (false, _) => Some(format!("left to do: {}", self.steps.join("; "))),
             (true, false) => Some(format!("last of all: {}", self.last)),
             (true, true) => None,
-        }
-    }
-}
-
-/// The steps that are not done, where a result holds a list of steps: `{"items": [{"text", "status"}]}`.
-fn open_steps(result: &ToolResult) -> Option<Vec<String>> {
-    let items = result.details["items"].as_array().filter(|items| !items.is_empty())?;
-    let steps = items.iter().map(|item| Some((item["text"].as_str()?, item["status"].as_str()?)));
-    let steps: Vec<(&str, &str)> = steps.collect::<Option<_>>()?;
-    let open = steps.into_iter().filter(|(_, status)| *status != "done");
-    Some(open.map(|(text, _)| text.trim().to_owned()).collect())
-}
-
-/// What was said, else what was called.
-fn last_of(parts: &[Part]) -> String {
-    let text = text_of(parts);
-    let said = text.trim().rsplit("\n\n").next().unwrap_or_default().trim();
-    let calls = parts.iter().filter_map(Part::as_call);
-    let calls: Vec<String> = calls.map(|call| format!("`{}` {}", call.name, call.arguments)).collect();
-    let last = if said.is_empty() { calls.join(", ") } else { said.to_owned() };
-    let head = clip::head(&last, LAST_WORDS);
-    if head.len() < last.len() { format!("{head} …") } else { last }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::{CallId, Seq, StopReason, ToolCall, Usage};
-    use serde_json::{Value, json};
-
-    fn left(facts: Vec<Fact>) -> Option<String> {
-        let entry = |(seq, fact)| Arc::new(Entry { seq: Seq(seq), parent: None, at: 0, fact });
-        let entries: Vec<Arc<Entry>> = (0u64..).zip(facts).map(entry).collect();
-        Left::of(&entries.iter().collect::<Vec<_>>()).sentence()
-    }
-
-    fn ended(details: Value) -> Fact {
-        let result = ToolResult { details, ..ToolResult::default() };
-        Fact::ToolEnded { call: CallId("a".into()), name: "x".into(), result, duration_ms: 0 }
-    }
-
-    fn replied(text: &str) -> Fact {
-        let call = Part::ToolCall(ToolCall::new("a", "read", json!({"path": "a"})));
-        let parts = if text.is_empty() { vec![call] } else { vec![Part::text(text), call] };
-        Fact::Replied { parts, usage: Usage::default(), stop: StopReason::ToolUse }
-    }
-
-    #[test]
-    fn what_is_left_is_told_by_the_list_else_by_the_last_words() {
-        let item = |text: &str, status: &str| json!({"text": text, "status": status});
-        let list =
-            json!({"items": [item("one", "done"), item("two", "in_progress"), item("three", "pending")]});
-        let done = json!({"items": [item("one", "done")]});
-        let other = json!({"items": [1, 2]});
-        let table = [
-            (vec![], None),
-            (vec![replied("I look."), ended(list.clone())], Some("left to do: two; three")),
-            (
-                vec![replied("I look."), ended(list.clone()), replied("And on."), ended(other)],
-                Some("left to do: two; three"),
-            ),
-            (
-                vec![ended(list), replied("All done.\n\nNow the docs."), ended(done)],
-                Some("last of all: Now the docs."),
-            ),
-            (vec![replied("")], Some("last of all: `read` {\"path\":\"a\"}")),
-        ];
-        for (facts, expected) in table {
-            assert_eq!(left(facts).as_deref(), expected);
         }
     }
 }

@@ -3,7 +3,8 @@ use crate::{Surroundings, assemble, config::Config, failure::Failure, model};
 use haft::{
     core::{Entry, Fact, tokens},
     engine::{Account, Row, account},
-    frontends::{Exit, safe},
+    present::safe,
+    terminal::Exit,
 };
 use std::{
     io::{Write, stdout},

@@ -1,22 +1,20 @@
 //! `haft acp`: the agent in an editor. Standard output belongs to the protocol.
 use crate::{
     Surroundings,
+    agents::AGENT,
     args::{AcpArgs, TurnArgs},
-    assemble::{self, AGENT, Assembled},
+    assemble::{self, Assembled},
     failure::Failure,
     mcp::{given, notes},
     slash::{self, Meant, Template},
 };
 use haft::{
+    acp::{self, Opened, Server, Settings, SlashCommand, Wanted, over_streams},
     core::Mode,
     engine::{Home, Model, Setup},
-    frontends::{
-        Exit,
-        acp::{self, Opened, Server, Settings, SlashCommand, Wanted, over_streams},
-        signals::Interrupts,
-    },
+    mcp::client::{McpServer, Way},
     sandbox::is_read,
-    tools::{McpServer, Way},
+    terminal::{Exit, signals::Interrupts},
 };
 use std::sync::{Arc, Mutex};
 use tokio::io::{stdin, stdout};

@@ -1,9 +1,6 @@
 //! `haft agents`: who can work here.
-use crate::{Surroundings, agents, args::Agents, assemble, failure::Failure, written};
-use haft::{
-    engine::Agent,
-    frontends::{Exit, safe},
-};
+use crate::{Surroundings, agents, args::Agents, assemble, failure::Failure, untrusted_file};
+use haft::{engine::Agent, present::safe, terminal::Exit};
 use serde_json::json;
 use std::io::{Write, stdout};
 
@@ -28,7 +25,7 @@ pub(crate) fn agents(surroundings: &Surroundings, command: Agents) -> Result<Exi
             let found = known.iter().find(|known| known.agent.name == name);
             let found = found.ok_or_else(|| no_agent(&name, &known))?;
             let text = match &found.file {
-                Some(file) => written::read(file, None)?,
+                Some(file) => untrusted_file::read(file, None)?,
                 None => Agent::source(&name).unwrap_or_default().to_owned(),
             };
             write!(stdout(), "{}", safe::text(&text))?;

@@ -12,12 +12,12 @@ use crate::{
     config::Config,
     failure::Failure,
     model::{self, Speech},
-    written,
+    untrusted_file,
 };
 use haft::{
     core::{Mode, NoHooks, Policy, Rule, Ruling},
     engine::{Home, Knowledge, Model, Setup},
-    frontends::Exit,
+    terminal::Exit,
     tools::SKILL,
 };
 use report::Report;
@@ -70,7 +70,7 @@ fn chosen(check: &CheckArgs) -> Result<Vec<Task>, Failure> {
     };
     let mut tasks = read(include_str!("check/tasks.toml"), Path::new("tasks.toml"))?;
     if let Some(file) = &check.tasks {
-        let text = written::read(file, None)
+        let text = untrusted_file::read(file, None)
             .map_err(|error| Failure::usage(format!("cannot read `{}`: {error}", file.display())))?;
         tasks.extend(read(&text, file)?);
     }

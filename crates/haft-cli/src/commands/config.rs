@@ -6,7 +6,7 @@ use crate::{
     config::{Config, project_file},
     failure::Failure,
 };
-use haft::frontends::Exit;
+use haft::terminal::Exit;
 use std::{
     io::{Write, stdout},
     path::Path,

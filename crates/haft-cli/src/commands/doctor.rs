@@ -2,8 +2,8 @@
 use crate::{Surroundings, args::DoctorArgs, assemble, config::Config, failure::Failure, mcp, model};
 use haft::{
     engine::Home,
-    frontends::Exit,
     providers::{is_listening, vendor, vendors},
+    terminal::Exit,
 };
 use std::{
     io::{Write, stdout},

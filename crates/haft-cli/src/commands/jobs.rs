@@ -16,7 +16,8 @@ use futures::FutureExt;
 use haft::{
     core::{Command, Conclusion, Entry, Fact, JobStatus, Order, Outcome, SessionId, Standing},
     engine::{Agent, Engine, Home, Session, Turns, carry_out, record},
-    frontends::{Exit, mcp_server::Begun, print, signals::Interrupts},
+    mcp::server::Begun,
+    terminal::{Exit, print, signals::Interrupts},
 };
 use mode::{chosen, keep};
 use schedule::Rhythm;
@@ -257,7 +258,7 @@ impl Turns for Shown<'_> {
     type Error = anyhow::Error;
 
     async fn turn(&mut self, command: Command) -> Result<Outcome, anyhow::Error> {
-        let from = haft::frontends::chat::next(self.session);
+        let from = haft::present::cursor::next(self.session);
         let exit = print::turn(self.session, command, from, self.options, self.interrupts).await?;
         Ok(match exit {
             Exit::Interrupted => Outcome::Interrupted,

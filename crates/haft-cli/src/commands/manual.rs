@@ -3,7 +3,7 @@ use crate::{args::Cli, failure::Failure};
 use clap::CommandFactory;
 use clap_complete::Shell;
 use clap_mangen::Man;
-use haft::frontends::Exit;
+use haft::terminal::Exit;
 use std::{
     io::{Write, stdout},
     path::Path,

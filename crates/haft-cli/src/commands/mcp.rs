@@ -2,8 +2,9 @@
 use super::jobs::{self, Wanted, Working};
 use crate::{
     Surroundings,
+    agents::AGENT,
     args::{McpArgs, TurnArgs},
-    assemble::{self, AGENT},
+    assemble,
     config::Config,
     failure::Failure,
     token,
@@ -11,14 +12,11 @@ use crate::{
 use haft::{
     core::Registry,
     engine::{Agent, Engine, Model, Unread},
-    frontends::{
-        Exit,
-        direct::{self, Direct},
-        mcp_server::{
-            AgentTool, Begin, JobTool, McpServer, Offer, Open, OwnTool, listen, over_http, over_stdio,
-        },
-        signals::Interrupts,
+    mcp::server::{
+        AgentTool, Begin, JobTool, McpServer, Offer, Open, OwnTool, listen, over_http, over_stdio,
     },
+    providers::direct::{self, Direct},
+    terminal::{Exit, signals::Interrupts},
 };
 use std::{
     collections::HashSet,

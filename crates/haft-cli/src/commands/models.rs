@@ -1,8 +1,9 @@
 //! `haft models`: what there is, and how to get one.
 use crate::{Surroundings, args::Models, assemble, config::Config, failure::Failure, model};
 use haft::{
-    frontends::{Exit, safe},
+    present::safe,
     providers::{Vendor, is_listening, vendors},
+    terminal::Exit,
 };
 use serde_json::{Value, json};
 use std::io::{Write, stdout};
@@ -89,8 +90,8 @@ fn print(row: &Value, json: bool) -> std::io::Result<()> {
 mod embedded {
     use crate::{Surroundings, assemble, config::Config, failure::Failure};
     use haft::{
-        frontends::Exit,
         local::models::{self, Progress},
+        terminal::Exit,
     };
     use serde_json::{Value, json};
     use std::io::{IsTerminal, Write, stderr, stdout};
@@ -150,7 +151,7 @@ mod embedded {
 #[cfg(not(feature = "local"))]
 mod embedded {
     use crate::{Surroundings, failure::Failure};
-    use haft::frontends::Exit;
+    use haft::terminal::Exit;
     use serde_json::Value;
 
     pub(super) fn rows(_: &Surroundings) -> Vec<Value> {

@@ -3,7 +3,7 @@ use crate::{Surroundings, args::ParseArgs, assemble, config::Config, failure::Fa
 use haft::{
     core::ToolSpec,
     dialects::{Call, DIALECTS, Dialect, Said, Setting, dialect, guess, read},
-    frontends::Exit,
+    terminal::Exit,
 };
 use serde_json::{Value, json};
 use std::{

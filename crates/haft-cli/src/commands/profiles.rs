@@ -1,6 +1,6 @@
 //! `haft profiles`: ways to work, as data.
 use crate::{args::Profiles, failure::Failure};
-use haft::{engine::Profile, frontends::Exit};
+use haft::{engine::Profile, terminal::Exit};
 use std::io::{Write, stdout};
 
 /// `haft profiles …`

@@ -1,6 +1,6 @@
 //! `haft commands`: prompts that are kept in files.
 use crate::{Surroundings, args::Commands, assemble, failure::Failure, mcp::notes, slash};
-use haft::frontends::{Exit, safe};
+use haft::{present::safe, terminal::Exit};
 use serde_json::json;
 use std::io::{Write, stdout};
 

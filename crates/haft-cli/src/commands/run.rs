@@ -1,8 +1,9 @@
 //! `haft run`: one turn that a person starts.
 use crate::{
     Surroundings,
+    agents::AGENT,
     args::{Form, TurnArgs},
-    assemble::{self, AGENT, Assembled},
+    assemble::{self, Assembled},
     failure::Failure,
     mcp::notes,
     slash::{self, Meant},
@@ -10,13 +11,12 @@ use crate::{
 use haft::{
     core::{Command, Entry, Fact, Mode, Part, Seq},
     engine::{Engine, Session},
-    frontends::{
-        Exit,
-        chat::next,
-        direct, picture,
+    present::{cursor::next, words::Style},
+    providers::direct,
+    terminal::{
+        Exit, picture,
         print::{self, Options, Output},
         signals::Interrupts,
-        words::Style,
     },
 };
 use std::{

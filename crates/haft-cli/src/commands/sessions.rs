@@ -8,10 +8,11 @@ use crate::{
 use haft::{
     core::{Command, Entry, Event, Fact, Outcome, Part, active_path},
     engine::{Chat, Home, Summary},
-    frontends::{
-        Exit, lines, safe,
+    present::{
+        lines, safe,
         words::{Style, Words, preview},
     },
+    terminal::Exit,
 };
 use serde_json::json;
 use std::{

@@ -12,7 +12,7 @@ use crate::{
 use haft::{
     core::Mode,
     engine::Home,
-    frontends::{
+    terminal::{
         Exit, chat as line_mode,
         host::{Host, Opened, Wish},
         signals::Interrupts,
@@ -77,7 +77,7 @@ fn host(surroundings: &Surroundings, turn: &TurnArgs, opened: &Opened, config: C
     }
 }
 
-fn opener(surroundings: Surroundings, turn: TurnArgs, quiet: bool) -> haft::frontends::host::Open {
+fn opener(surroundings: Surroundings, turn: TurnArgs, quiet: bool) -> haft::terminal::host::Open {
     Arc::new(move |wish| {
         let (surroundings, turn) = (surroundings.clone(), turn.clone());
         Box::pin(async move {

@@ -1,18 +1,18 @@
 //! `haft telegram`: a bot, and a conversation in each of its chats.
 use crate::{
     Surroundings,
+    agents::AGENT,
     args::{TelegramArgs, TurnArgs},
-    assemble::{self, AGENT, Assembled},
+    assemble::{self, Assembled},
     config::Config,
     failure::Failure,
     mcp::notes,
     slash::{self, Meant, Template},
 };
 use futures::FutureExt;
-use haft::frontends::{
-    Exit,
-    signals::Interrupts,
+use haft::{
     telegram::{self, Engines, Options, Token, Trouble},
+    terminal::{Exit, signals::Interrupts},
 };
 use std::{
     io::{Write, stderr},

@@ -1,8 +1,9 @@
 //! `haft tools`: what there is, and one call without a model.
 use crate::{
     Surroundings,
+    agents::AGENT,
     args::{CallArgs, Tools, TurnArgs},
-    assemble::{self, AGENT},
+    assemble,
     config::Config,
     failure::Failure,
 };
@@ -10,13 +11,9 @@ use futures::StreamExt;
 use haft::{
     core::{Command, Registry},
     engine::{CallReport, Engine, Model, Turn, TurnReport, Unread},
-    frontends::{
-        Exit,
-        asking::Questions,
-        direct::{self, Direct},
-        safe,
-        signals::Interrupts,
-    },
+    present::safe,
+    providers::direct::{self, Direct},
+    terminal::{Exit, questions::Questions, signals::Interrupts},
 };
 use serde_json::{Value, json};
 use std::{

@@ -2,8 +2,9 @@
 use super::run::JOINED;
 use crate::{
     Surroundings,
+    agents::AGENT,
     args::{SessionArg, TurnArgs, UndoArgs},
-    assemble::{self, AGENT},
+    assemble,
     config::Config,
     failure::Failure,
 };
@@ -14,8 +15,9 @@ use haft::{
         undo as plan,
     },
     engine::{Engine, Home, Model, Session},
-    frontends::{Exit, diff, direct, safe, view::prompts},
-    providers::Scripted,
+    present::{diff, safe, view::prompts},
+    providers::{Scripted, direct},
+    terminal::Exit,
 };
 use std::{
     io::{Write, stderr, stdout},

@@ -11,8 +11,8 @@
 use super::REDACTED;
 use crate::{
     json::{count, take_text, text},
+    parser::{Fault, Parser, kind, object, say},
     sse::Event,
-    wire::{Fault, Parser, kind, object, say},
 };
 use haft_core::{CallId, Delta, StopReason, Usage};
 use serde_json::Value;

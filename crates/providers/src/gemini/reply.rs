@@ -13,8 +13,8 @@ use super::sign;
 use crate::{
     fault::Complaint,
     json::{count, take_text, text},
+    parser::{Fault, Parser, object, say, sound},
     sse::Event,
-    wire::{Fault, Parser, object, say, sound},
 };
 use haft_core::{CallId, Delta, StopReason, Usage};
 use serde_json::Value;

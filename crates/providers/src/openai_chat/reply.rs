@@ -11,8 +11,8 @@
 use crate::{
     fault::Complaint,
     json::{count, take_text, text},
+    parser::{Fault, Parser, object, sound},
     sse::Event,
-    wire::{Fault, Parser, object, sound},
 };
 use haft_core::{CallId, Delta, StopReason, Usage};
 use serde_json::Value;

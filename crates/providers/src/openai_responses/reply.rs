@@ -16,8 +16,8 @@ use crate::{
     Wire,
     fault::Complaint,
     json::{count, take_text, text},
+    parser::{Fault, Parser, kind, object, say, sound},
     sse::Event,
-    wire::{Fault, Parser, kind, object, say, sound},
 };
 use haft_core::{CallId, Delta, StopReason, Usage};
 use serde_json::Value;

@@ -5,27 +5,22 @@ use super::{
     page::Page,
 };
 use haft_core::{ToolError, ToolErrorKind};
+use haft_http::Reach;
 use reqwest::{
-    Client, ClientBuilder, Response,
+    Client, Response,
     dns::{Addrs, Name, Resolve, Resolving},
     header::LOCATION,
-    redirect,
 };
 use std::{
     net::{IpAddr, ToSocketAddrs},
     sync::{Arc, OnceLock},
-    time::Duration,
 };
 use url::{Host, Url};
 
 /// So many redirects are followed.
 const REDIRECTS: usize = 5;
 
-/// A host that does not even accept within this time is not there.
-const CONNECT: Duration = Duration::from_secs(10);
-
-/// Clients are made when first needed. Reading the machine's root certificates is the dear part, and a plain address
-/// needs none of them.
+/// Clients are made when first needed.
 pub(super) struct Web {
     allow_private: bool,
     secure: OnceLock<Option<Client>>,
@@ -70,8 +65,8 @@ impl Web {
     async fn ask(&self, url: &Url) -> Result<Response, ToolError> {
         self.refuse_private(url)?;
         let client = match url.scheme() {
-            "https" => self.secure.get_or_init(|| self.client(|builder| builder)),
-            _ => self.plain.get_or_init(|| self.client(|builder| builder.tls_certs_only([]))),
+            "https" => self.secure.get_or_init(|| self.client(Reach::Secure)),
+            _ => self.plain.get_or_init(|| self.client(Reach::Plain)),
         };
         let client = client.as_ref().ok_or_else(|| {
             ToolError::new(ToolErrorKind::System, "cannot set up connections: no certificates can be read")
@@ -91,16 +86,9 @@ impl Web {
         if self.allow_private || is_public(address) { Ok(()) } else { Err(private(url)) }
     }
 
-    fn client(&self, special: impl FnOnce(ClientBuilder) -> ClientBuilder) -> Option<Client> {
-        crate::tls::choose();
-        let builder = Client::builder()
-            .redirect(redirect::Policy::none())
-            .referer(false)
-            .no_proxy()
-            .connect_timeout(CONNECT)
-            .dns_resolver(Arc::new(Public { allow_private: self.allow_private }))
-            .user_agent(concat!("haft/", env!("CARGO_PKG_VERSION")));
-        special(builder).build().ok()
+    fn client(&self, reach: Reach) -> Option<Client> {
+        let names = Arc::new(Public { allow_private: self.allow_private });
+        reach.builder().referer(false).no_proxy().dns_resolver(names).build().ok()
     }
 }
 
@@ -165,6 +153,6 @@ mod tests {
 
     #[test]
     fn connections_can_be_set_up() {
-        assert!(Web::new(false).client(|builder| builder).is_some());
+        assert!(Web::new(false).client(Reach::Secure).is_some());
     }
 }

@@ -1,5 +1,5 @@
 //! `publish`: commits what was changed, pushes the branch and opens a pull request.
-use super::{Action, push, repository::Repository};
+use super::{Action, open, push, repository::Repository};
 use crate::{github, settings::PublishSettings};
 use haft_core::{Effect, Tool, ToolContext, ToolError, ToolErrorKind, ToolOutput};
 use schemars::JsonSchema;
@@ -50,7 +50,7 @@ impl Tool for Publish {
         if title.is_empty() {
             return Err(ToolError::new(ToolErrorKind::Validation, "cannot publish without a `title`"));
         }
-        let repository = Repository::open(ctx, Action::Add).await?;
+        let repository = open::open(ctx, Action::Add).await?;
         // Whatever may be refused is refused before anything is committed.
         let branches = branches(&repository, &self.0).await?;
         let remote = remote(&repository).await?;
@@ -188,7 +188,7 @@ async fn remote(repository: &Repository) -> Result<Option<String>, ToolError> {
 
 /// Its own call of `git`, for it reaches a server.
 async fn push(ctx: &ToolContext, work: &Work) -> Result<bool, ToolError> {
-    let repository = Repository::open(ctx, Action::Push).await?;
+    let repository = open::open(ctx, Action::Push).await?;
     push::push_as_named(&repository, "origin", &work.branches.branch, ctx).await.map(|_| true)
 }
 

@@ -2,7 +2,6 @@
 use super::{
     Action,
     config::{self, Setting},
-    submodules,
 };
 use crate::files::text_of;
 use haft_core::{Access, Readable, ToolContext, ToolError, ToolErrorKind};
@@ -46,7 +45,9 @@ const TIMEOUT: Duration = Duration::from_secs(120);
 const CAPTURE: usize = 32 << 20;
 
 impl Repository {
-    pub(super) async fn open(ctx: &ToolContext, action: Action) -> Result<Self, ToolError> {
+    /// Returns the repository around the workspace, and its settings, of which those are overridden that name programs.
+    /// What filters would run is for [`super::open`] to refuse.
+    pub(super) async fn locate(ctx: &ToolContext, action: Action) -> Result<(Self, Vec<Setting>), ToolError> {
         let folder = ctx.workspace.canonicalize().map_err(|error| {
             ToolError::new(ToolErrorKind::System, format!("cannot open the workspace: {error}"))
         })?;
@@ -57,11 +58,7 @@ impl Repository {
         let mut repository = Self { root, folder, hooks, readable, environment };
         let settings = repository.settings().await?;
         repository.set(config::overrides(&settings));
-        if matches!(action, Action::Add | Action::Commit | Action::Checkout) {
-            refuse_filters(&settings, "its own configuration")?;
-            submodules::refuse_filters(&repository).await?;
-        }
-        Ok(repository)
+        Ok((repository, settings))
     }
 
     /// A working tree inside this one, as git would enter it.
@@ -169,14 +166,6 @@ impl Answer {
             return error.hint("set `user.name` and `user.email` with `git config` in `bash`");
         }
         error
-    }
-}
-
-/// What a filter of the repository's own would have written is not known without running it.
-pub(super) fn refuse_filters(settings: &[Setting], whose: &str) -> Result<(), ToolError> {
-    match config::filters(settings).first() {
-        None => Ok(()),
-        Some(name) => Err(refused(&format!("{whose} would run a program (the filter `{name}`)"))),
     }
 }
 

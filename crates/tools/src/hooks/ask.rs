@@ -91,9 +91,8 @@ fn ended(finished: Finished, limit: Duration) -> Result<Answer, Silence> {
 /// No proxy and no redirection: what is told goes to the address that the person named, and nowhere else.
 async fn post(url: &url::Url, headers: &HeaderMap, message: String) -> Result<Answer, Silence> {
     let failed = |error: reqwest::Error| Silence::Http(cause(&error.without_url()));
-    crate::tls::choose();
-    let client = reqwest::Client::builder().no_proxy().redirect(reqwest::redirect::Policy::none());
-    let request = client.build().map_err(failed)?.post(url.clone());
+    let client = haft_http::builder().no_proxy().build();
+    let request = client.map_err(failed)?.post(url.clone());
     let request = request.header("content-type", "application/json").header("user-agent", "haft");
     let mut response = request.headers(headers.clone()).body(message).send().await.map_err(failed)?;
     if !response.status().is_success() {

@@ -1,10 +1,10 @@
 //! Pictures, as attachments.
-use crate::{
-    files::Place,
+use crate::files::Place;
+use base64::{Engine, prelude::BASE64_STANDARD};
+use haft_core::{
+    Image, ToolError, ToolOutput,
     picture::{LARGEST, media_type},
 };
-use base64::{Engine, prelude::BASE64_STANDARD};
-use haft_core::{Image, ToolError, ToolOutput};
 use std::path::Path;
 
 /// By its extension.

@@ -1,11 +1,11 @@
 //! One task: a session of one turn, and what came of it.
 use super::tasks::Task;
-use crate::{assemble::AGENT, failure::Failure};
+use crate::{agents::AGENT, failure::Failure};
 use futures::StreamExt;
 use haft::{
     core::{CallId, Event, Fact, Part, ToolErrorKind, ToolResult, text_of},
     engine::{Engine, Setup, Turn},
-    frontends::{approval, question},
+    present::unattended,
 };
 use std::{collections::HashSet, fs, path::Path, time::Instant};
 
@@ -48,8 +48,8 @@ async fn watch(mut turn: Turn) -> Result<Outcome, Failure> {
             Fact::Replied { parts, .. } => outcome.hear(parts),
             Fact::ToolStarted { call, .. } => _ = outcome.started.insert(call.clone()),
             Fact::ToolEnded { call, result, .. } => outcome.see(call, result),
-            Fact::ApprovalAsked { call, .. } => approval::refuse(turn.session(), call),
-            Fact::QuestionAsked { call, .. } => question::nobody(turn.session(), call),
+            Fact::ApprovalAsked { call, .. } => unattended::refuse(turn.session(), call),
+            Fact::QuestionAsked { call, .. } => unattended::reply(turn.session(), call),
             _ => {}
         }
     }

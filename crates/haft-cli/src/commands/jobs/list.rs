@@ -4,7 +4,8 @@ use crate::failure::Failure;
 use haft::{
     core::{JobStatus, SessionId, Standing},
     engine::{Home, JournalError},
-    frontends::{Exit, safe},
+    present::safe,
+    terminal::Exit,
 };
 use serde_json::{Value, json};
 use std::io::{Write, stdout};
@@ -96,7 +97,7 @@ pub(super) fn show(home: &Home, id: &str, json: bool) -> Result<Exit, Failure> {
 pub(super) fn logs(home: &Home, id: &str) -> Result<Exit, Failure> {
     let (id, _) = find(home, id)?;
     for entry in home.peek(&id.0)? {
-        writeln!(stdout(), "{}", haft::frontends::lines::entry(&entry))?;
+        writeln!(stdout(), "{}", haft::present::lines::entry(&entry))?;
     }
     Ok(Exit::Success)
 }

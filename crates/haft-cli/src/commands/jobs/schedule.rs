@@ -1,5 +1,5 @@
 //! Jobs that begin by themselves: at intervals, or by a cron pattern.
-use crate::{failure::Failure, written};
+use crate::{failure::Failure, untrusted_file};
 use croner::Cron;
 use haft::engine::Home;
 use jiff::{SignedDuration, Span, Timestamp, Zoned};
@@ -142,7 +142,7 @@ fn read(file: &Path) -> Result<Option<Plan>, Failure> {
         Failure::failed(format!("cannot read the plan `{}`: {why}", file.display()))
             .hint("remove the file, and add it again")
     };
-    let text = match written::read(file, None) {
+    let text = match untrusted_file::read(file, None) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
         read => read.map_err(|error| failed(error.to_string()))?,
     };

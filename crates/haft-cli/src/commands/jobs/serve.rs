@@ -8,7 +8,7 @@ use futures::FutureExt;
 use haft::{
     core::{JobStatus, Order, SessionId, Standing},
     engine::Home,
-    frontends::{Exit, signals::Interrupts},
+    terminal::{Exit, signals::Interrupts},
 };
 use jiff::Timestamp;
 use std::{

@@ -1,0 +1,192 @@
+//! What an editor shows of a call while it runs and afterwards.
+use super::{
+    folder::Folder,
+    kinds::Looks,
+    prompt::fence,
+    sdk::{
+        ContentBlock, Diff, ImageContent, Plan, PlanEntry, PlanEntryPriority, PlanEntryStatus, SessionUpdate,
+        TextContent, ToolCall, ToolCallContent, ToolCallStatus, ToolCallUpdate, ToolCallUpdateFields,
+    },
+};
+use haft_core::{Change, Changed, Fact, FileState, Shown, ToolResult, clip};
+use haft_engine::Session;
+use haft_present::safe;
+use serde_json::{Value, json};
+
+/// Of a running call's output the last so many bytes are shown.
+const TAIL: usize = 4_000;
+
+/// Of a result so many bytes are shown; the model and the journal have all of it.
+const SHOWN: usize = 16_000;
+
+/// A content or a value of more bytes than this is not sent.
+const LARGEST: usize = 1 << 20;
+
+/// A call as the editor knows it.
+pub(super) struct Call {
+    /// The editor's name for it: names of calls come again in other rounds.
+    pub(super) id: String,
+    name: String,
+    pub(super) looks: Looks,
+    pub(super) arguments: Value,
+    changed: Changed,
+    diffs: Vec<ToolCallContent>,
+    output: String,
+    /// Some output was not shown yet.
+    pub(super) has_news: bool,
+}
+
+impl Call {
+    pub(super) fn new(id: String, name: &str, looks: Looks, arguments: Value) -> Self {
+        let (name, changed, diffs) = (name.to_owned(), Changed::default(), Vec::new());
+        Self { id, name, looks, arguments, changed, diffs, output: String::new(), has_news: false }
+    }
+
+    /// It takes shape.
+    pub(super) fn announced(&self) -> SessionUpdate {
+        let Looks { kind, title, locations } = self.looks.clone();
+        let call =
+            ToolCall::new(self.id.clone(), title).name(self.name.clone()).kind(kind).locations(locations);
+        SessionUpdate::ToolCall(call.raw_input(self.raw_input()))
+    }
+
+    /// All that is known before it runs, for one that was announced earlier or is asked about.
+    pub(super) fn described(&self) -> ToolCallUpdate {
+        let Looks { kind, title, locations } = self.looks.clone();
+        let fields = ToolCallUpdateFields::new().title(title).kind(kind).locations(locations);
+        self.update(fields.raw_input(self.raw_input()))
+    }
+
+    pub(super) fn started(&self) -> ToolCallUpdate {
+        self.update(ToolCallUpdateFields::new().status(ToolCallStatus::InProgress))
+    }
+
+    /// It does something to files.
+    pub(super) fn changes(&mut self, session: &Session, folder: &Folder, fact: &Fact) -> ToolCallUpdate {
+        self.changed.take_in(fact);
+        self.diffs = diffs(session, folder, &self.changed.whole());
+        self.update(ToolCallUpdateFields::new().content(self.diffs.clone()))
+    }
+
+    /// It says something.
+    pub(super) fn says(&mut self, chunk: &str) {
+        self.output += &safe::text(chunk);
+        let surplus = self.output.len().saturating_sub(TAIL);
+        self.output.drain(..self.output.ceil_char_boundary(surplus));
+        self.has_news = true;
+    }
+
+    /// What it said last.
+    pub(super) fn output(&mut self) -> ToolCallUpdate {
+        self.has_news = false;
+        let content = vec![text(&fenced(&self.output))];
+        self.update(ToolCallUpdateFields::new().content(content))
+    }
+
+    pub(super) fn ended(&self, result: &ToolResult) -> ToolCallUpdate {
+        let status = if result.is_ok() { ToolCallStatus::Completed } else { ToolCallStatus::Failed };
+        let images = result.images.iter().map(|image| {
+            ToolCallContent::from(ContentBlock::Image(ImageContent::new(
+                image.data.clone(),
+                image.mime.clone(),
+            )))
+        });
+        let words = self.words(result).map(|words| text(&words));
+        let content: Vec<_> = self.diffs.iter().cloned().chain(words).chain(images).collect();
+        self.update(
+            ToolCallUpdateFields::new().status(status).content(content).raw_output(raw_output(result)),
+        )
+    }
+
+    /// The model took it back.
+    pub(super) fn dropped(&self) -> ToolCallUpdate {
+        let content = vec![text("not called: the model began its reply anew")];
+        self.update(ToolCallUpdateFields::new().status(ToolCallStatus::Failed).content(content))
+    }
+
+    fn update(&self, fields: ToolCallUpdateFields) -> ToolCallUpdate {
+        ToolCallUpdate::new(self.id.clone(), fields)
+    }
+
+    fn raw_input(&self) -> Option<Value> {
+        Some(self.arguments.clone()).filter(|arguments| !arguments.is_null() && is_sent(arguments))
+    }
+
+    /// What people see of a result. Beside a diff they need no words, unless something went wrong.
+    fn words(&self, result: &ToolResult) -> Option<String> {
+        match (&result.error, &result.shown) {
+            (Some(failure), _) => Some(safe::text(clip::head(&failure.message, SHOWN)).into_owned()),
+            (None, Shown::Message(words)) => Some(safe::text(words).into_owned()),
+            (None, Shown::Nothing) => None,
+            (None, _) if !self.diffs.is_empty() => None,
+            (None, Shown::Text(words)) => Some(safe::text(clip::head(words, SHOWN)).into_owned()),
+            (None, Shown::Preview) => Some(fenced(clip::head(&result.content, SHOWN))),
+        }
+    }
+}
+
+/// A text among the contents of a call.
+pub(super) fn text(words: &str) -> ToolCallContent {
+    ContentBlock::Text(TextContent::new(words)).into()
+}
+
+/// As it stands, where Markdown is shown.
+fn fenced(words: &str) -> String {
+    fenced_as_is(&safe::text(words))
+}
+
+/// The same for words that are harmless already.
+pub(super) fn fenced_as_is(words: &str) -> String {
+    let fence = fence(words);
+    format!("{fence}\n{}\n{fence}", words.trim_end_matches('\n'))
+}
+
+fn is_sent(value: &Value) -> bool {
+    value.to_string().len() <= LARGEST
+}
+
+/// What the model reads, and the same as fields where there are any.
+fn raw_output(result: &ToolResult) -> Option<Value> {
+    let content = Value::from(result.content.clone());
+    let value = match result.details.is_null() {
+        true => content,
+        false => json!({"content": content, "details": result.details}),
+    };
+    Some(value).filter(is_sent)
+}
+
+/// Each change with both texts; a line for what is not text, or too long.
+pub(super) fn diffs(session: &Session, folder: &Folder, changes: &[Change]) -> Vec<ToolCallContent> {
+    let content = |state: &Option<FileState>| match state {
+        None => Some(None),
+        Some(state) => {
+            let bytes = session.content(&state.hash).ok().filter(|bytes| bytes.len() <= LARGEST)?;
+            String::from_utf8(bytes).ok().map(Some)
+        }
+    };
+    let shown = changes.iter().map(|change| match (content(&change.before), content(&change.after)) {
+        (Some(before), Some(after)) => {
+            Diff::new(folder.told(&change.path), after.unwrap_or_default()).old_text(before).into()
+        }
+        _ => text(&fenced_as_is(&haft_present::diff::of_all(session, std::slice::from_ref(change)))),
+    });
+    shown.collect()
+}
+
+/// The tool whose list an editor shows as the plan, and where the list stands in its result.
+const PLAN: (&str, &str) = ("todo", "items");
+
+/// The plan that a result holds.
+pub(super) fn plan(name: &str, result: &ToolResult) -> Option<SessionUpdate> {
+    let items = result.details[PLAN.1].as_array().filter(|_| name == PLAN.0)?;
+    let entries = items.iter().filter_map(|item| {
+        let status = match item["status"].as_str()? {
+            "in_progress" => PlanEntryStatus::InProgress,
+            "done" => PlanEntryStatus::Completed,
+            _ => PlanEntryStatus::Pending,
+        };
+        let text = safe::text(item["text"].as_str()?).into_owned();
+        Some(PlanEntry::new(text, PlanEntryPriority::Medium, status))
+    });
+    Some(SessionUpdate::Plan(Plan::new(entries.collect())))
+}

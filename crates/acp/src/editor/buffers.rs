@@ -1,0 +1,106 @@
+//! The way from blocking code to the editor's files.
+use super::form::{is_alike, with_form_of};
+use crate::{
+    Note,
+    client::{Editor, Unread},
+    folder::Folder,
+};
+use haft_core::SessionId;
+use std::{
+    fs, io,
+    path::Path,
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
+use tokio::runtime::Handle;
+
+/// How long the editor may take for one file. It may ask its person first.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Longer files, in bytes, are none that somebody edits by hand.
+const LARGEST: u64 = 4 << 20;
+
+/// What an editor has of a file.
+pub(super) enum Buffer {
+    /// What is on disk.
+    Saved,
+    /// This text, in the form of the one on disk, which differs.
+    Unsaved(String),
+    /// Nobody knows: something else than a text lies there, or this editor does not show such files. It is not to write
+    /// it.
+    Unknown,
+}
+
+/// The editor's files. Cheap to clone. Its methods block: they are for threads that may wait.
+#[derive(Clone)]
+pub(crate) struct Buffers {
+    editor: Editor,
+    /// As the editor knows it; set before the first call.
+    session: Arc<OnceLock<SessionId>>,
+    note: Note,
+    folder: Folder,
+}
+
+impl Buffers {
+    pub(crate) fn new(editor: Editor, session: Arc<OnceLock<SessionId>>, note: Note, folder: Folder) -> Self {
+        Self { editor, session, note, folder }
+    }
+
+    /// What the editor has of `file`; an error where it does not say what may be in it. A file that is not there yet may
+    /// be in the editor.
+    pub(super) fn look(&self, file: &Path) -> io::Result<Buffer> {
+        let (true, Some(disk), Some(session)) = (self.editor.files.read_text_file, text(file), self.name())
+        else {
+            return Ok(Buffer::Unknown);
+        };
+        let is_there = fs::symlink_metadata(file).is_ok();
+        match self.wait(self.editor.read(session, &self.folder.told(file))) {
+            Ok(shown) if is_alike(&shown, &disk) => Ok(Buffer::Saved),
+            Ok(shown) => Ok(Buffer::Unsaved(with_form_of(&disk, &shown))),
+            Err(Unread::NotFound) if !is_there => Ok(Buffer::Saved),
+            // Some editors show nothing but what is open, some find no words for what is not there. Neither loses
+            // anything where the disk alone is written.
+            Err(Unread::NotFound) => Ok(Buffer::Unknown),
+            Err(Unread::Failed(_)) if !is_there => Ok(Buffer::Unknown),
+            Err(Unread::Failed(why)) => Err(io::Error::other(format!(
+                "the editor did not show what it has of `{}`, which may not be saved: {why}; \
+                 save or close it there, then try again",
+                file.display()
+            ))),
+        }
+    }
+
+    pub(super) fn can_write(&self) -> bool {
+        self.editor.files.write_text_file && self.name().is_some()
+    }
+
+    /// Has the editor write and save this text.
+    pub(super) fn write(&self, file: &Path, text: &str) -> Result<(), String> {
+        let session = self.name().ok_or("the session has no name yet")?;
+        self.wait(self.editor.write(session, &self.folder.told(file), text))
+    }
+
+    /// Tells a person.
+    pub(super) fn note(&self, text: String) {
+        (self.note)(text);
+    }
+
+    fn name(&self) -> Option<&str> {
+        self.session.get().map(|id| id.0.as_str())
+    }
+
+    fn wait<T, E: From<String>>(&self, answer: impl Future<Output = Result<T, E>>) -> Result<T, E> {
+        let waited = Handle::current().block_on(async { tokio::time::timeout(PATIENCE, answer).await });
+        let late = |_| Err(format!("it did not answer within {} s", PATIENCE.as_secs()).into());
+        waited.unwrap_or_else(late)
+    }
+}
+
+/// The text of a regular file of a reasonable size; that of one which is not there is empty.
+fn text(file: &Path) -> Option<String> {
+    match fs::symlink_metadata(file) {
+        Ok(found) if !found.is_file() || found.len() > LARGEST => None,
+        Ok(_) => fs::read(file).and_then(|bytes| String::from_utf8(bytes).map_err(io::Error::other)).ok(),
+        Err(error) => (error.kind() == io::ErrorKind::NotFound).then(String::new),
+    }
+}

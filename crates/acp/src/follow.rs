@@ -1,0 +1,264 @@
+//! Follows an open session: tells what happens, asks what a person must decide, and answers prompts at the end of
+//! their turns.
+use super::{
+    calls::{diffs, fenced_as_is, text},
+    client::{Editor, Picked},
+    open::OpenSession,
+    sdk::{
+        Error, PermissionOption, PermissionOptionKind, RequestPermissionRequest, SessionUpdate, StopReason,
+        ToolCallUpdate, ToolCallUpdateFields, failed,
+    },
+    teller::Teller,
+};
+use futures::{
+    FutureExt, StreamExt,
+    future::{AbortHandle, Abortable, BoxFuture},
+    stream::FuturesUnordered,
+};
+use haft_core::{Answer, CallId, Command, Entry, Event, Fact, Outcome, Question, Resource, Seq};
+use haft_present::{diff, proposal::Proposal, safe};
+use std::{collections::HashMap, sync::Arc};
+
+/// What a person is asked about a call.
+enum Asked {
+    Approval,
+    Question(Question),
+}
+
+/// Who follows.
+pub(super) struct Follower {
+    open: Arc<OpenSession>,
+    editor: Editor,
+    teller: Teller,
+    /// Questions that the editor shows.
+    asked: FuturesUnordered<BoxFuture<'static, Option<(CallId, Asked, Picked)>>>,
+    /// Takes a question back.
+    withdraw: HashMap<CallId, AbortHandle>,
+    end: End,
+}
+
+/// What is known of how a turn ends before it does.
+#[derive(Default)]
+struct End {
+    stop: Option<haft_core::StopReason>,
+    failure: Option<String>,
+    is_denied: bool,
+    out_of_tokens: bool,
+}
+
+impl Follower {
+    pub(super) fn new(open: Arc<OpenSession>, editor: Editor, teller: Teller) -> Self {
+        let (asked, withdraw) = (FuturesUnordered::new(), HashMap::new());
+        Self { open, editor, teller, asked, withdraw, end: End::default() }
+    }
+
+    /// From the entry `from` on until the session closes.
+    pub(super) async fn run(mut self, from: Seq) {
+        let mut events = Box::pin(self.open.session.events(from));
+        let flow = self.editor.flow.clone();
+        loop {
+            tokio::select! {
+                event = events.next() => match event {
+                    Some(Event::Recorded(entry)) => self.recorded(&entry).await,
+                    Some(Event::Live(update)) => {
+                        let told = self.teller.live(&update);
+                        told.into_iter().for_each(|update| self.tell(update));
+                    }
+                    None => break,
+                },
+                Some(picked) = self.asked.next(), if !self.asked.is_empty() => self.picked(picked),
+                () = flow.room(), if self.teller.has_news() => {
+                    let news = self.teller.news();
+                    news.into_iter().for_each(|update| self.tell(update));
+                }
+            }
+        }
+        let why = self.open.session.journal().failure().map(str::to_owned);
+        self.open.answer(match why {
+            Some(why) => Err(failed(format!("the session closed: {why}"))),
+            None => Ok(StopReason::Cancelled),
+        });
+    }
+
+    fn tell(&self, update: SessionUpdate) {
+        self.editor.tell(self.open.id(), update);
+    }
+
+    async fn recorded(&mut self, entry: &Entry) {
+        for update in self.teller.fact(&entry.fact) {
+            self.editor.flow.room().await;
+            self.tell(update);
+        }
+        match &entry.fact {
+            Fact::Prompted { .. } => self.begin(false),
+            Fact::PromptDenied { reason, .. } => {
+                self.begin(true);
+                self.end.failure = Some(format!("a hook denied the prompt: {reason}"));
+            }
+            Fact::Replied { stop, .. } => self.end.stop = Some(*stop),
+            Fact::ModelFailed { message, hint } => {
+                self.end.failure = Some(with_hint(message, hint.as_deref()))
+            }
+            Fact::BudgetReached { what, .. } => self.end.out_of_tokens = *what == Resource::Tokens,
+            Fact::ApprovalAsked { .. } | Fact::QuestionAsked { .. } if !self.open.session.may_allow() => {}
+            Fact::ApprovalAsked { .. } => self.approve(&entry.fact),
+            Fact::QuestionAsked { call, question } => self.question(call, question),
+            Fact::ApprovalAnswered { call, .. }
+            | Fact::QuestionAnswered { call, .. }
+            | Fact::ToolEnded { call, .. } => {
+                self.withdraw(call);
+            }
+            Fact::TurnEnded { outcome, .. } => {
+                self.withdraw.drain().for_each(|(_, question)| question.abort());
+                let end = std::mem::take(&mut self.end);
+                self.open.turn_ended(stopped(*outcome, end));
+            }
+            _ => {}
+        }
+    }
+
+    fn begin(&mut self, is_denied: bool) {
+        self.open.is_heard();
+        self.end.is_denied |= is_denied;
+    }
+
+    fn withdraw(&mut self, call: &CallId) {
+        if let Some(question) = self.withdraw.remove(call) {
+            question.abort();
+        }
+    }
+
+    /// With all that the call would do. Its title stands whole here: an editor may show no more than that.
+    fn approve(&mut self, fact: &Fact) {
+        let Fact::ApprovalAsked { call, changes, .. } = fact else { return };
+        let Some(proposal) = Proposal::of(&self.open.session, fact) else { return };
+        let mut content = diffs(&self.open.session, &self.open.folder, changes);
+        let beside = proposal.beside_all_of(&diff::of_all(&self.open.session, changes));
+        let about = format!("{}{beside}{}\n{}", proposal.head(), proposal.always_line(), proposal.reason);
+        content.push(text(&fenced_as_is(&about)));
+        let options = vec![
+            PermissionOption::new("once", "Allow", PermissionOptionKind::AllowOnce),
+            PermissionOption::new(
+                "always",
+                "Always allow in this session",
+                PermissionOptionKind::AllowAlways,
+            ),
+            PermissionOption::new("no", "Reject", PermissionOptionKind::RejectOnce),
+        ];
+        let title = changes.is_empty().then(|| proposal.title());
+        let fields = ToolCallUpdateFields::new().title(title).content(content);
+        self.ask(call, Asked::Approval, fields, options);
+    }
+
+    /// A question without choices cannot be asked this way: nobody answers it.
+    fn question(&mut self, call: &CallId, question: &Question) {
+        if question.choices.is_empty() {
+            let _it_is_closed = self.open.session.send(Command::Reply { call: call.clone(), answer: None });
+            return;
+        }
+        let choices = question.choices.iter().enumerate().map(|(place, choice)| {
+            PermissionOption::new(place.to_string(), safe::text(choice), PermissionOptionKind::AllowOnce)
+        });
+        let no = PermissionOption::new("no", "No answer", PermissionOptionKind::RejectOnce);
+        let fields = ToolCallUpdateFields::new().content(vec![text(&safe::text(&question.text))]);
+        self.ask(call, Asked::Question(question.clone()), fields, choices.chain([no]).collect());
+    }
+
+    fn ask(
+        &mut self,
+        call: &CallId,
+        asked: Asked,
+        fields: ToolCallUpdateFields,
+        options: Vec<PermissionOption>,
+    ) {
+        let described = self.teller.call(call).map(super::calls::Call::described);
+        let mut about =
+            described.unwrap_or_else(|| ToolCallUpdate::new(call.0.clone(), ToolCallUpdateFields::new()));
+        about.fields.content = fields.content;
+        about.fields.title = fields.title.or(about.fields.title);
+        let answered =
+            self.editor.ask(RequestPermissionRequest::new(self.open.id().to_owned(), about, options));
+        let (withdraw, registration) = AbortHandle::new_pair();
+        let id = call.clone();
+        let answered = Abortable::new(answered, registration);
+        self.asked.push(answered.map(move |picked| picked.ok().map(|picked| (id, asked, picked))).boxed());
+        if let Some(before) = self.withdraw.insert(call.clone(), withdraw) {
+            before.abort();
+        }
+    }
+
+    fn picked(&mut self, picked: Option<(CallId, Asked, Picked)>) {
+        let Some((call, asked, picked)) = picked else { return };
+        self.withdraw.remove(&call);
+        let command = match (asked, picked) {
+            (_, Picked::Cancelled) => return self.open.cancel(),
+            (Asked::Approval, picked) => Command::Answer { call, answer: answer(&picked) },
+            (Asked::Question(question), picked) => {
+                Command::Reply { call, answer: choice(&question, &picked) }
+            }
+        };
+        let _it_is_closed = self.open.session.send(command);
+    }
+}
+
+fn answer(picked: &Picked) -> Answer {
+    match picked {
+        Picked::Option(id) if id == "once" => Answer::Once,
+        Picked::Option(id) if id == "always" => Answer::Always,
+        Picked::Option(_) | Picked::Cancelled => Answer::No,
+        Picked::Nobody => Answer::Nobody,
+    }
+}
+
+fn choice(question: &Question, picked: &Picked) -> Option<String> {
+    let Picked::Option(id) = picked else { return None };
+    question.choices.get(id.parse::<usize>().ok()?).cloned()
+}
+
+fn with_hint(message: &str, hint: Option<&str>) -> String {
+    hint.map_or_else(|| message.to_owned(), |hint| format!("{message} (hint: {hint})"))
+}
+
+/// Why a turn stopped, in the five words that the protocol has; a model that could not be asked is an error.
+fn stopped(outcome: Outcome, end: End) -> Result<StopReason, Error> {
+    match outcome {
+        Outcome::Failed => Err(failed(end.failure.unwrap_or_else(|| "the model could not be asked".into()))),
+        Outcome::Interrupted => Ok(StopReason::Cancelled),
+        Outcome::Budget if end.out_of_tokens => Ok(StopReason::MaxTokens),
+        Outcome::RoundLimit | Outcome::Budget | Outcome::Repeating => Ok(StopReason::MaxTurnRequests),
+        Outcome::Refused if end.is_denied => Ok(StopReason::Refusal),
+        Outcome::Finished | Outcome::Refused | Outcome::Unproven => Ok(match end.stop {
+            Some(haft_core::StopReason::Length) => StopReason::MaxTokens,
+            Some(haft_core::StopReason::Refusal) => StopReason::Refusal,
+            _ => StopReason::EndTurn,
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_protocol_has_a_word_for_every_end() {
+        use haft_core::StopReason as Said;
+        let said = |stop| End { stop: Some(stop), ..End::default() };
+        let table = [
+            (Outcome::Finished, said(Said::EndTurn), Some(StopReason::EndTurn)),
+            (Outcome::Finished, said(Said::Length), Some(StopReason::MaxTokens)),
+            (Outcome::Finished, said(Said::Refusal), Some(StopReason::Refusal)),
+            (Outcome::Interrupted, End::default(), Some(StopReason::Cancelled)),
+            (Outcome::RoundLimit, End::default(), Some(StopReason::MaxTurnRequests)),
+            (Outcome::Repeating, End::default(), Some(StopReason::MaxTurnRequests)),
+            (Outcome::Budget, End::default(), Some(StopReason::MaxTurnRequests)),
+            (Outcome::Budget, End { out_of_tokens: true, ..End::default() }, Some(StopReason::MaxTokens)),
+            (Outcome::Refused, End { is_denied: true, ..End::default() }, Some(StopReason::Refusal)),
+            (Outcome::Refused, said(Said::EndTurn), Some(StopReason::EndTurn)),
+            (Outcome::Unproven, said(Said::EndTurn), Some(StopReason::EndTurn)),
+            (Outcome::Failed, End::default(), None),
+        ];
+        for (outcome, end, expected) in table {
+            assert_eq!(stopped(outcome, end).ok(), expected, "{outcome:?}");
+        }
+    }
+}

@@ -1,0 +1,248 @@
+//! What a connection has: the sessions that are open in the editor, and the way to more of them.
+use super::{
+    Opened, Server, Settings, Wanted, Way,
+    client::Editor,
+    editor::{Buffers, stages},
+    folder::Folder,
+    follow::Follower,
+    modes,
+    open::OpenSession,
+    sdk::{
+        Client, ClientCapabilities, ConnectionTo, Error, ListSessionsRequest, ListSessionsResponse,
+        McpServer, SessionInfo, SessionModeState, SessionUpdate, failed, unknown_session, wrong,
+    },
+    teller::Teller,
+    wire::Flow,
+};
+use haft_core::{Entry, Fact, Seq, SessionId};
+use haft_engine::Session;
+use std::{
+    collections::HashMap,
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, MutexGuard, OnceLock},
+    time::Duration,
+};
+use tokio_util::task::TaskTracker;
+
+/// How long the last words may take, to an editor that no longer reads.
+pub(super) const LAST_WORDS: Duration = Duration::from_secs(2);
+
+/// Everything of one connection.
+pub(super) struct Host {
+    settings: Settings,
+    flow: Arc<Flow>,
+    /// What the editor can do; it says so once.
+    can: OnceLock<ClientCapabilities>,
+    open: Mutex<HashMap<String, Arc<OpenSession>>>,
+    followers: TaskTracker,
+}
+
+/// How a session is opened again.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Again {
+    /// The editor wants to see what was said.
+    Replayed,
+    /// It knows.
+    Silent,
+}
+
+impl Host {
+    pub(super) fn new(settings: Settings, flow: Arc<Flow>) -> Self {
+        let (can, open, followers) = (OnceLock::new(), Mutex::default(), TaskTracker::new());
+        Self { settings, flow, can, open, followers }
+    }
+
+    /// What the editor says it can do.
+    pub(super) fn meet(&self, can: ClientCapabilities) {
+        let _it_said_so_before = self.can.set(can);
+    }
+
+    fn editor(&self, connection: ConnectionTo<Client>) -> Editor {
+        let files = self.can.get().map(|can| can.fs.clone()).unwrap_or_default();
+        Editor { connection, flow: self.flow.clone(), files }
+    }
+
+    /// The open session of this name.
+    pub(super) fn find(&self, id: &str) -> Result<Arc<OpenSession>, Error> {
+        self.lock().get(id).cloned().ok_or_else(|| unknown_session(id))
+    }
+
+    /// A new session in `cwd`. It is followed once `started` is called with it: until the editor knows its name,
+    /// nothing may be told of it.
+    pub(super) async fn create(
+        &self,
+        connection: ConnectionTo<Client>,
+        cwd: PathBuf,
+        servers: Vec<McpServer>,
+    ) -> Result<Arc<OpenSession>, Error> {
+        self.engine(connection, &cwd, servers, |opened| opened.engine.create(&opened.agent)).await
+    }
+
+    /// Tells what there is and follows.
+    pub(super) fn started(&self, connection: ConnectionTo<Client>, open: &Arc<OpenSession>) {
+        let teller = teller(open);
+        // The mode it begins with was told with its name.
+        self.follow(self.editor(connection), open.clone(), teller, next(&open.session));
+    }
+
+    /// A session that exists, as it stands now.
+    pub(super) async fn load(
+        &self,
+        connection: ConnectionTo<Client>,
+        (id, cwd, servers): (&str, PathBuf, Vec<McpServer>),
+        again: Again,
+    ) -> Result<SessionModeState, Error> {
+        self.check(id, &cwd)?;
+        if let Ok(open) = self.find(id) {
+            if again == Again::Replayed {
+                self.replay(&self.editor(connection), &open, teller(&open).replay(&open.session.entries()))
+                    .await;
+            }
+            return Ok(modes::of(&open.session));
+        }
+        let open = self
+            .engine(connection.clone(), &cwd, servers, |opened| opened.engine.resume(id, &opened.agent))
+            .await?;
+        let (editor, mut teller) = (self.editor(connection), teller(&open));
+        let entries = open.session.entries();
+        let said = teller.replay(&entries);
+        if again == Again::Replayed {
+            self.replay(&editor, &open, said).await;
+        }
+        self.follow(editor, open.clone(), teller, after(&entries));
+        Ok(modes::of(&open.session))
+    }
+
+    /// The whole name of a session that works in `cwd`. A name is never a path: only those that are there are found.
+    fn check(&self, id: &str, cwd: &Path) -> Result<(), Error> {
+        let found = self.settings.home.find(id).ok().filter(|found| found.0 == id);
+        let entries =
+            found.and_then(|_| self.settings.home.peek(id).ok()).ok_or_else(|| unknown_session(id))?;
+        let Some(Fact::SessionOpened { workspace, .. }) = entries.first().map(|entry| &entry.fact) else {
+            return Err(failed(format!("cannot load the session `{id}`: its journal has no beginning")));
+        };
+        let asked = Folder::of(cwd)?.real;
+        match asked == *workspace {
+            true => Ok(()),
+            false => Err(wrong(format!(
+                "the session `{id}` works in `{}`, not in `{}`; open that folder, or start a new session here",
+                workspace.display(),
+                asked.display()
+            ))),
+        }
+    }
+
+    async fn replay(&self, editor: &Editor, open: &OpenSession, said: Vec<SessionUpdate>) {
+        for update in said {
+            editor.flow.room().await;
+            editor.tell(open.id(), update);
+        }
+    }
+
+    /// Makes an engine, and starts a session of it.
+    async fn engine(
+        &self,
+        connection: ConnectionTo<Client>,
+        cwd: &Path,
+        servers: Vec<McpServer>,
+        start: impl FnOnce(&Opened) -> Result<Session, haft_engine::EngineError>,
+    ) -> Result<Arc<OpenSession>, Error> {
+        let folder = Folder::of(cwd)?;
+        let servers = servers.into_iter().map(server).collect::<Result<_, _>>()?;
+        let name: Arc<OnceLock<SessionId>> = Arc::default();
+        let buffers =
+            Buffers::new(self.editor(connection), name.clone(), self.settings.note.clone(), folder.clone());
+        let workspace = folder.real.clone();
+        let wanted = Wanted { workspace, servers, stages: Box::new(move |inner| stages(inner, buffers)) };
+        let opened = (self.settings.open)(wanted).await.map_err(failed)?;
+        let session = start(&opened).map_err(|error| failed(error.to_string()))?;
+        let _first_name = name.set(session.id().clone());
+        for line in session.journal().damage() {
+            (self.settings.note)(format!("{}: {line}", session.journal().path().display()));
+        }
+        let Opened { engine, commands, meant, .. } = opened;
+        let open = Arc::new(OpenSession::new((session, engine), folder, (commands, meant)));
+        self.lock().insert(open.id().to_owned(), open.clone());
+        Ok(open)
+    }
+
+    fn follow(&self, editor: Editor, open: Arc<OpenSession>, teller: Teller, from: Seq) {
+        if !open.commands.is_empty() {
+            editor.tell(open.id(), open.available());
+        }
+        let connection = editor.connection.clone();
+        let following = self.followers.track_future(Follower::new(open, editor, teller).run(from));
+        let _it_has_left = connection.spawn(async move {
+            following.await;
+            Ok(())
+        });
+    }
+
+    /// The sessions there are, newest first.
+    pub(super) fn list(&self, request: &ListSessionsRequest) -> ListSessionsResponse {
+        let wanted = request.cwd.as_deref().map(|cwd| cwd.canonicalize().unwrap_or_else(|_| cwd.to_owned()));
+        let all = self.settings.home.list().into_iter().filter(|session| session.delegated_by.is_none());
+        let mut here: Vec<_> =
+            all.filter(|session| wanted.as_ref().is_none_or(|cwd| session.workspace == *cwd)).collect();
+        here.sort_by_key(|session| std::cmp::Reverse(session.last_at));
+        let told = here.into_iter().map(|session| {
+            let title =
+                Some(haft_present::safe::text(&session.title).into_owned()).filter(|title| !title.is_empty());
+            SessionInfo::new(session.id.0.clone(), &session.workspace)
+                .title(title)
+                .updated_at(session.updated())
+        });
+        ListSessionsResponse::new(told.collect())
+    }
+
+    /// Stops the session and forgets it; its journal stays.
+    pub(super) async fn close(&self, id: &str) -> Result<(), Error> {
+        let open = self.lock().remove(id).ok_or_else(|| unknown_session(id))?;
+        open.cancel();
+        open.engine.shut_down().await;
+        Ok(())
+    }
+
+    /// Stops all sessions, and waits until the last word of them is told.
+    pub(super) async fn end(&self) {
+        let all: Vec<_> = self.lock().drain().map(|(_, open)| open).collect();
+        futures::future::join_all(all.iter().map(|open| open.engine.shut_down())).await;
+        self.followers.close();
+        let _it_reads_no_more = tokio::time::timeout(LAST_WORDS, self.followers.wait()).await;
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, Arc<OpenSession>>> {
+        self.open.lock().expect("no code panics while it holds the open sessions")
+    }
+}
+
+fn teller(open: &OpenSession) -> Teller {
+    Teller::new(open.session.clone(), open.engine.clone(), open.folder.clone())
+}
+
+fn next(session: &Session) -> Seq {
+    after(&session.entries())
+}
+
+fn after(entries: &[Arc<Entry>]) -> Seq {
+    entries.last().map_or(Seq(0), |last| Seq(last.seq.0 + 1))
+}
+
+fn server(server: McpServer) -> Result<Server, Error> {
+    match server {
+        McpServer::Stdio(stdio) => {
+            let environment = stdio.env.into_iter().map(|variable| (variable.name, variable.value)).collect();
+            let way = Way::Program { program: stdio.command, arguments: stdio.args, environment };
+            Ok(Server { name: stdio.name, way })
+        }
+        McpServer::Http(http) => {
+            let headers = http.headers.into_iter().map(|header| (header.name, header.value)).collect();
+            Ok(Server { name: http.name, way: Way::Url { url: http.url, headers } })
+        }
+        McpServer::Sse(sse) => Err(wrong(format!(
+            "cannot use the MCP server `{}`: SSE was replaced by Streamable HTTP; give it as `http`, or as a program",
+            sse.name
+        ))),
+        _ => Err(wrong("cannot use an MCP server of an unknown kind; there are programs and `http`")),
+    }
+}

@@ -1,0 +1,37 @@
+//! Files that a person or a project wrote: read with the care that a repository of others asks for.
+use haft::sandbox::read_regular;
+use std::{io, path::Path};
+
+/// A larger file is not read, in bytes.
+const MOST: u64 = 1 << 20;
+
+/// Tells a person what was left out, and why.
+pub(crate) type Warn<'a> = &'a dyn Fn(String);
+
+/// The text of a file; none where there is no such file, or where it cannot be read, which `warn` is told.
+pub(crate) fn text(path: &Path, within: Option<&Path>, warn: Warn<'_>) -> Option<String> {
+    match read(path, within) {
+        Ok(text) => Some(text),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+        Err(error) => {
+            warn(format!("`{}` was left out: {error}", path.display()));
+            None
+        }
+    }
+}
+
+/// As [`bytes`]. A link that leads out of `within` is not followed: a repository could make any file a part of what a
+/// model reads.
+pub(crate) fn read(path: &Path, within: Option<&Path>) -> io::Result<String> {
+    let real = path.canonicalize()?;
+    if let Some(folder) = within.filter(|folder| !real.starts_with(folder)) {
+        return Err(io::Error::other(format!("it leads out of `{}`", folder.display())));
+    }
+    Ok(String::from_utf8_lossy(&bytes(&real)?).into_owned())
+}
+
+/// What a person or a project wrote: a regular file of a size that somebody may have written. Everything of that kind is
+/// read here; whatever else lies in its place is told, and holds nobody up.
+pub(crate) fn bytes(path: &Path) -> io::Result<Vec<u8>> {
+    read_regular(path, MOST)
+}

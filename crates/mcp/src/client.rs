@@ -1,0 +1,81 @@
+//! Tools of MCP servers: programs and services of other people (MCP: Model Context Protocol), over the official SDK.
+//!
+//! Servers are data ([`McpServer`]). None is started before a session's first round asks for tools; one that dies is
+//! started again with the next call. What its tools do nobody knows: each is a command to the policy, unless the person
+//! trusts what the server says of them. A server is told where the workspace lies and nothing else of the conversation.
+
+mod calls;
+mod elicit;
+mod found;
+mod limited;
+mod link;
+mod listing;
+mod result;
+mod search;
+mod server;
+mod settings;
+mod tool;
+
+pub use settings::{McpServer, McpSettings, Way};
+
+use found::Found;
+use futures::future::{BoxFuture, join_all};
+use haft_core::{Registry, SessionId, ToolSource};
+use listing::Listing;
+use rmcp::model::Tool;
+use server::Server;
+use std::{
+    collections::HashSet,
+    sync::{Arc, Mutex, MutexGuard},
+};
+
+/// The tools of all servers. Dropped, it ends the programs that it started.
+pub struct Mcp {
+    servers: Vec<Arc<Server>>,
+    budget: usize,
+    found: Found,
+    state: Mutex<State>,
+}
+
+struct State {
+    lists: Vec<Arc<[Tool]>>,
+    listing: Listing,
+    /// Those that have asked before.
+    sessions: HashSet<SessionId>,
+}
+
+impl Mcp {
+    /// Starts nothing.
+    pub fn new(settings: McpSettings) -> Self {
+        let McpSettings { servers, workspace, environment, budget, on_note } = settings;
+        let server =
+            |server| Arc::new(Server::new(server, workspace.clone(), environment.clone(), on_note.clone()));
+        let (servers, found) = (servers.into_iter().map(server).collect(), Found::default());
+        let listing = Listing::new(&[], budget, &found);
+        let state = Mutex::new(State { lists: Vec::new(), listing, sessions: HashSet::new() });
+        Self { servers, budget, found, state }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().expect("no code panics while it holds the state")
+    }
+}
+
+impl ToolSource for Mcp {
+    /// A server that could not be started is tried again for the next session.
+    fn tools<'a>(&'a self, session: &'a SessionId) -> BoxFuture<'a, Arc<Registry>> {
+        Box::pin(async move {
+            let is_new = !self.state().sessions.contains(session);
+            let lists = join_all(self.servers.iter().map(|server| server.tools(is_new))).await;
+            let mut state = self.state();
+            state.sessions.insert(session.clone());
+            let is_same = |(a, b)| Arc::ptr_eq(a, b);
+            if state.lists.len() != lists.len() || !state.lists.iter().zip(&lists).all(is_same) {
+                let servers: Vec<_> = self.servers.iter().cloned().zip(lists.iter().cloned()).collect();
+                state.listing = Listing::new(&servers, self.budget, &self.found);
+                state.lists = lists;
+            }
+            state.listing.of(session)
+        })
+    }
+}

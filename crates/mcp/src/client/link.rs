@@ -1,0 +1,308 @@
+//! The connection to a server that runs.
+use super::{
+    calls::{Calls, Client},
+    limited::Limited,
+    settings::{McpServer, Way},
+};
+use haft_sandbox::{Process, ProcessError, Program};
+use reqwest::{
+    Url,
+    header::{HeaderName, HeaderValue},
+    redirect,
+};
+use rmcp::{
+    model::{ProtocolVersion, SubscriptionFilter},
+    service::{
+        ClientInitializeError, ClientLifecycleMode, ClientServiceExt, Peer, RoleClient, RunningService,
+    },
+    transport::{
+        IntoTransport, StreamableHttpClientTransport,
+        streamable_http_client::StreamableHttpClientTransportConfig,
+    },
+};
+use std::{
+    collections::HashMap,
+    path::Path,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+use tokio::{
+    io::{AsyncRead, AsyncReadExt},
+    task::JoinSet,
+    time::timeout,
+};
+
+/// A server that runs. Dropped, it is hung up on, and its program is killed with all its children.
+pub(crate) struct Link {
+    pub(crate) service: RunningService<RoleClient, Client>,
+    pub(crate) calls: Arc<Calls>,
+    /// Where we started it ourselves.
+    program: Option<Running>,
+    _listener: JoinSet<()>,
+}
+
+/// Why there is no connection.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum LinkError {
+    #[error(transparent)]
+    Start(#[from] ProcessError),
+    #[error("`{0}` is not an address of a server")]
+    Address(String),
+    #[error("the header `{0}` cannot be sent")]
+    Header(String),
+    #[error("no client for the web can be made: {0}")]
+    Web(#[from] reqwest::Error),
+    #[error("it did not answer within {} seconds{said}", .limit.as_secs())]
+    Silent { limit: Duration, said: String },
+    #[error("{reason}{said}")]
+    Gone { reason: String, said: String },
+    /// It is there, and answers something else.
+    #[error("{reason}{said}")]
+    Refused { reason: String, said: String },
+}
+
+/// A program, and what it says of itself.
+struct Running {
+    process: Mutex<Process>,
+    words: Arc<Mutex<String>>,
+    /// It sent a message that is too long, and was hung up on.
+    has_overflowed: Arc<AtomicBool>,
+    _reader: JoinSet<()>,
+}
+
+/// Of standard error so many bytes are kept.
+const LAST_WORDS: usize = 1_000;
+
+impl Link {
+    /// Starts and greets the server, in the way that is tried first and then, where it does not understand, in the
+    /// other: MCP 2026-07-28 has no greeting, and servers of before know nothing else.
+    pub(crate) async fn open(
+        server: &McpServer,
+        folder: &Path,
+        environment: &[(String, String)],
+        client: impl Fn() -> Client,
+    ) -> Result<Self, LinkError> {
+        let [first, second] = match &server.way {
+            Way::Program { .. } => [ClientLifecycleMode::Initialize, newest()],
+            Way::Url { .. } => [newest(), ClientLifecycleMode::Initialize],
+        };
+        match Self::open_as(server, folder, environment, client(), first).await {
+            Err(LinkError::Refused { .. }) => {
+                Self::open_as(server, folder, environment, client(), second).await
+            }
+            opened => opened,
+        }
+    }
+
+    async fn open_as(
+        server: &McpServer,
+        folder: &Path,
+        environment: &[(String, String)],
+        client: Client,
+        mode: ClientLifecycleMode,
+    ) -> Result<Self, LinkError> {
+        let (calls, changes) = (client.calls.clone(), client.changes.clone());
+        let limit = server.start_timeout;
+        let (service, program) = match &server.way {
+            Way::Program { program, arguments, environment: own } => {
+                let environment = environment.iter().chain(own).cloned().collect();
+                let (program, input) = Running::start(program, arguments, folder, environment)?;
+                let greeted = greet(client, input, mode, limit).await;
+                let service = greeted.map_err(|failure| failure.told(&program.last_words()))?;
+                (service, Some(program))
+            }
+            Way::Url { url, headers } => {
+                let transport = web(url, headers)?;
+                let greeted = greet(client, transport, mode, limit).await;
+                let service = greeted.map_err(|failure| failure.told(""))?;
+                (service, None)
+            }
+        };
+        let mut listener = JoinSet::new();
+        listener.spawn(hear_of_changes(service.peer().clone(), changes));
+        Ok(Self { service, calls, program, _listener: listener })
+    }
+
+    pub(crate) fn is_up(&self) -> bool {
+        !self.service.is_closed() && !self.service.peer().is_transport_closed()
+    }
+
+    /// Whether it was hung up on for a message that is too long.
+    pub(crate) fn has_overflowed(&self) -> bool {
+        self.program.as_ref().is_some_and(|program| program.has_overflowed.load(Ordering::Relaxed))
+    }
+
+    /// What is known of a program's end: `, exit status: 1; it said: …`.
+    pub(crate) fn last_words(&self) -> String {
+        self.program.as_ref().map(Running::last_words).unwrap_or_default()
+    }
+}
+
+/// Since MCP 2026-07-28 a server tells of a changed list only who asked for that.
+async fn hear_of_changes(server: Peer<RoleClient>, changes: Arc<AtomicU64>) {
+    if server.peer_info().is_none_or(|server| server.protocol_version.has_initialize()) {
+        return;
+    }
+    let filter = SubscriptionFilter::builder().tools_list_changed().build();
+    let Ok(mut subscription) = server.listen(filter).await else { return };
+    while let Ok(Some(_changed)) = subscription.next().await {
+        changes.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+fn newest() -> ClientLifecycleMode {
+    ClientLifecycleMode::Auto {
+        preferred_versions: vec![ProtocolVersion::LATEST],
+        legacy_version: Some(ProtocolVersion::LATEST_WITH_INITIALIZE),
+    }
+}
+
+/// Why the greeting failed.
+enum Failure {
+    Silent(Duration),
+    Refused(Box<ClientInitializeError>),
+}
+
+impl Failure {
+    fn told(self, said: &str) -> LinkError {
+        let said = said.to_owned();
+        match self {
+            Self::Silent(limit) => LinkError::Silent { limit, said },
+            Self::Refused(error) => {
+                let reason = in_full(&*error);
+                match *error {
+                    ClientInitializeError::ConnectionClosed(_) => LinkError::Gone { reason, said },
+                    _ => LinkError::Refused { reason, said },
+                }
+            }
+        }
+    }
+}
+
+async fn greet<T, E, A>(
+    client: Client,
+    transport: T,
+    mode: ClientLifecycleMode,
+    limit: Duration,
+) -> Result<RunningService<RoleClient, Client>, Failure>
+where
+    T: IntoTransport<RoleClient, E, A>,
+    E: std::error::Error + Send + Sync + 'static,
+{
+    let greeted = timeout(limit, client.serve_with_lifecycle(transport, mode)).await;
+    greeted.map_err(|_| Failure::Silent(limit))?.map_err(|error| Failure::Refused(Box::new(error)))
+}
+
+/// An error and what caused it.
+pub(crate) fn in_full(error: &dyn std::error::Error) -> String {
+    let causes = std::iter::successors(error.source(), |error| error.source()).map(ToString::to_string);
+    let mut told = error.to_string();
+    for cause in causes.filter(|cause| !cause.is_empty()) {
+        if !told.contains(&cause) {
+            told += &format!(": {cause}");
+        }
+    }
+    told
+}
+
+type Streams = (Limited<tokio::process::ChildStdout>, tokio::process::ChildStdin);
+
+impl Running {
+    fn start(
+        program: &str,
+        arguments: &[String],
+        folder: &Path,
+        environment: Arc<[(String, String)]>,
+    ) -> Result<(Self, Streams), ProcessError> {
+        let program = Program {
+            program: program.to_owned(),
+            arguments: arguments.iter().map(Into::into).collect(),
+            folder: folder.to_owned(),
+            environment,
+            timeout: None,
+            capture: 0,
+        };
+        let piped = program.start_piped()?;
+        let (words, mut reader) = (Arc::default(), JoinSet::new());
+        reader.spawn(listen(piped.errors, Arc::clone(&words)));
+        let has_overflowed = Arc::default();
+        let output = Limited::new(piped.output, Arc::clone(&has_overflowed));
+        let running = Self { process: Mutex::new(piped.process), words, has_overflowed, _reader: reader };
+        Ok((running, (output, piped.input)))
+    }
+
+    fn last_words(&self) -> String {
+        let ended = self.process.lock().ok().and_then(|mut process| process.ended().ok().flatten());
+        let ended = ended.map(|status| format!(", {status}")).unwrap_or_default();
+        let words = self.words.lock().map(|words| words.trim().to_owned()).unwrap_or_default();
+        if words.is_empty() { ended } else { format!("{ended}; it said: {words}") }
+    }
+}
+
+/// Keeps the end of what is printed on standard error.
+async fn listen(mut errors: impl AsyncRead + Unpin, words: Arc<Mutex<String>>) {
+    let mut buffer = [0; 4_096];
+    while let Ok(count @ 1..) = errors.read(&mut buffer).await {
+        let Ok(mut words) = words.lock() else { return };
+        words.push_str(&String::from_utf8_lossy(&buffer[..count]));
+        let start = words.ceil_char_boundary(words.len().saturating_sub(LAST_WORDS));
+        words.drain(..start);
+    }
+}
+
+fn web(
+    url: &str,
+    headers: &[(String, String)],
+) -> Result<StreamableHttpClientTransport<reqwest::Client>, LinkError> {
+    let parsed = Url::parse(url).ok().filter(|url| matches!(url.scheme(), "http" | "https"));
+    let parsed = parsed.ok_or_else(|| LinkError::Address(url.to_owned()))?;
+    let mut sent = HashMap::new();
+    for (name, value) in headers {
+        let header = name.parse::<HeaderName>().ok().zip(HeaderValue::from_str(value).ok());
+        let (header, mut value) = header.ok_or_else(|| LinkError::Header(name.clone()))?;
+        value.set_sensitive(true);
+        sent.insert(header, value);
+    }
+    let builder = haft_http::builder().redirect(redirect::Policy::custom(stay));
+    // A proxy could not reach it.
+    let builder = if is_on_loopback(&parsed) { builder.no_proxy() } else { builder };
+    let client = builder.build()?;
+    let config = StreamableHttpClientTransportConfig::with_uri(url).custom_headers(sent);
+    Ok(StreamableHttpClientTransport::with_client(client, config))
+}
+
+fn is_on_loopback(url: &Url) -> bool {
+    url.host_str().is_some_and(haft_core::address::is_loopback)
+}
+
+/// Headers may hold keys: they are sent nowhere else.
+fn stay(attempt: redirect::Attempt<'_>) -> redirect::Action {
+    let origin = |url: &Url| url.origin();
+    let is_same = attempt.previous().first().is_some_and(|first| origin(first) == origin(attempt.url()));
+    if is_same && attempt.previous().len() <= 5 { attempt.follow() } else { attempt.stop() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_proxy_cannot_reach_is_known() {
+        let table = [
+            ("http://localhost:8/mcp", true),
+            ("https://LOCALHOST/mcp", true),
+            ("http://127.0.0.1:8/", true),
+            ("http://127.1:8/", true),
+            ("http://[::1]:8/", true),
+            ("http://localhost.example.org/", false),
+            ("http://127.0.0.1.example.org/", false),
+            ("http://10.0.0.1/", false),
+        ];
+        for (url, expected) in table {
+            assert_eq!(is_on_loopback(&Url::parse(url).unwrap()), expected, "{url}");
+        }
+    }
+}

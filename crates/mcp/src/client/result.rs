@@ -1,0 +1,139 @@
+//! What a server answered, as a model reads it.
+use base64::{Engine, prelude::BASE64_STANDARD};
+use haft_core::picture::{LARGEST, media_type};
+use haft_core::{Image, ToolError, ToolErrorKind, ToolOutput, clip};
+use rmcp::model::{CallToolResult, ContentBlock, ResourceContents};
+use serde_json::{Value, json};
+
+/// Texts one after the other, pictures beside them, a note for what no model can be shown.
+pub(super) fn output(result: CallToolResult) -> Result<ToolOutput, ToolError> {
+    let (mut texts, mut images) = (Vec::new(), Vec::new());
+    for block in result.content {
+        match told(block) {
+            Told::Text(text) => texts.push(text),
+            Told::Image(image) => images.push(image),
+        }
+    }
+    let details = result.structured_content.unwrap_or_default();
+    if texts.is_empty() && !details.is_null() {
+        texts.push(format!("{details:#}"));
+    }
+    let text = texts.join("\n");
+    let details = if details.is_object() { clipped(details) } else { Value::Null };
+    if result.is_error == Some(true) {
+        let text = if text.is_empty() { "the tool failed and did not say why".to_owned() } else { text };
+        return Err(ToolError::new(ToolErrorKind::User, text).details(details));
+    }
+    let text = match (text.is_empty(), images.is_empty()) {
+        (true, true) => "The tool answered nothing.".to_owned(),
+        (true, false) => format!("[{} pictures]", images.len()),
+        (false, _) => text,
+    };
+    Ok(ToolOutput { images, ..ToolOutput::text(text).details(details) })
+}
+
+/// Bytes of structured content that are kept beside the text: like the text of a result.
+const MOST_DETAILS: usize = 50_000;
+
+/// What is too long is told by its beginning: half an object is none.
+fn clipped(details: Value) -> Value {
+    let text = details.to_string();
+    if text.len() <= MOST_DETAILS {
+        return details;
+    }
+    json!({"clipped_bytes": text.len(), "head": clip::head(&text, MOST_DETAILS)})
+}
+
+enum Told {
+    Text(String),
+    Image(Image),
+}
+
+fn told(block: ContentBlock) -> Told {
+    match block {
+        ContentBlock::Text(text) => Told::Text(text.text),
+        ContentBlock::Image(image) => picture(image.data, &image.mime_type, "a picture"),
+        ContentBlock::Audio(audio) => Told::Text(not_shown("a sound", &audio.mime_type, &audio.data)),
+        ContentBlock::ResourceLink(link) => {
+            let about = link.description.map(|about| format!(": {about}")).unwrap_or_default();
+            Told::Text(format!("[{}]({}){about}", link.name, link.uri))
+        }
+        ContentBlock::Resource(embedded) => match embedded.resource {
+            ResourceContents::TextResourceContents { uri, text, .. } => Told::Text(format!("{uri}\n{text}")),
+            ResourceContents::BlobResourceContents { uri, mime_type, blob, .. } => {
+                picture(blob, mime_type.as_deref().unwrap_or("unknown type"), &uri)
+            }
+            _ => Told::Text("[a resource of an unknown kind]".into()),
+        },
+        _ => Told::Text("[content of an unknown kind]".into()),
+    }
+}
+
+/// A vendor refuses the whole conversation for one picture that is none, so its content counts, not what it is called.
+fn picture(data: String, mime: &str, what: &str) -> Told {
+    let content = BASE64_STANDARD.decode(&data).unwrap_or_default();
+    match media_type(&content) {
+        Some(mime) if content.len() as u64 <= LARGEST => Told::Image(Image { mime: mime.into(), data }),
+        _ => Told::Text(not_shown(what, mime, &data)),
+    }
+}
+
+fn not_shown(what: &str, mime: &str, data: &str) -> String {
+    format!("[{what} ({mime}, {} bytes), which cannot be shown]", data.len() / 4 * 3)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn structured_content_is_no_longer_than_a_text_may_be() {
+        let answer = json!({"content": [], "structuredContent": {"rows": "ä".repeat(40_000)}});
+        let output = output(serde_json::from_value(answer).unwrap()).unwrap();
+        assert_eq!(output.details["clipped_bytes"], 80_011);
+        assert!(output.details.to_string().len() < MOST_DETAILS + 100);
+        assert!(output.for_model.len() > 80_000, "the engine clips what the model reads");
+    }
+
+    #[test]
+    fn what_a_server_answers_is_text_pictures_and_notes() {
+        let png = BASE64_STANDARD.encode(b"\x89PNG\r\n\x1a\n");
+        let table = [
+            (
+                json!({"content": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]}),
+                Ok(("a\nb", 0)),
+            ),
+            (json!({"content": [], "structuredContent": {"n": 1}}), Ok(("{\n  \"n\": 1\n}", 0))),
+            (json!({"content": []}), Ok(("The tool answered nothing.", 0))),
+            (
+                json!({"content": [{"type": "image", "data": png, "mimeType": "image/bmp"}]}),
+                Ok(("[1 pictures]", 1)),
+            ),
+            (
+                json!({"content": [{"type": "image", "data": "AAAA", "mimeType": "image/png"}]}),
+                Ok(("[a picture (image/png, 3 bytes), which cannot be shown]", 0)),
+            ),
+            (
+                json!({"content": [{"type": "audio", "data": "AAAA", "mimeType": "audio/wav"}]}),
+                Ok(("[a sound (audio/wav, 3 bytes), which cannot be shown]", 0)),
+            ),
+            (
+                json!({"content": [{"type": "resource", "resource": {"uri": "x://y", "text": "hello"}}]}),
+                Ok(("x://y\nhello", 0)),
+            ),
+            (
+                json!({"content": [{"type": "resource_link", "uri": "x://y", "name": "y", "description": "why"}]}),
+                Ok(("[y](x://y): why", 0)),
+            ),
+            (json!({"content": [{"type": "text", "text": "no"}], "isError": true}), Err("no")),
+            (json!({"content": [], "isError": true}), Err("the tool failed and did not say why")),
+        ];
+        for (answer, expected) in table {
+            let got = output(serde_json::from_value(answer.clone()).unwrap());
+            let got =
+                got.map(|output| (output.for_model, output.images.len())).map_err(|error| error.message);
+            let expected = expected.map(|(text, images)| (text.to_owned(), images)).map_err(str::to_owned);
+            assert_eq!(got, expected, "{answer}");
+        }
+    }
+}

@@ -1,0 +1,200 @@
+//! A server: started when somebody needs it, and again where it died.
+use super::{
+    calls::{Calls, Client},
+    limited::LONGEST,
+    link::{Link, LinkError, in_full},
+    settings::McpServer,
+};
+use haft_core::{ToolContext, ToolError, ToolErrorKind, ToolOutput};
+use rmcp::{
+    model::{CallToolRequestParams, CallToolResult, JsonObject, PaginatedRequestParams, Tool},
+    service::ServiceError,
+};
+use std::{
+    path::PathBuf,
+    sync::{
+        Arc, Mutex, MutexGuard,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+use tokio::time::timeout;
+
+/// A list that goes on after so many pages, or has more tools, is cut off.
+const MAX_PAGES: usize = 50;
+const MAX_TOOLS: usize = 1_000;
+
+pub(crate) struct Server {
+    pub(crate) settings: McpServer,
+    workspace: PathBuf,
+    environment: Arc<[(String, String)]>,
+    on_note: Arc<dyn Fn(String) + Send + Sync>,
+    link: tokio::sync::Mutex<Option<Arc<Link>>>,
+    known: Mutex<Known>,
+    /// How often the list changed.
+    changes: Arc<AtomicU64>,
+}
+
+/// What the server said of its tools.
+struct Known {
+    tools: Arc<[Tool]>,
+    /// Of which state of `changes`; none if it never said anything.
+    as_of: Option<u64>,
+}
+
+impl Known {
+    /// What cannot be had is not asked for in each round.
+    fn give_up(&mut self, changes: &AtomicU64) {
+        self.as_of = self.as_of.map(|_| changes.load(Ordering::Relaxed));
+    }
+}
+
+/// Why a list cannot be had.
+#[derive(Debug, thiserror::Error)]
+enum ListError {
+    #[error("cannot start the MCP server: {0}")]
+    Link(#[from] LinkError),
+    #[error("the MCP server does not tell its tools: {0}")]
+    Refused(String),
+    #[error("the MCP server does not tell its tools in time")]
+    Silent,
+}
+
+impl Server {
+    pub(crate) fn new(
+        settings: McpServer,
+        workspace: PathBuf,
+        environment: Arc<[(String, String)]>,
+        on_note: Arc<dyn Fn(String) + Send + Sync>,
+    ) -> Self {
+        let (link, changes) = Default::default();
+        let known = Mutex::new(Known { tools: Arc::new([]), as_of: None });
+        Self { settings, workspace, environment, on_note, link, known, changes }
+    }
+
+    /// What may be called. A server that does not run is started where `is_wanted`; one that cannot be has no tools.
+    pub(crate) async fn tools(&self, is_wanted: bool) -> Arc<[Tool]> {
+        let as_of = self.known().as_of;
+        let is_due = as_of.map_or(is_wanted, |as_of| as_of != self.changes.load(Ordering::Relaxed));
+        if is_due && let Err(error) = self.look_again().await {
+            (self.on_note)(format!("{}: {error}", self.settings.name));
+        }
+        self.known().tools.clone()
+    }
+
+    async fn look_again(&self) -> Result<(), ListError> {
+        let link = self.link().await.inspect_err(|_| self.known().give_up(&self.changes))?;
+        let as_of = self.changes.load(Ordering::Relaxed);
+        let listed = timeout(self.settings.start_timeout, list(&link)).await;
+        let listed = listed.map_err(|_| ListError::Silent).and_then(|listed| {
+            listed.map_err(|error| ListError::Refused(in_full(&error) + &link.last_words()))
+        });
+        let listed = listed.inspect_err(|_| self.known().give_up(&self.changes))?;
+        let allowed = |tool: &Tool| {
+            let tools = self.settings.tools.as_ref();
+            tools.is_none_or(|names| names.iter().any(|name| *name == tool.name))
+        };
+        let tools = listed.into_iter().filter(allowed).collect();
+        *self.known() = Known { tools, as_of: Some(as_of) };
+        Ok(())
+    }
+
+    /// Dropped, the call is cancelled at the server, too.
+    pub(crate) async fn call(
+        &self,
+        tool: &str,
+        arguments: JsonObject,
+        ctx: &ToolContext,
+    ) -> Result<ToolOutput, ToolError> {
+        let name = &self.settings.name;
+        let link = self.link().await.map_err(|error| {
+            ToolError::new(ToolErrorKind::System, format!("the MCP server `{name}` is not there: {error}"))
+                .hint("it is started again with the next call; or work without it")
+        })?;
+        let entered = link.calls.enter(ctx);
+        let request = CallToolRequestParams::new(tool.to_owned()).with_arguments(arguments);
+        let limit = self.settings.call_timeout;
+        let answer: Result<CallToolResult, ServiceError> = tokio::select! {
+            biased;
+            answer = link.service.call_tool(request) => answer,
+            () = entered.call.is_silent_for(limit) => Err(ServiceError::Timeout { timeout: limit }),
+        };
+        drop(entered);
+        match answer {
+            Ok(result) => super::result::output(result),
+            Err(error) => Err(self.failed(tool, error, &link)),
+        }
+    }
+
+    fn failed(&self, tool: &str, error: ServiceError, link: &Link) -> ToolError {
+        let name = &self.settings.name;
+        match error {
+            ServiceError::McpError(error) => {
+                let message = format!("the MCP server `{name}` refused `{tool}`: {}", error.message);
+                ToolError::new(ToolErrorKind::User, message)
+            }
+            ServiceError::Timeout { timeout } => {
+                let seconds = timeout.as_secs();
+                let message = format!(
+                    "the MCP server `{name}` was silent for {seconds} seconds; `{tool}` was cancelled"
+                );
+                ToolError::new(ToolErrorKind::System, message)
+                    .hint("what it did is unknown; look before you call it again")
+            }
+            _ if link.has_overflowed() => {
+                let most = LONGEST >> 20;
+                let message = format!(
+                    "lost the MCP server `{name}` in the middle of `{tool}`: it sent a message of more than {most} MB"
+                );
+                ToolError::new(ToolErrorKind::System, message)
+                    .hint("ask for less at a time; the server is started again with the next call")
+            }
+            error => {
+                let said = link.last_words();
+                let message = format!(
+                    "lost the MCP server `{name}` in the middle of `{tool}`: {}{said}",
+                    in_full(&error)
+                );
+                ToolError::new(ToolErrorKind::System, message)
+                    .hint("what it did is unknown; the server is started again with the next call")
+            }
+        }
+    }
+
+    /// The connection, made anew where there is none that works.
+    async fn link(&self) -> Result<Arc<Link>, LinkError> {
+        let mut link = self.link.lock().await;
+        if let Some(link) = link.as_ref().filter(|link| link.is_up()) {
+            return Ok(link.clone());
+        }
+        *link = None;
+        let client = || Client {
+            server: self.settings.name.clone(),
+            workspace: self.workspace.clone(),
+            calls: Arc::new(Calls::default()),
+            changes: self.changes.clone(),
+        };
+        let opened = Link::open(&self.settings, &self.workspace, &self.environment, client).await?;
+        // Whoever starts again may have other tools.
+        self.changes.fetch_add(1, Ordering::Relaxed);
+        Ok(link.insert(Arc::new(opened)).clone())
+    }
+
+    fn known(&self) -> MutexGuard<'_, Known> {
+        self.known.lock().expect("no code panics while it holds the list")
+    }
+}
+
+async fn list(link: &Link) -> Result<Vec<Tool>, ServiceError> {
+    let (mut tools, mut cursor) = (Vec::new(), None);
+    for _ in 0..MAX_PAGES {
+        let page = PaginatedRequestParams::default().with_cursor(cursor);
+        let listed = link.service.peer().list_tools(Some(page)).await?;
+        tools.extend(listed.tools);
+        cursor = listed.next_cursor;
+        if cursor.is_none() || tools.len() > MAX_TOOLS {
+            break;
+        }
+    }
+    tools.truncate(MAX_TOOLS);
+    Ok(tools)
+}

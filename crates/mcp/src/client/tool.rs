@@ -1,0 +1,131 @@
+//! A tool of a server, as one of ours.
+use super::server::Server;
+use futures::future::BoxFuture;
+use haft_core::{AnyTool, Effect, Examples, ToolContext, ToolError, ToolOutput, ToolSpec};
+use rmcp::model::Tool;
+use serde_json::{Map, Value, json};
+use sha2::{Digest, Sha256};
+use std::{path::Path, sync::Arc};
+
+/// Vendors take names of at most so many letters, digits, `_` and `-`.
+const LONGEST_NAME: usize = 64;
+
+/// A tool of a server.
+pub(super) struct RemoteTool {
+    spec: ToolSpec,
+    server: Arc<Server>,
+    /// What the server calls it.
+    name: String,
+    effects: Vec<Effect>,
+}
+
+impl RemoteTool {
+    /// Under a name that `is_free`.
+    pub(super) fn new(server: &Arc<Server>, tool: &Tool, is_free: impl Fn(&str) -> bool) -> Self {
+        let own = &server.settings.name;
+        let spec = ToolSpec {
+            name: name(own, &tool.name, is_free),
+            description: tool.description.as_deref().unwrap_or_default().to_owned(),
+            parameters: parameters(&tool.input_schema),
+            examples: Examples::default(),
+        };
+        let only_reads = tool.annotations.as_ref().and_then(|hints| hints.read_only_hint) == Some(true);
+        let effects = match only_reads && server.settings.trust_hints {
+            true => Vec::new(),
+            false => vec![Effect::execute(command(own, tool))],
+        };
+        Self { spec, server: server.clone(), name: tool.name.to_string(), effects }
+    }
+
+    pub(super) fn server(&self) -> &str {
+        &self.server.settings.name
+    }
+}
+
+impl AnyTool for RemoteTool {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    /// What it does nobody knows, so it is a command. It carries a print of the definition: a tool that is described
+    /// anew is another one, and what a person has allowed does not hold for it (faults D44).
+    fn effects(&self, _: &Value, _: &Path) -> Result<Vec<Effect>, ToolError> {
+        Ok(self.effects.clone())
+    }
+
+    fn call<'a>(&'a self, args: Value, ctx: &'a ToolContext) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
+        Box::pin(async move {
+            let arguments = args.as_object().cloned().unwrap_or_default();
+            self.server.call(&self.name, arguments, ctx).await
+        })
+    }
+}
+
+/// `mcp:SERVER TOOL PRINT`: plain words, as rules want them, and no command that a shell would find.
+fn command(server: &str, tool: &Tool) -> String {
+    format!("mcp:{} {} {}", clean(server), clean(&tool.name), print(tool))
+}
+
+/// `mcp__SERVER__TOOL`, made to fit and different from all others.
+fn name(server: &str, tool: &str, is_free: impl Fn(&str) -> bool) -> String {
+    let whole = format!("mcp__{}__{}", clean(server), clean(tool));
+    let fitting = match whole.len() > LONGEST_NAME {
+        true => format!("{}_{}", &whole[..LONGEST_NAME - 9], &hash(whole.as_bytes())[..8]),
+        false => whole,
+    };
+    if is_free(&fitting) {
+        return fitting;
+    }
+    let short = &fitting[..fitting.len().min(LONGEST_NAME - 5)];
+    let mut numbered = (2..).map(|number| format!("{short}_{number}"));
+    numbered.find(|name| is_free(name)).expect("some number is free")
+}
+
+/// With `_` for what is no letter, digit, `_` or `-`.
+fn clean(name: &str) -> String {
+    let fits = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    name.chars().map(|c| if fits(c) { c } else { '_' }).collect()
+}
+
+/// Of all that the server says of the tool.
+fn print(tool: &Tool) -> String {
+    hash(&serde_json::to_vec(tool).unwrap_or_default())[..16].to_owned()
+}
+
+fn hash(bytes: &[u8]) -> String {
+    hex::encode(Sha256::digest(bytes))
+}
+
+/// Vendors want an object with properties, be there any or not.
+fn parameters(schema: &Map<String, Value>) -> Value {
+    let mut schema = schema.clone();
+    schema.entry("type").or_insert(json!("object"));
+    schema.entry("properties").or_insert(json!({}));
+    Value::Object(schema)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_fit_and_are_distinct() {
+        let long = "a".repeat(80);
+        let table = [
+            ("git hub", "create.issue", "", "mcp__git_hub__create_issue"),
+            ("x", "y", "mcp__x__y", "mcp__x__y_2"),
+            ("x", "ä\u{202e}", "", "mcp__x____"),
+            ("x", &long, "", &format!("mcp__x__{}_6de81da4", "a".repeat(47))),
+        ];
+        for (server, tool, taken, expected) in table {
+            let name = name(server, tool, |name| name != taken);
+            assert_eq!(name, expected);
+            assert!(name.len() <= LONGEST_NAME);
+        }
+    }
+
+    #[test]
+    fn parameters_are_an_object() {
+        assert_eq!(parameters(&Map::new()), json!({"type": "object", "properties": {}}));
+    }
+}

@@ -1,0 +1,102 @@
+//! A turn for somebody at the other end of MCP: what happens is told, what needs a person is asked.
+use super::client::{Answered, Client};
+use futures::StreamExt;
+use haft_core::{Answer, Command, Entry, Event, Fact, Question, Update};
+use haft_engine::{Session, TurnReport};
+use haft_present::{diff, proposal::Proposal, safe};
+
+/// Sends `command` and follows its turn to the end. Where the client cancels, the turn is interrupted; where this is
+/// dropped, too.
+pub(super) async fn follow(session: &Session, command: Command, client: &Client) -> TurnReport {
+    let _interrupted_on_drop = Leash(session);
+    let mut turn = session.start(command);
+    let mut is_cancelled = false;
+    loop {
+        let event = tokio::select! {
+            event = turn.next() => event,
+            () = client.cancelled().cancelled(), if !is_cancelled => {
+                is_cancelled = true;
+                let _it_has_ended = session.send(Command::Interrupt);
+                continue;
+            }
+        };
+        match event {
+            Some(Event::Recorded(entry)) => tell(session, &entry, client).await,
+            Some(Event::Live(Update::ToolOutput { chunk, .. })) => client.progress(chunk).await,
+            Some(Event::Live(_)) => {}
+            None => return turn.report().await,
+        }
+    }
+}
+
+/// What is asked here may be answered elsewhere first.
+async fn tell(session: &Session, entry: &Entry, client: &Client) {
+    match &entry.fact {
+        Fact::ToolStarted { name, arguments, .. } => client.progress(format!("{name} {arguments}")).await,
+        Fact::ApprovalAsked { .. } | Fact::QuestionAsked { .. } if !session.may_allow() => {}
+        Fact::ApprovalAsked { call, .. } => {
+            tokio::select! {
+                biased;
+                () = session.settled(call, entry.seq) => {}
+                answer = approve(session, &entry.fact, client) => {
+                    let _session_is_closed = session.send(Command::Answer { call: call.clone(), answer });
+                }
+            }
+        }
+        Fact::QuestionAsked { call, question } => {
+            tokio::select! {
+                biased;
+                () = session.settled(call, entry.seq) => {}
+                answer = reply(question, client) => {
+                    let _session_is_closed = session.send(Command::Reply { call: call.clone(), answer });
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+/// With all that the call would do: there is nowhere else to look it up.
+async fn approve(session: &Session, fact: &Fact, client: &Client) -> Answer {
+    let (Fact::ApprovalAsked { changes, .. }, Some(proposal)) = (fact, Proposal::of(session, fact)) else {
+        return Answer::Nobody;
+    };
+    let whole = proposal.whole(&diff::of_all(session, changes));
+    let question = format!("{whole}{}\n{}. Allow it?", proposal.always_line(), proposal.reason);
+    let asked = client.ask(question, &["yes", "always", "no"]);
+    let answered = tokio::select! {
+        biased;
+        () = client.cancelled().cancelled() => Answered::Nobody,
+        answered = asked => answered,
+    };
+    match answered {
+        Answered::With(word) if word == "yes" => Answer::Once,
+        Answered::With(word) if word == "always" => Answer::Always,
+        Answered::With(_) | Answered::No => Answer::No,
+        Answered::Nobody => Answer::Nobody,
+    }
+}
+
+async fn reply(question: &Question, client: &Client) -> Option<String> {
+    let choices = question.choices.join(", ");
+    let choices = if choices.is_empty() { choices } else { format!("\nFor example: {choices}") };
+    let text = format!("{}{choices}", question.text);
+    let asked = client.ask(safe::text(&text).into_owned(), &[]);
+    tokio::select! {
+        biased;
+        () = client.cancelled().cancelled() => None,
+        answered = asked => match answered {
+            Answered::With(text) => Some(text),
+            Answered::No | Answered::Nobody => None,
+        },
+    }
+}
+
+/// A session that nobody waits for stops.
+struct Leash<'a>(&'a Session);
+
+impl Drop for Leash<'_> {
+    fn drop(&mut self) {
+        let _it_has_ended = self.0.send(Command::Interrupt);
+    }
+}

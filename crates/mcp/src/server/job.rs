@@ -1,0 +1,112 @@
+//! An agent's jobs as a tool: each call is a job, with its evidence.
+use super::{
+    Offer,
+    agent::{failed, object},
+    client::Client,
+    follow::follow,
+};
+use futures::future::BoxFuture;
+use haft_core::{Command, Conclusion, JobStatus, Order, Outcome, Registry};
+use haft_engine::{Agent, Session, Turns, carry_out};
+use haft_sandbox::appears;
+use rmcp::model::{CallToolResult, ContentBlock, JsonObject, Tool};
+use serde_json::{Value, json};
+use std::{
+    convert::Infallible,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+/// Makes a job of a description; an error says why there is none.
+pub type Begin = Arc<dyn Fn(String) -> BoxFuture<'static, Result<Begun, String>> + Send + Sync>;
+
+/// A job that can be worked on.
+pub struct Begun {
+    /// Its session.
+    pub session: Session,
+    /// Who works.
+    pub agent: Agent,
+    /// What is to be done.
+    pub order: Order,
+    /// All tools of the engine.
+    pub tools: Registry,
+    /// A file that stops the job once somebody makes it.
+    pub stop: PathBuf,
+    /// Called with what it came to; once that is done nothing of it is alive.
+    pub end: Box<dyn FnOnce(Conclusion) -> BoxFuture<'static, ()> + Send>,
+}
+
+struct Followed<'a> {
+    session: &'a Session,
+    client: &'a Client,
+    stop: &'a Path,
+}
+
+impl Turns for Followed<'_> {
+    type Error = Infallible;
+
+    async fn turn(&mut self, command: Command) -> Result<Outcome, Infallible> {
+        let followed = follow(self.session, command, self.client);
+        tokio::pin!(followed);
+        let report = tokio::select! {
+            report = &mut followed => report,
+            () = appears(Some(self.stop)) => {
+                let _it_has_ended = self.session.send(Command::Interrupt);
+                followed.await
+            }
+        };
+        Ok(report.outcome.unwrap_or(Outcome::Failed))
+    }
+}
+
+/// An agent that other programs may give jobs to.
+pub struct JobTool {
+    /// What clients call it.
+    pub name: String,
+    /// When to use it and what it gives.
+    pub description: String,
+    /// Makes a job for each call.
+    pub begin: Begin,
+}
+
+impl Offer for JobTool {
+    fn tool(&self) -> Tool {
+        let description = "What to do, whole: the agent knows nothing else of your conversation.";
+        let schema = json!({
+            "type": "object",
+            "properties": {"description": {"type": "string", "description": description}},
+            "required": ["description"],
+        });
+        Tool::new(self.name.clone(), self.description.clone(), object(schema))
+    }
+
+    fn call<'a>(&'a self, arguments: JsonObject, client: &'a Client) -> BoxFuture<'a, CallToolResult> {
+        Box::pin(async move {
+            let description = arguments.get("description").and_then(Value::as_str).map(str::trim);
+            let Some(description) = description.filter(|text| !text.is_empty()) else {
+                return failed("missing 'description' in input");
+            };
+            match (self.begin)(description.to_owned()).await {
+                Ok(job) => work(job, client).await,
+                Err(why) => failed(&why),
+            }
+        })
+    }
+}
+
+async fn work(job: Begun, client: &Client) -> CallToolResult {
+    let Begun { session, agent, order, tools, stop, end } = job;
+    let mut turns = Followed { session: &session, client, stop: &stop };
+    let Ok(conclusion) = carry_out(&session, &agent, &order, &tools, &mut turns).await;
+    end(conclusion.clone()).await;
+    let Conclusion { status, reason, evidence } = &conclusion;
+    let content = vec![ContentBlock::text(format!("{status}: {reason}"))];
+    let mut result = match status {
+        JobStatus::Completed => CallToolResult::success(content),
+        _ => CallToolResult::error(content),
+    };
+    result.structured_content = Some(json!({
+        "job": session.id(), "status": status, "reason": reason, "evidence": evidence, "branch": order.branch,
+    }));
+    result
+}

@@ -1,0 +1,48 @@
+//! A tool of Haft itself: a call goes the whole way, as a model's would.
+use super::{
+    Offer,
+    agent::{Open, failed, object},
+    client::Client,
+    follow::follow,
+};
+use futures::future::BoxFuture;
+use haft_core::ToolSpec;
+use haft_engine::CallReport;
+use haft_providers::direct;
+use rmcp::model::{CallToolResult, ContentBlock, JsonObject, Tool};
+use serde_json::Value;
+
+/// A tool that other programs may call.
+pub struct OwnTool {
+    /// How it presents itself.
+    pub spec: ToolSpec,
+    /// Opens a session for each call, in which [`direct::Direct`] is asked in place of a model.
+    pub open: Open,
+}
+
+impl Offer for OwnTool {
+    fn tool(&self) -> Tool {
+        let ToolSpec { name, description, parameters, .. } = self.spec.clone();
+        Tool::new(name, description, object(parameters))
+    }
+
+    fn call<'a>(&'a self, arguments: JsonObject, client: &'a Client) -> BoxFuture<'a, CallToolResult> {
+        Box::pin(async move {
+            let session = match (self.open)() {
+                Ok(session) => session,
+                Err(error) => return failed(&error.to_string()),
+            };
+            let prompt = direct::prompt(&self.spec.name, &Value::Object(arguments).to_string());
+            let report = follow(&session, prompt, client).await;
+            let Some(result) = report.calls.last().map(CallReport::result) else {
+                return failed(report.error.as_deref().unwrap_or("the call did not come to its end"));
+            };
+            let mut content = vec![ContentBlock::text(result.content.clone())];
+            content.extend(result.images.iter().map(|image| ContentBlock::image(&image.data, &image.mime)));
+            match result.is_ok() {
+                true => CallToolResult::success(content),
+                false => CallToolResult::error(content),
+            }
+        })
+    }
+}

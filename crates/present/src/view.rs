@@ -1,0 +1,370 @@
+//! Events folded into what a person sees: blocks that are finished, and what still goes on.
+mod block;
+
+pub use block::{Asked, Block, Call, CallState};
+
+use crate::{notes, pieces::Pieces, safe, words};
+use futures::StreamExt;
+use haft_core::{
+    CallId, Change, Channel, Command, Entry, Event, Fact, JobId, Mode, Outcome, Part, Seq, ToolCall,
+    ToolResult, Update, Usage, changed, text_of,
+};
+use haft_engine::Session;
+use std::{
+    collections::VecDeque,
+    path::PathBuf,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+/// A session as people see it.
+#[derive(Debug, Default)]
+pub struct View {
+    /// The model it began with, as `VENDOR/MODEL`.
+    pub model: String,
+    /// Who works.
+    pub agent: String,
+    /// Where.
+    pub workspace: PathBuf,
+    /// A turn goes.
+    pub working: bool,
+    /// Since then.
+    pub since: Option<Instant>,
+    /// The calls of this round that are not over.
+    pub calls: Vec<Call>,
+    /// Who waits for an answer, the first first.
+    pub asked: VecDeque<Asked>,
+    /// Work that outlives its call.
+    pub jobs: Vec<(JobId, String)>,
+    /// Of all turns so far.
+    pub usage: Usage,
+    /// Of this turn, as far as it has come.
+    pub turn: Usage,
+    /// Of all turns so far in US dollars; none as long as nobody knows.
+    pub cost_usd: Option<f64>,
+    /// Tokens of the last request and its reply.
+    pub context: u64,
+    /// The last reply, whole.
+    pub last_reply: String,
+    /// What the model thinks at this moment.
+    pub thinking: String,
+    /// Why the model is asked again.
+    pub retry: Option<String>,
+    pieces: Pieces,
+    /// What runs unasked, where somebody chose it.
+    pub mode: Option<Mode>,
+    heard: String,
+    opened_at: u64,
+}
+
+impl View {
+    /// What is seen of the reply that is being written, and was not handed out as a block.
+    pub fn pending(&self) -> &str {
+        self.pieces.pending()
+    }
+
+    /// Takes in what happened, and gives the blocks that are finished by it.
+    pub fn take_in(&mut self, event: &Event) -> Vec<Block> {
+        match event {
+            Event::Live(update) => self.update(update),
+            Event::Recorded(entry) => self.fact(entry),
+        }
+    }
+
+    fn update(&mut self, update: &Update) -> Vec<Block> {
+        match update {
+            Update::Text { text } => {
+                let text = safe::text(text);
+                self.heard += &text;
+                let thought = self.thought();
+                thought.into_iter().chain(self.pieces.push(&text).into_iter().map(Block::Reply)).collect()
+            }
+            Update::Thinking { text } => {
+                self.thinking += &safe::text(text);
+                Vec::new()
+            }
+            Update::ToolOutput { call, chunk } => {
+                self.with_call(call, |call| call.hear(chunk));
+                Vec::new()
+            }
+            Update::Retrying { reason, .. } => {
+                self.retry = Some(safe::text(reason).replace('\n', " "));
+                let begun = !self.heard.is_empty();
+                self.forget_reply();
+                let note = format!("{}; the reply begins anew", safe::text(reason));
+                begun.then_some(Block::Note(note)).into_iter().collect()
+            }
+            Update::ToolCall { .. } => Vec::new(),
+        }
+    }
+
+    fn fact(&mut self, entry: &Entry) -> Vec<Block> {
+        match &entry.fact {
+            Fact::SessionOpened { model, agent, workspace, .. } => {
+                (self.model, self.agent) = (model.clone(), agent.clone());
+                self.workspace.clone_from(workspace);
+                Vec::new()
+            }
+            Fact::Prompted { parts, channel } => vec![self.prompted(entry.at, parts, channel.as_ref())],
+            Fact::Called { made } => {
+                self.begin(entry.at);
+                self.calls = vec![Call::waiting(made)];
+                Vec::new()
+            }
+            Fact::Continued | Fact::JobEnded { .. } => {
+                self.begin(entry.at);
+                self.job_ended(&entry.fact);
+                notes::of(&entry.fact).map(Block::Note).into_iter().collect()
+            }
+            Fact::JobStarted { job, title } => {
+                self.jobs.push((job.clone(), safe::text(title).into_owned()));
+                Vec::new()
+            }
+            Fact::Replied { parts, usage, .. } => {
+                let mut blocks = self.replied(parts, *usage);
+                blocks.extend(notes::of(&entry.fact).map(Block::Note));
+                blocks
+            }
+            Fact::ToolStarted { .. }
+            | Fact::Staged { .. }
+            | Fact::ChangedBelow { .. }
+            | Fact::Unsettled { .. }
+            | Fact::ToolEnded { .. } => self.calling(&entry.fact),
+            Fact::ApprovalAsked { .. }
+            | Fact::QuestionAsked { .. }
+            | Fact::ApprovalAnswered { .. }
+            | Fact::QuestionAnswered { .. } => self.asking(&entry.fact),
+            Fact::ModelFailed { message, hint } => self.failed(message, hint.as_deref()),
+            Fact::PromptDenied { reason, .. } => {
+                vec![failure(&format!("a hook denied the prompt: {reason}"), None)]
+            }
+            Fact::TurnEnded { outcome, rounds, usage, cost_usd } => {
+                self.turn_ended(entry.at, *outcome, *rounds, (*usage, *cost_usd))
+            }
+            Fact::Rewound { way, changes, conflicts, untracked } => {
+                self.rest();
+                vec![Block::Rewound { way: *way, files: files(changes, conflicts, untracked.len()) }]
+            }
+            // What held before is not news.
+            Fact::ModeSet { mode } if self.mode.replace(*mode) == Some(*mode) => Vec::new(),
+            fact => {
+                notes::of(fact).map(|note| Block::Note(safe::text(&note).into_owned())).into_iter().collect()
+            }
+        }
+    }
+
+    /// A call begins, does something to files, or ends.
+    fn calling(&mut self, fact: &Fact) -> Vec<Block> {
+        match fact {
+            Fact::ToolStarted { call, .. } => self.with_call(call, |call| call.state = CallState::Running),
+            Fact::Staged { call, changes, .. } => {
+                self.with_call(call, |call| call.changes.clone_from(changes))
+            }
+            Fact::ChangedBelow { call, changes, .. } => self.with_call(call, |call| {
+                call.changes.extend(changes.iter().cloned());
+                call.is_delegated = true;
+            }),
+            Fact::Unsettled { call, paths } => self.with_call(call, |call| call.left_alone(paths)),
+            Fact::ToolEnded { call, name, result, duration_ms } => {
+                self.answered(call);
+                return self.ended(call, name, result, Duration::from_millis(*duration_ms));
+            }
+            _ => {}
+        }
+        Vec::new()
+    }
+
+    fn prompted(&mut self, at: u64, parts: &[Part], channel: Option<&Channel>) -> Block {
+        self.begin(at);
+        let images = parts.iter().filter(|part| matches!(part, Part::Image(_))).count();
+        let from = channel.map(|channel| channel.kind.clone());
+        Block::Prompt { text: safe::text(&text_of(parts)).into_owned(), images, from }
+    }
+
+    /// What was heard of the reply stands above what ended it.
+    fn failed(&mut self, message: &str, hint: Option<&str>) -> Vec<Block> {
+        let mut blocks: Vec<Block> = self.thought().into_iter().collect();
+        blocks.extend(self.pieces.finish().map(Block::Reply));
+        self.forget_reply();
+        blocks.push(failure(message, hint));
+        blocks
+    }
+
+    /// Somebody is asked, or was answered.
+    fn asking(&mut self, fact: &Fact) -> Vec<Block> {
+        match fact {
+            Fact::ApprovalAsked { call, .. } => {
+                self.asked.push_back(Asked::Approval { call: call.clone(), fact: Box::new(fact.clone()) });
+                Vec::new()
+            }
+            Fact::QuestionAsked { call, question } => {
+                self.asked.push_back(Asked::Question { call: call.clone(), question: question.clone() });
+                Vec::new()
+            }
+            Fact::ApprovalAnswered { call, .. } | Fact::QuestionAnswered { call, .. } => {
+                self.answered(call);
+                notes::of(fact).map(Block::Note).into_iter().collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// Nothing goes on any more: what was in the middle of a turn belongs to a process that is gone.
+    pub fn rest(&mut self) {
+        self.forget_reply();
+        self.thinking.clear();
+        self.calls.clear();
+        self.asked.clear();
+        (self.working, self.since, self.retry) = (false, None, None);
+    }
+
+    fn begin(&mut self, at: u64) {
+        if !self.working {
+            (self.working, self.since, self.opened_at) = (true, Some(Instant::now()), at);
+            self.turn = Usage::default();
+        }
+    }
+
+    fn replied(&mut self, parts: &[Part], usage: Usage) -> Vec<Block> {
+        let text = text_of(parts);
+        let mut blocks: Vec<Block> = self.thought().into_iter().collect();
+        let rest = self.unheard(&safe::text(&text));
+        blocks.extend(self.pieces.push(&rest).into_iter().map(Block::Reply));
+        blocks.extend(self.pieces.finish().map(Block::Reply));
+        self.forget_reply();
+        self.last_reply = if text.is_empty() { std::mem::take(&mut self.last_reply) } else { text };
+        self.calls = parts.iter().filter_map(Part::as_call).map(Call::waiting).collect();
+        self.context = usage.total();
+        self.turn += usage;
+        self.retry = None;
+        blocks
+    }
+
+    /// What of the reply was not heard. Where updates were lost it goes on behind what was handed out, or comes once more.
+    fn unheard(&mut self, text: &str) -> String {
+        if let Some(rest) = text.strip_prefix(&self.heard) {
+            return rest.to_owned();
+        }
+        let given = self.pieces.given().filter(|given| text.get(..*given) == self.heard.get(..*given));
+        self.pieces = Pieces::default();
+        text.get(given.unwrap_or_default()..).unwrap_or(text).to_owned()
+    }
+
+    fn forget_reply(&mut self) {
+        self.heard.clear();
+        self.pieces = Pieces::default();
+    }
+
+    fn thought(&mut self) -> Option<Block> {
+        let thought = std::mem::take(&mut self.thinking);
+        (!thought.trim().is_empty()).then(|| Block::Thinking(thought.trim().to_owned()))
+    }
+
+    fn ended(&mut self, id: &CallId, name: &str, result: &ToolResult, took: Duration) -> Vec<Block> {
+        let place = self.calls.iter().position(|call| call.id == *id);
+        let unknown = || Call::waiting(&ToolCall::new(id.0.clone(), name, serde_json::json!({})));
+        let call = place.map_or_else(unknown, |place| self.calls.remove(place));
+        let state = if result.is_ok() { CallState::Done } else { CallState::Failed };
+        vec![Block::Call(Call { state, preview: words::preview(result), took, ..call })]
+    }
+
+    fn turn_ended(
+        &mut self,
+        at: u64,
+        outcome: Outcome,
+        rounds: u32,
+        (usage, cost_usd): (Usage, Option<f64>),
+    ) -> Vec<Block> {
+        let mut blocks: Vec<Block> = self.thought().into_iter().collect();
+        blocks.extend(self.pieces.finish().map(Block::Reply));
+        self.usage += usage;
+        self.cost_usd = cost_usd.map(|cost| cost + self.cost_usd.unwrap_or_default()).or(self.cost_usd);
+        // What ends without having begun is a summary.
+        let begun = if self.working { self.opened_at } else { at };
+        let took = Duration::from_millis(at.saturating_sub(begun));
+        self.rest();
+        blocks.push(Block::Ended { outcome, rounds, usage, cost_usd, took });
+        blocks
+    }
+
+    fn job_ended(&mut self, fact: &Fact) {
+        if let Fact::JobEnded { job, .. } = fact {
+            self.jobs.retain(|(running, _)| running != job);
+        }
+    }
+
+    fn answered(&mut self, call: &CallId) {
+        self.asked.retain(|asked| asked.call() != call);
+    }
+
+    fn with_call(&mut self, id: &CallId, change: impl FnOnce(&mut Call)) {
+        if let Some(call) = self.calls.iter_mut().find(|call| call.id == *id) {
+            change(call);
+        }
+    }
+}
+
+fn failure(message: &str, hint: Option<&str>) -> Block {
+    Block::Failure {
+        message: safe::text(message).into_owned(),
+        hint: hint.map(|hint| safe::text(hint).into_owned()),
+    }
+}
+
+fn files(changes: &[Change], conflicts: &[PathBuf], untracked: usize) -> Vec<String> {
+    let name = |path: &PathBuf| safe::text(&path.to_string_lossy()).into_owned();
+    let whole = changed::whole(changes);
+    let moved = whole.iter().filter(|change| !conflicts.contains(&change.path));
+    let moved = moved.map(|change| format!("{} {}", crate::diff::sign(change.kind()), name(&change.path)));
+    let kept = conflicts.iter().map(|path| format!("! {} left alone: somebody changed it since", name(path)));
+    let unknown = (untracked > 0)
+        .then(|| format!("{untracked} calls were not tracked, so what they did to files stands"));
+    moved.chain(kept).chain(unknown).collect()
+}
+
+/// Where a conversation can be taken up again: its prompts, and the entry before each.
+pub fn prompts(entries: &[Arc<Entry>]) -> Vec<(Seq, String)> {
+    let path = haft_core::active_path(entries);
+    let before = std::iter::once(None).chain(path.iter().map(Some));
+    let pairs = path.iter().zip(before);
+    let prompts = pairs.filter_map(|(entry, before)| match &entry.fact {
+        Fact::Prompted { parts, .. } => Some((before?.seq, text_of(parts))),
+        _ => None,
+    });
+    prompts.collect()
+}
+
+/// What the replies of a session took.
+pub fn usage(entries: &[Arc<Entry>]) -> Usage {
+    let mut usage = Usage::default();
+    for entry in entries {
+        match &entry.fact {
+            Fact::Replied { usage: more, .. }
+            | Fact::Retried { usage: more, .. }
+            | Fact::Compacted { usage: more, .. } => usage += *more,
+            _ => {}
+        }
+    }
+    usage
+}
+
+/// Goes back or forward, and tells which files were moved, one line each.
+pub async fn moved(session: &Session, command: Command) -> anyhow::Result<Vec<String>> {
+    let mut events = Box::pin(session.events(crate::cursor::next(session)));
+    session.send(command)?;
+    while let Some(event) = events.next().await {
+        let Event::Recorded(entry) = event else { continue };
+        if let Some(files) = moved_by(&entry.fact) {
+            return Ok(files);
+        }
+    }
+    anyhow::bail!("the session closed")
+}
+
+/// Which files going back or forward has moved, one line each; nothing of another fact.
+pub fn moved_by(fact: &Fact) -> Option<Vec<String>> {
+    let Fact::Rewound { changes, conflicts, untracked, .. } = fact else { return None };
+    let files = files(changes, conflicts, untracked.len());
+    let nothing = files.is_empty().then(|| "no file was changed by a call that was tracked".to_owned());
+    Some(files.into_iter().chain(nothing).collect())
+}

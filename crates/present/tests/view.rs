@@ -1,0 +1,167 @@
+//! What a person sees of a session, folded from events written by hand.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+use haft_core::{Entry, Event, Update};
+use haft_present::view::{Asked, Block, CallState, View, prompts};
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+fn recorded(seq: usize, fact: &Value) -> Event {
+    let mut line = json!({"seq": seq, "at": 1_000 * seq});
+    line.as_object_mut().unwrap().extend(fact.as_object().unwrap().clone());
+    Event::Recorded(Arc::new(serde_json::from_value::<Entry>(line).unwrap()))
+}
+
+fn text(text: &str) -> Event {
+    Event::Live(Update::Text { text: text.into() })
+}
+
+fn prompted(said: &str) -> Value {
+    json!({"type": "prompted", "parts": [{"type": "text", "text": said}]})
+}
+
+fn replied(said: &str, calls: &[&str]) -> Value {
+    let text = json!({"type": "text", "text": said});
+    let calls = calls
+        .iter()
+        .map(|id| json!({"type": "tool_call", "id": id, "name": "read", "arguments": {"path": id}}));
+    let parts: Vec<Value> = std::iter::once(text).chain(calls).collect();
+    json!({"type": "replied", "parts": parts, "usage": {"input": 10, "output": 2}, "stop": "end_turn"})
+}
+
+fn ended(id: &str) -> Value {
+    json!({"type": "tool_ended", "call": id, "name": "read", "ok": true, "content": "one\ntwo", "duration_ms": 5})
+}
+
+fn turn_ended() -> Value {
+    json!({"type": "turn_ended", "outcome": "finished", "rounds": 1, "usage": {"input": 10, "output": 2}, "cost_usd": 0.5})
+}
+
+/// Blocks in a few words each.
+fn seen(view: &mut View, events: &[Event]) -> Vec<String> {
+    let blocks = events.iter().flat_map(|event| view.take_in(event));
+    blocks.map(|block| in_words(&block)).collect()
+}
+
+fn in_words(block: &Block) -> String {
+    match block {
+        Block::Prompt { text, .. } => format!("> {text}"),
+        Block::Thinking(text) => format!("({text})"),
+        Block::Reply(piece) => piece.markdown.clone(),
+        Block::Call(call) => format!("{} {} {:?}", call.name, call.summary, call.state),
+        Block::Note(text) => format!("· {text}"),
+        Block::Failure { message, .. } => format!("! {message}"),
+        Block::Rewound { files, .. } => files.join(","),
+        Block::Ended { took, .. } => format!("ended after {} s", took.as_secs()),
+    }
+}
+
+// C-51, E06, D15
+#[test]
+fn a_reply_is_seen_once_however_it_comes() {
+    let retrying = || Event::Live(Update::Retrying { reason: "reset".into(), after_ms: 1 });
+    let table: [(&str, Vec<Event>, &[&str]); 7] = [
+        ("whole", vec![recorded(2, &replied("a\n\nb", &[]))], &["a\n\nb"]),
+        (
+            "streamed",
+            vec![text("a\n\nb\n"), text("c"), recorded(2, &replied("a\n\nb\nc", &[]))],
+            &["a\n\n", "b\nc"],
+        ),
+        (
+            "its end was missed",
+            vec![text("a\n\nb"), recorded(2, &replied("a\n\nb and c", &[]))],
+            &["a\n\nb and c"],
+        ),
+        (
+            "its middle was missed",
+            vec![text("a\n\nb\n"), text("d"), recorded(2, &replied("a\n\nb\nc d", &[]))],
+            &["a\n\n", "b\nc d"],
+        ),
+        (
+            "asked again",
+            vec![text("a"), retrying(), text("b"), recorded(2, &replied("b", &[]))],
+            &["· reset; the reply begins anew", "b"],
+        ),
+        ("with escapes", vec![text("\u{1b}[2Ja"), recorded(2, &replied("\u{1b}[2Ja", &[]))], &["[2Ja"]),
+        (
+            "after a thought",
+            vec![
+                Event::Live(Update::Thinking { text: "hm".into() }),
+                text("a"),
+                recorded(2, &replied("a", &[])),
+            ],
+            &["(hm)", "a"],
+        ),
+    ];
+    for (case, events, expected) in table {
+        let mut view = View::default();
+        assert_eq!(seen(&mut view, &events), expected, "{case}");
+        assert_eq!(view.pending(), "", "{case}");
+    }
+}
+
+// O-11
+#[test]
+fn calls_are_seen_while_they_run_and_when_they_are_over() {
+    let mut view = View::default();
+    let begun = [
+        recorded(1, &prompted("go")),
+        recorded(2, &replied("", &["a", "b"])),
+        recorded(
+            3,
+            &json!({"type": "tool_started", "call": "a", "name": "read", "arguments": {}, "how": "declared"}),
+        ),
+    ];
+    assert_eq!(seen(&mut view, &begun), ["> go"]);
+    assert_eq!(
+        view.calls.iter().map(|call| call.state).collect::<Vec<_>>(),
+        [CallState::Running, CallState::Waiting]
+    );
+    let chunk =
+        |chunk: &str| Event::Live(Update::ToolOutput { call: view.calls[0].id.clone(), chunk: chunk.into() });
+    let said = [chunk("1\n2\n3\n4\n5\n6"), chunk("6\n7")];
+    seen(&mut view, &said);
+    assert_eq!(view.calls[0].tail().collect::<Vec<_>>(), ["3", "4", "5", "66", "7"]);
+    let over = [recorded(4, &ended("a")), recorded(5, &ended("b")), recorded(6, &turn_ended())];
+    assert_eq!(seen(&mut view, &over), ["read a Done", "read b Done", "ended after 5 s"]);
+    assert!(view.calls.is_empty() && !view.working);
+    assert_eq!((view.usage.total(), view.cost_usd), (12, Some(0.5)));
+}
+
+#[test]
+fn who_was_answered_elsewhere_asks_no_more() {
+    let ask = json!({"type": "approval_asked", "call": "a", "reason": "r", "effects": [], "changes": []});
+    let question = json!({"type": "question_asked", "call": "b", "text": "which?"});
+    let table = [
+        (json!({"type": "approval_answered", "call": "a", "answer": "once"}), vec!["b"]),
+        (json!({"type": "question_answered", "call": "b", "answer": null}), vec!["a"]),
+        (ended("a"), vec!["b"]),
+        (turn_ended(), vec![]),
+    ];
+    for (answer, expected) in table {
+        let mut view = View::default();
+        seen(&mut view, &[recorded(1, &prompted("go")), recorded(2, &ask), recorded(3, &question)]);
+        seen(&mut view, &[recorded(4, &answer)]);
+        assert_eq!(
+            view.asked.iter().map(|asked: &Asked| asked.call().0.as_str()).collect::<Vec<_>>(),
+            expected,
+            "{answer}"
+        );
+    }
+}
+
+#[test]
+fn one_can_go_back_to_before_each_prompt() {
+    let opened = json!({"type": "session_opened", "version": 1, "session": "s", "agent": "haft", "model": "m", "workspace": "/", "profile": "default"});
+    let events = [opened, prompted("one"), turn_ended(), prompted("two"), turn_ended()];
+    let entries: Vec<Arc<Entry>> = events
+        .iter()
+        .enumerate()
+        .filter_map(|(seq, fact)| match recorded(seq, fact) {
+            Event::Recorded(entry) => Some(entry),
+            Event::Live(_) => None,
+        })
+        .collect();
+    let found: Vec<(u64, String)> = prompts(&entries).into_iter().map(|(seq, text)| (seq.0, text)).collect();
+    assert_eq!(found, [(0, "one".to_owned()), (2, "two".to_owned())]);
+}

@@ -1,0 +1,16 @@
+//! What a server answers, before anyone has looked at the body.
+use bytes::Bytes;
+use futures::stream::BoxStream;
+use haft_core::ProviderError;
+use std::time::Duration;
+
+/// An answer whose headers have come.
+pub(crate) struct Answer {
+    pub status: u16,
+    /// Media type without its parameters, in lower case; empty if there is none.
+    pub media_type: String,
+    pub retry_after: Option<Duration>,
+    pub location: Option<String>,
+    /// The body, inflated.
+    pub bytes: BoxStream<'static, Result<Bytes, ProviderError>>,
+}

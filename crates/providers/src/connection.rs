@@ -1,0 +1,24 @@
+//! How to reach a vendor, as data.
+use crate::{Key, Record, Timeouts};
+use std::sync::Arc;
+
+/// How to reach a vendor.
+#[derive(Clone, Debug)]
+pub struct Connection {
+    /// In place of the vendor's own.
+    pub base_url: Option<String>,
+    /// `None` for servers that want none.
+    pub key: Option<Key>,
+    /// Whether the reply comes piece by piece.
+    pub stream: bool,
+    /// In place of the vendor's own.
+    pub timeouts: Option<Timeouts>,
+    /// Writes down what the server sends.
+    pub record: Option<Arc<Record>>,
+}
+
+impl Default for Connection {
+    fn default() -> Self {
+        Self { base_url: None, key: None, stream: true, timeouts: None, record: None }
+    }
+}

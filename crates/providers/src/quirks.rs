@@ -1,0 +1,88 @@
+//! Where a vendor differs from the usual form of its wire, as data.
+use serde::Deserialize;
+
+/// Where a vendor differs from the wire's usual form.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Quirks {
+    /// Whether it wants its thoughts back.
+    pub echo_reasoning: EchoReasoning,
+    /// What stands for no text in an assistant message.
+    pub empty_content: EmptyContent,
+    /// The field that limits the output: `max_tokens` or `max_completion_tokens`.
+    pub max_tokens_field: String,
+    /// Whether it knows `stream_options`.
+    pub stream_usage: bool,
+    /// Whether it must be asked to cache the conversation; most do it unasked.
+    pub prompt_cache: bool,
+    /// Whether ids of calls must be nine letters and digits.
+    pub nine_letter_call_ids: bool,
+    /// Whether it gives out thoughts encrypted, if asked to.
+    pub encrypted_reasoning: bool,
+    /// Beginnings of the names of models that do not think: those refuse to be asked for encrypted thoughts.
+    pub models_without_reasoning: Vec<String>,
+    /// To what it can hold a reply whose calls are text.
+    pub holds: Holds,
+    /// Whether it holds calls to the schemas of its tools, if they are `strict`.
+    pub strict_tools: bool,
+    /// In place of the default of [`crate::Timeouts::first_byte`], in seconds: local servers load models and read slowly, and
+    /// some vendors keep their models' thoughts to themselves.
+    pub first_byte_seconds: Option<u64>,
+    /// In place of the default of [`crate::Timeouts::reply`], in seconds.
+    pub reply_seconds: Option<u64>,
+}
+
+impl Default for Quirks {
+    fn default() -> Self {
+        Self {
+            echo_reasoning: EchoReasoning::Never,
+            empty_content: EmptyContent::Text,
+            max_tokens_field: "max_tokens".into(),
+            stream_usage: true,
+            prompt_cache: false,
+            nine_letter_call_ids: false,
+            encrypted_reasoning: false,
+            models_without_reasoning: Vec::new(),
+            holds: Holds::Nothing,
+            strict_tools: false,
+            first_byte_seconds: None,
+            reply_seconds: None,
+        }
+    }
+}
+
+/// To what a server can hold a reply.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Holds {
+    /// It takes no form at all.
+    Nothing,
+    /// One JSON Schema for all of it.
+    Schema,
+    /// JSON Schemas between tags.
+    Tags,
+    /// A grammar (GBNF).
+    Grammar,
+}
+
+/// Which assistant messages carry `reasoning_content` when they are sent back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum EchoReasoning {
+    /// None.
+    Never,
+    /// Those with calls.
+    WithCalls,
+    /// All.
+    Always,
+}
+
+/// What stands for no text in an assistant message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum EmptyContent {
+    /// `null`.
+    Null,
+    /// `""`: chat templates of local servers stumble over null.
+    Text,
+}

@@ -1,0 +1,327 @@
+//! The wire to Telegram: one request per method, and what came of it.
+//!
+//! `ok` is looked at first, and of a result only what is needed: servers that stand in for Telegram leave things out.
+//! A token is a part of each address, so that nothing of an address is ever told.
+use haft_http::{CONNECT, Reach};
+use reqwest::{
+    Client, RequestBuilder, Response,
+    multipart::{Form, Part},
+};
+use serde_json::{Value, json};
+use std::{fmt, time::Duration};
+
+/// So long Telegram is given for anything but waiting for updates.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// So long Telegram holds a request for updates that are not there yet.
+const HELD: Duration = Duration::from_secs(25);
+/// No answer is longer: a hundred updates have a few hundred kilobytes.
+const MAX_ANSWER: usize = 16 << 20;
+/// Waited for where Telegram says "too many requests" and not how long.
+const USUAL_WAIT: Duration = Duration::from_secs(3);
+
+/// Nobody waits longer at a time, whatever is asked.
+const LONGEST_WAIT: Duration = Duration::from_secs(3_600);
+/// So an answer begins that is none of the Bot API.
+const NO_ANSWER: &str = "no answer of the Bot API";
+
+/// What a bot shows to Telegram. It is never printed.
+#[derive(Clone)]
+pub struct Token(String);
+
+impl fmt::Debug for Token {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Token(…)")
+    }
+}
+
+impl Token {
+    /// Nothing where the text holds what no token has, white space above all.
+    pub fn new(text: &str) -> Option<Self> {
+        let fits = |byte: u8| byte.is_ascii_alphanumeric() || b":_-".contains(&byte);
+        (!text.is_empty() && text.bytes().all(fits)).then(|| Self(text.to_owned()))
+    }
+
+    /// Names the bot without giving the token away: the number in front of the colon, else a print of it all.
+    pub(super) fn bot(&self) -> String {
+        match self.0.split_once(':') {
+            Some((id, _)) if !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_digit()) => id.to_owned(),
+            _ => format!("{:016x}", self.0.bytes().fold(0xcbf2_9ce4_8422_2325, print)),
+        }
+    }
+}
+
+/// One step of FNV-1a.
+fn print(hash: u64, byte: u8) -> u64 {
+    (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+}
+
+/// Why there is no result.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Refusal {
+    /// Nothing came back, or the server is in trouble: it may work later.
+    Unreachable(String),
+    /// Not before so much time has passed.
+    Wait(Duration),
+    /// It will not work, in Telegram's own words.
+    Refused {
+        /// As in HTTP.
+        code: u64,
+        /// What Telegram says.
+        description: String,
+    },
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unreachable(why) => f.write_str(why),
+            Self::Wait(time) => write!(f, "too many requests, wait {} s", time.as_secs()),
+            Self::Refused { code, description } => write!(f, "{description} ({code})"),
+        }
+    }
+}
+
+impl Refusal {
+    /// Whether Telegram's words hold `words`, in whatever case.
+    pub(super) fn says(&self, words: &str) -> bool {
+        matches!(self, Self::Refused { description, .. } if description.to_lowercase().contains(words))
+    }
+
+    /// Whether it was Telegram that refused, and nobody in between.
+    pub(super) fn is_of_telegram(&self) -> bool {
+        !matches!(self, Self::Refused { description, .. } if description.starts_with(NO_ANSWER))
+    }
+}
+
+/// A file that goes out.
+pub(super) struct Upload<'a> {
+    /// The name of the field: `photo`, `document`.
+    pub(super) field: &'a str,
+    pub(super) name: &'a str,
+    pub(super) mime: &'a str,
+    pub(super) bytes: &'a [u8],
+}
+
+/// The way to one bot.
+#[derive(Clone)]
+pub(super) struct Api {
+    client: Client,
+    url: String,
+    token: Token,
+}
+
+impl Api {
+    /// `url` is what stands in front of `/bot<TOKEN>/<METHOD>`.
+    pub(super) fn new(url: &str, token: Token) -> Result<Self, String> {
+        let parsed = reqwest::Url::parse(url).ok().filter(|url| ["http", "https"].contains(&url.scheme()));
+        let parsed = parsed.ok_or_else(|| "it begins with neither `http://` nor `https://`".to_owned())?;
+        let client = Reach::of(parsed.as_str()).builder().build();
+        let client = client.map_err(|error| error.without_url().to_string())?;
+        Ok(Self { client, url: url.trim_end_matches('/').to_owned(), token })
+    }
+
+    /// The result of `method`.
+    pub(super) async fn call(&self, method: &str, parameters: &Value) -> Result<Value, Refusal> {
+        self.ask(self.json(method, parameters), PATIENCE).await
+    }
+
+    /// What came since `offset`; waits a while where there is nothing.
+    pub(super) async fn updates(&self, offset: i64) -> Result<Vec<Value>, Refusal> {
+        let parameters = json!({
+            "offset": offset, "timeout": HELD.as_secs(), "limit": 100,
+            "allowed_updates": ["message", "edited_message", "callback_query"],
+        });
+        match self.ask(self.json("getUpdates", &parameters), HELD + CONNECT).await? {
+            Value::Array(updates) => Ok(updates),
+            _ => Err(Refusal::Unreachable("the list of updates is none".into())),
+        }
+    }
+
+    /// The result of a method that takes a file.
+    pub(super) async fn send(&self, method: &str, chat: i64, file: Upload<'_>) -> Result<Value, Refusal> {
+        let name: String =
+            file.name.chars().map(|c| if c == '"' || c.is_control() { '_' } else { c }).collect();
+        let part = Part::bytes(file.bytes.to_vec()).file_name(name).mime_str(file.mime);
+        let part = part.map_err(|error| refused(400, &error.to_string()))?;
+        // Telegram reads names as they are.
+        let form = Form::new().percent_encode_noop().text("chat_id", chat.to_string());
+        let form = form.part(file.field.to_owned(), part);
+        self.ask(self.client.post(self.address(method)).multipart(form), PATIENCE * 5).await
+    }
+
+    /// A file that somebody sent, by the path that `getFile` told; at most `limit` bytes.
+    pub(super) async fn file(&self, path: &str, limit: usize) -> Result<Vec<u8>, Refusal> {
+        let fits = |byte: u8| byte.is_ascii_alphanumeric() || b"/._-".contains(&byte);
+        if path.starts_with('/') || path.contains("..") || !path.bytes().all(fits) {
+            return Err(refused(400, "its path is none that can be asked for"));
+        }
+        let request = self.client.get(format!("{}/file/bot{}/{path}", self.url, self.token.0)).send();
+        let response = self.in_time(PATIENCE, request).await?;
+        match response.status().as_u16() {
+            200 => self
+                .in_time(PATIENCE * 5, gather(response, limit))
+                .await?
+                .ok_or_else(|| refused(400, &format!("it has more than {} MB", limit >> 20))),
+            code @ 500.. => Err(Refusal::Unreachable(format!("Telegram answers {code}"))),
+            code => Err(refused(code.into(), "it cannot be had")),
+        }
+    }
+
+    fn address(&self, method: &str) -> String {
+        format!("{}/bot{}/{method}", self.url, self.token.0)
+    }
+
+    fn json(&self, method: &str, parameters: &Value) -> RequestBuilder {
+        let request = self.client.post(self.address(method));
+        request.header("content-type", "application/json").body(parameters.to_string())
+    }
+
+    async fn ask(&self, request: RequestBuilder, limit: Duration) -> Result<Value, Refusal> {
+        let asked = async {
+            let response = request.send().await?;
+            let status = response.status().as_u16();
+            Ok((status, gather(response, MAX_ANSWER).await?))
+        };
+        let (status, body) = self.in_time(limit, asked).await?;
+        result(status, &body.unwrap_or_default()).map_err(|refusal| self.cleaned(refusal))
+    }
+
+    async fn in_time<T>(
+        &self,
+        limit: Duration,
+        asked: impl Future<Output = Result<T, reqwest::Error>>,
+    ) -> Result<T, Refusal> {
+        match tokio::time::timeout(limit, asked).await {
+            Ok(answered) => answered.map_err(|error| self.cleaned(Refusal::Unreachable(told(error)))),
+            Err(_) => Err(Refusal::Unreachable("no answer in time".into())),
+        }
+    }
+
+    /// Whoever stands in for Telegram may repeat the address.
+    fn cleaned(&self, refusal: Refusal) -> Refusal {
+        let clean = |text: String| text.replace(&self.token.0, "…");
+        match refusal {
+            Refusal::Unreachable(why) => Refusal::Unreachable(clean(why)),
+            Refusal::Refused { code, description } => {
+                Refusal::Refused { code, description: clean(description) }
+            }
+            wait @ Refusal::Wait(_) => wait,
+        }
+    }
+}
+
+fn refused(code: u64, description: &str) -> Refusal {
+    Refusal::Refused { code, description: description.to_owned() }
+}
+
+/// What an answer says, whatever its status is.
+fn result(status: u16, body: &[u8]) -> Result<Value, Refusal> {
+    let Ok(Value::Object(mut answer)) = serde_json::from_slice(body) else {
+        return Err(no_answer(status, body.len()));
+    };
+    if answer.get("ok") == Some(&Value::Bool(true)) {
+        return Ok(answer.remove("result").unwrap_or_default());
+    }
+    let code = answer.get("error_code").and_then(Value::as_u64).unwrap_or(status.into());
+    let description = answer.get("description").and_then(Value::as_str).unwrap_or("no reason is given");
+    let wait = answer.get("parameters").and_then(|more| more.get("retry_after")).and_then(Value::as_u64);
+    match (code, wait) {
+        (_, Some(seconds)) => Err(Refusal::Wait(Duration::from_secs(seconds).min(LONGEST_WAIT))),
+        (429, None) => Err(Refusal::Wait(USUAL_WAIT)),
+        (500.., None) => Err(Refusal::Unreachable(format!("Telegram answers {code}: {description}"))),
+        (_, None) => Err(refused(code, description)),
+    }
+}
+
+/// Somebody else answered: where they say that it is the asker's fault, the same again helps nothing.
+fn no_answer(status: u16, bytes: usize) -> Refusal {
+    let why = format!("{NO_ANSWER}, but {status} and {bytes} bytes");
+    match status {
+        408 => Refusal::Unreachable(why),
+        429 => Refusal::Wait(USUAL_WAIT),
+        400..500 => refused(status.into(), &why),
+        _ => Refusal::Unreachable(why),
+    }
+}
+
+/// Nothing where there is more than `limit`.
+async fn gather(mut response: Response, limit: usize) -> Result<Option<Vec<u8>>, reqwest::Error> {
+    let mut gathered = Vec::new();
+    while let Some(chunk) = response.chunk().await? {
+        gathered.extend_from_slice(&chunk);
+        if gathered.len() > limit {
+            return Ok(None);
+        }
+    }
+    Ok(Some(gathered))
+}
+
+fn told(error: reqwest::Error) -> String {
+    let error = error.without_url();
+    let causes = std::iter::successors(std::error::Error::source(&error), |cause| cause.source());
+    let last = causes.last().map(ToString::to_string);
+    match error.is_connect() {
+        true => format!("no connection: {}", last.unwrap_or_default()),
+        false => last.unwrap_or_else(|| error.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_is_read_by_what_it_says_not_by_its_status() {
+        let refused = |code, text: &str| Err(refused(code, text));
+        let table = [
+            (200, r#"{"ok":true,"result":{"id":1}}"#, Ok(json!({"id": 1}))),
+            (200, r#"{"ok":true}"#, Ok(Value::Null)),
+            (500, r#"{"ok":true,"result":null}"#, Ok(Value::Null)),
+            (400, r#"{"ok":false,"error_code":400,"description":"no"}"#, refused(400, "no")),
+            (401, r#"{"ok":false}"#, refused(401, "no reason is given")),
+            (
+                429,
+                r#"{"ok":false,"parameters":{"retry_after":7}}"#,
+                Err(Refusal::Wait(Duration::from_secs(7))),
+            ),
+            (429, r#"{"ok":false}"#, Err(Refusal::Wait(USUAL_WAIT))),
+            (
+                429,
+                r#"{"ok":false,"parameters":{"retry_after":18446744073709551615}}"#,
+                Err(Refusal::Wait(LONGEST_WAIT)),
+            ),
+            (413, "<html>", refused(413, "no answer of the Bot API, but 413 and 6 bytes")),
+            (429, "<html>", Err(Refusal::Wait(USUAL_WAIT))),
+            (
+                502,
+                "<html>",
+                Err(Refusal::Unreachable("no answer of the Bot API, but 502 and 6 bytes".into())),
+            ),
+            (
+                500,
+                r#"{"ok":false,"description":"x"}"#,
+                Err(Refusal::Unreachable("Telegram answers 500: x".into())),
+            ),
+        ];
+        for (status, body, expected) in table {
+            assert_eq!(result(status, body.as_bytes()), expected, "{status} {body}");
+        }
+    }
+
+    // A token in a message would stand in logs and terminals.
+    #[tokio::test]
+    async fn no_error_tells_the_token() {
+        let token = "12345:very-secret_token";
+        assert!(!format!("{:?}", Token::new(token)).contains("secret"));
+        assert_eq!(Token::new(token).unwrap().bot(), "12345");
+        assert!(!Token::new("sampleToken").unwrap().bot().contains("sample"));
+        assert!(Token::new("a b").is_none() && Token::new("").is_none());
+        let api = Api::new("http://127.0.0.1:1", Token::new(token).unwrap()).unwrap();
+        let told = api.call("getMe", &json!({})).await.unwrap_err();
+        assert!(matches!(&told, Refusal::Unreachable(why) if !why.contains("secret")), "{told}");
+        let echoed = api.cleaned(super::refused(404, "there is no /bot12345:very-secret_token/x"));
+        assert_eq!(echoed, super::refused(404, "there is no /bot…/x"));
+        let asked = api.file("../etc/passwd", 9).await.unwrap_err();
+        assert!(asked.says("path"), "{asked}");
+    }
+}

@@ -1,0 +1,231 @@
+//! Questions with buttons: what a call wants to do, and what a tool wants to know.
+use super::{
+    rich::{Rich, Style},
+    types::{InlineKeyboardButton, InlineKeyboardMarkup},
+};
+use haft_core::{Answer, CallId, Fact, Question};
+use haft_engine::Session;
+use haft_present::{diff, proposal::Proposal, safe};
+
+/// Of a question so many characters are shown; what is longer comes as a file as well.
+const SHOWN: usize = 2_600;
+/// Of how a question ended.
+const ENDED: usize = 800;
+/// Of a button.
+const LABEL: usize = 60;
+
+/// A question that stands in the chat.
+pub(super) struct Ask {
+    /// What its buttons name it; never used for another one.
+    pub(super) id: u64,
+    pub(super) call: CallId,
+    pub(super) text: Rich,
+    pub(super) kind: Kind,
+}
+
+pub(super) enum Kind {
+    /// May this call do what it wants?
+    Approval,
+    /// What a tool wants to know.
+    Question { choices: Vec<String> },
+}
+
+/// What a button stands for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Button {
+    /// The answer to the approval of this number.
+    Answer(u64, Answer),
+    /// A choice of the question of this number, counted from 0.
+    Choice(u64, usize),
+    /// A session to go on with.
+    Session(String),
+}
+
+impl Button {
+    /// At most 64 bytes, as Telegram wants it.
+    fn data(&self) -> String {
+        match self {
+            Self::Answer(ask, Answer::Once) => format!("a:{ask}:once"),
+            Self::Answer(ask, Answer::Always) => format!("a:{ask}:always"),
+            Self::Answer(ask, Answer::No | Answer::Nobody) => format!("a:{ask}:no"),
+            Self::Choice(ask, place) => format!("q:{ask}:{place}"),
+            Self::Session(id) => format!("s:{}", id.chars().take(62).collect::<String>()),
+        }
+    }
+
+    pub(super) fn read(data: &str) -> Option<Self> {
+        let (kind, rest) = data.split_once(':')?;
+        if kind == "s" {
+            return Some(Self::Session(rest.to_owned()));
+        }
+        let (ask, what) = rest.split_once(':')?;
+        let ask = ask.parse().ok()?;
+        match (kind, what) {
+            ("a", "once") => Some(Self::Answer(ask, Answer::Once)),
+            ("a", "always") => Some(Self::Answer(ask, Answer::Always)),
+            ("a", "no") => Some(Self::Answer(ask, Answer::No)),
+            ("q", place) => Some(Self::Choice(ask, place.parse().ok()?)),
+            _ => None,
+        }
+    }
+}
+
+/// Buttons, row by row.
+pub(super) fn keyboard(rows: Vec<Vec<(String, Button)>>) -> InlineKeyboardMarkup {
+    let button = |(label, button): (String, Button)| {
+        let text = safe::text(&label).chars().take(LABEL).collect();
+        InlineKeyboardButton { text, callback_data: button.data() }
+    };
+    let inline_keyboard = rows.into_iter().map(|row| row.into_iter().map(button).collect()).collect();
+    InlineKeyboardMarkup { inline_keyboard }
+}
+
+/// A question about a call as it stands in the chat.
+pub(super) struct Approval {
+    pub(super) ask: Ask,
+    pub(super) keys: InlineKeyboardMarkup,
+    /// What does not fit into a message, whole: it comes before the buttons.
+    pub(super) document: Option<Document>,
+}
+
+/// A text that is sent as a file, and the keys that a question has where it cannot be sent.
+#[derive(Clone, Debug)]
+pub(super) struct Document {
+    pub(super) name: String,
+    pub(super) text: String,
+    pub(super) keys_without: InlineKeyboardMarkup,
+}
+
+/// With all that the call of `fact` would do; nothing where it asks for no approval.
+pub(super) fn approval(session: &Session, id: u64, fact: &Fact) -> Option<Approval> {
+    let Fact::ApprovalAsked { call, changes, .. } = fact else { return None };
+    let proposal = Proposal::of(session, fact)?;
+    let diff = diff::of_all(session, changes);
+    let end = format!("{}\n{}", proposal.always_line(), proposal.reason);
+    let mut text = Rich::default().with("Allow this?", &[Style::Bold]);
+    let brief = proposal.brief(&diff);
+    let is_whole = brief.is_whole && brief.text.chars().count() <= SHOWN;
+    match is_whole {
+        true => {
+            let head = if changes.is_empty() { proposal.head() } else { String::new() };
+            let beside = proposal.beside(&diff).text;
+            for (part, language) in [(head, None), (diff.clone(), Some("diff")), (beside, None)] {
+                let language = language.map(str::to_owned);
+                text.block(Rich::default().with(part.trim_end(), &[Style::Pre(language)]), "\n");
+            }
+            text.block(Rich::plain_text(&end), "\n");
+        }
+        false => {
+            text.block(
+                Rich::default().with(clipped(&brief.text, SHOWN).trim_end(), &[Style::Pre(None)]),
+                "\n",
+            );
+            text.block(Rich::plain_text(&format!("{end}\nThe file above has all of it.")), "\n");
+        }
+    }
+    let button = |label: &str, answer| (label.to_owned(), Button::Answer(id, answer));
+    let no = button("No", Answer::No);
+    let keys = keyboard(vec![
+        vec![button("Allow once", Answer::Once), no.clone()],
+        vec![button("Always in this session", Answer::Always)],
+    ]);
+    let document = (!is_whole).then(|| Document {
+        name: format!("question-{id}.txt"),
+        text: format!("{}\n{end}\n", proposal.whole(&diff)),
+        keys_without: keyboard(vec![vec![no]]),
+    });
+    let ask = Ask { id, call: call.clone(), text, kind: Kind::Approval };
+    Some(Approval { ask, keys, document })
+}
+
+/// A button for each choice; the person may also write something else. What does not fit comes as a file before it.
+pub(super) fn question(
+    id: u64,
+    call: &CallId,
+    question: &Question,
+) -> (Ask, Option<InlineKeyboardMarkup>, Option<Document>) {
+    let whole = format!("{}{}", question.text, choices(question));
+    let mut text = Rich::default().with(&clipped(&whole, SHOWN), &[Style::Bold]);
+    let way =
+        if question.choices.is_empty() { "Write your answer." } else { "Choose, or write your answer." };
+    text.push(&format!("\n{way}"), &[Style::Italic]);
+    let rows = question.choices.iter().enumerate();
+    let rows: Vec<_> =
+        rows.map(|(place, choice)| vec![(choice.clone(), Button::Choice(id, place))]).collect();
+    let document = (whole.chars().count() > SHOWN).then(|| Document {
+        name: format!("question-{id}.txt"),
+        text: safe::text(&whole).into_owned(),
+        keys_without: keyboard(Vec::new()),
+    });
+    let keys = (!rows.is_empty()).then(|| keyboard(rows));
+    let kind = Kind::Question { choices: question.choices.clone() };
+    (Ask { id, call: call.clone(), text, kind }, keys, document)
+}
+
+/// What a button has no room for.
+fn choices(question: &Question) -> String {
+    let is_long = |choice: &String| choice.chars().count() > LABEL || choice.contains('\n');
+    if !question.choices.iter().any(is_long) {
+        return String::new();
+    }
+    let lines = question.choices.iter().enumerate();
+    lines.map(|(place, choice)| format!("\n{}. {choice}", place + 1)).collect()
+}
+
+impl Ask {
+    /// How it reads when it is over.
+    pub(super) fn ended(self, how: &str) -> Rich {
+        self.text.with("\n\n", &[]).with(&clipped(how, ENDED), &[Style::Bold])
+    }
+}
+
+/// What was answered, in words.
+pub(super) fn said(answer: Answer) -> &'static str {
+    match answer {
+        Answer::Once => "Allowed once.",
+        Answer::Always => "Allowed in this session.",
+        Answer::No => "Not allowed.",
+        Answer::Nobody => "Refused: nobody could be asked.",
+    }
+}
+
+/// Whole lines as far as they fit.
+fn clipped(text: &str, most: usize) -> String {
+    let text = safe::text(text);
+    if text.chars().count() <= most {
+        return text.into_owned();
+    }
+    let head: String = text.chars().take(most).collect();
+    let whole = head.rfind('\n').filter(|at| *at > head.len() / 2).unwrap_or(head.len());
+    format!("{}\n… {} more characters", &head[..whole], text[whole..].chars().count())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_button_says_in_64_bytes_what_it_stands_for() {
+        let table = [
+            Button::Answer(7, Answer::Once),
+            Button::Answer(u64::MAX, Answer::Always),
+            Button::Answer(0, Answer::No),
+            Button::Choice(u64::MAX, 1_000),
+            Button::Session("20260101-000000-0123456789abcdef".into()),
+        ];
+        for button in table {
+            assert!(button.data().len() <= 64, "{button:?}");
+            assert_eq!(Button::read(&button.data()), Some(button));
+        }
+        for odd in ["", "a", "a:1", "a:x:once", "a:1:yes", "q:1:-1", "z:1:1"] {
+            assert_eq!(Button::read(odd), None, "{odd}");
+        }
+    }
+
+    #[test]
+    fn a_long_diff_is_clipped_at_a_line() {
+        assert_eq!(clipped("short", 10), "short");
+        assert_eq!(clipped("12345\n67890", 8), "12345\n… 6 more characters");
+        assert_eq!(clipped(&"x".repeat(12), 8), "xxxxxxxx\n… 4 more characters");
+    }
+}

@@ -1,0 +1,328 @@
+//! One chat: what is said in it goes to its session, and what the session does is told in it.
+use super::{
+    Bot,
+    asking::{self, Ask},
+    desk::{Desk, Job},
+    files::Prepared,
+    moved,
+    store::ChatState,
+    story::Story,
+    updates::{Message, Press},
+};
+use futures::{Stream, StreamExt, future::BoxFuture};
+use haft_core::{Command, Entry, Event, Fact, active_path};
+use haft_engine::Session;
+use serde_json::json;
+use std::{collections::VecDeque, pin::Pin, sync::Arc, time::Duration};
+use tokio::{
+    sync::mpsc,
+    time::{Instant, sleep, sleep_until, timeout},
+};
+
+/// "typing" is seen for five seconds (Bot API, `sendChatAction`).
+const TYPING: Duration = Duration::from_secs(4);
+/// A prompt does not wait longer for "typing".
+const TYPED: Duration = Duration::from_secs(1);
+/// That edited messages are not read is told so often at most.
+const EDITED_EVERY: Duration = Duration::from_secs(60);
+
+/// What reaches a chat.
+pub(super) enum Mail {
+    /// The bot has started, and the chat was there before; this was said then and stands in no journal, it seems.
+    Started(Vec<Message>),
+    Said(Box<Message>),
+    Edited,
+    Pressed(Press),
+}
+
+/// A chat and its session.
+pub(super) struct Chat {
+    pub(super) id: i64,
+    pub(super) bot: Arc<Bot>,
+    pub(super) desk: Arc<Desk>,
+    pub(super) open: Option<Open>,
+    pub(super) asks: Vec<Ask>,
+    /// Prompts whose files are not there yet, and the one that is worked on.
+    pub(super) waiting: VecDeque<Vec<Message>>,
+    /// Messages of the prompts that the session has been sent and not recorded.
+    pub(super) sent: VecDeque<Vec<i64>>,
+    pub(super) preparing: Option<Preparing>,
+    pub(super) album: Option<(Vec<Message>, Instant)>,
+    edited_at: Option<Instant>,
+    /// The bot ends: nothing more is begun.
+    is_closing: bool,
+}
+
+/// A prompt whose files are being fetched.
+pub(super) struct Preparing {
+    pub(super) messages: Vec<i64>,
+    pub(super) prepared: BoxFuture<'static, Prepared>,
+}
+
+/// A session that is open.
+pub(super) struct Open {
+    pub(super) session: Session,
+    pub(super) events: Pin<Box<dyn Stream<Item = Event> + Send>>,
+    /// Entries before this one were there when it was opened: their questions are over.
+    pub(super) fresh: u64,
+    /// But these are still asked, once all before is told.
+    pub(super) asked: Vec<Arc<Entry>>,
+}
+
+impl Chat {
+    pub(super) fn new(id: i64, bot: Arc<Bot>) -> Self {
+        let desk = Arc::new(Desk::new(Story::new(bot.engine.setup().profile.chat.clone())));
+        let (open, asks, waiting, sent, preparing, album, edited_at) = Default::default();
+        let is_closing = false;
+        Self { id, bot, desk, open, asks, waiting, sent, preparing, album, edited_at, is_closing }
+    }
+
+    /// Until nobody has anything to say any more, and all is told.
+    pub(super) async fn live(mut self, mut inbox: mpsc::UnboundedReceiver<Mail>) {
+        let pen = self.bot.pen(self.id, self.desk.clone());
+        let typing = typing(self.bot.clone(), self.desk.clone(), self.id);
+        tokio::select! {
+            () = self.listen(&mut inbox) => {}
+            () = pen.write() => {}
+            () = typing => {}
+        }
+    }
+
+    async fn listen(&mut self, inbox: &mut mpsc::UnboundedReceiver<Mail>) {
+        loop {
+            if self.is_closing && self.open.is_none() {
+                return self.desk.settled().await;
+            }
+            tokio::select! {
+                mail = inbox.recv(), if !self.is_closing => match mail {
+                    Some(mail) => self.take_in(mail).await,
+                    None => self.is_closing = true,
+                },
+                event = next(&mut self.open) => self.event(event).await,
+                prepared = ready(&mut self.preparing), if !self.is_closing => self.prompt(prepared).await,
+                () = due(&self.album), if !self.is_closing => self.end_album().await,
+            }
+        }
+    }
+
+    async fn take_in(&mut self, mail: Mail) {
+        match mail {
+            Mail::Started(unsent) => self.take_up(unsent).await,
+            Mail::Said(message) => self.said(*message).await,
+            Mail::Edited => self.edited(),
+            Mail::Pressed(press) => self.pressed(press).await,
+        }
+    }
+
+    /// After a restart: buttons of before are over, a turn that was cut off goes on, what was not told is told.
+    async fn take_up(&mut self, unsent: Vec<Message>) {
+        let state = self.state();
+        state.asked.iter().for_each(|message| self.desk.push(Job::Unbutton { message: *message }));
+        self.keep(|chat| chat.asked.clear());
+        if let Some(id) = &state.session {
+            self.go_on(id, state.next).await;
+        }
+        for message in self.unrecorded(unsent) {
+            self.said(message).await;
+        }
+    }
+
+    /// Those that do not stand in the journal of the session; the others are done with.
+    fn unrecorded(&self, unsent: Vec<Message>) -> Vec<Message> {
+        let entries = self.state().session.and_then(|id| self.bot.engine.setup().home.peek(&id).ok());
+        let recorded: Vec<i64> =
+            entries.iter().flatten().flat_map(|entry| self.said_in(&entry.fact)).collect();
+        let (done, left): (Vec<_>, _) =
+            unsent.into_iter().partition(|message| recorded.contains(&message.id));
+        self.forget(&done.iter().map(|message| message.id).collect::<Vec<_>>());
+        left
+    }
+
+    async fn go_on(&mut self, id: &str, next: u64) {
+        let Ok(entries) = self.bot.engine.setup().home.peek(id) else { return };
+        let is_cut_off = is_cut_off(&entries);
+        let is_told = entries.last().is_none_or(|last| last.seq.0 < next);
+        if is_told && !is_cut_off {
+            return;
+        }
+        match self.session().await {
+            Ok(session) if is_cut_off && !session.is_joined() => {
+                self.bot.type_in(self.id).await;
+                self.send(Command::Continue);
+            }
+            Ok(_) => {}
+            Err(why) => self.desk.say(why),
+        }
+    }
+
+    fn edited(&mut self) {
+        if self.edited_at.is_none_or(|at| at.elapsed() > EDITED_EVERY) {
+            self.edited_at = Some(Instant::now());
+            self.desk.say("What is edited is not read again: please send it anew.");
+        }
+    }
+
+    async fn event(&mut self, event: Option<Event>) {
+        let fresh = self.open.as_ref().map_or(0, |open| open.fresh);
+        match event {
+            Some(Event::Live(update)) => self.desk.tell(|story| story.update(&update)),
+            Some(Event::Recorded(entry)) if entry.seq.0 < fresh => {
+                self.recorded(&entry);
+                if entry.seq.0 + 1 == fresh {
+                    self.ask_again();
+                }
+            }
+            Some(Event::Recorded(entry)) => self.recorded(&entry),
+            None => self.closed().await,
+        }
+    }
+
+    async fn closed(&mut self) {
+        self.desk.set_running(false);
+        self.end_asks(None, "No longer asked.");
+        let sent: Vec<i64> = self.sent.drain(..).flatten().collect();
+        let Some(open) = self.open.take() else { return };
+        if let Some(failure) = open.session.journal().failure() {
+            self.desk.say(format!("The conversation was closed: {failure}."));
+        }
+        // At the end of the bot it is kept for the next start.
+        if self.is_closing || sent.is_empty() {
+            return;
+        }
+        let mut unsent = self.state().unsent;
+        unsent.retain(|message| sent.contains(&message.id));
+        let unheard = self.unrecorded(unsent);
+        match open.session.is_joined() {
+            true => self.say_again(unheard).await,
+            false if unheard.is_empty() => {}
+            false => {
+                self.forget(&sent);
+                self.desk.say("What you said last was not taken: please say it again.");
+            }
+        }
+    }
+
+    /// The process that had the session is gone: it goes on here, or wherever it is open then.
+    async fn say_again(&mut self, unheard: Vec<Message>) {
+        let same = |a: &Message, b: &Message| a.album.is_some() && a.album == b.album;
+        let prompts: Vec<Vec<Message>> = unheard.chunk_by(same).map(<[Message]>::to_vec).collect();
+        prompts.into_iter().rev().for_each(|messages| self.waiting.push_front(messages));
+        self.prepare().await;
+    }
+
+    fn recorded(&mut self, entry: &Entry) {
+        let Some(open) = &self.open else { return };
+        let (session, is_over) = (open.session.clone(), entry.seq.0 < open.fresh);
+        let next = entry.seq.0 + 1;
+        let close = || self.desk.close(session.id().0.clone(), next);
+        match &entry.fact {
+            Fact::Prompted { channel, .. } => {
+                // What was told so far stands above what the person says.
+                close();
+                self.heard(channel);
+                self.desk.set_running(true);
+            }
+            Fact::PromptDenied { channel, .. } => {
+                self.desk.tell(|story| story.fact(&entry.fact));
+                self.heard(channel);
+            }
+            Fact::Continued | Fact::Called { .. } | Fact::JobEnded { .. } => {
+                self.desk.set_running(true);
+                self.desk.tell(|story| story.fact(&entry.fact));
+            }
+            Fact::ApprovalAsked { .. } | Fact::QuestionAsked { .. } => {
+                self.desk.tell(|story| story.fact(&entry.fact));
+                close();
+                if !is_over {
+                    self.ask_of(&session, &entry.fact);
+                }
+            }
+            Fact::ApprovalAnswered { call, answer } => {
+                self.desk.tell(|story| story.fact(&entry.fact));
+                self.end_asks(Some(call), asking::said(*answer));
+            }
+            Fact::QuestionAnswered { call, answer } => {
+                let answer = answer.as_deref().unwrap_or("nobody could be asked");
+                self.end_asks(Some(call), &format!("Answered: {answer}"));
+            }
+            Fact::ToolEnded { call, .. } => {
+                self.desk.tell(|story| story.fact(&entry.fact));
+                self.end_asks(Some(call), "No longer asked.");
+            }
+            Fact::TurnEnded { .. } => {
+                self.desk.tell(|story| story.fact(&entry.fact));
+                close();
+                self.end_asks(None, "No longer asked.");
+                self.desk.set_running(false);
+            }
+            Fact::Rewound { changes, conflicts, untracked, .. } => {
+                self.desk.say(moved::moved(changes, conflicts, untracked.len()));
+                close();
+            }
+            other => self.desk.tell(|story| story.fact(other)),
+        }
+    }
+
+    /// Whether the session that is open took it.
+    pub(super) fn send(&self, command: Command) -> bool {
+        self.open.as_ref().is_some_and(|open| open.session.send(command).is_ok())
+    }
+
+    pub(super) fn state(&self) -> ChatState {
+        self.bot.store.chat(self.id)
+    }
+
+    pub(super) fn keep(&self, change: impl FnOnce(&mut ChatState)) {
+        self.bot.keep(self.id, change);
+    }
+}
+
+/// Whether the last turn has no end.
+pub(super) fn is_cut_off(entries: &[Arc<Entry>]) -> bool {
+    let last = active_path(entries).into_iter().rev().find_map(|entry| match &entry.fact {
+        Fact::TurnEnded { .. } | Fact::Rewound { .. } | Fact::SessionOpened { .. } => Some(false),
+        Fact::Prompted { .. } | Fact::Continued | Fact::Called { .. } | Fact::Replied { .. } => Some(true),
+        _ => None,
+    });
+    last.unwrap_or(false)
+}
+
+/// Waits for ever where nothing is open.
+async fn next(open: &mut Option<Open>) -> Option<Event> {
+    match open {
+        Some(open) => open.events.next().await,
+        None => std::future::pending().await,
+    }
+}
+
+async fn ready(preparing: &mut Option<Preparing>) -> Prepared {
+    match preparing {
+        Some(preparing) => (&mut preparing.prepared).await,
+        None => std::future::pending().await,
+    }
+}
+
+async fn due(album: &Option<(Vec<Message>, Instant)>) {
+    match album {
+        Some((_, due)) => sleep_until(*due).await,
+        None => std::future::pending().await,
+    }
+}
+
+/// Shows that something is going on, again and again.
+async fn typing(bot: Arc<Bot>, desk: Arc<Desk>, chat: i64) {
+    loop {
+        sleep(TYPING).await;
+        if desk.is_at_it() {
+            bot.type_in(chat).await;
+        }
+    }
+}
+
+impl Bot {
+    /// Best effort: whoever stands in for Telegram may not know it.
+    pub(super) async fn type_in(&self, chat: i64) {
+        let parameters = json!({"chat_id": chat, "action": "typing"});
+        let _best_effort = timeout(TYPED, self.api.call("sendChatAction", &parameters)).await;
+    }
+}

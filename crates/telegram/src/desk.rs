@@ -1,0 +1,201 @@
+//! Between what happens in a session and what is written into its chat: what is to be told, in order.
+use super::{
+    asking::Document,
+    rich::Rich,
+    story::{Extent, Section, Story},
+    types::InlineKeyboardMarkup,
+};
+use std::{
+    collections::VecDeque,
+    sync::{Mutex, MutexGuard},
+    time::Duration,
+};
+use tokio::{sync::Notify, time::Instant};
+
+/// Something to write that is whole.
+pub(super) enum Job {
+    /// What `session` said up to its entry `next`, which comes later.
+    Deliver { session: String, section: Section, next: u64 },
+    /// The chat is in another session from here on: the message that grew stays as it is.
+    Left,
+    /// A word of ours.
+    Say { text: Rich, keyboard: Option<InlineKeyboardMarkup> },
+    /// A question with buttons; it is known by its number. What is too long for it comes first, as a file.
+    Ask { ask: u64, text: Rich, keyboard: Option<InlineKeyboardMarkup>, document: Option<Document> },
+    /// A question has been answered, and this is how it reads then.
+    Answered { ask: u64, text: Rich },
+    /// Buttons that nobody can use any more.
+    Unbutton { message: i64 },
+    /// A file of the workspace.
+    File { name: String, bytes: Vec<u8> },
+}
+
+/// When a message that grows is edited.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Rules {
+    /// No sooner after the last time.
+    pub(super) pace: Duration,
+    /// Only for more new characters than this, or a call.
+    pub(super) more_than: usize,
+    /// UTF-16 units of a message.
+    pub(super) limit: usize,
+}
+
+/// What is to be done now.
+pub(super) enum Next {
+    Job(Job),
+    /// The message that grows, and how much of it there is.
+    Draft(Rich, Extent),
+    /// Nothing before something changes, or before this moment.
+    Wait(Option<Instant>),
+}
+
+/// Shared by those who watch a session and the one who writes.
+pub(super) struct Desk {
+    inner: Mutex<OnDesk>,
+    changed: Notify,
+    idle: Notify,
+}
+
+struct OnDesk {
+    jobs: VecDeque<Job>,
+    story: Story,
+    is_writing: bool,
+    is_running: bool,
+    is_asking: bool,
+    paused_until: Option<Instant>,
+}
+
+impl Desk {
+    pub(super) fn new(story: Story) -> Self {
+        let (jobs, is_writing, is_running, is_asking) = (VecDeque::new(), false, false, false);
+        let on_desk = OnDesk { jobs, story, is_writing, is_running, is_asking, paused_until: None };
+        let inner = Mutex::new(on_desk);
+        Self { inner, changed: Notify::new(), idle: Notify::new() }
+    }
+
+    /// Puts something behind what is to be written.
+    pub(super) fn push(&self, job: Job) {
+        self.lock().jobs.push_back(job);
+        self.changed.notify_one();
+    }
+
+    /// Says a sentence of ours.
+    pub(super) fn say(&self, text: impl AsRef<str>) {
+        let text = Rich::plain_text(&haft_present::safe::text(text.as_ref()));
+        self.push(Job::Say { text, keyboard: None });
+    }
+
+    /// Goes on with what is told of the turn.
+    pub(super) fn tell(&self, tell: impl FnOnce(&mut Story)) {
+        tell(&mut self.lock().story);
+        self.changed.notify_one();
+    }
+
+    /// Ends the part of the turn that is told, up to the entry `next` of `session`.
+    pub(super) fn close(&self, session: String, next: u64) {
+        let section = self.lock().story.take();
+        self.push(Job::Deliver { session, section, next });
+    }
+
+    pub(super) fn set_running(&self, is_running: bool) {
+        self.lock().is_running = is_running;
+    }
+
+    pub(super) fn is_running(&self) -> bool {
+        self.lock().is_running
+    }
+
+    /// A question waits for the person.
+    pub(super) fn set_asking(&self, is_asking: bool) {
+        self.lock().is_asking = is_asking;
+    }
+
+    /// Telegram wants nothing of this chat before `until`.
+    pub(super) fn pause(&self, until: Instant) {
+        self.lock().paused_until = Some(until);
+    }
+
+    /// Whether somebody would see that the bot is at it: not while it waits for them, or has to keep quiet.
+    pub(super) fn is_at_it(&self) -> bool {
+        let desk = self.lock();
+        let is_paused = desk.paused_until.is_some_and(|until| until > Instant::now());
+        desk.is_running && !desk.is_asking && !is_paused
+    }
+
+    /// What the writer does now, who has shown as much as `shown`, and edited at `last`.
+    pub(super) fn next(&self, rules: Rules, shown: Extent, last: Option<Instant>) -> Next {
+        let mut desk = self.lock();
+        desk.is_writing = false;
+        self.idle.notify_waiters();
+        if let Some(until) = desk.paused_until.filter(|until| *until > Instant::now()) {
+            return Next::Wait(Some(until));
+        }
+        if let Some(job) = desk.jobs.pop_front() {
+            desk.is_writing = true;
+            return Next::Job(job);
+        }
+        let extent = desk.story.extent();
+        if desk.story.is_empty() || !is_due(rules, shown, extent) {
+            return Next::Wait(None);
+        }
+        let not_before = last.map(|last| last + rules.pace);
+        match not_before.filter(|moment| *moment > Instant::now()) {
+            Some(moment) => Next::Wait(Some(moment)),
+            None => Next::Draft(desk.story.rich(), extent),
+        }
+    }
+
+    /// Waits until something changes.
+    pub(super) async fn changed(&self) {
+        self.changed.notified().await;
+    }
+
+    /// Waits until all is written.
+    pub(super) async fn settled(&self) {
+        loop {
+            let idle = self.idle.notified();
+            tokio::pin!(idle);
+            idle.as_mut().enable();
+            {
+                let desk = self.lock();
+                if desk.jobs.is_empty() && !desk.is_writing {
+                    return;
+                }
+            }
+            idle.await;
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, OnDesk> {
+        self.inner.lock().expect("no code panics while it holds the desk")
+    }
+}
+
+/// Whether there is enough that is new.
+fn is_due(rules: Rules, shown: Extent, now: Extent) -> bool {
+    shown.marks != now.marks || shown.said.abs_diff(now.said) > rules.more_than
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    //
+    #[test]
+    fn a_message_is_edited_for_enough_new_characters_or_a_call() {
+        let rules = |more_than| Rules { pace: Duration::ZERO, more_than, limit: 4_000 };
+        let extent = |said, marks| Extent { said, marks };
+        let table = [
+            (50, extent(0, 0), extent(50, 0), false),
+            (50, extent(0, 0), extent(51, 0), true),
+            (50, extent(60, 0), extent(61, 1), true),
+            (0, extent(0, 0), extent(1, 0), true),
+            (0, extent(9, 0), extent(2, 0), true),
+            (0, extent(9, 1), extent(9, 1), false),
+        ];
+        for (more_than, shown, now, expected) in table {
+            assert_eq!(is_due(rules(more_than), shown, now), expected, "{more_than} {shown:?} {now:?}");
+        }
+    }
+}

@@ -1,0 +1,388 @@
+//! A bot on Telegram: each chat is a conversation with a session of its own.
+//!
+//! [`run`] asks Telegram what there is (long polling), lets nobody in whom the owner did not name (`door`,
+//! `reception`), and gives each chat what is meant for it (`chat`). Who writes into a chat is its `pen`, from what lies
+//! on the `desk`. What must outlive the process is in the `store`: an update is marked as handled, and what it says
+//! kept, before anything comes of it, and how far a session's journal was told, so that a restart tells the rest.
+//!
+//! It uses `haft-engine` for sessions, `haft-present` for the words of what happens, and `haft-http` to reach Telegram.
+//! Begin with [`run`], then `chat` and `story`.
+mod answers;
+mod api;
+mod asking;
+mod chat;
+mod commands;
+mod desk;
+mod door;
+mod files;
+mod markdown;
+mod moved;
+mod pen;
+mod prompts;
+mod reception;
+mod rich;
+mod sessions;
+mod store;
+mod story;
+mod types;
+mod updates;
+
+pub use api::Token;
+pub use pen::Notes;
+pub use rich::LIMIT;
+
+use api::{Api, Refusal};
+use desk::{Desk, Rules};
+use door::{Code, Door};
+use futures::{FutureExt, StreamExt, future::BoxFuture, stream::FuturesUnordered};
+use haft_engine::{Engine, Session};
+use pen::Pen;
+use reception::Chats;
+use serde_json::{Value, json};
+use std::{
+    collections::HashMap,
+    fmt, io,
+    path::PathBuf,
+    sync::{Arc, Mutex},
+    time::{Duration, Instant},
+};
+use store::{ChatState, Store, Unusable};
+use tokio::{
+    sync::mpsc,
+    time::{sleep, timeout},
+};
+use types::BotCommand;
+use updates::Person;
+
+/// Telegram takes no more than about one message a second in a chat, and twenty a minute in a group (its FAQ for bots).
+const PACE: Duration = Duration::from_secs(1);
+const PACE_IN_GROUPS: Duration = Duration::from_secs(3);
+/// Where there are so many engines for other models, those that no chat uses go.
+const ENGINES: usize = 4;
+/// What is left to tell at the end gets this time; the rest is told at the next start.
+const FAREWELL: Duration = Duration::from_secs(5);
+
+/// Opens an engine like the usual one that asks another model, `VENDOR/MODEL`; an error says why it cannot.
+pub type Engines = Arc<dyn Fn(String) -> BoxFuture<'static, Result<Engine, String>> + Send + Sync>;
+/// What a line that begins with `/` stands for; an error says why it stands for nothing.
+pub type Meant = Arc<dyn Fn(&str) -> Result<String, String> + Send + Sync>;
+
+/// How a bot works.
+pub struct Options {
+    /// What stands in front of `/bot<TOKEN>/<METHOD>`.
+    pub api_url: String,
+    /// The bot's own.
+    pub token: Token,
+    /// Who may talk, by Telegram's number.
+    pub allowed: Vec<i64>,
+    /// Let one more in with a code, also where somebody may talk already.
+    pub pair: bool,
+    /// Where the bot keeps what it must not forget; outside of every workspace.
+    pub folder: PathBuf,
+    /// Who works.
+    pub agent: String,
+    /// For `/model`.
+    pub engines: Engines,
+    /// For `/NAME`.
+    pub meant: Meant,
+    /// Names of such lines, and what they are for.
+    pub prompts: Vec<(String, String)>,
+    /// For whoever runs the bot.
+    pub notes: Notes,
+}
+
+/// Why the bot does not run.
+#[derive(Debug)]
+pub enum Trouble {
+    /// The address is none.
+    Address(String),
+    /// Telegram does not know the token; its own words.
+    Token(String),
+    /// Somebody else asks for the same bot's updates; Telegram's words.
+    Conflict(String),
+    /// Another process on this machine is this bot.
+    Taken,
+    /// What it knows cannot be kept.
+    State(PathBuf, io::Error),
+}
+
+impl Trouble {
+    /// What a person can do about it.
+    pub fn hint(&self) -> &'static str {
+        match self {
+            Self::Address(_) => "leave out `--api-url`, or take e.g. http://127.0.0.1:8081",
+            Self::Token(_) => "look at TELEGRAM_BOT_TOKEN: @BotFather tells the token of a bot",
+            Self::Conflict(why) if why.contains("webhook") => {
+                "remove the webhook with the method deleteWebhook"
+            }
+            Self::Conflict(_) => "end the other program, or take a bot of its own for each",
+            Self::Taken => "end the other `haft telegram`, or take another bot",
+            Self::State(..) => "mend the file or its permissions; without it, the bot forgets who may talk",
+        }
+    }
+}
+
+impl fmt::Display for Trouble {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Address(why) => write!(f, "cannot use the address of the Bot API: {why}"),
+            Self::Token(why) => write!(f, "Telegram refuses the token: {why}"),
+            Self::Conflict(why) => write!(f, "cannot ask for updates: {why}"),
+            Self::Taken => f.write_str("another process on this machine is this bot already"),
+            Self::State(path, error) => write!(f, "cannot use `{}`: {error}", path.display()),
+        }
+    }
+}
+
+impl std::error::Error for Trouble {}
+
+/// Who the bot is.
+struct Me {
+    id: Option<i64>,
+    name: String,
+}
+
+/// What all chats share.
+struct Bot {
+    engine: Engine,
+    options: Options,
+    api: Api,
+    store: Arc<Store>,
+    me: Me,
+    /// Those that ask another model, by its name.
+    engines: tokio::sync::Mutex<HashMap<String, Engine>>,
+    door: Mutex<Door>,
+    /// What goes on beside the asking for updates.
+    errands: mpsc::UnboundedSender<BoxFuture<'static, ()>>,
+}
+
+/// Talks until `stop`, or until Telegram does not let it. Then all sessions of the engine are shut down.
+pub async fn run(engine: Engine, options: Options, stop: impl Future<Output = ()>) -> Result<(), Trouble> {
+    let api = Api::new(&options.api_url, options.token.clone()).map_err(Trouble::Address)?;
+    let store = Store::open(&options.folder, &options.token).map_err(|unusable| match unusable {
+        Unusable::Taken => Trouble::Taken,
+        Unusable::Io(path, error) => Trouble::State(path, error),
+    })?;
+    tokio::pin!(stop);
+    let me = tokio::select! {
+        () = &mut stop => return Ok(()),
+        me = hello(&api, &options.notes) => me?,
+    };
+    let (errands, mut given) = mpsc::unbounded_channel();
+    let door = Mutex::new(Door::new(code(&options, &store)));
+    let (store, engines) = (Arc::new(store), Default::default());
+    let bot = Arc::new(Bot { engine, options, api, store, me, engines, door, errands });
+    bot.clone().announce();
+    let mut chats = Chats::new(bot.clone());
+    let mut going = FuturesUnordered::new();
+    let ended = tokio::select! {
+        () = &mut stop => Ok(()),
+        trouble = chats.receive() => trouble,
+        () = errands_of(&mut given, &mut going) => Ok(()),
+    };
+    drop(chats);
+    let farewell = async {
+        while let Ok(errand) = given.try_recv() {
+            going.push(errand);
+        }
+        while going.next().await.is_some() {}
+    };
+    let _what_is_left_is_told_next_time = tokio::join!(bot.shut_down(), timeout(FAREWELL, farewell));
+    ended
+}
+
+/// Runs what is given, for ever.
+async fn errands_of(
+    given: &mut mpsc::UnboundedReceiver<BoxFuture<'static, ()>>,
+    going: &mut FuturesUnordered<BoxFuture<'static, ()>>,
+) {
+    loop {
+        tokio::select! {
+            Some(errand) = given.recv() => going.push(errand),
+            Some(()) = going.next() => {}
+            else => return,
+        }
+    }
+}
+
+/// Asks until Telegram answers.
+async fn hello(api: &Api, notes: &Notes) -> Result<Me, Trouble> {
+    let mut outage = Outage::default();
+    loop {
+        match api.call("getMe", &json!({})).await {
+            Ok(me) => {
+                let name = me["username"].as_str().unwrap_or_default().to_owned();
+                return Ok(Me { id: me["id"].as_i64(), name });
+            }
+            Err(refusal) => outage.wait(fatal(refusal)?, notes).await,
+        }
+    }
+}
+
+/// Waits longer each time, and says so once.
+#[derive(Default)]
+struct Outage {
+    times: u32,
+}
+
+impl Outage {
+    async fn wait(&mut self, refusal: Refusal, notes: &Notes) {
+        self.times = (self.times + 1).min(7);
+        let time = match refusal {
+            Refusal::Wait(time) => {
+                if time > Duration::from_secs(60) {
+                    notes(format!("Telegram hands out nothing before {} s", time.as_secs()));
+                }
+                time
+            }
+            why => {
+                if self.times == 1 {
+                    notes(format!("Telegram cannot be asked: {why}; asking again until it answers"));
+                }
+                Duration::from_secs(1 << (self.times - 1)).min(Duration::from_secs(60))
+            }
+        };
+        sleep(time).await;
+    }
+
+    fn over(&mut self, notes: &Notes) {
+        if std::mem::take(&mut self.times) > 0 {
+            notes("Telegram answers again".to_owned());
+        }
+    }
+}
+
+/// What no patience helps against.
+fn fatal(refusal: Refusal) -> Result<Refusal, Trouble> {
+    match refusal {
+        other if !other.is_of_telegram() => Ok(other),
+        Refusal::Refused { code: 401 | 403 | 404, description } => Err(Trouble::Token(description)),
+        Refusal::Refused { code: 409, description } if description.contains("webhook") => {
+            Err(Trouble::Conflict(description))
+        }
+        other => Ok(other),
+    }
+}
+
+/// Told on standard error, where only the owner reads it.
+fn code(options: &Options, store: &Store) -> Option<Code> {
+    let has_nobody = options.allowed.is_empty() && store.read(|state| state.users.is_empty());
+    if !has_nobody && !options.pair {
+        return None;
+    }
+    let code = Code::new(Instant::now())?;
+    (options.notes)(format!(
+        "send `/start {}` to the bot within 10 minutes to be let in; the code works once",
+        code.text()
+    ));
+    Some(code)
+}
+
+impl Bot {
+    fn is_allowed(&self, who: &Person) -> bool {
+        self.may_talk(who.id)
+    }
+
+    fn may_talk(&self, who: i64) -> bool {
+        self.options.allowed.contains(&who)
+            || self.store.read(|state| state.users.iter().any(|user| user.id == who))
+    }
+
+    /// An engine that asks `spec`; opened once.
+    async fn engine_with(&self, spec: &str) -> Result<Engine, String> {
+        if spec == self.engine.setup().model.spec {
+            return Ok(self.engine.clone());
+        }
+        let mut engines = self.engines.lock().await;
+        if let Some(engine) = engines.get(spec) {
+            return Ok(engine.clone());
+        }
+        let engine = (self.options.engines)(spec.to_owned()).await?;
+        if engines.len() >= ENGINES {
+            let is_named = |chat: &ChatState, spec: &String| {
+                chat.model.as_ref() == Some(spec) || chat.wish.as_ref() == Some(spec)
+            };
+            let chats = self.store.read(|state| state.chats.clone());
+            let is_used = |spec: &String| chats.values().any(|chat| is_named(chat, spec));
+            engines.retain(|spec, engine| is_used(spec) || !engine.sessions().is_empty());
+        }
+        engines.insert(spec.to_owned(), engine.clone());
+        Ok(engine)
+    }
+
+    /// All that are open here.
+    async fn sessions(&self) -> Vec<Session> {
+        let engines = self.engines.lock().await;
+        let others = engines.values().flat_map(Engine::sessions);
+        self.engine.sessions().into_iter().chain(others).collect()
+    }
+
+    /// The model of a session that is open here; nothing where another process has it.
+    async fn model_of(&self, session: &Session) -> Option<String> {
+        if session.is_joined() {
+            return None;
+        }
+        let engines = self.engines.lock().await;
+        let has_it = |engine: &&Engine| engine.sessions().iter().any(|other| other.id() == session.id());
+        engines.values().chain([&self.engine]).find(has_it).map(|engine| engine.setup().model.spec.clone())
+    }
+
+    async fn shut_down(&self) {
+        self.engine.shut_down().await;
+        for engine in self.engines.lock().await.values() {
+            engine.shut_down().await;
+        }
+    }
+
+    fn pen(&self, chat: i64, desk: Arc<Desk>) -> Pen {
+        let edits = &self.engine.setup().profile.chat.edits;
+        let pace = if self.store.chat(chat).is_group { PACE_IN_GROUPS } else { PACE };
+        let limit = edits.limit.unwrap_or(LIMIT).clamp(100, LIMIT);
+        let rules = Rules { pace, more_than: edits.more_than, limit };
+        Pen::new((self.api.clone(), self.store.clone(), self.options.notes.clone()), desk, chat, rules)
+    }
+
+    /// The number of a question; none is given twice.
+    fn counted(&self) -> u64 {
+        let counted = self.store.write(|state| {
+            state.next_ask += 1;
+            state.next_ask
+        });
+        counted.unwrap_or_else(|_| self.store.read(|state| state.next_ask))
+    }
+
+    fn keep(&self, chat: i64, change: impl FnOnce(&mut ChatState)) {
+        if let Err(error) = self.store.write(|state| change(state.chats.entry(chat).or_default())) {
+            (self.options.notes)(format!("cannot write `{}`: {error}", self.store.file().display()));
+        }
+    }
+
+    /// Does something without waiting for it; whether it works is of no matter.
+    fn try_to(&self, method: &'static str, parameters: Value) {
+        let api = self.api.clone();
+        let errand = async move { drop(api.call(method, &parameters).await) };
+        let _the_bot_ends = self.errands.send(errand.boxed());
+    }
+
+    /// What whoever pressed a button reads.
+    fn notice(&self, press: &str, text: &str) {
+        let text: String = text.chars().take(180).collect();
+        self.try_to("answerCallbackQuery", json!({"callback_query_id": press, "text": text}));
+    }
+
+    fn announce(self: Arc<Self>) {
+        let is_name = |name: &str| {
+            (1..=32).contains(&name.len())
+                && name.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_')
+        };
+        let own = commands::COMMANDS.iter().map(|(name, what)| ((*name).to_owned(), (*what).to_owned()));
+        let prompts = self.options.prompts.iter().filter(|(name, _)| is_name(name)).cloned();
+        let command = |(command, what): (String, String)| {
+            let what: String =
+                if what.is_empty() { command.clone() } else { what.chars().take(250).collect() };
+            BotCommand { command, description: what }
+        };
+        let commands: Vec<_> = own.chain(prompts).take(100).map(command).collect();
+        self.try_to("setMyCommands", json!({"commands": commands}));
+    }
+}

@@ -1,0 +1,23 @@
+//! What an undo or a redo did to files, in words.
+use haft_core::Change;
+use haft_present::{diff, safe};
+use std::path::PathBuf;
+
+/// Returns a line for each file, and one for what is not known.
+pub(super) fn moved(changes: &[Change], conflicts: &[PathBuf], untracked: usize) -> String {
+    let mut lines = Vec::new();
+    for change in changes.iter().filter(|change| !conflicts.contains(&change.path)) {
+        lines.push(format!("{} {}", diff::sign(change.kind()), safe::text(&change.path.to_string_lossy())));
+    }
+    for path in conflicts {
+        let path = path.to_string_lossy();
+        lines.push(format!("! {} was left alone: somebody changed it since", safe::text(&path)));
+    }
+    if changes.is_empty() {
+        lines.push("No file was changed by a call that was tracked.".into());
+    }
+    if untracked > 0 {
+        lines.push(format!("{untracked} calls were not tracked, so what they did to files stands."));
+    }
+    lines.join("\n")
+}

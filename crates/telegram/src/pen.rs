@@ -1,0 +1,372 @@
+//! Writes into one chat: one thing after the other, no faster than Telegram wants it, and nothing twice.
+use super::{
+    api::{Api, Refusal, Upload},
+    asking::Document,
+    desk::{Desk, Job, Next, Rules},
+    rich::{Rich, Style},
+    store::{ChatState, Store},
+    story::{Extent, Section},
+};
+use base64::{Engine, engine::general_purpose::STANDARD};
+use haft_core::Image;
+use serde_json::{Value, json};
+use std::{collections::HashMap, sync::Arc, time::Duration};
+use tokio::time::{Instant, sleep, sleep_until};
+
+/// Where Telegram does not answer, it is asked again after 1, 2, 4 … seconds, and at most so many.
+const LONGEST_PAUSE: Duration = Duration::from_secs(60);
+
+/// A file that fails goes out so often again: it is large, and what comes behind it waits.
+const TRIES: u32 = 3;
+
+/// Says something to whoever runs the bot.
+pub type Notes = Arc<dyn Fn(String) + Send + Sync>;
+
+/// The one who writes into a chat.
+pub(super) struct Pen {
+    pub(super) api: Api,
+    pub(super) store: Arc<Store>,
+    pub(super) desk: Arc<Desk>,
+    pub(super) notes: Notes,
+    pub(super) chat: i64,
+    pub(super) rules: Rules,
+    /// Of the message that grows.
+    shown: Extent,
+    edited: Option<Instant>,
+    /// Failures one after the other.
+    troubles: u32,
+    /// The messages of the questions that are open.
+    asks: HashMap<u64, i64>,
+    /// The message that grows, and how many messages of a text that is told stand in the chat: as in the state, but
+    /// also of a session that the chat has left.
+    message: Option<i64>,
+    sent: usize,
+}
+
+impl Pen {
+    pub(super) fn new(
+        (api, store, notes): (Api, Arc<Store>, Notes),
+        desk: Arc<Desk>,
+        chat: i64,
+        rules: Rules,
+    ) -> Self {
+        let (shown, edited, troubles, asks) = (Extent::default(), None, 0, HashMap::new());
+        let ChatState { message, sent, .. } = store.chat(chat);
+        Self { api, store, desk, notes, chat, rules, shown, edited, troubles, asks, message, sent }
+    }
+
+    /// Writes what lies on the desk, for ever.
+    pub(super) async fn write(mut self) {
+        loop {
+            match self.desk.next(self.rules, self.shown, self.edited) {
+                Next::Job(job) => self.carry_out(job).await,
+                Next::Draft(text, extent) => self.draft(&text, extent).await,
+                Next::Wait(None) => self.desk.changed().await,
+                Next::Wait(Some(moment)) => tokio::select! {
+                    () = self.desk.changed() => {}
+                    () = sleep_until(moment) => {}
+                },
+            }
+        }
+    }
+
+    async fn carry_out(&mut self, job: Job) {
+        let done = match job {
+            Job::Deliver { session, section, next } => self.deliver(&session, &section, next).await,
+            Job::Left => {
+                (self.shown, self.message, self.sent) = (Extent::default(), None, 0);
+                self.keep(|chat| (chat.message, chat.sent) = (None, 0));
+                Ok(())
+            }
+            Job::Say { text, keyboard } => self.say(&text, &json!(keyboard)).await.map(drop),
+            Job::Ask { ask, text, keyboard, document: None } => self.ask(ask, &text, &json!(keyboard)).await,
+            Job::Ask { ask, text, keyboard, document: Some(document) } => {
+                self.ask_with(ask, text, &json!(keyboard), document).await
+            }
+            Job::Answered { ask, text } => match self.asks.remove(&ask) {
+                Some(message) => self.answered(message, &text).await,
+                None => Ok(()),
+            },
+            Job::Unbutton { message } => {
+                let parameters = json!({"chat_id": self.chat, "message_id": message});
+                self.insist("editMessageReplyMarkup", &parameters).await.map(drop)
+            }
+            Job::File { name, bytes } => {
+                let mime = "application/octet-stream";
+                let file = Upload { field: "document", name: &name, mime, bytes: &bytes };
+                let sent = self.upload("sendDocument", file).await;
+                self.excused(&format!("the file {name}"), sent).await
+            }
+        };
+        if let Err(refusal) = done {
+            (self.notes)(format!("Telegram takes a message for chat {} no more: {refusal}", self.chat));
+        }
+    }
+
+    /// What is whole is told once, also where the chat has left the session: into the message that grew, and in further ones.
+    async fn deliver(&mut self, session: &str, section: &Section, next: u64) -> Result<(), Refusal> {
+        self.shown = Extent::default();
+        let pieces = section.text.split(self.rules.limit);
+        let mut told = Ok(());
+        for place in self.sent..pieces.len() + section.images.len() {
+            let written = match (pieces.get(place), self.message) {
+                (Some(piece), Some(message)) if place == 0 => self.end(message, piece).await,
+                (Some(piece), _) => self.say(piece, &Value::Null).await.map(drop),
+                (None, _) => {
+                    let sent = self.photo(&section.images[place - pieces.len()]).await;
+                    self.excused("a picture", sent).await
+                }
+            };
+            told = told.and(written);
+            self.sent = place + 1;
+            self.keep_of(session, |chat| chat.sent = place + 1);
+        }
+        (self.message, self.sent) = (None, 0);
+        self.keep_of(session, |chat| (chat.next, chat.message, chat.sent) = (next, None, 0));
+        told
+    }
+
+    /// The message that grew gets its last text; where somebody deleted it, it comes anew.
+    async fn end(&mut self, message: i64, text: &Rich) -> Result<(), Refusal> {
+        match self.edit(message, text).await {
+            Err(refusal) if is_gone(&refusal) => self.say(text, &Value::Null).await.map(drop),
+            edited => edited,
+        }
+    }
+
+    /// The message that grows; whether it works or not, the next time there is more to see.
+    async fn draft(&mut self, text: &Rich, extent: Extent) {
+        let pieces = text.split(self.rules.limit.saturating_sub(2));
+        let Some(first) = pieces.first().cloned() else { return self.shown = extent };
+        let text = if pieces.len() > 1 { first.with("\n…", &[]) } else { first };
+        let before = self.message;
+        let written = match before {
+            Some(message) => {
+                let parameters = json!({"chat_id": self.chat, "message_id": message});
+                self.once("editMessageText", parameters, &text).await
+            }
+            None => self.once("sendMessage", json!({"chat_id": self.chat}), &text).await,
+        };
+        self.edited = Some(Instant::now());
+        match written {
+            Ok(result) => {
+                (self.shown, self.troubles) = (extent, 0);
+                self.message = before.or(result["message_id"].as_i64());
+                self.keep(|chat| chat.message = self.message);
+            }
+            Err(Refusal::Wait(time)) => self.pause(time),
+            Err(Refusal::Unreachable(why)) => {
+                let pause = self.next_pause(&why);
+                self.pause(pause);
+            }
+            Err(refusal) if is_gone(&refusal) && before.is_some() => {
+                self.message = None;
+                self.keep(|chat| chat.message = None);
+            }
+            // The whole text is told all the same when it is there.
+            Err(_) => self.shown = extent,
+        }
+    }
+
+    async fn say(&mut self, text: &Rich, keyboard: &Value) -> Result<Value, Refusal> {
+        let mut result = Value::Null;
+        let pieces = text.split(self.rules.limit);
+        for (place, piece) in pieces.iter().enumerate() {
+            let mut parameters = json!({"chat_id": self.chat});
+            if !keyboard.is_null() && place + 1 == pieces.len() {
+                parameters["reply_markup"] = keyboard.clone();
+            }
+            result = self.insist_on("sendMessage", parameters, piece).await?;
+            self.edited = Some(Instant::now());
+        }
+        Ok(result)
+    }
+
+    async fn ask(&mut self, ask: u64, text: &Rich, keyboard: &Value) -> Result<(), Refusal> {
+        let sent = self.say(text, keyboard).await?;
+        if let Some(message) = sent["message_id"].as_i64() {
+            self.asks.insert(ask, message);
+            self.keep(|chat| chat.asked.push(message));
+        }
+        Ok(())
+    }
+
+    /// Nobody allows what they could not see: where the file does not go out, there is only a no.
+    async fn ask_with(
+        &mut self,
+        ask: u64,
+        text: Rich,
+        keyboard: &Value,
+        document: Document,
+    ) -> Result<(), Refusal> {
+        let Document { name, text: whole, keys_without } = document;
+        let mime = "text/plain; charset=utf-8";
+        let file = Upload { field: "document", name: &name, mime, bytes: whole.as_bytes() };
+        match self.upload("sendDocument", file).await {
+            Ok(()) => self.ask(ask, &text, keyboard).await,
+            Err(refusal) => {
+                let why = format!("\n\nI could not send all of it, so it cannot be allowed here: {refusal}.");
+                let text = text.with(&haft_present::safe::text(&why), &[Style::Bold]);
+                self.ask(ask, &text, &json!(keys_without)).await
+            }
+        }
+    }
+
+    /// Without `reply_markup` the buttons go.
+    async fn answered(&mut self, message: i64, text: &Rich) -> Result<(), Refusal> {
+        let edited = self.edit(message, text).await;
+        self.keep(|chat| chat.asked.retain(|asked| *asked != message));
+        edited
+    }
+
+    async fn edit(&mut self, message: i64, text: &Rich) -> Result<(), Refusal> {
+        if let Some(last) = self.edited {
+            sleep_until(last + self.rules.pace).await;
+        }
+        let parameters = json!({"chat_id": self.chat, "message_id": message});
+        let edited = self.insist_on("editMessageText", parameters, text).await;
+        self.edited = Some(Instant::now());
+        edited.map(drop)
+    }
+
+    async fn photo(&mut self, image: &Image) -> Result<(), Refusal> {
+        let Ok(bytes) = STANDARD.decode(&image.data) else { return Ok(()) };
+        let name = image.mime.replace('/', ".");
+        let upload = |field| Upload { field, name: &name, mime: &image.mime, bytes: &bytes };
+        match self.upload("sendPhoto", upload("photo")).await {
+            // Not every picture is one to Telegram.
+            Err(Refusal::Refused { code: 400, .. }) => self.upload("sendDocument", upload("document")).await,
+            sent => sent,
+        }
+    }
+
+    async fn upload(&mut self, method: &str, file: Upload<'_>) -> Result<(), Refusal> {
+        let mut tries = 0;
+        loop {
+            let again = Upload { field: file.field, name: file.name, mime: file.mime, bytes: file.bytes };
+            match self.api.send(method, self.chat, again).await {
+                Err(Refusal::Wait(time)) => self.rest(time).await,
+                Err(Refusal::Unreachable(why)) if tries < TRIES => {
+                    tries += 1;
+                    let pause = self.next_pause(&why);
+                    self.rest(pause).await;
+                }
+                done => {
+                    self.troubles = 0;
+                    return done.map(drop);
+                }
+            }
+        }
+    }
+
+    /// What did not go out is told in its place.
+    async fn excused(&mut self, what: &str, sent: Result<(), Refusal>) -> Result<(), Refusal> {
+        let Err(refusal) = sent else { return Ok(()) };
+        let text =
+            Rich::plain_text(&haft_present::safe::text(&format!("I could not send {what}: {refusal}.")));
+        self.say(&text, &Value::Null).await?;
+        Err(refusal)
+    }
+
+    /// Until Telegram takes it or says that it never will.
+    async fn insist_on(&mut self, method: &str, parameters: Value, text: &Rich) -> Result<Value, Refusal> {
+        loop {
+            match self.once(method, parameters.clone(), text).await {
+                Err(Refusal::Wait(time)) => self.rest(time).await,
+                Err(Refusal::Unreachable(why)) => {
+                    let pause = self.next_pause(&why);
+                    self.rest(pause).await;
+                }
+                done => {
+                    self.troubles = 0;
+                    return done;
+                }
+            }
+        }
+    }
+
+    async fn insist(&mut self, method: &str, parameters: &Value) -> Result<Value, Refusal> {
+        loop {
+            match self.api.call(method, parameters).await {
+                Err(Refusal::Wait(time)) => self.rest(time).await,
+                Err(Refusal::Unreachable(why)) => {
+                    let pause = self.next_pause(&why);
+                    self.rest(pause).await;
+                }
+                done => {
+                    self.troubles = 0;
+                    return unchanged_is_fine(done);
+                }
+            }
+        }
+    }
+
+    /// With styles where there are any, and without them where Telegram cannot read ours.
+    async fn once(&self, method: &str, mut parameters: Value, text: &Rich) -> Result<Value, Refusal> {
+        parameters["link_preview_options"] = json!({"is_disabled": true});
+        let mut plain = parameters.clone();
+        plain["text"] = text.plain().into();
+        if text.is_plain() {
+            return unchanged_is_fine(self.api.call(method, &plain).await);
+        }
+        parameters["text"] = text.html().into();
+        parameters["parse_mode"] = "HTML".into();
+        let written = unchanged_is_fine(self.api.call(method, &parameters).await);
+        let is_unreadable = |refusal: &Refusal| refusal.says("parse") || refusal.says("entit");
+        match written {
+            Err(refusal) if is_unreadable(&refusal) => unchanged_is_fine(self.api.call(method, &plain).await),
+            written => written,
+        }
+    }
+
+    /// An outage is told once.
+    fn next_pause(&mut self, why: &str) -> Duration {
+        if self.troubles == 0 {
+            (self.notes)(format!("Telegram takes nothing for chat {}: {why}; trying on", self.chat));
+        }
+        self.troubles = (self.troubles + 1).min(7);
+        Duration::from_secs(1 << (self.troubles - 1)).min(LONGEST_PAUSE)
+    }
+
+    fn pause(&self, time: Duration) {
+        if time > LONGEST_PAUSE {
+            let seconds = time.as_secs();
+            (self.notes)(format!("Telegram takes nothing for chat {} before {seconds} s", self.chat));
+        }
+        self.desk.pause(Instant::now() + time);
+    }
+
+    async fn rest(&self, time: Duration) {
+        self.pause(time);
+        sleep(time).await;
+    }
+
+    /// Only while the chat is in `session`: how far it was told is of no matter afterwards.
+    fn keep_of(&self, session: &str, change: impl FnOnce(&mut ChatState)) {
+        self.keep(|chat| {
+            if chat.session.as_deref() == Some(session) {
+                change(chat);
+            }
+        });
+    }
+
+    fn keep(&self, change: impl FnOnce(&mut ChatState)) {
+        let kept = self.store.write(|state| change(state.chats.entry(self.chat).or_default()));
+        if let Err(error) = kept {
+            (self.notes)(format!("cannot write `{}`: {error}", self.store.file().display()));
+        }
+    }
+}
+
+/// Telegram calls it an error that a message reads already as it should.
+fn unchanged_is_fine(written: Result<Value, Refusal>) -> Result<Value, Refusal> {
+    match written {
+        Err(refusal) if refusal.says("message is not modified") => Ok(Value::Null),
+        written => written,
+    }
+}
+
+/// The message to edit is there no more.
+fn is_gone(refusal: &Refusal) -> bool {
+    refusal.says("message to edit not found") || refusal.says("message can't be edited")
+}

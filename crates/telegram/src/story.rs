@@ -1,0 +1,343 @@
+//! What a chat is told of a turn: the words of the model, a line for each call, and how it ended.
+use super::{
+    markdown,
+    rich::{Rich, Style},
+};
+use haft_core::{Fact, Image, Outcome, Part, Shown, ToolResult, Update, text_of};
+use haft_engine::Chat;
+use haft_present::{notes, safe, words::summary};
+use std::collections::HashMap;
+
+/// Of calls that follow each other so many are shown, the last ones.
+const CALLS: usize = 8;
+/// Of what a call is called with so many characters are shown.
+const ABOUT: usize = 60;
+
+/// A part of a turn, as far as it has come.
+#[derive(Default)]
+pub(super) struct Story {
+    pieces: Vec<Piece>,
+    /// What of the next reply has been heard.
+    live: String,
+    /// What each call of the last reply is called with.
+    calls: HashMap<String, String>,
+    images: Vec<Image>,
+    /// Characters that were said.
+    said: usize,
+    /// How often a call began or ended.
+    marks: usize,
+    words: Chat,
+}
+
+/// A part of a turn that is whole.
+#[derive(Default)]
+pub(super) struct Section {
+    pub(super) text: Rich,
+    /// Pictures that calls gave.
+    pub(super) images: Vec<Image>,
+}
+
+enum Piece {
+    /// In Markdown.
+    Said(String),
+    Call {
+        id: String,
+        name: String,
+        about: String,
+        sign: char,
+    },
+    /// A remark of ours.
+    Note(String),
+    /// A line in the profile's own words.
+    Line(String),
+}
+
+/// How much there is to see.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Extent {
+    pub(super) said: usize,
+    pub(super) marks: usize,
+}
+
+impl Story {
+    pub(super) fn new(words: Chat) -> Self {
+        Self { words, ..Self::default() }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.pieces.is_empty() && self.live.trim().is_empty() && self.images.is_empty()
+    }
+
+    pub(super) fn extent(&self) -> Extent {
+        Extent { said: self.said + self.live.len(), marks: self.marks }
+    }
+
+    /// Ends the part; the next one begins.
+    pub(super) fn take(&mut self) -> Section {
+        let text = self.rich();
+        self.pieces.clear();
+        self.live.clear();
+        (self.said, self.marks) = (0, 0);
+        Section { text, images: std::mem::take(&mut self.images) }
+    }
+
+    pub(super) fn update(&mut self, update: &Update) {
+        match update {
+            Update::Text { text } => self.live += text,
+            Update::Retrying { .. } => self.live.clear(),
+            Update::Thinking { .. } | Update::ToolCall { .. } | Update::ToolOutput { .. } => {}
+        }
+    }
+
+    pub(super) fn fact(&mut self, fact: &Fact) {
+        match fact {
+            Fact::Replied { parts, .. } => {
+                self.replied(parts);
+                notes::of(fact).iter().for_each(|note| self.note(note));
+            }
+            Fact::RoundsReached { .. } => notes::of(fact).iter().for_each(|note| self.note(note)),
+            Fact::Called { made } => {
+                self.calls = [(made.id.0.clone(), about(&made.arguments))].into();
+            }
+            Fact::ToolStarted { call, name, .. } if self.words.executing.is_none() => {
+                let about = self.calls.get(&call.0).cloned().unwrap_or_default();
+                self.mark(Piece::Call { id: call.0.clone(), name: name.clone(), about, sign: '●' });
+            }
+            Fact::ApprovalAsked { call, .. } | Fact::QuestionAsked { call, .. } => {
+                self.sign(&call.0, '?');
+            }
+            Fact::ToolEnded { call, name, result, .. } => self.ended(&call.0, name, result),
+            Fact::ApprovalAnswered { answer: haft_core::Answer::Nobody, .. } => {
+                self.note("refused: it needs an approval, and there is nobody to ask");
+            }
+            Fact::JobStarted { job, title } => self.note(&format!("job {} started: {title}", job.0)),
+            Fact::JobEnded { job, result } => {
+                let how = if result.is_ok() { "ended" } else { "failed" };
+                self.note(&format!("job {} {how}", job.0));
+            }
+            Fact::Compacted { before, after, .. } => {
+                self.note(&format!("summarized to save room: {before} tokens became {after}"));
+            }
+            Fact::Reminded { claims, .. } => {
+                self.note(&format!("nothing shows what it claims: {}", claims.join("; ")));
+            }
+            Fact::BudgetReached { what, spent, limit } => {
+                self.note(&format!("the budget of {limit} {what} is used up: {spent} spent"));
+            }
+            Fact::ModelFailed { message, hint } => {
+                let hint = hint.as_ref().map(|hint| format!("; {hint}")).unwrap_or_default();
+                self.note(&format!("the model could not be asked: {message}{hint}"));
+            }
+            Fact::PromptDenied { reason, .. } => self.note(&format!("a hook denied the prompt: {reason}")),
+            Fact::TurnEnded { outcome, rounds, .. } => self.turn_ended(*outcome, *rounds),
+            _ => {}
+        }
+    }
+
+    fn replied(&mut self, parts: &[Part]) {
+        self.live.clear();
+        let text = text_of(parts);
+        if !text.trim().is_empty() {
+            self.said += text.len();
+            self.pieces.push(Piece::Said(text));
+        }
+        let calls: Vec<_> = parts.iter().filter_map(Part::as_call).collect();
+        self.calls = calls.iter().map(|call| (call.id.0.clone(), about(&call.arguments))).collect();
+        if let Some(executing) = self.words.executing.as_ref().filter(|_| !calls.is_empty()) {
+            let line = executing.replace("{n}", &calls.len().to_string());
+            self.mark(Piece::Line(line));
+        }
+    }
+
+    fn ended(&mut self, id: &str, name: &str, result: &ToolResult) {
+        self.images.extend(result.images.iter().cloned());
+        if let Shown::Message(text) = &result.shown {
+            self.pieces.retain(|piece| !matches!(piece, Piece::Call { id: other, .. } if other == id));
+            self.said += text.len();
+            return self.pieces.push(Piece::Said(text.clone()));
+        }
+        let words = if result.is_ok() { &self.words.done } else { &self.words.failed };
+        if let Some(words) = words {
+            return self.mark(Piece::Line(words.replace("{name}", name)));
+        }
+        let now = if result.is_ok() { '✓' } else { '✗' };
+        // One that began in a part that is told already: that it went well is seen by what follows.
+        if !self.sign(id, now) && !result.is_ok() {
+            let (id, about) = (id.to_owned(), String::new());
+            self.mark(Piece::Call { id, name: name.to_owned(), about, sign: now });
+        }
+    }
+
+    /// Whether the call is told of here.
+    fn sign(&mut self, id: &str, now: char) -> bool {
+        let open = self.pieces.iter_mut().rev().find_map(|piece| match piece {
+            Piece::Call { id: other, sign, .. } if other == id => Some(sign),
+            _ => None,
+        });
+        let is_here = open.is_some();
+        if let Some(sign) = open {
+            *sign = now;
+            self.marks += 1;
+        }
+        is_here
+    }
+
+    fn turn_ended(&mut self, outcome: Outcome, rounds: u32) {
+        match (outcome, &self.words.cap) {
+            (Outcome::RoundLimit, Some(cap)) => {
+                let line = cap.replace("{n}", &rounds.to_string());
+                self.mark(Piece::Line(line));
+            }
+            (Outcome::RoundLimit, None) => self.note("stopped: too many rounds"),
+            (Outcome::Repeating, _) => self.note("stopped: the model repeats itself"),
+            (Outcome::Budget, _) => self.note("stopped: the budget is used up"),
+            (Outcome::Interrupted, _) => self.note("interrupted"),
+            (Outcome::Unproven, _) => self.note("the reply claims what the journal does not show"),
+            (Outcome::Finished | Outcome::Failed | Outcome::Refused, _) => {}
+        }
+        if self.is_empty() {
+            self.note("nothing was said");
+        }
+    }
+
+    fn note(&mut self, text: &str) {
+        self.mark(Piece::Note(text.to_owned()));
+    }
+
+    fn mark(&mut self, piece: Piece) {
+        self.marks += 1;
+        self.pieces.push(piece);
+    }
+
+    /// All of it, with what has been heard of the next reply.
+    pub(super) fn rich(&self) -> Rich {
+        let mut whole = Rich::default();
+        let (mut place, mut was_said) = (0, true);
+        while let Some(piece) = self.pieces.get(place) {
+            let calls =
+                self.pieces[place..].iter().take_while(|piece| matches!(piece, Piece::Call { .. })).count();
+            let is_said = matches!(piece, Piece::Said(_));
+            let gap = if is_said || was_said { "\n\n" } else { "\n" };
+            if calls > CALLS {
+                let more = Rich::default().with(&format!("… {} more calls", calls - CALLS), &[Style::Italic]);
+                whole.block(more, gap);
+                place += calls - CALLS;
+                was_said = false;
+                continue;
+            }
+            whole.block(drawn(piece), gap);
+            was_said = is_said;
+            place += 1;
+        }
+        whole.block(markdown::rich(&self.live), "\n\n");
+        whole
+    }
+}
+
+fn drawn(piece: &Piece) -> Rich {
+    match piece {
+        Piece::Said(text) => markdown::rich(text),
+        Piece::Note(text) => Rich::default().with(&format!("({})", safe::text(text)), &[Style::Italic]),
+        Piece::Line(line) => Rich::plain_text(safe::text(line).trim()),
+        Piece::Call { name, about, sign, .. } => {
+            let rich = Rich::default().with(&format!("{sign} "), &[]).with(&safe::text(name), &[Style::Bold]);
+            match about.is_empty() {
+                true => rich,
+                false => rich.with(" ", &[]).with(about, &[Style::Code]),
+            }
+        }
+    }
+}
+
+fn about(arguments: &serde_json::Value) -> String {
+    let about = summary(arguments);
+    match about.char_indices().nth(ABOUT) {
+        Some((at, _)) => format!("{}…", &about[..at]),
+        None => about,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use haft_core::{CallId, StopReason, ToolCall, Usage};
+    use serde_json::json;
+
+    fn replied(text: &str, calls: Vec<ToolCall>) -> Fact {
+        let parts = std::iter::once(Part::text(text)).chain(calls.into_iter().map(Part::ToolCall)).collect();
+        Fact::Replied { parts, usage: Usage::default(), stop: StopReason::EndTurn }
+    }
+    fn started(id: &str) -> Fact {
+        let (name, how) = ("read".into(), haft_core::How::Declared);
+        Fact::ToolStarted { call: CallId(id.into()), name, arguments: json!({}), how, reads: vec![] }
+    }
+    fn ended(id: &str, shown: Shown) -> Fact {
+        let result = ToolResult { shown, ..ToolResult::default() };
+        Fact::ToolEnded { call: CallId(id.into()), name: "read".into(), result, duration_ms: 1 }
+    }
+    fn over(outcome: Outcome) -> Fact {
+        Fact::TurnEnded { outcome, rounds: 3, usage: Usage::default(), cost_usd: None }
+    }
+    fn call(id: &str) -> ToolCall {
+        ToolCall::new(id, "read", json!({"path": "a.txt"}))
+    }
+    fn told(facts: &[Fact], words: Chat) -> String {
+        let mut story = Story::new(words);
+        facts.iter().for_each(|fact| story.fact(fact));
+        story.rich().plain()
+    }
+
+    // T-04
+    #[test]
+    fn a_turn_is_told_in_short() {
+        let many: Vec<String> = (0..11).map(|n| n.to_string()).collect();
+        let all: Vec<Fact> = many.iter().flat_map(|id| [started(id), ended(id, Shown::Preview)]).collect();
+        let look = replied("I will look.", vec![call("1")]);
+        let table = [
+            (vec![look.clone(), started("1")], "I will look.\n\n● read a.txt".to_owned()),
+            (
+                vec![look.clone(), started("1"), ended("1", Shown::Preview), replied("**Done.**", vec![])],
+                "I will look.\n\n✓ read a.txt\n\nDone.".to_owned(),
+            ),
+            (
+                vec![look, started("1"), ended("1", Shown::Message("By the way".into()))],
+                "I will look.\n\nBy the way".into(),
+            ),
+            (all, format!("… 3 more calls{}", "\n✓ read".repeat(8))),
+            (vec![over(Outcome::Interrupted)], "(interrupted)".into()),
+            (vec![over(Outcome::Finished)], "(nothing was said)".into()),
+            (vec![replied("x", vec![]), over(Outcome::Finished)], "x".into()),
+            (vec![replied("x", vec![]), over(Outcome::RoundLimit)], "x\n\n(stopped: too many rounds)".into()),
+        ];
+        for (facts, expected) in table {
+            assert_eq!(told(&facts, Chat::default()), expected);
+        }
+    }
+
+    //
+    #[test]
+    fn a_profile_has_words_of_its_own() {
+        let alfred = haft_engine::Profile::named("alfred").unwrap().chat;
+        let facts = [
+            replied("Hm.", vec![call("1")]),
+            started("1"),
+            ended("1", Shown::Preview),
+            over(Outcome::RoundLimit),
+        ];
+        let expected = "Hm.\n\n[Executing 1 tool(s)...]\n[read] ✓\n[Max iterations reached]";
+        assert_eq!(told(&facts, alfred), expected);
+    }
+
+    //
+    #[test]
+    fn what_was_heard_before_a_retry_is_void() {
+        let mut story = Story::default();
+        story.update(&Update::Text { text: "Hel".into() });
+        story.update(&Update::Retrying { reason: "reset".into(), after_ms: 1 });
+        story.update(&Update::Text { text: "Hi".into() });
+        assert_eq!(story.rich().plain(), "Hi");
+        story.fact(&replied("Hi", vec![]));
+        assert_eq!(story.take().text.plain(), "Hi");
+        assert!(story.is_empty());
+    }
+}

@@ -1,0 +1,268 @@
+//! A conversation line by line, without a full screen: what a pipe, a dumb terminal or a screen reader can follow.
+mod reader;
+
+use crate::{
+    Exit,
+    console::{self, Order},
+    host::{Host, Opened, Wish},
+    print::{self, Options, Output, Told},
+    signals::Interrupts,
+};
+use haft_core::{Command, Mode, Part, Seq, undo};
+use haft_engine::{Engine, Session};
+use haft_present::{cursor::next, view};
+use reader::{Before, Reader};
+use std::io::{Write, stderr, stdout};
+
+/// Talks until the person leaves: `exit`, or the end of the input.
+pub async fn run(
+    host: Host,
+    opened: Opened,
+    options: &Options,
+    interrupts: &mut Interrupts,
+) -> anyhow::Result<Exit> {
+    let chat = &options.chat;
+    // Whoever reads objects reads nothing else.
+    let is_text = options.output == Output::Text;
+    let prompt = chat.prompt.clone().unwrap_or_else(|| "> ".into());
+    let prompt = if is_text { prompt } else { String::new() };
+    let reader = Reader::new(&host)?;
+    let told = untold(&opened.session);
+    let mut talk = Talk { host, open: None, told, wish: Wish::default(), options, interrupts };
+    talk.take(opened)?;
+    if is_text {
+        print_now(chat.banner.as_deref().unwrap_or("Type `/help` for commands, `exit` to leave.\n"))?;
+    }
+    let talked = talk.until_left(reader, &prompt).await;
+    talk.leave().await;
+    match talked {
+        // The terminal is gone, and so whoever could read why.
+        Err(_) if talk.interrupts.has_hung_up() => Ok(Exit::Interrupted),
+        talked => talked.map(|()| Exit::Success),
+    }
+}
+
+/// Of a session that has just begun nothing was told.
+fn untold(session: &Session) -> Told {
+    let is_new = session.entries().len() == 1;
+    Told::before(if is_new { Seq(0) } else { next(session) })
+}
+
+struct Talk<'a> {
+    host: Host,
+    open: Option<(Engine, Session)>,
+    /// Of what happens at the prompt the person is told when they come back to it.
+    told: Told,
+    wish: Wish,
+    options: &'a Options,
+    interrupts: &'a mut Interrupts,
+}
+
+impl Talk<'_> {
+    async fn until_left(&mut self, mut reader: Reader, prompt: &str) -> anyhow::Result<()> {
+        let before = Before::now(&reader);
+        while !self.interrupts.must_end() {
+            let (line, back) = tokio::select! {
+                read = reader::read(reader, prompt.to_owned()) => read?,
+                () = self.interrupts.next() => {
+                    before.restore();
+                    return Ok(());
+                }
+            };
+            reader = back;
+            let Some(line) = line else { break };
+            let said = line.trim();
+            if said.eq_ignore_ascii_case("exit") || console::order(said) == Some(Order::Quit) {
+                break;
+            }
+            self.say(said).await?;
+        }
+        Ok(())
+    }
+
+    async fn say(&mut self, said: &str) -> anyhow::Result<()> {
+        self.follow(None).await?;
+        match console::order(said) {
+            Some(order) => self.order(order).await,
+            None if said.is_empty() => Ok(()),
+            None => {
+                let meant = if said.starts_with('/') { (self.host.meant)(said) } else { Ok(said.to_owned()) };
+                match meant {
+                    Ok(prompt) => {
+                        self.turn(Command::Prompt { parts: vec![Part::text(prompt)], channel: None }).await
+                    }
+                    Err(why) => note(&format!("error: {why}")),
+                }
+            }
+        }
+    }
+
+    /// One turn, with the words of the profile around it.
+    async fn turn(&mut self, command: Command) -> anyhow::Result<()> {
+        if self.open.is_none() {
+            return note("there is no session; `/new` begins one");
+        }
+        let chat = &self.options.chat;
+        let (before, after) = match (&chat.reply, self.options.output) {
+            (Some(reply), Output::Text) => (reply.as_str(), "\n\n"),
+            (None, Output::Text) => ("", "\n"),
+            (_, Output::Json | Output::StreamJson) => ("", ""),
+        };
+        print_now(before)?;
+        if let Some((_, session)) = &self.open {
+            print::follow_on(session, command, &mut self.told, self.options, self.interrupts).await?;
+        }
+        print_now(after)?;
+        Ok(())
+    }
+
+    async fn follow(&mut self, command: Option<Command>) -> anyhow::Result<Exit> {
+        let Some((_, session)) = &self.open else { return Ok(Exit::Success) };
+        print::follow(session, command, &mut self.told, self.options, self.interrupts).await
+    }
+
+    async fn order(&mut self, order: Order) -> anyhow::Result<()> {
+        match order {
+            Order::Help => self.help(),
+            Order::New => self.reopen(Wish { session: None, ..self.wish.clone() }).await,
+            Order::Sessions(Some(id)) => self.reopen(Wish { session: Some(id), ..self.wish.clone() }).await,
+            Order::Model(Some(spec)) => self.reopen(Wish { model: Some(spec), ..self.wish.clone() }).await,
+            Order::Agent(Some(name)) => self.reopen(Wish { agent: Some(name), ..self.wish.clone() }).await,
+            Order::Sessions(None) => self.sessions(),
+            Order::Model(None) => list((self.host.models)(), "/model SPEC"),
+            Order::Agent(None) => self.agents(),
+            Order::Compact => self.turn(Command::Compact).await,
+            Order::Continue => self.turn(Command::Continue).await,
+            Order::Undo => self.undo().await,
+            Order::Redo => self.redo().await,
+            Order::Cost => self.cost(),
+            Order::Mode(name) => self.mode(name.as_deref()).await,
+            Order::Theme(_) | Order::Rewind | Order::Jobs | Order::Copy => {
+                note("this needs the screen that `haft` opens in a terminal")
+            }
+            Order::Quit => Ok(()),
+        }
+    }
+
+    fn take(&mut self, opened: Opened) -> anyhow::Result<()> {
+        let Opened { engine, session, notices } = opened;
+        self.wish.session = Some(session.id().0.clone());
+        self.told = untold(&session);
+        self.open = Some((engine, session));
+        notices.iter().try_for_each(|notice| note(&format!("note: {notice}")))
+    }
+
+    /// The same again where the other one cannot be opened.
+    async fn reopen(&mut self, wish: Wish) -> anyhow::Result<()> {
+        if !self.leave().await {
+            anyhow::bail!("interrupted before the session had closed");
+        }
+        let before = std::mem::replace(&mut self.wish, wish.clone());
+        match (self.host.open)(wish).await {
+            Ok(opened) => {
+                note(&format!(
+                    "session {}, model {}",
+                    opened.session.id(),
+                    opened.engine.setup().model.spec
+                ))?;
+                self.take(opened)
+            }
+            Err(why) => {
+                note(&format!("error: {why}"))?;
+                self.wish.clone_from(&before);
+                let opened = (self.host.open)(before).await.map_err(anyhow::Error::msg)?;
+                self.take(opened)
+            }
+        }
+    }
+
+    /// Whether the session has come to its end; an interrupt leaves it before.
+    async fn leave(&mut self) -> bool {
+        let Some((engine, session)) = self.open.take() else { return true };
+        drop(session);
+        self.interrupts.or_leave(engine.shut_down()).await
+    }
+
+    fn help(&self) -> anyhow::Result<()> {
+        let ours = console::ORDERS
+            .iter()
+            .map(|(name, argument, what)| (format!("/{name} {argument}"), (*what).to_owned()));
+        let own = self.host.prompts.iter().map(|(name, what)| (format!("/{name}"), what.clone()));
+        list(ours.chain(own).collect(), "exit")
+    }
+
+    fn sessions(&self) -> anyhow::Result<()> {
+        let Some((engine, _)) = &self.open else { return Ok(()) };
+        let setup = engine.setup();
+        let own = setup.home.list().into_iter();
+        let own = own.filter(|known| known.workspace == setup.workspace && known.delegated_by.is_none());
+        list(own.map(|known| (known.id.0, known.title)).collect(), "/sessions ID")
+    }
+
+    fn agents(&self) -> anyhow::Result<()> {
+        let Some((engine, _)) = &self.open else { return Ok(()) };
+        let agents = engine.setup().agents.iter();
+        list(agents.map(|agent| (agent.name.clone(), agent.description.clone())).collect(), "/agent NAME")
+    }
+
+    async fn undo(&mut self) -> anyhow::Result<()> {
+        let to = self.open.as_ref().and_then(|(_, session)| undo::before_last_turn(&session.entries()));
+        match to {
+            Some(to) => self.move_files(Command::Rewind { to }).await,
+            None => note("nothing to undo"),
+        }
+    }
+
+    async fn redo(&mut self) -> anyhow::Result<()> {
+        let last = self.open.as_ref().and_then(|(_, session)| undo::last_undo(&session.entries()));
+        match last {
+            Some(_) => self.move_files(Command::Redo).await,
+            None => note("nothing to redo"),
+        }
+    }
+
+    async fn move_files(&mut self, command: Command) -> anyhow::Result<()> {
+        if self.follow(Some(command)).await? == Exit::Interrupted {
+            return Ok(());
+        }
+        let entries = self.open.iter().flat_map(|(_, session)| session.entries().into_iter().rev());
+        let files = entries.filter_map(|entry| view::moved_by(&entry.fact)).next();
+        files.into_iter().flatten().try_for_each(|file| note(&file))
+    }
+
+    async fn mode(&mut self, name: Option<&str>) -> anyhow::Result<()> {
+        let Some((_, session)) = &self.open else { return Ok(()) };
+        let known = Mode::ALL.into_iter().filter(|mode| *mode <= session.ceiling());
+        match name.and_then(Mode::named).filter(|mode| *mode <= session.ceiling()) {
+            Some(mode) => self.follow(Some(Command::SetMode { mode })).await.map(drop),
+            None => {
+                let known = known.map(Mode::name).collect::<Vec<_>>().join(", ");
+                note(&format!("now `{}`; there are {known} (/mode NAME)", session.mode().name()))
+            }
+        }
+    }
+
+    fn cost(&self) -> anyhow::Result<()> {
+        let Some((engine, session)) = &self.open else { return Ok(()) };
+        let usage = view::usage(&session.entries());
+        let cost = engine.setup().model.price.map(|price| format!("${:.4}", price.cost(usage)));
+        let cost = cost.unwrap_or_else(|| "unknown".into());
+        note(&format!("{} tokens in, {} out; cost: {cost}", usage.total() - usage.output, usage.output))
+    }
+}
+
+fn list(rows: Vec<(String, String)>, how: &str) -> anyhow::Result<()> {
+    rows.iter().try_for_each(|(name, what)| note(&format!("  {name:<28} {what}")))?;
+    note(&format!("  ({how})"))
+}
+
+/// Beside the conversation: on standard error.
+fn note(text: &str) -> anyhow::Result<()> {
+    writeln!(stderr(), "{}", haft_present::safe::text(text))?;
+    Ok(())
+}
+
+fn print_now(text: &str) -> std::io::Result<()> {
+    write!(stdout(), "{text}")?;
+    stdout().flush()
+}

@@ -1,0 +1,41 @@
+//! The exit code of a program that ran a turn.
+use haft_core::Outcome;
+
+/// How a program that ran a turn exits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Exit {
+    /// The turn ended by itself.
+    Success = 0,
+    /// The model could not be asked, or the journal not be written.
+    Failed = 1,
+    /// Wrong usage or configuration; nothing was started.
+    Usage = 2,
+    /// Stopped by a limit.
+    Limit = 3,
+    /// An effect needed an approval that nobody could give.
+    Refused = 4,
+    /// The reply claims what the journal does not show.
+    Unproven = 5,
+    /// By SIGINT, SIGTERM or SIGHUP.
+    Interrupted = 130,
+}
+
+impl From<Outcome> for Exit {
+    fn from(outcome: Outcome) -> Self {
+        match outcome {
+            Outcome::Finished => Self::Success,
+            Outcome::Interrupted => Self::Interrupted,
+            Outcome::Failed => Self::Failed,
+            Outcome::RoundLimit | Outcome::Budget | Outcome::Repeating => Self::Limit,
+            Outcome::Refused => Self::Refused,
+            Outcome::Unproven => Self::Unproven,
+        }
+    }
+}
+
+impl From<Exit> for std::process::ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(exit as u8)
+    }
+}

@@ -1,0 +1,28 @@
+//! Haft at a terminal and in scripts.
+//!
+//! Each way to talk is a module: [`mod@print`] runs one prompt without a screen, [`chat`] is a conversation line by line, and
+//! [`tui`] (feature `tui`) draws one on a screen. All of them send commands to a session and follow its events, as
+//! `haft-present` folds them. Begin with [`mod@print`].
+//!
+//! What they share: [`questions`] asks the person at the terminal, [`signals`] turns signals into interrupts, [`console`]
+//! reads what people say to the front-end itself, [`host`] opens sessions for those who switch between them, [`history`] keeps
+//! what was typed, and [`Exit`] is how the program ends.
+
+mod approval;
+mod asking;
+pub mod chat;
+pub mod console;
+mod exit;
+mod going_on;
+pub mod history;
+pub mod host;
+pub mod picture;
+pub mod print;
+mod question;
+pub mod questions;
+pub mod signals;
+mod spinner;
+#[cfg(feature = "tui")]
+pub mod tui;
+
+pub use exit::Exit;

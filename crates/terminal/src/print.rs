@@ -1,0 +1,287 @@
+//! One prompt in; the reply, one object or all events out.
+use crate::{
+    Exit, going_on,
+    questions::Questions,
+    signals::Interrupts,
+    spinner::{Spinner, TICK},
+};
+use anyhow::Context;
+use futures::StreamExt;
+use haft_core::{Change, Command, Entry, Event, Fact, Seq};
+use haft_engine::{Chat, Session, Turn, TurnReport};
+use haft_present::{
+    cursor::next,
+    lines, notes,
+    words::{Style, Words},
+};
+use serde_json::{Value, json};
+use std::{
+    io::{Stderr, Stdout, Write, stderr, stdout},
+    sync::Arc,
+};
+
+/// What is printed on standard output.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Output {
+    /// The reply as it streams.
+    #[default]
+    Text,
+    /// One object at the end.
+    Json,
+    /// One event a line.
+    StreamJson,
+}
+
+/// How a turn is shown, and whether anybody can be asked.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// What is printed on standard output.
+    pub output: Output,
+    /// How much is told on standard error.
+    pub style: Style,
+    /// A person sits at the terminal.
+    pub can_ask: bool,
+    /// Words of the profile.
+    pub chat: Chat,
+}
+
+/// Sends `command` and shows everything from `from` on until the turn it opens has ended.
+pub async fn turn(
+    session: &Session,
+    command: Command,
+    from: Seq,
+    options: &Options,
+    interrupts: &mut Interrupts,
+) -> anyhow::Result<Exit> {
+    follow_on(session, command, &mut Told::before(from), options, interrupts).await
+}
+
+/// As [`follow`], and on where the turn has used up its rounds and a person at the terminal wants it to.
+pub(crate) async fn follow_on(
+    session: &Session,
+    command: Command,
+    told: &mut Told,
+    options: &Options,
+    interrupts: &mut Interrupts,
+) -> anyhow::Result<Exit> {
+    let mut exit = follow(session, Some(command), told, options, interrupts).await?;
+    while exit == Exit::Limit && options.can_ask && options.output == Output::Text {
+        let Some(rounds) = going_on::used_up(session) else { break };
+        if !going_on::is_wanted(rounds, interrupts).await {
+            break;
+        }
+        exit = follow(session, Some(Command::Continue), told, options, interrupts).await?;
+    }
+    Ok(exit)
+}
+
+/// Up to where a person has been told of a session, from one turn to the next.
+#[derive(Debug)]
+pub(crate) struct Told {
+    next: Seq,
+}
+
+impl Told {
+    /// All before `next`.
+    pub(crate) fn before(next: Seq) -> Self {
+        Self { next }
+    }
+
+    fn take_in(&mut self, event: &Event) {
+        let Event::Recorded(entry) = event else { return };
+        self.next = Seq(entry.seq.0 + 1);
+    }
+}
+
+/// Gives `command` and shows everything that was not told, until what it asks for has happened; without one, what there
+/// is, and the turn to its end that asks something.
+pub(crate) async fn follow(
+    session: &Session,
+    command: Option<Command>,
+    told: &mut Told,
+    options: &Options,
+    interrupts: &mut Interrupts,
+) -> anyhow::Result<Exit> {
+    let mut events = Box::pin(session.events(told.next));
+    let mut goal = Goal::of(session, command);
+    let mut showing = Showing::new(options);
+    let mut is_interrupted = false;
+    let mut ticks = tokio::time::interval(TICK);
+    while !goal.is_reached(told, &showing.questions) {
+        let event = tokio::select! {
+            event = events.next() => event,
+            () = goal.done(), if goal.is_waiting() => continue,
+            () = interrupts.next() => {
+                session.send(Command::Interrupt)?;
+                if std::mem::replace(&mut is_interrupted, true) {
+                    return Ok(Exit::Interrupted);
+                }
+                continue;
+            }
+            _ = ticks.tick(), if showing.spinner.is_enabled() => {
+                showing.spinner.tick();
+                continue;
+            }
+        };
+        let Some(event) = event else { break };
+        or_gone(showing.take_in(session, &event), (), interrupts)?;
+        if goal.hear(&event) {
+            // The next one is for the turn that is waited for.
+            is_interrupted = false;
+        }
+        told.take_in(&event);
+    }
+    showing.spinner.clear();
+    match goal.report().await {
+        Some(report) => or_gone(finish(session, &report, options), Exit::Interrupted, interrupts),
+        None => Ok(Exit::Success),
+    }
+}
+
+/// `gone` where the terminal is gone, and so nothing can be written to it.
+fn or_gone<T>(shown: anyhow::Result<T>, gone: T, interrupts: &Interrupts) -> anyhow::Result<T> {
+    shown.or_else(|error| if interrupts.has_hung_up() { Ok(gone) } else { Err(error) })
+}
+
+/// What is waited for.
+struct Goal {
+    /// What comes of the command; none where nothing was asked for.
+    own: Option<Turn>,
+    has_ended: bool,
+    /// Whether the command is about a turn: then its report is told.
+    is_turn: bool,
+    /// What there is to say about the last reply of the own turn.
+    note: Option<String>,
+    /// A turn asked something, and goes on.
+    has_asked: bool,
+    /// What was shown that nobody here has asked for.
+    others: Vec<Arc<Entry>>,
+    /// What stood in the journal at the beginning goes up to here.
+    now: Seq,
+}
+
+impl Goal {
+    fn of(session: &Session, command: Option<Command>) -> Self {
+        let is_turn =
+            !matches!(command, None | Some(Command::Rewind { .. } | Command::Redo | Command::SetMode { .. }));
+        let now = next(session);
+        let own = command.map(|command| session.start(command));
+        let (has_ended, note, has_asked, others) = Default::default();
+        Self { own, has_ended, is_turn, note, has_asked, others, now }
+    }
+
+    fn is_waiting(&self) -> bool {
+        self.own.is_some() && !self.has_ended
+    }
+
+    /// Until the command is done. What comes of it is shown with all other events.
+    async fn done(&mut self) {
+        let Some(turn) = &mut self.own else { return };
+        while let Some(event) = turn.next().await {
+            if let Event::Recorded(entry) = event
+                && matches!(entry.fact, Fact::Replied { .. })
+            {
+                self.note = notes::of(&entry.fact);
+            }
+        }
+        self.has_ended = true;
+    }
+
+    /// Whether a turn has ended with `event`.
+    fn hear(&mut self, event: &Event) -> bool {
+        let Event::Recorded(entry) = event else { return false };
+        if self.own.is_none() {
+            self.others.push(entry.clone());
+        }
+        let is_end = matches!(entry.fact, Fact::TurnEnded { .. });
+        self.has_asked &= !is_end;
+        is_end
+    }
+
+    fn is_reached(&mut self, told: &Told, questions: &Questions) -> bool {
+        self.has_asked |= questions.is_open();
+        match &self.own {
+            None => told.next >= self.now && !self.has_asked,
+            Some(turn) => {
+                let is_shown = self.has_ended && told.next >= turn.seen();
+                is_shown && (self.is_turn || !questions.is_open())
+            }
+        }
+    }
+
+    /// What is told at the end; nothing where no turn ended that anybody waits for.
+    async fn report(self) -> Option<TurnReport> {
+        match self.own {
+            Some(turn) if self.is_turn => {
+                let report = turn.report().await;
+                Some(TurnReport { error: self.note.or(report.error), ..report })
+            }
+            Some(_) => None,
+            None => Some(TurnReport::of(&self.others)).filter(|report| report.outcome.is_some()),
+        }
+    }
+}
+
+/// What a person sees of events, and is asked.
+struct Showing<'a> {
+    options: &'a Options,
+    words: Words<Stdout, Stderr>,
+    spinner: Spinner,
+    questions: Questions,
+}
+
+impl<'a> Showing<'a> {
+    fn new(options: &'a Options) -> Self {
+        let words = Words::new(stdout(), stderr(), options.style, options.chat.clone());
+        let is_text = options.output == Output::Text;
+        let mut spinner = Spinner::new(options.can_ask && is_text && !options.style.quiet);
+        spinner.label("thinking");
+        Self { options, words, spinner, questions: Questions::default() }
+    }
+
+    /// Asks also where nothing can be written.
+    fn take_in(&mut self, session: &Session, event: &Event) -> anyhow::Result<()> {
+        self.spinner.clear();
+        let written = match self.options.output {
+            Output::Text => self.words.event(event),
+            Output::Json => Ok(()),
+            Output::StreamJson => writeln!(stdout(), "{}", lines::event(event)),
+        };
+        relabel(&mut self.spinner, event);
+        self.questions.hear(session, event, self.options.can_ask);
+        if self.questions.is_open() {
+            self.spinner.label("");
+        }
+        written.context("cannot write the output")
+    }
+}
+
+/// While a person is asked, the spinner must not write over the question.
+fn relabel(spinner: &mut Spinner, event: &Event) {
+    let Event::Recorded(entry) = event else { return spinner.label("") };
+    match &entry.fact {
+        Fact::ToolStarted { name, .. } => spinner.label(name.clone()),
+        Fact::ApprovalAsked { .. } | Fact::QuestionAsked { .. } | Fact::TurnEnded { .. } => spinner.label(""),
+        _ => spinner.label("thinking"),
+    }
+}
+
+fn finish(session: &Session, report: &TurnReport, options: &Options) -> anyhow::Result<Exit> {
+    if report.outcome.is_none() && options.output != Output::Json {
+        writeln!(stderr(), "error: {}", report.error.as_deref().unwrap_or_default())?;
+    }
+    if options.output == Output::Json {
+        writeln!(stdout(), "{}", haft_present::safe::json(&object(session, report).to_string()))?;
+    }
+    Ok(report.outcome.map_or(Exit::Failed, Exit::from))
+}
+
+/// What `--output json` prints.
+fn object(session: &Session, report: &TurnReport) -> Value {
+    let kind_of = |change: &Change| json!({"path": change.path, "kind": change.kind()});
+    let changes: Vec<Value> = report.changes.iter().map(kind_of).collect();
+    json!({
+        "session": session.id(), "outcome": report.outcome, "text": report.text, "rounds": report.rounds,
+        "usage": report.usage, "cost_usd": report.cost_usd, "changes": changes, "error": report.error,
+    })
+}

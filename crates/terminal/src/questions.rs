@@ -1,0 +1,90 @@
+//! The open questions of a session, asked one after the other at the terminal.
+use crate::{approval, asking::Asking, question};
+use haft_core::{Entry, Event, Fact, Seq};
+use haft_engine::Session;
+use haft_present::unattended;
+use std::{
+    collections::VecDeque,
+    io::{self, Write},
+    sync::Arc,
+};
+
+/// The questions of a session that are open. There is one person and one line at a time, so that the first one is asked and
+/// the others wait.
+#[derive(Debug, Default)]
+pub struct Questions {
+    /// Entries that ask, the first first.
+    waiting: VecDeque<Arc<Entry>>,
+    /// The one in front, while the person is asked.
+    asking: Option<(Seq, Asking)>,
+}
+
+impl Questions {
+    /// Asks what is asked, or answers in place of a person who is not there. Who was answered, here or elsewhere, and who
+    /// is gone asks no more.
+    pub fn hear(&mut self, session: &Session, event: &Event, can_ask: bool) {
+        let Event::Recorded(entry) = event else { return };
+        // Somebody may sit where a joined session is open.
+        let may_refuse = !session.is_joined();
+        match &entry.fact {
+            Fact::ApprovalAsked { .. } | Fact::QuestionAsked { .. } if can_ask && !session.may_allow() => {
+                let text = "note: a call asks; it can be answered only where the session is open";
+                let _no_terminal = writeln!(io::stderr(), "{text}");
+            }
+            Fact::ApprovalAsked { .. } | Fact::QuestionAsked { .. } if can_ask => {
+                self.waiting.push_back(entry.clone());
+            }
+            Fact::ApprovalAsked { call, .. } if may_refuse => unattended::refuse(session, call),
+            Fact::QuestionAsked { call, .. } if may_refuse => unattended::reply(session, call),
+            fact => self.waiting.retain(|asked| !ends(fact, asked)),
+        }
+        self.ask_first(session);
+    }
+
+    /// Whether somebody is waited for.
+    pub fn is_open(&self) -> bool {
+        !self.waiting.is_empty()
+    }
+
+    fn ask_first(&mut self, session: &Session) {
+        while self.waiting.front().is_some_and(|asked| is_over(session, asked)) {
+            self.waiting.pop_front();
+        }
+        let first = self.waiting.front();
+        if self.asking.as_ref().map(|(seq, _)| *seq) == first.map(|asked| asked.seq) {
+            return;
+        }
+        // Withdrawn before the next one begins: they read the same lines.
+        self.asking = None;
+        self.asking = first.and_then(|asked| Some((asked.seq, ask(session, &asked.fact)?)));
+    }
+}
+
+fn ask(session: &Session, fact: &Fact) -> Option<Asking> {
+    match fact {
+        Fact::ApprovalAsked { .. } => approval::ask(session, fact),
+        Fact::QuestionAsked { call, question } => Some(question::ask(session, call, question)),
+        _ => None,
+    }
+}
+
+/// Whoever hears late of a question may find its answer in the journal.
+fn is_over(session: &Session, asked: &Entry) -> bool {
+    let entries = session.entries();
+    let since = entries.partition_point(|entry| entry.seq <= asked.seq);
+    entries[since..].iter().any(|entry| ends(&entry.fact, asked))
+}
+
+fn ends(fact: &Fact, asked: &Entry) -> bool {
+    let (Fact::ApprovalAsked { call: waiting, .. } | Fact::QuestionAsked { call: waiting, .. }) = &asked.fact
+    else {
+        return true;
+    };
+    match fact {
+        Fact::ApprovalAnswered { call, .. }
+        | Fact::QuestionAnswered { call, .. }
+        | Fact::ToolEnded { call, .. } => call == waiting,
+        Fact::TurnEnded { .. } => true,
+        _ => false,
+    }
+}

@@ -1,0 +1,134 @@
+//! Interrupts from outside: SIGINT, SIGTERM, and SIGHUP where the terminal goes away.
+use haft_sandbox::appears;
+use std::{
+    future::Future,
+    io::{self, IsTerminal},
+    path::PathBuf,
+};
+use tokio::{
+    signal::unix::{Signal, SignalKind, signal},
+    sync::oneshot,
+};
+
+/// These signals, as one stream of interrupts.
+pub struct Interrupts {
+    interrupt: Signal,
+    terminate: Signal,
+    /// Nothing where whoever started the program wants it to outlive the terminal.
+    hangup: Option<Signal>,
+    has_hung_up: bool,
+    is_terminated: bool,
+    /// Counts as an interrupt once it is there.
+    file: Option<PathBuf>,
+}
+
+impl Interrupts {
+    /// From here on the signals no longer end the process by themselves.
+    pub fn listen() -> io::Result<Self> {
+        let hangup = if ignores_hangup() { None } else { Some(signal(SignalKind::hangup())?) };
+        let (interrupt, terminate) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
+        Ok(Self { interrupt, terminate, hangup, has_hung_up: false, is_terminated: false, file: None })
+    }
+
+    /// A file that somebody else makes interrupts as well; it is removed then.
+    pub fn or_file(self, file: PathBuf) -> Self {
+        Self { file: Some(file), ..self }
+    }
+
+    /// Waits for the next one. Dropping it loses none.
+    pub async fn next(&mut self) {
+        tokio::select! {
+            _ = self.interrupt.recv() => {}
+            _ = self.terminate.recv() => self.is_terminated = true,
+            () = hung_up(self.hangup.as_mut()) => {
+                self.has_hung_up = true;
+                // A terminal that goes away says so more than once, and means one interrupt.
+                self.hangup = None;
+            }
+            () = appears(self.file.as_deref()) => {}
+        }
+    }
+
+    /// Whether one of those so far said that the terminal is gone: nobody reads what is written there.
+    pub fn has_hung_up(&self) -> bool {
+        self.has_hung_up
+    }
+
+    /// Whether one of those so far asked the whole program to end, and not only what it does.
+    pub fn must_end(&self) -> bool {
+        self.has_hung_up || self.is_terminated
+    }
+
+    /// Waits for `what`, such as the end of an engine, but no longer than until the next interrupt; says whether it came
+    /// to its end.
+    pub async fn or_leave(&mut self, what: impl Future<Output = ()>) -> bool {
+        tokio::select! {
+            () = what => true,
+            () = self.next() => false,
+        }
+    }
+
+    /// Does what `begin` makes of the first interrupt, after which it ends by itself; a second one leaves it where it
+    /// stands, and there is nothing to give.
+    pub async fn until<T, F>(&mut self, begin: impl FnOnce(Interrupted) -> F) -> Option<T>
+    where
+        F: Future<Output = T>,
+    {
+        let (stop, stopping) = oneshot::channel();
+        let working = begin(Box::pin(async move {
+            let _nobody_else_stops_it = stopping.await;
+        }));
+        let twice = async {
+            self.next().await;
+            let _it_has_ended = stop.send(());
+            self.next().await;
+        };
+        tokio::select! {
+            done = working => Some(done),
+            () = twice => None,
+        }
+    }
+}
+
+/// Ready at the first interrupt; see [`Interrupts::until`].
+pub type Interrupted = futures::future::BoxFuture<'static, ()>;
+
+/// As `nohup` has it. Listening would undo that.
+fn ignores_hangup() -> bool {
+    match std::fs::read_to_string("/proc/self/status") {
+        Ok(status) => is_ignored(&status),
+        // Elsewhere nobody tells; `nohup` leaves neither stream on the terminal.
+        Err(_) => !io::stdout().is_terminal() && !io::stderr().is_terminal(),
+    }
+}
+
+/// Whether the mask of ignored signals has SIGHUP, which is 1 and so the lowest bit (proc(5), `SigIgn`).
+fn is_ignored(status: &str) -> bool {
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).is_some_and(|mask| mask & 1 == 1)
+}
+
+async fn hung_up(hangup: Option<&mut Signal>) {
+    match hangup {
+        Some(hangup) => drop(hangup.recv().await),
+        None => std::future::pending().await,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whoever_is_started_with_nohup_outlives_the_terminal() {
+        let table = [
+            ("Name:\thaft\nSigIgn:\t0000000000000001\n", true),
+            ("SigIgn:\t0000000000001000\n", false),
+            ("SigIgn:\t0000000000001003\n", true),
+            ("Name:\thaft\n", false),
+        ];
+        for (status, expected) in table {
+            assert_eq!(is_ignored(status), expected, "{status:?}");
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! A sign of life on a terminal while nothing else is shown.
+use std::{
+    io::Write,
+    time::{Duration, Instant},
+};
+
+const FRAMES: [&str; 8] = ["⠋", "⠙", "⠸", "⠴", "⠦", "⠧", "⠇", "⠏"];
+/// Slow enough for a serial line.
+pub(crate) const TICK: Duration = Duration::from_millis(120);
+
+/// Draws on standard error, or nowhere.
+#[derive(Debug)]
+pub(crate) struct Spinner {
+    enabled: bool,
+    shown: bool,
+    frame: usize,
+    label: String,
+    since: Instant,
+}
+
+impl Spinner {
+    /// `enabled` where standard error is a terminal and people want it.
+    pub(crate) fn new(enabled: bool) -> Self {
+        Self { enabled, shown: false, frame: 0, label: String::new(), since: Instant::now() }
+    }
+
+    /// Whether it ever draws.
+    pub(crate) fn is_enabled(&self) -> bool {
+        self.enabled
+    }
+
+    /// What is waited for.
+    pub(crate) fn label(&mut self, label: impl Into<String>) {
+        self.label = label.into();
+        self.since = Instant::now();
+    }
+
+    /// Draws the next frame. Call it every [`TICK`] while nothing else happens.
+    pub(crate) fn tick(&mut self) {
+        if let Some(picture) = self.next_picture() {
+            let _no_terminal = write!(std::io::stderr(), "\r\x1b[K{picture}");
+            self.shown = true;
+        }
+    }
+
+    /// Nothing without a label: while a person is asked, nothing may move.
+    fn next_picture(&mut self) -> Option<String> {
+        if !self.enabled || self.label.is_empty() {
+            return None;
+        }
+        self.frame = (self.frame + 1) % FRAMES.len();
+        Some(format!("{} {} {}s", FRAMES[self.frame], self.label, self.since.elapsed().as_secs()))
+    }
+
+    /// Wipes it away. Call it before anything else is written.
+    pub(crate) fn clear(&mut self) {
+        if std::mem::take(&mut self.shown) {
+            let _no_terminal = write!(std::io::stderr(), "\r\x1b[K");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // C-10
+    #[test]
+    fn it_stands_still_where_nobody_wants_it_to_move() {
+        let pictures = |enabled: bool, label: &str| {
+            let mut spinner = Spinner::new(enabled);
+            spinner.label(label);
+            [spinner.next_picture(), spinner.next_picture()]
+        };
+        assert_eq!(
+            pictures(true, "bash"),
+            ["⠙ bash 0s", "⠸ bash 0s"].map(|picture| Some(picture.to_owned()))
+        );
+        assert_eq!(pictures(false, "bash"), [None, None]);
+        assert_eq!(pictures(true, ""), [None, None]);
+    }
+}

@@ -1,0 +1,216 @@
+//! The conversation in a terminal: what is finished belongs to the terminal's scrollback, what goes on is drawn below.
+//!
+//! It draws what changed, at most sixty times a second, and nothing while nothing happens.
+mod app;
+mod blocks;
+mod choice;
+mod draw;
+mod files;
+mod highlight;
+mod input;
+mod keys;
+mod list;
+mod look;
+mod markdown;
+mod page;
+mod picks;
+mod said;
+mod screen;
+mod terminal;
+mod wrap;
+
+pub use look::{Depth, Look, Theme};
+
+use crate::{
+    Exit,
+    host::{Host, Opened},
+    signals::Interrupts,
+};
+use app::App;
+use crossterm::event::{Event as Key, EventStream, KeyEventKind};
+use futures::{FutureExt, StreamExt};
+use haft_core::{Command, Event, Part};
+use screen::Screen;
+use std::{
+    io::{Stdout, stdout},
+    time::{Duration, Instant},
+};
+use terminal::Terminal;
+use tokio::signal::unix::{SignalKind, signal};
+
+/// Between two frames (60 a second).
+const FRAME: Duration = Duration::from_millis(16);
+/// Between two pictures of the spinner.
+const SPIN: Duration = Duration::from_millis(100);
+/// Events taken in before keys are looked at again.
+const AT_ONCE: usize = 256;
+/// To its own screen and back (private mode 1049).
+const OTHER_SCREEN: (&str, &str) = ("\x1b[?1049h", "\x1b[?1049l");
+
+/// Talks until the person leaves. `prompt` is said first.
+pub async fn run(
+    host: Host,
+    opened: Opened,
+    look: Look,
+    prompt: Option<Vec<Part>>,
+    interrupts: &mut Interrupts,
+) -> anyhow::Result<Exit> {
+    let terminal = Terminal::take()?;
+    let size = crossterm::terminal::size()?;
+    let mut app = App::new(host, look, size);
+    app.show(opened);
+    if let Some(parts) = prompt {
+        app.send(Command::Prompt { parts, channel: None });
+    }
+    let mut shown = Shown::new(Screen::new(stdout(), size));
+    let exit = talk(&mut app, &mut shown, &terminal, interrupts).await;
+    let _the_terminal_may_be_gone = shown.leave(&mut app);
+    // Before what takes its time, so that nobody sits at a dead screen.
+    drop(terminal);
+    if let Some(engine) = app.engine.take() {
+        interrupts.or_leave(engine.shut_down()).await;
+    }
+    exit
+}
+
+async fn talk(
+    app: &mut App,
+    shown: &mut Shown,
+    terminal: &Terminal,
+    interrupts: &mut Interrupts,
+) -> anyhow::Result<Exit> {
+    let mut keys = EventStream::new();
+    // Also where whoever started this program ignores it: without a terminal there is nobody to talk to.
+    let mut hangup = signal(SignalKind::hangup())?;
+    shown.draw(app)?;
+    while !app.is_leaving {
+        tokio::select! {
+            event = app.events.next() => match event {
+                Some(event) => take_in(app, event),
+                None => app.closed(),
+            },
+            key = keys.next() => match key {
+                Some(key) => take_key(app, key?),
+                // The terminal is gone.
+                None => return Ok(Exit::Interrupted),
+            },
+            Some(done) = app.waiting.next(), if !app.waiting.is_empty() => app.done(done),
+            () = tokio::time::sleep_until(shown.due.into()), if shown.is_due(app) => {
+                shown.draw(app)?;
+                continue;
+            }
+            entered = terminal.given_back() => {
+                entered?;
+                shown.lost();
+            }
+            () = interrupts.next() => return Ok(Exit::Interrupted),
+            _ = hangup.recv() => return Ok(Exit::Interrupted),
+        }
+        if std::mem::take(&mut app.is_stopped) {
+            shown.leave(app)?;
+            terminal.suspend()?;
+        }
+        shown.changed();
+    }
+    Ok(Exit::Success)
+}
+
+/// This event, and those that are there already.
+fn take_in(app: &mut App, event: Event) {
+    app.event(&event);
+    for _ in 0..AT_ONCE {
+        match app.events.next().now_or_never() {
+            Some(Some(event)) => app.event(&event),
+            Some(None) => return app.closed(),
+            None => return,
+        }
+    }
+}
+
+fn take_key(app: &mut App, key: Key) {
+    match key {
+        Key::Key(key) if key.kind != KeyEventKind::Release => app.key(key),
+        Key::Paste(text) => app.paste(&text),
+        Key::FocusGained => app.is_watched = true,
+        Key::FocusLost => app.is_watched = false,
+        // Each frame looks at the size.
+        Key::Resize(..) | Key::Key(_) | Key::Mouse(_) => {}
+    }
+}
+
+/// What stands on the terminal, and when it is drawn next.
+struct Shown {
+    screen: Screen<Stdout>,
+    is_changed: bool,
+    due: Instant,
+    drawn: Instant,
+    /// A page fills a screen of its own.
+    is_page: bool,
+}
+
+impl Shown {
+    fn new(screen: Screen<Stdout>) -> Self {
+        let now = Instant::now();
+        Self { screen, is_changed: true, due: now, drawn: now, is_page: false }
+    }
+
+    fn changed(&mut self) {
+        self.is_changed = true;
+        self.due = self.drawn + FRAME;
+    }
+
+    /// While nothing happens and nothing moves, nobody wakes up.
+    fn is_due(&self, app: &App) -> bool {
+        self.is_changed || app.is_moving()
+    }
+
+    fn draw(&mut self, app: &mut App) -> std::io::Result<()> {
+        self.fit(app)?;
+        self.drawn = Instant::now();
+        (self.is_changed, self.due) = (false, self.drawn + SPIN);
+        if !app.raw.is_empty() {
+            self.screen.raw(&std::mem::take(&mut app.raw))?;
+        }
+        self.turn_page(app.page.is_some())?;
+        if let Some(page) = &app.page {
+            return self.screen.fill(&page.rows(app.rows, &app.look));
+        }
+        let spins =
+            (app.view.since.map_or(0, |since| since.elapsed().as_millis()) / SPIN.as_millis()) as usize;
+        let (live, cursor) = app.picture(spins);
+        self.screen.draw(&std::mem::take(&mut app.above), live, cursor)
+    }
+
+    /// A key that comes with a change of the size takes its event away (crossterm 0.29), so the terminal is asked.
+    fn fit(&mut self, app: &mut App) -> std::io::Result<()> {
+        let (columns, rows) = crossterm::terminal::size()?;
+        if (self.screen.columns, self.screen.rows) != (columns.max(1).into(), rows.max(1).into()) {
+            self.screen.resized(columns, rows);
+            (app.columns, app.rows) = (self.screen.columns, self.screen.rows);
+        }
+        Ok(())
+    }
+
+    fn turn_page(&mut self, is_page: bool) -> std::io::Result<()> {
+        terminal::is_page(is_page);
+        match (std::mem::replace(&mut self.is_page, is_page), is_page) {
+            (false, true) => self.screen.raw(OTHER_SCREEN.0),
+            (true, false) => self.screen.raw(OTHER_SCREEN.1),
+            _ => Ok(()),
+        }
+    }
+
+    /// The terminal was given back, from a page, too, and somebody else wrote on it.
+    fn lost(&mut self) {
+        self.is_page = false;
+        self.screen.lost();
+    }
+
+    /// Leaves what is finished, and nothing else.
+    fn leave(&mut self, app: &mut App) -> std::io::Result<()> {
+        self.turn_page(false)?;
+        let above = std::mem::take(&mut app.above);
+        self.screen.draw(&above, Vec::new(), Some((0, 0)))?;
+        self.screen.clear()
+    }
+}

@@ -1,0 +1,370 @@
+//! What is on the screen, and what happens to it.
+use super::{
+    blocks::Painter,
+    choice::{Pick, Popup},
+    input::{Draft, Input},
+    list::Item,
+    look::Look,
+    page::Page,
+    wrap::one_row,
+};
+use crate::{
+    history,
+    host::{Host, Opened, Wish},
+};
+use crossterm::event::KeyCode;
+use futures::{
+    StreamExt,
+    future::BoxFuture,
+    stream::{BoxStream, FuturesUnordered},
+};
+use haft_core::{Answer, Change, Command, Event, Fact, Seq};
+use haft_engine::{Engine, Session};
+use haft_present::{
+    cursor::next,
+    diff, safe,
+    view::{Asked, Block, View},
+};
+use ratatui::text::{Line, Span};
+use std::{
+    collections::VecDeque,
+    time::{Duration, Instant},
+};
+
+/// Of a session that is taken up, so many blocks are shown.
+const SHOWN_AGAIN: usize = 60;
+/// A turn of this length may end unwatched.
+const LONG_TURN: Duration = Duration::from_secs(10);
+
+/// Everything that the screen shows.
+pub(super) struct App {
+    pub(super) host: Host,
+    pub(super) look: Look,
+    pub(super) engine: Option<Engine>,
+    pub(super) session: Option<Session>,
+    pub(super) events: BoxStream<'static, Event>,
+    /// What was asked of the host and is not there yet.
+    pub(super) waiting: FuturesUnordered<BoxFuture<'static, Done>>,
+    pub(super) view: View,
+    pub(super) input: Input,
+    pub(super) popup: Option<Popup>,
+    pub(super) pick: Option<Pick>,
+    pub(super) page: Option<Page>,
+    /// What was said during a turn and has not been read yet.
+    pub(super) queued: VecDeque<String>,
+    /// Lines for the scrollback.
+    pub(super) above: Vec<Line<'static>>,
+    /// A word about the last key.
+    pub(super) hint: Option<String>,
+    pub(super) files: Option<Vec<Item>>,
+    pub(super) columns: usize,
+    pub(super) rows: usize,
+    pub(super) is_watched: bool,
+    /// To be written as it is: a bell, the clipboard.
+    pub(super) raw: String,
+    pub(super) is_leaving: bool,
+    pub(super) is_stopped: bool,
+    /// Esc was pressed, or Ctrl+C, and once more means more.
+    pub(super) escaped: Option<(KeyCode, Instant)>,
+    /// What was being typed when a question came.
+    draft: Option<Draft>,
+    /// When the last key of a text was pressed.
+    pub(super) typed: Option<Instant>,
+    wish: Wish,
+    /// The session that stands on the screen.
+    shown: Option<String>,
+}
+
+/// What came of something that took a while.
+pub(super) enum Done {
+    /// With the wish that was fulfilled.
+    Opened(Result<(Opened, Wish), String>),
+    Files(Vec<Item>),
+}
+
+impl App {
+    pub(super) fn new(host: Host, look: Look, (columns, rows): (u16, u16)) -> Self {
+        let typed = host.history.as_deref().map(history::load).unwrap_or_default();
+        Self {
+            host,
+            look,
+            engine: None,
+            session: None,
+            events: futures::stream::pending().boxed(),
+            waiting: FuturesUnordered::new(),
+            view: View::default(),
+            input: Input::new(typed),
+            popup: None,
+            pick: None,
+            page: None,
+            queued: VecDeque::new(),
+            above: Vec::new(),
+            hint: None,
+            files: None,
+            columns: columns.max(1).into(),
+            rows: rows.max(1).into(),
+            is_watched: true,
+            raw: String::new(),
+            is_leaving: false,
+            is_stopped: false,
+            escaped: None,
+            typed: None,
+            draft: None,
+            wish: Wish::default(),
+            shown: None,
+        }
+    }
+
+    /// Shows a session, from what it has so far.
+    pub(super) fn show(&mut self, opened: Opened) {
+        let Opened { engine, session, notices } = opened;
+        self.view = View::default();
+        let entries = session.entries();
+        let said = entries.iter().flat_map(|entry| self.view.take_in(&Event::Recorded(entry.clone())));
+        let said: Vec<Block> = said.collect();
+        let is_cut_off = self.view.working && !session.is_joined();
+        self.queued.clear();
+        self.events = session.events(next(&session)).boxed();
+        let is_known = self.shown.replace(session.id().0.clone()) == Some(session.id().0.clone());
+        self.wish.session = Some(session.id().0.clone());
+        if !is_known {
+            self.above.extend(self.greeting(&engine, &session));
+        }
+        (self.engine, self.session) = (Some(engine), Some(session));
+        match is_known {
+            true => self.tell_who_works(),
+            false => self.tell_again(said),
+        }
+        notices.iter().for_each(|notice| self.note(notice));
+        if is_cut_off {
+            self.view.rest();
+            self.note("the last turn was cut off; `/continue` takes it up");
+        }
+    }
+
+    fn greeting(&self, engine: &Engine, session: &Session) -> [Line<'static>; 3] {
+        let model = engine.setup().model.spec.clone();
+        let folder = engine.setup().workspace.display().to_string();
+        let rows = [
+            Line::from_iter([Span::styled("haft  ", self.look.bold()), Span::raw(model)]),
+            Line::styled(folder, self.look.dim()),
+            Line::styled(format!("session {} · /help for help", session.id()), self.look.dim()),
+        ];
+        rows.map(|row| one_row(row, self.columns))
+    }
+
+    /// The same session with somebody else in it.
+    fn tell_who_works(&mut self) {
+        let Some(engine) = &self.engine else { return };
+        let agent = self.wish.agent.as_ref().map(|agent| format!(", agent {agent}")).unwrap_or_default();
+        let text = format!("now with {}{agent}", engine.setup().model.spec);
+        self.note(&text);
+    }
+
+    /// What was said and done before.
+    fn tell_again(&mut self, said: Vec<Block>) {
+        let skipped = said.len().saturating_sub(SHOWN_AGAIN);
+        if skipped > 0 {
+            self.note(&format!("{skipped} earlier parts are not shown; Ctrl+O shows all"));
+        }
+        said.into_iter().skip(skipped).for_each(|block| self.finished(block));
+    }
+
+    pub(super) fn event(&mut self, event: &Event) {
+        if let Event::Recorded(entry) = event
+            && let Fact::Prompted { parts, .. } | Fact::PromptDenied { parts, .. } = &entry.fact
+        {
+            // A hook may have added something to it.
+            let text = haft_core::text_of(parts);
+            self.queued.retain(|queued| !text.starts_with(queued.as_str()));
+        }
+        let asked = self.asked();
+        let blocks = self.view.take_in(event);
+        blocks.into_iter().for_each(|block| self.finished(block));
+        if self.asked() != asked {
+            self.put_draft_aside();
+        }
+        if matches!(event, Event::Recorded(entry) if matches!(entry.fact, Fact::TurnEnded { .. })) {
+            self.ask_to_go_on();
+        }
+    }
+
+    fn asked(&self) -> Option<haft_core::CallId> {
+        self.view.asked.front().map(|asked| asked.call().clone())
+    }
+
+    /// What is being typed is no answer to a question that comes in the middle of it.
+    fn put_draft_aside(&mut self) {
+        let is_question = matches!(self.view.asked.front(), Some(Asked::Question { .. }));
+        match (is_question, self.draft.take()) {
+            (true, None) if !self.input.is_empty() => {
+                self.draft = Some(self.input.put_aside());
+                self.hint = Some("what you were typing comes back after your answer".into());
+            }
+            (false, Some(draft)) if self.input.is_empty() => self.input.restore(draft),
+            (_, draft) => self.draft = draft,
+        }
+    }
+
+    /// The session is over: nothing more comes from it.
+    pub(super) fn closed(&mut self) {
+        self.events = futures::stream::pending().boxed();
+        self.view.rest();
+        let failure =
+            self.session.as_ref().and_then(|session| session.journal().failure().map(str::to_owned));
+        let message = failure.unwrap_or_else(|| "the session closed".into());
+        self.fail(message, Some("`/new` begins another one".into()));
+    }
+
+    fn finished(&mut self, block: Block) {
+        if let Block::Ended { took, .. } = &block {
+            self.hint = None;
+            if *took >= LONG_TURN && !self.is_watched {
+                // A notification (OSC 9) where the terminal knows it, and a bell.
+                self.raw += &format!("\x1b]9;haft: done after {} s\x07\x07", took.as_secs());
+            }
+        }
+        let lines = self.painted(|painter| painter.block(&block));
+        self.above.extend(lines);
+    }
+
+    /// Draws with the diffs of this session.
+    pub(super) fn painted<T>(&self, draw: impl FnOnce(&Painter<'_>) -> T) -> T {
+        self.drawn(false, draw)
+    }
+
+    /// The same with nothing left out.
+    pub(super) fn painted_whole<T>(&self, draw: impl FnOnce(&Painter<'_>) -> T) -> T {
+        self.drawn(true, draw)
+    }
+
+    fn drawn<T>(&self, is_whole: bool, draw: impl FnOnce(&Painter<'_>) -> T) -> T {
+        let session = self.session.clone();
+        let diff_of = move |changes: &[Change]| match &session {
+            Some(session) if is_whole => diff::of_all(session, changes),
+            Some(session) => diff::of_changes(session, changes),
+            None => String::new(),
+        };
+        draw(&Painter { columns: self.columns, look: self.look, diff_of: &diff_of, is_whole })
+    }
+
+    /// Whether something moves by itself: nothing does while a person is asked, or reads a page.
+    pub(super) fn is_moving(&self) -> bool {
+        self.view.working && self.view.asked.is_empty() && self.page.is_none()
+    }
+
+    pub(super) fn note(&mut self, text: &str) {
+        self.finished(Block::Note(safe::text(text).into_owned()));
+    }
+
+    pub(super) fn fail(&mut self, message: String, hint: Option<String>) {
+        self.finished(Block::Failure { message, hint });
+    }
+
+    pub(super) fn send(&mut self, command: Command) {
+        let sent = self.session.as_ref().map(|session| session.send(command));
+        if !matches!(sent, Some(Ok(()))) {
+            self.fail("there is no session that could take this".into(), Some("`/new` begins one".into()));
+        }
+    }
+
+    pub(super) fn wished(&self) -> Wish {
+        self.wish.clone()
+    }
+
+    pub(super) fn entries(&self) -> Option<Vec<std::sync::Arc<haft_core::Entry>>> {
+        self.session.as_ref().map(Session::entries)
+    }
+
+    pub(super) fn rewind(&mut self, to: Seq) {
+        self.send(Command::Rewind { to });
+    }
+
+    /// Lets go of what is open and opens something else; the same again where that fails.
+    pub(super) fn open(&mut self, wish: Wish) {
+        if self.must_wait() {
+            return;
+        }
+        let is_here = self.session.as_ref().is_some_and(|session| {
+            session.is_joined() && wish.session.as_deref() == Some(session.id().0.as_str())
+        });
+        if is_here {
+            return self.note("another process has the session open, and who works in it is chosen there");
+        }
+        self.events = futures::stream::pending().boxed();
+        self.session = None;
+        let (engine, open) = (self.engine.take(), self.host.open.clone());
+        self.hint = Some("opening …".into());
+        let before = self.wish.clone();
+        self.waiting.push(Box::pin(async move {
+            if let Some(engine) = engine {
+                engine.shut_down().await;
+            }
+            let why = match open(wish.clone()).await {
+                Ok(opened) => return Done::Opened(Ok((opened, wish))),
+                Err(why) => why,
+            };
+            let mut again = open(before.clone()).await.map(|opened| (opened, before));
+            if let Ok((opened, _)) = &mut again {
+                opened
+                    .notices
+                    .push(format!("{}; the session goes on as before", why.replace("\nhint: ", "; ")));
+            }
+            Done::Opened(again)
+        }));
+    }
+
+    pub(super) fn done(&mut self, done: Done) {
+        match done {
+            Done::Opened(Ok((opened, wish))) => {
+                (self.hint, self.wish) = (None, wish);
+                self.show(opened);
+            }
+            Done::Opened(Err(why)) => {
+                self.hint = None;
+                self.fail(why, Some("`/new` or `/sessions` opens another one".into()));
+            }
+            Done::Files(files) => {
+                self.files = Some(files);
+                self.complete();
+            }
+        }
+    }
+
+    pub(super) fn answer(&mut self, answer: Answer) {
+        if matches!(answer, Answer::Once | Answer::Always) && !self.may_allow() {
+            return;
+        }
+        if let Some(Asked::Approval { call, .. }) = self.view.asked.pop_front() {
+            self.send(Command::Answer { call, answer });
+        }
+    }
+
+    pub(super) fn reply(&mut self, answer: Option<String>) {
+        if answer.is_some() && !self.may_allow() {
+            return;
+        }
+        if let Some(Asked::Question { call, .. }) = self.view.asked.pop_front() {
+            self.send(Command::Reply { call, answer });
+        }
+        if self.draft.is_some() {
+            // Whoever gives no answer has no use for its beginning.
+            self.input.clear();
+        }
+        self.put_draft_aside();
+    }
+
+    /// Whether an answer given here counts.
+    fn may_allow(&mut self) -> bool {
+        let may = self.session.as_ref().is_none_or(Session::may_allow);
+        if !may {
+            self.hint = Some("it can be answered only where the session is open".into());
+        }
+        may
+    }
+
+    pub(super) fn interrupt(&mut self) {
+        self.hint = Some("interrupting …".into());
+        self.send(Command::Interrupt);
+    }
+}

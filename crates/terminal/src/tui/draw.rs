@@ -1,0 +1,260 @@
+//! The live lines: what still goes on, what is asked, what is being typed.
+use super::{
+    app::App,
+    blocks::{dollars, tokens, two_ends},
+    markdown::{self, plain},
+    wrap::{Break, hanging, one_row},
+};
+use haft_core::{Change, Event, Fact, Question};
+use haft_present::{
+    proposal::Proposal,
+    safe,
+    view::{Asked, CallState, View},
+};
+use ratatui::text::{Line, Span};
+
+const FRAMES: [&str; 8] = ["⠋", "⠙", "⠸", "⠴", "⠦", "⠧", "⠇", "⠏"];
+
+/// Live lines, and the row and column of the cursor in them.
+pub(super) type Picture = (Vec<Line<'static>>, Option<(usize, usize)>);
+
+impl App {
+    /// What is drawn below the scrollback; never more than the screen has rows.
+    pub(super) fn picture(&mut self, frame: usize) -> Picture {
+        let (mut lower, cursor) = self.lower(frame);
+        let room = self.rows.saturating_sub(lower.len() + 1);
+        let upper = self.upper();
+        let skipped = upper.len().saturating_sub(room);
+        let mut lines: Vec<_> = upper.into_iter().skip(skipped).collect();
+        let above = lines.len();
+        lines.append(&mut lower);
+        let spare = lines.len().saturating_sub(self.rows.max(1));
+        lines.drain(..spare);
+        (lines, cursor.map(|(row, column)| ((row + above).saturating_sub(spare), column)))
+    }
+
+    /// The reply as far as it has come, and the calls that are not over.
+    fn upper(&self) -> Vec<Line<'static>> {
+        let mut lines = Vec::new();
+        if !self.view.thinking.is_empty() {
+            let thought = plain(self.view.thinking.trim(), Span::raw("  "), self.columns, self.look.dim());
+            let skipped = thought.len().saturating_sub(4);
+            lines.push(Line::default());
+            lines.extend(thought.into_iter().skip(skipped));
+        }
+        let pending = self.view.pending();
+        if !pending.trim().is_empty() {
+            lines.push(Line::default());
+            lines.extend(markdown::lines(pending, self.columns, &self.look));
+        }
+        let calls = &self.view.calls;
+        if !calls.is_empty() {
+            lines.push(Line::default());
+            let drawn =
+                self.painted(|painter| calls.iter().flat_map(|call| painter.call(call)).collect::<Vec<_>>());
+            lines.extend(drawn);
+        }
+        lines
+    }
+
+    fn lower(&mut self, frame: usize) -> Picture {
+        let mut lines = vec![Line::default()];
+        lines.extend(self.status(frame));
+        lines.extend(self.queued.iter().map(|text| {
+            let line = text.lines().next().unwrap_or_default();
+            one_row(Line::styled(format!("  next: {}", safe::text(line)), self.look.dim()), self.columns)
+        }));
+        if let Some(pick) = &self.pick {
+            lines.push(Line::from_iter([
+                Span::styled(format!("{}: ", pick.title), self.look.bold()),
+                Span::raw(pick.typed.clone()),
+            ]));
+            let cursor =
+                (lines.len() - 1, lines.last().map_or(0, Line::width).min(self.columns.saturating_sub(1)));
+            lines.extend(pick.list.rows(self.columns, self.rows.saturating_sub(lines.len() + 2), &self.look));
+            lines.push(self.foot());
+            return (lines, Some(cursor));
+        }
+        match self.view.asked.front().cloned() {
+            Some(Asked::Approval { fact, .. }) => {
+                lines.extend(self.approval(&fact));
+                // What somebody was writing waits, and is seen to.
+                if !self.input.is_empty() {
+                    lines.extend(self.input.rows(self.columns, &self.look).0);
+                }
+                lines.push(self.foot());
+                return (lines, None);
+            }
+            Some(Asked::Question { question, .. }) => lines.extend(self.question(&question)),
+            None => {}
+        }
+        let (rows, (row, column)) = self.input.rows(self.columns, &self.look);
+        let cursor = (lines.len() + row, column);
+        lines.extend(rows);
+        match &self.popup {
+            Some(popup) => {
+                let room = self.rows.saturating_sub(lines.len() + 1);
+                lines.extend(popup.list.rows(self.columns, room, &self.look));
+            }
+            None => lines.push(self.foot()),
+        }
+        (lines, Some(cursor))
+    }
+
+    /// While a turn goes: that it does, for how long, and what it took so far.
+    fn status(&self, frame: usize) -> Option<Line<'static>> {
+        let since = self.view.since.filter(|_| self.view.working)?;
+        let what = match self.view.calls.iter().find(|call| call.state == CallState::Running) {
+            _ if !self.view.asked.is_empty() => "waits for you".to_owned(),
+            Some(call) => call.name.clone(),
+            None => {
+                self.view.retry.as_ref().map_or("thinking".to_owned(), |why| format!("asks again: {why}"))
+            }
+        };
+        let sign = if self.view.asked.is_empty() { FRAMES[frame % FRAMES.len()] } else { "?" };
+        let spent = self.view.turn;
+        let price = self.engine.as_ref().and_then(|engine| engine.setup().model.price);
+        let cost = price.map(|price| price.cost(spent)).filter(|cost| *cost > 0.0).map(dollars);
+        let count = (spent.total() > 0).then(|| format!("{} tokens", tokens(spent.total())));
+        let facts =
+            [Some(format!("{} s", since.elapsed().as_secs())), count, cost, Some("Esc interrupts".into())];
+        let facts = facts.into_iter().flatten().collect::<Vec<_>>().join(" · ");
+        let line = Line::from_iter([
+            Span::styled(format!("{sign} "), self.look.accent()),
+            Span::raw(what),
+            Span::styled(format!("  {facts}"), self.look.dim()),
+        ]);
+        Some(one_row(line, self.columns))
+    }
+
+    /// What the call would do, why it asks, and what an answer means. The keys are always seen.
+    fn approval(&self, fact: &Fact) -> Vec<Line<'static>> {
+        let look = &self.look;
+        let Some(proposal) = self.proposal(fact) else { return Vec::new() };
+        let room = self.rows.saturating_sub(6).max(3);
+        let reason = plain(&proposal.reason, Span::styled("? ", look.warn()), self.columns, look.bold());
+        let always = plain(&proposal.always_line(), Span::raw("  "), self.columns, look.dim());
+        let mut end = self.beginning(always, (room / 3).max(1));
+        end.extend(self.beginning(reason, (room / 3).max(1)));
+        let changes = changes_of(fact);
+        let mut lines = self.painted(|painter| match changes {
+            [] => self.lines_of(&proposal.brief_head().text),
+            changes => painter.whole_diff(changes),
+        });
+        let diff = self.painted(|painter| (painter.diff_of)(changes));
+        lines.extend(self.lines_of(&proposal.beside(&diff).text));
+        let mut lines = self.beginning(lines, room.saturating_sub(end.len()).max(1));
+        lines.append(&mut end);
+        let keys = [("y", "es"), ("a", "lways in this session"), ("n", "o")];
+        let keys = keys
+            .into_iter()
+            .flat_map(|(key, rest)| [Span::styled(format!("  [{key}]"), look.chosen()), Span::raw(rest)]);
+        lines.push(one_row(Line::from_iter(keys), self.columns));
+        lines
+    }
+
+    fn proposal(&self, fact: &Fact) -> Option<Proposal> {
+        Proposal::of(self.session.as_ref()?, fact)
+    }
+
+    /// A text that is laid out already, and whose blanks count.
+    fn lines_of(&self, text: &str) -> Vec<Line<'static>> {
+        let line = |line: &str| {
+            let line = Span::styled(line.to_owned(), self.look.dim());
+            hanging(Span::raw("  "), &[line], self.columns, Break::Anywhere)
+        };
+        text.lines().flat_map(line).collect()
+    }
+
+    /// The beginning says what it is about; the rest is on a page.
+    fn beginning(&self, mut lines: Vec<Line<'static>>, room: usize) -> Vec<Line<'static>> {
+        let more = lines.len().saturating_sub(room);
+        if more > 0 {
+            lines.truncate(room);
+            let text = format!("  … {more} more lines (Ctrl+O shows all)");
+            lines.push(Line::styled(text, self.look.warn()));
+        }
+        lines
+    }
+
+    /// All that there is to know before one answers.
+    pub(super) fn whole_question(&self, fact: &Fact) -> Vec<Line<'static>> {
+        let Some(proposal) = self.proposal(fact) else { return Vec::new() };
+        let mut lines = plain(&proposal.reason, Span::raw("? "), self.columns, self.look.bold());
+        lines.extend(self.lines_of(&proposal.always_line()));
+        lines.extend(self.lines_of(&proposal.head()));
+        lines.extend(self.painted_whole(|painter| painter.whole_diff(changes_of(fact))));
+        let diff = self.painted_whole(|painter| (painter.diff_of)(changes_of(fact)));
+        lines.extend(self.lines_of(&proposal.beside_all_of(&diff)));
+        lines
+    }
+
+    fn question(&self, question: &Question) -> Vec<Line<'static>> {
+        let text = safe::text(&question.text).into_owned();
+        let mut lines = plain(&text, Span::styled("? ", self.look.warn()), self.columns, self.look.bold());
+        for (place, choice) in question.choices.iter().enumerate() {
+            let number = Span::styled(format!("  {}. ", place + 1), self.look.accent());
+            lines.push(one_row(
+                Line::from_iter([number, Span::raw(safe::text(choice).into_owned())]),
+                self.columns,
+            ));
+        }
+        let how = if question.choices.is_empty() { "type an answer" } else { "type a number, or an answer" };
+        lines.push(Line::styled(format!("  {how}; Esc: no answer"), self.look.dim()));
+        lines
+    }
+
+    /// The last line: what was just hinted at, else how things stand.
+    fn foot(&self) -> Line<'static> {
+        if let Some(hint) = &self.hint {
+            return one_row(Line::styled(format!("  {hint}"), self.look.warn()), self.columns);
+        }
+        let setup = self.engine.as_ref().map(|engine| engine.setup());
+        let model = setup.map_or("…".to_owned(), |setup| setup.model.spec.clone());
+        let mode = self.view.mode.or(self.session.as_ref().map(haft_engine::Session::mode));
+        let mode = mode.map(|mode| mode.name().to_owned());
+        let agent = Some(self.view.agent.clone()).filter(|agent| !agent.is_empty() && agent != "haft");
+        let left: Vec<String> = [Some(model), agent, mode].into_iter().flatten().collect();
+        let window = setup.and_then(|setup| setup.model.window);
+        let window = window.filter(|window| *window > 0 && self.view.context > 0);
+        let context =
+            window.map(|window| format!("{}% of {}", self.view.context * 100 / window, tokens(window)));
+        let jobs = self.view.jobs.len();
+        let jobs = (jobs > 0).then(|| format!("{jobs} job{}", if jobs == 1 { "" } else { "s" }));
+        let cost = self.view.cost_usd.filter(|cost| *cost > 0.0).map(dollars);
+        let right: Vec<String> = [jobs, context, cost].into_iter().flatten().collect();
+        let dim = self.look.dim();
+        let left = vec![Span::styled(format!("  {}", left.join(" · ")), dim)];
+        two_ends(left, vec![Span::styled(right.join(" · "), dim)], self.columns)
+    }
+
+    /// Everything that was said and done, with whole results.
+    pub(super) fn whole(&self) -> Vec<Line<'static>> {
+        let mut view = View::default();
+        let mut lines = Vec::new();
+        for entry in self.entries().unwrap_or_default() {
+            let blocks = view.take_in(&Event::Recorded(entry.clone()));
+            lines.extend(
+                self.painted(|painter| {
+                    blocks.iter().flat_map(|block| painter.block(block)).collect::<Vec<_>>()
+                }),
+            );
+            if let Fact::ToolEnded { result, .. } = &entry.fact {
+                lines.extend(plain(
+                    &safe::text(&result.content),
+                    Span::raw("    "),
+                    self.columns,
+                    self.look.dim(),
+                ));
+            }
+        }
+        lines
+    }
+}
+
+fn changes_of(fact: &Fact) -> &[Change] {
+    match fact {
+        Fact::ApprovalAsked { changes, .. } => changes,
+        _ => &[],
+    }
+}

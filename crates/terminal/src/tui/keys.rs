@@ -1,0 +1,234 @@
+//! What keys mean.
+use super::{app::App, page::Page};
+use crate::console;
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use haft_core::Answer;
+use haft_present::view::Asked;
+use std::time::{Duration, Instant};
+
+/// For the help.
+pub(super) const KEYS: [(&str, &str); 11] = [
+    ("Enter", "say it; during a turn it steers"),
+    ("Shift+Enter", "a new line (also Alt+Enter, Ctrl+J, or \\ at the end)"),
+    ("Esc", "interrupt; twice: go back to an earlier prompt"),
+    ("Up, Down, Ctrl+R", "what was typed before"),
+    ("@NAME", "a file of this folder; a picture goes along"),
+    ("!COMMAND", "run a command yourself"),
+    ("Shift+Tab", "what may be done without asking"),
+    ("Ctrl+O", "everything so far, with whole results"),
+    ("Ctrl+T", "background jobs and subagents"),
+    ("Ctrl+C", "clear what is typed, interrupt, or leave (twice)"),
+    ("Ctrl+D, Ctrl+Z", "leave; suspend"),
+];
+
+/// Keys that follow each other faster belong to a word.
+const PAUSE: Duration = Duration::from_secs(1);
+const PAUSE_FIRST: &str = "a call asks; pause, then answer with y, a or n";
+/// Two presses within this time belong together.
+const TWICE: Duration = Duration::from_secs(2);
+
+impl App {
+    pub(super) fn key(&mut self, key: KeyEvent) {
+        if !matches!(self.hint.as_deref(), Some("opening …" | "interrupting …")) {
+            self.hint = None;
+        }
+        let ctrl = key.modifiers.contains(KeyModifiers::CONTROL);
+        let is_same = |(before, _): &(KeyCode, Instant)| *before == key.code;
+        self.escaped = self.escaped.take().filter(is_same);
+        if ctrl && key.code == KeyCode::Char('z') {
+            self.is_stopped = true;
+            return;
+        }
+        if let Some(page) = &mut self.page {
+            if !page.key(key, self.rows) {
+                self.page = None;
+            }
+            return;
+        }
+        match key.code {
+            KeyCode::Char('o') if ctrl => self.show_all(),
+            _ if self.pick.is_some() => self.pick_key(key),
+            KeyCode::Char('c') if ctrl => self.stop_or_leave(),
+            KeyCode::Char('t') if ctrl => self.pick_job(),
+            KeyCode::Char('r') if ctrl => self.pick_typed(),
+            _ if self.asks_for_approval() && !self.is_typing() => self.approval_key(key),
+            _ if self.popup.is_some() && self.popup_key(key) => {}
+            KeyCode::Char('d') if ctrl && self.input.is_empty() => self.is_leaving = true,
+            KeyCode::BackTab => self.next_mode(),
+            KeyCode::Esc => self.escape(),
+            KeyCode::Enter if !key.modifiers.intersects(KeyModifiers::SHIFT | KeyModifiers::ALT) => {
+                self.enter()
+            }
+            _ => self.type_in(key),
+        }
+    }
+
+    fn type_in(&mut self, key: KeyEvent) {
+        if self.input.key(key) {
+            self.typed = Some(Instant::now());
+            self.complete();
+        }
+    }
+
+    /// Whoever is in the middle of a word does not mean the question that has just appeared.
+    fn is_typing(&mut self) -> bool {
+        let now = Instant::now();
+        let is_typing = !self.input.is_empty() && is_in_a_word(self.typed, now);
+        if is_typing {
+            self.typed = Some(now);
+            self.hint = Some(PAUSE_FIRST.into());
+        }
+        is_typing
+    }
+
+    fn asks_for_approval(&self) -> bool {
+        matches!(self.view.asked.front(), Some(Asked::Approval { .. }))
+    }
+
+    fn enter(&mut self) {
+        let Some(Asked::Question { .. }) = self.view.asked.front() else { return self.submit() };
+        let (text, _) = self.input.take();
+        let said = text.trim().to_owned();
+        let chosen = said.parse().ok().and_then(|number| self.asked_choice(number));
+        if chosen.is_some() || !said.is_empty() {
+            self.reply(Some(chosen.unwrap_or(said)));
+        }
+    }
+
+    fn escape(&mut self) {
+        if let Some(Asked::Question { .. }) = self.view.asked.front() {
+            return self.reply(None);
+        }
+        if self.view.working {
+            return self.interrupt();
+        }
+        let what = if self.input.is_empty() { "go back to an earlier prompt" } else { "clear what is typed" };
+        match (self.is_second(KeyCode::Esc), self.input.is_empty()) {
+            (true, true) => self.pick_prompt(),
+            (true, false) => self.input.clear(),
+            (false, _) => self.hint = Some(format!("Esc again: {what}")),
+        }
+    }
+
+    /// Whether the key was pressed a moment before.
+    fn is_second(&mut self, key: KeyCode) -> bool {
+        let is_second = self.escaped.take().is_some_and(|(_, before)| before.elapsed() < TWICE);
+        self.escaped = (!is_second).then(|| (key, Instant::now()));
+        is_second
+    }
+
+    fn stop_or_leave(&mut self) {
+        if !self.input.is_empty() {
+            return self.input.clear();
+        }
+        if self.view.working {
+            return self.interrupt();
+        }
+        match self.is_second(KeyCode::Char('c')) {
+            true => self.is_leaving = true,
+            false => self.hint = Some("Ctrl+C again leaves".into()),
+        }
+    }
+
+    /// With Ctrl or Alt a letter is a key of the shell, and no answer.
+    fn approval_key(&mut self, key: KeyEvent) {
+        let is_letter = (key.modifiers - KeyModifiers::SHIFT).is_empty();
+        match key.code {
+            _ if !is_letter => self.hint = Some("y, a or n".into()),
+            KeyCode::Char('y' | 'Y') => self.answer(Answer::Once),
+            KeyCode::Char('a' | 'A') => self.answer(Answer::Always),
+            KeyCode::Char('n' | 'N') | KeyCode::Esc => self.answer(Answer::No),
+            // Somebody begins to write, so that the next letter is no answer, either.
+            KeyCode::Char(_) => {
+                self.type_in(key);
+                self.hint = Some(PAUSE_FIRST.into());
+            }
+            _ => self.hint = Some("y, a or n".into()),
+        }
+    }
+
+    /// Whether the key was for the list of what could be meant.
+    fn popup_key(&mut self, key: KeyEvent) -> bool {
+        let Some(popup) = &mut self.popup else { return false };
+        match key.code {
+            KeyCode::Up => popup.list.up(),
+            KeyCode::Down => popup.list.down(),
+            KeyCode::Esc => self.popup = None,
+            KeyCode::Tab => {
+                self.accept();
+            }
+            KeyCode::Enter if key.modifiers.is_empty() => {
+                let value = popup.list.chosen().map(|item| item.value.clone()).unwrap_or_default();
+                let is_said = value == self.input.text() || console::order(&value).is_some();
+                self.accept();
+                if is_said {
+                    self.submit();
+                }
+            }
+            _ => return false,
+        }
+        true
+    }
+
+    fn pick_key(&mut self, key: KeyEvent) {
+        let Some(pick) = &mut self.pick else { return };
+        match key.code {
+            KeyCode::Esc => self.pick = None,
+            KeyCode::Char('c') if key.modifiers.contains(KeyModifiers::CONTROL) => self.pick = None,
+            KeyCode::Up => pick.list.up(),
+            KeyCode::Down => pick.list.down(),
+            KeyCode::Enter => self.choose(),
+            KeyCode::Backspace => {
+                pick.typed.pop();
+                pick.list.narrow(&pick.typed);
+            }
+            KeyCode::Char(c) if !key.modifiers.contains(KeyModifiers::CONTROL) => {
+                pick.typed.push(c);
+                pick.list.narrow(&pick.typed);
+            }
+            _ => {}
+        }
+    }
+
+    /// Pasted text goes where one types.
+    pub(super) fn paste(&mut self, text: &str) {
+        if let Some(pick) = &mut self.pick {
+            pick.typed += text.lines().next().unwrap_or_default();
+            return pick.list.narrow(&pick.typed);
+        }
+        if self.page.is_none() && !self.asks_for_approval() {
+            self.input.paste(text);
+            self.complete();
+        }
+    }
+
+    /// The diff that is asked about, else everything so far.
+    fn show_all(&mut self) {
+        let page = match self.view.asked.front() {
+            Some(Asked::Approval { fact, .. }) => {
+                Page::new("what it would do", self.whole_question(fact), false)
+            }
+            _ => Page::new("everything so far", self.whole(), true),
+        };
+        self.page = Some(page);
+    }
+}
+
+fn is_in_a_word(last: Option<Instant>, now: Instant) -> bool {
+    last.is_some_and(|last| now.duration_since(last) < PAUSE)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_that_follows_soon_belongs_to_the_word() {
+        let now = Instant::now();
+        let table = [(None, false), (Some(PAUSE / 2), true), (Some(PAUSE), false)];
+        for (since, expected) in table {
+            let last = since.and_then(|since| now.checked_sub(since));
+            assert_eq!(is_in_a_word(last, now), expected, "{since:?}");
+        }
+    }
+}

@@ -1,0 +1,256 @@
+//! What can be chosen: sessions, models, agents, themes, prompts to go back to, work beside the conversation.
+use super::{
+    app::{App, Done},
+    choice::{Pick, Popup, What},
+    files,
+    input::picture,
+    list::{Item, List},
+    look::Theme,
+    page::Page,
+};
+use crate::{console, going_on, host::Wish};
+use haft_core::{Command, Event, Mode, Seq};
+use haft_engine::Session;
+use haft_present::view::{self, Asked, View};
+use serde_json::json;
+
+impl App {
+    fn offer(&mut self, what: What, title: &'static str, items: Vec<Item>) {
+        if items.is_empty() {
+            self.note(&format!("{title}: there is nothing to choose from"));
+            return;
+        }
+        self.pick = Some(Pick { title, list: List::new(items), typed: String::new(), what });
+    }
+
+    /// Asks whether a turn that has used up its rounds goes on. Whoever is in the middle of something else finds the note
+    /// above, and `/continue`.
+    pub(super) fn ask_to_go_on(&mut self) {
+        let is_free = self.pick.is_none() && self.page.is_none() && self.input.is_empty();
+        let Some(rounds) = self.session.as_ref().and_then(going_on::used_up).filter(|_| is_free) else {
+            return;
+        };
+        let items = vec![
+            Item::new("no", format!("stop here; {rounds} rounds used")),
+            Item::new("yes", format!("continue, for {rounds} more")),
+        ];
+        self.offer(What::GoOn, "continue?", items);
+    }
+
+    pub(super) fn pick_session(&mut self) {
+        let Some(engine) = &self.engine else { return };
+        let setup = engine.setup();
+        let own = self.session.as_ref().map(|session| session.id().clone());
+        let sessions = setup.home.list().into_iter();
+        let sessions =
+            sessions.filter(|known| known.workspace == setup.workspace && known.delegated_by.is_none());
+        let items = sessions
+            .filter(|known| Some(&known.id) != own.as_ref() && !known.title.is_empty())
+            .map(|known| Item { value: known.id.0.clone(), label: known.title, detail: known.id.0 });
+        let items = items.collect();
+        self.offer(What::Session, "go on with", items);
+    }
+
+    pub(super) fn pick_model(&mut self) {
+        let items = (self.host.models)().into_iter().map(|(spec, what)| Item::new(spec, what)).collect();
+        self.offer(What::Model, "ask", items);
+    }
+
+    pub(super) fn pick_agent(&mut self) {
+        let Some(engine) = &self.engine else { return };
+        let agents = engine.setup().agents.iter();
+        let items = agents.map(|agent| Item::new(agent.name.clone(), agent.description.clone())).collect();
+        self.offer(What::Agent, "let work", items);
+    }
+
+    pub(super) fn pick_mode(&mut self) {
+        let ceiling = self.session.as_ref().map(Session::ceiling).unwrap_or_default();
+        let means = |mode: Mode| match mode {
+            Mode::ReadOnly => "nothing but reading in the workspace",
+            Mode::Ask => "every effect is asked for",
+            Mode::AcceptEdits => "files of the workspace are written without asking",
+            Mode::Full => "everything runs",
+        };
+        let modes = Mode::ALL.into_iter().filter(|mode| *mode <= ceiling);
+        let items = modes.map(|mode| Item::new(mode.name(), means(mode))).collect();
+        self.offer(What::Mode, "allow", items);
+    }
+
+    pub(super) fn pick_theme(&mut self) {
+        let items = Theme::ALL.iter().map(|theme| Item::new(theme.name(), "")).collect();
+        self.offer(What::Theme, "colors", items);
+    }
+
+    pub(super) fn pick_prompt(&mut self) {
+        if self.must_wait() {
+            return;
+        }
+        let prompts = view::prompts(&self.entries().unwrap_or_default()).into_iter().rev();
+        let items = prompts.map(|(before, text)| Item {
+            value: before.to_string(),
+            label: text.lines().next().unwrap_or_default().to_owned(),
+            detail: String::new(),
+        });
+        let items = items.collect();
+        self.offer(What::Prompt, "go back to before", items);
+    }
+
+    /// What was typed before, in all conversations.
+    pub(super) fn pick_typed(&mut self) {
+        let mut typed: Vec<String> = self.input.history().iter().rev().cloned().collect();
+        typed.dedup();
+        let items = typed.into_iter().map(|text| Item {
+            label: text.lines().next().unwrap_or_default().to_owned(),
+            value: text,
+            detail: String::new(),
+        });
+        let items = items.collect();
+        self.offer(What::Typed, "say again", items);
+    }
+
+    pub(super) fn pick_job(&mut self) {
+        let jobs = self.view.jobs.iter().map(|(id, title)| Item::new(format!("job {}", id.0), title.clone()));
+        let below = self.below();
+        let below = below
+            .iter()
+            .map(|session| Item::new(session.id().0.clone(), format!("subagent: {}", asked_of(session))));
+        let items: Vec<Item> = jobs.chain(below).collect();
+        self.offer(What::Job, "beside the conversation", items);
+    }
+
+    /// The sessions that this one delegated to, and those below them.
+    fn below(&self) -> Vec<Session> {
+        let Some(engine) = &self.engine else { return Vec::new() };
+        engine.sessions().into_iter().filter(|session| session.delegated_by().is_some()).collect()
+    }
+
+    pub(super) fn choose(&mut self) {
+        let Some(Pick { list, what, .. }) = self.pick.take() else { return };
+        let Some(item) = list.chosen().cloned() else { return };
+        let wish =
+            Wish { session: self.session.as_ref().map(|session| session.id().0.clone()), ..self.wished() };
+        match what {
+            What::Session => self.open(Wish { session: Some(item.value), ..wish }),
+            What::Model => self.choose_model(item.value, wish),
+            What::Agent => self.open(Wish { agent: Some(item.value), ..wish }),
+            What::Mode => self.mode(&item.value),
+            What::Theme => self.theme(&item.value),
+            What::Prompt => {
+                let text = view::prompts(&self.entries().unwrap_or_default());
+                let text = text.into_iter().find(|(before, _)| before.to_string() == item.value);
+                if let Some((before, text)) = text {
+                    self.input.recall(&text);
+                    self.rewind(Seq(before.0));
+                }
+            }
+            What::GoOn if item.value == "yes" => self.send(Command::Continue),
+            What::GoOn => {}
+            What::Typed => self.input.recall(&item.value),
+            What::Job => self.open_job(&item.value),
+        }
+    }
+
+    /// A vendor's name alone is the beginning of a model's.
+    fn choose_model(&mut self, spec: String, wish: Wish) {
+        match spec.strip_suffix('…') {
+            Some(vendor) => self.input.set(&format!("/model {vendor}")),
+            None => self.open(Wish { model: Some(spec), ..wish }),
+        }
+    }
+
+    pub(super) fn theme(&mut self, name: &str) {
+        match Theme::named(name) {
+            Some(theme) => {
+                self.look.theme = theme;
+                self.note(&format!("colors: {name}"));
+            }
+            None => self.fail(
+                format!("there is no theme `{name}`"),
+                Some(format!("there are {}", Theme::ALL.map(Theme::name).join(", "))),
+            ),
+        }
+    }
+
+    fn open_job(&mut self, name: &str) {
+        if let Some(job) = name.strip_prefix("job ") {
+            return self.send(Command::Call { name: "job".into(), arguments: json!({"id": job}) });
+        }
+        let Some(session) = self.below().into_iter().find(|session| session.id().0 == name) else {
+            return self.note("it has ended");
+        };
+        let mut view = View::default();
+        let said = session.entries().into_iter().flat_map(|entry| view.take_in(&Event::Recorded(entry)));
+        let blocks: Vec<_> = said.collect();
+        let mut lines =
+            self.painted(|painter| blocks.iter().flat_map(|block| painter.block(block)).collect::<Vec<_>>());
+        lines.extend(
+            self.painted(|painter| view.calls.iter().flat_map(|call| painter.call(call)).collect::<Vec<_>>()),
+        );
+        self.page = Some(Page::new(format!("subagent {name}"), lines, true));
+    }
+
+    /// Looks at what is being typed: a command, or the name of a file?
+    pub(super) fn complete(&mut self) {
+        let (text, word) = (self.input.text(), self.input.word());
+        if let Some(typed) = text.strip_prefix('/').filter(|rest| !rest.contains([' ', '\n', '/'])) {
+            let own =
+                self.host.prompts.iter().map(|(name, what)| Item::new(format!("/{name}"), what.clone()));
+            let ours = console::ORDERS.iter().map(|(name, _, what)| Item::new(format!("/{name}"), *what));
+            return self.pop_up(ours.chain(own).collect(), typed, false);
+        }
+        match (word.strip_prefix('@'), &self.files) {
+            (Some(typed), Some(files)) => {
+                let (files, typed) = (files.clone(), typed.to_owned());
+                self.pop_up(files, &typed, true);
+            }
+            (Some(_), None) => self.look_for_files(),
+            (None, _) => {
+                self.popup = None;
+                self.files = None;
+            }
+        }
+    }
+
+    fn pop_up(&mut self, items: Vec<Item>, typed: &str, is_file: bool) {
+        let mut list = List::new(items);
+        list.narrow(typed);
+        self.popup = Some(Popup { list, is_file }).filter(|popup| !popup.list.is_empty());
+    }
+
+    fn look_for_files(&mut self) {
+        let Some(engine) = &self.engine else { return };
+        let workspace = engine.setup().workspace.clone();
+        let walk = tokio::task::spawn_blocking(move || files::of(&workspace));
+        self.waiting.push(Box::pin(async move { Done::Files(walk.await.unwrap_or_default()) }));
+    }
+
+    /// Takes what is offered; whether there was something.
+    pub(super) fn accept(&mut self) -> bool {
+        let Some(Popup { list, is_file }) = self.popup.take() else { return false };
+        let Some(item) = list.chosen() else { return false };
+        match is_file {
+            false => self.input.set(&format!("{} ", item.value)),
+            true => {
+                let workspace = self.engine.as_ref().map(|engine| engine.setup().workspace.clone());
+                let path =
+                    workspace.map(|workspace| workspace.join(&item.value).to_string_lossy().into_owned());
+                self.input.replace_word(&format!("@{}", item.value), path.and_then(|path| picture(&path)));
+            }
+        }
+        true
+    }
+
+    /// The choices of a question of a tool.
+    pub(super) fn asked_choice(&self, number: usize) -> Option<String> {
+        match self.view.asked.front() {
+            Some(Asked::Question { question, .. }) => question.choices.get(number.checked_sub(1)?).cloned(),
+            _ => None,
+        }
+    }
+}
+
+/// The first line of what a session was told to do.
+fn asked_of(session: &Session) -> String {
+    let prompts = view::prompts(&session.entries());
+    prompts.first().and_then(|(_, text)| text.lines().next()).unwrap_or_default().to_owned()
+}

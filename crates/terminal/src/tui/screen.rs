@@ -1,0 +1,300 @@
+//! The lower end of the terminal: finished lines go above it and belong to the terminal's own scrollback, a few live
+//! lines stay and are redrawn where they changed.
+//!
+//! The cursor only moves relative to where it is, so nobody has to ask the terminal where that is.
+use super::wrap::one_row;
+use haft_present::safe;
+use ratatui::{
+    style::{Color, Modifier, Style},
+    text::{Line, Span},
+};
+use std::io::{self, Write};
+
+/// Begins and ends a change that the terminal shows as a whole (private mode 2026), in which no row runs into the next
+/// one (mode 7).
+const BEGIN: &str = "\x1b[?2026h\x1b[?25l\x1b[?7l";
+const END: &str = "\x1b[?7h\x1b[?2026l";
+
+/// Where something is drawn, and what stands there.
+pub(super) struct Screen<Out> {
+    out: Out,
+    pub(super) columns: usize,
+    pub(super) rows: usize,
+    shown: Vec<Line<'static>>,
+    /// The row of the cursor, from the first live line.
+    row: usize,
+    column: usize,
+    /// What stands there is not what was drawn.
+    is_stale: bool,
+    /// How far up it begins since the terminal has laid it out anew.
+    up: Option<usize>,
+}
+
+impl<Out: Write> Screen<Out> {
+    /// The cursor stands at the beginning of a line of its own.
+    pub(super) fn new(out: Out, (columns, rows): (u16, u16)) -> Self {
+        let (columns, rows) = (columns.max(1).into(), rows.max(1).into());
+        Self { out, columns, rows, shown: Vec::new(), row: 0, column: 0, is_stale: true, up: None }
+    }
+
+    /// Puts `above` into the scrollback and `live` below it, with the cursor at a row and a column of it.
+    pub(super) fn draw(
+        &mut self,
+        above: &[Line<'static>],
+        live: Vec<Line<'static>>,
+        cursor: Option<(usize, usize)>,
+    ) -> io::Result<()> {
+        let above: Vec<_> = above.iter().map(|line| self.fitting(line)).collect();
+        let live: Vec<_> = live.iter().map(|line| self.fitting(line)).collect();
+        if above.is_empty() && !self.is_stale && live == self.shown && cursor == Some((self.row, self.column))
+        {
+            return Ok(());
+        }
+        let mut text = BEGIN.to_owned();
+        up(&mut text, self.up.take().unwrap_or(self.row));
+        match above.is_empty() && !self.is_stale {
+            true => self.changed_rows(&mut text, &live),
+            false => all_rows(&mut text, &above, &live),
+        }
+        let (row, column) = cursor.unwrap_or((live.len().saturating_sub(1), 0));
+        up(&mut text, live.len().saturating_sub(1).saturating_sub(row));
+        right(&mut text, column);
+        if cursor.is_some() {
+            text += "\x1b[?25h";
+        }
+        text += END;
+        (self.shown, self.row, self.column, self.is_stale) = (live, row, column, false);
+        self.out.write_all(text.as_bytes())?;
+        self.out.flush()
+    }
+
+    fn changed_rows(&self, text: &mut String, live: &[Line<'static>]) {
+        for (row, line) in live.iter().enumerate() {
+            if row > 0 {
+                text.push_str("\r\n");
+            }
+            if self.shown.get(row) != Some(line) {
+                text.push_str("\r\x1b[K");
+                paint(text, line);
+            }
+        }
+        if self.shown.len() > live.len() {
+            text.push_str("\r\n\x1b[J\x1b[A");
+        }
+    }
+
+    /// The terminal has lain out its lines anew: those that no longer fit take more rows.
+    pub(super) fn resized(&mut self, columns: u16, rows: u16) {
+        (self.columns, self.rows) = (columns.max(1).into(), rows.max(1).into());
+        let rows_of = |line: &Line<'_>| line.width().div_ceil(self.columns).max(1);
+        let above: usize = self.shown.iter().take(self.row).map(rows_of).sum();
+        self.up = Some((above + self.column / self.columns).min(self.rows - 1));
+        self.is_stale = true;
+    }
+
+    /// A line as it can stand in one row: nothing in it moves the cursor, whoever wrote it.
+    fn fitting(&self, line: &Line<'_>) -> Line<'static> {
+        let harmless = |span: &Span<'_>| {
+            let text = safe::text(&span.content).replace('\t', "    ").replace('\n', " ");
+            Span::styled(text, line.style.patch(span.style))
+        };
+        one_row(line.spans.iter().map(harmless).collect(), self.columns)
+    }
+
+    /// Somebody else wrote below what was drawn: it is drawn anew from where the cursor stands.
+    pub(super) fn lost(&mut self) {
+        self.shown.clear();
+        (self.row, self.column, self.is_stale, self.up) = (0, 0, true, None);
+    }
+
+    /// Wipes the live lines away; the cursor stands where they began.
+    pub(super) fn clear(&mut self) -> io::Result<()> {
+        let mut text = String::new();
+        up(&mut text, self.up.take().unwrap_or(self.row));
+        text += "\r\x1b[J\x1b[?25h";
+        (self.row, self.column, self.is_stale) = (0, 0, true);
+        self.shown.clear();
+        self.out.write_all(text.as_bytes())?;
+        self.out.flush()
+    }
+
+    /// Writes what is not a line: a bell, a title, another screen.
+    pub(super) fn raw(&mut self, sequence: &str) -> io::Result<()> {
+        self.out.write_all(sequence.as_bytes())?;
+        self.out.flush()
+    }
+
+    /// All rows of a screen of its own, from its upper left corner on.
+    pub(super) fn fill(&mut self, lines: &[Line<'static>]) -> io::Result<()> {
+        let mut text = format!("{BEGIN}\x1b[H");
+        for row in 0..self.rows {
+            text.push_str(if row == 0 { "\r\x1b[K" } else { "\r\n\x1b[K" });
+            lines.get(row).into_iter().for_each(|line| paint(&mut text, &self.fitting(line)));
+        }
+        text += END;
+        self.raw(&text)
+    }
+}
+
+fn all_rows(text: &mut String, above: &[Line<'static>], live: &[Line<'static>]) {
+    text.push_str("\r\x1b[J");
+    for line in above {
+        paint(text, line);
+        text.push_str("\r\n");
+    }
+    for (row, line) in live.iter().enumerate() {
+        if row > 0 {
+            text.push_str("\r\n");
+        }
+        paint(text, line);
+    }
+}
+
+fn up(text: &mut String, rows: usize) {
+    if rows > 0 {
+        *text += &format!("\x1b[{rows}A");
+    }
+}
+
+fn right(text: &mut String, columns: usize) {
+    text.push('\r');
+    if columns > 0 {
+        *text += &format!("\x1b[{columns}C");
+    }
+}
+
+/// A line with its styles (ECMA-48, `SGR`).
+fn paint(text: &mut String, line: &Line<'_>) {
+    for span in &line.spans {
+        let style = line.style.patch(span.style);
+        let codes = codes(style);
+        if codes.is_empty() {
+            text.push_str(&span.content);
+        } else {
+            *text += &format!("\x1b[{codes}m{}\x1b[0m", span.content);
+        }
+    }
+}
+
+fn codes(style: Style) -> String {
+    let attributes = [
+        (Modifier::BOLD, "1"),
+        (Modifier::DIM, "2"),
+        (Modifier::ITALIC, "3"),
+        (Modifier::UNDERLINED, "4"),
+        (Modifier::REVERSED, "7"),
+        (Modifier::CROSSED_OUT, "9"),
+    ];
+    let attributes = attributes.into_iter().filter(|(modifier, _)| style.add_modifier.contains(*modifier));
+    let attributes = attributes.map(|(_, code)| code.to_owned());
+    let colors = [style.fg.map(|color| color_code(color, 30)), style.bg.map(|color| color_code(color, 40))];
+    attributes.chain(colors.into_iter().flatten()).collect::<Vec<_>>().join(";")
+}
+
+/// `base` is 30 for the text and 40 for what is behind it.
+fn color_code(color: Color, base: u8) -> String {
+    let place = match color {
+        Color::Reset => return (base + 9).to_string(),
+        Color::Rgb(r, g, b) => return format!("{};2;{r};{g};{b}", base + 8),
+        Color::Indexed(index) => return format!("{};5;{index}", base + 8),
+        Color::Black => 0,
+        Color::Red => 1,
+        Color::Green => 2,
+        Color::Yellow => 3,
+        Color::Blue => 4,
+        Color::Magenta => 5,
+        Color::Cyan => 6,
+        Color::Gray => 7,
+        Color::DarkGray => 60,
+        Color::LightRed => 61,
+        Color::LightGreen => 62,
+        Color::LightYellow => 63,
+        Color::LightBlue => 64,
+        Color::LightMagenta => 65,
+        Color::LightCyan => 66,
+        Color::White => 67,
+    };
+    (base + place).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn drawn(screen: &mut Screen<Vec<u8>>) -> String {
+        String::from_utf8(std::mem::take(&mut screen.out)).unwrap().replace('\x1b', "^")
+    }
+
+    fn lines(texts: &[&str]) -> Vec<Line<'static>> {
+        texts.iter().map(|text| Line::raw((*text).to_owned())).collect()
+    }
+
+    #[test]
+    fn only_what_changed_is_drawn() {
+        let mut screen = Screen::new(Vec::new(), (20, 5));
+        screen.draw(&lines(&["done"]), lines(&["a", "b"]), Some((1, 1))).unwrap();
+        assert_eq!(drawn(&mut screen), "^[?2026h^[?25l^[?7l\r^[Jdone\r\na\r\nb\r^[1C^[?25h^[?7h^[?2026l");
+        screen.draw(&[], lines(&["a", "b"]), Some((1, 1))).unwrap();
+        assert_eq!(drawn(&mut screen), "");
+        screen.draw(&[], lines(&["a", "c"]), Some((1, 1))).unwrap();
+        assert_eq!(drawn(&mut screen), "^[?2026h^[?25l^[?7l^[1A\r\n\r^[Kc\r^[1C^[?25h^[?7h^[?2026l");
+        screen.draw(&[], lines(&["a"]), Some((0, 0))).unwrap();
+        assert_eq!(drawn(&mut screen), "^[?2026h^[?25l^[?7l^[1A\r\n^[J^[A\r^[?25h^[?7h^[?2026l");
+    }
+
+    #[test]
+    fn after_a_resize_everything_is_drawn_from_where_it_now_begins() {
+        let mut screen = Screen::new(Vec::new(), (20, 9));
+        screen.draw(&[], lines(&["0123456789", "x"]), Some((1, 0))).unwrap();
+        drawn(&mut screen);
+        screen.resized(4, 9);
+        screen.draw(&[], lines(&["0123", "x"]), Some((1, 0))).unwrap();
+        assert!(drawn(&mut screen).starts_with("^[?2026h^[?25l^[?7l^[3A\r^[J"));
+    }
+
+    #[test]
+    fn below_what_somebody_else_wrote_everything_is_drawn_again() {
+        let mut screen = Screen::new(Vec::new(), (20, 9));
+        screen.draw(&[], lines(&["a", "b"]), Some((1, 1))).unwrap();
+        drawn(&mut screen);
+        screen.lost();
+        screen.draw(&[], lines(&["a", "b"]), Some((1, 1))).unwrap();
+        assert_eq!(drawn(&mut screen), "^[?2026h^[?25l^[?7l\r^[Ja\r\nb\r^[1C^[?25h^[?7h^[?2026l");
+    }
+
+    /// D15: entities of Markdown, names and errors come here as they are.
+    #[test]
+    fn nothing_that_is_drawn_moves_the_cursor() {
+        let mut screen = Screen::new(Vec::new(), (20, 5));
+        let evil = lines(&["a\u{1b}]0;title\u{7}b\nc\td\u{9b}2J\re", &"wide ".repeat(9)]);
+        screen.draw(&evil, evil.clone(), None).unwrap();
+        let text = drawn(&mut screen);
+        let (_, text) = text.split_once("^[J").unwrap();
+        let rows: Vec<&str> =
+            text.trim_end_matches("^[?7h^[?2026l").trim_end_matches('\r').split("\r\n").collect();
+        assert_eq!(
+            rows,
+            ["a]0;titlebc    d2Je", "wide wide wide wide…", "a]0;titlebc    d2Je", "wide wide wide wide…"]
+        );
+    }
+
+    #[test]
+    fn two_resizes_are_counted_from_what_was_drawn() {
+        let mut screen = Screen::new(Vec::new(), (20, 99));
+        screen.draw(&[], lines(&["0123456789", "x"]), Some((1, 0))).unwrap();
+        drawn(&mut screen);
+        for columns in [2, 1, 5] {
+            screen.resized(columns, 99);
+        }
+        screen.draw(&[], lines(&["x"]), Some((0, 0))).unwrap();
+        assert!(drawn(&mut screen).starts_with("^[?2026h^[?25l^[?7l^[2A\r^[J"));
+    }
+
+    #[test]
+    fn styles_become_codes() {
+        let mut text = String::new();
+        let style = Style::new().fg(Color::DarkGray).bg(Color::Rgb(1, 2, 3)).add_modifier(Modifier::BOLD);
+        paint(&mut text, &Line::from_iter([Span::raw("a"), Span::styled("b", style)]));
+        assert_eq!(text, "a\x1b[1;90;48;2;1;2;3mb\x1b[0m");
+    }
+}

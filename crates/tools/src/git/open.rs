@@ -1,0 +1,58 @@
+//! Opens the repository for an action, unless that would run a filter: its own, or one of a repository inside it.
+use super::{
+    Action,
+    config::{self, Setting},
+    repository::{Repository, refused},
+};
+use haft_core::{ToolContext, ToolError};
+
+/// So many repositories inside the repository are looked into.
+const MOST: usize = 100;
+
+/// Returns the repository around the workspace, in which nothing of it runs.
+pub(super) async fn open(ctx: &ToolContext, action: Action) -> Result<Repository, ToolError> {
+    let (repository, settings) = Repository::locate(ctx, action).await?;
+    if matches!(action, Action::Add | Action::Commit | Action::Checkout) {
+        refuse_filters(&settings, "its own configuration")?;
+        refuse_filters_inside(&repository).await?;
+    }
+    Ok(repository)
+}
+
+/// What a filter of the repository's own would have written is not known without running it.
+fn refuse_filters(settings: &[Setting], whose: &str) -> Result<(), ToolError> {
+    match config::filters(settings).first() {
+        None => Ok(()),
+        Some(name) => Err(refused(&format!("{whose} would run a program (the filter `{name}`)"))),
+    }
+}
+
+/// Refuses where a submodule, at any depth, defines a filter. Git looks into them before it stages, with settings of
+/// their own, and cannot be told not to.
+async fn refuse_filters_inside(repository: &Repository) -> Result<(), ToolError> {
+    let mut open = inside(repository).await?;
+    let mut seen = 0;
+    while let Some(submodule) = open.pop() {
+        seen += 1;
+        if seen > MOST {
+            return Err(refused(&format!("it has more than {MOST} submodules")));
+        }
+        let name = format!("the configuration of `{}`", submodule.root.display());
+        refuse_filters(&submodule.settings().await?, &name)?;
+        open.extend(inside(&submodule).await?);
+    }
+    Ok(())
+}
+
+/// Those in the index of this one that are there.
+async fn inside(repository: &Repository) -> Result<Vec<Repository>, ToolError> {
+    let mut whole = repository.clone();
+    whole.folder.clone_from(&whole.root);
+    let answer = whole.must(["ls-files", "--stage", "-z"]).await?;
+    if answer.truncated {
+        return Err(refused("it has too many files to look for submodules"));
+    }
+    let links = answer.stdout.split('\0').filter(|line| line.starts_with("160000 "));
+    let all = links.filter_map(|line| Some(repository.inside(line.split_once('\t')?.1)));
+    Ok(all.filter(|submodule| submodule.root.join(".git").symlink_metadata().is_ok()).collect())
+}
