@@ -1,7 +1,7 @@
 //! A crate outside of this workspace, as somebody writes it who has read the first page of the documentation.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 mod server;
-use std::{fs, path::Path, process::Command};
+use std::{collections::BTreeSet, fs, path::Path, process::Command};
 
 /// Word for word as the documentation has it.
 const LISTING: &str = r#"use haft::prelude::*;
@@ -61,4 +61,19 @@ fn manifest(here: &Path) -> String {
          # As the workspace has it, so that what is compiled fits.\n\
          [profile.dev]\ndebug = \"line-tables-only\"\n\n[profile.dev.package.\"*\"]\ndebug = false\n\n[workspace]\n"
     )
+}
+
+/// A program that embeds Haft compiles no more than this.
+const MOST_CRATES: usize = 200;
+
+#[test]
+fn the_default_features_bring_few_crates() {
+    let tree = Command::new(env!("CARGO"))
+        .args(["tree", "--package", "haft", "--edges", "normal,build", "--prefix", "none", "--offline"])
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .output()
+        .unwrap();
+    let text = String::from_utf8(tree.stdout).unwrap();
+    let crates: BTreeSet<&str> = text.lines().map(|line| line.trim_end_matches(" (*)")).collect();
+    assert!((20..=MOST_CRATES).contains(&crates.len()), "{} crates", crates.len());
 }
