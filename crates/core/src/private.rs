@@ -11,11 +11,16 @@ pub use serde_json;
 
 use crate::{AnyTool, Tool, ToolError, ToolErrorKind, ToolOutput};
 use serde::Serialize;
-use std::{cell::Cell, fmt::Display, sync::Arc};
+use std::{any::TypeId, cell::Cell, fmt::Display, sync::Arc};
 
 /// A tool as a registry holds it.
 pub fn erase(tool: impl Tool) -> Arc<dyn AnyTool> {
     Arc::new(crate::tool::erase(tool))
+}
+
+/// The type of a function.
+pub fn type_of<F: 'static>(_: F) -> TypeId {
+    TypeId::of::<F>()
 }
 
 /// What a function returned, to be taken once.

@@ -13,6 +13,12 @@ pub trait Provider: Send + Sync {
     fn stream(&self, request: Request) -> BoxStream<'static, Result<Delta, ProviderError>>;
 }
 
+impl<P: Provider + ?Sized> Provider for Arc<P> {
+    fn stream(&self, request: Request) -> BoxStream<'static, Result<Delta, ProviderError>> {
+        (**self).stream(request)
+    }
+}
+
 /// All that a model is told. Cheap to clone: what is long is shared.
 #[derive(Clone, Debug, Default)]
 pub struct Request {

@@ -3,10 +3,9 @@
 //! Whoever runs it says how a turn is shown; what counts as done is said here. A job has come to a good end when its
 //! agent's last turn ended by itself *and* the journal holds the call that the agent must have made.
 use crate::{session::Session, setup::Agent};
-use futures::StreamExt;
 use haft_core::{
-    Changed, Command, Conclusion, Entry, Event, Fact, How, JobStatus, Left, Order, Outcome, Part, Registry,
-    Seq, StopReason, ToolResult, active_path, text_of,
+    Changed, Command, Conclusion, Entry, Fact, How, JobStatus, Left, Order, Outcome, Part, Registry,
+    StopReason, ToolResult, active_path, text_of,
 };
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -50,18 +49,7 @@ pub async fn carry_out<T: Turns>(
 
 /// Returns when it stands in the journal, or can no longer get there.
 pub async fn record(session: &Session, conclusion: Conclusion) {
-    let next = session.entries().last().map_or(Seq(0), |entry| Seq(entry.seq.0 + 1));
-    let mut events = Box::pin(session.events(next));
-    if session.send(Command::Conclude(conclusion)).is_err() {
-        return;
-    }
-    let is_it =
-        |event: &Event| matches!(event, Event::Recorded(entry) if matches!(entry.fact, Fact::Concluded(_)));
-    while let Some(event) = events.next().await {
-        if is_it(&event) {
-            return;
-        }
-    }
+    session.start(Command::Conclude(conclusion)).report().await;
 }
 
 /// How the last turn ended, where the process died before it could say what that makes of the job.

@@ -5,6 +5,7 @@
 //! left out and told, so that a damaged journal never takes a session away in silence.
 mod account;
 mod contents;
+mod ends;
 mod hidden;
 pub(crate) mod ownership;
 mod sessions;

@@ -31,7 +31,12 @@ mod turn;
 pub use engine::Engine;
 pub use jobs::{Turns, carry_out, record};
 pub use journal::{Account, Journal, JournalError, Row, Summary, account};
-pub use session::{Closed, EngineError, Session, called};
+pub use session::{
+    Closed, EngineError, Session, called,
+    permission::is_repository,
+    turn_handle::Turn,
+    turn_report::{CallReport, TurnError, TurnReport},
+};
 pub use setup::{
     Agent, BadAgent, BadHeader, Chat, Delegation, Edits, Home, Knowledge, Model, Models, Note, Profile,
     Redundancy, Setup, Stages, Unread, with_header,

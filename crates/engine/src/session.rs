@@ -15,11 +15,14 @@ pub(crate) mod parent;
 pub(crate) mod permission;
 pub(crate) mod prefix;
 pub(crate) mod ready;
+pub(crate) mod receipt;
 pub(crate) mod repeats;
 pub(crate) mod seen;
 pub(crate) mod shared;
 pub(crate) mod toolbox;
 pub(crate) mod tree;
+pub(crate) mod turn_handle;
+pub(crate) mod turn_report;
 
 pub use error::EngineError;
 
@@ -28,6 +31,7 @@ use futures::{Stream, StreamExt};
 use haft_core::{CallId, Command, Entry, Event, Fact, Hash, Mode, Seq, SessionId, Stage};
 use mail::Mail;
 use permission::Permission;
+use receipt::Receipt;
 use std::{io, pin::pin, sync::Arc};
 use tokio::sync::mpsc;
 
@@ -69,9 +73,12 @@ impl Session {
         self.may_allow
     }
 
-    /// Asks for something. What came of it is seen in the events.
+    /// Asks for something. What came of it is seen in the events; [`Session::start`] follows them.
+    ///
+    /// # Errors
+    /// Fails where the session is closed.
     pub fn send(&self, command: Command) -> Result<(), Closed> {
-        self.inbox.send(Mail::Command(command)).map_err(|_| Closed)
+        self.inbox.send(Mail::Command(command, Receipt::none())).map_err(|_| Closed)
     }
 
     /// Everything recorded since `from`, then everything that happens, until the session closes.

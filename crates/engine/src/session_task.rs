@@ -2,7 +2,7 @@
 use crate::{
     call::errors::last_words,
     journal::{JournalError, ownership::Ownership},
-    session::{context::Means, log::Log, mail::Mail},
+    session::{context::Means, inbox::Queued, log::Log, mail::Mail, receipt::Receipt},
     socket::Door,
     turn::{compact_now, open_turn, recover},
 };
@@ -19,7 +19,7 @@ pub(crate) struct Task {
     pub(crate) inbox: mpsc::UnboundedReceiver<Mail>,
     pub(crate) stop: CancellationToken,
     /// Commands that came in the middle of a turn and have to wait for its end.
-    pub(crate) later: VecDeque<Command>,
+    pub(crate) later: VecDeque<(Command, Receipt)>,
     /// Where other processes come in; none where they cannot.
     pub(crate) door: Option<Door>,
     /// Says in the session's folder that this process has it open.
@@ -30,6 +30,13 @@ pub(crate) struct Task {
 enum Work {
     Turn(Fact),
     Compaction,
+}
+
+/// Also where the runtime ends before its tasks: nobody who follows the session waits for ever.
+impl Drop for Task {
+    fn drop(&mut self) {
+        self.log.journal.close_if_open("the runtime of the program that had the session open has ended");
+    }
 }
 
 impl Task {
@@ -67,12 +74,20 @@ impl Task {
             };
             match mail {
                 None => return Ok(()),
-                Some(Mail::Command(command)) => self.carry_out(command).await?,
+                Some(Mail::Command(command, receipt)) => self.follow_up(command, receipt).await?,
                 Some(Mail::JobStarted { job, title }) => self.log.record(Fact::JobStarted { job, title })?,
                 Some(Mail::JobEnded { job, result }) => self.turn(Fact::JobEnded { job, result }).await?,
             }
             self.catch_up().await?;
         }
+    }
+
+    /// Carries out `command`, and tells whoever gave it.
+    async fn follow_up(&mut self, command: Command, receipt: Receipt) -> Result<(), JournalError> {
+        receipt.begin(&self.log.journal);
+        self.carry_out(command).await?;
+        receipt.done(&self.log.journal);
+        Ok(())
     }
 
     async fn carry_out(&mut self, command: Command) -> Result<(), JournalError> {
@@ -114,14 +129,16 @@ impl Task {
     /// What was said during a turn and found no round any more opens the next one.
     async fn catch_up(&mut self) -> Result<(), JournalError> {
         loop {
-            if let Some(fact) = self.means.desk.next_queued() {
+            if let Some(Queued { fact, receipt }) = self.means.desk.next_queued() {
+                receipt.begin(&self.log.journal);
                 match fact {
                     // It opens no turn: only its end is told.
                     Fact::JobStarted { .. } => self.log.record(fact)?,
                     fact => self.turn(fact).await?,
                 }
-            } else if let Some(command) = self.later.pop_front() {
-                Box::pin(self.carry_out(command)).await?;
+                receipt.done(&self.log.journal);
+            } else if let Some((command, receipt)) = self.later.pop_front() {
+                Box::pin(self.follow_up(command, receipt)).await?;
             } else {
                 return Ok(());
             }
@@ -131,7 +148,9 @@ impl Task {
     async fn turn(&mut self, opening: Fact) -> Result<(), JournalError> {
         self.means.repeats.clear();
         self.means.open_purse(&self.log).await;
-        self.attend(Work::Turn(opening)).await
+        self.attend(Work::Turn(opening)).await?;
+        self.means.desk.take_joined().into_iter().for_each(|receipt| receipt.done(&self.log.journal));
+        Ok(())
     }
 
     /// Works, and listens meanwhile.
@@ -155,20 +174,31 @@ impl Task {
                 done = &mut work => return done,
                 () = &mut out_of_time, if time_left.is_some() && !cancel.is_cancelled() => cancel.cancel(),
                 Some(mail) = self.inbox.recv() => match mail {
-                    Mail::Command(Command::Interrupt) => cancel.cancel(),
-                    Mail::Command(Command::Answer { call, answer }) => desk.answer(&call, answer),
-                    Mail::Command(Command::Reply { call, answer }) => desk.reply(&call, answer),
-                    // No part of the conversation, so that the transcript need not hear of it.
-                    Mail::Command(Command::SetMode { mode }) => {
-                        journal.append(Fact::ModeSet { mode: permission.set(mode) }, None)?;
-                    }
-                    Mail::Command(Command::Prompt { parts, channel }) => desk.queue(Fact::Prompted { parts, channel }),
-                    Mail::Command(
-                        command @ (Command::Continue | Command::Call { .. } | Command::Conclude(_)
-                        | Command::Rewind { .. } | Command::Redo | Command::Compact),
-                    ) => self.later.push_back(command),
-                    Mail::JobStarted { job, title } => desk.queue(Fact::JobStarted { job, title }),
-                    Mail::JobEnded { job, result } => desk.queue(Fact::JobEnded { job, result }),
+                    Mail::Command(command, receipt) => match command {
+                        Command::Interrupt => {
+                            cancel.cancel();
+                            receipt.done(&journal);
+                        }
+                        Command::Answer { call, answer } => {
+                            desk.answer(&call, answer);
+                            receipt.done(&journal);
+                        }
+                        Command::Reply { call, answer } => {
+                            desk.reply(&call, answer);
+                            receipt.done(&journal);
+                        }
+                        // No part of the conversation, so that the transcript need not hear of it.
+                        Command::SetMode { mode } => {
+                            receipt.begin(&journal);
+                            journal.append(Fact::ModeSet { mode: permission.set(mode) }, None)?;
+                            receipt.done(&journal);
+                        }
+                        Command::Prompt { parts, channel } => desk.queue(Fact::Prompted { parts, channel }, receipt),
+                        Command::Continue | Command::Call { .. } | Command::Conclude(_) | Command::Rewind { .. }
+                        | Command::Redo | Command::Compact => self.later.push_back((command, receipt)),
+                    },
+                    Mail::JobStarted { job, title } => desk.queue(Fact::JobStarted { job, title }, Receipt::none()),
+                    Mail::JobEnded { job, result } => desk.queue(Fact::JobEnded { job, result }, Receipt::none()),
                 }
             }
         }

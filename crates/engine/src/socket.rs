@@ -7,8 +7,11 @@
 //! visitor: {"from":SEQ}                 first, and once
 //! owner:   {"type":"joined","next":SEQ,"mode":MODE,"may_allow":BOOL} what is recorded before that comes now
 //! owner:   {"seq":…,"at":…,"type":…}    events from SEQ on, as `haft_core::line` writes them
-//! visitor: {"type":"interrupt"}         a `haft_core::Command`
-//! owner:   {"type":"error","message":…} of a command that cannot be read; nothing else comes of it
+//! visitor: {"type":"interrupt"}         a `haft_core::Command`; with "id":NUMBER the visitor is told how far it is
+//! owner:   {"type":"begun","id":NUMBER,"from":SEQ} before the first entry that comes of that command
+//! owner:   {"type":"done","id":NUMBER}  behind the last one
+//! owner:   {"type":"error","message":…,"id":NUMBER|null} of a command that cannot be read or is refused; nothing else
+//!                                       comes of it
 //! owner:   {"type":"closed","failure":…|null}
 //! ```
 //!
@@ -29,7 +32,7 @@ use visit::{Knock, knock};
 use self::{peer::Peer, visitor::Inside};
 use crate::{
     journal::Journal,
-    session::{mail::Mail, permission::Permission},
+    session::{mail::Mail, permission::Permission, receipt::CommandId},
 };
 use futures::{StreamExt, stream::FuturesUnordered};
 use haft_core::{Mode, Seq};
@@ -85,8 +88,17 @@ enum Notice {
         #[serde(default = "yes")]
         may_allow: bool,
     },
-    /// Something the visitor said cannot be read, or they are not let in.
-    Error { message: String },
+    /// The command is carried out.
+    Begun { id: CommandId, from: Seq },
+    /// All that came of the command was told.
+    Done { id: CommandId },
+    /// Something the visitor said cannot be read or is refused, or they are not let in.
+    Error {
+        message: String,
+        /// The command, where the visitor gave it a name.
+        #[serde(default)]
+        id: Option<CommandId>,
+    },
     /// Nothing more happens.
     Closed { failure: Option<String> },
 }

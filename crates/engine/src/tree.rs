@@ -4,14 +4,15 @@ use crate::session::{
     asking::{Asking, Wish},
     called,
     parent::{Caller, Delegates, Witness},
+    turn_handle::Turn,
+    turn_report::TurnReport,
 };
-use futures::{Stream, StreamExt, future::BoxFuture};
+use futures::{StreamExt, future::BoxFuture};
 use haft_core::{
-    Answer, CallId, Command, Event, Fact, Outcome, Part, Question, Seq, Subagents, ToolError, ToolErrorKind,
-    ToolOutput, text_of,
+    Answer, CallId, Command, Event, Fact, Outcome, Question, Subagents, ToolError, ToolErrorKind, ToolOutput,
 };
 use serde_json::json;
-use std::{collections::HashMap, pin::pin, sync::Arc};
+use std::{collections::HashMap, sync::Arc};
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
@@ -61,15 +62,6 @@ impl<O: Opens> Subagents for Delegating<O> {
     }
 }
 
-/// What a subagent came to.
-#[derive(Default)]
-struct Account {
-    text: String,
-    calls: usize,
-    failure: Option<String>,
-    outcome: Option<Outcome>,
-}
-
 impl<O> Delegating<O> {
     async fn follow(
         &self,
@@ -79,16 +71,15 @@ impl<O> Delegating<O> {
     ) -> Result<ToolOutput, ToolError> {
         progress(format!("session {}\n", session.id()));
         let _interrupted_on_drop = Leash(session);
-        let events = session.events(Seq(0));
-        let prompt = Command::Prompt { parts: vec![Part::text(task)], channel: None };
-        session.send(prompt).map_err(not_started)?;
+        let turn = session.prompt(task);
         let (open, to_ask) = mpsc::unbounded_channel();
-        let listening = listen(events, progress, Open { to_ask: open, settled: HashMap::new() });
-        let (account, ()) = tokio::join!(listening, self.ask_all(session, to_ask));
-        match account.outcome {
-            Some(outcome) => self.report(session, outcome, account),
+        let listening = listen(turn, progress, Open { to_ask: open, settled: HashMap::new() });
+        let (report, ()) = tokio::join!(listening, self.ask_all(session, to_ask));
+        match report.outcome {
+            Some(outcome) => told(session, outcome, report),
             None => {
-                let message = "the other agent's session closed before it answered";
+                let why = report.error.unwrap_or_default();
+                let message = format!("the other agent's session closed before it answered: {why}");
                 Err(ToolError::new(ToolErrorKind::System, message))
             }
         }
@@ -119,51 +110,35 @@ impl<O> Delegating<O> {
             }
         }
     }
-
-    fn report(&self, session: &Session, outcome: Outcome, account: Account) -> Result<ToolOutput, ToolError> {
-        let Account { text, calls, failure, .. } = account;
-        let details = json!({"session": session.id(), "outcome": outcome, "calls": calls, "answer": text});
-        if outcome == Outcome::Finished {
-            return Ok(ToolOutput::text(text)
-                .details(details)
-                .show(format!("Done in {calls} call{}", if calls == 1 { "" } else { "s" })));
-        }
-        let why = failure.unwrap_or_else(|| details["outcome"].as_str().unwrap_or_default().to_owned());
-        let said = if text.is_empty() { String::new() } else { format!(". Its last words: {text}") };
-        let message = format!("the other agent did not finish: {why}{said}");
-        Err(ToolError::new(ToolErrorKind::User, message)
-            .hint("give a smaller task, or do it yourself")
-            .details(details))
-    }
 }
 
-/// Until its turn has ended, or its session closed.
-async fn listen(
-    events: impl Stream<Item = Event>,
-    progress: Box<dyn Fn(String) + Send + Sync>,
-    mut open: Open,
-) -> Account {
-    let (mut events, mut account) = (pin!(events), Account::default());
-    while let Some(event) = events.next().await {
+fn told(session: &Session, outcome: Outcome, report: TurnReport) -> Result<ToolOutput, ToolError> {
+    let calls = report.calls.iter().filter(|call| call.has_started()).count();
+    let TurnReport { text, error, .. } = report;
+    let details = json!({"session": session.id(), "outcome": outcome, "calls": calls, "answer": text});
+    if outcome == Outcome::Finished {
+        return Ok(ToolOutput::text(text)
+            .details(details)
+            .show(format!("Done in {calls} call{}", if calls == 1 { "" } else { "s" })));
+    }
+    let why = error.unwrap_or_default();
+    let said = if text.is_empty() { String::new() } else { format!(". Its last words: {text}") };
+    let message = format!("the other agent did not finish: {why}{said}");
+    Err(ToolError::new(ToolErrorKind::User, message)
+        .hint("give a smaller task, or do it yourself")
+        .details(details))
+}
+
+/// Tells what the subagent does, until its turn has ended or its session closed.
+async fn listen(mut turn: Turn, progress: Box<dyn Fn(String) + Send + Sync>, mut open: Open) -> TurnReport {
+    while let Some(event) = turn.next().await {
         let Event::Recorded(entry) = event else { continue };
         open.take_in(&entry.fact);
-        match &entry.fact {
-            Fact::Replied { parts, .. } => account.text = text_of(parts),
-            Fact::ToolStarted { name, arguments, .. } => {
-                account.calls += 1;
-                progress(format!("{name} {arguments}\n"));
-            }
-            Fact::ModelFailed { message, .. } | Fact::PromptDenied { reason: message, .. } => {
-                account.failure = Some(message.clone())
-            }
-            Fact::TurnEnded { outcome, .. } => {
-                account.outcome = Some(*outcome);
-                break;
-            }
-            _ => {}
+        if let Fact::ToolStarted { name, arguments, .. } = &entry.fact {
+            progress(format!("{name} {arguments}\n"));
         }
     }
-    account
+    turn.report().await
 }
 
 /// What a call of the subagent wants of a person.

@@ -12,7 +12,7 @@ mod spent;
 use crate::{
     call::hooks,
     journal::JournalError,
-    session::{budget, context::Means, log::Log},
+    session::{budget, context::Means, inbox::Queued, log::Log},
 };
 use ask::Unsaid;
 use calls::run_tools;
@@ -89,13 +89,20 @@ pub(crate) async fn compact_now(
 /// What people said, and what jobs came to, since the last round. Where no round is left that could answer it, it waits
 /// for the next turn.
 async fn take_in(log: &mut Log, means: &Means, cancel: &CancellationToken) -> Result<(), JournalError> {
-    while let Some(fact) = means.desk.next_queued_if(|fact| is_answered(log, means, fact)) {
+    while let Some(queued) = means.desk.next_queued_if(|fact| is_answered(log, means, fact)) {
+        let Queued { fact, receipt } = queued;
         let fact = hooks::checked(means, fact, cancel).await;
+        receipt.begin(&log.journal);
         // What adds nothing to the conversation leaves its open calls alone.
         if matches!(fact, Fact::Prompted { .. } | Fact::JobEnded { .. }) {
             recover::end_open_calls(log, means, "not run: somebody spoke first")?;
         }
+        let is_denied = matches!(fact, Fact::PromptDenied { .. });
         log.record(fact)?;
+        match is_denied {
+            true => receipt.done(&log.journal),
+            false => means.desk.joins(receipt),
+        }
     }
     Ok(())
 }

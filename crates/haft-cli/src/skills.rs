@@ -4,7 +4,7 @@ use crate::{
     source_dir::{self, SourceDir},
     untrusted_file::{self, Warn},
 };
-use haft::{core::Skill, engine::with_header};
+use haft::{engine::with_header, kernel::Skill};
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
 

@@ -5,7 +5,7 @@ use crate::{
     source_dir::{self, SourceDir},
     untrusted_file::{self, Warn},
 };
-use haft::{core::schema::nearest, engine::with_header};
+use haft::{engine::with_header, kernel::schema::nearest};
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
 

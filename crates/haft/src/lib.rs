@@ -1,45 +1,137 @@
-//! Haft for people who embed it: an agent runtime whose every tool call is journaled, staged, reversible and
-//! replayable, for any model.
+//! An agent runtime as a library: every tool call is journaled, staged, reversible and replayable, for any model.
 //!
-//! The crates below are re-exported whole, each under its own name; what most programs need is in [`prelude`].
+//! ```no_run
+//! use haft::prelude::*;
 //!
-//! - [`core`]: messages, tool contract, events, transcript, policy
-//! - [`engine`]: sessions, the turn loop, the journal
-//! - [`providers`]: models behind wires, scripts, recordings
-//! - [`dialects`]: calls that models write as text
-//! - [`local`] (feature `local`): a GGUF model in this process
-//! - [`tools`]: `read write edit bash`
-//! - [`stage`]: private views of a workspace
-//! - [`sandbox`]: processes that end when they should
-//! - [`present`]: how a session looks to a person, for front-ends
-//! - `terminal`, `telegram`, `acp`, `mcp` (features of these names): front-ends
+//! /// Doubles a number.
+//! #[tool]
+//! fn double(x: i64) -> i64 { 2 * x }
+//!
+//! #[tokio::main]
+//! async fn main() -> haft::Result<()> {
+//!     let agent = Haft::builder().model("openai/gpt-5-mini").tool(double).build().await?;
+//!     let report = agent.session()?.prompt("What is twice 21?").await?;
+//!     println!("{}", report.text);
+//!     Ok(())
+//! }
+//! ```
+//!
+//! [`Haft::builder`] puts an agent together: a model or a [`Provider`], tools, a [`Policy`]. [`Haft::session`] opens a
+//! session, [`Session::prompt`] a turn. A [`Turn`] is a stream of [`Event`]s, and `.await` gives its [`TurnReport`].
+//! [`run_tool_loop`] is the loop alone, over messages of your own.
+//!
+//! A model that needs no network, for tests and for a first look:
+//!
+//! ```
+//! use haft::{prelude::*, providers::Scripted};
+//!
+//! # #[tokio::main]
+//! # async fn main() -> haft::Result<()> {
+//! let agent = Haft::builder().provider(Scripted::new([]).says("Hello!")).in_memory().build().await?;
+//! assert_eq!(agent.session()?.prompt("Hi").await?.text, "Hello!");
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # Where things are
+//!
+//! - Sessions lie in the person's state folder, where the binary `haft` has its own: `haft sessions list` shows them, and
+//!   [`Haft::resume`] opens them again. [`Builder::in_memory`] keeps nothing.
+//! - Keys come from the vendor's variable (`OPENAI_API_KEY`). The environment is read by [`Builder::build`] and nowhere
+//!   else.
+//! - Tools without effects run unasked. Effects are judged by [`Builder::policy`]; what it asks is answered by
+//!   [`Builder::approve`], by whoever streams the turn, or by nobody, which is a no.
+//!
+//! # Features
+//!
+//! | feature | what it adds |
+//! | --- | --- |
+//! | `http` (default) | models of vendors and servers, scripts: [`Builder::model`], `providers` |
+//! | `tools` | the built-in tools: `tools::builtin` |
+//! | `mcp` | tools of MCP servers: `mcp::client::Mcp` |
+//! | `local` | a GGUF file as a model in this process: `local` |
+//! | `stage`, `sandbox` | the crates for private views and for processes |
+//! | `terminal`, `telegram`, `acp` | the front-ends of the binary |
+#![deny(missing_docs, clippy::missing_errors_doc)]
 
+mod builder;
+mod environment;
+mod error;
+mod haft;
+mod into_tool;
+#[cfg(feature = "mcp")]
+mod mcp_servers;
+#[cfg(feature = "http")]
+mod model;
+mod parts;
+mod person;
+mod session;
+mod tool_loop;
+
+pub use builder::{Builder, Speech};
+pub use error::{Error, Result};
+pub use haft::Haft;
+pub use haft_core::{
+    Answer, AnyTool, Budget, CallId, Change, ChangeKind, Channel, Command, Delta, Effect, Entry, Event, Fact,
+    Hooked, Hooks, Image, Limits, Message, Mode, Moment, Outcome, Part, Policy, Price, Provider,
+    ProviderError, Question, Registry, Request, Rule, Ruling, Seq, SessionId, StopReason, Tool, ToolCall,
+    ToolContext, ToolError, ToolErrorKind, ToolOutput, ToolResult, ToolSource, ToolSpec, Update, Usage,
+    Validation, Work, text_of,
+};
+pub use haft_engine::{Agent, CallReport, Profile, TurnReport};
+pub use haft_macros::tool_in_haft as tool;
+pub use into_tool::IntoTool;
+pub use person::Approval;
+pub use session::{Session, Turn};
+pub use tool_loop::{Conversation, ToolLoop, ToolLoopResult, run_tool_loop};
+
+/// Editors, over ACP.
 #[cfg(feature = "acp")]
 pub use haft_acp as acp;
-pub use haft_core as core;
+/// Calls that models write as text: dialects, and readers for them.
 pub use haft_dialects as dialects;
+/// Sessions, journals and the turn loop, as the binary uses them.
 pub use haft_engine as engine;
+/// A GGUF file as a model in this process.
 #[cfg(feature = "local")]
 pub use haft_local as local;
-pub use haft_macros::tool_in_haft as tool;
+/// Both ends of MCP.
 #[cfg(feature = "mcp")]
 pub use haft_mcp as mcp;
+/// How a session looks to a person, for front-ends.
+#[cfg(any(feature = "terminal", feature = "telegram", feature = "acp"))]
 pub use haft_present as present;
+/// Models behind wires, commands and scripts.
+#[cfg(feature = "http")]
 pub use haft_providers as providers;
+/// Processes that end when they should.
+#[cfg(feature = "sandbox")]
 pub use haft_sandbox as sandbox;
+/// Private views of a workspace.
+#[cfg(feature = "stage")]
 pub use haft_stage as stage;
+/// A bot on Telegram.
 #[cfg(feature = "telegram")]
 pub use haft_telegram as telegram;
+/// One prompt, or a conversation line by line or on a screen.
 #[cfg(feature = "terminal")]
 pub use haft_terminal as terminal;
+/// The built-in tools.
+#[cfg(feature = "tools")]
 pub use haft_tools as tools;
+
+/// For the binary and for the code that `#[tool]` writes; nothing of it is a promise.
+#[doc(hidden)]
+pub use haft_core as core;
+#[doc(hidden)]
+pub use haft_core as kernel;
 
 /// What most programs need.
 pub mod prelude {
-    pub use crate::tool;
-    pub use haft_core::{
-        Command, Delta, Effect, Event, Fact, Mode, Outcome, Part, Policy, Provider, ProviderError, Registry,
-        Request, Seq, Tool, ToolContext, ToolError, ToolErrorKind, ToolOutput,
+    pub use crate::{
+        Agent, Answer, Approval, Command, Delta, Effect, Event, Fact, Haft, Limits, Message, Mode, Outcome,
+        Part, Policy, Provider, ProviderError, Registry, Request, Session, Tool, ToolContext, ToolError,
+        ToolErrorKind, ToolOutput, Turn, TurnReport, Update, tool,
     };
-    pub use haft_engine::{Agent, Engine, Home, Model, Profile, Session, Setup};
+    pub use futures::{Stream, StreamExt};
 }

@@ -63,7 +63,9 @@ fn tool(function: &ItemFn, declaration: &Declaration, home: &Path) -> TokenStrea
                 #run
             }
 
-            #home::private::inventory::submit! { #home::Declared(#name::tool) }
+            #home::private::inventory::submit! {
+                #home::Declared { tool: #name::tool, function: || #home::private::type_of(#name) }
+            }
         };
     }
 }

@@ -7,15 +7,18 @@ use crate::{
 };
 use anyhow::Context;
 use futures::StreamExt;
-use haft_core::{Changed, Command, Event, Fact, Outcome, Seq, Usage, text_of};
-use haft_engine::{Chat, Session};
+use haft_core::{Change, Command, Entry, Event, Fact, Seq};
+use haft_engine::{Chat, Session, Turn, TurnReport};
 use haft_present::{
     cursor::next,
     lines, notes,
     words::{Style, Words},
 };
 use serde_json::{Value, json};
-use std::io::{Stderr, Stdout, Write, stderr, stdout};
+use std::{
+    io::{Stderr, Stdout, Write, stderr, stdout},
+    sync::Arc,
+};
 
 /// What is printed on standard output.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -40,18 +43,6 @@ pub struct Options {
     pub can_ask: bool,
     /// Words of the profile.
     pub chat: Chat,
-}
-
-/// What a turn came to, collected from its events.
-#[derive(Debug, Default)]
-struct Account {
-    text: String,
-    rounds: u32,
-    usage: Usage,
-    cost_usd: Option<f64>,
-    changed: Changed,
-    error: Option<String>,
-    outcome: Option<Outcome>,
 }
 
 /// Sends `command` and shows everything from `from` on until the turn it opens has ended.
@@ -88,24 +79,21 @@ pub(crate) async fn follow_on(
 #[derive(Debug)]
 pub(crate) struct Told {
     next: Seq,
-    /// A turn was left before its end.
-    is_behind: bool,
 }
 
 impl Told {
     /// All before `next`.
     pub(crate) fn before(next: Seq) -> Self {
-        Self { next, is_behind: false }
+        Self { next }
     }
 
     fn take_in(&mut self, event: &Event) {
         let Event::Recorded(entry) = event else { return };
         self.next = Seq(entry.seq.0 + 1);
-        self.is_behind &= !matches!(entry.fact, Fact::TurnEnded { .. });
     }
 }
 
-/// Sends `command` and shows everything that was not told, until what it asks for has happened; without one, what there
+/// Gives `command` and shows everything that was not told, until what it asks for has happened; without one, what there
 /// is, and the turn to its end that asks something.
 pub(crate) async fn follow(
     session: &Session,
@@ -115,19 +103,17 @@ pub(crate) async fn follow(
     interrupts: &mut Interrupts,
 ) -> anyhow::Result<Exit> {
     let mut events = Box::pin(session.events(told.next));
-    let mut goal = Goal::of(session, command.clone(), told);
-    // Why it could not be taken is told at the end of the events.
-    let _session_is_closed = command.map(|command| session.send(command));
+    let mut goal = Goal::of(session, command);
     let mut showing = Showing::new(options);
     let mut is_interrupted = false;
     let mut ticks = tokio::time::interval(TICK);
     while !goal.is_reached(told, &showing.questions) {
         let event = tokio::select! {
             event = events.next() => event,
+            () = goal.done(), if goal.is_waiting() => continue,
             () = interrupts.next() => {
                 session.send(Command::Interrupt)?;
                 if std::mem::replace(&mut is_interrupted, true) {
-                    told.is_behind = true;
                     return Ok(Exit::Interrupted);
                 }
                 continue;
@@ -139,15 +125,16 @@ pub(crate) async fn follow(
         };
         let Some(event) = event else { break };
         or_gone(showing.take_in(session, &event), (), interrupts)?;
-        if goal.hear(&event, told) == Heard::EndOfAnother {
-            (showing.account, is_interrupted) = (Account::default(), false);
+        if goal.hear(&event) {
+            // The next one is for the turn that is waited for.
+            is_interrupted = false;
         }
         told.take_in(&event);
     }
     showing.spinner.clear();
-    match goal.is_of_a_turn() || showing.account.outcome.is_some() {
-        true => or_gone(finish(session, showing.account, options), Exit::Interrupted, interrupts),
-        false => Ok(Exit::Success),
+    match goal.report().await {
+        Some(report) => or_gone(finish(session, &report, options), Exit::Interrupted, interrupts),
+        None => Ok(Exit::Success),
     }
 }
 
@@ -158,69 +145,80 @@ fn or_gone<T>(shown: anyhow::Result<T>, gone: T, interrupts: &Interrupts) -> any
 
 /// What is waited for.
 struct Goal {
-    command: Option<Command>,
-    /// It stands in the journal, so that the next end of a turn is its own.
-    is_heard: bool,
+    /// What comes of the command; none where nothing was asked for.
+    own: Option<Turn>,
     has_ended: bool,
+    /// Whether the command is about a turn: then its report is told.
+    is_turn: bool,
+    /// What there is to say about the last reply of the own turn.
+    note: Option<String>,
     /// A turn asked something, and goes on.
     has_asked: bool,
+    /// What was shown that nobody here has asked for.
+    others: Vec<Arc<Entry>>,
     /// What stood in the journal at the beginning goes up to here.
     now: Seq,
 }
 
-/// What an event means for a [`Goal`].
-#[derive(PartialEq)]
-enum Heard {
-    Whatever,
-    /// A turn ended, and it was not the one that is waited for.
-    EndOfAnother,
-}
-
 impl Goal {
-    fn of(session: &Session, command: Option<Command>, told: &Told) -> Self {
-        // Nothing is recorded of a compaction that has nothing to do, but its end.
-        let is_heard = matches!(command, Some(Command::Compact)) && !told.is_behind;
-        Self { command, is_heard, has_ended: false, has_asked: false, now: next(session) }
+    fn of(session: &Session, command: Option<Command>) -> Self {
+        let is_turn =
+            !matches!(command, None | Some(Command::Rewind { .. } | Command::Redo | Command::SetMode { .. }));
+        let now = next(session);
+        let own = command.map(|command| session.start(command));
+        let (has_ended, note, has_asked, others) = Default::default();
+        Self { own, has_ended, is_turn, note, has_asked, others, now }
     }
 
-    fn is_of_a_turn(&self) -> bool {
-        !matches!(self.command, None | Some(Command::Rewind { .. } | Command::Redo | Command::SetMode { .. }))
+    fn is_waiting(&self) -> bool {
+        self.own.is_some() && !self.has_ended
     }
 
-    fn hear(&mut self, event: &Event, told: &Told) -> Heard {
-        let Event::Recorded(entry) = event else { return Heard::Whatever };
+    /// Until the command is done. What comes of it is shown with all other events.
+    async fn done(&mut self) {
+        let Some(turn) = &mut self.own else { return };
+        while let Some(event) = turn.next().await {
+            if let Event::Recorded(entry) = event
+                && matches!(entry.fact, Fact::Replied { .. })
+            {
+                self.note = notes::of(&entry.fact);
+            }
+        }
+        self.has_ended = true;
+    }
+
+    /// Whether a turn has ended with `event`.
+    fn hear(&mut self, event: &Event) -> bool {
+        let Event::Recorded(entry) = event else { return false };
+        if self.own.is_none() {
+            self.others.push(entry.clone());
+        }
         let is_end = matches!(entry.fact, Fact::TurnEnded { .. });
-        self.has_ended |= is_end && self.is_heard;
         self.has_asked &= !is_end;
-        let is_left = told.is_behind && is_end && matches!(self.command, Some(Command::Compact));
-        self.is_heard |= is_left || self.command.as_ref().is_some_and(|command| is_of(command, &entry.fact));
-        let is_another = is_end && !self.has_ended && self.command.is_some();
-        if is_another { Heard::EndOfAnother } else { Heard::Whatever }
+        is_end
     }
 
     fn is_reached(&mut self, told: &Told, questions: &Questions) -> bool {
         self.has_asked |= questions.is_open();
-        match (&self.command, self.is_of_a_turn()) {
-            (_, true) => self.has_ended,
-            (Some(_), false) => self.is_heard && !questions.is_open(),
-            (None, false) => told.next >= self.now && !self.has_asked,
+        match &self.own {
+            None => told.next >= self.now && !self.has_asked,
+            Some(turn) => {
+                let is_shown = self.has_ended && told.next >= turn.seen();
+                is_shown && (self.is_turn || !questions.is_open())
+            }
         }
     }
-}
 
-/// Whether this is how `command` stands in the journal.
-fn is_of(command: &Command, fact: &Fact) -> bool {
-    match (command, fact) {
-        // What hooks add stands behind it.
-        (
-            Command::Prompt { parts: said, .. },
-            Fact::Prompted { parts, .. } | Fact::PromptDenied { parts, .. },
-        ) => parts.starts_with(said),
-        (Command::Continue, Fact::Continued)
-        | (Command::SetMode { .. }, Fact::ModeSet { .. })
-        | (Command::Rewind { .. } | Command::Redo, Fact::Rewound { .. }) => true,
-        (Command::Call { name, .. }, Fact::Called { made }) => made.name == *name,
-        _ => false,
+    /// What is told at the end; nothing where no turn ended that anybody waits for.
+    async fn report(self) -> Option<TurnReport> {
+        match self.own {
+            Some(turn) if self.is_turn => {
+                let report = turn.report().await;
+                Some(TurnReport { error: self.note.or(report.error), ..report })
+            }
+            Some(_) => None,
+            None => Some(TurnReport::of(&self.others)).filter(|report| report.outcome.is_some()),
+        }
     }
 }
 
@@ -230,7 +228,6 @@ struct Showing<'a> {
     words: Words<Stdout, Stderr>,
     spinner: Spinner,
     questions: Questions,
-    account: Account,
 }
 
 impl<'a> Showing<'a> {
@@ -239,7 +236,7 @@ impl<'a> Showing<'a> {
         let is_text = options.output == Output::Text;
         let mut spinner = Spinner::new(options.can_ask && is_text && !options.style.quiet);
         spinner.label("thinking");
-        Self { options, words, spinner, questions: Questions::default(), account: Account::default() }
+        Self { options, words, spinner, questions: Questions::default() }
     }
 
     /// Asks also where nothing can be written.
@@ -255,7 +252,6 @@ impl<'a> Showing<'a> {
         if self.questions.is_open() {
             self.spinner.label("");
         }
-        self.account.take_in(event);
         written.context("cannot write the output")
     }
 }
@@ -270,55 +266,22 @@ fn relabel(spinner: &mut Spinner, event: &Event) {
     }
 }
 
-fn finish(session: &Session, mut account: Account, options: &Options) -> anyhow::Result<Exit> {
-    if account.outcome.is_none() {
-        account.error = Some(session.journal().failure().unwrap_or("the session closed").to_owned());
-        if options.output != Output::Json {
-            writeln!(stderr(), "error: {}", account.error.as_deref().unwrap_or_default())?;
-        }
+fn finish(session: &Session, report: &TurnReport, options: &Options) -> anyhow::Result<Exit> {
+    if report.outcome.is_none() && options.output != Output::Json {
+        writeln!(stderr(), "error: {}", report.error.as_deref().unwrap_or_default())?;
     }
     if options.output == Output::Json {
-        let object = account.into_json(session);
-        let exit = object["outcome"].as_str().is_none();
-        writeln!(stdout(), "{}", haft_present::safe::json(&object.to_string()))?;
-        return Ok(if exit { Exit::Failed } else { outcome_of(&object).map_or(Exit::Failed, Exit::from) });
+        writeln!(stdout(), "{}", haft_present::safe::json(&object(session, report).to_string()))?;
     }
-    Ok(account.outcome.map_or(Exit::Failed, Exit::from))
+    Ok(report.outcome.map_or(Exit::Failed, Exit::from))
 }
 
-fn outcome_of(object: &Value) -> Option<Outcome> {
-    serde_json::from_value(object["outcome"].clone()).ok()
-}
-
-impl Account {
-    fn take_in(&mut self, event: &Event) {
-        let Event::Recorded(entry) = event else { return };
-        self.changed.take_in(&entry.fact);
-        match &entry.fact {
-            Fact::Replied { parts, .. } => {
-                self.text = text_of(parts);
-                self.error = notes::of(&entry.fact);
-            }
-            Fact::RoundsReached { .. } => self.error = notes::of(&entry.fact),
-            Fact::ModelFailed { message, .. } => self.error = Some(message.clone()),
-            Fact::PromptDenied { reason, .. } => {
-                self.error = Some(format!("a hook denied the prompt: {reason}"));
-            }
-            Fact::TurnEnded { outcome, rounds, usage, cost_usd } => {
-                (self.outcome, self.rounds) = (Some(*outcome), *rounds);
-                (self.usage, self.cost_usd) = (*usage, *cost_usd);
-            }
-            _ => {}
-        }
-    }
-
-    fn into_json(self, session: &Session) -> Value {
-        let changes = self.changed.whole();
-        let changes: Vec<Value> =
-            changes.iter().map(|change| json!({"path": change.path, "kind": change.kind()})).collect();
-        json!({
-            "session": session.id(), "outcome": self.outcome, "text": self.text, "rounds": self.rounds,
-            "usage": self.usage, "cost_usd": self.cost_usd, "changes": changes, "error": self.error,
-        })
-    }
+/// What `--output json` prints.
+fn object(session: &Session, report: &TurnReport) -> Value {
+    let kind_of = |change: &Change| json!({"path": change.path, "kind": change.kind()});
+    let changes: Vec<Value> = report.changes.iter().map(kind_of).collect();
+    json!({
+        "session": session.id(), "outcome": report.outcome, "text": report.text, "rounds": report.rounds,
+        "usage": report.usage, "cost_usd": report.cost_usd, "changes": changes, "error": report.error,
+    })
 }

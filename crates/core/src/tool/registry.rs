@@ -4,7 +4,7 @@ use crate::{
 };
 use indexmap::IndexMap;
 use serde_json::Value;
-use std::sync::Arc;
+use std::{any::TypeId, sync::Arc};
 
 /// The tools an agent may call, in the order in which they were registered. Cheap to clone.
 #[derive(Clone, Default)]
@@ -43,16 +43,28 @@ impl Registered {
 }
 
 /// A tool declared with `#[tool]`, found by [`Registry::declared`].
-pub struct Declared(pub fn() -> Arc<dyn AnyTool>);
+pub struct Declared {
+    /// Makes the tool.
+    pub tool: fn() -> Arc<dyn AnyTool>,
+    /// The type of the function that it was made of.
+    pub function: fn() -> TypeId,
+}
 inventory::collect!(Declared);
 
 impl Registry {
     /// Every tool that `#[tool]` declared anywhere in this program, by name.
     pub fn declared() -> Self {
         let mut tools: Vec<_> =
-            inventory::iter::<Declared>.into_iter().map(|Declared(make)| make()).collect();
+            inventory::iter::<Declared>.into_iter().map(|declared| (declared.tool)()).collect();
         tools.sort_by(|a, b| a.spec().name.cmp(&b.spec().name));
         tools.into_iter().fold(Self::default(), Self::with_any)
+    }
+
+    /// The tool that `#[tool]` made of a function of type `function`.
+    pub fn declared_by(function: TypeId) -> Option<Arc<dyn AnyTool>> {
+        let found =
+            inventory::iter::<Declared>.into_iter().find(|declared| (declared.function)() == function);
+        found.map(|declared| (declared.tool)())
     }
 
     /// Adds a tool.

@@ -1,4 +1,5 @@
 //! What waits for people while a turn runs, and what they said meanwhile.
+use super::receipt::Receipt;
 use haft_core::{Answer, CallId, Effect, Entry, Fact};
 use std::{
     collections::{HashMap, HashSet, VecDeque},
@@ -14,8 +15,16 @@ pub(crate) struct Desk(Arc<Mutex<OnDesk>>);
 struct OnDesk {
     approvals: HashMap<CallId, oneshot::Sender<Answer>>,
     questions: HashMap<CallId, oneshot::Sender<Option<String>>>,
-    queue: VecDeque<Fact>,
+    queue: VecDeque<Queued>,
+    /// Commands that joined the turn that runs.
+    joined: Vec<Receipt>,
     granted: HashSet<Effect>,
+}
+
+/// What opens a turn, or joins the one that runs.
+pub(crate) struct Queued {
+    pub(crate) fact: Fact,
+    pub(crate) receipt: Receipt,
 }
 
 impl Desk {
@@ -58,14 +67,14 @@ impl Desk {
         !effects.is_empty() && effects.iter().all(|effect| desk.granted.contains(effect))
     }
 
-    pub(crate) fn next_queued(&self) -> Option<Fact> {
+    pub(crate) fn next_queued(&self) -> Option<Queued> {
         self.next_queued_if(|_| true)
     }
 
     /// The next one, where it is `wanted`; else it stays where it is.
-    pub(crate) fn next_queued_if(&self, wanted: impl FnOnce(&Fact) -> bool) -> Option<Fact> {
+    pub(crate) fn next_queued_if(&self, wanted: impl FnOnce(&Fact) -> bool) -> Option<Queued> {
         let mut desk = self.lock();
-        let is_wanted = desk.queue.front().is_some_and(wanted);
+        let is_wanted = desk.queue.front().is_some_and(|queued| wanted(&queued.fact));
         if is_wanted { desk.queue.pop_front() } else { None }
     }
 
@@ -81,8 +90,20 @@ impl Desk {
         }
     }
 
-    pub(crate) fn queue(&self, fact: Fact) {
-        self.lock().queue.push_back(fact);
+    pub(crate) fn queue(&self, fact: Fact, receipt: Receipt) {
+        self.lock().queue.push_back(Queued { fact, receipt });
+    }
+
+    /// The command of `receipt` is done when the turn that runs has ended.
+    pub(crate) fn joins(&self, receipt: Receipt) {
+        if receipt.is_wanted() {
+            self.lock().joined.push(receipt);
+        }
+    }
+
+    /// The turn has ended.
+    pub(crate) fn take_joined(&self) -> Vec<Receipt> {
+        std::mem::take(&mut self.lock().joined)
     }
 
     fn lock(&self) -> MutexGuard<'_, OnDesk> {

@@ -1,9 +1,10 @@
 //! What reaches a session.
+use super::receipt::Receipt;
 use haft_core::{Command, JobId, ToolResult};
 
 /// What reaches the session's task.
 pub(crate) enum Mail {
-    Command(Command),
+    Command(Command, Receipt),
     JobStarted { job: JobId, title: String },
     JobEnded { job: JobId, result: ToolResult },
 }

@@ -73,7 +73,7 @@ impl Permission {
 
 /// Whether `folder` is a git repository's own, whatever its name: a bare one, or one that lies apart from its files
 /// (gitrepository-layout(5)).
-fn is_repository(folder: &Path) -> bool {
+pub fn is_repository(folder: &Path) -> bool {
     let has = |name: &str| fs::symlink_metadata(folder.join(name)).is_ok();
     has("HEAD") && (has("commondir") || (has("objects") && has("refs")))
 }

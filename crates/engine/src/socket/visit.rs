@@ -3,9 +3,23 @@ use super::{
     Greeting, Notice, address,
     lines::{Line, Lines, say},
 };
-use crate::{journal::Journal, session::mail::Mail};
-use haft_core::{Event, Mode, Seq, line};
-use std::{future::pending, io, path::Path, time::Duration};
+use crate::{
+    journal::Journal,
+    session::{
+        mail::Mail,
+        receipt::{CommandId, Receipt},
+    },
+};
+use haft_core::{Command, Event, Mode, Seq, line};
+use serde::Serialize;
+use std::{
+    collections::HashMap,
+    future::pending,
+    io,
+    path::Path,
+    sync::{Mutex, MutexGuard},
+    time::Duration,
+};
 use tokio::{
     net::{
         UnixStream,
@@ -38,11 +52,21 @@ enum Heard {
 
 /// Inside, with all that was recorded so far.
 pub(crate) struct Visit {
-    journal: Journal,
+    mirror: Mirror,
     lines: Lines<OwnedReadHalf>,
     writer: OwnedWriteHalf,
     mode: Mode,
     may_allow: bool,
+}
+
+/// A journal that another process writes. Nothing more is seen of it when this is dropped, also where the runtime ends
+/// before its tasks.
+struct Mirror(Journal);
+
+impl Drop for Mirror {
+    fn drop(&mut self) {
+        self.0.close_if_open("the runtime of the program that had joined the session has ended");
+    }
 }
 
 /// Joins the session in `folder`.
@@ -53,7 +77,7 @@ pub(crate) async fn knock(folder: &Path) -> Result<Visit, Knock> {
     })?;
     let (reader, writer) = stream.into_split();
     let mut visit = Visit {
-        journal: Journal::mirror(folder),
+        mirror: Mirror(Journal::mirror(folder)),
         lines: Lines::new(reader),
         writer,
         mode: Mode::default(),
@@ -70,7 +94,7 @@ async fn connect(folder: &Path) -> io::Result<UnixStream> {
 
 impl Visit {
     pub(crate) fn journal(&self) -> Journal {
-        self.journal.clone()
+        self.mirror.0.clone()
     }
 
     /// The mode that held when the door opened.
@@ -88,14 +112,15 @@ impl Visit {
         say(&mut self.writer, &Greeting { from: Seq(0) }).await.map_err(|_| Knock::NoDoor)?;
         let (mut wanted, mut have) = (None, Seq(0));
         while wanted.is_none_or(|wanted| have < wanted) {
-            let heard = tokio::time::timeout(ANSWER, hear(&mut self.lines, &self.journal)).await;
+            let heard = tokio::time::timeout(ANSWER, hear(&mut self.lines, &self.mirror.0)).await;
             match heard.map_err(|_| Knock::Refused("it does not answer".into()))? {
                 Heard::Notice(Notice::Joined { next, mode, may_allow }) => {
                     (wanted, self.mode, self.may_allow) = (Some(next), mode, may_allow);
                 }
                 Heard::Event(Some(seq)) => have = Seq(seq.0 + 1),
                 Heard::Event(None) => {}
-                Heard::Notice(Notice::Error { message } | Notice::Closed { failure: Some(message) }) => {
+                Heard::Notice(Notice::Begun { .. } | Notice::Done { .. }) => {}
+                Heard::Notice(Notice::Error { message, .. } | Notice::Closed { failure: Some(message) }) => {
                     return Err(Knock::Refused(message));
                 }
                 Heard::Notice(Notice::Closed { failure: None }) | Heard::Gone => return Err(Knock::NoDoor),
@@ -106,24 +131,29 @@ impl Visit {
 
     /// Sees and passes on, until the owner or everybody here leaves, or `stop`.
     pub(crate) async fn stay(self, inbox: mpsc::UnboundedReceiver<Mail>, stop: CancellationToken) {
-        let Self { journal, lines, writer, .. } = self;
+        let Self { mirror, lines, writer, .. } = self;
+        let journal = mirror.0.clone();
+        let given = Given::default();
         let failure = tokio::select! {
             biased;
             () = stop.cancelled() => None,
-            failure = watch(lines, &journal) => Some(failure),
-            () = pass_on(inbox, writer) => None,
+            failure = watch(lines, &journal, &given) => Some(failure),
+            () = pass_on(inbox, writer, &given) => None,
         };
         journal.close(failure);
     }
 }
 
 /// Why nothing more is seen.
-async fn watch(mut lines: Lines<OwnedReadHalf>, journal: &Journal) -> String {
+async fn watch(mut lines: Lines<OwnedReadHalf>, journal: &Journal, given: &Given) -> String {
     loop {
         match hear(&mut lines, journal).await {
             Heard::Event(_) | Heard::Notice(Notice::Joined { .. }) => {}
+            Heard::Notice(Notice::Begun { id, from }) => given.begun(id, from),
+            Heard::Notice(Notice::Done { id }) => given.done(id, journal),
+            Heard::Notice(Notice::Error { message, id: Some(id) }) => given.refused(id, message),
             // Whoever waits for what comes of a command must not wait for ever.
-            Heard::Notice(Notice::Error { message }) => {
+            Heard::Notice(Notice::Error { message, id: None }) => {
                 return format!("the process that has the session open did not take a command: {message}");
             }
             Heard::Notice(Notice::Closed { failure: None }) => {
@@ -169,12 +199,72 @@ async fn hear(lines: &mut Lines<OwnedReadHalf>, journal: &Journal) -> Heard {
 }
 
 /// Until all handles are gone. Jobs and their ends come from a session's own calls, of which there are none here.
-async fn pass_on(mut inbox: mpsc::UnboundedReceiver<Mail>, mut writer: OwnedWriteHalf) {
+async fn pass_on(mut inbox: mpsc::UnboundedReceiver<Mail>, mut writer: OwnedWriteHalf, given: &Given) {
     while let Some(mail) = inbox.recv().await {
-        let Mail::Command(command) = mail else { continue };
-        if say(&mut writer, &command).await.is_err() {
+        let Mail::Command(command, receipt) = mail else { continue };
+        let line = Named { id: given.add(receipt), command };
+        if say(&mut writer, &line).await.is_err() {
             // Whoever reads here learns why from what the owner said last.
             return pending().await;
         }
+    }
+}
+
+/// A command, with the name by which the owner tells how far it is.
+#[derive(Serialize)]
+struct Named {
+    #[serde(flatten)]
+    command: Command,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    id: Option<CommandId>,
+}
+
+/// The commands that were passed on and are not done.
+#[derive(Default)]
+struct Given(Mutex<Commands>);
+
+#[derive(Default)]
+struct Commands {
+    receipts: HashMap<CommandId, Receipt>,
+    next: CommandId,
+}
+
+impl Given {
+    /// The command's name, where somebody wants to hear of it.
+    fn add(&self, receipt: Receipt) -> Option<CommandId> {
+        let mut commands = self.lock();
+        receipt.is_wanted().then(|| {
+            let id = commands.next;
+            commands.next += 1;
+            commands.receipts.insert(id, receipt);
+            id
+        })
+    }
+
+    fn begun(&self, id: CommandId, from: Seq) {
+        if let Some(receipt) = self.lock().receipts.get(&id) {
+            receipt.begin_at(from);
+        }
+    }
+
+    /// All that came of it stands in `journal`, but for what could not be read.
+    fn done(&self, id: CommandId, journal: &Journal) {
+        if let Some(receipt) = self.take(id) {
+            receipt.done(journal);
+        }
+    }
+
+    fn refused(&self, id: CommandId, why: String) {
+        if let Some(receipt) = self.take(id) {
+            receipt.refuse(why);
+        }
+    }
+
+    fn take(&self, id: CommandId) -> Option<Receipt> {
+        self.lock().receipts.remove(&id)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Commands> {
+        self.0.lock().expect("no code panics while it holds the commands")
     }
 }

@@ -6,10 +6,15 @@ use super::{
 };
 use crate::{
     journal::Journal,
-    session::{mail::Mail, permission::Permission},
+    session::{
+        mail::Mail,
+        permission::Permission,
+        receipt::{CommandId, Progress, Progresses, Receipt},
+    },
 };
 use futures::StreamExt;
 use haft_core::{Answer, Command, Event, Seq, line};
+use serde::Deserialize;
 use std::{
     io,
     pin::pin,
@@ -49,14 +54,16 @@ pub(super) async fn receive(stream: UnixStream, peer: Result<Peer, String>, insi
     match greeted {
         Ok(Some((from, peer))) => {
             let (complaints, heard) = mpsc::channel(COMPLAINTS);
+            let (sender, progress) = mpsc::unbounded_channel();
+            let told = Told { complaints: heard, progress, done: Vec::new() };
             tokio::select! {
-                () = hear(lines, inside, peer, complaints) => {}
-                _they_left = tell(writer, inside, peer, from, heard) => {}
+                () = hear(lines, inside, peer, complaints, sender) => {}
+                _they_left = tell(writer, inside, peer, from, told) => {}
             }
         }
         Ok(None) => {}
         Err(message) => {
-            let _they_left = say(&mut writer, &Notice::Error { message }).await;
+            let _they_left = say(&mut writer, &Notice::Error { message, id: None }).await;
         }
     }
 }
@@ -79,13 +86,18 @@ async fn hear(
     mut lines: Lines<impl AsyncRead + Unpin>,
     inside: Inside<'_>,
     peer: Peer,
-    complaints: mpsc::Sender<String>,
+    complaints: mpsc::Sender<Complaint>,
+    progress: mpsc::UnboundedSender<(CommandId, Progress)>,
 ) {
     while let Ok(Some(line)) = lines.next().await {
         let passed_on = match line {
             Line::Whole(line) if line.trim_ascii().is_empty() => Ok(()),
-            Line::Whole(line) => pass_on(line, peer, inside),
-            Line::TooLong => Err(too_long("a command")),
+            Line::Whole(line) => {
+                let id = id_of(line);
+                let receipt = id.map_or_else(Receipt::none, |id| Receipt::of(id, progress.clone()));
+                pass_on(line, receipt, peer, inside).map_err(|message| Complaint { message, id })
+            }
+            Line::TooLong => Err(Complaint { message: too_long("a command"), id: None }),
         };
         if let Err(complaint) = passed_on {
             let _they_left = complaints.send(complaint).await;
@@ -93,11 +105,31 @@ async fn hear(
     }
 }
 
-fn pass_on(line: &[u8], peer: Peer, Inside { inbox, permission, .. }: Inside<'_>) -> Result<(), String> {
+/// Something that the visitor said and that is not done.
+struct Complaint {
+    message: String,
+    id: Option<CommandId>,
+}
+
+/// The name that the visitor gave a command.
+fn id_of(line: &[u8]) -> Option<CommandId> {
+    #[derive(Deserialize)]
+    struct Named {
+        id: CommandId,
+    }
+    serde_json::from_slice::<Named>(line).ok().map(|named| named.id)
+}
+
+fn pass_on(
+    line: &[u8],
+    receipt: Receipt,
+    peer: Peer,
+    Inside { inbox, permission, .. }: Inside<'_>,
+) -> Result<(), String> {
     let command: Command =
         serde_json::from_slice(line).map_err(|error| format!("the command cannot be read: {error}"))?;
     let command = taken(command, peer, permission)?;
-    let sent = inbox.upgrade().is_some_and(|inbox| inbox.send(Mail::Command(command)).is_ok());
+    let sent = inbox.upgrade().is_some_and(|inbox| inbox.send(Mail::Command(command, receipt)).is_ok());
     if sent { Ok(()) } else { Err("the session is about to close and takes no commands".into()) }
 }
 
@@ -134,26 +166,75 @@ async fn tell(
     Inside { journal, permission, .. }: Inside<'_>,
     peer: Peer,
     from: Seq,
-    mut complaints: mpsc::Receiver<String>,
+    mut told: Told,
 ) -> io::Result<()> {
     let next = journal.entries().last().map_or(Seq(0), |last| Seq(last.seq.0 + 1));
     let may_allow = peer.may_allow().is_ok();
     say(&mut writer, &Notice::Joined { next, mode: permission.mode(), may_allow }).await?;
     let mut events = pin!(journal.follow(from));
+    let mut have = from;
     let failure = loop {
         tokio::select! {
-            Some(message) = complaints.recv() => say(&mut writer, &Notice::Error { message }).await?,
+            Some(Complaint { message, id }) = told.complaints.recv() => {
+                say(&mut writer, &Notice::Error { message, id }).await?;
+            }
+            Some((id, progress)) = told.progress.recv() => told.tell(&mut writer, id, progress, have).await?,
             event = events.next() => match event {
                 None => break journal.failure().map(str::to_owned),
-                Some(event) => match line_of(&event) {
-                    Ok(line) => write(&mut writer, line).await?,
-                    Err(_) if matches!(event, Event::Live(_)) => {}
-                    Err(why) => break Some(why),
-                },
+                Some(event) => {
+                    // A command begins before its first entry is recorded.
+                    while let Ok((id, progress)) = told.progress.try_recv() {
+                        told.tell(&mut writer, id, progress, have).await?;
+                    }
+                    match line_of(&event) {
+                        Ok(line) => write(&mut writer, line).await?,
+                        Err(_) if matches!(event, Event::Live(_)) => {}
+                        Err(why) => break Some(why),
+                    }
+                    if let Event::Recorded(entry) = &event {
+                        have = Seq(entry.seq.0 + 1);
+                        told.end_up_to(&mut writer, have).await?;
+                    }
+                }
             }
         }
     };
     say(&mut writer, &Notice::Closed { failure }).await
+}
+
+/// What a visitor is told beside events.
+struct Told {
+    complaints: mpsc::Receiver<Complaint>,
+    progress: Progresses,
+    /// Commands that are done when the entries before that place are told.
+    done: Vec<(CommandId, Seq)>,
+}
+
+impl Told {
+    /// All before `have` is told.
+    async fn tell(
+        &mut self,
+        writer: &mut (impl AsyncWrite + Unpin),
+        id: CommandId,
+        progress: Progress,
+        have: Seq,
+    ) -> io::Result<()> {
+        match progress {
+            Progress::Begun { from } => say(writer, &Notice::Begun { id, from }).await,
+            Progress::Done { to } => {
+                self.done.push((id, to));
+                self.end_up_to(writer, have).await
+            }
+            Progress::Refused { why } => say(writer, &Notice::Error { message: why, id: Some(id) }).await,
+        }
+    }
+
+    async fn end_up_to(&mut self, writer: &mut (impl AsyncWrite + Unpin), have: Seq) -> io::Result<()> {
+        for (id, _) in self.done.extract_if(.., |(_, to)| *to <= have) {
+            say(writer, &Notice::Done { id }).await?;
+        }
+        Ok(())
+    }
 }
 
 fn line_of(event: &Event) -> Result<String, String> {

@@ -9,8 +9,8 @@ use crate::{
 };
 use futures::StreamExt;
 use haft::{
-    core::{Changed, Command, Event, Fact, How, Registry, Seq, ToolResult},
-    engine::{Engine, Model, Session, Unread},
+    core::{Command, Registry},
+    engine::{CallReport, Engine, Model, Turn, TurnReport, Unread},
     present::safe,
     providers::direct::{self, Direct},
     terminal::{Exit, questions::Questions, signals::Interrupts},
@@ -78,51 +78,35 @@ async fn run(surroundings: &Surroundings, call: CallArgs) -> Result<Exit, Failur
     let engine = Engine::new(setup);
     let mut interrupts = Interrupts::listen()?;
     let session = engine.create(AGENT)?;
-    session.send(direct::prompt(&name, &arguments))?;
-    let called = watch(&session, &mut interrupts).await;
+    let turn = session.start(direct::prompt(&name, &arguments));
+    let report = watch(turn, &mut interrupts).await;
     interrupts.or_leave(engine.shut_down()).await;
-    let Some(Called { result, changed, how }) = called else {
-        return Err(Failure::failed(
-            session.journal().failure().unwrap_or("the call did not end").to_owned(),
-        ));
-    };
+    if report.outcome.is_none() {
+        return Err(Failure::failed(report.error.unwrap_or_default()));
+    }
+    let call = report.calls.last();
+    let result = call.map(|call| call.result().clone()).unwrap_or_default();
     let object = json!({
-        "ok": result.is_ok(), "content": result.content, "error": result.error, "changes": changed.whole(),
-        "how": how, "details": result.details,
+        "ok": result.is_ok(), "content": result.content, "error": result.error, "changes": report.changes,
+        "how": call.and_then(CallReport::how), "details": result.details,
     });
     writeln!(stdout(), "{}", safe::json(&object.to_string()))?;
     Ok(if result.is_ok() { Exit::Success } else { Exit::Failed })
 }
 
-/// What became of the call.
-#[derive(Default)]
-struct Called {
-    result: ToolResult,
-    changed: Changed,
-    how: Option<How>,
-}
-
-async fn watch(session: &Session, interrupts: &mut Interrupts) -> Option<Called> {
-    let mut events = Box::pin(session.events(Seq(0)));
-    let mut called = Called::default();
+/// Answers for the person until the turn has ended.
+async fn watch(mut turn: Turn, interrupts: &mut Interrupts) -> TurnReport {
     let can_ask = stdin().is_terminal() && stderr().is_terminal();
     let mut questions = Questions::default();
     loop {
-        let event = tokio::select! {
-            event = events.next() => event?,
+        tokio::select! {
+            event = turn.next() => match event {
+                Some(event) => questions.hear(turn.session(), &event, can_ask),
+                None => return turn.report().await,
+            },
             () = interrupts.next() => {
-                session.send(Command::Interrupt).ok()?;
-                continue;
+                let _session_is_closed = turn.send(Command::Interrupt);
             }
-        };
-        questions.hear(session, &event, can_ask);
-        let Event::Recorded(entry) = event else { continue };
-        called.changed.take_in(&entry.fact);
-        match &entry.fact {
-            Fact::ToolStarted { how, .. } => called.how = Some(*how),
-            Fact::ToolEnded { result, .. } => called.result = result.clone(),
-            Fact::TurnEnded { .. } => return Some(called),
-            _ => {}
         }
     }
 }

@@ -15,7 +15,7 @@ use haft::{
         undo as plan,
     },
     engine::{Engine, Home, Model, Session},
-    present::{cursor::next, diff, safe, view::prompts},
+    present::{diff, safe, view::prompts},
     providers::{Scripted, direct},
     terminal::Exit,
 };
@@ -117,15 +117,15 @@ fn first_line(text: &str) -> String {
 }
 
 async fn carry_out(session: &Session, command: Command) -> Result<Exit, Failure> {
-    let mut events = Box::pin(session.events(next(session)));
-    session.send(command)?;
-    while let Some(event) = events.next().await {
+    let mut turn = session.start(command);
+    while let Some(event) = turn.next().await {
         let Event::Recorded(entry) = event else { continue };
         if let Fact::Rewound { way, changes, conflicts, untracked } = &entry.fact {
             return told(changes, conflicts, untracked.len(), *way, false);
         }
     }
-    Err(Failure::failed(session.journal().failure().unwrap_or("the session closed").to_owned()))
+    let why = turn.report().await.error;
+    Err(Failure::failed(why.unwrap_or_else(|| "there was nothing to put back any more".into())))
 }
 
 fn told(

@@ -1,7 +1,7 @@
 //! An agent as a tool: each call is a session of its own.
 use super::{Offer, client::Client, follow::follow};
 use futures::future::BoxFuture;
-use haft_core::{Command, Outcome, Part};
+use haft_core::{Change, Command, Outcome, Part};
 use haft_engine::{EngineError, Session};
 use rmcp::model::{CallToolResult, ContentBlock, JsonObject, Tool};
 use serde_json::{Value, json};
@@ -51,14 +51,15 @@ impl Offer for AgentTool {
 
 async fn work(session: &Session, prompt: &str, client: &Client) -> CallToolResult {
     let command = Command::Prompt { parts: vec![Part::text(prompt)], channel: None };
-    let account = follow(session, command, client).await;
-    let changes = account.changes();
+    let report = follow(session, command, client).await;
+    let kind_of = |change: &Change| json!({"path": change.path, "kind": change.kind()});
+    let changes: Value = report.changes.iter().map(kind_of).collect();
     let details = json!({
-        "session": session.id(), "outcome": account.outcome, "text": account.text, "rounds": account.rounds,
-        "changes": changes, "error": account.error,
+        "session": session.id(), "outcome": report.outcome, "text": report.text, "rounds": report.rounds,
+        "changes": changes, "error": report.error,
     });
-    let mut text = account.text;
-    if let Some(error) = &account.error {
+    let mut text = report.text;
+    if let Some(error) = &report.error {
         text += &format!("\nerror: {error}");
     }
     for change in changes.as_array().into_iter().flatten() {
@@ -69,7 +70,7 @@ async fn work(session: &Session, prompt: &str, client: &Client) -> CallToolResul
         );
     }
     let content = vec![ContentBlock::text(text.trim_start().to_owned())];
-    let mut result = match account.outcome {
+    let mut result = match report.outcome {
         Some(Outcome::Finished) => CallToolResult::success(content),
         _ => CallToolResult::error(content),
     };

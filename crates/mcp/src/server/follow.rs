@@ -1,39 +1,19 @@
 //! A turn for somebody at the other end of MCP: what happens is told, what needs a person is asked.
 use super::client::{Answered, Client};
 use futures::StreamExt;
-use haft_core::{
-    Answer, Changed, Command, Entry, Event, Fact, Outcome, Question, ToolResult, Update, text_of,
-};
-use haft_engine::Session;
-use haft_present::{cursor, diff, proposal::Proposal, safe};
-use serde_json::{Value, json};
+use haft_core::{Answer, Command, Entry, Event, Fact, Question, Update};
+use haft_engine::{Session, TurnReport};
+use haft_present::{diff, proposal::Proposal, safe};
 
-/// What a turn came to.
-#[derive(Debug, Default)]
-pub(super) struct Account {
-    /// The last reply.
-    pub(super) text: String,
-    pub(super) rounds: u32,
-    pub(super) changed: Changed,
-    /// Of the last call.
-    pub(super) result: Option<ToolResult>,
-    pub(super) error: Option<String>,
-    pub(super) outcome: Option<Outcome>,
-}
-
-/// Sends `command` and follows the session until its turn has ended. Where the client cancels, the turn is
-/// interrupted; where this is dropped, too.
-pub(super) async fn follow(session: &Session, command: Command, client: &Client) -> Account {
+/// Sends `command` and follows its turn to the end. Where the client cancels, the turn is interrupted; where this is
+/// dropped, too.
+pub(super) async fn follow(session: &Session, command: Command, client: &Client) -> TurnReport {
     let _interrupted_on_drop = Leash(session);
-    let mut events = Box::pin(session.events(cursor::next(session)));
-    let mut account = Account::default();
-    if session.send(command).is_err() {
-        return account;
-    }
+    let mut turn = session.start(command);
     let mut is_cancelled = false;
-    while account.outcome.is_none() {
+    loop {
         let event = tokio::select! {
-            event = events.next() => event,
+            event = turn.next() => event,
             () = client.cancelled().cancelled(), if !is_cancelled => {
                 is_cancelled = true;
                 let _it_has_ended = session.send(Command::Interrupt);
@@ -41,19 +21,12 @@ pub(super) async fn follow(session: &Session, command: Command, client: &Client)
             }
         };
         match event {
-            Some(Event::Recorded(entry)) => {
-                tell(session, &entry, client).await;
-                account.take_in(&entry.fact);
-            }
+            Some(Event::Recorded(entry)) => tell(session, &entry, client).await,
             Some(Event::Live(Update::ToolOutput { chunk, .. })) => client.progress(chunk).await,
             Some(Event::Live(_)) => {}
-            None => break,
+            None => return turn.report().await,
         }
     }
-    if account.outcome.is_none() {
-        account.error = Some(session.journal().failure().unwrap_or("the session closed").to_owned());
-    }
-    account
 }
 
 /// What is asked here may be answered elsewhere first.
@@ -116,30 +89,6 @@ async fn reply(question: &Question, client: &Client) -> Option<String> {
             Answered::With(text) => Some(text),
             Answered::No | Answered::Nobody => None,
         },
-    }
-}
-
-impl Account {
-    fn take_in(&mut self, fact: &Fact) {
-        self.changed.take_in(fact);
-        match fact {
-            Fact::Replied { parts, .. } => self.text = text_of(parts),
-            Fact::ToolEnded { result, .. } => self.result = Some(result.clone()),
-            Fact::ModelFailed { message, .. } => self.error = Some(message.clone()),
-            Fact::PromptDenied { reason, .. } => {
-                self.error = Some(format!("a hook denied the prompt: {reason}"));
-            }
-            Fact::TurnEnded { outcome, rounds, .. } => {
-                (self.outcome, self.rounds) = (Some(*outcome), *rounds);
-            }
-            _ => {}
-        }
-    }
-
-    /// `[{path, kind}]`
-    pub(super) fn changes(&self) -> Value {
-        let changes = self.changed.whole();
-        changes.iter().map(|change| json!({"path": change.path, "kind": change.kind()})).collect()
     }
 }
 

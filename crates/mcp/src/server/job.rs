@@ -48,14 +48,14 @@ impl Turns for Followed<'_> {
     async fn turn(&mut self, command: Command) -> Result<Outcome, Infallible> {
         let followed = follow(self.session, command, self.client);
         tokio::pin!(followed);
-        let account = tokio::select! {
-            account = &mut followed => account,
+        let report = tokio::select! {
+            report = &mut followed => report,
             () = appears(Some(self.stop)) => {
                 let _it_has_ended = self.session.send(Command::Interrupt);
                 followed.await
             }
         };
-        Ok(account.outcome.unwrap_or(Outcome::Failed))
+        Ok(report.outcome.unwrap_or(Outcome::Failed))
     }
 }
 

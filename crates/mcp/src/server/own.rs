@@ -7,6 +7,7 @@ use super::{
 };
 use futures::future::BoxFuture;
 use haft_core::ToolSpec;
+use haft_engine::CallReport;
 use haft_providers::direct;
 use rmcp::model::{CallToolResult, ContentBlock, JsonObject, Tool};
 use serde_json::Value;
@@ -32,12 +33,9 @@ impl Offer for OwnTool {
                 Err(error) => return failed(&error.to_string()),
             };
             let prompt = direct::prompt(&self.spec.name, &Value::Object(arguments).to_string());
-            let account = follow(&session, prompt, client).await;
-            if let Some(error) = &account.error {
-                return failed(error);
-            }
-            let Some(result) = account.result.clone() else {
-                return failed("the call did not come to its end");
+            let report = follow(&session, prompt, client).await;
+            let Some(result) = report.calls.last().map(CallReport::result) else {
+                return failed(report.error.as_deref().unwrap_or("the call did not come to its end"));
             };
             let mut content = vec![ContentBlock::text(result.content.clone())];
             content.extend(result.images.iter().map(|image| ContentBlock::image(&image.data, &image.mime)));

@@ -3,8 +3,8 @@ use super::tasks::Task;
 use crate::{agents::AGENT, failure::Failure};
 use futures::StreamExt;
 use haft::{
-    core::{CallId, Command, Event, Fact, Part, Seq, ToolErrorKind, ToolResult, text_of},
-    engine::{Engine, Session, Setup},
+    core::{CallId, Event, Fact, Part, ToolErrorKind, ToolResult, text_of},
+    engine::{Engine, Setup, Turn},
     present::unattended,
 };
 use std::{collections::HashSet, fs, path::Path, time::Instant};
@@ -31,8 +31,7 @@ pub(super) async fn attempt(setup: Setup, task: &Task, workspace: &Path) -> Resu
     let engine = Engine::new(setup);
     let session = engine.create(AGENT)?;
     let started = Instant::now();
-    session.send(Command::Prompt { parts: vec![Part::text(&task.request)], channel: None })?;
-    let outcome = watch(&session).await;
+    let outcome = watch(session.prompt(&task.request)).await;
     engine.shut_down().await;
     let mut outcome = outcome?;
     outcome.seconds = started.elapsed().as_secs_f64();
@@ -41,22 +40,20 @@ pub(super) async fn attempt(setup: Setup, task: &Task, workspace: &Path) -> Resu
 }
 
 /// Nobody is there to approve or to answer.
-async fn watch(session: &Session) -> Result<Outcome, Failure> {
+async fn watch(mut turn: Turn) -> Result<Outcome, Failure> {
     let mut outcome = Outcome::default();
-    let mut events = Box::pin(session.events(Seq(0)));
-    while let Some(event) = events.next().await {
+    while let Some(event) = turn.next().await {
         let Event::Recorded(entry) = event else { continue };
         match &entry.fact {
             Fact::Replied { parts, .. } => outcome.hear(parts),
             Fact::ToolStarted { call, .. } => _ = outcome.started.insert(call.clone()),
             Fact::ToolEnded { call, result, .. } => outcome.see(call, result),
-            Fact::ApprovalAsked { call, .. } => unattended::refuse(session, call),
-            Fact::QuestionAsked { call, .. } => unattended::reply(session, call),
-            Fact::ModelFailed { message, .. } => return Err(Failure::failed(message.clone())),
-            Fact::TurnEnded { .. } => break,
+            Fact::ApprovalAsked { call, .. } => unattended::refuse(turn.session(), call),
+            Fact::QuestionAsked { call, .. } => unattended::reply(turn.session(), call),
             _ => {}
         }
     }
+    turn.await.map_err(|error| Failure::failed(error.report().error.clone().unwrap_or_default()))?;
     Ok(outcome)
 }
 

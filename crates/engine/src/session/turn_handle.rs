@@ -1,0 +1,206 @@
+//! What comes of one command: the events of its turn, and a report at the end.
+use super::{
+    Closed, Session,
+    mail::Mail,
+    receipt::{Progress, Progresses, Receipt},
+    turn_report::{Account, TurnError, TurnReport},
+};
+use futures::{FutureExt, Stream, StreamExt, future::BoxFuture, stream::BoxStream};
+use haft_core::{Command, Event, Part, Seq};
+use std::{
+    pin::Pin,
+    task::{Context, Poll, ready},
+};
+use tokio::sync::mpsc;
+
+impl Session {
+    /// Gives `command`. The handle follows what comes of it, whether it opens a turn, joins the one that runs, waits for
+    /// that one's end or opens none.
+    pub fn start(&self, command: Command) -> Turn {
+        let (sender, progress) = mpsc::unbounded_channel();
+        let events = self.events(self.journal.next()).boxed();
+        // A closed session drops the receipt, and its events end.
+        let _session_is_closed = self.inbox.send(Mail::Command(command, Receipt::of(0, sender)));
+        Turn {
+            session: self.clone(),
+            events,
+            progress,
+            place: Place::Waits,
+            seen: Seq(0),
+            account: Account::default(),
+        }
+    }
+
+    /// Says `text`: opens a turn, or joins the one that runs.
+    ///
+    /// ```no_run
+    /// # async fn example(session: haft_engine::Session) -> Result<(), haft_engine::TurnError> {
+    /// let report = session.prompt("What is twice 21?").await?;
+    /// println!("{}", report.text);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn prompt(&self, text: impl Into<String>) -> Turn {
+        self.start(Command::Prompt { parts: vec![Part::text(text)], channel: None })
+    }
+}
+
+/// What comes of one command of a session: a stream of events, then a report.
+///
+/// As a [`Stream`] it yields the events from the first entry that comes of the command to the last one, as
+/// [`Session::events`] does. It ends when the turn has ended that the command opened or joined; at once where the command
+/// opens none, such as [`Command::Interrupt`]; and when the session closes.
+///
+/// `.await` gives the [`TurnReport`] of a turn that ended, or a [`TurnError`]; [`Turn::report`] gives the report in each
+/// case. A handle that is dropped stops nothing: [`Command::Interrupt`] does.
+#[must_use = "the command is given, but nobody waits for what comes of it"]
+pub struct Turn {
+    session: Session,
+    events: BoxStream<'static, Event>,
+    progress: Progresses,
+    place: Place,
+    seen: Seq,
+    account: Account,
+}
+
+/// Up to where a handle has come.
+#[derive(Debug)]
+enum Place {
+    /// The command is not carried out yet: what happens belongs to others.
+    Waits,
+    /// What stands at `from` comes of the command; nothing of it was seen.
+    Begins { from: Seq },
+    /// All before `next` was seen. Where `to` is known, nothing more comes behind it.
+    Runs { next: Seq, to: Option<Seq> },
+    /// Nothing more is seen, and why where the command was not done.
+    Ended { why: Option<String> },
+}
+
+impl Turn {
+    /// The session, to answer questions in or to interrupt.
+    pub fn session(&self) -> &Session {
+        &self.session
+    }
+
+    /// The place behind the last entry that was seen to come of the command. Where the handle has ended, all that came of
+    /// it stands before.
+    pub fn seen(&self) -> Seq {
+        self.seen
+    }
+
+    /// Gives another command to the session, such as an answer to a call that asks.
+    ///
+    /// # Errors
+    /// Fails where the session is closed.
+    pub fn send(&self, command: Command) -> Result<(), Closed> {
+        self.session.send(command)
+    }
+
+    /// Waits for the end and returns what came of the command. Where the session closed before, or refused the command,
+    /// the report has no outcome and its `error` says why.
+    pub async fn report(mut self) -> TurnReport {
+        while self.next().await.is_some() {}
+        self.into_report().0
+    }
+
+    /// What was seen, and why the command was not done.
+    fn into_report(self) -> (TurnReport, Option<String>) {
+        let why = match self.place {
+            Place::Ended { why } => why,
+            Place::Waits | Place::Begins { .. } | Place::Runs { .. } => None,
+        };
+        (self.account.report(why.as_deref()), why)
+    }
+
+    fn hear(&mut self, progress: Progress) {
+        self.place = match (progress, std::mem::replace(&mut self.place, Place::Waits)) {
+            (Progress::Begun { from }, _) => Place::Begins { from },
+            (Progress::Done { to }, Place::Runs { next, .. }) => Place::Runs { next, to: Some(to) },
+            (Progress::Done { to }, Place::Begins { from }) => Place::Runs { next: from, to: Some(to) },
+            // It left nothing to see.
+            (Progress::Done { to }, Place::Waits) => Place::Runs { next: to, to: Some(to) },
+            (Progress::Refused { why }, _) => Place::Ended { why: Some(why) },
+            (Progress::Done { .. }, ended @ Place::Ended { .. }) => ended,
+        };
+    }
+
+    /// Whether `event` comes of the command.
+    fn is_own(&mut self, event: &Event) -> bool {
+        let recorded = match event {
+            Event::Recorded(entry) => Some(entry.seq),
+            Event::Live(_) => None,
+        };
+        match (&mut self.place, recorded) {
+            (Place::Begins { from }, Some(seq)) if seq >= *from => {
+                self.place = Place::Runs { next: Seq(seq.0 + 1), to: None };
+                true
+            }
+            (Place::Runs { next, to }, Some(seq)) => {
+                let is_own = seq >= *next && to.is_none_or(|to| seq < to);
+                *next = Seq(seq.0 + 1).max(*next);
+                is_own
+            }
+            // Live updates of an earlier turn may still be on their way when this one begins.
+            (Place::Runs { .. }, None) => true,
+            (Place::Waits | Place::Begins { .. } | Place::Ended { .. }, _) => false,
+        }
+    }
+
+    fn end_where_reached(&mut self) {
+        if matches!(self.place, Place::Runs { next, to: Some(to) } if next >= to) {
+            self.place = Place::Ended { why: None };
+        }
+    }
+
+    fn close(&mut self) {
+        let why = self.session.journal.failure().unwrap_or("the session was closed").to_owned();
+        self.place = Place::Ended { why: Some(why) };
+    }
+}
+
+impl Stream for Turn {
+    type Item = Event;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Event>> {
+        loop {
+            while let Poll::Ready(Some((_, progress))) = self.progress.poll_recv(cx) {
+                self.hear(progress);
+            }
+            self.end_where_reached();
+            if matches!(self.place, Place::Ended { .. }) {
+                return Poll::Ready(None);
+            }
+            let Some(event) = ready!(self.events.poll_next_unpin(cx)) else {
+                self.close();
+                continue;
+            };
+            // A command begins before its first entry is recorded, so what is known now decides.
+            while let Ok((_, progress)) = self.progress.try_recv() {
+                self.hear(progress);
+            }
+            if self.is_own(&event) {
+                if let Event::Recorded(entry) = &event {
+                    self.seen = Seq(entry.seq.0 + 1);
+                    self.account.take_in(entry);
+                }
+                return Poll::Ready(Some(event));
+            }
+        }
+    }
+}
+
+impl IntoFuture for Turn {
+    type Output = Result<TurnReport, TurnError>;
+    type IntoFuture = BoxFuture<'static, Self::Output>;
+
+    fn into_future(mut self) -> Self::IntoFuture {
+        async move {
+            while self.next().await.is_some() {}
+            match self.into_report() {
+                (report, Some(why)) => Err(TurnError::Ended { why, report: Box::new(report) }),
+                (report, None) => report.checked(),
+            }
+        }
+        .boxed()
+    }
+}

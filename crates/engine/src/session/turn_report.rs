@@ -1,0 +1,230 @@
+//! What a command came to, folded from the events that came of it.
+use haft_core::{
+    CallId, Change, Changed, Entry, Fact, How, Left, Outcome, StopReason, ToolResult, Usage, text_of,
+};
+use serde_json::Value;
+use std::sync::Arc;
+
+/// What a command came to.
+#[derive(Clone, Debug, Default)]
+pub struct TurnReport {
+    /// How the turn ended. None where the command opened no turn, or the session closed before the end.
+    pub outcome: Option<Outcome>,
+    /// The text of the last reply; empty where there is none.
+    pub text: String,
+    /// Replies of the model in the turn.
+    pub rounds: u32,
+    /// The calls that ended, in the order of their ends.
+    pub calls: Vec<CallReport>,
+    /// What the turn did to files: one change for each file, without those that ended as they began.
+    pub changes: Vec<Change>,
+    /// Tokens that the turn took, with those of agents that it delegated to.
+    pub usage: Usage,
+    /// US dollars that the turn cost; none where a price is unknown.
+    pub cost_usd: Option<f64>,
+    /// Claims of the last reply that the journal does not show, where the outcome is [`Outcome::Unproven`].
+    pub unproven: Vec<String>,
+    /// Why the turn did not end by itself, or the command was not carried out. None where all went well.
+    pub error: Option<String>,
+    /// What a person can do about the error, where somebody knows.
+    pub hint: Option<String>,
+}
+
+/// A call of a turn that has ended.
+#[derive(Clone, Debug)]
+pub struct CallReport {
+    started: Option<Arc<Entry>>,
+    ended: Arc<Entry>,
+}
+
+impl CallReport {
+    /// The call's own name.
+    pub fn id(&self) -> &CallId {
+        self.end().0
+    }
+
+    /// The name of the tool, as the model wrote it.
+    pub fn tool(&self) -> &str {
+        self.end().1
+    }
+
+    /// With what the tool ran, a JSON object; null where it did not run.
+    pub fn arguments(&self) -> &Value {
+        match self.started.as_ref().map(|entry| &entry.fact) {
+            Some(Fact::ToolStarted { arguments, .. }) => arguments,
+            _ => &Value::Null,
+        }
+    }
+
+    /// Whether it ran; not where its arguments were refused, or nobody approved of it.
+    pub fn has_started(&self) -> bool {
+        self.started.is_some()
+    }
+
+    /// How its changes were recorded; none where it did not run.
+    pub fn how(&self) -> Option<How> {
+        match self.started.as_ref().map(|entry| &entry.fact) {
+            Some(Fact::ToolStarted { how, .. }) => Some(*how),
+            _ => None,
+        }
+    }
+
+    /// What the model was given.
+    pub fn result(&self) -> &ToolResult {
+        self.end().2
+    }
+
+    fn end(&self) -> (&CallId, &str, &ToolResult) {
+        match &self.ended.fact {
+            Fact::ToolEnded { call, name, result, .. } => (call, name, result),
+            _ => unreachable!("a report is made of the end of a call"),
+        }
+    }
+}
+
+/// Why a turn gives no report that counts.
+#[derive(Debug, thiserror::Error)]
+pub enum TurnError {
+    /// The command was not carried out to its end: the session closed or failed, or refused it.
+    #[error("the session did not finish the command: {why}")]
+    Ended {
+        /// Why, as a sentence for people.
+        why: String,
+        /// What was seen until then.
+        report: Box<TurnReport>,
+    },
+    /// The model could not be asked.
+    #[error("the model could not be asked: {why}")]
+    Failed {
+        /// In the words of the provider.
+        why: String,
+        /// What came before. [`haft_core::Command::Continue`] takes the turn up again.
+        report: Box<TurnReport>,
+    },
+}
+
+impl TurnError {
+    /// What came of the command all the same.
+    pub fn report(&self) -> &TurnReport {
+        match self {
+            Self::Ended { report, .. } | Self::Failed { report, .. } => report,
+        }
+    }
+
+    /// What a person can do about it, where somebody knows.
+    pub fn hint(&self) -> Option<&str> {
+        self.report().hint.as_deref()
+    }
+}
+
+impl TurnReport {
+    /// What was recorded of one or more turns, such as those that nobody here has asked for.
+    pub fn of<'a>(entries: impl IntoIterator<Item = &'a Arc<Entry>>) -> Self {
+        let mut account = Account::default();
+        entries.into_iter().for_each(|entry| account.take_in(entry));
+        account.report(None)
+    }
+
+    /// Whether the turn ended by itself, or what needs no turn was done.
+    pub fn is_finished(&self) -> bool {
+        self.error.is_none()
+    }
+
+    /// A turn whose model could not be asked is an error.
+    pub(crate) fn checked(self) -> Result<Self, TurnError> {
+        match self.outcome {
+            Some(Outcome::Failed) => {
+                let why = self.error.clone().unwrap_or_default();
+                Err(TurnError::Failed { why, report: Box::new(self) })
+            }
+            _ => Ok(self),
+        }
+    }
+}
+
+/// A report in the making.
+#[derive(Debug, Default)]
+pub(crate) struct Account {
+    report: TurnReport,
+    changed: Changed,
+    /// Starts of calls that have not ended.
+    started: Vec<Arc<Entry>>,
+    claims: Vec<String>,
+    /// Whether something was recorded that opens or joins a turn.
+    is_open: bool,
+    is_endless: bool,
+}
+
+impl Account {
+    pub(crate) fn take_in(&mut self, entry: &Arc<Entry>) {
+        self.changed.take_in(&entry.fact);
+        let report = &mut self.report;
+        match &entry.fact {
+            Fact::PromptDenied { reason, .. } if !self.is_open => {
+                report.outcome = Some(Outcome::Refused);
+                report.error = Some(format!("a hook denied the prompt: {reason}"));
+            }
+            Fact::Replied { parts, stop, .. } => {
+                (report.text, self.is_endless) = (text_of(parts), stop.is_endless());
+                if *stop == StopReason::Length {
+                    report.hint = Some("the last reply was cut off at the model's limit".into());
+                }
+            }
+            Fact::ModelFailed { message, hint } => {
+                (report.error, report.hint) = (Some(message.clone()), hint.clone());
+            }
+            Fact::Reminded { claims, .. } => self.claims.clone_from(claims),
+            Fact::BudgetReached { what, spent, limit } => {
+                report.error = Some(format!("the budget of {limit} {what} is used up: {spent} spent"));
+            }
+            Fact::RoundsReached { limit, left } => report.error = Some(rounds_used_up(*limit, left)),
+            Fact::ToolStarted { .. } => self.started.push(entry.clone()),
+            Fact::ToolEnded { call, .. } => self.call_ended(call, entry),
+            Fact::TurnEnded { outcome, rounds, usage, cost_usd } => {
+                (report.outcome, report.rounds) = (Some(*outcome), *rounds);
+                (report.usage, report.cost_usd) = (*usage, *cost_usd);
+                self.turn_ended(*outcome);
+            }
+            _ => {}
+        }
+        self.is_open |= !matches!(entry.fact, Fact::ToolEnded { .. } | Fact::PromptDenied { .. });
+    }
+
+    fn call_ended(&mut self, call: &CallId, entry: &Arc<Entry>) {
+        let is_its = |started: &Arc<Entry>| matches!(&started.fact, Fact::ToolStarted { call: other, .. } if other == call);
+        let place = self.started.iter().position(is_its);
+        let started = place.map(|place| self.started.remove(place));
+        self.report.calls.push(CallReport { started, ended: entry.clone() });
+    }
+
+    fn turn_ended(&mut self, outcome: Outcome) {
+        let report = &mut self.report;
+        let why = match outcome {
+            Outcome::Finished => None,
+            Outcome::Interrupted => Some("interrupted".to_owned()),
+            Outcome::Failed => Some("the model could not be asked".into()),
+            Outcome::RoundLimit => Some("the turn has made all the model calls that it may make".into()),
+            Outcome::Budget => Some("the budget is used up".into()),
+            Outcome::Repeating if self.is_endless => Some("a reply did not come to an end".into()),
+            Outcome::Repeating => Some("the model made the same calls again and again".into()),
+            Outcome::Refused => Some("an effect needed an approval that nobody could give".into()),
+            Outcome::Unproven => {
+                report.unproven.clone_from(&self.claims);
+                Some(format!("nothing shows what the reply claims: {}", self.claims.join("; ")))
+            }
+        };
+        report.error = why.map(|why| report.error.take().unwrap_or(why));
+    }
+
+    /// `why`: the command was not done.
+    pub(crate) fn report(self, why: Option<&str>) -> TurnReport {
+        let Self { report, changed, .. } = self;
+        let error = why.map(str::to_owned).or(report.error);
+        TurnReport { changes: changed.whole(), error, ..report }
+    }
+}
+
+fn rounds_used_up(limit: u32, left: &Left) -> String {
+    let left = left.sentence().map(|left| format!("; {left}")).unwrap_or_default();
+    format!("{limit} rounds are used up{left}")
+}

@@ -1,0 +1,255 @@
+//! Puts an agent together: a model, tools, and what it may do.
+use crate::{Approval, Error, Haft, IntoTool, Result, environment::Environment, person::Person};
+use haft_core::{
+    Answer, Hooks, Limits, Mode, NoHooks, Policy, Price, Provider, Question, Registry, ToolSource,
+};
+use haft_dialects::Dialect;
+use haft_engine::{Agent, Engine, Profile, Setup};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+/// The agent that [`crate::Haft::session`] opens.
+const AGENT: &str = "haft";
+
+/// Puts an agent together. [`Haft::builder`] makes one, [`Builder::build`] checks it all.
+#[derive(Default)]
+#[must_use = "nothing is checked and nothing is opened before `build`"]
+pub struct Builder {
+    pub(crate) model: Option<String>,
+    pub(crate) provider: Option<Arc<dyn Provider>>,
+    pub(crate) price: Option<Price>,
+    pub(crate) window: Option<u64>,
+    #[cfg(feature = "http")]
+    pub(crate) way: crate::model::Way,
+    pub(crate) speech: Option<Speech>,
+    tools: Registry,
+    /// What could not be taken for a tool.
+    no_tool: Option<Error>,
+    sources: Vec<Arc<dyn ToolSource>>,
+    #[cfg(feature = "mcp")]
+    pub(crate) servers: Vec<haft_mcp::client::McpServer>,
+    hooks: Option<Arc<dyn Hooks>>,
+    agents: Vec<Agent>,
+    system: Option<String>,
+    profile: Option<Profile>,
+    limits: Option<Limits>,
+    policy: Policy,
+    person: Person,
+    workspace: Option<PathBuf>,
+    place: Place,
+}
+
+/// Where sessions lie.
+#[derive(Default)]
+pub(crate) enum Place {
+    /// In the person's state folder.
+    #[default]
+    Person,
+    Folder(PathBuf),
+    /// In a folder that is gone with the engine.
+    Memory,
+}
+
+/// How a model writes calls, where its server has no words for them.
+#[derive(Clone)]
+pub enum Speech {
+    /// In the dialect that goes with the model's name, or that its first reply shows.
+    Auto,
+    /// In this one.
+    In(&'static Dialect),
+    /// In the one of this name: `hermes`, `llama3_json`, …
+    Named(String),
+}
+
+impl From<&str> for Speech {
+    /// `auto`, or the name of a dialect.
+    fn from(name: &str) -> Self {
+        if name == "auto" { Self::Auto } else { Self::Named(name.to_owned()) }
+    }
+}
+
+impl From<&'static Dialect> for Speech {
+    fn from(dialect: &'static Dialect) -> Self {
+        Self::In(dialect)
+    }
+}
+
+impl Builder {
+    /// Asks this model, as `VENDOR/MODEL`: `openai/gpt-5-mini`, `anthropic/claude-sonnet-4-5`, `ollama/qwen3`. Its key
+    /// comes from the vendor's variable, its address from the vendor's other one where that is set.
+    #[cfg(feature = "http")]
+    pub fn model(self, spec: impl Into<String>) -> Self {
+        Self { model: Some(spec.into()), ..self }
+    }
+
+    /// Uses this key in place of the vendor's variable.
+    #[cfg(feature = "http")]
+    pub fn key(mut self, key: impl Into<String>) -> Self {
+        self.way.key = Some(key.into());
+        self
+    }
+
+    /// Asks the server at this address in place of the vendor's own: `http://127.0.0.1:8000/v1`.
+    #[cfg(feature = "http")]
+    pub fn base_url(mut self, url: impl Into<String>) -> Self {
+        self.way.base_url = Some(url.into());
+        self
+    }
+
+    /// Asks this provider in place of a vendor. A value or an `Arc` of one.
+    pub fn provider(self, provider: impl Provider + 'static) -> Self {
+        Self { provider: Some(Arc::new(provider)), ..self }
+    }
+
+    /// Knows what the model costs, for budgets and for the cost in reports.
+    pub fn price(self, price: Price) -> Self {
+        Self { price: Some(price), ..self }
+    }
+
+    /// Knows how many tokens the model takes in, request and reply together.
+    pub fn window(self, tokens: u64) -> Self {
+        Self { window: Some(tokens), ..self }
+    }
+
+    /// Reads calls from the model's text: `"auto"`, the name of a dialect, or a [`Dialect`] of your own.
+    pub fn dialect(self, dialect: impl Into<Speech>) -> Self {
+        Self { speech: Some(dialect.into()), ..self }
+    }
+
+    /// Adds a tool: a function with `#[tool]`, or a value that implements [`crate::Tool`]. A later tool replaces an
+    /// earlier one of the same name.
+    pub fn tool<Marker>(mut self, tool: impl IntoTool<Marker>) -> Self {
+        match tool.into_tool() {
+            Ok(tool) => self.tools.register(tool),
+            Err(error) => self.no_tool = Some(error),
+        }
+        self
+    }
+
+    /// Adds all tools of a registry, such as `haft::tools::builtin(…)` or [`Registry::declared`].
+    pub fn tools(self, tools: Registry) -> Self {
+        Self { tools: tools.joined(&self.tools), ..self }
+    }
+
+    /// Adds tools that come and go while a session is open, such as those of MCP servers (`haft::mcp::client::Mcp`).
+    pub fn tool_source(mut self, source: impl ToolSource + 'static) -> Self {
+        self.sources.push(Arc::new(source));
+        self
+    }
+
+    /// Has `hooks` look at calls and turns. They may deny and add, and never allow.
+    pub fn hooks(self, hooks: impl Hooks + 'static) -> Self {
+        Self { hooks: Some(Arc::new(hooks)), ..self }
+    }
+
+    /// Tells the agent how to work, in place of the profile's system prompt.
+    pub fn system(self, prompt: impl Into<String>) -> Self {
+        Self { system: Some(prompt.into()), ..self }
+    }
+
+    /// Adds another agent, for [`Haft::session_of`] and for whoever delegates to it.
+    pub fn agent(mut self, agent: Agent) -> Self {
+        self.agents.push(agent);
+        self
+    }
+
+    /// Works by this profile: numbers, texts and shapes.
+    pub fn profile(self, profile: Profile) -> Self {
+        Self { profile: Some(profile), ..self }
+    }
+
+    /// Ends turns that do not end by themselves, in place of the profile's limits.
+    pub fn limits(self, limits: Limits) -> Self {
+        Self { limits: Some(limits), ..self }
+    }
+
+    /// Judges what calls want to touch. The default asks for all but reading in the workspace.
+    pub fn policy(self, policy: Policy) -> Self {
+        Self { policy, ..self }
+    }
+
+    /// Judges by this mode what no rule of the policy settles.
+    pub fn mode(mut self, mode: Mode) -> Self {
+        self.policy.mode = mode;
+        self
+    }
+
+    /// Answers calls that ask for an approval. Called while a turn is awaited or read, so it must not block for long.
+    pub fn approve(mut self, approve: impl Fn(&Approval) -> Answer + Send + Sync + 'static) -> Self {
+        self.person.approve = Some(Arc::new(approve));
+        self
+    }
+
+    /// Answers questions of calls; `None` where nobody knows. Called as [`Builder::approve`] is.
+    pub fn reply(mut self, reply: impl Fn(&Question) -> Option<String> + Send + Sync + 'static) -> Self {
+        self.person.reply = Some(Arc::new(reply));
+        self
+    }
+
+    /// Works in this folder in place of the current one.
+    pub fn workspace(self, folder: impl Into<PathBuf>) -> Self {
+        Self { workspace: Some(folder.into()), ..self }
+    }
+
+    /// Keeps sessions in this folder in place of the person's state folder. It must lie outside the workspace.
+    pub fn home(self, folder: impl Into<PathBuf>) -> Self {
+        Self { place: Place::Folder(folder.into()), ..self }
+    }
+
+    /// Keeps nothing: sessions are gone when the agent and all its sessions are dropped.
+    pub fn in_memory(self) -> Self {
+        Self { place: Place::Memory, ..self }
+    }
+
+    /// Checks it all, and reads the environment: the key, the place for sessions, what commands may see. A server on this
+    /// machine is asked how much its model takes in.
+    ///
+    /// # Errors
+    /// Fails where there is no model or no key for it, where something given is no tool or no dialect, where the
+    /// workspace is no folder, and where there is no place for sessions.
+    pub async fn build(mut self) -> Result<Haft> {
+        if let Some(error) = self.no_tool.take() {
+            return Err(error);
+        }
+        let environment = Arc::new(Environment::read());
+        let workspace = folder(self.workspace.as_deref().unwrap_or(Path::new(".")))?;
+        let model = self.open_model(&environment).await?;
+        let (models, access) = (self.models(&environment), environment.access(&self.keys(&environment)));
+        let (home, stages) = self.place.open(&environment)?;
+        let mut profile = self.profile.unwrap_or_else(Profile::standard);
+        profile.limits = self.limits.unwrap_or(profile.limits);
+        let system = self.system.unwrap_or_else(|| profile.system.clone());
+        let own = Agent { name: AGENT.into(), system, ..Agent::default() };
+        #[cfg(feature = "mcp")]
+        self.sources.extend(crate::mcp_servers::source(self.servers, &workspace, &access, model.window));
+        let engine = Engine::new(Setup {
+            model,
+            tools: self.tools,
+            sources: self.sources,
+            agents: std::iter::once(own).chain(self.agents).collect(),
+            policy: self.policy,
+            ceiling: None,
+            stages,
+            workspace,
+            home,
+            profile,
+            access,
+            knowledge: Default::default(),
+            hooks: self.hooks.unwrap_or_else(|| Arc::new(NoHooks)),
+            models,
+        });
+        Ok(Haft { engine, agent: AGENT.into(), person: self.person })
+    }
+}
+
+/// The folder to work in: absolute, links followed.
+fn folder(given: &Path) -> Result<PathBuf> {
+    let failed = |why: String| {
+        Error::new(format!("cannot work in `{}`: {why}", given.display()))
+            .with_hint("name a folder that is there with `workspace`")
+    };
+    let found = given.canonicalize().map_err(|error| failed(error.to_string()))?;
+    if found.is_dir() { Ok(found) } else { Err(failed("it is not a folder".into())) }
+}

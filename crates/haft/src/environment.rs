@@ -1,0 +1,56 @@
+//! What the environment of this process says: where sessions lie, and what the processes of tools may see of it.
+use crate::{Error, Result};
+use haft_core::{Access, Secrets, secret};
+use std::{collections::BTreeMap, path::PathBuf};
+
+/// The variables of this process, read once by `build`.
+pub(crate) struct Environment(BTreeMap<String, String>);
+
+impl Environment {
+    pub(crate) fn read() -> Self {
+        let text = |(name, value): (std::ffi::OsString, std::ffi::OsString)| {
+            Some((name.into_string().ok()?, value.into_string().ok()?))
+        };
+        Self(std::env::vars_os().filter_map(text).collect())
+    }
+
+    /// A variable that is set and not empty.
+    pub(crate) fn get(&self, name: &str) -> Option<&str> {
+        self.0.get(name).map(String::as_str).filter(|value| !value.is_empty())
+    }
+
+    /// The person's state folder, by the XDG rules: `HAFT_HOME`, else `haft` in the folder for data.
+    pub(crate) fn home(&self) -> Result<PathBuf> {
+        let person = || self.get("HOME").map(PathBuf::from).or_else(std::env::home_dir);
+        let data = self.get("XDG_DATA_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
+        let data = data.or_else(|| person().map(|home| home.join(".local/share")));
+        let home = self.get("HAFT_HOME").map(PathBuf::from).or_else(|| data.map(|data| data.join("haft")));
+        home.ok_or_else(|| {
+            Error::new("there is no place for sessions: you have no home folder").with_hint(
+                "set HOME or HAFT_HOME, name a folder with `home`, or keep nothing with `in_memory`",
+            )
+        })
+    }
+
+    /// What the processes of tools get: no secrets and nothing of Haft's own. What they print is without the secrets, and
+    /// without `keys`.
+    pub(crate) fn access(&self, keys: &[String]) -> Access {
+        let (mut environment, mut guessed) = (Vec::new(), Vec::new());
+        for (name, value) in &self.0 {
+            let holds_key = keys.iter().any(|key| key.len() >= 8 && value.contains(key));
+            let bare =
+                secret::without_credentials(value).filter(|_| name.to_ascii_lowercase().ends_with("_proxy"));
+            match bare {
+                Some(bare) => environment.push((name.clone(), bare)),
+                None if secret::is_secret(name, value) || holds_key => guessed.push(value.clone()),
+                None if name.starts_with("HAFT_") && name != CALL => {}
+                None => environment.push((name.clone(), value.clone())),
+            }
+        }
+        let secrets = Secrets::new(keys.to_vec(), guessed);
+        Access { environment: environment.into(), secrets, ..Access::default() }
+    }
+}
+
+/// Names the call for which this process was itself started: what it starts belongs to that call, too.
+const CALL: &str = "HAFT_CALL";

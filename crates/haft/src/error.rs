@@ -1,0 +1,91 @@
+//! Why something could not be done, and what to do about it.
+use haft_engine::{EngineError, TurnError, TurnReport};
+use std::fmt;
+
+/// The result of what can fail here.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Why something could not be done.
+///
+/// As text it says what was tried, on what, and why it failed; [`Error::hint`] says what to do next. A `main` that
+/// returns it prints both.
+pub struct Error(Box<Inner>);
+
+struct Inner {
+    message: String,
+    hint: Option<String>,
+    source: Option<Box<dyn std::error::Error + Send + Sync>>,
+    report: Option<Box<TurnReport>>,
+}
+
+impl Error {
+    pub(crate) fn new(message: impl Into<String>) -> Self {
+        Self(Box::new(Inner { message: message.into(), hint: None, source: None, report: None }))
+    }
+
+    pub(crate) fn with_hint(mut self, hint: impl Into<String>) -> Self {
+        self.0.hint = Some(hint.into());
+        self
+    }
+
+    pub(crate) fn caused_by(mut self, source: impl std::error::Error + Send + Sync + 'static) -> Self {
+        self.0.source = Some(Box::new(source));
+        self
+    }
+
+    /// What to do about it, where somebody knows.
+    pub fn hint(&self) -> Option<&str> {
+        self.0.hint.as_deref()
+    }
+
+    /// What came of a turn that failed.
+    pub fn report(&self) -> Option<&TurnReport> {
+        self.0.report.as_deref()
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0.message)
+    }
+}
+
+/// As a person reads it, since `main` prints errors this way.
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0.message)?;
+        self.0.hint.as_ref().map_or(Ok(()), |hint| write!(f, "\nhint: {hint}"))
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.0.source.as_deref().map(|source| source as _)
+    }
+}
+
+impl From<EngineError> for Error {
+    fn from(error: EngineError) -> Self {
+        let hint = match &error {
+            EngineError::Journal(error) => error.hint(),
+            EngineError::HomeInWorkspace { .. } => {
+                Some("choose another folder with `workspace`, or another place for sessions with `home`")
+            }
+            EngineError::NoSuchAgent { .. } => Some("add it with `agent`"),
+            EngineError::NoModel { .. } | EngineError::NotOpen(_) | EngineError::NotJoined { .. } => None,
+        };
+        let told = Self::new(error.to_string());
+        match hint {
+            Some(hint) => told.with_hint(hint),
+            None => told,
+        }
+    }
+}
+
+impl From<TurnError> for Error {
+    fn from(error: TurnError) -> Self {
+        let (message, hint) = (error.to_string(), error.hint().map(str::to_owned));
+        let (TurnError::Ended { report, .. } | TurnError::Failed { report, .. }) = error;
+        Self(Box::new(Inner { message, hint, source: None, report: Some(report) }))
+    }
+}

@@ -1,0 +1,56 @@
+//! An agent that is ready to work: it opens sessions.
+use crate::{Builder, Result, Session, person::Person};
+use haft_engine::Engine;
+
+/// An agent that is ready to work. Cheap to clone.
+///
+/// What runs when the program's runtime ends is cut off as by a crash, and [`Haft::resume`] goes on with it;
+/// [`Haft::close`] ends it in order.
+#[derive(Clone)]
+pub struct Haft {
+    pub(crate) engine: Engine,
+    pub(crate) agent: String,
+    pub(crate) person: Person,
+}
+
+impl Haft {
+    /// Puts an agent together.
+    pub fn builder() -> Builder {
+        Builder::default()
+    }
+
+    /// Opens a new session.
+    ///
+    /// # Errors
+    /// Fails where its journal cannot be made, or the place for sessions lies in the workspace.
+    pub fn session(&self) -> Result<Session> {
+        self.session_of(&self.agent)
+    }
+
+    /// Opens a new session of another agent that [`Builder::agent`] added.
+    ///
+    /// # Errors
+    /// Fails as [`Haft::session`] does, and where there is no such agent or its model cannot be opened.
+    pub fn session_of(&self, agent: &str) -> Result<Session> {
+        Ok(Session::new(self.engine.create(agent)?, self.person.clone()))
+    }
+
+    /// Opens a session that exists, by its name or the beginning of it. What a crash left half-done is put in order first.
+    /// Where another process has it open, that one is joined.
+    ///
+    /// # Errors
+    /// Fails where there is no such session, its journal cannot be read, or another process has it open and lets nobody in.
+    pub async fn resume(&self, id: &str) -> Result<Session> {
+        Ok(Session::new(self.engine.open(id, &self.agent).await?, self.person.clone()))
+    }
+
+    /// Interrupts every session and waits until nothing of them is alive.
+    pub async fn close(&self) {
+        self.engine.shut_down().await;
+    }
+
+    /// The engine behind it, with all that a front-end needs.
+    pub fn engine(&self) -> &Engine {
+        &self.engine
+    }
+}

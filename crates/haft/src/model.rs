@@ -1,0 +1,75 @@
+//! From `VENDOR/MODEL` to somebody who answers.
+use crate::{Error, Result, environment::Environment};
+use haft_core::schema::nearest;
+use haft_engine::Model;
+use haft_providers::{Card, Connection, Key, Retry, Vendor, card, connect, served_window, vendor, vendors};
+use std::sync::Arc;
+
+/// What the program says of the way to a model; the environment says the rest.
+#[derive(Clone, Default)]
+pub(crate) struct Way {
+    pub(crate) key: Option<String>,
+    pub(crate) base_url: Option<String>,
+}
+
+/// The keys of all vendors that the environment holds, and the program's own.
+pub(crate) fn keys(way: &Way, environment: &Environment) -> Vec<String> {
+    let variables = vendors().iter().filter_map(|vendor| vendor.key_variable.as_deref());
+    let found = variables.filter_map(|name| environment.get(name)).map(|key| key.trim().to_owned());
+    found.chain(way.key.clone()).collect()
+}
+
+/// Connects to nobody yet, but checks all that can be checked here.
+pub(crate) fn open(spec: &str, way: &Way, environment: &Environment) -> Result<Model> {
+    let (vendor, name) = named(spec)?;
+    let connection = connection(vendor, way, environment);
+    if let (Some(variable), None, None) = (&vendor.key_variable, &connection.key, &connection.base_url) {
+        return Err(Error::new(format!("cannot ask `{spec}`: there is no key for {}", vendor.title))
+            .with_hint(format!("set {variable}, or give one with `key`")));
+    }
+    if let Some(url) = connection.base_url.as_deref().filter(|url| !is_http(url)) {
+        return Err(Error::new(format!("cannot use the base URL `{url}` for `{spec}`"))
+            .with_hint("begin it with `http://` or `https://`"));
+    }
+    let Card { window, price } = card(vendor, name);
+    let provider = Arc::new(Retry::new(connect(vendor, connection)));
+    Ok(Model { spec: spec.to_owned(), name: name.to_owned(), window, price, provider })
+}
+
+/// Asks a server on this machine how much its model takes in, where nobody knows.
+pub(crate) async fn measured(model: Model, way: &Way, environment: &Environment) -> Model {
+    let found = named(&model.spec).ok().filter(|(vendor, _)| vendor.local && model.window.is_none());
+    let Some((vendor, _)) = found else { return model };
+    let connection = connection(vendor, way, environment);
+    Model { window: served_window(vendor, &connection, &model.name).await, ..model }
+}
+
+fn named(spec: &str) -> Result<(&'static Vendor, &str)> {
+    let Some((kind, name)) = spec.split_once('/').filter(|(_, name)| !name.is_empty()) else {
+        return Err(Error::new(format!("cannot use the model `{spec}`: it is not of the form VENDOR/MODEL"))
+            .with_hint("for example `openai/gpt-5-mini` or `ollama/qwen3`"));
+    };
+    let vendor = vendor(kind).ok_or_else(|| {
+        let names: Vec<&str> = vendors().iter().map(|vendor| vendor.name.as_str()).collect();
+        if kind == "local" {
+            return Error::new(format!("cannot use the model `{spec}`: no vendor has it"))
+                .with_hint("open its file with `haft::local::LocalModel`, and give that with `provider`");
+        }
+        let near = nearest(kind, &names).map(|near| format!("did you mean `{near}`? ")).unwrap_or_default();
+        Error::new(format!("cannot use the model `{spec}`: there is no vendor `{kind}`"))
+            .with_hint(format!("{near}there are {}", names.join(", ")))
+    })?;
+    Ok((vendor, name))
+}
+
+fn connection(vendor: &Vendor, way: &Way, environment: &Environment) -> Connection {
+    let variable = |name: &Option<String>| environment.get(name.as_deref()?).map(str::to_owned);
+    let key = way.key.clone().or_else(|| variable(&vendor.key_variable));
+    let base_url = way.base_url.clone().or_else(|| variable(&vendor.base_url_variable));
+    let timeouts = vendor.timeouts_at(base_url.as_deref().unwrap_or(&vendor.base_url));
+    Connection { base_url, key: key.map(Key::new), timeouts: Some(timeouts), ..Connection::default() }
+}
+
+fn is_http(url: &str) -> bool {
+    url.starts_with("http://") || url.starts_with("https://")
+}

@@ -1,0 +1,116 @@
+//! The parts of an agent that its builder has to look for: the model, and the place for sessions.
+use crate::{Builder, Error, Result, Speech, builder::Place, environment::Environment};
+use haft_core::{Provider, schema};
+use haft_dialects::{DIALECTS, TextToolCalls, dialect};
+use haft_engine::{Home, Model, Models, Stages};
+use haft_stage::Declared;
+use std::{path::Path, sync::Arc};
+
+impl Place {
+    /// The folder of sessions, and how each of them keeps its contents there.
+    pub(crate) fn open(self, environment: &Environment) -> Result<(Home, Stages)> {
+        let (home, kept) = match self {
+            Self::Person => (environment.home()?, None),
+            Self::Folder(folder) => (absolute(&folder)?, None),
+            Self::Memory => {
+                let folder = tempfile::Builder::new().prefix("haft-").tempdir().map_err(|error| {
+                    Error::new(format!("cannot make a folder for sessions in memory: {error}"))
+                })?;
+                (folder.path().to_owned(), Some(folder))
+            }
+        };
+        let locks = home.join("locks");
+        let stages = move |contents: &Path| {
+            // The folder lives as long as the engine, which holds this closure.
+            let _kept = &kept;
+            Arc::new(Declared::new(contents.to_owned()).with_locks(locks.clone())) as _
+        };
+        Ok((Home(home), Arc::new(stages)))
+    }
+}
+
+/// Relative to the current folder, links followed as far as the path exists: the workspace is compared with it.
+fn absolute(folder: &Path) -> Result<std::path::PathBuf> {
+    let failed = |error: std::io::Error| {
+        Error::new(format!("cannot keep sessions in `{}`: {error}", folder.display()))
+            .with_hint("name another folder with `home`")
+    };
+    std::fs::create_dir_all(folder).and_then(|()| folder.canonicalize()).map_err(failed)
+}
+
+/// The provider, in the dialect that the program names.
+pub(crate) fn speaking(provider: Arc<dyn Provider>, speech: Option<Speech>) -> Result<Arc<dyn Provider>> {
+    Ok(match speech {
+        None => provider,
+        Some(Speech::Auto) => Arc::new(TextToolCalls::auto(provider)),
+        Some(Speech::In(own)) => Arc::new(TextToolCalls::new(provider, own)),
+        Some(Speech::Named(name)) => {
+            let names: Vec<&str> = DIALECTS.iter().map(|dialect| dialect.name).collect();
+            let known = dialect(&name).ok_or_else(|| {
+                let near = schema::nearest(&name, &names).map(|near| format!("did you mean `{near}`? "));
+                let hint = format!("{}there are auto, {}", near.unwrap_or_default(), names.join(", "));
+                Error::new(format!("there is no dialect `{name}`")).with_hint(hint)
+            })?;
+            Arc::new(TextToolCalls::new(provider, known))
+        }
+    })
+}
+
+impl Builder {
+    /// The provider that was given, else the model that was named.
+    pub(crate) async fn open_model(&self, environment: &Environment) -> Result<Model> {
+        let model = match &self.provider {
+            Some(provider) => Model::plain(self.model.as_deref().unwrap_or("own/provider"), provider.clone()),
+            None => self.named_model(environment).await?,
+        };
+        let provider = speaking(model.provider, self.speech.clone())?;
+        Ok(Model {
+            provider,
+            price: self.price.or(model.price),
+            window: self.window.or(model.window),
+            ..model
+        })
+    }
+
+    #[cfg(feature = "http")]
+    async fn named_model(&self, environment: &Environment) -> Result<Model> {
+        let spec = self.model.as_deref().ok_or_else(no_model)?;
+        let model = crate::model::open(spec, &self.way, environment)?;
+        Ok(crate::model::measured(model, &self.way, environment).await)
+    }
+
+    #[cfg(not(feature = "http"))]
+    async fn named_model(&self, _: &Environment) -> Result<Model> {
+        Err(no_model())
+    }
+
+    /// Opens the models that agents name. They have keys of their own vendors.
+    #[cfg(feature = "http")]
+    pub(crate) fn models(&self, environment: &Arc<Environment>) -> Option<Models> {
+        let environment = environment.clone();
+        Some(Arc::new(move |spec| {
+            crate::model::open(spec, &Default::default(), &environment).map_err(|error| error.to_string())
+        }))
+    }
+
+    #[cfg(not(feature = "http"))]
+    pub(crate) fn models(&self, _: &Arc<Environment>) -> Option<Models> {
+        None
+    }
+
+    /// What must not be shown.
+    #[cfg(feature = "http")]
+    pub(crate) fn keys(&self, environment: &Environment) -> Vec<String> {
+        crate::model::keys(&self.way, environment)
+    }
+
+    #[cfg(not(feature = "http"))]
+    pub(crate) fn keys(&self, _: &Environment) -> Vec<String> {
+        Vec::new()
+    }
+}
+
+fn no_model() -> Error {
+    Error::new("there is no model to ask")
+        .with_hint("name one with `model(\"VENDOR/MODEL\")`, or give one with `provider`")
+}

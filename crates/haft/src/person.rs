@@ -1,0 +1,61 @@
+//! Who answers for a person in a program: what a call asks, and nobody where the program has no answer.
+use haft_core::{Answer, CallId, Change, Command, Effect, Event, Fact, Question, ToolCall};
+use haft_engine::{Session, called};
+use std::sync::Arc;
+
+/// What a call wants to do, to be allowed or refused.
+#[derive(Clone, Debug)]
+pub struct Approval {
+    /// The call as it runs; none where only its session knows it.
+    pub call: Option<ToolCall>,
+    /// Names the call in [`Command::Answer`].
+    pub id: CallId,
+    /// Why it is asked.
+    pub reason: String,
+    /// What an answer holds for.
+    pub effects: Vec<Effect>,
+    /// What the call would do to files; it has run in a private view already.
+    pub changes: Vec<Change>,
+}
+
+impl Approval {
+    /// What `event` asks in `session`, where it asks for an approval.
+    fn of(session: &Session, event: &Event) -> Option<Self> {
+        let Event::Recorded(entry) = event else { return None };
+        let Fact::ApprovalAsked { call: id, reason, effects, changes, runs } = &entry.fact else {
+            return None;
+        };
+        let call = runs.as_deref().cloned().or_else(|| called::made(session, id));
+        let (id, reason) = (id.clone(), reason.clone());
+        Some(Self { call, id, reason, effects: effects.clone(), changes: changes.clone() })
+    }
+}
+
+type Approve = dyn Fn(&Approval) -> Answer + Send + Sync;
+type Reply = dyn Fn(&Question) -> Option<String> + Send + Sync;
+
+/// The program's answers.
+#[derive(Clone, Default)]
+pub(crate) struct Person {
+    pub(crate) approve: Option<Arc<Approve>>,
+    pub(crate) reply: Option<Arc<Reply>>,
+}
+
+impl Person {
+    /// The answer to what `event` asks, where the program gave one beforehand; or `otherwise`, that of nobody.
+    pub(crate) fn answer(&self, session: &Session, event: &Event, or_nobody: bool) -> Option<Command> {
+        if let Some(approval) = Approval::of(session, event) {
+            let own = self.approve.as_ref().map(|approve| approve(&approval));
+            let answer = own.or(or_nobody.then_some(Answer::Nobody))?;
+            return Some(Command::Answer { call: approval.id, answer });
+        }
+        let Event::Recorded(entry) = event else { return None };
+        let Fact::QuestionAsked { call, question } = &entry.fact else { return None };
+        let answer = match &self.reply {
+            Some(reply) => reply(question),
+            None if or_nobody => None,
+            None => return None,
+        };
+        Some(Command::Reply { call: call.clone(), answer })
+    }
+}

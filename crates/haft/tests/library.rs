@@ -1,0 +1,283 @@
+//! What the library promises: defaults, errors that say what to do, nobody waits for ever.
+use futures::stream::BoxStream;
+use haft::{
+    Builder, Conversation, Rule, Ruling, Seq, ToolLoop, prelude::*, providers::Scripted, run_tool_loop,
+    text_of,
+};
+use serde_json::json;
+use std::{fs, path::Path, sync::Arc, time::Duration};
+
+/// Nobody waits longer for what does not come.
+const LONG: Duration = Duration::from_secs(60);
+
+/// Writes a text to a file.
+#[tool(writes = "path")]
+fn write_text(path: String, text: String, context: &ToolContext) -> Result<(), std::io::Error> {
+    fs::write(context.path(path), text)
+}
+
+/// Joins words.
+#[tool]
+async fn join(words: Vec<String>, #[default("-")] with: String) -> String {
+    words.join(&with)
+}
+
+/// Fails.
+#[tool]
+fn fail() -> Result<String, String> {
+    Err("it is broken".into())
+}
+
+fn not_a_tool(x: i64) -> i64 {
+    x
+}
+
+fn scripted() -> Scripted {
+    Scripted::new([])
+}
+
+fn writes(path: &str) -> (&'static str, serde_json::Value) {
+    ("write_text", json!({"path": path, "text": "hello"}))
+}
+
+async fn build(builder: Builder) -> haft::Result<Haft> {
+    builder.in_memory().build().await
+}
+
+#[tokio::test]
+async fn what_cannot_be_built_says_why_and_what_to_do() {
+    let given = || Haft::builder().provider(scripted());
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let table = [
+        (Haft::builder(), "there is no model to ask", "`provider`"),
+        (Haft::builder().model("gpt-5"), "`gpt-5`: it is not of the form VENDOR/MODEL", "openai/"),
+        (Haft::builder().model("opneai/gpt-5"), "there is no vendor `opneai`", "did you mean `openai`?"),
+        (Haft::builder().model("openai/x").base_url("host:1"), "cannot use the base URL `host:1`", "http://"),
+        (given().dialect("hremes"), "there is no dialect `hremes`", "did you mean `hermes`?"),
+        (given().tool(not_a_tool), "not_a_tool` is not a tool", "`#[tool]`"),
+        (given().workspace("/nowhere/at/all"), "cannot work in `/nowhere/at/all`", "`workspace`"),
+        (given().workspace(file.path()), "it is not a folder", "`workspace`"),
+    ];
+    for (builder, message, hint) in table {
+        let error = build(builder).await.err().unwrap_or_else(|| panic!("{message}"));
+        assert!(error.to_string().contains(message), "{error}");
+        assert!(error.hint().unwrap().contains(hint), "{error:?}");
+        assert!(format!("{error:?}").contains("\nhint: "), "a `main` prints it so");
+    }
+}
+
+#[tokio::test]
+async fn a_place_for_sessions_in_the_workspace_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let builder =
+        Haft::builder().provider(scripted()).workspace(folder.path()).home(folder.path().join("home"));
+    let error = builder.build().await.unwrap().session().err().unwrap();
+    assert!(error.to_string().contains("lies in the workspace") && error.hint().is_some(), "{error:?}");
+}
+
+#[tokio::test]
+async fn in_memory_nothing_is_left() {
+    let agent = build(Haft::builder().provider(scripted().says("hi"))).await.unwrap();
+    let session = agent.session().unwrap();
+    let journal = session.engine().journal().path().to_owned();
+    session.prompt("go").await.unwrap();
+    assert!(journal.exists());
+    agent.close().await;
+    drop((agent, session));
+    let home = journal.ancestors().nth(3).unwrap();
+    assert!(!home.exists(), "{}", home.display());
+}
+
+#[tokio::test]
+async fn functions_of_every_kind_are_tools_and_a_later_one_replaces_an_earlier_one() {
+    /// Fails no more.
+    #[tool]
+    fn fail() -> &'static str {
+        "it works"
+    }
+    let calls = [("join", json!({"words": ["a", "b"]})), ("fail", json!({}))];
+    let builder = Haft::builder().provider(scripted().calls(calls).says("ok"));
+    let agent = build(builder.tool(self::fail).tool(join {}).tool(fail)).await.unwrap();
+    let report = agent.session().unwrap().prompt("go").await.unwrap();
+    let results: Vec<&str> = report.calls.iter().map(|call| call.result().content.as_str()).collect();
+    assert_eq!(results, ["a-b", "it works"]);
+}
+
+#[tokio::test]
+async fn where_nobody_answers_an_effect_is_refused_and_nothing_hangs() {
+    let folder = tempfile::tempdir().unwrap();
+    let ask = || scripted().calls([writes("a.txt")]).says("It was refused.");
+    let builder = |model| Haft::builder().provider(model).tool(write_text).workspace(folder.path());
+    let agent = build(builder(ask())).await.unwrap();
+    for by_report in [true, false] {
+        let turn = agent.session().unwrap().prompt("write");
+        let report = async { if by_report { turn.report().await } else { turn.await.unwrap() } };
+        let report = tokio::time::timeout(LONG, report).await.unwrap();
+        assert_eq!(report.outcome, Some(Outcome::Refused));
+        assert!(report.changes.is_empty() && report.error.is_some() && !folder.path().join("a.txt").exists());
+    }
+    // A mode, or a function of the program, allows it.
+    for builder in [builder(ask()).mode(Mode::AcceptEdits), builder(ask()).approve(|_| Answer::Once)] {
+        let report = build(builder).await.unwrap().session().unwrap().prompt("write").await.unwrap();
+        assert_eq!((report.outcome, report.changes.len()), (Some(Outcome::Finished), 1));
+        fs::remove_file(folder.path().join("a.txt")).unwrap();
+    }
+}
+
+#[tokio::test]
+async fn a_model_that_cannot_be_asked_is_an_error_with_what_came_before() {
+    let model = Arc::new(scripted().calls([("join", json!({"words": []}))]));
+    let agent = build(Haft::builder().provider(model.clone()).tool(join)).await.unwrap();
+    let session = agent.session().unwrap();
+    let error = session.prompt("go").await.unwrap_err();
+    assert!(error.to_string().starts_with("the model could not be asked: "), "{error}");
+    assert_eq!(error.report().unwrap().calls.len(), 1);
+    assert_eq!(model.requests().len(), 2);
+    agent.close().await;
+    let error = session.prompt("too late").await.unwrap_err();
+    assert!(error.to_string().contains("the session was closed"), "{error}");
+    assert!(session.send(Command::Interrupt).is_err());
+}
+
+#[tokio::test]
+async fn a_session_is_resumed_by_the_beginning_of_its_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let agent = || async {
+        let model = scripted().says("one").says("two");
+        let builder = Haft::builder().provider(model).home(folder.path().join("home"));
+        builder.workspace(Path::new(env!("CARGO_MANIFEST_DIR"))).build().await.unwrap()
+    };
+    let first = agent().await;
+    let session = first.session().unwrap();
+    session.prompt("a").await.unwrap();
+    let name = session.id().0.clone();
+    first.close().await;
+    drop((first, session));
+    let resumed = agent().await.resume(&name[..name.len() - 3]).await.unwrap();
+    assert_eq!(resumed.prompt("b").await.unwrap().text, "two");
+    let prompts =
+        resumed.entries().iter().filter(|entry| matches!(entry.fact, Fact::Prompted { .. })).count();
+    assert_eq!(prompts, 2);
+    let missing = agent().await.resume("nothing").await.err().unwrap();
+    assert!(missing.to_string().contains("there is no session `nothing`"), "{missing}");
+}
+
+#[tokio::test]
+async fn a_dropped_agent_does_not_end_its_session() {
+    let session = build(Haft::builder().provider(scripted().says("hi"))).await.unwrap().session().unwrap();
+    assert_eq!(session.prompt("go").await.unwrap().text, "hi");
+    let turn = {
+        let agent = build(Haft::builder().provider(scripted().says("hi"))).await.unwrap();
+        agent.session().unwrap().prompt("go")
+    };
+    assert_eq!(tokio::time::timeout(LONG, turn.report()).await.unwrap().text, "hi");
+}
+
+#[tokio::test]
+async fn events_of_the_session_tell_what_nobody_asked_for_here() {
+    let agent = build(Haft::builder().provider(scripted().says("hi"))).await.unwrap();
+    let session = agent.session().unwrap();
+    let events = session.events(Seq(0));
+    session.prompt("go").await.unwrap();
+    agent.close().await;
+    let recorded = events.filter(|event| std::future::ready(matches!(event, Event::Recorded(_))));
+    assert_eq!(recorded.count().await, session.entries().len());
+}
+
+fn looping(model: impl Provider + 'static, folder: &Path) -> ToolLoop {
+    let tools = Registry::default().with(write_text {}).with(join {}).with(fail {});
+    ToolLoop { tools, workspace: folder.to_owned(), ..ToolLoop::new(model, "m") }
+}
+
+fn told(messages: &[Message]) -> Vec<String> {
+    let told = messages.iter().map(|message| match message {
+        Message::User { parts } => format!("user: {}", text_of(parts)),
+        Message::Assistant { parts } => format!("assistant: {}", text_of(parts)),
+        Message::Tool { call, result, .. } => format!("{call}: {}", result.content),
+    });
+    told.collect()
+}
+
+// T-47 T-48 T-49 T-50 T-51 T-52 T-53 T-54 T-55 T-56 T-57
+#[tokio::test]
+async fn the_loop_alone_asks_runs_and_asks_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let call = |name: &'static str, arguments| [(name, arguments)];
+    let model = Arc::new(
+        scripted()
+            .calls(call("join", json!({"words": ["a", "b"], "with": "+"})))
+            .calls([("fail", json!({})), ("jion", json!({}))])
+            .calls(call("join", json!({"words": 3})))
+            .says("done"),
+    );
+    let config = looping(model.clone(), folder.path());
+    let config = ToolLoop { max_output: 4096, ..config };
+    let result = run_tool_loop(&config, Conversation::new("Be brief.").user("go"), None).await.unwrap();
+    assert_eq!((result.content.as_str(), result.iterations), ("done", 4));
+    let told = told(&result.messages);
+    assert_eq!((told[0].as_str(), told.len()), ("user: go", 9));
+    assert!(told[2].ends_with(": a+b") && told[4].contains("it is broken"), "{told:?}");
+    assert!(told[5].contains("did you mean `join`?") && told[7].contains("words"), "{told:?}");
+    let requests = model.requests();
+    assert_eq!(
+        (requests[0].system.as_str(), requests[0].tools.len(), requests[0].max_output),
+        ("Be brief.", 3, 4096)
+    );
+    // Each call has its result, in order, under its own name.
+    let ids = result.messages.iter().filter_map(|message| match message {
+        Message::Tool { call, .. } => Some(call.0.clone()),
+        _ => None,
+    });
+    let ids: Vec<_> = ids.collect();
+    assert_eq!(ids.len(), 4);
+}
+
+#[tokio::test]
+async fn the_loop_alone_ends_at_its_cap_and_without_tools() {
+    let folder = tempfile::tempdir().unwrap();
+    let again = || ("join", json!({"words": []}));
+    let model = scripted().calls([again()]).calls([again()]).calls([again()]);
+    let config = ToolLoop { max_iterations: 2, ..looping(model, folder.path()) };
+    let result = run_tool_loop(&config, Conversation::default().user("go"), None).await.unwrap();
+    assert_eq!((result.content.as_str(), result.iterations, result.messages.len()), ("", 2, 5));
+    let bare = ToolLoop { workspace: folder.path().into(), ..ToolLoop::new(scripted().says("hi"), "m") };
+    let messages = vec![Message::User { parts: vec![Part::text("go")] }];
+    assert_eq!(run_tool_loop(&bare, messages, None).await.unwrap().content, "hi");
+}
+
+#[tokio::test]
+async fn the_loop_alone_writes_only_what_its_policy_allows() {
+    let folder = tempfile::tempdir().unwrap();
+    let model = scripted().calls([writes("a.txt"), writes("b.txt")]).says("done");
+    let rules = vec![Rule::parse(Ruling::Allow, "write:a.txt").unwrap()];
+    let policy = Policy { rules, mode: Mode::Ask };
+    let config = ToolLoop { policy, ..looping(model, folder.path()) };
+    let result = run_tool_loop(&config, Conversation::default().user("go"), None).await.unwrap();
+    assert!(told(&result.messages)[3].contains("may not run here"), "{:?}", told(&result.messages));
+    assert_eq!(fs::read_to_string(folder.path().join("a.txt")).unwrap(), "hello");
+    assert!(!folder.path().join("b.txt").exists());
+}
+
+/// Breaks off in the middle.
+struct CutOff;
+
+impl Provider for CutOff {
+    fn stream(&self, _: Request) -> BoxStream<'static, Result<Delta, ProviderError>> {
+        futures::stream::iter([Ok(Delta::Text("half".into()))]).boxed()
+    }
+}
+
+#[tokio::test]
+async fn the_loop_alone_says_that_a_model_failed_or_broke_off() {
+    let folder = tempfile::tempdir().unwrap();
+    let failing =
+        Scripted::new(haft::providers::Step::parse_all("{\"fail\":\"no\",\"kind\":\"auth\"}").unwrap());
+    for (config, why) in [
+        (looping(failing, folder.path()), "cannot ask `m`: "),
+        (looping(CutOff, folder.path()), "the reply of `m` broke off"),
+        (looping(CutOff, Path::new("/nowhere")), "cannot work in `/nowhere`"),
+    ] {
+        let error = run_tool_loop(&config, Conversation::default().user("go"), None).await.unwrap_err();
+        assert!(error.to_string().contains(why), "{error}");
+    }
+}
