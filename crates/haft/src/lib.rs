@@ -48,10 +48,10 @@
 //! | --- | --- |
 //! | `http` (default) | models of vendors and servers, scripts: [`Builder::model`], `providers` |
 //! | `tools` | the built-in tools: `tools::builtin` |
-//! | `mcp` | tools of MCP servers: `mcp::client::Mcp` |
+//! | `mcp` | tools of MCP servers: `Builder::mcp_program`; agents for other programs |
 //! | `local` | a GGUF file as a model in this process: `local` |
 //! | `stage`, `sandbox` | the crates for private views and for processes |
-//! | `terminal`, `telegram`, `acp` | the front-ends of the binary |
+//! | `terminal`, `telegram`, `acp` | the front-ends of the binary; `present` is what they share |
 #![deny(missing_docs, clippy::missing_errors_doc)]
 
 mod builder;
@@ -85,7 +85,7 @@ pub use person::Approval;
 pub use session::{Session, Turn};
 pub use tool_loop::{Conversation, ToolLoop, ToolLoopResult, run_tool_loop};
 
-/// Editors, over ACP.
+/// Editors over ACP.
 #[cfg(feature = "acp")]
 pub use haft_acp as acp;
 /// Calls that models write as text: dialects, and readers for them.
@@ -95,11 +95,11 @@ pub use haft_engine as engine;
 /// A GGUF file as a model in this process.
 #[cfg(feature = "local")]
 pub use haft_local as local;
-/// Both ends of MCP.
+/// Both ends of MCP: tools of servers, and agents for other programs.
 #[cfg(feature = "mcp")]
 pub use haft_mcp as mcp;
-/// How a session looks to a person, for front-ends.
-#[cfg(any(feature = "terminal", feature = "telegram", feature = "acp"))]
+/// What front-ends share: one fold of events into what a person sees.
+#[cfg(feature = "present")]
 pub use haft_present as present;
 /// Models behind wires, commands and scripts.
 #[cfg(feature = "http")]
@@ -110,10 +110,10 @@ pub use haft_sandbox as sandbox;
 /// Private views of a workspace.
 #[cfg(feature = "stage")]
 pub use haft_stage as stage;
-/// A bot on Telegram.
+/// People on Telegram.
 #[cfg(feature = "telegram")]
 pub use haft_telegram as telegram;
-/// One prompt, or a conversation line by line or on a screen.
+/// One prompt, a conversation line by line, or on a screen.
 #[cfg(feature = "terminal")]
 pub use haft_terminal as terminal;
 /// The built-in tools.
