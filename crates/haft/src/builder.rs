@@ -1,4 +1,6 @@
 //! Puts an agent together: a model, tools, and what it may do.
+#[cfg(feature = "mcp")]
+use crate::mcp_servers;
 use crate::{Approval, Error, Haft, IntoTool, Result, environment::Environment, person::Person};
 use haft_core::{
     Answer, Hooks, Limits, Mode, NoHooks, Policy, Price, Provider, Question, Registry, ToolSource,
@@ -29,7 +31,7 @@ pub struct Builder {
     no_tool: Option<Error>,
     sources: Vec<Arc<dyn ToolSource>>,
     #[cfg(feature = "mcp")]
-    pub(crate) servers: Vec<haft_mcp::client::McpServer>,
+    servers: Vec<haft_mcp::client::McpServer>,
     hooks: Option<Arc<dyn Hooks>>,
     agents: Vec<Agent>,
     system: Option<String>,
@@ -73,6 +75,13 @@ impl From<&str> for Speech {
 impl From<&'static Dialect> for Speech {
     fn from(dialect: &'static Dialect) -> Self {
         Self::In(dialect)
+    }
+}
+
+impl Haft {
+    /// Puts an agent together.
+    pub fn builder() -> Builder {
+        Builder::default()
     }
 }
 
@@ -136,6 +145,32 @@ impl Builder {
     /// Adds tools that come and go while a session is open, such as those of MCP servers (`haft::mcp::client::Mcp`).
     pub fn tool_source(mut self, source: impl ToolSource + 'static) -> Self {
         self.sources.push(Arc::new(source));
+        self
+    }
+
+    /// Adds the tools of an MCP server that is a program. It starts with the first turn, and its tools are called
+    /// `mcp__NAME__TOOL`.
+    #[cfg(feature = "mcp")]
+    pub fn mcp_program<S: Into<String>>(
+        self,
+        name: impl Into<String>,
+        program: impl Into<String>,
+        arguments: impl IntoIterator<Item = S>,
+    ) -> Self {
+        let arguments = arguments.into_iter().map(Into::into).collect();
+        self.mcp_server(mcp_servers::program(name.into(), program.into(), arguments))
+    }
+
+    /// Adds the tools of an MCP server that is reached at this address over Streamable HTTP.
+    #[cfg(feature = "mcp")]
+    pub fn mcp_url(self, name: impl Into<String>, url: impl Into<String>) -> Self {
+        self.mcp_server(mcp_servers::service(name.into(), url.into()))
+    }
+
+    /// Adds the tools of an MCP server, with all that can be set.
+    #[cfg(feature = "mcp")]
+    pub fn mcp_server(mut self, server: haft_mcp::client::McpServer) -> Self {
+        self.servers.push(server);
         self
     }
 
@@ -223,7 +258,7 @@ impl Builder {
         let system = self.system.unwrap_or_else(|| profile.system.clone());
         let own = Agent { name: AGENT.into(), system, ..Agent::default() };
         #[cfg(feature = "mcp")]
-        self.sources.extend(crate::mcp_servers::source(self.servers, &workspace, &access, model.window));
+        self.sources.extend(mcp_servers::source(self.servers, &workspace, &access, model.window));
         let engine = Engine::new(Setup {
             model,
             tools: self.tools,

@@ -1,10 +1,10 @@
 //! An agent that is ready to work: it opens sessions.
-use crate::{Builder, Result, Session, person::Person};
+use crate::{Result, Session, person::Person};
 use haft_engine::Engine;
 
 /// An agent that is ready to work. Cheap to clone.
 ///
-/// What runs when the program's runtime ends is cut off as by a crash, and [`Haft::resume`] goes on with it;
+/// [`Haft::builder`] makes one. What runs when the program's runtime ends is cut off as by a crash, and [`Haft::resume`] goes on with it;
 /// [`Haft::close`] ends it in order.
 #[derive(Clone)]
 pub struct Haft {
@@ -14,11 +14,6 @@ pub struct Haft {
 }
 
 impl Haft {
-    /// Puts an agent together.
-    pub fn builder() -> Builder {
-        Builder::default()
-    }
-
     /// Opens a new session.
     ///
     /// # Errors

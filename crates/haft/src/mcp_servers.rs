@@ -1,5 +1,4 @@
 //! Tools of MCP servers.
-use crate::Builder;
 use haft_core::{Access, ToolSource};
 use haft_mcp::client::{Mcp, McpServer, McpSettings, Way};
 use std::{path::Path, sync::Arc, time::Duration};
@@ -13,30 +12,14 @@ const SHARE: u64 = 4;
 /// Tokens that definitions may take where nobody knows the window.
 const BUDGET: usize = 8_000;
 
-impl Builder {
-    /// Adds the tools of an MCP server that is a program. It starts with the first turn, and its tools are called
-    /// `mcp__NAME__TOOL`.
-    pub fn mcp_program<S: Into<String>>(
-        self,
-        name: impl Into<String>,
-        program: impl Into<String>,
-        arguments: impl IntoIterator<Item = S>,
-    ) -> Self {
-        let arguments = arguments.into_iter().map(Into::into).collect();
-        let way = Way::Program { program: program.into(), arguments, environment: Vec::new() };
-        self.mcp_server(server(name.into(), way))
-    }
+/// A server that is a program.
+pub(crate) fn program(name: String, program: String, arguments: Vec<String>) -> McpServer {
+    server(name, Way::Program { program, arguments, environment: Vec::new() })
+}
 
-    /// Adds the tools of an MCP server that is reached at this address over Streamable HTTP.
-    pub fn mcp_url(self, name: impl Into<String>, url: impl Into<String>) -> Self {
-        self.mcp_server(server(name.into(), Way::Url { url: url.into(), headers: Vec::new() }))
-    }
-
-    /// Adds the tools of an MCP server, with all that can be set.
-    pub fn mcp_server(mut self, server: McpServer) -> Self {
-        self.servers.push(server);
-        self
-    }
+/// A server at an address.
+pub(crate) fn service(name: String, url: String) -> McpServer {
+    server(name, Way::Url { url, headers: Vec::new() })
 }
 
 fn server(name: String, way: Way) -> McpServer {
