@@ -7,8 +7,8 @@ use crate::{
     },
     session::{
         EngineError, Session,
-        background::Board,
-        context::Means,
+        background::BackgroundCommands,
+        context::SessionContext,
         inbox::Desk,
         log::Log,
         named::resolved,
@@ -21,7 +21,7 @@ use crate::{
     },
     session_task::Task,
     setup::{self, Agent, Model, Setup},
-    socket::Door,
+    socket::SessionSocket,
     tree::Delegation,
 };
 use haft_core::{
@@ -47,13 +47,14 @@ pub(super) fn start(
         log.record(opened(setup, &model, &id, &agent, &above))?;
     }
     let caller = above.caller.as_ref();
-    let (purse, owns_purse) = shared.purse(&id, caller.map(|caller| &caller.session));
+    let (budget, owns_budget) = shared.budget(&id, caller.map(|caller| &caller.session));
     let tree = above.tree(&journal.entries(), setup);
     let folder = setup.home.folder(&id);
     let own_stage = || (setup.stages)(&setup.home.contents(&id));
     let stage = caller.map_or_else(own_stage, |caller| caller.stage.clone());
     let (sender, inbox) = mpsc::unbounded_channel();
-    let jobs = Board::new(sender.downgrade(), jobs_of(&entries) + 1, setup.profile.render.clone());
+    let jobs =
+        BackgroundCommands::new(sender.downgrade(), jobs_of(&entries) + 1, setup.profile.render.clone());
     let toolbox = Toolbox::new(setup, agent.clone(), own_tools(setup, &tree));
     let kit = toolbox.kit();
     let desk = Desk::with_grants(&entries);
@@ -65,13 +66,13 @@ pub(super) fn start(
     let is_job = is_job(&entries) || above.order.is_some();
     let limits = bounds(setup, &agent, &model, ceiling, is_job)?;
     let permission = permission(setup, &agent, ceiling, &entries);
-    let means = Means {
+    let session = SessionContext {
         limits: Limits { evidence: limits.evidence || is_job, ..limits },
         permission: permission.clone(),
         model,
         agent: agent.name,
         tree,
-        witness: caller.map(|caller| Arc::new(caller.witness.clone())),
+        parent: caller.map(|caller| Arc::new(caller.parent.clone())),
         id: id.clone(),
         toolbox,
         stage: stage.clone(),
@@ -80,17 +81,17 @@ pub(super) fn start(
         seen,
         repeats: Default::default(),
         artifacts: folder.join("outputs"),
-        purse,
-        owns_purse,
+        budget,
+        owns_budget,
         access: ownership::access(&setup.access, &id),
         shared: shared.clone(),
         delegates: Arc::new(Delegation(Engine(shared.clone()))),
     };
     let stop = shared.stop.clone();
     let is_root = above.caller.is_none();
-    let door = is_root.then(|| Door::open(&folder, &journal, &sender, &permission)).flatten();
+    let socket = is_root.then(|| SessionSocket::open(&folder, &journal, &sender, &permission)).flatten();
     let ownership = Ownership::take(&folder);
-    let task = Task { means, log, inbox, stop, later: Default::default(), door, ownership };
+    let task = Task { session, log, inbox, stop, later: Default::default(), socket, ownership };
     shared.tasks.spawn(task.run());
     let session = Session { id, inbox: sender, journal, stage, permission, may_allow: true };
     shared.live.add(&session);

@@ -15,16 +15,16 @@ use tokio_util::sync::CancellationToken;
 /// So many jobs that have ended are remembered, for whoever asks what they printed.
 const REMEMBERED: usize = 32;
 
-pub(crate) struct Board {
+pub(crate) struct BackgroundCommands {
     /// Weak: a job must not keep its session's inbox alive.
     inbox: mpsc::WeakUnboundedSender<Mail>,
     running: Mutex<JoinSet<()>>,
-    known: Mutex<Vec<Known>>,
+    known: Mutex<Vec<BackgroundCommand>>,
     next: AtomicU64,
     render: Render,
 }
 
-struct Known {
+struct BackgroundCommand {
     id: JobId,
     title: String,
     output: JobOutput,
@@ -32,7 +32,7 @@ struct Known {
     ended: CancellationToken,
 }
 
-impl Board {
+impl BackgroundCommands {
     /// `next` is the number of the first job that starts here.
     pub(crate) fn new(inbox: mpsc::WeakUnboundedSender<Mail>, next: u64, render: Render) -> Self {
         let (running, known) = Default::default();
@@ -45,11 +45,11 @@ impl Board {
         }
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<Known>> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<BackgroundCommand>> {
         self.known.lock().expect("no code panics while it holds what is known of jobs")
     }
 
-    fn remember(&self, job: Known) {
+    fn remember(&self, job: BackgroundCommand) {
         let mut known = self.lock();
         if known.len() >= REMEMBERED
             && let Some(oldest) = known.iter().position(|job| job.ended.is_cancelled())
@@ -60,7 +60,7 @@ impl Board {
     }
 }
 
-impl Jobs for Board {
+impl Jobs for BackgroundCommands {
     fn start(&self, title: String, work: Work, output: JobOutput) -> JobId {
         let id = JobId(self.next.fetch_add(1, Ordering::Relaxed).to_string());
         self.tell(Mail::JobStarted { job: id.clone(), title: title.clone() });
@@ -82,12 +82,12 @@ impl Jobs for Board {
                     inbox.send(Mail::JobEnded { job, result: render.result(&call, result) });
             }
         });
-        self.remember(Known { id: id.clone(), title, output, stop, ended });
+        self.remember(BackgroundCommand { id: id.clone(), title, output, stop, ended });
         id
     }
 
     fn all(&self) -> Vec<JobState> {
-        let state = |job: &Known| JobState {
+        let state = |job: &BackgroundCommand| JobState {
             id: job.id.clone(),
             title: job.title.clone(),
             running: !job.ended.is_cancelled(),
