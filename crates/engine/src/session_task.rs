@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 pub(crate) struct Task {
     pub(crate) session: SessionContext,
     pub(crate) log: Log,
-    pub(crate) inbox: mpsc::UnboundedReceiver<Mail>,
+    pub(crate) mailbox: mpsc::UnboundedReceiver<Mail>,
     pub(crate) stop: CancellationToken,
     /// Commands that came in the middle of a turn and have to wait for its end.
     pub(crate) later: VecDeque<(Command, Receipt)>,
@@ -70,7 +70,7 @@ impl Task {
             let mail = tokio::select! {
                 biased;
                 () = stop.cancelled() => return Ok(()),
-                mail = self.inbox.recv() => mail,
+                mail = self.mailbox.recv() => mail,
             };
             match mail {
                 None => return Ok(()),
@@ -129,7 +129,7 @@ impl Task {
     /// What was said during a turn and found no round any more opens the next one.
     async fn catch_up(&mut self) -> Result<(), JournalError> {
         loop {
-            if let Some(Queued { fact, receipt }) = self.session.desk.next_queued() {
+            if let Some(Queued { fact, receipt }) = self.session.inbox.next_queued() {
                 receipt.begin(&self.log.journal);
                 match fact {
                     // It opens no turn: only its end is told.
@@ -149,14 +149,14 @@ impl Task {
         self.session.repeats.clear();
         self.session.open_budget(&self.log).await;
         self.attend(Work::Turn(opening)).await?;
-        self.session.desk.take_joined().into_iter().for_each(|receipt| receipt.done(&self.log.journal));
+        self.session.inbox.take_joined().into_iter().for_each(|receipt| receipt.done(&self.log.journal));
         Ok(())
     }
 
     /// Works, and listens meanwhile.
     async fn attend(&mut self, work: Work) -> Result<(), JournalError> {
         let cancel = self.stop.child_token();
-        let desk = &self.session.desk;
+        let inbox = &self.session.inbox;
         let (journal, permission) = (self.log.journal.clone(), &self.session.permission);
         let (log, session) = (&mut self.log, &self.session);
         let work = async {
@@ -173,18 +173,18 @@ impl Task {
             tokio::select! {
                 done = &mut work => return done,
                 () = &mut out_of_time, if time_left.is_some() && !cancel.is_cancelled() => cancel.cancel(),
-                Some(mail) = self.inbox.recv() => match mail {
+                Some(mail) = self.mailbox.recv() => match mail {
                     Mail::Command(command, receipt) => match command {
                         Command::Interrupt => {
                             cancel.cancel();
                             receipt.done(&journal);
                         }
                         Command::Answer { call, answer } => {
-                            desk.answer(&call, answer);
+                            inbox.answer(&call, answer);
                             receipt.done(&journal);
                         }
                         Command::Reply { call, answer } => {
-                            desk.reply(&call, answer);
+                            inbox.reply(&call, answer);
                             receipt.done(&journal);
                         }
                         // No part of the conversation, so that the transcript need not hear of it.
@@ -193,12 +193,12 @@ impl Task {
                             journal.append(Fact::ModeSet { mode: permission.set(mode) }, None)?;
                             receipt.done(&journal);
                         }
-                        Command::Prompt { parts, channel } => desk.queue(Fact::Prompted { parts, channel }, receipt),
+                        Command::Prompt { parts, channel } => inbox.queue(Fact::Prompted { parts, channel }, receipt),
                         Command::Continue | Command::Call { .. } | Command::Conclude(_) | Command::Rewind { .. }
                         | Command::Redo | Command::Compact => self.later.push_back((command, receipt)),
                     },
-                    Mail::JobStarted { job, title } => desk.queue(Fact::JobStarted { job, title }, Receipt::none()),
-                    Mail::JobEnded { job, result } => desk.queue(Fact::JobEnded { job, result }, Receipt::none()),
+                    Mail::JobStarted { job, title } => inbox.queue(Fact::JobStarted { job, title }, Receipt::none()),
+                    Mail::JobEnded { job, result } => inbox.queue(Fact::JobEnded { job, result }, Receipt::none()),
                 }
             }
         }

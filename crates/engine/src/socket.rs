@@ -112,7 +112,7 @@ pub(crate) struct SessionSocket {
     /// Held, so that nobody else puts a socket there before this one is removed.
     journal: Journal,
     /// Clients keep no session open.
-    inbox: mpsc::WeakUnboundedSender<Mail>,
+    mailbox: mpsc::WeakUnboundedSender<Mail>,
     permission: Permission,
 }
 
@@ -122,14 +122,15 @@ impl SessionSocket {
     pub(crate) fn open(
         folder: &Path,
         journal: &Journal,
-        inbox: &mpsc::UnboundedSender<Mail>,
+        mailbox: &mpsc::UnboundedSender<Mail>,
         permission: &Permission,
     ) -> Option<Self> {
         let path = folder.join(NAME);
         match listen(folder, &path) {
             Ok((listener, owner)) => {
-                let (journal, inbox, permission) = (journal.clone(), inbox.downgrade(), permission.clone());
-                Some(Self { listener, path, owner, journal, inbox, permission })
+                let (journal, mailbox, permission) =
+                    (journal.clone(), mailbox.downgrade(), permission.clone());
+                Some(Self { listener, path, owner, journal, mailbox, permission })
             }
             Err(error) => {
                 tracing::warn!(path = %path.display(), %error, "no other process can join this session");
@@ -160,7 +161,7 @@ impl SessionSocket {
 
     async fn receive(&self, stream: UnixStream) {
         let peer = Peer::of(&stream, self.owner);
-        let owned = Owned { journal: &self.journal, inbox: &self.inbox, permission: &self.permission };
+        let owned = Owned { journal: &self.journal, mailbox: &self.mailbox, permission: &self.permission };
         connection::receive(stream, peer, owned).await;
     }
 }

@@ -97,7 +97,7 @@ async fn apply_queued(
     session: &SessionContext,
     cancel: &CancellationToken,
 ) -> Result<(), JournalError> {
-    while let Some(queued) = session.desk.next_queued_if(|fact| is_answered(log, session, fact)) {
+    while let Some(queued) = session.inbox.next_queued_if(|fact| is_answered(log, session, fact)) {
         let Queued { fact, receipt } = queued;
         let fact = hooks::checked(session, fact, cancel).await;
         receipt.begin(&log.journal);
@@ -109,7 +109,7 @@ async fn apply_queued(
         log.record(fact)?;
         match is_denied {
             true => receipt.done(&log.journal),
-            false => session.desk.joins(receipt),
+            false => session.inbox.joins(receipt),
         }
     }
     Ok(())

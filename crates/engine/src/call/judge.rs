@@ -125,10 +125,10 @@ pub(crate) async fn judge_changes(
 }
 
 async fn ask(session: &SessionContext, call: &ToolCall, wish: Wish, notes: &Notes) -> Result<(), Refused> {
-    if session.desk.has_granted(&wish.effects) {
+    if session.inbox.has_granted(&wish.effects) {
         return Ok(());
     }
-    let answer = session.desk.wait_for(&call.id);
+    let answer = session.inbox.wait_for(&call.id);
     let (id, reason, effects) = (call.id.clone(), wish.reason.clone(), wish.effects.clone());
     notes.record(wish.asked(id.clone())).await?;
     let answer = answer.await.unwrap_or(Answer::Nobody);
@@ -136,7 +136,7 @@ async fn ask(session: &SessionContext, call: &ToolCall, wish: Wish, notes: &Note
     let error = match answer {
         Answer::Once => return Ok(()),
         Answer::Always => {
-            session.desk.grant(effects);
+            session.inbox.grant(effects);
             return Ok(());
         }
         Answer::No => denied(format!("{reason}, and the user said no")),

@@ -20,7 +20,7 @@ pub(crate) fn context(
     notes: &Notes,
 ) -> ToolContext {
     let (progress, id) = (notes.downgrade(), call.id.clone());
-    let person = Asking { call: call.id.clone(), desk: session.desk.clone(), notes: notes.downgrade() };
+    let person = Asking { call: call.id.clone(), inbox: session.inbox.clone(), notes: notes.downgrade() };
     ToolContext {
         session: session.id.clone(),
         call: call.id.clone(),

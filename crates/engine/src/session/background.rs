@@ -16,8 +16,8 @@ use tokio_util::sync::CancellationToken;
 const REMEMBERED: usize = 32;
 
 pub(crate) struct BackgroundCommands {
-    /// Weak: a job must not keep its session's inbox alive.
-    inbox: mpsc::WeakUnboundedSender<Mail>,
+    /// Weak: a job must not keep its session's mailbox alive.
+    mailbox: mpsc::WeakUnboundedSender<Mail>,
     running: Mutex<JoinSet<()>>,
     known: Mutex<Vec<BackgroundCommand>>,
     next: AtomicU64,
@@ -34,14 +34,14 @@ struct BackgroundCommand {
 
 impl BackgroundCommands {
     /// `next` is the number of the first job that starts here.
-    pub(crate) fn new(inbox: mpsc::WeakUnboundedSender<Mail>, next: u64, render: Render) -> Self {
+    pub(crate) fn new(mailbox: mpsc::WeakUnboundedSender<Mail>, next: u64, render: Render) -> Self {
         let (running, known) = Default::default();
-        Self { inbox, running, known, next: AtomicU64::new(next), render }
+        Self { mailbox, running, known, next: AtomicU64::new(next), render }
     }
 
     fn tell(&self, mail: Mail) {
-        if let Some(inbox) = self.inbox.upgrade() {
-            let _session_closed = inbox.send(mail);
+        if let Some(mailbox) = self.mailbox.upgrade() {
+            let _session_closed = mailbox.send(mail);
         }
     }
 
@@ -65,7 +65,7 @@ impl Jobs for BackgroundCommands {
         let id = JobId(self.next.fetch_add(1, Ordering::Relaxed).to_string());
         self.tell(Mail::JobStarted { job: id.clone(), title: title.clone() });
         let (stop, ended) = (CancellationToken::new(), CancellationToken::new());
-        let (inbox, job, render) = (self.inbox.clone(), id.clone(), self.render.clone());
+        let (mailbox, job, render) = (self.mailbox.clone(), id.clone(), self.render.clone());
         let call = ToolCall::new(id.0.clone(), title.clone(), serde_json::Value::Null);
         let (stopped, done) = (stop.clone(), ended.clone().drop_guard());
         let mut running = self.running.lock().expect("no code panics while it holds the jobs");
@@ -77,9 +77,9 @@ impl Jobs for BackgroundCommands {
                 () = stopped.cancelled() => Err(stopped_error()),
                 result = work => result,
             };
-            if let Some(inbox) = inbox.upgrade() {
+            if let Some(mailbox) = mailbox.upgrade() {
                 let _session_closed =
-                    inbox.send(Mail::JobEnded { job, result: render.result(&call, result) });
+                    mailbox.send(Mail::JobEnded { job, result: render.result(&call, result) });
             }
         });
         self.remember(BackgroundCommand { id: id.clone(), title, output, stop, ended });

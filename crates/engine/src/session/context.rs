@@ -2,7 +2,7 @@
 use super::{
     background::BackgroundCommands,
     budget::TurnBudget,
-    inbox::Desk,
+    inbox::Inbox,
     parent::{Delegates, ParentCall},
     permission::Permission,
     repeats::Repeats,
@@ -32,7 +32,7 @@ pub(crate) struct SessionContext {
     pub(crate) parent: Option<Arc<ParentCall>>,
     pub(crate) toolbox: Toolbox,
     pub(crate) stage: Arc<dyn Stage>,
-    pub(crate) desk: Desk,
+    pub(crate) inbox: Inbox,
     pub(crate) jobs: Arc<BackgroundCommands>,
     pub(crate) shared: Arc<Shared>,
     /// What the processes of this session may reach.

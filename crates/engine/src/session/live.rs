@@ -11,7 +11,7 @@ pub(crate) struct Live(Mutex<Vec<OpenSession>>);
 
 struct OpenSession {
     id: SessionId,
-    inbox: WeakUnboundedSender<Mail>,
+    mailbox: WeakUnboundedSender<Mail>,
     journal: WeakJournal,
     stage: Arc<dyn Stage>,
     permission: Permission,
@@ -21,10 +21,10 @@ struct OpenSession {
 impl Live {
     pub(crate) fn add(&self, session: &Session) {
         let mut known = self.lock();
-        known.retain(|known| known.inbox.strong_count() > 0);
+        known.retain(|known| known.mailbox.strong_count() > 0);
         known.push(OpenSession {
             id: session.id.clone(),
-            inbox: session.inbox.downgrade(),
+            mailbox: session.mailbox.downgrade(),
             journal: session.journal.downgrade(),
             stage: session.stage.clone(),
             permission: session.permission.clone(),
@@ -40,7 +40,7 @@ impl Live {
     /// The one called so, where it is open and still listens.
     pub(crate) fn find(&self, id: &SessionId) -> Option<Session> {
         let found = self.lock().iter().filter(|known| known.id == *id).find_map(OpenSession::session);
-        found.filter(|session| !session.inbox.is_closed())
+        found.filter(|session| !session.mailbox.is_closed())
     }
 
     fn lock(&self) -> MutexGuard<'_, Vec<OpenSession>> {
@@ -50,9 +50,9 @@ impl Live {
 
 impl OpenSession {
     fn session(&self) -> Option<Session> {
-        let inbox = self.inbox.upgrade()?;
+        let mailbox = self.mailbox.upgrade()?;
         let (journal, stage) = (self.journal.upgrade()?, self.stage.clone());
         let (permission, may_allow) = (self.permission.clone(), self.may_allow);
-        Some(Session { id: self.id.clone(), inbox, journal, stage, permission, may_allow })
+        Some(Session { id: self.id.clone(), mailbox, journal, stage, permission, may_allow })
     }
 }

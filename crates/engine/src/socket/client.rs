@@ -134,7 +134,7 @@ impl Connection {
     }
 
     /// Sees and passes on, until the owner or everybody here leaves, or `stop`.
-    pub(crate) async fn stay(self, inbox: mpsc::UnboundedReceiver<Mail>, stop: CancellationToken) {
+    pub(crate) async fn stay(self, mailbox: mpsc::UnboundedReceiver<Mail>, stop: CancellationToken) {
         let Self { mirror, lines, writer, .. } = self;
         let journal = mirror.0.clone();
         let given = Given::default();
@@ -142,7 +142,7 @@ impl Connection {
             biased;
             () = stop.cancelled() => None,
             failure = watch(lines, &journal, &given) => Some(failure),
-            () = pass_on(inbox, writer, &given) => None,
+            () = pass_on(mailbox, writer, &given) => None,
         };
         journal.close(failure);
     }
@@ -203,8 +203,8 @@ async fn hear(lines: &mut Lines<OwnedReadHalf>, journal: &Journal) -> Received {
 }
 
 /// Until all handles are gone. Jobs and their ends come from a session's own calls, of which there are none here.
-async fn pass_on(mut inbox: mpsc::UnboundedReceiver<Mail>, mut writer: OwnedWriteHalf, given: &Given) {
-    while let Some(mail) = inbox.recv().await {
+async fn pass_on(mut mailbox: mpsc::UnboundedReceiver<Mail>, mut writer: OwnedWriteHalf, given: &Given) {
+    while let Some(mail) = mailbox.recv().await {
         let Mail::Command(command, receipt) = mail else { continue };
         let line = Named { id: given.add(receipt), command };
         if say(&mut writer, &line).await.is_err() {

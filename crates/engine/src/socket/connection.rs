@@ -35,7 +35,7 @@ const COMPLAINTS: usize = 8;
 #[derive(Clone, Copy)]
 pub(super) struct Owned<'a> {
     pub(super) journal: &'a Journal,
-    pub(super) inbox: &'a mpsc::WeakUnboundedSender<Mail>,
+    pub(super) mailbox: &'a mpsc::WeakUnboundedSender<Mail>,
     pub(super) permission: &'a Permission,
 }
 
@@ -124,12 +124,12 @@ fn pass_on(
     line: &[u8],
     receipt: Receipt,
     peer: Peer,
-    Owned { inbox, permission, .. }: Owned<'_>,
+    Owned { mailbox, permission, .. }: Owned<'_>,
 ) -> Result<(), String> {
     let command: Command =
         serde_json::from_slice(line).map_err(|error| format!("the command cannot be read: {error}"))?;
     let command = taken(command, peer, permission)?;
-    let sent = inbox.upgrade().is_some_and(|inbox| inbox.send(Mail::Command(command, receipt)).is_ok());
+    let sent = mailbox.upgrade().is_some_and(|mailbox| mailbox.send(Mail::Command(command, receipt)).is_ok());
     if sent { Ok(()) } else { Err("the session is about to close and takes no commands".into()) }
 }
 

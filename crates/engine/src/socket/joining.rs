@@ -18,14 +18,14 @@ pub(crate) async fn join(shared: &Shared, id: &str) -> Result<Session, EngineErr
         NotConnected::NoSocket => EngineError::NotOpen(id.clone()),
         NotConnected::Refused(why) => EngineError::NotJoined { id: id.clone(), why },
     })?;
-    let (sender, inbox) = mpsc::unbounded_channel();
+    let (sender, mailbox) = mpsc::unbounded_channel();
     let (journal, stage) = (connection.journal(), stages(&home.contents(&id)));
     // Any mode may be asked for here: whoever has it open keeps to what they allow.
     let there = Policy { mode: connection.mode(), ..Policy::default() };
     let permission = Permission::new(there, Mode::Full, &journal.entries());
     let may_allow = connection.may_allow();
-    let session = Session { id, inbox: sender, journal, stage, permission, may_allow };
+    let session = Session { id, mailbox: sender, journal, stage, permission, may_allow };
     shared.live.add(&session);
-    shared.tasks.spawn(connection.stay(inbox, shared.stop.clone()));
+    shared.tasks.spawn(connection.stay(mailbox, shared.stop.clone()));
     Ok(session)
 }
