@@ -10,7 +10,7 @@ use std::{process::ExitCode, time::Duration};
 /// As long as the pieces that a server sends.
 const PIECE: usize = 40;
 const MEGABYTE: usize = 1_000_000;
-/// What a model writes when it explains something, and what may look like the beginning of a sign.
+/// What a model writes when it explains something, and what may look like the beginning of a delimiter.
 const PROSE: &str = "To sort a list in place, call `sort`; it takes O(n log n). If a < b and b > c, swap them:\n\n\
                      ```rust\nfn main() {\n    let mut v = vec![3, 1, 2];\n    v.sort();\n}\n```\n\nThat is all there is to it. ";
 
@@ -41,7 +41,7 @@ fn main() -> ExitCode {
         DIALECTS.iter().filter(|dialect| only.as_ref().is_none_or(|only| dialect.name == only)).collect();
     let mut code = ExitCode::SUCCESS;
     for (what, part, piece, least) in MEASURES {
-        // Of what is no sign there is as much as is promised: it must not get slower on the way.
+        // Of what is no delimiter there is as much as is promised: it must not get slower on the way.
         let length = if what.starts_with("10 MB") { 10 * MEGABYTE } else { PROBE };
         let measure = |dialect: &Dialect| {
             let part = part(dialect);

@@ -11,7 +11,7 @@
 //! older one writes a JSON list there.
 use super::{
     Dialect,
-    marked::{Block, Manners, Marks, reader, reader_with},
+    marked::{Block, BlockOptions, Marks, reader, reader_with},
     shape::{Shape, Tag, TagOptions},
 };
 
@@ -96,6 +96,7 @@ const fn shape(call: Tag, options: TagOptions) -> Shape {
     }
 }
 
-static INTERRUPTED: Manners = Manners { interrupts: &["<tool_call>"], ..Manners::PLAIN };
-static CUT: Manners = Manners { drops_cut_sign: true, ..Manners::PLAIN };
-static CUT_AND_LAST: Manners = Manners { drops_cut_sign: true, ends_with_calls: true, ..Manners::PLAIN };
+static INTERRUPTED: BlockOptions = BlockOptions { interrupts: &["<tool_call>"], ..BlockOptions::PLAIN };
+static CUT: BlockOptions = BlockOptions { drops_cut_sign: true, ..BlockOptions::PLAIN };
+static CUT_AND_LAST: BlockOptions =
+    BlockOptions { drops_cut_sign: true, ends_with_calls: true, ..BlockOptions::PLAIN };

@@ -1,6 +1,6 @@
-//! Dialects with blocks: a sign begins a block, and its end is found outside of the JSON in it.
+//! Dialects with blocks: a delimiter begins a block, and its end is found outside of the JSON in it.
 //!
-//! Unlike [`marked`](super::marked) the JSON is followed strictly, so that `{` alone may begin a block, signs within
+//! Unlike [`marked`](super::marked) the JSON is followed strictly, so that `{` alone may begin a block, delimiters within
 //! strings of the JSON do not count, and what stops being JSON is let go at once.
 mod inside;
 mod rules;
@@ -12,15 +12,15 @@ pub(super) use rules::{Block, Body, Json, Rules, THINK, Thought};
 
 use super::{Reader, Said, Setting};
 use inside::{End, Inside, inner};
-use search::{Act, Found, Signs};
+use search::{Act, Delimiters, Found};
 
 /// A reader of a dialect with blocks.
 pub(super) fn reader(rules: &'static Rules, setting: &Setting) -> Box<dyn Reader> {
-    let signs = Signs::new(opening(rules, setting));
+    let delimiters = Delimiters::new(opening(rules, setting));
     let mut reader = Blocks {
         rules,
         setting: setting.clone(),
-        signs,
+        delimiters,
         inner: rules.blocks.iter().map(inner).collect(),
         within: Within::Text,
         buffer: String::new(),
@@ -40,32 +40,34 @@ pub(super) fn reader(rules: &'static Rules, setting: &Setting) -> Box<dyn Reader
     Box::new(reader)
 }
 
-/// The signs that count in the text.
+/// The delimiters that count in the text.
 fn opening(rules: &Rules, setting: &Setting) -> Vec<(&'static str, Act)> {
-    let mut signs: Vec<(&'static str, Act)> = rules.noise.iter().map(|sign| (*sign, Act::Nothing)).collect();
+    let mut delimiters: Vec<(&'static str, Act)> =
+        rules.noise.iter().map(|delimiter| (*delimiter, Act::Nothing)).collect();
     if setting.split_thinking {
         for (number, thought) in rules.thoughts.iter().enumerate() {
-            signs.push((thought.open, Act::Think(number)));
+            delimiters.push((thought.open, Act::Think(number)));
             // A thought that was never opened has ended.
             let orphans = thought.close.iter().filter(|_| !thought.first);
-            signs.extend(orphans.map(|close| (*close, Act::Nothing)));
+            delimiters.extend(orphans.map(|close| (*close, Act::Nothing)));
         }
     }
     if setting.find_calls {
-        signs.extend(rules.frame.iter().map(|sign| (*sign, Act::Nothing)));
-        signs.extend(rules.hush.iter().map(|sign| (*sign, Act::Hush)));
-        signs.extend(rules.blocks.iter().enumerate().map(|(number, block)| (block.open, Act::Block(number))));
+        delimiters.extend(rules.frame.iter().map(|delimiter| (*delimiter, Act::Nothing)));
+        delimiters.extend(rules.hush.iter().map(|delimiter| (*delimiter, Act::Hush)));
+        delimiters
+            .extend(rules.blocks.iter().enumerate().map(|(number, block)| (block.open, Act::Block(number))));
     }
-    signs
+    delimiters
 }
 
 struct Blocks {
     rules: &'static Rules,
     setting: Setting,
     /// Those that count in the text.
-    signs: Signs,
+    delimiters: Delimiters,
     /// Those that count in each of the blocks.
-    inner: Vec<Signs>,
+    inner: Vec<Delimiters>,
     within: Within,
     buffer: String,
     /// What lies before this byte of the buffer was said.
@@ -88,7 +90,7 @@ struct Blocks {
 /// Where the reader stands.
 enum Within {
     Text,
-    Thoughts(Box<Signs>),
+    Thoughts(Box<Delimiters>),
     Block(Inside),
 }
 
@@ -119,7 +121,7 @@ impl Reader for Blocks {
         let in_block = matches!(self.within, Within::Block(_));
         let is_cut = is_cut || (self.rules.signs_are_cut && !in_block);
         if is_cut && rest.chars().any(char::is_alphabetic) {
-            said.push(Said::Problem(format!("the reply ends within a sign: {rest}")));
+            said.push(Said::Problem(format!("the reply ends within a delimiter: {rest}")));
             self.at = self.buffer.len();
         }
         while self.step(true, said) {}
@@ -153,10 +155,10 @@ impl Blocks {
     fn step(&mut self, whole: bool, said: &mut Vec<Said>) -> bool {
         match &mut self.within {
             Within::Text => self.in_text(whole, said),
-            Within::Thoughts(signs) => {
-                let (to, after, ended) = match signs.find(&self.buffer, self.at, whole) {
-                    Found::Sign { at, length, act: Act::Close, .. } => (at, at + length, true),
-                    Found::Sign { at, .. } => (at, at, true),
+            Within::Thoughts(delimiters) => {
+                let (to, after, ended) = match delimiters.find(&self.buffer, self.at, whole) {
+                    Found::Delimiter { at, length, act: Act::Close, .. } => (at, at + length, true),
+                    Found::Delimiter { at, .. } => (at, at, true),
                     Found::Open(at) => (at, at, false),
                 };
                 say(said, Said::Thinking, &self.buffer[self.at..to]);
@@ -168,8 +170,8 @@ impl Blocks {
             }
             Within::Block(inside) => {
                 let number = inside.number;
-                let (json, signs) = (self.rules.blocks[number].json, &self.inner[number]);
-                let Some(end) = inside.end(json, signs, &self.buffer, whole) else { return false };
+                let (json, delimiters) = (self.rules.blocks[number].json, &self.inner[number]);
+                let Some(end) = inside.end(json, delimiters, &self.buffer, whole) else { return false };
                 self.leave_block(end, said);
                 true
             }
@@ -184,12 +186,12 @@ impl Blocks {
             self.at += rest.len() - left.len();
             self.between = left.is_empty();
         }
-        match self.signs.find(&self.buffer, self.at, whole) {
+        match self.delimiters.find(&self.buffer, self.at, whole) {
             Found::Open(at) => {
                 self.say_until(at, said);
                 false
             }
-            Found::Sign { at, length, act, .. } => {
+            Found::Delimiter { at, length, act, .. } => {
                 let is_first = !self.begun && self.buffer[self.at..at].trim().is_empty();
                 self.say_until(at, said);
                 self.act(act, length, is_first, said);
@@ -221,10 +223,10 @@ impl Blocks {
 
     fn think(&mut self, thought: usize) {
         let thought = &self.rules.thoughts[thought];
-        let closing = thought.close.iter().map(|sign| (*sign, Act::Close));
+        let closing = thought.close.iter().map(|delimiter| (*delimiter, Act::Close));
         let breaks = thought.breaks.iter().filter(|_| self.setting.find_calls);
-        let signs = closing.chain(breaks.map(|sign| (*sign, Act::Stop))).collect();
-        self.within = Within::Thoughts(Box::new(Signs::new(signs)));
+        let delimiters = closing.chain(breaks.map(|delimiter| (*delimiter, Act::Stop))).collect();
+        self.within = Within::Thoughts(Box::new(Delimiters::new(delimiters)));
     }
 
     fn leave_block(&mut self, end: End, said: &mut Vec<Said>) {

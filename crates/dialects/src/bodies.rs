@@ -1,4 +1,4 @@
-//! What lies within a block of calls: JSON, whole or cut off, or names and values between signs.
+//! What lies within a block of calls: JSON, whole or cut off, or names and values between delimiters.
 use super::{
     Call, Said, Setting,
     blocks::{Body, say},
@@ -36,7 +36,7 @@ pub(super) fn json_or_problem(body: &Body<'_>, _: &Setting, said: &mut Vec<Said>
     }
 }
 
-/// JSON that no sign announces: it is a call only with a name and arguments.
+/// JSON that no delimiter announces: it is a call only with a name and arguments.
 pub(super) fn bare(body: &Body<'_>, _: &Setting, said: &mut Vec<Said>) {
     if body.broken && begins_call(body.text) {
         // A new call may begin where this one broke.
@@ -192,10 +192,10 @@ impl Elements {
 }
 
 /// The name, what lies within, and what comes after.
-fn element<'a>(text: &'a str, signs: (&str, &str, &str)) -> Option<(&'a str, &'a str, &'a str)> {
-    let (_, rest) = text.split_once(signs.0)?;
-    let (name, rest) = rest.split_once(signs.1)?;
-    let (inner, after) = rest.split_once(signs.2)?;
+fn element<'a>(text: &'a str, delimiters: (&str, &str, &str)) -> Option<(&'a str, &'a str, &'a str)> {
+    let (_, rest) = text.split_once(delimiters.0)?;
+    let (name, rest) = rest.split_once(delimiters.1)?;
+    let (inner, after) = rest.split_once(delimiters.2)?;
     Some((name.trim(), inner, after))
 }
 

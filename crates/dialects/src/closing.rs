@@ -1,15 +1,15 @@
 //! Where a block of calls ends, in a text that comes piece by piece.
 use super::{
+    delimiters::Delimiters,
     json::JsonEnd,
     marked::{Block, Close},
     parameters::{Reading, Scan},
-    signs::Signs,
 };
 
 /// What is looked for to find the end of a block.
 pub(super) enum Closing {
-    At(Signs),
-    AfterJson { before: Signs, signs: Signs },
+    At(Delimiters),
+    AfterJson { before: Delimiters, delimiters: Delimiters },
     Tagged(Box<Reading>),
 }
 
@@ -25,16 +25,16 @@ pub(super) struct Progress {
 impl Closing {
     pub(super) fn new(block: &Block) -> Self {
         match block.close {
-            Close::At(closing) => Self::At(Signs::new(closing.iter().copied())),
+            Close::At(closing) => Self::At(Delimiters::new(closing.iter().copied())),
             Close::AfterJson(closing) => Self::AfterJson {
-                before: Signs::new(["{", "["].into_iter().chain(closing.iter().copied())),
-                signs: Signs::new(closing.iter().copied()),
+                before: Delimiters::new(["{", "["].into_iter().chain(closing.iter().copied())),
+                delimiters: Delimiters::new(closing.iter().copied()),
             },
             Close::Tagged { shape, until, .. } => Self::Tagged(Box::new(Reading::new(shape, until))),
         }
     }
 
-    /// Where the body that begins at `from` ends, and where the sign that ends it does. Goes on at `seen`.
+    /// Where the body that begins at `from` ends, and where the delimiter that ends it does. Goes on at `seen`.
     pub(super) fn find(
         &self,
         progress: &mut Progress,
@@ -43,17 +43,20 @@ impl Closing {
         seen: &mut usize,
         over: bool,
     ) -> Option<(usize, usize)> {
-        let sign = |signs: &Signs, seen: &mut usize| {
-            let found = if over { signs.first(buffer, *seen) } else { signs.certain(buffer, *seen) };
-            *seen = found.map_or_else(|| buffer.len() - signs.unfinished(buffer), |found| found.0).max(*seen);
-            found.map(|(at, which)| (at, at + signs.sign(which).len()))
+        let delimiter = |delimiters: &Delimiters, seen: &mut usize| {
+            let found =
+                if over { delimiters.first(buffer, *seen) } else { delimiters.certain(buffer, *seen) };
+            *seen = found
+                .map_or_else(|| buffer.len() - delimiters.unfinished(buffer), |found| found.0)
+                .max(*seen);
+            found.map(|(at, which)| (at, at + delimiters.delimiter(which).len()))
         };
         match self {
-            Self::At(signs) => sign(signs, seen),
-            Self::AfterJson { before, signs } => {
+            Self::At(delimiters) => delimiter(delimiters, seen),
+            Self::AfterJson { before, delimiters } => {
                 if !progress.in_json {
-                    // A sign before any value, or a value first.
-                    let found = sign(before, seen)?;
+                    // A delimiter before any value, or a value first.
+                    let found = delimiter(before, seen)?;
                     if !buffer[found.0..].starts_with(['{', '[']) {
                         return Some(found);
                     }
@@ -63,7 +66,7 @@ impl Closing {
                     *seen = from + progress.json.find(&buffer[from..])?;
                     progress.after_json = true;
                 }
-                sign(signs, seen)
+                delimiter(delimiters, seen)
             }
             Self::Tagged(reading) => progress.scan.find(reading, buffer, seen, over),
         }

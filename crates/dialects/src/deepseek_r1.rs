@@ -30,7 +30,7 @@ static RULES: Rules = Rules {
     thoughts: &[blocks::THINK],
     blocks: &[Block { stop: &[BEGIN, END], ..Block::new(BEGIN, &["<｜tool▁call▁end｜>"], call) }],
     noise: &["<｜end▁of▁sentence｜>"],
-    // R1 often writes the first sign in another way.
+    // R1 often writes the first delimiter in another way.
     frame: &[
         "<｜tool▁calls▁begin｜>",
         "<｜tool▁calls｜>",

@@ -13,7 +13,7 @@
 //! From version 4 on the outer tag is `tool_calls`, from 4.1 on `calls`, with a blank after each `｜DSML｜`.
 use super::{
     Dialect,
-    marked::{Block, Manners, Marks, reader_with},
+    marked::{Block, BlockOptions, Marks, reader_with},
     shape::{Shape, Tag, TagOptions},
 };
 
@@ -119,16 +119,17 @@ static SPACED: Shape = Shape {
     options: TagOptions::PLAIN,
 };
 
-static V32_INTERRUPTED: Manners = Manners { interrupts: &["<｜DSML｜function_calls>"], ..Manners::PLAIN };
-static V4_INTERRUPTED: Manners = Manners {
+static V32_INTERRUPTED: BlockOptions =
+    BlockOptions { interrupts: &["<｜DSML｜function_calls>"], ..BlockOptions::PLAIN };
+static V4_INTERRUPTED: BlockOptions = BlockOptions {
     interrupts: &["<｜DSML｜tool_calls>"],
     ends_with_calls: true,
     // The encoding script opens the thoughts, and parts whatever comes before calls from them by a blank line.
     thinks_by_default: true,
-    ..Manners::PLAIN
+    ..BlockOptions::PLAIN
 };
-static V41_INTERRUPTED: Manners =
-    Manners { interrupts: &["<｜DSML｜ calls>"], ends_with_calls: true, ..Manners::PLAIN };
+static V41_INTERRUPTED: BlockOptions =
+    BlockOptions { interrupts: &["<｜DSML｜ calls>"], ends_with_calls: true, ..BlockOptions::PLAIN };
 
 #[cfg(test)]
 mod tests {

@@ -11,7 +11,7 @@ pub(super) trait Blocks: Send {
     fn begins_bare(&self, _line: &str) -> Option<bool> {
         Some(false)
     }
-    /// What the body of a fence or a bare object says; `None`: it is prose after all. `raw` is all of it, with its signs.
+    /// What the body of a fence or a bare object says; `None`: it is prose after all. `raw` is all of it, with its delimiters.
     fn read(&mut self, body: &str, raw: &str) -> Option<Vec<Said>>;
 }
 

@@ -14,7 +14,7 @@
 //! Small models forget `<tool_call>`, or an end of a parameter.
 use super::{
     Dialect,
-    marked::{Block, Manners, Marks, reader_with},
+    marked::{Block, BlockOptions, Marks, reader_with},
     shape::{Shape, Tag, TagOptions},
 };
 
@@ -33,7 +33,7 @@ pub(super) static STEP3P5: Dialect = Dialect {
 pub(super) static NEMOTRON_V3: Dialect = Dialect {
     name: "nemotron_v3",
     models: &["nemotron-3"],
-    reader: |setting| reader_with(&ON_LINES, &Manners::PLAIN, setting),
+    reader: |setting| reader_with(&ON_LINES, &BlockOptions::PLAIN, setting),
 };
 
 pub(super) static MIMO: Dialect = Dialect {
@@ -108,8 +108,10 @@ const fn shape(options: TagOptions) -> Shape {
 }
 
 /// A mere `<tool_call>` in the thoughts is more often spoken about than meant.
-static INTERRUPTED: Manners =
-    Manners { interrupts: &["<tool_call>\n<function=", "<tool_call><function="], ..Manners::PLAIN };
-static INTERRUPTED_ONCE: Manners = Manners { thinks_once: true, ..INTERRUPTED };
-static SEED_INTERRUPTED: Manners =
-    Manners { interrupts: &["<seed:tool_call>\n<function=", "<seed:tool_call><function="], ..Manners::PLAIN };
+static INTERRUPTED: BlockOptions =
+    BlockOptions { interrupts: &["<tool_call>\n<function=", "<tool_call><function="], ..BlockOptions::PLAIN };
+static INTERRUPTED_ONCE: BlockOptions = BlockOptions { thinks_once: true, ..INTERRUPTED };
+static SEED_INTERRUPTED: BlockOptions = BlockOptions {
+    interrupts: &["<seed:tool_call>\n<function=", "<seed:tool_call><function="],
+    ..BlockOptions::PLAIN
+};

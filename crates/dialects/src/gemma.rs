@@ -1,4 +1,4 @@
-//! Gemma 4 and FunctionGemma, as their chat templates write it. Strings stand between signs, other values stand bare:
+//! Gemma 4 and FunctionGemma, as their chat templates write it. Strings stand between delimiters, other values stand bare:
 //!
 //! ```text
 //! <|channel>thought
@@ -21,8 +21,8 @@ pub(super) static FUNCTIONGEMMA: Dialect = Dialect {
     reader: |setting| reader(&FUNCTION, setting),
 };
 
-/// The signs of one Gemma.
-struct Signs {
+/// The delimiters of one Gemma.
+struct Delimiters {
     all: &'static [&'static str],
     thought: &'static str,
     thought_end: &'static str,
@@ -31,7 +31,7 @@ struct Signs {
     quote: &'static str,
 }
 
-static FOUR: Signs = Signs {
+static FOUR: Delimiters = Delimiters {
     all: &[
         "<|channel>",
         "<channel|>",
@@ -50,7 +50,7 @@ static FOUR: Signs = Signs {
     quote: "<|\"|>",
 };
 
-static FUNCTION: Signs = Signs {
+static FUNCTION: Delimiters = Delimiters {
     all: &[
         "<start_function_call>",
         "<end_function_call>",
@@ -68,19 +68,20 @@ static FUNCTION: Signs = Signs {
 /// The name of the channel of thoughts; it is not part of them.
 const LABEL: &str = "thought\n";
 
-fn reader(signs: &'static Signs, setting: &Setting) -> Box<dyn Reader> {
+fn reader(delimiters: &'static Delimiters, setting: &Setting) -> Box<dyn Reader> {
     let open = || {
-        !signs.thought.is_empty() && tokens::is_open(&setting.prompt_end, signs.thought, signs.thought_end)
+        !delimiters.thought.is_empty()
+            && tokens::is_open(&setting.prompt_end, delimiters.thought, delimiters.thought_end)
     };
     let within = match setting.split_thinking && setting.begins_thinking.unwrap_or_else(open) {
         true => Within::Thought,
         false => Within::Text,
     };
-    tokens::reader(signs.all, Gemma { signs, within, setting: setting.clone() })
+    tokens::reader(delimiters.all, Gemma { delimiters, within, setting: setting.clone() })
 }
 
 struct Gemma {
-    signs: &'static Signs,
+    delimiters: &'static Delimiters,
     within: Within,
     setting: Setting,
 }
@@ -117,34 +118,34 @@ impl Grammar for Gemma {
         }
     }
 
-    fn sign(&mut self, sign: &'static str, said: &mut Vec<Said>) {
+    fn delimiter(&mut self, delimiter: &'static str, said: &mut Vec<Said>) {
         if let Within::Call { body, quoted } = &mut self.within {
-            if sign == self.signs.quote {
+            if delimiter == self.delimiters.quote {
                 *quoted = !*quoted;
-                body.push_str(sign);
+                body.push_str(delimiter);
             } else if *quoted {
-                body.push_str(sign);
-            } else if sign == self.signs.call_end {
-                self.close(sign, said);
+                body.push_str(delimiter);
+            } else if delimiter == self.delimiters.call_end {
+                self.close(delimiter, said);
             }
             return;
         }
-        let begins_call = sign == self.signs.call && self.setting.find_calls;
+        let begins_call = delimiter == self.delimiters.call && self.setting.find_calls;
         if begins_call {
             self.leave(said);
             self.within = Within::Call { body: String::new(), quoted: false };
-        } else if sign == self.signs.thought && self.setting.split_thinking {
+        } else if delimiter == self.delimiters.thought && self.setting.split_thinking {
             self.leave(said);
             self.within = Within::Label(String::new());
-        } else if sign == self.signs.thought_end && self.setting.split_thinking {
+        } else if delimiter == self.delimiters.thought_end && self.setting.split_thinking {
             self.leave(said);
-        } else if let (Within::AfterCall(after), "<turn|>" | "<end_of_turn>") = (&self.within, sign) {
+        } else if let (Within::AfterCall(after), "<turn|>" | "<end_of_turn>") = (&self.within, delimiter) {
             if !after.trim().is_empty() {
                 said.push(Said::Problem(format!("text behind the calls: `{}`", after.trim())));
             }
             self.within = Within::Text;
-        } else if self.keeps(sign) {
-            self.text(sign, said);
+        } else if self.keeps(delimiter) {
+            self.text(delimiter, said);
         }
     }
 
@@ -157,12 +158,12 @@ impl Grammar for Gemma {
 }
 
 impl Gemma {
-    /// Whether a sign that does nothing here is text. Those that end turns mean nothing to anybody.
-    fn keeps(&self, sign: &str) -> bool {
-        let Signs { thought, thought_end, call, call_end, quote, .. } = self.signs;
-        let of_thoughts = [thought, thought_end].contains(&&sign);
-        let of_calls = [call, call_end].contains(&&sign);
-        sign == *quote
+    /// Whether a delimiter that does nothing here is text. Those that end turns mean nothing to anybody.
+    fn keeps(&self, delimiter: &str) -> bool {
+        let Delimiters { thought, thought_end, call, call_end, quote, .. } = self.delimiters;
+        let of_thoughts = [thought, thought_end].contains(&&delimiter);
+        let of_calls = [call, call_end].contains(&&delimiter);
+        delimiter == *quote
             || (of_thoughts && !self.setting.split_thinking)
             || (of_calls && !self.setting.find_calls)
     }
@@ -176,19 +177,19 @@ impl Gemma {
         }
     }
 
-    /// What cannot be read stays text. Without a sign the reply ended there: strings and objects end with it.
-    fn close(&mut self, sign: &str, said: &mut Vec<Said>) {
+    /// What cannot be read stays text. Without a delimiter the reply ended there: strings and objects end with it.
+    fn close(&mut self, delimiter: &str, said: &mut Vec<Said>) {
         let Within::Call { body, .. } = std::mem::replace(&mut self.within, Within::Text) else { return };
-        if body.trim().is_empty() && !sign.is_empty() {
+        if body.trim().is_empty() && !delimiter.is_empty() {
             return;
         }
-        match call::read(&body, self.signs.quote, !sign.is_empty(), &self.setting) {
+        match call::read(&body, self.delimiters.quote, !delimiter.is_empty(), &self.setting) {
             Ok(call) => {
                 said.push(Said::Call(call));
                 self.within = Within::AfterCall(String::new());
             }
             Err(why) => {
-                say(said, Said::Text, &format!("{}{body}{sign}", self.signs.call));
+                say(said, Said::Text, &format!("{}{body}{delimiter}", self.delimiters.call));
                 said.push(Said::Problem(why));
             }
         }

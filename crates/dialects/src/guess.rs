@@ -1,14 +1,14 @@
-//! Which dialect a whole text is in, where nobody says: told by its signs, and by what each dialect reads in it.
-use super::{DIALECTS, Dialect, Said, Setting, by_signs, read};
+//! Which dialect a whole text is in, where nobody says: told by its delimiters, and by what each dialect reads in it.
+use super::{DIALECTS, Dialect, Said, Setting, by_delimiters, read};
 use std::cmp::Reverse;
 
-/// The dialect whose signs stand in `text`, be it that its calls are broken; another one where that reads more calls of
+/// The dialect whose delimiters stand in `text`, be it that its calls are broken; another one where that reads more calls of
 /// tools that there are; `None` where nobody reads a call.
 pub fn guess(setting: &Setting, text: &str) -> Option<&'static Dialect> {
     // Of a call that is cut off a lenient reader makes a whole one.
     let setting = &Setting { beginnings: false, ..setting.clone() };
     let found = |dialect: &'static Dialect| (dialect, Found::of(dialect, setting, text));
-    let signed = by_signs(text).map(found).filter(|(_, found)| found.calls + found.problems > 0);
+    let signed = by_delimiters(text).map(found).filter(|(_, found)| found.calls + found.problems > 0);
     let (best, most) = DIALECTS.iter().copied().map(found).min_by_key(|(_, found)| found.rank())?;
     match signed {
         Some((dialect, found)) if found.known >= most.known => Some(dialect),

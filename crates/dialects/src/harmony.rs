@@ -47,7 +47,7 @@ enum Within {
 
 #[derive(Default)]
 struct Header {
-    /// As it was written, signs included.
+    /// As it was written, delimiters included.
     raw: String,
     /// What stands in the latest part.
     part: String,
@@ -94,34 +94,34 @@ impl Grammar for Harmony {
         }
     }
 
-    fn sign(&mut self, sign: &'static str, said: &mut Vec<Said>) {
-        match (sign, &mut self.within) {
+    fn delimiter(&mut self, delimiter: &'static str, said: &mut Vec<Said>) {
+        match (delimiter, &mut self.within) {
             ("<|channel|>" | "<|constrain|>" | "<|message|>", Within::Start(start)) => {
                 let start = std::mem::take(start);
                 let header = Header { raw: start.clone(), part: start, ..Header::default() };
                 self.within = Within::Header(header);
-                self.sign(sign, said);
+                self.delimiter(delimiter, said);
             }
             ("<|channel|>" | "<|constrain|>" | "<|message|>", Within::Header(header)) => {
-                header.raw.push_str(sign);
+                header.raw.push_str(delimiter);
                 header.end_part();
-                header.in_channel = sign == "<|channel|>";
-                if sign == "<|message|>" {
+                header.in_channel = delimiter == "<|channel|>";
+                if delimiter == "<|message|>" {
                     self.open(said);
                 }
             }
-            ("<|constrain|>" | "<|message|>", Within::Body(_)) => self.text(sign, said),
+            ("<|constrain|>" | "<|message|>", Within::Body(_)) => self.text(delimiter, said),
             ("<|start|>" | "<|channel|>" | "<|message|>" | "<|constrain|>", _) => {
                 self.finish("", said);
-                self.within = Within::Header(Header { raw: sign.into(), ..Header::default() });
-                if let ("<|channel|>", Within::Header(header)) = (sign, &mut self.within) {
+                self.within = Within::Header(Header { raw: delimiter.into(), ..Header::default() });
+                if let ("<|channel|>", Within::Header(header)) = (delimiter, &mut self.within) {
                     header.in_channel = true;
                 }
-                if sign == "<|message|>" {
+                if delimiter == "<|message|>" {
                     self.open(said);
                 }
             }
-            _ => self.finish(sign, said),
+            _ => self.finish(delimiter, said),
         }
     }
 
@@ -179,7 +179,7 @@ impl Harmony {
     }
 
     /// The message is over, or the reply.
-    fn finish(&mut self, sign: &str, said: &mut Vec<Said>) {
+    fn finish(&mut self, delimiter: &str, said: &mut Vec<Said>) {
         match std::mem::replace(&mut self.within, Within::Outside) {
             Within::Body(Body::Call { name, arguments }) => {
                 said.push(Said::Call(called(name, arguments.trim())))
@@ -187,12 +187,12 @@ impl Harmony {
             Within::Body(Body::Elsewhere { name }) if name != "assistant" => {
                 said.push(Said::Problem(format!("there is no tool `{name}` here")));
             }
-            Within::Body(Body::Thoughts) if !self.setting.split_thinking => say(said, Said::Text, sign),
+            Within::Body(Body::Thoughts) if !self.setting.split_thinking => say(said, Said::Text, delimiter),
             Within::Body(_) | Within::Outside => {}
             unfinished => {
                 self.within = unfinished;
                 self.flush(said);
-                say(said, Said::Text, sign);
+                say(said, Said::Text, delimiter);
             }
         }
     }

@@ -51,7 +51,7 @@ struct Inkling {
 }
 
 enum Within {
-    /// What may be the name of a tool, before the sign that says so. At the start `<|message_model|>` stands in the prompt.
+    /// What may be the name of a tool, before the delimiter that says so. At the start `<|message_model|>` stands in the prompt.
     Name {
         name: String,
     },
@@ -81,8 +81,8 @@ impl Grammar for Inkling {
         }
     }
 
-    fn sign(&mut self, sign: &'static str, said: &mut Vec<Said>) {
-        match (sign, &mut self.within) {
+    fn delimiter(&mut self, delimiter: &'static str, said: &mut Vec<Said>) {
+        match (delimiter, &mut self.within) {
             // The model begins its call anew.
             (CALL, Within::Call { body, .. }) => body.clear(),
             (CALL, Within::Name { name, .. }) if self.setting.find_calls => {
@@ -94,13 +94,13 @@ impl Grammar for Inkling {
             }
             (CALL, _) => {
                 self.leave_name(said);
-                say(said, Said::Text, sign);
+                say(said, Said::Text, delimiter);
                 self.within = Within::Raw;
             }
             (THINKING, _) => self.turn_to(Within::Thoughts, said),
             (MODEL, _) => self.turn_to(Within::Name { name: String::new() }, said),
             (END, Within::Raw) => {
-                say(said, Said::Text, sign);
+                say(said, Said::Text, delimiter);
                 self.within = Within::Text;
             }
             _ => self.turn_to(Within::Text, said),

@@ -8,11 +8,11 @@
 //! </minimax:tool_call>
 //! ```
 //!
-//! Step 3 writes `<steptml:invoke name="…">` within its own signs; MiniCPM 5 `<function name="…"><param name="…">`, with
+//! Step 3 writes `<steptml:invoke name="…">` within its own delimiters; MiniCPM 5 `<function name="…"><param name="…">`, with
 //! `<![CDATA[…]]>` where the value has tags.
 use super::{
     Dialect, Reader, Said, Setting,
-    marked::{Block, Manners, Marks, reader, reader_with},
+    marked::{Block, BlockOptions, Marks, reader, reader_with},
     shape::{Shape, Tag, TagOptions},
 };
 
@@ -35,9 +35,9 @@ static MINIMAX: Marks = Marks {
     noise: &["[e~["],
 };
 
-static MINIMAX_INTERRUPTED: Manners = Manners {
+static MINIMAX_INTERRUPTED: BlockOptions = BlockOptions {
     interrupts: &["<minimax:tool_call>\n<invoke name=\"", "<minimax:tool_call><invoke name=\""],
-    ..Manners::PLAIN
+    ..BlockOptions::PLAIN
 };
 
 static STEP: Marks = Marks {

@@ -54,7 +54,7 @@ static DOTTED: Rules = Rules {
     ..Rules::NONE
 };
 
-/// The signs around the parts of an entry.
+/// The delimiters around the parts of an entry.
 struct Entries {
     key: (&'static str, &'static str),
     kind: (&'static str, &'static str),
@@ -62,22 +62,22 @@ struct Entries {
 }
 
 fn entries(body: &Body<'_>, setting: &Setting, said: &mut Vec<Said>) {
-    let signs = Entries {
+    let delimiters = Entries {
         key: ("<arg_key>", "</arg_key>"),
         kind: ("<arg_type>", "</arg_type>"),
         value: ("<arg_value>", "</arg_value>"),
     };
-    signs.read(body, setting, said);
+    delimiters.read(body, setting, said);
 }
 
 fn horizon(body: &Body<'_>, setting: &Setting, said: &mut Vec<Said>) {
-    let signs = Entries {
+    let delimiters = Entries {
         key: ("<ifm|arg_key>", "</ifm|arg_key>"),
         kind: ("<ifm|arg_type>", "</ifm|arg_type>"),
         value: ("<ifm|arg_value>", "</ifm|arg_value>"),
     };
     match calls(body.text) {
-        _ if !body.text.trim().starts_with('{') => signs.read(body, setting, said),
+        _ if !body.text.trim().starts_with('{') => delimiters.read(body, setting, said),
         Ok(calls) => said.extend(calls.into_iter().map(|call| Said::Call(retyped(call, setting)))),
         Err(why) => body.stays(why, said),
     }
@@ -131,9 +131,9 @@ impl Entries {
     }
 }
 
-/// What lies between the signs with which the text begins, and what comes after them.
-fn inside<'a>(text: &'a str, signs: (&str, &str)) -> Option<(&'a str, &'a str)> {
-    text.trim_start().strip_prefix(signs.0)?.split_once(signs.1)
+/// What lies between the delimiters with which the text begins, and what comes after them.
+fn inside<'a>(text: &'a str, delimiters: (&str, &str)) -> Option<(&'a str, &'a str)> {
+    text.trim_start().strip_prefix(delimiters.0)?.split_once(delimiters.1)
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 //! `<|tool_calls_section_begin|><|tool_call_begin|>functions.NAME:0<|tool_call_argument_begin|>{…}<|tool_call_end|>`
 //! `<|tool_calls_section_end|>`, with more calls before the end of the section.
 //!
-//! The models forget signs: a call may end where the next one or the section does, and thoughts where a call begins.
+//! The models forget delimiters: a call may end where the next one or the section does, and thoughts where a call begins.
 use super::{
     Call, Dialect, Said, Setting,
     blocks::{self, Block, Body, Json, Rules, Thought},

@@ -9,7 +9,7 @@
 //! ```
 use super::{
     Dialect,
-    marked::{Block, Manners, Marks, reader_with},
+    marked::{Block, BlockOptions, Marks, reader_with},
     shape::{Shape, Tag, TagOptions},
 };
 
@@ -50,5 +50,5 @@ static SHAPE: Shape = Shape {
     options: TagOptions { silent_when_cut: true, ..TagOptions::PLAIN },
 };
 
-static INTERRUPTED: Manners =
-    Manners { interrupts: &["<|open|>response<|sep|>", "<|open|>tools<|sep|>"], ..Manners::PLAIN };
+static INTERRUPTED: BlockOptions =
+    BlockOptions { interrupts: &["<|open|>response<|sep|>", "<|open|>tools<|sep|>"], ..BlockOptions::PLAIN };

@@ -4,16 +4,17 @@
 //! says what it is: prose goes out as soon as it cannot be the beginning of a call. However the text is cut, the
 //! same is said; and each byte is looked at a bounded number of times.
 //!
-//! Most dialects are *marked* ([`marked`]): signs begin and end thoughts and calls, and what lies between is read by one of
+//! Most dialects are *marked* ([`marked`]): delimiters begin and end thoughts and calls, and what lies between is read by one of
 //! a few functions. To add one: a file here with a `static` of type [`Dialect`], and a line in [`DIALECTS`].
 
 mod arg_keys;
 mod blocks;
 mod bodies;
-mod by_signs;
+mod by_delimiters;
 mod closing;
 mod cohere;
 mod deepseek_r1;
+mod delimiters;
 mod dsml;
 mod fences;
 mod functions;
@@ -40,7 +41,6 @@ mod plamo3;
 pub mod pythonic;
 mod shape;
 mod shell;
-mod signs;
 mod tagged;
 mod text_calls;
 mod thoughts;
@@ -50,7 +50,7 @@ mod typed;
 mod typing;
 mod valued;
 mod walk;
-pub use by_signs::by_signs;
+pub use by_delimiters::by_delimiters;
 pub use guess::guess;
 use haft_core::ToolSpec;
 use serde_json::{Map, Value};
@@ -161,7 +161,7 @@ pub fn dialect(name: &str) -> Option<&'static Dialect> {
     DIALECTS.iter().copied().find(|dialect| dialect.name == name)
 }
 
-/// Whether a tool can be called this. A lenient reader takes whatever stands between signs for a name.
+/// Whether a tool can be called this. A lenient reader takes whatever stands between delimiters for a name.
 pub(crate) fn is_name(text: &str) -> bool {
     let is_part = |letter: char| letter.is_alphanumeric() || "_-.:/".contains(letter);
     !text.is_empty() && text.len() <= LONGEST_NAME && text.chars().all(is_part)
@@ -179,7 +179,7 @@ pub struct Setting {
     pub prompt_end: String,
     /// Whether the reply begins within the thoughts. `None`: `prompt_end` tells.
     pub begins_thinking: Option<bool>,
-    /// Whether thoughts are told apart from the text; if not, their signs stay in it.
+    /// Whether thoughts are told apart from the text; if not, their delimiters stay in it.
     pub split_thinking: bool,
     /// Whether calls are looked for; if not, they stay in the text.
     pub find_calls: bool,

@@ -82,17 +82,17 @@ impl Grammar for Lfm2 {
         }
     }
 
-    fn sign(&mut self, sign: &'static str, said: &mut Vec<Said>) {
+    fn delimiter(&mut self, delimiter: &'static str, said: &mut Vec<Said>) {
         let Setting { split_thinking, find_calls, .. } = self.setting;
-        match (&self.within, sign) {
-            (Within::Call(_), "<|tool_call_end|>") => self.close(sign, said),
+        match (&self.within, delimiter) {
+            (Within::Call(_), "<|tool_call_end|>") => self.close(delimiter, said),
             (Within::Thought, "</think>") => self.within = Within::Text,
             (Within::Text, "<think>") if split_thinking => self.within = Within::Thought,
             (Within::Text, "</think>") if split_thinking => {}
             (Within::Text, "<|tool_call_start|>") if find_calls => self.within = Within::Call(String::new()),
             (Within::Text, "<|tool_call_end|>") if find_calls => {}
             (Within::Text | Within::Thought, "<|im_end|>") => {}
-            _ => self.text(sign, said),
+            _ => self.text(delimiter, said),
         }
     }
 
@@ -104,7 +104,7 @@ impl Grammar for Lfm2 {
 
 impl Lfm2 {
     /// What cannot be read stays text.
-    fn close(&mut self, sign: &str, said: &mut Vec<Said>) {
+    fn close(&mut self, delimiter: &str, said: &mut Vec<Said>) {
         let Within::Call(body) = std::mem::replace(&mut self.within, Within::Text) else { return };
         let before = self.after_call.take().unwrap_or_default();
         match calls(&body) {
@@ -116,7 +116,7 @@ impl Lfm2 {
                 self.after_call = Some(String::new());
             }
             Err(why) => {
-                say(said, Said::Text, &format!("{before}<|tool_call_start|>{body}{sign}"));
+                say(said, Said::Text, &format!("{before}<|tool_call_start|>{body}{delimiter}"));
                 said.push(Said::Problem(why));
             }
         }

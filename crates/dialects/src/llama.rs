@@ -36,7 +36,7 @@ pub(super) static FUNCTIONARY_V32: Dialect = Dialect {
     models: &["functionary-small-v3.2", "functionary-medium-v3.2"],
     reader: |setting| {
         let mut reader = blocks::reader(&LINES, setting);
-        // The prompt has written the first sign.
+        // The prompt has written the first delimiter.
         if setting.prompt_end.trim_end().ends_with(TO) && setting.find_calls {
             reader.push(TO, &mut Vec::new());
         }

@@ -1,46 +1,46 @@
-//! Dialects with signs: something begins a thought or a call, something ends it.
+//! Dialects with delimiters: something begins a thought or a call, something ends it.
 mod marks;
 
-pub(super) use marks::{Block, Close, Manners, Marks};
+pub(super) use marks::{Block, BlockOptions, Close, Marks};
 
 use super::{
     Reader, Said, Setting,
     closing::{Closing, Progress},
-    signs::Signs,
+    delimiters::Delimiters,
 };
 
 /// Special tokens of the model that a server did not take out. Such a reply begins with the first of them.
 const LEAKED: [&str; 2] = ["<bos>", "<eos>"];
 
-/// A reader of a dialect with signs.
+/// A reader of a dialect with delimiters.
 pub(super) fn reader(marks: &'static Marks, setting: &Setting) -> Box<dyn Reader> {
-    reader_with(marks, &Manners::PLAIN, setting)
+    reader_with(marks, &BlockOptions::PLAIN, setting)
 }
 
-/// As [`reader`], with manners.
+/// As [`reader`], with options.
 pub(super) fn reader_with(
     marks: &'static Marks,
-    manners: &'static Manners,
+    options: &'static BlockOptions,
     setting: &Setting,
 ) -> Box<dyn Reader> {
     let thinking = if setting.split_thinking { marks.thinking } else { &[] };
     let calls = if setting.find_calls { marks.calls } else { &[] };
     let noise = || marks.noise.iter().copied();
     let opening = thinking.iter().map(|(open, _)| *open).chain(calls.iter().map(|block| block.open));
-    let signs = opening.chain(LEAKED).chain(thinking.iter().map(|(_, close)| *close)).chain(noise());
+    let delimiters = opening.chain(LEAKED).chain(thinking.iter().map(|(_, close)| *close)).chain(noise());
     let thoughts = thinking.iter().map(|(_, close)| {
-        Signs::new(std::iter::once(*close).chain(manners.interrupts.iter().copied()).chain(noise()))
+        Delimiters::new(std::iter::once(*close).chain(options.interrupts.iter().copied()).chain(noise()))
     });
     let begins = setting.begins_thinking.unwrap_or_else(|| is_open(thinking, &setting.prompt_end));
     let thinks = begins && !thinking.is_empty();
     // Where nobody says how the prompt ends, what comes before the calls may be thoughts, and nobody wants to see those.
     let untold = setting.begins_thinking.is_none() && setting.prompt_end.is_empty();
-    let unsure = manners.thinks_by_default && untold && !setting.split_thinking && setting.find_calls;
+    let unsure = options.thinks_by_default && untold && !setting.split_thinking && setting.find_calls;
     Box::new(Marked {
         thinking,
         calls,
-        manners,
-        signs: Signs::new(signs),
+        options,
+        delimiters: Delimiters::new(delimiters),
         thoughts: thoughts.collect(),
         closing: calls.iter().map(Closing::new).collect(),
         within: if thinks { Within::Thinking(0) } else { Within::Text },
@@ -64,14 +64,14 @@ fn is_open(thinking: &[(&str, &str)], prompt: &str) -> bool {
 struct Marked {
     thinking: &'static [(&'static str, &'static str)],
     calls: &'static [Block],
-    manners: &'static Manners,
+    options: &'static BlockOptions,
     /// Those that count in the text: what opens thoughts, what opens calls, leaked tokens, what closes thoughts, noise.
-    signs: Signs,
+    delimiters: Delimiters,
     /// Those that count within the thoughts of each number: what closes them, what interrupts them, noise.
-    thoughts: Vec<Signs>,
+    thoughts: Vec<Delimiters>,
     closing: Vec<Closing>,
     within: Within,
-    /// What was not said yet begins at `at`. In a block: all of it, after its opening sign.
+    /// What was not said yet begins at `at`. In a block: all of it, after its opening delimiter.
     buffer: String,
     at: usize,
     /// As far as the block was searched.
@@ -97,7 +97,7 @@ struct SoFar {
 /// Where the reader stands.
 enum Within {
     Text,
-    /// Between the signs of this number.
+    /// Between the delimiters of this number.
     Thinking(usize),
     /// At the beginning of the block of this number, which may turn out to be none.
     Opening(usize),
@@ -161,29 +161,29 @@ impl Marked {
     }
 
     fn in_text(&mut self, said: &mut Vec<Said>) -> bool {
-        let Some((at, which)) = self.next(&self.signs) else {
-            let certain = self.certain(&self.signs);
+        let Some((at, which)) = self.next(&self.delimiters) else {
+            let certain = self.certain(&self.delimiters);
             self.say_until(certain, Said::Text, said);
-            if self.so_far.over && self.manners.drops_cut_sign {
+            if self.so_far.over && self.options.drops_cut_sign {
                 self.drop_cut_sign(said);
             }
             return false;
         };
         self.say_until(at, Said::Text, said);
-        self.at = at + self.signs.sign(which).len();
+        self.at = at + self.delimiters.delimiter(which).len();
         let first = !std::mem::replace(&mut self.so_far.anything, true);
-        self.sign(which, first, said);
+        self.delimiter(which, first, said);
         true
     }
 
-    /// A sign that counts in the text was read.
-    fn sign(&mut self, which: usize, first: bool, said: &mut Vec<Said>) {
-        let sign = self.signs.sign(which);
+    /// A delimiter that counts in the text was read.
+    fn delimiter(&mut self, which: usize, first: bool, said: &mut Vec<Said>) {
+        let delimiter = self.delimiters.delimiter(which);
         let opening = self.thinking.len() + self.calls.len();
         let leaked = opening + LEAKED.len();
         match which {
-            pair if pair < self.thinking.len() => match self.manners.thinks_once && self.so_far.thought {
-                true => self.text(sign, said),
+            pair if pair < self.thinking.len() => match self.options.thinks_once && self.so_far.thought {
+                true => self.text(delimiter, said),
                 false => {
                     self.so_far.thought = true;
                     self.release(Said::Text, said);
@@ -199,12 +199,12 @@ impl Marked {
                 // Nor did that server tell whether the prompt has opened the thoughts: only their end will.
                 self.held = (!self.thinking.is_empty()).then(String::new);
             }
-            _ if (opening..leaked).contains(&which) && !self.so_far.leaks => self.text(sign, said),
+            _ if (opening..leaked).contains(&which) && !self.so_far.leaks => self.text(delimiter, said),
             // A thought that was never opened has ended.
             _ if (leaked..leaked + self.thinking.len()).contains(&which) => {
                 self.release(Said::Thinking, said)
             }
-            // A sign means nothing.
+            // A delimiter means nothing.
             _ => {}
         }
     }
@@ -215,9 +215,9 @@ impl Marked {
             self.say_until(certain, Said::Thinking, said);
             return false;
         };
-        let length = self.thoughts[pair].sign(which).len();
+        let length = self.thoughts[pair].delimiter(which).len();
         self.say_until(at, Said::Thinking, said);
-        let interrupts = self.manners.interrupts.len();
+        let interrupts = self.options.interrupts.len();
         match which {
             0 => (self.within, self.at) = (Within::Text, at + length),
             which if which <= interrupts => self.within = Within::Text,
@@ -258,26 +258,26 @@ impl Marked {
         let tail = self.calls[block].tail();
         let rest = self.buffer[self.seen..].trim_start();
         self.seen = self.buffer.len() - rest.len();
-        if let Some(sign) = tail.iter().find(|sign| rest.starts_with(**sign)) {
-            self.at = self.seen + sign.len();
-        } else if tail.iter().any(|sign| !self.so_far.over && sign.starts_with(rest)) {
+        if let Some(delimiter) = tail.iter().find(|delimiter| rest.starts_with(**delimiter)) {
+            self.at = self.seen + delimiter.len();
+        } else if tail.iter().any(|delimiter| !self.so_far.over && delimiter.starts_with(rest)) {
             return false;
         }
         self.within = Within::Text;
         true
     }
 
-    /// The next of these signs, if it is certain.
-    fn next(&self, signs: &Signs) -> Option<(usize, usize)> {
+    /// The next of these delimiters, if it is certain.
+    fn next(&self, delimiters: &Delimiters) -> Option<(usize, usize)> {
         match self.so_far.over {
-            true => signs.first(&self.buffer, self.at),
-            false => signs.certain(&self.buffer, self.at),
+            true => delimiters.first(&self.buffer, self.at),
+            false => delimiters.certain(&self.buffer, self.at),
         }
     }
 
-    /// As far as there is certainly none of these signs.
-    fn certain(&self, signs: &Signs) -> usize {
-        (self.buffer.len() - signs.unfinished(&self.buffer)).max(self.at)
+    /// As far as there is certainly none of these delimiters.
+    fn certain(&self, delimiters: &Delimiters) -> usize {
+        (self.buffer.len() - delimiters.unfinished(&self.buffer)).max(self.at)
     }
 
     fn say_until(&mut self, end: usize, kind: fn(String) -> Said, said: &mut Vec<Said>) {
@@ -288,7 +288,7 @@ impl Marked {
         let text = &self.buffer[self.at..end];
         match (&mut self.held, &self.within) {
             (Some(held), Within::Text) => held.push_str(text),
-            _ if self.so_far.called && self.manners.ends_with_calls => self.so_far.behind.push_str(text),
+            _ if self.so_far.called && self.options.ends_with_calls => self.so_far.behind.push_str(text),
             _ => say(said, kind, text),
         }
         self.at = end;
@@ -297,7 +297,7 @@ impl Marked {
     fn text(&mut self, text: &str, said: &mut Vec<Said>) {
         match &mut self.held {
             Some(held) => held.push_str(text),
-            None if self.so_far.called && self.manners.ends_with_calls => self.so_far.behind.push_str(text),
+            None if self.so_far.called && self.options.ends_with_calls => self.so_far.behind.push_str(text),
             None => say(said, Said::Text, text),
         }
     }
@@ -320,22 +320,22 @@ impl Marked {
 
     fn drop_cut_sign(&mut self, said: &mut Vec<Said>) {
         if self.at < self.buffer.len() {
-            let sign = &self.buffer[self.at..];
-            said.push(Said::Problem(format!("the reply ended within a sign: `{sign}`")));
+            let delimiter = &self.buffer[self.at..];
+            said.push(Said::Problem(format!("the reply ended within a delimiter: `{delimiter}`")));
             self.at = self.buffer.len();
         }
     }
 
     /// What cannot be read stays text.
-    fn close(&mut self, block: usize, body: &str, sign: &str, said: &mut Vec<Said>) {
+    fn close(&mut self, block: usize, body: &str, delimiter: &str, said: &mut Vec<Said>) {
         let Block { open, read, .. } = &self.calls[block];
         let mut found = Vec::new();
         match &self.closing[block] {
-            Closing::Tagged(reading) => reading.read(open, body, sign, &self.setting, &mut found),
+            Closing::Tagged(reading) => reading.read(open, body, delimiter, &self.setting, &mut found),
             _ => match read(body, &self.setting) {
                 Ok(calls) => found.extend(calls.into_iter().map(Said::Call)),
                 Err(why) => {
-                    found.push(Said::Text(format!("{open}{body}{sign}")));
+                    found.push(Said::Text(format!("{open}{body}{delimiter}")));
                     found.push(Said::Problem(why));
                 }
             },

@@ -1,6 +1,6 @@
 //! Mistral. Its tokenizers write calls in three ways: up to version 10 `[TOOL_CALLS] [{"name": …, "arguments": {…}}]`, the
 //! whole rest of the reply; since then `[TOOL_CALLS]NAME{…}`, `[TOOL_CALLS]NAME[ARGS]{…}` or
-//! `[TOOL_CALLS]NAME[CALL_ID]ID[ARGS]{…}`, the sign before each call. Thoughts lie between `[THINK]` and `[/THINK]`.
+//! `[TOOL_CALLS]NAME[CALL_ID]ID[ARGS]{…}`, the delimiter before each call. Thoughts lie between `[THINK]` and `[/THINK]`.
 //! After the calls a reply has no more text.
 use super::{
     Call, Dialect, Said, Setting,

@@ -67,7 +67,7 @@ enum Within {
         blanks: String,
         then: Box<Within>,
     },
-    /// Between the signs of calls.
+    /// Between the delimiters of calls.
     Calls(String),
     /// Between messages.
     Outside,
@@ -104,19 +104,19 @@ impl Grammar for Muse {
         }
     }
 
-    fn sign(&mut self, sign: &'static str, said: &mut Vec<Said>) {
+    fn delimiter(&mut self, delimiter: &'static str, said: &mut Vec<Said>) {
         if let Within::Calls(body) = &mut self.within {
-            match sign {
-                CALLS_END => self.close(sign, said),
+            match delimiter {
+                CALLS_END => self.close(delimiter, said),
                 "<|start|>" | "<|eom|>" | "<|eot|>" => {
                     self.close("", said);
-                    self.sign(sign, said);
+                    self.delimiter(delimiter, said);
                 }
-                _ => body.push_str(sign),
+                _ => body.push_str(delimiter),
             }
             return;
         }
-        match (sign, &mut self.within) {
+        match (delimiter, &mut self.within) {
             (CALLS, Within::Header { raw, at_start: true }) if raw.trim().is_empty() => {
                 self.begin_calls(said)
             }
@@ -134,7 +134,7 @@ impl Grammar for Muse {
             ("<|eom|>" | "<|eot|>", _) => self.leave(said),
             _ => {
                 self.go_on(said);
-                self.text(sign, said);
+                self.text(delimiter, said);
             }
         }
     }
@@ -210,12 +210,12 @@ impl Muse {
     }
 
     /// What cannot be read stays text.
-    fn close(&mut self, sign: &str, said: &mut Vec<Said>) {
+    fn close(&mut self, delimiter: &str, said: &mut Vec<Said>) {
         let Within::Calls(body) = std::mem::replace(&mut self.within, Within::Outside) else { return };
         match self.calls(&body) {
             Ok(calls) => said.extend(calls.into_iter().map(Said::Call)),
             Err(why) => {
-                say(said, Said::Text, &format!("{CALLS}{body}{sign}"));
+                say(said, Said::Text, &format!("{CALLS}{body}{delimiter}"));
                 said.push(Said::Problem(why));
             }
         }

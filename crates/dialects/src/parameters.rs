@@ -1,16 +1,16 @@
 //! Calls written as tags: one for the call, one for each parameter. A [`Shape`] says how they look, so that one reader
 //! serves `<function=f><parameter=a>1</parameter></function>`, `<invoke name="f">…` and `f<arg_key>a</arg_key>…` alike.
 //!
-//! A value holds any text but what ends it, therefore signs do not count there ([`Scan`]).
+//! A value holds any text but what ends it, therefore delimiters do not count there ([`Scan`]).
 #[cfg(test)]
 mod tests;
 
 use super::{
     Call, Said, Setting,
+    delimiters::Delimiters,
     given::Parameters,
     json,
     shape::{CDATA, Shape, Tag},
-    signs::Signs,
     typed::Schema,
 };
 use serde_json::{Map, Value};
@@ -23,12 +23,12 @@ pub(super) struct Reading {
     shape: &'static Shape,
     /// What a block of calls ends with.
     until: &'static [&'static str],
-    outside: Signs,
-    value: Signs,
-    cdata: Signs,
-    stops: Signs,
-    call_head: Signs,
-    parameter_head: Signs,
+    outside: Delimiters,
+    value: Delimiters,
+    cdata: Delimiters,
+    stops: Delimiters,
+    call_head: Delimiters,
+    parameter_head: Delimiters,
 }
 
 impl Reading {
@@ -38,18 +38,18 @@ impl Reading {
         stops.extend([call.close, parameter.close]);
         let head = |tag: &Tag| {
             let end = Some(tag.head_end).filter(|end| !end.is_empty());
-            Signs::new(tag.name_ends.iter().copied().chain(end).chain(stops.iter().copied()))
+            Delimiters::new(tag.name_ends.iter().copied().chain(end).chain(stops.iter().copied()))
         };
         let cdata = options.cdata.then_some(CDATA.0);
         Self {
             shape,
             until,
-            outside: Signs::new([value_from, until].concat()),
-            value: Signs::new(value_ends.iter().copied().chain(cdata)),
-            cdata: Signs::new([CDATA.1]),
+            outside: Delimiters::new([value_from, until].concat()),
+            value: Delimiters::new(value_ends.iter().copied().chain(cdata)),
+            cdata: Delimiters::new([CDATA.1]),
             call_head: head(call),
             parameter_head: head(parameter),
-            stops: Signs::new(stops),
+            stops: Delimiters::new(stops),
         }
     }
 
@@ -64,10 +64,10 @@ impl Reading {
         let named = opens.is_empty() || self.is_call(open);
         let others = if named { &[] } else { opens };
         let mut wanted = others.iter().chain(self.shape.options.leads).chain(self.until).chain(&["{", "["]);
-        if wanted.clone().any(|sign| text.starts_with(sign)) {
+        if wanted.clone().any(|delimiter| text.starts_with(delimiter)) {
             return Some(true);
         }
-        if !over && wanted.any(|sign| sign.starts_with(text)) {
+        if !over && wanted.any(|delimiter| delimiter.starts_with(text)) {
             return None;
         }
         if !named {
@@ -89,7 +89,7 @@ impl Reading {
 
     /// Whether what opens the block opens a call as well.
     fn is_call(&self, open: &str) -> bool {
-        self.shape.call.opens.iter().any(|sign| open.ends_with(sign))
+        self.shape.call.opens.iter().any(|delimiter| open.ends_with(delimiter))
     }
 
     /// The calls between `open` and `close`; `close` is empty where the reply ended before it.
@@ -132,7 +132,7 @@ pub(super) enum Scan {
 }
 
 impl Scan {
-    /// Goes on at byte `seen`. Where the block ends, and where its closing sign does; `None`: not yet.
+    /// Goes on at byte `seen`. Where the block ends, and where its closing delimiter does; `None`: not yet.
     pub(super) fn find(
         &mut self,
         reading: &Reading,
@@ -141,26 +141,26 @@ impl Scan {
         over: bool,
     ) -> Option<(usize, usize)> {
         loop {
-            let signs = match self {
+            let delimiters = match self {
                 Self::Outside => &reading.outside,
                 Self::Value => &reading.value,
                 Self::Cdata => &reading.cdata,
             };
-            let found = if over { signs.first(text, *seen) } else { signs.certain(text, *seen) };
+            let found = if over { delimiters.first(text, *seen) } else { delimiters.certain(text, *seen) };
             let Some((at, which)) = found else {
-                *seen = text.len() - signs.unfinished(text);
+                *seen = text.len() - delimiters.unfinished(text);
                 return None;
             };
-            let sign = signs.sign(which);
-            let after = at + sign.len();
+            let delimiter = delimiters.delimiter(which);
+            let after = at + delimiter.len();
             let shape = reading.shape;
             (*self, *seen) = match self {
-                Self::Outside if reading.until.contains(&sign) => return Some((at, after)),
+                Self::Outside if reading.until.contains(&delimiter) => return Some((at, after)),
                 Self::Outside | Self::Cdata => (Self::Value, after),
-                Self::Value if sign == CDATA.0 => (Self::Cdata, after),
-                Self::Value if sign == shape.value_ends[0] => (Self::Outside, after),
+                Self::Value if delimiter == CDATA.0 => (Self::Cdata, after),
+                Self::Value if delimiter == shape.value_ends[0] => (Self::Outside, after),
                 // Another value begins; or what ends it counts outside.
-                Self::Value if shape.value_from.contains(&sign) => (Self::Value, after),
+                Self::Value if shape.value_from.contains(&delimiter) => (Self::Value, after),
                 Self::Value => (Self::Outside, at),
             };
         }
@@ -183,23 +183,23 @@ impl<'a> Body<'a> {
         if self.reading.shape.call.opens.is_empty() {
             return if self.text.trim().is_empty() { Ok(()) } else { self.call() };
         }
-        while let Some(sign) = self.next() {
-            if self.reading.shape.call.opens.contains(&sign) {
+        while let Some(delimiter) = self.next() {
+            if self.reading.shape.call.opens.contains(&delimiter) {
                 self.call()?;
             }
         }
         Ok(())
     }
 
-    /// Goes behind the next sign that counts between values.
+    /// Goes behind the next delimiter that counts between values.
     fn next(&mut self) -> Option<&'static str> {
         let stops = &self.reading.stops;
         let (at, which) = stops.first(self.text, self.at)?;
-        self.at = at + stops.sign(which).len();
-        Some(stops.sign(which))
+        self.at = at + stops.delimiter(which).len();
+        Some(stops.delimiter(which))
     }
 
-    /// A call whose opening sign was read.
+    /// A call whose opening delimiter was read.
     fn call(&mut self) -> Result<(), String> {
         let shape = self.reading.shape;
         let (name, _) = self.head(&shape.call, &self.reading.call_head);
@@ -209,7 +209,7 @@ impl<'a> Body<'a> {
         let start = self.at;
         let closed = loop {
             match self.next() {
-                Some(sign) if shape.parameter.opens.contains(&sign) => match self.parameter() {
+                Some(delimiter) if shape.parameter.opens.contains(&delimiter) => match self.parameter() {
                     None => return Err(format!("the reply ended within a call of `{name}`")),
                     Some((parameter, value, attributes, whole)) => {
                         call.add(parameter, value, attributes, self.said)?;
@@ -222,11 +222,11 @@ impl<'a> Body<'a> {
                         }
                     }
                 },
-                Some(sign) if shape.call.opens.contains(&sign) => {
-                    self.at -= sign.len();
+                Some(delimiter) if shape.call.opens.contains(&delimiter) => {
+                    self.at -= delimiter.len();
                     break true;
                 }
-                Some(sign) if sign == shape.call.close => break true,
+                Some(delimiter) if delimiter == shape.call.close => break true,
                 Some(_) => {}
                 None => {
                     self.at = self.text.len();
@@ -246,32 +246,33 @@ impl<'a> Body<'a> {
         Ok(())
     }
 
-    /// Name and value of a parameter whose opening sign was read, its attributes, and whether it was ended. `None`: there
+    /// Name and value of a parameter whose opening delimiter was read, its attributes, and whether it was ended. `None`: there
     /// is not a value.
     fn parameter(&mut self) -> Option<(&'a str, &'a str, &'a str, bool)> {
         let (name, attributes) = self.head(&self.reading.shape.parameter, &self.reading.parameter_head);
         let attributes = attributes?;
         let start = self.at;
-        let (mut from, signs) = (start, &self.reading.value);
+        let (mut from, delimiters) = (start, &self.reading.value);
         let found = loop {
-            match signs.first(self.text, from) {
-                Some((at, which)) if signs.sign(which) == CDATA.0 => {
+            match delimiters.first(self.text, from) {
+                Some((at, which)) if delimiters.delimiter(which) == CDATA.0 => {
                     let end = self.reading.cdata.first(self.text, at);
                     from = end.map_or(self.text.len(), |(at, _)| at + CDATA.1.len());
                 }
                 found => break found,
             }
         };
-        let (end, sign) = found.map_or((self.text.len(), ""), |(at, which)| (at, signs.sign(which)));
-        let is_own = sign == self.reading.shape.value_ends[0];
-        self.at = if is_own { end + sign.len() } else { end };
+        let (end, delimiter) =
+            found.map_or((self.text.len(), ""), |(at, which)| (at, delimiters.delimiter(which)));
+        let is_own = delimiter == self.reading.shape.value_ends[0];
+        self.at = if is_own { end + delimiter.len() } else { end };
         Some((name, &self.text[start..end], attributes, found.is_some() || !self.is_cut))
     }
 
     /// The name and the attributes; none where the head has no end.
-    fn head(&mut self, tag: &Tag, signs: &Signs) -> (&'a str, Option<&'a str>) {
+    fn head(&mut self, tag: &Tag, delimiters: &Delimiters) -> (&'a str, Option<&'a str>) {
         let start = self.at;
-        let (at, which) = signs.first(self.text, start).unwrap_or((self.text.len(), usize::MAX));
+        let (at, which) = delimiters.first(self.text, start).unwrap_or((self.text.len(), usize::MAX));
         let name = self.text[start..at].trim();
         self.at = at;
         if tag.head_end.is_empty() {
@@ -281,13 +282,13 @@ impl<'a> Body<'a> {
             return (name, None);
         }
         let mut from = at;
-        while let Some((end, which)) = signs.first(self.text, from) {
-            match signs.sign(which) {
-                sign if sign == tag.head_end => {
-                    self.at = end + sign.len();
+        while let Some((end, which)) = delimiters.first(self.text, from) {
+            match delimiters.delimiter(which) {
+                delimiter if delimiter == tag.head_end => {
+                    self.at = end + delimiter.len();
                     return (name, Some(&self.text[at..end]));
                 }
-                sign if tag.name_ends.contains(&sign) => from = end + sign.len(),
+                delimiter if tag.name_ends.contains(&delimiter) => from = end + delimiter.len(),
                 _ => break,
             }
         }

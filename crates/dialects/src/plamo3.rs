@@ -1,4 +1,4 @@
-//! PLaMo 3 of Preferred Networks. Every part has a sign at its beginning and one at its end; here without the
+//! PLaMo 3 of Preferred Networks. Every part has a delimiter at its beginning and one at its end; here without the
 //! `<|plamo:` and `:plamo|>` around each:
 //!
 //! ```text
@@ -53,7 +53,7 @@ fn call(body: &Body<'_>, _: &Setting, said: &mut Vec<Said>) {
     said.push(Said::Call(Call::new(name, arguments)));
 }
 
-/// The name, which the beginning of a sign ends too.
+/// The name, which the beginning of a delimiter ends too.
 fn named(text: &str) -> Option<(&str, &str)> {
     let (name, rest) = text.split_once(NAME_END).or_else(|| text.split_once("<|plamo:"))?;
     (!name.trim().is_empty()).then_some((name.trim(), rest))

@@ -221,8 +221,8 @@ impl Reader<'_> {
     fn number(&mut self) -> Result<Value, Broken> {
         let start = self.at;
         let mut negative = false;
-        while let sign @ ('+' | '-') = self.peek()? {
-            negative ^= sign == '-';
+        while let delimiter @ ('+' | '-') = self.peek()? {
+            negative ^= delimiter == '-';
             self.at += 1;
         }
         let from = self.at;
@@ -288,7 +288,7 @@ fn number(word: &str, negative: bool) -> Option<Number> {
         Some("0b") => 2,
         _ => 10,
     };
-    let sign = if negative { "-" } else { "" };
+    let delimiter = if negative { "-" } else { "" };
     if radix != 10 {
         let value = i128::from_str_radix(digits.get(2..)?, radix).ok()?;
         return Number::from_i128(if negative { -value } else { value });
@@ -296,7 +296,7 @@ fn number(word: &str, negative: bool) -> Option<Number> {
     if digits.chars().all(|c| c.is_ascii_digit()) {
         // Python refuses zeros before a number, because C reads it as an octal one.
         let zeros = digits.len() > 1 && digits.starts_with('0') && !digits.trim_matches('0').is_empty();
-        let value = || format!("{sign}{digits}").parse::<i128>().ok().and_then(Number::from_i128);
+        let value = || format!("{delimiter}{digits}").parse::<i128>().ok().and_then(Number::from_i128);
         return if zeros { None } else { value().or_else(|| float(&digits, negative)) };
     }
     float(&digits, negative)

@@ -1,4 +1,4 @@
-//! Dialects that put JSON between two signs and differ in little more than these:
+//! Dialects that put JSON between two delimiters and differ in little more than these:
 //!
 //! ```text
 //! InternLM 2        <|action_start|><|plugin|>{"name": …, "parameters": {…}}<|action_end|>
@@ -138,7 +138,7 @@ mod tests {
 
     #[test]
     fn json_between_signs_is_a_call() {
-        let signs = [
+        let delimiters = [
             ("internlm2", "<|action_start|><|plugin|>", "<|action_end|>"),
             ("jamba", "<tool_calls>", "</tool_calls>"),
             ("apriel15", "<tool_calls>", "</tool_calls>"),
@@ -150,7 +150,7 @@ mod tests {
             ("gigachat3", "<|function_call|>", ""),
             ("gigachat3", "<|message_sep|>\n\nfunction call<|role_sep|>", ""),
         ];
-        for (name, open, close) in signs {
+        for (name, open, close) in delimiters {
             let call =
                 format!("a < b{open}\n{{\"name\":\"look\",\"arguments\":{{\"path\":\"{close}\"}}}}\n{close}");
             let read = format!("a < b«look {{\"path\":\"{close}\"}}»");

@@ -12,10 +12,10 @@
 //! ````
 use super::{
     Call, Dialect, Reader, Said, Setting,
+    delimiters::Delimiters,
     fences::{self, Blocks},
     json::{self, JsonEnd, Parsed},
     shell,
-    signs::Signs,
     tokens::say,
 };
 use serde_json::Value;
@@ -32,8 +32,8 @@ pub(super) static ALFRED: Dialect = Dialect {
     reader: |setting| {
         let objects = Objects { setting: setting.clone(), style: Style::Alfred, count: 0 };
         let inner = fences::reader(objects);
-        let signs = Signs::new([SENTINEL]);
-        Box::new(Sentinel { inner, signs, find: setting.find_calls, held: String::new(), list: None })
+        let delimiters = Delimiters::new([SENTINEL]);
+        Box::new(Sentinel { inner, delimiters, find: setting.find_calls, held: String::new(), list: None })
     },
 };
 
@@ -138,7 +138,7 @@ const SENTINEL: &str = "[TOOL_CALLS]";
 /// Looks for [`SENTINEL`], and leaves the rest to another reader.
 struct Sentinel {
     inner: Box<dyn Reader>,
-    signs: Signs,
+    delimiters: Delimiters,
     find: bool,
     /// What may be the beginning of the sentinel.
     held: String,
@@ -177,9 +177,9 @@ impl Reader for Sentinel {
 
 impl Sentinel {
     fn in_text<'a>(&mut self, text: &'a str, said: &mut Vec<Said>) -> &'a str {
-        let (before, length) = match self.signs.certain(text, 0) {
+        let (before, length) = match self.delimiters.certain(text, 0) {
             Some((at, _)) => (at, SENTINEL.len()),
-            None => (text.len() - self.signs.unfinished(text), 0),
+            None => (text.len() - self.delimiters.unfinished(text), 0),
         };
         let (certain, rest) = text.split_at(before);
         self.inner.push(certain, said);

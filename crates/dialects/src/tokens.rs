@@ -1,25 +1,28 @@
-//! Dialects of tokens: signs from a vocabulary of their own stand between texts, and a [`Grammar`] says what they mean.
+//! Dialects of tokens: delimiters from a vocabulary of their own stand between texts, and a [`Grammar`] says what they mean.
 use super::{Reader, Said};
 
-/// What the signs and texts of a dialect mean.
+/// What the delimiters and texts of a dialect mean.
 pub(super) trait Grammar: Send {
     /// More text; in how many pieces it comes means nothing.
     fn text(&mut self, text: &str, said: &mut Vec<Said>);
-    /// A sign.
-    fn sign(&mut self, sign: &'static str, said: &mut Vec<Said>);
+    /// A delimiter.
+    fn delimiter(&mut self, delimiter: &'static str, said: &mut Vec<Said>);
     /// The reply is over.
     fn end(&mut self, said: &mut Vec<Said>);
 }
 
-/// A reader that tells signs from text. Each sign begins with `<`, and none is the beginning of another.
-pub(super) fn reader(signs: &'static [&'static str], grammar: impl Grammar + 'static) -> Box<dyn Reader> {
-    Box::new(Tokens { signs, grammar, held: String::new() })
+/// A reader that tells delimiters from text. Each delimiter begins with `<`, and none is the beginning of another.
+pub(super) fn reader(
+    delimiters: &'static [&'static str],
+    grammar: impl Grammar + 'static,
+) -> Box<dyn Reader> {
+    Box::new(Tokens { delimiters, grammar, held: String::new() })
 }
 
 struct Tokens<G> {
-    signs: &'static [&'static str],
+    delimiters: &'static [&'static str],
     grammar: G,
-    /// What may be the beginning of a sign.
+    /// What may be the beginning of a delimiter.
     held: String,
 }
 
@@ -31,12 +34,12 @@ impl<G: Grammar> Reader for Tokens<G> {
         while let Some(found) = buffer[at..].find('<') {
             at += found;
             let rest = &buffer[at..];
-            if let Some(sign) = self.signs.iter().find(|sign| rest.starts_with(**sign)) {
+            if let Some(delimiter) = self.delimiters.iter().find(|delimiter| rest.starts_with(**delimiter)) {
                 self.text(&buffer[from..at], said);
-                self.grammar.sign(sign, said);
-                at += sign.len();
+                self.grammar.delimiter(delimiter, said);
+                at += delimiter.len();
                 from = at;
-            } else if self.signs.iter().any(|sign| sign.starts_with(rest)) {
+            } else if self.delimiters.iter().any(|delimiter| delimiter.starts_with(rest)) {
                 self.held = rest.to_owned();
                 buffer.truncate(at);
                 break;

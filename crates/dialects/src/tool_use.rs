@@ -75,13 +75,13 @@ fn closes(text: &str, name: &str) -> bool {
     text.strip_prefix(name).is_some_and(|rest| rest.starts_with('>'))
 }
 
-/// With the five signs that XML writes by name.
+/// With the five delimiters that XML writes by name.
 fn unescaped(text: &str) -> String {
     if !text.contains('&') {
         return text.to_owned();
     }
-    let signs = [("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\""), ("&apos;", "'"), ("&amp;", "&")];
-    signs.iter().fold(text.to_owned(), |text, (name, sign)| text.replace(name, sign))
+    let delimiters = [("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\""), ("&apos;", "'"), ("&amp;", "&")];
+    delimiters.iter().fold(text.to_owned(), |text, (name, delimiter)| text.replace(name, delimiter))
 }
 
 #[cfg(test)]

@@ -41,7 +41,7 @@ fn prose_is_said_whole() {
         for _ in 0..100 {
             let mut text: String =
                 (0..random.usize(..40)).map(|_| bits[random.usize(..bits.len())]).collect();
-            // The beginning of a sign may be a sign that was cut off; this is none.
+            // The beginning of a delimiter may be a delimiter that was cut off; this is none.
             text += " .";
             let pieces = cut(&text, 8, &mut random);
             let said =

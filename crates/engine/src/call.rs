@@ -8,7 +8,7 @@ mod tool_context;
 
 use crate::{
     session::{
-        context::Means,
+        context::SessionContext,
         named::{Named, Names},
         notes::{Notes, Unrecorded},
         ready::{Prepared, Ready},
@@ -74,13 +74,13 @@ impl From<Refused> for Stopped {
 }
 
 /// Looks only; nothing runs.
-pub(crate) fn prepare(means: &Means, call: ToolCall) -> Prepared {
-    let ready = ready(means, &call);
+pub(crate) fn prepare(session: &SessionContext, call: ToolCall) -> Prepared {
+    let ready = ready(session, &call);
     Prepared { call, ready }
 }
 
-fn ready(means: &Means, call: &ToolCall) -> Result<Ready, ToolError> {
-    let kit = means.toolbox.kit();
+fn ready(session: &SessionContext, call: &ToolCall) -> Result<Ready, ToolError> {
+    let kit = session.toolbox.kit();
     let registered = kit.tools.find(&call.name);
     if let Some(problem) = &call.problem {
         let message = format!("cannot call `{}`: {problem}", call.name);
@@ -91,14 +91,14 @@ fn ready(means: &Means, call: &ToolCall) -> Result<Ready, ToolError> {
         return Err(error.hint(format!("for example: {} {example}", call.name)));
     }
     let registered = registered?;
-    let setup = &means.shared.setup;
+    let setup = &session.shared.setup;
     let arguments = registered.check(&call.arguments, setup.profile.validation)?;
-    Ready::new(registered.tool.clone(), arguments, &*means.stage, &setup.workspace)
+    Ready::new(registered.tool.clone(), arguments, &*session.stage, &setup.workspace)
 }
 
 /// Ends with `ToolEnded`, unless the journal cannot be written.
 pub(crate) async fn run_call(
-    means: &Means,
+    session: &SessionContext,
     Prepared { call, ready }: Prepared,
     round: &Round,
     cancel: &CancellationToken,
@@ -109,16 +109,16 @@ pub(crate) async fn run_call(
     let done = tokio::select! {
         biased;
         () = cancel.cancelled() => Err(interrupted().into()),
-        done = run_guarded(means, &call, ready, round, cancel, &notes) => done,
+        done = run_guarded(session, &call, ready, round, cancel, &notes) => done,
     };
     // From here on nothing is interrupted but a wait for other processes: what is staged is settled.
     let done = match done {
-        Ok(done) => commit(means, &call, done, cancel, &notes).await,
+        Ok(done) => commit(session, &call, done, cancel, &notes).await,
         Err(stopped) => Err(stopped),
     };
     let mut result = match done {
         Ok(result) => result,
-        Err(Stopped::Error(error)) => worded(means, &call, Err(error)),
+        Err(Stopped::Error(error)) => worded(session, &call, Err(error)),
         Err(Stopped::Unrecorded) => return,
     };
     if round.repeats >= WARN_AFTER {
@@ -128,7 +128,7 @@ pub(crate) async fn run_call(
         );
     }
     if let Some(named) = named {
-        result.content += &hooks::after(means, &named, &result, cancel).await;
+        result.content += &hooks::after(session, &named, &result, cancel).await;
     }
     let duration_ms = began.elapsed().as_millis() as u64;
     let ended = Fact::ToolEnded { call: call.id, name: call.name, result, duration_ms };
@@ -137,7 +137,7 @@ pub(crate) async fn run_call(
 
 /// Asks hooks first. What they add stands behind the result, whatever that is.
 async fn run_guarded(
-    means: &Means,
+    session: &SessionContext,
     call: &ToolCall,
     ready: Result<Ready, ToolError>,
     round: &Round,
@@ -145,10 +145,10 @@ async fn run_guarded(
     notes: &Notes,
 ) -> Result<Done, Stopped> {
     let ready = ready?;
-    let context = hooks::before(means, &ready.named(call)).await?;
-    let mut done = match run_in_view(means, call, ready, round, cancel, notes).await {
+    let context = hooks::before(session, &ready.named(call)).await?;
+    let mut done = match run_in_view(session, call, ready, round, cancel, notes).await {
         Err(Stopped::Error(error)) if !context.is_empty() => {
-            Done { result: worded(means, call, Err(error)), changes: Vec::new(), how: How::Declared }
+            Done { result: worded(session, call, Err(error)), changes: Vec::new(), how: How::Declared }
         }
         done => done?,
     };
@@ -157,58 +157,66 @@ async fn run_guarded(
 }
 
 async fn run_in_view(
-    means: &Means,
+    session: &SessionContext,
     call: &ToolCall,
     ready: Ready,
     round: &Round,
     cancel: &CancellationToken,
     notes: &Notes,
 ) -> Result<Done, Stopped> {
-    let setup = &means.shared.setup;
-    let judged = judge::judge(means, &ready.effects);
+    let setup = &session.shared.setup;
+    let judged = judge::judge(session, &ready.effects);
     let verdict = judged.now();
     if let Verdict::Deny { reason } = verdict {
         return Err(denied(reason).into());
     }
-    means.seen.check(&ready, setup.profile.unread).await?;
-    let looked = means.seen.look(&ready);
+    session.seen.check(&ready, setup.profile.unread).await?;
+    let looked = session.seen.look(&ready);
     if setup.profile.redundancy == Redundancy::SameTurn
-        && let Some(output) = means.repeats.answer(call, &ready, looked.files())
+        && let Some(output) = session.repeats.answer(call, &ready, looked.files())
     {
-        return Ok(Done { result: worded(means, call, Ok(output)), changes: Vec::new(), how: How::Declared });
+        return Ok(Done {
+            result: worded(session, call, Ok(output)),
+            changes: Vec::new(),
+            how: How::Declared,
+        });
     }
     if let Verdict::Ask { reason } = verdict {
-        judge::ask_to_run(means, call, &ready, &judged, reason, notes).await?;
+        judge::ask_to_run(session, call, &ready, &judged, reason, notes).await?;
     }
-    let readable = Arc::new(judge::readable(means, &ready.effects));
+    let readable = Arc::new(judge::readable(session, &ready.effects));
     let Ready { tool, arguments, effects, names } = ready;
-    let view = open_view(means, &effects, names).await?;
+    let view = open_view(session, &effects, names).await?;
     let how = view.how();
     if how != judged.how {
         let why = "the stage opened another view than it said before";
         return Err(not_staged(io::Error::other(why)).into());
     }
     let looked = looked.read().await;
-    start(means, call, &arguments, how, looked.recorded(&setup.workspace), notes).await?;
+    start(session, call, &arguments, how, looked.recorded(&setup.workspace), notes).await?;
     let output = run(
         &*tool,
         arguments,
         &ToolContext {
             channel: round.channel.clone(),
             readable,
-            ..context(means, call, &view, cancel, notes)
+            ..context(session, call, &view, cancel, notes)
         },
     )
     .await?;
-    means.seen.keep(looked);
+    session.seen.keep(looked);
     let changes = changes_of(&view).await?;
-    judge::judge_changes(means, call, &changes, notes).await?;
-    Ok(Done { result: worded(means, call, Ok(output)), changes, how })
+    judge::judge_changes(session, call, &changes, notes).await?;
+    Ok(Done { result: worded(session, call, Ok(output)), changes, how })
 }
 
-async fn open_view(means: &Means, effects: &[Effect], names: Names) -> Result<Arc<dyn View>, ToolError> {
+async fn open_view(
+    session: &SessionContext,
+    effects: &[Effect],
+    names: Names,
+) -> Result<Arc<dyn View>, ToolError> {
     let (stage, workspace, effects) =
-        (means.stage.clone(), means.shared.setup.workspace.clone(), effects.to_vec());
+        (session.stage.clone(), session.shared.setup.workspace.clone(), effects.to_vec());
     let opened = tokio::task::spawn_blocking(move || {
         let view = stage.open(&workspace, &effects)?;
         Ok(Named { view, workspace, names })
@@ -225,7 +233,7 @@ async fn changes_of(view: &Arc<dyn View>) -> Result<Vec<Change>, ToolError> {
 
 /// The intent is on disk before anything happens that cannot be taken back.
 async fn start(
-    means: &Means,
+    session: &SessionContext,
     call: &ToolCall,
     arguments: &Value,
     how: How,
@@ -242,7 +250,7 @@ async fn start(
     match how {
         How::Untracked => {
             notes.record_durably(started).await?;
-            means.tell_above(&[], how).await?;
+            session.record_in_parents(&[], how).await?;
         }
         How::Staged | How::Declared => notes.record(started).await?,
     }
@@ -262,7 +270,7 @@ async fn run(tool: &dyn AnyTool, arguments: Value, ctx: &ToolContext) -> Result<
 
 /// Records what the call did, then makes it real.
 async fn commit(
-    means: &Means,
+    session: &SessionContext,
     call: &ToolCall,
     done: Done,
     cancel: &CancellationToken,
@@ -272,17 +280,17 @@ async fn commit(
     if changes.is_empty() {
         return Ok(result);
     }
-    let _alone = means.before_others(&changes).await?;
+    let _alone = session.before_others(&changes).await?;
     let staged =
         Fact::Staged { call: call.id.clone(), changes: changes.clone(), how, result: result.clone() };
     notes.record_durably(staged).await?;
-    let (seen_above, settled) = match means.tell_above(&changes, how).await {
-        Ok(seen) => (seen, means.make_real(changes, cancel).await),
+    let (recorded, settled) = match session.record_in_parents(&changes, how).await {
+        Ok(seen) => (seen, session.make_real(changes, cancel).await),
         Err(error) => (None, Settled { unsettled: paths(&changes), error: Some(error) }),
     };
     let Settled { unsettled, error } = settled;
     let Some(error) = error else { return Ok(result) };
-    if let Some(seen) = seen_above {
+    if let Some(seen) = recorded {
         seen.unsettled(&unsettled).await;
     }
     notes.record(Fact::Unsettled { call: call.id.clone(), paths: unsettled }).await?;
@@ -290,8 +298,8 @@ async fn commit(
 }
 
 /// As the profile words it, and no longer than it allows.
-fn worded(means: &Means, call: &ToolCall, result: Result<ToolOutput, ToolError>) -> ToolResult {
-    let profile = &means.shared.setup.profile;
+fn worded(session: &SessionContext, call: &ToolCall, result: Result<ToolOutput, ToolError>) -> ToolResult {
+    let profile = &session.shared.setup.profile;
     let mut result = profile.render.result(call, result);
     result.content = profile.clip.apply(&result.content, "ask for a part of it");
     if let Some(error) = &mut result.error {

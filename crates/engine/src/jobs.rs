@@ -20,7 +20,7 @@ pub trait Turns {
 
 /// Works on the job of `session` until it is over, and records what it came to. A job that was left half-done is taken
 /// up where it stopped. `tools` are the engine's: they say which one a model meant.
-pub async fn carry_out<T: Turns>(
+pub async fn run_job<T: Turns>(
     session: &Session,
     agent: &Agent,
     order: &Order,

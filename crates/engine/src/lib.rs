@@ -29,7 +29,7 @@ mod tree;
 mod turn;
 
 pub use engine::Engine;
-pub use jobs::{Turns, carry_out, record};
+pub use jobs::{Turns, record, run_job};
 pub use journal::{Account, Journal, JournalError, Row, Summary, account};
 pub use session::{
     Closed, EngineError, Session, called,

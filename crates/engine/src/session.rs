@@ -39,7 +39,7 @@ use tokio::sync::mpsc;
 #[derive(Clone)]
 pub struct Session {
     pub(crate) id: SessionId,
-    pub(crate) inbox: mpsc::UnboundedSender<Mail>,
+    pub(crate) mailbox: mpsc::UnboundedSender<Mail>,
     pub(crate) journal: Journal,
     pub(crate) stage: Arc<dyn Stage>,
     pub(crate) permission: Permission,
@@ -78,7 +78,7 @@ impl Session {
     /// # Errors
     /// Fails where the session is closed.
     pub fn send(&self, command: Command) -> Result<(), Closed> {
-        self.inbox.send(Mail::Command(command, Receipt::none())).map_err(|_| Closed)
+        self.mailbox.send(Mail::Command(command, Receipt::none())).map_err(|_| Closed)
     }
 
     /// Everything recorded since `from`, then everything that happens, until the session closes.

@@ -2,8 +2,8 @@
 use crate::{
     call::errors::last_words,
     journal::{JournalError, ownership::Ownership},
-    session::{context::Means, inbox::Queued, log::Log, mail::Mail, receipt::Receipt},
-    socket::Door,
+    session::{context::SessionContext, inbox::Queued, log::Log, mail::Mail, receipt::Receipt},
+    socket::SessionSocket,
     turn::{compact_now, open_turn, recover},
 };
 use futures::FutureExt;
@@ -14,14 +14,14 @@ use tokio_util::sync::CancellationToken;
 
 /// The session's own task: what it works with, what it knows, what it is told.
 pub(crate) struct Task {
-    pub(crate) means: Means,
+    pub(crate) session: SessionContext,
     pub(crate) log: Log,
-    pub(crate) inbox: mpsc::UnboundedReceiver<Mail>,
+    pub(crate) mailbox: mpsc::UnboundedReceiver<Mail>,
     pub(crate) stop: CancellationToken,
     /// Commands that came in the middle of a turn and have to wait for its end.
     pub(crate) later: VecDeque<(Command, Receipt)>,
     /// Where other processes come in; none where they cannot.
-    pub(crate) door: Option<Door>,
+    pub(crate) socket: Option<SessionSocket>,
     /// Says in the session's folder that this process has it open.
     pub(crate) ownership: Ownership,
 }
@@ -41,7 +41,7 @@ impl Drop for Task {
 
 impl Task {
     pub(crate) async fn run(mut self) {
-        let (door, journal) = (self.door.take(), self.log.journal.clone());
+        let (socket, journal) = (self.socket.take(), self.log.journal.clone());
         let serving = async {
             // Whoever follows must hear of an end like that, too.
             let ended = AssertUnwindSafe(self.serve()).catch_unwind().await;
@@ -51,26 +51,26 @@ impl Task {
             });
         };
         let letting_in = async {
-            if let Some(door) = door {
-                door.serve().await;
+            if let Some(socket) = socket {
+                socket.serve().await;
             }
         };
         tokio::join!(serving, letting_in);
         // Its jobs are about to end with it.
-        if !self.means.jobs.all().iter().any(|job| job.running) {
+        if !self.session.jobs.all().iter().any(|job| job.running) {
             self.ownership.give_up();
         }
     }
 
     async fn serve(&mut self) -> Result<(), JournalError> {
-        let left = self.ownership.end_earlier(&self.means.shared.setup.home, &self.means.id).await;
-        recover::put_in_order(&mut self.log, &self.means, left).await?;
+        let left = self.ownership.end_earlier(&self.session.shared.setup.home, &self.session.id).await;
+        recover::put_in_order(&mut self.log, &self.session, left).await?;
         let stop = self.stop.clone();
         loop {
             let mail = tokio::select! {
                 biased;
                 () = stop.cancelled() => return Ok(()),
-                mail = self.inbox.recv() => mail,
+                mail = self.mailbox.recv() => mail,
             };
             match mail {
                 None => return Ok(()),
@@ -85,24 +85,24 @@ impl Task {
     /// Carries out `command`, and tells whoever gave it.
     async fn follow_up(&mut self, command: Command, receipt: Receipt) -> Result<(), JournalError> {
         receipt.begin(&self.log.journal);
-        self.carry_out(command).await?;
+        self.apply(command).await?;
         receipt.done(&self.log.journal);
         Ok(())
     }
 
-    async fn carry_out(&mut self, command: Command) -> Result<(), JournalError> {
+    async fn apply(&mut self, command: Command) -> Result<(), JournalError> {
         match command {
             Command::Prompt { parts, channel } => {
                 recover::end_open_calls(
                     &mut self.log,
-                    &self.means,
+                    &self.session,
                     "not run: the session was interrupted before it",
                 )?;
                 self.turn(Fact::Prompted { parts, channel }).await
             }
             Command::Call { name, arguments } => {
                 let why = "not run: another call was made before it";
-                recover::end_open_calls(&mut self.log, &self.means, why)?;
+                recover::end_open_calls(&mut self.log, &self.session, why)?;
                 let id = format!("own_{}", self.log.journal.entries().len());
                 self.turn(Fact::Called { made: ToolCall::new(id, name, arguments) }).await
             }
@@ -114,11 +114,11 @@ impl Task {
             Command::Rewind { to } => self.rewind(to).await,
             Command::Redo => self.redo().await,
             Command::SetMode { mode } => {
-                let mode = self.means.permission.set(mode);
+                let mode = self.session.permission.set(mode);
                 self.log.record(Fact::ModeSet { mode })
             }
             Command::Compact => {
-                self.means.open_purse(&self.log).await;
+                self.session.open_budget(&self.log).await;
                 self.attend(Work::Compaction).await
             }
             // Outside a turn there is nothing to answer or to stop.
@@ -129,7 +129,7 @@ impl Task {
     /// What was said during a turn and found no round any more opens the next one.
     async fn catch_up(&mut self) -> Result<(), JournalError> {
         loop {
-            if let Some(Queued { fact, receipt }) = self.means.desk.next_queued() {
+            if let Some(Queued { fact, receipt }) = self.session.inbox.next_queued() {
                 receipt.begin(&self.log.journal);
                 match fact {
                     // It opens no turn: only its end is told.
@@ -146,45 +146,45 @@ impl Task {
     }
 
     async fn turn(&mut self, opening: Fact) -> Result<(), JournalError> {
-        self.means.repeats.clear();
-        self.means.open_purse(&self.log).await;
+        self.session.repeats.clear();
+        self.session.open_budget(&self.log).await;
         self.attend(Work::Turn(opening)).await?;
-        self.means.desk.take_joined().into_iter().for_each(|receipt| receipt.done(&self.log.journal));
+        self.session.inbox.take_joined().into_iter().for_each(|receipt| receipt.done(&self.log.journal));
         Ok(())
     }
 
     /// Works, and listens meanwhile.
     async fn attend(&mut self, work: Work) -> Result<(), JournalError> {
         let cancel = self.stop.child_token();
-        let desk = &self.means.desk;
-        let (journal, permission) = (self.log.journal.clone(), &self.means.permission);
-        let (log, means) = (&mut self.log, &self.means);
+        let inbox = &self.session.inbox;
+        let (journal, permission) = (self.log.journal.clone(), &self.session.permission);
+        let (log, session) = (&mut self.log, &self.session);
         let work = async {
             match work {
-                Work::Turn(opening) => open_turn(log, means, opening, &cancel).await,
-                Work::Compaction => compact_now(log, means, &cancel).await,
+                Work::Turn(opening) => open_turn(log, session, opening, &cancel).await,
+                Work::Compaction => compact_now(log, session, &cancel).await,
             }
         };
         tokio::pin!(work);
-        let time_left = means.purse.time_left(&means.limits.budget);
+        let time_left = session.budget.time_left(&session.limits.budget);
         let out_of_time = tokio::time::sleep(time_left.unwrap_or_default());
         tokio::pin!(out_of_time);
         loop {
             tokio::select! {
                 done = &mut work => return done,
                 () = &mut out_of_time, if time_left.is_some() && !cancel.is_cancelled() => cancel.cancel(),
-                Some(mail) = self.inbox.recv() => match mail {
+                Some(mail) = self.mailbox.recv() => match mail {
                     Mail::Command(command, receipt) => match command {
                         Command::Interrupt => {
                             cancel.cancel();
                             receipt.done(&journal);
                         }
                         Command::Answer { call, answer } => {
-                            desk.answer(&call, answer);
+                            inbox.answer(&call, answer);
                             receipt.done(&journal);
                         }
                         Command::Reply { call, answer } => {
-                            desk.reply(&call, answer);
+                            inbox.reply(&call, answer);
                             receipt.done(&journal);
                         }
                         // No part of the conversation, so that the transcript need not hear of it.
@@ -193,12 +193,12 @@ impl Task {
                             journal.append(Fact::ModeSet { mode: permission.set(mode) }, None)?;
                             receipt.done(&journal);
                         }
-                        Command::Prompt { parts, channel } => desk.queue(Fact::Prompted { parts, channel }, receipt),
+                        Command::Prompt { parts, channel } => inbox.queue(Fact::Prompted { parts, channel }, receipt),
                         Command::Continue | Command::Call { .. } | Command::Conclude(_) | Command::Rewind { .. }
                         | Command::Redo | Command::Compact => self.later.push_back((command, receipt)),
                     },
-                    Mail::JobStarted { job, title } => desk.queue(Fact::JobStarted { job, title }, Receipt::none()),
-                    Mail::JobEnded { job, result } => desk.queue(Fact::JobEnded { job, result }, Receipt::none()),
+                    Mail::JobStarted { job, title } => inbox.queue(Fact::JobStarted { job, title }, Receipt::none()),
+                    Mail::JobEnded { job, result } => inbox.queue(Fact::JobEnded { job, result }, Receipt::none()),
                 }
             }
         }
@@ -224,7 +224,7 @@ impl Task {
         untracked: Vec<CallId>,
         head: Seq,
     ) -> Result<(), JournalError> {
-        let conflicts = self.means.move_files(&changes, &self.stop).await;
+        let conflicts = self.session.move_files(&changes, &self.stop).await;
         self.log.journal.append(Fact::Rewound { way, changes, conflicts, untracked }, Some(head))?;
         self.log.transcript = Transcript::replay(&self.log.journal.entries());
         self.log.journal.sync()

@@ -1,13 +1,13 @@
-//! The door of a session: a Unix socket in its folder, through which other processes join it.
+//! The socket of a session: a Unix socket in its folder, through which other processes join it.
 //!
-//! A session has one writer, held by its journal's lock. Whoever finds it locked knocks: they see what happens, and
+//! A session has one writer, held by its journal's lock. Whoever finds it locked connects: they see what happens, and
 //! what they ask for is done by the process that has the session open. Both ways are lines of JSON.
 //!
 //! ```text
-//! visitor: {"from":SEQ}                 first, and once
+//! client: {"from":SEQ}                 first, and once
 //! owner:   {"type":"joined","next":SEQ,"mode":MODE,"may_allow":BOOL} what is recorded before that comes now
 //! owner:   {"seq":…,"at":…,"type":…}    events from SEQ on, as `haft_core::line` writes them
-//! visitor: {"type":"interrupt"}         a `haft_core::Command`; with "id":NUMBER the visitor is told how far it is
+//! client: {"type":"interrupt"}         a `haft_core::Command`; with "id":NUMBER the client is told how far it is
 //! owner:   {"type":"begun","id":NUMBER,"from":SEQ} before the first entry that comes of that command
 //! owner:   {"type":"done","id":NUMBER}  behind the last one
 //! owner:   {"type":"error","message":…,"id":NUMBER|null} of a command that cannot be read or is refused; nothing else
@@ -15,21 +15,21 @@
 //! owner:   {"type":"closed","failure":…|null}
 //! ```
 //!
-//! A visitor may speak, interrupt and take back, and narrow what runs unasked. They widen nothing, make no call and
+//! A client may speak, interrupt and take back, and narrow what runs unasked. They widen nothing, make no call and
 //! conclude no job. What they allow counts only where a person started them: see [`peer`]. A process that this one
 //! started, such as a command of the agent, is not let in at all.
 //!
-//! A visitor who reads slowly loses live updates, never facts: what waits for them stands in the journal.
+//! A client who reads slowly loses live updates, never facts: what waits for them stands in the journal.
+mod client;
+mod connection;
 mod joining;
 mod lines;
 mod peer;
-mod visit;
-mod visitor;
 
+use client::{NotConnected, connect};
 pub(crate) use joining::join;
-use visit::{Knock, knock};
 
-use self::{peer::Peer, visitor::Inside};
+use self::{connection::Owned, peer::Peer};
 use crate::{
     journal::Journal,
     session::{mail::Mail, permission::Permission, receipt::CommandId},
@@ -56,17 +56,17 @@ use tokio::{
 };
 
 /// The socket's name in the folder of its session.
-const NAME: &str = "door";
+const NAME: &str = "socket";
 /// Bytes that fit into the address of a socket (`sun_path`, less its end).
 const LONGEST_ADDRESS: usize = 107;
-/// More visitors than this are sent away.
-const MOST_VISITORS: usize = 64;
-/// How long a visitor who reads slowly may hold up the end of a session.
+/// More clients than this are sent away.
+const MOST_CLIENTS: usize = 64;
+/// How long a client who reads slowly may hold up the end of a session.
 const FAREWELL: Duration = Duration::from_secs(1);
 /// Before the next one is let in where the system could not give a connection.
 const BREATH: Duration = Duration::from_millis(100);
 
-/// The first line of a visitor.
+/// The first line of a client.
 #[derive(Debug, Serialize, Deserialize)]
 struct Greeting {
     /// From where on they want to know.
@@ -77,14 +77,14 @@ struct Greeting {
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 enum Notice {
-    /// The visitor is in.
+    /// The client is in.
     Joined {
         /// What is recorded next: all before that comes first.
         next: Seq,
         /// What holds where nobody has chosen a mode; an older Haft does not say.
         #[serde(default)]
         mode: Mode,
-        /// Whether what the visitor allows counts as a person's word.
+        /// Whether what the client allows counts as a person's word.
         #[serde(default = "yes")]
         may_allow: bool,
     },
@@ -92,10 +92,10 @@ enum Notice {
     Begun { id: CommandId, from: Seq },
     /// All that came of the command was told.
     Done { id: CommandId },
-    /// Something the visitor said cannot be read or is refused, or they are not let in.
+    /// Something the client said cannot be read or is refused, or they are not let in.
     Error {
         message: String,
-        /// The command, where the visitor gave it a name.
+        /// The command, where the client gave it a name.
         #[serde(default)]
         id: Option<CommandId>,
     },
@@ -104,32 +104,33 @@ enum Notice {
 }
 
 /// Open for as long as the session is; the socket is gone when it is dropped.
-pub(crate) struct Door {
+pub(crate) struct SessionSocket {
     listener: UnixListener,
     path: PathBuf,
     /// The user who may come in.
     owner: u32,
     /// Held, so that nobody else puts a socket there before this one is removed.
     journal: Journal,
-    /// Visitors keep no session open.
-    inbox: mpsc::WeakUnboundedSender<Mail>,
+    /// Clients keep no session open.
+    mailbox: mpsc::WeakUnboundedSender<Mail>,
     permission: Permission,
 }
 
-impl Door {
-    /// A door in `folder`, whose journal this process writes. None where the system gives no socket: the session
+impl SessionSocket {
+    /// Opens the socket in `folder`, whose journal this process writes. None where the system gives no socket: the session
     /// works without it.
     pub(crate) fn open(
         folder: &Path,
         journal: &Journal,
-        inbox: &mpsc::UnboundedSender<Mail>,
+        mailbox: &mpsc::UnboundedSender<Mail>,
         permission: &Permission,
     ) -> Option<Self> {
         let path = folder.join(NAME);
         match listen(folder, &path) {
             Ok((listener, owner)) => {
-                let (journal, inbox, permission) = (journal.clone(), inbox.downgrade(), permission.clone());
-                Some(Self { listener, path, owner, journal, inbox, permission })
+                let (journal, mailbox, permission) =
+                    (journal.clone(), mailbox.downgrade(), permission.clone());
+                Some(Self { listener, path, owner, journal, mailbox, permission })
             }
             Err(error) => {
                 tracing::warn!(path = %path.display(), %error, "no other process can join this session");
@@ -138,30 +139,30 @@ impl Door {
         }
     }
 
-    /// Lets visitors in until the session has closed, and they have heard of it.
+    /// Serves clients until the session has closed, and they have heard of it.
     pub(crate) async fn serve(self) {
-        let mut visitors = FuturesUnordered::new();
+        let mut clients = FuturesUnordered::new();
         loop {
             tokio::select! {
                 () = self.journal.closed() => break,
-                Some(()) = visitors.next(), if !visitors.is_empty() => {}
+                Some(()) = clients.next(), if !clients.is_empty() => {}
                 come = self.listener.accept() => match come {
-                    Ok((stream, _)) if visitors.len() < MOST_VISITORS => visitors.push(self.receive(stream)),
+                    Ok((stream, _)) if clients.len() < MOST_CLIENTS => clients.push(self.receive(stream)),
                     Ok(_sent_away) => {}
                     Err(error) => {
-                        tracing::warn!(%error, "a visitor could not be let in");
+                        tracing::warn!(%error, "a client could not be let in");
                         tokio::time::sleep(BREATH).await;
                     }
                 }
             }
         }
-        let _slow_ones_miss_it = tokio::time::timeout(FAREWELL, visitors.collect::<()>()).await;
+        let _slow_ones_miss_it = tokio::time::timeout(FAREWELL, clients.collect::<()>()).await;
     }
 
     async fn receive(&self, stream: UnixStream) {
         let peer = Peer::of(&stream, self.owner);
-        let inside = Inside { journal: &self.journal, inbox: &self.inbox, permission: &self.permission };
-        visitor::receive(stream, peer, inside).await;
+        let owned = Owned { journal: &self.journal, mailbox: &self.mailbox, permission: &self.permission };
+        connection::receive(stream, peer, owned).await;
     }
 }
 
@@ -170,7 +171,7 @@ fn yes() -> bool {
     true
 }
 
-impl Drop for Door {
+impl Drop for SessionSocket {
     fn drop(&mut self) {
         let _it_may_be_gone = fs::remove_file(&self.path);
     }
@@ -189,7 +190,7 @@ fn listen(folder: &Path, path: &Path) -> io::Result<(UnixListener, u32)> {
     Ok((UnixListener::from_std(listener)?, fs::metadata(path)?.uid()))
 }
 
-/// How the door in `folder` is reached. A path that is too long has a short name through its folder, for as long as that
+/// How the socket in `folder` is reached. A path that is too long has a short name through its folder, for as long as that
 /// is held open.
 fn address(folder: &Path) -> io::Result<(PathBuf, Option<File>)> {
     let path = folder.join(NAME);

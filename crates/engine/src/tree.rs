@@ -3,7 +3,7 @@ use crate::session::{
     EngineError, Session,
     asking::{Asking, Wish},
     called,
-    parent::{Caller, Delegates, Witness},
+    parent::{Caller, Delegates, ParentCall},
     turn_handle::Turn,
     turn_report::TurnReport,
 };
@@ -54,8 +54,8 @@ impl<O: Opens> Subagents for Delegating<O> {
             let _place = self.caller.tree.enter().await?;
             let ended = CancellationToken::new();
             let _ends_with_the_call = ended.clone().drop_guard();
-            let witness = Witness { ended, ..self.caller.witness.clone() };
-            let caller = Caller { tree: self.caller.tree.below(), witness, ..self.caller.clone() };
+            let parent = ParentCall { ended, ..self.caller.parent.clone() };
+            let caller = Caller { tree: self.caller.tree.below(), parent, ..self.caller.clone() };
             let session = self.opens.open_below(agent, caller).map_err(not_started)?;
             self.follow(&session, task, progress).await
         })
@@ -70,7 +70,7 @@ impl<O> Delegating<O> {
         progress: Box<dyn Fn(String) + Send + Sync>,
     ) -> Result<ToolOutput, ToolError> {
         progress(format!("session {}\n", session.id()));
-        let _interrupted_on_drop = Leash(session);
+        let _interrupted_on_drop = InterruptOnDrop(session);
         let turn = session.prompt(task);
         let (open, to_ask) = mpsc::unbounded_channel();
         let listening = listen(turn, progress, Open { to_ask: open, settled: HashMap::new() });
@@ -192,9 +192,9 @@ fn not_started(error: impl std::fmt::Display) -> ToolError {
 }
 
 /// A subagent that nobody waits for stops.
-struct Leash<'a>(&'a Session);
+struct InterruptOnDrop<'a>(&'a Session);
 
-impl Drop for Leash<'_> {
+impl Drop for InterruptOnDrop<'_> {
     fn drop(&mut self) {
         let _it_has_ended = self.0.send(Command::Interrupt);
     }

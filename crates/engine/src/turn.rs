@@ -12,9 +12,9 @@ mod spent;
 use crate::{
     call::hooks,
     journal::JournalError,
-    session::{budget, context::Means, inbox::Queued, log::Log},
+    session::{budget, context::SessionContext, inbox::Queued, log::Log},
 };
-use ask::Unsaid;
+use ask::NoReply;
 use calls::run_tools;
 use compact::compact;
 use haft_core::{
@@ -27,98 +27,106 @@ use tokio_util::sync::CancellationToken;
 /// A turn from the fact that opens it. A prompt that hooks deny ends it before anybody reads it.
 pub(crate) async fn open_turn(
     log: &mut Log,
-    means: &Means,
+    session: &SessionContext,
     opening: Fact,
     cancel: &CancellationToken,
 ) -> Result<(), JournalError> {
-    let opening = hooks::checked(means, opening, cancel).await;
+    let opening = hooks::checked(session, opening, cancel).await;
     let is_denied = matches!(opening, Fact::PromptDenied { .. });
     log.record(opening)?;
     match (is_denied, cancel.is_cancelled()) {
-        (false, _) => run_turn(log, means, cancel).await,
-        (true, false) => end_turn(log, means, Outcome::Refused).await,
-        (true, true) => end_turn(log, means, Outcome::Interrupted).await,
+        (false, _) => run_turn(log, session, cancel).await,
+        (true, false) => end_turn(log, session, Outcome::Refused).await,
+        (true, true) => end_turn(log, session, Outcome::Interrupted).await,
     }
 }
 
-async fn run_turn(log: &mut Log, means: &Means, cancel: &CancellationToken) -> Result<(), JournalError> {
+async fn run_turn(
+    log: &mut Log,
+    session: &SessionContext,
+    cancel: &CancellationToken,
+) -> Result<(), JournalError> {
     loop {
-        look_for_tools(means, cancel).await;
-        match log.transcript.next_step(&means.limits) {
-            Step::AskModel => ask_model(log, means, cancel).await?,
-            Step::RunTools(calls) => run_tools(log, means, calls, cancel).await?,
-            Step::Stop(Outcome::Finished) if means.limits.evidence => {
+        look_for_tools(session, cancel).await;
+        match log.transcript.next_step(&session.limits) {
+            Step::AskModel => ask_model(log, session, cancel).await?,
+            Step::RunTools(calls) => run_tools(log, session, calls, cancel).await?,
+            Step::Stop(Outcome::Finished) if session.limits.evidence => {
                 if let Some(outcome) = hold(log)? {
-                    return end_turn(log, means, outcome).await;
+                    return end_turn(log, session, outcome).await;
                 }
             }
-            Step::Stop(outcome) => return end_turn(log, means, outcome).await,
+            Step::Stop(outcome) => return end_turn(log, session, outcome).await,
         }
         if cancel.is_cancelled() {
-            let out_of_time = means.purse.out_of_time(&means.limits.budget);
+            let out_of_time = session.budget.out_of_time(&session.limits.budget);
             log.record(out_of_time.unwrap_or(Fact::Interrupted))?;
         } else {
-            take_in(log, means, cancel).await?;
+            apply_queued(log, session, cancel).await?;
         }
     }
 }
 
 /// What sources have to say may take a while: some of them start programs first.
-async fn look_for_tools(means: &Means, cancel: &CancellationToken) {
+async fn look_for_tools(session: &SessionContext, cancel: &CancellationToken) {
     tokio::select! {
         biased;
         () = cancel.cancelled() => {}
-        () = means.toolbox.refresh(&means.shared.setup, &means.id) => {}
+        () = session.toolbox.refresh(&session.shared.setup, &session.id) => {}
     }
 }
 
 /// Summarizes because a person wants it. Ends like a turn, so that whoever waits for an end sees one.
 pub(crate) async fn compact_now(
     log: &mut Log,
-    means: &Means,
+    session: &SessionContext,
     cancel: &CancellationToken,
 ) -> Result<(), JournalError> {
-    recover::end_open_calls(log, means, "not run: the conversation was summarized first")?;
-    let window = request::window(means);
+    recover::end_open_calls(log, session, "not run: the conversation was summarized first")?;
+    let window = request::window(session);
     if let Some(Room::Compact { kept }) = window::compact(&log.transcript, 0) {
-        compact(log, means, &window, kept, cancel).await?;
+        compact(log, session, &window, kept, cancel).await?;
     }
-    end_turn(log, means, if cancel.is_cancelled() { Outcome::Interrupted } else { Outcome::Finished }).await
+    end_turn(log, session, if cancel.is_cancelled() { Outcome::Interrupted } else { Outcome::Finished }).await
 }
 
 /// What people said, and what jobs came to, since the last round. Where no round is left that could answer it, it waits
 /// for the next turn.
-async fn take_in(log: &mut Log, means: &Means, cancel: &CancellationToken) -> Result<(), JournalError> {
-    while let Some(queued) = means.desk.next_queued_if(|fact| is_answered(log, means, fact)) {
+async fn apply_queued(
+    log: &mut Log,
+    session: &SessionContext,
+    cancel: &CancellationToken,
+) -> Result<(), JournalError> {
+    while let Some(queued) = session.inbox.next_queued_if(|fact| is_answered(log, session, fact)) {
         let Queued { fact, receipt } = queued;
-        let fact = hooks::checked(means, fact, cancel).await;
+        let fact = hooks::checked(session, fact, cancel).await;
         receipt.begin(&log.journal);
         // What adds nothing to the conversation leaves its open calls alone.
         if matches!(fact, Fact::Prompted { .. } | Fact::JobEnded { .. }) {
-            recover::end_open_calls(log, means, "not run: somebody spoke first")?;
+            recover::end_open_calls(log, session, "not run: somebody spoke first")?;
         }
         let is_denied = matches!(fact, Fact::PromptDenied { .. });
         log.record(fact)?;
         match is_denied {
             true => receipt.done(&log.journal),
-            false => means.desk.joins(receipt),
+            false => session.inbox.joins(receipt),
         }
     }
     Ok(())
 }
 
 /// Whether there is a round left that answers `fact`, or it needs none.
-fn is_answered(log: &Log, means: &Means, fact: &Fact) -> bool {
+fn is_answered(log: &Log, session: &SessionContext, fact: &Fact) -> bool {
     if matches!(fact, Fact::JobStarted { .. }) {
         return true;
     }
     let mut then = log.transcript.clone();
-    if let Step::Stop(Outcome::Budget) = then.next_step(&means.limits) {
+    if let Step::Stop(Outcome::Budget) = then.next_step(&session.limits) {
         return false;
     }
     then.apply(fact);
-    let is_asked = then.next_step(&means.limits) == Step::AskModel;
-    is_asked && ask::reserve(means, &then, request::request(means, &then).max_output).is_ok()
+    let is_asked = then.next_step(&session.limits) == Step::AskModel;
+    is_asked && ask::reserve(session, &then, request::request(session, &then).max_output).is_ok()
 }
 
 /// Holds the last reply against what happened: how the turn ends, or nothing where the model is asked once more.
@@ -135,9 +143,9 @@ fn hold(log: &mut Log) -> Result<Option<Outcome>, JournalError> {
     Ok(None)
 }
 
-async fn end_turn(log: &mut Log, means: &Means, outcome: Outcome) -> Result<(), JournalError> {
-    recover::end_open_calls(log, means, not_run(outcome))?;
-    let limits = &means.limits;
+async fn end_turn(log: &mut Log, session: &SessionContext, outcome: Outcome) -> Result<(), JournalError> {
+    recover::end_open_calls(log, session, not_run(outcome))?;
+    let limits = &session.limits;
     if outcome == Outcome::RoundLimit {
         tracing::warn!("Max iterations ({}) reached", limits.max_rounds.unwrap_or_default());
         log.record(match &limits.on_cap {
@@ -148,8 +156,8 @@ async fn end_turn(log: &mut Log, means: &Means, outcome: Outcome) -> Result<(), 
             OnCap::Stop => rounds_reached(log, limits),
         })?;
     }
-    hooks::turn_ends(means, outcome).await;
-    let spent = spent_by(log, means);
+    hooks::turn_ends(session, outcome).await;
+    let spent = spent_by(log, session);
     let (rounds, Spending { usage, .. }) = (log.transcript.rounds(), spent);
     log.record(Fact::TurnEnded { outcome, rounds, usage, cost_usd: spent.cost_usd() })?;
     log.journal.sync()
@@ -160,11 +168,11 @@ fn rounds_reached(log: &Log, limits: &Limits) -> Fact {
     Fact::RoundsReached { limit: limits.max_rounds.unwrap_or_default(), left }
 }
 
-/// With what those below have spent, where they drew from the purse of this session.
-fn spent_by(log: &Log, means: &Means) -> Spending {
-    match means.owns_purse {
-        true => means.purse.spent(),
-        false => budget::spending(means.model.price, log.transcript.usage()),
+/// With what those below have spent, where they drew from the budget of this session.
+fn spent_by(log: &Log, session: &SessionContext) -> Spending {
+    match session.owns_budget {
+        true => session.budget.spent(),
+        false => budget::spending(session.model.price, log.transcript.usage()),
     }
 }
 
@@ -181,23 +189,27 @@ fn not_run(outcome: Outcome) -> &'static str {
     }
 }
 
-async fn ask_model(log: &mut Log, means: &Means, cancel: &CancellationToken) -> Result<(), JournalError> {
-    let window = request::window(means);
-    room::make_room(log, means, &window, cancel).await?;
+async fn ask_model(
+    log: &mut Log,
+    session: &SessionContext,
+    cancel: &CancellationToken,
+) -> Result<(), JournalError> {
+    let window = request::window(session);
+    room::make_room(log, session, &window, cancel).await?;
     // What the model is told has happened must not be forgotten in a power cut.
     log.journal.sync()?;
     tracing::debug!("Agent iteration {}", log.transcript.rounds() + 1);
-    let mut said = ask::ask_once(log, means, cancel).await?;
-    if matches!(said, Err(Unsaid::Failed(ProviderError::ContextTooLong { .. })))
-        && shrink(log, means, &window, cancel).await?
+    let mut said = ask::ask_once(log, session, cancel).await?;
+    if matches!(said, Err(NoReply::Failed(ProviderError::ContextTooLong { .. })))
+        && shrink(log, session, &window, cancel).await?
     {
-        said = ask::ask_once(log, means, cancel).await?;
+        said = ask::ask_once(log, session, cancel).await?;
     }
     match said {
         Ok(fact) => log.record(fact),
-        Err(Unsaid::Reached(limit)) => log.record(budget::reached(limit)),
-        Err(Unsaid::Failed(error)) => log.record(ask::failed(&error)),
-        Err(Unsaid::Interrupted) => Ok(()),
+        Err(NoReply::Reached(limit)) => log.record(budget::reached(limit)),
+        Err(NoReply::Failed(error)) => log.record(ask::failed(&error)),
+        Err(NoReply::Interrupted) => Ok(()),
     }
 }
 
@@ -205,17 +217,17 @@ async fn ask_model(log: &mut Log, means: &Means, cancel: &CancellationToken) -> 
 /// way.
 async fn shrink(
     log: &mut Log,
-    means: &Means,
+    session: &SessionContext,
     window: &Window,
     cancel: &CancellationToken,
 ) -> Result<bool, JournalError> {
     let half = Window::new(log.transcript.size(window.fixed) / 2, window.reply, window.fixed);
-    if room::make_room(log, means, &half, cancel).await? {
+    if room::make_room(log, session, &half, cancel).await? {
         return Ok(true);
     }
     let is_summarized = log.transcript.is_compacted() || log.transcript.messages().len() < 2;
     if !is_summarized {
-        compact(log, means, window, 0, cancel).await?;
+        compact(log, session, window, 0, cancel).await?;
     }
     Ok(log.transcript.is_compacted() && !is_summarized)
 }

@@ -560,7 +560,8 @@ async fn a_call_that_can_bring_nothing_new_is_not_made_again() {
         + &says("done");
     let session = place.session(&script);
     tell(&session, prompt("go"), 1, None).await;
-    let again = "[not called again: the same as `read-0` in this turn, and nothing has changed; its result stands above]";
+    let again =
+        "[not called again: the same as `read-0` in this turn, and nothing has changed; its result is above]";
     assert_eq!(
         content(&session, "read-1"),
         "     1\tone\n     2\tthree",

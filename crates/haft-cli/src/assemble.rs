@@ -1,6 +1,6 @@
 //! Picks the parts of an engine.
 use crate::{
-    Surroundings,
+    CliContext,
     agents::{self, AGENT, Known},
     args::TurnArgs,
     config::{Config, ConfigError, Environment, Places},
@@ -30,34 +30,34 @@ pub(crate) struct Assembled {
 }
 
 /// The engine that `turn`'s options, the environment and the configuration ask for.
-pub(crate) async fn engine(surroundings: &Surroundings, turn: &TurnArgs) -> Result<Assembled, Failure> {
-    engine_with(surroundings, turn, |_| {}).await
+pub(crate) async fn engine(context: &CliContext, turn: &TurnArgs) -> Result<Assembled, Failure> {
+    engine_with(context, turn, |_| {}).await
 }
 
 /// The same with a last word on its parts.
 pub(crate) async fn engine_with(
-    surroundings: &Surroundings,
+    context: &CliContext,
     turn: &TurnArgs,
     adjust: impl FnOnce(&mut Setup),
 ) -> Result<Assembled, Failure> {
-    let workspace = workspace_for(surroundings, turn)?;
-    let config = Config::load(&surroundings.places, &surroundings.environment, &workspace)?;
+    let workspace = workspace_for(context, turn)?;
+    let config = Config::load(&context.places, &context.environment, &workspace)?;
     let profile = config.profile(turn.profile.as_deref())?;
     let dialect = turn.dialect.as_deref().or(profile.dialect.as_deref());
     let speech = Speech { dialect, ..Speech::default() };
     let (spec, base_url) = (turn.model.as_deref(), turn.base_url.as_deref());
-    let Chosen { model, notice } = model::choose(surroundings, &config, spec, base_url, speech).await?;
-    let mut setup = setup(surroundings, turn, &config, workspace, model)?;
+    let Chosen { model, notice } = model::choose(context, &config, spec, base_url, speech).await?;
+    let mut setup = setup(context, turn, &config, workspace, model)?;
     priced(&setup.model, &setup.profile)?;
     adjust(&mut setup);
-    let notices = notice.into_iter().chain(stripped(surroundings, &config)).collect();
+    let notices = notice.into_iter().chain(stripped(context, &config)).collect();
     Ok(Assembled { engine: Engine::new(setup), notices })
 }
 
 /// Commands that fail behind such a proxy would be a riddle else.
-fn stripped(surroundings: &Surroundings, config: &Config) -> Option<String> {
-    let names = surroundings.environment.stripped(config);
-    let (first, file) = (names.first()?, surroundings.places.user_file.display());
+fn stripped(context: &CliContext, config: &Config) -> Option<String> {
+    let names = context.environment.stripped(config);
+    let (first, file) = (names.first()?, context.places.user_file.display());
     Some(format!(
         "commands get {} without the user name and password; `[environment] pass = [\"{first}\"]` in `{file}` hands it on \
          as it is",
@@ -67,7 +67,7 @@ fn stripped(surroundings: &Surroundings, config: &Config) -> Option<String> {
 
 /// Everything but the model, which is given.
 pub(crate) fn setup(
-    surroundings: &Surroundings,
+    context: &CliContext,
     turn: &TurnArgs,
     config: &Config,
     workspace: PathBuf,
@@ -80,21 +80,21 @@ pub(crate) fn setup(
     }
     profile.limits.budget = config.budget(budget(turn), profile.limits.budget);
     profile.limits.evidence |= turn.limits.evidence || config.user.evidence == Some(true);
-    let policy = config.policy(&surroundings.places, turn.permission.map(Into::into))?;
-    let knowledge = knowledge(&surroundings.places, &workspace, turn.quiet);
-    let tools = tools(&surroundings.environment, &profile, &knowledge.skills, turn.start.as_deref())?;
+    let policy = config.policy(&context.places, turn.permission.map(Into::into))?;
+    let knowledge = knowledge(&context.places, &workspace, turn.quiet);
+    let tools = tools(&context.environment, &profile, &knowledge.skills, turn.start.as_deref())?;
     turn.tools.iter().flatten().try_for_each(|name| is_known(&tools, name, config))?;
     let tools = turn.tools.as_ref().map_or(tools.clone(), |named| tools.only(named));
-    let agents = agents(surroundings, &workspace, &profile, !knowledge.skills.is_empty())?;
+    let agents = agents(context, &workspace, &profile, !knowledge.skills.is_empty())?;
     let agents = agents.into_iter().map(|agent| with_tools(agent, turn.tools.as_deref())).collect();
-    let home = Home(surroundings.places.home.clone());
+    let home = Home(context.places.home.clone());
     let stages = stages(&home);
-    let access = surroundings.environment.access(config);
+    let access = context.environment.access(config);
     let environment = access.environment.clone();
-    let sources = mcp::source(surroundings, config, &workspace, environment.clone(), (model.window, turn))?;
+    let sources = mcp::source(context, config, &workspace, environment.clone(), (model.window, turn))?;
     let sources = sources.into_iter().collect();
-    let hooks = hooks::of(config, &workspace, &surroundings.environment, environment.clone(), turn.quiet)?;
-    let models = Some(models(surroundings, config, &profile));
+    let hooks = hooks::of(config, &workspace, &context.environment, environment.clone(), turn.quiet)?;
+    let models = Some(models(context, config, &profile));
     Ok(Setup {
         model,
         tools,
@@ -150,13 +150,13 @@ fn priced(model: &Model, profile: &Profile) -> Result<(), Failure> {
 
 /// The one that people get who ask for none, and all others.
 fn agents(
-    surroundings: &Surroundings,
+    context: &CliContext,
     workspace: &Path,
     profile: &Profile,
     has_skills: bool,
 ) -> Result<Vec<Agent>, Failure> {
     let own = Agent { name: AGENT.into(), system: profile.system.clone(), ..Agent::default() };
-    let others = agents::known(&surroundings.places, workspace)?.into_iter();
+    let others = agents::known(&context.places, workspace)?.into_iter();
     let others = others.map(|known| if has_skills { with_skills(known) } else { known.agent });
     Ok(std::iter::once(own).chain(others).collect())
 }
@@ -177,8 +177,8 @@ fn with_tools(agent: Agent, named: Option<&[String]>) -> Agent {
 }
 
 /// The agent of this name.
-pub(crate) fn agent(surroundings: &Surroundings, workspace: &Path, name: &str) -> Result<Agent, Failure> {
-    let known = agents::known(&surroundings.places, workspace)?;
+pub(crate) fn agent(context: &CliContext, workspace: &Path, name: &str) -> Result<Agent, Failure> {
+    let known = agents::known(&context.places, workspace)?;
     let found = known.into_iter().find(|known| known.agent.name == name).map(|known| known.agent);
     found.ok_or_else(|| {
         Failure::usage(format!("there is no agent `{name}`")).hint("`haft agents list` names them")
@@ -186,19 +186,19 @@ pub(crate) fn agent(surroundings: &Surroundings, workspace: &Path, name: &str) -
 }
 
 /// An engine that asks no model, to put something into a job's journal.
-pub(crate) fn bare_engine(surroundings: &Surroundings, workspace: &Path) -> Result<Engine, Failure> {
-    let config = Config::load(&surroundings.places, &surroundings.environment, workspace)?;
+pub(crate) fn bare_engine(context: &CliContext, workspace: &Path) -> Result<Engine, Failure> {
+    let config = Config::load(&context.places, &context.environment, workspace)?;
     let model = Model::plain("script/nobody", Arc::new(Scripted::new([])));
     let turn = TurnArgs { quiet: true, ..TurnArgs::default() };
-    Ok(Engine::new(setup(surroundings, &turn, &config, workspace.to_owned(), model)?))
+    Ok(Engine::new(setup(context, &turn, &config, workspace.to_owned(), model)?))
 }
 
 /// Opens the models that agents name.
-fn models(surroundings: &Surroundings, config: &Config, profile: &Profile) -> Models {
-    let (surroundings, config, dialect) = (surroundings.clone(), config.clone(), profile.dialect.clone());
+fn models(context: &CliContext, config: &Config, profile: &Profile) -> Models {
+    let (context, config, dialect) = (context.clone(), config.clone(), profile.dialect.clone());
     Arc::new(move |spec| {
         let speech = Speech { dialect: dialect.as_deref(), ..Speech::default() };
-        model::open(&surroundings, &config, spec, None, speech).map_err(|failure| failure.message)
+        model::open(&context, &config, spec, None, speech).map_err(|failure| failure.message)
     })
 }
 
@@ -238,9 +238,9 @@ fn is_known(tools: &Registry, name: &str, config: &Config) -> Result<(), Failure
 }
 
 /// A session goes on in the folder that it began in: its undo would not find its files in another one.
-pub(crate) fn workspace_for(surroundings: &Surroundings, turn: &TurnArgs) -> Result<PathBuf, Failure> {
+pub(crate) fn workspace_for(context: &CliContext, turn: &TurnArgs) -> Result<PathBuf, Failure> {
     let Some(id) = &turn.session else { return workspace(turn.cwd.as_deref()) };
-    let entries = Home(surroundings.places.home.clone()).peek(id)?;
+    let entries = Home(context.places.home.clone()).peek(id)?;
     let Some(Fact::SessionOpened { workspace: own, .. }) = entries.first().map(|entry| &entry.fact) else {
         return workspace(turn.cwd.as_deref());
     };

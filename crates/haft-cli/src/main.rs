@@ -33,7 +33,7 @@ use tracing_subscriber::{
 
 /// What every command is given.
 #[derive(Clone)]
-pub(crate) struct Surroundings {
+pub(crate) struct CliContext {
     /// Read once.
     pub(crate) environment: Environment,
     /// Where things lie.
@@ -81,41 +81,39 @@ fn own_program() -> PathBuf {
 
 async fn run(cli: Cli, environment: Environment) -> Result<Exit, Failure> {
     let places = Places::of(&environment)?;
-    let surroundings = Surroundings { environment, places };
+    let context = CliContext { environment, places };
     match cli.command {
-        Some(Verb::Run(run)) => commands::run::run(&surroundings, &run.prompt, &run.turn).await,
-        Some(Verb::Chat(chat)) => commands::talk::chat(&surroundings, &chat.turn).await,
-        Some(Verb::Build(job)) => commands::jobs::start(&surroundings, "builder", &job).await,
-        Some(Verb::Debug(job)) => commands::jobs::start(&surroundings, "debugger", &job).await,
-        Some(Verb::Review(job)) => commands::jobs::start(&surroundings, "reviewer", &job).await,
-        Some(Verb::Triage(job)) => commands::jobs::start(&surroundings, "triager", &job).await,
-        Some(Verb::Jobs(jobs)) => commands::jobs::jobs(&surroundings, jobs).await,
-        Some(Verb::Agents(agents)) => commands::agents::agents(&surroundings, agents),
-        Some(Verb::Commands(list)) => commands::prompts::prompts(&surroundings, &list),
-        Some(Verb::Sessions(sessions)) => commands::sessions::sessions(&surroundings, sessions).await,
-        Some(Verb::Undo(undo)) => commands::undo::undo(&surroundings, &undo).await,
-        Some(Verb::Redo(session)) => commands::undo::redo(&surroundings, &session).await,
-        Some(Verb::Tools(tools)) => commands::tools::tools(&surroundings, tools).await,
-        Some(Verb::Models(models)) => commands::models::models(&surroundings, models).await,
+        Some(Verb::Run(run)) => commands::run::run(&context, &run.prompt, &run.turn).await,
+        Some(Verb::Chat(chat)) => commands::talk::chat(&context, &chat.turn).await,
+        Some(Verb::Build(job)) => commands::jobs::start(&context, "builder", &job).await,
+        Some(Verb::Debug(job)) => commands::jobs::start(&context, "debugger", &job).await,
+        Some(Verb::Review(job)) => commands::jobs::start(&context, "reviewer", &job).await,
+        Some(Verb::Triage(job)) => commands::jobs::start(&context, "triager", &job).await,
+        Some(Verb::Jobs(jobs)) => commands::jobs::jobs(&context, jobs).await,
+        Some(Verb::Agents(agents)) => commands::agents::agents(&context, agents),
+        Some(Verb::Commands(list)) => commands::prompts::prompts(&context, &list),
+        Some(Verb::Sessions(sessions)) => commands::sessions::sessions(&context, sessions).await,
+        Some(Verb::Undo(undo)) => commands::undo::undo(&context, &undo).await,
+        Some(Verb::Redo(session)) => commands::undo::redo(&context, &session).await,
+        Some(Verb::Tools(tools)) => commands::tools::tools(&context, tools).await,
+        Some(Verb::Models(models)) => commands::models::models(&context, models).await,
         Some(Verb::Profiles(profiles)) => commands::profiles::profiles(profiles),
-        Some(Verb::Parse(parse)) => commands::parse::parse(&surroundings, &parse),
-        Some(Verb::Config(config)) => commands::config::config(&surroundings, config),
-        Some(Verb::Mcp(mcp)) => commands::mcp::mcp(&surroundings, &mcp).await,
+        Some(Verb::Parse(parse)) => commands::parse::parse(&context, &parse),
+        Some(Verb::Config(config)) => commands::config::config(&context, config),
+        Some(Verb::Mcp(mcp)) => commands::mcp::mcp(&context, &mcp).await,
         Some(Verb::Completions { shell }) => commands::manual::completions(shell),
         Some(Verb::Man { to }) => commands::manual::man(to.as_deref()),
-        Some(Verb::Acp(acp)) => commands::acp::acp(&surroundings, &acp).await,
-        Some(Verb::Telegram(telegram)) => commands::telegram::telegram(&surroundings, &telegram).await,
-        Some(Verb::Doctor(doctor)) => commands::doctor::doctor(&surroundings, &doctor).await,
+        Some(Verb::Acp(acp)) => commands::acp::acp(&context, &acp).await,
+        Some(Verb::Telegram(telegram)) => commands::telegram::telegram(&context, &telegram).await,
+        Some(Verb::Doctor(doctor)) => commands::doctor::doctor(&context, &doctor).await,
         None if cli.prompt.len() == 1 && TO_COME.contains(&cli.prompt[0].as_str()) => {
             Err(Failure::usage(format!("there is no command `{}` yet", cli.prompt[0]))
                 .hint("`haft run WORD` takes a single word for a prompt"))
         }
-        None if !cli.prompt.is_empty() => commands::run::run(&surroundings, &cli.prompt, &cli.turn).await,
-        None if has_screen(&surroundings, &cli.turn) => {
-            commands::talk::screen(&surroundings, &cli.turn).await
-        }
+        None if !cli.prompt.is_empty() => commands::run::run(&context, &cli.prompt, &cli.turn).await,
+        None if has_screen(&context, &cli.turn) => commands::talk::screen(&context, &cli.turn).await,
         None if stdin().is_terminal() && stdout().is_terminal() => {
-            commands::talk::chat(&surroundings, &cli.turn).await
+            commands::talk::chat(&context, &cli.turn).await
         }
         None => {
             write!(stdout(), "{}", Cli::command().render_help())?;
@@ -125,8 +123,8 @@ async fn run(cli: Cli, environment: Environment) -> Result<Exit, Failure> {
 }
 
 /// Whether there is a terminal that can be drawn on, and the person wants that: a screen reader follows lines better.
-pub(crate) fn has_screen(surroundings: &Surroundings, turn: &args::TurnArgs) -> bool {
-    let get = |name: &str| surroundings.environment.get(name);
+pub(crate) fn has_screen(context: &CliContext, turn: &args::TurnArgs) -> bool {
+    let get = |name: &str| context.environment.get(name);
     let is_terminal = stdin().is_terminal() && stdout().is_terminal();
     let is_plain = turn.plain || get("HAFT_PLAIN").is_some() || get("TERM").is_none_or(|term| term == "dumb");
     is_terminal && !is_plain

@@ -2,7 +2,7 @@
 //!
 //! A server is a program that is started, or an address that hears what is done: only the person's own file names them.
 use crate::{
-    Surroundings,
+    CliContext,
     args::TurnArgs,
     config::{Config, ConfigError, Environment},
 };
@@ -69,13 +69,13 @@ const WINDOW: u64 = 128_000;
 /// The servers that may be used, as a source of tools; none where there is none. Starts nothing. Where the tools would
 /// take more than a quarter of the model's `window`, they are searched.
 pub(crate) fn source(
-    surroundings: &Surroundings,
+    context: &CliContext,
     config: &Config,
     workspace: &Path,
     environment: Arc<[(String, String)]>,
     (window, turn): (Option<u64>, &TurnArgs),
 ) -> Result<Option<Arc<dyn ToolSource>>, ConfigError> {
-    let mut servers = servers(config, &surroundings.environment)?;
+    let mut servers = servers(config, &context.environment)?;
     servers.extend(turn.servers.iter().cloned());
     if servers.is_empty() {
         return Ok(None);
@@ -94,13 +94,13 @@ pub(crate) fn notes(quiet: bool) -> Arc<dyn Fn(String) + Send + Sync> {
 
 /// Starts each server that may be used: its name, and how many tools it has or why it has none.
 pub(crate) async fn try_all(
-    surroundings: &Surroundings,
+    context: &CliContext,
     config: &Config,
     workspace: &Path,
 ) -> Result<Vec<(String, Result<usize, String>)>, ConfigError> {
-    let environment = surroundings.environment.access(config).environment;
+    let environment = context.environment.access(config).environment;
     let mut found = Vec::new();
-    for server in servers(config, &surroundings.environment)? {
+    for server in servers(config, &context.environment)? {
         let (name, notes) = (server.name.clone(), Arc::new(Mutex::new(None)));
         let heard = notes.clone();
         let note = move |note| *heard.lock().expect("nobody panics while it holds a note") = Some(note);

@@ -1,5 +1,5 @@
 //! From `VENDOR/MODEL` to somebody who answers.
-use crate::{Surroundings, config::Config, failure::Failure};
+use crate::{CliContext, config::Config, failure::Failure};
 use haft::{
     core::{Price, Provider, schema::nearest},
     dialects::{Dialect, TextToolCalls, dialect},
@@ -39,30 +39,30 @@ pub(crate) struct Speech<'a> {
 /// The model that a flag, a variable or the configuration names, else that of the first vendor whose key is there. A
 /// server on this machine that nobody named is offered and never taken: anybody who may open a port can stand there.
 pub(crate) async fn choose(
-    surroundings: &Surroundings,
+    context: &CliContext,
     config: &Config,
     spec: Option<&str>,
     base_url: Option<&str>,
     speech: Speech<'_>,
 ) -> Result<Chosen, Failure> {
     if let Some(spec) = spec.or(config.user.model.as_deref()) {
-        let model = open(surroundings, config, spec, base_url, speech)?;
-        return Ok(Chosen { model: measured(surroundings, config, model, base_url).await, notice: None });
+        let model = open(context, config, spec, base_url, speech)?;
+        return Ok(Chosen { model: measured(context, config, model, base_url).await, notice: None });
     }
-    let Some((spec, why)) = of_a_key(surroundings, config) else {
-        return Err(offer::none(surroundings, config).await);
+    let Some((spec, why)) = of_a_key(context, config) else {
+        return Err(offer::none(context, config).await);
     };
-    let model = open(surroundings, config, &spec, base_url, speech)?;
+    let model = open(context, config, &spec, base_url, speech)?;
     let notice = format!("using `{spec}`, since {why}; `--model VENDOR/MODEL` chooses another");
     Ok(Chosen { model, notice: Some(notice) })
 }
 
 /// The first vendor whose key is in the environment or in the person's file, and which it is.
-fn of_a_key(surroundings: &Surroundings, config: &Config) -> Option<(String, String)> {
+fn of_a_key(context: &CliContext, config: &Config) -> Option<(String, String)> {
     vendors().iter().find_map(|vendor| {
         let (variable, model) = (vendor.key_variable.as_deref()?, vendor.default_model.as_deref()?);
         let is_written = || config.user.vendors.get(&vendor.name).is_some_and(|file| file.key.is_some());
-        let why = match surroundings.environment.get(variable) {
+        let why = match context.environment.get(variable) {
             Some(_) => format!("{variable} is set"),
             None if is_written() => format!("the configuration has a key for {}", vendor.title),
             None => return None,
@@ -72,28 +72,23 @@ fn of_a_key(surroundings: &Surroundings, config: &Config) -> Option<(String, Str
 }
 
 /// A server on this machine is asked how much its model takes in, unless the person's file says so.
-async fn measured(
-    surroundings: &Surroundings,
-    config: &Config,
-    model: Model,
-    base_url: Option<&str>,
-) -> Model {
+async fn measured(context: &CliContext, config: &Config, model: Model, base_url: Option<&str>) -> Model {
     let kind = model.spec.split_once('/').map_or("", |(kind, _)| kind);
     let Some(vendor) = vendor(kind).filter(|vendor| vendor.local && model.window.is_none()) else {
         return model;
     };
-    let connection = connection(surroundings, config, vendor, base_url);
+    let connection = connection(context, config, vendor, base_url);
     Model { window: served_window(vendor, &connection, &model.name).await, ..model }
 }
 
 /// What the server of the vendor `name` offers, each as `--model` takes it.
 pub(crate) async fn models_of(
-    surroundings: &Surroundings,
+    context: &CliContext,
     config: &Config,
     name: &str,
 ) -> Result<Vec<String>, Failure> {
     let vendor = vendor(name).ok_or_else(|| no_vendor(name))?;
-    let connection = connection(surroundings, config, vendor, None);
+    let connection = connection(context, config, vendor, None);
     let listed = haft::providers::list_models(vendor, &connection).await;
     let listed = listed.map_err(|error| Failure {
         hint: error.hint().map(str::to_owned),
@@ -104,7 +99,7 @@ pub(crate) async fn models_of(
 
 /// Connects to nobody yet, but checks all that can be checked here.
 pub(crate) fn open(
-    surroundings: &Surroundings,
+    context: &CliContext,
     config: &Config,
     spec: &str,
     base_url: Option<&str>,
@@ -116,17 +111,16 @@ pub(crate) fn open(
     };
     let mut own_window = None;
     let (name, provider) = match kind {
-        "exec" => command(surroundings, config, name, speech)?,
+        "exec" => command(context, config, name, speech)?,
         "script" => (name.to_owned(), speaking(Arc::new(script(Path::new(name))?), speech)?),
         "local" => {
-            let (provider, window) = local(surroundings, name, speech)?;
+            let (provider, window) = local(context, name, speech)?;
             own_window = Some(window);
             (name.to_owned(), provider)
         }
-        kind => (
-            name.to_owned(),
-            speaking(remote(surroundings, config, kind, base_url, speech.is_free)?, speech)?,
-        ),
+        kind => {
+            (name.to_owned(), speaking(remote(context, config, kind, base_url, speech.is_free)?, speech)?)
+        }
     };
     let Card { window, price } = card_of(config, spec);
     Ok(Model { spec: spec.to_owned(), name, window: own_window.or(window), price, provider })
@@ -163,7 +157,7 @@ fn known(name: &str) -> Result<&'static Dialect, Failure> {
 /// A command is started anew for each reply, outside of the workspace: what it does there nobody would record. Keys stay
 /// here.
 fn command(
-    surroundings: &Surroundings,
+    context: &CliContext,
     config: &Config,
     name: &str,
     speech: Speech<'_>,
@@ -171,14 +165,14 @@ fn command(
     let Some(file) = config.user.exec.get(name) else {
         let hint = format!(
             "add `[exec.{name}]` with `program` and `arguments` to `{}`",
-            surroundings.places.user_file.display()
+            context.places.user_file.display()
         );
         return Err(Failure::usage(format!("there is no command `{name}`")).hint(hint));
     };
     let exec = Exec::new(name, file.program.clone(), file.arguments.clone());
     let usual = Timeouts { repeating: exec.repeating, reply: exec.reply, ..Timeouts::default() };
     let Timeouts { repeating, reply, .. } = config.user.timeouts.in_place_of(usual);
-    let environment = Some(surroundings.environment.access(config).environment.to_vec());
+    let environment = Some(context.environment.access(config).environment.to_vec());
     let exec = Exec { folder: Some("/".into()), environment, repeating, reply, ..exec };
     let model = file.model.clone().unwrap_or_else(|| name.to_owned());
     let speech = Speech { dialect: speech.dialect.or(Some("auto")), ..speech };
@@ -190,22 +184,22 @@ fn script(path: &Path) -> Result<Scripted, Failure> {
 }
 
 #[cfg(not(feature = "local"))]
-fn local(_: &Surroundings, name: &str, _: Speech<'_>) -> Result<(Arc<dyn Provider>, u64), Failure> {
+fn local(_: &CliContext, name: &str, _: Speech<'_>) -> Result<(Arc<dyn Provider>, u64), Failure> {
     Err(Failure::usage(format!(
         "cannot open `local/{name}`: this `haft` was built without the feature `local`"
     )))
 }
 
 fn remote(
-    surroundings: &Surroundings,
+    context: &CliContext,
     config: &Config,
     kind: &str,
     base_url: Option<&str>,
     is_free: bool,
 ) -> Result<Arc<dyn Provider>, Failure> {
     let vendor = vendor(kind).ok_or_else(|| no_vendor(kind))?;
-    let mut connection = connection(surroundings, config, vendor, base_url);
-    if let Some(file) = surroundings.environment.get("HAFT_RECORD") {
+    let mut connection = connection(context, config, vendor, base_url);
+    if let Some(file) = context.environment.get("HAFT_RECORD") {
         let failed = |error| Failure::usage(format!("cannot record to `{file}`: {error}"));
         connection.record = Some(Record::create(file).map_err(failed)?);
     }
@@ -235,28 +229,18 @@ fn no_vendor(kind: &str) -> Failure {
         .hint(format!("{near}there are {}", names.join(", ")))
 }
 
-fn connection(
-    surroundings: &Surroundings,
-    config: &Config,
-    vendor: &Vendor,
-    flag: Option<&str>,
-) -> Connection {
+fn connection(context: &CliContext, config: &Config, vendor: &Vendor, flag: Option<&str>) -> Connection {
     let file = config.user.vendors.get(&vendor.name).cloned().unwrap_or_default();
-    let variable = vendor.key_variable.as_deref().and_then(|name| surroundings.environment.get(name));
+    let variable = vendor.key_variable.as_deref().and_then(|name| context.environment.get(name));
     let key = variable.or(file.key.as_deref()).map(Key::new);
-    let base_url = base_url(surroundings, config, vendor, flag);
+    let base_url = base_url(context, config, vendor, flag);
     let usual = vendor.timeouts_at(base_url.as_deref().unwrap_or(&vendor.base_url));
     let timeouts = Some(file.timeouts.over(config.user.timeouts).in_place_of(usual));
     Connection { base_url, key, timeouts, ..Connection::default() }
 }
 
-fn base_url(
-    surroundings: &Surroundings,
-    config: &Config,
-    vendor: &Vendor,
-    flag: Option<&str>,
-) -> Option<String> {
-    let variable = vendor.base_url_variable.as_deref().and_then(|name| surroundings.environment.get(name));
+fn base_url(context: &CliContext, config: &Config, vendor: &Vendor, flag: Option<&str>) -> Option<String> {
+    let variable = vendor.base_url_variable.as_deref().and_then(|name| context.environment.get(name));
     let file = config.user.vendors.get(&vendor.name).and_then(|vendor| vendor.base_url.as_deref());
     flag.or(variable).or(file).map(str::to_owned)
 }

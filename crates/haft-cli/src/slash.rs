@@ -74,7 +74,7 @@ fn template(dir: &SourceDir, file: PathBuf, warn: Warn<'_>) -> Option<Template> 
 }
 
 /// What `prompt` stands for: itself, unless it begins with `/NAME`. A path is not a name.
-pub(crate) fn meant(known: &[Template], prompt: &str) -> Result<Meant, Failure> {
+pub(crate) fn expand(known: &[Template], prompt: &str) -> Result<Meant, Failure> {
     let as_it_is = || Meant { prompt: prompt.to_owned(), ..Meant::default() };
     let Some(rest) = prompt.trim_start().strip_prefix('/') else { return Ok(as_it_is()) };
     let (name, arguments) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
@@ -184,10 +184,10 @@ mod tests {
             ("/fxi x", Err("there is no command `/fxi`")),
         ];
         for (prompt, expected) in table {
-            let told = meant(&known, prompt).map(|meant| meant.prompt).map_err(|failure| failure.message);
+            let told = expand(&known, prompt).map(|meant| meant.prompt).map_err(|failure| failure.message);
             assert_eq!(told, expected.map(str::to_owned).map_err(str::to_owned), "{prompt}");
         }
-        let hint = meant(&known, "/fxi").unwrap_err().hint.unwrap_or_default();
+        let hint = expand(&known, "/fxi").unwrap_err().hint.unwrap_or_default();
         assert!(hint.starts_with("did you mean `/fix`? `haft commands list`"), "{hint}");
     }
 
@@ -197,7 +197,7 @@ mod tests {
             Header { model: Some("openai/x".into()), agent: Some("reviewer".into()), ..Header::default() };
         let theirs = Template { header, ..template("x", "y") };
         assert!(
-            meant(std::slice::from_ref(&theirs), "/x")
+            expand(std::slice::from_ref(&theirs), "/x")
                 .unwrap_err()
                 .message
                 .ends_with("may not choose the model `openai/x`")
@@ -205,6 +205,6 @@ mod tests {
         let mine = Template { is_own: true, ..theirs };
         let expected =
             Meant { prompt: "y".into(), agent: Some("reviewer".into()), model: Some("openai/x".into()) };
-        assert_eq!(meant(&[mine], "/x").unwrap(), expected);
+        assert_eq!(expand(&[mine], "/x").unwrap(), expected);
     }
 }

@@ -438,7 +438,7 @@ fn an_intruder() {
         entries.find(|entry| entry["type"] == "approval_asked")
     };
     poll(|| asked().is_some(), || "a question".into());
-    let mut stream = UnixStream::connect(Path::new(&folder).join("door")).unwrap();
+    let mut stream = UnixStream::connect(Path::new(&folder).join("socket")).unwrap();
     stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
     let answer = json!({"type": "answer", "call": asked().unwrap()["call"], "answer": "always"});
     let _sent_away = writeln!(stream, "{}\n{answer}", json!({"from": 0}));

@@ -279,7 +279,7 @@ fn a_server_that_is_not_there_is_a_clear_error() {
     assert!(started.elapsed().as_secs() < 30);
 }
 
-// Who holds the lock has no door: a session below another one, or an older Haft.
+// Who holds the lock has no socket: a session below another one, or an older Haft.
 #[test]
 fn a_session_that_another_process_holds_and_lets_nobody_in_is_left_alone() {
     let place = Place::new();

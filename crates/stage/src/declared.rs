@@ -2,7 +2,7 @@
 use crate::{
     blobs::Blobs,
     paths::resolve,
-    place::{Opened, Place, State, Way, state_of},
+    place::{Lookup, Opened, Place, State, state_of},
 };
 use haft_core::{Change, Effect, FileState, How, View};
 use std::{
@@ -163,9 +163,9 @@ fn copy_in(real: &Path, private: &Path, pristine: &Path) -> io::Result<Option<Fi
         fs::create_dir_all(folder)?;
     }
     let place = match Place::find(real)? {
-        Way::Open(place) => place,
-        Way::Missing => return Ok(None),
-        Way::Blocked => return Err(blocked(real)),
+        Lookup::Open(place) => place,
+        Lookup::Missing => return Ok(None),
+        Lookup::Blocked => return Err(blocked(real)),
     };
     let mut file = match place.open(&place.name)? {
         Opened::File(file) => file,

@@ -49,7 +49,7 @@ pub(crate) struct Place {
 }
 
 /// The way to a file.
-pub(crate) enum Way {
+pub(crate) enum Lookup {
     Open(Place),
     /// The folder does not exist.
     Missing,
@@ -85,12 +85,12 @@ impl Drop for Made {
 
 impl Place {
     /// `path`: absolute, and as it really is: a link in it blocks the way.
-    pub(crate) fn find(path: &Path) -> io::Result<Way> {
+    pub(crate) fn find(path: &Path) -> io::Result<Lookup> {
         let (above, name) = parts(path)?;
         Ok(match open_folder(above) {
-            Ok(folder) => Way::Open(Self { folder, above: above.to_owned(), name: name.to_owned() }),
-            Err(Errno::NOENT) => Way::Missing,
-            Err(Errno::LOOP | Errno::NOTDIR) => Way::Blocked,
+            Ok(folder) => Lookup::Open(Self { folder, above: above.to_owned(), name: name.to_owned() }),
+            Err(Errno::NOENT) => Lookup::Missing,
+            Err(Errno::LOOP | Errno::NOTDIR) => Lookup::Blocked,
             Err(error) => return Err(error.into()),
         })
     }

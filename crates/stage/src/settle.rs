@@ -3,7 +3,7 @@ use crate::{
     beside,
     blobs::Blobs,
     lock::Locks,
-    place::{Made, Place, State, Way},
+    place::{Lookup, Made, Place, State},
     step::Step,
     sync::{sync_one, sync_systems},
 };
@@ -98,9 +98,9 @@ impl Settling<'_> {
     fn look<'a>(&self, change: &'a Change) -> io::Result<Looked<'a>> {
         let path = self.workspace.join(&change.path);
         let place = match Place::find(&path)? {
-            Way::Blocked => return Ok(Looked::Left),
-            Way::Open(place) => Some(place),
-            Way::Missing => None,
+            Lookup::Blocked => return Ok(Looked::Left),
+            Lookup::Open(place) => Some(place),
+            Lookup::Missing => None,
         };
         let (now, old) = place.as_ref().map_or(Ok((State::Absent, None)), Place::look)?;
         let Some(now) = now.recorded() else { return Ok(Looked::Left) };
@@ -121,9 +121,9 @@ impl Settling<'_> {
     fn not_gone(&self, changes: &[&Change]) -> io::Result<Vec<PathBuf>> {
         let is_there = |change: &&Change| {
             let looked = match Place::find(&self.workspace.join(&change.path)) {
-                Ok(Way::Open(place)) => place.look().map(|(state, _)| state),
-                Ok(Way::Missing) => Ok(State::Absent),
-                Ok(Way::Blocked) => Ok(State::Other),
+                Ok(Lookup::Open(place)) => place.look().map(|(state, _)| state),
+                Ok(Lookup::Missing) => Ok(State::Absent),
+                Ok(Lookup::Blocked) => Ok(State::Other),
                 Err(error) => Err(error),
             };
             match looked.map_err(|error| named(change, error)) {

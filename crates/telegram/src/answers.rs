@@ -2,7 +2,7 @@
 use super::{
     asking::{self, Approval, Ask, Button, Document, Kind},
     chat::Chat,
-    desk::Job,
+    outbox::Job,
     types::InlineKeyboardMarkup,
     updates::Press,
 };
@@ -38,7 +38,7 @@ impl Chat {
 
     fn over(&self, press: Press) {
         self.bot.notice(&press.id, "This question is out of date.");
-        self.desk.push(Job::Unbutton { message: press.message });
+        self.outbox.push(Job::Unbutton { message: press.message });
     }
 
     fn call_of(&self, ask: u64) -> Option<CallId> {
@@ -56,7 +56,7 @@ impl Chat {
     /// Asks what a fact says that a call asks.
     pub(super) fn ask_of(&mut self, session: &Session, fact: &Fact) {
         if !session.may_allow() {
-            return self.desk.say("A call asks. It can be answered only where the session is open.");
+            return self.outbox.say("A call asks. It can be answered only where the session is open.");
         }
         match fact {
             Fact::ApprovalAsked { .. } => {
@@ -74,9 +74,9 @@ impl Chat {
     }
 
     fn ask(&mut self, ask: Ask, keyboard: Option<InlineKeyboardMarkup>, document: Option<Document>) {
-        self.desk.push(Job::Ask { ask: ask.id, text: ask.text.clone(), keyboard, document });
+        self.outbox.push(Job::Ask { ask: ask.id, text: ask.text.clone(), keyboard, document });
         self.asks.push(ask);
-        self.desk.set_asking(true);
+        self.outbox.set_asking(true);
     }
 
     /// The questions of `call`, or all, lose their buttons and say how they ended, whoever answered them.
@@ -84,10 +84,10 @@ impl Chat {
         let (over, open) =
             mem::take(&mut self.asks).into_iter().partition(|ask| call.is_none_or(|call| ask.call == *call));
         self.asks = open;
-        self.desk.set_asking(!self.asks.is_empty());
+        self.outbox.set_asking(!self.asks.is_empty());
         let over: Vec<Ask> = over;
         for ask in over {
-            self.desk.push(Job::Answered { ask: ask.id, text: ask.ended(how) });
+            self.outbox.push(Job::Answered { ask: ask.id, text: ask.ended(how) });
         }
     }
 }

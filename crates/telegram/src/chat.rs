@@ -2,11 +2,11 @@
 use super::{
     Bot,
     asking::{self, Ask},
-    desk::{Desk, Job},
     files::Prepared,
     moved,
+    outbox::{Job, Outbox},
     store::ChatState,
-    story::Story,
+    turn_renderer::TurnRenderer,
     updates::{Message, Press},
 };
 use futures::{Stream, StreamExt, future::BoxFuture};
@@ -39,7 +39,7 @@ pub(super) enum Mail {
 pub(super) struct Chat {
     pub(super) id: i64,
     pub(super) bot: Arc<Bot>,
-    pub(super) desk: Arc<Desk>,
+    pub(super) outbox: Arc<Outbox>,
     pub(super) open: Option<Open>,
     pub(super) asks: Vec<Ask>,
     /// Prompts whose files are not there yet, and the one that is worked on.
@@ -71,19 +71,19 @@ pub(super) struct Open {
 
 impl Chat {
     pub(super) fn new(id: i64, bot: Arc<Bot>) -> Self {
-        let desk = Arc::new(Desk::new(Story::new(bot.engine.setup().profile.chat.clone())));
+        let outbox = Arc::new(Outbox::new(TurnRenderer::new(bot.engine.setup().profile.chat.clone())));
         let (open, asks, waiting, sent, preparing, album, edited_at) = Default::default();
         let is_closing = false;
-        Self { id, bot, desk, open, asks, waiting, sent, preparing, album, edited_at, is_closing }
+        Self { id, bot, outbox, open, asks, waiting, sent, preparing, album, edited_at, is_closing }
     }
 
     /// Until nobody has anything to say any more, and all is told.
     pub(super) async fn live(mut self, mut inbox: mpsc::UnboundedReceiver<Mail>) {
-        let pen = self.bot.pen(self.id, self.desk.clone());
-        let typing = typing(self.bot.clone(), self.desk.clone(), self.id);
+        let writer = self.bot.writer(self.id, self.outbox.clone());
+        let typing = typing(self.bot.clone(), self.outbox.clone(), self.id);
         tokio::select! {
             () = self.listen(&mut inbox) => {}
-            () = pen.write() => {}
+            () = writer.write() => {}
             () = typing => {}
         }
     }
@@ -91,7 +91,7 @@ impl Chat {
     async fn listen(&mut self, inbox: &mut mpsc::UnboundedReceiver<Mail>) {
         loop {
             if self.is_closing && self.open.is_none() {
-                return self.desk.settled().await;
+                return self.outbox.settled().await;
             }
             tokio::select! {
                 mail = inbox.recv(), if !self.is_closing => match mail {
@@ -117,7 +117,7 @@ impl Chat {
     /// After a restart: buttons of before are over, a turn that was cut off goes on, what was not told is told.
     async fn take_up(&mut self, unsent: Vec<Message>) {
         let state = self.state();
-        state.asked.iter().for_each(|message| self.desk.push(Job::Unbutton { message: *message }));
+        state.asked.iter().for_each(|message| self.outbox.push(Job::Unbutton { message: *message }));
         self.keep(|chat| chat.asked.clear());
         if let Some(id) = &state.session {
             self.go_on(id, state.next).await;
@@ -151,21 +151,21 @@ impl Chat {
                 self.send(Command::Continue);
             }
             Ok(_) => {}
-            Err(why) => self.desk.say(why),
+            Err(why) => self.outbox.say(why),
         }
     }
 
     fn edited(&mut self) {
         if self.edited_at.is_none_or(|at| at.elapsed() > EDITED_EVERY) {
             self.edited_at = Some(Instant::now());
-            self.desk.say("What is edited is not read again: please send it anew.");
+            self.outbox.say("What is edited is not read again: please send it anew.");
         }
     }
 
     async fn event(&mut self, event: Option<Event>) {
         let fresh = self.open.as_ref().map_or(0, |open| open.fresh);
         match event {
-            Some(Event::Live(update)) => self.desk.tell(|story| story.update(&update)),
+            Some(Event::Live(update)) => self.outbox.tell(|renderer| renderer.update(&update)),
             Some(Event::Recorded(entry)) if entry.seq.0 < fresh => {
                 self.recorded(&entry);
                 if entry.seq.0 + 1 == fresh {
@@ -178,12 +178,12 @@ impl Chat {
     }
 
     async fn closed(&mut self) {
-        self.desk.set_running(false);
+        self.outbox.set_running(false);
         self.end_asks(None, "No longer asked.");
         let sent: Vec<i64> = self.sent.drain(..).flatten().collect();
         let Some(open) = self.open.take() else { return };
         if let Some(failure) = open.session.journal().failure() {
-            self.desk.say(format!("The conversation was closed: {failure}."));
+            self.outbox.say(format!("The conversation was closed: {failure}."));
         }
         // At the end of the bot it is kept for the next start.
         if self.is_closing || sent.is_empty() {
@@ -197,7 +197,7 @@ impl Chat {
             false if unheard.is_empty() => {}
             false => {
                 self.forget(&sent);
-                self.desk.say("What you said last was not taken: please say it again.");
+                self.outbox.say("What you said last was not taken: please say it again.");
             }
         }
     }
@@ -214,31 +214,31 @@ impl Chat {
         let Some(open) = &self.open else { return };
         let (session, is_over) = (open.session.clone(), entry.seq.0 < open.fresh);
         let next = entry.seq.0 + 1;
-        let close = || self.desk.close(session.id().0.clone(), next);
+        let close = || self.outbox.close(session.id().0.clone(), next);
         match &entry.fact {
             Fact::Prompted { channel, .. } => {
                 // What was told so far stands above what the person says.
                 close();
                 self.heard(channel);
-                self.desk.set_running(true);
+                self.outbox.set_running(true);
             }
             Fact::PromptDenied { channel, .. } => {
-                self.desk.tell(|story| story.fact(&entry.fact));
+                self.outbox.tell(|renderer| renderer.fact(&entry.fact));
                 self.heard(channel);
             }
             Fact::Continued | Fact::Called { .. } | Fact::JobEnded { .. } => {
-                self.desk.set_running(true);
-                self.desk.tell(|story| story.fact(&entry.fact));
+                self.outbox.set_running(true);
+                self.outbox.tell(|renderer| renderer.fact(&entry.fact));
             }
             Fact::ApprovalAsked { .. } | Fact::QuestionAsked { .. } => {
-                self.desk.tell(|story| story.fact(&entry.fact));
+                self.outbox.tell(|renderer| renderer.fact(&entry.fact));
                 close();
                 if !is_over {
                     self.ask_of(&session, &entry.fact);
                 }
             }
             Fact::ApprovalAnswered { call, answer } => {
-                self.desk.tell(|story| story.fact(&entry.fact));
+                self.outbox.tell(|renderer| renderer.fact(&entry.fact));
                 self.end_asks(Some(call), asking::said(*answer));
             }
             Fact::QuestionAnswered { call, answer } => {
@@ -246,20 +246,20 @@ impl Chat {
                 self.end_asks(Some(call), &format!("Answered: {answer}"));
             }
             Fact::ToolEnded { call, .. } => {
-                self.desk.tell(|story| story.fact(&entry.fact));
+                self.outbox.tell(|renderer| renderer.fact(&entry.fact));
                 self.end_asks(Some(call), "No longer asked.");
             }
             Fact::TurnEnded { .. } => {
-                self.desk.tell(|story| story.fact(&entry.fact));
+                self.outbox.tell(|renderer| renderer.fact(&entry.fact));
                 close();
                 self.end_asks(None, "No longer asked.");
-                self.desk.set_running(false);
+                self.outbox.set_running(false);
             }
             Fact::Rewound { changes, conflicts, untracked, .. } => {
-                self.desk.say(moved::moved(changes, conflicts, untracked.len()));
+                self.outbox.say(moved::moved(changes, conflicts, untracked.len()));
                 close();
             }
-            other => self.desk.tell(|story| story.fact(other)),
+            other => self.outbox.tell(|renderer| renderer.fact(other)),
         }
     }
 
@@ -310,10 +310,10 @@ async fn due(album: &Option<(Vec<Message>, Instant)>) {
 }
 
 /// Shows that something is going on, again and again.
-async fn typing(bot: Arc<Bot>, desk: Arc<Desk>, chat: i64) {
+async fn typing(bot: Arc<Bot>, outbox: Arc<Outbox>, chat: i64) {
     loop {
         sleep(TYPING).await;
-        if desk.is_at_it() {
+        if outbox.is_at_it() {
             bot.type_in(chat).await;
         }
     }

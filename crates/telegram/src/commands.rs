@@ -2,8 +2,8 @@
 use super::{
     asking::{Button, keyboard},
     chat::Chat,
-    desk::Job,
     files,
+    outbox::Job,
     rich::{Rich, Style},
 };
 use haft_core::{Command, Fact, JobStatus, Usage, undo};
@@ -48,7 +48,7 @@ pub(super) fn is_known(name: &str) -> bool {
 
 impl Chat {
     /// Carries out a command that [`is_known`].
-    pub(super) async fn carry_out(&mut self, name: &str, rest: &str) {
+    pub(super) async fn run_job(&mut self, name: &str, rest: &str) {
         match name {
             "start" | "help" => self.help(),
             "new" => self.begin_anew(),
@@ -75,20 +75,20 @@ impl Chat {
         for (name, what) in &self.bot.options.prompts {
             text.push(&format!("\n/{name} – {what}"), &[]);
         }
-        self.desk.push(Job::Say { text, keyboard: None });
+        self.outbox.push(Job::Say { text, keyboard: None });
     }
 
     fn begin_anew(&mut self) {
         self.leave();
         let model = self.state().wish;
         let with = model.map(|model| format!(" with {model}")).unwrap_or_default();
-        self.desk.say(format!("A new conversation{with}: what is to be done?"));
+        self.outbox.say(format!("A new conversation{with}: what is to be done?"));
     }
 
     fn stop(&mut self) {
-        let is_sent = self.desk.is_running() && self.send(Command::Interrupt);
+        let is_sent = self.outbox.is_running() && self.send(Command::Interrupt);
         if !is_sent {
-            self.desk.say("Nothing is going on.");
+            self.outbox.say("Nothing is going on.");
         }
     }
 
@@ -96,7 +96,7 @@ impl Chat {
         let Some(session) = self.quiet_session().await else { return };
         match undo::before_last_turn(&session.entries()) {
             Some(to) => drop(self.send(Command::Rewind { to })),
-            None => self.desk.say("There is nothing to undo."),
+            None => self.outbox.say("There is nothing to undo."),
         }
     }
 
@@ -104,7 +104,7 @@ impl Chat {
         let Some(session) = self.quiet_session().await else { return };
         match undo::last_undo(&session.entries()) {
             Some(_) => drop(self.send(Command::Redo)),
-            None => self.desk.say("There is nothing to redo."),
+            None => self.outbox.say("There is nothing to redo."),
         }
     }
 
@@ -116,11 +116,11 @@ impl Chat {
 
     fn send_file(&self, path: &str) {
         if path.is_empty() {
-            return self.desk.say("Which one? /file PATH sends a file of the workspace.");
+            return self.outbox.say("Which one? /file PATH sends a file of the workspace.");
         }
         match files::of_workspace(self.bot.engine.setup(), path) {
-            Ok((name, bytes)) => self.desk.push(Job::File { name, bytes }),
-            Err(why) => self.desk.say(why),
+            Ok((name, bytes)) => self.outbox.push(Job::File { name, bytes }),
+            Err(why) => self.outbox.say(why),
         }
     }
 
@@ -144,8 +144,8 @@ impl Chat {
             text.block(line, "\n\n");
         }
         match text.is_empty() {
-            true => self.desk.say("There are no jobs in this workspace."),
-            false => self.desk.push(Job::Say { text, keyboard: None }),
+            true => self.outbox.say("There are no jobs in this workspace."),
+            false => self.outbox.push(Job::Say { text, keyboard: None }),
         }
     }
 
@@ -156,18 +156,18 @@ impl Chat {
             let now = state.model.unwrap_or_else(|| usual.clone());
             let next = state.wish.unwrap_or(usual);
             let next = if next == now { String::new() } else { format!(" The next one: {next}.") };
-            return self.desk.say(format!("The model of this conversation: {now}.{next}"));
+            return self.outbox.say(format!("The model of this conversation: {now}.{next}"));
         }
         if spec != usual && is_a_file(spec) {
-            return self.desk.say(format!("`{spec}` names a file: only who starts the bot can take it."));
+            return self.outbox.say(format!("`{spec}` names a file: only who starts the bot can take it."));
         }
         match self.bot.engine_with(spec).await {
             Ok(_) => {
                 let wish = (spec != usual).then(|| spec.to_owned());
                 self.keep(|chat| chat.wish = wish);
-                self.desk.say(format!("{spec} from the next conversation on: /new begins it."));
+                self.outbox.say(format!("{spec} from the next conversation on: /new begins it."));
             }
-            Err(why) => self.desk.say(format!("{why}.")),
+            Err(why) => self.outbox.say(format!("{why}.")),
         }
     }
 
@@ -182,7 +182,7 @@ impl Chat {
         });
         let listed: Vec<Summary> = listed.await.unwrap_or_default().into_iter().take(LISTED).collect();
         if listed.is_empty() {
-            return self.desk.say("There are no conversations in this workspace yet.");
+            return self.outbox.say("There are no conversations in this workspace yet.");
         }
         let now = self.state().session;
         let mut text = Rich::default().with("Conversations in this workspace", &[Style::Bold]);
@@ -196,12 +196,12 @@ impl Chat {
             }
         }
         let keyboard = (!rows.is_empty()).then(|| keyboard(rows));
-        self.desk.push(Job::Say { text, keyboard });
+        self.outbox.push(Job::Say { text, keyboard });
     }
 
     async fn cost(&mut self) {
         let Some(session) = self.session_if_any().await else {
-            return self.desk.say("Nothing has been said yet.");
+            return self.outbox.say("Nothing has been said yet.");
         };
         let (mut usage, mut usd) = (Usage::default(), Some(0.0));
         for entry in session.entries() {
@@ -211,7 +211,7 @@ impl Chat {
             }
         }
         let cost = usd.map_or("its price is not known".into(), |usd| format!("${usd:.4}"));
-        self.desk.say(format!("{} tokens so far; {cost}.", usage.total()));
+        self.outbox.say(format!("{} tokens so far; {cost}.", usage.total()));
     }
 }
 

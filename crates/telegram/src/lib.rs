@@ -1,42 +1,42 @@
 //! A bot on Telegram: each chat is a conversation with a session of its own.
 //!
-//! [`run`] asks Telegram what there is (long polling), lets nobody in whom the owner did not name (`door`,
-//! `reception`), and gives each chat what is meant for it (`chat`). Who writes into a chat is its `pen`, from what lies
-//! on the `desk`. What must outlive the process is in the `store`: an update is marked as handled, and what it says
+//! [`run`] asks Telegram what there is (long polling), lets nobody in whom the owner did not name (`admission`,
+//! `reception`), and gives each chat what is meant for it (`chat`). Who writes into a chat is its `writer`, from what lies
+//! on the `outbox`. What must outlive the process is in the `store`: an update is marked as handled, and what it says
 //! kept, before anything comes of it, and how far a session's journal was told, so that a restart tells the rest.
 //!
 //! It uses `haft-engine` for sessions, `haft-present` for the words of what happens, and `haft-http` to reach Telegram.
-//! Begin with [`run`], then `chat` and `story`.
+//! Begin with [`run`], then `chat` and `renderer`.
+mod admission;
 mod answers;
 mod api;
 mod asking;
 mod chat;
 mod commands;
-mod desk;
-mod door;
 mod files;
 mod markdown;
+mod message_writer;
 mod moved;
-mod pen;
+mod outbox;
 mod prompts;
 mod reception;
 mod rich;
 mod sessions;
 mod store;
-mod story;
+mod turn_renderer;
 mod types;
 mod updates;
 
 pub use api::Token;
-pub use pen::Notes;
+pub use message_writer::Notes;
 pub use rich::LIMIT;
 
+use admission::{Admission, Code};
 use api::{Api, Refusal};
-use desk::{Desk, Rules};
-use door::{Code, Door};
 use futures::{FutureExt, StreamExt, future::BoxFuture, stream::FuturesUnordered};
 use haft_engine::{Engine, Session};
-use pen::Pen;
+use message_writer::MessageWriter;
+use outbox::{Outbox, Rules};
 use reception::Chats;
 use serde_json::{Value, json};
 use std::{
@@ -151,9 +151,9 @@ struct Bot {
     me: Me,
     /// Those that ask another model, by its name.
     engines: tokio::sync::Mutex<HashMap<String, Engine>>,
-    door: Mutex<Door>,
+    admission: Mutex<Admission>,
     /// What goes on beside the asking for updates.
-    errands: mpsc::UnboundedSender<BoxFuture<'static, ()>>,
+    tasks: mpsc::UnboundedSender<BoxFuture<'static, ()>>,
 }
 
 /// Talks until `stop`, or until Telegram does not let it. Then all sessions of the engine are shut down.
@@ -168,10 +168,10 @@ pub async fn run(engine: Engine, options: Options, stop: impl Future<Output = ()
         () = &mut stop => return Ok(()),
         me = hello(&api, &options.notes) => me?,
     };
-    let (errands, mut given) = mpsc::unbounded_channel();
-    let door = Mutex::new(Door::new(code(&options, &store)));
+    let (tasks, mut given) = mpsc::unbounded_channel();
+    let admission = Mutex::new(Admission::new(code(&options, &store)));
     let (store, engines) = (Arc::new(store), Default::default());
-    let bot = Arc::new(Bot { engine, options, api, store, me, engines, door, errands });
+    let bot = Arc::new(Bot { engine, options, api, store, me, engines, admission, tasks });
     bot.clone().announce();
     let mut chats = Chats::new(bot.clone());
     let mut going = FuturesUnordered::new();
@@ -182,8 +182,8 @@ pub async fn run(engine: Engine, options: Options, stop: impl Future<Output = ()
     };
     drop(chats);
     let farewell = async {
-        while let Ok(errand) = given.try_recv() {
-            going.push(errand);
+        while let Ok(task) = given.try_recv() {
+            going.push(task);
         }
         while going.next().await.is_some() {}
     };
@@ -198,7 +198,7 @@ async fn errands_of(
 ) {
     loop {
         tokio::select! {
-            Some(errand) = given.recv() => going.push(errand),
+            Some(task) = given.recv() => going.push(task),
             Some(()) = going.next() => {}
             else => return,
         }
@@ -334,12 +334,17 @@ impl Bot {
         }
     }
 
-    fn pen(&self, chat: i64, desk: Arc<Desk>) -> Pen {
+    fn writer(&self, chat: i64, outbox: Arc<Outbox>) -> MessageWriter {
         let edits = &self.engine.setup().profile.chat.edits;
         let pace = if self.store.chat(chat).is_group { PACE_IN_GROUPS } else { PACE };
         let limit = edits.limit.unwrap_or(LIMIT).clamp(100, LIMIT);
         let rules = Rules { pace, more_than: edits.more_than, limit };
-        Pen::new((self.api.clone(), self.store.clone(), self.options.notes.clone()), desk, chat, rules)
+        MessageWriter::new(
+            (self.api.clone(), self.store.clone(), self.options.notes.clone()),
+            outbox,
+            chat,
+            rules,
+        )
     }
 
     /// The number of a question; none is given twice.
@@ -360,8 +365,8 @@ impl Bot {
     /// Does something without waiting for it; whether it works is of no matter.
     fn try_to(&self, method: &'static str, parameters: Value) {
         let api = self.api.clone();
-        let errand = async move { drop(api.call(method, &parameters).await) };
-        let _the_bot_ends = self.errands.send(errand.boxed());
+        let task = async move { drop(api.call(method, &parameters).await) };
+        let _the_bot_ends = self.tasks.send(task.boxed());
     }
 
     /// What whoever pressed a button reads.

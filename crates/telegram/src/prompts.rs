@@ -39,7 +39,7 @@ impl Chat {
         if commands::is_known(name) {
             // Before: what is carried out when the bot dies is not carried out a second time.
             self.forget(&[message.id]);
-            return self.carry_out(name, rest).await;
+            return self.run_job(name, rest).await;
         }
         let line = format!("/{name} {rest}");
         match (self.bot.options.meant)(line.trim_end()) {
@@ -47,7 +47,7 @@ impl Chat {
             Err(_) if !message.is_private && !message.text.contains('@') => self.forget(&[message.id]),
             Err(why) => {
                 self.forget(&[message.id]);
-                self.desk.say(why);
+                self.outbox.say(why);
             }
         }
     }
@@ -56,7 +56,7 @@ impl Chat {
     async fn plain(&mut self, message: Message) {
         if let Some(other) = message.other {
             self.forget(&[message.id]);
-            return self.desk.say(format!("I understand text, pictures and files, but no {other}."));
+            return self.outbox.say(format!("I understand text, pictures and files, but no {other}."));
         }
         if message.text.trim().is_empty() && message.file.is_none() {
             return self.forget(&[message.id]);
@@ -95,7 +95,7 @@ impl Chat {
                     self.preparing = Some(Preparing { messages: ids, prepared });
                 }
                 Err(why) => {
-                    self.desk.say(why);
+                    self.outbox.say(why);
                     self.forget(&ids(&messages));
                 }
             }
@@ -110,15 +110,16 @@ impl Chat {
         let unsent: Vec<i64> = preparing.into_iter().flatten().chain(waiting).collect();
         if !unsent.is_empty() {
             self.forget(&unsent);
-            self.desk.say("What you sent just before is left out: please send it again if it still matters.");
+            self.outbox
+                .say("What you sent just before is left out: please send it again if it still matters.");
         }
     }
 
     pub(super) async fn prompt(&mut self, prepared: Prepared) {
         self.preparing = None;
         let Prepared { messages, parts, problems } = prepared;
-        problems.iter().for_each(|problem| self.desk.say(problem));
-        if !parts.is_empty() && !self.desk.is_running() {
+        problems.iter().for_each(|problem| self.outbox.say(problem));
+        if !parts.is_empty() && !self.outbox.is_running() {
             self.bot.type_in(self.id).await;
         }
         let channel = Some(self.channel(&messages));
@@ -136,12 +137,12 @@ impl Chat {
                 Ok(session) if session.send(prompt.clone()).is_ok() => return true,
                 Ok(_) => self.open = None,
                 Err(why) => {
-                    self.desk.say(why);
+                    self.outbox.say(why);
                     return false;
                 }
             }
         }
-        self.desk.say("The conversation is closed; /new begins another one.");
+        self.outbox.say("The conversation is closed; /new begins another one.");
         false
     }
 

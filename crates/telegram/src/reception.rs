@@ -1,11 +1,10 @@
 //! Asks Telegram what there is, and gives each chat what is meant for it. Strangers get no further than here.
 use super::{
     Bot, Outage, Trouble,
+    admission::Stranger,
     api::Refusal,
     chat::{Chat, Mail},
-    commands,
-    door::Stranger,
-    fatal,
+    commands, fatal,
     store::{ChatState, User},
     updates::{self, Message, Person, Press, Update},
 };
@@ -190,7 +189,7 @@ impl Chats {
         if !message.is_private {
             return;
         }
-        let met = self.bot.door.lock().expect("no code panics while it holds the door").knock(
+        let met = self.bot.admission.lock().expect("no code panics while it holds the admission").judge(
             who,
             &message.text,
             Instant::now(),
@@ -234,7 +233,7 @@ impl Chats {
         let inbox = self.inboxes.entry(chat).or_insert_with(|| {
             let (sender, inbox) = mpsc::unbounded_channel();
             let lives = Chat::new(chat, self.bot.clone()).live(inbox);
-            let _the_bot_ends = self.bot.errands.send(lives.boxed());
+            let _the_bot_ends = self.bot.tasks.send(lives.boxed());
             sender
         });
         let _the_bot_ends = inbox.send(mail);

@@ -2,7 +2,7 @@
 use super::{
     answers::still_asked,
     chat::{Chat, Open, is_cut_off},
-    desk::Job,
+    outbox::Job,
     store::ChatState,
 };
 use haft_core::{Command, Entry, Fact, Seq};
@@ -19,13 +19,13 @@ struct Found {
 impl Chat {
     /// The session, if there is one and nothing is going on in it; else it is said what is in the way.
     pub(super) async fn quiet_session(&mut self) -> Option<Session> {
-        if self.desk.is_running() {
-            self.desk.say("Something is going on: /stop it first, or wait.");
+        if self.outbox.is_running() {
+            self.outbox.say("Something is going on: /stop it first, or wait.");
             return None;
         }
         let session = self.session_if_any().await;
         if session.is_none() {
-            self.desk.say("Nothing has been said yet.");
+            self.outbox.say("Nothing has been said yet.");
         }
         session
     }
@@ -36,7 +36,7 @@ impl Chat {
         match self.session().await {
             Ok(session) => Some(session),
             Err(why) => {
-                self.desk.say(why);
+                self.outbox.say(why);
                 None
             }
         }
@@ -91,7 +91,7 @@ impl Chat {
             (chat.session, chat.model) = (Some(id), model);
             (chat.next, chat.message, chat.sent) = (0, None, 0);
         });
-        self.desk.push(Job::Left);
+        self.outbox.push(Job::Left);
         Ok(self.follow(Found { session, goes_on: false }, Seq(0)))
     }
 
@@ -103,7 +103,7 @@ impl Chat {
         let asked = if goes_on { still_asked(&entries) } else { Vec::new() };
         self.open = Some(Open { session: session.clone(), events, fresh, asked });
         if goes_on {
-            self.desk.set_running(is_cut_off(&entries));
+            self.outbox.set_running(is_cut_off(&entries));
         }
         if from.0 >= fresh {
             self.ask_again();
@@ -121,22 +121,22 @@ impl Chat {
     /// Leaves the session; what goes on in it is stopped where nobody else is there to see it.
     pub(super) fn leave(&mut self) {
         let is_ours = self.open.as_ref().is_some_and(|open| !open.session.is_joined());
-        if is_ours && self.desk.is_running() && !self.is_followed_elsewhere() {
+        if is_ours && self.outbox.is_running() && !self.is_followed_elsewhere() {
             self.send(Command::Interrupt);
         }
         self.end_asks(None, "No longer asked.");
         self.drop_unsent();
         let sent: Vec<i64> = self.sent.drain(..).flatten().collect();
         self.forget(&sent);
-        self.desk.tell(|story| drop(story.take()));
-        self.desk.set_running(false);
+        self.outbox.tell(|renderer| drop(renderer.take()));
+        self.outbox.set_running(false);
         self.open = None;
         self.keep(|chat| {
             (chat.session, chat.model) = (None, None);
             (chat.next, chat.message, chat.sent) = (0, None, 0);
         });
         // Behind what is still to be told of it.
-        self.desk.push(Job::Left);
+        self.outbox.push(Job::Left);
     }
 
     /// Whether another chat is in the same session.
@@ -153,20 +153,20 @@ impl Chat {
         let found = home.find(id).and_then(|id| home.peek(&id.0).map(|entries| (id, entries)));
         let (id, entries) = match found {
             Ok(found) => found,
-            Err(error) => return self.desk.say(format!("{error}. /sessions lists those there are.")),
+            Err(error) => return self.outbox.say(format!("{error}. /sessions lists those there are.")),
         };
         if self.state().session.as_ref() == Some(&id.0) {
-            return self.desk.say("This is the conversation that we are in.");
+            return self.outbox.say("This is the conversation that we are in.");
         }
         if !self.is_of_here(&entries) {
-            return self.desk.say(format!("{id} works in another folder than I do."));
+            return self.outbox.say(format!("{id} works in another folder than I do."));
         }
         let found = match self.found(&id.0, None).await {
             Ok(Some(found)) => found,
             Ok(None) => {
-                return self.desk.say(format!("{id} is there no more. /sessions lists those there are."));
+                return self.outbox.say(format!("{id} is there no more. /sessions lists those there are."));
             }
-            Err(why) => return self.desk.say(why),
+            Err(why) => return self.outbox.say(why),
         };
         self.leave();
         let model = self.bot.model_of(&found.session).await;
@@ -177,7 +177,7 @@ impl Chat {
             Some(model) => format!("{model} answers"),
             None => "the model of the process answers that has it open".to_owned(),
         };
-        self.desk.say(format!("From here on we go on with {id}; {answers}."));
+        self.outbox.say(format!("From here on we go on with {id}; {answers}."));
         self.follow(found, Seq(next));
     }
 

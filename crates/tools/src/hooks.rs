@@ -40,7 +40,7 @@ impl OwnHooks {
     }
 
     async fn ask_all(&self, session: &SessionId, moment: Moment<'_>) -> Hooked {
-        let told = Told::new(session, &self.workspace, moment);
+        let told = HookInput::new(session, &self.workspace, moment);
         let mut contexts = Vec::new();
         for hook in self.hooks.iter().filter(|hook| hook.hears(told.event, told.tool)) {
             match ask::ask(hook, &told, &self.workspace, &self.environment).await {
@@ -62,7 +62,7 @@ impl Hooks for OwnHooks {
 
 /// What a hook is told.
 #[derive(Serialize)]
-pub(crate) struct Told<'a> {
+pub(crate) struct HookInput<'a> {
     event: HookEvent,
     session: &'a SessionId,
     workspace: &'a Path,
@@ -78,7 +78,7 @@ pub(crate) struct Told<'a> {
     outcome: Option<Outcome>,
 }
 
-impl<'a> Told<'a> {
+impl<'a> HookInput<'a> {
     fn new(session: &'a SessionId, workspace: &'a Path, moment: Moment<'a>) -> Self {
         let (tool, arguments, result, prompt, outcome) = (None, None, None, None, None);
         let event = HookEvent::of(&moment);

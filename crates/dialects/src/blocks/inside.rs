@@ -1,16 +1,19 @@
-//! Where a block ends: at a sign outside of its JSON, or with the JSON itself.
+//! Where a block ends: at a delimiter outside of its JSON, or with the JSON itself.
 use super::{
     rules::{Block, Json},
-    search::{Act, Found, Signs},
+    search::{Act, Delimiters, Found},
 };
 use crate::walk::{Step, Walk};
 
-/// The signs that count within a block.
-pub(super) fn inner(block: &Block) -> Signs {
-    let signs = |signs: &'static [&'static str], act| signs.iter().map(move |sign| (*sign, act));
+/// The delimiters that count within a block.
+pub(super) fn inner(block: &Block) -> Delimiters {
+    let delimiters =
+        |delimiters: &'static [&'static str], act| delimiters.iter().map(move |delimiter| (*delimiter, act));
     let json: &[&str] = if matches!(block.json, Json::Some | Json::Last) { &["{", "["] } else { &[] };
-    let closing = signs(block.close, Act::Close).chain(signs(block.stop, Act::Stop));
-    Signs::new(closing.chain(signs(block.inner, Act::Nothing)).chain(signs(json, Act::Json)).collect())
+    let closing = delimiters(block.close, Act::Close).chain(delimiters(block.stop, Act::Stop));
+    Delimiters::new(
+        closing.chain(delimiters(block.inner, Act::Nothing)).chain(delimiters(json, Act::Json)).collect(),
+    )
 }
 
 /// A block that was begun.
@@ -35,7 +38,13 @@ pub(super) struct End {
 
 impl Inside {
     /// `None`: not yet.
-    pub(super) fn end(&mut self, json: Json, signs: &Signs, buffer: &str, whole: bool) -> Option<End> {
+    pub(super) fn end(
+        &mut self,
+        json: Json,
+        delimiters: &Delimiters,
+        buffer: &str,
+        whole: bool,
+    ) -> Option<End> {
         let end = |body, after| End { body, after, close: "", cut: false, broken: false };
         let cut = || whole.then_some(End { cut: true, ..end(buffer.len(), buffer.len()) });
         if json == Json::First && self.before {
@@ -63,8 +72,8 @@ impl Inside {
                     return Some(End { broken, ..end(stopped, stopped) });
                 }
             }
-            let (at, length, act, sign) = match signs.find(buffer, self.seen, whole) {
-                Found::Sign { at, length, act, sign } => (at, length, act, sign),
+            let (at, length, act, delimiter) = match delimiters.find(buffer, self.seen, whole) {
+                Found::Delimiter { at, length, act, delimiter } => (at, length, act, delimiter),
                 Found::Open(at) => {
                     self.seen = at;
                     return cut();
@@ -76,7 +85,7 @@ impl Inside {
                     self.seen = at;
                     self.walk = Some(Walk::default());
                 }
-                Act::Close => return Some(End { close: sign, ..end(at, at + length) }),
+                Act::Close => return Some(End { close: delimiter, ..end(at, at + length) }),
                 Act::Stop => return Some(end(at, at)),
                 _ => {}
             }

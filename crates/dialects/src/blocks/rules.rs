@@ -1,16 +1,16 @@
-//! What makes a dialect with blocks: its signs, and what they mean.
+//! What makes a dialect with blocks: its delimiters, and what they mean.
 use super::say;
 use crate::{Said, Setting};
 
-/// The signs of a dialect. Of two that begin at the same place the longer one counts.
+/// The delimiters of a dialect. Of two that begin at the same place the longer one counts.
 pub(crate) struct Rules {
     pub(crate) thoughts: &'static [Thought],
     pub(crate) blocks: &'static [Block],
-    /// Signs that mean nothing, and are left out of the text.
+    /// Delimiters that mean nothing, and are left out of the text.
     pub(crate) noise: &'static [&'static str],
-    /// Signs around the blocks: left out where calls are looked for.
+    /// Delimiters around the blocks: left out where calls are looked for.
     pub(crate) frame: &'static [&'static str],
-    /// Signs around the blocks after which there is no more text. What stands there is told as a problem.
+    /// Delimiters around the blocks after which there is no more text. What stands there is told as a problem.
     pub(crate) hush: &'static [&'static str],
     /// Whether there is no more text after a block.
     pub(crate) hush_after_blocks: bool,
@@ -18,7 +18,7 @@ pub(crate) struct Rules {
     pub(crate) once: bool,
     /// Letters between blocks that mean nothing.
     pub(crate) between: &'static [char],
-    /// Whether the beginning of a sign at the end of the reply is left out.
+    /// Whether the beginning of a delimiter at the end of the reply is left out.
     pub(crate) signs_are_cut: bool,
     /// Whether a reply that is nothing but the beginning or the end of the words that open its thoughts is left out: the
     /// prompt may end within them, and the reply end before there is any thought.
@@ -45,11 +45,11 @@ impl Rules {
 pub(crate) struct Thought {
     pub(crate) open: &'static str,
     pub(crate) close: &'static [&'static str],
-    /// Whether only a reply may begin with them, because their signs are ordinary words.
+    /// Whether only a reply may begin with them, because their delimiters are ordinary words.
     pub(crate) first: bool,
-    /// Signs that end them without being theirs.
+    /// Delimiters that end them without being theirs.
     pub(crate) breaks: &'static [&'static str],
-    /// Whether an opening sign in the prompt belongs to them.
+    /// Whether an opening delimiter in the prompt belongs to them.
     pub(crate) says_open: bool,
 }
 
@@ -65,14 +65,14 @@ pub(crate) const THINK: Thought = Thought::new("<think>", &["</think>"]);
 /// A part of the text that holds calls.
 pub(crate) struct Block {
     pub(crate) open: &'static str,
-    /// How many bytes of the opening sign belong to the body.
+    /// How many bytes of the opening delimiter belong to the body.
     pub(crate) kept: usize,
     pub(crate) json: Json,
-    /// Signs that end it.
+    /// Delimiters that end it.
     pub(crate) close: &'static [&'static str],
-    /// Signs that end it and are read again.
+    /// Delimiters that end it and are read again.
     pub(crate) stop: &'static [&'static str],
-    /// Signs before the JSON that look like JSON.
+    /// Delimiters before the JSON that look like JSON.
     pub(crate) inner: &'static [&'static str],
     pub(crate) read: fn(&Body<'_>, &Setting, &mut Vec<Said>),
 }
@@ -90,7 +90,7 @@ pub(crate) enum Json {
 }
 
 impl Block {
-    /// A block between two signs, with JSON.
+    /// A block between two delimiters, with JSON.
     pub(crate) const fn new(
         open: &'static str,
         close: &'static [&'static str],
@@ -105,7 +105,7 @@ impl Block {
 pub(crate) struct Body<'a> {
     pub(crate) open: &'static str,
     pub(crate) text: &'a str,
-    /// The sign that ended it.
+    /// The delimiter that ended it.
     pub(crate) close: &'static str,
     /// Whether the reply ended within it.
     pub(crate) cut: bool,

@@ -1,8 +1,8 @@
-//! Signs in a text that comes piece by piece: the first of them, or where one may still begin.
+//! Delimiters in a text that comes piece by piece: the first of them, or where one may still begin.
 
-use crate::signs::begins;
+use crate::delimiters::begins;
 
-/// What a sign does.
+/// What a delimiter does.
 #[derive(Clone, Copy)]
 pub(super) enum Act {
     Nothing,
@@ -16,37 +16,37 @@ pub(super) enum Act {
     Json,
 }
 
-/// Signs by the bytes that they begin with.
-pub(super) struct Signs {
+/// Delimiters by the bytes that they begin with.
+pub(super) struct Delimiters {
     /// Those that begin with the same byte stand together, the longest first.
-    signs: Vec<(&'static str, Act)>,
-    /// For each byte where its signs stand; for most there is none.
+    delimiters: Vec<(&'static str, Act)>,
+    /// For each byte where its delimiters stand; for most there is none.
     first: [(u8, u8); 256],
 }
 
 /// What a search came to.
 pub(super) enum Found {
-    Sign {
+    Delimiter {
         at: usize,
         length: usize,
         act: Act,
-        sign: &'static str,
+        delimiter: &'static str,
     },
-    /// From this byte on it may become a sign; before it there is none.
+    /// From this byte on it may become a delimiter; before it there is none.
     Open(usize),
 }
 
-impl Signs {
-    pub(super) fn new(mut signs: Vec<(&'static str, Act)>) -> Self {
-        let lead = |sign: &str| sign.as_bytes()[0];
-        signs.sort_by_key(|(sign, _)| (lead(sign), usize::MAX - sign.len()));
+impl Delimiters {
+    pub(super) fn new(mut delimiters: Vec<(&'static str, Act)>) -> Self {
+        let lead = |delimiter: &str| delimiter.as_bytes()[0];
+        delimiters.sort_by_key(|(delimiter, _)| (lead(delimiter), usize::MAX - delimiter.len()));
         let mut first = [(0, 0); 256];
-        for (place, (sign, _)) in signs.iter().enumerate() {
-            let place = u8::try_from(place).expect("a dialect has few signs");
-            let range = &mut first[usize::from(lead(sign))];
+        for (place, (delimiter, _)) in delimiters.iter().enumerate() {
+            let place = u8::try_from(place).expect("a dialect has few delimiters");
+            let range = &mut first[usize::from(lead(delimiter))];
             *range = (if range.1 == 0 { place } else { range.0 }, place + 1);
         }
-        Self { signs, first }
+        Self { delimiters, first }
     }
 
     /// `whole`: nothing comes after `text`.
@@ -57,14 +57,14 @@ impl Signs {
             at += skipped;
             let rest = &bytes[at..];
             let (first, end) = self.first[usize::from(rest[0])];
-            for (sign, act) in &self.signs[usize::from(first)..usize::from(end)] {
-                match sign.as_bytes() {
+            for (delimiter, act) in &self.delimiters[usize::from(first)..usize::from(end)] {
+                match delimiter.as_bytes() {
                     // A longer one may come, and counts.
                     longer if longer.len() > rest.len() && !whole && longer.starts_with(rest) => {
                         return Found::Open(at);
                     }
                     fits if begins(rest, fits) => {
-                        return Found::Sign { at, length: fits.len(), act: *act, sign };
+                        return Found::Delimiter { at, length: fits.len(), act: *act, delimiter };
                     }
                     _ => {}
                 }

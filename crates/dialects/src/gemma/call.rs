@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 /// Nesting beyond this is no call.
 const DEEPEST: usize = 100;
 
-/// Reads what stood between the signs of a call. `closed`: the end of the text is the end of the call.
+/// Reads what stood between the delimiters of a call. `closed`: the end of the text is the end of the call.
 pub(super) fn read(body: &str, quote: &'static str, closed: bool, setting: &Setting) -> Result<Call, String> {
     let body = body.trim();
     let Some(named) = body.strip_prefix("call").unwrap_or(body).trim_start().strip_prefix(':') else {
@@ -144,8 +144,8 @@ impl<'a> Values<'a> {
         text
     }
 
-    fn takes(&mut self, sign: &str) -> bool {
-        let rest = self.rest.strip_prefix(sign);
+    fn takes(&mut self, delimiter: &str) -> bool {
+        let rest = self.rest.strip_prefix(delimiter);
         self.rest = rest.unwrap_or(self.rest);
         rest.is_some()
     }

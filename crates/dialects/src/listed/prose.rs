@@ -1,4 +1,4 @@
-//! Lists of Python calls that stand in prose without any sign.
+//! Lists of Python calls that stand in prose without any delimiter.
 use super::{
     super::{
         Reader, Said, Setting,
@@ -56,12 +56,12 @@ impl Grammar for Lists {
         }
     }
 
-    fn sign(&mut self, sign: &'static str, said: &mut Vec<Said>) {
+    fn delimiter(&mut self, delimiter: &'static str, said: &mut Vec<Said>) {
         if !self.setting.find_calls {
-            return say(said, Said::Text, sign);
+            return say(said, Said::Text, delimiter);
         }
         self.look(true, said);
-        self.expected |= sign == "<|python_start|>";
+        self.expected |= delimiter == "<|python_start|>";
     }
 
     fn end(&mut self, said: &mut Vec<Said>) {

@@ -1,31 +1,31 @@
-//! What makes a dialect with signs: the signs, and what they mean.
+//! What makes a dialect with delimiters: the delimiters, and what they mean.
 use crate::{Call, Setting, shape::Shape};
 
-/// The signs of a dialect. Of two that begin at the same place the longer one counts.
+/// The delimiters of a dialect. Of two that begin at the same place the longer one counts.
 pub(crate) struct Marks {
     /// What opens and closes thoughts.
     pub(crate) thinking: &'static [(&'static str, &'static str)],
     /// What opens and closes calls.
     pub(crate) calls: &'static [Block],
-    /// Signs that mean nothing in the text, and are left out.
+    /// Delimiters that mean nothing in the text, and are left out.
     pub(crate) noise: &'static [&'static str],
 }
 
 /// What few dialects do.
-pub(crate) struct Manners {
+pub(crate) struct BlockOptions {
     /// What ends the thoughts without closing them: a call, for instance.
     pub(crate) interrupts: &'static [&'static str],
     /// Thoughts are opened no more than once in a reply.
     pub(crate) thinks_once: bool,
     /// With its calls a reply is over: text behind them is the model playing the tool's part.
     pub(crate) ends_with_calls: bool,
-    /// The beginning of a sign at the end of the reply is not text.
+    /// The beginning of a delimiter at the end of the reply is not text.
     pub(crate) drops_cut_sign: bool,
     /// The prompt has opened the thoughts unless it was told not to, and calls end them; a blank line stands between.
     pub(crate) thinks_by_default: bool,
 }
 
-impl Manners {
+impl BlockOptions {
     /// None of it.
     pub(crate) const PLAIN: Self = Self {
         interrupts: &[],
@@ -42,7 +42,7 @@ pub(crate) struct Block {
     pub(crate) open: &'static str,
     /// Where it ends.
     pub(crate) close: Close,
-    /// Reads what lies between, or all of it where the signs belong to it: the calls, or why it holds none.
+    /// Reads what lies between, or all of it where the delimiters belong to it: the calls, or why it holds none.
     pub(crate) read: fn(&str, &Setting) -> Result<Vec<Call>, String>,
 }
 
@@ -56,7 +56,7 @@ impl Block {
         Self::tagged_before(open, shape, until, &[])
     }
 
-    /// As [`Block::tagged`]; behind it, one of the signs `tail` belongs to it.
+    /// As [`Block::tagged`]; behind it, one of the delimiters `tail` belongs to it.
     pub(crate) const fn tagged_before(
         open: &'static str,
         shape: &'static Shape,
@@ -77,10 +77,10 @@ impl Block {
 /// Where a block ends.
 #[derive(Clone, Copy)]
 pub(crate) enum Close {
-    /// At the first of these signs, wherever it stands.
+    /// At the first of these delimiters, wherever it stands.
     At(&'static [&'static str]),
-    /// At the first of these signs outside of a JSON value.
+    /// At the first of these delimiters outside of a JSON value.
     AfterJson(&'static [&'static str]),
-    /// At the first of these signs outside of a value; the shape reads it.
+    /// At the first of these delimiters outside of a value; the shape reads it.
     Tagged { shape: &'static Shape, until: &'static [&'static str], tail: &'static [&'static str] },
 }

@@ -1,5 +1,5 @@
 //! A reply of a model of which nobody knows what it speaks: if it has calls in another dialect, they count.
-use crate::{Call, Dialect, Said, Setting, by_signs};
+use crate::{Call, Dialect, Said, Setting, by_delimiters};
 use std::sync::{Arc, OnceLock};
 
 /// Longer replies are not looked at: a call of that length was meant for nobody.
@@ -27,9 +27,9 @@ impl Trial {
         self.text.clear();
     }
 
-    /// The calls of the reply, if a dialect shows its signs and all that it reads are calls of known tools.
+    /// The calls of the reply, if a dialect shows its delimiters and all that it reads are calls of known tools.
     pub(super) fn calls(self, setting: &Setting) -> Vec<Call> {
-        let Some(dialect) = by_signs(&self.text) else { return Vec::new() };
+        let Some(dialect) = by_delimiters(&self.text) else { return Vec::new() };
         // Bare JSON may stand anywhere in prose: it counts where it is all that is said.
         if dialect.name == "llama3_json" && !self.text.trim_start().starts_with(['{', '<']) {
             return Vec::new();

@@ -1,6 +1,6 @@
 //! How a dialect is written: the tools, calls and results that a model reads.
 //!
-//! What is written here, the dialect's own reader understands. Most calls are JSON between two signs, a row of [`JSON`];
+//! What is written here, the dialect's own reader understands. Most calls are JSON between two delimiters, a row of [`JSON`];
 //! notations of their own are in [`notation`].
 use crate::{Call, Dialect};
 use haft_core::{ArgumentForm, CallForm, ReplyForm, ToolCall, ToolErrorKind, ToolResult, ToolSpec, schema};
@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 mod notation;
 
-/// Dialects whose calls are JSON between signs: the names, the signs, and what the name and the arguments are called.
+/// Dialects whose calls are JSON between delimiters: the names, the delimiters, and what the name and the arguments are called.
 type Json = (&'static [&'static str], [&'static str; 2], [&'static str; 2]);
 
 const NAMED: [&str; 2] = ["name", "arguments"];

@@ -1,4 +1,4 @@
-//! Signs of all dialects, halves of them, and what may stand between.
+//! Delimiters of all dialects, halves of them, and what may stand between.
 
 /// One of them after the other is a text that may mean something.
 pub(crate) const BITS: &[&str] = &[

@@ -2,7 +2,7 @@
 use super::errors::denied;
 use crate::session::{
     asking::Wish,
-    context::Means,
+    context::SessionContext,
     notes::{Notes, Unrecorded},
     ready::Ready,
 };
@@ -41,8 +41,8 @@ impl Judged {
 
 /// Judges `effects`, which must be resolved. What the session itself put aside for the model may be read, and what the
 /// person did.
-pub(crate) fn judge(means: &Means, effects: &[Effect]) -> Judged {
-    let own_folders = own_folders(means);
+pub(crate) fn judge(session: &SessionContext, effects: &[Effect]) -> Judged {
+    let own_folders = own_folders(session);
     let is_own = |effect: &&Effect| match effect {
         Effect::Read(path) => own_folders.iter().any(|folder| path.starts_with(folder)),
         Effect::Write(_) | Effect::Execute(_) | Effect::Network(_) => false,
@@ -50,19 +50,19 @@ pub(crate) fn judge(means: &Means, effects: &[Effect]) -> Judged {
     let judged = effects.iter().filter(|effect| !is_own(effect)).cloned();
     let (writes, others): (Vec<Effect>, Vec<Effect>) =
         judged.partition(|effect| matches!(effect, Effect::Write(_)));
-    let workspace = &means.shared.setup.workspace;
-    let judge = |effects: &[Effect]| means.permission.judge(effects, workspace);
-    Judged { writes: judge(&writes), others: judge(&others), how: means.stage.how(effects) }
+    let workspace = &session.shared.setup.workspace;
+    let judge = |effects: &[Effect]| session.permission.judge(effects, workspace);
+    Judged { writes: judge(&writes), others: judge(&others), how: session.stage.how(effects) }
 }
 
 /// What a call may read below the folders that it was allowed to read.
-pub(crate) fn readable(means: &Means, effects: &[Effect]) -> Readable {
-    means.permission.readable(effects, &means.shared.setup.workspace, own_folders(means))
+pub(crate) fn readable(session: &SessionContext, effects: &[Effect]) -> Readable {
+    session.permission.readable(effects, &session.shared.setup.workspace, own_folders(session))
 }
 
-fn own_folders(means: &Means) -> Vec<PathBuf> {
-    let known = means.shared.setup.knowledge.readable.iter();
-    known.chain([&means.artifacts]).cloned().collect()
+fn own_folders(session: &SessionContext) -> Vec<PathBuf> {
+    let known = session.shared.setup.knowledge.readable.iter();
+    known.chain([&session.artifacts]).cloned().collect()
 }
 
 /// Why a call must not go on.
@@ -85,7 +85,7 @@ impl From<Unrecorded> for Refused {
 
 /// Asks a person about `ready`, before it runs.
 pub(crate) async fn ask_to_run(
-    means: &Means,
+    session: &SessionContext,
     call: &ToolCall,
     ready: &Ready,
     judged: &Judged,
@@ -95,9 +95,9 @@ pub(crate) async fn ask_to_run(
     let runs = ready.named(call);
     let runs = Some(Box::new(runs)).filter(|runs| **runs != *call);
     let effects = judged.about(&ready.effects);
-    ask(means, call, Wish { reason, effects, changes: Vec::new(), runs }, notes).await?;
+    ask(session, call, Wish { reason, effects, changes: Vec::new(), runs }, notes).await?;
     // Whoever answers takes their time, and what was shown must be what runs.
-    let (effects, _) = ready.effects_now(&*means.stage, &means.shared.setup.workspace)?;
+    let (effects, _) = ready.effects_now(&*session.stage, &session.shared.setup.workspace)?;
     if effects != ready.effects {
         return Err(
             denied("not run: what it names leads elsewhere than when the person was asked".into()).into()
@@ -108,27 +108,27 @@ pub(crate) async fn ask_to_run(
 
 /// Judges what a call did in private, and asks a person where the policy wants that.
 pub(crate) async fn judge_changes(
-    means: &Means,
+    session: &SessionContext,
     call: &ToolCall,
     changes: &[Change],
     notes: &Notes,
 ) -> Result<(), Refused> {
-    let workspace = &means.shared.setup.workspace;
-    match means.permission.judge_changes(changes, workspace) {
+    let workspace = &session.shared.setup.workspace;
+    match session.permission.judge_changes(changes, workspace) {
         Verdict::Allow => Ok(()),
         Verdict::Deny { reason } => Err(denied(reason).into()),
         Verdict::Ask { reason } => {
             let effects = changes.iter().map(|change| Effect::Write(workspace.join(&change.path))).collect();
-            ask(means, call, Wish { reason, effects, changes: changes.to_vec(), runs: None }, notes).await
+            ask(session, call, Wish { reason, effects, changes: changes.to_vec(), runs: None }, notes).await
         }
     }
 }
 
-async fn ask(means: &Means, call: &ToolCall, wish: Wish, notes: &Notes) -> Result<(), Refused> {
-    if means.desk.has_granted(&wish.effects) {
+async fn ask(session: &SessionContext, call: &ToolCall, wish: Wish, notes: &Notes) -> Result<(), Refused> {
+    if session.inbox.has_granted(&wish.effects) {
         return Ok(());
     }
-    let answer = means.desk.wait_for(&call.id);
+    let answer = session.inbox.wait_for(&call.id);
     let (id, reason, effects) = (call.id.clone(), wish.reason.clone(), wish.effects.clone());
     notes.record(wish.asked(id.clone())).await?;
     let answer = answer.await.unwrap_or(Answer::Nobody);
@@ -136,7 +136,7 @@ async fn ask(means: &Means, call: &ToolCall, wish: Wish, notes: &Notes) -> Resul
     let error = match answer {
         Answer::Once => return Ok(()),
         Answer::Always => {
-            means.desk.grant(effects);
+            session.inbox.grant(effects);
             return Ok(());
         }
         Answer::No => denied(format!("{reason}, and the user said no")),

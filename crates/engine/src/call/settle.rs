@@ -1,6 +1,6 @@
 //! Making what a call staged real, and knowing which of it is.
 use super::errors::{conflict, not_settled};
-use crate::session::context::Means;
+use crate::session::context::SessionContext;
 use haft_core::{
     Change, ToolError,
     changed::{self, paths},
@@ -26,7 +26,7 @@ pub(crate) struct Settled {
     pub(crate) error: Option<ToolError>,
 }
 
-impl Means {
+impl SessionContext {
     /// [`haft_core::Stage::settle`] in the real workspace, off the event loop. While another process is at it, it is
     /// tried again, but not for ever, and no more once `cancel` is set.
     async fn settle(&self, changes: &[Change], cancel: &CancellationToken) -> io::Result<Vec<PathBuf>> {

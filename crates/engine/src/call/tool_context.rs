@@ -1,9 +1,9 @@
 //! What a call may know and do, made from what its session has.
 use crate::session::{
     asking::Asking,
-    context::Means,
+    context::SessionContext,
     notes::Notes,
-    parent::{Caller, Ceiling, Witness},
+    parent::{Caller, Ceiling, ParentCall},
 };
 use haft_core::{Alone, Subagents, ToolCall, ToolContext, Update, View, clip};
 use std::sync::Arc;
@@ -13,25 +13,25 @@ use tokio_util::sync::CancellationToken;
 const MAX_CHUNK: usize = 4_096;
 
 pub(crate) fn context(
-    means: &Means,
+    session: &SessionContext,
     call: &ToolCall,
     view: &Arc<dyn View>,
     cancel: &CancellationToken,
     notes: &Notes,
 ) -> ToolContext {
     let (progress, id) = (notes.downgrade(), call.id.clone());
-    let person = Asking { call: call.id.clone(), desk: means.desk.clone(), notes: notes.downgrade() };
+    let person = Asking { call: call.id.clone(), inbox: session.inbox.clone(), notes: notes.downgrade() };
     ToolContext {
-        session: means.id.clone(),
+        session: session.id.clone(),
         call: call.id.clone(),
         channel: None,
         workspace: view.root().to_owned(),
-        live: means.shared.setup.workspace.clone(),
-        access: means.access.clone(),
+        live: session.shared.setup.workspace.clone(),
+        access: session.access.clone(),
         readable: Arc::default(),
-        artifacts: means.artifacts.clone(),
-        jobs: means.jobs.clone(),
-        subagents: subagents(means, &person),
+        artifacts: session.artifacts.clone(),
+        jobs: session.jobs.clone(),
+        subagents: subagents(session, &person),
         person: Arc::new(person),
         cancel: cancel.child_token(),
         on_progress: Arc::new(move |chunk| {
@@ -44,17 +44,17 @@ pub(crate) fn context(
     }
 }
 
-fn subagents(means: &Means, person: &Asking) -> Arc<dyn Subagents> {
-    if !means.tree.may_delegate() {
+fn subagents(session: &SessionContext, person: &Asking) -> Arc<dyn Subagents> {
+    if !session.tree.may_delegate() {
         return Arc::new(Alone);
     }
     let (call, notes) = (person.call.clone(), person.notes.clone());
     let caller = Caller {
-        session: means.id.clone(),
-        tree: means.tree.clone(),
-        ceiling: Ceiling { permission: means.permission.clone(), limits: means.limits.clone() },
-        stage: means.stage.clone(),
-        witness: Witness { call, notes, above: means.witness.clone(), ended: CancellationToken::new() },
+        session: session.id.clone(),
+        tree: session.tree.clone(),
+        ceiling: Ceiling { permission: session.permission.clone(), limits: session.limits.clone() },
+        stage: session.stage.clone(),
+        parent: ParentCall { call, notes, above: session.parent.clone(), ended: CancellationToken::new() },
     };
-    means.delegates.subagents(caller, means.agent.clone(), person.clone())
+    session.delegates.subagents(caller, session.agent.clone(), person.clone())
 }

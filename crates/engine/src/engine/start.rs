@@ -7,10 +7,11 @@ use crate::{
     },
     session::{
         EngineError, Session,
-        background::Board,
-        context::Means,
-        inbox::Desk,
+        background::BackgroundCommands,
+        context::SessionContext,
+        inbox::Inbox,
         log::Log,
+        mail::Mail,
         named::resolved,
         parent::{Caller, Ceiling},
         permission::Permission,
@@ -21,7 +22,7 @@ use crate::{
     },
     session_task::Task,
     setup::{self, Agent, Model, Setup},
-    socket::Door,
+    socket::SessionSocket,
     tree::Delegation,
 };
 use haft_core::{
@@ -40,61 +41,73 @@ pub(super) fn start(
 ) -> Result<Session, EngineError> {
     let setup = &shared.setup;
     journal.hide(setup.access.secrets.clone());
-    let entries = journal.entries();
     let model = model_of(setup, &agent)?;
-    let mut log = Log { transcript: Transcript::replay(&entries), journal: journal.clone() };
-    if entries.is_empty() {
+    let mut log = Log { transcript: Transcript::replay(&journal.entries()), journal: journal.clone() };
+    if journal.entries().is_empty() {
         log.record(opened(setup, &model, &id, &agent, &above))?;
     }
-    let caller = above.caller.as_ref();
-    let (purse, owns_purse) = shared.purse(&id, caller.map(|caller| &caller.session));
-    let tree = above.tree(&journal.entries(), setup);
+    let (sender, mailbox) = mpsc::unbounded_channel();
     let folder = setup.home.folder(&id);
-    let own_stage = || (setup.stages)(&setup.home.contents(&id));
+    let session = context(shared, &id, agent, model, &above, &journal, &sender)?;
+    let (stage, permission) = (session.stage.clone(), session.permission.clone());
+    let stop = shared.stop.clone();
+    let is_root = above.caller.is_none();
+    let socket = is_root.then(|| SessionSocket::open(&folder, &journal, &sender, &permission)).flatten();
+    let ownership = Ownership::take(&folder);
+    let task = Task { session, log, mailbox, stop, later: Default::default(), socket, ownership };
+    shared.tasks.spawn(task.run());
+    let session = Session { id, mailbox: sender, journal, stage, permission, may_allow: true };
+    shared.live.add(&session);
+    Ok(session)
+}
+
+/// What the session works with. Its journal has been opened.
+fn context(
+    shared: &Arc<Shared>,
+    id: &SessionId,
+    agent: Agent,
+    model: Model,
+    above: &Above,
+    journal: &Journal,
+    sender: &mpsc::UnboundedSender<Mail>,
+) -> Result<SessionContext, EngineError> {
+    let (setup, entries, caller) = (&shared.setup, journal.entries(), above.caller.as_ref());
+    let (budget, owns_budget) = shared.budget(id, caller.map(|caller| &caller.session));
+    let tree = above.tree(&entries, setup);
+    let own_stage = || (setup.stages)(&setup.home.contents(id));
     let stage = caller.map_or_else(own_stage, |caller| caller.stage.clone());
-    let (sender, inbox) = mpsc::unbounded_channel();
-    let jobs = Board::new(sender.downgrade(), jobs_of(&entries) + 1, setup.profile.render.clone());
+    let jobs =
+        BackgroundCommands::new(sender.downgrade(), jobs_of(&entries) + 1, setup.profile.render.clone());
     let toolbox = Toolbox::new(setup, agent.clone(), own_tools(setup, &tree));
     let kit = toolbox.kit();
-    let desk = Desk::with_grants(&entries);
     let touched = |name: &str, arguments: &serde_json::Value| {
         touched(&kit.tools, &*stage, &setup.workspace, name, arguments)
     };
     let seen = Seen::replay(entries.iter().map(Arc::as_ref), &setup.workspace, touched);
     let ceiling = caller.map(|caller| &caller.ceiling);
-    let is_job = is_job(&entries) || above.order.is_some();
+    let is_job = is_job(&entries);
     let limits = bounds(setup, &agent, &model, ceiling, is_job)?;
-    let permission = permission(setup, &agent, ceiling, &entries);
-    let means = Means {
+    Ok(SessionContext {
         limits: Limits { evidence: limits.evidence || is_job, ..limits },
-        permission: permission.clone(),
+        permission: permission(setup, &agent, ceiling, &entries),
         model,
         agent: agent.name,
         tree,
-        witness: caller.map(|caller| Arc::new(caller.witness.clone())),
+        parent: caller.map(|caller| Arc::new(caller.parent.clone())),
         id: id.clone(),
         toolbox,
-        stage: stage.clone(),
-        desk,
+        stage,
+        inbox: Inbox::with_grants(&entries),
         jobs: Arc::new(jobs),
         seen,
         repeats: Default::default(),
-        artifacts: folder.join("outputs"),
-        purse,
-        owns_purse,
-        access: ownership::access(&setup.access, &id),
+        artifacts: setup.home.folder(id).join("outputs"),
+        budget,
+        owns_budget,
+        access: ownership::access(&setup.access, id),
         shared: shared.clone(),
         delegates: Arc::new(Delegation(Engine(shared.clone()))),
-    };
-    let stop = shared.stop.clone();
-    let is_root = above.caller.is_none();
-    let door = is_root.then(|| Door::open(&folder, &journal, &sender, &permission)).flatten();
-    let ownership = Ownership::take(&folder);
-    let task = Task { means, log, inbox, stop, later: Default::default(), door, ownership };
-    shared.tasks.spawn(task.run());
-    let session = Session { id, inbox: sender, journal, stage, permission, may_allow: true };
-    shared.live.add(&session);
-    Ok(session)
+    })
 }
 
 /// The model that the agent names, else the engine's.

@@ -1,6 +1,6 @@
 //! A call's way to the person in its conversation.
 use super::{
-    inbox::Desk,
+    inbox::Inbox,
     notes::{Unrecorded, WeakNotes},
 };
 use futures::future::BoxFuture;
@@ -11,7 +11,7 @@ use tokio::sync::oneshot;
 #[derive(Clone)]
 pub(crate) struct Asking {
     pub(crate) call: CallId,
-    pub(crate) desk: Desk,
+    pub(crate) inbox: Inbox,
     /// Whoever still asks for a call that has ended must not hold up its round.
     pub(crate) notes: WeakNotes,
 }
@@ -56,7 +56,7 @@ impl Asking {
         question: Question,
         settled: impl Future<Output = ()>,
     ) -> Option<String> {
-        let reply = self.desk.wait_for_reply(&self.call);
+        let reply = self.inbox.wait_for_reply(&self.call);
         let asked = Fact::QuestionAsked { call: self.call.clone(), question };
         self.record(asked).await.ok()?;
         let mut open = Open(self, Some(Fact::QuestionAnswered { call: self.call.clone(), answer: None }));
@@ -79,10 +79,10 @@ impl Asking {
         wish: Wish,
         settled: &mut oneshot::Receiver<Answer>,
     ) -> Option<Answer> {
-        if self.desk.has_granted(&wish.effects) {
+        if self.inbox.has_granted(&wish.effects) {
             return Some(Answer::Once);
         }
-        let (call, given) = (self.call.clone(), self.desk.wait_for(&self.call));
+        let (call, given) = (self.call.clone(), self.inbox.wait_for(&self.call));
         let effects = wish.effects.clone();
         self.record(wish.asked(call.clone())).await.ok()?;
         let (answer, is_ours) = tokio::select! {
@@ -93,7 +93,7 @@ impl Asking {
         };
         self.record(Fact::ApprovalAnswered { call, answer }).await.ok()?;
         if answer == Answer::Always {
-            self.desk.grant(effects);
+            self.inbox.grant(effects);
         }
         is_ours.then_some(answer)
     }

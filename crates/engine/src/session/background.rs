@@ -15,16 +15,16 @@ use tokio_util::sync::CancellationToken;
 /// So many jobs that have ended are remembered, for whoever asks what they printed.
 const REMEMBERED: usize = 32;
 
-pub(crate) struct Board {
-    /// Weak: a job must not keep its session's inbox alive.
-    inbox: mpsc::WeakUnboundedSender<Mail>,
+pub(crate) struct BackgroundCommands {
+    /// Weak: a job must not keep its session's mailbox alive.
+    mailbox: mpsc::WeakUnboundedSender<Mail>,
     running: Mutex<JoinSet<()>>,
-    known: Mutex<Vec<Known>>,
+    known: Mutex<Vec<BackgroundCommand>>,
     next: AtomicU64,
     render: Render,
 }
 
-struct Known {
+struct BackgroundCommand {
     id: JobId,
     title: String,
     output: JobOutput,
@@ -32,24 +32,24 @@ struct Known {
     ended: CancellationToken,
 }
 
-impl Board {
+impl BackgroundCommands {
     /// `next` is the number of the first job that starts here.
-    pub(crate) fn new(inbox: mpsc::WeakUnboundedSender<Mail>, next: u64, render: Render) -> Self {
+    pub(crate) fn new(mailbox: mpsc::WeakUnboundedSender<Mail>, next: u64, render: Render) -> Self {
         let (running, known) = Default::default();
-        Self { inbox, running, known, next: AtomicU64::new(next), render }
+        Self { mailbox, running, known, next: AtomicU64::new(next), render }
     }
 
     fn tell(&self, mail: Mail) {
-        if let Some(inbox) = self.inbox.upgrade() {
-            let _session_closed = inbox.send(mail);
+        if let Some(mailbox) = self.mailbox.upgrade() {
+            let _session_closed = mailbox.send(mail);
         }
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<Known>> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<BackgroundCommand>> {
         self.known.lock().expect("no code panics while it holds what is known of jobs")
     }
 
-    fn remember(&self, job: Known) {
+    fn remember(&self, job: BackgroundCommand) {
         let mut known = self.lock();
         if known.len() >= REMEMBERED
             && let Some(oldest) = known.iter().position(|job| job.ended.is_cancelled())
@@ -60,12 +60,12 @@ impl Board {
     }
 }
 
-impl Jobs for Board {
+impl Jobs for BackgroundCommands {
     fn start(&self, title: String, work: Work, output: JobOutput) -> JobId {
         let id = JobId(self.next.fetch_add(1, Ordering::Relaxed).to_string());
         self.tell(Mail::JobStarted { job: id.clone(), title: title.clone() });
         let (stop, ended) = (CancellationToken::new(), CancellationToken::new());
-        let (inbox, job, render) = (self.inbox.clone(), id.clone(), self.render.clone());
+        let (mailbox, job, render) = (self.mailbox.clone(), id.clone(), self.render.clone());
         let call = ToolCall::new(id.0.clone(), title.clone(), serde_json::Value::Null);
         let (stopped, done) = (stop.clone(), ended.clone().drop_guard());
         let mut running = self.running.lock().expect("no code panics while it holds the jobs");
@@ -77,17 +77,17 @@ impl Jobs for Board {
                 () = stopped.cancelled() => Err(stopped_error()),
                 result = work => result,
             };
-            if let Some(inbox) = inbox.upgrade() {
+            if let Some(mailbox) = mailbox.upgrade() {
                 let _session_closed =
-                    inbox.send(Mail::JobEnded { job, result: render.result(&call, result) });
+                    mailbox.send(Mail::JobEnded { job, result: render.result(&call, result) });
             }
         });
-        self.remember(Known { id: id.clone(), title, output, stop, ended });
+        self.remember(BackgroundCommand { id: id.clone(), title, output, stop, ended });
         id
     }
 
     fn all(&self) -> Vec<JobState> {
-        let state = |job: &Known| JobState {
+        let state = |job: &BackgroundCommand| JobState {
             id: job.id.clone(),
             title: job.title.clone(),
             running: !job.ended.is_cancelled(),

@@ -1,4 +1,4 @@
-//! The purse that a session and those it delegated to draw from.
+//! The budget that a session and those it delegated to draw from.
 use haft_core::{Budget, Fact, Price, Reached, Resource, Spending, Usage};
 use std::{
     sync::{Arc, Mutex, MutexGuard},
@@ -7,7 +7,7 @@ use std::{
 
 /// What a turn has spent, and what is promised to requests under way.
 #[derive(Debug)]
-pub(crate) struct Purse(Mutex<State>);
+pub(crate) struct TurnBudget(Mutex<State>);
 
 #[derive(Debug)]
 struct State {
@@ -16,14 +16,14 @@ struct State {
     since: Instant,
 }
 
-impl Default for Purse {
+impl Default for TurnBudget {
     fn default() -> Self {
         let (spent, promised) = Default::default();
         Self(Mutex::new(State { spent, promised, since: Instant::now() }))
     }
 }
 
-impl Purse {
+impl TurnBudget {
     /// A turn begins, or goes on after `spent`.
     pub(crate) fn open(&self, spent: Spending) {
         let mut state = self.lock();
@@ -33,7 +33,7 @@ impl Purse {
     /// Sets aside what a request may cost: `prompt` tokens, and a reply of `wanted` tokens or what is left for it.
     pub(crate) fn reserve(
         self: &Arc<Self>,
-        budget: &Budget,
+        limits: &Budget,
         price: Option<Price>,
         prompt: u64,
         wanted: u64,
@@ -42,11 +42,11 @@ impl Purse {
         let mut gone = state.spent;
         gone += state.promised;
         gone.seconds = state.since.elapsed().as_secs();
-        let reply = budget.reply(&gone, price.as_ref(), prompt, wanted)?;
+        let reply = limits.reply(&gone, price.as_ref(), prompt, wanted)?;
         let promised = spending(price, Usage { input: prompt, output: reply, ..Usage::default() });
         state.promised += promised;
         drop(state);
-        Ok(Reserved { purse: self.clone(), price, prompt, promised, reply })
+        Ok(Reserved { budget: self.clone(), price, prompt, promised, reply })
     }
 
     /// What the turn has cost so far.
@@ -55,21 +55,21 @@ impl Purse {
     }
 
     /// How long the turn may still take; none for as long as it likes.
-    pub(crate) fn time_left(&self, budget: &Budget) -> Option<Duration> {
-        let limit = Duration::from_secs(budget.seconds?);
+    pub(crate) fn time_left(&self, limits: &Budget) -> Option<Duration> {
+        let limit = Duration::from_secs(limits.seconds?);
         Some(limit.saturating_sub(self.lock().since.elapsed()))
     }
 
     /// The fact to record where the time is over.
-    pub(crate) fn out_of_time(&self, budget: &Budget) -> Option<Fact> {
-        let over = self.time_left(budget).filter(Duration::is_zero);
-        let limit = budget.seconds.unwrap_or_default() as f64;
+    pub(crate) fn out_of_time(&self, limits: &Budget) -> Option<Fact> {
+        let over = self.time_left(limits).filter(Duration::is_zero);
+        let limit = limits.seconds.unwrap_or_default() as f64;
         let spent = self.lock().since.elapsed().as_secs_f64();
         over.map(|_| reached(Reached { what: Resource::Seconds, spent, limit }))
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.0.lock().expect("no code panics while it holds the purse")
+        self.0.lock().expect("no code panics while it holds the budget")
     }
 }
 
@@ -91,7 +91,7 @@ pub(crate) fn spending(price: Option<Price>, usage: Usage) -> Spending {
 
 /// What is set aside for one request. Given back when it is dropped, less what was spent.
 pub(crate) struct Reserved {
-    purse: Arc<Purse>,
+    budget: Arc<TurnBudget>,
     price: Option<Price>,
     prompt: u64,
     promised: Spending,
@@ -108,7 +108,7 @@ impl Reserved {
         if !counted {
             (spent.uncounted, spent.usage) = (spent.usage.total(), Usage::default());
         }
-        self.purse.lock().spent += spent;
+        self.budget.lock().spent += spent;
     }
 }
 
@@ -119,23 +119,23 @@ impl Reserved {
         let guess = Usage { input: self.prompt, ..Usage::default() };
         let usage = if counted.total() > 0 { counted } else { guess };
         let usage = Usage { output: usage.output.max(written), ..usage };
-        self.purse.lock().spent += Spending { requests: 0, ..spending(self.price, usage) };
+        self.budget.lock().spent += Spending { requests: 0, ..spending(self.price, usage) };
         usage
     }
 
     /// Whether the same request may be sent again.
-    pub(crate) fn fits_again(&self, budget: &Budget) -> Result<(), Reached> {
-        let state = self.purse.lock();
+    pub(crate) fn fits_again(&self, limits: &Budget) -> Result<(), Reached> {
+        let state = self.budget.lock();
         let mut gone = state.spent;
         gone += state.promised.less(self.promised);
         gone.seconds = state.since.elapsed().as_secs();
-        budget.fits(&gone, self.price.as_ref(), self.prompt, self.reply)
+        limits.fits(&gone, self.price.as_ref(), self.prompt, self.reply)
     }
 }
 
 impl Drop for Reserved {
     fn drop(&mut self) {
-        let promised = &mut self.purse.lock().promised;
+        let promised = &mut self.budget.lock().promised;
         *promised = promised.less(self.promised);
     }
 }
@@ -148,28 +148,28 @@ mod tests {
 
     #[test]
     fn what_is_promised_to_one_is_not_there_for_another() {
-        let (purse, budget) =
-            (Arc::new(Purse::default()), Budget { tokens: Some(10_000), ..Budget::default() });
-        let first = purse.reserve(&budget, PRICE, 2_000, 4_000).unwrap();
-        let second = purse.reserve(&budget, PRICE, 2_000, 4_000).unwrap();
+        let (budget, limits) =
+            (Arc::new(TurnBudget::default()), Budget { tokens: Some(10_000), ..Budget::default() });
+        let first = budget.reserve(&limits, PRICE, 2_000, 4_000).unwrap();
+        let second = budget.reserve(&limits, PRICE, 2_000, 4_000).unwrap();
         assert_eq!((first.reply, second.reply), (4_000, 2_000));
         assert_eq!(
-            purse.reserve(&budget, PRICE, 100, 4_000).err().map(|reached| reached.what),
+            budget.reserve(&limits, PRICE, 100, 4_000).err().map(|reached| reached.what),
             Some(Resource::Tokens)
         );
         first.spend(Usage { input: 1_000, output: 500, ..Usage::default() }, 0);
         second.spend(Usage::default(), 1_000);
-        let spent = purse.spent();
+        let spent = budget.spent();
         assert_eq!(
             (spent.requests, spent.tokens(), spent.uncounted, spent.usage.output),
             (2, 4_500, 3_000, 500)
         );
         assert!((spent.usd - (1_000.0 + 1_000.0 + 2_000.0 + 2_000.0) / 1e6).abs() < 1e-12, "{spent:?}");
         // A request that failed costs nothing, and all that was promised is back.
-        drop(purse.reserve(&budget, PRICE, 2_000, 2_000).unwrap());
-        assert_eq!(purse.reserve(&budget, PRICE, 500, 9_000).unwrap().reply, 5_000);
-        assert_eq!(purse.spent().cost_usd(), Some(spent.usd));
-        purse.reserve(&budget, None, 1, 300).unwrap().spend(Usage { input: 1, ..Usage::default() }, 1);
-        assert_eq!(purse.spent().cost_usd(), None);
+        drop(budget.reserve(&limits, PRICE, 2_000, 2_000).unwrap());
+        assert_eq!(budget.reserve(&limits, PRICE, 500, 9_000).unwrap().reply, 5_000);
+        assert_eq!(budget.spent().cost_usd(), Some(spent.usd));
+        budget.reserve(&limits, None, 1, 300).unwrap().spend(Usage { input: 1, ..Usage::default() }, 1);
+        assert_eq!(budget.spent().cost_usd(), None);
     }
 }

@@ -1,9 +1,9 @@
 //! What a session works with.
 use super::{
-    background::Board,
-    budget::Purse,
-    inbox::Desk,
-    parent::{Delegates, Witness},
+    background::BackgroundCommands,
+    budget::TurnBudget,
+    inbox::Inbox,
+    parent::{Delegates, ParentCall},
     permission::Permission,
     repeats::Repeats,
     seen::Seen,
@@ -16,7 +16,7 @@ use haft_core::{Access, Limits, SessionId, Stage};
 use std::{path::PathBuf, sync::Arc};
 
 /// What a session works with; never changes while it runs.
-pub(crate) struct Means {
+pub(crate) struct SessionContext {
     pub(crate) id: SessionId,
     /// The agent's name.
     pub(crate) agent: String,
@@ -29,11 +29,11 @@ pub(crate) struct Means {
     /// The sessions above and below.
     pub(crate) tree: Tree,
     /// Where what this session does to files is told before it is real; none where a person opened it.
-    pub(crate) witness: Option<Arc<Witness>>,
+    pub(crate) parent: Option<Arc<ParentCall>>,
     pub(crate) toolbox: Toolbox,
     pub(crate) stage: Arc<dyn Stage>,
-    pub(crate) desk: Desk,
-    pub(crate) jobs: Arc<Board>,
+    pub(crate) inbox: Inbox,
+    pub(crate) jobs: Arc<BackgroundCommands>,
     pub(crate) shared: Arc<Shared>,
     /// What the processes of this session may reach.
     pub(crate) access: Access,
@@ -42,9 +42,9 @@ pub(crate) struct Means {
     /// See [`haft_core::ToolContext::artifacts`].
     pub(crate) artifacts: PathBuf,
     /// What this turn has spent, shared with those below.
-    pub(crate) purse: Arc<Purse>,
+    pub(crate) budget: Arc<TurnBudget>,
     /// Whether a turn of this session opens it.
-    pub(crate) owns_purse: bool,
+    pub(crate) owns_budget: bool,
     /// How a call lets another agent work.
     pub(crate) delegates: Arc<dyn Delegates>,
 }

@@ -9,10 +9,10 @@ use tokio::sync::oneshot;
 
 /// Where people and a running turn meet.
 #[derive(Clone, Default)]
-pub(crate) struct Desk(Arc<Mutex<OnDesk>>);
+pub(crate) struct Inbox(Arc<Mutex<State>>);
 
 #[derive(Default)]
-struct OnDesk {
+struct State {
     approvals: HashMap<CallId, oneshot::Sender<Answer>>,
     questions: HashMap<CallId, oneshot::Sender<Option<String>>>,
     queue: VecDeque<Queued>,
@@ -27,10 +27,10 @@ pub(crate) struct Queued {
     pub(crate) receipt: Receipt,
 }
 
-impl Desk {
+impl Inbox {
     /// With what people have allowed for the whole session.
     pub(crate) fn with_grants(entries: &[Arc<Entry>]) -> Self {
-        let desk = Self::default();
+        let inbox = Self::default();
         let mut asked: HashMap<&CallId, &Vec<Effect>> = HashMap::new();
         for entry in entries {
             match &entry.fact {
@@ -38,12 +38,12 @@ impl Desk {
                     asked.insert(call, effects);
                 }
                 Fact::ApprovalAnswered { call, answer: Answer::Always } => {
-                    desk.grant(asked.get(call).into_iter().flat_map(|effects| effects.iter().cloned()));
+                    inbox.grant(asked.get(call).into_iter().flat_map(|effects| effects.iter().cloned()));
                 }
                 _ => {}
             }
         }
-        desk
+        inbox
     }
 
     pub(crate) fn wait_for(&self, call: &CallId) -> oneshot::Receiver<Answer> {
@@ -63,8 +63,8 @@ impl Desk {
     }
 
     pub(crate) fn has_granted(&self, effects: &[Effect]) -> bool {
-        let desk = self.lock();
-        !effects.is_empty() && effects.iter().all(|effect| desk.granted.contains(effect))
+        let inbox = self.lock();
+        !effects.is_empty() && effects.iter().all(|effect| inbox.granted.contains(effect))
     }
 
     pub(crate) fn next_queued(&self) -> Option<Queued> {
@@ -73,9 +73,9 @@ impl Desk {
 
     /// The next one, where it is `wanted`; else it stays where it is.
     pub(crate) fn next_queued_if(&self, wanted: impl FnOnce(&Fact) -> bool) -> Option<Queued> {
-        let mut desk = self.lock();
-        let is_wanted = desk.queue.front().is_some_and(|queued| wanted(&queued.fact));
-        if is_wanted { desk.queue.pop_front() } else { None }
+        let mut inbox = self.lock();
+        let is_wanted = inbox.queue.front().is_some_and(|queued| wanted(&queued.fact));
+        if is_wanted { inbox.queue.pop_front() } else { None }
     }
 
     pub(crate) fn answer(&self, call: &CallId, answer: Answer) {
@@ -106,7 +106,7 @@ impl Desk {
         std::mem::take(&mut self.lock().joined)
     }
 
-    fn lock(&self) -> MutexGuard<'_, OnDesk> {
-        self.0.lock().expect("no code panics while it holds the desk")
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.0.lock().expect("no code panics while it holds the inbox")
     }
 }

@@ -7,11 +7,11 @@ use tokio::sync::mpsc::WeakUnboundedSender;
 
 /// Holds no session open: a handle is made only for as long as somebody else holds one.
 #[derive(Default)]
-pub(crate) struct Live(Mutex<Vec<Known>>);
+pub(crate) struct Live(Mutex<Vec<OpenSession>>);
 
-struct Known {
+struct OpenSession {
     id: SessionId,
-    inbox: WeakUnboundedSender<Mail>,
+    mailbox: WeakUnboundedSender<Mail>,
     journal: WeakJournal,
     stage: Arc<dyn Stage>,
     permission: Permission,
@@ -21,10 +21,10 @@ struct Known {
 impl Live {
     pub(crate) fn add(&self, session: &Session) {
         let mut known = self.lock();
-        known.retain(|known| known.inbox.strong_count() > 0);
-        known.push(Known {
+        known.retain(|known| known.mailbox.strong_count() > 0);
+        known.push(OpenSession {
             id: session.id.clone(),
-            inbox: session.inbox.downgrade(),
+            mailbox: session.mailbox.downgrade(),
             journal: session.journal.downgrade(),
             stage: session.stage.clone(),
             permission: session.permission.clone(),
@@ -34,25 +34,25 @@ impl Live {
 
     /// All that are open, the oldest first.
     pub(crate) fn sessions(&self) -> Vec<Session> {
-        self.lock().iter().filter_map(Known::session).collect()
+        self.lock().iter().filter_map(OpenSession::session).collect()
     }
 
     /// The one called so, where it is open and still listens.
     pub(crate) fn find(&self, id: &SessionId) -> Option<Session> {
-        let found = self.lock().iter().filter(|known| known.id == *id).find_map(Known::session);
-        found.filter(|session| !session.inbox.is_closed())
+        let found = self.lock().iter().filter(|known| known.id == *id).find_map(OpenSession::session);
+        found.filter(|session| !session.mailbox.is_closed())
     }
 
-    fn lock(&self) -> MutexGuard<'_, Vec<Known>> {
+    fn lock(&self) -> MutexGuard<'_, Vec<OpenSession>> {
         self.0.lock().expect("no code panics while it holds the open sessions")
     }
 }
 
-impl Known {
+impl OpenSession {
     fn session(&self) -> Option<Session> {
-        let inbox = self.inbox.upgrade()?;
+        let mailbox = self.mailbox.upgrade()?;
         let (journal, stage) = (self.journal.upgrade()?, self.stage.clone());
         let (permission, may_allow) = (self.permission.clone(), self.may_allow);
-        Some(Session { id: self.id.clone(), inbox, journal, stage, permission, may_allow })
+        Some(Session { id: self.id.clone(), mailbox, journal, stage, permission, may_allow })
     }
 }

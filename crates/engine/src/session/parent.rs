@@ -26,24 +26,24 @@ pub(crate) struct Caller {
     pub(crate) ceiling: Ceiling,
     /// One for all sessions of a tree: each can show what another one did.
     pub(crate) stage: Arc<dyn Stage>,
-    pub(crate) witness: Witness,
+    pub(crate) parent: ParentCall,
 }
 
 /// The call that delegated, and those above it.
 #[derive(Clone)]
-pub(crate) struct Witness {
+pub(crate) struct ParentCall {
     pub(crate) call: CallId,
     /// They last as long as the call: who works on for one that is gone must not hold up its round.
     pub(crate) notes: WeakNotes,
-    pub(crate) above: Option<Arc<Witness>>,
+    pub(crate) above: Option<Arc<ParentCall>>,
     /// The call waits no more, whatever becomes of its round.
     pub(crate) ended: CancellationToken,
 }
 
 /// The calls above, whose rounds do not end while this is held.
-pub(crate) struct Seen(Vec<(CallId, Notes)>);
+pub(crate) struct Recorded(Vec<(CallId, Notes)>);
 
-impl Seen {
+impl Recorded {
     /// Of what they saw these files were left as they were, after all.
     pub(crate) async fn unsettled(&self, paths: &[PathBuf]) {
         for (call, notes) in &self.0 {
@@ -53,7 +53,7 @@ impl Seen {
     }
 }
 
-impl Witness {
+impl ParentCall {
     /// On return all journals above have on disk what `session` is about to do. An error means that nobody waits for
     /// it any more, so that it must not happen.
     pub(crate) async fn see(
@@ -61,11 +61,11 @@ impl Witness {
         session: &SessionId,
         changes: &[Change],
         how: How,
-    ) -> Result<Seen, Unrecorded> {
-        let witnesses = iter::successors(Some(self), |witness| witness.above.as_deref());
+    ) -> Result<Recorded, Unrecorded> {
+        let parents = iter::successors(Some(self), |parent| parent.above.as_deref());
         // All of them or none: what one of them does not see must not happen.
-        let held: Result<Vec<_>, _> = witnesses.map(Self::held).collect();
-        let seen = Seen(held?);
+        let held: Result<Vec<_>, _> = parents.map(Self::held).collect();
+        let seen = Recorded(held?);
         for (call, notes) in &seen.0 {
             let (call, session, changes) = (call.clone(), session.clone(), changes.to_vec());
             notes.record_durably(Fact::ChangedBelow { call, session, changes, how }).await?;

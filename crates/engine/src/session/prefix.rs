@@ -6,14 +6,14 @@ use std::sync::Arc;
 
 /// The part of every request that does not change while the tools stay the same, made once: what is the same byte for
 /// byte is read from the vendor's cache.
-pub(crate) struct Wire {
+pub(crate) struct RequestPrefix {
     pub(crate) system: String,
     pub(crate) tools: Arc<[ToolSpec]>,
     /// About how many tokens both take.
     pub(crate) tokens: u64,
 }
 
-impl Wire {
+impl RequestPrefix {
     pub(crate) fn new(setup: &Setup, agent: &Agent, tools: &Registry) -> Self {
         let list = setup.profile.tool_list.as_ref().filter(|_| !tools.is_empty());
         let specs = tools.specs();

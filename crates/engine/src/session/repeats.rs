@@ -36,7 +36,7 @@ impl Repeats {
         let mut made = self.lock();
         if let Some(earlier) = made.get(&key).filter(|earlier| earlier.files == files) {
             let text = format!(
-                "[not called again: the same as `{}` in this turn, and nothing has changed; its result stands above]",
+                "[not called again: the same as `{}` in this turn, and nothing has changed; its result is above]",
                 earlier.call
             );
             return Some(ToolOutput::text(text).details(serde_json::json!({"same_as": earlier.call})));

@@ -28,7 +28,7 @@ pub(crate) struct Stamp {
 
 /// What the model knows of a file.
 #[derive(Clone, Debug)]
-enum Known {
+enum SeenAs {
     /// Its content; its length where that was recorded.
     Print { print: Print, bytes: Option<u64> },
     /// That there is none.
@@ -37,7 +37,7 @@ enum Known {
     At(u64),
 }
 
-impl Known {
+impl SeenAs {
     fn of(read: FileRead) -> (PathBuf, Self) {
         (read.path, Self::Print { print: read.print, bytes: Some(read.bytes) })
     }
@@ -62,7 +62,7 @@ impl Known {
 
 /// By real path. All clones are one.
 #[derive(Clone, Default)]
-pub(crate) struct Seen(Arc<Mutex<HashMap<PathBuf, Known>>>);
+pub(crate) struct Seen(Arc<Mutex<HashMap<PathBuf, SeenAs>>>);
 
 /// The files that a call reads, as they were before it read them.
 pub(crate) struct Looked {
@@ -132,8 +132,8 @@ impl Seen {
                     let Some(begun) = begun.remove(call.0.as_str()) else { continue };
                     if result.is_ok() {
                         let touched = effects(begun.name, begun.arguments).into_iter().filter_map(path_of);
-                        seen.lock().extend(touched.map(|path| (path, Known::At(entry.at))));
-                        let reads = begun.reads.iter().cloned().map(Known::of);
+                        seen.lock().extend(touched.map(|path| (path, SeenAs::At(entry.at))));
+                        let reads = begun.reads.iter().cloned().map(SeenAs::of);
                         seen.lock().extend(reads.map(|(path, known)| (workspace.join(path), known)));
                     }
                     seen.wrote(workspace, begun.written);
@@ -156,16 +156,16 @@ impl Seen {
     /// From now on the model knows these files as they were.
     pub(crate) fn keep(&self, looked: Looked) {
         let nothing = looked.stamps.into_iter().filter(|(_, stamp)| stamp.is_none());
-        let nothing = nothing.map(|(path, _)| (path, Known::Nothing));
-        self.lock().extend(nothing.chain(looked.reads.into_iter().map(Known::of)));
+        let nothing = nothing.map(|(path, _)| (path, SeenAs::Nothing));
+        self.lock().extend(nothing.chain(looked.reads.into_iter().map(SeenAs::of)));
     }
 
     /// What the session itself wrote is known.
     pub(crate) fn wrote<'a>(&self, workspace: &Path, changes: impl IntoIterator<Item = &'a Change>) {
         let known = changes.into_iter().map(|change| {
             let known = match &change.after {
-                Some(state) => Known::Print { print: Print::Hash(state.hash.clone()), bytes: None },
-                None => Known::Nothing,
+                Some(state) => SeenAs::Print { print: Print::Hash(state.hash.clone()), bytes: None },
+                None => SeenAs::Nothing,
             };
             (workspace.join(&change.path), known)
         });
@@ -188,7 +188,7 @@ impl Seen {
         changed.map_or(Ok(()), |(path, _)| Err(refused(&path, "it was changed since it was last read")))
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<PathBuf, Known>> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<PathBuf, SeenAs>> {
         self.0.lock().expect("no code panics while it holds what was seen")
     }
 }

@@ -1,5 +1,5 @@
 //! What all sessions of an engine have in common.
-use super::{budget::Purse, live::Live};
+use super::{budget::TurnBudget, live::Live};
 use crate::setup::Setup;
 use haft_core::SessionId;
 use std::{
@@ -13,8 +13,8 @@ pub(crate) struct Shared {
     pub(crate) setup: Setup,
     pub(crate) tasks: TaskTracker,
     pub(crate) stop: CancellationToken,
-    /// The purses of the sessions that are open, for those below them.
-    purses: Mutex<HashMap<SessionId, Weak<Purse>>>,
+    /// The budgets of the sessions that are open, for those below them.
+    budgets: Mutex<HashMap<SessionId, Weak<TurnBudget>>>,
     pub(crate) live: Live,
 }
 
@@ -22,17 +22,17 @@ impl Shared {
     /// Nothing is open yet.
     pub(crate) fn new(setup: Setup) -> Self {
         let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
-        Self { setup, tasks, stop, purses: Mutex::default(), live: Live::default() }
+        Self { setup, tasks, stop, budgets: Mutex::default(), live: Live::default() }
     }
 
-    /// The purse of `parent` where there is one, else one of its own; and whether it is its own.
-    pub(crate) fn purse(&self, id: &SessionId, parent: Option<&SessionId>) -> (Arc<Purse>, bool) {
-        let mut purses = self.purses.lock().expect("no code panics while it holds the purses");
-        purses.retain(|_, purse| purse.strong_count() > 0);
-        let shared = parent.and_then(|parent| purses.get(parent)?.upgrade());
+    /// The budget of `parent` where there is one, else one of its own; and whether it is its own.
+    pub(crate) fn budget(&self, id: &SessionId, parent: Option<&SessionId>) -> (Arc<TurnBudget>, bool) {
+        let mut budgets = self.budgets.lock().expect("no code panics while it holds the budgets");
+        budgets.retain(|_, budget| budget.strong_count() > 0);
+        let shared = parent.and_then(|parent| budgets.get(parent)?.upgrade());
         let is_own = shared.is_none();
-        let purse = shared.unwrap_or_default();
-        purses.insert(id.clone(), Arc::downgrade(&purse));
-        (purse, is_own)
+        let budget = shared.unwrap_or_default();
+        budgets.insert(id.clone(), Arc::downgrade(&budget));
+        (budget, is_own)
     }
 }

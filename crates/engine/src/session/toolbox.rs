@@ -1,5 +1,5 @@
 //! The tools of a session: those it opened with, and those of sources, which come and go.
-use super::prefix::Wire;
+use super::prefix::RequestPrefix;
 use crate::setup::{Agent, Setup};
 use futures::future::join_all;
 use haft_core::{Registry, SessionId};
@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 /// What a session can call and what models are told of it, in step.
 pub(crate) struct Kit {
     pub(crate) tools: Registry,
-    pub(crate) wire: Wire,
+    pub(crate) prefix: RequestPrefix,
 }
 
 /// The kit of the moment. It is made anew where a source says something new, and else stays the same.
@@ -67,5 +67,5 @@ fn kit(setup: &Setup, agent: &Agent, own: &Registry, sources: &[Arc<Registry>]) 
         Some(names) => tools.only(names),
         None => tools,
     };
-    Kit { wire: Wire::new(setup, agent, &tools), tools }
+    Kit { prefix: RequestPrefix::new(setup, agent, &tools), tools }
 }

@@ -20,7 +20,7 @@ impl Session {
         let (sender, progress) = mpsc::unbounded_channel();
         let events = self.events(self.journal.next()).boxed();
         // A closed session drops the receipt, and its events end.
-        let _session_is_closed = self.inbox.send(Mail::Command(command, Receipt::of(0, sender)));
+        let _session_is_closed = self.mailbox.send(Mail::Command(command, Receipt::of(0, sender)));
         Turn {
             session: self.clone(),
             events,

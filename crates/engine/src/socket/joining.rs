@@ -1,5 +1,5 @@
 //! Joins a session that another process has open.
-use super::{Knock, knock};
+use super::{NotConnected, connect};
 use crate::{
     journal::JournalError,
     session::{EngineError, Session, permission::Permission, shared::Shared},
@@ -13,19 +13,19 @@ pub(crate) async fn join(shared: &Shared, id: &str) -> Result<Session, EngineErr
     let Setup { home, stages, .. } = &shared.setup;
     let id = home.find(id)?;
     let folder = home.folder(&id);
-    let visit = knock(&folder).await.map_err(|error| match error {
-        Knock::NoDoor if home.is_open(&id) => JournalError::Locked(id.0.clone()).into(),
-        Knock::NoDoor => EngineError::NotOpen(id.clone()),
-        Knock::Refused(why) => EngineError::NotJoined { id: id.clone(), why },
+    let connection = connect(&folder).await.map_err(|error| match error {
+        NotConnected::NoSocket if home.is_open(&id) => JournalError::Locked(id.0.clone()).into(),
+        NotConnected::NoSocket => EngineError::NotOpen(id.clone()),
+        NotConnected::Refused(why) => EngineError::NotJoined { id: id.clone(), why },
     })?;
-    let (sender, inbox) = mpsc::unbounded_channel();
-    let (journal, stage) = (visit.journal(), stages(&home.contents(&id)));
+    let (sender, mailbox) = mpsc::unbounded_channel();
+    let (journal, stage) = (connection.journal(), stages(&home.contents(&id)));
     // Any mode may be asked for here: whoever has it open keeps to what they allow.
-    let there = Policy { mode: visit.mode(), ..Policy::default() };
+    let there = Policy { mode: connection.mode(), ..Policy::default() };
     let permission = Permission::new(there, Mode::Full, &journal.entries());
-    let may_allow = visit.may_allow();
-    let session = Session { id, inbox: sender, journal, stage, permission, may_allow };
+    let may_allow = connection.may_allow();
+    let session = Session { id, mailbox: sender, journal, stage, permission, may_allow };
     shared.live.add(&session);
-    shared.tasks.spawn(visit.stay(inbox, shared.stop.clone()));
+    shared.tasks.spawn(connection.stay(mailbox, shared.stop.clone()));
     Ok(session)
 }

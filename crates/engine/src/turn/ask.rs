@@ -2,7 +2,7 @@
 use super::request;
 use crate::{
     journal::JournalError,
-    session::{budget::Reserved, context::Means, log::Log},
+    session::{budget::Reserved, context::SessionContext, log::Log},
 };
 use futures::StreamExt;
 use haft_core::{
@@ -14,14 +14,14 @@ use tokio_util::sync::CancellationToken;
 const UNLIMITED_REPLY: u32 = 8_192;
 
 /// Why there is no reply.
-pub(crate) enum Unsaid {
+pub(crate) enum NoReply {
     Reached(Reached),
     Failed(ProviderError),
     Interrupted,
 }
 
 /// How a reply came to its end.
-pub(crate) enum Heard {
+pub(crate) enum StreamEnd {
     Whole,
     /// It is larger than a reply may be.
     TooLarge,
@@ -34,49 +34,53 @@ pub(crate) enum Heard {
 /// One request, paid for, and the fact that came of it.
 pub(crate) async fn ask_once(
     log: &mut Log,
-    means: &Means,
+    session: &SessionContext,
     cancel: &CancellationToken,
-) -> Result<Result<Fact, Unsaid>, JournalError> {
-    let mut request = request::request(means, &log.transcript);
-    let mut reserved = match reserve(means, &log.transcript, request.max_output) {
+) -> Result<Result<Fact, NoReply>, JournalError> {
+    let mut request = request::request(session, &log.transcript);
+    let mut reserved = match reserve(session, &log.transcript, request.max_output) {
         Ok(reserved) => reserved,
-        Err(reached) => return Ok(Err(Unsaid::Reached(reached))),
+        Err(reached) => return Ok(Err(NoReply::Reached(reached))),
     };
     if reserved.reply < wanted(request.max_output) {
         request.max_output = u32::try_from(reserved.reply).unwrap_or(u32::MAX);
     }
     let mut reply = Reply::default();
-    let heard = hear(log, means, request, &mut reply, (&mut reserved, cancel), update).await?;
+    let heard = hear(log, session, request, &mut reply, (&mut reserved, cancel), update).await?;
     let usage = reply.usage();
     let fact = match heard {
-        Heard::Reached(reached) => return Ok(Err(Unsaid::Reached(reached))),
-        Heard::Failed(error) => {
+        StreamEnd::Reached(reached) => return Ok(Err(NoReply::Reached(reached))),
+        StreamEnd::Failed(error) => {
             given_up(log, &mut reserved, reply, error.is_timed_out(), &error.to_string())?;
-            return Ok(Err(Unsaid::Failed(error)));
+            return Ok(Err(NoReply::Failed(error)));
         }
-        Heard::Interrupted if reply.is_empty() => Err(Unsaid::Interrupted),
-        Heard::Interrupted => Ok(spoken(reply, StopReason::Interrupted)),
-        Heard::TooLarge if reply.has_large_call() => Ok(cut_off(reply)),
-        Heard::TooLarge => Ok(spoken(reply, StopReason::Endless)),
-        Heard::Whole if reply.is_empty() => Ok(Fact::ModelFailed {
+        StreamEnd::Interrupted if reply.is_empty() => Err(NoReply::Interrupted),
+        StreamEnd::Interrupted => Ok(spoken(reply, StopReason::Interrupted)),
+        StreamEnd::TooLarge if reply.has_large_call() => Ok(cut_off(reply)),
+        StreamEnd::TooLarge => Ok(spoken(reply, StopReason::Endless)),
+        StreamEnd::Whole if reply.is_empty() => Ok(Fact::ModelFailed {
             message: "the model answered nothing".into(),
             hint: Some("ask again, or take another model".into()),
         }),
         // A call of such a reply may be half a call, and who asks again gets the same.
-        Heard::Whole if reply.stop().is_endless() => {
+        StreamEnd::Whole if reply.stop().is_endless() => {
             let stop = reply.stop();
             Ok(spoken(reply, stop))
         }
-        Heard::Whole => Ok(Fact::Replied { stop: reply.stop(), usage, parts: reply.into_parts() }),
+        StreamEnd::Whole => Ok(Fact::Replied { stop: reply.stop(), usage, parts: reply.into_parts() }),
     };
     reserved.spend(usage, fact.as_ref().map_or(0, written_in));
     Ok(fact)
 }
 
 /// Sets aside what the next request may cost, with a reply of at most `max_output` tokens.
-pub(crate) fn reserve(means: &Means, transcript: &Transcript, max_output: u32) -> Result<Reserved, Reached> {
-    let prompt = transcript.size(request::window(means).fixed);
-    means.purse.reserve(&means.limits.budget, means.model.price, prompt, wanted(max_output))
+pub(crate) fn reserve(
+    session: &SessionContext,
+    transcript: &Transcript,
+    max_output: u32,
+) -> Result<Reserved, Reached> {
+    let prompt = transcript.size(request::window(session).fixed);
+    session.budget.reserve(&session.limits.budget, session.model.price, prompt, wanted(max_output))
 }
 
 fn wanted(max_output: u32) -> u64 {
@@ -86,23 +90,23 @@ fn wanted(max_output: u32) -> u64 {
 /// Listens to one reply, and tells `on_delta` of each piece. What was given up on the way is recorded with its cost.
 pub(crate) async fn hear(
     log: &mut Log,
-    means: &Means,
+    session: &SessionContext,
     request: Request,
     reply: &mut Reply,
     (reserved, cancel): (&mut Reserved, &CancellationToken),
     on_delta: fn(&Log, &Delta) -> bool,
-) -> Result<Heard, JournalError> {
-    let mut deltas = means.model.provider.stream(request);
+) -> Result<StreamEnd, JournalError> {
+    let mut deltas = session.model.provider.stream(request);
     loop {
         let delta = tokio::select! {
             biased;
-            () = cancel.cancelled() => return Ok(Heard::Interrupted),
+            () = cancel.cancelled() => return Ok(StreamEnd::Interrupted),
             delta = deltas.next() => delta,
         };
         let delta = match delta {
             Some(Ok(delta)) => delta,
-            Some(Err(error)) => return Ok(Heard::Failed(error)),
-            None => return Ok(Heard::Failed(ended_early(&means.model.spec))),
+            Some(Err(error)) => return Ok(StreamEnd::Failed(error)),
+            None => return Ok(StreamEnd::Failed(ended_early(&session.model.spec))),
         };
         if on_delta(log, &delta) {
             // Whoever watches gets a turn: a reply that is there at once would overrun them.
@@ -111,17 +115,17 @@ pub(crate) async fn hear(
         if let Delta::Retrying { reason, charged, .. } = &delta {
             let (charged, reason) = (*charged, reason.clone());
             given_up(log, reserved, std::mem::take(reply), charged, &reason)?;
-            if let Err(reached) = reserved.fits_again(&means.limits.budget) {
-                return Ok(Heard::Reached(reached));
+            if let Err(reached) = reserved.fits_again(&session.limits.budget) {
+                return Ok(StreamEnd::Reached(reached));
             }
         }
         let stop = matches!(delta, Delta::Stop(_));
         reply.push(delta);
         if stop {
-            return Ok(Heard::Whole);
+            return Ok(StreamEnd::Whole);
         }
         if reply.is_too_large() {
-            return Ok(Heard::TooLarge);
+            return Ok(StreamEnd::TooLarge);
         }
     }
 }

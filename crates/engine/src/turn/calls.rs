@@ -3,7 +3,7 @@ use crate::{
     call::{Round, prepare, run_call},
     journal::JournalError,
     session::{
-        context::Means,
+        context::SessionContext,
         log::Log,
         notes::{Note, Notes},
         ready::Prepared,
@@ -23,19 +23,19 @@ const MAX_PARALLEL: usize = 16;
 /// Ends with a result for each call, also when cancelled.
 pub(crate) async fn run_tools(
     log: &mut Log,
-    means: &Means,
+    session: &SessionContext,
     calls: Vec<ToolCall>,
     cancel: &CancellationToken,
 ) -> Result<(), JournalError> {
     let round = Round { repeats: log.transcript.repeats(), channel: log.transcript.channel().cloned() };
     let round = &round;
-    let place = |(place, call)| if place < MAX_CALLS { prepare(means, call) } else { too_many(call) };
+    let place = |(place, call)| if place < MAX_CALLS { prepare(session, call) } else { too_many(call) };
     // Looked at as late as can be: what one call does to files may change where the next one leads.
     let mut prepared = calls.into_iter().enumerate().map(place).peekable();
     while let Some(batch) = next_batch(&mut prepared) {
         let (notes, noted) = Notes::channel();
         let running = async move {
-            let runs = batch.into_iter().map(|call| run_call(means, call, round, cancel, notes.clone()));
+            let runs = batch.into_iter().map(|call| run_call(session, call, round, cancel, notes.clone()));
             stream::iter(runs).buffer_unordered(MAX_PARALLEL).collect::<()>().await;
         };
         let listening = listen(log, noted);

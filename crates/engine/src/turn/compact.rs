@@ -1,11 +1,11 @@
 //! A summary in place of the beginning of a conversation: of the model's making, else by rule.
 use super::{
-    ask::{self, Heard},
+    ask::{self, StreamEnd},
     digest,
 };
 use crate::{
     journal::JournalError,
-    session::{context::Means, log::Log},
+    session::{context::SessionContext, log::Log},
 };
 use haft_core::{Fact, Message, Part, Reply, Request, Summarizer, Usage, Window, text_of, tokens};
 use std::sync::Arc;
@@ -26,7 +26,7 @@ const THINKING: u64 = 2_000;
 /// in the middle leaves the conversation as it was; nor when it is cancelled.
 pub(crate) async fn compact(
     log: &mut Log,
-    means: &Means,
+    session: &SessionContext,
     window: &Window,
     kept: usize,
     cancel: &CancellationToken,
@@ -34,7 +34,7 @@ pub(crate) async fn compact(
     let messages = log.transcript.messages();
     let left_out = messages[..messages.len().saturating_sub(kept)].to_vec();
     tracing::debug!("summarizing {} messages", left_out.len());
-    let asked = ask(log, means, window, &left_out, cancel).await?;
+    let asked = ask(log, session, window, &left_out, cancel).await?;
     if cancel.is_cancelled() {
         return Ok(());
     }
@@ -59,34 +59,34 @@ pub(crate) async fn compact(
     let mut then = log.transcript.clone();
     then.apply(&fact(0));
     // A result that is no longer told cannot be referred to.
-    means.repeats.clear();
+    session.repeats.clear();
     log.record(fact(then.size(window.fixed)))
 }
 
 /// What the model makes of `messages`; nothing where it fails or says nothing.
 async fn ask(
     log: &mut Log,
-    means: &Means,
+    session: &SessionContext,
     window: &Window,
     messages: &[Arc<Message>],
     cancel: &CancellationToken,
 ) -> Result<Option<(String, Usage)>, JournalError> {
-    let mut request = request_for(means, window, messages);
+    let mut request = request_for(session, window, messages);
     let prompt = tokens::of_text(SYSTEM) + tokens::of_message(&request.messages[0]);
-    let budget = &means.limits.budget;
-    let reserved = means.purse.reserve(budget, means.model.price, prompt, request.max_output.into());
+    let budget = &session.limits.budget;
+    let reserved = session.budget.reserve(budget, session.model.price, prompt, request.max_output.into());
     let Ok(mut reserved) = reserved else { return Ok(None) };
     request.max_output = u32::try_from(reserved.reply).unwrap_or(u32::MAX);
     let mut reply = Reply::default();
-    let heard = ask::hear(log, means, request, &mut reply, (&mut reserved, cancel), |_, _| false).await?;
+    let heard = ask::hear(log, session, request, &mut reply, (&mut reserved, cancel), |_, _| false).await?;
     match heard {
-        Heard::Whole if !reply.stop().is_endless() => {}
-        Heard::Failed(error) => {
+        StreamEnd::Whole if !reply.stop().is_endless() => {}
+        StreamEnd::Failed(error) => {
             tracing::warn!(%error, "no summary by the model");
             ask::given_up(log, &mut reserved, reply, error.is_timed_out(), &error.to_string())?;
             return Ok(None);
         }
-        Heard::Whole | Heard::TooLarge | Heard::Interrupted | Heard::Reached(_) => {
+        StreamEnd::Whole | StreamEnd::TooLarge | StreamEnd::Interrupted | StreamEnd::Reached(_) => {
             ask::given_up(log, &mut reserved, reply, false, "no summary by the model")?;
             return Ok(None);
         }
@@ -97,16 +97,16 @@ async fn ask(
     Ok((!text.is_empty()).then_some((text, usage)))
 }
 
-fn request_for(means: &Means, window: &Window, messages: &[Arc<Message>]) -> Request {
+fn request_for(session: &SessionContext, window: &Window, messages: &[Arc<Message>]) -> Request {
     let told = digest::told(messages, window.limit() / 2);
     let parts = vec![Part::text(format!("{told}\n\n---\n\n{ORDER}"))];
     Request {
-        model: means.model.name.clone(),
+        model: session.model.name.clone(),
         system: SYSTEM.into(),
         messages: vec![Arc::new(Message::User { parts })],
         tools: Arc::default(),
         max_output: u32::try_from((window.summary() + THINKING).min(window.reply)).unwrap_or(u32::MAX),
         form: None,
-        options: means.shared.setup.profile.options.clone(),
+        options: session.shared.setup.profile.options.clone(),
     }
 }

@@ -2,7 +2,7 @@
 use crate::{
     call::{errors::conflict, settle::Settled},
     journal::JournalError,
-    session::{context::Means, log::Log},
+    session::{context::SessionContext, log::Log},
 };
 use haft_core::{
     Change, Changed, Entry, Fact, How, JobId, Outcome, ToolCall, ToolError, ToolErrorKind, ToolResult, Usage,
@@ -32,22 +32,26 @@ struct Trace {
 ///
 /// A call that had only started in a private view did nothing real: it stays open and runs again when the turn is
 /// continued.
-pub(crate) async fn put_in_order(log: &mut Log, means: &Means, left: usize) -> Result<(), JournalError> {
+pub(crate) async fn put_in_order(
+    log: &mut Log,
+    session: &SessionContext,
+    left: usize,
+) -> Result<(), JournalError> {
     let entries = log.journal.entries();
     let traces = traces(&entries);
     for call in log.transcript.unanswered() {
         let result = match traces.get(call.id.0.as_str()) {
             Some(Trace { staged: Some(_), unsettled, .. }) if !unsettled.is_empty() => {
-                worded(means, &call, conflict(unsettled))
+                worded(session, &call, conflict(unsettled))
             }
             Some(Trace { staged: Some((changes, result)), .. }) => {
-                settle_again(log, means, &call, changes.clone(), result.clone()).await?
+                settle_again(log, session, &call, changes.clone(), result.clone()).await?
             }
             Some(trace @ Trace { below: Some(_), .. }) => {
-                let error = end_below(log, means, &call, trace).await?;
-                worded(means, &call, error)
+                let error = end_below(log, session, &call, trace).await?;
+                worded(session, &call, error)
             }
-            Some(Trace { started: Some(How::Untracked), .. }) => worded(means, &call, unknown(left)),
+            Some(Trace { started: Some(How::Untracked), .. }) => worded(session, &call, unknown(left)),
             _ => continue,
         };
         log.record(Fact::ToolEnded { call: call.id, name: call.name, result, duration_ms: 0 })?;
@@ -57,7 +61,7 @@ pub(crate) async fn put_in_order(log: &mut Log, means: &Means, left: usize) -> R
     for job in lost {
         let call = ToolCall::new(job.0.clone(), "job", serde_json::Value::Null);
         let error = ToolError::new(ToolErrorKind::System, "the job ended with the process that ran it");
-        log.record(Fact::JobEnded { job, result: worded(means, &call, error) })?;
+        log.record(Fact::JobEnded { job, result: worded(session, &call, error) })?;
     }
     if opens_a_turn {
         // Nobody has asked for it: the model hears of it with what is said next.
@@ -68,16 +72,16 @@ pub(crate) async fn put_in_order(log: &mut Log, means: &Means, left: usize) -> R
 }
 
 /// Answers each open call with why it does not run.
-pub(crate) fn end_open_calls(log: &mut Log, means: &Means, why: &str) -> Result<(), JournalError> {
+pub(crate) fn end_open_calls(log: &mut Log, session: &SessionContext, why: &str) -> Result<(), JournalError> {
     for call in log.transcript.unanswered() {
-        let result = worded(means, &call, ToolError::new(ToolErrorKind::System, why));
+        let result = worded(session, &call, ToolError::new(ToolErrorKind::System, why));
         log.record(Fact::ToolEnded { call: call.id, name: call.name, result, duration_ms: 0 })?;
     }
     Ok(())
 }
 
-fn worded(means: &Means, call: &ToolCall, error: ToolError) -> ToolResult {
-    means.shared.setup.profile.render.result(call, Err(error))
+fn worded(session: &SessionContext, call: &ToolCall, error: ToolError) -> ToolResult {
+    session.shared.setup.profile.render.result(call, Err(error))
 }
 
 fn unknown(left: usize) -> ToolError {
@@ -92,22 +96,22 @@ fn unknown(left: usize) -> ToolError {
 /// above have gone on without it.
 async fn settle_again(
     log: &mut Log,
-    means: &Means,
+    session: &SessionContext,
     call: &ToolCall,
     changes: Vec<Change>,
     result: ToolResult,
 ) -> Result<ToolResult, JournalError> {
     let Settled { unsettled, error } = match is_below(log) {
-        false => means.make_real(changes, &means.shared.stop).await,
+        false => session.make_real(changes, &session.shared.stop).await,
         true => {
-            let unsettled = means.not_real(&changes).await;
+            let unsettled = session.not_real(&changes).await;
             let error = (!unsettled.is_empty()).then(|| conflict(&unsettled));
             Settled { unsettled, error }
         }
     };
     let Some(error) = error else { return Ok(result) };
     log.record(Fact::Unsettled { call: call.id.clone(), paths: unsettled })?;
-    Ok(worded(means, call, error))
+    Ok(worded(session, call, error))
 }
 
 fn is_below(log: &Log) -> bool {
@@ -120,12 +124,13 @@ fn is_below(log: &Log) -> bool {
 /// be real yet.
 async fn end_below(
     log: &mut Log,
-    means: &Means,
+    session: &SessionContext,
     call: &ToolCall,
     trace: &Trace,
 ) -> Result<ToolError, JournalError> {
     if !trace.last_below.is_empty() {
-        let Settled { unsettled, .. } = means.make_real(trace.last_below.clone(), &means.shared.stop).await;
+        let Settled { unsettled, .. } =
+            session.make_real(trace.last_below.clone(), &session.shared.stop).await;
         if !unsettled.is_empty() {
             log.record(Fact::Unsettled { call: call.id.clone(), paths: unsettled })?;
         }

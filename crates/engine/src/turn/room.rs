@@ -2,7 +2,7 @@
 use super::compact::compact;
 use crate::{
     journal::JournalError,
-    session::{context::Means, log::Log},
+    session::{context::SessionContext, log::Log},
 };
 use haft_core::{
     Evicted, Fact, Message, ToolResult, Window, tokens,
@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 /// Lets give way what does not fit `window`. Whether anything did.
 pub(crate) async fn make_room(
     log: &mut Log,
-    means: &Means,
+    session: &SessionContext,
     window: &Window,
     cancel: &CancellationToken,
 ) -> Result<bool, JournalError> {
@@ -23,8 +23,8 @@ pub(crate) async fn make_room(
     while !cancel.is_cancelled() {
         match window::room(&log.transcript, window) {
             Room::Fits => break,
-            Room::Evict(cuts) => evict(log, means, &cuts)?,
-            Room::Compact { kept } => compact(log, means, window, kept, cancel).await?,
+            Room::Evict(cuts) => evict(log, session, &cuts)?,
+            Room::Compact { kept } => compact(log, session, window, kept, cancel).await?,
         }
         let before = std::mem::replace(&mut size, log.transcript.size(window.fixed));
         // Where the words that name a file are longer than what they stand for, nothing is gained.
@@ -36,11 +36,11 @@ pub(crate) async fn make_room(
 }
 
 /// The results stay readable in the session's own folder.
-fn evict(log: &mut Log, means: &Means, cuts: &[Cut]) -> Result<(), JournalError> {
+fn evict(log: &mut Log, session: &SessionContext, cuts: &[Cut]) -> Result<(), JournalError> {
     let next = log.journal.entries().last().map_or(0, |last| last.seq.0 + 1);
     let results = cuts.iter().filter_map(|cut| match &*log.transcript.messages()[cut.message] {
         Message::Tool { name, result, .. } => {
-            let file = means.artifacts.join(format!("result-{next}-{}.txt", cut.message));
+            let file = session.artifacts.join(format!("result-{next}-{}.txt", cut.message));
             let kept = keep(&file, &result.content);
             Some(Evicted {
                 message: cut.message,
@@ -51,7 +51,7 @@ fn evict(log: &mut Log, means: &Means, cuts: &[Cut]) -> Result<(), JournalError>
     });
     let results = results.collect();
     // A result that is no longer told cannot be referred to.
-    means.repeats.clear();
+    session.repeats.clear();
     log.record(Fact::Evicted { results })
 }
 

@@ -1,29 +1,29 @@
 //! What a turn has spent that another process began: folded from its journal and from those below.
 use crate::{
-    session::{budget::spending, context::Means, log::Log, shared::Shared},
+    session::{budget::spending, context::SessionContext, log::Log, shared::Shared},
     setup::Home,
 };
 use haft_core::{Entry, Fact, Price, SessionId, Spending, Summarizer, Usage, active_path};
 use std::sync::Arc;
 
-impl Means {
+impl SessionContext {
     /// A turn begins, or goes on where `log` ends.
-    pub(crate) async fn open_purse(&self, log: &Log) {
-        if self.owns_purse {
-            self.purse.open(in_turn(self, log).await);
+    pub(crate) async fn open_budget(&self, log: &Log) {
+        if self.owns_budget {
+            self.budget.open(in_turn(self, log).await);
         }
     }
 }
 
 /// Of the turn in which `log` ends, with the sessions that it delegated to; nothing where no turn is open.
-pub(crate) async fn in_turn(means: &Means, log: &Log) -> Spending {
+pub(crate) async fn in_turn(session: &SessionContext, log: &Log) -> Spending {
     let entries = log.journal.entries();
     let turn = open_turn(&entries);
-    let mut own = of_entries(&turn, means.model.price);
-    own.is_unpriced |= means.model.price.is_none();
+    let mut own = of_entries(&turn, session.model.price);
+    own.is_unpriced |= session.model.price.is_none();
     let delegated = log.transcript.rounds() > 0 || !log.transcript.unanswered().is_empty();
     let Some(since) = turn.first().map(|entry| entry.at).filter(|_| delegated) else { return own };
-    let (shared, id) = (means.shared.clone(), means.id.clone());
+    let (shared, id) = (session.shared.clone(), session.id.clone());
     let below = tokio::task::spawn_blocking(move || below(&shared, &id, since));
     own += below.await.unwrap_or_default();
     own

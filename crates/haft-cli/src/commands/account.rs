@@ -1,5 +1,5 @@
 //! What a session's tokens and its money went to, as a table.
-use crate::{Surroundings, assemble, config::Config, failure::Failure, model};
+use crate::{CliContext, assemble, config::Config, failure::Failure, model};
 use haft::{
     core::{Entry, Fact, tokens},
     engine::{Account, Row, account},
@@ -12,18 +12,17 @@ use std::{
 };
 
 /// After what was said and done; nothing where no server counted.
-pub(crate) fn print(surroundings: &Surroundings, entries: &[Arc<Entry>]) -> Result<Exit, Failure> {
+pub(crate) fn print(context: &CliContext, entries: &[Arc<Entry>]) -> Result<Exit, Failure> {
     let Some(Fact::SessionOpened { model, workspace, profile, .. }) =
         entries.first().map(|entry| &entry.fact)
     else {
         return Ok(Exit::Success);
     };
-    let config = Config::load(&surroundings.places, &surroundings.environment, workspace)?;
+    let config = Config::load(&context.places, &context.environment, workspace)?;
     let profile = config.profile(Some(profile)).ok();
     let system = profile.as_ref().map(|profile| tokens::of_text(&profile.system)).unwrap_or_default();
-    let tools = profile
-        .as_ref()
-        .and_then(|profile| assemble::tools(&surroundings.environment, profile, &[], None).ok());
+    let tools =
+        profile.as_ref().and_then(|profile| assemble::tools(&context.environment, profile, &[], None).ok());
     let tools = tools.map(|tools| tokens::of_tools(&tools.specs())).unwrap_or_default();
     let Account { rows, usage, usd } = account(entries, system, tools, model::card_of(&config, model).price);
     if usage.total() == 0 {

@@ -1,6 +1,6 @@
 //! `haft acp`: the agent in an editor. Standard output belongs to the protocol.
 use crate::{
-    Surroundings,
+    CliContext,
     agents::AGENT,
     args::{AcpArgs, TurnArgs},
     assemble::{self, Assembled},
@@ -20,14 +20,14 @@ use std::sync::{Arc, Mutex};
 use tokio::io::{stdin, stdout};
 
 /// Serves until the editor leaves or somebody interrupts.
-pub(crate) async fn acp(surroundings: &Surroundings, args: &AcpArgs) -> Result<Exit, Failure> {
+pub(crate) async fn acp(context: &CliContext, args: &AcpArgs) -> Result<Exit, Failure> {
     let (own, turn, up_to, models) =
-        (surroundings.clone(), args.work.turn(), args.up_to.map(Mode::from), Models::default());
+        (context.clone(), args.work.turn(), args.up_to.map(Mode::from), Models::default());
     let open: acp::Open = Arc::new(move |wanted| {
-        let (surroundings, turn, models) = (own.clone(), turn.clone(), models.clone());
-        Box::pin(async move { opened(&surroundings, turn, (up_to, models), wanted).await.map_err(in_a_line) })
+        let (context, turn, models) = (own.clone(), turn.clone(), models.clone());
+        Box::pin(async move { opened(&context, turn, (up_to, models), wanted).await.map_err(in_a_line) })
     });
-    let home = Home(surroundings.places.home.clone());
+    let home = Home(context.places.home.clone());
     let settings = Settings { home, open, note: notes(args.work.quiet) };
     let mut interrupts = Interrupts::listen()?;
     over_streams(stdin(), stdout(), || is_read(std::io::stdout()), settings, interrupts.next()).await?;
@@ -36,7 +36,7 @@ pub(crate) async fn acp(surroundings: &Surroundings, args: &AcpArgs) -> Result<E
 
 /// The engine of one session.
 async fn opened(
-    surroundings: &Surroundings,
+    context: &CliContext,
     turn: TurnArgs,
     (up_to, models): (Option<Mode>, Models),
     wanted: Wanted,
@@ -44,7 +44,7 @@ async fn opened(
     let Wanted { workspace, servers, stages } = wanted;
     let servers = servers.into_iter().map(server).collect();
     let turn = TurnArgs { cwd: Some(workspace.clone()), servers, ..turn };
-    let assembled = assemble::engine_with(surroundings, &turn, |setup| {
+    let assembled = assemble::engine_with(context, &turn, |setup| {
         setup.ceiling = up_to;
         setup.stages = stages(setup.stages.clone());
         models.share(setup);
@@ -52,9 +52,9 @@ async fn opened(
     let Assembled { engine, notices } = assembled.await?;
     let note = notes(turn.quiet);
     notices.into_iter().for_each(|notice| note(notice));
-    let known = slash::known(&surroundings.places, &workspace, &*note);
+    let known = slash::known(&context.places, &workspace, &*note);
     let commands = known.iter().map(listed).collect();
-    let meant: acp::Meant = Arc::new(move |prompt| meant(&known, prompt).map_err(in_a_line));
+    let meant: acp::Meant = Arc::new(move |prompt| expand(&known, prompt).map_err(in_a_line));
     let agent = turn.agent.unwrap_or_else(|| AGENT.to_owned());
     Ok(Opened { engine, agent, commands, meant })
 }
@@ -87,8 +87,8 @@ fn listed(template: &Template) -> SlashCommand {
 }
 
 /// Who works in a session and who is asked is settled when it begins.
-fn meant(known: &[Template], prompt: &str) -> Result<String, Failure> {
-    match slash::meant(known, prompt)? {
+fn expand(known: &[Template], prompt: &str) -> Result<String, Failure> {
+    match slash::expand(known, prompt)? {
         Meant { prompt, agent: None, model: None } => Ok(prompt),
         Meant { .. } => Err(Failure::usage("the command names an agent or a model")
             .hint("use it with `haft run`, or start `haft acp` with `--agent` and `--model`")),

@@ -1,12 +1,12 @@
 //! `haft agents`: who can work here.
-use crate::{Surroundings, agents, args::Agents, assemble, failure::Failure, untrusted_file};
+use crate::{CliContext, agents, args::Agents, assemble, failure::Failure, untrusted_file};
 use haft::{engine::Agent, present::safe, terminal::Exit};
 use serde_json::json;
 use std::io::{Write, stdout};
 
 /// `haft agents …`
-pub(crate) fn agents(surroundings: &Surroundings, command: Agents) -> Result<Exit, Failure> {
-    let known = agents::known(&surroundings.places, &assemble::workspace(None)?)?;
+pub(crate) fn agents(context: &CliContext, command: Agents) -> Result<Exit, Failure> {
+    let known = agents::known(&context.places, &assemble::workspace(None)?)?;
     match command {
         Agents::List { json } => {
             for agents::Known { agent, file } in known {

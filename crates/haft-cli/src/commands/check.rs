@@ -6,7 +6,7 @@ mod tasks;
 mod trial;
 
 use crate::{
-    Surroundings,
+    CliContext,
     args::{CheckArgs, TurnArgs},
     assemble,
     config::Config,
@@ -38,24 +38,24 @@ const HARMLESS: [&str; 16] = [
 ];
 
 /// `haft models check`
-pub(crate) async fn check(surroundings: &Surroundings, check: &CheckArgs) -> Result<Exit, Failure> {
+pub(crate) async fn check(context: &CliContext, check: &CheckArgs) -> Result<Exit, Failure> {
     let tasks = chosen(check)?;
     // The configuration of a person, not that of the folder where this is called.
-    let config = Config::load(&surroundings.places, &surroundings.environment, &std::env::temp_dir())?;
+    let config = Config::load(&context.places, &context.environment, &std::env::temp_dir())?;
     let mut report = Report::new(&check.spec, check.dialect.as_deref(), check.full);
     let ways: &[bool] = if check.held { &[false] } else { &[false, true] };
     for &is_free in ways {
         let speech = Speech { dialect: check.dialect.as_deref(), is_free };
-        let model = model::open(surroundings, &config, &check.spec, check.base_url.as_deref(), speech)?;
+        let model = model::open(context, &config, &check.spec, check.base_url.as_deref(), speech)?;
         for task in &tasks {
-            let outcome = one(surroundings, check, &config, model.clone(), task).await?;
+            let outcome = one(context, check, &config, model.clone(), task).await?;
             if check.verbose {
                 show(task, &outcome)?;
             }
             report.add(!is_free, task, &outcome);
         }
     }
-    let kept = report.keep(&surroundings.places.home)?;
+    let kept = report.keep(&context.places.home)?;
     match check.json {
         true => writeln!(stdout(), "{}", report.json())?,
         false => write!(stdout(), "{}", report.table())?,
@@ -80,7 +80,7 @@ fn chosen(check: &CheckArgs) -> Result<Vec<Task>, Failure> {
 
 /// One task, in a folder that is gone afterwards.
 async fn one(
-    surroundings: &Surroundings,
+    context: &CliContext,
     check: &CheckArgs,
     config: &Config,
     model: Model,
@@ -90,19 +90,19 @@ async fn one(
     let root = folder.path().canonicalize()?;
     let workspace = root.join("work");
     fs::create_dir(&workspace)?;
-    let setup = setup(surroundings, check, config, &root, model)?;
+    let setup = setup(context, check, config, &root, model)?;
     attempt(setup, task, &workspace).await
 }
 
 fn setup(
-    surroundings: &Surroundings,
+    context: &CliContext,
     check: &CheckArgs,
     config: &Config,
     root: &Path,
     model: Model,
 ) -> Result<Setup, Failure> {
     let turn = TurnArgs { dialect: check.dialect.clone(), ..TurnArgs::default() };
-    let setup = assemble::setup(surroundings, &turn, config, root.join("work"), model)?;
+    let setup = assemble::setup(context, &turn, config, root.join("work"), model)?;
     let policy = match check.full {
         true => Policy { mode: Mode::Full, rules: Vec::new() },
         false => Policy { mode: Mode::AcceptEdits, rules: harmless() },

@@ -1,6 +1,6 @@
 //! `haft config`: what is in force, and where it lies.
 use crate::{
-    Surroundings,
+    CliContext,
     args::Config as Verb,
     assemble,
     config::{Config, project_file},
@@ -13,12 +13,12 @@ use std::{
 };
 
 /// `haft config …`
-pub(crate) fn config(surroundings: &Surroundings, command: Verb) -> Result<Exit, Failure> {
+pub(crate) fn config(context: &CliContext, command: Verb) -> Result<Exit, Failure> {
     match command {
-        Verb::Path => path(surroundings),
+        Verb::Path => path(context),
         Verb::Show { cwd } => {
             let workspace = assemble::workspace(cwd.as_deref())?;
-            let config = Config::load(&surroundings.places, &surroundings.environment, &workspace)?;
+            let config = Config::load(&context.places, &context.environment, &workspace)?;
             show(&config, &workspace)
         }
     }
@@ -49,9 +49,9 @@ fn in_force(config: &Config, workspace: &Path) -> Result<[(&'static str, String,
     ])
 }
 
-fn path(surroundings: &Surroundings) -> Result<Exit, Failure> {
+fn path(context: &CliContext) -> Result<Exit, Failure> {
     let workspace = assemble::workspace(None)?;
-    for file in [&surroundings.places.user_file, &project_file(&workspace)] {
+    for file in [&context.places.user_file, &project_file(&workspace)] {
         let there = if file.exists() { "" } else { "  (not there)" };
         writeln!(stdout(), "{}{there}", file.display())?;
     }

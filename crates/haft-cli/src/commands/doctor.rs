@@ -1,5 +1,5 @@
 //! `haft doctor`: what this machine offers, and what is missing.
-use crate::{Surroundings, args::DoctorArgs, assemble, config::Config, failure::Failure, mcp, model};
+use crate::{CliContext, args::DoctorArgs, assemble, config::Config, failure::Failure, mcp, model};
 use haft::{
     engine::Home,
     providers::{is_listening, vendor, vendors},
@@ -11,19 +11,19 @@ use std::{
 };
 
 /// `haft doctor`
-pub(crate) async fn doctor(surroundings: &Surroundings, args: &DoctorArgs) -> Result<Exit, Failure> {
+pub(crate) async fn doctor(context: &CliContext, args: &DoctorArgs) -> Result<Exit, Failure> {
     let mut report = Report { broken: false };
     let workspace = assemble::workspace(args.cwd.as_deref())?;
-    let places = &surroundings.places;
-    match Config::load(places, &surroundings.environment, &workspace) {
+    let places = &context.places;
+    match Config::load(places, &context.environment, &workspace) {
         Ok(config) => {
             let file = places.user_file.display();
             match places.user_file.exists() {
                 true => report.good("configuration", &file.to_string())?,
                 false => report.good("configuration", &format!("none in {file}; none is needed"))?,
             }
-            models(surroundings, &config, &mut report).await?;
-            servers(surroundings, &config, &workspace, &mut report).await?;
+            models(context, &config, &mut report).await?;
+            servers(context, &config, &workspace, &mut report).await?;
         }
         Err(error) => report.bad("configuration", &error.to_string())?,
     }
@@ -37,38 +37,37 @@ pub(crate) async fn doctor(surroundings: &Surroundings, args: &DoctorArgs) -> Re
         }
     }
     report.good("undo", "files that tools name (`declared`); what shell commands do is `untracked`")?;
-    let shell = ["bash", "sh"].into_iter().find(|shell| on_path(surroundings, shell));
+    let shell = ["bash", "sh"].into_iter().find(|shell| on_path(context, shell));
     match shell {
         Some(shell) => report.good("shell", shell)?,
         None => {
             report.bad("shell", "neither `bash` nor `sh` is on the PATH, so the tool `bash` will fail")?
         }
     }
-    publishing(surroundings, &mut report)?;
+    publishing(context, &mut report)?;
     Ok(if report.broken { Exit::Failed } else { Exit::Success })
 }
 
 /// What jobs need, and what opens pull requests.
-fn publishing(surroundings: &Surroundings, report: &mut Report) -> Result<(), Failure> {
-    match on_path(surroundings, "git") {
+fn publishing(context: &CliContext, report: &mut Report) -> Result<(), Failure> {
+    match on_path(context, "git") {
         true => report.good("git", "on the PATH")?,
         false => {
             report.bad("git", "not on the PATH, so jobs that change files and the tool `git` will fail")?
         }
     }
-    let token =
-        ["GITHUB_TOKEN", "GH_TOKEN"].into_iter().find(|name| surroundings.environment.get(name).is_some());
+    let token = ["GITHUB_TOKEN", "GH_TOKEN"].into_iter().find(|name| context.environment.get(name).is_some());
     match token {
         Some(name) => report.good("pull requests", &format!("{name} is set")),
-        None if on_path(surroundings, "gh") => report.good("pull requests", "`gh` is on the PATH"),
+        None if on_path(context, "gh") => report.good("pull requests", "`gh` is on the PATH"),
         None => report.aside("pull requests", "neither GITHUB_TOKEN nor `gh`, so `publish` opens none"),
     }
 }
 
-async fn models(surroundings: &Surroundings, config: &Config, report: &mut Report) -> Result<(), Failure> {
+async fn models(context: &CliContext, config: &Config, report: &mut Report) -> Result<(), Failure> {
     for vendor in vendors() {
         let Some(variable) = &vendor.key_variable else { continue };
-        if surroundings.environment.get(variable).is_some() {
+        if context.environment.get(variable).is_some() {
             report.good(&vendor.title, &format!("{variable} is set"))?;
         }
     }
@@ -77,7 +76,7 @@ async fn models(surroundings: &Surroundings, config: &Config, report: &mut Repor
             report.good(&vendor.title, &format!("answers at {}", vendor.base_url))?;
         }
     }
-    match model::choose(surroundings, config, None, None, model::Speech::default()).await {
+    match model::choose(context, config, None, None, model::Speech::default()).await {
         Ok(chosen) => report.good("model", &chosen.model.spec),
         Err(failure) => {
             report.bad("model", &format!("{}; {}", failure.message, failure.hint.unwrap_or_default()))
@@ -87,12 +86,12 @@ async fn models(surroundings: &Surroundings, config: &Config, report: &mut Repor
 
 /// Starts them.
 async fn servers(
-    surroundings: &Surroundings,
+    context: &CliContext,
     config: &Config,
     workspace: &Path,
     report: &mut Report,
 ) -> Result<(), Failure> {
-    for (name, found) in mcp::try_all(surroundings, config, workspace).await? {
+    for (name, found) in mcp::try_all(context, config, workspace).await? {
         match found {
             Ok(count) => report.good(&format!("mcp.{name}"), &format!("{count} tools"))?,
             Err(why) => report.bad("mcp", &why)?,
@@ -108,8 +107,8 @@ fn writable(folder: &Path) -> std::io::Result<()> {
     std::fs::remove_file(probe)
 }
 
-fn on_path(surroundings: &Surroundings, program: &str) -> bool {
-    let path = surroundings.environment.get("PATH").unwrap_or_default();
+fn on_path(context: &CliContext, program: &str) -> bool {
+    let path = context.environment.get("PATH").unwrap_or_default();
     std::env::split_paths(path).any(|folder| folder.join(program).is_file())
 }
 

@@ -7,7 +7,7 @@ mod work_tree;
 
 use super::run;
 use crate::{
-    Surroundings,
+    CliContext,
     args::{JobArgs, Jobs, TurnArgs},
     assemble::{self, Assembled},
     failure::Failure,
@@ -15,7 +15,7 @@ use crate::{
 use futures::FutureExt;
 use haft::{
     core::{Command, Conclusion, Entry, Fact, JobStatus, Order, Outcome, SessionId, Standing},
-    engine::{Agent, Engine, Home, Session, Turns, carry_out, record},
+    engine::{Agent, Engine, Home, Session, Turns, record, run_job},
     mcp::server::Begun,
     terminal::{Exit, print, signals::Interrupts},
 };
@@ -31,11 +31,11 @@ use std::{
 use work_tree::WorkTree;
 
 /// `haft build` and its kin: one job, in this process (P-52).
-pub(crate) async fn start(surroundings: &Surroundings, kind: &str, job: &JobArgs) -> Result<Exit, Failure> {
+pub(crate) async fn start(context: &CliContext, kind: &str, job: &JobArgs) -> Result<Exit, Failure> {
     refuse_options(&job.turn)?;
     let origin = assemble::workspace(job.turn.cwd.as_deref())?;
     let wanted = Wanted { kind: kind.to_owned(), description: description(job)?, origin };
-    begin(surroundings, wanted, &job.turn, job.debug).await
+    begin(context, wanted, &job.turn, job.debug).await
 }
 
 /// A job begins a session of its own, and its agent is known.
@@ -80,12 +80,12 @@ impl Working {
 
 /// A job that a client of ours follows.
 pub(super) async fn begun(
-    surroundings: &Surroundings,
+    context: &CliContext,
     wanted: Wanted,
     turn: &TurnArgs,
     working: &Working,
 ) -> Result<Begun, Failure> {
-    let Job { agent, order, assembled, session, .. } = open(surroundings, wanted, turn, false).await?;
+    let Job { agent, order, assembled, session, .. } = open(context, wanted, turn, false).await?;
     let (id, engine) = (session.id().clone(), assembled.engine.clone());
     let folder = engine.setup().home.folder(&id);
     let stop_file = folder.join(CANCEL);
@@ -102,14 +102,9 @@ pub(super) async fn begun(
     Ok(Begun { session, agent, order, tools, stop: stop_file, end })
 }
 
-async fn begin(
-    surroundings: &Surroundings,
-    wanted: Wanted,
-    turn: &TurnArgs,
-    debug: bool,
-) -> Result<Exit, Failure> {
-    let Job { agent, order, turn, assembled, session } = open(surroundings, wanted, turn, debug).await?;
-    finish(surroundings, &turn, &assembled, &session, (&agent, &order)).await
+async fn begin(context: &CliContext, wanted: Wanted, turn: &TurnArgs, debug: bool) -> Result<Exit, Failure> {
+    let Job { agent, order, turn, assembled, session } = open(context, wanted, turn, debug).await?;
+    finish(context, &turn, &assembled, &session, (&agent, &order)).await
 }
 
 /// A job with all that it needs.
@@ -121,17 +116,12 @@ struct Job {
     session: Session,
 }
 
-async fn open(
-    surroundings: &Surroundings,
-    wanted: Wanted,
-    turn: &TurnArgs,
-    debug: bool,
-) -> Result<Job, Failure> {
+async fn open(context: &CliContext, wanted: Wanted, turn: &TurnArgs, debug: bool) -> Result<Job, Failure> {
     // What is wrong with the model, the configuration or the options shows before anything is made.
     let tried = TurnArgs { cwd: Some(wanted.origin.clone()), agent: None, ..turn.clone() };
-    assemble::engine(surroundings, &tried).await?;
+    assemble::engine(context, &tried).await?;
     // A work tree of a large repository takes its time, and others may wait for this thread.
-    let own = surroundings.clone();
+    let own = context.clone();
     let prepared = tokio::task::spawn_blocking(move || prepare(&own, wanted, debug)).await;
     let Prepared { agent, order, folder, note } = prepared.map_err(std::io::Error::from)??;
     for note in note.iter().filter(|_| !turn.quiet) {
@@ -143,17 +133,17 @@ async fn open(
         start: order.start.clone().map(Box::new),
         ..turn.clone()
     };
-    let opened = create(surroundings, &turn, &order).await;
+    let opened = create(context, &turn, &order).await;
     let (assembled, session) = opened.inspect_err(|_| discard(&order, &folder))?;
     Ok(Job { agent, order, turn, assembled, session })
 }
 
 async fn create(
-    surroundings: &Surroundings,
+    context: &CliContext,
     turn: &TurnArgs,
     order: &Order,
 ) -> Result<(Assembled, Session), Failure> {
-    let assembled = assemble::engine(surroundings, turn).await?;
+    let assembled = assemble::engine(context, turn).await?;
     let session = assembled.engine.create_job(order.clone())?;
     keep(&session, turn)?;
     Ok((assembled, session))
@@ -176,10 +166,10 @@ struct Prepared {
 }
 
 /// In a work tree of its own if the agent wants one.
-fn prepare(surroundings: &Surroundings, wanted: Wanted, debug: bool) -> Result<Prepared, Failure> {
+fn prepare(context: &CliContext, wanted: Wanted, debug: bool) -> Result<Prepared, Failure> {
     let Wanted { kind, description, origin } = wanted;
-    let agent = assemble::agent(surroundings, &origin, &kind)?;
-    let make = || WorkTree::make(&surroundings.places.home, &origin, &kind);
+    let agent = assemble::agent(context, &origin, &kind)?;
+    let make = || WorkTree::make(&context.places.home, &origin, &kind);
     let tree = agent.work_tree.then(make).transpose()?;
     let (branch, folder, start, note) = match tree {
         Some(WorkTree { branch, folder, start, note }) => (Some(branch), folder, Some(start), note),
@@ -189,14 +179,14 @@ fn prepare(surroundings: &Surroundings, wanted: Wanted, debug: bool) -> Result<P
 }
 
 /// `haft jobs …`
-pub(crate) async fn jobs(surroundings: &Surroundings, command: Jobs) -> Result<Exit, Failure> {
-    let home = Home(surroundings.places.home.clone());
+pub(crate) async fn jobs(context: &CliContext, command: Jobs) -> Result<Exit, Failure> {
+    let home = Home(context.places.home.clone());
     match command {
         Jobs::List { json } => list::list(&home, json),
         Jobs::Show { id, json } => list::show(&home, &id, json),
         Jobs::Logs { id, json: _ } => list::logs(&home, &id),
-        Jobs::Cancel { id, json } => cancel(surroundings, &home, &id, json).await,
-        Jobs::Retry { id, turn } => retry(surroundings, &home, &id, turn).await,
+        Jobs::Cancel { id, json } => cancel(context, &home, &id, json).await,
+        Jobs::Retry { id, turn } => retry(context, &home, &id, turn).await,
         Jobs::Add { kind, description, cwd, every, cron, json } => {
             let origin = assemble::workspace(cwd.as_deref())?;
             let rhythm = match (every, cron) {
@@ -204,9 +194,9 @@ pub(crate) async fn jobs(surroundings: &Surroundings, command: Jobs) -> Result<E
                 (None, Some(pattern)) => Some(Rhythm::cron(&pattern)?),
                 (None, None) => None,
             };
-            serve::add(surroundings, &home, Wanted { kind, description, origin }, rhythm, json)
+            serve::add(context, &home, Wanted { kind, description, origin }, rhythm, json)
         }
-        Jobs::Serve { once, turn } => serve::serve(surroundings, &home, &turn, once).await,
+        Jobs::Serve { once, turn } => serve::serve(context, &home, &turn, once).await,
     }
 }
 
@@ -222,7 +212,7 @@ fn description(job: &JobArgs) -> Result<String, Failure> {
 
 /// Works until there is a conclusion, tells it, and tidies up.
 async fn finish(
-    surroundings: &Surroundings,
+    context: &CliContext,
     turn: &TurnArgs,
     assembled: &Assembled,
     session: &Session,
@@ -230,7 +220,7 @@ async fn finish(
 ) -> Result<Exit, Failure> {
     let folder = assembled.engine.setup().home.folder(session.id());
     let mut interrupts = Interrupts::listen()?.or_file(folder.join(CANCEL));
-    let options = run::options(&assembled.engine, surroundings, turn);
+    let options = run::options(&assembled.engine, context, turn);
     for line in assembled.notices.iter().filter(|_| !turn.quiet) {
         writeln!(stderr(), "note: {line}")?;
     }
@@ -238,7 +228,7 @@ async fn finish(
         writeln!(stderr(), "job {} ({})", session.id(), order.kind)?;
     }
     let mut turns = Shown { session, options: &options, interrupts: &mut interrupts };
-    let conclusion = carry_out(session, agent, order, &assembled.engine.setup().tools, &mut turns).await?;
+    let conclusion = run_job(session, agent, order, &assembled.engine.setup().tools, &mut turns).await?;
     assembled.engine.shut_down().await;
     if !turn.quiet || conclusion.status != JobStatus::Completed {
         tell(&conclusion)?;
@@ -314,7 +304,7 @@ fn exit_of(conclusion: &Conclusion, outcome: Option<Outcome>) -> Exit {
 const CANCEL: &str = "cancel";
 
 /// A job that runs elsewhere is told to stop; one that nobody works on is over at once.
-async fn cancel(surroundings: &Surroundings, home: &Home, id: &str, json: bool) -> Result<Exit, Failure> {
+async fn cancel(context: &CliContext, home: &Home, id: &str, json: bool) -> Result<Exit, Failure> {
     if schedule::remove(home, id)? {
         return told(id, "is dropped", json);
     }
@@ -328,7 +318,7 @@ async fn cancel(surroundings: &Surroundings, home: &Home, id: &str, json: bool) 
         let engine = {
             // What it left half-done is put in order where it worked.
             let folder = Some(worked_in(&home.peek(&id.0)?)).filter(|folder| folder.exists());
-            assemble::bare_engine(surroundings, folder.as_ref().unwrap_or(&standing.order.origin))?
+            assemble::bare_engine(context, folder.as_ref().unwrap_or(&standing.order.origin))?
         };
         let session = engine.resume(&id.0, &standing.order.kind)?;
         let reason = "stopped by a person".to_owned();
@@ -358,7 +348,7 @@ fn worked_in(entries: &[Arc<Entry>]) -> PathBuf {
 }
 
 /// Takes up a job that failed, was stopped, or lost its process.
-async fn retry(surroundings: &Surroundings, home: &Home, id: &str, turn: TurnArgs) -> Result<Exit, Failure> {
+async fn retry(context: &CliContext, home: &Home, id: &str, turn: TurnArgs) -> Result<Exit, Failure> {
     let (id, Standing { order, status, .. }) = list::find(home, id)?;
     if status == JobStatus::Completed {
         return Err(Failure::usage(format!("the job `{id}` is completed"))
@@ -372,11 +362,11 @@ async fn retry(surroundings: &Surroundings, home: &Home, id: &str, turn: TurnArg
         permission: turn.permission.or_else(|| chosen(&entries).map(Into::into)),
         ..turn
     };
-    let agent = assemble::agent(surroundings, &order.origin, &order.kind)?;
-    let assembled = assemble::engine(surroundings, &turn).await?;
+    let agent = assemble::agent(context, &order.origin, &order.kind)?;
+    let assembled = assemble::engine(context, &turn).await?;
     let session = assembled.engine.resume(&id.0, &order.kind)?;
     // Of somebody who wanted it to stop before.
     let _was_never_made = fs::remove_file(home.folder(&id).join(CANCEL));
     keep(&session, &turn)?;
-    finish(surroundings, &turn, &assembled, &session, (&agent, &order)).await
+    finish(context, &turn, &assembled, &session, (&agent, &order)).await
 }

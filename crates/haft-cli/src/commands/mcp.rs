@@ -1,7 +1,7 @@
 //! `haft mcp`: agents and tools for other programs. Standard output belongs to the protocol.
 use super::jobs::{self, Wanted, Working};
 use crate::{
-    Surroundings,
+    CliContext,
     agents::AGENT,
     args::{McpArgs, TurnArgs},
     assemble,
@@ -26,26 +26,26 @@ use std::{
 };
 
 /// Serves until the client leaves or somebody interrupts.
-pub(crate) async fn mcp(surroundings: &Surroundings, args: &McpArgs) -> Result<Exit, Failure> {
+pub(crate) async fn mcp(context: &CliContext, args: &McpArgs) -> Result<Exit, Failure> {
     let turn = turn(args);
     let (mut engines, mut offers): (Vec<Engine>, Vec<Arc<dyn Offer>>) = Default::default();
     let working = Working::default();
     if !args.no_agents {
-        let assembled = assemble::engine(surroundings, &turn).await?;
+        let assembled = assemble::engine(context, &turn).await?;
         for notice in assembled.notices.iter().filter(|_| !args.quiet) {
             writeln!(stderr(), "note: {notice}")?;
         }
-        offers.extend(agents(surroundings, &turn, &assembled.engine, &working));
+        offers.extend(agents(context, &turn, &assembled.engine, &working));
         engines.push(assembled.engine);
     }
     if let Some(names) = &args.expose {
-        let engine = for_calls(surroundings, &turn)?;
+        let engine = for_calls(context, &turn)?;
         offers.extend(own(&engine, names)?);
         engines.push(engine);
     }
     refuse_doubles(&offers)?;
     let mut interrupts = Interrupts::listen()?;
-    let served = serve(surroundings, McpServer::new(offers), args, &mut interrupts).await;
+    let served = serve(context, McpServer::new(offers), args, &mut interrupts).await;
     let all_down = async {
         working.shut_down().await;
         for engine in engines {
@@ -81,12 +81,7 @@ fn turn(args: &McpArgs) -> TurnArgs {
 
 /// One tool for each agent there is. That of people who ask for none is called `agent`, and takes a prompt; the others
 /// take jobs.
-fn agents(
-    surroundings: &Surroundings,
-    turn: &TurnArgs,
-    engine: &Engine,
-    working: &Working,
-) -> Vec<Arc<dyn Offer>> {
+fn agents(context: &CliContext, turn: &TurnArgs, engine: &Engine, working: &Working) -> Vec<Arc<dyn Offer>> {
     let workspace = engine.setup().workspace.clone();
     let offer = |agent: &Agent| -> Arc<dyn Offer> {
         if agent.name == AGENT {
@@ -100,7 +95,7 @@ fn agents(
         }
         let what = agent.description.trim_end_matches('.');
         let description = format!("{what}. A job for the repository in `{}`.", workspace.display());
-        let begin = begin(surroundings, turn, (agent.name.clone(), workspace.clone()), working);
+        let begin = begin(context, turn, (agent.name.clone(), workspace.clone()), working);
         Arc::new(JobTool { name: agent.name.clone(), description, begin })
     };
     engine.setup().agents.iter().map(offer).collect()
@@ -108,17 +103,17 @@ fn agents(
 
 /// Jobs as `haft build` and its kin begin them.
 fn begin(
-    surroundings: &Surroundings,
+    context: &CliContext,
     turn: &TurnArgs,
     (kind, origin): (String, PathBuf),
     working: &Working,
 ) -> Begin {
-    let (surroundings, turn, working) = (surroundings.clone(), turn.clone(), working.clone());
+    let (context, turn, working) = (context.clone(), turn.clone(), working.clone());
     Arc::new(move |description| {
-        let (surroundings, turn, working) = (surroundings.clone(), turn.clone(), working.clone());
+        let (context, turn, working) = (context.clone(), turn.clone(), working.clone());
         let wanted = Wanted { kind: kind.clone(), description, origin: origin.clone() };
         Box::pin(async move {
-            let begun = jobs::begun(&surroundings, wanted, &turn, &working).await;
+            let begun = jobs::begun(&context, wanted, &turn, &working).await;
             begun.map_err(|failure| failure.message)
         })
     })
@@ -130,11 +125,11 @@ fn open(engine: &Engine, agent: String) -> Open {
 }
 
 /// An engine whose model makes the calls that clients make.
-fn for_calls(surroundings: &Surroundings, turn: &TurnArgs) -> Result<Engine, Failure> {
+fn for_calls(context: &CliContext, turn: &TurnArgs) -> Result<Engine, Failure> {
     let workspace = assemble::workspace(turn.cwd.as_deref())?;
-    let config = Config::load(&surroundings.places, &surroundings.environment, &workspace)?;
+    let config = Config::load(&context.places, &context.environment, &workspace)?;
     let model = Model::plain(direct::MODEL, Arc::new(Direct));
-    let mut setup = assemble::setup(surroundings, turn, &config, workspace, model)?;
+    let mut setup = assemble::setup(context, turn, &config, workspace, model)?;
     // Each call has a session of its own, in which nothing was read before.
     setup.profile.unread = Unread::Allow;
     Ok(Engine::new(setup))
@@ -153,7 +148,7 @@ fn own(engine: &Engine, names: &[String]) -> Result<Vec<Arc<dyn Offer>>, Failure
 }
 
 async fn serve(
-    surroundings: &Surroundings,
+    context: &CliContext,
     server: McpServer,
     args: &McpArgs,
     interrupts: &mut Interrupts,
@@ -162,7 +157,7 @@ async fn serve(
         None => over_stdio(server, interrupts.next()).await?,
         Some(address) => {
             let listener = listen(address).await?;
-            let token = if args.no_token { None } else { Some(token::of(&surroundings.places.home)?) };
+            let token = if args.no_token { None } else { Some(token::of(&context.places.home)?) };
             if !args.quiet {
                 writeln!(stderr(), "note: listening on http://{}/mcp", listener.local_addr()?)?;
                 if let Some(token) = &token {

@@ -1,5 +1,5 @@
 //! `haft models`: what there is, and how to get one.
-use crate::{Surroundings, args::Models, assemble, config::Config, failure::Failure, model};
+use crate::{CliContext, args::Models, assemble, config::Config, failure::Failure, model};
 use haft::{
     present::safe,
     providers::{Vendor, is_listening, vendors},
@@ -9,24 +9,24 @@ use serde_json::{Value, json};
 use std::io::{Write, stdout};
 
 /// `haft models …`
-pub(crate) async fn models(surroundings: &Surroundings, command: Models) -> Result<Exit, Failure> {
+pub(crate) async fn models(context: &CliContext, command: Models) -> Result<Exit, Failure> {
     match command {
-        Models::List { vendor: None, json } => list(surroundings, json).await,
-        Models::List { vendor: Some(vendor), json } => offered(surroundings, &vendor, json).await,
-        Models::Pull { name } => embedded::pull(surroundings, &name),
-        Models::Path { name } => embedded::path(surroundings, &name),
-        Models::Check(check) => super::check::check(surroundings, &check).await,
+        Models::List { vendor: None, json } => list(context, json).await,
+        Models::List { vendor: Some(vendor), json } => offered(context, &vendor, json).await,
+        Models::Pull { name } => embedded::pull(context, &name),
+        Models::Path { name } => embedded::path(context, &name),
+        Models::Check(check) => super::check::check(context, &check).await,
     }
 }
 
 /// What people may choose in a conversation: what is in use, what they wrote down, what lies here, and vendors whose key
 /// is set. An `…` stands for a name that has to be typed.
-pub(crate) fn choices(surroundings: &Surroundings, config: &Config, own: &str) -> Vec<(String, String)> {
+pub(crate) fn choices(context: &CliContext, config: &Config, own: &str) -> Vec<(String, String)> {
     let mut choices = vec![(own.to_owned(), "in use".to_owned())];
     let written = config.user.model.iter().chain(config.user.models.keys());
     choices.extend(written.map(|spec| (spec.clone(), "in your configuration".to_owned())));
     let has_key = |vendor: &&Vendor| {
-        vendor.key_variable.as_ref().is_some_and(|name| surroundings.environment.get(name).is_some())
+        vendor.key_variable.as_ref().is_some_and(|name| context.environment.get(name).is_some())
     };
     for vendor in vendors().iter().filter(has_key) {
         let model = vendor
@@ -36,7 +36,7 @@ pub(crate) fn choices(surroundings: &Surroundings, config: &Config, own: &str) -
         choices.extend(model);
         choices.push((format!("{}/…", vendor.name), format!("another model of {}", vendor.title)));
     }
-    let here = embedded::rows(surroundings).into_iter().filter(|row| row["state"] == "here");
+    let here = embedded::rows(context).into_iter().filter(|row| row["state"] == "here");
     choices.extend(
         here.filter_map(|row| Some((row["model"].as_str()?.to_owned(), "in this process".to_owned()))),
     );
@@ -49,11 +49,11 @@ pub(crate) fn choices(surroundings: &Surroundings, config: &Config, own: &str) -
     choices
 }
 
-async fn list(surroundings: &Surroundings, json: bool) -> Result<Exit, Failure> {
-    let mut rows = embedded::rows(surroundings);
+async fn list(context: &CliContext, json: bool) -> Result<Exit, Failure> {
+    let mut rows = embedded::rows(context);
     for vendor in vendors() {
         let state = match &vendor.key_variable {
-            Some(variable) if surroundings.environment.get(variable).is_some() => {
+            Some(variable) if context.environment.get(variable).is_some() => {
                 format!("{variable} is set")
             }
             Some(variable) => format!("needs {variable}"),
@@ -67,10 +67,10 @@ async fn list(surroundings: &Surroundings, json: bool) -> Result<Exit, Failure> 
 }
 
 /// What the vendor's own server says that it has.
-async fn offered(surroundings: &Surroundings, name: &str, json: bool) -> Result<Exit, Failure> {
+async fn offered(context: &CliContext, name: &str, json: bool) -> Result<Exit, Failure> {
     let workspace = assemble::workspace(None)?;
-    let config = Config::load(&surroundings.places, &surroundings.environment, &workspace)?;
-    let models = model::models_of(surroundings, &config, name.trim_end_matches("/…")).await?;
+    let config = Config::load(&context.places, &context.environment, &workspace)?;
+    let models = model::models_of(context, &config, name.trim_end_matches("/…")).await?;
     models.iter().try_for_each(|model| match json {
         true => writeln!(stdout(), "{}", json!({"model": model})),
         false => writeln!(stdout(), "{}", safe::text(model)),
@@ -88,7 +88,7 @@ fn print(row: &Value, json: bool) -> std::io::Result<()> {
 
 #[cfg(feature = "local")]
 mod embedded {
-    use crate::{Surroundings, assemble, config::Config, failure::Failure};
+    use crate::{CliContext, assemble, config::Config, failure::Failure};
     use haft::{
         local::models::{self, Progress},
         terminal::Exit,
@@ -96,8 +96,8 @@ mod embedded {
     use serde_json::{Value, json};
     use std::io::{IsTerminal, Write, stderr, stdout};
 
-    pub(super) fn rows(surroundings: &Surroundings) -> Vec<Value> {
-        let folder = &surroundings.places.models;
+    pub(super) fn rows(context: &CliContext) -> Vec<Value> {
+        let folder = &context.places.models;
         let rows = models::known().iter().map(|(name, model)| {
             let size = model.size.map(|bytes| format!(" ({:.1} GB)", bytes as f64 / 1e9)).unwrap_or_default();
             let here = folder.join(&model.file).exists();
@@ -107,9 +107,9 @@ mod embedded {
         rows.collect()
     }
 
-    pub(super) fn pull(surroundings: &Surroundings, name: &str) -> Result<Exit, Failure> {
+    pub(super) fn pull(context: &CliContext, name: &str) -> Result<Exit, Failure> {
         let draws = stderr().is_terminal();
-        let Surroundings { environment, places } = surroundings;
+        let CliContext { environment, places } = context;
         let config = Config::load(places, environment, &assemble::workspace(None)?)?;
         let environment = environment.for_downloads(&config);
         let pulled = models::pull(name, &places.models, &environment, &mut |progress| {
@@ -140,8 +140,8 @@ mod embedded {
         }
     }
 
-    pub(super) fn path(surroundings: &Surroundings, name: &str) -> Result<Exit, Failure> {
-        let file = models::find(name, &surroundings.places.models);
+    pub(super) fn path(context: &CliContext, name: &str) -> Result<Exit, Failure> {
+        let file = models::find(name, &context.places.models);
         let file = file.map_err(|error| crate::model::no_file(&error))?;
         writeln!(stdout(), "{}", file.display())?;
         Ok(Exit::Success)
@@ -150,19 +150,19 @@ mod embedded {
 
 #[cfg(not(feature = "local"))]
 mod embedded {
-    use crate::{Surroundings, failure::Failure};
+    use crate::{CliContext, failure::Failure};
     use haft::terminal::Exit;
     use serde_json::Value;
 
-    pub(super) fn rows(_: &Surroundings) -> Vec<Value> {
+    pub(super) fn rows(_: &CliContext) -> Vec<Value> {
         Vec::new()
     }
 
-    pub(super) fn pull(_: &Surroundings, name: &str) -> Result<Exit, Failure> {
+    pub(super) fn pull(_: &CliContext, name: &str) -> Result<Exit, Failure> {
         Err(without(name))
     }
 
-    pub(super) fn path(_: &Surroundings, name: &str) -> Result<Exit, Failure> {
+    pub(super) fn path(_: &CliContext, name: &str) -> Result<Exit, Failure> {
         Err(without(name))
     }
 

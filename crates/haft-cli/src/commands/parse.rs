@@ -1,5 +1,5 @@
 //! `haft parse`: the calls in a model's text.
-use crate::{Surroundings, args::ParseArgs, assemble, config::Config, failure::Failure};
+use crate::{CliContext, args::ParseArgs, assemble, config::Config, failure::Failure};
 use haft::{
     core::ToolSpec,
     dialects::{Call, DIALECTS, Dialect, Said, Setting, dialect, guess, read},
@@ -14,9 +14,9 @@ use std::{
 };
 
 /// `haft parse`
-pub(crate) fn parse(surroundings: &Surroundings, args: &ParseArgs) -> Result<Exit, Failure> {
+pub(crate) fn parse(context: &CliContext, args: &ParseArgs) -> Result<Exit, Failure> {
     let named = named(&args.dialect)?;
-    let tools = tools(surroundings, args.tools.as_deref())?;
+    let tools = tools(context, args.tools.as_deref())?;
     let setting = Setting { tools, beginnings: false, ..Setting::default() };
     let text = text_of(&args.file)?;
     let spoken = named.or_else(|| guess(&setting, &text));
@@ -38,11 +38,11 @@ fn text_of(file: &Path) -> Result<String, Failure> {
 }
 
 /// Those of a file with definitions as `haft tools schema` prints them; else the built-in ones.
-fn tools(surroundings: &Surroundings, file: Option<&Path>) -> Result<Arc<[ToolSpec]>, Failure> {
+fn tools(context: &CliContext, file: Option<&Path>) -> Result<Arc<[ToolSpec]>, Failure> {
     let Some(file) = file else {
         let workspace = assemble::workspace(None)?;
-        let config = Config::load(&surroundings.places, &surroundings.environment, &workspace)?;
-        return Ok(assemble::tools(&surroundings.environment, &config.profile(None)?, &[], None)?.specs());
+        let config = Config::load(&context.places, &context.environment, &workspace)?;
+        return Ok(assemble::tools(&context.environment, &config.profile(None)?, &[], None)?.specs());
     };
     let wrong = |why: String| Failure::usage(format!("cannot read `{}`: {why}", file.display()));
     let text = fs::read_to_string(file).map_err(|error| wrong(error.to_string()))?;

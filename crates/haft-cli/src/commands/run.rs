@@ -1,6 +1,6 @@
 //! `haft run`: one turn that a person starts.
 use crate::{
-    Surroundings,
+    CliContext,
     agents::AGENT,
     args::{Form, TurnArgs},
     assemble::{self, Assembled},
@@ -28,31 +28,23 @@ use std::{
 const MAX_PROMPT: usize = 4 << 20;
 
 /// One turn.
-pub(crate) async fn run(
-    surroundings: &Surroundings,
-    words: &[String],
-    turn: &TurnArgs,
-) -> Result<Exit, Failure> {
-    let Meant { prompt, agent, model } = meant(surroundings, turn, words)?;
+pub(crate) async fn run(context: &CliContext, words: &[String], turn: &TurnArgs) -> Result<Exit, Failure> {
+    let Meant { prompt, agent, model } = expand(context, turn, words)?;
     let (agent, model) = (turn.agent.clone().or(agent), turn.model.clone().or(model));
     let turn = &TurnArgs { agent, model, ..turn.clone() };
     let mut parts = vec![Part::text(prompt)];
     for file in &turn.image {
         parts.push(Part::Image(picture::read(file).map_err(Failure::usage)?));
     }
-    start(surroundings, turn, Command::Prompt { parts, channel: None }).await
+    start(context, turn, Command::Prompt { parts, channel: None }).await
 }
 
 /// Opens the session that `turn` asks for and carries out `command` in it.
-pub(crate) async fn start(
-    surroundings: &Surroundings,
-    turn: &TurnArgs,
-    command: Command,
-) -> Result<Exit, Failure> {
-    let assembled = assemble::engine(surroundings, turn).await?;
+pub(crate) async fn start(context: &CliContext, turn: &TurnArgs, command: Command) -> Result<Exit, Failure> {
+    let assembled = assemble::engine(context, turn).await?;
     let mut interrupts = Interrupts::listen()?;
     let session = open(&assembled, turn).await?;
-    let options = options(&assembled.engine, surroundings, turn);
+    let options = options(&assembled.engine, context, turn);
     let fresh = session.entries().len() == 1;
     let from = if fresh { Seq(0) } else { next(&session) };
     let exit = print::turn(&session, command, from, &options, &mut interrupts).await;
@@ -61,13 +53,13 @@ pub(crate) async fn start(
 }
 
 /// What the words of a prompt stand for. Standard input is taken as it is: it may be anything.
-fn meant(surroundings: &Surroundings, turn: &TurnArgs, words: &[String]) -> Result<Meant, Failure> {
+fn expand(context: &CliContext, turn: &TurnArgs, words: &[String]) -> Result<Meant, Failure> {
     let prompt = prompt(words)?;
     if !prompt.trim_start().starts_with('/') || matches!(words, [dash] if dash == "-") {
         return Ok(Meant { prompt, ..Meant::default() });
     }
-    let workspace = assemble::workspace_for(surroundings, turn)?;
-    slash::meant(&slash::known(&surroundings.places, &workspace, &*notes(turn.quiet)), &prompt)
+    let workspace = assemble::workspace_for(context, turn)?;
+    slash::expand(&slash::known(&context.places, &workspace, &*notes(turn.quiet)), &prompt)
 }
 
 /// What a person is told whose session another `haft` has open.
@@ -130,10 +122,9 @@ fn newest(engine: &Engine) -> Result<String, Failure> {
         .ok_or_else(|| Failure::usage(format!("there is no session in `{}` yet", setup.workspace.display())))
 }
 
-pub(super) fn options(engine: &Engine, surroundings: &Surroundings, turn: &TurnArgs) -> Options {
+pub(super) fn options(engine: &Engine, context: &CliContext, turn: &TurnArgs) -> Options {
     let terminal = stdin().is_terminal() && stderr().is_terminal();
-    let color =
-        stderr().is_terminal() && !turn.no_color && surroundings.environment.get("NO_COLOR").is_none();
+    let color = stderr().is_terminal() && !turn.no_color && context.environment.get("NO_COLOR").is_none();
     Options {
         output: match (turn.output, turn.json) {
             (Form::StreamJson, _) | (_, true) => Output::StreamJson,

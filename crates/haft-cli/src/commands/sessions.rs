@@ -1,7 +1,7 @@
 //! `haft sessions`: what was said and done.
 use super::{account, run, talk};
 use crate::{
-    Surroundings,
+    CliContext,
     args::{ExportForm, ResumeArgs, Sessions},
     failure::Failure,
 };
@@ -21,18 +21,18 @@ use std::{
 };
 
 /// `haft sessions …`
-pub(crate) async fn sessions(surroundings: &Surroundings, command: Sessions) -> Result<Exit, Failure> {
-    let home = Home(surroundings.places.home.clone());
+pub(crate) async fn sessions(context: &CliContext, command: Sessions) -> Result<Exit, Failure> {
+    let home = Home(context.places.home.clone());
     match command {
         Sessions::List { json } => list(&home, json),
         Sessions::Show(session) => {
             let entries = entries(&home, &session.id)?;
             show(&entries)?;
-            account::print(surroundings, &entries)
+            account::print(context, &entries)
         }
         Sessions::Export { id, format: ExportForm::Json } => export_json(&entries(&home, &id)?),
         Sessions::Export { id, format: ExportForm::Markdown } => export_markdown(&entries(&home, &id)?),
-        Sessions::Resume(resume) => take_up(surroundings, &home, resume).await,
+        Sessions::Resume(resume) => take_up(context, &home, resume).await,
     }
 }
 
@@ -133,15 +133,15 @@ fn fenced(text: &str) -> String {
 }
 
 /// An unfinished turn is taken up, unless another process is at it; a finished session is talked to.
-async fn take_up(surroundings: &Surroundings, home: &Home, resume: ResumeArgs) -> Result<Exit, Failure> {
+async fn take_up(context: &CliContext, home: &Home, resume: ResumeArgs) -> Result<Exit, Failure> {
     let entries = entries(home, &resume.id)?;
     let turn = run::with_session(resume.turn, &resume.id, &entries);
     let unfinished = is_unfinished(&active_path(&entries));
     let is_free = !home.find(&resume.id).is_ok_and(|id| home.is_open(&id));
     match unfinished && is_free {
-        true => run::start(surroundings, &turn, Command::Continue).await,
-        false if crate::has_screen(surroundings, &turn) => talk::screen(surroundings, &turn).await,
-        false => talk::chat(surroundings, &turn).await,
+        true => run::start(context, &turn, Command::Continue).await,
+        false if crate::has_screen(context, &turn) => talk::screen(context, &turn).await,
+        false => talk::chat(context, &turn).await,
     }
 }
 

@@ -1,7 +1,7 @@
 //! `haft` in a terminal and `haft chat`: conversations.
 use super::{models, run};
 use crate::{
-    Surroundings,
+    CliContext,
     args::TurnArgs,
     assemble,
     config::Config,
@@ -25,35 +25,35 @@ use std::{
 };
 
 /// The screen.
-pub(crate) async fn screen(surroundings: &Surroundings, turn: &TurnArgs) -> Result<Exit, Failure> {
+pub(crate) async fn screen(context: &CliContext, turn: &TurnArgs) -> Result<Exit, Failure> {
     // Whatever is written beside the screen would stand in the middle of it.
     let turn = &TurnArgs { quiet: true, ..turn.clone() };
-    let workspace = assemble::workspace_for(surroundings, turn)?;
-    let config = Config::load(&surroundings.places, &surroundings.environment, &workspace)?;
-    let look = look(surroundings, turn, config.user.theme.as_deref())?;
-    let opened = open(surroundings, turn, false).await?;
+    let workspace = assemble::workspace_for(context, turn)?;
+    let config = Config::load(&context.places, &context.environment, &workspace)?;
+    let look = look(context, turn, config.user.theme.as_deref())?;
+    let opened = open(context, turn, false).await?;
     let mut interrupts = Interrupts::listen()?;
-    let host = host(surroundings, turn, &opened, config, false);
+    let host = host(context, turn, &opened, config, false);
     Ok(tui::run(host, opened, look, None, &mut interrupts).await?)
 }
 
 /// Turn after turn, line by line.
-pub(crate) async fn chat(surroundings: &Surroundings, turn: &TurnArgs) -> Result<Exit, Failure> {
-    let workspace = assemble::workspace_for(surroundings, turn)?;
-    let config = Config::load(&surroundings.places, &surroundings.environment, &workspace)?;
+pub(crate) async fn chat(context: &CliContext, turn: &TurnArgs) -> Result<Exit, Failure> {
+    let workspace = assemble::workspace_for(context, turn)?;
+    let config = Config::load(&context.places, &context.environment, &workspace)?;
     let mut interrupts = Interrupts::listen()?;
-    let opened = open(surroundings, turn, turn.quiet).await?;
-    let options = run::options(&opened.engine, surroundings, turn);
-    let host = host(surroundings, turn, &opened, config, turn.quiet);
+    let opened = open(context, turn, turn.quiet).await?;
+    let options = run::options(&opened.engine, context, turn);
+    let host = host(context, turn, &opened, config, turn.quiet);
     Ok(line_mode::run(host, opened, &options, &mut interrupts).await?)
 }
 
 /// Whoever sits at a terminal may widen what runs unasked, as far as the project allows.
-async fn open(surroundings: &Surroundings, turn: &TurnArgs, quiet: bool) -> Result<Opened, Failure> {
-    let workspace = assemble::workspace_for(surroundings, turn)?;
-    let config = Config::load(&surroundings.places, &surroundings.environment, &workspace)?;
+async fn open(context: &CliContext, turn: &TurnArgs, quiet: bool) -> Result<Opened, Failure> {
+    let workspace = assemble::workspace_for(context, turn)?;
+    let config = Config::load(&context.places, &context.environment, &workspace)?;
     let most = config.project.permission.unwrap_or(Mode::Full);
-    let assembled = assemble::engine_with(surroundings, turn, |setup| {
+    let assembled = assemble::engine_with(context, turn, |setup| {
         setup.ceiling = stdin().is_terminal().then(|| most.max(setup.policy.mode));
     });
     let assembled = assembled.await?;
@@ -62,39 +62,39 @@ async fn open(surroundings: &Surroundings, turn: &TurnArgs, quiet: bool) -> Resu
 }
 
 /// `quiet`: nothing is told about how a session was opened.
-fn host(surroundings: &Surroundings, turn: &TurnArgs, opened: &Opened, config: Config, quiet: bool) -> Host {
+fn host(context: &CliContext, turn: &TurnArgs, opened: &Opened, config: Config, quiet: bool) -> Host {
     let workspace = &opened.engine.setup().workspace;
-    let known = slash::known(&surroundings.places, workspace, &*notes(turn.quiet));
+    let known = slash::known(&context.places, workspace, &*notes(turn.quiet));
     let prompts = known.iter().map(|known| (known.name.clone(), known.header.description.clone())).collect();
     let own = opened.engine.setup().model.spec.clone();
-    let variables = surroundings.clone();
+    let variables = context.clone();
     Host {
-        open: opener(surroundings.clone(), TurnArgs { cwd: Some(workspace.clone()), ..turn.clone() }, quiet),
+        open: opener(context.clone(), TurnArgs { cwd: Some(workspace.clone()), ..turn.clone() }, quiet),
         models: Arc::new(move || models::choices(&variables, &config, &own)),
         prompts,
         meant: Arc::new(move |line| in_conversation(&known, line).map_err(|failure| said(&failure))),
-        history: Some(surroundings.places.home.join("history")),
+        history: Some(context.places.home.join("history")),
     }
 }
 
-fn opener(surroundings: Surroundings, turn: TurnArgs, quiet: bool) -> haft::terminal::host::Open {
+fn opener(context: CliContext, turn: TurnArgs, quiet: bool) -> haft::terminal::host::Open {
     Arc::new(move |wish| {
-        let (surroundings, turn) = (surroundings.clone(), turn.clone());
+        let (context, turn) = (context.clone(), turn.clone());
         Box::pin(async move {
-            let wished = wished(&surroundings, turn, wish).map_err(|failure| said(&failure))?;
-            open(&surroundings, &wished, quiet).await.map_err(|failure| said(&failure))
+            let wished = wished(&context, turn, wish).map_err(|failure| said(&failure))?;
+            open(&context, &wished, quiet).await.map_err(|failure| said(&failure))
         })
     })
 }
 
 /// An old session goes on with its own model and profile, where nothing else is asked for.
-fn wished(surroundings: &Surroundings, turn: TurnArgs, wish: Wish) -> Result<TurnArgs, Failure> {
+fn wished(context: &CliContext, turn: TurnArgs, wish: Wish) -> Result<TurnArgs, Failure> {
     let given =
         TurnArgs { newest: false, session: None, agent: wish.agent.or(turn.agent.clone()), ..turn.clone() };
     let Some(id) = wish.session else {
         return Ok(TurnArgs { model: wish.model.or(turn.model), ..given });
     };
-    let entries = Home(surroundings.places.home.clone()).peek(&id)?;
+    let entries = Home(context.places.home.clone()).peek(&id)?;
     let asked = TurnArgs { model: wish.model, ..given };
     Ok(run::with_session(asked, &id, &entries))
 }
@@ -107,15 +107,15 @@ fn said(failure: &Failure) -> String {
 
 /// What a line of a conversation stands for. Who works in it and who is asked is settled when it begins.
 fn in_conversation(known: &[Template], line: &str) -> Result<String, Failure> {
-    match slash::meant(known, line)? {
+    match slash::expand(known, line)? {
         Meant { prompt, agent: None, model: None } => Ok(prompt),
         Meant { .. } => Err(Failure::usage(format!("`{line}` names an agent or a model"))
             .hint("choose them with `/agent` and `/model`, or use `haft run`")),
     }
 }
 
-fn look(surroundings: &Surroundings, turn: &TurnArgs, theme: Option<&str>) -> Result<Look, Failure> {
-    let get = |name: &str| surroundings.environment.get(name);
+fn look(context: &CliContext, turn: &TurnArgs, theme: Option<&str>) -> Result<Look, Failure> {
+    let get = |name: &str| context.environment.get(name);
     let no_color = turn.no_color || get("NO_COLOR").is_some();
     let depth = Depth::of(no_color, get("COLORTERM"), get("TERM"));
     let theme = theme.map(|name| {

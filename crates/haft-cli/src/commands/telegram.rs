@@ -1,6 +1,6 @@
 //! `haft telegram`: a bot, and a conversation in each of its chats.
 use crate::{
-    Surroundings,
+    CliContext,
     agents::AGENT,
     args::{TelegramArgs, TurnArgs},
     assemble::{self, Assembled},
@@ -25,27 +25,27 @@ const API_URL: &str = "https://api.telegram.org";
 const TOKEN: &str = "TELEGRAM_BOT_TOKEN";
 
 /// Talks until somebody interrupts.
-pub(crate) async fn telegram(surroundings: &Surroundings, args: &TelegramArgs) -> Result<Exit, Failure> {
+pub(crate) async fn telegram(context: &CliContext, args: &TelegramArgs) -> Result<Exit, Failure> {
     let turn = turn(args);
     let workspace = assemble::workspace(args.cwd.as_deref())?;
-    let config = Config::load(&surroundings.places, &surroundings.environment, &workspace)?;
-    let token = token(surroundings, &config)?;
-    let Assembled { engine, notices } = assemble::engine(surroundings, &turn).await?;
+    let config = Config::load(&context.places, &context.environment, &workspace)?;
+    let token = token(context, &config)?;
+    let Assembled { engine, notices } = assemble::engine(context, &turn).await?;
     for notice in notices.iter().filter(|_| !args.work.quiet) {
         writeln!(stderr(), "note: {notice}")?;
     }
-    let known = slash::known(&surroundings.places, &engine.setup().workspace, &*notes(args.work.quiet));
-    let variable = surroundings.environment.get("TELEGRAM_BASE_URL");
+    let known = slash::known(&context.places, &engine.setup().workspace, &*notes(args.work.quiet));
+    let variable = context.environment.get("TELEGRAM_BASE_URL");
     let options = Options {
         api_url: args.api_url.as_deref().or(variable).unwrap_or(API_URL).to_owned(),
         token,
         allowed: args.allow.iter().chain(&config.user.telegram.users).copied().collect(),
         pair: args.pair,
-        folder: surroundings.places.home.join("telegram"),
+        folder: context.places.home.join("telegram"),
         agent: args.work.agent.clone().unwrap_or_else(|| AGENT.into()),
-        engines: engines(surroundings, &turn),
+        engines: engines(context, &turn),
         prompts: known.iter().map(|known| (known.name.clone(), known.header.description.clone())).collect(),
-        meant: Arc::new(move |line| meant(&known, line)),
+        meant: Arc::new(move |line| expand(&known, line)),
         // Without these lines nobody could be let in, or would know why nothing happens.
         notes: notes(false),
     };
@@ -58,10 +58,10 @@ fn turn(args: &TelegramArgs) -> TurnArgs {
     TurnArgs { cwd: args.cwd.clone(), ..args.work.turn() }
 }
 
-fn token(surroundings: &Surroundings, config: &Config) -> Result<Token, Failure> {
+fn token(context: &CliContext, config: &Config) -> Result<Token, Failure> {
     let variable = config.user.telegram.token_env.as_deref().unwrap_or(TOKEN);
     let hint = "ask @BotFather on Telegram for a bot, and put its token into that variable";
-    let Some(text) = surroundings.environment.get(variable) else {
+    let Some(text) = context.environment.get(variable) else {
         return Err(
             Failure::usage(format!("there is no token for Telegram: {variable} is not set")).hint(hint)
         );
@@ -72,12 +72,12 @@ fn token(surroundings: &Surroundings, config: &Config) -> Result<Token, Failure>
 }
 
 /// The same engine with another model.
-fn engines(surroundings: &Surroundings, turn: &TurnArgs) -> Engines {
-    let (surroundings, turn) = (surroundings.clone(), TurnArgs { base_url: None, ..turn.clone() });
+fn engines(context: &CliContext, turn: &TurnArgs) -> Engines {
+    let (context, turn) = (context.clone(), TurnArgs { base_url: None, ..turn.clone() });
     Arc::new(move |spec| {
-        let (surroundings, turn) = (surroundings.clone(), TurnArgs { model: Some(spec), ..turn.clone() });
+        let (context, turn) = (context.clone(), TurnArgs { model: Some(spec), ..turn.clone() });
         async move {
-            let assembled = assemble::engine(&surroundings, &turn).await;
+            let assembled = assemble::engine(&context, &turn).await;
             assembled.map(|assembled| assembled.engine).map_err(|failure| failure.message)
         }
         .boxed()
@@ -85,8 +85,8 @@ fn engines(surroundings: &Surroundings, turn: &TurnArgs) -> Engines {
 }
 
 /// Who works in a chat and who is asked is settled when its conversation begins.
-fn meant(known: &[Template], line: &str) -> Result<String, String> {
-    match slash::meant(known, line) {
+fn expand(known: &[Template], line: &str) -> Result<String, String> {
+    match slash::expand(known, line) {
         Ok(Meant { prompt, agent: None, model: None }) => Ok(prompt),
         Ok(Meant { .. }) => Err(format!("`{line}` names an agent or a model, which is not possible here.")),
         Err(failure) => Err(format!("{}. /help tells what there is.", failure.message)),

@@ -1,6 +1,6 @@
 //! `haft tools`: what there is, and one call without a model.
 use crate::{
-    Surroundings,
+    CliContext,
     agents::AGENT,
     args::{CallArgs, Tools, TurnArgs},
     assemble,
@@ -22,19 +22,19 @@ use std::{
 };
 
 /// `haft tools …`
-pub(crate) async fn tools(surroundings: &Surroundings, command: Tools) -> Result<Exit, Failure> {
+pub(crate) async fn tools(context: &CliContext, command: Tools) -> Result<Exit, Failure> {
     match command {
-        Tools::List { profile } => list(&known(surroundings, profile.as_deref())?),
-        Tools::Schema { name, profile } => schema(&known(surroundings, profile.as_deref())?, name.as_deref()),
-        Tools::Call(call) => run(surroundings, call).await,
+        Tools::List { profile } => list(&known(context, profile.as_deref())?),
+        Tools::Schema { name, profile } => schema(&known(context, profile.as_deref())?, name.as_deref()),
+        Tools::Call(call) => run(context, call).await,
     }
 }
 
-fn known(surroundings: &Surroundings, profile: Option<&str>) -> Result<Registry, Failure> {
+fn known(context: &CliContext, profile: Option<&str>) -> Result<Registry, Failure> {
     let workspace = assemble::workspace(None)?;
-    let config = Config::load(&surroundings.places, &surroundings.environment, &workspace)?;
-    let skills = assemble::knowledge(&surroundings.places, &workspace, true).skills;
-    assemble::tools(&surroundings.environment, &config.profile(profile)?, &skills, None)
+    let config = Config::load(&context.places, &context.environment, &workspace)?;
+    let skills = assemble::knowledge(&context.places, &workspace, true).skills;
+    assemble::tools(&context.environment, &config.profile(profile)?, &skills, None)
 }
 
 fn list(tools: &Registry) -> Result<Exit, Failure> {
@@ -62,13 +62,13 @@ fn schema(tools: &Registry, name: Option<&str>) -> Result<Exit, Failure> {
 }
 
 /// The whole path of a call: a session, with somebody who makes this one call in place of a model.
-async fn run(surroundings: &Surroundings, call: CallArgs) -> Result<Exit, Failure> {
+async fn run(context: &CliContext, call: CallArgs) -> Result<Exit, Failure> {
     let CallArgs { name, arguments, permission, profile, cwd } = call;
     let workspace = assemble::workspace(cwd.as_deref())?;
-    let config = Config::load(&surroundings.places, &surroundings.environment, &workspace)?;
+    let config = Config::load(&context.places, &context.environment, &workspace)?;
     let turn = TurnArgs { permission, profile, ..TurnArgs::default() };
     let model = Model::plain(direct::MODEL, Arc::new(Direct));
-    let mut setup = assemble::setup(surroundings, &turn, &config, workspace, model)?;
+    let mut setup = assemble::setup(context, &turn, &config, workspace, model)?;
     if setup.tools.find(&name).is_ok_and(|found| found.tool.spec().name == "delegate") {
         return Err(Failure::usage(format!("`{name}` needs a model, and here is none"))
             .hint("`haft run` lets a model give tasks to others"));

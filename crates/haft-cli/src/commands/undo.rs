@@ -1,7 +1,7 @@
 //! `haft undo` and `haft redo`: files back to what they were, and forward again.
 use super::run::JOINED;
 use crate::{
-    Surroundings,
+    CliContext,
     agents::AGENT,
     args::{SessionArg, TurnArgs, UndoArgs},
     assemble,
@@ -26,8 +26,8 @@ use std::{
 };
 
 /// `haft undo`
-pub(crate) async fn undo(surroundings: &Surroundings, args: &UndoArgs) -> Result<Exit, Failure> {
-    let (engine, session) = open(surroundings, &args.session).await?;
+pub(crate) async fn undo(context: &CliContext, args: &UndoArgs) -> Result<Exit, Failure> {
+    let (engine, session) = open(context, &args.session).await?;
     let entries = session.entries();
     let to = match (args.to, args.calls) {
         (Some(seq), _) => Some(known(&entries, Seq(seq))?),
@@ -39,7 +39,7 @@ pub(crate) async fn undo(surroundings: &Surroundings, args: &UndoArgs) -> Result
     let undone = prompts(&entries).into_iter().find(|(before, _)| *before >= to).map(|(_, text)| text);
     let exit = match args.dry_run {
         true => told(&planned.changes, &[], planned.untracked.len(), Way::Undo, true),
-        false => carry_out(&session, Command::Rewind { to }).await,
+        false => run_job(&session, Command::Rewind { to }).await,
     };
     if let (Some(prompt), Ok(_)) = (undone, &exit) {
         let goes = if args.dry_run { "would go" } else { "goes" };
@@ -50,10 +50,10 @@ pub(crate) async fn undo(surroundings: &Surroundings, args: &UndoArgs) -> Result
 }
 
 /// `haft redo`
-pub(crate) async fn redo(surroundings: &Surroundings, args: &SessionArg) -> Result<Exit, Failure> {
-    let (engine, session) = open(surroundings, args).await?;
+pub(crate) async fn redo(context: &CliContext, args: &SessionArg) -> Result<Exit, Failure> {
+    let (engine, session) = open(context, args).await?;
     let exit = match plan::last_undo(&session.entries()) {
-        Some(_) => carry_out(&session, Command::Redo).await,
+        Some(_) => run_job(&session, Command::Redo).await,
         None => say("nothing to redo"),
     };
     engine.shut_down().await;
@@ -61,11 +61,11 @@ pub(crate) async fn redo(surroundings: &Surroundings, args: &SessionArg) -> Resu
 }
 
 /// No model is needed to put files back.
-async fn open(surroundings: &Surroundings, args: &SessionArg) -> Result<(Engine, Session), Failure> {
+async fn open(context: &CliContext, args: &SessionArg) -> Result<(Engine, Session), Failure> {
     let workspace = assemble::workspace(args.cwd.as_deref())?;
-    let config = Config::load(&surroundings.places, &surroundings.environment, &workspace)?;
+    let config = Config::load(&context.places, &context.environment, &workspace)?;
     let model = Model::plain("script/none", Arc::new(Scripted::new([])));
-    let mut setup = assemble::setup(surroundings, &TurnArgs::default(), &config, workspace, model)?;
+    let mut setup = assemble::setup(context, &TurnArgs::default(), &config, workspace, model)?;
     let id = match &args.id {
         Some(id) => setup.home.find(id)?.0,
         None => match newest(&setup.home, &setup.workspace) {
@@ -116,7 +116,7 @@ fn first_line(text: &str) -> String {
     safe::text(&short).into_owned() + if short.len() < text.len() { "…" } else { "" }
 }
 
-async fn carry_out(session: &Session, command: Command) -> Result<Exit, Failure> {
+async fn run_job(session: &Session, command: Command) -> Result<Exit, Failure> {
     let mut turn = session.start(command);
     while let Some(event) = turn.next().await {
         let Event::Recorded(entry) = event else { continue };

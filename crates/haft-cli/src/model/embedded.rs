@@ -1,9 +1,9 @@
 //! A model in this process.
 use super::{Speech, known};
-use crate::{Surroundings, failure::Failure};
+use crate::{CliContext, failure::Failure};
 use haft::{
     core::Provider,
-    dialects::{Dialect, TextToolCalls, by_signs, spoken_by},
+    dialects::{Dialect, TextToolCalls, by_delimiters, spoken_by},
     local::{LocalModel, Settings, models},
 };
 use std::sync::Arc;
@@ -13,13 +13,13 @@ const NATIVE: [&str; 2] = ["hermes", "llama3_json"];
 
 /// Loads nothing yet, but the file's header. With how many tokens it takes in.
 pub(super) fn open(
-    surroundings: &Surroundings,
+    context: &CliContext,
     name: &str,
     speech: Speech<'_>,
 ) -> Result<(Arc<dyn Provider>, u64), Failure> {
-    let file = models::find(name, &surroundings.places.models).map_err(|error| no_file(&error))?;
+    let file = models::find(name, &context.places.models).map_err(|error| no_file(&error))?;
     let settings = Settings {
-        cache_folder: Some(surroundings.places.cache.join("local")),
+        cache_folder: Some(context.places.cache.join("local")),
         grammar: !speech.is_free,
         ..Settings::default()
     };
@@ -31,7 +31,7 @@ pub(super) fn open(
 }
 
 fn speaking(model: Arc<LocalModel>, name: &str, speech: Speech<'_>) -> Result<Arc<dyn Provider>, Failure> {
-    let own = model.header().template.as_deref().and_then(by_signs);
+    let own = model.header().template.as_deref().and_then(by_delimiters);
     let is_small = model.is_small();
     let dialect = match speech.dialect {
         // One-line actions, and the dialects that it reads itself, need no other reader.

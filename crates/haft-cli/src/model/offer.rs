@@ -1,6 +1,6 @@
 //! What is said where nobody chose a model: where keys come from, and what this machine offers.
 use super::base_url;
-use crate::{Surroundings, config::Config, failure::Failure};
+use crate::{CliContext, config::Config, failure::Failure};
 use futures::future::join_all;
 use haft::providers::{Connection, Vendor, list_models, vendors};
 use std::time::Duration;
@@ -10,25 +10,25 @@ use tokio::time::timeout;
 const ANSWER: Duration = Duration::from_millis(300);
 
 /// There is no model. Names the ways to one: a key, a server that answers, a file in this process.
-pub(super) async fn none(surroundings: &Surroundings, config: &Config) -> Failure {
+pub(super) async fn none(context: &CliContext, config: &Config) -> Failure {
     let servers = vendors().iter().filter(|vendor| vendor.local);
-    let servers = join_all(servers.map(|vendor| answering(surroundings, config, vendor))).await;
+    let servers = join_all(servers.map(|vendor| answering(context, config, vendor))).await;
     let mut ways = vec![
         "set OPENAI_API_KEY, ANTHROPIC_API_KEY or another key (`haft models list` names them)".to_owned(),
         format!(
             "name a model with `--model VENDOR/MODEL`, or with `model = \"VENDOR/MODEL\"` in `{}`",
-            surroundings.places.user_file.display()
+            context.places.user_file.display()
         ),
     ];
     ways.extend(servers.into_iter().flatten());
-    ways.extend(in_process(surroundings));
+    ways.extend(in_process(context));
     Failure::usage("there is no model: none was named, and there is no key of a vendor")
         .hint(ways.join("; or "))
 }
 
 /// The option that takes the first model of a server on this machine, if there is a server.
-async fn answering(surroundings: &Surroundings, config: &Config, vendor: &Vendor) -> Option<String> {
-    let base_url = base_url(surroundings, config, vendor, None);
+async fn answering(context: &CliContext, config: &Config, vendor: &Vendor) -> Option<String> {
+    let base_url = base_url(context, config, vendor, None);
     let address = base_url.as_deref().unwrap_or(&vendor.base_url);
     // Whoever stands there is told no key.
     let connection = Connection { base_url: Some(address.to_owned()), ..Connection::default() };
@@ -41,9 +41,9 @@ async fn answering(surroundings: &Surroundings, config: &Config, vendor: &Vendor
 }
 
 #[cfg(feature = "local")]
-fn in_process(surroundings: &Surroundings) -> Option<String> {
+fn in_process(context: &CliContext) -> Option<String> {
     use haft::local::models::{find, known};
-    let here = known().keys().find(|name| find(name, &surroundings.places.models).is_ok());
+    let here = known().keys().find(|name| find(name, &context.places.models).is_ok());
     Some(match here {
         Some(name) => format!("take the model in this process with `--model local/{name}`"),
         None => "fetch one for this process with `haft models pull NAME`".to_owned(),
@@ -51,6 +51,6 @@ fn in_process(surroundings: &Surroundings) -> Option<String> {
 }
 
 #[cfg(not(feature = "local"))]
-fn in_process(_: &Surroundings) -> Option<String> {
+fn in_process(_: &CliContext) -> Option<String> {
     None
 }

@@ -10,8 +10,8 @@ pub(super) fn output(result: CallToolResult) -> Result<ToolOutput, ToolError> {
     let (mut texts, mut images) = (Vec::new(), Vec::new());
     for block in result.content {
         match told(block) {
-            Told::Text(text) => texts.push(text),
-            Told::Image(image) => images.push(image),
+            Reported::Text(text) => texts.push(text),
+            Reported::Image(image) => images.push(image),
         }
     }
     let details = result.structured_content.unwrap_or_default();
@@ -44,37 +44,39 @@ fn clipped(details: Value) -> Value {
     json!({"clipped_bytes": text.len(), "head": clip::head(&text, MOST_DETAILS)})
 }
 
-enum Told {
+enum Reported {
     Text(String),
     Image(Image),
 }
 
-fn told(block: ContentBlock) -> Told {
+fn told(block: ContentBlock) -> Reported {
     match block {
-        ContentBlock::Text(text) => Told::Text(text.text),
+        ContentBlock::Text(text) => Reported::Text(text.text),
         ContentBlock::Image(image) => picture(image.data, &image.mime_type, "a picture"),
-        ContentBlock::Audio(audio) => Told::Text(not_shown("a sound", &audio.mime_type, &audio.data)),
+        ContentBlock::Audio(audio) => Reported::Text(not_shown("a sound", &audio.mime_type, &audio.data)),
         ContentBlock::ResourceLink(link) => {
             let about = link.description.map(|about| format!(": {about}")).unwrap_or_default();
-            Told::Text(format!("[{}]({}){about}", link.name, link.uri))
+            Reported::Text(format!("[{}]({}){about}", link.name, link.uri))
         }
         ContentBlock::Resource(embedded) => match embedded.resource {
-            ResourceContents::TextResourceContents { uri, text, .. } => Told::Text(format!("{uri}\n{text}")),
+            ResourceContents::TextResourceContents { uri, text, .. } => {
+                Reported::Text(format!("{uri}\n{text}"))
+            }
             ResourceContents::BlobResourceContents { uri, mime_type, blob, .. } => {
                 picture(blob, mime_type.as_deref().unwrap_or("unknown type"), &uri)
             }
-            _ => Told::Text("[a resource of an unknown kind]".into()),
+            _ => Reported::Text("[a resource of an unknown kind]".into()),
         },
-        _ => Told::Text("[content of an unknown kind]".into()),
+        _ => Reported::Text("[content of an unknown kind]".into()),
     }
 }
 
 /// A vendor refuses the whole conversation for one picture that is none, so its content counts, not what it is called.
-fn picture(data: String, mime: &str, what: &str) -> Told {
+fn picture(data: String, mime: &str, what: &str) -> Reported {
     let content = BASE64_STANDARD.decode(&data).unwrap_or_default();
     match media_type(&content) {
-        Some(mime) if content.len() as u64 <= LARGEST => Told::Image(Image { mime: mime.into(), data }),
-        _ => Told::Text(not_shown(what, mime, &data)),
+        Some(mime) if content.len() as u64 <= LARGEST => Reported::Image(Image { mime: mime.into(), data }),
+        _ => Reported::Text(not_shown(what, mime, &data)),
     }
 }
 

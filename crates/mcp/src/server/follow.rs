@@ -8,7 +8,7 @@ use haft_present::{diff, proposal::Proposal, safe};
 /// Sends `command` and follows its turn to the end. Where the client cancels, the turn is interrupted; where this is
 /// dropped, too.
 pub(super) async fn follow(session: &Session, command: Command, client: &Client) -> TurnReport {
-    let _interrupted_on_drop = Leash(session);
+    let _interrupted_on_drop = InterruptOnDrop(session);
     let mut turn = session.start(command);
     let mut is_cancelled = false;
     loop {
@@ -93,9 +93,9 @@ async fn reply(question: &Question, client: &Client) -> Option<String> {
 }
 
 /// A session that nobody waits for stops.
-struct Leash<'a>(&'a Session);
+struct InterruptOnDrop<'a>(&'a Session);
 
-impl Drop for Leash<'_> {
+impl Drop for InterruptOnDrop<'_> {
     fn drop(&mut self) {
         let _it_has_ended = self.0.send(Command::Interrupt);
     }

@@ -7,7 +7,7 @@ use super::{
 };
 use futures::future::BoxFuture;
 use haft_core::{Command, Conclusion, JobStatus, Order, Outcome, Registry};
-use haft_engine::{Agent, Session, Turns, carry_out};
+use haft_engine::{Agent, Session, Turns, run_job};
 use haft_sandbox::appears;
 use rmcp::model::{CallToolResult, ContentBlock, JsonObject, Tool};
 use serde_json::{Value, json};
@@ -97,7 +97,7 @@ impl Offer for JobTool {
 async fn work(job: Begun, client: &Client) -> CallToolResult {
     let Begun { session, agent, order, tools, stop, end } = job;
     let mut turns = Followed { session: &session, client, stop: &stop };
-    let Ok(conclusion) = carry_out(&session, &agent, &order, &tools, &mut turns).await;
+    let Ok(conclusion) = run_job(&session, &agent, &order, &tools, &mut turns).await;
     end(conclusion.clone()).await;
     let Conclusion { status, reason, evidence } = &conclusion;
     let content = vec![ContentBlock::text(format!("{status}: {reason}"))];

@@ -1,6 +1,6 @@
 //! Steps that are made, taken back and met by others.
 use super::*;
-use crate::place::Way;
+use crate::place::Lookup;
 use haft_core::Hash;
 use std::path::PathBuf;
 
@@ -36,7 +36,7 @@ impl Ground {
     }
 
     fn step<'a>(&self, change: &'a Change) -> Step<'a> {
-        let Way::Open(place) = Place::find(&self.file).unwrap() else { panic!("there is no folder") };
+        let Lookup::Open(place) = Place::find(&self.file).unwrap() else { panic!("there is no folder") };
         let (_, old) = place.look().unwrap();
         Step::prepare(&self.blobs, change, place, Made::default(), old.as_ref()).unwrap()
     }

@@ -1,7 +1,7 @@
 //! One hook, asked once.
 use super::{
-    Told,
-    settings::{Hook, Way},
+    HookInput,
+    settings::{Hook, HookTarget},
 };
 use haft_core::clip;
 use haft_sandbox::{Exit, Finished, ProcessError, Program};
@@ -48,13 +48,13 @@ pub(crate) enum Silence {
 
 pub(crate) async fn ask(
     hook: &Hook,
-    told: &Told<'_>,
+    told: &HookInput<'_>,
     workspace: &Path,
     environment: &Arc<[(String, String)]>,
 ) -> Result<Answer, Silence> {
     let message = serde_json::to_string(told).expect("it has only names for keys");
     match &hook.way {
-        Way::Command(command) => {
+        HookTarget::Command(command) => {
             let program = Program {
                 program: "sh".into(),
                 arguments: vec!["-c".into(), command.into()],
@@ -65,11 +65,12 @@ pub(crate) async fn ask(
             };
             ended(program.run_with(message.as_bytes(), |_| ()).await?, hook.timeout)
         }
-        Way::Url(url, headers) => match tokio::time::timeout(hook.timeout, post(url, headers, message)).await
-        {
-            Ok(answer) => answer,
-            Err(_over) => Err(Silence::TimedOut(hook.timeout)),
-        },
+        HookTarget::Url(url, headers) => {
+            match tokio::time::timeout(hook.timeout, post(url, headers, message)).await {
+                Ok(answer) => answer,
+                Err(_over) => Err(Silence::TimedOut(hook.timeout)),
+            }
+        }
     }
 }
 

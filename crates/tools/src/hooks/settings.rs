@@ -85,7 +85,7 @@ fn ten() -> u64 {
 pub enum BadHook {
     /// Nobody would be told, or it is not clear who.
     #[error("a hook has either a `command` or a `url`")]
-    Way,
+    HookTarget,
     /// It would have to answer before it is asked.
     #[error("its `timeout` is 0 seconds")]
     Timeout,
@@ -110,13 +110,13 @@ pub enum BadHook {
 pub(crate) struct Hook {
     event: HookEvent,
     tool: Option<GlobMatcher>,
-    pub(crate) way: Way,
+    pub(crate) way: HookTarget,
     pub(crate) timeout: Duration,
     on_failure: OnFailure,
 }
 
 /// How it is asked.
-pub(crate) enum Way {
+pub(crate) enum HookTarget {
     Command(String),
     Url(url::Url, HeaderMap),
 }
@@ -125,9 +125,9 @@ impl Hook {
     pub(crate) fn new(settings: &HookSettings) -> Result<Self, BadHook> {
         let way = match (&settings.command, &settings.url) {
             (Some(_), None) if !settings.headers.is_empty() => return Err(BadHook::Headers),
-            (Some(command), None) => Way::Command(command.clone()),
-            (None, Some(url)) => Way::Url(url::Url::parse(url)?, headers(&settings.headers)?),
-            (Some(_), Some(_)) | (None, None) => return Err(BadHook::Way),
+            (Some(command), None) => HookTarget::Command(command.clone()),
+            (None, Some(url)) => HookTarget::Url(url::Url::parse(url)?, headers(&settings.headers)?),
+            (Some(_), Some(_)) | (None, None) => return Err(BadHook::HookTarget),
         };
         if settings.timeout == 0 {
             return Err(BadHook::Timeout);
@@ -170,8 +170,8 @@ fn headers(named: &BTreeMap<String, String>) -> Result<HeaderMap, BadHook> {
 impl fmt::Display for Hook {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.way {
-            Way::Command(command) => write!(f, "the hook `{command}`"),
-            Way::Url(url, _) => write!(f, "the hook at `{url}`"),
+            HookTarget::Command(command) => write!(f, "the hook `{command}`"),
+            HookTarget::Url(url, _) => write!(f, "the hook at `{url}`"),
         }
     }
 }

@@ -82,12 +82,12 @@ static BEHIND_NAME: &[(&str, [&str; 3])] = &[
     ("mistral", ["[TOOL_CALLS]", "[ARGS]", ""]),
 ];
 
-/// The form of calls that are more than a JSON object between signs.
+/// The form of calls that are more than a JSON object between delimiters.
 pub(super) fn form(dialect: &str, tools: &Arc<[ToolSpec]>) -> Option<CallForm> {
-    let Some((_, signs)) = BEHIND_NAME.iter().find(|(known, _)| *known == dialect) else {
+    let Some((_, delimiters)) = BEHIND_NAME.iter().find(|(known, _)| *known == dialect) else {
         return elements::form(dialect, tools);
     };
-    let [before, between, behind] = signs.map(str::to_owned);
+    let [before, between, behind] = delimiters.map(str::to_owned);
     Some(CallForm {
         tools: tools.clone(),
         before,

@@ -3,7 +3,7 @@ use super::{
     Prepared, Wanted, begin, discard, prepare, retry,
     schedule::{self, Plan, Rhythm},
 };
-use crate::{Surroundings, args::TurnArgs, assemble, failure::Failure};
+use crate::{CliContext, args::TurnArgs, assemble, failure::Failure};
 use futures::FutureExt;
 use haft::{
     core::{JobStatus, Order, SessionId, Standing},
@@ -23,7 +23,7 @@ const LOOK: Duration = Duration::from_secs(1);
 
 /// A pending job, or a plan for many.
 pub(super) fn add(
-    surroundings: &Surroundings,
+    context: &CliContext,
     home: &Home,
     wanted: Wanted,
     rhythm: Option<Rhythm>,
@@ -32,15 +32,15 @@ pub(super) fn add(
     let what = if rhythm.is_some() { "plan" } else { "job" };
     let name = match rhythm {
         Some(rhythm) => {
-            assemble::agent(surroundings, &wanted.origin, &wanted.kind)?;
+            assemble::agent(context, &wanted.origin, &wanted.kind)?;
             let next = rhythm.after(Timestamp::now())?;
             let Wanted { kind, description, origin } = wanted;
             schedule::add(home, &Plan { kind, description, origin, rhythm, next })?
         }
         None => {
-            let Prepared { order, folder, note, .. } = prepare(surroundings, wanted, false)?;
+            let Prepared { order, folder, note, .. } = prepare(context, wanted, false)?;
             note.iter().try_for_each(|note| writeln!(stderr(), "note: {note}"))?;
-            put_down(surroundings, &order, &folder).inspect_err(|_| discard(&order, &folder))?
+            put_down(context, &order, &folder).inspect_err(|_| discard(&order, &folder))?
         }
     };
     match json {
@@ -51,14 +51,14 @@ pub(super) fn add(
 }
 
 /// As a session that nobody works on; gives its name.
-fn put_down(surroundings: &Surroundings, order: &Order, folder: &Path) -> Result<String, Failure> {
-    let engine = assemble::bare_engine(surroundings, folder)?;
+fn put_down(context: &CliContext, order: &Order, folder: &Path) -> Result<String, Failure> {
+    let engine = assemble::bare_engine(context, folder)?;
     Ok(engine.create_job(order.clone())?.id().to_string())
 }
 
 /// One job after the other: what is due, then what was put down, the oldest first.
 pub(super) async fn serve(
-    surroundings: &Surroundings,
+    context: &CliContext,
     home: &Home,
     turn: &TurnArgs,
     once: bool,
@@ -77,10 +77,10 @@ pub(super) async fn serve(
         let plan = if waiting.is_none() { schedule::take_due(home, Timestamp::now())? } else { None };
         was_plan = plan.is_some();
         let ended = if let Some(Plan { kind, description, origin, .. }) = plan {
-            begin(surroundings, Wanted { kind, description, origin }, turn, false).await
+            begin(context, Wanted { kind, description, origin }, turn, false).await
         } else if let Some(id) = waiting.or_else(|| left(home, &tried, &mut settled)) {
             tried.insert(id.clone());
-            retry(surroundings, home, &id.0, turn.clone()).await
+            retry(context, home, &id.0, turn.clone()).await
         } else if once {
             return Ok(Exit::Success);
         } else {

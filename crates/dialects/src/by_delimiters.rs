@@ -1,9 +1,9 @@
-//! Which dialect a text is in: told by signs that no other one has.
+//! Which dialect a text is in: told by delimiters that no other one has.
 //!
-//! The same signs stand in a model's chat template and in what it writes, so both can be looked at.
+//! The same delimiters stand in a model's chat template and in what it writes, so both can be looked at.
 use super::{Dialect, dialect};
 
-/// Signs of dialects, the telling ones first: all of them must stand in the text.
+/// Delimiters of dialects, the telling ones first: all of them must stand in the text.
 /// Source: the chat templates that the models' makers published, read 2026-11.
 static SIGNS: &[(&str, &[&str])] = &[
     ("minimax_m3", &["]<]minimax[>["]),
@@ -38,9 +38,10 @@ static SIGNS: &[(&str, &[&str])] = &[
     ("llama3_json", &["\"name\": ", "\"parameters\": "]),
 ];
 
-/// The dialect whose signs stand in `text`: a chat template (Jinja) or a reply.
-pub fn by_signs(text: &str) -> Option<&'static Dialect> {
-    let (name, _) = SIGNS.iter().find(|(_, signs)| signs.iter().all(|sign| text.contains(sign)))?;
+/// The dialect whose delimiters stand in `text`: a chat template (Jinja) or a reply.
+pub fn by_delimiters(text: &str) -> Option<&'static Dialect> {
+    let (name, _) =
+        SIGNS.iter().find(|(_, delimiters)| delimiters.iter().all(|delimiter| text.contains(delimiter)))?;
     dialect(name)
 }
 
@@ -61,9 +62,9 @@ mod tests {
         for (name, _) in SIGNS {
             let dialect = dialect(name).expect("it is one");
             if let Some(call) = example_of(dialect) {
-                assert_eq!(by_signs(&call).map(|told| told.name), Some(*name), "{call}");
+                assert_eq!(by_delimiters(&call).map(|told| told.name), Some(*name), "{call}");
             }
         }
-        assert!(by_signs("Call `f(x)` like this:\n```bash\nls\n```").is_none());
+        assert!(by_delimiters("Call `f(x)` like this:\n```bash\nls\n```").is_none());
     }
 }

@@ -54,18 +54,18 @@ pub(super) enum Stranger {
 
 /// Strangers, and the code that makes one of them a friend.
 #[derive(Default)]
-pub(super) struct Door {
+pub(super) struct Admission {
     code: Option<Code>,
     refused: HashMap<i64, Instant>,
 }
 
-impl Door {
+impl Admission {
     pub(super) fn new(code: Option<Code>) -> Self {
         Self { code, refused: HashMap::new() }
     }
 
     /// A stranger says something in a private chat.
-    pub(super) fn knock(&mut self, who: &Person, text: &str, now: Instant) -> Stranger {
+    pub(super) fn judge(&mut self, who: &Person, text: &str, now: Instant) -> Stranger {
         if self.code.as_ref().is_some_and(|code| now.duration_since(code.made_at) > EXPIRES) {
             self.code = None;
         }
@@ -121,8 +121,8 @@ mod tests {
     use super::*;
     use Stranger::{CodeEnded, Ignored, LetIn, Refused};
 
-    fn door(now: Instant) -> Door {
-        Door::new(Some(Code { text: "ABCD2345".into(), made_at: now, wrong: 0 }))
+    fn admission(now: Instant) -> Admission {
+        Admission::new(Some(Code { text: "ABCD2345".into(), made_at: now, wrong: 0 }))
     }
 
     fn person(id: i64) -> Person {
@@ -151,16 +151,16 @@ mod tests {
             &[(1, "", 0, Refused), (1, "/start", 2, Refused), (1, "ABCD2345", 4, LetIn)],
         ];
         for knocks in table {
-            let mut door = door(now);
+            let mut admission = admission(now);
             for (who, text, at, expected) in knocks {
                 assert_eq!(
-                    door.knock(&person(*who), text, minute(*at)),
+                    admission.judge(&person(*who), text, minute(*at)),
                     *expected,
                     "{who} {text} in {knocks:?}"
                 );
             }
         }
-        assert_eq!(Door::default().knock(&person(1), "ABCD2345", now), Refused);
+        assert_eq!(Admission::default().judge(&person(1), "ABCD2345", now), Refused);
     }
 
     #[test]

@@ -49,8 +49,8 @@ async fn closed(session: &Session) -> String {
     session.journal().failure().unwrap_or_default().to_owned()
 }
 
-fn door(session: &Session) -> PathBuf {
-    session.journal().path().with_file_name("door")
+fn socket(session: &Session) -> PathBuf {
+    session.journal().path().with_file_name("socket")
 }
 
 fn asked(fact: &Fact) -> Option<haft_core::CallId> {
@@ -125,19 +125,19 @@ async fn a_session_is_joined_only_where_another_has_it() {
     let place = Place::new();
     let owner = place.engine(&says("hi"));
     let session = owner.create("haft").unwrap();
-    let (id, door) = (session.id().0.clone(), door(&session));
-    assert_eq!(std::fs::metadata(&door).unwrap().permissions().mode() & 0o777, 0o600);
+    let (id, socket) = (session.id().0.clone(), socket(&session));
+    assert_eq!(std::fs::metadata(&socket).unwrap().permissions().mode() & 0o777, 0o600);
     assert!(!owner.open(&id, "haft").await.unwrap().is_joined(), "here it is the same session");
     let elsewhere = place.engine(&says("hi"));
     let joined = elsewhere.open(&id, "haft").await.unwrap();
     drop(session);
     owner.shut_down().await;
     assert_eq!(closed(&joined).await, "the process that had the session open has closed it");
-    assert!(joined.send(Command::Interrupt).is_err() && !door.exists());
+    assert!(joined.send(Command::Interrupt).is_err() && !socket.exists());
     drop(joined);
     assert!(matches!(elsewhere.join(&id).await, Err(EngineError::NotOpen(_))));
     let own = elsewhere.open(&id, "haft").await.unwrap();
-    assert!(!own.is_joined() && door.exists());
+    assert!(!own.is_joined() && socket.exists());
     assert!(tell(&own, prompt("go"), 1, None).await.ends_with("turn_ended=finished"));
     assert!(matches!(
         elsewhere.open("nope", "haft").await,
@@ -145,7 +145,7 @@ async fn a_session_is_joined_only_where_another_has_it() {
     ));
 }
 
-// A visitor keeps no session open that its owner has put down.
+// A client keeps no session open that its owner has put down.
 #[tokio::test]
 async fn a_session_ends_with_the_handles_of_its_owner() {
     let place = Place::new();
@@ -166,11 +166,11 @@ async fn a_door_of_the_dead_is_replaced_and_a_long_path_has_one() {
     std::fs::create_dir(place.folder.path().join("work")).unwrap();
     let owner = place.engine(&says("hi"));
     let session = owner.create("haft").unwrap();
-    let (id, door) = (session.id().0.clone(), door(&session));
-    assert!(door.exists() && door.as_os_str().len() > 107);
+    let (id, socket) = (session.id().0.clone(), socket(&session));
+    assert!(socket.exists() && socket.as_os_str().len() > 107);
     drop(session);
     owner.shut_down().await;
-    std::fs::write(&door, "left").unwrap();
+    std::fs::write(&socket, "left").unwrap();
     let owner = place.engine(&says("hi"));
     let _session = owner.open(&id, "haft").await.unwrap();
     let joined = place.engine("").open(&id, "haft").await.unwrap();
@@ -178,11 +178,11 @@ async fn a_door_of_the_dead_is_replaced_and_a_long_path_has_one() {
     assert!(tell(&joined, prompt("go"), 1, None).await.ends_with("turn_ended=finished"));
 }
 
-/// What a visitor hears who says these lines, until `enough`.
+/// What a client hears who says these lines, until `enough`.
 async fn visit(session: &Session, said: &'static [u8], enough: fn(&Value) -> bool) -> Vec<Value> {
-    let door = door(session);
+    let socket = socket(session);
     let visiting = tokio::task::spawn_blocking(move || {
-        let mut stream = UnixStream::connect(door).unwrap();
+        let mut stream = UnixStream::connect(socket).unwrap();
         stream.set_read_timeout(Some(LONG)).unwrap();
         stream.write_all(said).unwrap();
         let mut heard = Vec::new();
@@ -226,7 +226,7 @@ async fn who_reads_nothing_holds_nobody_up_and_misses_no_fact() {
     let chatter = bash("yes 0123456789012345678901234567890123456789 | head -c 3000000");
     let owner = place.engine(&(chatter.repeat(3) + &says("done")));
     let session = owner.create("haft").unwrap();
-    let mut stream = UnixStream::connect(door(&session)).unwrap();
+    let mut stream = UnixStream::connect(socket(&session)).unwrap();
     stream.write_all(b"{\"from\":0}\n").unwrap();
     let told = tokio::time::timeout(LONG, tell(&session, prompt("go"), 1, None)).await.unwrap();
     assert!(told.ends_with("turn_ended=finished"), "{told}");
@@ -254,7 +254,7 @@ async fn a_command_that_is_too_long_is_told_and_one_who_says_nothing_holds_nobod
     let place = Place::new();
     let owner = place.engine(&says("hi"));
     let session = owner.create("haft").unwrap();
-    let _silent = UnixStream::connect(door(&session)).unwrap();
+    let _silent = UnixStream::connect(socket(&session)).unwrap();
     let joined = place.engine("").join(&session.id().0).await.unwrap();
     joined.send(prompt(&"x".repeat(17 << 20))).unwrap();
     let told =
@@ -267,23 +267,25 @@ async fn a_command_that_is_too_long_is_told_and_one_who_says_nothing_holds_nobod
     owner.shut_down().await;
 }
 
-// Those below another session have no door: their person sits at the one above.
+// Those below another session have no socket: their person sits at the one above.
 #[tokio::test]
-async fn a_session_below_another_has_no_door() {
+async fn a_session_below_another_has_no_socket() {
     let place = Place::new();
     let engine = place.engine(&(calls(&[("delegate", json!({"task": "x"}))]) + &says("well")));
     let session = engine.create("haft").unwrap();
     let told = tell(&session, prompt("go"), 1, None).await;
     assert!(told.ends_with("turn_ended=finished"), "{told}");
     let folders = std::fs::read_dir(place.home().join("sessions")).unwrap();
-    let doors: Vec<PathBuf> =
-        folders.map(|folder| folder.unwrap().path().join("door")).filter(|door| door.exists()).collect();
-    assert_eq!(doors, [door(&session)]);
+    let doors: Vec<PathBuf> = folders
+        .map(|folder| folder.unwrap().path().join("socket"))
+        .filter(|socket| socket.exists())
+        .collect();
+    assert_eq!(doors, [socket(&session)]);
 }
 
-/// Says hello at the door, then `command`; what is told until something is wrong or `until` is heard.
-fn said_at(door: &std::path::Path, command: &Value, until: &str) -> Vec<String> {
-    let mut stream = UnixStream::connect(door).unwrap();
+/// Says hello at the socket, then `command`; what is told until something is wrong or `until` is heard.
+fn said_at(socket: &std::path::Path, command: &Value, until: &str) -> Vec<String> {
+    let mut stream = UnixStream::connect(socket).unwrap();
     stream.set_read_timeout(Some(LONG)).unwrap();
     let _sent_away = writeln!(stream, "{}\n{command}", json!({"from": 0}));
     let mut told = Vec::new();
@@ -315,22 +317,22 @@ async fn a_visitor_widens_nothing_makes_no_call_and_concludes_nothing() {
         ),
     ];
     for (command, expected) in table {
-        let told = said_at(&door(&session), &command, expected);
+        let told = said_at(&socket(&session), &command, expected);
         assert!(told.last().is_some_and(|last| last.contains(expected)), "{command}: {told:?}");
     }
     let joined = place.engine("").open(&session.id().0, "haft").await.unwrap();
     assert_eq!((joined.mode(), session.mode()), (Mode::ReadOnly, Mode::ReadOnly));
 }
 
-/// Where the door is that a process below this one knocks at.
+/// Where the socket is that a process below this one knocks at.
 const KNOCK_AT: &str = "HAFT_TEST_KNOCK_AT";
 
 /// Does something only in a process that the next test starts.
 #[test]
 fn somebody_below_knocks() {
-    if let Some(door) = std::env::var_os(KNOCK_AT) {
+    if let Some(socket) = std::env::var_os(KNOCK_AT) {
         let told =
-            said_at(&PathBuf::from(door), &json!({"type": "set_mode", "mode": "read-only"}), "mode_set");
+            said_at(&PathBuf::from(socket), &json!({"type": "set_mode", "mode": "read-only"}), "mode_set");
         writeln!(std::io::stderr(), "{}", told.concat()).unwrap();
     }
 }
@@ -344,7 +346,7 @@ async fn a_command_that_the_session_runs_does_not_come_in_as_its_person() {
     let knocking = std::process::Command::new("sh")
         .args(["-c", "\"$0\" --exact somebody_below_knocks --nocapture; true"])
         .arg(std::env::current_exe().unwrap())
-        .env(KNOCK_AT, door(&session))
+        .env(KNOCK_AT, socket(&session))
         .output();
     let told = String::from_utf8(knocking.unwrap().stderr).unwrap();
     assert!(told.contains("cannot join it as its person"), "{told}");
@@ -360,12 +362,12 @@ const ALONE: &str = "stranger.alone";
 #[test]
 fn a_stranger_answers() {
     let Ok(orders) = std::fs::read_to_string(ORDERS) else { return };
-    let (door, command) = orders.split_once('\n').unwrap();
+    let (socket, command) = orders.split_once('\n').unwrap();
     while std::fs::remove_file(ALONE).is_err() {
         std::thread::sleep(Duration::from_millis(5));
     }
     let told =
-        said_at(std::path::Path::new(door), &serde_json::from_str(command).unwrap(), "approval_answered");
+        said_at(std::path::Path::new(socket), &serde_json::from_str(command).unwrap(), "approval_answered");
     std::fs::write("stranger.new", told.join("\n")).unwrap();
     std::fs::rename("stranger.new", "stranger.told").unwrap();
 }
@@ -385,7 +387,7 @@ async fn what_a_process_allows_that_left_its_parents_does_not_count() {
         (json!({"type": "reply", "call": call, "answer": "yes"}), "is not taken for a person's"),
         (answer(Answer::No), r#""approval_answered","call":"bash-0","answer":"no""#),
     ] {
-        place.write(ORDERS, &format!("{}\n{command}", door(&session).display()));
+        place.write(ORDERS, &format!("{}\n{command}", socket(&session).display()));
         let leave =
             "env -i setsid \"$0\" --exact a_stranger_answers --nocapture </dev/null >/dev/null 2>&1 &";
         let mut shell = std::process::Command::new("sh");
@@ -422,7 +424,7 @@ fn somebody_leaves_a_connection_behind() {
 async fn who_is_gone_when_the_door_opens_is_not_let_in() {
     let place = Place::new();
     let session = place.session("");
-    place.write("left.orders", &door(&session).display().to_string());
+    place.write("left.orders", &socket(&session).display().to_string());
     let mut command = std::process::Command::new(std::env::current_exe().unwrap());
     command.args(["--exact", "somebody_leaves_a_connection_behind", "--nocapture"]).current_dir(place.work());
     assert!(command.stdout(std::process::Stdio::null()).status().unwrap().success());

@@ -15,7 +15,7 @@ const ABOUT: usize = 60;
 
 /// A part of a turn, as far as it has come.
 #[derive(Default)]
-pub(super) struct Story {
+pub(super) struct TurnRenderer {
     pieces: Vec<Piece>,
     /// What of the next reply has been heard.
     live: String,
@@ -59,7 +59,7 @@ pub(super) struct Extent {
     pub(super) marks: usize,
 }
 
-impl Story {
+impl TurnRenderer {
     pub(super) fn new(words: Chat) -> Self {
         Self { words, ..Self::default() }
     }
@@ -282,9 +282,9 @@ mod tests {
         ToolCall::new(id, "read", json!({"path": "a.txt"}))
     }
     fn told(facts: &[Fact], words: Chat) -> String {
-        let mut story = Story::new(words);
-        facts.iter().for_each(|fact| story.fact(fact));
-        story.rich().plain()
+        let mut renderer = TurnRenderer::new(words);
+        facts.iter().for_each(|fact| renderer.fact(fact));
+        renderer.rich().plain()
     }
 
     // T-04
@@ -331,13 +331,13 @@ mod tests {
     //
     #[test]
     fn what_was_heard_before_a_retry_is_void() {
-        let mut story = Story::default();
-        story.update(&Update::Text { text: "Hel".into() });
-        story.update(&Update::Retrying { reason: "reset".into(), after_ms: 1 });
-        story.update(&Update::Text { text: "Hi".into() });
-        assert_eq!(story.rich().plain(), "Hi");
-        story.fact(&replied("Hi", vec![]));
-        assert_eq!(story.take().text.plain(), "Hi");
-        assert!(story.is_empty());
+        let mut renderer = TurnRenderer::default();
+        renderer.update(&Update::Text { text: "Hel".into() });
+        renderer.update(&Update::Retrying { reason: "reset".into(), after_ms: 1 });
+        renderer.update(&Update::Text { text: "Hi".into() });
+        assert_eq!(renderer.rich().plain(), "Hi");
+        renderer.fact(&replied("Hi", vec![]));
+        assert_eq!(renderer.take().text.plain(), "Hi");
+        assert!(renderer.is_empty());
     }
 }

@@ -42,8 +42,8 @@ fn id(place: &Place) -> String {
     place.journal().parent().unwrap().file_name().unwrap().to_string_lossy().into_owned()
 }
 
-fn door(place: &Place) -> PathBuf {
-    place.journal().with_file_name("door")
+fn socket(place: &Place) -> PathBuf {
+    place.journal().with_file_name("socket")
 }
 
 fn started(place: &Place, arguments: &[&str]) -> Child {
@@ -78,7 +78,7 @@ fn a_chat_is_undone_and_spoken_to_from_the_command_line() {
     drop(chat.stdin.take());
     let chat = Ran::from(chat.wait_with_output().unwrap());
     assert!(chat.code == 0 && chat.out.contains("done"), "{chat:?}");
-    assert!(!door(&place).exists());
+    assert!(!socket(&place).exists());
     assert_eq!(count(&place, "session_opened"), 1);
 }
 
@@ -101,9 +101,9 @@ fn who_joined_a_session_hears_that_its_owner_was_killed_and_takes_it_up() {
     notes.read_to_string(&mut told).unwrap();
     assert_eq!(joined.wait().unwrap().code(), Some(1), "{told}");
     assert!(told.contains("the process that had the session open is gone without closing it"), "{told}");
-    assert!(door(&place).exists(), "a killed process leaves its socket");
+    assert!(socket(&place).exists(), "a killed process leaves its socket");
     let model = place.script("m2", &[json!({"say": "-"}), json!({"say": "taken up"})]);
     let resumed = place.run(&["sessions", "resume", &id(&place), "--model", &model]);
     assert_eq!((resumed.code, resumed.out.as_str()), (0, "taken up\n"), "{resumed:?}");
-    assert!(!resumed.err.contains(NOTE) && !door(&place).exists(), "{}", resumed.err);
+    assert!(!resumed.err.contains(NOTE) && !socket(&place).exists(), "{}", resumed.err);
 }

@@ -31,23 +31,23 @@ const GREETING: Duration = Duration::from_secs(10);
 /// Complaints that wait to be written; then nothing more is read.
 const COMPLAINTS: usize = 8;
 
-/// The session as its visitors meet it.
+/// The session as its clients meet it.
 #[derive(Clone, Copy)]
-pub(super) struct Inside<'a> {
+pub(super) struct Owned<'a> {
     pub(super) journal: &'a Journal,
-    pub(super) inbox: &'a mpsc::WeakUnboundedSender<Mail>,
+    pub(super) mailbox: &'a mpsc::WeakUnboundedSender<Mail>,
     pub(super) permission: &'a Permission,
 }
 
 /// Until they leave, or the session has closed; without a `peer` they cannot stay.
-pub(super) async fn receive(stream: UnixStream, peer: Result<Peer, String>, inside: Inside<'_>) {
+pub(super) async fn receive(stream: UnixStream, peer: Result<Peer, String>, owned: Owned<'_>) {
     let (reader, mut writer) = stream.into_split();
     let mut lines = Lines::new(reader);
     let greeted = match peer {
         Ok(peer) => tokio::select! {
             greeted = greeting(&mut lines) => greeted.map(|from| from.map(|from| (from, peer))),
             () = tokio::time::sleep(GREETING) => Ok(None),
-            () = inside.journal.closed() => Ok(None),
+            () = owned.journal.closed() => Ok(None),
         },
         Err(why) => Err(why),
     };
@@ -57,8 +57,8 @@ pub(super) async fn receive(stream: UnixStream, peer: Result<Peer, String>, insi
             let (sender, progress) = mpsc::unbounded_channel();
             let told = Told { complaints: heard, progress, done: Vec::new() };
             tokio::select! {
-                () = hear(lines, inside, peer, complaints, sender) => {}
-                _they_left = tell(writer, inside, peer, from, told) => {}
+                () = hear(lines, owned, peer, complaints, sender) => {}
+                _they_left = tell(writer, owned, peer, from, told) => {}
             }
         }
         Ok(None) => {}
@@ -84,7 +84,7 @@ async fn greeting(lines: &mut Lines<impl AsyncRead + Unpin>) -> Result<Option<Se
 /// Passes on what they ask for, until they leave.
 async fn hear(
     mut lines: Lines<impl AsyncRead + Unpin>,
-    inside: Inside<'_>,
+    owned: Owned<'_>,
     peer: Peer,
     complaints: mpsc::Sender<Complaint>,
     progress: mpsc::UnboundedSender<(CommandId, Progress)>,
@@ -95,7 +95,7 @@ async fn hear(
             Line::Whole(line) => {
                 let id = id_of(line);
                 let receipt = id.map_or_else(Receipt::none, |id| Receipt::of(id, progress.clone()));
-                pass_on(line, receipt, peer, inside).map_err(|message| Complaint { message, id })
+                pass_on(line, receipt, peer, owned).map_err(|message| Complaint { message, id })
             }
             Line::TooLong => Err(Complaint { message: too_long("a command"), id: None }),
         };
@@ -105,13 +105,13 @@ async fn hear(
     }
 }
 
-/// Something that the visitor said and that is not done.
+/// Something that the client said and that is not done.
 struct Complaint {
     message: String,
     id: Option<CommandId>,
 }
 
-/// The name that the visitor gave a command.
+/// The name that the client gave a command.
 fn id_of(line: &[u8]) -> Option<CommandId> {
     #[derive(Deserialize)]
     struct Named {
@@ -124,16 +124,16 @@ fn pass_on(
     line: &[u8],
     receipt: Receipt,
     peer: Peer,
-    Inside { inbox, permission, .. }: Inside<'_>,
+    Owned { mailbox, permission, .. }: Owned<'_>,
 ) -> Result<(), String> {
     let command: Command =
         serde_json::from_slice(line).map_err(|error| format!("the command cannot be read: {error}"))?;
     let command = taken(command, peer, permission)?;
-    let sent = inbox.upgrade().is_some_and(|inbox| inbox.send(Mail::Command(command, receipt)).is_ok());
+    let sent = mailbox.upgrade().is_some_and(|mailbox| mailbox.send(Mail::Command(command, receipt)).is_ok());
     if sent { Ok(()) } else { Err("the session is about to close and takes no commands".into()) }
 }
 
-/// What comes of a visitor's command: what they may not ask for is not done, and no mode is wider than the one that holds.
+/// What comes of a client's command: what they may not ask for is not done, and no mode is wider than the one that holds.
 fn taken(command: Command, peer: Peer, permission: &Permission) -> Result<Command, String> {
     match command {
         Command::SetMode { mode } => Ok(Command::SetMode { mode: mode.min(permission.mode()) }),
@@ -163,7 +163,7 @@ fn taken(command: Command, peer: Peer, permission: &Permission) -> Result<Comman
 /// Tells what happens from `from` on, until the session has closed.
 async fn tell(
     mut writer: impl AsyncWrite + Unpin,
-    Inside { journal, permission, .. }: Inside<'_>,
+    Owned { journal, permission, .. }: Owned<'_>,
     peer: Peer,
     from: Seq,
     mut told: Told,
@@ -202,7 +202,7 @@ async fn tell(
     say(&mut writer, &Notice::Closed { failure }).await
 }
 
-/// What a visitor is told beside events.
+/// What a client is told beside events.
 struct Told {
     complaints: mpsc::Receiver<Complaint>,
     progress: Progresses,

@@ -2,10 +2,10 @@
 use super::{
     api::{Api, Refusal, Upload},
     asking::Document,
-    desk::{Desk, Job, Next, Rules},
+    outbox::{Job, Next, Outbox, Rules},
     rich::{Rich, Style},
     store::{ChatState, Store},
-    story::{Extent, Section},
+    turn_renderer::{Extent, Section},
 };
 use base64::{Engine, engine::general_purpose::STANDARD};
 use haft_core::Image;
@@ -23,10 +23,10 @@ const TRIES: u32 = 3;
 pub type Notes = Arc<dyn Fn(String) + Send + Sync>;
 
 /// The one who writes into a chat.
-pub(super) struct Pen {
+pub(super) struct MessageWriter {
     pub(super) api: Api,
     pub(super) store: Arc<Store>,
-    pub(super) desk: Arc<Desk>,
+    pub(super) outbox: Arc<Outbox>,
     pub(super) notes: Notes,
     pub(super) chat: i64,
     pub(super) rules: Rules,
@@ -43,34 +43,34 @@ pub(super) struct Pen {
     sent: usize,
 }
 
-impl Pen {
+impl MessageWriter {
     pub(super) fn new(
         (api, store, notes): (Api, Arc<Store>, Notes),
-        desk: Arc<Desk>,
+        outbox: Arc<Outbox>,
         chat: i64,
         rules: Rules,
     ) -> Self {
         let (shown, edited, troubles, asks) = (Extent::default(), None, 0, HashMap::new());
         let ChatState { message, sent, .. } = store.chat(chat);
-        Self { api, store, desk, notes, chat, rules, shown, edited, troubles, asks, message, sent }
+        Self { api, store, outbox, notes, chat, rules, shown, edited, troubles, asks, message, sent }
     }
 
-    /// Writes what lies on the desk, for ever.
+    /// Writes what lies on the outbox, for ever.
     pub(super) async fn write(mut self) {
         loop {
-            match self.desk.next(self.rules, self.shown, self.edited) {
-                Next::Job(job) => self.carry_out(job).await,
+            match self.outbox.next(self.rules, self.shown, self.edited) {
+                Next::Job(job) => self.run_job(job).await,
                 Next::Draft(text, extent) => self.draft(&text, extent).await,
-                Next::Wait(None) => self.desk.changed().await,
+                Next::Wait(None) => self.outbox.changed().await,
                 Next::Wait(Some(moment)) => tokio::select! {
-                    () = self.desk.changed() => {}
+                    () = self.outbox.changed() => {}
                     () = sleep_until(moment) => {}
                 },
             }
         }
     }
 
-    async fn carry_out(&mut self, job: Job) {
+    async fn run_job(&mut self, job: Job) {
         let done = match job {
             Job::Deliver { session, section, next } => self.deliver(&session, &section, next).await,
             Job::Left => {
@@ -333,7 +333,7 @@ impl Pen {
             let seconds = time.as_secs();
             (self.notes)(format!("Telegram takes nothing for chat {} before {seconds} s", self.chat));
         }
-        self.desk.pause(Instant::now() + time);
+        self.outbox.pause(Instant::now() + time);
     }
 
     async fn rest(&self, time: Duration) {

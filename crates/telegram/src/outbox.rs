@@ -2,7 +2,7 @@
 use super::{
     asking::Document,
     rich::Rich,
-    story::{Extent, Section, Story},
+    turn_renderer::{Extent, Section, TurnRenderer},
     types::InlineKeyboardMarkup,
 };
 use std::{
@@ -51,7 +51,7 @@ pub(super) enum Next {
 }
 
 /// Shared by those who watch a session and the one who writes.
-pub(super) struct Desk {
+pub(super) struct Outbox {
     inner: Mutex<OnDesk>,
     changed: Notify,
     idle: Notify,
@@ -59,17 +59,17 @@ pub(super) struct Desk {
 
 struct OnDesk {
     jobs: VecDeque<Job>,
-    story: Story,
+    renderer: TurnRenderer,
     is_writing: bool,
     is_running: bool,
     is_asking: bool,
     paused_until: Option<Instant>,
 }
 
-impl Desk {
-    pub(super) fn new(story: Story) -> Self {
+impl Outbox {
+    pub(super) fn new(renderer: TurnRenderer) -> Self {
         let (jobs, is_writing, is_running, is_asking) = (VecDeque::new(), false, false, false);
-        let on_desk = OnDesk { jobs, story, is_writing, is_running, is_asking, paused_until: None };
+        let on_desk = OnDesk { jobs, renderer, is_writing, is_running, is_asking, paused_until: None };
         let inner = Mutex::new(on_desk);
         Self { inner, changed: Notify::new(), idle: Notify::new() }
     }
@@ -87,14 +87,14 @@ impl Desk {
     }
 
     /// Goes on with what is told of the turn.
-    pub(super) fn tell(&self, tell: impl FnOnce(&mut Story)) {
-        tell(&mut self.lock().story);
+    pub(super) fn tell(&self, tell: impl FnOnce(&mut TurnRenderer)) {
+        tell(&mut self.lock().renderer);
         self.changed.notify_one();
     }
 
     /// Ends the part of the turn that is told, up to the entry `next` of `session`.
     pub(super) fn close(&self, session: String, next: u64) {
-        let section = self.lock().story.take();
+        let section = self.lock().renderer.take();
         self.push(Job::Deliver { session, section, next });
     }
 
@@ -118,31 +118,31 @@ impl Desk {
 
     /// Whether somebody would see that the bot is at it: not while it waits for them, or has to keep quiet.
     pub(super) fn is_at_it(&self) -> bool {
-        let desk = self.lock();
-        let is_paused = desk.paused_until.is_some_and(|until| until > Instant::now());
-        desk.is_running && !desk.is_asking && !is_paused
+        let outbox = self.lock();
+        let is_paused = outbox.paused_until.is_some_and(|until| until > Instant::now());
+        outbox.is_running && !outbox.is_asking && !is_paused
     }
 
     /// What the writer does now, who has shown as much as `shown`, and edited at `last`.
     pub(super) fn next(&self, rules: Rules, shown: Extent, last: Option<Instant>) -> Next {
-        let mut desk = self.lock();
-        desk.is_writing = false;
+        let mut outbox = self.lock();
+        outbox.is_writing = false;
         self.idle.notify_waiters();
-        if let Some(until) = desk.paused_until.filter(|until| *until > Instant::now()) {
+        if let Some(until) = outbox.paused_until.filter(|until| *until > Instant::now()) {
             return Next::Wait(Some(until));
         }
-        if let Some(job) = desk.jobs.pop_front() {
-            desk.is_writing = true;
+        if let Some(job) = outbox.jobs.pop_front() {
+            outbox.is_writing = true;
             return Next::Job(job);
         }
-        let extent = desk.story.extent();
-        if desk.story.is_empty() || !is_due(rules, shown, extent) {
+        let extent = outbox.renderer.extent();
+        if outbox.renderer.is_empty() || !is_due(rules, shown, extent) {
             return Next::Wait(None);
         }
         let not_before = last.map(|last| last + rules.pace);
         match not_before.filter(|moment| *moment > Instant::now()) {
             Some(moment) => Next::Wait(Some(moment)),
-            None => Next::Draft(desk.story.rich(), extent),
+            None => Next::Draft(outbox.renderer.rich(), extent),
         }
     }
 
@@ -158,8 +158,8 @@ impl Desk {
             tokio::pin!(idle);
             idle.as_mut().enable();
             {
-                let desk = self.lock();
-                if desk.jobs.is_empty() && !desk.is_writing {
+                let outbox = self.lock();
+                if outbox.jobs.is_empty() && !outbox.is_writing {
                     return;
                 }
             }
@@ -168,7 +168,7 @@ impl Desk {
     }
 
     fn lock(&self) -> MutexGuard<'_, OnDesk> {
-        self.inner.lock().expect("no code panics while it holds the desk")
+        self.inner.lock().expect("no code panics while it holds the outbox")
     }
 }
 

@@ -1,4 +1,4 @@
-//! A session as it is seen by a process that has joined it: the journal is a mirror, commands go through the door.
+//! A session as it is seen by a process that has joined it: the journal is a mirror, commands go through the socket.
 use super::{
     Greeting, Notice, address,
     lines::{Line, Lines, say},
@@ -34,15 +34,15 @@ const ANSWER: Duration = Duration::from_secs(10);
 
 /// Why nobody opened.
 #[derive(Debug)]
-pub(crate) enum Knock {
+pub(crate) enum NotConnected {
     /// No process listens there, or it just went.
-    NoDoor,
+    NoSocket,
     /// In the words of that process, or of the system.
     Refused(String),
 }
 
 /// What came in with a line.
-enum Heard {
+enum Received {
     /// The journal has it; of an entry its place.
     Event(Option<Seq>),
     Notice(Notice),
@@ -50,8 +50,8 @@ enum Heard {
     Gone,
 }
 
-/// Inside, with all that was recorded so far.
-pub(crate) struct Visit {
+/// A connection, with all that was recorded so far.
+pub(crate) struct Connection {
     mirror: Mirror,
     lines: Lines<OwnedReadHalf>,
     writer: OwnedWriteHalf,
@@ -70,34 +70,34 @@ impl Drop for Mirror {
 }
 
 /// Joins the session in `folder`.
-pub(crate) async fn knock(folder: &Path) -> Result<Visit, Knock> {
-    let stream = connect(folder).await.map_err(|error| match error.kind() {
-        io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused => Knock::NoDoor,
-        _ => Knock::Refused(error.to_string()),
+pub(crate) async fn connect(folder: &Path) -> Result<Connection, NotConnected> {
+    let stream = dial(folder).await.map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused => NotConnected::NoSocket,
+        _ => NotConnected::Refused(error.to_string()),
     })?;
     let (reader, writer) = stream.into_split();
-    let mut visit = Visit {
+    let mut connection = Connection {
         mirror: Mirror(Journal::mirror(folder)),
         lines: Lines::new(reader),
         writer,
         mode: Mode::default(),
         may_allow: false,
     };
-    visit.enter().await?;
-    Ok(visit)
+    connection.enter().await?;
+    Ok(connection)
 }
 
-async fn connect(folder: &Path) -> io::Result<UnixStream> {
+async fn dial(folder: &Path) -> io::Result<UnixStream> {
     let (address, _held_open) = address(folder)?;
     UnixStream::connect(address).await
 }
 
-impl Visit {
+impl Connection {
     pub(crate) fn journal(&self) -> Journal {
         self.mirror.0.clone()
     }
 
-    /// The mode that held when the door opened.
+    /// The mode that held when the connection was made.
     pub(crate) fn mode(&self) -> Mode {
         self.mode
     }
@@ -107,30 +107,34 @@ impl Visit {
         self.may_allow
     }
 
-    /// On return the mirror holds what was recorded when the door opened.
-    async fn enter(&mut self) -> Result<(), Knock> {
-        say(&mut self.writer, &Greeting { from: Seq(0) }).await.map_err(|_| Knock::NoDoor)?;
+    /// On return the mirror holds what was recorded when the connection was made.
+    async fn enter(&mut self) -> Result<(), NotConnected> {
+        say(&mut self.writer, &Greeting { from: Seq(0) }).await.map_err(|_| NotConnected::NoSocket)?;
         let (mut wanted, mut have) = (None, Seq(0));
         while wanted.is_none_or(|wanted| have < wanted) {
             let heard = tokio::time::timeout(ANSWER, hear(&mut self.lines, &self.mirror.0)).await;
-            match heard.map_err(|_| Knock::Refused("it does not answer".into()))? {
-                Heard::Notice(Notice::Joined { next, mode, may_allow }) => {
+            match heard.map_err(|_| NotConnected::Refused("it does not answer".into()))? {
+                Received::Notice(Notice::Joined { next, mode, may_allow }) => {
                     (wanted, self.mode, self.may_allow) = (Some(next), mode, may_allow);
                 }
-                Heard::Event(Some(seq)) => have = Seq(seq.0 + 1),
-                Heard::Event(None) => {}
-                Heard::Notice(Notice::Begun { .. } | Notice::Done { .. }) => {}
-                Heard::Notice(Notice::Error { message, .. } | Notice::Closed { failure: Some(message) }) => {
-                    return Err(Knock::Refused(message));
+                Received::Event(Some(seq)) => have = Seq(seq.0 + 1),
+                Received::Event(None) => {}
+                Received::Notice(Notice::Begun { .. } | Notice::Done { .. }) => {}
+                Received::Notice(
+                    Notice::Error { message, .. } | Notice::Closed { failure: Some(message) },
+                ) => {
+                    return Err(NotConnected::Refused(message));
                 }
-                Heard::Notice(Notice::Closed { failure: None }) | Heard::Gone => return Err(Knock::NoDoor),
+                Received::Notice(Notice::Closed { failure: None }) | Received::Gone => {
+                    return Err(NotConnected::NoSocket);
+                }
             }
         }
         Ok(())
     }
 
     /// Sees and passes on, until the owner or everybody here leaves, or `stop`.
-    pub(crate) async fn stay(self, inbox: mpsc::UnboundedReceiver<Mail>, stop: CancellationToken) {
+    pub(crate) async fn stay(self, mailbox: mpsc::UnboundedReceiver<Mail>, stop: CancellationToken) {
         let Self { mirror, lines, writer, .. } = self;
         let journal = mirror.0.clone();
         let given = Given::default();
@@ -138,7 +142,7 @@ impl Visit {
             biased;
             () = stop.cancelled() => None,
             failure = watch(lines, &journal, &given) => Some(failure),
-            () = pass_on(inbox, writer, &given) => None,
+            () = pass_on(mailbox, writer, &given) => None,
         };
         journal.close(failure);
     }
@@ -148,21 +152,21 @@ impl Visit {
 async fn watch(mut lines: Lines<OwnedReadHalf>, journal: &Journal, given: &Given) -> String {
     loop {
         match hear(&mut lines, journal).await {
-            Heard::Event(_) | Heard::Notice(Notice::Joined { .. }) => {}
-            Heard::Notice(Notice::Begun { id, from }) => given.begun(id, from),
-            Heard::Notice(Notice::Done { id }) => given.done(id, journal),
-            Heard::Notice(Notice::Error { message, id: Some(id) }) => given.refused(id, message),
+            Received::Event(_) | Received::Notice(Notice::Joined { .. }) => {}
+            Received::Notice(Notice::Begun { id, from }) => given.begun(id, from),
+            Received::Notice(Notice::Done { id }) => given.done(id, journal),
+            Received::Notice(Notice::Error { message, id: Some(id) }) => given.refused(id, message),
             // Whoever waits for what comes of a command must not wait for ever.
-            Heard::Notice(Notice::Error { message, id: None }) => {
+            Received::Notice(Notice::Error { message, id: None }) => {
                 return format!("the process that has the session open did not take a command: {message}");
             }
-            Heard::Notice(Notice::Closed { failure: None }) => {
+            Received::Notice(Notice::Closed { failure: None }) => {
                 return "the process that had the session open has closed it".into();
             }
-            Heard::Notice(Notice::Closed { failure: Some(why) }) => {
+            Received::Notice(Notice::Closed { failure: Some(why) }) => {
                 return format!("the process that had the session open has closed it: {why}");
             }
-            Heard::Gone => {
+            Received::Gone => {
                 return "the process that had the session open is gone without closing it; \
                         open the session again to take it up"
                     .into();
@@ -172,35 +176,35 @@ async fn watch(mut lines: Lines<OwnedReadHalf>, journal: &Journal, given: &Given
 }
 
 /// The next line. What cannot be read, such as a fact of a newer Haft, is left out.
-async fn hear(lines: &mut Lines<OwnedReadHalf>, journal: &Journal) -> Heard {
+async fn hear(lines: &mut Lines<OwnedReadHalf>, journal: &Journal) -> Received {
     let line = match lines.next().await {
         Ok(Some(Line::Whole(line))) => line,
-        Ok(Some(Line::TooLong)) => return Heard::Event(None),
-        Ok(None) | Err(_) => return Heard::Gone,
+        Ok(Some(Line::TooLong)) => return Received::Event(None),
+        Ok(None) | Err(_) => return Received::Gone,
     };
     match line::read(line) {
         Ok(Event::Recorded(entry)) => {
             let seq = entry.seq;
             journal.take_in(entry);
-            Heard::Event(Some(seq))
+            Received::Event(Some(seq))
         }
         Ok(Event::Live(update)) => {
             journal.live(update);
-            Heard::Event(None)
+            Received::Event(None)
         }
         Err(error) => serde_json::from_slice(line).map_or_else(
             |_| {
                 tracing::warn!(%error, "a line of another process cannot be read and was left out");
-                Heard::Event(line::seq_of(line))
+                Received::Event(line::seq_of(line))
             },
-            Heard::Notice,
+            Received::Notice,
         ),
     }
 }
 
 /// Until all handles are gone. Jobs and their ends come from a session's own calls, of which there are none here.
-async fn pass_on(mut inbox: mpsc::UnboundedReceiver<Mail>, mut writer: OwnedWriteHalf, given: &Given) {
-    while let Some(mail) = inbox.recv().await {
+async fn pass_on(mut mailbox: mpsc::UnboundedReceiver<Mail>, mut writer: OwnedWriteHalf, given: &Given) {
+    while let Some(mail) = mailbox.recv().await {
         let Mail::Command(command, receipt) = mail else { continue };
         let line = Named { id: given.add(receipt), command };
         if say(&mut writer, &line).await.is_err() {
