@@ -203,7 +203,7 @@ pub(crate) struct TurnArgs {
     pub(crate) plain: bool,
     /// Where a job's branch began.
     #[arg(skip)]
-    pub(crate) start: Option<Box<haft::core::Start>>,
+    pub(crate) start: Option<Box<haft::kernel::Start>>,
     /// MCP servers that an editor names, besides the person's own.
     #[arg(skip)]
     pub(crate) servers: Vec<haft::mcp::client::McpServer>,

@@ -10,8 +10,8 @@ use crate::{
     notes, skills,
 };
 use haft::{
-    core::{Budget, Fact, Registry, Skill, Start},
     engine::{Agent, Engine, Home, Knowledge, Model, Models, Profile, Setup, Stages},
+    kernel::{Budget, Fact, Registry, Skill, Start},
     providers::Scripted,
     stage::Declared,
     tools::SKILL,

@@ -19,8 +19,8 @@ pub(crate) use places::Places;
 
 use crate::untrusted_file;
 use haft::{
-    core::{Budget, Mode, Policy, Rule, Ruling},
     engine::Profile,
+    kernel::{Budget, Mode, Policy, Rule, Ruling},
 };
 use serde::Deserialize;
 use std::{

@@ -4,7 +4,7 @@ use crate::{
     mcp::{fill_in, notes},
 };
 use haft::{
-    core::{Hooks, NoHooks},
+    kernel::{Hooks, NoHooks},
     tools::{HookSettings, OwnHooks},
 };
 use std::{path::Path, sync::Arc};

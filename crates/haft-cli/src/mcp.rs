@@ -7,7 +7,7 @@ use crate::{
     config::{Config, ConfigError, Environment},
 };
 use haft::{
-    core::{SessionId, ToolSource},
+    kernel::{SessionId, ToolSource},
     mcp::client::{Mcp, McpServer, McpSettings, Way},
 };
 use serde::{Deserialize, Serialize};

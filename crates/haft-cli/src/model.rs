@@ -1,9 +1,9 @@
 //! From `VENDOR/MODEL` to somebody who answers.
 use crate::{CliContext, config::Config, failure::Failure};
 use haft::{
-    core::{Price, Provider, schema::nearest},
     dialects::{Dialect, TextToolCalls, dialect},
     engine::Model,
+    kernel::{Price, Provider, schema::nearest},
     providers::{
         Card, Connection, Exec, Key, Record, Retry, Scripted, Timeouts, Vendor, card, connect, served_window,
         vendor, vendors,

@@ -122,8 +122,6 @@ pub use haft_tools as tools;
 
 /// For the binary and for the code that `#[tool]` writes; nothing of it is a promise.
 #[doc(hidden)]
-pub use haft_core as core;
-#[doc(hidden)]
 pub use haft_core as kernel;
 
 /// What most programs need.

@@ -1,6 +1,6 @@
 //! Modes as they are typed.
 use clap::ValueEnum;
-use haft::core::Mode;
+use haft::kernel::Mode;
 
 /// `--permission`
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

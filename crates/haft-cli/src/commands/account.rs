@@ -1,8 +1,8 @@
 //! What a session's tokens and its money went to, as a table.
 use crate::{CliContext, assemble, config::Config, failure::Failure, model};
 use haft::{
-    core::{Entry, Fact, tokens},
     engine::{Account, Row, account},
+    kernel::{Entry, Fact, tokens},
     present::safe,
     terminal::Exit,
 };

@@ -10,8 +10,8 @@ use crate::{
 };
 use haft::{
     acp::{self, Opened, Server, Settings, SlashCommand, Wanted, over_streams},
-    core::Mode,
     engine::{Home, Model, Setup},
+    kernel::Mode,
     mcp::client::{McpServer, Way},
     sandbox::is_read,
     terminal::{Exit, signals::Interrupts},

@@ -15,8 +15,8 @@ use crate::{
     untrusted_file,
 };
 use haft::{
-    core::{Mode, NoHooks, Policy, Rule, Ruling},
     engine::{Home, Knowledge, Model, Setup},
+    kernel::{Mode, NoHooks, Policy, Rule, Ruling},
     terminal::Exit,
     tools::SKILL,
 };

@@ -14,8 +14,8 @@ use crate::{
 };
 use futures::FutureExt;
 use haft::{
-    core::{Command, Conclusion, Entry, Fact, JobStatus, Order, Outcome, SessionId, Standing},
     engine::{Agent, Engine, Home, Session, Turns, record, run_job},
+    kernel::{Command, Conclusion, Entry, Fact, JobStatus, Order, Outcome, SessionId, Standing},
     mcp::server::Begun,
     terminal::{Exit, print, signals::Interrupts},
 };

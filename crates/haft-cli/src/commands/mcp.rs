@@ -10,8 +10,8 @@ use crate::{
     token,
 };
 use haft::{
-    core::Registry,
     engine::{Agent, Engine, Model, Unread},
+    kernel::Registry,
     mcp::server::{
         AgentTool, Begin, JobTool, McpServer, Offer, Open, OwnTool, listen, over_http, over_stdio,
     },

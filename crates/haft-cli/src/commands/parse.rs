@@ -1,8 +1,8 @@
 //! `haft parse`: the calls in a model's text.
 use crate::{CliContext, args::ParseArgs, assemble, config::Config, failure::Failure};
 use haft::{
-    core::ToolSpec,
     dialects::{Call, DIALECTS, Dialect, Said, Setting, dialect, guess, read},
+    kernel::ToolSpec,
     terminal::Exit,
 };
 use serde_json::{Value, json};

@@ -9,8 +9,8 @@ use crate::{
     slash::{self, Meant},
 };
 use haft::{
-    core::{Command, Entry, Fact, Mode, Part, Seq},
     engine::{Engine, Session},
+    kernel::{Command, Entry, Fact, Mode, Part, Seq},
     present::{cursor::next, words::Style},
     providers::direct,
     terminal::{

@@ -6,8 +6,8 @@ use crate::{
     failure::Failure,
 };
 use haft::{
-    core::{Command, Entry, Event, Fact, Outcome, Part, active_path},
     engine::{Chat, Home, Summary},
+    kernel::{Command, Entry, Event, Fact, Outcome, Part, active_path},
     present::{
         lines, safe,
         words::{Style, Words, preview},
@@ -68,7 +68,7 @@ fn show(entries: &[Arc<Entry>]) -> Result<(), Failure> {
     let mut words = Words::new(stdout(), stdout(), Style::default(), Chat::default());
     for entry in active_path(entries) {
         if let Fact::Prompted { parts, .. } = &entry.fact {
-            writeln!(stdout(), "\n> {}", safe::text(&haft::core::text_of(parts)))?;
+            writeln!(stdout(), "\n> {}", safe::text(&haft::kernel::text_of(parts)))?;
         }
         words.event(&Event::Recorded(entry.clone()))?;
     }
@@ -97,7 +97,7 @@ fn markdown(fact: &Fact) -> String {
         Fact::SessionOpened { session, model, workspace, .. } => {
             format!("# Session {session}\n\nModel `{model}` in `{}`.\n", workspace.display())
         }
-        Fact::Prompted { parts, .. } => format!("\n## Prompt\n\n{}\n", haft::core::text_of(parts)),
+        Fact::Prompted { parts, .. } => format!("\n## Prompt\n\n{}\n", haft::kernel::text_of(parts)),
         Fact::Replied { parts, .. } => parts.iter().map(part).collect(),
         Fact::ToolEnded { name, result, .. } => {
             let mark = if result.is_ok() { "✓" } else { "✗" };

@@ -10,8 +10,8 @@ use crate::{
     slash::{self, Meant, Template},
 };
 use haft::{
-    core::Mode,
     engine::Home,
+    kernel::Mode,
     terminal::{
         Exit, chat as line_mode,
         host::{Host, Opened, Wish},

@@ -9,8 +9,8 @@ use crate::{
 };
 use futures::StreamExt;
 use haft::{
-    core::{Command, Registry},
     engine::{CallReport, Engine, Model, Turn, TurnReport, Unread},
+    kernel::{Command, Registry},
     present::safe,
     providers::direct::{self, Direct},
     terminal::{Exit, questions::Questions, signals::Interrupts},

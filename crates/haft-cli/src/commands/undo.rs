@@ -10,11 +10,11 @@ use crate::{
 };
 use futures::StreamExt;
 use haft::{
-    core::{
+    engine::{Engine, Home, Model, Session},
+    kernel::{
         Change, ChangeKind, Changed, Command, Entry, Event, Fact, Seq, SessionId, Way, active_path, changed,
         undo as plan,
     },
-    engine::{Engine, Home, Model, Session},
     present::{diff, safe, view::prompts},
     providers::{Scripted, direct},
     terminal::Exit,

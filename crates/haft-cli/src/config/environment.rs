@@ -1,7 +1,7 @@
 //! The environment of this process, and what of it the commands get that agents run.
 use super::Config;
 use haft::{
-    core::{Access, Secrets, secret},
+    kernel::{Access, Secrets, secret},
     providers::vendors,
     sandbox::VARIABLE,
 };

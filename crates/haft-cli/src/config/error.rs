@@ -1,5 +1,5 @@
 //! Why the configuration cannot be used.
-use haft::core::policy::BadRule;
+use haft::kernel::policy::BadRule;
 use std::{io, path::PathBuf};
 
 /// Why the configuration cannot be used.

@@ -5,7 +5,7 @@ use super::{
 };
 use crate::mcp::McpFile;
 use haft::{
-    core::{Mode, Price, budget::amount},
+    kernel::{Mode, Price, budget::amount},
     tools::HookSettings,
 };
 use serde::{Deserialize, Serialize};

@@ -1,5 +1,5 @@
 //! Keys are taken out of what other processes can read of this one.
-use haft::core::secret::is_secret;
+use haft::kernel::secret::is_secret;
 use std::{
     fs::{File, read_to_string},
     io,

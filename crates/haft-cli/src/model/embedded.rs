@@ -2,8 +2,8 @@
 use super::{Speech, known};
 use crate::{CliContext, failure::Failure};
 use haft::{
-    core::Provider,
     dialects::{Dialect, TextToolCalls, by_delimiters, spoken_by},
+    kernel::Provider,
     local::{LocalModel, Settings, models},
 };
 use std::sync::Arc;

@@ -3,8 +3,8 @@ use super::tasks::Task;
 use crate::{agents::AGENT, failure::Failure};
 use futures::StreamExt;
 use haft::{
-    core::{CallId, Event, Fact, Part, ToolErrorKind, ToolResult, text_of},
     engine::{Engine, Setup, Turn},
+    kernel::{CallId, Event, Fact, Part, ToolErrorKind, ToolResult, text_of},
     present::unattended,
 };
 use std::{collections::HashSet, fs, path::Path, time::Instant};

@@ -2,8 +2,8 @@
 use super::schedule;
 use crate::failure::Failure;
 use haft::{
-    core::{JobStatus, SessionId, Standing},
     engine::{Home, JournalError},
+    kernel::{JobStatus, SessionId, Standing},
     present::safe,
     terminal::Exit,
 };

@@ -1,8 +1,8 @@
 //! What runs unasked in a job, now and when it is taken up again.
 use crate::{args::TurnArgs, failure::Failure};
 use haft::{
-    core::{Command, Entry, Fact, Mode},
     engine::Session,
+    kernel::{Command, Entry, Fact, Mode},
 };
 use std::sync::Arc;
 

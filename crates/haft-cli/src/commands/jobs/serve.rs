@@ -6,8 +6,8 @@ use super::{
 use crate::{CliContext, args::TurnArgs, assemble, failure::Failure};
 use futures::FutureExt;
 use haft::{
-    core::{JobStatus, Order, SessionId, Standing},
     engine::Home,
+    kernel::{JobStatus, Order, SessionId, Standing},
     terminal::{Exit, signals::Interrupts},
 };
 use jiff::Timestamp;

@@ -1,6 +1,6 @@
 //! A copy of a repository's files on a branch of its own, for one job (`git worktree`).
 use crate::failure::Failure;
-use haft::core::Start;
+use haft::kernel::Start;
 use std::{
     ffi::OsStr,
     path::{Path, PathBuf},
