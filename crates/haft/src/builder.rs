@@ -1,4 +1,7 @@
 //! Puts an agent together: a model, tools, and what it may do.
+#[cfg(feature = "mcp")]
+mod mcp;
+
 use crate::{Approval, Error, Haft, IntoTool, Result, environment::Environment, person::Person};
 use haft_core::{
     Answer, Hooks, Limits, Mode, NoHooks, Policy, Price, Provider, Question, Registry, ToolSource,
@@ -29,7 +32,7 @@ pub struct Builder {
     no_tool: Option<Error>,
     sources: Vec<Arc<dyn ToolSource>>,
     #[cfg(feature = "mcp")]
-    pub(crate) servers: Vec<haft_mcp::client::McpServer>,
+    servers: Vec<haft_mcp::client::McpServer>,
     hooks: Option<Arc<dyn Hooks>>,
     agents: Vec<Agent>,
     system: Option<String>,
@@ -73,6 +76,13 @@ impl From<&str> for Speech {
 impl From<&'static Dialect> for Speech {
     fn from(dialect: &'static Dialect) -> Self {
         Self::In(dialect)
+    }
+}
+
+impl Haft {
+    /// Puts an agent together.
+    pub fn builder() -> Builder {
+        Builder::default()
     }
 }
 

@@ -1,5 +1,5 @@
 //! An agent that is ready to work: it opens sessions.
-use crate::{Builder, Result, Session, person::Person};
+use crate::{Result, Session, person::Person};
 use haft_engine::Engine;
 
 /// An agent that is ready to work. Cheap to clone.
@@ -14,11 +14,6 @@ pub struct Haft {
 }
 
 impl Haft {
-    /// Puts an agent together.
-    pub fn builder() -> Builder {
-        Builder::default()
-    }
-
     /// Opens a new session.
     ///
     /// # Errors
@@ -27,7 +22,7 @@ impl Haft {
         self.session_of(&self.agent)
     }
 
-    /// Opens a new session of another agent that [`Builder::agent`] added.
+    /// Opens a new session of another agent that [`crate::Builder::agent`] added.
     ///
     /// # Errors
     /// Fails as [`Haft::session`] does, and where there is no such agent or its model cannot be opened.

@@ -1,47 +1,12 @@
 //! Tools of MCP servers.
-use crate::Builder;
 use haft_core::{Access, ToolSource};
-use haft_mcp::client::{Mcp, McpServer, McpSettings, Way};
-use std::{path::Path, sync::Arc, time::Duration};
+use haft_mcp::client::{Mcp, McpServer, McpSettings};
+use std::{path::Path, sync::Arc};
 
-/// How long a server may take to start and to tell its tools.
-const START: Duration = Duration::from_secs(30);
-/// How long a call may be silent.
-const CALL: Duration = Duration::from_secs(120);
 /// Definitions of tools may take this part of the model's window; the rest is found by search.
 const SHARE: u64 = 4;
 /// Tokens that definitions may take where nobody knows the window.
 const BUDGET: usize = 8_000;
-
-impl Builder {
-    /// Adds the tools of an MCP server that is a program. It starts with the first turn, and its tools are called
-    /// `mcp__NAME__TOOL`.
-    pub fn mcp_program<S: Into<String>>(
-        self,
-        name: impl Into<String>,
-        program: impl Into<String>,
-        arguments: impl IntoIterator<Item = S>,
-    ) -> Self {
-        let arguments = arguments.into_iter().map(Into::into).collect();
-        let way = Way::Program { program: program.into(), arguments, environment: Vec::new() };
-        self.mcp_server(server(name.into(), way))
-    }
-
-    /// Adds the tools of an MCP server that is reached at this address over Streamable HTTP.
-    pub fn mcp_url(self, name: impl Into<String>, url: impl Into<String>) -> Self {
-        self.mcp_server(server(name.into(), Way::Url { url: url.into(), headers: Vec::new() }))
-    }
-
-    /// Adds the tools of an MCP server, with all that can be set.
-    pub fn mcp_server(mut self, server: McpServer) -> Self {
-        self.servers.push(server);
-        self
-    }
-}
-
-fn server(name: String, way: Way) -> McpServer {
-    McpServer { name, way, tools: None, trust_hints: false, start_timeout: START, call_timeout: CALL }
-}
 
 /// The one source of all servers' tools; none where there are no servers.
 pub(crate) fn source(
