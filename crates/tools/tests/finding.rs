@@ -424,7 +424,7 @@ async fn what_cannot_be_searched_is_an_error_with_a_hint() {
         (
             "grep",
             json!({"pattern": "lost(and|"}),
-            "cannot search for `lost(and|`: it is not a regular expression: unclosed group",
+            "cannot search for `lost(and|`: it is not a valid regular expression: unclosed group",
             "if it is meant literally: `lost\\(and\\|`",
         ),
         (
