@@ -337,7 +337,7 @@ fn a_question_on_a_plain_terminal_hides_nothing() {
         let Some(terminal) = Terminal::open(&place, (80, 24)) else { return };
         terminal.haft(&place, &format!("{how} --model script/../model.jsonl"));
         if how == "chat" {
-            terminal.see("leaves.");
+            terminal.see("to leave.");
             terminal.say("go");
         }
         let screen = terminal.see("allow? [y]es, [a]lways in this session, [n]o:");
