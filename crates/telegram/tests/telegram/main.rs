@@ -210,6 +210,10 @@ async fn strangers_are_told_once_a_minute_and_reach_nobody() {
     assert_eq!(fake.books().texts(GROUP), [""; 0]);
     assert_eq!(place.prompts(), 1);
     let kept = fs::read_to_string(place.path("home/telegram/4711.json")).unwrap();
+    let mut kept: Value = serde_json::from_str(&kept).unwrap();
+    // A time may hold any digits.
+    kept["at"] = Value::Null;
+    let kept = kept.to_string();
     assert!(!kept.contains("stranger") && !kept.contains("66,") && !kept.contains("\"66\""), "{kept}");
 }
 
