@@ -219,6 +219,8 @@ pub(crate) enum Form {
     Json,
     /// Print one JSON event per line
     StreamJson,
+    /// Print what calls do, one JSON object `{"type", "data"}` per line
+    Activity,
 }
 
 /// `haft sessions …`

@@ -41,6 +41,20 @@ fn a_turn_without_rounds_says_what_is_left() {
     assert_eq!((resumed.code, resumed.out.as_str()), (0, "done\n"), "{resumed:?}");
 }
 
+// P-44
+#[test]
+fn pedro_says_it_in_its_own_words() {
+    let place = Place::new();
+    let steps: Vec<Value> = (0..30)
+        .map(
+            |number| json!({"calls": [{"name": "bash", "arguments": {"command": format!("echo {number}")}}]}),
+        )
+        .collect();
+    let model = place.script("m", &steps);
+    let ran = place.run(&["run", "--profile", "pedro", "--model", &model, "--permission", "full", "go"]);
+    assert!(ran.code == 3 && ran.out.contains("error: max rounds (20) exceeded\n"), "{ran:?}");
+}
+
 #[test]
 fn a_job_goes_on_to_a_limit_of_its_own() {
     let place = Place::new();

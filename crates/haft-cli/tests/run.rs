@@ -58,6 +58,37 @@ fn the_log_tells_rounds_calls_and_the_cap() {
     );
 }
 
+// C-26 to C-30, C-33, C-34
+#[test]
+fn an_activity_stream_says_what_calls_do() {
+    let place = Place::new();
+    let calls = json!({"calls": [
+        {"name": "bash", "arguments": {"command": "echo one"}},
+        {"name": "read", "arguments": {"path": "nowhere"}},
+    ]});
+    let model = place.script("m", &[calls, json!({"say": "done"})]);
+    let ran = place.run(&["run", "--output", "activity", "--permission", "full", "--model", &model, "go"]);
+    let lines: Vec<Value> = ran.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let told: Vec<String> = lines
+        .iter()
+        .map(|line| {
+            format!("{} {}", line["type"].as_str().unwrap(), line["data"]["toolName"].as_str().unwrap())
+        })
+        .collect();
+    let expected = [
+        "tool_call_start bash",
+        "tool_output_chunk bash",
+        "tool_call_end bash",
+        "tool_call_start read",
+        "error read",
+    ];
+    assert_eq!(told, expected, "{ran:?}");
+    assert_eq!(lines[0]["data"]["arguments"]["command"], "echo one");
+    assert_eq!((&lines[1]["data"]["chunk"], &lines[2]["data"]["success"]), (&json!("one\n"), &json!(true)));
+    assert!(lines[2]["data"]["result"].as_str().unwrap().contains("one"), "{ran:?}");
+    assert!(lines[4]["data"]["message"].as_str().unwrap().contains("cannot read `nowhere`"), "{ran:?}");
+}
+
 // C-25, C-30, C-32, C-33, O-05
 #[test]
 fn stream_json_is_what_the_journal_holds_and_live_updates_between() {

@@ -106,7 +106,7 @@ impl Talk<'_> {
         let (before, after) = match (&chat.reply, self.options.output) {
             (Some(reply), Output::Text) => (reply.as_str(), "\n\n"),
             (None, Output::Text) => ("", "\n"),
-            (_, Output::Json | Output::StreamJson) => ("", ""),
+            (_, Output::Json | Output::StreamJson | Output::Activity) => ("", ""),
         };
         print_now(before)?;
         if let Some((_, session)) = &self.open {

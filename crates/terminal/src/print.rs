@@ -1,6 +1,8 @@
 //! One prompt in; the reply, one object or all events out.
 use crate::{
-    Exit, going_on,
+    Exit,
+    activity::Activity,
+    going_on,
     questions::Questions,
     signals::Interrupts,
     spinner::{Spinner, TICK},
@@ -11,7 +13,7 @@ use haft_core::{Change, Command, Entry, Event, Fact, Seq};
 use haft_engine::{Chat, Session, Turn, TurnReport};
 use haft_present::{
     cursor::next,
-    lines, notes,
+    lines, notes, safe,
     words::{Style, Words},
 };
 use serde_json::{Value, json};
@@ -30,6 +32,8 @@ pub enum Output {
     Json,
     /// One event a line.
     StreamJson,
+    /// What calls do, one event a line.
+    Activity,
 }
 
 /// How a turn is shown, and whether anybody can be asked.
@@ -228,6 +232,7 @@ struct Showing<'a> {
     words: Words<Stdout, Stderr>,
     spinner: Spinner,
     questions: Questions,
+    activity: Activity,
 }
 
 impl<'a> Showing<'a> {
@@ -236,7 +241,7 @@ impl<'a> Showing<'a> {
         let is_text = options.output == Output::Text;
         let mut spinner = Spinner::new(options.can_ask && is_text && !options.style.quiet);
         spinner.label("thinking");
-        Self { options, words, spinner, questions: Questions::default() }
+        Self { options, words, spinner, questions: Questions::default(), activity: Activity::default() }
     }
 
     /// Asks also where nothing can be written.
@@ -246,6 +251,10 @@ impl<'a> Showing<'a> {
             Output::Text => self.words.event(event),
             Output::Json => Ok(()),
             Output::StreamJson => writeln!(stdout(), "{}", lines::event(event)),
+            Output::Activity => match self.activity.of(event) {
+                Some(told) => writeln!(stdout(), "{}", safe::json(&told.to_string())),
+                None => Ok(()),
+            },
         };
         relabel(&mut self.spinner, event);
         self.questions.hear(session, event, self.options.can_ask);
@@ -271,7 +280,7 @@ fn finish(session: &Session, report: &TurnReport, options: &Options) -> anyhow::
         writeln!(stderr(), "error: {}", report.error.as_deref().unwrap_or_default())?;
     }
     if options.output == Output::Json {
-        writeln!(stdout(), "{}", haft_present::safe::json(&object(session, report).to_string()))?;
+        writeln!(stdout(), "{}", safe::json(&object(session, report).to_string()))?;
     }
     Ok(report.outcome.map_or(Exit::Failed, Exit::from))
 }

@@ -129,6 +129,7 @@ pub(super) fn options(engine: &Engine, context: &CliContext, turn: &TurnArgs) ->
         output: match (turn.output, turn.json) {
             (Form::StreamJson, _) | (_, true) => Output::StreamJson,
             (Form::Json, false) => Output::Json,
+            (Form::Activity, false) => Output::Activity,
             (Form::Text, false) => Output::Text,
         },
         style: Style { quiet: turn.quiet, color, thinking: turn.verbose > 0 },
