@@ -76,7 +76,7 @@ async fn calls_written_as_text_are_run_or_reported() {
     assert!(results.contains("Tool 2 (unreadable_call) failed: "), "{results}");
 }
 
-// O-18, O-20, A-31, A-46, A-50, O-21, T-28: errors go back to the model, in call order, and the loop goes on
+// C-19, O-18, O-20, A-31, A-46, A-50, O-21, T-28: errors go back to the model, in call order, and the loop goes on
 #[tokio::test]
 async fn errors_are_results_and_the_loop_goes_on() {
     let place = Place::new();

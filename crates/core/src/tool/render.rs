@@ -233,4 +233,24 @@ mod tests {
                    "error": {"type": "security_error", "message": "no", "suggestion": "h"}})
         );
     }
+
+    // T-12, T-15, T-16, T-17, T-20, T-21
+    #[test]
+    fn a_result_says_what_people_see_and_keeps_its_cause_for_the_log() {
+        let call = ToolCall::new("1", "t", json!({}));
+        let told = |result| serde_json::to_value(Render::default().result(&call, result)).unwrap();
+        let table = [
+            (ToolOutput::text("x"), Value::Null),
+            (ToolOutput::text("x").silent(), json!("nothing")),
+            (ToolOutput::text("x").show("y"), json!({"text": "y"})),
+        ];
+        for (output, shown) in table {
+            let result = told(Ok(output));
+            assert_eq!((&result["content"], &result["shown"]), (&json!("x"), &shown));
+        }
+        let error = ToolError::new(ToolErrorKind::System, "cannot write").caused_by("the disk is full");
+        let cause = std::error::Error::source(&error).map(ToString::to_string);
+        assert_eq!(cause.as_deref(), Some("the disk is full"));
+        assert!(!told(Err(error)).to_string().contains("disk"));
+    }
 }
