@@ -2,7 +2,7 @@
 # Runs `make demo` and `make test` as on machines that are new: in Debian systems made for it, with a clean clone of the
 # last commit and the Rust toolchain of this machine in them, and nothing else but what the README names as needed.
 #
-#   scripts/fresh.sh [SYSTEM…]
+#   scripts/fresh.sh [SYSTEM | SYSTEM:demo | SYSTEM:test]…
 #
 # Systems: `bare`; `clang`, where LLVM's libclang-cpp is already there, which is not the libclang that the build needs;
 # `person`, where somebody who is not root runs the commands. Without a name: all three, one after the other.
@@ -56,14 +56,17 @@ take_project() {
     cp -r "$toolchain/." "$root/opt/rust/"
 }
 
-# FOLDER USER COMMAND…: in the system, alone: its processes end with it, and nothing stays mounted
+# FOLDER USER COMMAND…: in the system, alone: its processes end with it, and nothing stays mounted. Not by `chroot`, in
+# which nobody may make a namespace of their own, as some tests do.
 inside() {
     local root=$1 user=$2
     shift 2
-    unshare --mount --pid --fork --kill-child sh -c '
+    unshare --mount --pid --fork --kill-child sh -ec '
         root=$1 user=$2; shift 2
+        mount --rbind "$root" "$root"
         mount -t proc proc "$root/proc" && mount --rbind /sys "$root/sys" && mount --rbind /dev "$root/dev"
-        exec chroot "$root" su - "$user" -c "$*"' sh "$root" "$user" "$@"
+        mkdir -p "$root/.before" && cd "$root" && pivot_root . .before && cd / && umount -l .before
+        exec su - "$user" -c "$*"' sh "$root" "$user" "$@"
 }
 
 # SYSTEM NAME-OF-STEP COMMAND…: says how it ended, and how long it took
@@ -77,7 +80,8 @@ step() {
 }
 
 try() {
-    local system=$1 user=root root packages
+    local system=${1%%:*} steps=demo,test user=root root packages
+    case $1 in *:*) steps=${1#*:} ;; esac
     packages=$(more_packages "$system")
     [ "$system" != person ] || user=person
     root=$(mktemp -d -p "${TMPDIR:-/var/tmp}" "haft-fresh-$system-XXXX")
@@ -95,8 +99,10 @@ try() {
     [ -d ../shared/conformance ] || require=programs
     local prepare="set -a; . /etc/haft-fresh/environment; PATH=/opt/rust/bin:\$PATH; HAFT_REQUIRE_ALL=$require; set +a; cd /home/person/haft/main"
     local ended=0
-    step "$system" "make demo" inside "$root" "$user" "$prepare && make demo" || ended=1
-    step "$system" "make test" inside "$root" "$user" "$prepare && make test" || ended=1
+    local command
+    for command in ${steps//,/ }; do
+        step "$system" "make $command" inside "$root" "$user" "$prepare && make $command" || ended=1
+    done
     rm -rf --one-file-system "$root"
     return "$ended"
 }
