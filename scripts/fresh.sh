@@ -65,7 +65,10 @@ inside() {
         root=$1 user=$2; shift 2
         mount --rbind "$root" "$root"
         mount -t proc proc "$root/proc" && mount --rbind /sys "$root/sys" && mount --rbind /dev "$root/dev"
-        mkdir -p "$root/.before" && cd "$root" && pivot_root . .before && cd / && umount -l .before
+        mkdir -p "$root/.before" && cd "$root" && pivot_root . .before && cd /
+        # The new system may have no `umount`.
+        old=/.before; libraries=$(echo $old/usr/lib/*-linux-gnu)
+        "$(ls $old/usr/lib/*-linux-gnu/ld-linux-*.so.*)" --library-path "$libraries" $old/usr/bin/umount -l $old
         exec su - "$user" -c "$*"' sh "$root" "$user" "$@"
 }
 

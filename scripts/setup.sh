@@ -35,6 +35,7 @@ has_libclang || missing="$missing libclang-dev"
 if [ "${1:-build}" = test ]; then
     python3 -c 'import ensurepip' >/dev/null 2>&1 || missing="$missing python3-venv"
     need tmux tmux
+    need mount mount
     need script bsdutils
     need npm nodejs npm
     need go golang-go
