@@ -115,7 +115,7 @@ impl Report {
                 "held": row.is_held, "wording": row.wording, "tasks": row.tasks, "calls": row.calls,
                 "invalid_calls": row.invalid, "right_first_calls": row.right_calls, "right": row.right,
                 "valid_call_rate": rate(row.calls.saturating_sub(row.invalid), row.calls),
-                "task_rate": rate(row.right, row.tasks), "seconds_a_task": row.seconds,
+                "task_rate": rate(row.right, row.tasks), "seconds_a_task": to_the_millisecond(row.seconds),
             })
         };
         let rows: Vec<Value> = self.rows().iter().map(row).collect();
@@ -132,4 +132,9 @@ impl Report {
         fs::write(&file, format!("{:#}\n", self.json()))?;
         Ok(file)
     }
+}
+
+/// Nobody can time a task better, and a short number is the same after it was written and read.
+fn to_the_millisecond(seconds: f64) -> f64 {
+    (seconds * 1_000.0).round() / 1_000.0
 }
