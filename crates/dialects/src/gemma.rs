@@ -198,20 +198,11 @@ impl Gemma {
 
 #[cfg(test)]
 mod tests {
-    use super::{
-        super::{Call, read},
-        *,
-    };
+    use super::{super::Call, *};
+    use crate::testing::{said, text};
 
     fn check(dialect: &Dialect, text: &str, expected: &[Said]) {
-        let setting = Setting::default();
-        assert_eq!(read(dialect, &setting, [text]), expected, "{text}");
-        let letters: Vec<String> = text.chars().map(String::from).collect();
-        assert_eq!(read(dialect, &setting, letters.iter().map(String::as_str)), expected, "{text}");
-    }
-
-    fn text(text: &str) -> Said {
-        Said::Text(text.into())
+        assert_eq!(said(dialect, &Setting::default(), text), expected, "{text}");
     }
 
     #[test]

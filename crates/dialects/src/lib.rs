@@ -42,6 +42,8 @@ pub mod pythonic;
 mod shape;
 mod shell;
 mod tagged;
+#[cfg(test)]
+mod testing;
 mod text_calls;
 mod thoughts;
 mod tokens;

@@ -74,7 +74,8 @@ impl Shell {
 
 #[cfg(test)]
 mod tests {
-    use super::{super::read, *};
+    use super::*;
+    use crate::testing::{said, text};
     use haft_core::ToolSpec;
     use serde_json::{Value, json};
 
@@ -95,21 +96,15 @@ mod tests {
     }
 
     fn check(text: &str, expected: &[Said]) {
-        assert_eq!(read(&FENCED_SHELL, &setting(), [text]), expected, "{text}");
-        let letters: Vec<String> = text.chars().map(String::from).collect();
-        let cut = read(&FENCED_SHELL, &setting(), letters.iter().map(String::as_str));
-        assert_eq!(cut, expected, "{text}");
+        assert_eq!(said(&FENCED_SHELL, &setting(), text), expected, "{text}");
     }
 
-    fn text(text: &str) -> Said {
-        Said::Text(text.into())
-    }
     fn called(name: &str, arguments: Value) -> Said {
         Said::Call(Call::new(name, arguments))
     }
 
     fn one(line: &str) -> Said {
-        let said = read(&FENCED_SHELL, &setting(), [format!("```bash\n{line}\n```").as_str()]);
+        let said = crate::read(&FENCED_SHELL, &setting(), [format!("```bash\n{line}\n```").as_str()]);
         said.into_iter().find(|said| !matches!(said, Said::Text(_))).unwrap()
     }
 

@@ -222,18 +222,13 @@ fn finish(list: &str, said: &mut Vec<Said>) {
 
 #[cfg(test)]
 mod tests {
-    use super::{super::read, *};
+    use super::*;
+    use crate::testing::{said, text};
 
     fn check(dialect: &Dialect, text: &str, expected: &[Said]) {
-        let setting = Setting::default();
-        assert_eq!(read(dialect, &setting, [text]), expected, "{text}");
-        let letters: Vec<String> = text.chars().map(String::from).collect();
-        assert_eq!(read(dialect, &setting, letters.iter().map(String::as_str)), expected, "{text}");
+        assert_eq!(said(dialect, &Setting::default(), text), expected, "{text}");
     }
 
-    fn text(text: &str) -> Said {
-        Said::Text(text.into())
-    }
     fn called(id: &str, name: &str, arguments: &str) -> Said {
         Said::Call(Call { id: id.into(), ..Call::new(name, arguments) })
     }

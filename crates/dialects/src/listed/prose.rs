@@ -126,11 +126,12 @@ impl Lists {
 mod tests {
     use super::{
         super::{
-            super::{Call, Dialect, read},
+            super::{Call, Dialect},
             LFM2, OLMO3, PYTHONIC,
         },
         *,
     };
+    use crate::testing::{said, text};
     use haft_core::ToolSpec;
 
     fn check(dialect: &Dialect, text: &str, expected: &[Said]) {
@@ -141,14 +142,9 @@ mod tests {
             examples: Default::default(),
         };
         let setting = Setting { tools: [look].into(), ..Setting::default() };
-        assert_eq!(read(dialect, &setting, [text]), expected, "{text}");
-        let letters: Vec<String> = text.chars().map(String::from).collect();
-        assert_eq!(read(dialect, &setting, letters.iter().map(String::as_str)), expected, "{text}");
+        assert_eq!(said(dialect, &setting, text), expected, "{text}");
     }
 
-    fn text(text: &str) -> Said {
-        Said::Text(text.into())
-    }
     fn called(name: &str, arguments: &str) -> Said {
         Said::Call(Call::new(name, arguments))
     }

@@ -1,5 +1,8 @@
 //! What holds for every dialect that writes parameters as tags.
-use crate::{Call, Said, Setting, dialect, read};
+use crate::{
+    Call, Said, Setting, dialect,
+    testing::{self, text},
+};
 use haft_core::ToolSpec;
 use serde_json::{Value, json};
 
@@ -9,21 +12,12 @@ fn setting(parameters: Value) -> Setting {
     Setting { tools: vec![tool].into(), ..Setting::default() }
 }
 
-/// Whole and letter by letter.
 fn said(name: &str, setting: &Setting, text: &str) -> Vec<Said> {
-    let dialect = dialect(name).unwrap();
-    let letters: Vec<String> = text.chars().map(String::from).collect();
-    let whole = read(dialect, setting, [text]);
-    assert_eq!(read(dialect, setting, letters.iter().map(String::as_str)), whole, "{text}");
-    whole
+    testing::said(dialect(name).unwrap(), setting, text)
 }
 
 fn call(arguments: Value) -> Said {
     Said::Call(Call::new("f", arguments))
-}
-
-fn text(text: &str) -> Said {
-    Said::Text(text.into())
 }
 
 #[test]
