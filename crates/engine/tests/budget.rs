@@ -1,4 +1,4 @@
-//! What a turn may cost: one purse for a session and those it delegates to.
+//! What a turn may cost: one budget for a session and those it delegates to.
 mod kit;
 use futures::{StreamExt, stream, stream::BoxStream};
 use haft_core::{
@@ -64,14 +64,14 @@ async fn a_limit_ends_the_turn_before_it_is_passed() {
                 && (cost.unwrap_or_default() - cost_usd.unwrap_or_default()).abs() < 0.01,
             "{what}: {cost_usd:?}"
         );
-        // The next turn has a purse of its own.
+        // The next turn has a budget of its own.
         if expected == Some(Resource::Requests) {
             assert!(tell(&session, prompt("more"), 1, None).await.contains("replied"), "{what}");
         }
     }
 }
 
-// One purse: what a subagent spends is gone for the one that delegated
+// One budget: what a subagent spends is gone for the one that delegated
 #[tokio::test]
 async fn a_subagent_draws_from_the_same_purse() {
     for (tokens, outcome, below) in

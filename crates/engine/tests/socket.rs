@@ -324,7 +324,7 @@ async fn a_visitor_widens_nothing_makes_no_call_and_concludes_nothing() {
     assert_eq!((joined.mode(), session.mode()), (Mode::ReadOnly, Mode::ReadOnly));
 }
 
-/// Where the socket is that a process below this one knocks at.
+/// Where the socket is that a process below this one connects to.
 const KNOCK_AT: &str = "HAFT_TEST_KNOCK_AT";
 
 /// Does something only in a process that the next test starts.

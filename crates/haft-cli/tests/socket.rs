@@ -91,7 +91,7 @@ fn who_joined_a_session_hears_that_its_owner_was_killed_and_takes_it_up() {
     let mut owner = started(&place, &["run", "--model", &model, "--permission", "full", "go"]);
     wait_for("the call", || place.read("begun").is_some());
     let mut joined = started(&place, &["run", "--session", &id(&place), "--model", &model, "and then?"]);
-    // Whoever has only knocked takes the session up; this one is in when it says so.
+    // Whoever has only connected takes the session up; this one is in when it says so.
     let mut notes = BufReader::new(joined.stderr.take().unwrap());
     let mut told = String::new();
     notes.read_line(&mut told).unwrap();

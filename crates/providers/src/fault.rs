@@ -64,7 +64,7 @@ impl Complaint {
     /// Of an HTTP answer with a status that is no success.
     pub(crate) fn of_body(status: u16, body: &str, retry_after: Option<Duration>) -> Self {
         let value = json::parse(body).unwrap_or_default();
-        // Gemini's door wraps the object in an array.
+        // Gemini's OpenAI-compatible endpoint wraps the object in an array.
         let value = value.as_array().and_then(|list| list.first()).unwrap_or(&value);
         let read = Self::read(value).or_else(|| Some(Self::said(message_in(value)?, value)));
         let plain = || Self { message: plain_words(status, body), ..Self::default() };
@@ -113,7 +113,7 @@ impl Complaint {
         }
         match self.status {
             401 | 403 => Kind::Auth,
-            // Gemini's door answers 400 to a wrong key.
+            // Gemini's OpenAI-compatible endpoint answers 400 to a wrong key.
             400 if says(&["api key not valid", "api_key_invalid"]) => Kind::Auth,
             404 => Kind::Rejected(Some(Hint::Model)),
             408 | 409 | 425 | 429 => Kind::Busy,

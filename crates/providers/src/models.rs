@@ -90,7 +90,7 @@ async fn list(endpoint: &Endpoint) -> Result<Vec<String>, ProviderError> {
 fn names(body: &str) -> Option<Vec<String>> {
     let body = json::parse(body)?;
     let list = body["data"].as_array().or_else(|| body["models"].as_array()).or_else(|| body.as_array())?;
-    // Gemini's door puts its own prefix before each name.
+    // Gemini's OpenAI-compatible endpoint puts its own prefix before each name.
     let name = |model: &Value| {
         let name = model["id"].as_str().or_else(|| model["name"].as_str())?;
         Some(name.trim_start_matches("models/").to_owned())

@@ -251,7 +251,7 @@ async fn the_thoughts_of_one_vendor_are_not_shown_to_another() {
     }
 }
 
-// O-23 to O-29, O-45, O-47, O-48
+// O-23, O-24, O-25, O-26, O-27, O-28, O-29, O-45, O-47, O-48
 #[tokio::test]
 async fn a_conversation_on_the_messages_wire() {
     let (headers, body) = sent("anthropic", conversation()).await;

@@ -150,13 +150,13 @@ mod tests {
             ],
             &[(1, "", 0, Refused), (1, "/start", 2, Refused), (1, "ABCD2345", 4, LetIn)],
         ];
-        for knocks in table {
+        for attempts in table {
             let mut admission = admission(now);
-            for (who, text, at, expected) in knocks {
+            for (who, text, at, expected) in attempts {
                 assert_eq!(
                     admission.judge(&person(*who), text, minute(*at)),
                     *expected,
-                    "{who} {text} in {knocks:?}"
+                    "{who} {text} in {attempts:?}"
                 );
             }
         }

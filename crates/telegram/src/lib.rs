@@ -2,11 +2,11 @@
 //!
 //! [`run`] asks Telegram what there is (long polling), lets nobody in whom the owner did not name (`admission`,
 //! `reception`), and gives each chat what is meant for it (`chat`). Who writes into a chat is its `writer`, from what lies
-//! on the `outbox`. What must outlive the process is in the `store`: an update is marked as handled, and what it says
+//! in the `outbox`. What must outlive the process is in the `store`: an update is marked as handled, and what it says
 //! kept, before anything comes of it, and how far a session's journal was told, so that a restart tells the rest.
 //!
 //! It uses `haft-engine` for sessions, `haft-present` for the words of what happens, and `haft-http` to reach Telegram.
-//! Begin with [`run`], then `chat` and `renderer`.
+//! Begin with [`run`], then `chat` and `turn_renderer`.
 mod admission;
 mod answers;
 mod api;

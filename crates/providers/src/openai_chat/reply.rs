@@ -179,7 +179,7 @@ impl Calls {
     /// By its index, else by its id; a piece with neither goes on with the last call, unless it brings a name.
     fn place(&mut self, index: Option<u64>, id: &str, name: &str) -> usize {
         let place = match index {
-            // Some doors number every call 0 and tell them apart by their ids.
+            // Some servers number every call 0 and tell them apart by their ids.
             Some(index) => {
                 self.by_index.get(&index).copied().filter(|place| !self.is_another(*place, id, name))
             }

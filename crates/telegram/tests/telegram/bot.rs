@@ -1,7 +1,7 @@
 //! A bot on a thread of its own, which can be ended in good order or killed, and started again.
 use crate::fake::{Fake, TOKEN};
 use futures::FutureExt;
-use haft_core::{Access, Entry, Fact, Mode, Policy, Provider, SessionId, Stage};
+use haft_core::{Access, Entry, Fact, Mode, Policy, Provider, SessionId, Stage, text_of};
 use haft_engine::{Agent, Engine, Home, Model, Profile, Session, Setup};
 use haft_providers::{Scripted, Step};
 use haft_stage::Declared;
@@ -75,8 +75,18 @@ impl Place {
         sessions.first().map(|first| self.home().peek(&first.id.0).unwrap()).unwrap_or_default()
     }
 
+    /// The texts of all prompts.
+    pub(crate) fn prompted(&self) -> Vec<String> {
+        let entries = self.entries();
+        let texts = entries.iter().filter_map(|entry| match &entry.fact {
+            Fact::Prompted { parts, .. } => Some(text_of(parts)),
+            _ => None,
+        });
+        texts.collect()
+    }
+
     pub(crate) fn prompts(&self) -> usize {
-        self.entries().iter().filter(|entry| matches!(entry.fact, Fact::Prompted { .. })).count()
+        self.prompted().len()
     }
 
     fn state_file(&self) -> PathBuf {

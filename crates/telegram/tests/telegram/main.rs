@@ -181,15 +181,7 @@ async fn repeated_and_disordered_updates_are_handled_once() {
     fake.batch(vec![update(53, "late"), update(54, "second"), update(51, "first")]);
     fake.has_looked().await;
     bot.stop().await.unwrap();
-    let prompts: Vec<String> = place
-        .entries()
-        .iter()
-        .filter_map(|entry| match &entry.fact {
-            Fact::Prompted { parts, .. } => Some(text_of(parts)),
-            _ => None,
-        })
-        .collect();
-    assert_eq!(prompts, ["first", "second", "late"]);
+    assert_eq!(place.prompted(), ["first", "second", "late"]);
     let asked = fake.books().calls_of("getUpdates").last().unwrap().parameters["offset"].clone();
     assert_eq!(asked, 55);
     assert!(place.notes().iter().any(|note| note.starts_with("2 updates")), "{:?}", place.notes());
@@ -258,15 +250,7 @@ async fn in_a_group_only_what_is_said_to_the_bot_counts() {
     fake.happens("message", group(OWNER, "/fix@haft_bot it", json!({})));
     fake.reads(GROUP, &["one", "two", "three"]).await;
     bot.stop().await.unwrap();
-    let prompts: Vec<String> = place
-        .entries()
-        .iter()
-        .filter_map(|entry| match &entry.fact {
-            Fact::Prompted { parts, .. } => Some(text_of(parts)),
-            _ => None,
-        })
-        .collect();
-    assert_eq!(prompts, ["hey look", "go on", "Fix it."]);
+    assert_eq!(place.prompted(), ["hey look", "go on", "Fix it."]);
 }
 
 fn write(path: &str) -> Value {
