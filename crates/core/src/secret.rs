@@ -153,7 +153,7 @@ mod tests {
             ("ORIGIN", "ssh://git@github.com/a/b"),
             ("ORIGIN", "git@github.com:a/b"),
             ("MAVEN_OPTS", "-Djavax.net.ssl.trustStorePassword=changeit"),
-            ("NPM_CONFIG_REGISTRY", "https://registry.npmjs.org/"),
+            ("NPM_CONFIG_REGISTRY", "https://packages.example/"),
             ("X", "https://npm.example:8080/@scope/a"),
             ("X", "https://npm.example/@scope/a"),
             ("RUSTFLAGS", "-C target-cpu=native"),

@@ -137,6 +137,20 @@ fn schema(name: &str) -> (String, Value) {
     (spec.description, spec.parameters)
 }
 
+// A-17, T-31, T-32, T-33
+#[test]
+fn tools_stay_in_the_order_in_which_they_were_registered() {
+    let registry =
+        Registry::default().with(elsewhere::shout {}).with_any(greet::tool()).with_any(bare::tool());
+    assert_eq!(registry.names().collect::<Vec<_>>(), ["shout", "greet", "bare"]);
+    let specs = registry.specs();
+    let told: Vec<&str> = specs.iter().map(|spec| spec.name.as_str()).collect();
+    assert_eq!((told, registry.len()), (vec!["shout", "greet", "bare"], 3));
+    // Again: it takes the place of the first one.
+    let again = registry.with(elsewhere::shout {});
+    assert_eq!((again.names().next(), again.len()), (Some("shout"), 3));
+}
+
 //
 #[test]
 fn a_declared_tool_is_in_the_registry_and_its_function_is_as_before() {

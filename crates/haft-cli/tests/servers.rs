@@ -41,7 +41,7 @@ fn a_tool_round_against_an_openai_compatible_server() {
     assert!(messages[3]["content"].as_str().unwrap().contains("7421"));
 }
 
-// O-23 to O-29, O-45, O-47, O-48: the same over Messages
+// O-23, O-24, O-25, O-26, O-27, O-28, O-29, O-45, O-47, O-48: the same over Messages
 #[test]
 fn a_tool_round_against_an_anthropic_server() {
     let place = Place::new();

@@ -232,7 +232,7 @@ mod tests {
         }
     }
 
-    // T-03, A-15 to A-19, C-12, C-13, C-14, C-52, T-07, T-23, T-24, T-28, T-30 to T-34, T-43
+    // T-03, A-15, A-16, A-18, A-19, C-12, C-13, C-14, C-52, T-07, T-23, T-24, T-28, T-30, T-34, T-43
     #[test]
     fn a_registry_keeps_tools_by_name_and_in_order() {
         let mut registry = Registry::default().with(Look("first")).with(Look("second"));
