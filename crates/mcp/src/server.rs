@@ -38,11 +38,11 @@ pub trait Offer: Send + Sync {
 
 /// A server of what it is made of. Cheap to clone.
 #[derive(Clone)]
-pub struct McpServer {
+pub struct HaftServer {
     offers: Arc<[Arc<dyn Offer>]>,
 }
 
-impl McpServer {
+impl HaftServer {
     /// Offers these, in this order.
     pub fn new(offers: impl IntoIterator<Item = Arc<dyn Offer>>) -> Self {
         Self { offers: offers.into_iter().collect() }
@@ -53,7 +53,7 @@ impl McpServer {
     }
 }
 
-impl ServerHandler for McpServer {
+impl ServerHandler for HaftServer {
     fn get_info(&self) -> ServerConfig {
         let own = Implementation::new("haft", env!("CARGO_PKG_VERSION")).with_title("Haft");
         ServerConfig::new(ServerCapabilities::builder().enable_tools().build()).with_server_info(own)

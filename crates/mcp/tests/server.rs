@@ -3,7 +3,7 @@
 use futures::StreamExt;
 use haft_core::{Access, Answer, Command, Event, Fact, Mode, Outcome, Policy, Provider, Seq, Stage};
 use haft_engine::{Agent, Engine, Home, Model, Profile, Session, Setup};
-use haft_mcp::server::{AgentTool, McpServer, Offer, Open, OwnTool, listen, over_http};
+use haft_mcp::server::{AgentTool, HaftServer, Offer, Open, OwnTool, listen, over_http};
 use haft_providers::{Scripted, Step, direct::Direct};
 use haft_stage::Declared;
 use rmcp::{
@@ -59,7 +59,7 @@ struct Place {
     sessions: Arc<Mutex<Vec<Session>>>,
 }
 
-type Connection = (RunningService<RoleClient, Caller>, RunningService<rmcp::RoleServer, McpServer>);
+type Connection = (RunningService<RoleClient, Caller>, RunningService<rmcp::RoleServer, HaftServer>);
 
 impl Place {
     fn new() -> Self {
@@ -117,7 +117,7 @@ impl Place {
 
 async fn connect(caller: Caller, offers: Vec<Arc<dyn Offer>>) -> Connection {
     let (ours, theirs) = tokio::io::duplex(1 << 16);
-    let (client, server) = tokio::join!(caller.serve(ours), McpServer::new(offers).serve(theirs));
+    let (client, server) = tokio::join!(caller.serve(ours), HaftServer::new(offers).serve(theirs));
     (client.unwrap(), server.unwrap())
 }
 
@@ -269,7 +269,7 @@ async fn what_somebody_else_answers_is_not_waited_for() {
 async fn who_has_no_token_is_told_what_to_send() {
     let listener = listen(([127, 0, 0, 1], 0).into()).await.unwrap();
     let address = listener.local_addr().unwrap();
-    let server = McpServer::new(Vec::<Arc<dyn Offer>>::new());
+    let server = HaftServer::new(Vec::<Arc<dyn Offer>>::new());
     let serving = over_http(server, listener, Some("s3cret".into()), std::future::pending());
     let asking = async {
         for (header, expected) in [
@@ -300,7 +300,7 @@ async fn who_is_connected_and_says_nothing_does_not_keep_it_from_stopping() {
     use tokio::io::AsyncWriteExt;
     let listener = listen(([127, 0, 0, 1], 0).into()).await.unwrap();
     let address = listener.local_addr().unwrap();
-    let server = McpServer::new(Vec::<Arc<dyn Offer>>::new());
+    let server = HaftServer::new(Vec::<Arc<dyn Offer>>::new());
     let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
     let stopped = async move { stopped.await.unwrap() };
     let serving = over_http(server, listener, Some("s3cret".into()), stopped);

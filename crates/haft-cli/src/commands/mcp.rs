@@ -13,7 +13,7 @@ use haft::{
     engine::{Agent, Engine, Model, Unread},
     kernel::Registry,
     mcp::server::{
-        AgentTool, Begin, JobTool, McpServer, Offer, Open, OwnTool, listen, over_http, over_stdio,
+        AgentTool, Begin, HaftServer, JobTool, Offer, Open, OwnTool, listen, over_http, over_stdio,
     },
     providers::direct::{self, Direct},
     terminal::{Exit, signals::Interrupts},
@@ -45,7 +45,7 @@ pub(crate) async fn mcp(context: &CliContext, args: &McpArgs) -> Result<Exit, Fa
     }
     refuse_doubles(&offers)?;
     let mut interrupts = Interrupts::listen()?;
-    let served = serve(context, McpServer::new(offers), args, &mut interrupts).await;
+    let served = serve(context, HaftServer::new(offers), args, &mut interrupts).await;
     let all_down = async {
         working.shut_down().await;
         for engine in engines {
@@ -149,7 +149,7 @@ fn own(engine: &Engine, names: &[String]) -> Result<Vec<Arc<dyn Offer>>, Failure
 
 async fn serve(
     context: &CliContext,
-    server: McpServer,
+    server: HaftServer,
     args: &McpArgs,
     interrupts: &mut Interrupts,
 ) -> Result<(), Failure> {

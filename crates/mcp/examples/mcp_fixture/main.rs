@@ -6,12 +6,12 @@
 mod contents;
 mod tools;
 
-use haft_mcp::server::{McpServer, Offer, listen, over_http};
+use haft_mcp::server::{HaftServer, Offer, listen, over_http};
 use rmcp::{RoleServer, ServerHandler, model::*, service::RequestContext};
 use std::{borrow::Cow, io::Write, sync::Arc};
 
 #[derive(Clone)]
-struct Fixture(McpServer);
+struct Fixture(HaftServer);
 
 type Context = RequestContext<RoleServer>;
 
@@ -105,5 +105,5 @@ async fn main() -> anyhow::Result<()> {
     let tools = tools::all().into_iter().map(|tool| Arc::new(tool) as Arc<dyn Offer>);
     let listener = listen(([127, 0, 0, 1], 0).into()).await?;
     writeln!(std::io::stdout(), "http://{}/mcp", listener.local_addr()?)?;
-    over_http(Fixture(McpServer::new(tools)), listener, None, std::future::pending()).await
+    over_http(Fixture(HaftServer::new(tools)), listener, None, std::future::pending()).await
 }
