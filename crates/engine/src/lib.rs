@@ -33,6 +33,7 @@ pub use jobs::{Turns, record, run_job};
 pub use journal::{Account, Journal, JournalError, Row, Summary, account};
 pub use session::{
     Closed, EngineError, Session, called,
+    named::as_found,
     permission::is_repository,
     turn_handle::Turn,
     turn_report::{CallReport, TurnError, TurnReport},

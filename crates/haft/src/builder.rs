@@ -242,14 +242,14 @@ impl Builder {
     /// machine is asked how much its model takes in.
     ///
     /// # Errors
-    /// Fails where there is no model or no key for it, where something given is no tool or no dialect, where the
-    /// workspace is no folder, and where there is no place for sessions.
+    /// Fails where there is no model or no key for it, where something given is not a tool or not a dialect, where
+    /// the workspace is not a folder, and where there is no place for sessions.
     pub async fn build(mut self) -> Result<Haft> {
         if let Some(error) = self.no_tool.take() {
             return Err(error);
         }
         let environment = Arc::new(Environment::read());
-        let workspace = folder(self.workspace.as_deref().unwrap_or(Path::new(".")))?;
+        let workspace = folder_to_work_in(self.workspace.as_deref().unwrap_or(Path::new(".")))?;
         let model = self.open_model(&environment).await?;
         let (models, access) = (self.models(&environment), environment.access(&self.keys(&environment)));
         let (home, stages) = self.place.open(&environment)?;
@@ -280,7 +280,7 @@ impl Builder {
 }
 
 /// The folder to work in: absolute, links followed.
-fn folder(given: &Path) -> Result<PathBuf> {
+pub(crate) fn folder_to_work_in(given: &Path) -> Result<PathBuf> {
     let failed = |why: String| {
         Error::new(format!("cannot work in `{}`: {why}", given.display()))
             .with_hint("name a folder that is there with `workspace`")

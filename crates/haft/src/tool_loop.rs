@@ -1,20 +1,15 @@
 //! The loop alone, over messages of the caller's own: ask the model, run its calls, ask again.
-use crate::{Error, Result};
+use crate::{Error, Result, builder::folder_to_work_in};
 use futures::{FutureExt, StreamExt};
 use haft_core::{
     Access, Alone, Channel, Message, NoJobs, Nobody, Part, Policy, Provider, ProviderError, Registry, Render,
     Reply, Request, SessionId, Stage, ToolCall, ToolContext, ToolError, ToolErrorKind, ToolOutput, Usage,
     Validation, Verdict, View, text_of,
 };
-use haft_engine::is_repository;
+use haft_engine::{as_found, is_repository};
 use haft_stage::Declared;
 use serde_json::{Map, Value};
-use std::{
-    io,
-    panic::AssertUnwindSafe,
-    path::{Path, PathBuf},
-    sync::Arc,
-};
+use std::{io, panic::AssertUnwindSafe, path::PathBuf, sync::Arc};
 
 /// What the loop works with. The same one serves any number of runs, for an agent and for those below it.
 #[derive(Clone)]
@@ -102,7 +97,7 @@ pub struct ToolLoopResult {
 /// that fails is told to the model. Dropping the future stops the loop and the call that runs.
 ///
 /// # Errors
-/// Fails where the model cannot be asked or breaks off, and where the workspace is no folder.
+/// Fails where the model cannot be asked or breaks off, and where the workspace is not a folder.
 pub async fn run_tool_loop(
     config: &ToolLoop,
     messages: impl Into<Conversation>,
@@ -183,9 +178,7 @@ impl<'a> Hands<'a> {
     fn new(config: &'a ToolLoop, channel: Option<Channel>) -> Result<Self> {
         let folder = tempfile::tempdir()
             .map_err(|error| Error::new(format!("cannot make a folder for private views: {error}")))?;
-        let workspace = config.workspace.canonicalize().map_err(|error| {
-            Error::new(format!("cannot work in `{}`: {error}", config.workspace.display()))
-        })?;
+        let workspace = folder_to_work_in(&config.workspace)?;
         let stage = Arc::new(Declared::new(folder.path().join("contents")));
         Ok(Self { config, channel, workspace, stage, folder })
     }
@@ -206,8 +199,7 @@ impl<'a> Hands<'a> {
         let registered = self.config.tools.find(&call.name)?;
         let arguments = registered.check(&call.arguments, Validation::default())?;
         let effects = registered.tool.effects(&arguments, &self.workspace)?;
-        let place = |path: &Path| self.stage.resolve(&self.workspace, path);
-        let effects: Vec<_> = effects.into_iter().map(|effect| effect.placed(place)).collect();
+        let effects = as_found(effects, &*self.stage, &self.workspace);
         match self.config.policy.judge(&effects, &self.workspace, &is_repository) {
             Verdict::Allow => {}
             Verdict::Ask { reason } | Verdict::Deny { reason } => {

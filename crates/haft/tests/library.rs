@@ -281,3 +281,39 @@ async fn the_loop_alone_says_that_a_model_failed_or_broke_off() {
         assert!(error.to_string().contains(why), "{error}");
     }
 }
+
+struct Make;
+
+impl Tool for Make {
+    const NAME: &'static str = "make";
+    type Args = std::collections::BTreeMap<String, String>;
+
+    fn effects(&self, _: &Self::Args, _: &Path) -> Vec<Effect> {
+        vec![Effect::execute_in("make", "in")]
+    }
+
+    async fn run(&self, _: Self::Args, _: &ToolContext) -> Result<ToolOutput, ToolError> {
+        Ok(ToolOutput::text("made"))
+    }
+}
+
+// A command is judged by where it starts, not by what that folder is called.
+#[tokio::test]
+async fn the_loop_alone_follows_a_link_before_it_judges() {
+    let (folder, outside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let runs = async || {
+        let rules = vec![Rule::parse(Ruling::Allow, "execute@in:make").unwrap()];
+        let config = ToolLoop {
+            policy: Policy { rules, mode: Mode::Ask },
+            tools: Registry::default().with(Make),
+            ..looping(scripted().calls([("make", json!({}))]).says("done"), folder.path())
+        };
+        let result = run_tool_loop(&config, Conversation::default().user("go"), None).await.unwrap();
+        told(&result.messages)[2].clone()
+    };
+    std::os::unix::fs::symlink(outside.path(), folder.path().join("in")).unwrap();
+    assert!(runs().await.contains("may not run here"));
+    fs::remove_file(folder.path().join("in")).unwrap();
+    fs::create_dir(folder.path().join("in")).unwrap();
+    assert!(runs().await.ends_with("made"));
+}

@@ -12,7 +12,7 @@ use crate::{
         inbox::Inbox,
         log::Log,
         mail::Mail,
-        named::resolved,
+        named::as_found,
         parent::{Caller, Ceiling},
         permission::Permission,
         seen::Seen,
@@ -166,7 +166,7 @@ fn touched(
     arguments: &serde_json::Value,
 ) -> Vec<haft_core::Effect> {
     let effects = tools.get(name).and_then(|tool| tool.tool.effects(arguments, workspace).ok());
-    resolved(effects.unwrap_or_default(), stage, workspace).0
+    as_found(effects.unwrap_or_default(), stage, workspace)
 }
 
 /// The tool that a session does not have which may not delegate.

@@ -40,6 +40,12 @@ fn folder_as_found(folder: &Path, stage: &dyn Stage, workspace: &Path) -> PathBu
     folder.strip_prefix(&root).map(Path::to_owned).unwrap_or(folder)
 }
 
+/// Returns effects with their paths as they really are, as a session judges them: no path leads through a link, and the
+/// folder of a command that lies in the workspace is relative to it.
+pub fn as_found(effects: Vec<Effect>, stage: &dyn Stage, workspace: &Path) -> Vec<Effect> {
+    resolved(effects, stage, workspace).0
+}
+
 /// A view whose call names files so.
 pub(crate) struct Named {
     pub(crate) view: Box<dyn View>,

@@ -1,7 +1,5 @@
 //! What a command came to, folded from the events that came of it.
-use haft_core::{
-    CallId, Change, Changed, Entry, Fact, How, Left, Outcome, StopReason, ToolResult, Usage, text_of,
-};
+use haft_core::{CallId, Change, Changed, Entry, Fact, How, Outcome, StopReason, ToolResult, Usage, text_of};
 use serde_json::Value;
 use std::sync::Arc;
 
@@ -174,10 +172,9 @@ impl Account {
                 (report.error, report.hint) = (Some(message.clone()), hint.clone());
             }
             Fact::Reminded { claims, .. } => self.claims.clone_from(claims),
-            Fact::BudgetReached { what, spent, limit } => {
-                report.error = Some(format!("the budget of {limit} {what} is used up: {spent} spent"));
+            fact @ (Fact::BudgetReached { .. } | Fact::RoundsReached { .. }) => {
+                report.error = fact.limit_reached();
             }
-            Fact::RoundsReached { limit, left } => report.error = Some(rounds_used_up(*limit, left)),
             Fact::ToolStarted { .. } => self.started.push(entry.clone()),
             Fact::ToolEnded { call, .. } => self.call_ended(call, entry),
             Fact::TurnEnded { outcome, rounds, usage, cost_usd } => {
@@ -222,9 +219,4 @@ impl Account {
         let error = why.map(str::to_owned).or(report.error);
         TurnReport { changes: changed.whole(), error, ..report }
     }
-}
-
-fn rounds_used_up(limit: u32, left: &Left) -> String {
-    let left = left.sentence().map(|left| format!("; {left}")).unwrap_or_default();
-    format!("{limit} rounds are used up{left}")
 }
