@@ -30,14 +30,7 @@ pub fn of(fact: &Fact) -> Option<String> {
             format!("summarized to save room: {before} tokens became {after}")
         }
         Fact::Reminded { claims, .. } => format!("nothing shows what it claims: {}", claims.join("; ")),
-        Fact::BudgetReached { what, spent, limit } => {
-            format!("the budget of {limit} {what} is used up: {spent} spent")
-        }
-        Fact::RoundsReached { limit, left } => {
-            let left = left.sentence().map(|left| format!("; {left}")).unwrap_or_default();
-            format!("{limit} rounds are used up{left}")
-        }
-        _ => return None,
+        _ => return fact.limit_reached(),
     })
 }
 

@@ -209,6 +209,23 @@ pub enum Fact {
     },
 }
 
+impl Fact {
+    /// Returns why a limit ends the turn, as people read it: a sentence without its dot. None for facts that are no such
+    /// end.
+    pub fn limit_reached(&self) -> Option<String> {
+        match self {
+            Self::BudgetReached { what, spent, limit } => {
+                Some(format!("the budget of {limit} {what} is used up: {spent} spent"))
+            }
+            Self::RoundsReached { limit, left } => {
+                let left = left.sentence().map(|left| format!("; {left}")).unwrap_or_default();
+                Some(format!("{limit} rounds are used up{left}"))
+            }
+            _ => None,
+        }
+    }
+}
+
 /// A tool result whose text gave way.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Evicted {
