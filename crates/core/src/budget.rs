@@ -1,5 +1,6 @@
 //! What work may cost, and what it has cost: model calls, tokens, money, time.
 use crate::Usage;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::{fmt, ops::RangeInclusive};
 
@@ -36,19 +37,19 @@ pub struct Spending {
 }
 
 /// US dollars for a million tokens.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Price {
-    /// Read by the model and not from a cache.
+    /// Input tokens that were not cached.
     #[serde(deserialize_with = "amount::of")]
     pub input: f64,
-    /// Written by the model, thinking included.
+    /// Output tokens, thinking included.
     #[serde(deserialize_with = "amount::of")]
     pub output: f64,
-    /// Read from the vendor's cache; as `input` where it is left out.
+    /// Input tokens read from the vendor's cache; as `input` if left out.
     #[serde(default, deserialize_with = "amount::optional")]
     pub cache_read: Option<f64>,
-    /// Written to the vendor's cache; as `input` where it is left out.
+    /// Input tokens written to the vendor's cache; as `input` if left out.
     #[serde(default, deserialize_with = "amount::optional")]
     pub cache_write: Option<f64>,
 }

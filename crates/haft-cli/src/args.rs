@@ -2,10 +2,8 @@
 mod acp;
 mod jobs;
 mod known;
-mod limits;
 mod mcp;
 mod models;
-mod permission;
 mod telegram;
 mod verbosity;
 mod work;
@@ -15,12 +13,12 @@ pub(crate) use jobs::{Agents, JobArgs, Jobs};
 pub(crate) use known::{Commands, Profiles};
 pub(crate) use mcp::McpArgs;
 pub(crate) use models::{CheckArgs, Models};
-pub(crate) use permission::Permission;
 pub(crate) use telegram::TelegramArgs;
 pub(crate) use work::WorkArgs;
 
+use crate::config::{Settings, mode};
 use clap::{Args, Parser, Subcommand, ValueEnum};
-pub(crate) use limits::LimitArgs;
+use haft::kernel::Mode;
 use std::path::PathBuf;
 
 /// An agent whose every tool call is journaled, staged and reversible.
@@ -144,30 +142,21 @@ pub(crate) struct ChatArgs {
 /// Options of every command that starts a turn.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct TurnArgs {
-    /// Model to use, as VENDOR/MODEL: `openai/gpt-5`, `anthropic/…`, `ollama/…`, `local/NAME|FILE.gguf`
-    #[arg(long, short, value_name = "SPEC")]
-    pub(crate) model: Option<String>,
+    /// What the configuration can say, too.
+    #[command(flatten)]
+    pub(crate) settings: Settings,
     /// Base URL of the vendor's server
     #[arg(long, value_name = "URL")]
     pub(crate) base_url: Option<String>,
     /// Format in which the model writes calls as text (`haft parse --dialect ?` lists them); `auto` detects it
     #[arg(long, value_name = "NAME")]
     pub(crate) dialect: Option<String>,
-    /// Profile to use: `default`, `alfred`, `pedro`, `ally`, `opencode`, `picoclaw`, or a TOML file
-    #[arg(long, value_name = "NAME")]
-    pub(crate) profile: Option<String>,
     /// Agent to use
     #[arg(long, value_name = "NAME")]
     pub(crate) agent: Option<String>,
     /// Tools to offer, instead of all
     #[arg(long, value_name = "A,B", value_delimiter = ',')]
     pub(crate) tools: Option<Vec<String>>,
-    /// Maximum model calls per turn; a lower limit in the configuration or profile wins
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-    pub(crate) max_rounds: Option<u32>,
-    /// Where it stops besides.
-    #[command(flatten)]
-    pub(crate) limits: LimitArgs,
     /// Directory to work in
     #[arg(long, value_name = "DIR")]
     pub(crate) cwd: Option<PathBuf>,
@@ -180,9 +169,6 @@ pub(crate) struct TurnArgs {
     /// Attach an image
     #[arg(long, value_name = "FILE")]
     pub(crate) image: Vec<PathBuf>,
-    /// What happens to effects that no rule covers; without a terminal, `ask` denies them and says so
-    #[arg(long, value_name = "MODE")]
-    pub(crate) permission: Option<Permission>,
     /// Output format
     #[arg(long, value_name = "FORM", default_value = "text")]
     pub(crate) output: Form,
@@ -235,7 +221,7 @@ pub(crate) enum Sessions {
     /// Show what was said and done
     Show(SessionId),
     /// Resume an unfinished turn, or continue the conversation
-    Resume(ResumeArgs),
+    Resume(Box<ResumeArgs>),
     /// Export a whole session
     Export {
         /// Session
@@ -335,8 +321,8 @@ pub(crate) struct CallArgs {
     /// Arguments, as a JSON object
     pub(crate) arguments: String,
     /// What happens to effects that no rule covers
-    #[arg(long, value_name = "MODE")]
-    pub(crate) permission: Option<Permission>,
+    #[arg(long, value_name = "MODE", value_parser = mode())]
+    pub(crate) permission: Option<Mode>,
     /// Profile to use
     #[arg(long, value_name = "NAME")]
     pub(crate) profile: Option<String>,
@@ -379,7 +365,10 @@ mod tests {
     #[test]
     fn words_without_a_command_are_a_prompt() {
         let cli = Cli::try_parse_from(["haft", "--model", "script/x", "say", "hi"]).unwrap();
-        assert_eq!((cli.prompt.join(" ").as_str(), cli.turn.model.as_deref()), ("say hi", Some("script/x")));
+        assert_eq!(
+            (cli.prompt.join(" ").as_str(), cli.turn.settings.model.as_deref()),
+            ("say hi", Some("script/x"))
+        );
         assert!(matches!(Cli::try_parse_from(["haft", "run", "-"]).unwrap().command, Some(Verb::Run(_))));
         assert!(Cli::try_parse_from(["haft", "run", "--no-such-option", "x"]).is_err());
     }

@@ -6,12 +6,12 @@ use crate::{
     config::{Config, ConfigError, Environment, Places},
     failure::Failure,
     hooks, mcp,
-    model::{self, Chosen, Speech},
+    model::{self, Speech},
     notes, skills,
 };
 use haft::{
     engine::{Agent, Engine, Home, Knowledge, Model, Models, Profile, Setup, Stages},
-    kernel::{Budget, Fact, Registry, Skill, Start},
+    kernel::{Fact, Registry, Skill, Start},
     providers::Scripted,
     stage::Declared,
     tools::SKILL,
@@ -29,29 +29,86 @@ pub(crate) struct Assembled {
     pub(crate) notices: Vec<String>,
 }
 
-/// The engine that `turn`'s options, the environment and the configuration ask for.
-pub(crate) async fn engine(context: &CliContext, turn: &TurnArgs) -> Result<Assembled, Failure> {
-    engine_with(context, turn, |_| {}).await
+/// What a session is to be, as options, variables and files decide it. Nothing is opened yet.
+pub(crate) struct SessionSpec<'a> {
+    context: &'a CliContext,
+    turn: &'a TurnArgs,
+    /// Every layer of the configuration.
+    pub(crate) config: Config,
+    /// The profile, with the person's settings in it.
+    profile: Profile,
+    workspace: PathBuf,
 }
 
-/// The same with a last word on its parts.
-pub(crate) async fn engine_with(
-    context: &CliContext,
-    turn: &TurnArgs,
-    adjust: impl FnOnce(&mut Setup),
-) -> Result<Assembled, Failure> {
-    let workspace = workspace_for(context, turn)?;
-    let config = Config::load(&context.places, &context.environment, &workspace)?;
-    let profile = config.profile(turn.profile.as_deref())?;
-    let dialect = turn.dialect.as_deref().or(profile.dialect.as_deref());
-    let speech = Speech { dialect, ..Speech::default() };
-    let (spec, base_url) = (turn.model.as_deref(), turn.base_url.as_deref());
-    let Chosen { model, notice } = model::choose(context, &config, spec, base_url, speech).await?;
-    let mut setup = setup(context, turn, &config, workspace, model)?;
-    priced(&setup.model, &setup.profile)?;
-    adjust(&mut setup);
-    let notices = notice.into_iter().chain(stripped(context, &config)).collect();
-    Ok(Assembled { engine: Engine::new(setup), notices })
+impl<'a> SessionSpec<'a> {
+    /// Decides everything for the folder that `turn` names.
+    pub(crate) fn of(context: &'a CliContext, turn: &'a TurnArgs) -> Result<Self, Failure> {
+        Self::within(context, turn, workspace_for(context, turn)?)
+    }
+
+    /// The same for the folder `workspace`.
+    pub(crate) fn within(
+        context: &'a CliContext,
+        turn: &'a TurnArgs,
+        workspace: PathBuf,
+    ) -> Result<Self, Failure> {
+        let config = context.config(&workspace, &turn.settings)?;
+        let profile = config.profile()?;
+        Ok(Self { context, turn, config, profile, workspace })
+    }
+
+    /// Connects to the model and builds the engine.
+    pub(crate) async fn engine(self) -> Result<Assembled, Failure> {
+        self.engine_with(|_| {}).await
+    }
+
+    /// The same with a last word on its parts.
+    pub(crate) async fn engine_with(self, adjust: impl FnOnce(&mut Setup)) -> Result<Assembled, Failure> {
+        let dialect = self.turn.dialect.as_deref().or(self.profile.dialect.as_deref());
+        let speech = Speech { dialect, ..Speech::default() };
+        let chosen = model::choose(self.context, &self.config, self.turn.base_url.as_deref(), speech).await?;
+        priced(&chosen.model, &self.profile)?;
+        let notices = chosen.notice.into_iter().chain(stripped(self.context, &self.config)).collect();
+        let mut setup = self.setup(chosen.model)?;
+        adjust(&mut setup);
+        Ok(Assembled { engine: Engine::new(setup), notices })
+    }
+
+    /// The parts of the engine, with `model` in it.
+    pub(crate) fn setup(self, model: Model) -> Result<Setup, Failure> {
+        let Self { context, turn, config, profile, workspace } = self;
+        let policy = config.policy(&context.places)?;
+        let knowledge = knowledge(&context.places, &workspace, turn.quiet);
+        let tools = tools(&context.environment, &profile, &knowledge.skills, turn.start.as_deref())?;
+        turn.tools.iter().flatten().try_for_each(|name| is_known(&tools, name, &config))?;
+        let tools = turn.tools.as_ref().map_or(tools.clone(), |named| tools.only(named));
+        let agents = agents(context, &workspace, &profile, !knowledge.skills.is_empty())?;
+        let agents = agents.into_iter().map(|agent| with_tools(agent, turn.tools.as_deref())).collect();
+        let home = Home(context.places.home.clone());
+        let stages = stages(&home);
+        let access = context.environment.access(&config);
+        let environment = access.environment.clone();
+        let sources = mcp::source(context, &config, &workspace, environment.clone(), (model.window, turn))?;
+        let sources = sources.into_iter().collect();
+        let hooks = hooks::of(&config, &workspace, &context.environment, environment, turn.quiet)?;
+        let models = Some(models(context, &config, &profile));
+        Ok(Setup {
+            model,
+            tools,
+            sources,
+            agents,
+            policy,
+            ceiling: None,
+            stages,
+            workspace,
+            home,
+            profile,
+            access,
+            knowledge,
+            hooks,
+            models,
+        })
+    }
 }
 
 /// Commands that fail behind such a proxy would be a riddle else.
@@ -63,54 +120,6 @@ fn stripped(context: &CliContext, config: &Config) -> Option<String> {
          as it is",
         names.join(", ")
     ))
-}
-
-/// Everything but the model, which is given.
-pub(crate) fn setup(
-    context: &CliContext,
-    turn: &TurnArgs,
-    config: &Config,
-    workspace: PathBuf,
-    model: Model,
-) -> Result<Setup, Failure> {
-    let mut profile = config.profile(turn.profile.as_deref())?;
-    let limits = &mut profile.limits;
-    for rounds in [&mut limits.max_rounds, &mut limits.job_rounds] {
-        *rounds = config.max_rounds(turn.max_rounds, *rounds);
-    }
-    profile.limits.budget = config.budget(budget(turn), profile.limits.budget);
-    profile.limits.evidence |= turn.limits.evidence || config.user.evidence == Some(true);
-    let policy = config.policy(&context.places, turn.permission.map(Into::into))?;
-    let knowledge = knowledge(&context.places, &workspace, turn.quiet);
-    let tools = tools(&context.environment, &profile, &knowledge.skills, turn.start.as_deref())?;
-    turn.tools.iter().flatten().try_for_each(|name| is_known(&tools, name, config))?;
-    let tools = turn.tools.as_ref().map_or(tools.clone(), |named| tools.only(named));
-    let agents = agents(context, &workspace, &profile, !knowledge.skills.is_empty())?;
-    let agents = agents.into_iter().map(|agent| with_tools(agent, turn.tools.as_deref())).collect();
-    let home = Home(context.places.home.clone());
-    let stages = stages(&home);
-    let access = context.environment.access(config);
-    let environment = access.environment.clone();
-    let sources = mcp::source(context, config, &workspace, environment.clone(), (model.window, turn))?;
-    let sources = sources.into_iter().collect();
-    let hooks = hooks::of(config, &workspace, &context.environment, environment.clone(), turn.quiet)?;
-    let models = Some(models(context, config, &profile));
-    Ok(Setup {
-        model,
-        tools,
-        sources,
-        agents,
-        policy,
-        ceiling: None,
-        stages,
-        workspace,
-        home,
-        profile,
-        access,
-        knowledge,
-        hooks,
-        models,
-    })
 }
 
 /// All sessions of a person wait for each other where they write the same files.
@@ -125,15 +134,6 @@ pub(crate) fn knowledge(places: &Places, workspace: &Path, quiet: bool) -> Knowl
     let notes = notes::read(places, workspace, &*aside);
     let (skills, readable) = skills::read(places, workspace, &*aside);
     Knowledge { notes, skills, skill_tool: SKILL.into(), readable }
-}
-
-fn budget(turn: &TurnArgs) -> Budget {
-    Budget {
-        requests: None,
-        tokens: turn.limits.max_tokens,
-        usd: turn.limits.max_cost,
-        seconds: turn.limits.max_time,
-    }
 }
 
 /// A limit on money that nobody can hold is none.
@@ -187,10 +187,9 @@ pub(crate) fn agent(context: &CliContext, workspace: &Path, name: &str) -> Resul
 
 /// An engine that asks no model, to put something into a job's journal.
 pub(crate) fn bare_engine(context: &CliContext, workspace: &Path) -> Result<Engine, Failure> {
-    let config = Config::load(&context.places, &context.environment, workspace)?;
     let model = Model::plain("script/nobody", Arc::new(Scripted::new([])));
     let turn = TurnArgs { quiet: true, ..TurnArgs::default() };
-    Ok(Engine::new(setup(context, &turn, &config, workspace.to_owned(), model)?))
+    Ok(Engine::new(SessionSpec::within(context, &turn, workspace.to_owned())?.setup(model)?))
 }
 
 /// Opens the models that agents name.

@@ -2,98 +2,129 @@
 //!
 //! The project's own file comes with the repository, which nobody vouches for: it can narrow what the person allows,
 //! never widen it, and never choose who is asked or what is started.
+#[cfg(test)]
+mod documentation;
 mod environment;
 mod error;
 mod files;
 mod hidden;
 mod origin;
 mod places;
+mod setting;
+mod settings;
 mod timeouts;
 
 pub(crate) use environment::Environment;
 pub(crate) use error::ConfigError;
-pub(crate) use files::{ProjectFile, Rules, UserFile};
+pub(crate) use files::{McpFile, Rules};
 pub(crate) use hidden::hide_keys;
-pub(crate) use origin::Origin;
+use origin::Origin;
 pub(crate) use places::Places;
+use setting::Dollars;
+pub(crate) use setting::{Setting, mode};
+pub(crate) use settings::{ProjectFile, SETTINGS, Settings, UserFile};
 
 use crate::untrusted_file;
 use haft::{
     engine::Profile,
-    kernel::{Budget, Mode, Policy, Rule, Ruling},
+    kernel::{Budget, Limits, Mode, Policy, Rule, Ruling},
 };
 use serde::Deserialize;
 use std::{
     io,
     path::{Path, PathBuf},
-    str::FromStr,
 };
 
-/// All layers merged, flags not yet.
-#[derive(Clone, Debug)]
+/// All layers: options, variables, the person's file, the project's file.
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Config {
-    /// The person's file and the variables.
+    /// What was typed.
+    flags: Settings,
+    /// `HAFT_*`.
+    variables: Settings,
+    /// The person's file.
     pub(crate) user: UserFile,
     /// The project's file.
     pub(crate) project: ProjectFile,
-    /// Where the person's values come from.
-    pub(crate) origin: Origin,
+    /// Where the values come from.
+    origin: Origin,
 }
 
 impl Config {
-    /// Reads the person's and the project's file and the `HAFT_*` variables.
+    /// Reads the person's and the project's file and the `HAFT_*` variables. `flags`: what was typed.
     pub(crate) fn load(
         places: &Places,
         environment: &Environment,
         workspace: &Path,
+        flags: &Settings,
     ) -> Result<Self, ConfigError> {
-        let (mut user, person): (UserFile, String) = read(&places.user_file)?;
+        let (user, person): (UserFile, String) = read(&places.user_file)?;
         let Rules { deny, ask, allow } = &user.rules;
         check_rules(&places.user_file, &person, [deny, ask, allow])?;
         check_tools(&places.user_file, &user.tools)?;
         let file = project_file(workspace);
         let (project, theirs): (ProjectFile, String) = read(&file)?;
         check_rules(&file, &theirs, [&project.rules.deny, &project.rules.ask])?;
-        let variables = VARIABLES.into_iter().filter(|name| environment.get(name).is_some()).collect();
-        let origin = Origin { file: places.user_file.clone(), text: person, variables };
-        let text = |name: &str| environment.get(name).map(str::to_owned);
-        user.model = text("HAFT_MODEL").or(user.model);
-        user.profile = text("HAFT_PROFILE").or(user.profile);
-        if let Some(word) = environment.get("HAFT_PERMISSION") {
-            user.permission = Some(mode("HAFT_PERMISSION", word)?);
-        }
-        user.max_rounds = number(environment, "HAFT_MAX_ROUNDS", |_| true)?.or(user.max_rounds);
-        user.max_cost = number(environment, "HAFT_MAX_COST", |usd: &f64| usd.is_finite())?.or(user.max_cost);
-        user.max_tokens = number(environment, "HAFT_MAX_TOKENS", |_| true)?.or(user.max_tokens);
-        user.max_time = number(environment, "HAFT_MAX_TIME", |_| true)?.or(user.max_time);
-        Ok(Self { user, project, origin })
+        let origin = Origin { file: places.user_file.clone(), text: person, project: file };
+        Ok(Self { flags: flags.clone(), variables: variables(environment)?, user, project, origin })
+    }
+
+    /// What the person says: options over variables over the file.
+    pub(crate) fn said(&self) -> Settings {
+        self.flags.clone().over(self.configured())
+    }
+
+    /// What the person says without options.
+    fn configured(&self) -> Settings {
+        self.variables.clone().over(self.user.settings())
     }
 
     /// The mode in force: what the person says, and no wider than the project's file.
-    pub(crate) fn mode(&self, flag: Option<Mode>) -> Mode {
-        let wanted = flag.or(self.user.permission).unwrap_or_default();
-        self.project.permission.map_or(wanted, |narrow| narrow.min(wanted))
+    pub(crate) fn mode(&self) -> Mode {
+        let wanted = self.said().permission.unwrap_or_default();
+        self.most().min(wanted)
     }
 
-    /// The limit of rounds in force: the person's file may say another one than the profile, a flag and the project's
-    /// file only a lower one.
-    pub(crate) fn max_rounds(&self, flag: Option<u32>, profile: Option<u32>) -> Option<u32> {
-        lowest([flag, self.user.max_rounds.or(profile), self.project.max_rounds])
+    /// The widest mode that the project's file allows.
+    pub(crate) fn most(&self) -> Mode {
+        self.project.settings().permission.unwrap_or(Mode::Full)
     }
 
-    /// The same for what a turn may cost.
-    pub(crate) fn budget(&self, flags: Budget, profile: Budget) -> Budget {
-        let (user, project) = (&self.user, &self.project);
-        Budget {
-            requests: profile.requests,
-            tokens: lowest([flags.tokens, user.max_tokens.or(profile.tokens), project.max_tokens]),
-            usd: lowest([flags.usd, user.max_cost.or(profile.usd), project.max_cost]),
-            seconds: lowest([flags.seconds, user.max_time.or(profile.seconds), project.max_time]),
+    /// The limits in force: what is typed stands in place of what the profile says, as far as the person's own
+    /// configuration allows; the project's file can only lower it.
+    pub(crate) fn limits(&self, profile: &Limits) -> Limits {
+        let (rounds, tokens) =
+            (|of: &Settings| rounds(of.max_rounds), |of: &Settings| of.max_tokens.map(u64::from));
+        let (usd, seconds) =
+            (|of: &Settings| of.max_cost.map(|usd| usd.0), |of: &Settings| of.max_time.map(u64::from));
+        Limits {
+            max_rounds: self.limit(rounds, profile.max_rounds),
+            job_rounds: self.limit(rounds, profile.job_rounds),
+            budget: Budget {
+                requests: profile.budget.requests,
+                tokens: self.limit(tokens, profile.budget.tokens),
+                usd: self.limit(usd, profile.budget.usd),
+                seconds: self.limit(seconds, profile.budget.seconds),
+            },
+            evidence: self.said().evidence.unwrap_or(profile.evidence),
+            ..profile.clone()
         }
     }
 
+    fn limit<T: PartialOrd + Default>(
+        &self,
+        of: impl Fn(&Settings) -> Option<T>,
+        profile: Option<T>,
+    ) -> Option<T> {
+        let own = || of(&self.configured());
+        // 0 of a profile is not a limit.
+        let wanted = of(&self.flags).or(own()).or(profile.filter(|limit| *limit > T::default()));
+        let limits = [wanted, own(), of(&self.project.settings())].into_iter().flatten();
+        limits.reduce(|lowest, limit| if limit < lowest { limit } else { lowest })
+    }
+
     /// Rules in the order in which they are tried: what denies, what asks, what allows; ours last.
-    pub(crate) fn policy(&self, places: &Places, flag: Option<Mode>) -> Result<Policy, ConfigError> {
+    pub(crate) fn policy(&self, places: &Places) -> Result<Policy, ConfigError> {
         let Rules { deny, ask, allow } = &self.user.rules;
         let own = own_rules(places);
         let all = [
@@ -108,58 +139,53 @@ impl Config {
         let parsed = all
             .into_iter()
             .flat_map(|(ruling, rules)| rules.iter().map(move |rule| Rule::parse(ruling, rule)));
-        Ok(Policy { rules: parsed.collect::<Result<_, _>>()?, mode: self.mode(flag) })
+        Ok(Policy { rules: parsed.collect::<Result<_, _>>()?, mode: self.mode() })
     }
 
-    /// The profile that `flag`, a variable or the person's file names: built in, or a TOML file.
-    pub(crate) fn profile(&self, flag: Option<&str>) -> Result<Profile, ConfigError> {
-        let mut profile = self.named_profile(flag)?;
+    /// The profile that the person names, with the person's settings of tools and limits.
+    pub(crate) fn profile(&self) -> Result<Profile, ConfigError> {
+        let mut profile = self.named_profile()?;
         overlay(&mut profile.tools, &self.user.tools);
+        profile.limits = self.limits(&profile.limits);
         Ok(profile)
     }
 
-    fn named_profile(&self, flag: Option<&str>) -> Result<Profile, ConfigError> {
-        let name = flag.or(self.user.profile.as_deref()).unwrap_or("default");
-        if let Some(profile) = Profile::named(name) {
+    /// The profile as it was written.
+    fn named_profile(&self) -> Result<Profile, ConfigError> {
+        let name = self.said().profile.unwrap_or_else(|| "default".to_owned());
+        if let Some(profile) = Profile::named(&name) {
             return Ok(profile);
         }
-        let path = PathBuf::from(name);
         if !name.ends_with(".toml") {
             let known =
                 Profile::all().iter().map(|profile| format!("`{}`", profile.name)).collect::<Vec<_>>();
             let message =
                 format!("there is no profile `{name}`; there are {}, or name a TOML file", known.join(", "));
-            return Err(self.no_profile(flag, message));
+            return Err(ConfigError::Value { what: self.who_says(settings::setting("profile")), message });
         }
+        let path = PathBuf::from(name);
         let text = untrusted_file::read(&path, None)
             .map_err(|source| ConfigError::Unreadable { path: path.clone(), source })?;
         Profile::parse(&text).map_err(|error| ConfigError::Wrong { path, message: told(&error, &text) })
     }
 }
 
-impl Config {
-    /// Said of whoever named the profile.
-    fn no_profile(&self, flag: Option<&str>, message: String) -> ConfigError {
-        let path = self.origin.file.clone();
-        match origin::line_of_key(&self.origin.text, "profile") {
-            _ if flag.is_some() => value("--profile", message),
-            _ if self.origin.is_variable("HAFT_PROFILE") => value("HAFT_PROFILE", message),
-            Some(line) => ConfigError::Wrong { path, message: format!("line {line}: {message}") },
-            None => ConfigError::Wrong { path, message },
+/// What the `HAFT_*` variables say.
+fn variables(environment: &Environment) -> Result<Settings, ConfigError> {
+    let mut settings = Settings::default();
+    for setting in SETTINGS {
+        let name = setting.variable();
+        if let Some(word) = environment.get(&name) {
+            settings.set(setting.key, word).map_err(|message| ConfigError::Value { what: name, message })?;
         }
     }
+    Ok(settings)
 }
 
-/// Those that stand over the person's file.
-const VARIABLES: [&str; 7] = [
-    "HAFT_MODEL",
-    "HAFT_PROFILE",
-    "HAFT_PERMISSION",
-    "HAFT_MAX_ROUNDS",
-    "HAFT_MAX_COST",
-    "HAFT_MAX_TOKENS",
-    "HAFT_MAX_TIME",
-];
+/// 0 says nothing (P-48).
+fn rounds(limit: Option<u32>) -> Option<u32> {
+    limit.filter(|rounds| *rounds > 0)
+}
 
 /// Each can be read; else the file and the line are told.
 fn check_rules<const N: usize>(path: &Path, text: &str, lists: [&Vec<String>; N]) -> Result<(), ConfigError> {
@@ -191,12 +217,6 @@ fn overlay(table: &mut toml::Table, over: &toml::Table) {
             }
         }
     }
-}
-
-/// The lowest limit; none, and 0 of a file or a profile, are not a limit.
-fn lowest<T: PartialOrd + Default>(limits: [Option<T>; 3]) -> Option<T> {
-    let limits = limits.into_iter().flatten().filter(|limit| *limit > T::default());
-    limits.reduce(|lowest, limit| if limit < lowest { limit } else { lowest })
 }
 
 /// The project's own file.
@@ -238,34 +258,29 @@ fn told(error: &toml::de::Error, text: &str) -> String {
     }
 }
 
-/// A number above 0 that `is_limit`.
-fn number<T: FromStr + PartialOrd + Default>(
-    environment: &Environment,
-    name: &str,
-    is_limit: impl Fn(&T) -> bool,
-) -> Result<Option<T>, ConfigError> {
-    let Some(word) = environment.get(name) else { return Ok(None) };
-    let limit = word.parse().ok().filter(|limit| *limit > T::default() && is_limit(limit));
-    limit
-        .map(Some)
-        .ok_or_else(|| value(name, format!("`{word}` is not a number above 0 of the kind expected")))
-}
-
-fn mode(what: &str, word: &str) -> Result<Mode, ConfigError> {
-    serde_json::from_value(word.into())
-        .map_err(|_| value(what, format!("`{word}` is none of `ask`, `accept-edits`, `full`, `read-only`")))
-}
-
-fn value(what: &str, message: String) -> ConfigError {
-    ConfigError::Value { what: what.to_owned(), message }
+#[cfg(test)]
+impl Config {
+    /// Both files, as if they were read.
+    pub(crate) fn of(user: UserFile, project: ProjectFile) -> Self {
+        Self { user, project, ..Self::default() }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::fs;
+    use std::{fs, num::NonZeroU64};
 
     fn loaded(user: &str, project: &str, variables: &[(&str, &str)]) -> Result<Config, String> {
+        typed(user, project, variables, &Settings::default())
+    }
+
+    fn typed(
+        user: &str,
+        project: &str,
+        variables: &[(&str, &str)],
+        flags: &Settings,
+    ) -> Result<Config, String> {
         let folder = tempfile::tempdir().unwrap();
         let workspace = folder.path().join("repo");
         fs::create_dir_all(workspace.join(".haft")).unwrap();
@@ -275,7 +290,7 @@ mod tests {
         let user_file = folder.path().join("config.toml");
         fs::write(&user_file, user).unwrap();
         let places = Places { user_file, ..Places::of(&environment).ok().unwrap() };
-        Config::load(&places, &environment, &workspace)
+        Config::load(&places, &environment, &workspace, flags)
             .map_err(|error| error.to_string().replace(&folder.path().display().to_string(), ""))
     }
 
@@ -285,7 +300,7 @@ mod tests {
             (
                 "modle = 1",
                 "",
-                "`/config.toml`: line 1: unknown field `modle`, expected one of `model`, `permission`",
+                "`/config.toml`: line 1: unknown field `modle`, expected one of `model`, `profile`",
             ),
             (
                 "\npermission = \"all\"",
@@ -324,12 +339,17 @@ mod tests {
                 "",
                 "`/config.toml`: [tools]: unknown field `allow_privat`",
             ),
-            ("max_cost = inf", "", "`/config.toml`: line 1: expected an amount of at least 0, found inf"),
+            ("max_cost = inf", "", "`/config.toml`: line 1: expected an amount above 0, found inf"),
+            (
+                "max_time = 0",
+                "",
+                "`/config.toml`: line 1: invalid value: integer `0`, expected a nonzero u64",
+            ),
             ("\nmax_cost = -1", "", "`/config.toml`: line 2: "),
             (
                 "",
                 "max_cost = nan",
-                "`/repo/.haft/config.toml`: line 1: expected an amount of at least 0, found NaN",
+                "`/repo/.haft/config.toml`: line 1: expected an amount above 0, found NaN",
             ),
             (
                 "[models.\"a/b\"]\nprice = { input = -1.0, output = 1.0 }",
@@ -362,15 +382,16 @@ mod tests {
             ("profile = \"nope\"", &[], Some("none"), "--profile: there is no profile `none`"),
         ];
         for (user, variables, flag, expected) in table {
-            let told = loaded(user, "", variables).unwrap().profile(flag).unwrap_err().to_string();
+            let flags = Settings { profile: flag.map(str::to_owned), ..Settings::default() };
+            let told = typed(user, "", variables, &flags).unwrap().profile().unwrap_err().to_string();
             assert!(told.contains(expected), "{told}");
         }
     }
 
     #[test]
     fn settings_of_tools_stand_over_those_of_the_profile() {
-        let config = loaded("[tools.fetch]\nallow_private = true", "", &[]).unwrap();
-        let tools = config.profile(Some("alfred")).unwrap().tools;
+        let user = "profile = \"alfred\"\n[tools.fetch]\nallow_private = true";
+        let tools = loaded(user, "", &[]).unwrap().profile().unwrap().tools;
         assert_eq!(tools["fetch"]["allow_private"].as_bool(), Some(true));
         assert_eq!(tools["read"]["numbered"].as_bool(), Some(false));
     }
@@ -392,38 +413,58 @@ mod tests {
             ("", "permission = \"ask\"", Some(Mode::Full), Mode::Ask),
             ("permission = \"full\"", "", Some(Mode::ReadOnly), Mode::ReadOnly),
         ];
-        for (user, project, flag, expected) in table {
-            assert_eq!(loaded(user, project, &[]).unwrap().mode(flag), expected, "{user} {project}");
+        for (user, project, permission, expected) in table {
+            let flags = Settings { permission, ..Settings::default() };
+            assert_eq!(typed(user, project, &[], &flags).unwrap().mode(), expected, "{user} {project}");
         }
-        let config = loaded("max_rounds = 50", "max_rounds = 5", &[]).unwrap();
-        assert_eq!(config.max_rounds(None, Some(200)), Some(5));
     }
 
     #[test]
-    fn a_flag_lowers_a_limit_and_never_raises_it() {
+    fn what_is_typed_replaces_the_limit_of_the_profile_as_far_as_the_configuration_allows() {
         let table = [
-            ("", "", None, Some(200), Some(200)),
-            ("", "", Some(5000), Some(200), Some(200)),
-            ("", "", Some(7), Some(200), Some(7)),
-            ("", "", Some(5000), Some(0), Some(5000)),
-            ("max_rounds = 500", "", None, Some(200), Some(500)),
-            ("max_rounds = 500", "", Some(5000), Some(200), Some(500)),
-            ("max_rounds = 0", "", None, Some(200), None),
-            ("max_rounds = 500", "max_rounds = 3", Some(7), Some(200), Some(3)),
+            ("", "", None, 200, Some(200)),
+            ("", "", Some(5000), 200, Some(5000)),
+            ("", "", Some(7), 200, Some(7)),
+            ("", "", Some(5000), 0, Some(5000)),
+            ("max_rounds = 500", "", None, 200, Some(500)),
+            ("max_rounds = 500", "", Some(5000), 200, Some(500)),
+            ("max_rounds = 500", "max_rounds = 3", Some(7), 200, Some(3)),
+            ("", "max_rounds = 3", Some(7), 200, Some(3)),
         ];
         for (user, project, flag, profile, expected) in table {
-            let config = loaded(user, project, &[]).unwrap();
-            assert_eq!(config.max_rounds(flag, profile), expected, "{user} {project} {flag:?} {profile:?}");
-            let budget =
-                |seconds: Option<u32>| Budget { seconds: seconds.map(u64::from), ..Budget::default() };
+            let flags = Settings {
+                max_rounds: flag,
+                max_time: flag.map(u64::from).and_then(NonZeroU64::new),
+                ..Settings::default()
+            };
+            let budget = Budget { seconds: Some(profile.into()), ..Budget::default() };
+            let limits = Limits { max_rounds: Some(profile), budget, ..Limits::default() };
+            let found = typed(user, project, &[], &flags).unwrap().limits(&limits).max_rounds;
+            assert_eq!(found, expected, "{user} {project} {flag:?} {profile:?}");
             let [user, project] = [user, project].map(|text| text.replace("max_rounds", "max_time"));
-            let found = loaded(&user, &project, &[]).unwrap().budget(budget(flag), budget(profile));
-            assert_eq!(found.seconds, expected.map(u64::from), "{user} {project} {flag:?} {profile:?}");
+            let found = typed(&user, &project, &[], &flags).unwrap().limits(&limits).budget.seconds;
+            assert_eq!(found, expected.map(u64::from), "{user} {project} {flag:?} {profile:?}");
         }
+    }
+
+    #[test]
+    fn zero_rounds_are_those_of_the_profile() {
+        let limits = Limits::default();
+        for (user, variables, flag) in
+            [("max_rounds = 0", &[][..], None), ("", &[("HAFT_MAX_ROUNDS", "0")], None), ("", &[], Some(0))]
+        {
+            let flags = Settings { max_rounds: flag, ..Settings::default() };
+            assert_eq!(typed(user, "", variables, &flags).unwrap().limits(&limits), limits, "{user}");
+        }
+    }
+
+    #[test]
+    fn a_limit_that_is_none_is_an_error() {
         for name in ["HAFT_MAX_ROUNDS", "HAFT_MAX_COST", "HAFT_MAX_TOKENS", "HAFT_MAX_TIME"] {
-            for word in ["0", "-1", "x", "inf", "-inf", "nan", "1e400", "Infinity"] {
+            for word in ["-1", "x", "inf", "-inf", "nan", "1e400", "Infinity"] {
                 assert!(loaded("", "", &[(name, word)]).is_err(), "{name} {word}");
             }
+            assert_eq!(loaded("", "", &[(name, "0")]).is_ok(), name == "HAFT_MAX_ROUNDS", "{name}");
         }
     }
 
@@ -431,6 +472,6 @@ mod tests {
     fn variables_stand_over_files() {
         let config =
             loaded("model = \"a/b\"", "", &[("HAFT_MODEL", "c/d"), ("HAFT_PERMISSION", "full")]).unwrap();
-        assert_eq!((config.user.model.as_deref(), config.mode(None)), (Some("c/d"), Mode::Full));
+        assert_eq!((config.said().model.as_deref(), config.mode()), (Some("c/d"), Mode::Full));
     }
 }

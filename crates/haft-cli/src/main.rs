@@ -17,12 +17,12 @@ mod untrusted_file;
 
 use args::{Cli, Verb};
 use clap::{CommandFactory, Parser};
-use config::{Environment, Places, hide_keys};
+use config::{Config, ConfigError, Environment, Places, Settings, hide_keys};
 use failure::Failure;
 use haft::{sandbox::VARIABLE, terminal::Exit};
 use std::{
     io::{IsTerminal, Write, stdin, stdout},
-    path::PathBuf,
+    path::{Path, PathBuf},
     process::ExitCode,
 };
 use tracing_subscriber::{
@@ -38,6 +38,13 @@ pub(crate) struct CliContext {
     pub(crate) environment: Environment,
     /// Where things lie.
     pub(crate) places: Places,
+}
+
+impl CliContext {
+    /// The configuration for the folder `workspace`. `flags`: what was typed.
+    pub(crate) fn config(&self, workspace: &Path, flags: &Settings) -> Result<Config, ConfigError> {
+        Config::load(&self.places, &self.environment, workspace, flags)
+    }
 }
 
 fn main() -> ExitCode {

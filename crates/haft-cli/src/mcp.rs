@@ -4,13 +4,12 @@
 use crate::{
     CliContext,
     args::TurnArgs,
-    config::{Config, ConfigError, Environment},
+    config::{Config, ConfigError, Environment, McpFile},
 };
 use haft::{
     kernel::{SessionId, ToolSource},
     mcp::client::{Mcp, McpServer, McpSettings, Way},
 };
-use serde::{Deserialize, Serialize};
 use std::{
     collections::BTreeMap,
     io::Write,
@@ -18,40 +17,6 @@ use std::{
     sync::{Arc, Mutex},
     time::Duration,
 };
-
-/// A program or an address. In `environment` and `headers` `${NAME}` stands for a variable of the environment.
-#[derive(Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub(crate) struct McpFile {
-    /// A program that talks over its standard streams.
-    pub(crate) command: Option<String>,
-    /// One by one.
-    #[serde(alias = "args")]
-    pub(crate) arguments: Vec<String>,
-    /// Beside what all processes get. May hold keys, so it is not shown.
-    #[serde(alias = "env", skip_serializing)]
-    pub(crate) environment: BTreeMap<String, String>,
-    /// A service that talks Streamable HTTP.
-    pub(crate) url: Option<String>,
-    /// Sent with every request. May hold keys, so it is not shown.
-    #[serde(skip_serializing)]
-    pub(crate) headers: BTreeMap<String, String>,
-    /// Only these of its tools, by the server's own names.
-    pub(crate) tools: Option<Vec<String>>,
-    /// Tools that the server calls read-only need no approval.
-    pub(crate) trust_hints: bool,
-    /// Seconds until it must have told its tools; 60 if left out.
-    pub(crate) start_timeout: Option<u64>,
-    /// Seconds for which a call may be silent; 300 if left out.
-    pub(crate) call_timeout: Option<u64>,
-}
-
-impl std::fmt::Debug for McpFile {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let (command, url) = (&self.command, &self.url);
-        f.debug_struct("McpFile").field("command", command).field("url", url).finish_non_exhaustive()
-    }
-}
 
 /// Long enough for a package runner to fetch a server first.
 const START: u64 = 60;
@@ -222,8 +187,7 @@ mod tests {
         let table = [("", vec!["a", "b"]), ("mcp = []", vec![]), ("mcp = [\"b\", \"c\"]", vec!["b"])];
         for (project, expected) in table {
             let user: UserFile = Clone::clone(&user);
-            let config =
-                Config { user, project: toml::from_str(project).unwrap(), origin: Default::default() };
+            let config = Config::of(user, toml::from_str(project).unwrap());
             let servers = servers(&config, &Environment::default()).unwrap();
             let names: Vec<String> = servers.into_iter().map(|server| server.name).collect();
             assert_eq!(names, expected, "{project}");

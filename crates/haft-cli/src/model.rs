@@ -41,12 +41,11 @@ pub(crate) struct Speech<'a> {
 pub(crate) async fn choose(
     context: &CliContext,
     config: &Config,
-    spec: Option<&str>,
     base_url: Option<&str>,
     speech: Speech<'_>,
 ) -> Result<Chosen, Failure> {
-    if let Some(spec) = spec.or(config.user.model.as_deref()) {
-        let model = open(context, config, spec, base_url, speech)?;
+    if let Some(spec) = config.said().model {
+        let model = open(context, config, &spec, base_url, speech)?;
         return Ok(Chosen { model: measured(context, config, model, base_url).await, notice: None });
     }
     let Some((spec, why)) = of_a_key(context, config) else {

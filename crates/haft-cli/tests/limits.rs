@@ -50,7 +50,7 @@ fn a_limit_ends_the_turn_with_an_exit_code_of_its_own() {
 fn nothing_is_no_limit() {
     let place = Place::new();
     let model = place.script("m", &[json!({"say": "One."})]);
-    for option in ["--max-rounds", "--max-tokens", "--max-cost", "--max-time"] {
+    for option in ["--max-tokens", "--max-cost", "--max-time"] {
         let ran = place.run(&["run", "--model", &model, option, "0", "go"]);
         assert_eq!(ran.code, 2, "{ran:?}");
     }

@@ -41,6 +41,28 @@ fn a_turn_without_rounds_says_what_is_left() {
     assert_eq!((resumed.code, resumed.out.as_str()), (0, "done\n"), "{resumed:?}");
 }
 
+// P-48
+#[test]
+fn what_is_typed_stands_in_place_of_the_profiles_200_rounds_and_0_means_those() {
+    let place = Place::new();
+    let lines: Vec<Value> = (0..205).map(look).chain([json!({"say": "done"})]).collect();
+    let model = place.script("m", &lines);
+    for (rounds, code) in [("0", 3), ("210", 0)] {
+        let ran = place.run(&["run", "--model", &model, "--max-rounds", rounds, "go"]);
+        assert_eq!(ran.code, code, "{rounds}: {ran:?}");
+    }
+    // What the person's own file or the project's allows is the most that there is.
+    let ends_after_4 = || {
+        let ran = place.run(&["run", "--model", &model, "--max-rounds", "210", "go"]);
+        assert!(ran.code == 3 && ran.err.contains("(4 rounds are used up"), "{ran:?}");
+    };
+    place.configure("max_rounds = 4");
+    ends_after_4();
+    place.configure("");
+    place.write(".haft/config.toml", "max_rounds = 4");
+    ends_after_4();
+}
+
 // P-44
 #[test]
 fn pedro_says_it_in_its_own_words() {

@@ -1,27 +1,29 @@
 //! What a profile may set.
 use haft_core::{Clip, Keep, Presentation, Skill, Start};
 use indexmap::IndexMap;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Of all tools. What is left out stands as in `Settings::default()`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Settings {
-    /// The tools that models are told of, in this order. The others can be called all the same.
+    /// Tools that models are told of, in this order. The others can be called, too.
     pub offer: Vec<String>,
-    /// By tool: what models are told in place of its own names.
+    /// Names and descriptions that models are told in place of the tool's own, by tool.
+    #[schemars(with = "std::collections::BTreeMap<String, Presentation>")]
     pub present: IndexMap<String, Presentation>,
-    /// Of `read`.
+    /// Settings of `read`.
     pub read: ReadSettings,
-    /// Of `edit`.
+    /// Settings of `edit`.
     pub edit: EditSettings,
-    /// Of `bash`.
+    /// Settings of `bash`.
     pub bash: BashSettings,
-    /// Of `fetch`.
+    /// Settings of `fetch`.
     pub fetch: FetchSettings,
-    /// Of `publish` and `review`.
+    /// Settings of `publish` and `review`.
     pub publish: PublishSettings,
-    /// Of the tools that look for things: `list`, `glob`, `grep`, `search`, `navigate`.
+    /// Settings of the tools that look for things: `list`, `glob`, `grep`, `search`, `navigate`.
     pub find: FindSettings,
     /// What `skill` gives; no profile's affair.
     #[serde(skip)]
@@ -41,19 +43,19 @@ impl Default for Settings {
 }
 
 /// How `read` shows a file.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ReadSettings {
-    /// Each line behind its number, with notes on what is not shown and with named fields. If not: the
-    /// content as it is, and nothing else.
+    /// Puts its number before each line, and notes what is not shown. If not, the content is given as it
+    /// is.
     pub numbered: bool,
-    /// The name of the file above it, also where there is only one (C-42).
+    /// Puts the name of the file above it, also where there is only one (C-42).
     pub header: bool,
-    /// At most so many lines at once.
+    /// Maximum lines of one call.
     pub lines: u64,
-    /// At most so many bytes at once.
+    /// Maximum bytes of one call.
     pub max_bytes: usize,
-    /// Stands at the end of a file that did not fit, instead of our own note.
+    /// Text at the end of a file that did not fit, instead of Haft's own note.
     pub marker: Option<String>,
 }
 
@@ -65,18 +67,18 @@ impl Default for ReadSettings {
 }
 
 /// How `edit` finds its place.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct EditSettings {
     /// What is replaced where the text occurs more than once, and the call does not say.
     pub occurrence: Occurrence,
-    /// Blanks and typographic marks must match too. If not: where the text itself is nowhere, the one place
-    /// that differs from it in nothing else.
+    /// Requires that blanks and typographic marks match. If not, and the text is nowhere, the one place is
+    /// taken that differs from it in nothing else.
     pub exact: bool,
 }
 
 /// What is replaced where a text occurs more than once.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Occurrence {
     /// Nothing: the model has to say which one it means.
@@ -89,26 +91,26 @@ pub enum Occurrence {
 }
 
 /// How long a command may run, and how much of its output the model reads.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct BashSettings {
-    /// Seconds, where the call does not say.
+    /// Seconds for a command, where the call names none.
     pub timeout_default: u64,
-    /// Seconds, whatever the call says.
+    /// Seconds for a command at most, whatever the call says.
     pub timeout_max: u64,
     /// What becomes of a command that takes longer than the default. One whose call says how long is killed.
     pub on_timeout: OnTimeout,
     /// After so many seconds without output a command is taken for one that does not end soon; 0: never. Counts
     /// where `on_timeout` is `background`.
     pub idle: u64,
-    /// What is kept of each of the two streams.
+    /// What is kept of each of the two output streams.
     pub clip: Clip,
-    /// Stands where output is left out, instead of our own note.
+    /// Text where output is left out, instead of Haft's own note.
     pub marker: Option<String>,
 }
 
 /// What becomes of a command that takes too long.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum OnTimeout {
     /// It is killed.
@@ -134,16 +136,16 @@ impl Default for BashSettings {
 }
 
 /// What `fetch` may reach, and how much of it the model reads.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct FetchSettings {
-    /// Addresses of this machine and of private networks, too.
+    /// Allows addresses of this machine and of private networks.
     pub allow_private: bool,
     /// Seconds for a whole call, redirects included.
     pub timeout: u64,
-    /// At most so many bytes are taken from the server, inflated.
+    /// Maximum bytes of a reply, decompressed.
     pub max_bytes: usize,
-    /// What the model reads of it.
+    /// What the model reads of a reply.
     pub clip: Clip,
 }
 
@@ -156,14 +158,14 @@ impl Default for FetchSettings {
 }
 
 /// Where work is published.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct PublishSettings {
-    /// Of GitHub's API, if it is not `https://api.github.com`.
+    /// Base URL of GitHub's API; `https://api.github.com` if left out.
     pub api_url: Option<String>,
     /// `OWNER/NAME`, where the address of the remote does not tell.
     pub repository: Option<String>,
-    /// The branch that work is meant for; else what the remote calls its own, `main` or `master`.
+    /// Branch that pull requests are for; else the remote's default branch, `main` or `master`.
     pub base: Option<String>,
     /// What the work began with: what was there before is not a work. It comes from whoever assembles the tools.
     #[serde(skip)]
@@ -174,14 +176,14 @@ pub struct PublishSettings {
 }
 
 /// How much of what was found a model reads at once.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct FindSettings {
-    /// At most so many results, where the call does not say: lines that match, paths, or names in a folder.
+    /// Maximum results, where the call names none: matching lines, paths, or names in a folder.
     pub results: usize,
-    /// At most so many bytes.
+    /// Maximum bytes of results.
     pub max_bytes: usize,
-    /// A longer line is shown around what was found in it, in bytes.
+    /// Bytes of a line; of a longer one only the part around the match is shown.
     pub longest_line: usize,
 }
 

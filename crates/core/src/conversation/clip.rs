@@ -1,20 +1,21 @@
 //! Long text cut to head and tail, with a note of what is missing.
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// How long a text may be, and which end matters.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Clip {
-    /// At most so many lines.
+    /// Maximum lines.
     pub lines: usize,
-    /// At most so many bytes, cut at a character's end.
+    /// Maximum bytes, cut between characters.
     pub bytes: usize,
-    /// What is kept.
+    /// Which end is kept.
     pub keep: Keep,
 }
 
 /// Which end of a long text is kept.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Keep {
     /// The beginning.

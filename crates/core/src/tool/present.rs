@@ -1,19 +1,21 @@
 //! How a profile presents a tool to a model: under names of its own.
 use crate::ToolSpec;
 use indexmap::IndexMap;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 /// What a model is told in place of a tool's own name, description and parameters. What is left out stays.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Presentation {
-    /// In place of its name.
+    /// Name in place of the tool's own.
     pub name: Option<String>,
-    /// In place of its description.
+    /// Description in place of the tool's own.
     pub description: Option<String>,
     /// Its own names of parameters, and those that the model is told. Only these are told of, in this order; none: all
     /// of them, under their own names. A parameter of which models are not told otherwise may be among them.
+    #[schemars(with = "std::collections::BTreeMap<String, String>")]
     pub parameters: IndexMap<String, String>,
 }
 

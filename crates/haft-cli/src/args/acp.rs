@@ -1,6 +1,8 @@
 //! What `haft acp` takes.
-use super::{Permission, WorkArgs};
+use super::WorkArgs;
+use crate::config::mode;
 use clap::Args;
+use haft::kernel::Mode;
 
 /// `haft acp`
 #[derive(Debug, Args)]
@@ -9,6 +11,6 @@ pub(crate) struct AcpArgs {
     #[command(flatten)]
     pub(crate) work: WorkArgs,
     /// Widest mode that can be chosen in the editor [default: the mode in which sessions begin]
-    #[arg(long, value_name = "MODE")]
-    pub(crate) up_to: Option<Permission>,
+    #[arg(long, value_name = "MODE", value_parser = mode())]
+    pub(crate) up_to: Option<Mode>,
 }

@@ -1,5 +1,5 @@
 //! What `haft mcp` takes.
-use super::Permission;
+use crate::config::Settings;
 use clap::Args;
 use std::path::PathBuf;
 
@@ -18,21 +18,12 @@ pub(crate) struct McpArgs {
     /// Offer no agents; then no model is needed
     #[arg(long, requires = "expose")]
     pub(crate) no_agents: bool,
-    /// Model for the agents, as VENDOR/MODEL
-    #[arg(long, short, value_name = "SPEC")]
-    pub(crate) model: Option<String>,
+    /// For the agents.
+    #[command(flatten)]
+    pub(crate) settings: Settings,
     /// Base URL of the vendor's server
     #[arg(long, value_name = "URL")]
     pub(crate) base_url: Option<String>,
-    /// Profile to use
-    #[arg(long, value_name = "NAME")]
-    pub(crate) profile: Option<String>,
-    /// Maximum model calls per turn
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-    pub(crate) max_rounds: Option<u32>,
-    /// What happens to effects that no rule covers; `ask` asks through the client
-    #[arg(long, value_name = "MODE")]
-    pub(crate) permission: Option<Permission>,
     /// Directory to work in
     #[arg(long, value_name = "DIR")]
     pub(crate) cwd: Option<PathBuf>,

@@ -1,5 +1,5 @@
 //! What a session's tokens and its money went to, as a table.
-use crate::{CliContext, assemble, config::Config, failure::Failure, model};
+use crate::{CliContext, assemble, config::Settings, failure::Failure, model};
 use haft::{
     engine::{Account, Row, account},
     kernel::{Entry, Fact, tokens},
@@ -18,8 +18,9 @@ pub(crate) fn print(context: &CliContext, entries: &[Arc<Entry>]) -> Result<Exit
     else {
         return Ok(Exit::Success);
     };
-    let config = Config::load(&context.places, &context.environment, workspace)?;
-    let profile = config.profile(Some(profile)).ok();
+    let settings = Settings { profile: Some(profile.clone()), ..Settings::default() };
+    let config = context.config(workspace, &settings)?;
+    let profile = config.profile().ok();
     let system = profile.as_ref().map(|profile| tokens::of_text(&profile.system)).unwrap_or_default();
     let tools =
         profile.as_ref().and_then(|profile| assemble::tools(&context.environment, profile, &[], None).ok());

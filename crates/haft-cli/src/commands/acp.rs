@@ -3,7 +3,7 @@ use crate::{
     CliContext,
     agents::AGENT,
     args::{AcpArgs, TurnArgs},
-    assemble::{self, Assembled},
+    assemble::{Assembled, SessionSpec},
     failure::Failure,
     mcp::{given, notes},
     slash::{self, Meant, Template},
@@ -21,8 +21,7 @@ use tokio::io::{stdin, stdout};
 
 /// Serves until the editor leaves or somebody interrupts.
 pub(crate) async fn acp(context: &CliContext, args: &AcpArgs) -> Result<Exit, Failure> {
-    let (own, turn, up_to, models) =
-        (context.clone(), args.work.turn(), args.up_to.map(Mode::from), Models::default());
+    let (own, turn, up_to, models) = (context.clone(), args.work.turn(), args.up_to, Models::default());
     let open: acp::Open = Arc::new(move |wanted| {
         let (context, turn, models) = (own.clone(), turn.clone(), models.clone());
         Box::pin(async move { opened(&context, turn, (up_to, models), wanted).await.map_err(in_a_line) })
@@ -44,7 +43,7 @@ async fn opened(
     let Wanted { workspace, servers, stages } = wanted;
     let servers = servers.into_iter().map(server).collect();
     let turn = TurnArgs { cwd: Some(workspace.clone()), servers, ..turn };
-    let assembled = assemble::engine_with(context, &turn, |setup| {
+    let assembled = SessionSpec::of(context, &turn)?.engine_with(|setup| {
         setup.ceiling = up_to;
         setup.stages = stages(setup.stages.clone());
         models.share(setup);

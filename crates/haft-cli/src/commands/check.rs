@@ -8,8 +8,8 @@ mod trial;
 use crate::{
     CliContext,
     args::{CheckArgs, TurnArgs},
-    assemble,
-    config::Config,
+    assemble::SessionSpec,
+    config::Settings,
     failure::Failure,
     model::{self, Speech},
     untrusted_file,
@@ -41,14 +41,14 @@ const HARMLESS: [&str; 16] = [
 pub(crate) async fn check(context: &CliContext, check: &CheckArgs) -> Result<Exit, Failure> {
     let tasks = chosen(check)?;
     // The configuration of a person, not that of the folder where this is called.
-    let config = Config::load(&context.places, &context.environment, &std::env::temp_dir())?;
+    let config = context.config(&std::env::temp_dir(), &Settings::default())?;
     let mut report = Report::new(&check.spec, check.dialect.as_deref(), check.full);
     let ways: &[bool] = if check.held { &[false] } else { &[false, true] };
     for &is_free in ways {
         let speech = Speech { dialect: check.dialect.as_deref(), is_free };
         let model = model::open(context, &config, &check.spec, check.base_url.as_deref(), speech)?;
         for task in &tasks {
-            let outcome = one(context, check, &config, model.clone(), task).await?;
+            let outcome = one(context, check, model.clone(), task).await?;
             if check.verbose {
                 show(task, &outcome)?;
             }
@@ -79,30 +79,18 @@ fn chosen(check: &CheckArgs) -> Result<Vec<Task>, Failure> {
 }
 
 /// One task, in a folder that is gone afterwards.
-async fn one(
-    context: &CliContext,
-    check: &CheckArgs,
-    config: &Config,
-    model: Model,
-    task: &Task,
-) -> Result<Outcome, Failure> {
+async fn one(context: &CliContext, check: &CheckArgs, model: Model, task: &Task) -> Result<Outcome, Failure> {
     let folder = tempfile::tempdir()?;
     let root = folder.path().canonicalize()?;
     let workspace = root.join("work");
     fs::create_dir(&workspace)?;
-    let setup = setup(context, check, config, &root, model)?;
+    let setup = setup(context, check, &root, model)?;
     attempt(setup, task, &workspace).await
 }
 
-fn setup(
-    context: &CliContext,
-    check: &CheckArgs,
-    config: &Config,
-    root: &Path,
-    model: Model,
-) -> Result<Setup, Failure> {
+fn setup(context: &CliContext, check: &CheckArgs, root: &Path, model: Model) -> Result<Setup, Failure> {
     let turn = TurnArgs { dialect: check.dialect.clone(), ..TurnArgs::default() };
-    let setup = assemble::setup(context, &turn, config, root.join("work"), model)?;
+    let setup = SessionSpec::within(context, &turn, root.join("work"))?.setup(model)?;
     let policy = match check.full {
         true => Policy { mode: Mode::Full, rules: Vec::new() },
         false => Policy { mode: Mode::AcceptEdits, rules: harmless() },

@@ -3,10 +3,11 @@ use crate::{
     CliContext,
     args::Config as Verb,
     assemble,
-    config::{Config, project_file},
+    config::{Config, SETTINGS, Settings, project_file},
     failure::Failure,
 };
 use haft::terminal::Exit;
+use serde::Serialize;
 use std::{
     io::{Write, stdout},
     path::Path,
@@ -18,35 +19,9 @@ pub(crate) fn config(context: &CliContext, command: Verb) -> Result<Exit, Failur
         Verb::Path => path(context),
         Verb::Show { cwd } => {
             let workspace = assemble::workspace(cwd.as_deref())?;
-            let config = Config::load(&context.places, &context.environment, &workspace)?;
-            show(&config, &workspace)
+            show(&context.config(&workspace, &Settings::default())?)
         }
     }
-}
-
-/// What holds where no flag says otherwise, and who says it.
-fn in_force(config: &Config, workspace: &Path) -> Result<[(&'static str, String, String); 4], Failure> {
-    let profile = config.profile(None)?;
-    let project = project_file(workspace).display().to_string();
-    let said =
-        |variable: &str, key: &str, otherwise: String| config.origin.of(variable, key).unwrap_or(otherwise);
-    let mode = config.mode(None);
-    let own_mode = said("HAFT_PERMISSION", "permission", "nobody says".into());
-    let is_narrowed = mode < config.user.permission.unwrap_or_default();
-    let rounds = config.max_rounds(None, profile.limits.max_rounds);
-    let own_rounds = said("HAFT_MAX_ROUNDS", "max_rounds", format!("the profile `{}`", profile.name));
-    let is_fewer = rounds.is_some() && rounds == config.project.max_rounds;
-    let model = config.user.model.as_ref().map_or("whatever is found".into(), |model| format!("\"{model}\""));
-    Ok([
-        ("model", model, said("HAFT_MODEL", "model", "nobody says; `haft doctor` tells".into())),
-        ("profile", format!("\"{}\"", profile.name), said("HAFT_PROFILE", "profile", "nobody says".into())),
-        ("permission", format!("\"{}\"", mode.name()), if is_narrowed { project.clone() } else { own_mode }),
-        (
-            "max_rounds",
-            rounds.map_or("0".into(), |rounds| rounds.to_string()),
-            if is_fewer { project } else { own_rounds },
-        ),
-    ])
 }
 
 fn path(context: &CliContext) -> Result<Exit, Failure> {
@@ -58,23 +33,42 @@ fn path(context: &CliContext) -> Result<Exit, Failure> {
     Ok(Exit::Success)
 }
 
-/// As TOML, keys left out.
-fn show(config: &Config, workspace: &Path) -> Result<Exit, Failure> {
-    let text =
-        |value: Result<String, toml::ser::Error>| value.map_err(|error| Failure::failed(error.to_string()));
-    for (key, value, source) in in_force(config, workspace)? {
-        writeln!(stdout(), "# in force: {key} = {value}  ({source})")?;
+/// As TOML, keys of vendors left out.
+fn show(config: &Config) -> Result<Exit, Failure> {
+    let profile = config.profile()?;
+    for setting in SETTINGS {
+        match (config.in_force(setting, &profile), setting.otherwise) {
+            ((Some(value), origin), _) => writeln!(stdout(), "{} = {value}  # {origin}", setting.key)?,
+            ((None, _), "") => writeln!(stdout(), "# {} is not set", setting.key)?,
+            ((None, _), otherwise) => writeln!(stdout(), "# {} is not set: {otherwise}", setting.key)?,
+        }
     }
-    if let Some(theirs) = config.project.permission.filter(|theirs| *theirs > config.mode(None)) {
-        let file = project_file(workspace);
-        let theirs = theirs.name();
-        writeln!(
-            stdout(),
-            "# `permission = \"{theirs}\"` of {} does not hold: it would widen yours",
-            file.display()
-        )?;
+    if let Some(theirs) = config.refused_mode() {
+        let (theirs, file) = (theirs.name(), config.project_file().display());
+        writeln!(stdout(), "# `permission = \"{theirs}\"` of `{file}` does not hold: it would widen yours")?;
     }
-    writeln!(stdout(), "# the person's file and HAFT_* variables\n{}", text(toml::to_string(&config.user))?)?;
-    writeln!(stdout(), "# the project's file\n{}", text(toml::to_string(&config.project))?)?;
+    tables(config.user_file(), &config.user)?;
+    tables(config.project_file(), &config.project)?;
     Ok(Exit::Success)
+}
+
+/// What else a file says.
+fn tables(file: &Path, content: &impl Serialize) -> Result<(), Failure> {
+    let failed = |error: toml::ser::Error| Failure::failed(error.to_string());
+    let Some(said) = said(toml::Value::try_from(content).map_err(failed)?) else { return Ok(()) };
+    writeln!(stdout(), "\n# {}\n{}", file.display(), toml::to_string(&said).map_err(failed)?)?;
+    Ok(())
+}
+
+/// Without tables and lists that say nothing.
+fn said(value: toml::Value) -> Option<toml::Value> {
+    match value {
+        toml::Value::Table(table) => {
+            let table: toml::Table =
+                table.into_iter().filter_map(|(key, value)| Some((key, said(value)?))).collect();
+            (!table.is_empty()).then_some(toml::Value::Table(table))
+        }
+        toml::Value::Array(list) if list.is_empty() => None,
+        other => Some(other),
+    }
 }

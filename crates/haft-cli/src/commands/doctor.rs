@@ -1,5 +1,12 @@
 //! `haft doctor`: what this machine offers, and what is missing.
-use crate::{CliContext, args::DoctorArgs, assemble, config::Config, failure::Failure, mcp, model};
+use crate::{
+    CliContext,
+    args::DoctorArgs,
+    assemble,
+    config::{Config, Settings},
+    failure::Failure,
+    mcp, model,
+};
 use haft::{
     engine::Home,
     providers::{is_listening, vendor, vendors},
@@ -15,7 +22,7 @@ pub(crate) async fn doctor(context: &CliContext, args: &DoctorArgs) -> Result<Ex
     let mut report = Report { broken: false };
     let workspace = assemble::workspace(args.cwd.as_deref())?;
     let places = &context.places;
-    match Config::load(places, &context.environment, &workspace) {
+    match context.config(&workspace, &Settings::default()) {
         Ok(config) => {
             let file = places.user_file.display();
             match places.user_file.exists() {
@@ -76,7 +83,7 @@ async fn models(context: &CliContext, config: &Config, report: &mut Report) -> R
             report.good(&vendor.title, &format!("answers at {}", vendor.base_url))?;
         }
     }
-    match model::choose(context, config, None, None, model::Speech::default()).await {
+    match model::choose(context, config, None, model::Speech::default()).await {
         Ok(chosen) => report.good("model", &chosen.model.spec),
         Err(failure) => {
             report.bad("model", &format!("{}; {}", failure.message, failure.hint.unwrap_or_default()))

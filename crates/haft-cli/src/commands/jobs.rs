@@ -9,7 +9,8 @@ use super::run;
 use crate::{
     CliContext,
     args::{JobArgs, Jobs, TurnArgs},
-    assemble::{self, Assembled},
+    assemble::{self, Assembled, SessionSpec},
+    config::Settings,
     failure::Failure,
 };
 use futures::FutureExt;
@@ -119,7 +120,7 @@ struct Job {
 async fn open(context: &CliContext, wanted: Wanted, turn: &TurnArgs, debug: bool) -> Result<Job, Failure> {
     // What is wrong with the model, the configuration or the options shows before anything is made.
     let tried = TurnArgs { cwd: Some(wanted.origin.clone()), agent: None, ..turn.clone() };
-    assemble::engine(context, &tried).await?;
+    SessionSpec::of(context, &tried)?.engine().await?;
     // A work tree of a large repository takes its time, and others may wait for this thread.
     let own = context.clone();
     let prepared = tokio::task::spawn_blocking(move || prepare(&own, wanted, debug)).await;
@@ -143,7 +144,7 @@ async fn create(
     turn: &TurnArgs,
     order: &Order,
 ) -> Result<(Assembled, Session), Failure> {
-    let assembled = assemble::engine(context, turn).await?;
+    let assembled = SessionSpec::of(context, turn)?.engine().await?;
     let session = assembled.engine.create_job(order.clone())?;
     keep(&session, turn)?;
     Ok((assembled, session))
@@ -359,11 +360,14 @@ async fn retry(context: &CliContext, home: &Home, id: &str, turn: TurnArgs) -> R
     let turn = TurnArgs {
         agent: Some(order.kind.clone()),
         start: order.start.clone().map(Box::new),
-        permission: turn.permission.or_else(|| chosen(&entries).map(Into::into)),
+        settings: Settings {
+            permission: turn.settings.permission.or_else(|| chosen(&entries)),
+            ..turn.settings
+        },
         ..turn
     };
     let agent = assemble::agent(context, &order.origin, &order.kind)?;
-    let assembled = assemble::engine(context, &turn).await?;
+    let assembled = SessionSpec::of(context, &turn)?.engine().await?;
     let session = assembled.engine.resume(&id.0, &order.kind)?;
     // Of somebody who wanted it to stop before.
     let _was_never_made = fs::remove_file(home.folder(&id).join(CANCEL));

@@ -4,8 +4,7 @@ use crate::{
     CliContext,
     agents::AGENT,
     args::{McpArgs, TurnArgs},
-    assemble,
-    config::Config,
+    assemble::SessionSpec,
     failure::Failure,
     token,
 };
@@ -31,7 +30,7 @@ pub(crate) async fn mcp(context: &CliContext, args: &McpArgs) -> Result<Exit, Fa
     let (mut engines, mut offers): (Vec<Engine>, Vec<Arc<dyn Offer>>) = Default::default();
     let working = Working::default();
     if !args.no_agents {
-        let assembled = assemble::engine(context, &turn).await?;
+        let assembled = SessionSpec::of(context, &turn)?.engine().await?;
         for notice in assembled.notices.iter().filter(|_| !args.quiet) {
             writeln!(stderr(), "note: {notice}")?;
         }
@@ -68,12 +67,9 @@ fn refuse_doubles(offers: &[Arc<dyn Offer>]) -> Result<(), Failure> {
 
 fn turn(args: &McpArgs) -> TurnArgs {
     TurnArgs {
-        model: args.model.clone(),
+        settings: args.settings.clone(),
         base_url: args.base_url.clone(),
-        profile: args.profile.clone(),
-        permission: args.permission,
         cwd: args.cwd.clone(),
-        max_rounds: args.max_rounds,
         quiet: args.quiet,
         ..TurnArgs::default()
     }
@@ -126,10 +122,8 @@ fn open(engine: &Engine, agent: String) -> Open {
 
 /// An engine whose model makes the calls that clients make.
 fn for_calls(context: &CliContext, turn: &TurnArgs) -> Result<Engine, Failure> {
-    let workspace = assemble::workspace(turn.cwd.as_deref())?;
-    let config = Config::load(&context.places, &context.environment, &workspace)?;
     let model = Model::plain(direct::MODEL, Arc::new(Direct));
-    let mut setup = assemble::setup(context, turn, &config, workspace, model)?;
+    let mut setup = SessionSpec::of(context, turn)?.setup(model)?;
     // Each call has a session of its own, in which nothing was read before.
     setup.profile.unread = Unread::Allow;
     Ok(Engine::new(setup))

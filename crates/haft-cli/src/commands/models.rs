@@ -1,5 +1,12 @@
 //! `haft models`: what there is, and how to get one.
-use crate::{CliContext, args::Models, assemble, config::Config, failure::Failure, model};
+use crate::{
+    CliContext,
+    args::Models,
+    assemble,
+    config::{Config, Settings},
+    failure::Failure,
+    model,
+};
 use haft::{
     present::safe,
     providers::{Vendor, is_listening, vendors},
@@ -23,7 +30,8 @@ pub(crate) async fn models(context: &CliContext, command: Models) -> Result<Exit
 /// is set. An `…` stands for a name that has to be typed.
 pub(crate) fn choices(context: &CliContext, config: &Config, own: &str) -> Vec<(String, String)> {
     let mut choices = vec![(own.to_owned(), "in use".to_owned())];
-    let written = config.user.model.iter().chain(config.user.models.keys());
+    let model = config.said().model;
+    let written = model.iter().chain(config.user.models.keys());
     choices.extend(written.map(|spec| (spec.clone(), "in your configuration".to_owned())));
     let has_key = |vendor: &&Vendor| {
         vendor.key_variable.as_ref().is_some_and(|name| context.environment.get(name).is_some())
@@ -69,7 +77,7 @@ async fn list(context: &CliContext, json: bool) -> Result<Exit, Failure> {
 /// What the vendor's own server says that it has.
 async fn offered(context: &CliContext, name: &str, json: bool) -> Result<Exit, Failure> {
     let workspace = assemble::workspace(None)?;
-    let config = Config::load(&context.places, &context.environment, &workspace)?;
+    let config = context.config(&workspace, &Settings::default())?;
     let models = model::models_of(context, &config, name.trim_end_matches("/…")).await?;
     models.iter().try_for_each(|model| match json {
         true => writeln!(stdout(), "{}", json!({"model": model})),
@@ -110,7 +118,7 @@ mod embedded {
     pub(super) fn pull(context: &CliContext, name: &str) -> Result<Exit, Failure> {
         let draws = stderr().is_terminal();
         let CliContext { environment, places } = context;
-        let config = Config::load(places, environment, &assemble::workspace(None)?)?;
+        let config = context.config(&assemble::workspace(None)?, &Settings::default())?;
         let environment = environment.for_downloads(&config);
         let pulled = models::pull(name, &places.models, &environment, &mut |progress| {
             if draws {

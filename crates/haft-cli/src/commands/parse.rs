@@ -1,5 +1,5 @@
 //! `haft parse`: the calls in a model's text.
-use crate::{CliContext, args::ParseArgs, assemble, config::Config, failure::Failure};
+use crate::{CliContext, args::ParseArgs, assemble, config::Settings, failure::Failure};
 use haft::{
     dialects::{Call, DIALECTS, Dialect, Said, Setting, dialect, guess, read},
     kernel::ToolSpec,
@@ -41,8 +41,8 @@ fn text_of(file: &Path) -> Result<String, Failure> {
 fn tools(context: &CliContext, file: Option<&Path>) -> Result<Arc<[ToolSpec]>, Failure> {
     let Some(file) = file else {
         let workspace = assemble::workspace(None)?;
-        let config = Config::load(&context.places, &context.environment, &workspace)?;
-        return Ok(assemble::tools(&context.environment, &config.profile(None)?, &[], None)?.specs());
+        let config = context.config(&workspace, &Settings::default())?;
+        return Ok(assemble::tools(&context.environment, &config.profile()?, &[], None)?.specs());
     };
     let wrong = |why: String| Failure::usage(format!("cannot read `{}`: {why}", file.display()));
     let text = fs::read_to_string(file).map_err(|error| wrong(error.to_string()))?;

@@ -3,7 +3,8 @@ use crate::{
     CliContext,
     agents::AGENT,
     args::{Form, TurnArgs},
-    assemble::{self, Assembled},
+    assemble::{self, Assembled, SessionSpec},
+    config::Settings,
     failure::Failure,
     mcp::notes,
     slash::{self, Meant},
@@ -30,8 +31,8 @@ const MAX_PROMPT: usize = 4 << 20;
 /// One turn.
 pub(crate) async fn run(context: &CliContext, words: &[String], turn: &TurnArgs) -> Result<Exit, Failure> {
     let Meant { prompt, agent, model } = expand(context, turn, words)?;
-    let (agent, model) = (turn.agent.clone().or(agent), turn.model.clone().or(model));
-    let turn = &TurnArgs { agent, model, ..turn.clone() };
+    let agent = turn.agent.clone().or(agent);
+    let turn = &TurnArgs { agent, settings: turn.settings.with_model(model), ..turn.clone() };
     let mut parts = vec![Part::text(prompt)];
     for file in &turn.image {
         parts.push(Part::Image(picture::read(file).map_err(Failure::usage)?));
@@ -41,7 +42,7 @@ pub(crate) async fn run(context: &CliContext, words: &[String], turn: &TurnArgs)
 
 /// Opens the session that `turn` asks for and carries out `command` in it.
 pub(crate) async fn start(context: &CliContext, turn: &TurnArgs, command: Command) -> Result<Exit, Failure> {
-    let assembled = assemble::engine(context, turn).await?;
+    let assembled = SessionSpec::of(context, turn)?.engine().await?;
     let mut interrupts = Interrupts::listen()?;
     let session = open(&assembled, turn).await?;
     let options = options(&assembled.engine, context, turn);
@@ -85,7 +86,7 @@ pub(super) async fn opened(
         (None, true) => engine.open(&newest(engine)?, agent).await?,
         (None, false) => engine.create(agent)?,
     };
-    let permission = permitted(&session, turn.permission.map(Into::into))?;
+    let permission = permitted(&session, turn.settings.permission)?;
     let damage = session
         .journal()
         .damage()
@@ -143,9 +144,12 @@ pub(super) fn with_session(turn: TurnArgs, id: &str, entries: &[Arc<Entry>]) -> 
     let opened = entries.first().map(|entry| &entry.fact);
     let Some(Fact::SessionOpened { model, workspace, profile, .. }) = opened else { return turn };
     TurnArgs {
-        model: turn.model.or_else(|| Some(model.clone())),
+        settings: Settings {
+            model: turn.settings.model.or_else(|| Some(model.clone())),
+            profile: turn.settings.profile.or_else(|| Some(profile.clone())),
+            ..turn.settings
+        },
         cwd: turn.cwd.or_else(|| Some(workspace.clone())),
-        profile: turn.profile.or_else(|| Some(profile.clone())),
         session: Some(id.to_owned()),
         ..turn
     }

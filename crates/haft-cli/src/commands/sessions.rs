@@ -32,7 +32,7 @@ pub(crate) async fn sessions(context: &CliContext, command: Sessions) -> Result<
         }
         Sessions::Export { id, format: ExportForm::Json } => export_json(&entries(&home, &id)?),
         Sessions::Export { id, format: ExportForm::Markdown } => export_markdown(&entries(&home, &id)?),
-        Sessions::Resume(resume) => take_up(context, &home, resume).await,
+        Sessions::Resume(resume) => take_up(context, &home, *resume).await,
     }
 }
 

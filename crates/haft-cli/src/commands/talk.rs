@@ -3,15 +3,14 @@ use super::{models, run};
 use crate::{
     CliContext,
     args::TurnArgs,
-    assemble,
-    config::Config,
+    assemble::SessionSpec,
+    config::{Config, Settings},
     failure::Failure,
     mcp::notes,
     slash::{self, Meant, Template},
 };
 use haft::{
     engine::Home,
-    kernel::Mode,
     terminal::{
         Exit, chat as line_mode,
         host::{Host, Opened, Wish},
@@ -28,9 +27,8 @@ use std::{
 pub(crate) async fn screen(context: &CliContext, turn: &TurnArgs) -> Result<Exit, Failure> {
     // Whatever is written beside the screen would stand in the middle of it.
     let turn = &TurnArgs { quiet: true, ..turn.clone() };
-    let workspace = assemble::workspace_for(context, turn)?;
-    let config = Config::load(&context.places, &context.environment, &workspace)?;
-    let look = look(context, turn, config.user.theme.as_deref())?;
+    let config = SessionSpec::of(context, turn)?.config;
+    let look = look(context, turn, config.said().theme.as_deref())?;
     let opened = open(context, turn, false).await?;
     let mut interrupts = Interrupts::listen()?;
     let host = host(context, turn, &opened, config, false);
@@ -39,8 +37,7 @@ pub(crate) async fn screen(context: &CliContext, turn: &TurnArgs) -> Result<Exit
 
 /// Turn after turn, line by line.
 pub(crate) async fn chat(context: &CliContext, turn: &TurnArgs) -> Result<Exit, Failure> {
-    let workspace = assemble::workspace_for(context, turn)?;
-    let config = Config::load(&context.places, &context.environment, &workspace)?;
+    let config = SessionSpec::of(context, turn)?.config;
     let mut interrupts = Interrupts::listen()?;
     let opened = open(context, turn, turn.quiet).await?;
     let options = run::options(&opened.engine, context, turn);
@@ -50,10 +47,9 @@ pub(crate) async fn chat(context: &CliContext, turn: &TurnArgs) -> Result<Exit, 
 
 /// Whoever sits at a terminal may widen what runs unasked, as far as the project allows.
 async fn open(context: &CliContext, turn: &TurnArgs, quiet: bool) -> Result<Opened, Failure> {
-    let workspace = assemble::workspace_for(context, turn)?;
-    let config = Config::load(&context.places, &context.environment, &workspace)?;
-    let most = config.project.permission.unwrap_or(Mode::Full);
-    let assembled = assemble::engine_with(context, turn, |setup| {
+    let spec = SessionSpec::of(context, turn)?;
+    let most = spec.config.most();
+    let assembled = spec.engine_with(|setup| {
         setup.ceiling = stdin().is_terminal().then(|| most.max(setup.policy.mode));
     });
     let assembled = assembled.await?;
@@ -92,10 +88,11 @@ fn wished(context: &CliContext, turn: TurnArgs, wish: Wish) -> Result<TurnArgs, 
     let given =
         TurnArgs { newest: false, session: None, agent: wish.agent.or(turn.agent.clone()), ..turn.clone() };
     let Some(id) = wish.session else {
-        return Ok(TurnArgs { model: wish.model.or(turn.model), ..given });
+        let model = wish.model.or(turn.settings.model.clone());
+        return Ok(TurnArgs { settings: Settings { model, ..turn.settings }, ..given });
     };
     let entries = Home(context.places.home.clone()).peek(&id)?;
-    let asked = TurnArgs { model: wish.model, ..given };
+    let asked = TurnArgs { settings: Settings { model: wish.model, ..turn.settings }, ..given };
     Ok(run::with_session(asked, &id, &entries))
 }
 

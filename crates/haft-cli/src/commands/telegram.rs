@@ -3,8 +3,8 @@ use crate::{
     CliContext,
     agents::AGENT,
     args::{TelegramArgs, TurnArgs},
-    assemble::{self, Assembled},
-    config::Config,
+    assemble::{Assembled, SessionSpec},
+    config::{Config, Settings},
     failure::Failure,
     mcp::notes,
     slash::{self, Meant, Template},
@@ -27,10 +27,10 @@ const TOKEN: &str = "TELEGRAM_BOT_TOKEN";
 /// Talks until somebody interrupts.
 pub(crate) async fn telegram(context: &CliContext, args: &TelegramArgs) -> Result<Exit, Failure> {
     let turn = turn(args);
-    let workspace = assemble::workspace(args.cwd.as_deref())?;
-    let config = Config::load(&context.places, &context.environment, &workspace)?;
+    let spec = SessionSpec::of(context, &turn)?;
+    let config = spec.config.clone();
     let token = token(context, &config)?;
-    let Assembled { engine, notices } = assemble::engine(context, &turn).await?;
+    let Assembled { engine, notices } = spec.engine().await?;
     for notice in notices.iter().filter(|_| !args.work.quiet) {
         writeln!(stderr(), "note: {notice}")?;
     }
@@ -75,10 +75,11 @@ fn token(context: &CliContext, config: &Config) -> Result<Token, Failure> {
 fn engines(context: &CliContext, turn: &TurnArgs) -> Engines {
     let (context, turn) = (context.clone(), TurnArgs { base_url: None, ..turn.clone() });
     Arc::new(move |spec| {
-        let (context, turn) = (context.clone(), TurnArgs { model: Some(spec), ..turn.clone() });
+        let settings = Settings { model: Some(spec), ..turn.settings.clone() };
+        let (context, turn) = (context.clone(), TurnArgs { settings, ..turn.clone() });
         async move {
-            let assembled = assemble::engine(&context, &turn).await;
-            assembled.map(|assembled| assembled.engine).map_err(|failure| failure.message)
+            let assembled = async { SessionSpec::of(&context, &turn)?.engine().await };
+            assembled.await.map(|assembled| assembled.engine).map_err(|failure| failure.message)
         }
         .boxed()
     })

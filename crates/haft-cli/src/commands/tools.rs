@@ -3,8 +3,8 @@ use crate::{
     CliContext,
     agents::AGENT,
     args::{CallArgs, Tools, TurnArgs},
-    assemble,
-    config::Config,
+    assemble::{self, SessionSpec},
+    config::Settings,
     failure::Failure,
 };
 use futures::StreamExt;
@@ -32,9 +32,10 @@ pub(crate) async fn tools(context: &CliContext, command: Tools) -> Result<Exit, 
 
 fn known(context: &CliContext, profile: Option<&str>) -> Result<Registry, Failure> {
     let workspace = assemble::workspace(None)?;
-    let config = Config::load(&context.places, &context.environment, &workspace)?;
+    let settings = Settings { profile: profile.map(str::to_owned), ..Settings::default() };
+    let config = context.config(&workspace, &settings)?;
     let skills = assemble::knowledge(&context.places, &workspace, true).skills;
-    assemble::tools(&context.environment, &config.profile(profile)?, &skills, None)
+    assemble::tools(&context.environment, &config.profile()?, &skills, None)
 }
 
 fn list(tools: &Registry) -> Result<Exit, Failure> {
@@ -64,11 +65,10 @@ fn schema(tools: &Registry, name: Option<&str>) -> Result<Exit, Failure> {
 /// The whole path of a call: a session, with somebody who makes this one call in place of a model.
 async fn run(context: &CliContext, call: CallArgs) -> Result<Exit, Failure> {
     let CallArgs { name, arguments, permission, profile, cwd } = call;
-    let workspace = assemble::workspace(cwd.as_deref())?;
-    let config = Config::load(&context.places, &context.environment, &workspace)?;
-    let turn = TurnArgs { permission, profile, ..TurnArgs::default() };
+    let settings = Settings { permission, profile, ..Settings::default() };
+    let turn = TurnArgs { cwd, settings, ..TurnArgs::default() };
     let model = Model::plain(direct::MODEL, Arc::new(Direct));
-    let mut setup = assemble::setup(context, &turn, &config, workspace, model)?;
+    let mut setup = SessionSpec::of(context, &turn)?.setup(model)?;
     if setup.tools.find(&name).is_ok_and(|found| found.tool.spec().name == "delegate") {
         return Err(Failure::usage(format!("`{name}` needs a model, and here is none"))
             .hint("`haft run` lets a model give tasks to others"));

@@ -4,8 +4,7 @@ use crate::{
     CliContext,
     agents::AGENT,
     args::{SessionArg, TurnArgs, UndoArgs},
-    assemble,
-    config::Config,
+    assemble::SessionSpec,
     failure::Failure,
 };
 use futures::StreamExt;
@@ -62,10 +61,9 @@ pub(crate) async fn redo(context: &CliContext, args: &SessionArg) -> Result<Exit
 
 /// No model is needed to put files back.
 async fn open(context: &CliContext, args: &SessionArg) -> Result<(Engine, Session), Failure> {
-    let workspace = assemble::workspace(args.cwd.as_deref())?;
-    let config = Config::load(&context.places, &context.environment, &workspace)?;
+    let turn = TurnArgs { cwd: args.cwd.clone(), ..TurnArgs::default() };
     let model = Model::plain("script/none", Arc::new(Scripted::new([])));
-    let mut setup = assemble::setup(context, &TurnArgs::default(), &config, workspace, model)?;
+    let mut setup = SessionSpec::of(context, &turn)?.setup(model)?;
     let id = match &args.id {
         Some(id) => setup.home.find(id)?.0,
         None => match newest(&setup.home, &setup.workspace) {

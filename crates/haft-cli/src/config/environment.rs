@@ -17,19 +17,21 @@ pub(crate) struct Environment {
 
 /// `[environment]` of the person's file: which variables commands get, by name, `*` for any letters.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct EnvironmentFile {
-    /// Not these, whatever they look like.
+    /// Names that commands do not get, whatever they look like.
     pub(crate) hide: Vec<String>,
-    /// These, although they look like secrets.
+    /// Names that commands get although they look like secrets.
     pub(crate) pass: Vec<String>,
 }
 
 /// `[environment]` of the project's file, which can only narrow.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct NarrowEnvironment {
-    /// Not these either.
+    /// Names that commands do not get, besides the person's.
     pub(crate) hide: Vec<String>,
 }
 
@@ -176,7 +178,7 @@ mod tests {
 
     fn config(user: &str, project: &str) -> Config {
         let (user, project) = (toml::from_str(user).unwrap(), toml::from_str(project).unwrap());
-        Config { user, project, origin: Default::default() }
+        Config::of(user, project)
     }
 
     fn environment(variables: &[(&str, &str)]) -> Environment {

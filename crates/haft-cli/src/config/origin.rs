@@ -1,26 +1,73 @@
-//! Where a value comes from, for messages.
-use std::path::PathBuf;
+//! Where a value comes from: for `haft config show`, and for errors.
+use super::{Config, Dollars, Setting, Settings};
+use haft::{engine::Profile, kernel::Mode};
+use std::{
+    num::NonZeroU64,
+    path::{Path, PathBuf},
+};
 
-/// The person's file as it was read, and the variables that stand over it.
+/// The files as they were read.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Origin {
     pub(super) file: PathBuf,
     pub(super) text: String,
-    pub(super) variables: Vec<&'static str>,
+    pub(super) project: PathBuf,
 }
 
-impl Origin {
-    /// Whether `variable` is what holds, where the setting has a value.
-    pub(super) fn is_variable(&self, variable: &str) -> bool {
-        self.variables.contains(&variable)
+impl Config {
+    /// The value of a setting and where it comes from. No value: whatever else decides.
+    pub(crate) fn in_force(&self, setting: &Setting, profile: &Profile) -> (Option<toml::Value>, String) {
+        let value = self.all_in_force(profile).value(setting.key);
+        let says_so = |layer: &Settings| value.is_some() && layer.value(setting.key) == value;
+        let origin = match () {
+            () if [&self.flags, &self.variables, &self.user.settings()].into_iter().any(says_so) => {
+                self.who_says(setting)
+            }
+            () if says_so(&self.project.settings()) => self.origin.project.display().to_string(),
+            () if value.is_some() && setting.is_of_profile => format!("the profile `{}`", profile.name),
+            () => "default".to_owned(),
+        };
+        (value, origin)
     }
 
-    /// The variable, or the file and the line, that say `key`; `None` where neither does.
-    pub(crate) fn of(&self, variable: &str, key: &str) -> Option<String> {
-        match line_of_key(&self.text, key) {
-            _ if self.is_variable(variable) => Some(variable.to_owned()),
-            Some(line) => Some(format!("{}, line {line}", self.file.display())),
-            None => None,
+    /// The mode that the project's file names, where it would widen the person's.
+    pub(crate) fn refused_mode(&self) -> Option<Mode> {
+        self.project.settings().permission.filter(|theirs| *theirs > self.mode())
+    }
+
+    /// The person's file.
+    pub(crate) fn user_file(&self) -> &Path {
+        &self.origin.file
+    }
+
+    /// The project's file.
+    pub(crate) fn project_file(&self) -> &Path {
+        &self.origin.project
+    }
+
+    fn all_in_force(&self, profile: &Profile) -> Settings {
+        let (limits, said) = (&profile.limits, self.said());
+        let positive = |limit: Option<u64>| limit.and_then(NonZeroU64::new);
+        Settings {
+            profile: said.profile.or_else(|| Some(profile.name.clone())),
+            evidence: Some(limits.evidence),
+            permission: Some(self.mode()),
+            max_rounds: limits.max_rounds,
+            max_cost: limits.budget.usd.map(Dollars),
+            max_tokens: positive(limits.budget.tokens),
+            max_time: positive(limits.budget.seconds),
+            ..said
+        }
+    }
+
+    /// The option, the variable, or the file and its line, that the person says `setting` with.
+    pub(super) fn who_says(&self, setting: &Setting) -> String {
+        let file = self.origin.file.display();
+        match line_of_key(&self.origin.text, setting.key) {
+            _ if self.flags.value(setting.key).is_some() => setting.flag(),
+            _ if self.variables.value(setting.key).is_some() => setting.variable(),
+            Some(line) => format!("`{file}`: line {line}"),
+            None => format!("`{file}`"),
         }
     }
 }

@@ -5,21 +5,22 @@ use std::time::Duration;
 
 /// What a person sets of [`Timeouts`], for all vendors or for one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct TimeoutsFile {
-    /// Until the model says something.
+    /// Until the first byte of a reply.
     #[serde(deserialize_with = "seconds")]
     pub(crate) first_byte: Option<u64>,
-    /// The same for a model that may think in silence.
+    /// Until the first byte of a reply of a model that thinks silently.
     #[serde(deserialize_with = "seconds")]
     pub(crate) thinking: Option<u64>,
-    /// Until the model says more.
+    /// Between two parts of a reply.
     #[serde(deserialize_with = "seconds")]
     pub(crate) idle: Option<u64>,
-    /// Until a reply is ended that says nothing new.
+    /// Until a reply is ended that only repeats itself.
     #[serde(deserialize_with = "seconds")]
     pub(crate) repeating: Option<u64>,
-    /// Until any reply is ended.
+    /// For a whole reply.
     #[serde(deserialize_with = "seconds")]
     pub(crate) reply: Option<u64>,
 }

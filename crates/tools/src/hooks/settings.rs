@@ -2,11 +2,12 @@
 use globset::{Glob, GlobMatcher};
 use haft_core::Moment;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::{collections::BTreeMap, fmt, time::Duration};
 
 /// When a hook is told.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum HookEvent {
     /// A call is about to be judged.
@@ -40,7 +41,7 @@ impl HookEvent {
 }
 
 /// What a hook that could not be asked means.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum OnFailure {
     /// Where it guards, no.
@@ -51,27 +52,27 @@ pub enum OnFailure {
 }
 
 /// A hook as it stands in the person's file.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct HookSettings {
-    /// When it is told.
+    /// Event that it is told of.
     pub event: HookEvent,
-    /// Of which tools, as a pattern over their own names: `bash`, `mcp__*`, `{write,edit}`. All if left out.
+    /// Tools that it is told of, as a pattern over their own names: `bash`, `mcp__*`, `{write,edit}`; all if left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool: Option<String>,
-    /// A command line for `sh`; what happens comes on its standard input.
+    /// Command line for `sh`, which gets the event as JSON on standard input.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command: Option<String>,
-    /// An address to which what happens is posted.
+    /// Address to which the event is posted as JSON.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
-    /// Sent to that address. May hold keys, so it is not shown.
+    /// HTTP headers for that address; `${NAME}` is replaced by the variable of that name.
     #[serde(default, skip_serializing)]
     pub headers: BTreeMap<String, String>,
-    /// Seconds until it must have answered.
+    /// Seconds until it must have answered; 10 if left out.
     #[serde(default = "ten")]
     pub timeout: u64,
-    /// What happens where it does not.
+    /// What a hook means that fails: where it guards, `deny` refuses.
     #[serde(default)]
     pub on_failure: OnFailure,
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 /// The mode that a person asks for is recorded: it holds when the job is taken up without one.
 pub(super) fn keep(session: &Session, turn: &TurnArgs) -> Result<(), Failure> {
-    let wanted = turn.permission.map(Mode::from).map(|wanted| wanted.min(session.ceiling()));
+    let wanted = turn.settings.permission.map(|wanted| wanted.min(session.ceiling()));
     match wanted.filter(|wanted| chosen(&session.entries()) != Some(*wanted)) {
         Some(mode) => Ok(session.send(Command::SetMode { mode })?),
         None => Ok(()),

@@ -1,0 +1,272 @@
+//! What is known of a setting, and the macro that makes a table of settings into types.
+use clap::{
+    Arg, ArgAction, ArgMatches,
+    builder::{PossibleValue, PossibleValuesParser, TypedValueParser},
+};
+use haft::kernel::Mode;
+use serde::{Deserialize, Deserializer, Serialize, de::Error};
+use std::num::NonZeroU64;
+
+/// A row of the table of settings.
+pub(crate) struct Setting {
+    /// The key in files. The option is `--key`, the variable `HAFT_KEY`.
+    pub(crate) key: &'static str,
+    /// What it does, as `--help` and the documentation say it.
+    pub(crate) help: &'static str,
+    /// What stands for the value in `--help`.
+    pub(crate) value: &'static str,
+    /// The short option.
+    pub(crate) short: Option<char>,
+    /// Whether there is an option.
+    pub(crate) has_flag: bool,
+    /// Whether the project's file may narrow it.
+    #[cfg_attr(not(test), expect(dead_code, reason = "only the documentation tells it"))]
+    pub(crate) is_narrowed: bool,
+    /// Whether the profile decides where nobody says anything.
+    pub(super) is_of_profile: bool,
+    /// What holds where nobody says anything.
+    pub(crate) otherwise: &'static str,
+    pub(super) argument: fn(Arg) -> Arg,
+}
+
+impl Setting {
+    /// The variable that sets it.
+    pub(crate) fn variable(&self) -> String {
+        format!("HAFT_{}", self.key.to_ascii_uppercase())
+    }
+
+    /// The option that sets it, without its value.
+    pub(crate) fn flag(&self) -> String {
+        format!("--{}", self.key.replace('_', "-"))
+    }
+
+    pub(super) fn clap(&self) -> Arg {
+        let argument =
+            Arg::new(self.key).long(self.key.replace('_', "-")).help(self.help).value_name(self.value);
+        let argument = self.short.map_or(argument.clone(), |short| argument.short(short));
+        (self.argument)(argument)
+    }
+}
+
+/// The type of a setting: how it is written in variables and options, and how it is shown.
+pub(crate) trait Value: Clone + Send + Sync + Serialize + 'static {
+    /// Reads a variable or the value of an option.
+    fn parse(word: &str) -> Result<Self, String>;
+
+    /// What `--help` says of its values.
+    fn argument(argument: Arg) -> Arg {
+        argument.value_parser(|word: &str| Self::parse(word))
+    }
+
+    /// What was typed.
+    fn typed(matches: &ArgMatches, key: &str) -> Option<Self> {
+        matches.get_one::<Self>(key).cloned()
+    }
+}
+
+impl Value for String {
+    fn parse(word: &str) -> Result<Self, String> {
+        Ok(word.to_owned())
+    }
+}
+
+impl Value for bool {
+    fn parse(word: &str) -> Result<Self, String> {
+        word.parse().map_err(|_| format!("`{word}` is neither `true` nor `false`"))
+    }
+
+    fn argument(argument: Arg) -> Arg {
+        argument.action(ArgAction::SetTrue)
+    }
+
+    fn typed(matches: &ArgMatches, key: &str) -> Option<Self> {
+        matches.get_flag(key).then_some(true)
+    }
+}
+
+impl Value for u32 {
+    fn parse(word: &str) -> Result<Self, String> {
+        word.parse().map_err(|_| format!("`{word}` is not a whole number"))
+    }
+}
+
+impl Value for NonZeroU64 {
+    fn parse(word: &str) -> Result<Self, String> {
+        word.parse().map_err(|_| format!("`{word}` is not a whole number above 0"))
+    }
+}
+
+impl Value for Mode {
+    fn parse(word: &str) -> Result<Self, String> {
+        let names = || Self::ALL.map(|mode| format!("`{}`", mode.name())).join(", ");
+        Self::named(word).ok_or_else(|| format!("`{word}` is none of {}", names()))
+    }
+
+    fn argument(argument: Arg) -> Arg {
+        argument.value_parser(mode())
+    }
+}
+
+/// Reads a mode, for options that take one.
+pub(crate) fn mode() -> impl TypedValueParser<Value = Mode> {
+    let value = |mode: Mode| PossibleValue::new(mode.name()).help(summary(mode));
+    PossibleValuesParser::new(Mode::ALL.map(value))
+        .map(|name| Mode::named(&name).expect("nothing else was possible"))
+}
+
+fn summary(mode: Mode) -> &'static str {
+    match mode {
+        Mode::ReadOnly => "Only read, only in the workspace",
+        Mode::Ask => "Ask before every effect",
+        Mode::AcceptEdits => "Write files of the workspace without asking",
+        Mode::Full => "Allow everything",
+    }
+}
+
+/// US dollars, above 0.
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Serialize)]
+#[serde(transparent)]
+pub(crate) struct Dollars(pub(crate) f64);
+
+impl Dollars {
+    fn of(usd: f64) -> Option<Self> {
+        (usd.is_finite() && usd > 0.0).then_some(Self(usd))
+    }
+}
+
+impl Value for Dollars {
+    fn parse(word: &str) -> Result<Self, String> {
+        let usd = word.trim_start_matches('$').parse().ok().and_then(Self::of);
+        usd.ok_or_else(|| format!("`{word}` is not an amount above 0 in US dollars, e.g. 0.50"))
+    }
+}
+
+impl<'de> Deserialize<'de> for Dollars {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let usd = f64::deserialize(from)?;
+        Self::of(usd).ok_or_else(|| D::Error::custom(format!("expected an amount above 0, found {usd}")))
+    }
+}
+
+/// Makes of one table the values of a layer ([`Settings`]), the types of both files, and a row of [`SETTINGS`] for each.
+macro_rules! settings {
+    (
+        own { $($(#[doc = $own_help:literal])+ $own:ident: $own_type:ty { $($own_part:ident: $own_value:expr),* $(,)? },)* }
+        narrowed { $($(#[doc = $help:literal])+ $key:ident: $type:ty { $($part:ident: $value:expr),* $(,)? },)* }
+        tables { $($(#[$table_meta:meta])+ $table:ident: $table_type:ty,)* }
+        project_tables { $($(#[$project_meta:meta])+ $project:ident: $project_type:ty,)* }
+    ) => {
+        /// What one layer says: the options, the variables, or a file.
+        #[derive(Clone, Debug, Default, PartialEq, Serialize)]
+        pub(crate) struct Settings {
+            $($(#[doc = $own_help])+ pub(crate) $own: Option<$own_type>,)*
+            $($(#[doc = $help])+ pub(crate) $key: Option<$type>,)*
+        }
+
+        /// The person's own file.
+        #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+        #[cfg_attr(test, derive(schemars::JsonSchema))]
+        #[serde(deny_unknown_fields, default)]
+        pub(crate) struct UserFile {
+            $(#[cfg_attr(test, schemars(skip))] #[serde(skip_serializing)] $own: Option<$own_type>,)*
+            $(#[cfg_attr(test, schemars(skip))] #[serde(skip_serializing)] $key: Option<$type>,)*
+            $($(#[$table_meta])+ pub(crate) $table: $table_type,)*
+        }
+
+        /// The project's own file, `.haft/config.toml`.
+        #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+        #[cfg_attr(test, derive(schemars::JsonSchema))]
+        #[serde(deny_unknown_fields, default)]
+        pub(crate) struct ProjectFile {
+            $(#[cfg_attr(test, schemars(skip))] #[serde(skip_serializing)] $key: Option<$type>,)*
+            $($(#[$project_meta])+ pub(crate) $project: $project_type,)*
+        }
+
+        impl UserFile {
+            /// What it says of settings.
+            pub(super) fn settings(&self) -> Settings {
+                Settings { $($own: self.$own.clone(),)* $($key: self.$key.clone(),)* }
+            }
+        }
+
+        impl ProjectFile {
+            /// What it says of settings.
+            pub(super) fn settings(&self) -> Settings {
+                Settings { $($key: self.$key.clone(),)* ..Settings::default() }
+            }
+        }
+
+        impl Settings {
+            /// What is said here, and what `below` says where nothing is said here.
+            pub(super) fn over(self, below: Self) -> Self {
+                Self { $($own: self.$own.or(below.$own),)* $($key: self.$key.or(below.$key),)* }
+            }
+
+            fn typed(matches: &clap::ArgMatches) -> Self {
+                let has = |key: &str| matches.try_contains_id(key).is_ok();
+                Self {
+                    $($own: has(stringify!($own)).then(|| <$own_type>::typed(matches, stringify!($own))).flatten(),)*
+                    $($key: has(stringify!($key)).then(|| <$type>::typed(matches, stringify!($key))).flatten(),)*
+                }
+            }
+
+            /// The value of `key`, as the files write it.
+            pub(super) fn value(&self, key: &str) -> Option<toml::Value> {
+                match key {
+                    $(stringify!($own) => in_toml(&self.$own),)*
+                    $(stringify!($key) => in_toml(&self.$key),)*
+                    _ => unreachable!("every key has a row"),
+                }
+            }
+
+            /// Reads `word` as the value of `key`.
+            pub(super) fn set(&mut self, key: &str, word: &str) -> Result<(), String> {
+                match key {
+                    $(stringify!($own) => self.$own = Some(<$own_type>::parse(word)?),)*
+                    $(stringify!($key) => self.$key = Some(<$type>::parse(word)?),)*
+                    _ => unreachable!("every key has a row"),
+                }
+                Ok(())
+            }
+        }
+
+        /// Every setting that is one value.
+        pub(crate) static SETTINGS: &[Setting] = &[
+            $(Setting {
+                $($own_part: $own_value,)*
+                ..Setting::of(stringify!($own), concat!($($own_help),+), <$own_type>::argument, false)
+            },)*
+            $(Setting {
+                $($part: $value,)*
+                ..Setting::of(stringify!($key), concat!($($help),+), <$type>::argument, true)
+            },)*
+        ];
+    };
+}
+pub(super) use settings;
+
+/// A value as the files write it.
+pub(super) fn in_toml(value: &Option<impl Value>) -> Option<toml::Value> {
+    value.as_ref().and_then(|value| toml::Value::try_from(value).ok())
+}
+
+impl Setting {
+    pub(super) const fn of(
+        key: &'static str,
+        help: &'static str,
+        argument: fn(Arg) -> Arg,
+        is_narrowed: bool,
+    ) -> Self {
+        Self {
+            key,
+            help: help.trim_ascii_start(),
+            value: "",
+            short: None,
+            has_flag: true,
+            is_narrowed,
+            is_of_profile: false,
+            otherwise: "",
+            argument,
+        }
+    }
+}

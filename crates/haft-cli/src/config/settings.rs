@@ -1,0 +1,108 @@
+//! The one table of settings: a row makes the option and its help, the variable, the key in the files, the line of `haft
+//! config show` and the one in the documentation.
+use super::{
+    environment::{EnvironmentFile, NarrowEnvironment},
+    files::{ExecFile, McpFile, ModelFile, NarrowRules, Rules, TelegramFile, VendorFile, no_hooks},
+    setting::{Dollars, Setting, Value, in_toml, settings},
+    timeouts::TimeoutsFile,
+};
+use haft::{kernel::Mode, tools::HookSettings};
+use serde::{Deserialize, Serialize};
+use std::{collections::BTreeMap, num::NonZeroU64};
+
+settings! {
+    own {
+        /// Model to use, as VENDOR/MODEL: `openai/gpt-5`, `anthropic/…`, `ollama/…`, `local/NAME|FILE.gguf`
+        model: String { value: "SPEC", short: Some('m'), otherwise: "that of the first vendor whose key is set" },
+        /// Profile to use: `default`, `alfred`, `pedro`, `ally`, `opencode`, `picoclaw`, or a TOML file
+        profile: String { value: "NAME", otherwise: "default" },
+        /// Check claims in the reply against the journal; exit with 5 if one is unproven
+        evidence: bool { is_of_profile: true },
+        /// Colors of the screen: `terminal`, `dark`, `light` or `plain`
+        theme: String { has_flag: false, otherwise: "terminal" },
+    }
+    narrowed {
+        /// What happens to effects that no rule covers; where nobody can answer, `ask` denies them and says so
+        permission: Mode { value: "MODE", otherwise: "ask" },
+        /// Maximum model calls per turn; 0 for the profile's
+        max_rounds: u32 { value: "N", is_of_profile: true },
+        /// Maximum cost per turn in US dollars, including subagents
+        max_cost: Dollars { value: "USD", is_of_profile: true },
+        /// Maximum tokens per turn, input and output, including subagents
+        max_tokens: NonZeroU64 { value: "N", is_of_profile: true },
+        /// Maximum seconds per turn
+        max_time: NonZeroU64 { value: "SECONDS", is_of_profile: true },
+    }
+    tables {
+        /// Context windows and prices of models that Haft does not know, by `VENDOR/MODEL`
+        models: BTreeMap<String, ModelFile>,
+        /// Which environment variables commands get, by name; `*` stands for any letters
+        environment: EnvironmentFile,
+        /// How long models are waited for, in seconds from 1 to 86,400
+        timeouts: TimeoutsFile,
+        /// Servers and keys, by vendor
+        vendors: BTreeMap<String, VendorFile>,
+        /// Commands that answer one prompt each, used as the model `exec/NAME`
+        exec: BTreeMap<String, ExecFile>,
+        /// MCP servers, by the name that begins their tools' names
+        mcp: BTreeMap<String, McpFile>,
+        /// Rules over effects, such as `write:src/**` and `execute:git status`
+        rules: Rules,
+        /// Settings of tools, over those of the profile
+        #[cfg_attr(test, schemars(with = "haft::tools::Settings"))]
+        tools: toml::Table,
+        /// Commands and addresses that are told what happens
+        #[cfg_attr(test, schemars(with = "Vec<HookSettings>"))]
+        hooks: Vec<HookSettings>,
+        /// The Telegram bot
+        telegram: TelegramFile,
+    }
+    project_tables {
+        /// Only these of the person's MCP servers; all of them where it is left out
+        mcp: Option<Vec<String>>,
+        /// Environment variables that commands do not get
+        environment: NarrowEnvironment,
+        /// Rules that are added before the person's
+        rules: NarrowRules,
+        /// None: they start programs, and nobody vouches for a repository.
+        #[cfg_attr(test, schemars(skip))]
+        #[serde(skip_serializing, deserialize_with = "no_hooks")]
+        hooks: (),
+    }
+}
+
+/// The row of this key.
+pub(super) fn setting(key: &str) -> &'static Setting {
+    SETTINGS.iter().find(|setting| setting.key == key).expect("every key has a row")
+}
+
+impl Settings {
+    /// The same, with `model` where no model was named.
+    pub(crate) fn with_model(&self, model: Option<String>) -> Self {
+        self.clone().over(Self { model, ..Self::default() })
+    }
+}
+
+impl clap::Args for Settings {
+    fn augment_args(command: clap::Command) -> clap::Command {
+        SETTINGS
+            .iter()
+            .filter(|setting| setting.has_flag)
+            .fold(command, |command, setting| command.arg(setting.clap()))
+    }
+
+    fn augment_args_for_update(command: clap::Command) -> clap::Command {
+        Self::augment_args(command)
+    }
+}
+
+impl clap::FromArgMatches for Settings {
+    fn from_arg_matches(matches: &clap::ArgMatches) -> Result<Self, clap::Error> {
+        Ok(Self::typed(matches))
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &clap::ArgMatches) -> Result<(), clap::Error> {
+        *self = Self::typed(matches).over(std::mem::take(self));
+        Ok(())
+    }
+}
