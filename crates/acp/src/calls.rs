@@ -63,7 +63,7 @@ impl Call {
 
     /// It does something to files.
     pub(super) fn changes(&mut self, session: &Session, folder: &Folder, fact: &Fact) -> ToolCallUpdate {
-        self.changed.take_in(fact);
+        self.changed.apply(fact);
         self.diffs = diffs(session, folder, &self.changed.whole());
         self.update(ToolCallUpdateFields::new().content(self.diffs.clone()))
     }

@@ -1,6 +1,6 @@
 //! What a connection has: the sessions that are open in the editor, and the way to more of them.
 use super::{
-    Opened, Server, Settings, Wanted, Way,
+    Opened, Server, Settings, Transport, Wanted,
     client::Editor,
     editor::{Buffers, stages},
     folder::Folder,
@@ -160,8 +160,8 @@ impl Host {
         for line in session.journal().damage() {
             (self.settings.note)(format!("{}: {line}", session.journal().path().display()));
         }
-        let Opened { engine, commands, meant, .. } = opened;
-        let open = Arc::new(OpenSession::new((session, engine), folder, (commands, meant)));
+        let Opened { engine, commands, expand, .. } = opened;
+        let open = Arc::new(OpenSession::new((session, engine), folder, (commands, expand)));
         self.lock().insert(open.id().to_owned(), open.clone());
         Ok(open)
     }
@@ -232,12 +232,12 @@ fn server(server: McpServer) -> Result<Server, Error> {
     match server {
         McpServer::Stdio(stdio) => {
             let environment = stdio.env.into_iter().map(|variable| (variable.name, variable.value)).collect();
-            let way = Way::Program { program: stdio.command, arguments: stdio.args, environment };
-            Ok(Server { name: stdio.name, way })
+            let transport = Transport::Program { program: stdio.command, arguments: stdio.args, environment };
+            Ok(Server { name: stdio.name, transport })
         }
         McpServer::Http(http) => {
             let headers = http.headers.into_iter().map(|header| (header.name, header.value)).collect();
-            Ok(Server { name: http.name, way: Way::Url { url: http.url, headers } })
+            Ok(Server { name: http.name, transport: Transport::Url { url: http.url, headers } })
         }
         McpServer::Sse(sse) => Err(wrong(format!(
             "cannot use the MCP server `{}`: SSE was replaced by Streamable HTTP; give it as `http`, or as a program",

@@ -62,12 +62,12 @@ pub struct Server {
     /// Part of its tools' names.
     pub name: String,
     /// How it is reached.
-    pub way: Way,
+    pub transport: Transport,
 }
 
 /// How an MCP server is reached.
 #[derive(Clone)]
-pub enum Way {
+pub enum Transport {
     /// A program that talks over its standard streams.
     Program {
         /// The file.
@@ -95,11 +95,11 @@ pub struct Opened {
     /// Prompts that lie in files.
     pub commands: Vec<SlashCommand>,
     /// What a prompt stands for that begins with `/`; an error says why there is no such command.
-    pub meant: Meant,
+    pub expand: Expand,
 }
 
 /// What a prompt stands for.
-pub type Meant = Arc<dyn Fn(&str) -> Result<String, String> + Send + Sync>;
+pub type Expand = Arc<dyn Fn(&str) -> Result<String, String> + Send + Sync>;
 
 /// A prompt that lies in a file.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 //! A session that is open in the editor.
 use super::{
-    Meant, SlashCommand,
+    Expand, SlashCommand,
     folder::Folder,
     sdk::{
         AvailableCommand, AvailableCommandInput, AvailableCommandsUpdate, Error, PromptRequest,
@@ -18,7 +18,7 @@ pub(super) struct OpenSession {
     pub(super) engine: Engine,
     pub(super) folder: Folder,
     pub(super) commands: Vec<SlashCommand>,
-    pub(super) meant: Meant,
+    pub(super) expand: Expand,
     prompt: Mutex<Option<Waiting>>,
 }
 
@@ -35,9 +35,9 @@ impl OpenSession {
     pub(super) fn new(
         (session, engine): (Session, Engine),
         folder: Folder,
-        (commands, meant): (Vec<SlashCommand>, Meant),
+        (commands, expand): (Vec<SlashCommand>, Expand),
     ) -> Self {
-        Self { session, engine, folder, commands, meant, prompt: Mutex::default() }
+        Self { session, engine, folder, commands, expand, prompt: Mutex::default() }
     }
 
     /// Its name, as the protocol writes it.
@@ -62,7 +62,7 @@ impl OpenSession {
             let message = "a prompt is being worked on in this session; wait for its end, or cancel it";
             return Err(worded(Error::invalid_request(), message));
         }
-        super::prompt::parts(request.prompt, &self.folder, &*self.meant)
+        super::prompt::parts(request.prompt, &self.folder, &*self.expand)
     }
 
     fn begin(&self, parts: Vec<Part>, responder: Responder<PromptResponse>) -> Result<(), Error> {

@@ -27,7 +27,8 @@ pub use conversation::{
     Completion, Limits, OnCap, clip, message, picture, replies_left_out, reply, tokens, transcript, window,
 };
 pub use event::{
-    Answer, Channel, Command, Entry, Event, Evicted, Fact, Outcome, Seq, SessionId, Summarizer, Update, Way,
+    Answer, Channel, Command, Direction, Entry, Event, Evicted, Fact, Outcome, Seq, SessionId, Summarizer,
+    Update,
 };
 pub use facts::{Left, Standing, active_path, change, changed, event, job, line, undo};
 pub use haft_macros::tool;

@@ -263,7 +263,7 @@ impl Journal {
     }
 
     /// What the process recorded that writes it. One that stands here already changes nothing.
-    pub(crate) fn take_in(&self, entry: Arc<Entry>) {
+    pub(crate) fn receive(&self, entry: Arc<Entry>) {
         let mut state = self.lock();
         if state.entries.last().is_none_or(|last| last.seq < entry.seq) {
             self.show(&mut state, entry);

@@ -7,7 +7,7 @@ use crate::{
     turn::{compact_now, open_turn, recover},
 };
 use futures::FutureExt;
-use haft_core::{CallId, Change, Command, Fact, Jobs, Seq, ToolCall, Transcript, Way, undo};
+use haft_core::{CallId, Change, Command, Direction, Fact, Jobs, Seq, ToolCall, Transcript, undo};
 use std::{collections::VecDeque, panic::AssertUnwindSafe};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
@@ -206,12 +206,12 @@ impl Task {
 
     async fn rewind(&mut self, to: Seq) -> Result<(), JournalError> {
         let plan = undo::back_to(&self.log.journal.entries(), to);
-        self.move_files(Way::Undo, plan.changes, plan.untracked, to).await
+        self.move_files(Direction::Undo, plan.changes, plan.untracked, to).await
     }
 
     async fn redo(&mut self) -> Result<(), JournalError> {
         match undo::last_undo(&self.log.journal.entries()) {
-            Some((changes, head)) => self.move_files(Way::Redo, changes, Vec::new(), head).await,
+            Some((changes, head)) => self.move_files(Direction::Redo, changes, Vec::new(), head).await,
             None => Ok(()),
         }
     }
@@ -219,7 +219,7 @@ impl Task {
     /// A file that cannot be written is told as a conflict; the others are moved all the same.
     async fn move_files(
         &mut self,
-        way: Way,
+        way: Direction,
         changes: Vec<Change>,
         untracked: Vec<CallId>,
         head: Seq,

@@ -133,7 +133,7 @@ fn told(session: &Session, outcome: Outcome, report: TurnReport) -> Result<ToolO
 async fn listen(mut turn: Turn, progress: Box<dyn Fn(String) + Send + Sync>, mut open: Open) -> TurnReport {
     while let Some(event) = turn.next().await {
         let Event::Recorded(entry) = event else { continue };
-        open.take_in(&entry.fact);
+        open.apply(&entry.fact);
         if let Fact::ToolStarted { name, arguments, .. } = &entry.fact {
             progress(format!("{name} {arguments}\n"));
         }
@@ -161,7 +161,7 @@ struct Open {
 }
 
 impl Open {
-    fn take_in(&mut self, fact: &Fact) {
+    fn apply(&mut self, fact: &Fact) {
         match fact {
             Fact::ApprovalAsked { call, reason, effects, changes, runs } => {
                 let (effects, changes, runs) = (effects.clone(), changes.clone(), runs.clone());

@@ -3,8 +3,8 @@
 mod kit;
 use futures::{StreamExt, stream::BoxStream};
 use haft_core::{
-    Change, Command, Delta, Entry, Event, Fact, How, Message, Provider, ProviderError, Request, Seq, Stage,
-    Transcript, Way, text_of,
+    Change, Command, Delta, Direction, Entry, Event, Fact, How, Message, Provider, ProviderError, Request,
+    Seq, Stage, Transcript, text_of,
 };
 use haft_engine::{EngineError, Home, Journal, JournalError};
 use haft_stage::Declared;
@@ -160,13 +160,13 @@ async fn undo_puts_messages_and_files_back_and_redo_brings_them_again() {
     assert_eq!(place.read("log").as_deref(), Some("one\nend\n"));
     let undone = rewound(&session, Command::Rewind { to: Seq(0) }).await;
     assert!(
-        matches!(&undone, Fact::Rewound { way: Way::Undo, changes, conflicts, .. } if changes.len() == 2 && conflicts.is_empty()),
+        matches!(&undone, Fact::Rewound { way: Direction::Undo, changes, conflicts, .. } if changes.len() == 2 && conflicts.is_empty()),
         "{undone:?}"
     );
     assert_eq!((place.read("log").as_deref(), place.read("made")), (Some("end\n"), None));
     assert!(Transcript::replay(&session.entries()).messages().is_empty());
     let redone = rewound(&session, Command::Redo).await;
-    assert!(matches!(redone, Fact::Rewound { way: Way::Redo, .. }));
+    assert!(matches!(redone, Fact::Rewound { way: Direction::Redo, .. }));
     assert_eq!(
         (place.read("log").as_deref(), place.read("made").as_deref()),
         (Some("one\nend\n"), Some("made"))

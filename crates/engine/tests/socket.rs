@@ -2,7 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 mod kit;
 use futures::StreamExt;
-use haft_core::{Answer, Change, Command, Event, Fact, Mode, Policy, Seq, Update, Way};
+use haft_core::{Answer, Change, Command, Direction, Event, Fact, Mode, Policy, Seq, Update};
 use haft_engine::{Engine, EngineError, JournalError, Session};
 use kit::{Place, calls, prompt, says, scripted, tell};
 use serde_json::{Value, json};
@@ -111,7 +111,8 @@ async fn a_joined_session_is_prompted_seen_live_and_undone() {
     let after = changes[0].after.as_ref().unwrap();
     assert_eq!(joined.content(&after.hash).unwrap(), b"one\nend\n", "contents lie in the session's folder");
     joined.send(Command::Rewind { to: Seq(0) }).unwrap();
-    until(&joined, Seq(0), |fact| matches!(fact, Fact::Rewound { way: Way::Undo, .. }).then_some(())).await;
+    until(&joined, Seq(0), |fact| matches!(fact, Fact::Rewound { way: Direction::Undo, .. }).then_some(()))
+        .await;
     assert_eq!(place.read("log").as_deref(), Some("end\n"));
     assert_eq!(joined.entries(), session.entries());
     owner.shut_down().await;

@@ -10,7 +10,7 @@ use std::{
 pub(crate) const AGENT: &str = "haft";
 
 /// An agent, and where it was read.
-pub(crate) struct Known {
+pub(crate) struct FoundAgent {
     /// Ready to be opened.
     pub(crate) agent: Agent,
     /// `None`: built in.
@@ -19,14 +19,14 @@ pub(crate) struct Known {
 
 /// All agents by name. A person's file takes the place of a built-in agent, a project's only stands beside them: it
 /// comes with the repository, and nobody vouches for it.
-pub(crate) fn known(places: &Places, workspace: &Path) -> Result<Vec<Known>, Failure> {
-    let mut all: Vec<Known> = Vec::new();
+pub(crate) fn known(places: &Places, workspace: &Path) -> Result<Vec<FoundAgent>, Failure> {
+    let mut all: Vec<FoundAgent> = Vec::new();
     for known in read_folder(&places.user_file.with_file_name("agents"), None)? {
         add(&mut all, known)?;
     }
     for agent in Agent::built_in() {
         if !all.iter().any(|known| known.agent.name == agent.name) {
-            all.push(Known { agent, file: None });
+            all.push(FoundAgent { agent, file: None });
         }
     }
     for known in read_folder(&workspace.join(".haft/agents"), Some(workspace))? {
@@ -42,7 +42,7 @@ pub(crate) fn known(places: &Places, workspace: &Path) -> Result<Vec<Known>, Fai
 /// The one that people get who ask for none has these names.
 const RESERVED: [&str; 2] = ["agent", AGENT];
 
-fn add(all: &mut Vec<Known>, known: Known) -> Result<(), Failure> {
+fn add(all: &mut Vec<FoundAgent>, known: FoundAgent) -> Result<(), Failure> {
     if RESERVED.contains(&known.agent.name.as_str()) {
         return Err(bad(&known, format!("the name `{}` is taken", known.agent.name)));
     }
@@ -58,13 +58,13 @@ fn add(all: &mut Vec<Known>, known: Known) -> Result<(), Failure> {
     }
 }
 
-fn bad(known: &Known, why: String) -> Failure {
+fn bad(known: &FoundAgent, why: String) -> Failure {
     let file = known.file.as_ref().map(|file| file.display().to_string()).unwrap_or_default();
     Failure::usage(format!("cannot use the agent in `{file}`: {why}"))
 }
 
 /// The Markdown files of a folder, by name; none where there is no folder.
-fn read_folder(folder: &Path, within: Option<&Path>) -> Result<Vec<Known>, Failure> {
+fn read_folder(folder: &Path, within: Option<&Path>) -> Result<Vec<FoundAgent>, Failure> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
     let mut files: Vec<PathBuf> =
         entries.filter(|path| path.extension().is_some_and(|ending| ending == "md")).collect();
@@ -72,12 +72,12 @@ fn read_folder(folder: &Path, within: Option<&Path>) -> Result<Vec<Known>, Failu
     files.into_iter().map(|file| read_file(file, within)).collect()
 }
 
-fn read_file(file: PathBuf, within: Option<&Path>) -> Result<Known, Failure> {
+fn read_file(file: PathBuf, within: Option<&Path>) -> Result<FoundAgent, Failure> {
     let failed = |why: String| {
         Failure::usage(format!("cannot read the agent in `{}`: {why}", file.display()))
             .hint("`haft agents show builder` prints one to start from")
     };
     let text = untrusted_file::read(&file, within).map_err(|error| failed(error.to_string()))?;
     let agent = Agent::parse(&text).map_err(|error| failed(error.to_string()))?;
-    Ok(Known { agent, file: Some(file) })
+    Ok(FoundAgent { agent, file: Some(file) })
 }

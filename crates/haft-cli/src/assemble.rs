@@ -1,7 +1,7 @@
 //! Picks the parts of an engine.
 use crate::{
     CliContext,
-    agents::{self, AGENT, Known},
+    agents::{self, AGENT, FoundAgent},
     args::TurnArgs,
     config::{Config, ConfigError, Environment, Places},
     failure::Failure,
@@ -130,9 +130,9 @@ fn stages(home: &Home) -> Stages {
 
 /// What the person and the project wrote down for agents.
 pub(crate) fn knowledge(places: &Places, workspace: &Path, quiet: bool) -> Knowledge {
-    let aside = mcp::notes(quiet);
-    let notes = notes::read(places, workspace, &*aside);
-    let (skills, readable) = skills::read(places, workspace, &*aside);
+    let warn = mcp::notes(quiet);
+    let notes = notes::read(places, workspace, &*warn);
+    let (skills, readable) = skills::read(places, workspace, &*warn);
     Knowledge { notes, skills, skill_tool: SKILL.into(), readable }
 }
 
@@ -162,7 +162,7 @@ fn agents(
 }
 
 /// A built-in agent cannot know whether there are skills; the author of another one said what it has.
-fn with_skills(Known { mut agent, file }: Known) -> Agent {
+fn with_skills(FoundAgent { mut agent, file }: FoundAgent) -> Agent {
     if let (None, Some(tools)) = (file, &mut agent.tools) {
         tools.push(SKILL.to_owned());
     }

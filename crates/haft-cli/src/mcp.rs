@@ -8,7 +8,7 @@ use crate::{
 };
 use haft::{
     kernel::{SessionId, ToolSource},
-    mcp::client::{Mcp, McpServer, McpSettings, Way},
+    mcp::client::{Mcp, McpServer, McpSettings, Transport},
 };
 use std::{
     collections::BTreeMap,
@@ -23,9 +23,9 @@ const START: u64 = 60;
 const CALL: u64 = 300;
 
 /// One that somebody else than the configuration names, with the times that it would have there.
-pub(crate) fn given(name: String, way: Way) -> McpServer {
+pub(crate) fn given(name: String, transport: Transport) -> McpServer {
     let (start_timeout, call_timeout) = (Duration::from_secs(START), Duration::from_secs(CALL));
-    McpServer { name, way, tools: None, trust_hints: false, start_timeout, call_timeout }
+    McpServer { name, transport, tools: None, trust_hints: false, start_timeout, call_timeout }
 }
 
 /// Where nobody knows a model's window.
@@ -104,13 +104,13 @@ fn server(name: &str, file: &McpFile, environment: &Environment) -> Result<McpSe
         });
         filled.collect()
     };
-    let way = match (&file.command, &file.url) {
-        (Some(command), None) => Way::Program {
+    let transport = match (&file.command, &file.url) {
+        (Some(command), None) => Transport::Program {
             program: command.clone(),
             arguments: file.arguments.clone(),
             environment: filled(&file.environment)?,
         },
-        (None, Some(url)) => Way::Url { url: url.clone(), headers: filled(&file.headers)? },
+        (None, Some(url)) => Transport::Url { url: url.clone(), headers: filled(&file.headers)? },
         (Some(_), Some(_)) => {
             return Err(wrong("there is a `command` and a `url`; a server has one of them"));
         }
@@ -118,7 +118,7 @@ fn server(name: &str, file: &McpFile, environment: &Environment) -> Result<McpSe
     };
     Ok(McpServer {
         name: name.to_owned(),
-        way,
+        transport,
         tools: file.tools.clone(),
         trust_hints: file.trust_hints,
         start_timeout: Duration::from_secs(file.start_timeout.unwrap_or(START)),
@@ -169,13 +169,13 @@ mod tests {
             ),
         ];
         for (text, expected) in table {
-            let way = read(text).map(|server| match server.way {
-                Way::Program { program, arguments, environment } => {
+            let transport = read(text).map(|server| match server.transport {
+                Transport::Program { program, arguments, environment } => {
                     format!("{program} {arguments:?} {environment:?}")
                 }
-                Way::Url { url, headers } => format!("{url} {headers:?}"),
+                Transport::Url { url, headers } => format!("{url} {headers:?}"),
             });
-            assert_eq!(way, expected.map(str::to_owned).map_err(str::to_owned), "{text}");
+            assert_eq!(transport, expected.map(str::to_owned).map_err(str::to_owned), "{text}");
         }
         assert!(read("comand = \"a\"").is_err_and(|error| error.starts_with("unknown field `comand`")));
     }

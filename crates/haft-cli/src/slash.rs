@@ -37,7 +37,7 @@ pub(crate) struct Header {
 
 /// What a prompt stands for.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Meant {
+pub(crate) struct Expanded {
     /// What is said to the model.
     pub(crate) prompt: String,
     /// Who is to work, if the command says so.
@@ -74,8 +74,8 @@ fn template(dir: &SourceDir, file: PathBuf, warn: Warn<'_>) -> Option<Template> 
 }
 
 /// What `prompt` stands for: itself, unless it begins with `/NAME`. A path is not a name.
-pub(crate) fn expand(known: &[Template], prompt: &str) -> Result<Meant, Failure> {
-    let as_it_is = || Meant { prompt: prompt.to_owned(), ..Meant::default() };
+pub(crate) fn expand(known: &[Template], prompt: &str) -> Result<Expanded, Failure> {
+    let as_it_is = || Expanded { prompt: prompt.to_owned(), ..Expanded::default() };
     let Some(rest) = prompt.trim_start().strip_prefix('/') else { return Ok(as_it_is()) };
     let (name, arguments) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
     match known.iter().find(|template| template.name == name) {
@@ -98,7 +98,7 @@ fn unknown(name: &str, known: &[Template]) -> Failure {
 }
 
 impl Template {
-    fn filled(&self, arguments: &str) -> Result<Meant, Failure> {
+    fn filled(&self, arguments: &str) -> Result<Expanded, Failure> {
         let Header { agent, model, .. } = self.header.clone();
         if let Some(model) = model.as_ref().filter(|_| !self.is_own) {
             let file = self.file.display();
@@ -106,7 +106,7 @@ impl Template {
                 "cannot use the command in `{file}`: a project may not choose the model `{model}`"
             )));
         }
-        Ok(Meant { prompt: fill(&self.text, arguments), agent, model })
+        Ok(Expanded { prompt: fill(&self.text, arguments), agent, model })
     }
 }
 
@@ -184,7 +184,8 @@ mod tests {
             ("/fxi x", Err("there is no command `/fxi`")),
         ];
         for (prompt, expected) in table {
-            let told = expand(&known, prompt).map(|meant| meant.prompt).map_err(|failure| failure.message);
+            let told =
+                expand(&known, prompt).map(|expanded| expanded.prompt).map_err(|failure| failure.message);
             assert_eq!(told, expected.map(str::to_owned).map_err(str::to_owned), "{prompt}");
         }
         let hint = expand(&known, "/fxi").unwrap_err().hint.unwrap_or_default();
@@ -204,7 +205,7 @@ mod tests {
         );
         let mine = Template { is_own: true, ..theirs };
         let expected =
-            Meant { prompt: "y".into(), agent: Some("reviewer".into()), model: Some("openai/x".into()) };
+            Expanded { prompt: "y".into(), agent: Some("reviewer".into()), model: Some("openai/x".into()) };
         assert_eq!(expand(&[mine], "/x").unwrap(), expected);
     }
 }

@@ -24,7 +24,7 @@ pub struct Builder {
     pub(crate) price: Option<Price>,
     pub(crate) window: Option<u64>,
     #[cfg(feature = "http")]
-    pub(crate) way: crate::model::Way,
+    pub(crate) way: crate::model::Endpoint,
     pub(crate) speech: Option<Speech>,
     tools: Registry,
     /// What could not be taken for a tool.

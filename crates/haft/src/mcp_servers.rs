@@ -1,6 +1,6 @@
 //! Tools of MCP servers.
 use haft_core::{Access, ToolSource};
-use haft_mcp::client::{Mcp, McpServer, McpSettings, Way};
+use haft_mcp::client::{Mcp, McpServer, McpSettings, Transport};
 use std::{path::Path, sync::Arc, time::Duration};
 
 /// How long a server may take to start and to tell its tools.
@@ -14,16 +14,16 @@ const BUDGET: usize = 8_000;
 
 /// A server that is a program.
 pub(crate) fn program(name: String, program: String, arguments: Vec<String>) -> McpServer {
-    server(name, Way::Program { program, arguments, environment: Vec::new() })
+    server(name, Transport::Program { program, arguments, environment: Vec::new() })
 }
 
 /// A server at an address.
 pub(crate) fn service(name: String, url: String) -> McpServer {
-    server(name, Way::Url { url, headers: Vec::new() })
+    server(name, Transport::Url { url, headers: Vec::new() })
 }
 
-fn server(name: String, way: Way) -> McpServer {
-    McpServer { name, way, tools: None, trust_hints: false, start_timeout: START, call_timeout: CALL }
+fn server(name: String, transport: Transport) -> McpServer {
+    McpServer { name, transport, tools: None, trust_hints: false, start_timeout: START, call_timeout: CALL }
 }
 
 /// The one source of all servers' tools; none where there are no servers.

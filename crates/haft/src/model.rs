@@ -7,20 +7,20 @@ use std::sync::Arc;
 
 /// What the program says of the way to a model; the environment says the rest.
 #[derive(Clone, Default)]
-pub(crate) struct Way {
+pub(crate) struct Endpoint {
     pub(crate) key: Option<String>,
     pub(crate) base_url: Option<String>,
 }
 
 /// The keys of all vendors that the environment holds, and the program's own.
-pub(crate) fn keys(way: &Way, environment: &Environment) -> Vec<String> {
+pub(crate) fn keys(way: &Endpoint, environment: &Environment) -> Vec<String> {
     let variables = vendors().iter().filter_map(|vendor| vendor.key_variable.as_deref());
     let found = variables.filter_map(|name| environment.get(name)).map(|key| key.trim().to_owned());
     found.chain(way.key.clone()).collect()
 }
 
 /// Connects to nobody yet, but checks all that can be checked here.
-pub(crate) fn open(spec: &str, way: &Way, environment: &Environment) -> Result<Model> {
+pub(crate) fn open(spec: &str, way: &Endpoint, environment: &Environment) -> Result<Model> {
     let (vendor, name) = named(spec)?;
     let connection = connection(vendor, way, environment);
     if let (Some(variable), None, None) = (&vendor.key_variable, &connection.key, &connection.base_url) {
@@ -37,7 +37,7 @@ pub(crate) fn open(spec: &str, way: &Way, environment: &Environment) -> Result<M
 }
 
 /// Asks a server on this machine how much its model takes in, where nobody knows.
-pub(crate) async fn measured(model: Model, way: &Way, environment: &Environment) -> Model {
+pub(crate) async fn measured(model: Model, way: &Endpoint, environment: &Environment) -> Model {
     let found = named(&model.spec).ok().filter(|(vendor, _)| vendor.local && model.window.is_none());
     let Some((vendor, _)) = found else { return model };
     let connection = connection(vendor, way, environment);
@@ -62,7 +62,7 @@ fn named(spec: &str) -> Result<(&'static Vendor, &str)> {
     Ok((vendor, name))
 }
 
-fn connection(vendor: &Vendor, way: &Way, environment: &Environment) -> Connection {
+fn connection(vendor: &Vendor, way: &Endpoint, environment: &Environment) -> Connection {
     let variable = |name: &Option<String>| environment.get(name.as_deref()?).map(str::to_owned);
     let key = way.key.clone().or_else(|| variable(&vendor.key_variable));
     let base_url = way.base_url.clone().or_else(|| variable(&vendor.base_url_variable));

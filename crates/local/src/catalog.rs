@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, sync::OnceLock};
 /// A model file that [`crate::models::pull`] knows.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Known {
+pub struct CatalogModel {
     /// What it is, for people.
     pub title: String,
     /// The file's name in the models folder.
@@ -36,8 +36,8 @@ pub struct Package {
 }
 
 /// All models that [`crate::models::pull`] knows, by name.
-pub fn known() -> &'static BTreeMap<String, Known> {
-    static KNOWN: OnceLock<BTreeMap<String, Known>> = OnceLock::new();
+pub fn known() -> &'static BTreeMap<String, CatalogModel> {
+    static KNOWN: OnceLock<BTreeMap<String, CatalogModel>> = OnceLock::new();
     KNOWN.get_or_init(|| {
         toml::from_str(include_str!("../models.toml")).expect("the table is checked by a test")
     })

@@ -4,7 +4,7 @@ use haft_core::{Delta, StopReason};
 /// Turns the text of one reply into deltas.
 pub(crate) trait Listen {
     /// More of the text, whole characters only.
-    fn hear(&mut self, text: &str) -> Heard;
+    fn hear(&mut self, text: &str) -> Parsed;
     /// The grammar has come to its end: what follows is prose again.
     fn freed(&mut self) {}
     /// No more text comes. `is_whole`: the model ended by itself, it was not cut off.
@@ -13,7 +13,7 @@ pub(crate) trait Listen {
 
 /// What came of a piece of text.
 #[derive(Debug, Default, PartialEq)]
-pub(crate) struct Heard {
+pub(crate) struct Parsed {
     pub(crate) deltas: Vec<Delta>,
     pub(crate) bond: Bond,
     /// The reply is complete, whatever the model would say next.
@@ -32,7 +32,7 @@ pub(crate) enum Bond {
     Free,
 }
 
-impl Heard {
+impl Parsed {
     /// Deltas and nothing else.
     pub(crate) fn said(deltas: Vec<Delta>) -> Self {
         Self { deltas, ..Self::default() }

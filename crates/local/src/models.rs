@@ -3,7 +3,7 @@ use crate::pull::{self, PullError};
 use std::path::{Path, PathBuf};
 
 pub use crate::{
-    catalog::{Known, Package, known},
+    catalog::{CatalogModel, Package, known},
     pull::Progress,
 };
 

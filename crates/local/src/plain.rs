@@ -1,6 +1,6 @@
 //! A reply that is passed on as it is: who asked finds the calls in it. Here they are only followed, so that the grammar
 //! holds in them.
-use crate::listen::{Bond, Heard, Listen};
+use crate::listen::{Bond, Listen, Parsed};
 use haft_core::{Delta, StopReason};
 
 /// Passes text on, and says when a call begins.
@@ -42,8 +42,8 @@ impl Plain {
 }
 
 impl Listen for Plain {
-    fn hear(&mut self, text: &str) -> Heard {
-        let mut heard = Heard::said(vec![Delta::Text(text.to_owned())]);
+    fn hear(&mut self, text: &str) -> Parsed {
+        let mut heard = Parsed::said(vec![Delta::Text(text.to_owned())]);
         if self.is_free {
             self.tail.push_str(text);
             if let Some(begun) = self.begun() {

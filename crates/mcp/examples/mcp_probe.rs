@@ -7,7 +7,7 @@ use haft_core::{
     Access, Alone, CallId, How, NoJobs, Person, Question, Registry, SessionId, Stage, ToolContext,
     ToolSource, ToolSpec, View, schema,
 };
-use haft_mcp::client::{Mcp, McpServer, McpSettings, Way};
+use haft_mcp::client::{Mcp, McpServer, McpSettings, Transport};
 use serde_json::{Value, json};
 use std::{
     path::Path,
@@ -35,7 +35,7 @@ async fn main() -> ExitCode {
     let mcp = Mcp::new(McpSettings {
         servers: vec![McpServer {
             name: "probe".into(),
-            way: Way::Url { url, headers: Vec::new() },
+            transport: Transport::Url { url, headers: Vec::new() },
             tools: None,
             trust_hints: false,
             start_timeout: Duration::from_secs(20),

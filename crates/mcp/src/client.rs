@@ -16,7 +16,7 @@ mod server;
 mod settings;
 mod tool;
 
-pub use settings::{McpServer, McpSettings, Way};
+pub use settings::{McpServer, McpSettings, Transport};
 
 use found::Found;
 use futures::future::{BoxFuture, join_all};

@@ -64,7 +64,7 @@ impl View {
     }
 
     /// Takes in what happened, and gives the blocks that are finished by it.
-    pub fn take_in(&mut self, event: &Event) -> Vec<Block> {
+    pub fn apply(&mut self, event: &Event) -> Vec<Block> {
         match event {
             Event::Live(update) => self.update(update),
             Event::Recorded(entry) => self.fact(entry),

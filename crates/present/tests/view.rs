@@ -39,7 +39,7 @@ fn turn_ended() -> Value {
 
 /// Blocks in a few words each.
 fn seen(view: &mut View, events: &[Event]) -> Vec<String> {
-    let blocks = events.iter().flat_map(|event| view.take_in(event));
+    let blocks = events.iter().flat_map(|event| view.apply(event));
     blocks.map(|block| in_words(&block)).collect()
 }
 

@@ -20,14 +20,14 @@ impl Novelty {
     /// Takes in a piece of the reply and returns whether it says something new: a word that was not said after the
     /// same two words before. Numbers count as the same word, so a counter says nothing new. White space and
     /// punctuation are not words.
-    pub(crate) fn take_in(&mut self, delta: &Delta) -> bool {
+    pub(crate) fn observe(&mut self, delta: &Delta) -> bool {
         match delta {
-            Delta::Text(text) => self.text.take_in(text),
-            Delta::Thinking(text) => self.thinking.take_in(text),
-            Delta::CallArguments { json, .. } => self.calls.take_in(json),
+            Delta::Text(text) => self.text.observe(text),
+            Delta::Thinking(text) => self.thinking.observe(text),
+            Delta::CallArguments { json, .. } => self.calls.observe(json),
             Delta::CallStart { name, .. } => {
                 self.calls.end_word();
-                self.calls.take_in(name) | self.calls.end_word()
+                self.calls.observe(name) | self.calls.end_word()
             }
             Delta::Signature(_) | Delta::CallProblem { .. } => false,
             Delta::Usage(_) | Delta::Retrying { .. } | Delta::Stop(_) => false,
@@ -52,7 +52,7 @@ struct Word {
 }
 
 impl Words {
-    fn take_in(&mut self, text: &str) -> bool {
+    fn observe(&mut self, text: &str) -> bool {
         let mut is_new = false;
         for letter in text.chars() {
             if !letter.is_alphanumeric() {
@@ -105,7 +105,7 @@ mod tests {
     /// After how many pieces something new was said for the last time; 0 for never.
     fn last_new(piece: impl Fn(usize) -> Delta) -> usize {
         let mut novelty = Novelty::default();
-        let new = (1..2_000).filter(|number| novelty.take_in(&piece(*number)));
+        let new = (1..2_000).filter(|number| novelty.observe(&piece(*number)));
         new.last().unwrap_or_default()
     }
 
@@ -156,7 +156,7 @@ mod tests {
         assert!(letters > 1_950, "{letters}");
         let mut novelty = Novelty::default();
         for delta in [Delta::Thinking, Delta::Text] {
-            assert!(novelty.take_in(&delta("let me write it down ".into())));
+            assert!(novelty.observe(&delta("let me write it down ".into())));
         }
     }
 
@@ -166,7 +166,7 @@ mod tests {
         for number in 0..3 * MOST_SEEN {
             let word: String =
                 format!("{number:x}").chars().map(|digit| char::from(b'a' + digit as u8 % 26)).collect();
-            words.take_in(&format!("{word} "));
+            words.observe(&format!("{word} "));
         }
         assert!(words.seen.len() <= MOST_SEEN);
     }

@@ -105,7 +105,7 @@ impl Course {
     /// Takes in what the model says. Why the reply is to be ended before it, if it is.
     pub(crate) fn is_over_with(&mut self, delta: &Delta) -> Option<StopReason> {
         let now = Instant::now();
-        let is_new = self.novelty.take_in(delta);
+        let is_new = self.novelty.observe(delta);
         let [begun, new] = self.said.get_or_insert([now, now]);
         if is_new {
             *new = now;

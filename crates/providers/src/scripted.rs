@@ -196,7 +196,7 @@ mod tests {
     use serde_json::json;
     use std::sync::Arc;
 
-    type Told = Result<Vec<Part>, String>;
+    type Said = Result<Vec<Part>, String>;
 
     fn request(said: &[&str]) -> Request {
         let messages = said.iter().enumerate().map(|(index, text)| {
@@ -206,7 +206,7 @@ mod tests {
         Request { messages: messages.collect(), ..Request::default() }
     }
 
-    async fn tell(scripted: &Scripted, said: &[&str]) -> Told {
+    async fn tell(scripted: &Scripted, said: &[&str]) -> Said {
         let mut reply = Reply::default();
         let mut deltas = scripted.stream(request(said));
         while let Some(delta) = deltas.next().await {
@@ -230,7 +230,7 @@ mod tests {
         ];
         let run_out = "the script rejected the request: it has no more lines after 3";
         let unmet = "the script rejected the request: it expected `b` in the last message, which says `c`";
-        let table: [(&[&str], Told); 6] = [
+        let table: [(&[&str], Said); 6] = [
             (&["a"], Ok(vec![Part::text("one")])),
             (&["a"], Ok(vec![Part::text("one")])),
             (&["a", "one", "b"], Err("the script is busy: full".into())),

@@ -95,7 +95,7 @@ impl Chat {
             }
             tokio::select! {
                 mail = inbox.recv(), if !self.is_closing => match mail {
-                    Some(mail) => self.take_in(mail).await,
+                    Some(mail) => self.handle(mail).await,
                     None => self.is_closing = true,
                 },
                 event = next(&mut self.open) => self.event(event).await,
@@ -105,7 +105,7 @@ impl Chat {
         }
     }
 
-    async fn take_in(&mut self, mail: Mail) {
+    async fn handle(&mut self, mail: Mail) {
         match mail {
             Mail::Started(unsent) => self.take_up(unsent).await,
             Mail::Said(message) => self.said(*message).await,

@@ -65,7 +65,7 @@ const FAREWELL: Duration = Duration::from_secs(5);
 /// Opens an engine like the usual one that asks another model, `VENDOR/MODEL`; an error says why it cannot.
 pub type Engines = Arc<dyn Fn(String) -> BoxFuture<'static, Result<Engine, String>> + Send + Sync>;
 /// What a line that begins with `/` stands for; an error says why it stands for nothing.
-pub type Meant = Arc<dyn Fn(&str) -> Result<String, String> + Send + Sync>;
+pub type Expand = Arc<dyn Fn(&str) -> Result<String, String> + Send + Sync>;
 
 /// How a bot works.
 pub struct Options {
@@ -84,7 +84,7 @@ pub struct Options {
     /// For `/model`.
     pub engines: Engines,
     /// For `/NAME`.
-    pub meant: Meant,
+    pub expand: Expand,
     /// Names of such lines, and what they are for.
     pub prompts: Vec<(String, String)>,
     /// For whoever runs the bot.

@@ -57,7 +57,7 @@ impl Chats {
                         outage.over(&self.bot.options.notes);
                         (outage, 0)
                     };
-                    let is_quiet = !self.take_in(updates)?;
+                    let is_quiet = !self.handle(updates)?;
                     if is_quiet && asked_at.elapsed() < QUIET {
                         sleep(QUIET).await;
                     }
@@ -97,7 +97,7 @@ impl Chats {
     }
 
     /// Whether anything was new. What is handed out has been marked as handled before.
-    fn take_in(&mut self, updates: Vec<Value>) -> Result<bool, Trouble> {
+    fn handle(&mut self, updates: Vec<Value>) -> Result<bool, Trouble> {
         let count = updates.len();
         let mut read = |update: Value| Some((updates::id(&update)?, self.read(&update)));
         let numbered: Vec<(i64, Incoming)> = updates.into_iter().filter_map(&mut read).collect();

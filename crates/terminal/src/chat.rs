@@ -5,7 +5,7 @@ use crate::{
     Exit,
     console::{self, Order},
     host::{Host, Opened, Wish},
-    print::{self, Options, Output, Told},
+    print::{self, Options, Output, PromptHistory},
     signals::Interrupts,
 };
 use haft_core::{Command, Mode, Part, Seq, undo};
@@ -43,16 +43,16 @@ pub async fn run(
 }
 
 /// Of a session that has just begun nothing was told.
-fn untold(session: &Session) -> Told {
+fn untold(session: &Session) -> PromptHistory {
     let is_new = session.entries().len() == 1;
-    Told::before(if is_new { Seq(0) } else { next(session) })
+    PromptHistory::before(if is_new { Seq(0) } else { next(session) })
 }
 
 struct Talk<'a> {
     host: Host,
     open: Option<(Engine, Session)>,
     /// Of what happens at the prompt the person is told when they come back to it.
-    told: Told,
+    told: PromptHistory,
     wish: Wish,
     options: &'a Options,
     interrupts: &'a mut Interrupts,
@@ -86,8 +86,9 @@ impl Talk<'_> {
             Some(order) => self.order(order).await,
             None if said.is_empty() => Ok(()),
             None => {
-                let meant = if said.starts_with('/') { (self.host.meant)(said) } else { Ok(said.to_owned()) };
-                match meant {
+                let expanded =
+                    if said.starts_with('/') { (self.host.expand)(said) } else { Ok(said.to_owned()) };
+                match expanded {
                     Ok(prompt) => {
                         self.turn(Command::Prompt { parts: vec![Part::text(prompt)], channel: None }).await
                     }

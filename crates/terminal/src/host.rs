@@ -13,15 +13,15 @@ pub struct Host {
     /// Prompts that lie in files: name and description.
     pub prompts: Vec<(String, String)>,
     /// What a line stands for that begins with `/`; an error says why it stands for nothing.
-    pub meant: Meant,
+    pub expand: Expand,
     /// Where is kept what people type.
     pub history: Option<PathBuf>,
 }
 
 /// See [`Host::open`].
 pub type Open = Arc<dyn Fn(Wish) -> BoxFuture<'static, Result<Opened, String>> + Send + Sync>;
-/// See [`Host::meant`].
-pub type Meant = Arc<dyn Fn(&str) -> Result<String, String> + Send + Sync>;
+/// See [`Host::expand`].
+pub type Expand = Arc<dyn Fn(&str) -> Result<String, String> + Send + Sync>;
 
 /// A session that somebody wants.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -57,14 +57,14 @@ pub async fn turn(
     options: &Options,
     interrupts: &mut Interrupts,
 ) -> anyhow::Result<Exit> {
-    follow_on(session, command, &mut Told::before(from), options, interrupts).await
+    follow_on(session, command, &mut PromptHistory::before(from), options, interrupts).await
 }
 
 /// As [`follow`], and on where the turn has used up its rounds and a person at the terminal wants it to.
 pub(crate) async fn follow_on(
     session: &Session,
     command: Command,
-    told: &mut Told,
+    told: &mut PromptHistory,
     options: &Options,
     interrupts: &mut Interrupts,
 ) -> anyhow::Result<Exit> {
@@ -81,17 +81,17 @@ pub(crate) async fn follow_on(
 
 /// Up to where a person has been told of a session, from one turn to the next.
 #[derive(Debug)]
-pub(crate) struct Told {
+pub(crate) struct PromptHistory {
     next: Seq,
 }
 
-impl Told {
+impl PromptHistory {
     /// All before `next`.
     pub(crate) fn before(next: Seq) -> Self {
         Self { next }
     }
 
-    fn take_in(&mut self, event: &Event) {
+    fn apply(&mut self, event: &Event) {
         let Event::Recorded(entry) = event else { return };
         self.next = Seq(entry.seq.0 + 1);
     }
@@ -102,7 +102,7 @@ impl Told {
 pub(crate) async fn follow(
     session: &Session,
     command: Option<Command>,
-    told: &mut Told,
+    told: &mut PromptHistory,
     options: &Options,
     interrupts: &mut Interrupts,
 ) -> anyhow::Result<Exit> {
@@ -128,12 +128,12 @@ pub(crate) async fn follow(
             }
         };
         let Some(event) = event else { break };
-        or_gone(showing.take_in(session, &event), (), interrupts)?;
+        or_gone(showing.apply(session, &event), (), interrupts)?;
         if goal.hear(&event) {
             // The next one is for the turn that is waited for.
             is_interrupted = false;
         }
-        told.take_in(&event);
+        told.apply(&event);
     }
     showing.spinner.clear();
     match goal.report().await {
@@ -202,7 +202,7 @@ impl Goal {
         is_end
     }
 
-    fn is_reached(&mut self, told: &Told, questions: &Questions) -> bool {
+    fn is_reached(&mut self, told: &PromptHistory, questions: &Questions) -> bool {
         self.has_asked |= questions.is_open();
         match &self.own {
             None => told.next >= self.now && !self.has_asked,
@@ -245,7 +245,7 @@ impl<'a> Showing<'a> {
     }
 
     /// Asks also where nothing can be written.
-    fn take_in(&mut self, session: &Session, event: &Event) -> anyhow::Result<()> {
+    fn apply(&mut self, session: &Session, event: &Event) -> anyhow::Result<()> {
         self.spinner.clear();
         let written = match self.options.output {
             Output::Text => self.words.event(event),

@@ -86,7 +86,7 @@ async fn talk(
     while !app.is_leaving {
         tokio::select! {
             event = app.events.next() => match event {
-                Some(event) => take_in(app, event),
+                Some(event) => apply(app, event),
                 None => app.closed(),
             },
             key = keys.next() => match key {
@@ -116,7 +116,7 @@ async fn talk(
 }
 
 /// This event, and those that are there already.
-fn take_in(app: &mut App, event: Event) {
+fn apply(app: &mut App, event: Event) {
     app.event(&event);
     for _ in 0..AT_ONCE {
         match app.events.next().now_or_never() {

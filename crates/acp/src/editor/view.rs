@@ -26,21 +26,21 @@ pub(super) fn open(stage: &EditorStage, workspace: &Path, effects: &[Effect]) ->
     for (file, text) in &unsaved {
         stage.learn(file, text);
     }
-    let aside = Aside::new(&stage.folder)?;
+    let scratch = Scratch::new(&stage.folder)?;
     let is_written_over = written.iter().any(|file| unsaved.contains_key(*file));
     let inner = match is_written_over {
-        true => over(stage, workspace, effects, &unsaved, &aside)?,
+        true => over(stage, workspace, effects, &unsaved, &scratch)?,
         false => stage.inner.open(workspace, effects)?,
     };
     let mut copies = HashMap::new();
     for (file, text) in unsaved.iter().filter(|(file, _)| !written.contains(file)) {
-        let copy = aside.place("read", workspace, file);
+        let copy = scratch.place("read", workspace, file);
         put(&copy, text, file)?;
         copies.insert(file.clone(), copy);
     }
     let written = if is_written_over { written.into_iter().cloned().collect() } else { Vec::new() };
     let (inner_stage, workspace) = (stage.inner.clone(), workspace.to_owned());
-    Ok(Box::new(EditorView { inner, inner_stage, workspace, aside, copies, written }))
+    Ok(Box::new(EditorView { inner, inner_stage, workspace, scratch, copies, written }))
 }
 
 /// The texts that differ from the disk, of the files in the workspace that the call names. A command sees the disk; what
@@ -99,13 +99,13 @@ fn over(
     workspace: &Path,
     effects: &[Effect],
     unsaved: &HashMap<PathBuf, String>,
-    aside: &Aside,
+    scratch: &Scratch,
 ) -> io::Result<Box<dyn View>> {
     let mut moved = Vec::new();
     for effect in effects {
         moved.push(match effect {
             Effect::Write(file) if file.starts_with(workspace) => {
-                let copy = aside.place(OVER, workspace, file);
+                let copy = scratch.place(OVER, workspace, file);
                 match unsaved.get(file) {
                     Some(text) => put(&copy, text, file)?,
                     None => copy_in(stage, workspace, file, &copy)?,
@@ -115,7 +115,7 @@ fn over(
             other => other.clone(),
         });
     }
-    stage.inner.open(&aside.folder.join(OVER), &moved)
+    stage.inner.open(&scratch.folder.join(OVER), &moved)
 }
 
 /// Where the files lie that are written.
@@ -142,7 +142,7 @@ struct EditorView {
     inner: Box<dyn View>,
     inner_stage: Arc<dyn Stage>,
     workspace: PathBuf,
-    aside: Aside,
+    scratch: Scratch,
     /// Unsaved texts that are only read, by the files they stand for.
     copies: HashMap<PathBuf, PathBuf>,
     /// What may be written; empty where the inner view has the real workspace.
@@ -165,7 +165,7 @@ impl View for EditorView {
             return copy.clone();
         }
         match self.written.contains(&file) {
-            true => self.inner.locate(&self.aside.place(OVER, &self.workspace, &file)),
+            true => self.inner.locate(&self.scratch.place(OVER, &self.workspace, &file)),
             false if self.written.is_empty() => self.inner.locate(path),
             false => self.workspace.join(inside),
         }
@@ -181,11 +181,11 @@ impl View for EditorView {
 }
 
 /// A folder that goes with the view.
-struct Aside {
+struct Scratch {
     folder: PathBuf,
 }
 
-impl Aside {
+impl Scratch {
     /// Below `folder`, for its owner alone.
     fn new(folder: &Path) -> io::Result<Self> {
         static COUNT: AtomicUsize = AtomicUsize::new(0);
@@ -193,9 +193,9 @@ impl Aside {
         let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_owned()).join(name);
         fs::DirBuilder::new().recursive(true).mode(0o700).create(&folder)?;
         fs::set_permissions(&folder, fs::Permissions::from_mode(0o700))?;
-        let aside = Self { folder: folder.canonicalize()? };
-        fs::create_dir(aside.folder.join(OVER))?;
-        Ok(aside)
+        let scratch = Self { folder: folder.canonicalize()? };
+        fs::create_dir(scratch.folder.join(OVER))?;
+        Ok(scratch)
     }
 
     /// Where a file of the workspace lies below `part`; one from outside stays where it is.
@@ -205,7 +205,7 @@ impl Aside {
     }
 }
 
-impl Drop for Aside {
+impl Drop for Scratch {
     fn drop(&mut self) {
         let _somebody_else_did = fs::remove_dir_all(&self.folder);
     }

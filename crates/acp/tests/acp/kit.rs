@@ -96,11 +96,11 @@ impl Place {
             let engine = Engine::new(setup);
             engines.lock().unwrap().push(engine.clone());
             let commands = vec![SlashCommand { name: "fix".into(), description: "Mends it".into() }];
-            let meant = |prompt: &str| match prompt.strip_prefix("/fix ") {
+            let expand = |prompt: &str| match prompt.strip_prefix("/fix ") {
                 Some(what) => Ok(format!("Please mend {what}.")),
                 None => Err(format!("there is no command `{prompt}`")),
             };
-            let opened = Opened { engine, agent: "haft".into(), commands, meant: Arc::new(meant) };
+            let opened = Opened { engine, agent: "haft".into(), commands, expand: Arc::new(expand) };
             Box::pin(async move { Ok(opened) })
         });
         Settings { home, open, note: Arc::new(move |note| notes.lock().unwrap().push(note)) }

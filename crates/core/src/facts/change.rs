@@ -81,7 +81,7 @@ pub enum Print {
 /// As JSON `{path, kind, before, after}` with the two hashes, and `before_mode`, `after_mode` where they are
 /// known: permission bits as a number.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(from = "Wire", into = "Wire")]
+#[serde(from = "ChangeRecord", into = "ChangeRecord")]
 pub struct Change {
     /// Relative to the workspace; absolute if it lies outside.
     pub path: PathBuf,
@@ -120,7 +120,7 @@ impl Change {
 }
 
 #[derive(Clone, Serialize, Deserialize)]
-struct Wire {
+struct ChangeRecord {
     path: PathBuf,
     kind: ChangeKind,
     before: Option<Hash>,
@@ -134,17 +134,17 @@ struct Wire {
 /// What a file gets whose mode nobody recorded.
 const PLAIN: u32 = 0o644;
 
-impl From<Wire> for Change {
-    fn from(wire: Wire) -> Self {
+impl From<ChangeRecord> for Change {
+    fn from(wire: ChangeRecord) -> Self {
         let state = |hash: Option<Hash>, mode: Option<u32>| {
             hash.map(|hash| FileState { hash, mode: mode.unwrap_or(PLAIN) })
         };
-        let Wire { path, before, after, before_mode, after_mode, kind: _ } = wire;
+        let ChangeRecord { path, before, after, before_mode, after_mode, kind: _ } = wire;
         Self { path, before: state(before, before_mode), after: state(after, after_mode) }
     }
 }
 
-impl From<Change> for Wire {
+impl From<Change> for ChangeRecord {
     fn from(change: Change) -> Self {
         let kind = change.kind();
         let mode = |state: &Option<FileState>| state.as_ref().map(|state| state.mode);

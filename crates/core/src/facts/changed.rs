@@ -14,12 +14,12 @@ impl Changed {
     /// Of all these facts.
     pub fn of<'a>(facts: impl IntoIterator<Item = &'a Fact>) -> Self {
         let mut changed = Self::default();
-        facts.into_iter().for_each(|fact| changed.take_in(fact));
+        facts.into_iter().for_each(|fact| changed.apply(fact));
         changed
     }
 
     /// One more fact.
-    pub fn take_in(&mut self, fact: &Fact) {
+    pub fn apply(&mut self, fact: &Fact) {
         match fact {
             Fact::Staged { call, changes, .. } | Fact::ChangedBelow { call, changes, .. } => {
                 self.steps.extend(changes.iter().map(|change| (call.clone(), change.clone())));

@@ -200,7 +200,7 @@ pub enum Fact {
     Concluded(Conclusion),
     /// Files were put back, or forward again. The entry's `parent` is where the conversation goes on.
     Rewound {
-        way: Way,
+        way: Direction,
         changes: Vec<Change>,
         /// Left alone, since somebody changed them meanwhile.
         conflicts: Vec<PathBuf>,
@@ -248,7 +248,7 @@ pub enum Summarizer {
 /// Which way files were moved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Way {
+pub enum Direction {
     /// Back to what they were.
     Undo,
     /// Forward to what an undo took back.

@@ -23,7 +23,7 @@ impl Standing {
         let Fact::SessionOpened { order: Some(order), .. } = &entries.first()?.fact else { return None };
         let mut fold = Fold::default();
         for entry in active_path(entries) {
-            fold.take_in(&entry.fact);
+            fold.apply(&entry.fact);
         }
         let Fold { rounds, progress, has_begun, is_asking, conclusion } = fold;
         let status = match &conclusion {
@@ -50,7 +50,7 @@ impl Fold {
         self.conclusion.as_ref().is_some_and(|conclusion| conclusion.status == JobStatus::Completed)
     }
 
-    fn take_in(&mut self, fact: &Fact) {
+    fn apply(&mut self, fact: &Fact) {
         match fact {
             // Talking about what is done does not undo it.
             Fact::Prompted { .. } | Fact::Continued if self.is_completed() => {}

@@ -1,5 +1,5 @@
 //! What to put back: read off the journal, without touching anything.
-use crate::{CallId, Change, Changed, Entry, Fact, How, Seq, Way, active_path};
+use crate::{CallId, Change, Changed, Direction, Entry, Fact, How, Seq, active_path};
 use std::{cmp::Reverse, collections::HashMap, ops::Range, sync::Arc};
 
 /// What going back to an entry would do.
@@ -44,7 +44,7 @@ pub fn before_last_calls(entries: &[Arc<Entry>], count: usize) -> Option<Seq> {
                 let new = (place..place, Changed::default());
                 let (places, changed) = begun.entry((reply, call)).or_insert(new);
                 places.end = place;
-                changed.take_in(&entry.fact);
+                changed.apply(&entry.fact);
             }
             _ => {}
         }
@@ -67,17 +67,17 @@ pub fn before_last_calls(entries: &[Arc<Entry>], count: usize) -> Option<Seq> {
 pub fn last_undo(entries: &[Arc<Entry>]) -> Option<(Vec<Change>, Seq)> {
     for entry in active_path(entries).into_iter().rev() {
         match &entry.fact {
-            Fact::Rewound { way: Way::Undo, changes, .. } => {
+            Fact::Rewound { way: Direction::Undo, changes, .. } => {
                 let place = entries.partition_point(|other| other.seq < entry.seq);
                 let head = entries.get(place.checked_sub(1)?)?;
                 return Some((changes.iter().rev().map(Change::inverse).collect(), head.seq));
             }
             // What was in its way may be gone.
-            Fact::Rewound { way: Way::Redo, changes, conflicts, .. } if !conflicts.is_empty() => {
+            Fact::Rewound { way: Direction::Redo, changes, conflicts, .. } if !conflicts.is_empty() => {
                 let left = changes.iter().filter(|change| conflicts.contains(&change.path));
                 return Some((left.cloned().collect(), entry.parent?));
             }
-            Fact::Rewound { way: Way::Redo, .. } => {}
+            Fact::Rewound { way: Direction::Redo, .. } => {}
             _ => return None,
         }
     }
@@ -107,7 +107,7 @@ mod tests {
     fn prompted() -> Fact {
         Fact::Prompted { parts: vec![Part::text("go")], channel: None }
     }
-    fn rewound(way: Way, changes: Vec<Change>) -> Fact {
+    fn rewound(way: Direction, changes: Vec<Change>) -> Fact {
         Fact::Rewound { way, changes, conflicts: vec![], untracked: vec![] }
     }
     fn journal(facts: Vec<(Fact, Option<u64>)>) -> Vec<Arc<Entry>> {
@@ -139,13 +139,13 @@ mod tests {
 
     #[test]
     fn an_undo_can_be_taken_back_until_somebody_speaks() {
-        let undo = || rewound(Way::Undo, vec![change("1", "")]);
+        let undo = || rewound(Direction::Undo, vec![change("1", "")]);
         let start =
             vec![(Fact::Interrupted, None), (prompted(), None), (staged("", "1"), None), (undo(), Some(0))];
         let with = |more: Vec<(Fact, Option<u64>)>| journal([start.clone(), more].concat());
         assert_eq!(last_undo(&with(vec![])), Some((vec![change("", "1")], Seq(2))));
         assert_eq!(last_undo(&with(vec![(prompted(), None)])), None);
-        let redone = with(vec![(rewound(Way::Redo, vec![change("", "1")]), Some(2))]);
+        let redone = with(vec![(rewound(Direction::Redo, vec![change("", "1")]), Some(2))]);
         assert_eq!(last_undo(&redone), None);
         assert_eq!(back_to(&redone, Seq(0)).changes, [change("1", "")]);
     }

@@ -143,7 +143,7 @@ impl ToolError {
 /// As JSON `{ok, content, error: {type, message, suggestion} | null}`, and `images`, `shown`, `details`, `job`
 /// where there are any.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(from = "Wire", into = "Wire")]
+#[serde(from = "ResultRecord", into = "ResultRecord")]
 pub struct ToolResult {
     /// What the model reads.
     pub content: String,
@@ -186,7 +186,7 @@ impl ToolResult {
 }
 
 #[derive(Clone, Serialize, Deserialize)]
-struct Wire {
+struct ResultRecord {
     ok: bool,
     content: String,
     error: Option<Failure>,
@@ -204,14 +204,14 @@ fn is_default(shown: &Shown) -> bool {
     *shown == Shown::default()
 }
 
-impl From<Wire> for ToolResult {
-    fn from(wire: Wire) -> Self {
-        let Wire { ok: _, content, error, images, shown, details, job } = wire;
+impl From<ResultRecord> for ToolResult {
+    fn from(wire: ResultRecord) -> Self {
+        let ResultRecord { ok: _, content, error, images, shown, details, job } = wire;
         Self { content, error, images, shown, details, job }
     }
 }
 
-impl From<ToolResult> for Wire {
+impl From<ToolResult> for ResultRecord {
     fn from(result: ToolResult) -> Self {
         let ok = result.is_ok();
         let ToolResult { content, error, images, shown, details, job } = result;

@@ -181,7 +181,7 @@ impl Stream for Turn {
             if self.is_own(&event) {
                 if let Event::Recorded(entry) = &event {
                     self.seen = Seq(entry.seq.0 + 1);
-                    self.account.take_in(entry);
+                    self.account.apply(entry);
                 }
                 return Poll::Ready(Some(event));
             }

@@ -119,7 +119,7 @@ impl TurnReport {
     /// What was recorded of one or more turns, such as those that nobody here has asked for.
     pub fn of<'a>(entries: impl IntoIterator<Item = &'a Arc<Entry>>) -> Self {
         let mut account = Account::default();
-        entries.into_iter().for_each(|entry| account.take_in(entry));
+        entries.into_iter().for_each(|entry| account.apply(entry));
         account.report(None)
     }
 
@@ -154,8 +154,8 @@ pub(crate) struct Account {
 }
 
 impl Account {
-    pub(crate) fn take_in(&mut self, entry: &Arc<Entry>) {
-        self.changed.take_in(&entry.fact);
+    pub(crate) fn apply(&mut self, entry: &Arc<Entry>) {
+        self.changed.apply(&entry.fact);
         let report = &mut self.report;
         match &entry.fact {
             Fact::PromptDenied { reason, .. } if !self.is_open => {

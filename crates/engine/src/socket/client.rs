@@ -185,7 +185,7 @@ async fn hear(lines: &mut Lines<OwnedReadHalf>, journal: &Journal) -> Received {
     match line::read(line) {
         Ok(Event::Recorded(entry)) => {
             let seq = entry.seq;
-            journal.take_in(entry);
+            journal.receive(entry);
             Received::Event(Some(seq))
         }
         Ok(Event::Live(update)) => {

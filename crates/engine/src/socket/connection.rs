@@ -55,7 +55,7 @@ pub(super) async fn receive(stream: UnixStream, peer: Result<Peer, String>, owne
         Ok(Some((from, peer))) => {
             let (complaints, heard) = mpsc::channel(COMPLAINTS);
             let (sender, progress) = mpsc::unbounded_channel();
-            let told = Told { complaints: heard, progress, done: Vec::new() };
+            let told = Outgoing { complaints: heard, progress, done: Vec::new() };
             tokio::select! {
                 () = hear(lines, owned, peer, complaints, sender) => {}
                 _they_left = tell(writer, owned, peer, from, told) => {}
@@ -166,7 +166,7 @@ async fn tell(
     Owned { journal, permission, .. }: Owned<'_>,
     peer: Peer,
     from: Seq,
-    mut told: Told,
+    mut told: Outgoing,
 ) -> io::Result<()> {
     let next = journal.entries().last().map_or(Seq(0), |last| Seq(last.seq.0 + 1));
     let may_allow = peer.may_allow().is_ok();
@@ -203,14 +203,14 @@ async fn tell(
 }
 
 /// What a client is told beside events.
-struct Told {
+struct Outgoing {
     complaints: mpsc::Receiver<Complaint>,
     progress: Progresses,
     /// Commands that are done when the entries before that place are told.
     done: Vec<(CommandId, Seq)>,
 }
 
-impl Told {
+impl Outgoing {
     /// All before `have` is told.
     async fn tell(
         &mut self,

@@ -6,13 +6,13 @@ use crate::{
     assemble::{Assembled, SessionSpec},
     failure::Failure,
     mcp::{given, notes},
-    slash::{self, Meant, Template},
+    slash::{self, Expanded, Template},
 };
 use haft::{
     acp::{self, Opened, Server, Settings, SlashCommand, Wanted, over_streams},
     engine::{Home, Model, Setup},
     kernel::Mode,
-    mcp::client::{McpServer, Way},
+    mcp::client::{McpServer, Transport},
     sandbox::is_read,
     terminal::{Exit, signals::Interrupts},
 };
@@ -53,9 +53,9 @@ async fn opened(
     notices.into_iter().for_each(|notice| note(notice));
     let known = slash::known(&context.places, &workspace, &*note);
     let commands = known.iter().map(listed).collect();
-    let meant: acp::Meant = Arc::new(move |prompt| expand(&known, prompt).map_err(in_a_line));
+    let expand: acp::Expand = Arc::new(move |prompt| expand(&known, prompt).map_err(in_a_line));
     let agent = turn.agent.unwrap_or_else(|| AGENT.to_owned());
-    Ok(Opened { engine, agent, commands, meant })
+    Ok(Opened { engine, agent, commands, expand })
 }
 
 /// The models that sessions ask, by the profile that says how. One that runs in this process is large: all sessions have
@@ -88,20 +88,20 @@ fn listed(template: &Template) -> SlashCommand {
 /// Who works in a session and who is asked is settled when it begins.
 fn expand(known: &[Template], prompt: &str) -> Result<String, Failure> {
     match slash::expand(known, prompt)? {
-        Meant { prompt, agent: None, model: None } => Ok(prompt),
-        Meant { .. } => Err(Failure::usage("the command names an agent or a model")
+        Expanded { prompt, agent: None, model: None } => Ok(prompt),
+        Expanded { .. } => Err(Failure::usage("the command names an agent or a model")
             .hint("use it with `haft run`, or start `haft acp` with `--agent` and `--model`")),
     }
 }
 
-fn server(Server { name, way }: Server) -> McpServer {
-    let way = match way {
-        acp::Way::Program { program, arguments, environment } => {
-            Way::Program { program: program.to_string_lossy().into_owned(), arguments, environment }
+fn server(Server { name, transport }: Server) -> McpServer {
+    let transport = match transport {
+        acp::Transport::Program { program, arguments, environment } => {
+            Transport::Program { program: program.to_string_lossy().into_owned(), arguments, environment }
         }
-        acp::Way::Url { url, headers } => Way::Url { url, headers },
+        acp::Transport::Url { url, headers } => Transport::Url { url, headers },
     };
-    given(name, way)
+    given(name, transport)
 }
 
 fn in_a_line(failure: Failure) -> String {

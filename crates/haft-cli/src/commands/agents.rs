@@ -9,7 +9,7 @@ pub(crate) fn agents(context: &CliContext, command: Agents) -> Result<Exit, Fail
     let known = agents::known(&context.places, &assemble::workspace(None)?)?;
     match command {
         Agents::List { json } => {
-            for agents::Known { agent, file } in known {
+            for agents::FoundAgent { agent, file } in known {
                 let Agent { name, description, .. } = &agent;
                 match json {
                     true => writeln!(
@@ -34,7 +34,7 @@ pub(crate) fn agents(context: &CliContext, command: Agents) -> Result<Exit, Fail
     Ok(Exit::Success)
 }
 
-fn no_agent(name: &str, known: &[agents::Known]) -> Failure {
+fn no_agent(name: &str, known: &[agents::FoundAgent]) -> Failure {
     let names: Vec<&str> = known.iter().map(|known| known.agent.name.as_str()).collect();
     Failure::usage(format!("there is no agent `{name}`")).hint(format!("there are {}", names.join(", ")))
 }

@@ -67,7 +67,7 @@ fn publishing(context: &CliContext, report: &mut Report) -> Result<(), Failure> 
     match token {
         Some(name) => report.good("pull requests", &format!("{name} is set")),
         None if on_path(context, "gh") => report.good("pull requests", "`gh` is on the PATH"),
-        None => report.aside("pull requests", "neither GITHUB_TOKEN nor `gh`, so `publish` opens none"),
+        None => report.optional("pull requests", "neither GITHUB_TOKEN nor `gh`, so `publish` opens none"),
     }
 }
 
@@ -129,7 +129,7 @@ impl Report {
     }
 
     /// Missed by few.
-    fn aside(&mut self, what: &str, finding: &str) -> Result<(), Failure> {
+    fn optional(&mut self, what: &str, finding: &str) -> Result<(), Failure> {
         Ok(writeln!(stdout(), "-        {what}: {finding}")?)
     }
 

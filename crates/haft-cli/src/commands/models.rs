@@ -96,7 +96,7 @@ fn print(row: &Value, json: bool) -> std::io::Result<()> {
 
 #[cfg(feature = "local")]
 mod embedded {
-    use crate::{CliContext, assemble, config::Config, failure::Failure};
+    use crate::{CliContext, assemble, config::Settings, failure::Failure};
     use haft::{
         local::models::{self, Progress},
         terminal::Exit,

@@ -7,7 +7,7 @@ use crate::{
     config::Settings,
     failure::Failure,
     mcp::notes,
-    slash::{self, Meant},
+    slash::{self, Expanded},
 };
 use haft::{
     engine::{Engine, Session},
@@ -30,7 +30,7 @@ const MAX_PROMPT: usize = 4 << 20;
 
 /// One turn.
 pub(crate) async fn run(context: &CliContext, words: &[String], turn: &TurnArgs) -> Result<Exit, Failure> {
-    let Meant { prompt, agent, model } = expand(context, turn, words)?;
+    let Expanded { prompt, agent, model } = expand(context, turn, words)?;
     let agent = turn.agent.clone().or(agent);
     let turn = &TurnArgs { agent, settings: turn.settings.with_model(model), ..turn.clone() };
     let mut parts = vec![Part::text(prompt)];
@@ -54,10 +54,10 @@ pub(crate) async fn start(context: &CliContext, turn: &TurnArgs, command: Comman
 }
 
 /// What the words of a prompt stand for. Standard input is taken as it is: it may be anything.
-fn expand(context: &CliContext, turn: &TurnArgs, words: &[String]) -> Result<Meant, Failure> {
+fn expand(context: &CliContext, turn: &TurnArgs, words: &[String]) -> Result<Expanded, Failure> {
     let prompt = prompt(words)?;
     if !prompt.trim_start().starts_with('/') || matches!(words, [dash] if dash == "-") {
-        return Ok(Meant { prompt, ..Meant::default() });
+        return Ok(Expanded { prompt, ..Expanded::default() });
     }
     let workspace = assemble::workspace_for(context, turn)?;
     slash::expand(&slash::known(&context.places, &workspace, &*notes(turn.quiet)), &prompt)

@@ -7,7 +7,7 @@ use crate::{
     config::{Config, Settings},
     failure::Failure,
     mcp::notes,
-    slash::{self, Meant, Template},
+    slash::{self, Expanded, Template},
 };
 use haft::{
     engine::Home,
@@ -68,7 +68,7 @@ fn host(context: &CliContext, turn: &TurnArgs, opened: &Opened, config: Config, 
         open: opener(context.clone(), TurnArgs { cwd: Some(workspace.clone()), ..turn.clone() }, quiet),
         models: Arc::new(move || models::choices(&variables, &config, &own)),
         prompts,
-        meant: Arc::new(move |line| in_conversation(&known, line).map_err(|failure| said(&failure))),
+        expand: Arc::new(move |line| in_conversation(&known, line).map_err(|failure| said(&failure))),
         history: Some(context.places.home.join("history")),
     }
 }
@@ -105,8 +105,8 @@ fn said(failure: &Failure) -> String {
 /// What a line of a conversation stands for. Who works in it and who is asked is settled when it begins.
 fn in_conversation(known: &[Template], line: &str) -> Result<String, Failure> {
     match slash::expand(known, line)? {
-        Meant { prompt, agent: None, model: None } => Ok(prompt),
-        Meant { .. } => Err(Failure::usage(format!("`{line}` names an agent or a model"))
+        Expanded { prompt, agent: None, model: None } => Ok(prompt),
+        Expanded { .. } => Err(Failure::usage(format!("`{line}` names an agent or a model"))
             .hint("choose them with `/agent` and `/model`, or use `haft run`")),
     }
 }

@@ -7,7 +7,7 @@ use crate::{
     config::{Config, Settings},
     failure::Failure,
     mcp::notes,
-    slash::{self, Meant, Template},
+    slash::{self, Expanded, Template},
 };
 use futures::FutureExt;
 use haft::{
@@ -45,7 +45,7 @@ pub(crate) async fn telegram(context: &CliContext, args: &TelegramArgs) -> Resul
         agent: args.work.agent.clone().unwrap_or_else(|| AGENT.into()),
         engines: engines(context, &turn),
         prompts: known.iter().map(|known| (known.name.clone(), known.header.description.clone())).collect(),
-        meant: Arc::new(move |line| expand(&known, line)),
+        expand: Arc::new(move |line| expand(&known, line)),
         // Without these lines nobody could be let in, or would know why nothing happens.
         notes: notes(false),
     };
@@ -88,8 +88,10 @@ fn engines(context: &CliContext, turn: &TurnArgs) -> Engines {
 /// Who works in a chat and who is asked is settled when its conversation begins.
 fn expand(known: &[Template], line: &str) -> Result<String, String> {
     match slash::expand(known, line) {
-        Ok(Meant { prompt, agent: None, model: None }) => Ok(prompt),
-        Ok(Meant { .. }) => Err(format!("`{line}` names an agent or a model, which is not possible here.")),
+        Ok(Expanded { prompt, agent: None, model: None }) => Ok(prompt),
+        Ok(Expanded { .. }) => {
+            Err(format!("`{line}` names an agent or a model, which is not possible here."))
+        }
         Err(failure) => Err(format!("{}. /help tells what there is.", failure.message)),
     }
 }

@@ -11,8 +11,8 @@ use futures::StreamExt;
 use haft::{
     engine::{Engine, Home, Model, Session},
     kernel::{
-        Change, ChangeKind, Changed, Command, Entry, Event, Fact, Seq, SessionId, Way, active_path, changed,
-        undo as plan,
+        Change, ChangeKind, Changed, Command, Direction, Entry, Event, Fact, Seq, SessionId, active_path,
+        changed, undo as plan,
     },
     present::{diff, safe, view::prompts},
     providers::{Scripted, direct},
@@ -37,7 +37,7 @@ pub(crate) async fn undo(context: &CliContext, args: &UndoArgs) -> Result<Exit, 
     let planned = plan::back_to(&entries, to);
     let undone = prompts(&entries).into_iter().find(|(before, _)| *before >= to).map(|(_, text)| text);
     let exit = match args.dry_run {
-        true => told(&planned.changes, &[], planned.untracked.len(), Way::Undo, true),
+        true => told(&planned.changes, &[], planned.untracked.len(), Direction::Undo, true),
         false => run_job(&session, Command::Rewind { to }).await,
     };
     if let (Some(prompt), Ok(_)) = (undone, &exit) {
@@ -130,7 +130,7 @@ fn told(
     changes: &[Change],
     conflicts: &[PathBuf],
     untracked: usize,
-    way: Way,
+    way: Direction,
     is_dry: bool,
 ) -> Result<Exit, Failure> {
     let mut stdout = stdout();
@@ -151,13 +151,13 @@ fn told(
     Ok(if conflicts.is_empty() { Exit::Success } else { Exit::Failed })
 }
 
-fn moved(kind: ChangeKind, way: Way) -> &'static str {
+fn moved(kind: ChangeKind, way: Direction) -> &'static str {
     match (way, kind) {
-        (Way::Undo, ChangeKind::Modified) => "put back",
-        (Way::Undo, ChangeKind::Created) => "brought back",
-        (Way::Undo, ChangeKind::Deleted) => "removed",
-        (Way::Redo, ChangeKind::Modified | ChangeKind::Created) => "brought again",
-        (Way::Redo, ChangeKind::Deleted) => "removed again",
+        (Direction::Undo, ChangeKind::Modified) => "put back",
+        (Direction::Undo, ChangeKind::Created) => "brought back",
+        (Direction::Undo, ChangeKind::Deleted) => "removed",
+        (Direction::Redo, ChangeKind::Modified | ChangeKind::Created) => "brought again",
+        (Direction::Redo, ChangeKind::Deleted) => "removed again",
     }
 }
 

@@ -1,6 +1,6 @@
 //! From what a small model writes to text, where calls have a form that somebody else reads.
 use super::line::FINAL;
-use crate::listen::{Heard, Listen};
+use crate::listen::{Listen, Parsed};
 use haft_core::{Delta, StopReason};
 
 /// Passes a call on as it is written, and an answer without the word before it.
@@ -23,7 +23,7 @@ impl InForm {
         Self { behind, text: String::new(), state: State::Open }
     }
 
-    fn open(&mut self) -> Heard {
+    fn open(&mut self) -> Parsed {
         let text = self.text.trim_start();
         let first = format!("{FINAL} ");
         if let Some(answer) = text.strip_prefix(&first) {
@@ -31,29 +31,29 @@ impl InForm {
             return until_end(answer);
         }
         if first.starts_with(text) {
-            return Heard::default();
+            return Parsed::default();
         }
         self.state = State::Call;
         let said = text.to_owned();
         self.call(&said)
     }
 
-    fn call(&self, said: &str) -> Heard {
+    fn call(&self, said: &str) -> Parsed {
         let is_over = self.text.strip_suffix('\n').is_some_and(|call| call.ends_with(&self.behind));
         // The end of the line only says that the call is over.
         let said = if is_over { said.trim_end_matches('\n') } else { said };
-        Heard { is_over, ..Heard::said(vec![Delta::Text(said.to_owned())]) }
+        Parsed { is_over, ..Parsed::said(vec![Delta::Text(said.to_owned())]) }
     }
 }
 
 /// An answer is one line.
-fn until_end(text: &str) -> Heard {
+fn until_end(text: &str) -> Parsed {
     let (text, is_over) = text.split_once('\n').map_or((text, false), |(text, _)| (text, true));
-    Heard { is_over, ..Heard::said(vec![Delta::Text(text.to_owned())]) }
+    Parsed { is_over, ..Parsed::said(vec![Delta::Text(text.to_owned())]) }
 }
 
 impl Listen for InForm {
-    fn hear(&mut self, text: &str) -> Heard {
+    fn hear(&mut self, text: &str) -> Parsed {
         self.text.push_str(text);
         match self.state {
             State::Open => self.open(),

@@ -1,6 +1,6 @@
 //! From the line that a small model writes to deltas, while it writes.
 use super::line::{Action, FINAL, Form, form_of, read_line, without_copied_mark};
-use crate::listen::{Heard, Listen};
+use crate::listen::{Listen, Parsed};
 use haft_core::{CallId, Delta, StopReason, ToolSpec};
 use serde_json::Value;
 use std::sync::Arc;
@@ -45,7 +45,7 @@ impl LineReader {
 }
 
 impl Listen for LineReader {
-    fn hear(&mut self, text: &str) -> Heard {
+    fn hear(&mut self, text: &str) -> Parsed {
         if self.answering {
             return answer(text);
         }
@@ -55,7 +55,7 @@ impl Listen for LineReader {
             self.answering = true;
             return answer(text);
         }
-        Heard { is_over: line.contains('\n'), ..Heard::said(Vec::new()) }
+        Parsed { is_over: line.contains('\n'), ..Parsed::said(Vec::new()) }
     }
 
     fn end(&mut self, is_whole: bool) -> (Vec<Delta>, StopReason) {
@@ -71,9 +71,9 @@ impl Listen for LineReader {
 }
 
 /// The answer ends with its line.
-fn answer(text: &str) -> Heard {
+fn answer(text: &str) -> Parsed {
     let (text, is_over) = text.split_once('\n').map_or((text, false), |(text, _)| (text, true));
-    Heard { is_over, ..Heard::said(vec![Delta::Text(text.to_owned())]) }
+    Parsed { is_over, ..Parsed::said(vec![Delta::Text(text.to_owned())]) }
 }
 
 #[cfg(test)]

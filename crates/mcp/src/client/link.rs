@@ -2,7 +2,7 @@
 use super::{
     calls::{Calls, Client},
     limited::Limited,
-    settings::{McpServer, Way},
+    settings::{McpServer, Transport},
 };
 use haft_sandbox::{Process, ProcessError, Program};
 use reqwest::{
@@ -85,9 +85,9 @@ impl Link {
         environment: &[(String, String)],
         client: impl Fn() -> Client,
     ) -> Result<Self, LinkError> {
-        let [first, second] = match &server.way {
-            Way::Program { .. } => [ClientLifecycleMode::Initialize, newest()],
-            Way::Url { .. } => [newest(), ClientLifecycleMode::Initialize],
+        let [first, second] = match &server.transport {
+            Transport::Program { .. } => [ClientLifecycleMode::Initialize, newest()],
+            Transport::Url { .. } => [newest(), ClientLifecycleMode::Initialize],
         };
         match Self::open_as(server, folder, environment, client(), first).await {
             Err(LinkError::Refused { .. }) => {
@@ -106,15 +106,15 @@ impl Link {
     ) -> Result<Self, LinkError> {
         let (calls, changes) = (client.calls.clone(), client.changes.clone());
         let limit = server.start_timeout;
-        let (service, program) = match &server.way {
-            Way::Program { program, arguments, environment: own } => {
+        let (service, program) = match &server.transport {
+            Transport::Program { program, arguments, environment: own } => {
                 let environment = environment.iter().chain(own).cloned().collect();
                 let (program, input) = Running::start(program, arguments, folder, environment)?;
                 let greeted = greet(client, input, mode, limit).await;
                 let service = greeted.map_err(|failure| failure.told(&program.last_words()))?;
                 (service, Some(program))
             }
-            Way::Url { url, headers } => {
+            Transport::Url { url, headers } => {
                 let transport = web(url, headers)?;
                 let greeted = greet(client, transport, mode, limit).await;
                 let service = greeted.map_err(|failure| failure.told(""))?;

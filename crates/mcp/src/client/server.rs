@@ -29,19 +29,19 @@ pub(crate) struct Server {
     environment: Arc<[(String, String)]>,
     on_note: Arc<dyn Fn(String) + Send + Sync>,
     link: tokio::sync::Mutex<Option<Arc<Link>>>,
-    known: Mutex<Known>,
+    known: Mutex<ToolList>,
     /// How often the list changed.
     changes: Arc<AtomicU64>,
 }
 
 /// What the server said of its tools.
-struct Known {
+struct ToolList {
     tools: Arc<[Tool]>,
     /// Of which state of `changes`; none if it never said anything.
     as_of: Option<u64>,
 }
 
-impl Known {
+impl ToolList {
     /// What cannot be had is not asked for in each round.
     fn give_up(&mut self, changes: &AtomicU64) {
         self.as_of = self.as_of.map(|_| changes.load(Ordering::Relaxed));
@@ -67,7 +67,7 @@ impl Server {
         on_note: Arc<dyn Fn(String) + Send + Sync>,
     ) -> Self {
         let (link, changes) = Default::default();
-        let known = Mutex::new(Known { tools: Arc::new([]), as_of: None });
+        let known = Mutex::new(ToolList { tools: Arc::new([]), as_of: None });
         Self { settings, workspace, environment, on_note, link, known, changes }
     }
 
@@ -94,7 +94,7 @@ impl Server {
             tools.is_none_or(|names| names.iter().any(|name| *name == tool.name))
         };
         let tools = listed.into_iter().filter(allowed).collect();
-        *self.known() = Known { tools, as_of: Some(as_of) };
+        *self.known() = ToolList { tools, as_of: Some(as_of) };
         Ok(())
     }
 
@@ -179,7 +179,7 @@ impl Server {
         Ok(link.insert(Arc::new(opened)).clone())
     }
 
-    fn known(&self) -> MutexGuard<'_, Known> {
+    fn known(&self) -> MutexGuard<'_, ToolList> {
         self.known.lock().expect("no code panics while it holds the list")
     }
 }

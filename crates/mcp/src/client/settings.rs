@@ -7,7 +7,7 @@ pub struct McpServer {
     /// How the person calls it: part of its tools' names.
     pub name: String,
     /// How it is reached.
-    pub way: Way,
+    pub transport: Transport,
     /// The server's own names of the tools that may be called; none for all.
     pub tools: Option<Vec<String>>,
     /// Whether the server is believed where it says of a tool that it only reads. Such a call needs no approval.
@@ -26,7 +26,7 @@ impl std::fmt::Debug for McpServer {
 
 /// How a server is reached.
 #[derive(Clone)]
-pub enum Way {
+pub enum Transport {
     /// A program that talks over its standard streams.
     Program {
         /// Looked up in the `PATH`, or a path.

@@ -4,7 +4,7 @@
 mod kit;
 mod service;
 use haft_core::{Registry, SessionId, ToolSource};
-use haft_mcp::client::{Mcp, McpServer, McpSettings, Way};
+use haft_mcp::client::{Mcp, McpServer, McpSettings, Transport};
 use kit::Kit;
 use serde_json::{Value, json};
 use service::Service;
@@ -24,7 +24,7 @@ fn server(name: &str, arguments: &[&str]) -> McpServer {
     let arguments = arguments.iter().map(ToString::to_string).collect();
     McpServer {
         name: name.into(),
-        way: Way::Program {
+        transport: Transport::Program {
             program: env!("CARGO_BIN_EXE_haft-mcp-test-server").into(),
             arguments,
             environment: Vec::new(),
@@ -167,13 +167,14 @@ async fn a_server_that_misbehaves_is_an_error_that_says_what_to_do() {
 
 #[tokio::test]
 async fn a_server_that_does_not_start_is_told_once_in_a_session() {
-    let way = Way::Program { program: "no-such-program".into(), arguments: vec![], environment: vec![] };
-    let mute = Way::Program { program: "false".into(), arguments: vec![], environment: vec![] };
-    let nowhere = Way::Url { url: "http://127.0.0.1:1/mcp".into(), headers: vec![] };
+    let transport =
+        Transport::Program { program: "no-such-program".into(), arguments: vec![], environment: vec![] };
+    let mute = Transport::Program { program: "false".into(), arguments: vec![], environment: vec![] };
+    let nowhere = Transport::Url { url: "http://127.0.0.1:1/mcp".into(), headers: vec![] };
     let servers = vec![
-        McpServer { way, ..server("gone", &[]) },
-        McpServer { way: mute, ..server("mute", &[]) },
-        McpServer { way: nowhere, ..server("nowhere", &[]) },
+        McpServer { transport, ..server("gone", &[]) },
+        McpServer { transport: mute, ..server("mute", &[]) },
+        McpServer { transport: nowhere, ..server("nowhere", &[]) },
         server("mill", &[]),
     ];
     let mut place = Place::new(servers);
@@ -296,7 +297,7 @@ async fn a_service_is_reached_with_its_headers_and_found_again() {
     let at = |name: &str, path: &str, key: &str| {
         let headers = vec![("Authorization".to_owned(), format!("Bearer {key}"))];
         let url = format!("http://{}/{path}", service.address);
-        McpServer { way: Way::Url { url, headers }, ..server(name, &[]) }
+        McpServer { transport: Transport::Url { url, headers }, ..server(name, &[]) }
     };
     // A redirect to another place is not followed: the key is for this one.
     let servers = vec![

@@ -1,6 +1,6 @@
 //! What a person sees of a session, piece by piece.
 use crate::{pieces::Piece, safe, words};
-use haft_core::{CallId, Change, Fact, Outcome, Question, ToolCall, Usage, Way};
+use haft_core::{CallId, Change, Direction, Fact, Outcome, Question, ToolCall, Usage};
 use std::{collections::VecDeque, path::PathBuf, time::Duration};
 
 /// Something that is finished and never looks different later.
@@ -33,7 +33,7 @@ pub enum Block {
     /// Files were put back or forward.
     Rewound {
         /// Which way.
-        way: Way,
+        way: Direction,
         /// One line for each file.
         files: Vec<String>,
     },

@@ -145,14 +145,14 @@ fn say_part(mut part: Value, out: &mut Vec<Delta>) {
 /// The calls of one reply, and which of them a piece belongs to.
 #[derive(Default)]
 struct Calls {
-    known: BTreeMap<usize, Known>,
+    known: BTreeMap<usize, OpenCall>,
     by_index: HashMap<u64, usize>,
     by_id: HashMap<String, usize>,
     last: Option<usize>,
 }
 
 #[derive(Default)]
-struct Known {
+struct OpenCall {
     id: String,
     is_named: bool,
 }

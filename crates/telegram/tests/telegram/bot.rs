@@ -155,7 +155,7 @@ impl Place {
                 }
                 .boxed()
             }),
-            meant: Arc::new(|line| match line.strip_prefix("/fix") {
+            expand: Arc::new(|line| match line.strip_prefix("/fix") {
                 Some(rest) => Ok(format!("Fix{rest}.")),
                 None => Err(format!("there is no command `{line}`")),
             }),

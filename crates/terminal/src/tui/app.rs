@@ -120,7 +120,7 @@ impl App {
         let Opened { engine, session, notices } = opened;
         self.view = View::default();
         let entries = session.entries();
-        let said = entries.iter().flat_map(|entry| self.view.take_in(&Event::Recorded(entry.clone())));
+        let said = entries.iter().flat_map(|entry| self.view.apply(&Event::Recorded(entry.clone())));
         let said: Vec<Block> = said.collect();
         let is_cut_off = self.view.working && !session.is_joined();
         self.queued.clear();
@@ -179,7 +179,7 @@ impl App {
             self.queued.retain(|queued| !text.starts_with(queued.as_str()));
         }
         let asked = self.asked();
-        let blocks = self.view.take_in(event);
+        let blocks = self.view.apply(event);
         blocks.into_iter().for_each(|block| self.finished(block));
         if self.asked() != asked {
             self.put_draft_aside();

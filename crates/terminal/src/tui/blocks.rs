@@ -4,7 +4,7 @@ use super::{
     markdown::{self, plain},
     wrap::{Break, hanging, one_row, width},
 };
-use haft_core::{Change, Outcome, Usage, Way};
+use haft_core::{Change, Direction, Outcome, Usage};
 use haft_present::{
     diff, notes, safe,
     view::{Block, Call, CallState},
@@ -158,11 +158,11 @@ impl Painter<'_> {
         lines
     }
 
-    fn rewound(&self, way: Way, files: &[String]) -> Vec<Line<'static>> {
+    fn rewound(&self, way: Direction, files: &[String]) -> Vec<Line<'static>> {
         let head = match (way, files.is_empty()) {
-            (Way::Undo, false) => "went back; put back:",
-            (Way::Undo, true) => "went back; no file was changed by a call that was tracked",
-            (Way::Redo, _) => "went forward again:",
+            (Direction::Undo, false) => "went back; put back:",
+            (Direction::Undo, true) => "went back; no file was changed by a call that was tracked",
+            (Direction::Redo, _) => "went forward again:",
         };
         let files = files.iter().map(|file| one_row(Line::raw(format!("  {file}")), self.columns));
         std::iter::once(Line::styled(head, self.look.accent())).chain(files).collect()

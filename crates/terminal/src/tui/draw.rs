@@ -233,7 +233,7 @@ impl App {
         let mut view = View::default();
         let mut lines = Vec::new();
         for entry in self.entries().unwrap_or_default() {
-            let blocks = view.take_in(&Event::Recorded(entry.clone()));
+            let blocks = view.apply(&Event::Recorded(entry.clone()));
             lines.extend(
                 self.painted(|painter| {
                     blocks.iter().flat_map(|block| painter.block(block)).collect::<Vec<_>>()

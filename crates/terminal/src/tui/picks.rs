@@ -179,7 +179,7 @@ impl App {
             return self.note("it has ended");
         };
         let mut view = View::default();
-        let said = session.entries().into_iter().flat_map(|entry| view.take_in(&Event::Recorded(entry)));
+        let said = session.entries().into_iter().flat_map(|entry| view.apply(&Event::Recorded(entry)));
         let blocks: Vec<_> = said.collect();
         let mut lines =
             self.painted(|painter| blocks.iter().flat_map(|block| painter.block(block)).collect::<Vec<_>>());

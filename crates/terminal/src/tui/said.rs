@@ -49,8 +49,8 @@ impl App {
             return self
                 .send(Command::Call { name: "bash".into(), arguments: json!({"command": command.trim()}) });
         }
-        let meant = if text.starts_with('/') { (self.host.meant)(text) } else { Ok(text.to_owned()) };
-        match meant {
+        let expanded = if text.starts_with('/') { (self.host.expand)(text) } else { Ok(text.to_owned()) };
+        match expanded {
             Ok(prompt) => self.prompt(prompt, pictures),
             Err(why) => {
                 let near = console::near(text).map(|near| format!("did you mean `/{near}`?"));

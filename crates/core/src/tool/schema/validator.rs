@@ -34,7 +34,7 @@ impl Validator {
     fn compile(schema: Value, known: Arc<HashMap<String, Value>>) -> Result<Self, Box<CompileError>> {
         let mut compiler = Compiler::new();
         compiler.set_default_draft(Draft::V2020_12);
-        compiler.use_loader(Box::new(Known(known)));
+        compiler.use_loader(Box::new(KnownSchemas(known)));
         compiler.add_resource(BASE, schema)?;
         let mut schemas = Schemas::new();
         let root = compiler.compile(BASE, &mut schemas)?;
@@ -48,9 +48,9 @@ impl Validator {
 }
 
 /// The schemas that others may refer to by their URI. Nothing is ever fetched.
-struct Known(Arc<HashMap<String, Value>>);
+struct KnownSchemas(Arc<HashMap<String, Value>>);
 
-impl UrlLoader for Known {
+impl UrlLoader for KnownSchemas {
     fn load(&self, uri: &str) -> Result<Value, Box<dyn Error>> {
         let known = self.0.get(uri).cloned();
         known.ok_or_else(|| format!("`{uri}` is not known, and schemas are not fetched").into())
