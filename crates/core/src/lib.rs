@@ -39,7 +39,8 @@ pub use provider::{Delta, Provider, ProviderError, Request, TimedOut};
 pub use reply::Reply;
 pub use secret::Secrets;
 pub use tool::{
-    Access, AnyTool, Effect, Example, Examples, Execution, Tool, ToolContext, ToolSpec,
+    AnyTool, Effect, Example, Examples, Execution, Tool, ToolContext, ToolSpec,
+    access::{Access, AccessRules},
     alias::{self, Aliases},
     background::{JobId, JobOutput, JobState, Jobs, NoJobs, Work},
     hook::{Hooked, Hooks, Moment, NoHooks},

@@ -1,4 +1,5 @@
 //! What a tool promises.
+pub mod access;
 pub mod alias;
 pub mod background;
 pub mod hook;
@@ -13,7 +14,7 @@ pub mod source;
 pub mod subagent;
 
 use crate::{
-    Aliases, CallId, Jobs, Person, Secrets, Subagents, ToolError, ToolErrorKind, ToolOutput, View,
+    Access, Aliases, CallId, Jobs, Person, Subagents, ToolError, ToolErrorKind, ToolOutput, View,
     schema::Described,
 };
 use futures::future::BoxFuture;
@@ -196,27 +197,6 @@ impl ToolContext {
     /// Where the file that the model calls `path` lies in this call's view.
     pub fn path(&self, path: impl AsRef<Path>) -> PathBuf {
         self.view.locate(path.as_ref())
-    }
-}
-
-/// What the processes of a call may reach.
-#[derive(Clone, Debug, Default)]
-pub struct Access {
-    /// The whole environment of a process: names and values, without secrets.
-    pub environment: Arc<[(String, String)]>,
-    /// What a push to a server gets besides, since it cannot do without: the agent that holds the person's keys, a proxy
-    /// with a password.
-    pub reach: Arc<[(String, String)]>,
-    /// What must not be shown, whoever prints it.
-    pub secrets: Secrets,
-}
-
-impl Access {
-    /// The whole environment of a process that reaches a server in the person's name.
-    pub fn reaching(&self) -> Vec<(String, String)> {
-        let is_replaced = |name: &str| self.reach.iter().any(|(other, _)| other == name);
-        let rest = self.environment.iter().filter(|(name, _)| !is_replaced(name));
-        rest.chain(self.reach.iter()).cloned().collect()
     }
 }
 

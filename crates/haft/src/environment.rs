@@ -1,6 +1,6 @@
 //! What the environment of this process says: where sessions lie, and what the processes of tools may see of it.
 use crate::{Error, Result};
-use haft_core::{Access, Secrets, secret};
+use haft_core::{Access, AccessRules};
 use std::{collections::BTreeMap, path::PathBuf};
 
 /// The variables of this process, read once by `build`.
@@ -35,20 +35,8 @@ impl Environment {
     /// What the processes of tools get: no secrets and nothing of Haft's own. What they print is without the secrets, and
     /// without `keys`.
     pub(crate) fn access(&self, keys: &[String]) -> Access {
-        let (mut environment, mut guessed) = (Vec::new(), Vec::new());
-        for (name, value) in &self.0 {
-            let holds_key = keys.iter().any(|key| key.len() >= 8 && value.contains(key));
-            let bare =
-                secret::without_credentials(value).filter(|_| name.to_ascii_lowercase().ends_with("_proxy"));
-            match bare {
-                Some(bare) => environment.push((name.clone(), bare)),
-                None if secret::is_secret(name, value) || holds_key => guessed.push(value.clone()),
-                None if name.starts_with("HAFT_") && name != CALL => {}
-                None => environment.push((name.clone(), value.clone())),
-            }
-        }
-        let secrets = Secrets::new(keys.to_vec(), guessed);
-        Access { environment: environment.into(), secrets, ..Access::default() }
+        let rules = AccessRules { keys: keys.to_vec(), mark: CALL, ..AccessRules::default() };
+        rules.access(self.0.iter().map(|(name, value)| (name.as_str(), value.as_str())))
     }
 }
 

@@ -1,7 +1,7 @@
 //! The environment of this process, and what of it the commands get that agents run.
 use super::Config;
 use haft::{
-    kernel::{Access, Secrets, secret},
+    kernel::{Access, AccessRules},
     providers::vendors,
     sandbox::VARIABLE,
 };
@@ -35,29 +35,11 @@ pub(crate) struct NarrowEnvironment {
     pub(crate) hide: Vec<String>,
 }
 
-/// Proxies, in small letters: commands need them, with or without a password.
-const PROXIES: [&str; 4] = ["http_proxy", "https_proxy", "all_proxy", "ftp_proxy"];
-
-/// How a person's `git` reaches servers.
-const REACH: [&str; 6] =
-    ["GIT_ASKPASS", "KRB5CCNAME", "SSH_AGENT_PID", "SSH_ASKPASS", "SSH_AUTH_SOCK", "VSCODE_GIT_IPC_HANDLE"];
-
 /// Tokens that Haft itself uses, besides the keys of vendors.
 const TOKENS: [&str; 3] = ["GITHUB_TOKEN", "GH_TOKEN", "TELEGRAM_BOT_TOKEN"];
 
 /// How the variables of `curl` and `pip` begin.
 const FETCHERS: [&str; 2] = ["CURL_", "PIP_"];
-
-/// What a variable is to commands.
-#[derive(Debug, PartialEq, Eq)]
-enum Use {
-    /// They get it.
-    Passed,
-    /// A proxy, which they get without its user name and password.
-    Stripped(String),
-    /// They do not get it.
-    Hidden,
-}
 
 impl Environment {
     /// A variable that is set and not empty.
@@ -67,27 +49,21 @@ impl Environment {
 
     /// What the processes of tools may have.
     pub(crate) fn access(&self, config: &Config) -> Access {
-        let (mut environment, mut reach, mut guessed) = (Vec::new(), Vec::new(), Vec::new());
-        for (name, value) in &self.variables {
-            let whole = (name.clone(), value.clone());
-            match self.use_of(name, value, config) {
-                Use::Passed => environment.push(whole),
-                Use::Stripped(address) => {
-                    environment.push((name.clone(), address));
-                    guessed.extend(password(value));
-                    reach.push(whole);
-                }
-                Use::Hidden => {
-                    if secret::is_secret(name, value) {
-                        guessed.extend([Some(value.clone()), password(value)].into_iter().flatten());
-                    }
-                    let is_asked_for = REACH.contains(&name.as_str()) && !is_named(name, &hidden(config));
-                    reach.extend(is_asked_for.then_some(whole));
-                }
-            }
+        self.rules(config).access(self.all())
+    }
+
+    fn all(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.variables.iter().map(|(name, value)| (name.as_str(), value.as_str()))
+    }
+
+    fn rules(&self, config: &Config) -> AccessRules {
+        AccessRules {
+            keys: self.keys(config),
+            key_variables: key_variables(config).map(str::to_owned).collect(),
+            hide: [config.user.environment.hide.as_slice(), &config.project.environment.hide].concat(),
+            pass: config.user.environment.pass.clone(),
+            mark: VARIABLE,
         }
-        let secrets = Secrets::new(self.keys(config), guessed);
-        Access { environment: environment.into(), reach: reach.into(), secrets }
     }
 
     /// What the programs get that fetch models: what reaches servers, and their own settings, with the passwords in them.
@@ -104,32 +80,8 @@ impl Environment {
 
     /// Proxies of which commands do not get the user name and the password.
     pub(crate) fn stripped(&self, config: &Config) -> Vec<&str> {
-        let is_stripped =
-            |(name, value): &(&String, &String)| matches!(self.use_of(name, value, config), Use::Stripped(_));
-        self.variables.iter().filter(is_stripped).map(|(name, _)| name.as_str()).collect()
-    }
-
-    fn use_of(&self, name: &str, value: &str, config: &Config) -> Use {
-        // Where this process was itself started for a call, what it starts belongs to that call, too.
-        if name == VARIABLE {
-            return Use::Passed;
-        }
-        if is_named(name, &hidden(config)) {
-            return Use::Hidden;
-        }
-        if is_named(name, &config.user.environment.pass) {
-            return Use::Passed;
-        }
-        if PROXIES.contains(&name.to_ascii_lowercase().as_str()) {
-            return secret::without_credentials(value).map_or(Use::Passed, Use::Stripped);
-        }
-        let is_ours = name.to_ascii_uppercase().starts_with("HAFT_");
-        let is_key = || key_variables(config).any(|variable| variable == name);
-        let holds_key = || self.keys(config).iter().any(|key| key.len() >= 8 && value.contains(key));
-        match is_ours || is_key() || secret::is_secret(name, value) || holds_key() {
-            true => Use::Hidden,
-            false => Use::Passed,
-        }
+        let rules = self.rules(config);
+        self.all().filter(|(name, value)| rules.is_stripped(name, value)).map(|(name, _)| name).collect()
     }
 
     /// The keys that Haft itself uses.
@@ -143,33 +95,6 @@ impl Environment {
 fn key_variables(config: &Config) -> impl Iterator<Item = &str> {
     let vendors = vendors().iter().filter_map(|vendor| vendor.key_variable.as_deref());
     vendors.chain(TOKENS).chain(config.user.telegram.token_env.as_deref())
-}
-
-fn hidden(config: &Config) -> Vec<String> {
-    [config.user.environment.hide.as_slice(), &config.project.environment.hide].concat()
-}
-
-/// The password of an address.
-fn password(address: &str) -> Option<String> {
-    let bare = secret::without_credentials(address)?;
-    let begins = address.bytes().zip(bare.bytes()).take_while(|(a, b)| a == b).count();
-    let user = address.get(begins..begins + address.len() - bare.len())?;
-    user.trim_end_matches('@').split_once(':').map(|(_, password)| password.to_owned())
-}
-
-fn is_named(name: &str, patterns: &[String]) -> bool {
-    patterns.iter().any(|pattern| fits(&pattern.to_ascii_uppercase(), &name.to_ascii_uppercase()))
-}
-
-/// `*` stands for any letters, also for none.
-fn fits(pattern: &str, name: &str) -> bool {
-    match pattern.split_once('*') {
-        None => pattern == name,
-        Some((before, behind)) => name.strip_prefix(before).is_some_and(|rest| {
-            let ends = rest.char_indices().map(|(at, _)| at).chain([rest.len()]);
-            ends.into_iter().any(|at| fits(behind, &rest[at..]))
-        }),
-    }
 }
 
 #[cfg(test)]

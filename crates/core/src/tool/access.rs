@@ -1,0 +1,135 @@
+//! What of a person's environment the processes of tools get.
+use crate::{Secrets, secret};
+use std::sync::Arc;
+
+/// What the processes of a call may reach.
+#[derive(Clone, Debug, Default)]
+pub struct Access {
+    /// The whole environment of a process: names and values, without secrets.
+    pub environment: Arc<[(String, String)]>,
+    /// What a push to a server gets besides, since it cannot do without: the agent that holds the person's keys, a proxy
+    /// with a password.
+    pub reach: Arc<[(String, String)]>,
+    /// What must not be shown, whoever prints it.
+    pub secrets: Secrets,
+}
+
+impl Access {
+    /// The whole environment of a process that reaches a server in the person's name.
+    pub fn reaching(&self) -> Vec<(String, String)> {
+        let is_replaced = |name: &str| self.reach.iter().any(|(other, _)| other == name);
+        let rest = self.environment.iter().filter(|(name, _)| !is_replaced(name));
+        rest.chain(self.reach.iter()).cloned().collect()
+    }
+}
+
+/// Decides which variables of a person's environment the processes of tools get. The names in `hide` and `pass` take `*`
+/// for any letters.
+#[derive(Clone, Debug, Default)]
+pub struct AccessRules {
+    /// The keys that Haft itself uses.
+    pub keys: Vec<String>,
+    /// The variables in which they stand.
+    pub key_variables: Vec<String>,
+    /// Variables that are kept back, whatever they look like.
+    pub hide: Vec<String>,
+    /// Variables that are handed on although they look like secrets.
+    pub pass: Vec<String>,
+    /// A variable that is handed on in any case: it marks what belongs to a call.
+    pub mark: &'static str,
+}
+
+/// Proxies, in small letters: commands need them, with or without a password.
+const PROXIES: [&str; 4] = ["http_proxy", "https_proxy", "all_proxy", "ftp_proxy"];
+
+/// How a person's `git` reaches servers.
+const REACH: [&str; 6] =
+    ["GIT_ASKPASS", "KRB5CCNAME", "SSH_AGENT_PID", "SSH_ASKPASS", "SSH_AUTH_SOCK", "VSCODE_GIT_IPC_HANDLE"];
+
+/// What a variable is to commands.
+enum Use {
+    /// They get it.
+    Passed,
+    /// A proxy, which they get without its user name and password.
+    Stripped(String),
+    /// They do not get it.
+    Hidden,
+}
+
+impl AccessRules {
+    /// Splits `variables` into what processes get, what reaches servers, and what must not be shown.
+    pub fn access<'a>(&self, variables: impl IntoIterator<Item = (&'a str, &'a str)>) -> Access {
+        let (mut environment, mut reach, mut guessed) = (Vec::new(), Vec::new(), Vec::new());
+        for (name, value) in variables {
+            let whole = (name.to_owned(), value.to_owned());
+            match self.use_of(name, value) {
+                Use::Passed => environment.push(whole),
+                Use::Stripped(address) => {
+                    environment.push((name.to_owned(), address));
+                    guessed.extend(password(value));
+                    reach.push(whole);
+                }
+                Use::Hidden => {
+                    if secret::is_secret(name, value) {
+                        guessed.extend([Some(value.to_owned()), password(value)].into_iter().flatten());
+                    }
+                    let is_asked_for = REACH.contains(&name) && !is_named(name, &self.hide);
+                    reach.extend(is_asked_for.then_some(whole));
+                }
+            }
+        }
+        let secrets = Secrets::new(self.keys.iter().cloned(), guessed);
+        Access { environment: environment.into(), reach: reach.into(), secrets }
+    }
+
+    /// Whether `name` is a proxy that processes get without the user name and password in `value`.
+    pub fn is_stripped(&self, name: &str, value: &str) -> bool {
+        matches!(self.use_of(name, value), Use::Stripped(_))
+    }
+
+    fn use_of(&self, name: &str, value: &str) -> Use {
+        // Where this process was itself started for a call, what it starts belongs to that call, too.
+        if name == self.mark {
+            return Use::Passed;
+        }
+        if is_named(name, &self.hide) {
+            return Use::Hidden;
+        }
+        if is_named(name, &self.pass) {
+            return Use::Passed;
+        }
+        if PROXIES.contains(&name.to_ascii_lowercase().as_str()) {
+            return secret::without_credentials(value).map_or(Use::Passed, Use::Stripped);
+        }
+        let is_ours = name.to_ascii_uppercase().starts_with("HAFT_");
+        let is_key = || self.key_variables.iter().any(|variable| variable == name);
+        let holds_key = || self.keys.iter().any(|key| key.len() >= 8 && value.contains(key));
+        match is_ours || is_key() || secret::is_secret(name, value) || holds_key() {
+            true => Use::Hidden,
+            false => Use::Passed,
+        }
+    }
+}
+
+/// The password of an address.
+fn password(address: &str) -> Option<String> {
+    let bare = secret::without_credentials(address)?;
+    let begins = address.bytes().zip(bare.bytes()).take_while(|(a, b)| a == b).count();
+    let user = address.get(begins..begins + address.len() - bare.len())?;
+    user.trim_end_matches('@').split_once(':').map(|(_, password)| password.to_owned())
+}
+
+fn is_named(name: &str, patterns: &[String]) -> bool {
+    patterns.iter().any(|pattern| fits(&pattern.to_ascii_uppercase(), &name.to_ascii_uppercase()))
+}
+
+/// `*` stands for any letters, also for none.
+fn fits(pattern: &str, name: &str) -> bool {
+    match pattern.split_once('*') {
+        None => pattern == name,
+        Some((before, behind)) => name.strip_prefix(before).is_some_and(|rest| {
+            let ends = rest.char_indices().map(|(at, _)| at).chain([rest.len()]);
+            ends.into_iter().any(|at| fits(behind, &rest[at..]))
+        }),
+    }
+}
