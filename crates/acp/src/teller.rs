@@ -159,7 +159,11 @@ impl Teller {
     /// Something that was recorded.
     pub(super) fn fact(&mut self, fact: &Fact) -> Vec<SessionUpdate> {
         match fact {
-            Fact::Replied { parts, .. } => self.replied(parts),
+            Fact::Replied { parts, .. } => {
+                let mut updates = self.replied(parts);
+                updates.extend(self.note(fact));
+                updates
+            }
             Fact::Called { made } => self.called(made).into_iter().collect(),
             Fact::ToolStarted { call, arguments, .. } => self.started(call, arguments),
             Fact::Staged { call, .. } | Fact::ChangedBelow { call, .. } | Fact::Unsettled { call, .. } => {
@@ -176,14 +180,17 @@ impl Teller {
             Fact::ModeSet { mode } => {
                 vec![SessionUpdate::CurrentModeUpdate(CurrentModeUpdate::new(mode.name()))]
             }
-            // An editor that shows no more than that the turn is over leaves the person in the dark.
-            Fact::RoundsReached { .. } => {
-                let note = notes::of(fact).map(|note| format!("\n\n({note})"));
-                note.map(|note| SessionUpdate::AgentMessageChunk(self.chunk(note))).into_iter().collect()
-            }
             Fact::TurnEnded { .. } => self.over(),
-            _ => Vec::new(),
+            // These fail the request, which says why.
+            Fact::ModelFailed { .. } | Fact::PromptDenied { .. } | Fact::Evicted { .. } => Vec::new(),
+            fact => self.note(fact).into_iter().collect(),
         }
+    }
+
+    /// An editor that shows no more than replies and calls leaves the person in the dark.
+    fn note(&self, fact: &Fact) -> Option<SessionUpdate> {
+        let note = format!("\n\n({})", notes::of(fact)?);
+        Some(SessionUpdate::AgentMessageChunk(self.chunk(note)))
     }
 
     /// What a tool is called here, whatever the model calls it.

@@ -29,6 +29,11 @@ pub fn of(fact: &Fact) -> Option<String> {
         Fact::Compacted { before, after, .. } => {
             format!("summarized to save room: {before} tokens became {after}")
         }
+        Fact::ModelFailed { message, hint } => {
+            let hint = hint.as_ref().map(|hint| format!("; {hint}")).unwrap_or_default();
+            format!("the model could not be asked: {message}{hint}")
+        }
+        Fact::PromptDenied { reason, .. } => format!("a hook denied the prompt: {reason}"),
         Fact::Reminded { claims, .. } => format!("nothing shows what it claims: {}", claims.join("; ")),
         _ => return fact.limit_reached(),
     })

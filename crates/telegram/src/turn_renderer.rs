@@ -95,7 +95,6 @@ impl TurnRenderer {
                 self.replied(parts);
                 notes::of(fact).iter().for_each(|note| self.note(note));
             }
-            Fact::RoundsReached { .. } => notes::of(fact).iter().for_each(|note| self.note(note)),
             Fact::Called { made } => {
                 self.calls = [(made.id.0.clone(), about(&made.arguments))].into();
             }
@@ -107,30 +106,10 @@ impl TurnRenderer {
                 self.sign(&call.0, '?');
             }
             Fact::ToolEnded { call, name, result, .. } => self.ended(&call.0, name, result),
-            Fact::ApprovalAnswered { answer: haft_core::Answer::Nobody, .. } => {
-                self.note("refused: it needs an approval, and there is nobody to ask");
-            }
-            Fact::JobStarted { job, title } => self.note(&format!("job {} started: {title}", job.0)),
-            Fact::JobEnded { job, result } => {
-                let how = if result.is_ok() { "ended" } else { "failed" };
-                self.note(&format!("job {} {how}", job.0));
-            }
-            Fact::Compacted { before, after, .. } => {
-                self.note(&format!("summarized to save room: {before} tokens became {after}"));
-            }
-            Fact::Reminded { claims, .. } => {
-                self.note(&format!("nothing shows what it claims: {}", claims.join("; ")));
-            }
-            Fact::BudgetReached { what, spent, limit } => {
-                self.note(&format!("the budget of {limit} {what} is used up: {spent} spent"));
-            }
-            Fact::ModelFailed { message, hint } => {
-                let hint = hint.as_ref().map(|hint| format!("; {hint}")).unwrap_or_default();
-                self.note(&format!("the model could not be asked: {message}{hint}"));
-            }
-            Fact::PromptDenied { reason, .. } => self.note(&format!("a hook denied the prompt: {reason}")),
             Fact::TurnEnded { outcome, rounds, .. } => self.turn_ended(*outcome, *rounds),
-            _ => {}
+            // Whoever chooses a mode in a chat is answered there.
+            Fact::ModeSet { .. } | Fact::Evicted { .. } | Fact::Unsettled { .. } => {}
+            fact => notes::of(fact).iter().for_each(|note| self.note(note)),
         }
     }
 
@@ -188,12 +167,7 @@ impl TurnRenderer {
                 let line = cap.replace("{n}", &rounds.to_string());
                 self.mark(Piece::Line(line));
             }
-            (Outcome::RoundLimit, None) => self.note("stopped: too many rounds"),
-            (Outcome::Repeating, _) => self.note("stopped: the model repeats itself"),
-            (Outcome::Budget, _) => self.note("stopped: the budget is used up"),
-            (Outcome::Interrupted, _) => self.note("interrupted"),
-            (Outcome::Unproven, _) => self.note("the reply claims what the journal does not show"),
-            (Outcome::Finished | Outcome::Failed | Outcome::Refused, _) => {}
+            _ => notes::of_outcome(outcome).iter().for_each(|note| self.note(note)),
         }
         if self.is_empty() {
             self.note("nothing was said");
