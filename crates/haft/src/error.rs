@@ -33,12 +33,12 @@ impl Error {
         self
     }
 
-    /// What to do about it, where somebody knows.
+    /// Returns what to do about it, where somebody knows.
     pub fn hint(&self) -> Option<&str> {
         self.0.hint.as_deref()
     }
 
-    /// What came of a turn that failed.
+    /// Returns the report of a turn that failed.
     pub fn report(&self) -> Option<&TurnReport> {
         self.0.report.as_deref()
     }
@@ -50,7 +50,7 @@ impl fmt::Display for Error {
     }
 }
 
-/// As a person reads it, since `main` prints errors this way.
+/// Prints it as a person reads it, since `main` prints errors this way.
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0.message)?;

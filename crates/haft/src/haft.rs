@@ -44,7 +44,7 @@ impl Haft {
         self.engine.shut_down().await;
     }
 
-    /// The engine behind it, with all that a front-end needs.
+    /// Returns the engine behind it, with all that a front-end needs.
     pub fn engine(&self) -> &Engine {
         &self.engine
     }

@@ -8,7 +8,7 @@ use std::{
 
 /// A tool, or a function with `#[tool]`. `Marker` tells which, and is never named.
 pub trait IntoTool<Marker> {
-    /// As a registry holds it.
+    /// Returns it as a registry holds it.
     ///
     /// # Errors
     /// Fails where a function has no `#[tool]`.

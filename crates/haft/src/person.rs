@@ -19,7 +19,7 @@ pub struct Approval {
 }
 
 impl Approval {
-    /// What `event` asks in `session`, where it asks for an approval.
+    /// Returns what `event` asks in `session`, where it asks for an approval.
     fn of(session: &Session, event: &Event) -> Option<Self> {
         let Event::Recorded(entry) = event else { return None };
         let Fact::ApprovalAsked { call: id, reason, effects, changes, runs } = &entry.fact else {

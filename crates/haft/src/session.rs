@@ -21,7 +21,7 @@ impl Session {
         Self { inner, person }
     }
 
-    /// Its name, for [`crate::Haft::resume`].
+    /// Returns its name, for [`crate::Haft::resume`].
     pub fn id(&self) -> &SessionId {
         self.inner.id()
     }
@@ -49,17 +49,17 @@ impl Session {
         self.inner.send(command).map_err(closed)
     }
 
-    /// Everything recorded since `from`, then everything that happens, whoever asked for it, until the session closes.
+    /// Returns everything recorded since `from`, then everything that happens, whoever asked for it, until the session closes.
     pub fn events(&self, from: Seq) -> impl Stream<Item = Event> + Send + 'static {
         self.inner.events(from)
     }
 
-    /// Everything recorded so far.
+    /// Returns everything recorded so far.
     pub fn entries(&self) -> Vec<Arc<Entry>> {
         self.inner.entries()
     }
 
-    /// As the engine knows it, with what a front-end needs.
+    /// Returns it as the engine knows it, with what a front-end needs.
     pub fn engine(&self) -> &haft_engine::Session {
         &self.inner
     }

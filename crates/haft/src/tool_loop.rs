@@ -33,7 +33,7 @@ pub struct ToolLoop {
 }
 
 impl ToolLoop {
-    /// With no tools, 20 iterations, and the current folder.
+    /// Asks `model` of `provider` with no tools, 20 iterations, and the current folder.
     pub fn new(provider: impl Provider + 'static, model: impl Into<String>) -> Self {
         Self {
             provider: Arc::new(provider),
@@ -58,12 +58,12 @@ pub struct Conversation {
 }
 
 impl Conversation {
-    /// Begins with a system prompt.
+    /// Begins a conversation with a system prompt.
     pub fn new(system: impl Into<String>) -> Self {
         Self { system: system.into(), messages: Vec::new() }
     }
 
-    /// Then a person says this.
+    /// Adds what a person says next.
     pub fn user(mut self, text: impl Into<String>) -> Self {
         self.messages.push(Message::User { parts: vec![Part::text(text)] });
         self

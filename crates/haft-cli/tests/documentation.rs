@@ -1,0 +1,56 @@
+//! Pages of the documentation that the program itself writes.
+mod kit;
+use kit::Place;
+use serde_json::Value;
+use std::{fmt::Write, fs, path::Path};
+
+/// Ends what people wrote.
+const GENERATED: &str =
+    "<!-- What follows is generated: UPDATE_DOCS=1 cargo test -p haft-cli --test documentation -->\n";
+
+#[test]
+fn the_page_of_the_tools_is_up_to_date() {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/tools.md");
+    let written = fs::read_to_string(&file).unwrap();
+    let (introduction, list) = written.split_once(GENERATED).expect("the page says where it is generated");
+    let tools: Value = serde_json::from_str(&Place::new().run(&["tools", "schema"]).out).unwrap();
+    let generated: String = tools.as_array().unwrap().iter().map(section).collect();
+    if std::env::var_os("UPDATE_DOCS").is_some() {
+        fs::write(&file, format!("{introduction}{GENERATED}{generated}")).unwrap();
+    } else {
+        assert!(list == generated, "run `UPDATE_DOCS=1 cargo test -p haft-cli --test documentation`");
+    }
+}
+
+fn section(tool: &Value) -> String {
+    let (function, parameters) = (&tool["function"], &tool["function"]["parameters"]);
+    let mut section = format!("\n## `{}`\n\n{}\n", text(&function["name"]), text(&function["description"]));
+    let required = parameters["required"].as_array().cloned().unwrap_or_default();
+    section += "\n| argument | value | what it is |\n| --- | --- | --- |\n";
+    for (name, parameter) in parameters["properties"].as_object().unwrap() {
+        let optional = if required.contains(&name.as_str().into()) { "" } else { ", optional" };
+        let what = text(&parameter["description"]).replace('|', "\\|");
+        writeln!(section, "| `{name}` | {}{optional} | {what} |", value(parameter)).unwrap();
+    }
+    section
+}
+
+fn value(parameter: &Value) -> String {
+    if let Some(choices) = parameter["enum"].as_array() {
+        return choices.iter().map(|choice| format!("`{}`", text(choice))).collect::<Vec<_>>().join(", ");
+    }
+    match text(&parameter["type"]) {
+        "array" => format!("list of {}", value(&parameter["items"])),
+        "object" => {
+            let keys = parameter["properties"].as_object().unwrap().keys();
+            format!("`{{{}}}`", keys.map(String::as_str).collect::<Vec<_>>().join(", "))
+        }
+        "integer" => "whole number".into(),
+        "boolean" => "`true` or `false`".into(),
+        _ => "text".into(),
+    }
+}
+
+fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or_default()
+}
