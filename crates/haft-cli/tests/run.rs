@@ -200,6 +200,30 @@ fn the_exit_code_says_how_the_turn_ended() {
     }
 }
 
+// Who starts it in a script learns what it would have taken, and that does it.
+#[test]
+fn without_a_person_a_refusal_names_what_would_have_allowed_it() {
+    let place = Place::new();
+    let write = json!({"calls": [{"name": "write", "arguments": {"path": "x", "content": "1"}}]});
+    for (number, call) in [bash("touch x"), write].into_iter().enumerate() {
+        let model = place.script(&format!("m{number}"), &[call, says("done")]);
+        let refused = place.run(&["run", "--model", &model, "go"]);
+        let hint = refused.err.lines().find_map(|line| line.strip_prefix("hint: ")).unwrap_or_default();
+        assert_eq!(refused.code, 4, "{refused:?}");
+        match hint.split('`').nth(1).unwrap_or_default() {
+            "--permission accept-edits" => {
+                place.run(&["run", "--model", &model, "--permission", "accept-edits", "go"]);
+            }
+            rule => {
+                place.configure(&format!("[rules]\n{rule}"));
+                place.run(&["run", "--model", &model, "go"]);
+            }
+        }
+        assert!(place.read("x").is_some(), "{refused:?}");
+        std::fs::remove_file(place.work().join("x")).unwrap();
+    }
+}
+
 /// Each is one clear sentence and a hint, the right exit code, and nothing started.
 #[test]
 fn bad_input_is_told_in_one_sentence_with_a_hint() {

@@ -1,6 +1,7 @@
 //! Answers in place of a person who is not there.
-use haft_core::{Answer, CallId, Command};
+use haft_core::{Answer, CallId, Command, Effect, Fact, Mode, Policy, Rule, Ruling, Verdict};
 use haft_engine::Session;
+use std::path::Path;
 
 /// Answers a question for an approval: nobody can give it.
 pub fn refuse(session: &Session, call: &CallId) {
@@ -10,4 +11,55 @@ pub fn refuse(session: &Session, call: &CallId) {
 /// Answers a question of a tool: nobody can say anything.
 pub fn reply(session: &Session, call: &CallId) {
     let _session_is_closed = session.send(Command::Reply { call: call.clone(), answer: None });
+}
+
+/// What would have allowed `effects` in `session`: the narrowest mode, or rules.
+pub fn hint(session: &Session, effects: &[Effect]) -> String {
+    match session.entries().first().map(|entry| &entry.fact) {
+        Some(Fact::SessionOpened { workspace, .. }) => narrowest(effects, workspace),
+        _ => narrowest(effects, Path::new("")),
+    }
+}
+
+fn narrowest(effects: &[Effect], workspace: &Path) -> String {
+    let allows = |mode: Mode, rules: Vec<Rule>| {
+        let is_repository = |path: &Path| path.ends_with(".git");
+        Policy { rules, mode }.judge(effects, workspace, &is_repository) == Verdict::Allow
+    };
+    if allows(Mode::AcceptEdits, Vec::new()) {
+        return "`--permission accept-edits` allows it".to_owned();
+    }
+    let texts: Vec<String> = effects.iter().map(Effect::to_string).collect();
+    let rules = texts.iter().filter_map(|text| Rule::parse(Ruling::Allow, text).ok()).collect();
+    match allows(Mode::ReadOnly, rules) {
+        true => format!(
+            "`allow = {}` under `[rules]` in your configuration allows it, `--permission full` allows everything",
+            serde_json::json!(texts)
+        ),
+        false => "`--permission full` allows it, and everything else".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_narrowest_way_is_named() {
+        let workspace = Path::new("/w");
+        let table = [
+            (Effect::Write("/w/a.txt".into()), "`--permission accept-edits` allows it"),
+            (
+                Effect::Write("/etc/x".into()),
+                "`allow = [\"write:/etc/x\"]` under `[rules]` in your configuration allows it, `--permission full` allows everything",
+            ),
+            (
+                Effect::Network("example.org".into()),
+                "`allow = [\"network:example.org\"]` under `[rules]` in your configuration allows it, `--permission full` allows everything",
+            ),
+        ];
+        for (effect, expected) in table {
+            assert_eq!(narrowest(&[effect], workspace), expected);
+        }
+    }
 }

@@ -2,7 +2,7 @@
 use crate::{approval, asking::Asking, question};
 use haft_core::{Entry, Event, Fact, Seq};
 use haft_engine::Session;
-use haft_present::unattended;
+use haft_present::{safe, unattended};
 use std::{
     collections::VecDeque,
     io::{self, Write},
@@ -34,7 +34,11 @@ impl Questions {
             Fact::ApprovalAsked { .. } | Fact::QuestionAsked { .. } if can_ask => {
                 self.waiting.push_back(entry.clone());
             }
-            Fact::ApprovalAsked { call, .. } if may_refuse => unattended::refuse(session, call),
+            Fact::ApprovalAsked { call, effects, .. } if may_refuse => {
+                let hint = unattended::hint(session, effects);
+                let _nobody_reads = writeln!(io::stderr(), "hint: {}", safe::text(&hint));
+                unattended::refuse(session, call);
+            }
             Fact::QuestionAsked { call, .. } if may_refuse => unattended::reply(session, call),
             fact => self.waiting.retain(|asked| !ends(fact, asked)),
         }
