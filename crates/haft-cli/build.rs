@@ -24,6 +24,10 @@ fn main() {
     // Addresses that are put right at start-up take 24 bytes each in the file, and all are read before `main`. Packed they
     // are two megabytes less of memory. It needs glibc 2.36.
     link("-Wl,-z,pack-relative-relocs");
+    if is_release {
+        // Functions of the same machine code become one, where nobody takes their address.
+        link("-Wl,--icf=safe");
+    }
     let order = Path::new(&env::var("CARGO_MANIFEST_DIR").unwrap_or_default()).join(ORDER);
     if is_release && order.exists() {
         link(&format!("-Wl,--symbol-ordering-file={}", order.display()));
