@@ -19,9 +19,9 @@ pub(crate) use work::WorkArgs;
 use crate::config::{Settings, mode};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use haft::kernel::Mode;
-use std::path::PathBuf;
+use std::{ffi::OsString, path::PathBuf};
 
-/// An agent whose every tool call is journaled, staged and reversible.
+/// A coding agent that records every tool call, asks before it changes anything, and can undo its file changes.
 #[derive(Debug, Parser)]
 #[command(name = "haft", version, args_conflicts_with_subcommands = true, max_term_width = 100)]
 #[command(
@@ -44,8 +44,9 @@ pub(crate) struct Cli {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
     /// Run one prompt and print the reply; `-` reads the prompt from standard input
+    #[command(visible_alias = "prompt")]
     Run(RunArgs),
-    /// Chat line by line, without the full screen; `exit` leaves
+    /// Chat line by line, without the interactive screen; `exit` quits
     Chat(ChatArgs),
     /// Build a feature from a description: a branch with commits, and a pull request
     Build(JobArgs),
@@ -77,7 +78,7 @@ pub(crate) enum Verb {
     /// List, download and test models
     #[command(subcommand)]
     Models(Models),
-    /// List and show profiles: prompts, limits and formats as data
+    /// List and show profiles: sets of prompts, limits and output formats
     #[command(subcommand)]
     Profiles(Profiles),
     /// Extract tool calls from a model's text
@@ -104,6 +105,22 @@ pub(crate) enum Verb {
         #[arg(long, value_name = "DIR")]
         to: Option<PathBuf>,
     },
+}
+
+/// The words of the command line. Jobs take `-description` as well, which is how programs in Go write a long option.
+pub(crate) fn words() -> Vec<OsString> {
+    let mut words: Vec<OsString> = std::env::args_os().collect();
+    let is_job =
+        words.get(1).is_some_and(|verb| ["build", "debug", "review", "triage"].iter().any(|job| verb == job));
+    let options = words.iter_mut().take_while(|word| *word != "--").filter(|_| is_job);
+    for word in options {
+        if let Some(rest) = word.to_str().and_then(|word| word.strip_prefix("-description"))
+            && (rest.is_empty() || rest.starts_with('='))
+        {
+            *word = format!("--description{rest}").into();
+        }
+    }
+    words
 }
 
 /// `haft parse`
@@ -154,7 +171,7 @@ pub(crate) struct TurnArgs {
     /// Agent to use
     #[arg(long, value_name = "NAME")]
     pub(crate) agent: Option<String>,
-    /// Tools to offer, instead of all
+    /// Offer only these tools, instead of the default set
     #[arg(long, value_name = "A,B", value_delimiter = ',')]
     pub(crate) tools: Option<Vec<String>>,
     /// Directory to work in
@@ -184,7 +201,7 @@ pub(crate) struct TurnArgs {
     /// Disable colors
     #[arg(long)]
     pub(crate) no_color: bool,
-    /// Use plain lines instead of the full screen, e.g. for a screen reader
+    /// Print plain lines instead of the interactive screen, e.g. for a screen reader
     #[arg(long)]
     pub(crate) plain: bool,
     /// Where a job's branch began.
@@ -320,7 +337,7 @@ pub(crate) struct CallArgs {
     pub(crate) name: String,
     /// Arguments, as a JSON object
     pub(crate) arguments: String,
-    /// What happens to effects that no rule covers
+    /// What to do with an effect that no rule matches
     #[arg(long, value_name = "MODE", value_parser = mode())]
     pub(crate) permission: Option<Mode>,
     /// Profile to use

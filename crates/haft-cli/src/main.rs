@@ -59,7 +59,7 @@ fn main() -> ExitCode {
     haft::sandbox::supervise_by(own_program(), environment.get(VARIABLE).map(str::to_owned));
     // Where it cannot be done, nobody answers from another process.
     let _it_is_no_linux = haft::sandbox::adopt_orphans();
-    let cli = Cli::parse();
+    let cli = Cli::parse_from(args::words());
     log_to_stderr(&cli);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.expect("the system gives a thread and an event queue");

@@ -252,6 +252,17 @@ fn a_job_is_stopped_from_another_process() {
     assert!(again.code == 2 && again.err.contains("is cancelled already"), "{again:?}");
 }
 
+// P-46: as the document of PedroCLI writes it.
+#[test]
+fn a_description_may_be_given_with_one_dash() {
+    let project = Project::new();
+    let script = project.place.script("steps.jsonl", &[json!({"say": "Nothing to do."})]);
+    for words in [vec!["-description", "It crashes"], vec!["-description=It crashes"]] {
+        project.run(&[vec!["triage", "--model", &script], words].concat());
+        assert_eq!(project.jobs().remove(0)["description"], "It crashes");
+    }
+}
+
 fn wait_for<T>(look: impl Fn() -> Option<T>) -> T {
     for _ in 0..600 {
         if let Some(found) = look() {

@@ -176,6 +176,15 @@ fn json_is_one_object_at_the_end() {
 
 // O-30
 #[test]
+fn prompt_is_another_name_of_run() {
+    let place = Place::new();
+    let model = place.script("m", &[json!({"say": "Hi.", "expect": "hello"})]);
+    let ran = place.run(&["prompt", "hello", "--model", &model]);
+    assert_eq!((ran.code, ran.out.as_str()), (0, "Hi.\n"), "{ran:?}");
+}
+
+// O-30
+#[test]
 fn the_exit_code_says_how_the_turn_ended() {
     let place = Place::new();
     let same: Vec<Value> = (0..20).map(|_| bash("echo same")).collect();

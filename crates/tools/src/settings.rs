@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Settings {
-    /// Tools that models are told of, in this order. The others can be called, too.
+    /// Tools in the request, in this order. Other tools can be called as well.
     pub offer: Vec<String>,
     /// Names and descriptions that models are told in place of the tool's own, by tool.
     #[schemars(with = "std::collections::BTreeMap<String, Presentation>")]
@@ -72,8 +72,8 @@ impl Default for ReadSettings {
 pub struct EditSettings {
     /// What is replaced where the text occurs more than once, and the call does not say.
     pub occurrence: Occurrence,
-    /// Requires that blanks and typographic marks match. If not, and the text is nowhere, the one place is
-    /// taken that differs from it in nothing else.
+    /// Requires blanks and typographic quotes to match exactly. If not, and there is no exact match, `edit` takes
+    /// the only place that differs in nothing else.
     pub exact: bool,
 }
 
@@ -98,10 +98,11 @@ pub struct BashSettings {
     pub timeout_default: u64,
     /// Seconds for a command at most, whatever the call says.
     pub timeout_max: u64,
-    /// What becomes of a command that takes longer than the default. One whose call says how long is killed.
+    /// What happens to a command that takes longer than the default: it is killed, or goes on in the background. If the
+    /// call sets a timeout, the command is always killed.
     pub on_timeout: OnTimeout,
-    /// After so many seconds without output a command is taken for one that does not end soon; 0: never. Counts
-    /// where `on_timeout` is `background`.
+    /// Seconds without output after which a command goes on in the background; 0 for never. Only with `on_timeout =
+    /// "background"`.
     pub idle: u64,
     /// What is kept of each of the two output streams.
     pub clip: Clip,

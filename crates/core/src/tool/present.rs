@@ -13,8 +13,8 @@ pub struct Presentation {
     pub name: Option<String>,
     /// Description in place of the tool's own.
     pub description: Option<String>,
-    /// Its own names of parameters, and those that the model is told. Only these are told of, in this order; none: all
-    /// of them, under their own names. A parameter of which models are not told otherwise may be among them.
+    /// Maps the original name of each parameter to the name that the model is told. Only listed parameters are shown, in
+    /// this order; an empty table shows all under their original names. Hidden parameters may be listed, too.
     #[schemars(with = "std::collections::BTreeMap<String, String>")]
     pub parameters: IndexMap<String, String>,
 }

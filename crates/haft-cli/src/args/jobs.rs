@@ -12,7 +12,7 @@ pub(crate) struct JobArgs {
     /// Run in this process (the default)
     #[arg(long)]
     pub(crate) direct: bool,
-    /// Keep intermediate files
+    /// Keep the job's work tree and saved outputs after it completes
     #[arg(long)]
     pub(crate) debug: bool,
     /// How each turn goes.

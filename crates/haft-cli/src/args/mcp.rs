@@ -15,7 +15,7 @@ pub(crate) struct McpArgs {
     /// Tools to offer besides the agents
     #[arg(long, value_name = "A,B", value_delimiter = ',')]
     pub(crate) expose: Option<Vec<String>>,
-    /// Offer no agents; then no model is needed
+    /// Offer no agents, only the tools of `--expose`; no model is needed
     #[arg(long, requires = "expose")]
     pub(crate) no_agents: bool,
     /// For the agents.

@@ -23,7 +23,7 @@ pub(crate) enum Models {
         /// Name, or a file
         name: String,
     },
-    /// Test how well a model calls tools, with and without constrained calls
+    /// Test how well a model calls tools, with and without a grammar that constrains its calls
     Check(CheckArgs),
 }
 
@@ -44,7 +44,7 @@ pub(crate) struct CheckArgs {
     /// Run only the first N tasks
     #[arg(long, value_name = "N")]
     pub(crate) first: Option<NonZeroUsize>,
-    /// Run only with constrained calls
+    /// Run only with constrained calls: a grammar made from the tools allows no malformed one
     #[arg(long)]
     pub(crate) held: bool,
     /// Also run commands that change things, on this machine and as you; otherwise they are refused

@@ -6,10 +6,10 @@ use std::path::PathBuf;
 /// `haft telegram`
 #[derive(Debug, Args)]
 pub(crate) struct TelegramArgs {
-    /// User ID that may talk to the bot; the bot tells it to strangers; repeatable
+    /// Allow this Telegram user ID (repeatable); an unknown user who writes to the bot is sent their own ID
     #[arg(long, value_name = "ID")]
     pub(crate) allow: Vec<i64>,
-    /// Print a code with which one more person can join; printed anyway while nobody may talk
+    /// Print a code with which one more person can join; always printed while no user is allowed
     #[arg(long)]
     pub(crate) pair: bool,
     /// Base URL of the Bot API [default: TELEGRAM_BASE_URL, else https://api.telegram.org]

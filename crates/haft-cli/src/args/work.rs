@@ -18,7 +18,7 @@ pub(crate) struct WorkArgs {
     /// Agent to use
     #[arg(long, value_name = "NAME")]
     pub(crate) agent: Option<String>,
-    /// Tools to offer, instead of all
+    /// Offer only these tools, instead of the default set
     #[arg(long, value_name = "A,B", value_delimiter = ',')]
     pub(crate) tools: Option<Vec<String>>,
     /// Print only errors to stderr

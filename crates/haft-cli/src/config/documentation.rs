@@ -8,19 +8,19 @@ use std::{fmt::Write, fs, path::Path};
 const INTRODUCTION: &str = "\
 # Configuration
 
-Haft needs no configuration. What it is told is taken in this order, strongest first:
+Haft needs no configuration. It takes settings from these places, strongest first:
 
 1. options of the command,
 2. variables `HAFT_*`,
 3. your own file, `~/.config/haft/config.toml` (`haft config path` prints where it is),
 4. the profile.
 
-The file `.haft/config.toml` of a project comes with the repository, and nobody vouches for it: it can narrow what the
-others allow, and never widen it. `haft config show` prints what is in effect, and where each value comes from. A key that
-is not known and a value that cannot be are errors that name the file, the line, and what was expected.
+The file `.haft/config.toml` of a project comes with the repository, so Haft does not trust it: it can only restrict what
+the others allow. `haft config show` prints what is in effect, and where each value comes from. An unknown key or an invalid
+value is an error that names the file, the line, and what was expected.
 
-An option that limits a turn stands in place of the profile's number, also above it, as far as your own configuration
-allows.
+One exception: an option `--max-…` replaces the profile's value, even with a larger one, but cannot exceed the value in your
+configuration, your `HAFT_*` variable or the project's file.
 
 ## Settings
 
@@ -54,7 +54,7 @@ fn row(setting: &Setting) -> String {
         (true, "") => format!("`{}`", setting.flag()),
         (true, value) => format!("`{} {value}`", setting.flag()),
     };
-    let project = if setting.is_narrowed { "narrows" } else { "" };
+    let project = if setting.is_narrowed { "can only restrict" } else { "" };
     let otherwise = if setting.is_of_profile { "as the profile says" } else { setting.otherwise };
     let (key, variable) = (setting.key, setting.variable());
     format!("| `{key}` | {option} | `{variable}` | {project} | {otherwise} | {} |\n", cell(setting.help))

@@ -31,7 +31,7 @@ pub(crate) struct EnvironmentFile {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct NarrowEnvironment {
-    /// Names that commands do not get, besides the person's.
+    /// Names that commands do not get, in addition to yours.
     pub(crate) hide: Vec<String>,
 }
 

@@ -116,9 +116,9 @@ pub(crate) fn mode() -> impl TypedValueParser<Value = Mode> {
 
 fn summary(mode: Mode) -> &'static str {
     match mode {
-        Mode::ReadOnly => "Only read, only in the workspace",
-        Mode::Ask => "Ask before every effect",
-        Mode::AcceptEdits => "Write files of the workspace without asking",
+        Mode::ReadOnly => "Only read files in the workspace",
+        Mode::Ask => "Ask before everything except reading files in the workspace",
+        Mode::AcceptEdits => "Also write files in the workspace without asking, except Git's own",
         Mode::Full => "Allow everything",
     }
 }

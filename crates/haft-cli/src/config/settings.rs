@@ -22,9 +22,9 @@ settings! {
         theme: String { has_flag: false, otherwise: "terminal" },
     }
     narrowed {
-        /// What happens to effects that no rule covers; where nobody can answer, `ask` denies them and says so
+        /// What to do with an effect (a file read or written, a command, a host) that no rule matches; if nobody can answer, `ask` denies it
         permission: Mode { value: "MODE", otherwise: "ask" },
-        /// Maximum model calls per turn; 0 for the profile's
+        /// Maximum model calls per turn (a prompt and the work that follows); 0 uses the profile's limit
         max_rounds: u32 { value: "N", is_of_profile: true },
         /// Maximum cost per turn in US dollars, including subagents
         max_cost: Dollars { value: "USD", is_of_profile: true },
@@ -38,7 +38,7 @@ settings! {
         models: BTreeMap<String, ModelFile>,
         /// Which environment variables commands get, by name; `*` stands for any letters
         environment: EnvironmentFile,
-        /// How long models are waited for, in seconds from 1 to 86,400
+        /// Timeouts for models, in seconds from 1 to 86,400
         timeouts: TimeoutsFile,
         /// Servers and keys, by vendor
         vendors: BTreeMap<String, VendorFile>,
@@ -58,11 +58,11 @@ settings! {
         telegram: TelegramFile,
     }
     project_tables {
-        /// Only these of the person's MCP servers; all of them where it is left out
+        /// Your MCP servers that may be used in this project; all if left out
         mcp: Option<Vec<String>>,
         /// Environment variables that commands do not get
         environment: NarrowEnvironment,
-        /// Rules that are added before the person's
+        /// Rules added to yours: all `deny` rules are tried first, then `ask`, then `allow`
         rules: NarrowRules,
         /// None: they start programs, and nobody vouches for a repository.
         #[cfg_attr(test, schemars(skip))]

@@ -8,19 +8,19 @@ use std::time::Duration;
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct TimeoutsFile {
-    /// Until the first byte of a reply.
+    /// Until the first byte of a reply; 60 if left out, 600 for local servers.
     #[serde(deserialize_with = "seconds")]
     pub(crate) first_byte: Option<u64>,
-    /// Until the first byte of a reply of a model that thinks silently.
+    /// Until the first byte of a reply of a model that reasons without streaming; 300 if left out.
     #[serde(deserialize_with = "seconds")]
     pub(crate) thinking: Option<u64>,
-    /// Between two parts of a reply.
+    /// Between two parts of a reply; 60 if left out.
     #[serde(deserialize_with = "seconds")]
     pub(crate) idle: Option<u64>,
-    /// Until a reply is ended that only repeats itself.
+    /// Of repeated content before a reply is ended; 120 if left out.
     #[serde(deserialize_with = "seconds")]
     pub(crate) repeating: Option<u64>,
-    /// For a whole reply.
+    /// For a whole reply; 3,600 if left out, 14,400 for local servers.
     #[serde(deserialize_with = "seconds")]
     pub(crate) reply: Option<u64>,
 }

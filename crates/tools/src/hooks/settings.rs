@@ -72,7 +72,8 @@ pub struct HookSettings {
     /// Seconds until it must have answered; 10 if left out.
     #[serde(default = "ten")]
     pub timeout: u64,
-    /// What a hook means that fails: where it guards, `deny` refuses.
+    /// What to do if the hook fails: `deny` blocks the call or the prompt (`before_tool` and `turn_start` only), `ignore`
+    /// goes on.
     #[serde(default)]
     pub on_failure: OnFailure,
 }
