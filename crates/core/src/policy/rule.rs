@@ -1,10 +1,11 @@
 //! Rules over effects: how they are written, and what they match.
 use super::{git, normal};
 use crate::{Effect, Execution};
-use globset::{GlobBuilder, GlobMatcher};
+use globset::{Glob, GlobBuilder, GlobMatcher};
 use std::{
     path::{Path, PathBuf},
     str::FromStr,
+    sync::OnceLock,
 };
 
 /// What a rule says of the effects that it matches.
@@ -28,18 +29,31 @@ pub struct Rule {
 
 #[derive(Clone, Debug)]
 enum Pattern {
-    Read(GlobMatcher),
+    Read(PathGlob),
     /// `names_git`: the pattern itself speaks of git's own files.
     Write {
-        glob: GlobMatcher,
+        glob: PathGlob,
         names_git: bool,
     },
     /// Without a folder: the workspace's root where it allows, any folder where it does not.
     Execute {
-        folder: Option<GlobMatcher>,
+        folder: Option<PathGlob>,
         words: Words,
     },
     Network(Words),
+}
+
+/// A glob over paths. Most rules are never asked, and a matcher takes longer to build than a call to judge.
+#[derive(Clone, Debug)]
+struct PathGlob {
+    glob: Glob,
+    matcher: OnceLock<GlobMatcher>,
+}
+
+impl PathGlob {
+    fn is_match(&self, path: impl AsRef<Path>) -> bool {
+        self.matcher.get_or_init(|| self.glob.compile_matcher()).is_match(path)
+    }
 }
 
 /// Words, and whether others may follow.
@@ -133,7 +147,7 @@ impl Rule {
     }
 
     /// Whoever may not read a folder may not read what lies in it either.
-    fn matches_path(&self, glob: &GlobMatcher, path: &Path, workspace: &Path) -> bool {
+    fn matches_path(&self, glob: &PathGlob, path: &Path, workspace: &Path) -> bool {
         let absolute = normal(&workspace.join(path));
         let is_match = |path: &Path| {
             path.strip_prefix(workspace).is_ok_and(|inside| glob.is_match(inside)) || glob.is_match(path)
@@ -147,7 +161,7 @@ impl Rule {
         }
     }
 
-    fn holds_in(&self, folder: Option<&GlobMatcher>, at: &Path, workspace: &Path) -> bool {
+    fn holds_in(&self, folder: Option<&PathGlob>, at: &Path, workspace: &Path) -> bool {
         let absolute = normal(&workspace.join(at));
         let inside = absolute.strip_prefix(workspace).ok();
         match (folder, self.ruling, inside) {
@@ -191,13 +205,13 @@ impl FromStr for Kind {
     }
 }
 
-fn glob(pattern: &str) -> Result<GlobMatcher, String> {
+fn glob(pattern: &str) -> Result<PathGlob, String> {
     let glob = GlobBuilder::new(pattern).literal_separator(true).build();
-    glob.map(|glob| glob.compile_matcher()).map_err(|error| error.to_string())
+    glob.map(|glob| PathGlob { glob, matcher: OnceLock::new() }).map_err(|error| error.to_string())
 }
 
 /// `./sub/` is `sub`, and `.` the root, whose path is empty.
-fn folder_glob(ruling: Ruling, folder: &str) -> Result<GlobMatcher, String> {
+fn folder_glob(ruling: Ruling, folder: &str) -> Result<PathGlob, String> {
     let leads_out = folder.starts_with('/') || folder.split('/').any(|part| part == "..");
     match folder {
         "" => Err("no folder is named between `@` and `:`".into()),

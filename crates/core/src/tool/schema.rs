@@ -12,6 +12,7 @@ mod coerce;
 mod describe;
 mod example;
 mod explain;
+mod plain;
 mod validator;
 
 pub(crate) use describe::{Described, describe};

@@ -1,4 +1,5 @@
 //! The library that checks values against JSON Schema (draft 2020-12 where a schema names none).
+use super::plain::is_plain;
 use boon::{CompileError, Compiler, Draft, ErrorKind, SchemaIndex, Schemas, UrlLoader, ValidationError};
 use serde_json::Value;
 use std::{collections::HashMap, error::Error, sync::Arc};
@@ -11,6 +12,9 @@ pub(super) struct Validator {
 
 /// Where the schema itself lies, for references inside it.
 const BASE: &str = "json-schema:///arguments";
+
+/// The same for a schema that is seen to be valid: the library holds no schema of this host against the schema of schemas.
+const PLAIN: &str = "https://json-schema.org/arguments";
 
 impl Validator {
     /// Fails where `schema` is not a valid schema, or refers to one that is not among `known`.
@@ -35,9 +39,10 @@ impl Validator {
         let mut compiler = Compiler::new();
         compiler.set_default_draft(Draft::V2020_12);
         compiler.use_loader(Box::new(KnownSchemas(known)));
-        compiler.add_resource(BASE, schema)?;
+        let base = if is_plain(&schema) { PLAIN } else { BASE };
+        compiler.add_resource(base, schema)?;
         let mut schemas = Schemas::new();
-        let root = compiler.compile(BASE, &mut schemas)?;
+        let root = compiler.compile(base, &mut schemas)?;
         Ok(Self { schemas, root })
     }
 
