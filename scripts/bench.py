@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""How long `haft run` takes from its start to its first request, and how much memory it needs.
+"""How long `haft run` takes from its start to its first request, how long a round that reads a file, and how much memory.
 
 Starts a server on loopback that speaks chat completions, then the release binary against it, many times.
 Prints medians; the ratio compares with the same binary only printing its version, in the same run.
@@ -49,6 +49,23 @@ def peak_of(arguments, environment, folder):
     return peak / 1024
 
 
+def round_of_reading(environment, folder, work, rounds=100):
+    """Seconds of a round in which a written model reads a small file: request, call, journal, and no wire."""
+    took = {}
+    for count in (1, rounds + 1):
+        script = os.path.join(folder, f"{count}.jsonl")
+        with open(script, "w") as lines:
+            for number in range(count):
+                name = f"{number}.txt"
+                with open(os.path.join(work, name), "w") as file:
+                    file.write("A line.\n" * 20)
+                lines.write(json.dumps({"calls": [{"name": "read", "arguments": {"path": name}}]}) + "\n")
+            lines.write(json.dumps({"say": "done"}) + "\n")
+        times = [run(["run", "-q", "--model", f"script/{script}", "go"], environment, work) for _ in range(7)]
+        took[count] = statistics.median(ended - began for began, ended in times)
+    return (took[rounds + 1] - took[1]) / rounds
+
+
 def main():
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Server)
     threading.Thread(target=server.serve_forever, daemon=True).start()
@@ -65,11 +82,13 @@ def main():
                 request.append(ARRIVED[-1] - began)
                 whole.append(ended - began)
                 version.append(printed - started)
+        reading = round_of_reading(environment, folder, work)
         peak = max(peak_of(["run", "--model", "openai/any", "hello"], environment, work) for _ in range(5))
     milliseconds = lambda values: statistics.median(values) * 1000
     print(f"start to first request   {milliseconds(request):6.1f} ms   (bar: 25)")
     print(f"whole turn               {milliseconds(whole):6.1f} ms")
     print(f"`haft --version`         {milliseconds(version):6.1f} ms   ratio {milliseconds(request) / milliseconds(version):.1f}")
+    print(f"round that reads a file  {reading * 1000:6.2f} ms   (bar: 1)")
     print(f"peak memory              {peak:6.1f} MB   (bar: 20)")
 
 
