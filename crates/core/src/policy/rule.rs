@@ -5,7 +5,7 @@ use globset::{Glob, GlobBuilder, GlobMatcher};
 use std::{
     path::{Path, PathBuf},
     str::FromStr,
-    sync::OnceLock,
+    sync::{Arc, OnceLock},
 };
 
 /// What a rule says of the effects that it matches.
@@ -47,7 +47,8 @@ enum Pattern {
 #[derive(Clone, Debug)]
 struct PathGlob {
     glob: Glob,
-    matcher: OnceLock<GlobMatcher>,
+    /// Built once for all copies of the rule.
+    matcher: Arc<OnceLock<GlobMatcher>>,
 }
 
 impl PathGlob {
@@ -207,7 +208,7 @@ impl FromStr for Kind {
 
 fn glob(pattern: &str) -> Result<PathGlob, String> {
     let glob = GlobBuilder::new(pattern).literal_separator(true).build();
-    glob.map(|glob| PathGlob { glob, matcher: OnceLock::new() }).map_err(|error| error.to_string())
+    glob.map(|glob| PathGlob { glob, matcher: Arc::default() }).map_err(|error| error.to_string())
 }
 
 /// `./sub/` is `sub`, and `.` the root, whose path is empty.
