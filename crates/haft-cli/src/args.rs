@@ -17,7 +17,7 @@ pub(crate) use telegram::TelegramArgs;
 pub(crate) use work::WorkArgs;
 
 use crate::config::{Settings, mode};
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use haft::kernel::Mode;
 use std::{ffi::OsString, path::PathBuf};
 
@@ -107,11 +107,29 @@ pub(crate) enum Verb {
     },
 }
 
+/// Commands that begin a job.
+const JOBS: [&str; 4] = ["build", "debug", "review", "triage"];
+
+/// What a turn takes and a job does not, since it begins anew with an agent of its own.
+const NOT_OF_JOBS: [&str; 4] = ["agent", "session", "newest", "image"];
+
+/// The command line as help, manual and completions show it.
+pub(crate) fn command() -> clap::Command {
+    let without = |job: clap::Command| {
+        NOT_OF_JOBS.iter().fold(job, |job, option| job.mut_arg(option, |option| option.hide(true)))
+    };
+    JOBS.iter().fold(Cli::command(), |command, job| command.mut_subcommand(job, without))
+}
+
+/// What was typed. Prints help or an error, and ends the program, where there is nothing else to do.
+pub(crate) fn parse() -> Cli {
+    Cli::from_arg_matches(&command().get_matches_from(words())).unwrap_or_else(|error| error.exit())
+}
+
 /// The words of the command line. Jobs take `-description` as well, which is how programs in Go write a long option.
-pub(crate) fn words() -> Vec<OsString> {
+fn words() -> Vec<OsString> {
     let mut words: Vec<OsString> = std::env::args_os().collect();
-    let is_job =
-        words.get(1).is_some_and(|verb| ["build", "debug", "review", "triage"].iter().any(|job| verb == job));
+    let is_job = words.get(1).is_some_and(|verb| JOBS.iter().any(|job| verb == job));
     let options = words.iter_mut().take_while(|word| *word != "--").filter(|_| is_job);
     for word in options {
         if let Some(rest) = word.to_str().and_then(|word| word.strip_prefix("-description"))
@@ -372,11 +390,10 @@ pub(crate) struct DoctorArgs {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::CommandFactory;
 
     #[test]
     fn the_commands_hang_together() {
-        Cli::command().debug_assert();
+        command().debug_assert();
     }
 
     #[test]

@@ -16,7 +16,6 @@ mod token;
 mod untrusted_file;
 
 use args::{Cli, Verb};
-use clap::{CommandFactory, Parser};
 use config::{Config, ConfigError, Environment, Places, Settings, hide_keys};
 use failure::Failure;
 use haft::{sandbox::VARIABLE, terminal::Exit};
@@ -59,7 +58,7 @@ fn main() -> ExitCode {
     haft::sandbox::supervise_by(own_program(), environment.get(VARIABLE).map(str::to_owned));
     // Where it cannot be done, nobody answers from another process.
     let _it_is_no_linux = haft::sandbox::adopt_orphans();
-    let cli = Cli::parse_from(args::words());
+    let cli = args::parse();
     log_to_stderr(&cli);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.expect("the system gives a thread and an event queue");
@@ -123,7 +122,7 @@ async fn run(cli: Cli, environment: Environment) -> Result<Exit, Failure> {
             commands::talk::chat(&context, &cli.turn).await
         }
         None => {
-            write!(stdout(), "{}", Cli::command().render_help())?;
+            write!(stdout(), "{}", args::command().render_help())?;
             Ok(Exit::Usage)
         }
     }

@@ -252,6 +252,22 @@ fn a_job_is_stopped_from_another_process() {
     assert!(again.code == 2 && again.err.contains("is cancelled already"), "{again:?}");
 }
 
+#[test]
+fn the_help_of_a_job_shows_what_a_job_takes() {
+    let project = Project::new();
+    for job in ["build", "debug", "review", "triage"] {
+        let help = project.run(&[job, "--help"]).out;
+        assert!(help.contains("--description") && help.contains("--max-rounds"), "{help}");
+        let refused = ["--session", "--continue", "--image", "--agent"];
+        assert!(
+            !refused
+                .iter()
+                .any(|option| help.contains(&format!("{option} ")) || help.contains(&format!("{option}\n"))),
+            "{help}"
+        );
+    }
+}
+
 // P-46: as the document of PedroCLI writes it.
 #[test]
 fn a_description_may_be_given_with_one_dash() {

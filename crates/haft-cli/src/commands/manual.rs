@@ -1,6 +1,5 @@
 //! `haft completions` and `haft man`: what shells and `man` know of the commands, made from their definitions.
-use crate::{args::Cli, failure::Failure};
-use clap::CommandFactory;
+use crate::{args, failure::Failure};
 use clap_complete::Shell;
 use clap_mangen::Man;
 use haft::terminal::Exit;
@@ -12,7 +11,7 @@ use std::{
 /// For `eval` or a file of the shell's own.
 pub(crate) fn completions(shell: Shell) -> Result<Exit, Failure> {
     let mut script = Vec::new();
-    clap_complete::generate(shell, &mut Cli::command(), "haft", &mut script);
+    clap_complete::generate(shell, &mut args::command(), "haft", &mut script);
     stdout().write_all(&script)?;
     Ok(Exit::Success)
 }
@@ -22,14 +21,14 @@ pub(crate) fn man(to: Option<&Path>) -> Result<Exit, Failure> {
     match to {
         None => {
             let mut page = Vec::new();
-            Man::new(Cli::command()).render(&mut page)?;
+            Man::new(args::command()).render(&mut page)?;
             stdout().write_all(&page)?;
         }
         Some(folder) => {
             let cannot =
                 |error| Failure::failed(format!("cannot write pages into `{}`: {error}", folder.display()));
             std::fs::create_dir_all(folder).map_err(cannot)?;
-            clap_mangen::generate_to(Cli::command(), folder).map_err(cannot)?;
+            clap_mangen::generate_to(args::command(), folder).map_err(cannot)?;
         }
     }
     Ok(Exit::Success)
