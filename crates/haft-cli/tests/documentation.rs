@@ -2,7 +2,7 @@
 mod kit;
 use kit::Place;
 use serde_json::Value;
-use std::{fmt::Write, fs, path::Path};
+use std::{fs, path::Path};
 
 /// Ends what people wrote.
 const GENERATED: &str =
@@ -27,10 +27,10 @@ fn section(tool: &Value) -> String {
     let mut section = format!("\n## `{}`\n\n{}\n", text(&function["name"]), text(&function["description"]));
     let required = parameters["required"].as_array().cloned().unwrap_or_default();
     section += "\n| argument | value | what it is |\n| --- | --- | --- |\n";
-    for (name, parameter) in parameters["properties"].as_object().unwrap() {
+    for (name, parameter) in parameters["properties"].as_object().expect("parameters are an object") {
         let optional = if required.contains(&name.as_str().into()) { "" } else { ", optional" };
         let what = text(&parameter["description"]).replace('|', "\\|");
-        writeln!(section, "| `{name}` | {}{optional} | {what} |", value(parameter)).unwrap();
+        section += &format!("| `{name}` | {}{optional} | {what} |\n", value(parameter));
     }
     section
 }
@@ -42,7 +42,7 @@ fn value(parameter: &Value) -> String {
     match text(&parameter["type"]) {
         "array" => format!("list of {}", value(&parameter["items"])),
         "object" => {
-            let keys = parameter["properties"].as_object().unwrap().keys();
+            let keys = parameter["properties"].as_object().expect("an object says its keys").keys();
             format!("`{{{}}}`", keys.map(String::as_str).collect::<Vec<_>>().join(", "))
         }
         "integer" => "whole number".into(),
