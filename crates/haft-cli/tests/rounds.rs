@@ -63,6 +63,27 @@ fn what_is_typed_stands_in_place_of_the_profiles_200_rounds_and_0_means_those() 
     ends_after_4();
 }
 
+// T-54: this profile has 20 rounds.
+#[test]
+fn what_is_typed_stands_in_place_of_the_20_rounds_of_picoclaw() {
+    let place = Place::new();
+    let write = |number: usize| {
+        let arguments = json!({"path": format!("{number}.txt"), "content": "x"});
+        json!({"calls": [{"name": "write_file", "arguments": arguments}]})
+    };
+    let lines: Vec<Value> = (0..25).map(write).chain([json!({"say": "done"})]).collect();
+    let model = place.script("m", &lines);
+    let run = |rounds: &str| {
+        let words = ["run", "--profile", "picoclaw", "--permission", "full", "--model", &model];
+        place.run(&[&words[..], &["--max-rounds", rounds, "go"]].concat())
+    };
+    for (rounds, code, last) in [("0", 3, "19.txt"), ("30", 0, "24.txt")] {
+        let ran = run(rounds);
+        assert_eq!(ran.code, code, "{rounds}: {ran:?}");
+        assert!(place.read(last).is_some(), "{rounds}: {ran:?}");
+    }
+}
+
 // P-44
 #[test]
 fn pedro_says_it_in_its_own_words() {
