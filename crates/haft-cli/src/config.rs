@@ -93,8 +93,7 @@ impl Config {
     /// The limits in force: what is typed stands in place of what the profile says, as far as the person's own
     /// configuration allows; the project's file can only lower it.
     pub(crate) fn limits(&self, profile: &Limits) -> Limits {
-        let (rounds, tokens) =
-            (|of: &Settings| rounds(of.max_rounds), |of: &Settings| of.max_tokens.map(u64::from));
+        let (rounds, tokens) = (|of: &Settings| of.max_rounds, |of: &Settings| of.max_tokens.map(u64::from));
         let (usd, seconds) =
             (|of: &Settings| of.max_cost.map(|usd| usd.0), |of: &Settings| of.max_time.map(u64::from));
         Limits {
@@ -116,10 +115,11 @@ impl Config {
         of: impl Fn(&Settings) -> Option<T>,
         profile: Option<T>,
     ) -> Option<T> {
+        // 0 is the profile's limit, and none where the profile says it (P-48).
+        let is_limit = |limit: &T| *limit > T::default();
         let own = || of(&self.configured());
-        // 0 of a profile is not a limit.
-        let wanted = of(&self.flags).or(own()).or(profile.filter(|limit| *limit > T::default()));
-        let limits = [wanted, own(), of(&self.project.settings())].into_iter().flatten();
+        let wanted = of(&self.flags).or(own()).filter(is_limit).or(profile);
+        let limits = [wanted, own(), of(&self.project.settings())].into_iter().flatten().filter(is_limit);
         limits.reduce(|lowest, limit| if limit < lowest { limit } else { lowest })
     }
 
@@ -180,11 +180,6 @@ fn variables(environment: &Environment) -> Result<Settings, ConfigError> {
         }
     }
     Ok(settings)
-}
-
-/// 0 says nothing (P-48).
-fn rounds(limit: Option<u32>) -> Option<u32> {
-    limit.filter(|rounds| *rounds > 0)
 }
 
 /// Each can be read; else the file and the line are told.
@@ -426,6 +421,7 @@ mod tests {
             ("", "", Some(5000), 200, Some(5000)),
             ("", "", Some(7), 200, Some(7)),
             ("", "", Some(5000), 0, Some(5000)),
+            ("", "", None, 0, None),
             ("max_rounds = 500", "", None, 200, Some(500)),
             ("max_rounds = 500", "", Some(5000), 200, Some(500)),
             ("max_rounds = 500", "max_rounds = 3", Some(7), 200, Some(3)),
@@ -450,9 +446,15 @@ mod tests {
     #[test]
     fn zero_rounds_are_those_of_the_profile() {
         let limits = Limits::default();
-        for (user, variables, flag) in
-            [("max_rounds = 0", &[][..], None), ("", &[("HAFT_MAX_ROUNDS", "0")], None), ("", &[], Some(0))]
-        {
+        let variable = [("HAFT_MAX_ROUNDS", "0")];
+        let table = [
+            ("max_rounds = 0", &[][..], None),
+            ("", &variable, None),
+            ("", &[], Some(0)),
+            ("max_rounds = 5000", &variable, None),
+            ("max_rounds = 5000", &[], Some(0)),
+        ];
+        for (user, variables, flag) in table {
             let flags = Settings { max_rounds: flag, ..Settings::default() };
             assert_eq!(typed(user, "", variables, &flags).unwrap().limits(&limits), limits, "{user}");
         }

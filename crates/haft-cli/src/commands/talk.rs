@@ -27,9 +27,10 @@ use std::{
 pub(crate) async fn screen(context: &CliContext, turn: &TurnArgs) -> Result<Exit, Failure> {
     // Whatever is written beside the screen would stand in the middle of it.
     let turn = &TurnArgs { quiet: true, ..turn.clone() };
-    let config = SessionSpec::of(context, turn)?.config;
+    let spec = SessionSpec::of(context, turn)?;
+    let config = spec.config.clone();
     let look = look(context, turn, config.said().theme.as_deref())?;
-    let opened = open(context, turn, false).await?;
+    let opened = open(spec, turn, false).await?;
     let mut interrupts = Interrupts::listen()?;
     let host = host(context, turn, &opened, config, false);
     Ok(tui::run(host, opened, look, None, &mut interrupts).await?)
@@ -37,17 +38,17 @@ pub(crate) async fn screen(context: &CliContext, turn: &TurnArgs) -> Result<Exit
 
 /// Turn after turn, line by line.
 pub(crate) async fn chat(context: &CliContext, turn: &TurnArgs) -> Result<Exit, Failure> {
-    let config = SessionSpec::of(context, turn)?.config;
+    let spec = SessionSpec::of(context, turn)?;
+    let config = spec.config.clone();
     let mut interrupts = Interrupts::listen()?;
-    let opened = open(context, turn, turn.quiet).await?;
+    let opened = open(spec, turn, turn.quiet).await?;
     let options = run::options(&opened.engine, context, turn);
     let host = host(context, turn, &opened, config, turn.quiet);
     Ok(line_mode::run(host, opened, &options, &mut interrupts).await?)
 }
 
 /// Whoever sits at a terminal may widen what runs unasked, as far as the project allows.
-async fn open(context: &CliContext, turn: &TurnArgs, quiet: bool) -> Result<Opened, Failure> {
-    let spec = SessionSpec::of(context, turn)?;
+async fn open(spec: SessionSpec<'_>, turn: &TurnArgs, quiet: bool) -> Result<Opened, Failure> {
     let most = spec.config.most();
     let assembled = spec.engine_with(|setup| {
         setup.ceiling = stdin().is_terminal().then(|| most.max(setup.policy.mode));
@@ -78,7 +79,8 @@ fn opener(context: CliContext, turn: TurnArgs, quiet: bool) -> haft::terminal::h
         let (context, turn) = (context.clone(), turn.clone());
         Box::pin(async move {
             let wished = wished(&context, turn, wish).map_err(|failure| said(&failure))?;
-            open(&context, &wished, quiet).await.map_err(|failure| said(&failure))
+            let spec = SessionSpec::of(&context, &wished).map_err(|failure| said(&failure))?;
+            open(spec, &wished, quiet).await.map_err(|failure| said(&failure))
         })
     })
 }

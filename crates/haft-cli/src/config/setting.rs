@@ -43,8 +43,7 @@ impl Setting {
     pub(super) fn clap(&self) -> Arg {
         let argument =
             Arg::new(self.key).long(self.key.replace('_', "-")).help(self.help).value_name(self.value);
-        let argument = self.short.map_or(argument.clone(), |short| argument.short(short));
-        (self.argument)(argument)
+        (self.argument)(argument.short(self.short))
     }
 }
 
