@@ -84,7 +84,7 @@ impl AccessRules {
 
     /// Whether `name` is a proxy that processes get without the user name and password in `value`.
     pub fn is_stripped(&self, name: &str, value: &str) -> bool {
-        matches!(self.use_of(name, value), Use::Stripped(_))
+        is_proxy(name) && matches!(self.use_of(name, value), Use::Stripped(_))
     }
 
     fn use_of(&self, name: &str, value: &str) -> Use {
@@ -98,7 +98,7 @@ impl AccessRules {
         if is_named(name, &self.pass) {
             return Use::Passed;
         }
-        if PROXIES.contains(&name.to_ascii_lowercase().as_str()) {
+        if is_proxy(name) {
             return secret::without_credentials(value).map_or(Use::Passed, Use::Stripped);
         }
         let is_ours = name.to_ascii_uppercase().starts_with("HAFT_");
@@ -109,6 +109,10 @@ impl AccessRules {
             false => Use::Passed,
         }
     }
+}
+
+fn is_proxy(name: &str) -> bool {
+    PROXIES.contains(&name.to_ascii_lowercase().as_str())
 }
 
 /// The password of an address.

@@ -1,5 +1,6 @@
 //! Schemas of everyday shapes: seen to be valid without the schema of schemas, which takes longer to compile than a call.
 use serde_json::Value;
+use std::collections::HashSet;
 
 /// Whether `schema` has well-known keywords only, each with a value as it must be. One that has not may be valid, too.
 pub(super) fn is_plain(schema: &Value) -> bool {
@@ -43,7 +44,8 @@ fn is_type(value: &Value) -> bool {
 }
 
 fn are_unlike(names: &[Value]) -> bool {
-    names.iter().enumerate().all(|(at, name)| !names[..at].contains(name))
+    let mut seen = HashSet::new();
+    names.iter().all(|name| seen.insert(name))
 }
 
 #[cfg(test)]
