@@ -1,5 +1,6 @@
 //! What happened: the entries of a journal, the changes they record, and what is folded from them.
 mod active_path;
+pub(crate) mod activity;
 pub mod change;
 pub mod changed;
 pub mod event;

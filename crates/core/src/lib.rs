@@ -30,7 +30,11 @@ pub use event::{
     Answer, Channel, Command, Direction, Entry, Event, Evicted, Fact, Outcome, Seq, SessionId, Summarizer,
     Update,
 };
-pub use facts::{Left, Standing, active_path, change, changed, event, job, line, undo};
+pub use facts::{
+    Left, Standing, active_path,
+    activity::{Activities, Activity, ActivityType},
+    change, changed, event, job, line, undo,
+};
 pub use haft_macros::tool;
 pub use job::{Conclusion, JobStatus, Order, Start};
 pub use message::{CallId, Image, Message, Part, StopReason, ToolCall, Usage, text_of};

@@ -58,7 +58,7 @@ fn the_log_tells_rounds_calls_and_the_cap() {
     );
 }
 
-// C-26 to C-30, C-33, C-34
+// C-26 to C-30, C-33, C-34, X-30
 #[test]
 fn an_activity_stream_says_what_calls_do() {
     let place = Place::new();
@@ -81,11 +81,14 @@ fn an_activity_stream_says_what_calls_do() {
         "tool_call_end bash",
         "tool_call_start read",
         "error read",
+        // each call that begins ends once.
+        "tool_call_end read",
     ];
     assert_eq!(told, expected, "{ran:?}");
     assert_eq!(lines[0]["data"]["arguments"]["command"], "echo one");
     assert_eq!((&lines[1]["data"]["chunk"], &lines[2]["data"]["success"]), (&json!("one\n"), &json!(true)));
     assert!(lines[2]["data"]["result"].as_str().unwrap().contains("one"), "{ran:?}");
+    assert_eq!(lines[5]["data"]["success"], false);
     assert!(lines[4]["data"]["message"].as_str().unwrap().contains("cannot read `nowhere`"), "{ran:?}");
 }
 

@@ -66,23 +66,25 @@ mod model;
 mod parts;
 mod person;
 mod session;
+mod subscription;
 mod tool_loop;
 
 pub use builder::{Builder, Speech};
 pub use error::{Error, Result};
 pub use haft::Haft;
 pub use haft_core::{
-    Answer, AnyTool, Budget, CallId, Change, ChangeKind, Channel, Command, Delta, Effect, Entry, Event, Fact,
-    Hooked, Hooks, Image, Limits, Message, Mode, Moment, Outcome, Part, Policy, Price, Provider,
-    ProviderError, Question, Registry, Request, Rule, Ruling, Seq, SessionId, StopReason, Tool, ToolCall,
-    ToolContext, ToolError, ToolErrorKind, ToolOutput, ToolResult, ToolSource, ToolSpec, Update, Usage,
-    Validation, Work, text_of,
+    Activity, ActivityType, Answer, AnyTool, Budget, CallId, Change, ChangeKind, Channel, Command, Delta,
+    Effect, Entry, Event, Fact, Hooked, Hooks, Image, Limits, Message, Mode, Moment, Outcome, Part, Policy,
+    Price, Provider, ProviderError, Question, Registry, Request, Rule, Ruling, Seq, SessionId, StopReason,
+    Tool, ToolCall, ToolContext, ToolError, ToolErrorKind, ToolOutput, ToolResult, ToolSource, ToolSpec,
+    Update, Usage, Validation, Work, text_of,
 };
 pub use haft_engine::{Agent, CallReport, Profile, TurnReport};
 pub use haft_macros::tool_in_haft as tool;
 pub use into_tool::IntoTool;
 pub use person::Approval;
 pub use session::{Session, Turn};
+pub use subscription::Subscription;
 pub use tool_loop::{Conversation, ToolLoop, ToolLoopResult, run_tool_loop};
 
 /// Editors over ACP.

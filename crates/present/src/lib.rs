@@ -8,6 +8,7 @@
 //!
 //! It uses `haft-core` for facts and events and `haft-engine` for sessions, and does no IO of its own.
 
+pub mod call_order;
 pub mod cursor;
 pub mod diff;
 pub mod lines;

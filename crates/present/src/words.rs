@@ -1,5 +1,5 @@
 //! Events as text: the reply on one stream, everything else on another.
-use crate::{diff, notes, safe};
+use crate::{call_order::CallOrder, diff, notes, safe};
 use haft_core::{Event, Fact, Outcome, Part, Shown, ToolCall, ToolResult, Update, text_of};
 use haft_engine::Chat;
 use serde_json::Value;
@@ -19,8 +19,8 @@ pub struct Style {
     pub thinking: bool,
 }
 
-/// Lines of a result that people see (C-51).
-const PREVIEW_LINES: usize = 3;
+/// Lines of a result that people see where nobody chose how many (C-51).
+pub const PREVIEW_LINES: usize = 3;
 /// A line longer than this is cut in previews.
 const PREVIEW_WIDTH: usize = 160;
 
@@ -35,12 +35,15 @@ pub struct Words<Out, Err> {
     /// What of it has been heard; differs from `shown` after a retry.
     heard: String,
     calls: HashMap<String, ToolCall>,
+    /// Names and results of calls that have ended before an earlier one.
+    order: CallOrder<(String, ToolResult)>,
 }
 
 impl<Out: Write, Err: Write> Words<Out, Err> {
     /// `reply` gets what the model says, `notes` the rest. `chat` replaces words of ours with those of a profile.
     pub fn new(reply: Out, notes: Err, style: Style, chat: Chat) -> Self {
-        Self { reply, notes, style, chat, shown: String::new(), heard: String::new(), calls: HashMap::new() }
+        let (shown, heard, calls, order) = Default::default();
+        Self { reply, notes, style, chat, shown, heard, calls, order }
     }
 
     /// Prints one event.
@@ -82,12 +85,19 @@ impl<Out: Write, Err: Write> Words<Out, Err> {
                 _ => Ok(()),
             },
             Fact::Staged { changes, .. } | Fact::ChangedBelow { changes, .. } => self.changed(changes),
-            Fact::ToolEnded { name, result, .. } => self.ended(name, result),
+            Fact::ToolEnded { call, name, result, .. } => {
+                let ended = self.order.ended(call, (name.clone(), result.clone()));
+                self.all_ended(ended)
+            }
             Fact::ModelFailed { message, hint } => self.failed(message, hint.as_deref()),
             Fact::PromptDenied { reason, .. } => {
                 self.failed(&format!("a hook denied the prompt: {reason}"), None)
             }
-            Fact::TurnEnded { outcome, rounds, .. } => self.turn_ended(*outcome, *rounds),
+            Fact::TurnEnded { outcome, rounds, .. } => {
+                let ended = self.order.rest();
+                self.all_ended(ended)?;
+                self.turn_ended(*outcome, *rounds)
+            }
             fact => notes::of(fact).map_or(Ok(()), |note| self.note(&note)),
         }
     }
@@ -118,6 +128,8 @@ impl<Out: Write, Err: Write> Words<Out, Err> {
         self.heard.clear();
         let calls: Vec<&ToolCall> = parts.iter().filter_map(Part::as_call).collect();
         self.calls = calls.iter().map(|call| (call.id.0.clone(), (*call).clone())).collect();
+        let ended = self.order.asked(calls.iter().copied());
+        self.all_ended(ended)?;
         match &self.chat.executing {
             Some(executing) if !calls.is_empty() => {
                 write!(self.reply, "{}", executing.replace("{n}", &calls.len().to_string()))?;
@@ -142,6 +154,10 @@ impl<Out: Write, Err: Write> Words<Out, Err> {
         Ok(())
     }
 
+    fn all_ended(&mut self, ended: Vec<(String, ToolResult)>) -> io::Result<()> {
+        ended.iter().try_for_each(|(name, result)| self.ended(name, result))
+    }
+
     fn ended(&mut self, name: &str, result: &ToolResult) -> io::Result<()> {
         if let Shown::Message(text) = &result.shown {
             return writeln!(self.notes, "{}", safe::text(text));
@@ -152,7 +168,7 @@ impl<Out: Write, Err: Write> Words<Out, Err> {
             return self.reply.flush();
         }
         let sign = if result.is_ok() { "✓" } else { "✗" };
-        let mut preview = preview(result).into_iter();
+        let mut preview = preview(result, self.chat.preview_lines).into_iter();
         self.line(&format!("  {sign} {}", preview.next().unwrap_or_default()))?;
         preview.try_for_each(|line| self.line(&format!("    {line}")))
     }
@@ -189,17 +205,17 @@ pub fn summary(arguments: &Value) -> String {
     short(&safe::text(line))
 }
 
-/// What people see of a result: the tool's own words, or its first lines (C-51, C-67).
-pub fn preview(result: &ToolResult) -> Vec<String> {
+/// What people see of a result: at most so many `lines` of the tool's own words (C-51, C-67).
+pub fn preview(result: &ToolResult, lines: usize) -> Vec<String> {
     let text = match (&result.error, &result.shown) {
         (Some(error), _) => &error.message,
         (None, Shown::Preview) => &result.content,
         (None, Shown::Text(text) | Shown::Message(text)) => text,
         (None, Shown::Nothing) => return Vec::new(),
     };
-    let mut lines = text.lines().map(|line| short(&safe::text(line)));
-    let mut shown: Vec<String> = lines.by_ref().take(PREVIEW_LINES).collect();
-    match lines.count() {
+    let mut all = text.lines().map(|line| short(&safe::text(line)));
+    let mut shown: Vec<String> = all.by_ref().take(lines).collect();
+    match all.count() {
         0 => {}
         more => shown.push(format!("… {more} more lines")),
     }
@@ -256,7 +272,7 @@ mod tests {
         }
     }
 
-    //
+    //
     #[test]
     fn a_profile_has_words_of_its_own_for_calls() {
         let alfred = haft_engine::Profile::named("alfred").unwrap().chat;
@@ -273,8 +289,9 @@ mod tests {
         let events = vec![
             live("Let me see."),
             replied("Let me see.", vec![call("1"), call("2")]),
-            ended("1", false),
+            // A reply's order holds, whichever ends first.
             ended("2", true),
+            ended("1", false),
         ];
         assert_eq!(told(events, alfred).0, "Let me see.\n[Executing 2 tool(s)...]\n[read] ✓\n[read] ✗\n");
     }
@@ -283,8 +300,10 @@ mod tests {
     #[test]
     fn a_result_is_shown_as_a_few_lines() {
         let result = |content: &str| ToolResult { content: content.into(), ..ToolResult::default() };
-        assert_eq!(preview(&result("a\nb\nc\nd\ne")), ["a", "b", "c", "… 2 more lines"]);
-        assert_eq!(preview(&ToolResult { shown: Shown::Nothing, ..result("a") }), [""; 0]);
-        assert_eq!(preview(&ToolResult { shown: Shown::Text("Found 3".into()), ..result("a") }), ["Found 3"]);
+        assert_eq!(preview(&result("a\nb\nc\nd\ne"), 3), ["a", "b", "c", "… 2 more lines"]);
+        assert_eq!(preview(&result("a\nb\nc"), 1), ["a", "… 2 more lines"]);
+        assert_eq!(preview(&ToolResult { shown: Shown::Nothing, ..result("a") }, 3), [""; 0]);
+        let words = ToolResult { shown: Shown::Text("Found 3".into()), ..result("a") };
+        assert_eq!(preview(&words, 3), ["Found 3"]);
     }
 }

@@ -3,9 +3,9 @@ use super::{
     markdown,
     rich::{Rich, Style},
 };
-use haft_core::{Fact, Image, Outcome, Part, Shown, ToolResult, Update, text_of};
+use haft_core::{CallId, Fact, Image, Outcome, Part, Shown, ToolResult, Update, text_of};
 use haft_engine::Chat;
-use haft_present::{notes, safe, words::summary};
+use haft_present::{call_order::CallOrder, notes, safe, words::summary};
 use std::collections::HashMap;
 
 /// Of calls that follow each other so many are shown, the last ones.
@@ -21,6 +21,8 @@ pub(super) struct TurnRenderer {
     live: String,
     /// What each call of the last reply is called with.
     calls: HashMap<String, String>,
+    /// Lines of calls that have ended before an earlier one.
+    order: CallOrder<String>,
     images: Vec<Image>,
     /// Characters that were said.
     said: usize,
@@ -122,6 +124,7 @@ impl TurnRenderer {
         }
         let calls: Vec<_> = parts.iter().filter_map(Part::as_call).collect();
         self.calls = calls.iter().map(|call| (call.id.0.clone(), about(&call.arguments))).collect();
+        self.order.asked(calls.iter().copied()).into_iter().for_each(|line| self.mark(Piece::Line(line)));
         if let Some(executing) = self.words.executing.as_ref().filter(|_| !calls.is_empty()) {
             let line = executing.replace("{n}", &calls.len().to_string());
             self.mark(Piece::Line(line));
@@ -137,7 +140,9 @@ impl TurnRenderer {
         }
         let words = if result.is_ok() { &self.words.done } else { &self.words.failed };
         if let Some(words) = words {
-            return self.mark(Piece::Line(words.replace("{name}", name)));
+            let line = words.replace("{name}", name);
+            let ready = self.order.ended(&CallId(id.to_owned()), line);
+            return ready.into_iter().for_each(|line| self.mark(Piece::Line(line)));
         }
         let now = if result.is_ok() { '✓' } else { '✗' };
         // One that began in a part that is told already: that it went well is seen by what follows.
@@ -162,6 +167,7 @@ impl TurnRenderer {
     }
 
     fn turn_ended(&mut self, outcome: Outcome, rounds: u32) {
+        self.order.rest().into_iter().for_each(|line| self.mark(Piece::Line(line)));
         match (outcome, &self.words.cap) {
             (Outcome::RoundLimit, Some(cap)) => {
                 let line = cap.replace("{n}", &rounds.to_string());

@@ -8,7 +8,6 @@
 //! reads what people say to the front-end itself, [`host`] opens sessions for those who switch between them, [`history`] keeps
 //! what was typed, and [`Exit`] is how the program ends.
 
-mod activity;
 mod approval;
 mod asking;
 pub mod chat;

@@ -1,15 +1,13 @@
 //! One prompt in; the reply, one object or all events out.
 use crate::{
-    Exit,
-    activity::Activity,
-    going_on,
+    Exit, going_on,
     questions::Questions,
     signals::Interrupts,
     spinner::{Spinner, TICK},
 };
 use anyhow::Context;
 use futures::StreamExt;
-use haft_core::{Change, Command, Entry, Event, Fact, Seq};
+use haft_core::{Activities, Change, Command, Entry, Event, Fact, Seq};
 use haft_engine::{Chat, Session, Turn, TurnReport};
 use haft_present::{
     cursor::next,
@@ -232,7 +230,7 @@ struct Showing<'a> {
     words: Words<Stdout, Stderr>,
     spinner: Spinner,
     questions: Questions,
-    activity: Activity,
+    activities: Activities,
 }
 
 impl<'a> Showing<'a> {
@@ -241,21 +239,21 @@ impl<'a> Showing<'a> {
         let is_text = options.output == Output::Text;
         let mut spinner = Spinner::new(options.can_ask && is_text && !options.style.quiet);
         spinner.label("thinking");
-        Self { options, words, spinner, questions: Questions::default(), activity: Activity::default() }
+        Self { options, words, spinner, questions: Questions::default(), activities: Activities::default() }
     }
 
     /// Asks also where nothing can be written.
     fn apply(&mut self, session: &Session, event: &Event) -> anyhow::Result<()> {
         self.spinner.clear();
-        let written = match self.options.output {
-            Output::Text => self.words.event(event),
-            Output::Json => Ok(()),
-            Output::StreamJson => writeln!(stdout(), "{}", lines::event(event)),
-            Output::Activity => match self.activity.of(event) {
-                Some(told) => writeln!(stdout(), "{}", safe::json(&told.to_string())),
-                None => Ok(()),
-            },
-        };
+        let written =
+            match self.options.output {
+                Output::Text => self.words.event(event),
+                Output::Json => Ok(()),
+                Output::StreamJson => writeln!(stdout(), "{}", lines::event(event)),
+                Output::Activity => self.activities.of(event).iter().try_for_each(|activity| {
+                    writeln!(stdout(), "{}", safe::json(&json!(activity).to_string()))
+                }),
+            };
         relabel(&mut self.spinner, event);
         self.questions.hear(session, event, self.options.can_ask);
         if self.questions.is_open() {

@@ -27,6 +27,13 @@ pub struct Profile {
     /// models that call natively.
     #[serde(default)]
     pub dialect: Option<String>,
+    /// Whether the model is told of the tools natively as well, and calls in `dialect` count only in a reply without native
+    /// ones.
+    #[serde(default)]
+    pub native_first: bool,
+    /// Whether calls of one reply that only read may run at the same time.
+    #[serde(default = "yes")]
+    pub parallel: bool,
     /// Tokens of one reply at most.
     pub max_output: u32,
     /// Sampling settings, by the wire's own names.
@@ -62,7 +69,7 @@ pub struct Profile {
 }
 
 /// The words of a conversation line by line. Where one is missing, the front-end uses its own.
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Chat {
     /// Printed at the start.
@@ -79,8 +86,17 @@ pub struct Chat {
     pub failed: Option<String>,
     /// When the cap on rounds is reached, with `{n}` (P-44).
     pub cap: Option<String>,
+    /// Lines of a result that people see (C-51).
+    pub preview_lines: usize,
     /// Where a reply is one message that grows.
     pub edits: Edits,
+}
+
+impl Default for Chat {
+    fn default() -> Self {
+        let (banner, prompt, reply, executing, done, failed, cap, edits) = Default::default();
+        Self { banner, prompt, reply, executing, done, failed, cap, preview_lines: 3, edits }
+    }
 }
 
 /// How a message keeps up with a reply, where each change of it is an edit.

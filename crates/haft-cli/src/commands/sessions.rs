@@ -10,7 +10,7 @@ use haft::{
     kernel::{Command, Entry, Event, Fact, Outcome, Part, active_path},
     present::{
         lines, safe,
-        words::{Style, Words, preview},
+        words::{PREVIEW_LINES, Style, Words, preview},
     },
     terminal::Exit,
 };
@@ -101,7 +101,7 @@ fn markdown(fact: &Fact) -> String {
         Fact::Replied { parts, .. } => parts.iter().map(part).collect(),
         Fact::ToolEnded { name, result, .. } => {
             let mark = if result.is_ok() { "✓" } else { "✗" };
-            format!("\n{mark} `{name}`\n\n{}", fenced(&preview(result).join("\n")))
+            format!("\n{mark} `{name}`\n\n{}", fenced(&preview(result, PREVIEW_LINES).join("\n")))
         }
         Fact::Staged { changes, .. } | Fact::ChangedBelow { changes, .. } => changes
             .iter()

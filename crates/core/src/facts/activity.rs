@@ -1,0 +1,108 @@
+//! Calls as activities, in the words of Code Ally's document (C-26): one `{"type", "data"}` each.
+use crate::{CallId, Event, Fact, Part, ToolCall, ToolResult, Update};
+use serde::Serialize;
+use serde_json::{Value, json};
+use std::collections::HashMap;
+
+/// What kind of activity it is (C-26).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ActivityType {
+    /// A call begins: `toolName`, `call`, `arguments` (C-27).
+    ToolCallStart,
+    /// It printed something: `toolName`, `call`, `chunk` (C-28).
+    ToolOutputChunk,
+    /// It has ended: `toolName`, `call`, `success`, `result` (C-29). Each call that begins ends once.
+    ToolCallEnd,
+    /// It failed: `toolName`, `call`, `message`, `error_type`, `suggestion` (C-30). Its end follows.
+    Error,
+}
+
+/// Something that a call does. As JSON `{"type":…,"data":{…}}`.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Activity {
+    /// Which kind.
+    #[serde(rename = "type")]
+    pub kind: ActivityType,
+    /// Its fields, as [`ActivityType`] names them.
+    pub data: Value,
+}
+
+/// Folds events into activities.
+#[derive(Debug, Default)]
+pub struct Activities {
+    /// Calls of the last reply, as the model wrote them.
+    asked: HashMap<CallId, ToolCall>,
+    /// Names of the calls that run: output comes without one.
+    running: HashMap<CallId, String>,
+}
+
+impl Activities {
+    /// Returns what calls do by `event`, in order; most events are not about calls.
+    pub fn of(&mut self, event: &Event) -> Vec<Activity> {
+        match event {
+            Event::Live(Update::ToolOutput { call, chunk }) => {
+                let name = self.running.get(call);
+                let data = |name| json!({"toolName": name, "call": call, "chunk": chunk});
+                name.map(|name| activity(ActivityType::ToolOutputChunk, data(name))).into_iter().collect()
+            }
+            Event::Live(_) => Vec::new(),
+            Event::Recorded(entry) => self.of_fact(&entry.fact),
+        }
+    }
+
+    fn of_fact(&mut self, fact: &Fact) -> Vec<Activity> {
+        match fact {
+            Fact::Replied { parts, .. } => {
+                let calls = parts.iter().filter_map(Part::as_call);
+                self.asked = calls.map(|call| (call.id.clone(), call.clone())).collect();
+                Vec::new()
+            }
+            Fact::Called { made } => {
+                self.asked = [(made.id.clone(), made.clone())].into();
+                Vec::new()
+            }
+            Fact::ToolStarted { call, name, arguments, .. } => {
+                self.running.insert(call.clone(), name.clone());
+                vec![self.start(call, name, arguments)]
+            }
+            Fact::ToolEnded { call, name, result, .. } => self.ended(call, name, result),
+            _ => Vec::new(),
+        }
+    }
+
+    fn start(&self, call: &CallId, name: &str, arguments: &Value) -> Activity {
+        let arguments = self.asked.get(call).map_or(arguments, |asked| &asked.arguments);
+        let data = json!({"toolName": name, "call": call, "arguments": arguments});
+        activity(ActivityType::ToolCallStart, data)
+    }
+
+    /// A call that was refused begins here, too.
+    fn ended(&mut self, call: &CallId, name: &str, result: &ToolResult) -> Vec<Activity> {
+        let mut all = Vec::new();
+        if self.running.remove(call).is_none() {
+            all.push(self.start(call, name, &Value::Null));
+        }
+        if let Some(error) = &result.error {
+            let data = json!({
+                "toolName": name, "call": call, "message": error.message,
+                "error_type": error.kind, "suggestion": error.suggestion,
+            });
+            all.push(activity(ActivityType::Error, data));
+        }
+        let told = object(&result.content);
+        let success = result.is_ok() && told.get("success") != Some(&Value::Bool(false));
+        let data = json!({"toolName": name, "call": call, "success": success, "result": told});
+        all.push(activity(ActivityType::ToolCallEnd, data));
+        all
+    }
+}
+
+fn activity(kind: ActivityType, data: Value) -> Activity {
+    Activity { kind, data }
+}
+
+/// What the model reads: as an object where a profile words results in JSON, else as text.
+fn object(content: &str) -> Value {
+    serde_json::from_str(content).ok().filter(Value::is_object).unwrap_or_else(|| content.into())
+}

@@ -1,0 +1,57 @@
+//! What calls do, told to functions of the program.
+use crate::{Activity, ActivityType, Session};
+use futures::StreamExt;
+use haft_core::{Activities, Seq};
+use tokio::task::JoinSet;
+
+/// A function that hears what calls do, until this is dropped.
+#[must_use = "nothing is heard once it is dropped"]
+#[derive(Debug)]
+pub struct Subscription {
+    _task: JoinSet<()>,
+}
+
+impl Subscription {
+    /// Ends it. Dropping it does the same.
+    pub fn unsubscribe(self) {}
+}
+
+impl Session {
+    /// Calls `heard` for each activity of this kind from now on (C-31).
+    ///
+    /// ```
+    /// # async fn example(session: haft::Session) {
+    /// use haft::ActivityType;
+    /// let subscription = session.subscribe(ActivityType::ToolCallStart, |activity| {
+    ///     println!("{} started", activity.data["toolName"]);
+    /// });
+    /// session.prompt("Which files are there?").await.ok();
+    /// subscription.unsubscribe();
+    /// # }
+    /// ```
+    pub fn subscribe(
+        &self,
+        kind: ActivityType,
+        mut heard: impl FnMut(&Activity) + Send + 'static,
+    ) -> Subscription {
+        self.subscribe_all(move |activity| {
+            if activity.kind == kind {
+                heard(activity);
+            }
+        })
+    }
+
+    /// Calls `heard` for every activity from now on (C-32).
+    pub fn subscribe_all(&self, mut heard: impl FnMut(&Activity) + Send + 'static) -> Subscription {
+        let next = self.entries().last().map_or(Seq(0), |last| Seq(last.seq.0 + 1));
+        let mut events = Box::pin(self.events(next));
+        let mut task = JoinSet::new();
+        task.spawn(async move {
+            let mut activities = Activities::default();
+            while let Some(event) = events.next().await {
+                activities.of(&event).iter().for_each(&mut heard);
+            }
+        });
+        Subscription { _task: task }
+    }
+}
