@@ -6,6 +6,7 @@ pub mod hook;
 pub mod person;
 pub mod present;
 pub mod registry;
+pub(crate) mod renames;
 pub mod render;
 pub mod result;
 pub mod schema;

@@ -64,7 +64,11 @@ fn tool(function: &ItemFn, declaration: &Declaration, home: &Path) -> TokenStrea
             }
 
             #home::private::inventory::submit! {
-                #home::Declared { tool: #name::tool, function: || #home::private::type_of(#name) }
+                #home::Declared {
+                    tool: #name::tool,
+                    function: || #home::private::type_of(#name),
+                    place: (::core::file!(), ::core::line!()),
+                }
             }
         };
     }

@@ -117,7 +117,7 @@ fn edit(place: &Place, wanted: &Wanted) -> Result<ToolOutput, ToolError> {
     let details = json!({
         "path": place.name, "edited": true, "bytes_changed": grown, "replaced": edited.lines.len(),
     });
-    Ok(ToolOutput::text(said(place, &edited)).show(shown(&edited)).details(details))
+    Ok(ToolOutput::text(said(place, &edited)).show(shown(&edited)).fields(details))
 }
 
 /// A file with one text replaced. Nothing for it in a file that is missing or empty makes the content.
@@ -181,7 +181,7 @@ impl NotEdited {
         match self {
             Self::Missing(error) => error,
             Self::Refused { kind, why, short, hint } => {
-                ToolError::new(kind, format!("{tried}: {why}")).hint(hint).details(not_edited(path, &short))
+                ToolError::new(kind, format!("{tried}: {why}")).hint(hint).fields(not_edited(path, &short))
             }
         }
     }

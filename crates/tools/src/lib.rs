@@ -79,7 +79,10 @@ pub fn builtin(settings: &Settings) -> Registry {
         true => tools,
         false => tools.with(skill::ReadSkill(settings.skills.clone())),
     };
-    let tools = tools.offering(&settings.offer);
+    let tools = match settings.only_offered {
+        true => tools.offering_only(&settings.offer),
+        false => tools.offering(&settings.offer),
+    };
     settings.present.iter().fold(tools, |tools, (name, how)| tools.presenting(name, how.clone()))
 }
 

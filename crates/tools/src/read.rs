@@ -155,7 +155,7 @@ fn read_many(places: &[Place], part: Part, settings: &ReadSettings) -> Result<To
         "content": text, "files_read": read, "files": files, "tokens": haft_core::clip::tokens(&text),
         "not_read": errors.iter().map(ToString::to_string).map(Value::String).collect::<Vec<_>>(),
     });
-    Ok(ToolOutput { for_model: text, ..whole }.details(details).show(format!("Read {read} of {all} files")))
+    Ok(ToolOutput { for_model: text, ..whole }.fields(details).show(format!("Read {read} of {all} files")))
 }
 
 fn none_of(errors: Vec<ToolError>) -> ToolError {

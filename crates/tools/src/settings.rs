@@ -8,8 +8,10 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Settings {
-    /// Tools in the request, in this order. Other tools can be called as well.
+    /// Tools in the request, in this order. Other tools can be called as well, unless `only_offered` is set.
     pub offer: Vec<String>,
+    /// Treats a call of any other built-in tool as one of a tool that does not exist.
+    pub only_offered: bool,
     /// Names and descriptions that models are told in place of the tool's own, by tool.
     #[schemars(with = "std::collections::BTreeMap<String, Presentation>")]
     pub present: IndexMap<String, Presentation>,
@@ -38,7 +40,18 @@ impl Default for Settings {
         ];
         let offer = offer.map(str::to_owned).into();
         let (read, edit, bash, fetch, publish, find, skills) = Default::default();
-        Self { offer, present: IndexMap::new(), read, edit, bash, fetch, publish, find, skills }
+        Self {
+            offer,
+            only_offered: false,
+            present: IndexMap::new(),
+            read,
+            edit,
+            bash,
+            fetch,
+            publish,
+            find,
+            skills,
+        }
     }
 }
 

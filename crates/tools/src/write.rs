@@ -43,7 +43,7 @@ impl Tool for WriteFile {
 pub(crate) fn write(place: &Place, content: &str) -> Result<ToolOutput, ToolError> {
     place.write(content.as_bytes())?;
     let (path, written) = (place.name.display().to_string(), content.len());
-    Ok(ToolOutput::text(format!("Wrote {written} bytes to `{path}`.")).details(json!({
+    Ok(ToolOutput::text(format!("Wrote {written} bytes to `{path}`.")).fields(json!({
         "path": path, "bytes_written": written, "status": "written",
     })))
 }

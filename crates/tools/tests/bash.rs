@@ -28,7 +28,7 @@ async fn a_command_tells_its_output_and_how_it_ended() {
         let told = kit.told("bash", json!({"command": command, "description": "d", "timeout": "60"})).await;
         assert_eq!(told.content, expected);
         let details = json!({
-            "stdout": stdout, "stderr": stderr, "exit_code": code, "return_code": code, "truncated": false,
+            "stdout": stdout, "stderr": stderr, "exit_code": code, "truncated": false,
         });
         assert_eq!((told.is_ok(), told.details), (true, details), "{command}");
     }

@@ -1,5 +1,5 @@
 //! How a profile presents a tool to a model: under names of its own.
-use crate::ToolSpec;
+use crate::{Example, Examples, ToolSpec};
 use indexmap::IndexMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -17,6 +17,9 @@ pub struct Presentation {
     /// this order; an empty table shows all under their original names. Hidden parameters may be listed, too.
     #[schemars(with = "std::collections::BTreeMap<String, String>")]
     pub parameters: IndexMap<String, String>,
+    /// JSON Schemas in place of the tool's own, by the name that the model is told. The tool has to take what they allow.
+    #[schemars(with = "std::collections::BTreeMap<String, Value>")]
+    pub schemas: IndexMap<String, Value>,
 }
 
 impl Presentation {
@@ -27,16 +30,33 @@ impl Presentation {
         told.description = self.description.clone().unwrap_or(told.description);
         if !self.parameters.is_empty() {
             told.parameters = self.parameters_of(&spec.parameters, accepted);
+            let (presented, own, parameters) = (self.clone(), spec.examples.clone(), told.parameters.clone());
+            told.examples = Examples::when_needed(move || {
+                own.iter().map(|example| presented.example(example.clone(), &parameters)).collect()
+            });
         }
         told
+    }
+
+    /// An example with the names that are told; what is not told is left out.
+    fn example(&self, mut example: Example, told: &Value) -> Example {
+        let given = std::mem::take(&mut example.arguments);
+        let named = self.parameters.iter().filter_map(|(own, name)| {
+            let value = given.get(own)?.clone();
+            let is_list = told["properties"][name]["type"] == "array" && !value.is_array();
+            Some((name.clone(), if is_list { Value::Array(vec![value]) } else { value }))
+        });
+        example.arguments = Value::Object(named.collect());
+        example
     }
 
     fn parameters_of(&self, own: &Value, accepted: &Value) -> Value {
         let property = |name: &str| own["properties"].get(name).or_else(|| accepted["properties"].get(name));
         // What a model is told under another name it is told in full: `file_paths` is a list.
-        let told = |own_name: &str, name: &str| match own_name == name {
-            true => property(own_name).cloned(),
-            false => described(property(own_name)?, accepted["properties"].get(own_name)),
+        let told = |own_name: &str, name: &str| match (self.schemas.get(name), own_name == name) {
+            (Some(schema), _) => described(property(own_name)?, Some(schema)),
+            (None, true) => property(own_name).cloned(),
+            (None, false) => described(property(own_name)?, accepted["properties"].get(own_name)),
         };
         let named = self.parameters.iter();
         let properties: Map<String, Value> =

@@ -1,6 +1,8 @@
 //! Tools by name.
 use crate::{
-    AnyTool, Presentation, Tool, ToolError, ToolErrorKind, ToolSpec, Validation, schema::Schema, tool::erase,
+    AnyTool, Presentation, Tool, ToolError, ToolErrorKind, ToolSpec, Validation,
+    schema::Schema,
+    tool::{erase, renames::Renames},
 };
 use indexmap::IndexMap;
 use serde_json::Value;
@@ -18,11 +20,21 @@ pub struct Registered {
     /// The tool.
     pub tool: Arc<dyn AnyTool>,
     schema: Arc<Schema>,
-    /// Whether models are told of it.
-    offered: bool,
+    offer: Offer,
     /// What they are told.
     told: ToolSpec,
     presentation: Presentation,
+}
+
+/// Who may call a tool.
+#[derive(Clone, Copy, PartialEq)]
+enum Offer {
+    /// Models are told of it.
+    Told,
+    /// Models are not told of it, but may know it from elsewhere.
+    Known,
+    /// Nobody: as if there were no such tool.
+    Off,
 }
 
 impl Registered {
@@ -30,11 +42,29 @@ impl Registered {
     /// problem (C-19 to C-24).
     pub fn check(&self, arguments: &Value, validation: Validation) -> Result<Value, ToolError> {
         let named = self.tool.aliases().rename(self.own_names(arguments), self.schema.parameters());
-        self.schema.check(self.tool.spec(), &named, validation)
+        self.schema.check(&self.told, &named, validation)
     }
-}
 
-impl Registered {
+    /// What models are told of the tool.
+    pub fn told(&self) -> &ToolSpec {
+        &self.told
+    }
+
+    fn renames(&self) -> Renames<'_> {
+        let parameters = self.presentation.parameters.iter();
+        Renames::new(parameters.map(|(own, told)| (own.as_str(), told.as_str())))
+    }
+
+    /// What models are told, where other tools have these names.
+    fn in_names(&self, tools: &Renames<'_>) -> ToolSpec {
+        let mut told = self.told.clone();
+        for renames in [&self.renames(), tools] {
+            told.description = renames.text(&told.description).into_owned();
+            renames.descriptions(&mut told.parameters);
+        }
+        told
+    }
+
     fn own_names(&self, arguments: &Value) -> Value {
         let Value::Object(arguments) = arguments else { return arguments.clone() };
         let own = |name: &String| self.presentation.own_name(name).unwrap_or(name).to_owned();
@@ -48,16 +78,18 @@ pub struct Declared {
     pub tool: fn() -> Arc<dyn AnyTool>,
     /// The type of the function that it was made of.
     pub function: fn() -> TypeId,
+    /// File and line of the function.
+    pub place: (&'static str, u32),
 }
 inventory::collect!(Declared);
 
 impl Registry {
-    /// Every tool that `#[tool]` declared anywhere in this program, by name.
+    /// Every tool that `#[tool]` declared anywhere in this program, by file, and in a file from top to bottom (A-14, A-17,
+    ///
     pub fn declared() -> Self {
-        let mut tools: Vec<_> =
-            inventory::iter::<Declared>.into_iter().map(|declared| (declared.tool)()).collect();
-        tools.sort_by(|a, b| a.spec().name.cmp(&b.spec().name));
-        tools.into_iter().fold(Self::default(), Self::with_any)
+        let mut declared: Vec<&Declared> = inventory::iter::<Declared>.into_iter().collect();
+        declared.sort_by_key(|declared| declared.place);
+        declared.into_iter().map(|declared| (declared.tool)()).fold(Self::default(), Self::with_any)
     }
 
     /// The tool that `#[tool]` made of a function of type `function`.
@@ -82,7 +114,7 @@ impl Registry {
     pub fn register(&mut self, tool: Arc<dyn AnyTool>) {
         let schema = Arc::new(Schema::new(tool.accepts()));
         let (told, presentation) = (tool.spec().clone(), Presentation::default());
-        let registered = Registered { tool, schema, offered: true, told, presentation };
+        let registered = Registered { tool, schema, offer: Offer::Told, told, presentation };
         self.tools.insert(registered.tool.spec().name.clone(), registered);
     }
 
@@ -93,11 +125,11 @@ impl Registry {
 
     /// Keeps the tools that an agent's definition names, and offers them.
     pub fn only(&self, names: &[String]) -> Self {
-        let wanted = names.iter().filter_map(|name| self.get(name));
+        let wanted = names.iter().filter_map(|name| self.any(name));
         let wanted: Vec<&str> = wanted.map(|registered| registered.tool.spec().name.as_str()).collect();
         let tools = self.tools.iter().filter(|(name, _)| wanted.contains(&name.as_str()));
         let offer = |(name, tool): (&String, &Registered)| {
-            (name.clone(), Registered { offered: true, ..tool.clone() })
+            (name.clone(), Registered { offer: Offer::Told, ..tool.clone() })
         };
         Self { tools: tools.map(offer).collect() }
     }
@@ -119,10 +151,19 @@ impl Registry {
 
     /// Tells models of these tools alone, in this order. The others can be called all the same: models know them
     /// from elsewhere, and the policy judges every call.
-    pub fn offering<S: AsRef<str>>(mut self, names: &[S]) -> Self {
+    pub fn offering<S: AsRef<str>>(self, names: &[S]) -> Self {
+        self.offering_or(names, Offer::Known)
+    }
+
+    /// As [`Registry::offering`], but the others answer to nobody until an agent's definition names them.
+    pub fn offering_only<S: AsRef<str>>(self, names: &[S]) -> Self {
+        self.offering_or(names, Offer::Off)
+    }
+
+    fn offering_or<S: AsRef<str>>(mut self, names: &[S], other: Offer) -> Self {
         let place = |name: &str| names.iter().position(|offered| offered.as_ref() == name);
         for (name, registered) in &mut self.tools {
-            registered.offered = place(name).is_some();
+            registered.offer = if place(name).is_some() { Offer::Told } else { other };
         }
         self.tools.sort_by_key(|name, _| place(name).unwrap_or(names.len()));
         self
@@ -140,6 +181,10 @@ impl Registry {
     /// The tool of this name; else of this name in another case or with blanks around it (faults A61); else the one
     /// that is called so elsewhere.
     pub fn get(&self, name: &str) -> Option<&Registered> {
+        self.any(name).filter(|registered| registered.offer != Offer::Off)
+    }
+
+    fn any(&self, name: &str) -> Option<&Registered> {
         let alike = |known: &str| known.eq_ignore_ascii_case(name.trim());
         let called = |tool: &&Registered| alike(&tool.told.name) || alike(&tool.tool.spec().name);
         let called_elsewhere =
@@ -160,6 +205,18 @@ impl Registry {
         })
     }
 
+    /// `error` of a call of the tool `name`, with the names that models were told (C-22).
+    pub fn in_told_names(&self, name: &str, error: ToolError) -> ToolError {
+        let parameters = self.get(name).map(Registered::renames).unwrap_or_default();
+        let tools = self.renames();
+        let told = |text: &str| tools.text(&parameters.text(text)).into_owned();
+        ToolError { message: told(&error.message), hint: error.hint.as_deref().map(told), ..error }
+    }
+
+    fn renames(&self) -> Renames<'_> {
+        Renames::new(self.tools.iter().map(|(own, registered)| (own.as_str(), registered.told.name.as_str())))
+    }
+
     /// Of those that are offered, in the order of registration (T-32).
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.offered().map(|told| told.name.as_str())
@@ -167,7 +224,9 @@ impl Registry {
 
     /// How the offered tools present themselves (A-18, T-31).
     pub fn specs(&self) -> Arc<[ToolSpec]> {
-        self.offered().cloned().collect()
+        let tools = self.renames();
+        let offered = self.tools.values().filter(|registered| registered.offer == Offer::Told);
+        offered.map(|registered| registered.in_names(&tools)).collect()
     }
 
     /// One line for each offered tool: "- `name` - description" (T-34).
@@ -182,7 +241,8 @@ impl Registry {
     }
 
     fn offered(&self) -> impl Iterator<Item = &ToolSpec> {
-        self.tools.values().filter(|registered| registered.offered).map(|registered| &registered.told)
+        let offered = self.tools.values().filter(|registered| registered.offer == Offer::Told);
+        offered.map(|registered| &registered.told)
     }
 
     /// How many are offered (T-33).
@@ -276,6 +336,9 @@ mod tests {
             let checked = look.check(&given, Validation::Coerce).map_err(|error| error.message);
             assert_eq!(checked, expected.map_err(str::to_owned), "{given}");
         }
+        let off = registry.clone().offering_only::<&str>(&[]);
+        assert!(off.get("look").is_none() && off.find("look").is_err());
+        assert_eq!(off.only(&["view".to_owned()]).names().collect::<Vec<_>>(), ["look"]);
         let quiet = registry.offering::<&str>(&[]);
         assert!(quiet.is_empty() && quiet.specs().is_empty() && quiet.get("look").is_some());
         assert_eq!(quiet.only(&["view".to_owned()]).names().collect::<Vec<_>>(), ["look"]);

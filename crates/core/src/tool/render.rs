@@ -25,20 +25,20 @@ pub enum Wording {
     /// The tool's own text.
     #[default]
     Text,
-    /// The named fields as JSON, indented by two, where the tool gives any (A-48).
+    /// The named fields as JSON, indented by two, where they say all of the result (A-48); else the tool's own text.
     Fields,
-    /// `{"success":true,"error":"",…}` with the named fields beside it, or `content` where there are none; an error as
+    /// `{"success":true,"error":"",…}` with the named fields beside it, and `content` where they do not say all; an error as
     /// `{"success":false,"error":…,"error_type":…,"suggestion":…}` (C-49, C-54, C-55).
     Success,
     /// `{"title":…,"output":…}` (O-28).
     Titled,
 }
 
-/// What the model reads of an error.
+/// What the model reads of an error. `hint: HINT` stands on a line of its own, where the result has no field for it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ErrorWording {
-    /// `error: MESSAGE`, and `hint: HINT` on a line of its own.
+    /// `error: MESSAGE`.
     #[default]
     Plain,
     /// `Error: MESSAGE` (A-32), `Tool 'NAME' not found` for an unknown one (A-46).
@@ -57,33 +57,41 @@ impl Render {
     }
 
     fn success(&self, call: &ToolCall, output: ToolOutput) -> ToolResult {
-        let ToolOutput { for_model, images, shown, details, job } = output;
+        let ToolOutput { for_model, images, mut shown, details, is_in_details, job } = output;
+        // People see the tool's own text, not how a profile words it.
+        let own = (self.result != Wording::Text && shown == Shown::Preview).then(|| for_model.clone());
         let content = match self.result {
             Wording::Text => for_model,
-            Wording::Fields => self.as_json(&details).unwrap_or(for_model),
+            Wording::Fields => self.as_json(&details).filter(|_| is_in_details).unwrap_or(for_model),
             Wording::Success => {
-                flat(json!({"success": true, "error": ""}), &self.named(&details), Some(for_model))
+                let text = (!is_in_details).then_some(for_model);
+                flat(success(&details), &self.named(&details), text)
             }
             Wording::Titled => json!({"title": self.title(call, &shown), "output": for_model}).to_string(),
         };
+        if let Some(own) = own.filter(|own| *own != content) {
+            shown = Shown::Text(own);
+        }
         ToolResult { content, error: None, images, shown, details, job }
     }
 
     fn failure(&self, call: &ToolCall, error: ToolError) -> ToolResult {
-        let ToolError { kind, message, hint, details, source: _ } = error;
+        let hint = self.hint(&error);
+        let ToolError { kind, message, details, is_in_details, .. } = error;
         let unknown = details.get("unknown_tool").is_some();
         let text = match self.error {
-            ErrorWording::Plain => match &hint {
-                Some(hint) => format!("error: {message}\nhint: {hint}"),
-                None => format!("error: {message}"),
-            },
+            ErrorWording::Plain => format!("error: {message}"),
             ErrorWording::Prefixed if unknown => format!("Error: Tool '{}' not found", call.name),
             ErrorWording::Prefixed => format!("Error: {message}"),
-            ErrorWording::Call => format!("{}: {message}", written(call)),
+            ErrorWording::Call => format!("{}: {message}", written(&call.name, &call.arguments)),
+        };
+        let text = match (&hint, self.result) {
+            (None, _) | (_, Wording::Success) => text,
+            (Some(hint), _) => format!("{text}\nhint: {hint}"),
         };
         let content = match self.result {
             Wording::Text => text,
-            Wording::Fields => self.as_json(&details).filter(|_| !unknown).unwrap_or(text),
+            Wording::Fields => self.as_json(&details).filter(|_| is_in_details).unwrap_or(text),
             Wording::Success => {
                 let mut outcome = json!({"success": false, "error": text, "error_type": kind});
                 if let Some(hint) = &hint {
@@ -95,6 +103,16 @@ impl Render {
         };
         let error = Failure { kind, message, suggestion: hint };
         ToolResult { content, error: Some(error), details, ..ToolResult::default() }
+    }
+
+    /// What to do next, with the call that would have been right: as a call where the accent is one of calls (C-48).
+    fn hint(&self, error: &ToolError) -> Option<String> {
+        let example = error.example.as_ref().map(|(name, arguments)| match self.error {
+            ErrorWording::Plain | ErrorWording::Prefixed => format!("for example: {name} {arguments}"),
+            ErrorWording::Call => format!("Example: {}", written(name, arguments)),
+        });
+        let said = [error.hint.clone(), example].into_iter().flatten().collect::<Vec<_>>();
+        (!said.is_empty()).then(|| said.join("; "))
     }
 
     fn as_json(&self, details: &Value) -> Option<String> {
@@ -119,32 +137,39 @@ impl Render {
     }
 }
 
-/// `outcome` with the named fields beside it; where there are none, with the text.
+/// A command that ended badly is no success (C-40).
+fn success(details: &Value) -> Value {
+    match details.get("exit_code").and_then(Value::as_i64) {
+        None | Some(0) => json!({"success": true, "error": ""}),
+        Some(code) => json!({"success": false, "error": format!("exit code {code}")}),
+    }
+}
+
+/// `outcome` with the text and the named fields beside it. A field may say the error of a result.
 fn flat(mut outcome: Value, details: &Value, text: Option<String>) -> String {
-    match (details, text) {
-        (Value::Object(fields), _) => {
-            for (name, value) in fields {
-                if outcome.get(name).is_none() {
-                    outcome[name] = value.clone();
-                }
-            }
+    if let Some(text) = text {
+        outcome["content"] = json!(text);
+    }
+    let says_error =
+        outcome.get("error_type").is_none() && details.get("error").is_some_and(|error| *error != "");
+    for (name, value) in details.as_object().into_iter().flatten() {
+        if outcome.get(name).is_none() || (says_error && name == "error") {
+            outcome[name] = value.clone();
         }
-        (_, Some(text)) => outcome["content"] = json!(text),
-        _ => {}
     }
     outcome.to_string()
 }
 
 /// `read(path="a.txt", limit=5)` (C-06, C-56).
-fn written(call: &ToolCall) -> String {
-    let arguments = call.arguments.as_object().into_iter().flatten();
-    let shown = arguments.map(|(name, value)| {
+fn written(name: &str, arguments: &Value) -> String {
+    let arguments = arguments.as_object().into_iter().flatten();
+    let shown = arguments.map(|(parameter, value)| {
         let value = value.to_string();
         let short = crate::clip::head(&value, 60);
         let dots = if short.len() < value.len() { "…" } else { "" };
-        format!("{name}={short}{dots}")
+        format!("{parameter}={short}{dots}")
     });
-    format!("{}({})", call.name, shown.collect::<Vec<_>>().join(", "))
+    format!("{name}({})", shown.collect::<Vec<_>>().join(", "))
 }
 
 #[cfg(test)]
@@ -157,9 +182,9 @@ mod tests {
     #[test]
     fn one_outcome_in_several_accents() {
         let call = ToolCall::new("1", "my_tool", json!({"param1": "value"}));
-        let good = || Ok(ToolOutput::text("did it").details(json!({"done": 1})));
+        let good = || Ok(ToolOutput::text("did it").fields(json!({"done": 1})));
         let bad = || Err(ToolError::new(ToolErrorKind::User, "File not found").hint("check the path"));
-        let fields = || Err(ToolError::new(ToolErrorKind::User, "x").details(json!({"edited": false})));
+        let fields = || Err(ToolError::new(ToolErrorKind::User, "x").fields(json!({"edited": false})));
         let unknown = || crate::Registry::default().find("my_tool").map(|_| ToolOutput::default());
         let plain = &Render::default();
         let alfred = &Render { result: Wording::Fields, error: ErrorWording::Prefixed, ..Render::default() };
@@ -169,28 +194,46 @@ mod tests {
         let titled = Ok(ToolOutput::text("text").show("Read file\nmore"));
         let renamed = Render {
             result: Wording::Success,
-            fields: [("stdout", "output"), ("exit_code", "")].map(|(a, b)| (a.into(), b.into())).into(),
+            fields: [
+                ("stdout", "output"),
+                ("stderr", "error"),
+                ("exit_code", "return_code"),
+                ("truncated", ""),
+            ]
+            .map(|(a, b)| (a.into(), b.into()))
+            .into(),
             ..Render::default()
         };
-        let named =
-            Ok(ToolOutput::text("").details(json!({"stdout": "x", "exit_code": 0, "return_code": 0})));
+        let ran = |stderr: &str, code: u8| {
+            let fields = json!({"stdout": "x", "stderr": stderr, "exit_code": code, "truncated": false});
+            Ok(ToolOutput::text("").fields(fields))
+        };
         let with_titles = Render {
             result: Wording::Titled,
             titles: [("my_tool".to_owned(), "My tool".to_owned())].into(),
             ..Render::default()
         };
         let table = [
-            (&renamed, named, r#"{"success":true,"error":"","output":"x","return_code":0}"#),
+            (&renamed, ran("", 0), r#"{"success":true,"error":"","output":"x","return_code":0}"#),
+            (&renamed, ran("w", 0), r#"{"success":true,"error":"w","output":"x","return_code":0}"#),
+            (&renamed, ran("no", 127), r#"{"success":false,"error":"no","output":"x","return_code":127}"#),
+            (&renamed, ran("", 1), r#"{"success":false,"error":"exit code 1","output":"x","return_code":1}"#),
             (&with_titles, good(), r#"{"title":"My tool","output":"did it"}"#),
             (plain, good(), "did it"),
             (plain, bad(), "error: File not found\nhint: check the path"),
             (alfred, good(), "{\n  \"done\": 1\n}"),
             (alfred, Ok(ToolOutput::text("no fields")), "no fields"),
-            (alfred, bad(), "Error: File not found"),
+            (alfred, Ok(ToolOutput::text("a:1: x").details(json!({"matches": 1}))), "a:1: x"),
+            (alfred, bad(), "Error: File not found\nhint: check the path"),
             (alfred, fields(), "{\n  \"edited\": false\n}"),
-            (alfred, unknown(), "Error: Tool 'my_tool' not found"),
+            (alfred, unknown(), "Error: Tool 'my_tool' not found\nhint: available tools: "),
             (ally, good(), r#"{"success":true,"error":"","done":1}"#),
             (ally, Ok(ToolOutput::text("no fields")), r#"{"success":true,"error":"","content":"no fields"}"#),
+            (
+                ally,
+                Ok(ToolOutput::text("a:1: x").details(json!({"matches": 1}))),
+                r#"{"success":true,"error":"","content":"a:1: x","matches":1}"#,
+            ),
             (
                 ally,
                 fields(),
@@ -202,7 +245,11 @@ mod tests {
                 r#"{"success":false,"error":"my_tool(param1=\"value\"): File not found","error_type":"user_error","suggestion":"check the path"}"#,
             ),
             (opencode, titled, r#"{"title":"Read file","output":"text"}"#),
-            (opencode, bad(), r#"{"title":"my_tool","output":"Error: File not found"}"#),
+            (
+                opencode,
+                bad(),
+                r#"{"title":"my_tool","output":"Error: File not found\nhint: check the path"}"#,
+            ),
         ];
         for (render, result, expected) in table {
             let failed = result.is_err();

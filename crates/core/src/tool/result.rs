@@ -13,8 +13,10 @@ pub struct ToolOutput {
     pub images: Vec<Image>,
     /// What people see.
     pub shown: Shown,
-    /// The same result as named fields, for front-ends and for profiles that answer in JSON. `Null` for none.
+    /// The result, or a part of it, as named fields, for front-ends and for profiles that answer in JSON. `Null` for none.
     pub details: Value,
+    /// Whether `details` say all that `for_model` does. Profiles that answer in JSON leave the text out then.
+    pub is_in_details: bool,
     /// Still running under this id.
     pub job: Option<JobId>,
 }
@@ -42,7 +44,7 @@ impl ToolOutput {
 
     /// A value as JSON, indented by two.
     pub fn json(value: &Value) -> Self {
-        Self { details: value.clone(), ..Self::text(format!("{value:#}")) }
+        Self::text(format!("{value:#}")).fields(value.clone())
     }
 
     /// People see this text (T-20).
@@ -55,9 +57,14 @@ impl ToolOutput {
         Self { shown: Shown::Nothing, ..self }
     }
 
-    /// The same result as named fields.
+    /// Named fields beside the text.
     pub fn details(self, details: Value) -> Self {
         Self { details, ..self }
+    }
+
+    /// The same result as named fields: they say all that the text does.
+    pub fn fields(self, fields: Value) -> Self {
+        Self { details: fields, is_in_details: true, ..self }
     }
 
     /// The work goes on under this id (T-18).
@@ -77,8 +84,12 @@ pub struct ToolError {
     pub message: String,
     /// What to do next.
     pub hint: Option<String>,
-    /// The same as named fields. `Null` for none.
+    /// A call that would have been right: the tool's name and its arguments. It stands behind the hint.
+    pub example: Option<(String, Value)>,
+    /// The error, or more about it, as named fields. `Null` for none.
     pub details: Value,
+    /// Whether `details` say all that the message does. Profiles that answer in JSON leave the text out then.
+    pub is_in_details: bool,
     /// For the log only (T-15).
     #[source]
     pub source: Option<Box<dyn std::error::Error + Send + Sync>>,
@@ -119,7 +130,8 @@ impl fmt::Display for ToolErrorKind {
 impl ToolError {
     /// An error without a hint.
     pub fn new(kind: ToolErrorKind, message: impl Into<String>) -> Self {
-        Self { kind, message: message.into(), hint: None, details: Value::Null, source: None }
+        let (hint, example, details, is_in_details, source) = Default::default();
+        Self { kind, message: message.into(), hint, example, details, is_in_details, source }
     }
 
     /// What to do next.
@@ -127,9 +139,19 @@ impl ToolError {
         Self { hint: Some(hint.into()), ..self }
     }
 
-    /// The same as named fields.
+    /// A call that would have been right.
+    pub fn example(self, name: impl Into<String>, arguments: Value) -> Self {
+        Self { example: Some((name.into(), arguments)), ..self }
+    }
+
+    /// Named fields beside the message.
     pub fn details(self, details: Value) -> Self {
         Self { details, ..self }
+    }
+
+    /// The same error as named fields: they say all that the message does.
+    pub fn fields(self, fields: Value) -> Self {
+        Self { details: fields, is_in_details: true, ..self }
     }
 
     /// Keeps the cause for the log (T-21).

@@ -84,8 +84,7 @@ impl Schema {
         }
         let messages: Vec<&str> = problems.iter().map(|problem| problem.message.as_str()).collect();
         let message = format!("cannot call `{}`: {}", spec.name, messages.join("; "));
-        let hint = format!("for example: {} {}", spec.name, example(spec));
-        Err(ToolError::new(ToolErrorKind::Validation, message).hint(hint))
+        Err(ToolError::new(ToolErrorKind::Validation, message).example(&spec.name, example(spec)))
     }
 
     /// Returns everything that is wrong with `arguments`. Fails if the schema itself is not a valid schema.
@@ -136,7 +135,10 @@ mod tests {
     fn check(arguments: Value, validation: Validation) -> Result<Value, String> {
         let spec = ToolSpec::of::<Args>("move");
         let checked = Schema::new(describe::<Args>().accepted).check(&spec, &arguments, validation);
-        checked.map_err(|error| format!("{} [{}]", error.message, error.hint.unwrap_or_default()))
+        checked.map_err(|error| {
+            let (name, arguments) = error.example.unwrap_or_default();
+            format!("{} [{name} {arguments}]", error.message)
+        })
     }
 
     #[test]
@@ -149,7 +151,7 @@ mod tests {
     // C-68, C-71, C-20, C-21, C-22, C-23, C-24, C-48, C-53, C-57, C-64, A06 to A09
     #[test]
     fn every_problem_is_told_at_once_with_an_example() {
-        let example = r#"[for example: move {"path":"…"}]"#;
+        let example = r#"[move {"path":"…"}]"#;
         let table = [
             (json!({}), "cannot call `move`: `path` is required"),
             (

@@ -54,7 +54,7 @@ fn schema(tools: &Registry, name: Option<&str>) -> Result<Exit, Failure> {
                 let hint = error.hint.clone().unwrap_or_default();
                 Failure::usage(error.to_string()).hint(hint)
             })?;
-            [found.tool.spec().clone()].into()
+            [found.told().clone()].into()
         }
     };
     let definitions: Vec<Value> = specs.iter().map(|spec| spec.definition()).collect();

@@ -42,7 +42,7 @@ impl Report {
             details["note"] = json!(note);
         }
         if self.exit != Exit::TimedOut {
-            return Ok(ToolOutput::text(text).details(details));
+            return Ok(ToolOutput::text(text).fields(details));
         }
         let message = format!(
             "timed out after {} s; the command was killed. Its output so far:\n{text}",
@@ -50,7 +50,7 @@ impl Report {
         );
         let hint = "give a longer `timeout`, or run it in the `background`";
         details["error"] = json!(format!("timed out after {} s", limit.seconds));
-        Err(ToolError::new(ToolErrorKind::System, message).hint(hint).details(details))
+        Err(ToolError::new(ToolErrorKind::System, message).hint(hint).fields(details))
     }
 
     /// Standard output, standard error, and how it ended if not well.
@@ -77,8 +77,7 @@ impl Report {
             Exit::TimedOut => None,
         };
         let mut details = json!({
-            "stdout": self.stdout, "stderr": self.stderr, "exit_code": code, "return_code": code,
-            "truncated": self.truncated,
+            "stdout": self.stdout, "stderr": self.stderr, "exit_code": code, "truncated": self.truncated,
         });
         if let Some(whole) = &self.whole {
             details["output_file"] = json!(whole);

@@ -26,6 +26,7 @@ pub(crate) fn describe<A: JsonSchema>() -> Described {
     reveal(&mut accepted);
     if let (Some(told), Some(accepted)) = (told.as_object_mut(), accepted.as_object_mut()) {
         told.entry("properties").or_insert_with(|| json!({}));
+        told.entry("required").or_insert_with(|| json!([]));
         accepted.entry("properties").or_insert_with(|| json!({}));
         accepted.entry("additionalProperties").or_insert(Value::Bool(false));
     }
