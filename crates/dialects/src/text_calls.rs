@@ -31,6 +31,8 @@ pub struct TextToolCalls {
     found: Arc<OnceLock<&'static Dialect>>,
     history: History,
     is_held: bool,
+    /// Calls in the text count only in a reply without native ones.
+    is_fallback: bool,
 }
 
 /// Who writes tools, calls and results into the conversation.
@@ -51,12 +53,19 @@ impl TextToolCalls {
     /// Around `inner`, whose model speaks the dialect that goes with its name. Where the name says nothing, `hermes` is
     /// tried; if it answers in another dialect, that is taken from then on.
     pub fn auto(inner: Arc<dyn Provider>) -> Self {
-        Self { inner, dialect: None, found: Arc::default(), history: History::Text, is_held: true }
+        let (dialect, found, history) = (None, Arc::default(), History::Text);
+        Self { inner, dialect, found, history, is_held: true, is_fallback: false }
     }
 
     /// Around `inner`, which tells its model the tools and writes the history itself, but leaves the reply as text.
     pub fn listening(inner: Arc<dyn Provider>, dialect: &'static Dialect) -> Self {
         Self { history: History::Inner, ..Self::new(inner, dialect) }
+    }
+
+    /// Around `inner`, whose model calls natively, but may write a call as text. Such calls count only in a reply that has
+    /// none of the others; there they stay text.
+    pub fn fallback(inner: Arc<dyn Provider>, dialect: &'static Dialect) -> Self {
+        Self { is_fallback: true, ..Self::listening(inner, dialect).unheld() }
     }
 
     /// Nobody holds the model to the form of its calls.
@@ -84,6 +93,7 @@ impl Provider for TextToolCalls {
         let dialect = self.dialect(&request.model);
         let is_known = self.dialect.is_some() || spoken_by(&request.model).is_some();
         let mut listener = Listener::new(dialect, &request);
+        listener.fallback = self.is_fallback.then(Fallback::default);
         listener.trial = (!is_known).then(|| Trial::new(self.found.clone()));
         let mut deltas = self.inner.stream(self.told(request, dialect));
         Box::pin(async_stream::stream! {
@@ -112,6 +122,37 @@ struct Listener {
     before: usize,
     /// Where the model may turn out to speak another dialect.
     trial: Option<Trial>,
+    /// Where native calls come first.
+    fallback: Option<Fallback>,
+}
+
+/// What was read from the text of a reply that may still bring native calls.
+#[derive(Default)]
+struct Fallback {
+    waiting: Vec<Said>,
+    has_native: bool,
+}
+
+impl Fallback {
+    /// What counts now. Calls wait for the end of the reply.
+    fn sift(&mut self, said: Vec<Said>) -> Vec<Said> {
+        let is_call = |said: &Said| matches!(said, Said::Call(_) | Said::Problem(_));
+        let (calls, rest): (Vec<_>, Vec<_>) = said.into_iter().partition(is_call);
+        self.waiting.extend(calls);
+        rest
+    }
+
+    /// What waited: calls, or their text beside native ones.
+    fn end(self, dialect: &Dialect) -> Vec<Said> {
+        let as_text = |said| match said {
+            Said::Call(call) => Some(Said::Text(written(dialect, &call))),
+            Said::Problem(_) | Said::Text(_) | Said::Thinking(_) => None,
+        };
+        match self.has_native {
+            true => self.waiting.into_iter().filter_map(as_text).collect(),
+            false => self.waiting,
+        }
+    }
 }
 
 impl Listener {
@@ -122,7 +163,15 @@ impl Listener {
             Message::User { .. } | Message::Tool { .. } => 0,
         };
         let before = request.messages.iter().map(calls).sum();
-        Self { dialect, reader: (dialect.reader)(&setting), setting, next: 0, before, trial: None }
+        Self {
+            dialect,
+            reader: (dialect.reader)(&setting),
+            setting,
+            next: 0,
+            before,
+            trial: None,
+            fallback: None,
+        }
     }
 
     fn hear(&mut self, delta: Delta) -> Vec<Delta> {
@@ -131,16 +180,25 @@ impl Listener {
             Delta::Text(text) => {
                 self.trial.iter_mut().for_each(|trial| trial.hear(&text));
                 self.reader.push(&text, &mut said);
+                let said = match &mut self.fallback {
+                    Some(fallback) => fallback.sift(said),
+                    None => said,
+                };
                 self.told(said, None)
             }
             Delta::Retrying { .. } => {
                 self.reader = (self.dialect.reader)(&self.setting);
                 self.trial.iter_mut().for_each(Trial::forget);
+                self.fallback = self.fallback.take().map(|_| Fallback::default());
                 self.next = 0;
                 vec![delta]
             }
             Delta::Stop(stop) => {
                 self.reader.end(&mut said);
+                if let Some(mut fallback) = self.fallback.take() {
+                    said = fallback.sift(said);
+                    said.extend(fallback.end(self.dialect));
+                }
                 let mut deltas = self.told(said, Some(stop));
                 if self.next == 0
                     && let Some(trial) = self.trial.take()
@@ -155,6 +213,7 @@ impl Listener {
             }
             Delta::CallStart { index, .. } => {
                 self.next = self.next.max(index + 1);
+                self.fallback.iter_mut().for_each(|fallback| fallback.has_native = true);
                 vec![delta]
             }
             Delta::Thinking(_)

@@ -12,6 +12,7 @@ use crate::{
         named::{Named, Names},
         notes::{Notes, Unrecorded},
         ready::{Prepared, Ready},
+        repeats::Reading,
     },
     setup::Redundancy,
 };
@@ -87,8 +88,8 @@ fn ready(session: &SessionContext, call: &ToolCall) -> Result<Ready, ToolError> 
         let error = ToolError::new(ToolErrorKind::Validation, message);
         // Of a call that could not be read there may be no name either.
         let Ok(registered) = registered else { return Err(error) };
-        let example = haft_core::schema::example(registered.tool.spec());
-        return Err(error.hint(format!("for example: {} {example}", call.name)));
+        let example = haft_core::schema::example(registered.told());
+        return Err(error.example(&call.name, example));
     }
     let registered = registered?;
     let setup = &session.shared.setup;
@@ -172,9 +173,11 @@ async fn run_in_view(
     }
     session.seen.check(&ready, setup.profile.unread).await?;
     let looked = session.seen.look(&ready);
-    if setup.profile.redundancy == Redundancy::SameTurn
-        && let Some(output) = session.repeats.answer(call, &ready, looked.files())
-    {
+    let reading = match setup.profile.redundancy {
+        Redundancy::SameTurn => Reading::of(call, &ready, &looked),
+        Redundancy::Off => None,
+    };
+    if let Some(output) = reading.as_ref().and_then(|reading| session.repeats.answer(reading)) {
         return Ok(Done {
             result: worded(session, call, Ok(output)),
             changes: Vec::new(),
@@ -205,6 +208,10 @@ async fn run_in_view(
     )
     .await?;
     session.seen.keep(looked);
+    let output = match reading {
+        Some(reading) => session.repeats.keep(call, reading, output),
+        None => output,
+    };
     let changes = changes_of(&view).await?;
     judge::judge_changes(session, call, &changes, notes).await?;
     Ok(Done { result: worded(session, call, Ok(output)), changes, how })
@@ -300,6 +307,8 @@ async fn commit(
 /// As the profile words it, and no longer than it allows.
 fn worded(session: &SessionContext, call: &ToolCall, result: Result<ToolOutput, ToolError>) -> ToolResult {
     let profile = &session.shared.setup.profile;
+    let tools = &session.toolbox.kit().tools;
+    let result = result.map_err(|error| tools.in_told_names(&call.name, error));
     let mut result = profile.render.result(call, result);
     result.content = profile.clip.apply(&result.content, "ask for a part of it");
     if let Some(error) = &mut result.error {

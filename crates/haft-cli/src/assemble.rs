@@ -64,8 +64,9 @@ impl<'a> SessionSpec<'a> {
 
     /// The same with a last word on its parts.
     pub(crate) async fn engine_with(self, adjust: impl FnOnce(&mut Setup)) -> Result<Assembled, Failure> {
-        let dialect = self.turn.dialect.as_deref().or(self.profile.dialect.as_deref());
-        let speech = Speech { dialect, ..Speech::default() };
+        let typed =
+            self.turn.dialect.as_deref().map(|typed| Speech { dialect: Some(typed), ..Speech::default() });
+        let speech = typed.unwrap_or_else(|| Speech::of(&self.profile));
         let chosen = model::choose(self.context, &self.config, self.turn.base_url.as_deref(), speech).await?;
         priced(&chosen.model, &self.profile)?;
         let notices = chosen.notice.into_iter().chain(stripped(self.context, &self.config)).collect();
@@ -194,10 +195,9 @@ pub(crate) fn bare_engine(context: &CliContext, workspace: &Path) -> Result<Engi
 
 /// Opens the models that agents name.
 fn models(context: &CliContext, config: &Config, profile: &Profile) -> Models {
-    let (context, config, dialect) = (context.clone(), config.clone(), profile.dialect.clone());
+    let (context, config, profile) = (context.clone(), config.clone(), profile.clone());
     Arc::new(move |spec| {
-        let speech = Speech { dialect: dialect.as_deref(), ..Speech::default() };
-        model::open(&context, &config, spec, None, speech).map_err(|failure| failure.message)
+        model::open(&context, &config, spec, None, Speech::of(&profile)).map_err(|failure| failure.message)
     })
 }
 

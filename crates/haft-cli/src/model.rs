@@ -2,7 +2,7 @@
 use crate::{CliContext, config::Config, failure::Failure};
 use haft::{
     dialects::{Dialect, TextToolCalls, dialect},
-    engine::Model,
+    engine::{Model, Profile},
     kernel::{Price, Provider, schema::nearest},
     providers::{
         Card, Connection, Exec, Key, Record, Retry, Scripted, Timeouts, Vendor, card, connect, served_window,
@@ -32,8 +32,17 @@ pub(crate) struct Chosen {
 pub(crate) struct Speech<'a> {
     /// A dialect's name, `auto`, or nothing where the server has words for calls.
     pub(crate) dialect: Option<&'a str>,
+    /// The model calls natively, and in the dialect only where it does not.
+    pub(crate) is_fallback: bool,
     /// Nobody holds the model to a form.
     pub(crate) is_free: bool,
+}
+
+impl<'a> Speech<'a> {
+    /// As `profile` says.
+    pub(crate) fn of(profile: &'a Profile) -> Self {
+        Self { dialect: profile.dialect.as_deref(), is_fallback: profile.native_first, is_free: false }
+    }
 }
 
 /// The model that a flag, a variable or the configuration names, else that of the first vendor whose key is there. A
@@ -142,6 +151,7 @@ fn speaking(provider: Arc<dyn Provider>, speech: Speech<'_>) -> Result<Arc<dyn P
     let spoken = match speech.dialect {
         None => return Ok(provider),
         Some("auto") => TextToolCalls::auto(provider),
+        Some(name) if speech.is_fallback => TextToolCalls::fallback(provider, known(name)?),
         Some(name) => TextToolCalls::new(provider, known(name)?),
     };
     Ok(Arc::new(if speech.is_free { spoken.unheld() } else { spoken }))
@@ -174,7 +184,7 @@ fn command(
     let environment = Some(context.environment.access(config).environment.to_vec());
     let exec = Exec { folder: Some("/".into()), environment, repeating, reply, ..exec };
     let model = file.model.clone().unwrap_or_else(|| name.to_owned());
-    let speech = Speech { dialect: speech.dialect.or(Some("auto")), ..speech };
+    let speech = Speech { dialect: speech.dialect.or(Some("auto")), is_fallback: false, ..speech };
     Ok((model, speaking(Arc::new(exec), speech)?))
 }
 

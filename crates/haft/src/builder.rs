@@ -35,7 +35,7 @@ pub struct Builder {
     hooks: Option<Arc<dyn Hooks>>,
     agents: Vec<Agent>,
     system: Option<String>,
-    profile: Option<Profile>,
+    pub(crate) profile: Option<Profile>,
     limits: Option<Limits>,
     policy: Policy,
     person: Person,

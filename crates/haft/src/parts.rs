@@ -1,8 +1,8 @@
 //! The parts of an agent that its builder has to look for: the model, and the place for sessions.
 use crate::{Builder, Error, Result, Speech, builder::Place, environment::Environment};
 use haft_core::{Provider, schema};
-use haft_dialects::{DIALECTS, TextToolCalls, dialect};
-use haft_engine::{Home, Model, Models, Stages};
+use haft_dialects::{DIALECTS, Dialect, TextToolCalls, dialect};
+use haft_engine::{Home, Model, Models, Profile, Stages};
 use haft_stage::Declared;
 use std::{path::Path, sync::Arc};
 
@@ -39,20 +39,29 @@ fn absolute(folder: &Path) -> Result<std::path::PathBuf> {
 }
 
 /// The provider, in the dialect that the program names.
-pub(crate) fn speaking(provider: Arc<dyn Provider>, speech: Option<Speech>) -> Result<Arc<dyn Provider>> {
-    Ok(match speech {
-        None => provider,
-        Some(Speech::Auto) => Arc::new(TextToolCalls::auto(provider)),
-        Some(Speech::In(own)) => Arc::new(TextToolCalls::new(provider, own)),
-        Some(Speech::Named(name)) => {
-            let names: Vec<&str> = DIALECTS.iter().map(|dialect| dialect.name).collect();
-            let known = dialect(&name).ok_or_else(|| {
-                let near = schema::nearest(&name, &names).map(|near| format!("did you mean `{near}`? "));
-                let hint = format!("{}there are auto, {}", near.unwrap_or_default(), names.join(", "));
-                Error::new(format!("there is no dialect `{name}`")).with_hint(hint)
-            })?;
-            Arc::new(TextToolCalls::new(provider, known))
-        }
+fn speaking(provider: Arc<dyn Provider>, speech: Speech) -> Result<Arc<dyn Provider>> {
+    Ok(Arc::new(match speech {
+        Speech::Auto => TextToolCalls::auto(provider),
+        Speech::In(own) => TextToolCalls::new(provider, own),
+        Speech::Named(name) => TextToolCalls::new(provider, known(&name)?),
+    }))
+}
+
+/// The provider, in the dialect of the profile.
+fn speaking_as(provider: Arc<dyn Provider>, profile: &Profile) -> Result<Arc<dyn Provider>> {
+    match &profile.dialect {
+        None => Ok(provider),
+        Some(name) if profile.native_first => Ok(Arc::new(TextToolCalls::fallback(provider, known(name)?))),
+        Some(name) => speaking(provider, name.as_str().into()),
+    }
+}
+
+fn known(name: &str) -> Result<&'static Dialect> {
+    dialect(name).ok_or_else(|| {
+        let names: Vec<&str> = DIALECTS.iter().map(|dialect| dialect.name).collect();
+        let near = schema::nearest(name, &names).map(|near| format!("did you mean `{near}`? "));
+        let hint = format!("{}there are auto, {}", near.unwrap_or_default(), names.join(", "));
+        Error::new(format!("there is no dialect `{name}`")).with_hint(hint)
     })
 }
 
@@ -63,7 +72,11 @@ impl Builder {
             Some(provider) => Model::plain(self.model.as_deref().unwrap_or("own/provider"), provider.clone()),
             None => self.named_model(environment).await?,
         };
-        let provider = speaking(model.provider, self.speech.clone())?;
+        let provider = match (self.speech.clone(), &self.profile) {
+            (Some(speech), _) => speaking(model.provider, speech)?,
+            (None, Some(profile)) => speaking_as(model.provider, profile)?,
+            (None, None) => model.provider,
+        };
         Ok(Model {
             provider,
             price: self.price.or(model.price),

@@ -1,6 +1,6 @@
 use super::*;
 use haft_core::{Reply, ToolCall, ToolResult, ToolSpec};
-use haft_providers::{Scripted, Step};
+use haft_providers::{Scripted, Step, StepCall};
 use serde_json::{Value, json};
 
 fn tool(name: &str, parameters: Value) -> ToolSpec {
@@ -239,6 +239,38 @@ async fn a_model_that_nobody_knows_may_speak_another_dialect() {
     let _second: Vec<_> = spoken.stream(request(vec![user("on")])).collect().await;
     let systems: Vec<String> = scripted.requests().into_iter().map(|request| request.system).collect();
     assert!(systems[0].contains("<tool_call>") && systems[1].contains("[TOOL_CALLS]"), "{systems:?}");
+}
+
+// A-36, A-42, A-43, A-44
+#[tokio::test(start_paused = true)]
+async fn calls_in_text_count_where_a_reply_has_no_native_ones() {
+    let named = |deltas: &[Delta]| -> Vec<String> {
+        let name = |delta: &Delta| match delta {
+            Delta::CallStart { name, .. } => Some(name.clone()),
+            _ => None,
+        };
+        deltas.iter().filter_map(name).collect()
+    };
+    let sentinel = r#"[TOOL_CALLS][{"id":"a","name":"file","arguments":{}}]"#;
+    let fence =
+        "Look:\n```json\n{\"tool_calls\":[{\"function\":{\"name\":\"file\",\"arguments\":\"{}\"}}]}\n```";
+    let native = || vec![StepCall { id: None, name: "bash".into(), arguments: json!({}) }];
+    let table: [(&str, Vec<StepCall>, &[&str]); 5] = [
+        (sentinel, vec![], &["file"]),
+        (fence, vec![], &["file"]),
+        ("No call.", vec![], &[]),
+        ("I look.", native(), &["bash"]),
+        (fence, native(), &["bash"]),
+    ];
+    for (text, calls, expected) in table {
+        let step = Step { calls, ..says(text, Some(3), None) };
+        let scripted = Arc::new(Scripted::new([step]));
+        let alfred = TextToolCalls::fallback(scripted.clone(), dialect("alfred").unwrap());
+        let heard: Vec<_> = alfred.stream(request(vec![user("go")])).map(Result::unwrap).collect().await;
+        assert_eq!(named(&heard), expected, "{text}");
+        let asked = &scripted.requests()[0];
+        assert!(!asked.tools.is_empty() && asked.form.is_none());
+    }
 }
 
 #[tokio::test(start_paused = true)]

@@ -21,7 +21,7 @@ impl RequestPrefix {
         let notes =
             if setup.profile.notes { knowledge::notes(&setup.knowledge.notes) } else { String::new() };
         let skills = knowledge::skills(&setup.knowledge, tools);
-        let system = agent.system.clone() + &list.unwrap_or_default() + &notes + &skills;
+        let system = agent.system.clone() + &notes + &skills + &list.unwrap_or_default();
         Self { tokens: tokens::of_text(&system) + tokens::of_tools(&specs), system, tools: specs }
     }
 }
@@ -33,7 +33,8 @@ fn tool_list(specs: &[ToolSpec]) -> String {
         let parameters = parameters.into_iter().flatten().map(|(name, schema)| {
             format!("{name}: {}", schema.get("type").and_then(Value::as_str).unwrap_or("any"))
         });
-        format!("- {}({}): {}", spec.name, parameters.collect::<Vec<_>>().join(", "), spec.description)
+        let first = spec.description.lines().next().unwrap_or_default();
+        format!("- {}({}): {first}", spec.name, parameters.collect::<Vec<_>>().join(", "))
     });
     lines.collect::<Vec<_>>().join("\n")
 }
@@ -49,7 +50,7 @@ mod tests {
         let parameters = json!({"type": "object", "properties": {"path": {"type": "string"}, "limit": {}}});
         let spec = ToolSpec {
             name: "read".into(),
-            description: "Read a file.".into(),
+            description: "Read a file.\nOr a part of it.".into(),
             parameters,
             examples: vec![].into(),
         };

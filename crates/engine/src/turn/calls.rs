@@ -32,7 +32,8 @@ pub(crate) async fn run_tools(
     let place = |(place, call)| if place < MAX_CALLS { prepare(session, call) } else { too_many(call) };
     // Looked at as late as can be: what one call does to files may change where the next one leads.
     let mut prepared = calls.into_iter().enumerate().map(place).peekable();
-    while let Some(batch) = next_batch(&mut prepared) {
+    let parallel = session.shared.setup.profile.parallel;
+    while let Some(batch) = next_batch(&mut prepared, parallel) {
         let (notes, noted) = Notes::channel();
         let running = async move {
             let runs = batch.into_iter().map(|call| run_call(session, call, round, cancel, notes.clone()));
@@ -75,13 +76,23 @@ fn too_many(call: ToolCall) -> Prepared {
     Prepared { call, ready: Err(error.hint("make fewer calls at a time")) }
 }
 
-/// In the model's order. Neighboring calls that only read share a batch; any other call has one of its own.
-fn next_batch(calls: &mut Peekable<impl Iterator<Item = Prepared>>) -> Option<Vec<Prepared>> {
+/// In the model's order. Neighboring calls that only read share a batch where they may run at once; any other call has one
+/// of its own. So has one that is made twice: the second may be answered with the first.
+fn next_batch(calls: &mut Peekable<impl Iterator<Item = Prepared>>, parallel: bool) -> Option<Vec<Prepared>> {
     let mut batch = vec![calls.next()?];
-    while only_reads(&batch[0]) && calls.peek().is_some_and(only_reads) {
+    while parallel
+        && only_reads(&batch[0])
+        && calls.peek().is_some_and(|next| only_reads(next) && is_new(next, &batch))
+    {
         batch.extend(calls.next());
     }
     Some(batch)
+}
+
+fn is_new(call: &Prepared, batch: &[Prepared]) -> bool {
+    !batch
+        .iter()
+        .any(|other| other.call.name == call.call.name && other.call.arguments == call.call.arguments)
 }
 
 fn only_reads(call: &Prepared) -> bool {

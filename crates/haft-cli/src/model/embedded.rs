@@ -33,7 +33,7 @@ pub(super) fn open(
 fn speaking(model: Arc<LocalModel>, name: &str, speech: Speech<'_>) -> Result<Arc<dyn Provider>, Failure> {
     let own = model.header().template.as_deref().and_then(by_delimiters);
     let is_small = model.is_small();
-    let dialect = match speech.dialect {
+    let dialect = match speech.dialect.filter(|_| !speech.is_fallback) {
         // One-line actions, and the dialects that it reads itself, need no other reader.
         None => own.filter(|own| !is_small && !NATIVE.contains(&own.name)),
         Some("auto") => spoken_by(name).or(own),
@@ -42,7 +42,7 @@ fn speaking(model: Arc<LocalModel>, name: &str, speech: Speech<'_>) -> Result<Ar
     // Small mode and the template write tools and history as the model knows them.
     let writes = |dialect: &Dialect| is_small || own.is_some_and(|own| own.name == dialect.name);
     Ok(match dialect {
-        None if speech.dialect.is_none() => model,
+        None if speech.dialect.is_none() || speech.is_fallback => model,
         None => Arc::new(TextToolCalls::auto(model)),
         Some(dialect) if writes(dialect) => Arc::new(TextToolCalls::listening(model, dialect)),
         Some(dialect) => Arc::new(TextToolCalls::new(model, dialect)),
