@@ -4,11 +4,13 @@
 //! stand in the history as its dialect writes them. What it answers goes through the dialect's reader. Who can hold the
 //! model to the form of a call is told it with the request ([`haft_core::CallForm`]).
 use crate::{Call, DIALECTS, Dialect, Said, Setting, dialect, spoken_by};
+use fallback::Fallback;
 use futures::{StreamExt, stream::BoxStream};
 use haft_core::{CallId, Delta, Message, Part, Provider, ProviderError, Request, StopReason};
 use std::sync::{Arc, OnceLock};
 use trial::Trial;
 
+mod fallback;
 mod history;
 mod trial;
 mod voice;
@@ -126,35 +128,6 @@ struct Listener {
     fallback: Option<Fallback>,
 }
 
-/// What was read from the text of a reply that may still bring native calls.
-#[derive(Default)]
-struct Fallback {
-    waiting: Vec<Said>,
-    has_native: bool,
-}
-
-impl Fallback {
-    /// What counts now. Calls wait for the end of the reply.
-    fn sift(&mut self, said: Vec<Said>) -> Vec<Said> {
-        let is_call = |said: &Said| matches!(said, Said::Call(_) | Said::Problem(_));
-        let (calls, rest): (Vec<_>, Vec<_>) = said.into_iter().partition(is_call);
-        self.waiting.extend(calls);
-        rest
-    }
-
-    /// What waited: calls, or their text beside native ones.
-    fn end(self, dialect: &Dialect) -> Vec<Said> {
-        let as_text = |said| match said {
-            Said::Call(call) => Some(Said::Text(written(dialect, &call))),
-            Said::Problem(_) | Said::Text(_) | Said::Thinking(_) => None,
-        };
-        match self.has_native {
-            true => self.waiting.into_iter().filter_map(as_text).collect(),
-            false => self.waiting,
-        }
-    }
-}
-
 impl Listener {
     fn new(dialect: &'static Dialect, request: &Request) -> Self {
         let setting = Setting { tools: request.tools.clone(), ..Setting::default() };
@@ -181,7 +154,7 @@ impl Listener {
                 self.trial.iter_mut().for_each(|trial| trial.hear(&text));
                 self.reader.push(&text, &mut said);
                 let said = match &mut self.fallback {
-                    Some(fallback) => fallback.sift(said),
+                    Some(fallback) => fallback.hear(&text, said),
                     None => said,
                 };
                 self.told(said, None)
@@ -195,9 +168,8 @@ impl Listener {
             }
             Delta::Stop(stop) => {
                 self.reader.end(&mut said);
-                if let Some(mut fallback) = self.fallback.take() {
-                    said = fallback.sift(said);
-                    said.extend(fallback.end(self.dialect));
+                if let Some(fallback) = self.fallback.take() {
+                    said = fallback.end(said);
                 }
                 let mut deltas = self.told(said, Some(stop));
                 if self.next == 0
@@ -213,7 +185,7 @@ impl Listener {
             }
             Delta::CallStart { index, .. } => {
                 self.next = self.next.max(index + 1);
-                self.fallback.iter_mut().for_each(|fallback| fallback.has_native = true);
+                self.fallback.iter_mut().for_each(|fallback| fallback.native());
                 vec![delta]
             }
             Delta::Thinking(_)

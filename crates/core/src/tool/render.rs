@@ -107,7 +107,7 @@ impl Render {
 
     /// What to do next, with the call that would have been right: as a call where the accent is one of calls (C-48).
     fn hint(&self, error: &ToolError) -> Option<String> {
-        let example = error.example.as_ref().map(|(name, arguments)| match self.error {
+        let example = error.example.as_deref().map(|(name, arguments)| match self.error {
             ErrorWording::Plain | ErrorWording::Prefixed => format!("for example: {name} {arguments}"),
             ErrorWording::Call => format!("Example: {}", written(name, arguments)),
         });

@@ -85,7 +85,7 @@ pub struct ToolError {
     /// What to do next.
     pub hint: Option<String>,
     /// A call that would have been right: the tool's name and its arguments. It stands behind the hint.
-    pub example: Option<(String, Value)>,
+    pub example: Option<Box<(String, Value)>>,
     /// The error, or more about it, as named fields. `Null` for none.
     pub details: Value,
     /// Whether `details` say all that the message does. Profiles that answer in JSON leave the text out then.
@@ -141,7 +141,7 @@ impl ToolError {
 
     /// A call that would have been right.
     pub fn example(self, name: impl Into<String>, arguments: Value) -> Self {
-        Self { example: Some((name.into(), arguments)), ..self }
+        Self { example: Some(Box::new((name.into(), arguments))), ..self }
     }
 
     /// Named fields beside the message.

@@ -136,7 +136,7 @@ mod tests {
         let spec = ToolSpec::of::<Args>("move");
         let checked = Schema::new(describe::<Args>().accepted).check(&spec, &arguments, validation);
         checked.map_err(|error| {
-            let (name, arguments) = error.example.unwrap_or_default();
+            let (name, arguments) = *error.example.unwrap_or_default();
             format!("{} [{name} {arguments}]", error.message)
         })
     }

@@ -268,6 +268,12 @@ async fn calls_in_text_count_where_a_reply_has_no_native_ones() {
         let alfred = TextToolCalls::fallback(scripted.clone(), dialect("alfred").unwrap());
         let heard: Vec<_> = alfred.stream(request(vec![user("go")])).map(Result::unwrap).collect().await;
         assert_eq!(named(&heard), expected, "{text}");
+        let said = heard.iter().filter_map(|delta| match delta {
+            Delta::Text(text) => Some(text.as_str()),
+            _ => None,
+        });
+        let is_text = expected != ["file"];
+        assert_eq!(said.collect::<String>() == text, is_text, "{text}");
         let asked = &scripted.requests()[0];
         assert!(!asked.tools.is_empty() && asked.form.is_none());
     }

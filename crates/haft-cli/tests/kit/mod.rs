@@ -145,7 +145,7 @@ struct Replies {
 }
 
 /// Status, media type, body.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub(crate) struct Reply(pub(crate) u16, pub(crate) &'static str, pub(crate) String);
 
 impl Server {
