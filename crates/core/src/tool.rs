@@ -47,6 +47,8 @@ pub trait Tool: Send + Sync + 'static {
     type Args: DeserializeOwned + JsonSchema + Send;
     /// What other systems call this tool and its parameters.
     const ALIASES: Aliases = Aliases::NONE;
+    /// Whether a terminal shows nothing that moves while a call runs (C-10).
+    const SUPPRESS_ANIMATION: bool = false;
 
     /// What a call with these arguments would touch, stated before it runs and without looking at files.
     /// Empty: nothing that anyone must be asked about, and not to be repeated after a crash either.
@@ -305,6 +307,10 @@ pub trait AnyTool: Send + Sync {
     fn aliases(&self) -> Aliases {
         Aliases::NONE
     }
+    /// As [`Tool::SUPPRESS_ANIMATION`].
+    fn suppresses_animation(&self) -> bool {
+        false
+    }
     /// As [`Tool::effects`]. `args` has passed the check against the schema.
     fn effects(&self, args: &Value, workspace: &Path) -> Result<Vec<Effect>, ToolError>;
     /// As [`Tool::run`].
@@ -335,6 +341,9 @@ impl<T: Tool> AnyTool for Erased<T> {
     }
     fn aliases(&self) -> Aliases {
         T::ALIASES
+    }
+    fn suppresses_animation(&self) -> bool {
+        T::SUPPRESS_ANIMATION
     }
     fn effects(&self, args: &Value, workspace: &Path) -> Result<Vec<Effect>, ToolError> {
         Ok(self.tool.effects(&decode(args.clone())?, workspace))

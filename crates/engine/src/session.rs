@@ -81,6 +81,23 @@ impl Session {
         self.mailbox.send(Mail::Command(command, Receipt::none())).map_err(|_| Closed)
     }
 
+    /// Forgets which calls were made in this turn: the next one is made again, also where it can bring nothing new.
+    ///
+    /// # Errors
+    /// Fails where the session is closed.
+    pub fn clear_current_turn(&self) -> Result<(), Closed> {
+        self.mailbox.send(Mail::Forget { read: false }).map_err(|_| Closed)
+    }
+
+    /// Forgets as [`Session::clear_current_turn`] does, and also which files the model has read, until the session is
+    /// opened anew. The conversation stays.
+    ///
+    /// # Errors
+    /// Fails where the session is closed.
+    pub fn clear_state(&self) -> Result<(), Closed> {
+        self.mailbox.send(Mail::Forget { read: true }).map_err(|_| Closed)
+    }
+
     /// Everything recorded since `from`, then everything that happens, until the session closes.
     pub fn events(&self, from: Seq) -> impl Stream<Item = Event> + Send + 'static {
         self.journal.follow(from)

@@ -77,6 +77,7 @@ impl Task {
                 Some(Mail::Command(command, receipt)) => self.follow_up(command, receipt).await?,
                 Some(Mail::JobStarted { job, title }) => self.log.record(Fact::JobStarted { job, title })?,
                 Some(Mail::JobEnded { job, result }) => self.turn(Fact::JobEnded { job, result }).await?,
+                Some(Mail::Forget { read }) => self.session.forget(read),
             }
             self.catch_up().await?;
         }
@@ -199,6 +200,7 @@ impl Task {
                     },
                     Mail::JobStarted { job, title } => inbox.queue(Fact::JobStarted { job, title }, Receipt::none()),
                     Mail::JobEnded { job, result } => inbox.queue(Fact::JobEnded { job, result }, Receipt::none()),
+                    Mail::Forget { read } => session.forget(read),
                 }
             }
         }

@@ -81,10 +81,11 @@ impl<'a> SessionSpec<'a> {
         let policy = config.policy(&context.places)?;
         let knowledge = knowledge(&context.places, &workspace, turn.quiet);
         let tools = tools(&context.environment, &profile, &knowledge.skills, turn.start.as_deref())?;
-        turn.tools.iter().flatten().try_for_each(|name| is_known(&tools, name, &config))?;
-        let tools = turn.tools.as_ref().map_or(tools.clone(), |named| tools.only(named));
+        let named = named_tools(turn.tools.as_deref());
+        named.iter().flat_map(|names| names.iter()).try_for_each(|name| is_known(&tools, name, &config))?;
+        let tools = named.map_or(tools.clone(), |named| tools.only(named));
         let agents = agents(context, &workspace, &profile, !knowledge.skills.is_empty())?;
-        let agents = agents.into_iter().map(|agent| with_tools(agent, turn.tools.as_deref())).collect();
+        let agents = agents.into_iter().map(|agent| with_tools(agent, named)).collect();
         let home = Home(context.places.home.clone());
         let stages = stages(&home);
         let access = context.environment.access(&config);
@@ -170,6 +171,11 @@ fn with_skills(FoundAgent { mut agent, file }: FoundAgent) -> Agent {
     agent
 }
 
+/// The names behind `--tools`; `none` alone stands for no tool.
+fn named_tools(given: Option<&[String]>) -> Option<&[String]> {
+    given.map(|names| if names == ["none"] { &[] } else { names })
+}
+
 /// Of an agent's tools those that the person names, be they ours or a server's.
 fn with_tools(agent: Agent, named: Option<&[String]>) -> Agent {
     let Some(named) = named else { return agent };
@@ -229,7 +235,9 @@ pub(crate) fn tools(
 
 /// Whether there is a tool `name`; what MCP servers have is known when they run.
 fn is_known(tools: &Registry, name: &str, config: &Config) -> Result<(), Failure> {
-    if tools.get(name).is_some() || (name.starts_with("mcp__") && !config.user.mcp.is_empty()) {
+    if !tools.only(&[name.to_owned()]).is_empty()
+        || (name.starts_with("mcp__") && !config.user.mcp.is_empty())
+    {
         return Ok(());
     }
     let known = tools.names().collect::<Vec<_>>().join(", ");

@@ -49,6 +49,23 @@ impl Session {
         self.inner.send(command).map_err(closed)
     }
 
+    /// Forgets which calls were made in this turn: the next one is made again, also where it can bring nothing new (C-16).
+    ///
+    /// # Errors
+    /// Fails where the session is closed.
+    pub fn clear_current_turn(&self) -> Result<()> {
+        self.inner.clear_current_turn().map_err(closed)
+    }
+
+    /// Forgets as [`Session::clear_current_turn`] does, and also which files the model has read, until the session is
+    /// resumed (C-18). The conversation stays.
+    ///
+    /// # Errors
+    /// Fails where the session is closed.
+    pub fn clear_state(&self) -> Result<()> {
+        self.inner.clear_state().map_err(closed)
+    }
+
     /// Returns everything recorded since `from`, then everything that happens, whoever asked for it, until the session closes.
     pub fn events(&self, from: Seq) -> impl Stream<Item = Event> + Send + 'static {
         self.inner.events(from)

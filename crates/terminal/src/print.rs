@@ -45,6 +45,8 @@ pub struct Options {
     pub can_ask: bool,
     /// Words of the profile.
     pub chat: Chat,
+    /// Names of tools that nothing moves for while they run.
+    pub still: Vec<String>,
 }
 
 /// Sends `command` and shows everything from `from` on until the turn it opens has ended.
@@ -254,7 +256,7 @@ impl<'a> Showing<'a> {
                     writeln!(stdout(), "{}", safe::json(&json!(activity).to_string()))
                 }),
             };
-        relabel(&mut self.spinner, event);
+        relabel(&mut self.spinner, &self.options.still, event);
         self.questions.hear(session, event, self.options.can_ask);
         if self.questions.is_open() {
             self.spinner.label("");
@@ -264,9 +266,10 @@ impl<'a> Showing<'a> {
 }
 
 /// While a person is asked, the spinner must not write over the question.
-fn relabel(spinner: &mut Spinner, event: &Event) {
+fn relabel(spinner: &mut Spinner, still: &[String], event: &Event) {
     let Event::Recorded(entry) = event else { return spinner.label("") };
     match &entry.fact {
+        Fact::ToolStarted { name, .. } if still.contains(name) => spinner.label(""),
         Fact::ToolStarted { name, .. } => spinner.label(name.clone()),
         Fact::ApprovalAsked { .. } | Fact::QuestionAsked { .. } | Fact::TurnEnded { .. } => spinner.label(""),
         _ => spinner.label("thinking"),

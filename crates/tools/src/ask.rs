@@ -27,6 +27,7 @@ impl Tool for Ask {
             ("follow_up", "choices"),
         ],
     };
+    const SUPPRESS_ANIMATION: bool = true;
     type Args = Args;
 
     fn effects(&self, _: &Args, _: &Path) -> Vec<Effect> {

@@ -191,7 +191,8 @@ fn refused(args: &Args, Invalid(why): &Invalid) -> ToolError {
     let message =
         format!("cannot search for `{}`: it is not a valid regular expression: {why}", args.pattern);
     let escaped = query::escaped(&args.pattern);
-    ToolError::new(ToolErrorKind::User, message).hint(format!("if it is meant literally: `{escaped}`"))
+    let hint = format!("use a valid one, such as `class.*Test`; if it is meant literally: `{escaped}`");
+    ToolError::new(ToolErrorKind::Validation, message).hint(hint)
 }
 
 fn search(

@@ -91,7 +91,7 @@ impl Tool for ReadFile {
     }
 }
 
-/// The lines that a call asks for. 0 stands for "not said" (C-45).
+/// The lines that a call asks for. No offset is the first line, and a limit of 0 all that there is room for (C-45).
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Part {
     offset: Option<u64>,
@@ -101,10 +101,6 @@ pub(crate) struct Part {
 impl Part {
     fn from(self) -> u64 {
         self.offset.unwrap_or(1).max(1)
-    }
-
-    fn lines(self) -> Option<u64> {
-        self.limit.filter(|limit| *limit > 0)
     }
 }
 

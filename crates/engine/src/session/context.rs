@@ -48,3 +48,13 @@ pub(crate) struct SessionContext {
     /// How a call lets another agent work.
     pub(crate) delegates: Arc<dyn Delegates>,
 }
+
+impl SessionContext {
+    /// Forgets which calls were made in this turn; with `read`, also which files the model knows.
+    pub(crate) fn forget(&self, read: bool) {
+        self.repeats.clear();
+        if read {
+            self.seen.clear();
+        }
+    }
+}

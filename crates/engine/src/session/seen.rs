@@ -160,6 +160,11 @@ impl Seen {
         self.lock().extend(nothing.chain(looked.reads.into_iter().map(SeenAs::of)));
     }
 
+    /// From now on the model knows no file.
+    pub(crate) fn clear(&self) {
+        self.lock().clear();
+    }
+
     /// What the session itself wrote is known.
     pub(crate) fn wrote<'a>(&self, workspace: &Path, changes: impl IntoIterator<Item = &'a Change>) {
         let known = changes.into_iter().map(|change| {

@@ -18,7 +18,7 @@ pub(crate) struct WorkArgs {
     /// Agent to use
     #[arg(long, value_name = "NAME")]
     pub(crate) agent: Option<String>,
-    /// Offer only these tools, instead of the default set
+    /// Offer only these tools, instead of the default set; `none` for no tools
     #[arg(long, value_name = "A,B", value_delimiter = ',')]
     pub(crate) tools: Option<Vec<String>>,
     /// Print only errors to stderr

@@ -126,6 +126,7 @@ fn newest(engine: &Engine) -> Result<String, Failure> {
 pub(super) fn options(engine: &Engine, context: &CliContext, turn: &TurnArgs) -> Options {
     let terminal = stdin().is_terminal() && stderr().is_terminal();
     let color = stderr().is_terminal() && !turn.no_color && context.environment.get("NO_COLOR").is_none();
+    let still = engine.setup().tools.all().filter(|registered| registered.tool.suppresses_animation());
     Options {
         output: match (turn.output, turn.json) {
             (Form::StreamJson, _) | (_, true) => Output::StreamJson,
@@ -136,6 +137,7 @@ pub(super) fn options(engine: &Engine, context: &CliContext, turn: &TurnArgs) ->
         style: Style { quiet: turn.quiet, color, thinking: turn.verbose > 0 },
         can_ask: terminal,
         chat: engine.setup().profile.chat.clone(),
+        still: still.map(|registered| registered.told().name.clone()).collect(),
     }
 }
 

@@ -41,7 +41,7 @@ impl From<io::Error> for NoPassage {
     }
 }
 
-/// Up to `limit` lines from line `from` (counted from 1).
+/// Up to `limit` lines from line `from` (counted from 1); all that there is room for where it is 0.
 pub(super) fn passage(
     file: impl BufRead,
     from: u64,
@@ -54,7 +54,11 @@ pub(super) fn passage(
             return Err(NoPassage::PastTheEnd(number - 1));
         }
     }
-    let most = limit.map_or(settings.lines, |limit| limit.min(settings.lines));
+    let most = match limit {
+        None => settings.lines,
+        Some(0) => u64::MAX,
+        Some(limit) => limit.min(settings.lines),
+    };
     let asked = limit == Some(most);
     let mut passage = Passage { text: String::new(), lines: 0, end: End::OfFile, lossy: false };
     let keep = if settings.numbered { LONGEST_LINE } else { settings.max_bytes };
@@ -70,7 +74,7 @@ pub(super) fn passage(
             break;
         }
     }
-    if passage.lines == 0 && from > 1 && most > 0 {
+    if passage.lines == 0 && from > 1 {
         return Err(NoPassage::PastTheEnd(from - 1));
     }
     Ok(passage)
@@ -182,7 +186,7 @@ mod tests {
             ("raw", b"a\r\nb", 1, None, &raw, "a\r\nb".into(), End::OfFile),
             ("from", b"a\nb\nc\n", 2, None, &numbered, "     2\tb\n     3\tc\n".into(), End::OfFile),
             ("limit", b"a\nb\nc\n", 2, Some(1), &numbered, "     2\tb\n".into(), End::AsAsked { next: 3 }),
-            ("no lines", b"a\n", 1, Some(0), &numbered, "".into(), End::AsAsked { next: 1 }),
+            ("all there is room for", b"a\nb\nc\nd", 1, Some(0), &raw, "a\nb\nc\nd".into(), End::OfFile),
             ("a limit that is met", b"a\nb\n", 1, Some(2), &raw, "a\nb\n".into(), End::OfFile),
             ("too many lines", b"a\nb\nc\nd\n", 1, None, &raw, "a\nb\nc\n".into(), End::Full { next: 4 }),
             (

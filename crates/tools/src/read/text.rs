@@ -18,8 +18,7 @@ pub(super) fn read_text(place: &Place, part: Part, settings: &ReadSettings) -> R
     if let Some(kind) = Binary::of(beginning) {
         return Err(kind.refuse(place));
     }
-    let passage =
-        passage(file, part.from(), part.lines(), settings).map_err(|none| no_passage(place, none))?;
+    let passage = passage(file, part.from(), part.limit, settings).map_err(|none| no_passage(place, none))?;
     Ok(output(place, part, passage, size, settings))
 }
 
@@ -36,7 +35,7 @@ pub(super) fn read_notebook(
     let read = place.open("read")?.take(LARGEST_NOTEBOOK).read_to_end(&mut content);
     read.map_err(|error| place.cannot("read", error))?;
     let Some(text) = as_text(&content) else { return read_text(place, part, settings) };
-    let passage = passage(text.as_bytes(), part.from(), part.lines(), settings)
+    let passage = passage(text.as_bytes(), part.from(), part.limit, settings)
         .map_err(|none| no_passage(place, none))?;
     let mut output = output(place, part, passage, text.len() as u64, settings);
     output.for_model += "\n[a notebook, shown as its cells; the file itself is JSON]";
