@@ -4,6 +4,8 @@ mod jobs;
 mod known;
 mod mcp;
 mod models;
+mod near;
+mod sessions;
 mod telegram;
 mod verbosity;
 mod work;
@@ -13,6 +15,8 @@ pub(crate) use jobs::{Agents, JobArgs, Jobs};
 pub(crate) use known::{Commands, Profiles};
 pub(crate) use mcp::McpArgs;
 pub(crate) use models::{CheckArgs, Models};
+pub(crate) use near::near_command;
+pub(crate) use sessions::{ExportForm, ResumeArgs, Sessions};
 pub(crate) use telegram::TelegramArgs;
 pub(crate) use work::WorkArgs;
 
@@ -21,13 +25,13 @@ use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use haft::kernel::Mode;
 use std::{ffi::OsString, path::PathBuf};
 
+/// What `haft --help` prints; each command has help of its own.
+pub(crate) const HELP: &str = include_str!("args/help.txt");
+
 /// A coding agent that records every tool call, asks before it changes anything, and can undo its file changes.
 #[derive(Debug, Parser)]
 #[command(name = "haft", version, args_conflicts_with_subcommands = true, max_term_width = 100)]
-#[command(
-    after_help = "`haft` alone opens a conversation in the terminal. Without a command the words are a prompt: \
-                  `haft fix the test` is `haft run \"fix the test\"`."
-)]
+#[command(override_help = HELP)]
 pub(crate) struct Cli {
     /// What to do; without it, what to say is read from PROMPT.
     #[command(subcommand)]
@@ -48,6 +52,8 @@ pub(crate) enum Verb {
     Run(RunArgs),
     /// Chat line by line, without the interactive screen; `exit` quits
     Chat(ChatArgs),
+    /// Continue a session: the one named, else the newest of this directory
+    Resume(Box<ResumeArgs>),
     /// Build a feature from a description: a branch with commits, and a pull request
     Build(JobArgs),
     /// Reproduce and fix a bug
@@ -199,7 +205,7 @@ pub(crate) struct TurnArgs {
     #[arg(long, value_name = "ID", conflicts_with = "newest")]
     pub(crate) session: Option<String>,
     /// Continue the newest session of this directory
-    #[arg(long = "continue")]
+    #[arg(long = "continue", short = 'c')]
     pub(crate) newest: bool,
     /// Attach an image
     #[arg(long, value_name = "FILE")]
@@ -242,55 +248,6 @@ pub(crate) enum Form {
     StreamJson,
     /// Print what calls do, one JSON object `{"type", "data"}` per line
     Activity,
-}
-
-/// `haft sessions …`
-#[derive(Debug, Subcommand)]
-pub(crate) enum Sessions {
-    /// List all sessions, newest first
-    List {
-        /// Print one JSON object per line
-        #[arg(long)]
-        json: bool,
-    },
-    /// Show what was said and done
-    Show(SessionId),
-    /// Resume an unfinished turn, or continue the conversation
-    Resume(Box<ResumeArgs>),
-    /// Export a whole session
-    Export {
-        /// Session
-        id: String,
-        /// Format to export to
-        #[arg(long, default_value = "markdown")]
-        format: ExportForm,
-    },
-}
-
-/// `haft sessions resume`
-#[derive(Debug, Args)]
-pub(crate) struct ResumeArgs {
-    /// Session
-    pub(crate) id: String,
-    /// How the turn goes.
-    #[command(flatten)]
-    pub(crate) turn: TurnArgs,
-}
-
-/// A session by its name.
-#[derive(Debug, Args)]
-pub(crate) struct SessionId {
-    /// Session ID, or a unique prefix of it
-    pub(crate) id: String,
-}
-
-/// `--format`
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum ExportForm {
-    /// Markdown for people
-    Markdown,
-    /// The journal, one entry per line
-    Json,
 }
 
 /// `haft undo`
@@ -394,6 +351,17 @@ mod tests {
     #[test]
     fn the_commands_hang_together() {
         command().debug_assert();
+    }
+
+    #[test]
+    fn the_help_names_every_command_and_fits_a_screen() {
+        assert!(HELP.lines().count() <= 40 && HELP.lines().all(|line| line.len() <= 110));
+        for command in command().get_subcommands() {
+            let is_named = |line: &str| {
+                line.starts_with("  ") && line.split([' ', ',']).any(|word| word == command.get_name())
+            };
+            assert!(HELP.lines().any(is_named), "{}", command.get_name());
+        }
     }
 
     #[test]

@@ -90,6 +90,7 @@ async fn run(cli: Cli, environment: Environment) -> Result<Exit, Failure> {
     let context = CliContext { environment, places };
     match cli.command {
         Some(Verb::Run(run)) => commands::run::run(&context, &run.prompt, &run.turn).await,
+        Some(Verb::Resume(resume)) => commands::sessions::resume(&context, *resume).await,
         Some(Verb::Chat(chat)) => commands::talk::chat(&context, &chat.turn).await,
         Some(Verb::Build(job)) => commands::jobs::start(&context, "builder", &job).await,
         Some(Verb::Debug(job)) => commands::jobs::start(&context, "debugger", &job).await,
@@ -116,16 +117,30 @@ async fn run(cli: Cli, environment: Environment) -> Result<Exit, Failure> {
             Err(Failure::usage(format!("there is no command `{}` yet", cli.prompt[0]))
                 .hint("`haft run WORD` takes a single word for a prompt"))
         }
-        None if !cli.prompt.is_empty() => commands::run::run(&context, &cli.prompt, &cli.turn).await,
+        None if !cli.prompt.is_empty() => {
+            refuse_near_command(&cli.prompt)?;
+            commands::run::run(&context, &cli.prompt, &cli.turn).await
+        }
         None if has_screen(&context, &cli.turn) => commands::talk::screen(&context, &cli.turn).await,
         None if stdin().is_terminal() && stdout().is_terminal() => {
             commands::talk::chat(&context, &cli.turn).await
         }
         None => {
-            write!(stdout(), "{}", args::command().render_help())?;
+            if let Some(exit) = commands::run::piped(&context, &cli.turn).await? {
+                return Ok(exit);
+            }
+            write!(stdout(), "{}", args::HELP)?;
             Ok(Exit::Usage)
         }
     }
+}
+
+fn refuse_near_command(words: &[String]) -> Result<(), Failure> {
+    let commands = args::command();
+    let Some(near) = args::near_command(words, &commands) else { return Ok(()) };
+    let (typed, all) = (&words[0], words.join(" "));
+    Err(Failure::usage(format!("there is no command `{typed}`; did you mean `{near}`?"))
+        .hint(format!("`haft run \"{all}\"` sends it as a prompt")))
 }
 
 /// Whether there is a terminal that can be drawn on, and the person wants that: a screen reader follows lines better.

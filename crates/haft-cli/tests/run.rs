@@ -584,8 +584,8 @@ fn sessions_are_listed_shown_and_exported() {
     let model = place.script("m", &[bash("echo out"), says("All **done**.")]);
     place.run(&["run", "--model", &model, "--permission", "full", "make it so"]);
     let listed = place.run(&["sessions", "list"]);
-    assert!(listed.out.contains("make it so") && listed.out.lines().count() == 1, "{listed:?}");
-    let id = listed.out.split_whitespace().next().unwrap();
+    assert!(listed.out.contains("make it so") && listed.out.lines().count() == 2, "{listed:?}");
+    let id = listed.out.lines().nth(1).unwrap().split_whitespace().next().unwrap();
     let shown = place.run(&["sessions", "show", id]).out;
     assert_eq!(shown, "\n> make it so\n● bash echo out\n  ✓ out\nAll **done**.\n");
     let markdown = place.run(&["sessions", "export", id]).out;

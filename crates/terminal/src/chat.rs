@@ -8,11 +8,14 @@ use crate::{
     print::{self, Options, Output, PromptHistory},
     signals::Interrupts,
 };
-use haft_core::{Command, Mode, Part, Seq, undo};
+use haft_core::{Command, Entry, Fact, Mode, Part, Seq, undo};
 use haft_engine::{Engine, Session};
 use haft_present::{cursor::next, view};
 use reader::{Before, Reader};
-use std::io::{Write, stderr, stdout};
+use std::{
+    io::{Write, stderr, stdout},
+    sync::Arc,
+};
 
 /// Talks until the person leaves: `exit`, or the end of the input.
 pub async fn run(
@@ -34,12 +37,23 @@ pub async fn run(
         print_now(chat.banner.as_deref().unwrap_or("Type `/help` for commands, `exit` to leave.\n"))?;
     }
     let talked = talk.until_left(reader, &prompt).await;
+    let left = talk.open.as_ref().and_then(|(_, session)| how_to_resume(session));
     talk.leave().await;
+    if let Some(left) = left.filter(|_| options.can_ask && is_text && !options.style.quiet) {
+        writeln!(stderr(), "{left}")?;
+    }
     match talked {
         // The terminal is gone, and so whoever could read why.
         Err(_) if talk.interrupts.has_hung_up() => Ok(Exit::Interrupted),
         talked => talked.map(|()| Exit::Success),
     }
+}
+
+/// For whoever leaves a conversation in which something was said.
+pub(crate) fn how_to_resume(session: &Session) -> Option<String> {
+    let is_prompt = |entry: &Arc<Entry>| matches!(entry.fact, Fact::Prompted { .. });
+    let began = session.entries().iter().any(is_prompt);
+    began.then(|| format!("To continue this conversation: haft resume {}", session.id()))
 }
 
 /// Of a session that has just begun nothing was told.

@@ -23,6 +23,7 @@ pub use look::{Depth, Look, Theme};
 
 use crate::{
     Exit,
+    chat::how_to_resume,
     host::{Host, Opened},
     signals::Interrupts,
 };
@@ -32,7 +33,7 @@ use futures::{FutureExt, StreamExt};
 use haft_core::{Command, Event, Part};
 use screen::Screen;
 use std::{
-    io::{Stdout, stdout},
+    io::{Stdout, Write, stderr, stdout},
     time::{Duration, Instant},
 };
 use terminal::Terminal;
@@ -67,6 +68,9 @@ pub async fn run(
     let _the_terminal_may_be_gone = shown.leave(&mut app);
     // Before what takes its time, so that nobody sits at a dead screen.
     drop(terminal);
+    if let Some(left) = app.session.as_ref().and_then(how_to_resume) {
+        let _the_terminal_may_be_gone = writeln!(stderr(), "{left}");
+    }
     if let Some(engine) = app.engine.take() {
         interrupts.or_leave(engine.shut_down()).await;
     }

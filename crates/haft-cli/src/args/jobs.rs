@@ -7,7 +7,10 @@ use std::path::PathBuf;
 #[derive(Debug, Args)]
 pub(crate) struct JobArgs {
     /// Task to do
-    #[arg(long, value_name = "TEXT")]
+    #[arg(value_name = "TEXT")]
+    pub(crate) words: Vec<String>,
+    /// Task to do, in place of TEXT
+    #[arg(long, value_name = "TEXT", conflicts_with = "words")]
     pub(crate) description: Option<String>,
     /// Run in this process (the default)
     #[arg(long)]

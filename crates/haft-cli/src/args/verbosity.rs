@@ -12,7 +12,7 @@ impl Cli {
                 job.turn.verbose
             }
             Some(Verb::Jobs(Jobs::Retry { turn, .. } | Jobs::Serve { turn, .. })) => turn.verbose,
-            Some(Verb::Sessions(Sessions::Resume(resume))) => resume.turn.verbose,
+            Some(Verb::Resume(resume) | Verb::Sessions(Sessions::Resume(resume))) => resume.turn.verbose,
             Some(Verb::Mcp(mcp)) => mcp.verbose,
             Some(Verb::Acp(acp)) => acp.work.verbose,
             Some(Verb::Telegram(telegram)) => telegram.work.verbose,

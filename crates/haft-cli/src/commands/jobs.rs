@@ -205,10 +205,13 @@ pub(crate) async fn jobs(context: &CliContext, command: Jobs) -> Result<Exit, Fa
 fn description(job: &JobArgs) -> Result<String, Failure> {
     let missing = || {
         Failure::usage("missing 'description' in input")
-            .hint("say what to do: `--description \"Add a test for f\"`")
+            .hint("say what to do: `haft build \"Add a test for f\"`")
     };
-    let description = job.description.as_deref().map(str::trim).filter(|text| !text.is_empty());
-    Ok(description.ok_or_else(missing)?.to_owned())
+    let given = job.description.clone().unwrap_or_else(|| job.words.join(" "));
+    match given.trim() {
+        "" => Err(missing()),
+        text => Ok(text.to_owned()),
+    }
 }
 
 /// Works until there is a conclusion, tells it, and tidies up.

@@ -1,4 +1,5 @@
 //! `haft run`: one turn that a person starts.
+use super::input;
 use crate::{
     CliContext,
     agents::AGENT,
@@ -10,7 +11,7 @@ use crate::{
     slash::{self, Expanded},
 };
 use haft::{
-    engine::{Engine, Session},
+    engine::{Engine, Home, Session},
     kernel::{Command, Entry, Fact, Mode, Part, Seq},
     present::{cursor::next, words::Style},
     providers::direct,
@@ -21,12 +22,10 @@ use haft::{
     },
 };
 use std::{
-    io::{IsTerminal, Read, Write, stderr, stdin},
+    io::{IsTerminal, Write, stderr, stdin},
+    path::Path,
     sync::Arc,
 };
-
-/// More than any model takes: about a million tokens.
-const MAX_PROMPT: usize = 4 << 20;
 
 /// One turn.
 pub(crate) async fn run(context: &CliContext, words: &[String], turn: &TurnArgs) -> Result<Exit, Failure> {
@@ -34,10 +33,20 @@ pub(crate) async fn run(context: &CliContext, words: &[String], turn: &TurnArgs)
     let agent = turn.agent.clone().or(agent);
     let turn = &TurnArgs { agent, settings: turn.settings.with_model(model), ..turn.clone() };
     let mut parts = vec![Part::text(prompt)];
+    if words != ["-"] {
+        parts.extend(input::piped(turn.quiet)?.map(|piped| Part::text(input::marked(&piped))));
+    }
     for file in &turn.image {
         parts.push(Part::Image(picture::read(file).map_err(Failure::usage)?));
     }
     start(context, turn, Command::Prompt { parts, channel: None }).await
+}
+
+/// One turn of what is piped in alone; none where nothing is.
+pub(crate) async fn piped(context: &CliContext, turn: &TurnArgs) -> Result<Option<Exit>, Failure> {
+    let Some(text) = input::piped(turn.quiet)? else { return Ok(None) };
+    let command = Command::Prompt { parts: vec![Part::text(text)], channel: None };
+    start(context, turn, command).await.map(Some)
 }
 
 /// Opens the session that `turn` asks for and carries out `command` in it.
@@ -83,7 +92,7 @@ pub(super) async fn opened(
     let agent = turn.agent.as_deref().unwrap_or(AGENT);
     let session = match (&turn.session, turn.newest) {
         (Some(id), _) => engine.open(id, agent).await?,
-        (None, true) => engine.open(&newest(engine)?, agent).await?,
+        (None, true) => engine.open(&newest(&engine.setup().home, &engine.setup().workspace)?, agent).await?,
         (None, false) => engine.create(agent)?,
     };
     let permission = permitted(&session, turn.settings.permission)?;
@@ -116,11 +125,10 @@ pub(super) fn permitted(session: &Session, wanted: Option<Mode>) -> Result<Optio
     Ok(None)
 }
 
-fn newest(engine: &Engine) -> Result<String, Failure> {
-    let setup = engine.setup();
-    let newest = setup.home.newest(&setup.workspace, |session| session.model != direct::MODEL).map(|id| id.0);
-    newest
-        .ok_or_else(|| Failure::usage(format!("there is no session in `{}` yet", setup.workspace.display())))
+/// The newest session of the folder `workspace` that a model has a part in.
+pub(super) fn newest(home: &Home, workspace: &Path) -> Result<String, Failure> {
+    let newest = home.newest(workspace, |session| session.model != direct::MODEL).map(|id| id.0);
+    newest.ok_or_else(|| Failure::usage(format!("there is no session in `{}` yet", workspace.display())))
 }
 
 pub(super) fn options(engine: &Engine, context: &CliContext, turn: &TurnArgs) -> Options {
@@ -159,7 +167,7 @@ pub(super) fn with_session(turn: TurnArgs, id: &str, entries: &[Arc<Entry>]) -> 
 
 fn prompt(words: &[String]) -> Result<String, Failure> {
     let text = match words {
-        [dash] if dash == "-" => from_stdin()?,
+        [dash] if dash == "-" => input::whole()?,
         words => words.join(" "),
     };
     if text.trim().is_empty() {
@@ -167,25 +175,9 @@ fn prompt(words: &[String]) -> Result<String, Failure> {
             Failure::usage("the prompt is empty").hint("say what to do: `haft run \"fix the failing test\"`")
         );
     }
-    if text.len() > MAX_PROMPT {
+    if text.len() > input::MAX {
         let size = text.len() as f64 / f64::from(1 << 20);
-        return Err(too_long(&format!("has {size:.1} MB")));
+        return Err(input::too_long(&format!("has {size:.1} MB")));
     }
     Ok(text)
-}
-
-fn too_long(how: &str) -> Failure {
-    let most = MAX_PROMPT >> 20;
-    Failure::usage(format!("the prompt {how}, and no model takes more than {most} MB"))
-        .hint("put it into a file and let the agent read what it needs")
-}
-
-/// Reads no more than needed to see that it is too much.
-fn from_stdin() -> Result<String, Failure> {
-    let mut bytes = Vec::new();
-    stdin().lock().take(MAX_PROMPT as u64 + 1).read_to_end(&mut bytes)?;
-    if bytes.len() > MAX_PROMPT {
-        return Err(too_long(&format!("has more than {} MB", MAX_PROMPT >> 20)));
-    }
-    String::from_utf8(bytes).map_err(|_| Failure::usage("the prompt on standard input is not UTF-8"))
 }

@@ -1,13 +1,20 @@
 //! `haft sessions`: what was said and done.
-use super::{account, run, talk};
+mod search;
+
+use super::{
+    account, run,
+    table::{Table, age, now, short},
+    talk,
+};
 use crate::{
     CliContext,
     args::{ExportForm, ResumeArgs, Sessions},
+    assemble,
     failure::Failure,
 };
 use haft::{
     engine::{Chat, Home, Summary},
-    kernel::{Command, Entry, Event, Fact, Outcome, Part, active_path},
+    kernel::{Command, Entry, Event, Fact, Outcome, Part, Standing, active_path},
     present::{
         lines, safe,
         words::{PREVIEW_LINES, Style, Words, preview},
@@ -24,7 +31,9 @@ use std::{
 pub(crate) async fn sessions(context: &CliContext, command: Sessions) -> Result<Exit, Failure> {
     let home = Home(context.places.home.clone());
     match command {
-        Sessions::List { json } => list(&home, json),
+        Sessions::List { json } => list(context, &home, json),
+        Sessions::Search { text, json } => search::search(&home, &text, json),
+        Sessions::Rm(session) => remove(&home, &session.id),
         Sessions::Show(session) => {
             let entries = entries(&home, &session.id)?;
             show(&entries)?;
@@ -32,7 +41,7 @@ pub(crate) async fn sessions(context: &CliContext, command: Sessions) -> Result<
         }
         Sessions::Export { id, format: ExportForm::Json } => export_json(&entries(&home, &id)?),
         Sessions::Export { id, format: ExportForm::Markdown } => export_markdown(&entries(&home, &id)?),
-        Sessions::Resume(resume) => take_up(context, &home, *resume).await,
+        Sessions::Resume(given) => resume(context, *given).await,
     }
 }
 
@@ -41,27 +50,56 @@ fn entries(home: &Home, id: &str) -> Result<Vec<Arc<Entry>>, Failure> {
     Ok(home.peek(id)?)
 }
 
-fn list(home: &Home, json: bool) -> Result<Exit, Failure> {
-    let mut stdout = stdout();
-    for Summary { id, opened_at, last_at, workspace, model, title, entries, delegated_by } in home.list() {
-        if json {
-            let line = json!({"session": id, "opened_at": opened_at, "last_at": last_at, "workspace": workspace,
-                              "model": model, "title": title, "entries": entries, "delegated_by": delegated_by});
-            writeln!(stdout, "{}", safe::json(&line.to_string()))?;
-        } else {
-            let below = if delegated_by.is_some() { "  └ " } else { "" };
-            let (model, title) = (safe::text(&model), safe::text(&title));
-            writeln!(stdout, "{below}{id}  {}  {model}  {title}", when(last_at))?;
-        }
+/// With the sessions of its subagents.
+fn remove(home: &Home, id: &str) -> Result<Exit, Failure> {
+    let id = home.find(id)?;
+    let cannot = |why: &str| Failure::usage(format!("cannot delete the session `{id}`: {why}"));
+    if Standing::of(&home.peek(&id.0)?, false).is_some() {
+        return Err(cannot("it is a job, whose branch and work tree belong to it"));
+    }
+    let mut all = vec![id.clone()];
+    let sessions = home.list();
+    let mut next = 0;
+    while let Some(parent) = all.get(next).cloned() {
+        let below = sessions.iter().filter(|session| session.delegated_by.as_ref() == Some(&parent));
+        all.extend(below.map(|session| session.id.clone()));
+        next += 1;
+    }
+    if all.iter().any(|id| home.is_open(id)) {
+        return Err(cannot("it is open in another process").hint("end that one first"));
+    }
+    for id in all.iter().rev() {
+        std::fs::remove_dir_all(home.folder(id))
+            .map_err(|error| Failure::failed(format!("cannot delete the session `{id}`: {error}")))?;
+        writeln!(stdout(), "deleted {id}")?;
     }
     Ok(Exit::Success)
 }
 
-/// In the person's own time zone.
-fn when(ms: u64) -> String {
-    let time = jiff::Timestamp::from_millisecond(i64::try_from(ms).unwrap_or_default());
-    let zoned = time.map(|time| time.to_zoned(jiff::tz::TimeZone::system()));
-    zoned.map(|zoned| zoned.strftime("%Y-%m-%d %H:%M").to_string()).unwrap_or_default()
+fn list(context: &CliContext, home: &Home, json: bool) -> Result<Exit, Failure> {
+    let person = context.environment.get("HOME");
+    let mut table = Table::new(["SESSION", "LAST USED", "DIRECTORY", "MODEL", "TITLE"]);
+    for Summary { id, opened_at, last_at, workspace, model, title, entries, delegated_by } in home.list() {
+        if json {
+            let line = json!({"session": id, "opened_at": opened_at, "last_at": last_at, "workspace": workspace,
+                              "model": model, "title": title, "entries": entries, "delegated_by": delegated_by});
+            writeln!(stdout(), "{}", safe::json(&line.to_string()))?;
+        } else {
+            let below = if delegated_by.is_some() { "└ " } else { "" };
+            let folder = safe::text(&short(&workspace, person)).into_owned();
+            table.row([
+                format!("{below}{id}"),
+                age(last_at, now()),
+                folder,
+                safe::text(&model).into_owned(),
+                safe::text(&title).into_owned(),
+            ]);
+        }
+    }
+    if !json {
+        table.print("There is no session yet: `haft` begins one.")?;
+    }
+    Ok(Exit::Success)
 }
 
 fn show(entries: &[Arc<Entry>]) -> Result<(), Failure> {
@@ -133,11 +171,16 @@ fn fenced(text: &str) -> String {
 }
 
 /// An unfinished turn is taken up, unless another process is at it; a finished session is talked to.
-async fn take_up(context: &CliContext, home: &Home, resume: ResumeArgs) -> Result<Exit, Failure> {
-    let entries = entries(home, &resume.id)?;
-    let turn = run::with_session(resume.turn, &resume.id, &entries);
+pub(crate) async fn resume(context: &CliContext, given: ResumeArgs) -> Result<Exit, Failure> {
+    let home = Home(context.places.home.clone());
+    let id = match given.id {
+        Some(id) => id,
+        None => run::newest(&home, &assemble::workspace(given.turn.cwd.as_deref())?)?,
+    };
+    let entries = entries(&home, &id)?;
+    let turn = run::with_session(given.turn, &id, &entries);
     let unfinished = is_unfinished(&active_path(&entries));
-    let is_free = !home.find(&resume.id).is_ok_and(|id| home.is_open(&id));
+    let is_free = !home.find(&id).is_ok_and(|id| home.is_open(&id));
     match unfinished && is_free {
         true => run::start(context, &turn, Command::Continue).await,
         false if crate::has_screen(context, &turn) => talk::screen(context, &turn).await,

@@ -1,0 +1,65 @@
+//! What can be typed about sessions.
+use super::TurnArgs;
+use clap::{Args, Subcommand, ValueEnum};
+
+/// `haft sessions …`
+#[derive(Debug, Subcommand)]
+pub(crate) enum Sessions {
+    /// List all sessions, newest first
+    List {
+        /// Print one JSON object per line
+        #[arg(long)]
+        json: bool,
+    },
+    /// Find sessions in which somebody said this
+    Search {
+        /// Text to look for, in whatever case
+        text: String,
+        /// Print one JSON object per line
+        #[arg(long)]
+        json: bool,
+    },
+    /// Show what was said and done
+    Show(SessionId),
+    /// Delete a session and all that Haft keeps of it, for good; files in the workspace stay as they are
+    Rm(SessionId),
+    /// Resume an unfinished turn, or continue the conversation
+    Resume(Box<ResumeArgs>),
+    /// Export a whole session
+    Export {
+        /// Session
+        id: String,
+        /// Format to export to
+        #[arg(long, default_value = "markdown")]
+        format: ExportForm,
+    },
+}
+
+/// `haft resume`, `haft sessions resume`
+#[derive(Debug, Args)]
+pub(crate) struct ResumeArgs {
+    /// Session ID, or a unique prefix of it [default: the newest of this directory]
+    pub(crate) id: Option<String>,
+    /// The newest session of this directory, which is the default
+    #[arg(long, conflicts_with = "id")]
+    pub(crate) last: bool,
+    /// How the turn goes.
+    #[command(flatten)]
+    pub(crate) turn: TurnArgs,
+}
+
+/// A session by its name.
+#[derive(Debug, Args)]
+pub(crate) struct SessionId {
+    /// Session ID, or a unique prefix of it
+    pub(crate) id: String,
+}
+
+/// `--format`
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ExportForm {
+    /// Markdown for people
+    Markdown,
+    /// The journal, one entry per line
+    Json,
+}

@@ -1,0 +1,50 @@
+//! `haft sessions search`: where something was said.
+use crate::{
+    commands::table::{Table, age, now},
+    failure::Failure,
+};
+use haft::{
+    engine::{Home, Summary},
+    kernel::{Entry, Fact, text_of},
+    present::safe,
+    terminal::Exit,
+};
+use serde_json::json;
+use std::{
+    io::{Write, stdout},
+    sync::Arc,
+};
+
+/// Characters around what was found.
+const AROUND: usize = 40;
+
+/// The sessions, newest first, in which somebody said `text`, in whatever case, and where they did first.
+pub(super) fn search(home: &Home, text: &str, json: bool) -> Result<Exit, Failure> {
+    let wanted = text.to_lowercase();
+    let mut table = Table::new(["SESSION", "LAST USED", "SAID"]);
+    for Summary { id, last_at, .. } in home.list() {
+        let Ok(entries) = home.peek(&id.0) else { continue };
+        let Some((seq, said)) = entries.iter().find_map(|entry| found(entry, &wanted)) else { continue };
+        if json {
+            let line = json!({"session": id, "last_at": last_at, "seq": seq, "text": said});
+            writeln!(stdout(), "{}", safe::json(&line.to_string()))?;
+        } else {
+            table.row([id.0, age(last_at, now()), safe::text(&said).into_owned()]);
+        }
+    }
+    if !json {
+        table.print(&format!("No session says `{text}`."))?;
+    }
+    Ok(Exit::Success)
+}
+
+fn found(entry: &Arc<Entry>, wanted: &str) -> Option<(u64, String)> {
+    let (Fact::Prompted { parts, .. } | Fact::Replied { parts, .. }) = &entry.fact else { return None };
+    let said = text_of(parts);
+    // A letter may have another length in the other case: the place is counted in characters.
+    let lower = said.to_lowercase();
+    let place = lower[..lower.find(wanted)?].chars().count();
+    let (from, length) = (place.saturating_sub(AROUND), wanted.chars().count() + 2 * AROUND);
+    let around: String = said.chars().skip(from).take(length).collect();
+    Some((entry.seq.0, around.split_whitespace().collect::<Vec<_>>().join(" ")))
+}
