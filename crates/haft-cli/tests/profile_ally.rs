@@ -427,10 +427,10 @@ fn people_see_the_tools_own_words() {
         "● grep class",
         "  ✓ Found 2 matches in 1 file",
         "● bash seq 1 9",
-        "  ✓ 1",
-        "    2",
-        "    3",
-        "    … 6 more lines",
+        "  ✓ … 6 earlier lines",
+        "    7",
+        "    8",
+        "    9",
     ];
     assert_eq!(lines[..7], expected, "{:?}", scene.ran);
     assert!(!scene.ran.err.contains("success"), "{:?}", scene.ran);

@@ -264,7 +264,7 @@ impl View {
         let place = self.calls.iter().position(|call| call.id == *id);
         let unknown = || Call::waiting(&ToolCall::new(id.0.clone(), name, serde_json::json!({})));
         let call = place.map_or_else(unknown, |place| self.calls.remove(place));
-        let state = if result.is_ok() { CallState::Done } else { CallState::Failed };
+        let state = if result.went_well() { CallState::Done } else { CallState::Failed };
         vec![Block::Call(Call { state, preview: words::preview(result, words::PREVIEW_LINES), took, ..call })]
     }
 

@@ -162,12 +162,12 @@ impl<Out: Write, Err: Write> Words<Out, Err> {
         if let Shown::Message(text) = &result.shown {
             return writeln!(self.notes, "{}", safe::text(text));
         }
-        let mark = if result.is_ok() { &self.chat.done } else { &self.chat.failed };
+        let mark = if result.went_well() { &self.chat.done } else { &self.chat.failed };
         if let Some(mark) = mark {
             write!(self.reply, "{}", mark.replace("{name}", &safe::text(name)))?;
             return self.reply.flush();
         }
-        let sign = if result.is_ok() { "✓" } else { "✗" };
+        let sign = if result.went_well() { "✓" } else { "✗" };
         let mut preview = preview(result, self.chat.preview_lines).into_iter();
         self.line(&format!("  {sign} {}", preview.next().unwrap_or_default()))?;
         preview.try_for_each(|line| self.line(&format!("    {line}")))
@@ -205,7 +205,8 @@ pub fn summary(arguments: &Value) -> String {
     short(&safe::text(line))
 }
 
-/// What people see of a result: at most so many `lines` of the tool's own words (C-51, C-67).
+/// What people see of a result: at most so many `lines` of the tool's own words (C-51, C-67); of a command the last ones, where
+/// the verdict stands.
 pub fn preview(result: &ToolResult, lines: usize) -> Vec<String> {
     let text = match (&result.error, &result.shown) {
         (Some(error), _) => &error.message,
@@ -213,13 +214,21 @@ pub fn preview(result: &ToolResult, lines: usize) -> Vec<String> {
         (None, Shown::Text(text) | Shown::Message(text)) => text,
         (None, Shown::Nothing) => return Vec::new(),
     };
-    let mut all = text.lines().map(|line| short(&safe::text(line)));
-    let mut shown: Vec<String> = all.by_ref().take(lines).collect();
-    match all.count() {
-        0 => {}
-        more => shown.push(format!("… {more} more lines")),
+    let all: Vec<&str> = text.lines().collect();
+    let left_out = all.len().saturating_sub(lines);
+    let is_command = result.details.get("exit_code").is_some();
+    let told = if is_command { &all[left_out..] } else { &all[..all.len() - left_out] };
+    let mut shown: Vec<String> = told.iter().map(|line| short(&safe::text(line))).collect();
+    match (left_out, is_command) {
+        (0, _) => {}
+        (left_out, true) => shown.insert(0, format!("… {left_out} earlier line{}", s(left_out))),
+        (left_out, false) => shown.push(format!("… {left_out} more line{}", s(left_out))),
     }
     shown
+}
+
+fn s(number: usize) -> &'static str {
+    if number == 1 { "" } else { "s" }
 }
 
 fn short(line: &str) -> String {
@@ -303,6 +312,9 @@ mod tests {
         assert_eq!(preview(&result("a\nb\nc\nd\ne"), 3), ["a", "b", "c", "… 2 more lines"]);
         assert_eq!(preview(&result("a\nb\nc"), 1), ["a", "… 2 more lines"]);
         assert_eq!(preview(&ToolResult { shown: Shown::Nothing, ..result("a") }, 3), [""; 0]);
+        let ran = ToolResult { details: json!({"exit_code": 1}), ..result("a\nb\nc\nd") };
+        assert_eq!(preview(&ran, 3), ["… 1 earlier line", "b", "c", "d"]);
+        assert!(!ran.went_well() && ran.is_ok());
         let words = ToolResult { shown: Shown::Text("Found 3".into()), ..result("a") };
         assert_eq!(preview(&words, 3), ["Found 3"]);
     }

@@ -138,13 +138,13 @@ impl TurnRenderer {
             self.said += text.len();
             return self.pieces.push(Piece::Said(text.clone()));
         }
-        let words = if result.is_ok() { &self.words.done } else { &self.words.failed };
+        let words = if result.went_well() { &self.words.done } else { &self.words.failed };
         if let Some(words) = words {
             let line = words.replace("{name}", name);
             let ready = self.order.ended(&CallId(id.to_owned()), line);
             return ready.into_iter().for_each(|line| self.mark(Piece::Line(line)));
         }
-        let now = if result.is_ok() { '✓' } else { '✗' };
+        let now = if result.went_well() { '✓' } else { '✗' };
         // One that began in a part that is told already: that it went well is seen by what follows.
         if !self.sign(id, now) && !result.is_ok() {
             let (id, about) = (id.to_owned(), String::new());

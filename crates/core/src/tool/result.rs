@@ -205,6 +205,15 @@ impl ToolResult {
     pub fn is_ok(&self) -> bool {
         self.error.is_none()
     }
+
+    /// Whether what it ran did well, too: no command that ended with another code than 0 (`exit_code` among the fields), no
+    /// run of tests that failed (`ok`).
+    pub fn went_well(&self) -> bool {
+        let code = self.details.get("exit_code").and_then(Value::as_i64);
+        self.is_ok()
+            && code.is_none_or(|code| code == 0)
+            && self.details.get("ok") != Some(&Value::Bool(false))
+    }
 }
 
 #[derive(Clone, Serialize, Deserialize)]

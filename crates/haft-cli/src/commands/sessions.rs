@@ -138,7 +138,7 @@ fn markdown(fact: &Fact) -> String {
         Fact::Prompted { parts, .. } => format!("\n## Prompt\n\n{}\n", haft::kernel::text_of(parts)),
         Fact::Replied { parts, .. } => parts.iter().map(part).collect(),
         Fact::ToolEnded { name, result, .. } => {
-            let mark = if result.is_ok() { "✓" } else { "✗" };
+            let mark = if result.went_well() { "✓" } else { "✗" };
             format!("\n{mark} `{name}`\n\n{}", fenced(&preview(result, PREVIEW_LINES).join("\n")))
         }
         Fact::Staged { changes, .. } | Fact::ChangedBelow { changes, .. } => changes
