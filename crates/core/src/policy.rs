@@ -1,4 +1,5 @@
 //! Who may do what: rules over effects, and a mode for what no rule settles.
+mod commands;
 mod git;
 mod readable;
 mod rule;
@@ -78,7 +79,7 @@ impl Mode {
 /// Rules first, in order, then the mode.
 #[derive(Clone, Debug, Default)]
 pub struct Policy {
-    /// The first rule that matches an effect settles it.
+    /// What [`Ruling::Only`] leaves out is denied; else the first of the other rules that matches an effect settles it.
     pub rules: Vec<Rule>,
     /// For what no rule matches.
     pub mode: Mode,
@@ -119,7 +120,12 @@ impl Policy {
             Effect::Write(path) => is_gits_own(&normal(&workspace.join(path)), workspace, is_repository),
             Effect::Read(_) | Effect::Execute(_) | Effect::Network(_) => false,
         };
-        match self.rules.iter().find(|rule| rule.matches(effect, workspace, is_gits_own)) {
+        let limits: Vec<&Rule> = self.rules.iter().filter(|rule| rule.limits(effect)).collect();
+        if !limits.is_empty() && !rule::within(&limits, effect, workspace) {
+            return Ground::Outside(limits);
+        }
+        let mut others = self.rules.iter().filter(|rule| rule.ruling != Ruling::Only);
+        match others.find(|rule| rule.matches(effect, workspace, is_gits_own)) {
             Some(rule) => Ground::Rule(rule),
             None => self.mode.ground(effect, workspace, is_gits_own),
         }
@@ -135,9 +141,10 @@ fn is_gits_own(file: &Path, workspace: &Path, is_repository: IsRepository<'_>) -
 }
 
 /// Why an effect runs, is asked for, or does not run.
-#[derive(Clone, Copy)]
 enum Ground<'a> {
     Rule(&'a Rule),
+    /// None of the rules that say what may run at all matches.
+    Outside(Vec<&'a Rule>),
     /// The mode lets it run.
     Open,
     /// The mode asks.
@@ -154,6 +161,7 @@ impl PartialEq for Ground<'_> {
     fn eq(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Rule(rule), Self::Rule(other)) => std::ptr::eq(*rule, *other),
+            (Self::Outside(rules), Self::Outside(others)) => std::ptr::eq(rules[0], others[0]),
             (this, other) => std::mem::discriminant(this) == std::mem::discriminant(other),
         }
     }
@@ -175,12 +183,20 @@ impl Ground<'_> {
             Self::ReadOnly => {
                 Verdict::Deny { reason: format!("{names} {is} denied: permission is `read-only`") }
             }
+            Self::Outside(rules) => {
+                let texts: Vec<String> = rules.iter().map(|rule| format!("`{}`", rule.text)).collect();
+                Verdict::Deny {
+                    reason: format!("{names} {is} denied: the rules allow only {}", texts.join(", ")),
+                }
+            }
             Self::Rule(Rule { ruling, text, .. }) => match ruling {
                 Ruling::Allow => Verdict::Allow,
                 Ruling::Ask => {
                     Verdict::Ask { reason: format!("{names} must be asked for by the rule `{text}`") }
                 }
-                Ruling::Deny => Verdict::Deny { reason: format!("{names} {is} denied by the rule `{text}`") },
+                Ruling::Deny | Ruling::Only => {
+                    Verdict::Deny { reason: format!("{names} {is} denied by the rule `{text}`") }
+                }
             },
         }
     }
@@ -324,6 +340,50 @@ mod tests {
         for (effect, expected) in table {
             assert_eq!(verdict(&rules, Mode::Ask, effect.clone()), expected, "{effect}");
         }
+    }
+
+    // P-12, X-23
+    #[test]
+    fn only_the_commands_of_a_list_may_run_and_the_other_rules_say_how() {
+        use Ruling::{Allow, Ask, Deny, Only};
+        let rules = [
+            (Only, "execute:go *"),
+            (Only, "execute:git *"),
+            (Only, "execute@sub:make"),
+            (Deny, "execute:git push *"),
+            (Ask, "execute:git commit *"),
+            (Allow, "execute:go vet *"),
+        ];
+        let table = [
+            ("go test ./...", "", ["ask", "allow"]),
+            ("go vet ./...", "", ["allow", "allow"]),
+            ("git push origin", "", ["deny", "deny"]),
+            ("git commit -m x", "", ["ask", "ask"]),
+            ("make", "sub", ["ask", "allow"]),
+            ("make", "", ["deny", "deny"]),
+            ("curl x", "", ["deny", "deny"]),
+            ("gofmt", "", ["deny", "deny"]),
+            ("go build && rm -rf /", "", ["deny", "deny"]),
+            ("go build && git status | git log", "", ["ask", "allow"]),
+            ("go build $(curl x)", "", ["deny", "deny"]),
+        ];
+        for (command, folder, expected) in table {
+            let effect = Effect::execute_in(command, folder);
+            let got = [Mode::Ask, Mode::Full].map(|mode| verdict(&rules, mode, effect.clone()));
+            assert_eq!(got, expected, "{command}");
+        }
+        let limited = policy(&[(Only, "execute:go *"), (Only, "network:https://a/*")], Mode::Full);
+        let network = |target: &str| judged(&limited, &[Effect::Network(target.into())]);
+        assert_eq!(
+            (network("https://a/x"), judged(&limited, &[write("a")])),
+            (Verdict::Allow, Verdict::Allow)
+        );
+        let reason = "`execute:rm x` is denied: the rules allow only `execute:go *`; `network:b` is denied: the rules \
+                      allow only `network:https://a/*`";
+        let both = judged(&limited, &[execute("rm x"), Effect::Network("b".into())]);
+        assert_eq!(both, Verdict::Deny { reason: reason.into() });
+        let told = Rule::parse(Only, "write:src/**").unwrap_err().to_string();
+        assert!(told.contains("`only` is about commands and the network"), "{told}");
     }
 
     #[test]

@@ -23,8 +23,9 @@ const PATIENCE: Duration = Duration::from_secs(2);
 pub struct Engine(Arc<Shared>);
 
 impl Engine {
-    /// Starts nothing yet.
-    pub fn new(setup: Setup) -> Self {
+    /// Starts nothing yet. The rules of the profile stand before those of the policy.
+    pub fn new(mut setup: Setup) -> Self {
+        setup.policy.rules.splice(0..0, setup.profile.rules.all());
         Self(Arc::new(Shared::new(setup)))
     }
 

@@ -39,6 +39,6 @@ pub use session::{
     turn_report::{CallReport, TurnError, TurnReport},
 };
 pub use setup::{
-    Agent, BadAgent, BadHeader, Chat, Delegation, Edits, Home, Knowledge, Model, Models, Note, Profile,
-    Redundancy, Setup, Stages, Unread, with_header,
+    Agent, AgentInProfile, BadAgent, BadHeader, Chat, Delegation, Edits, Home, Knowledge, Model, Models,
+    Note, Profile, ProfileRules, Redundancy, Setup, Stages, Unread, with_header,
 };

@@ -6,6 +6,7 @@ mod home;
 pub(crate) mod knowledge;
 mod model;
 mod profile;
+mod profile_rules;
 
 pub use agent::{Agent, BadAgent};
 pub use choices::{Delegation, Redundancy, Unread};
@@ -13,7 +14,8 @@ pub use header::{BadHeader, with_header};
 pub use home::Home;
 pub use knowledge::{Knowledge, Note};
 pub use model::{Model, Models};
-pub use profile::{Chat, Edits, Profile};
+pub use profile::{AgentInProfile, Chat, Edits, Profile};
+pub use profile_rules::ProfileRules;
 
 use haft_core::{Access, Hooks, Mode, Policy, Registry, Stage, ToolSource};
 use std::{

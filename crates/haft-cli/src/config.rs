@@ -59,12 +59,13 @@ impl Config {
         flags: &Settings,
     ) -> Result<Self, ConfigError> {
         let (user, person): (UserFile, String) = read(&places.user_file)?;
-        let Rules { deny, ask, allow } = &user.rules;
-        check_rules(&places.user_file, &person, [deny, ask, allow])?;
+        let Rules { deny, only, ask, allow } = &user.rules;
+        check_rules(&places.user_file, &person, Ruling::Ask, [deny, ask, allow])?;
+        check_rules(&places.user_file, &person, Ruling::Only, [only])?;
         check_tools(&places.user_file, &user.tools)?;
         let file = project_file(workspace);
         let (project, theirs): (ProjectFile, String) = read(&file)?;
-        check_rules(&file, &theirs, [&project.rules.deny, &project.rules.ask])?;
+        check_rules(&file, &theirs, Ruling::Ask, [&project.rules.deny, &project.rules.ask])?;
         let origin = Origin { file: places.user_file.clone(), text: person, project: file };
         Ok(Self { flags: flags.clone(), variables: variables(environment)?, user, project, origin })
     }
@@ -125,7 +126,7 @@ impl Config {
 
     /// Rules in the order in which they are tried: what denies, what asks, what allows; ours last.
     pub(crate) fn policy(&self, places: &Places) -> Result<Policy, ConfigError> {
-        let Rules { deny, ask, allow } = &self.user.rules;
+        let Rules { deny, ask, allow, .. } = &self.user.rules;
         let own = own_rules(places);
         let all = [
             (Ruling::Deny, deny),
@@ -146,6 +147,10 @@ impl Config {
     pub(crate) fn profile(&self) -> Result<Profile, ConfigError> {
         let mut profile = self.named_profile()?;
         overlay(&mut profile.tools, &self.user.tools);
+        if !self.user.rules.only.is_empty() {
+            let only = self.user.rules.only.iter().map(|rule| Rule::parse(Ruling::Only, rule));
+            profile.rules.only = only.collect::<Result<_, _>>()?;
+        }
         profile.limits = self.limits(&profile.limits);
         Ok(profile)
     }
@@ -183,8 +188,13 @@ fn variables(environment: &Environment) -> Result<Settings, ConfigError> {
 }
 
 /// Each can be read; else the file and the line are told.
-fn check_rules<const N: usize>(path: &Path, text: &str, lists: [&Vec<String>; N]) -> Result<(), ConfigError> {
-    lists.into_iter().flatten().try_for_each(|rule| match Rule::parse(Ruling::Ask, rule) {
+fn check_rules<const N: usize>(
+    path: &Path,
+    text: &str,
+    ruling: Ruling,
+    lists: [&Vec<String>; N],
+) -> Result<(), ConfigError> {
+    lists.into_iter().flatten().try_for_each(|rule| match Rule::parse(ruling, rule) {
         Ok(_) => Ok(()),
         Err(error) => Err(ConfigError::Wrong {
             path: path.to_owned(),
@@ -226,7 +236,7 @@ fn own_rules(places: &Places) -> Rules {
     let deny = [".ssh", ".gnupg", ".aws"].into_iter().filter_map(secret).collect();
     let ask =
         ["write:**/.git/hooks/**", "write:**/.git/config", "write:**/.haft/**"].map(str::to_owned).to_vec();
-    Rules { deny, ask, allow: Vec::new() }
+    Rules { deny, ask, ..Rules::default() }
 }
 
 /// What the file says, and its text. One that is not there says nothing.

@@ -1,5 +1,5 @@
 //! Rules over effects: how they are written, and what they match.
-use super::{git, normal};
+use super::{commands::commands, git, normal};
 use crate::{Effect, Execution};
 use globset::{Glob, GlobBuilder, GlobMatcher};
 use std::{
@@ -17,6 +17,8 @@ pub enum Ruling {
     Ask,
     /// They do not run.
     Deny,
+    /// Other commands, or other targets, do not run; what happens with these the other rules say.
+    Only,
 }
 
 /// One line of the configuration, e.g. `deny = ["write:/etc/**"]`.
@@ -93,8 +95,11 @@ impl Rule {
     ///
     /// A command is matched word for word; a `*` at the end stands for any further words, and a command with anything
     /// but plain words in it (pipes, substitutions, quotes …) is matched by no `allow` rule. `FOLDER` is a glob like
-    /// those of paths; `.` is the workspace's root. Without one, a rule that allows means the workspace's root, and a
-    /// rule that asks or denies means every folder. No rule allows a command in a folder outside of the workspace.
+    /// those of paths; `.` is the workspace's root. Without one, a rule that allows means the workspace's root, and any
+    /// other rule means every folder. No rule allows a command in a folder outside of the workspace.
+    ///
+    /// Where there are `only` rules about commands, each command of a line (`a && b | c`) must be matched by one of
+    /// them, and a line that cannot be taken apart is not.
     pub fn parse(ruling: Ruling, rule: &str) -> Result<Self, BadRule> {
         let bad = |why: String| BadRule { rule: rule.to_owned(), why };
         let (kind, pattern) = rule.split_once(':').ok_or_else(|| bad("there is no `:`".into()))?;
@@ -105,6 +110,9 @@ impl Rule {
         let kind = Kind::from_str(kind).map_err(bad)?;
         if folder.is_some() && kind != Kind::Execute {
             return Err(bad("only commands run in a folder".into()));
+        }
+        if ruling == Ruling::Only && matches!(kind, Kind::Read | Kind::Write) {
+            return Err(bad("`only` is about commands and the network".into()));
         }
         let pattern = match kind {
             Kind::Read => Pattern::Read(glob(pattern).map_err(bad)?),
@@ -138,6 +146,16 @@ impl Rule {
         }
     }
 
+    /// Of an `only` rule: whether it is about effects like this one.
+    pub(super) fn limits(&self, effect: &Effect) -> bool {
+        let is_alike = match effect {
+            Effect::Execute(_) => matches!(self.pattern, Pattern::Execute { .. }),
+            Effect::Network(_) => matches!(self.pattern, Pattern::Network(_)),
+            Effect::Read(_) | Effect::Write(_) => false,
+        };
+        self.ruling == Ruling::Only && is_alike
+    }
+
     /// Whether reading `path` is what the rule is about.
     pub(super) fn is_about_reading(&self, path: &Path, workspace: &Path) -> bool {
         matches!(&self.pattern, Pattern::Read(glob) if self.matches_path(glob, path, workspace))
@@ -158,7 +176,7 @@ impl Rule {
         let mut above = absolute.ancestors().take_while(|path| !is_inside || path.starts_with(workspace));
         match self.ruling {
             Ruling::Allow => is_match(&absolute),
-            Ruling::Ask | Ruling::Deny => above.any(is_match),
+            Ruling::Ask | Ruling::Deny | Ruling::Only => above.any(is_match),
         }
     }
 
@@ -167,12 +185,24 @@ impl Rule {
         let inside = absolute.strip_prefix(workspace).ok();
         match (folder, self.ruling, inside) {
             (None, Ruling::Allow, inside) => inside == Some(Path::new("")),
-            (None, Ruling::Ask | Ruling::Deny, _) => true,
+            (None, Ruling::Ask | Ruling::Deny | Ruling::Only, _) => true,
             (Some(glob), _, Some(inside)) => glob.is_match(inside) || glob.is_match(&absolute),
             (Some(_), Ruling::Allow, None) => false,
-            (Some(glob), Ruling::Ask | Ruling::Deny, None) => glob.is_match(&absolute),
+            (Some(glob), Ruling::Ask | Ruling::Deny | Ruling::Only, None) => glob.is_match(&absolute),
         }
     }
+}
+
+/// Whether each command that `effect` runs, or its target, is matched by one of `rules`, which are all `only` rules.
+pub(super) fn within(rules: &[&Rule], effect: &Effect, workspace: &Path) -> bool {
+    let Effect::Execute(Execution { command, folder }) = effect else {
+        return rules.iter().any(|rule| rule.matches(effect, workspace, false));
+    };
+    let is_one = |command: String| {
+        let one = Effect::Execute(Execution { command, folder: folder.clone() });
+        rules.iter().any(|rule| rule.matches(&one, workspace, false))
+    };
+    commands(command).is_some_and(|all| all.into_iter().all(is_one))
 }
 
 impl Words {

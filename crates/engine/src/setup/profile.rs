@@ -1,10 +1,11 @@
 //! A profile: every number, text and shape that systems disagree on, as data (`profiles/*.toml`).
 //!
 //! No code asks for a profile's name; it asks for the setting.
-use crate::setup::{Delegation, Redundancy, Unread};
+use crate::setup::{Agent, Delegation, ProfileRules, Redundancy, Unread};
 use haft_core::{Clip, Limits, Render, Validation};
 use serde::Deserialize;
 use serde_json::{Map, Value};
+use std::collections::BTreeMap;
 
 /// The settings of a way to work.
 #[derive(Clone, Debug, Deserialize)]
@@ -20,6 +21,9 @@ pub struct Profile {
     /// None where the wire carries the tools, which is the rule.
     #[serde(default)]
     pub tool_list: Option<String>,
+    /// That line, with `{name}`, `{parameters}` and `{description}` replaced.
+    #[serde(default = "tool_line")]
+    pub tool_line: String,
     /// Whether what people wrote down for agents is a part of the system prompt.
     #[serde(default = "yes")]
     pub notes: bool,
@@ -34,6 +38,9 @@ pub struct Profile {
     /// Whether calls of one reply that only read may run at the same time.
     #[serde(default = "yes")]
     pub parallel: bool,
+    /// What agents that come with Haft have in place of their own, by name.
+    #[serde(default)]
+    pub agents: BTreeMap<String, AgentInProfile>,
     /// Tokens of one reply at most.
     pub max_output: u32,
     /// Sampling settings, by the wire's own names.
@@ -51,6 +58,9 @@ pub struct Profile {
     /// When a turn ends that does not end by itself.
     #[serde(default)]
     pub limits: Limits,
+    /// What may run at all.
+    #[serde(default)]
+    pub rules: ProfileRules,
     /// How far work is delegated.
     #[serde(default)]
     pub delegation: Delegation,
@@ -66,6 +76,16 @@ pub struct Profile {
     /// Settings of the tools, read by the crate that has them.
     #[serde(default)]
     pub tools: toml::Table,
+}
+
+/// What a profile changes of an agent. What is left out stays.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct AgentInProfile {
+    /// The system prompt.
+    pub system: Option<String>,
+    /// Names of its tools. The one that ends its jobs can be called, whether it is named here or not.
+    pub tools: Option<Vec<String>>,
 }
 
 /// The words of a conversation line by line. Where one is missing, the front-end uses its own.
@@ -109,6 +129,10 @@ pub struct Edits {
     pub limit: Option<usize>,
 }
 
+fn tool_line() -> String {
+    "- {name}({parameters}): {description}".into()
+}
+
 fn yes() -> bool {
     true
 }
@@ -143,6 +167,14 @@ impl Profile {
     pub fn source(name: &str) -> Option<&'static str> {
         let place = Self::all().iter().position(|profile| profile.name == name)?;
         BUILT_IN.get(place).copied()
+    }
+
+    /// A built-in agent as it is in this profile (P-05).
+    pub fn agent(&self, mut agent: Agent) -> Agent {
+        let AgentInProfile { system, tools } = self.agents.get(&agent.name).cloned().unwrap_or_default();
+        agent.system = system.unwrap_or(agent.system);
+        agent.tools = tools.or(agent.tools);
+        agent
     }
 
     /// A profile of one's own, from TOML. The error names the line and what was expected.

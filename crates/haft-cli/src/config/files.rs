@@ -102,6 +102,8 @@ impl std::fmt::Debug for McpFile {
 pub(crate) struct Rules {
     /// Effects that are denied.
     pub(crate) deny: Vec<String>,
+    /// The only commands that may run, in place of those that the profile lists.
+    pub(crate) only: Vec<String>,
     /// Effects that are asked for.
     pub(crate) ask: Vec<String>,
     /// Effects that run without a question.

@@ -2,6 +2,8 @@
 #![allow(dead_code, clippy::allow_attributes, reason = "each test file uses its part")]
 #![expect(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
 pub(crate) mod drip;
+pub(crate) mod fenced;
+pub(crate) mod project;
 pub(crate) mod terminal;
 
 use axum::{Router, body::Body, extract::State, http::StatusCode, response::Response, routing::post};

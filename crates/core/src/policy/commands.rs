@@ -1,0 +1,98 @@
+//! The commands of a shell's line, each as its words, without running or guessing anything.
+
+/// Joins and redirects commands, and nothing else.
+const BETWEEN: [char; 4] = [';', '&', '|', '\n'];
+
+/// The commands of `line`, quotes taken off their words; none where it holds what only a shell can tell: a
+/// substitution, a group, a text that follows, a quote that is never closed, a file before the command.
+pub(super) fn commands(line: &str) -> Option<Vec<String>> {
+    let (mut all, mut words, mut word) = (Vec::new(), Vec::new(), None::<String>);
+    let mut letters = line.chars().peekable();
+    while let Some(letter) = letters.next() {
+        match letter {
+            '`' | '(' | ')' | '{' | '}' => return None,
+            '$' if letters.peek().is_some_and(|next| "({'\"".contains(*next)) => return None,
+            '<' if letters.peek() == Some(&'<') => return None,
+            '<' | '>' if words.is_empty() && word.is_none() => return None,
+            '\'' | '"' => quoted(letter, &mut letters, word.get_or_insert_default())?,
+            '\\' => match letters.next()? {
+                '\n' => {}
+                escaped => word.get_or_insert_default().push(escaped),
+            },
+            // `2>&1`, `&>log`, `>|log`
+            '>' | '<' => {
+                words.extend(word.take());
+                letters.next_if(|next| "&|>".contains(*next));
+            }
+            '&' if letters.peek() == Some(&'>') => words.extend(word.take()),
+            '#' if word.is_none() => while letters.next_if(|next| *next != '\n').is_some() {},
+            letter if BETWEEN.contains(&letter) => {
+                words.extend(word.take());
+                all.push(std::mem::take(&mut words));
+            }
+            blank if blank.is_whitespace() => words.extend(word.take()),
+            plain => word.get_or_insert_default().push(plain),
+        }
+    }
+    words.extend(word);
+    all.push(words);
+    Some(all.into_iter().filter(|words| !words.is_empty()).map(|words| words.join(" ")).collect())
+}
+
+/// Adds what stands before the closing quote to `word`.
+fn quoted(quote: char, letters: &mut impl Iterator<Item = char>, word: &mut String) -> Option<()> {
+    let mut before = None;
+    loop {
+        let letter = letters.next()?;
+        match letter {
+            end if end == quote => return Some(()),
+            '\\' if quote == '"' => word.push(letters.next()?),
+            '`' if quote == '"' => return None,
+            '(' | '{' if quote == '"' && before == Some('$') => return None,
+            plain => word.push(plain),
+        }
+        before = Some(letter);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_command_of_a_line_is_told_or_none() {
+        let table: [(&str, Option<&[&str]>); 26] = [
+            ("go test ./...", Some(&["go test ./..."])),
+            ("a && b || c; d | e & f\ng", Some(&["a", "b", "c", "d", "e", "f", "g"])),
+            ("a|b&&c", Some(&["a", "b", "c"])),
+            ("'r'\"m\" -r\\f 'x; y'", Some(&["rm -rf x; y"])),
+            ("go vet ./... 2>&1 | tail -3", Some(&["go vet ./... 2 1", "tail -3"])),
+            ("a >log 2>>b <c &>d >|e", Some(&["a log 2 b c d e"])),
+            ("a # b; c\nd", Some(&["a", "d"])),
+            ("a x#y", Some(&["a x#y"])),
+            ("a \\\n b", Some(&["a b"])),
+            ("echo $HOME \"$x\"", Some(&["echo $HOME $x"])),
+            ("X=1 a", Some(&["X=1 a"])),
+            ("!a", Some(&["!a"])),
+            ("", Some(&[])),
+            ("a $(b)", None),
+            ("a \"$(b)\"", None),
+            ("a `b`", None),
+            ("a \"`b`\"", None),
+            ("a ${b:-c}", None),
+            ("a <(b)", None),
+            ("(a)", None),
+            ("f() { a; }", None),
+            ("a <<E\nb\nE", None),
+            ("a 'b", None),
+            (">a b", None),
+            ("a; &>b c", None),
+            ("a $'\\x41'", None),
+        ];
+        for (line, expected) in table {
+            let expected = expected.map(|all| all.iter().map(|one| (*one).to_owned()).collect());
+            assert_eq!(commands(line), expected, "{line}");
+        }
+        assert_eq!(commands("a '$(b)' \"\\$(b)\""), Some(vec!["a $(b) $(b)".into()]));
+    }
+}
