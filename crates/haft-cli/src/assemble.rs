@@ -159,7 +159,11 @@ fn agents(
 ) -> Result<Vec<Agent>, Failure> {
     let own = Agent { name: AGENT.into(), system: profile.system.clone(), ..Agent::default() };
     let others = agents::known(&context.places, workspace)?.into_iter();
-    let others = others.map(|known| if has_skills { with_skills(known) } else { known.agent });
+    let others = others.map(|known| {
+        let is_built_in = known.file.is_none();
+        let agent = if has_skills { with_skills(known) } else { known.agent };
+        if is_built_in { profile.agent(agent) } else { agent }
+    });
     Ok(std::iter::once(own).chain(others).collect())
 }
 

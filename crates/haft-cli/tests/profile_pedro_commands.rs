@@ -1,4 +1,5 @@
 //! What PedroCLI's `bash`, `git` and `test` run, under `--profile pedro` with a model that calls them in fenced lines.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 mod kit;
 use kit::{
     fenced::{fence, heard, run, says},

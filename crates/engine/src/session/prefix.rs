@@ -17,7 +17,8 @@ impl RequestPrefix {
     pub(crate) fn new(setup: &Setup, agent: &Agent, tools: &Registry) -> Self {
         let list = setup.profile.tool_list.as_ref().filter(|_| !tools.is_empty());
         let specs = tools.specs();
-        let list = list.map(|template| template.replace("{tools}", &tool_list(&specs)));
+        let list =
+            list.map(|template| template.replace("{tools}", &tool_list(&specs, &setup.profile.tool_line)));
         let notes =
             if setup.profile.notes { knowledge::notes(&setup.knowledge.notes) } else { String::new() };
         let skills = knowledge::skills(&setup.knowledge, tools);
@@ -26,15 +27,17 @@ impl RequestPrefix {
     }
 }
 
-/// `- name(param: type, …): description`, a line for each tool.
-fn tool_list(specs: &[ToolSpec]) -> String {
+/// A line for each tool, such as `- name(param: type, …): description`.
+fn tool_list(specs: &[ToolSpec], line: &str) -> String {
     let lines = specs.iter().map(|spec| {
         let parameters = spec.parameters.get("properties").and_then(Value::as_object);
         let parameters = parameters.into_iter().flatten().map(|(name, schema)| {
             format!("{name}: {}", schema.get("type").and_then(Value::as_str).unwrap_or("any"))
         });
         let first = spec.description.lines().next().unwrap_or_default();
-        format!("- {}({}): {first}", spec.name, parameters.collect::<Vec<_>>().join(", "))
+        let line = line.replace("{name}", &spec.name);
+        let line = line.replace("{parameters}", &parameters.collect::<Vec<_>>().join(", "));
+        line.replace("{description}", first)
     });
     lines.collect::<Vec<_>>().join("\n")
 }
@@ -54,6 +57,7 @@ mod tests {
             parameters,
             examples: vec![].into(),
         };
-        assert_eq!(tool_list(&[spec]), "- read(path: string, limit: any): Read a file.");
+        let line = crate::setup::Profile::standard().tool_line;
+        assert_eq!(tool_list(&[spec], &line), "- read(path: string, limit: any): Read a file.");
     }
 }

@@ -64,7 +64,11 @@ impl Toolbox {
 fn kit(setup: &Setup, agent: &Agent, own: &Registry, sources: &[Arc<Registry>]) -> Kit {
     let tools = sources.iter().fold(own.clone(), |tools, source| tools.joined(source));
     let tools = match &agent.tools {
-        Some(names) => tools.only(names),
+        // What ends its jobs can be called in its place, and so must be there.
+        Some(names) => {
+            let ending = tools.only(agent.done.as_slice()).offering::<&str>(&[]);
+            tools.only(names).joined(&ending)
+        }
         None => tools,
     };
     Kit { prefix: RequestPrefix::new(setup, agent, &tools), tools }
