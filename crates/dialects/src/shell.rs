@@ -253,9 +253,20 @@ mod tests {
             ("navigate pkg/", called("navigate", json!({"path": "pkg/"}))),
             (
                 "git commit -m \"one thing\" a.go",
-                called("git", json!({"action": "commit", "message": "one thing", "paths": ["a.go"]})),
+                called("git", json!({"action": "commit", "words": ["-m", "one thing", "a.go"]})),
             ),
-            ("git diff --staged", called("git", json!({"action": "diff", "staged": true}))),
+            (
+                "git push -u origin x",
+                called("git", json!({"action": "push", "words": ["-u", "origin", "x"]})),
+            ),
+            ("git status", called("git", json!({"action": "status"}))),
+            ("git --action status", called("git", json!({"action": "status"}))),
+            (
+                "git -C x status",
+                Said::Problem(
+                    "`git -C x status`: `git` takes its command first, such as `git status`, not `-C`".into(),
+                ),
+            ),
             ("bash go vet ./... | tail -3", called("bash", json!({"command": "go vet ./... | tail -3"}))),
             ("bash echo it's", called("bash", json!({"command": "echo it's"}))),
             ("bash -c \"go test 'a b'\"", called("bash", json!({"command": "go test 'a b'"}))),

@@ -215,7 +215,8 @@ impl Listener {
                 Said::Problem(why) => {
                     let example = voice::example(self.dialect, &self.setting.tools);
                     let call = Call::new(UNREADABLE, "");
-                    let problem = format!("{why}. A call is written like this:\n{example}");
+                    let problem =
+                        format!("failed to parse tool calls: {why}. A call is written like this:\n{example}");
                     self.push(call, Some(problem), &mut deltas);
                 }
             }

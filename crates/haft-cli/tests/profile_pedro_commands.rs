@@ -3,7 +3,7 @@
 mod kit;
 use kit::{
     fenced::{fence, heard, run, says},
-    project::Project,
+    project::{Project, git},
 };
 
 /// What the model reads of one call in a turn of `words`.
@@ -64,4 +64,84 @@ fn only_the_listed_commands_run_whatever_is_permitted() {
         ran.code == 2 && ran.err.contains("line 3: cannot read the rule `read:x`: `only` is about"),
         "{ran:?}"
     );
+}
+
+/// "git: Execute git commands (status, diff, commit, push, etc.)"
+// P-11, P-31
+#[test]
+fn git_does_what_is_typed() {
+    let project = Project::new();
+    let work = project.place.work();
+    let said = |words: &[&str]| git(&work, words);
+    let told = |line: &str| {
+        let told = result_of(&project, &RUN, line);
+        told.strip_prefix("Tool 1 (git) output:\n").unwrap_or_else(|| panic!("{line}: {told}")).to_owned()
+    };
+    told("git checkout -b feature");
+    assert_eq!(said(&["branch", "--show-current"]), "feature");
+    project.place.write("instances.go", "package instances\n");
+    assert_eq!(told("git status -s"), "on `feature`\nnot staged:\n  M instances.go");
+    assert_eq!(told("git diff --stat").trim_start(), said(&["diff", "--stat"]));
+    assert_eq!(told("git diff --name-only HEAD"), "instances.go");
+    told("git commit -am \"Make it short\" -m 'All of it.'");
+    assert_eq!(said(&["log", "-1", "--format=%B"]), "Make it short\n\nAll of it.");
+    assert_eq!(said(&["status", "--porcelain"]), "");
+    assert_eq!(told("git log --oneline -1"), said(&["log", "--oneline", "-1"]));
+    assert_eq!(told("git log --oneline -n 5 main"), said(&["log", "--oneline", "-n", "5", "main"]));
+    assert_eq!(told("git diff --name-status main feature -- instances.go"), "M\tinstances.go");
+    assert!(told("git show --stat HEAD").ends_with(&said(&["show", "--stat", "--format=", "HEAD"])));
+    project.place.write("new.go", "package instances\n");
+    told("git add -A");
+    told("git commit --amend --no-edit");
+    assert_eq!(said(&["show", "--name-only", "--format=%s"]), "Make it short\n\ninstances.go\nnew.go");
+
+    // Another branch than the one that is named is never pushed.
+    told("git checkout -b work main");
+    assert_eq!(said(&["rev-parse", "work"]), said(&["rev-parse", "main"]));
+    told("git push origin feature");
+    let bare = project.place.path().join("remote.git");
+    assert_eq!(git(&bare, &["branch", "--format=%(refname:short)"]), "feature\nmain");
+    assert_eq!(git(&bare, &["rev-parse", "feature"]), said(&["rev-parse", "feature"]));
+    told("git push -u origin work");
+    assert_eq!(said(&["rev-parse", "--abbrev-ref", "work@{upstream}"]), "origin/work");
+    told("git branch topic feature");
+    assert_eq!(said(&["rev-parse", "topic"]), said(&["rev-parse", "feature"]));
+    assert_eq!(told("git branch --show-current"), "work");
+    told("git checkout feature -- new.go");
+    assert!(project.place.read("new.go").is_some());
+    told("git checkout -");
+    assert_eq!(said(&["branch", "--show-current"]), "feature");
+}
+
+// P-11, P-25, P-31, P-35: nothing else is done in its place.
+#[test]
+fn what_git_is_not_let_do_is_refused_with_the_reason() {
+    let project = Project::new();
+    let work = project.place.work();
+    let table = [
+        ("git push --force origin main", "cannot push: `--force` is not done here"),
+        ("git push origin --delete main", "cannot push: `--delete` is not done here"),
+        ("git push origin main:other", "cannot push `main:other`: it would force, rename or remove"),
+        ("git push origin nowhere", "git refused: error: src refspec nowhere does not match any"),
+        ("git commit -m x --author=me", "cannot commit: `--author=me` is not done here"),
+        ("git commit -a", "cannot commit: `message` is required"),
+        ("git log --graph -p", "cannot log: `--graph` is not done here; `-p` is not done here"),
+        ("git diff nowhere", "git refused: `nowhere` is neither a revision nor a file"),
+        ("git branch -D main", "cannot branch: `-D` is not done here"),
+        ("git stash", "cannot call `git`: `action` must be one of [\"status\",\"diff\","),
+        (
+            "git -C .. status",
+            "cannot call `unreadable_call`: failed to parse tool calls: `git -C .. status`: `git` takes its command first",
+        ),
+    ];
+    let before = ["log --all --oneline", "branch --all", "status --porcelain"]
+        .map(|line| git(&work, &line.split(' ').collect::<Vec<_>>()));
+    for (line, expected) in table {
+        let told = result_of(&project, &RUN, line);
+        let why = told.split_once(": ").map_or("", |(_, why)| why);
+        assert!(why.starts_with(expected), "{line}: {told}");
+    }
+    let after = ["log --all --oneline", "branch --all", "status --porcelain"]
+        .map(|line| git(&work, &line.split(' ').collect::<Vec<_>>()));
+    assert_eq!(before, after);
 }

@@ -18,6 +18,7 @@ mod publish;
 mod push;
 mod repository;
 mod status;
+mod words;
 mod work;
 
 pub(crate) use publish::Publish;
@@ -25,7 +26,7 @@ pub(crate) use publish::Publish;
 pub(crate) struct Git;
 
 /// Use git; its hooks do not run. `branch` with a `ref` creates one.
-#[derive(Clone, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 pub(crate) struct Args {
     action: Action,
     /// Files or folders.
@@ -46,6 +47,19 @@ pub(crate) struct Args {
     /// Where to push to, default `origin`.
     #[schemars(extend("x-hidden" = true))]
     remote: Option<String>,
+    /// What stands behind the action on a command line.
+    #[serde(default)]
+    #[schemars(extend("x-hidden" = true))]
+    words: Vec<String>,
+    /// Options that git is given.
+    #[serde(skip)]
+    options: Vec<String>,
+    /// Where a new branch begins.
+    #[serde(skip)]
+    start: Option<String>,
+    /// Words that are revisions or files.
+    #[serde(skip)]
+    unclear: Vec<String>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
@@ -81,15 +95,21 @@ impl Tool for Git {
             ("commit", "ref"),
             ("cached", "staged"),
             ("max_count", "limit"),
+            ("args", "words"),
+            ("arguments", "words"),
         ],
     };
 
     /// Looking is reading: nothing of the repository's runs, and nothing is written. All else runs the command that
     /// is named here, without the message of a commit: it is one argument, whatever stands in it.
     fn effects(&self, args: &Args, workspace: &Path) -> Vec<Effect> {
+        // What cannot be read is refused, and touches nothing.
+        let Ok(args) = args.read() else { return Vec::new() };
         if args.only_looks() {
-            let of_revision = args.revision.as_deref().map(hidden::paths).unwrap_or_default();
-            let named = args.paths.iter().chain(&of_revision).map(|path| workspace.join(path));
+            let unclear = args.unclear.iter().map(PathBuf::from);
+            let revisions = args.revision.iter().chain(&args.unclear);
+            let paths = revisions.flat_map(|revision| hidden::paths(revision)).chain(unclear);
+            let named = args.paths.iter().cloned().chain(paths).map(|path| workspace.join(path));
             return std::iter::once(workspace.to_owned()).chain(named).map(Effect::Read).collect();
         }
         let mut effects = vec![Effect::execute(args.command())];
@@ -100,14 +120,17 @@ impl Tool for Git {
     }
 
     async fn run(&self, args: Args, ctx: &ToolContext) -> Result<ToolOutput, ToolError> {
+        let args = args.read().map_err(|problems| args.refused(&problems))?;
         args.check()?;
         let repository = open::open(ctx, args.action).await?;
+        let args = words::cleared(&repository, args).await?;
         match args.action {
             Action::Status => look::status(&repository, &args).await,
             Action::Diff => look::diff(&repository, &args).await,
             Action::Log => look::log(&repository, &args).await,
             Action::Show => look::show(&repository, &args).await,
             Action::Blame => look::blame(&repository, &args).await,
+            Action::Branch if args.has("--show-current") => look::current(&repository).await,
             Action::Branch if args.revision.is_none() => look::branches(&repository).await,
             Action::Add => work::add(&repository, &args).await,
             Action::Commit => work::commit(&repository, &args).await,
@@ -151,7 +174,9 @@ impl Args {
     /// Of a call that looks at everything.
     fn looking() -> Self {
         let (paths, message, revision, staged, limit, remote) = Default::default();
-        Self { action: Action::Status, paths, message, revision, staged, limit, remote }
+        let (words, options, start, unclear) = Default::default();
+        let action = Action::Status;
+        Self { action, paths, message, revision, staged, limit, remote, words, options, start, unclear }
     }
 
     fn remote(&self) -> &str {
@@ -161,43 +186,84 @@ impl Args {
     /// As rules of the policy are written: `git add src/main.rs`.
     fn command(&self) -> String {
         let mut words = vec!["git".to_owned(), self.action.word().to_owned()];
+        words.extend(self.options.clone());
         if self.action == Action::Push {
             words.push(self.remote().to_owned());
         }
-        words.extend(self.revision.clone());
+        words.extend(self.revision.iter().chain(&self.start).chain(&self.unclear).cloned());
         words.extend(self.paths.iter().map(|path| path.display().to_string()));
         words.join(" ")
     }
 
     /// What every action of this kind needs, and what would be read as an option.
     fn check(&self) -> Result<(), ToolError> {
-        let given = [("ref", self.revision.as_deref()), ("remote", self.remote.as_deref())];
+        let given = [
+            ("ref", self.revision.as_deref()),
+            ("remote", self.remote.as_deref()),
+            ("ref", self.start.as_deref()),
+        ];
         let optionlike = given.into_iter().filter_map(|(name, value)| Some((name, value?)));
         let mut problems: Vec<String> = optionlike
             .filter(|(_, value)| value.starts_with('-') || value.is_empty())
             .map(|(name, value)| format!("`{name}` cannot be `{value}`"))
             .collect();
+        let idle = self.given().filter(|name| !self.action.takes().contains(name));
+        problems.extend(idle.map(|name| format!("`{name}` means nothing here")));
         let missing = |name: &str| format!("`{name}` is required");
         match self.action {
+            Action::Commit if self.has("--amend") && self.has("--no-edit") => {}
             Action::Commit if self.message.as_deref().is_none_or(|text| text.trim().is_empty()) => {
                 problems.push(missing("message"));
             }
-            Action::Add if self.paths.is_empty() => problems.push(missing("paths")),
-            Action::Checkout if self.revision.is_none() && self.paths.is_empty() => {
+            Action::Add if self.paths.is_empty() && self.options.is_empty() => {
+                problems.push(missing("paths"))
+            }
+            Action::Checkout
+                if self.revision.is_none() && self.paths.is_empty() && self.unclear.is_empty() =>
+            {
                 problems.push(missing("ref"));
             }
-            Action::Blame if self.paths.len() != 1 => problems.push("`paths` must name one file".into()),
+            Action::Blame if self.paths.len() + self.unclear.len() == 0 || self.paths.len() > 1 => {
+                problems.push("`paths` must name one file".into())
+            }
             _ => {}
         }
-        if problems.is_empty() {
-            return Ok(());
-        }
+        if problems.is_empty() { Ok(()) } else { Err(self.refused(&problems)) }
+    }
+
+    fn refused(&self, problems: &[String]) -> ToolError {
         let message = format!("cannot {}: {}", self.action.word(), problems.join("; "));
-        Err(ToolError::new(ToolErrorKind::Validation, message).hint(self.action.example()))
+        ToolError::new(ToolErrorKind::Validation, message).hint(self.action.example())
+    }
+
+    /// The parameters that say something.
+    fn given(&self) -> impl Iterator<Item = &'static str> {
+        let all = [
+            ("paths", !self.paths.is_empty()),
+            ("message", self.message.is_some()),
+            ("ref", self.revision.is_some()),
+            ("staged", self.staged == Some(true)),
+            ("limit", self.limit.is_some()),
+            ("remote", self.remote.is_some()),
+        ];
+        all.into_iter().filter(|(_, is_given)| *is_given).map(|(name, _)| name)
     }
 }
 
 impl Action {
+    /// The parameters that mean something to it.
+    fn takes(self) -> &'static [&'static str] {
+        match self {
+            Self::Status | Self::Add => &["paths"],
+            Self::Diff => &["paths", "ref", "staged"],
+            Self::Log => &["paths", "ref", "limit"],
+            Self::Show | Self::Blame | Self::Checkout => &["paths", "ref"],
+            Self::Commit => &["paths", "message"],
+            Self::Branch => &["ref"],
+            Self::Push => &["ref", "remote"],
+        }
+    }
+
     fn example(self) -> &'static str {
         match self {
             Self::Commit => r#"for example {"action": "commit", "message": "Fix the parser"}"#,

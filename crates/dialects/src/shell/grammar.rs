@@ -15,6 +15,8 @@ pub(super) fn call(tool: &ToolSpec, words: &[Cow<'_, str>], raw: &str) -> Result
     let named = words.iter().any(|word| word.starts_with("--"));
     let arguments = match tool.name.as_str() {
         "file" | "search" | "code_edit" | "navigate" if named => by_schema(tool, &words),
+        // What is behind a command of git is git's to read.
+        "git" if words.first().is_some_and(|word| word.starts_with("--")) => by_schema(tool, &words),
         "file" => file(&words),
         "search" => search(&words),
         "code_edit" => code_edit(&words),
@@ -122,18 +124,16 @@ fn navigate(words: &[&str]) -> Arguments {
     }
 }
 
-/// `git ACTION [-m MESSAGE] [--staged] [PATH…]`
+/// `git ACTION [WORD…]`
 fn git(words: &[&str]) -> Result<Arguments, String> {
-    let [action, rest @ ..] = words else { return Err("`git` needs a command, such as `status`".into()) };
-    let (flags, rest) = flags(rest, &["-m", "-b"]);
-    let (staged, paths): (Vec<&str>, Vec<&str>) =
-        rest.into_iter().partition(|word| ["--staged", "--cached"].contains(word));
-    let mut arguments = object([("action", json!(action))]);
-    arguments.extend(flags.get("-m").map(|message| ("message".to_owned(), json!(message))));
-    arguments.extend(flags.get("-b").map(|branch| ("ref".to_owned(), json!(branch))));
-    arguments.extend((!staged.is_empty()).then(|| ("staged".to_owned(), json!(true))));
-    arguments.extend((!paths.is_empty()).then(|| ("paths".to_owned(), json!(paths))));
-    Ok(arguments)
+    match words {
+        [] => Err("`git` needs a command, such as `status`".into()),
+        [option, ..] if option.starts_with('-') => {
+            Err(format!("`git` takes its command first, such as `git status`, not `{option}`"))
+        }
+        [action] => Ok(object([("action", json!(action))])),
+        [action, rest @ ..] => Ok(object([("action", json!(action)), ("words", json!(rest))])),
+    }
 }
 
 /// `bash COMMAND`, as it stands; `bash -c 'COMMAND'`.

@@ -79,7 +79,9 @@ async fn what_cannot_be_read_is_a_call_that_says_why() {
         let problem = call.problem.clone().unwrap();
         assert_eq!(call.name, UNREADABLE);
         assert!(
-            problem.starts_with("it has no `name`. A call is written like this:\n<tool_call>"),
+            problem.starts_with(
+                "failed to parse tool calls: it has no `name`. A call is written like this:\n<tool_call>"
+            ),
             "{problem}"
         );
     }

@@ -43,13 +43,30 @@ pub(super) async fn diff(repository: &Repository, args: &Args) -> Result<ToolOut
     let staged = args.staged == Some(true);
     let mut diff = words(["diff"]);
     diff.extend(staged.then(|| "--cached".into()));
-    let (answer, left_out) = hidden::patch(repository, args, diff, PATCH.map(Into::into).into()).await?;
+    let (answer, left_out) = hidden::patch(repository, args, diff, shown(args)).await?;
     let nothing = match (staged, &args.revision) {
         (true, _) => "Nothing is staged.",
         (false, None) => "Nothing changed that is not staged; `staged` shows the rest.",
         (false, Some(_)) => "No difference.",
     };
+    if !args.options.is_empty() {
+        return Ok(listed(&answer.stdout, nothing, &hidden::note(left_out)));
+    }
     Ok(patch::output(&answer, "", nothing, &hidden::note(left_out)))
+}
+
+/// What makes git print a patch, or the list that is asked for in its place.
+fn shown(args: &Args) -> Vec<OsString> {
+    match args.options.is_empty() {
+        true => PATCH.map(Into::into).into(),
+        false => args.options.iter().map(Into::into).chain(PATCH[2..].iter().map(Into::into)).collect(),
+    }
+}
+
+/// A list of files as git prints it.
+fn listed(text: &str, nothing: &str, note: &str) -> ToolOutput {
+    let text = CLIP.apply(text.trim_end(), "name `paths` to see less at once");
+    ToolOutput::text(format!("{}{note}", if text.is_empty() { nothing } else { &text }))
 }
 
 /// Fields of an entry, set apart by a byte that no name holds.
@@ -59,18 +76,20 @@ const ENTRY: &str = "--format=%H%x1f%h%x1f%an%x1f%aI%x1f%s";
 const ENTRIES: u32 = 10;
 
 /// No more than this at once.
-const MOST_ENTRIES: u32 = 500;
+pub(super) const MOST_ENTRIES: u32 = 500;
 
 pub(super) async fn log(repository: &Repository, args: &Args) -> Result<ToolOutput, ToolError> {
     let limit = args.limit.filter(|limit| *limit > 0).unwrap_or(ENTRIES).min(MOST_ENTRIES);
     let mut words =
         words(["log", ENTRY, "--no-show-signature", "--no-color", "--no-notes", "--encoding=UTF-8"]);
     words.push(format!("--max-count={limit}").into());
+    let oneline = args.has("--oneline");
+    words.extend(args.options.iter().filter(|option| *option != "--oneline").map(Into::into));
     words.extend(args.revision.clone().map(Into::into));
     words.extend(repository.scope(&args.paths));
     let answer = repository.must(words).await?;
     let entries: Vec<Value> = answer.stdout.lines().filter_map(entry).collect();
-    let lines: Vec<String> = entries.iter().map(line).collect();
+    let lines: Vec<String> = entries.iter().map(if oneline { short_line } else { line }).collect();
     let text = if lines.is_empty() { "No commits.".into() } else { CLIP.apply(&lines.join("\n"), "") };
     let shown = if entries.len() == 1 { "1 commit".into() } else { format!("{} commits", entries.len()) };
     Ok(ToolOutput::text(text).show(shown).details(json!({"entries": entries})))
@@ -90,6 +109,12 @@ fn line(entry: &Value) -> String {
     format!("{} {day} {}: {}", field("short"), field("author"), field("subject"))
 }
 
+/// `1a2b3c4 Fix the parser`, as git has it.
+fn short_line(entry: &Value) -> String {
+    let field = |name: &str| entry[name].as_str().unwrap_or_default();
+    format!("{} {}", field("short"), field("subject"))
+}
+
 /// A commit as a heading above its patch.
 const HEADING: &str = "--format=commit %H%nauthor %an <%ae>%ndate %aI%n%n%w(0,4,4)%B%x1e";
 
@@ -107,7 +132,7 @@ pub(super) async fn show(repository: &Repository, args: &Args) -> Result<ToolOut
         repository.readable.is_everything() || hidden::named(repository, revision).await? == Named::Commits;
     let (mut answer, left_out) = match is_patch {
         true => {
-            let shown = std::iter::once(HEADING).chain(PATCH).map(Into::into).collect();
+            let shown = std::iter::once(HEADING.into()).chain(shown(args)).collect();
             hidden::patch(repository, args, words(first), shown).await?
         }
         false => {
@@ -121,16 +146,28 @@ pub(super) async fn show(repository: &Repository, args: &Args) -> Result<ToolOut
     };
     let heading = format!("{}\n\n", heading.trim_end());
     answer.stdout = patch.trim_start_matches('\n').to_owned();
+    if !args.options.is_empty() {
+        let list = listed(&answer.stdout, "No file changed.", &hidden::note(left_out));
+        return Ok(ToolOutput::text(heading + &list.for_model));
+    }
     Ok(patch::output(&answer, &heading, "No file changed.", &hidden::note(left_out)))
 }
 
 pub(super) async fn blame(repository: &Repository, args: &Args) -> Result<ToolOutput, ToolError> {
     let mut words = words(["blame", "--no-textconv", "--date=short", "--encoding=UTF-8"]);
+    words.extend(args.options.iter().map(Into::into));
     words.extend(args.revision.clone().map(Into::into));
     words.extend(repository.scope(&args.paths));
     let answer = repository.must(words).await?;
     let shown = format!("{} lines", answer.stdout.lines().count());
     Ok(ToolOutput::text(CLIP.apply(&answer.stdout, "")).show(shown))
+}
+
+/// The branch that is checked out.
+pub(super) async fn current(repository: &Repository) -> Result<ToolOutput, ToolError> {
+    let name = repository.must(["branch", "--show-current"]).await?.stdout.trim().to_owned();
+    let text = if name.is_empty() { "No branch is checked out.".to_owned() } else { name };
+    Ok(ToolOutput::text(text))
 }
 
 pub(super) async fn branches(repository: &Repository) -> Result<ToolOutput, ToolError> {

@@ -28,7 +28,11 @@ pub(super) async fn push(
         let message = format!("cannot push `{what}`: it would force, rename or remove");
         return Err(ToolError::new(ToolErrorKind::Validation, message).hint("use `bash` if that is meant"));
     }
-    send(repository, args.remote(), what, ctx).await
+    // Wherever the repository's `remote.NAME.push` would lead a branch that is named.
+    let branch = format!("refs/heads/{what}");
+    let is_branch = repository.git(["show-ref", "--verify", "--quiet", &branch]).await?.ok;
+    let refspec = if is_branch { format!("{branch}:{branch}") } else { what.to_owned() };
+    send(repository, args.remote(), &refspec, &args.options, ctx).await
 }
 
 /// Pushes `branch` to the branch of that name, wherever the repository's `remote.NAME.push` would lead it.
@@ -38,19 +42,21 @@ pub(super) async fn push_as_named(
     branch: &str,
     ctx: &ToolContext,
 ) -> Result<ToolOutput, ToolError> {
-    send(repository, remote, &format!("refs/heads/{branch}:refs/heads/{branch}"), ctx).await
+    send(repository, remote, &format!("refs/heads/{branch}:refs/heads/{branch}"), &[], ctx).await
 }
 
 async fn send(
     repository: &Repository,
     remote: &str,
     what: &str,
+    options: &[String],
     ctx: &ToolContext,
 ) -> Result<ToolOutput, ToolError> {
     ctx.progress(format!("pushing to `{remote}` …\n"));
     let receive = if is_local(repository, remote).await? { RECEIVE } else { "git-receive-pack" };
     let mut words = words(["push", "--porcelain", "--no-verify", "--no-signed", "--recurse-submodules=no"]);
     words.push(format!("--receive-pack={receive}").into());
+    words.extend(options.iter().map(Into::into));
     words.extend(["--", remote, what].map(Into::into));
     let answer = repository.git(words).await?;
     let pushed: Vec<Pushed> = answer.stdout.lines().filter_map(parse).collect();

@@ -9,6 +9,7 @@ use serde_json::json;
 
 pub(super) async fn add(repository: &Repository, args: &Args) -> Result<ToolOutput, ToolError> {
     let mut words = words(["add"]);
+    words.extend(args.options.iter().map(Into::into));
     words.extend(repository.scope(&args.paths));
     repository.must(words).await?;
     after(repository).await
@@ -22,7 +23,8 @@ async fn after(repository: &Repository) -> Result<ToolOutput, ToolError> {
 pub(super) async fn commit(repository: &Repository, args: &Args) -> Result<ToolOutput, ToolError> {
     let mut words =
         words(["commit", "--quiet", "--no-verify", "--no-gpg-sign", "--no-verbose", "--no-status"]);
-    words.push(format!("--message={}", args.message.as_deref().unwrap_or_default()).into());
+    words.extend(args.options.iter().map(Into::into));
+    words.extend(args.message.iter().map(|message| format!("--message={message}").into()));
     if !args.paths.is_empty() {
         words.extend(repository.scope(&args.paths));
     }
@@ -70,7 +72,9 @@ pub(super) fn not_run(repository: &Repository, hooks: &[&str]) -> String {
 
 pub(super) async fn branch(repository: &Repository, args: &Args) -> Result<ToolOutput, ToolError> {
     let name = args.revision.as_deref().unwrap_or_default();
-    repository.must(["branch", "--no-track", "--", name]).await?;
+    let mut words = words(["branch", "--no-track", "--", name]);
+    words.extend(args.start.iter().map(Into::into));
+    repository.must(words).await?;
     let text = format!("Made the branch `{name}`; the action `checkout` goes there.");
     Ok(ToolOutput::text(text).details(json!({"branch": name})))
 }
@@ -78,7 +82,7 @@ pub(super) async fn branch(repository: &Repository, args: &Args) -> Result<ToolO
 /// With paths, files of a commit or of the index; without, another branch.
 pub(super) async fn checkout(repository: &Repository, args: &Args) -> Result<ToolOutput, ToolError> {
     let mut words = words(["checkout", "--quiet", "--no-recurse-submodules"]);
-    words.extend(args.revision.clone().map(Into::into));
+    words.extend(args.options.iter().chain(&args.revision).chain(&args.start).map(Into::into));
     words.push("--".into());
     words.extend(args.paths.iter().map(Into::into));
     repository.must(words).await?;

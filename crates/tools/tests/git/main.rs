@@ -161,12 +161,17 @@ fn looking_is_reading_and_all_else_is_a_command() {
     }
 }
 
+// P-11
 #[tokio::test]
 async fn what_cannot_be_done_says_why() {
     let kit = repository();
     let table = [
         (json!({"action": "commit"}), "error: cannot commit: `message` is required\nhint: for example"),
         (json!({"action": "add"}), "error: cannot add: `paths` is required\nhint: for example"),
+        (
+            json!({"action": "push", "paths": ["main"], "staged": true, "limit": 1}),
+            "error: cannot push: `paths` means nothing here; `staged` means nothing here; `limit` means nothing here",
+        ),
         (
             json!({"action": "push", "ref": "--force", "remote": "--mirror"}),
             "error: cannot push: `ref` cannot be `--force`; `remote` cannot be `--mirror`\nhint: options",

@@ -179,6 +179,13 @@ fn shell(name: &str, arguments: &Arguments) -> String {
         ("navigate", Some(action)) if has_only(&["path", "action"]) && text("path").is_some() => {
             format!("navigate {action}{}", path())
         }
+        ("git", Some(action)) if has_only(&["action", "words"]) => {
+            let words = arguments.get("words").and_then(Value::as_array).into_iter().flatten();
+            format!(
+                "git {action}{}",
+                words.map(|word| format!(" {}", quoted(&bare(word)))).collect::<String>()
+            )
+        }
         ("bash", _) if keys == ["command"] => format!("bash -c {}", text("command").unwrap_or_default()),
         _ => {
             let named = |(key, value): (&String, &Value)| format!(" --{key} {}", quoted(&bare(value)));
