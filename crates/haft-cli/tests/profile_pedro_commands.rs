@@ -145,3 +145,28 @@ fn what_git_is_not_let_do_is_refused_with_the_reason() {
         .map(|line| git(&work, &line.split(' ').collect::<Vec<_>>()));
     assert_eq!(before, after);
 }
+
+/// "test: Run tests and parse results (Go, npm, Python)"
+// P-13
+#[test]
+fn a_plain_npm_test_is_run_and_told_by_its_exit_code_and_the_end_of_its_output() {
+    if std::process::Command::new("npm").arg("--version").output().is_err() {
+        return haft_testing::left_out("there is no `npm` on the PATH");
+    }
+    let project = Project::new();
+    std::fs::remove_file(project.place.work().join("go.mod")).unwrap();
+    project.place.write("package.json", "{\"scripts\": {\"test\": \"node check.js\"}}");
+    let lines = "for (let i = 1; i <= 300; i++) console.log(`check ${i}`);\n";
+    for code in [0, 3] {
+        project.place.write("check.js", format!("{lines}process.exit({code});\n"));
+        let told = result_of(&project, &RUN, "test");
+        let begin = format!("Tool 1 (test) output:\n`npm test` ended with exit code {code}:\n");
+        assert!(told.starts_with(&begin), "{told}");
+        assert!(told.contains("check 300") && !told.contains("check 50\n"), "{told}");
+        let called = project.run(&["tools", "call", "test", "{}", "--permission", "full"]);
+        let result: serde_json::Value = serde_json::from_str(&called.out).unwrap();
+        assert_eq!(result["details"]["ok"], serde_json::json!(code == 0), "{result}");
+    }
+    let part = result_of(&project, &RUN, "test -run one");
+    assert!(part.contains("error: cannot run a part of the tests: the script `test` of `"), "{part}");
+}

@@ -217,7 +217,8 @@ mod tests {
     // P-11, P-31
     #[test]
     fn words_are_read_as_git_reads_them() {
-        let table: [(&str, fn(&Args) -> bool); 22] = [
+        type Check = fn(&Args) -> bool;
+        let table: [(&str, Check); 22] = [
             ("push origin feature", |a| a.remote() == "origin" && a.revision.as_deref() == Some("feature")),
             ("push -u origin feature", |a| {
                 a.has("--set-upstream") && a.revision.as_deref() == Some("feature")

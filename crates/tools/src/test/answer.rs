@@ -1,7 +1,7 @@
 //! What models and people read of a run of tests.
 use super::{
     report::{Failure, Report},
-    runner::Command,
+    runner::{Command, Framework},
 };
 use haft_core::{Clip, Keep, ToolOutput};
 use haft_sandbox::{Exit, Finished};
@@ -33,8 +33,12 @@ pub(super) fn output(command: &Command, report: Option<Report>, finished: &Finis
 /// What was printed is not what the runner prints.
 fn unread(command: &Command, finished: &Finished) -> ToolOutput {
     let (line, end) = (command.line(), end(finished.exit));
-    let text = format!("cannot tell what the tests came to; `{line}` {end}:\n{}", raw(finished));
-    let details = json!({"framework": command.framework, "command": line, "parsed": false, "ok": false});
+    // Of a runner that is not known the exit code is all there is.
+    let is_known = command.framework != Framework::Npm;
+    let before = if is_known { "cannot tell what the tests came to; " } else { "" };
+    let text = format!("{before}`{line}` {end}:\n{}", raw(finished));
+    let ok = !is_known && finished.exit == Exit::Code(0);
+    let details = json!({"framework": command.framework, "command": line, "parsed": false, "ok": ok});
     ToolOutput::text(text).show(format!("{line}: {end}")).details(details)
 }
 
@@ -90,7 +94,6 @@ fn end(exit: Exit) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::test::runner::Framework;
     use haft_sandbox::Captured;
 
     fn check(report: Option<Report>, exit: Exit) -> (String, bool) {

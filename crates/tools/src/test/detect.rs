@@ -37,7 +37,20 @@ pub(super) fn command(
             }
         }
     };
+    if found.1 == Framework::Npm && (filter.is_some() || *start != *found.0) {
+        return Err(whole_only(&found.0));
+    }
     Ok(build(found.0, found.1, start, first, filter))
+}
+
+/// Nobody knows how the script would be told.
+fn whole_only(home: &Path) -> ToolError {
+    let file = home.join("package.json");
+    let message = format!(
+        "cannot run a part of the tests: the script `test` of `{}` runs no test runner that is known",
+        file.display()
+    );
+    ToolError::new(ToolErrorKind::User, message).hint("leave out `path` and `filter`, or use `bash`")
 }
 
 fn build(home: PathBuf, framework: Framework, start: &Path, first: &Path, filter: Option<&str>) -> Command {
@@ -64,6 +77,9 @@ fn build(home: PathBuf, framework: Framework, start: &Path, first: &Path, filter
         Framework::Node if !has_script(&home, framework) => {
             let arguments = arguments(path.as_deref());
             Command { framework, program: "node".into(), arguments, folder: home }
+        }
+        Framework::Npm => {
+            Command { framework, program: "npm".into(), arguments: arguments(None), folder: home }
         }
         _ => npm(home, framework, arguments(path.as_deref())),
     }
@@ -140,7 +156,8 @@ fn of_package(package: &Value) -> Option<Framework> {
         let lists = ["devDependencies", "dependencies"];
         lists.iter().any(|list| package[list].get(framework.words()).is_some())
     };
-    named.or_else(|| all.into_iter().find(depends))
+    let other = || (!script.is_empty()).then_some(Framework::Npm);
+    named.or_else(|| all.into_iter().find(depends)).or_else(other)
 }
 
 /// A folder with more names than this is not searched to the end.
@@ -161,7 +178,7 @@ fn one_of(found: &[Framework], start: &Path) -> Result<Framework, ToolError> {
         Framework::Cargo => extension == "rs",
         Framework::Go => extension == "go",
         Framework::Pytest => extension == "py",
-        Framework::Vitest | Framework::Jest | Framework::Mocha | Framework::Node => {
+        Framework::Vitest | Framework::Jest | Framework::Mocha | Framework::Node | Framework::Npm => {
             matches!(extension, "js" | "ts" | "jsx" | "tsx" | "mjs" | "cjs" | "mts" | "cts")
         }
     };
@@ -178,7 +195,9 @@ fn one_of(found: &[Framework], start: &Path) -> Result<Framework, ToolError> {
 }
 
 fn none(folder: &Path) -> ToolError {
-    let message =
-        format!("cannot find tests in `{}`: no project file of cargo, go, npm or pytest", folder.display());
+    let message = format!(
+        "cannot find tests in `{}`: no project file of cargo, go or pytest, and no script `test` in a `package.json`",
+        folder.display()
+    );
     ToolError::new(ToolErrorKind::User, message).hint("give `framework` and `path`, or run them with `bash`")
 }

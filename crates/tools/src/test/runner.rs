@@ -15,6 +15,8 @@ pub(super) enum Framework {
     Jest,
     Mocha,
     Node,
+    /// Whatever the script `test` of `package.json` runs.
+    Npm,
 }
 
 /// A program to run.
@@ -45,13 +47,14 @@ impl Framework {
             Self::Jest => "jest",
             Self::Mocha => "mocha",
             Self::Node => "node --test",
+            Self::Npm => "npm test",
         }
     }
 
     /// Whether people can read what it prints.
     pub(super) fn prints_words(self) -> bool {
         match self {
-            Self::Cargo | Self::Pytest | Self::Node => true,
+            Self::Cargo | Self::Pytest | Self::Node | Self::Npm => true,
             Self::Go | Self::Vitest | Self::Jest | Self::Mocha => false,
         }
     }
@@ -65,6 +68,7 @@ impl Framework {
             Self::Vitest | Self::Jest => javascript::jest(stdout),
             Self::Mocha => javascript::mocha(stdout),
             Self::Node => tap::parse(stdout),
+            Self::Npm => None,
         }
     }
 
@@ -85,6 +89,7 @@ impl Framework {
             Self::Jest => (&["--json", "--ci"], [joined("--testNamePattern"), path]),
             Self::Mocha => (&["--reporter=json"], [joined("--grep"), path]),
             Self::Node => (&["--test", "--test-reporter=tap"], [joined("--test-name-pattern"), path]),
+            Self::Npm => (&["test"], [None, None]),
         };
         fixed.iter().map(|word| (*word).to_owned()).chain(more.into_iter().flatten()).collect()
     }
