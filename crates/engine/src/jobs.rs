@@ -42,7 +42,11 @@ pub async fn run_job<T: Turns>(
         };
         outcome = turns.turn(command).await?;
     }
-    let conclusion = conclude(&session.entries(), agent, tools, outcome);
+    let mut conclusion = conclude(&session.entries(), agent, tools, outcome);
+    // What cannot be recorded any more can still be told.
+    if let Some(failure) = session.journal().failure().filter(|_| outcome == Outcome::Failed) {
+        conclusion.reason = failure.to_owned();
+    }
     record(session, conclusion.clone()).await;
     Ok(conclusion)
 }
@@ -109,6 +113,13 @@ fn why(entries: &[Arc<Entry>], outcome: Outcome) -> String {
     match outcome {
         Outcome::Failed => failure.unwrap_or_else(|| "the model could not be asked".into()),
         Outcome::RoundLimit => {
+            let worded = last_turn(entries).iter().rev().find_map(|entry| match &entry.fact {
+                Fact::RoundsReached { reason, .. } => reason.clone(),
+                _ => None,
+            });
+            if let Some(reason) = worded {
+                return reason;
+            }
             let left = Left::of(&active_path(entries)).sentence();
             let left = left.map(|left| format!("; {left}")).unwrap_or_default();
             format!("too many rounds without an end{left}")

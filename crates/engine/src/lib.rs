@@ -40,5 +40,5 @@ pub use session::{
 };
 pub use setup::{
     Agent, AgentInProfile, BadAgent, BadHeader, Chat, Delegation, Edits, Home, Knowledge, Model, Models,
-    Note, Profile, ProfileRules, Redundancy, Setup, Stages, Unread, with_header,
+    Note, Profile, ProfileRules, Reasons, Redundancy, Setup, Stages, Unread, with_header,
 };

@@ -32,6 +32,14 @@ enum Work {
     Compaction,
 }
 
+/// Why the journal could not be written, in the words of the profile.
+fn worded(error: &JournalError, session: &SessionContext) -> String {
+    match &session.shared.setup.profile.reasons.save {
+        Some(words) => words.replace("{why}", &error.to_string()),
+        None => error.to_string(),
+    }
+}
+
 /// Also where the runtime ends before its tasks: nobody who follows the session waits for ever.
 impl Drop for Task {
     fn drop(&mut self) {
@@ -46,7 +54,7 @@ impl Task {
             // Whoever follows must hear of an end like that, too.
             let ended = AssertUnwindSafe(self.serve()).catch_unwind().await;
             journal.close(match ended {
-                Ok(ended) => ended.err().map(|error| error.to_string()),
+                Ok(ended) => ended.err().map(|error| worded(&error, &self.session)),
                 Err(panic) => Some(format!("a fault in the program: {}", last_words(&*panic))),
             });
         };

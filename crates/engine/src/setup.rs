@@ -14,7 +14,7 @@ pub use header::{BadHeader, with_header};
 pub use home::Home;
 pub use knowledge::{Knowledge, Note};
 pub use model::{Model, Models};
-pub use profile::{AgentInProfile, Chat, Edits, Profile};
+pub use profile::{AgentInProfile, Chat, Edits, Profile, Reasons};
 pub use profile_rules::ProfileRules;
 
 use haft_core::{Access, Hooks, Mode, Policy, Registry, Stage, ToolSource};

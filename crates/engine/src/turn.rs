@@ -18,7 +18,7 @@ use ask::NoReply;
 use calls::run_tools;
 use compact::compact;
 use haft_core::{
-    Fact, Left, Limits, OnCap, Outcome, Part, ProviderError, Spending, Step, StopReason, Usage, Window,
+    Completion, Fact, Left, OnCap, Outcome, Part, ProviderError, Spending, Step, StopReason, Usage, Window,
     active_path,
     window::{self, Room},
 };
@@ -153,7 +153,7 @@ async fn end_turn(log: &mut Log, session: &SessionContext, outcome: Outcome) -> 
                 let parts = vec![Part::text(apology)];
                 Fact::Replied { parts, usage: Usage::default(), stop: StopReason::EndTurn }
             }
-            OnCap::Stop => rounds_reached(log, limits),
+            OnCap::Stop => rounds_reached(log, session),
         })?;
     }
     hooks::turn_ends(session, outcome).await;
@@ -163,9 +163,12 @@ async fn end_turn(log: &mut Log, session: &SessionContext, outcome: Outcome) -> 
     log.journal.sync()
 }
 
-fn rounds_reached(log: &Log, limits: &Limits) -> Fact {
+fn rounds_reached(log: &Log, session: &SessionContext) -> Fact {
     let left = Left::of(&active_path(&log.journal.entries()));
-    Fact::RoundsReached { limit: limits.max_rounds.unwrap_or_default(), left }
+    let limit = session.limits.max_rounds.unwrap_or_default();
+    let words = session.shared.setup.profile.reasons.rounds.as_ref();
+    let reason = words.map(|words| words.replace("{n}", &limit.to_string()));
+    Fact::RoundsReached { limit, left, reason }
 }
 
 /// With what those below have spent, where they drew from the budget of this session.
@@ -194,6 +197,7 @@ async fn ask_model(
     session: &SessionContext,
     cancel: &CancellationToken,
 ) -> Result<(), JournalError> {
+    nudge(log, session)?;
     let window = request::window(session);
     room::make_room(log, session, &window, cancel).await?;
     // What the model is told has happened must not be forgotten in a power cut.
@@ -205,11 +209,33 @@ async fn ask_model(
     {
         said = ask::ask_once(log, session, cancel).await?;
     }
-    match said {
-        Ok(fact) => log.record(fact),
-        Err(NoReply::Reached(limit)) => log.record(budget::reached(limit)),
-        Err(NoReply::Failed(error)) => log.record(ask::failed(&error)),
-        Err(NoReply::Interrupted) => Ok(()),
+    let fact = match said {
+        Ok(fact) => fact,
+        Err(NoReply::Reached(limit)) => budget::reached(limit),
+        Err(NoReply::Failed(error)) => ask::failed(&error),
+        Err(NoReply::Interrupted) => return Ok(()),
+    };
+    log.record(worded(fact, log, session))
+}
+
+/// A failure of the model in the words of the profile.
+fn worded(fact: Fact, log: &Log, session: &SessionContext) -> Fact {
+    match (fact, &session.shared.setup.profile.reasons.inference) {
+        (Fact::ModelFailed { message, hint }, Some(words)) => {
+            let round = log.transcript.rounds().to_string();
+            Fact::ModelFailed { message: words.replace("{n}", &round).replace("{why}", &message), hint }
+        }
+        (fact, _) => fact,
+    }
+}
+
+/// What the model is told that made no call and goes on.
+fn nudge(log: &mut Log, session: &SessionContext) -> Result<(), JournalError> {
+    match &session.limits.completion {
+        Completion::PhraseOrIdle { go_on, .. } if log.transcript.ends_with_reply() => {
+            log.record(Fact::Nudged { text: go_on.clone() })
+        }
+        Completion::PhraseOrIdle { .. } | Completion::NoCalls => Ok(()),
     }
 }
 

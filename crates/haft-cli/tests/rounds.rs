@@ -95,7 +95,7 @@ fn pedro_says_it_in_its_own_words() {
         .collect();
     let model = place.script("m", &steps);
     let ran = place.run(&["run", "--profile", "pedro", "--model", &model, "--permission", "full", "go"]);
-    assert!(ran.code == 3 && ran.out.contains("error: max rounds (20) exceeded\n"), "{ran:?}");
+    assert!(ran.code == 3 && ran.err.contains("(max rounds (20) exceeded)\n"), "{ran:?}");
 }
 
 #[test]

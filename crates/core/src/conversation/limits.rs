@@ -40,6 +40,10 @@ impl Default for Limits {
     }
 }
 
+fn go_on() -> String {
+    "Continue with next steps.".into()
+}
+
 /// What happens at the cap on rounds. The outcome is [`crate::Outcome::RoundLimit`] in any case.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -64,5 +68,8 @@ pub enum Completion {
         phrase: String,
         /// Replies without calls, in a row.
         idle_rounds: u32,
+        /// What the model is told after such a reply, where it is asked once more (P-37).
+        #[serde(default = "go_on")]
+        go_on: String,
     },
 }

@@ -99,6 +99,12 @@ impl Transcript {
                 self.user(vec![Part::text(text)]);
                 self.turn.is_reminded = true;
             }
+            // It counts as idle still: nobody has said anything new.
+            Fact::Nudged { text } => {
+                self.close_calls();
+                self.history.push(Message::User { parts: vec![Part::text(text)] });
+                self.phase = Phase::Model;
+            }
             Fact::BudgetReached { .. } => self.phase = Phase::Over(Outcome::Budget),
             Fact::Interrupted => self.phase = Phase::Over(Outcome::Interrupted),
             Fact::ModelFailed { .. } => self.phase = Phase::Over(Outcome::Failed),
@@ -142,6 +148,11 @@ impl Transcript {
     /// Whether it was summarized and the model has not spoken since.
     pub fn is_compacted(&self) -> bool {
         self.history.is_compacted()
+    }
+
+    /// Whether the last message is a reply, so that the model has to be told something before it speaks again.
+    pub fn ends_with_reply(&self) -> bool {
+        matches!(self.messages().last().map(AsRef::as_ref), Some(Message::Assistant { .. }))
     }
 
     /// Whether no turn is open.
@@ -202,7 +213,7 @@ impl Transcript {
         let done = match &limits.completion {
             _ if self.turn.called => true,
             Completion::NoCalls => true,
-            Completion::PhraseOrIdle { phrase, idle_rounds } => {
+            Completion::PhraseOrIdle { phrase, idle_rounds, .. } => {
                 self.turn.idle_rounds >= *idle_rounds || self.last_reply_says(phrase)
             }
         };
@@ -446,12 +457,15 @@ mod tests {
     // P-36 to P-38, X-04, X-05
     #[test]
     fn completion_by_phrase_or_idleness() {
-        let completion = Completion::PhraseOrIdle { phrase: "task complete".into(), idle_rounds: 2 };
+        let (phrase, go_on) = ("task complete".to_owned(), "Go on.".to_owned());
+        let completion = Completion::PhraseOrIdle { phrase, idle_rounds: 2, go_on };
         let limits = Limits { completion, ..Limits::default() };
         let talk = |text: &str| said(vec![Part::text(text)]);
         let table = [
             (vec![prompt(), talk("hm")], "ask"),
             (vec![prompt(), talk("hm"), talk("hm")], "Finished"),
+            (vec![prompt(), talk("hm"), Fact::Nudged { text: "Go on.".into() }], "ask"),
+            (vec![prompt(), talk("hm"), Fact::Nudged { text: "Go on.".into() }, talk("hm")], "Finished"),
             (vec![prompt(), talk("Task Complete.")], "Finished"),
             (vec![prompt(), talk("hm"), said(vec![call("a")]), ended("a"), talk("hm")], "ask"),
         ];

@@ -181,6 +181,8 @@ pub enum Fact {
     },
     /// The last reply claims what nothing shows; the model reads `text`. At most once a turn.
     Reminded { claims: Vec<String>, text: String },
+    /// The last reply made no call and did not say that all is done; the model reads `text` and goes on.
+    Nudged { text: String },
     /// The next request, or the next second, would pass a limit; the turn ends.
     BudgetReached { what: Resource, spent: f64, limit: f64 },
     /// The turn has had all the model calls that it may have; it ends.
@@ -188,6 +190,9 @@ pub enum Fact {
         limit: u32,
         #[serde(flatten)]
         left: Left,
+        /// In the words of the profile, where it has some.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reason: Option<String>,
     },
     /// A person stopped the turn.
     Interrupted,
@@ -217,7 +222,8 @@ impl Fact {
             Self::BudgetReached { what, spent, limit } => {
                 Some(format!("the budget of {limit} {what} is used up: {spent} spent"))
             }
-            Self::RoundsReached { limit, left } => {
+            Self::RoundsReached { reason: Some(reason), .. } => Some(reason.clone()),
+            Self::RoundsReached { limit, left, reason: None } => {
                 let left = left.sentence().map(|left| format!("; {left}")).unwrap_or_default();
                 Some(format!("{limit} rounds are used up{left}"))
             }

@@ -64,6 +64,9 @@ pub struct Profile {
     /// How far work is delegated.
     #[serde(default)]
     pub delegation: Delegation,
+    /// How ends are worded.
+    #[serde(default)]
+    pub reasons: Reasons,
     /// How results are worded.
     #[serde(default)]
     pub render: Render,
@@ -76,6 +79,18 @@ pub struct Profile {
     /// Settings of the tools, read by the crate that has them.
     #[serde(default)]
     pub tools: toml::Table,
+}
+
+/// Why a turn did not end by itself, in the words of a profile. Where one is missing, Haft uses its own.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Reasons {
+    /// The model could not be asked, with `{n}` for the round, counted from 0, and `{why}` (P-34).
+    pub inference: Option<String>,
+    /// The rounds are used up, with `{n}` for their number (P-44).
+    pub rounds: Option<String>,
+    /// What happened could not be recorded, with `{why}` (P-42).
+    pub save: Option<String>,
 }
 
 /// What a profile changes of an agent. What is left out stays.

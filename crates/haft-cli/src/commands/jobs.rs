@@ -261,7 +261,11 @@ impl Turns for Shown<'_> {
     }
 }
 
+/// A session that cannot be recorded any more has failed, however its last turn ended.
 fn last_outcome(session: &Session) -> Option<Outcome> {
+    if session.journal().failure().is_some() {
+        return Some(Outcome::Failed);
+    }
     session.entries().iter().rev().find_map(|entry| match &entry.fact {
         Fact::TurnEnded { outcome, .. } => Some(*outcome),
         _ => None,
