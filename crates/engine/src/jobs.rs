@@ -2,7 +2,7 @@
 //!
 //! Whoever runs it says how a turn is shown; what counts as done is said here. A job has come to a good end when its
 //! agent's last turn ended by itself *and* the journal holds the call that the agent must have made.
-use crate::{session::Session, setup::Agent};
+use crate::{session::Session, setup::Agent, turn::evidence};
 use haft_core::{
     Changed, Command, Conclusion, Entry, Fact, How, JobStatus, Left, Order, Outcome, Part, Registry,
     StopReason, ToolResult, active_path, text_of,
@@ -96,12 +96,20 @@ fn prompt(text: String) -> Command {
 
 fn conclude(entries: &[Arc<Entry>], agent: &Agent, tools: &Registry, outcome: Outcome) -> Conclusion {
     let (status, reason) = match (outcome, lack(entries, agent, tools)) {
-        (Outcome::Finished, None) => (JobStatus::Completed, last_words(entries)),
+        (Outcome::Finished, None) => {
+            (JobStatus::Completed, last_words(entries) + &missing(entries, agent, tools))
+        }
         (Outcome::Finished, Some(lack)) => (JobStatus::Failed, lack.why),
         (Outcome::Interrupted, _) => (JobStatus::Cancelled, "stopped by a person".to_owned()),
         (outcome, _) => (JobStatus::Failed, why(entries, outcome)),
     };
-    Conclusion { status, reason, evidence: evidence(entries, agent, tools) }
+    Conclusion { status, reason, evidence: evidence_of(entries, agent, tools) }
+}
+
+/// What the call that ended the job did not bring about, as a sentence.
+fn missing(entries: &[Arc<Entry>], agent: &Agent, tools: &Registry) -> String {
+    let last = evidence_of(entries, agent, tools).pop().unwrap_or_default();
+    last["missing"].as_str().map(|missing| format!(" {missing}")).unwrap_or_default()
 }
 
 fn why(entries: &[Arc<Entry>], outcome: Outcome) -> String {
@@ -164,6 +172,10 @@ fn lack(entries: &[Arc<Entry>], agent: &Agent, tools: &Registry) -> Option<Lack>
     if let Some(why) = agent.proof.as_deref().and_then(|proof| unproven(&path, &named(tools, proof))) {
         return Some(Lack { why, can_be_finished: false });
     }
+    // What a job that works on a branch leaves behind is code.
+    if let Some(why) = agent.work_tree.then(|| red(&path)).flatten() {
+        return Some(Lack { why, can_be_finished: false });
+    }
     let done = agent.done.as_deref()?;
     let is_done = named(tools, done);
     // What was changed afterwards is not part of what is done.
@@ -176,6 +188,17 @@ fn lack(entries: &[Arc<Entry>], agent: &Agent, tools: &Registry) -> Option<Lack>
     let message = refusal.and_then(|result| result.error.as_ref()).map(|error| error.message.as_str());
     let why = format!("there is no `{done}` that succeeded: {}", message.unwrap_or("it was never called"));
     Some(Lack { why, can_be_finished: refusal.is_none() })
+}
+
+/// So many tests that fail are named.
+const NAMED: usize = 3;
+
+fn red(path: &[&Arc<Entry>]) -> Option<String> {
+    let failing = evidence::failing(path);
+    let names = failing.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", ");
+    let more = failing.len().saturating_sub(NAMED);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    (!failing.is_empty()).then(|| format!("the last run of the tests failed: {names}{more}"))
 }
 
 /// A run must have shown the fault, something may have changed since, and a run after the last change must show that the
@@ -232,7 +255,7 @@ fn named<'a>(tools: &'a Registry, tool: &'a str) -> impl Fn(&str) -> bool + 'a {
     move |name| name == tool || tools.get(name).is_some_and(|found| found.tool.spec().name == tool)
 }
 
-fn evidence(entries: &[Arc<Entry>], agent: &Agent, tools: &Registry) -> Vec<Value> {
+fn evidence_of(entries: &[Arc<Entry>], agent: &Agent, tools: &Registry) -> Vec<Value> {
     let Some(done) = &agent.done else { return Vec::new() };
     let (path, is_done) = (active_path(entries), named(tools, done));
     let results = path.iter().filter_map(|entry| ended(&entry.fact, &is_done));

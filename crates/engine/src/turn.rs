@@ -3,7 +3,7 @@ mod ask;
 mod calls;
 mod compact;
 mod digest;
-mod evidence;
+pub(crate) mod evidence;
 pub(crate) mod recover;
 mod request;
 mod room;

@@ -5,7 +5,7 @@ use kit::{
     Ran, Reply, Server,
     fenced::{fence, heard, run, says},
     openai_text,
-    project::Project,
+    project::{Project, git},
 };
 use serde_json::{Value, json};
 use std::process::Command;
@@ -126,5 +126,91 @@ fn what_cannot_be_saved_ends_the_work_and_says_so() {
         assert_eq!((ran.code, model.asked().len()), (1, 1), "{ran:?}");
         let expected = "failed to save tool results: cannot write the journal `";
         assert!(ran.err.contains(expected) && ran.err.contains("File too large"), "{words:?}: {}", ran.err);
+    }
+}
+
+const BUILD: [&str; 5] = ["build", "-description", "Add x", "--permission", "full"];
+
+/// A line that makes a Go test which fails, or passes.
+fn go_test(name: &str, passes: bool) -> String {
+    let body = if passes { "" } else { "t.Fatal(1)" };
+    let text = format!("package instances\n\nimport \"testing\"\n\nfunc {name}(t *testing.T) {{ {body} }}\n");
+    format!("file --path {}_test.go --action write --content '{text}'", name.to_lowercase())
+}
+
+/// "continues until tests pass and PR created"
+// P-50, P-59
+#[test]
+fn tests_that_fail_after_the_last_change_are_no_completed_job() {
+    let (bad, good) = (go_test("TestNew", false), go_test("TestNew", true));
+    let done = "Task complete.";
+    let by_name = "the last run of the tests failed: `TestNew`";
+    let by_command = "the last run of the tests failed: `go test ./...`";
+    let table: [(&str, Vec<&str>, Option<&str>); 6] = [
+        ("red", vec![&bad, "test"], Some(by_name)),
+        ("red by a command", vec![&bad, "bash go test ./..."], Some(by_command)),
+        ("changed since, and not run", vec![&bad, "test", &good], Some(by_name)),
+        ("repaired", vec![&bad, "test", &good, "test"], None),
+        ("never run", vec![&good], None),
+        (
+            "red before anything was changed",
+            vec!["test", "file --path n.md --action write --content x", "test"],
+            None,
+        ),
+    ];
+    for (what, lines, expected) in table {
+        let project = Project::new();
+        if what == "red before anything was changed" {
+            project.place.write(
+                "old_test.go",
+                "package instances\n\nimport \"testing\"\n\nfunc TestOld(t *testing.T) { t.Fatal(1) }\n",
+            );
+            git(&project.place.work(), &["add", "."]);
+            git(&project.place.work(), &["commit", "--quiet", "-m", "Old"]);
+        }
+        let replies = lines.iter().map(|line| fence(line)).chain([done.to_owned()]);
+        let model = says(&replies.collect::<Vec<_>>());
+        let ran = run(project.haft(&BUILD), &model);
+        let job = project.jobs().remove(0);
+        let reason = job["output"]["reason"].as_str().unwrap();
+        match expected {
+            None => assert_eq!(
+                (ran.code, &job["status"], reason),
+                (0, &json!("completed"), done),
+                "{what}: {ran:?}"
+            ),
+            Some(expected) => {
+                assert_eq!(
+                    (ran.code, &job["status"], reason),
+                    (5, &json!("failed"), expected),
+                    "{what}: {ran:?}"
+                );
+                let reminder = format!(
+                    "The job is not done: {expected}. Do what is missing, or say why it cannot be done."
+                );
+                assert_eq!(heard(model.asked().last().unwrap()), reminder, "{what}");
+                assert!(project.opened.lock().unwrap().is_empty(), "{what}");
+            }
+        }
+    }
+}
+
+/// "Agent creates PR / commits changes"
+// P-60, P-63
+#[test]
+fn a_job_without_a_pull_request_says_so() {
+    for (remote, why) in [
+        (true, "No pull request: the remote is not a repository of GitHub."),
+        (false, "No pull request: there is no remote `origin` to push to."),
+    ] {
+        let project = Project::new();
+        if !remote {
+            git(&project.place.work(), &["remote", "remove", "origin"]);
+        }
+        let model = says(&[fence("file --path n.md --action write --content x").as_str(), "Task complete."]);
+        let ran = run(project.place.haft(&BUILD), &model);
+        let expected = format!("Task complete. {why}");
+        assert_eq!((ran.code, reason(&project)), (0, expected.clone()), "{ran:?}");
+        assert!(ran.err.contains(&format!("✓ completed: {expected}\n  commit: ")), "{}", ran.err);
     }
 }

@@ -1,10 +1,16 @@
 //! What a reply claims, held against what the journal shows.
 mod claims;
+mod red;
 
 use claims::{Claim, Deed, claims};
 use haft_core::{CallId, Changed, Entry, Fact, How, ToolResult, active_path, text_of};
+pub(crate) use red::failing;
 use serde_json::Value;
-use std::{collections::HashMap, path::Path, sync::Arc};
+use std::{
+    collections::{HashMap, HashSet},
+    path::Path,
+    sync::Arc,
+};
 
 /// The claims of the last reply that nothing in the session shows, each in the reply's own words with what is missing.
 pub(crate) fn unproven(entries: &[Arc<Entry>]) -> Vec<String> {
@@ -59,6 +65,10 @@ struct Call {
     is_command: bool,
     /// Whether it may have done what nobody recorded.
     is_untracked: bool,
+    /// Whether it changed files on record.
+    has_changed: bool,
+    /// What failed, where it ran tests.
+    failed: Option<Vec<String>>,
 }
 
 fn done(facts: &[&Fact]) -> Done {
@@ -68,6 +78,7 @@ fn done(facts: &[&Fact]) -> Done {
     let mut done = Done { changes: steps.collect(), ..Done::default() };
     let mut started: HashMap<&CallId, (&str, String, How)> = HashMap::new();
     let mut jobs: HashMap<&str, &str> = HashMap::new();
+    let mut staged: HashSet<&CallId> = HashSet::new();
     for fact in facts {
         match fact {
             Fact::ToolStarted { call, name, arguments, how, .. } => {
@@ -75,14 +86,17 @@ fn done(facts: &[&Fact]) -> Done {
             }
             Fact::ToolEnded { call, result, .. } => {
                 let Some((name, words, how)) = started.remove(call) else { continue };
-                done.end(name, &words, how, result);
+                done.end(name, &words, (how, staged.contains(call)), result);
+            }
+            Fact::Staged { call, changes, .. } | Fact::ChangedBelow { call, changes, .. } => {
+                staged.extend((!changes.is_empty()).then_some(call));
             }
             Fact::JobStarted { job, title } => {
                 jobs.insert(&job.0, title);
             }
             Fact::JobEnded { job, result } => {
                 let title = jobs.get(job.0.as_str()).copied().unwrap_or_default();
-                done.end("", title, How::Untracked, result);
+                done.end("", title, (How::Untracked, false), result);
             }
             _ => {}
         }
@@ -132,7 +146,7 @@ const TESTS: &[&str] = &[
 ];
 
 impl Done {
-    fn end(&mut self, name: &str, words: &str, how: How, result: &ToolResult) {
+    fn end(&mut self, name: &str, words: &str, (how, has_changed): (How, bool), result: &ToolResult) {
         let details = &result.details;
         let command = details["command"].as_str().unwrap_or_default();
         let went_well = result.is_ok()
@@ -142,13 +156,17 @@ impl Done {
             self.hearsay.extend(claims(&result.content).into_iter().map(|claim| claim.what));
         }
         let is_untracked = how == How::Untracked;
-        self.calls.push(Call {
+        let mut call = Call {
             name: name.to_lowercase(),
             words: normal(&format!("{words} {command}")),
             went_well,
             is_command: is_untracked || !details["exit_code"].is_null(),
             is_untracked,
-        });
+            has_changed,
+            failed: None,
+        };
+        call.failed = red::failed_in(&call, result);
+        self.calls.push(call);
     }
 
     fn show(&self, what: &Deed) -> bool {
@@ -212,6 +230,11 @@ impl Call {
             LOOKS.contains(&words_of(command).next().unwrap_or_default()) && !command.contains('>')
         };
         self.is_untracked && !self.commands().all(looks)
+    }
+
+    /// Whether it changed files, or may have.
+    fn may_have_changed(&self) -> bool {
+        self.has_changed || self.may_have_touched()
     }
 
     fn commands(&self) -> impl Iterator<Item = &str> {

@@ -82,12 +82,14 @@ fn told(work: &Work, pushed: bool, pull: Result<String, String>) -> ToolOutput {
     let mut lines =
         vec![format!("Committed {short} on `{branch}`: {commits} commits, {} files.", files.len())];
     lines.extend(pushed.then(|| format!("Pushed `{branch}` to `origin`.")));
-    lines.push(match &pull {
-        Ok(url) => format!("Pull request: {url}"),
-        Err(why) => format!("No pull request: {why}."),
-    });
-    let details = json!({"commit": commit, "branch": branch, "base": base, "commits": commits, "files": files,
-                         "pushed": pushed, "pull_request": pull.ok()});
+    let missing = pull.as_ref().err().map(|why| format!("No pull request: {why}."));
+    lines.extend(pull.as_ref().ok().map(|url| format!("Pull request: {url}")));
+    lines.extend(missing.clone());
+    let mut details = json!({"commit": commit, "branch": branch, "base": base, "commits": commits, "files": files,
+                             "pushed": pushed, "pull_request": pull.ok()});
+    if let Some(missing) = missing {
+        details["missing"] = missing.into();
+    }
     ToolOutput::text(lines.join("\n")).show(lines.join(" ")).details(details)
 }
 

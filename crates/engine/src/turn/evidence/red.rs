@@ -1,0 +1,83 @@
+//! Tests that fail because of the work: in the last run, and not before anything was changed.
+use super::{Call, done, words_of};
+use haft_core::{Entry, Fact, ToolResult};
+use serde_json::Value;
+use std::sync::Arc;
+
+/// Programs whose exit code says what tests came to. `test` alone is a shell's own, and `mkdir test` runs none.
+const RUNNERS: &[&str] = &[
+    "ava",
+    "bun",
+    "bundle",
+    "cargo",
+    "ctest",
+    "deno",
+    "dotnet",
+    "go",
+    "gotestsum",
+    "gradle",
+    "gradlew",
+    "jest",
+    "make",
+    "mocha",
+    "mvn",
+    "node",
+    "nox",
+    "npm",
+    "npx",
+    "phpunit",
+    "pnpm",
+    "pytest",
+    "python",
+    "python3",
+    "rake",
+    "rspec",
+    "tox",
+    "vitest",
+    "yarn",
+];
+
+/// What failed in the last run of tests and in none before the first change; by name, where the run has names.
+pub(crate) fn failing(path: &[&Arc<Entry>]) -> Vec<String> {
+    let facts: Vec<&Fact> = path.iter().map(|entry| &entry.fact).collect();
+    let calls = done(&facts).calls;
+    let first_change = calls.iter().position(|call| call.failed.is_none() && call.may_have_changed());
+    let runs = || calls.iter().enumerate().filter_map(|(place, call)| Some((place, call.failed.as_ref()?)));
+    let before: Vec<&String> = runs()
+        .take_while(|(place, _)| first_change.is_none_or(|first| *place < first))
+        .flat_map(|(_, failed)| failed)
+        .collect();
+    let last = runs().last().map(|(_, failed)| failed.as_slice()).unwrap_or_default();
+    last.iter().filter(|name| !before.contains(name)).cloned().collect()
+}
+
+/// What failed in a run of tests; none where the call was no such run, or shows nothing.
+pub(super) fn failed_in(call: &Call, result: &ToolResult) -> Option<Vec<String>> {
+    if !result.is_ok() {
+        return None;
+    }
+    let details = &result.details;
+    match details["ok"].as_bool() {
+        Some(true) => Some(Vec::new()),
+        Some(false) => of_report(details),
+        None => {
+            let runs = |command: &str| words_of(command).next().is_some_and(|first| RUNNERS.contains(&first));
+            let code = details["exit_code"].as_i64()?;
+            let is_run = call.runs_tests() && call.commands().any(runs);
+            is_run.then(|| if code == 0 { Vec::new() } else { vec![format!("`{}`", call.words)] })
+        }
+    }
+}
+
+fn of_report(details: &Value) -> Option<Vec<String>> {
+    let names = details["failures"].as_array().into_iter().flatten();
+    let names: Vec<String> =
+        names.filter_map(|failure| Some(format!("`{}`", failure["name"].as_str()?))).collect();
+    let count = |name: &str| details[name].as_u64().unwrap_or_default();
+    let is_nothing = details["parsed"] == true && count("passed") + count("failed") == 0;
+    match names.is_empty() {
+        true if is_nothing => None,
+        true => Some(vec![format!("`{}`", details["command"].as_str().unwrap_or_default())]),
+        false => Some(names),
+    }
+}
