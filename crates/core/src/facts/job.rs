@@ -8,6 +8,9 @@ use std::{fmt, path::PathBuf};
 pub struct Order {
     /// Which agent does it: `builder`, `debugger`, …
     pub kind: String,
+    /// What such a job is called: `build`, `debug`, …; empty where nobody said.
+    #[serde(default, rename = "type", skip_serializing_if = "String::is_empty")]
+    pub job_type: String,
     /// In a person's words.
     pub description: String,
     /// The folder that it was asked for in; the session may work in a copy of it.

@@ -90,6 +90,7 @@ mod tests {
     fn standing(facts: Vec<Fact>, is_alive: bool) -> (JobStatus, u32, String) {
         let order = Order {
             kind: "builder".into(),
+            job_type: "build".into(),
             description: "x".into(),
             origin: "/w".into(),
             branch: None,

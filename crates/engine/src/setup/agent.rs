@@ -30,6 +30,8 @@ pub struct Agent {
     pub finish: bool,
     /// A tool of which one run must have shown a fault, and a run after the last change shows none.
     pub proof: Option<String>,
+    /// What its jobs are called, such as `build`; none for its own name (P-46).
+    pub job: Option<String>,
     /// What a job begins with: a text with `{description}`.
     pub prompt: Option<String>,
 }

@@ -176,7 +176,9 @@ fn prepare(context: &CliContext, wanted: Wanted, debug: bool) -> Result<Prepared
         Some(WorkTree { branch, folder, start, note }) => (Some(branch), folder, Some(start), note),
         None => (None, origin.clone(), None, None),
     };
-    Ok(Prepared { agent, order: Order { kind, description, origin, branch, start, debug }, folder, note })
+    let job_type = agent.job.clone().unwrap_or_else(|| kind.clone());
+    let order = Order { kind, job_type, description, origin, branch, start, debug };
+    Ok(Prepared { agent, order, folder, note })
 }
 
 /// `haft jobs …`

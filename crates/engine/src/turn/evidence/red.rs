@@ -47,7 +47,7 @@ pub(crate) fn failing(path: &[&Arc<Entry>]) -> Vec<String> {
         .take_while(|(place, _)| first_change.is_none_or(|first| *place < first))
         .flat_map(|(_, failed)| failed)
         .collect();
-    let last = runs().last().map(|(_, failed)| failed.as_slice()).unwrap_or_default();
+    let last = runs().next_back().map(|(_, failed)| failed.as_slice()).unwrap_or_default();
     last.iter().filter(|name| !before.contains(name)).cloned().collect()
 }
 

@@ -3,7 +3,7 @@ use super::schedule;
 use crate::failure::Failure;
 use haft::{
     engine::{Home, JournalError},
-    kernel::{JobStatus, SessionId, Standing},
+    kernel::{JobStatus, Order, SessionId, Standing},
     present::safe,
     terminal::Exit,
 };
@@ -77,6 +77,7 @@ pub(super) fn show(home: &Home, id: &str, json: bool) -> Result<Exit, Failure> {
     let Standing { order, status, rounds, progress, conclusion } = standing;
     let mut rows = vec![
         ("job", id.0),
+        ("type", type_of(&order)),
         ("kind", order.kind),
         ("status", status.to_string()),
         ("description", order.description),
@@ -105,12 +106,17 @@ pub(super) fn logs(home: &Home, id: &str) -> Result<Exit, Failure> {
 fn object(id: &SessionId, standing: &Standing) -> Value {
     let Standing { order, status, rounds, progress, conclusion } = standing;
     json!({
-        "job": id, "kind": order.kind, "status": status, "description": order.description, "branch": order.branch,
+        "job": id, "type": type_of(order), "kind": order.kind, "status": status,
+        "description": order.description, "input": {"description": order.description}, "branch": order.branch,
         "origin": order.origin, "rounds": rounds, "progress": progress,
         "output": conclusion.as_ref().map(|conclusion| json!({
             "status": conclusion.status, "reason": conclusion.reason, "evidence": conclusion.evidence,
         })),
     })
+}
+
+fn type_of(order: &Order) -> String {
+    if order.job_type.is_empty() { order.kind.clone() } else { order.job_type.clone() }
 }
 
 fn first_line(text: &str, most: usize) -> String {
