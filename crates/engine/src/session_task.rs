@@ -28,7 +28,7 @@ pub(crate) struct Task {
 
 /// What takes its time, so that commands may come meanwhile.
 enum Work {
-    Turn(Fact),
+    Turn(Box<Fact>),
     Compaction,
 }
 
@@ -157,7 +157,7 @@ impl Task {
     async fn turn(&mut self, opening: Fact) -> Result<(), JournalError> {
         self.session.repeats.clear();
         self.session.open_budget(&self.log).await;
-        self.attend(Work::Turn(opening)).await?;
+        self.attend(Work::Turn(opening.into())).await?;
         self.session.inbox.take_joined().into_iter().for_each(|receipt| receipt.done(&self.log.journal));
         Ok(())
     }
@@ -170,7 +170,7 @@ impl Task {
         let (log, session) = (&mut self.log, &self.session);
         let work = async {
             match work {
-                Work::Turn(opening) => open_turn(log, session, opening, &cancel).await,
+                Work::Turn(opening) => open_turn(log, session, *opening, &cancel).await,
                 Work::Compaction => compact_now(log, session, &cancel).await,
             }
         };
