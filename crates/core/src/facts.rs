@@ -8,9 +8,11 @@ pub mod job;
 mod left;
 pub mod line;
 mod remaining;
+mod running;
 mod standing;
 pub mod undo;
 
 pub use active_path::active_path;
 pub use left::Left;
+pub use running::Running;
 pub use standing::Standing;

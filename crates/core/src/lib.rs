@@ -31,7 +31,7 @@ pub use event::{
     Update,
 };
 pub use facts::{
-    Left, Standing, active_path,
+    Left, Running, Standing, active_path,
     activity::{Activities, Activity, ActivityType},
     change, changed, event, job, line, undo,
 };
@@ -51,11 +51,12 @@ pub use tool::{
     person::{Nobody, Person, Question},
     present::Presentation,
     registry::{self, Declared, Registered, Registry},
-    render::Render,
+    render::{Render, ResultObject},
     result::{Failure, Shown, ToolError, ToolErrorKind, ToolOutput, ToolResult},
     schema::{self, Validation},
     skill::Skill,
     source::ToolSource,
+    split::SplitResult,
     subagent::{Alone, Subagents},
 };
 pub use transcript::{Step, Transcript};

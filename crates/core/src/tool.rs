@@ -12,6 +12,7 @@ pub mod result;
 pub mod schema;
 pub mod skill;
 pub mod source;
+pub mod split;
 pub mod subagent;
 
 use crate::{

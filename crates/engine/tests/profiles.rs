@@ -155,7 +155,7 @@ async fn profile_opencode_gives_a_title_and_the_output() {
         ("read", json!({"filePath": "nope"})),
     ]) + &says("done");
     let scene = Scene::play("opencode", &[("a", "x x\n")], &script).await;
-    assert_eq!(scene.json("read-0"), json!({"title": "Read file", "output": "     1\tx x"}));
+    assert_eq!(scene.json("read-0"), json!({"title": "Read file", "output": "x x\n"}));
     assert_eq!(scene.place.read("a").as_deref(), Some("y y\n"));
     assert_eq!(
         scene.json("read-2")["output"],
@@ -183,7 +183,7 @@ async fn profile_picoclaw_has_a_result_for_the_model_and_one_for_people() {
         ("no_such", json!({})),
     ]) + &says("done");
     let scene = Scene::play("picoclaw", &[("a", "x\n")], &script).await;
-    assert_eq!(content(&scene.session, "read_file-0"), "     1\tx");
+    assert_eq!(content(&scene.session, "read_file-0"), "x\n");
     assert_eq!(content(&scene.session, "message-1"), "Sent.");
     let shown = scene.session.entries().into_iter().find_map(|entry| match &entry.fact {
         haft_core::Fact::ToolEnded { call, result, .. } if call.0 == "message-1" => {

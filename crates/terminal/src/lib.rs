@@ -24,5 +24,6 @@ pub mod signals;
 mod spinner;
 #[cfg(feature = "tui")]
 pub mod tui;
+mod waiting;
 
 pub use exit::Exit;

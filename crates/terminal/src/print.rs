@@ -4,10 +4,11 @@ use crate::{
     questions::Questions,
     signals::Interrupts,
     spinner::{Spinner, TICK},
+    waiting::Waiting,
 };
 use anyhow::Context;
 use futures::StreamExt;
-use haft_core::{Activities, Change, Command, Entry, Event, Fact, Seq};
+use haft_core::{Activities, Change, Command, Entry, Event, Fact, Outcome, Seq};
 use haft_engine::{Chat, Session, Turn, TurnReport};
 use haft_present::{
     cursor::next,
@@ -47,9 +48,11 @@ pub struct Options {
     pub chat: Chat,
     /// Names of tools that nothing moves for while they run.
     pub still: Vec<String>,
+    /// Seconds that a turn may take, background commands included; none for no limit.
+    pub seconds: Option<u64>,
 }
 
-/// Sends `command` and shows everything from `from` on until the turn it opens has ended.
+/// Sends `command` and shows everything from `from` on until the turn it opens has ended, and what that turn left at work.
 pub async fn turn(
     session: &Session,
     command: Command,
@@ -57,7 +60,16 @@ pub async fn turn(
     options: &Options,
     interrupts: &mut Interrupts,
 ) -> anyhow::Result<Exit> {
-    follow_on(session, command, &mut PromptHistory::before(from), options, interrupts).await
+    let (waiting, told) = (Waiting::begin(session, options.seconds), &mut PromptHistory::before(from));
+    let mut report = watch_on(session, command, told, options, interrupts).await?;
+    while let Some(limit) = report.as_ref().and_then(|report| waiting.limit(session, report)) {
+        waiting.tell(session, options.style.quiet)?;
+        let showing = watch_next(session, told, options, interrupts);
+        let Ok(shown) = tokio::time::timeout(limit, showing).await else { break };
+        report = Some(if shown? { waiting.report(session) } else { interrupted() });
+    }
+    waiting.tell_ended(session, options.style.quiet)?;
+    finish(session, report, options, interrupts)
 }
 
 /// As [`follow`], and on where the turn has used up its rounds and a person at the terminal wants it to.
@@ -68,15 +80,24 @@ pub(crate) async fn follow_on(
     options: &Options,
     interrupts: &mut Interrupts,
 ) -> anyhow::Result<Exit> {
-    let mut exit = follow(session, Some(command), told, options, interrupts).await?;
-    while exit == Exit::Limit && options.can_ask && options.output == Output::Text {
-        let Some(rounds) = going_on::used_up(session) else { break };
-        if !going_on::is_wanted(rounds, interrupts).await {
-            break;
-        }
-        exit = follow(session, Some(Command::Continue), told, options, interrupts).await?;
+    let report = watch_on(session, command, told, options, interrupts).await?;
+    finish(session, report, options, interrupts)
+}
+
+async fn watch_on(
+    session: &Session,
+    command: Command,
+    told: &mut PromptHistory,
+    options: &Options,
+    interrupts: &mut Interrupts,
+) -> anyhow::Result<Option<TurnReport>> {
+    let mut report = watch(session, Some(command), told, options, interrupts).await?;
+    while let Some(rounds) = can_go_on(session, report.as_ref(), options)
+        && going_on::is_wanted(rounds, interrupts).await
+    {
+        report = watch(session, Some(Command::Continue), told, options, interrupts).await?;
     }
-    Ok(exit)
+    Ok(report)
 }
 
 /// Up to where a person has been told of a session, from one turn to the next.
@@ -97,6 +118,13 @@ impl PromptHistory {
     }
 }
 
+/// After how many rounds a person is asked whether the turn goes on; none where nobody is.
+fn can_go_on(session: &Session, report: Option<&TurnReport>, options: &Options) -> Option<u32> {
+    let is_over = report?.outcome == Some(Outcome::RoundLimit);
+    let is_asked = options.can_ask && options.output == Output::Text;
+    going_on::used_up(session).filter(|_| is_over && is_asked)
+}
+
 /// Gives `command` and shows everything that was not told, until what it asks for has happened; without one, what there
 /// is, and the turn to its end that asks something.
 pub(crate) async fn follow(
@@ -106,6 +134,17 @@ pub(crate) async fn follow(
     options: &Options,
     interrupts: &mut Interrupts,
 ) -> anyhow::Result<Exit> {
+    let report = watch(session, command, told, options, interrupts).await?;
+    finish(session, report, options, interrupts)
+}
+
+async fn watch(
+    session: &Session,
+    command: Option<Command>,
+    told: &mut PromptHistory,
+    options: &Options,
+    interrupts: &mut Interrupts,
+) -> anyhow::Result<Option<TurnReport>> {
     let mut events = Box::pin(session.events(told.next));
     let mut goal = Goal::of(session, command);
     let mut showing = Showing::new(options);
@@ -118,7 +157,7 @@ pub(crate) async fn follow(
             () = interrupts.next() => {
                 session.send(Command::Interrupt)?;
                 if std::mem::replace(&mut is_interrupted, true) {
-                    return Ok(Exit::Interrupted);
+                    return Ok(Some(interrupted()));
                 }
                 continue;
             }
@@ -136,10 +175,37 @@ pub(crate) async fn follow(
         told.apply(&event);
     }
     showing.spinner.clear();
-    match goal.report().await {
-        Some(report) => or_gone(finish(session, &report, options), Exit::Interrupted, interrupts),
-        None => Ok(Exit::Success),
+    Ok(goal.report().await)
+}
+
+/// Shows what happens until one more turn has ended; `false` where a person does not want to wait for it.
+async fn watch_next(
+    session: &Session,
+    told: &mut PromptHistory,
+    options: &Options,
+    interrupts: &mut Interrupts,
+) -> anyhow::Result<bool> {
+    let mut events = Box::pin(session.events(told.next));
+    let mut showing = Showing::new(options);
+    loop {
+        let event = tokio::select! {
+            event = events.next() => event,
+            () = interrupts.next() => {
+                session.send(Command::Interrupt)?;
+                return Ok(false);
+            }
+        };
+        let Some(event) = event else { return Ok(false) };
+        or_gone(showing.apply(session, &event), (), interrupts)?;
+        told.apply(&event);
+        if matches!(&event, Event::Recorded(entry) if matches!(entry.fact, Fact::TurnEnded { .. })) {
+            return Ok(true);
+        }
     }
+}
+
+fn interrupted() -> TurnReport {
+    TurnReport { outcome: Some(Outcome::Interrupted), ..TurnReport::default() }
 }
 
 /// `gone` where the terminal is gone, and so nothing can be written to it.
@@ -276,7 +342,18 @@ fn relabel(spinner: &mut Spinner, still: &[String], event: &Event) {
     }
 }
 
-fn finish(session: &Session, report: &TurnReport, options: &Options) -> anyhow::Result<Exit> {
+/// Nothing to report is a success.
+fn finish(
+    session: &Session,
+    report: Option<TurnReport>,
+    options: &Options,
+    interrupts: &Interrupts,
+) -> anyhow::Result<Exit> {
+    let Some(report) = report else { return Ok(Exit::Success) };
+    or_gone(tell(session, &report, options), Exit::Interrupted, interrupts)
+}
+
+fn tell(session: &Session, report: &TurnReport, options: &Options) -> anyhow::Result<Exit> {
     if report.outcome.is_none() && options.output != Output::Json {
         writeln!(stderr(), "error: {}", report.error.as_deref().unwrap_or_default())?;
     }

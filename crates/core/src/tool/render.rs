@@ -16,6 +16,19 @@ pub struct Render {
     pub fields: IndexMap<String, String>,
     /// Titles of results, by tool; else what people see, or the tool's name.
     pub titles: IndexMap<String, String>,
+    /// What a program gets that makes a call itself (`haft tools call`).
+    pub object: ResultObject,
+}
+
+/// A result as an object for a program.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ResultObject {
+    /// `{"ok":…,"content":…,"error":…,"changes":…,"how":…,"details":…}`.
+    #[default]
+    Plain,
+    /// `{"for_llm":…,"for_user":…,"silent":…,"is_error":…,"async":…}`: [`crate::SplitResult`].
+    Split,
 }
 
 /// What the model reads of a result.

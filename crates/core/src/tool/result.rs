@@ -47,9 +47,15 @@ impl ToolOutput {
         Self::text(format!("{value:#}")).fields(value.clone())
     }
 
-    /// People see this text (T-20).
+    /// People see this text (T-11).
     pub fn show(self, text: impl Into<String>) -> Self {
         Self { shown: Shown::Text(text.into()), ..self }
+    }
+
+    /// A text that the model and people read alike (T-20).
+    pub fn for_both(text: impl Into<String>) -> Self {
+        let text = text.into();
+        Self { shown: Shown::Text(text.clone()), ..Self::text(text) }
     }
 
     /// People see nothing (T-17).
@@ -69,8 +75,12 @@ impl ToolOutput {
 
     /// The work goes on under this id (T-18).
     pub fn running(job: JobId) -> Self {
-        let text = format!("Started as job {}. Its end will be reported.", job.0);
-        Self { job: Some(job), ..Self::text(text) }
+        Self::text(format!("Started as job {job}. Its end will be reported.")).going_on(job)
+    }
+
+    /// The same, in words of the tool's own: `ToolOutput::text("Task started, will report back").going_on(job)`.
+    pub fn going_on(self, job: JobId) -> Self {
+        Self { job: Some(job), ..self }
     }
 }
 

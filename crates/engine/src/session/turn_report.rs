@@ -116,7 +116,8 @@ impl TurnError {
 }
 
 impl TurnReport {
-    /// What was recorded of one or more turns, such as those that nobody here has asked for.
+    /// What was recorded of one or more turns, such as those that nobody here has asked for: what they took together, and
+    /// how the last one ended.
     pub fn of<'a>(entries: impl IntoIterator<Item = &'a Arc<Entry>>) -> Self {
         let mut account = Account::default();
         entries.into_iter().for_each(|entry| account.apply(entry));
@@ -150,6 +151,8 @@ pub(crate) struct Account {
     claims: Vec<String>,
     /// Whether something was recorded that opens or joins a turn.
     is_open: bool,
+    /// Whether a turn has ended.
+    has_ended: bool,
     is_endless: bool,
 }
 
@@ -178,8 +181,12 @@ impl Account {
             Fact::ToolStarted { .. } => self.started.push(entry.clone()),
             Fact::ToolEnded { call, .. } => self.call_ended(call, entry),
             Fact::TurnEnded { outcome, rounds, usage, cost_usd } => {
-                (report.outcome, report.rounds) = (Some(*outcome), *rounds);
-                (report.usage, report.cost_usd) = (*usage, *cost_usd);
+                let before = if self.has_ended { report.cost_usd } else { Some(0.0) };
+                report.cost_usd = before.zip(*cost_usd).map(|(before, cost)| before + cost);
+                self.has_ended = true;
+                report.rounds += rounds;
+                report.usage += *usage;
+                report.outcome = Some(*outcome);
                 self.turn_ended(*outcome);
             }
             _ => {}

@@ -5,8 +5,8 @@ use crate::{
     session::{context::SessionContext, log::Log},
 };
 use haft_core::{
-    Change, Changed, Entry, Fact, How, JobId, Outcome, ToolCall, ToolError, ToolErrorKind, ToolResult, Usage,
-    active_path,
+    Change, Changed, Entry, Fact, How, Outcome, Running, ToolCall, ToolError, ToolErrorKind, ToolResult,
+    Usage, active_path,
 };
 use std::{
     collections::{BTreeSet, HashMap},
@@ -56,9 +56,9 @@ pub(crate) async fn put_in_order(
         };
         log.record(Fact::ToolEnded { call: call.id, name: call.name, result, duration_ms: 0 })?;
     }
-    let (lost, was_idle) = (lost_jobs(&entries), log.transcript.is_idle());
+    let (lost, was_idle) = (Running::of(&entries), log.transcript.is_idle());
     let opens_a_turn = was_idle && !lost.is_empty();
-    for job in lost {
+    for Running { job, .. } in lost {
         let call = ToolCall::new(job.0.clone(), "job", serde_json::Value::Null);
         let error = ToolError::new(ToolErrorKind::System, "the job ended with the process that ran it");
         log.record(Fact::JobEnded { job, result: worded(session, &call, error) })?;
@@ -175,16 +175,4 @@ fn traces(entries: &[Arc<Entry>]) -> HashMap<&str, Trace> {
         traces.entry(call).or_default().last_below = changes.to_vec();
     }
     traces
-}
-
-fn lost_jobs(entries: &[Arc<Entry>]) -> Vec<JobId> {
-    let mut running: Vec<&JobId> = Vec::new();
-    for entry in entries {
-        match &entry.fact {
-            Fact::JobStarted { job, .. } => running.push(job),
-            Fact::JobEnded { job, .. } => running.retain(|other| *other != job),
-            _ => {}
-        }
-    }
-    running.into_iter().cloned().collect()
 }

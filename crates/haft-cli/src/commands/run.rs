@@ -146,6 +146,7 @@ pub(super) fn options(engine: &Engine, context: &CliContext, turn: &TurnArgs) ->
         can_ask: terminal,
         chat: engine.setup().profile.chat.clone(),
         still: still.map(|registered| registered.told().name.clone()).collect(),
+        seconds: engine.setup().profile.limits.budget.seconds,
     }
 }
 

@@ -9,8 +9,11 @@ use crate::{
 };
 use futures::StreamExt;
 use haft::{
-    engine::{CallReport, Engine, Model, Turn, TurnReport, Unread},
-    kernel::{Command, Registry},
+    engine::{CallReport, Engine, Model, Session, Turn, TurnReport, Unread},
+    kernel::{
+        Change, Command, Event, Fact, How, JobId, Registry, Render, ResultObject, Seq, SplitResult, ToolCall,
+        ToolError, ToolErrorKind, ToolResult,
+    },
     present::safe,
     providers::direct::{self, Direct},
     terminal::{Exit, questions::Questions, signals::Interrupts},
@@ -75,23 +78,65 @@ async fn run(context: &CliContext, call: CallArgs) -> Result<Exit, Failure> {
     }
     // Whoever types a call knows what is there, and has nobody to read it first.
     setup.profile.unread = Unread::Allow;
+    let form = setup.profile.render.object;
     let engine = Engine::new(setup);
     let mut interrupts = Interrupts::listen()?;
     let session = engine.create(AGENT)?;
     let turn = session.start(direct::prompt(&name, &arguments));
     let report = watch(turn, &mut interrupts).await;
-    interrupts.or_leave(engine.shut_down()).await;
     if report.outcome.is_none() {
+        interrupts.or_leave(engine.shut_down()).await;
         return Err(Failure::failed(report.error.unwrap_or_default()));
     }
     let call = report.calls.last();
     let result = call.map(|call| call.result().clone()).unwrap_or_default();
-    let object = json!({
-        "ok": result.is_ok(), "content": result.content, "error": result.error, "changes": report.changes,
-        "how": call.and_then(CallReport::how), "details": result.details,
+    print(&result, call.and_then(CallReport::how), &report.changes, form)?;
+    let ended = match &result.job {
+        Some(job) => Some(end_of(&session, job, &mut interrupts).await),
+        None => None,
+    };
+    interrupts.or_leave(engine.shut_down()).await;
+    if let Some(ended) = &ended {
+        print(ended, None, &[], form)?;
+    }
+    Ok(if ended.unwrap_or(result).is_ok() { Exit::Success } else { Exit::Failed })
+}
+
+/// One line: the result of the call, or of the work that it left in the background.
+fn print(
+    result: &ToolResult,
+    how: Option<How>,
+    changes: &[Change],
+    form: ResultObject,
+) -> Result<(), Failure> {
+    let object = match form {
+        ResultObject::Plain => json!({
+            "ok": result.is_ok(), "content": result.content, "error": result.error, "changes": changes,
+            "how": how, "details": result.details,
+        }),
+        ResultObject::Split => json!(SplitResult::from(result)),
+    };
+    Ok(writeln!(stdout(), "{}", safe::json(&object.to_string()))?)
+}
+
+/// What work in the background came to.
+async fn end_of(session: &Session, job: &JobId, interrupts: &mut Interrupts) -> ToolResult {
+    let events = session.events(Seq(0)).filter_map(async |event| match event {
+        Event::Recorded(entry) => match &entry.fact {
+            Fact::JobEnded { job: ended, result } if ended == job => Some(result.clone()),
+            _ => None,
+        },
+        Event::Live(_) => None,
     });
-    writeln!(stdout(), "{}", safe::json(&object.to_string()))?;
-    Ok(if result.is_ok() { Exit::Success } else { Exit::Failed })
+    let mut ends = std::pin::pin!(events);
+    let ended = tokio::select! {
+        ended = ends.next() => ended,
+        () = interrupts.next() => None,
+    };
+    ended.unwrap_or_else(|| {
+        let error = ToolError::new(ToolErrorKind::System, format!("job {job} was stopped before its end"));
+        Render::default().result(&ToolCall::new(job.0.clone(), "job", Value::Null), Err(error))
+    })
 }
 
 /// Answers for the person until the turn has ended.

@@ -1,0 +1,33 @@
+//! A result in the form that keeps apart who reads what.
+use crate::{Shown, ToolResult};
+use serde::Serialize;
+
+/// A result by who reads it, as JSON `{for_llm, for_user, silent, is_error, async}`. Made from a [`ToolResult`].
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct SplitResult {
+    /// What the model reads; of an error that has no text for it, the error's message (T-10, T-45).
+    pub for_llm: String,
+    /// What people read in its place; none where they see a preview of `for_llm`, or nothing (T-11).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub for_user: Option<String>,
+    /// Whether people see nothing (T-12).
+    pub silent: bool,
+    /// Whether the call failed (T-13).
+    pub is_error: bool,
+    /// Whether the work goes on, and its end will be reported (T-14).
+    #[serde(rename = "async")]
+    pub is_async: bool,
+}
+
+impl From<&ToolResult> for SplitResult {
+    fn from(result: &ToolResult) -> Self {
+        let message = result.error.as_ref().map(|error| &error.message);
+        let for_llm = message.filter(|_| result.content.is_empty()).unwrap_or(&result.content).clone();
+        let (for_user, silent) = match &result.shown {
+            Shown::Preview => (None, false),
+            Shown::Text(text) | Shown::Message(text) => (Some(text.clone()), false),
+            Shown::Nothing => (None, true),
+        };
+        Self { for_llm, for_user, silent, is_error: !result.is_ok(), is_async: result.job.is_some() }
+    }
+}

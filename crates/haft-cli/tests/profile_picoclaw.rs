@@ -1,0 +1,94 @@
+//! Profile `picoclaw`, as the Go tools package's document describes it, through the binary.
+mod kit;
+use kit::{Place, Ran};
+use serde_json::{Value, json};
+
+fn calls(name: &str, arguments: Value) -> Value {
+    json!({"calls": [{"name": name, "arguments": arguments}]})
+}
+
+fn run(place: &Place, model: &str, more: &[&str]) -> Ran {
+    let mut arguments = vec!["run", "--profile", "picoclaw", "--permission", "full", "--model", model];
+    arguments.extend(more);
+    arguments.push("go");
+    place.run(&arguments)
+}
+
+fn call(place: &Place, name: &str, arguments: Value) -> (i32, Vec<Value>) {
+    let ran = place.run(&[
+        "tools",
+        "call",
+        name,
+        &arguments.to_string(),
+        "--profile",
+        "picoclaw",
+        "--permission",
+        "full",
+    ]);
+    (ran.code, ran.events())
+}
+
+// T-09 to T-14, T-16, T-18, T-19, T-20: the JSON of `ToolResult`, key by key
+#[test]
+fn a_result_is_split_by_who_reads_it() {
+    let place = Place::new();
+    place.write("a.txt", "Hello\n");
+    let of = |for_llm: &str| json!({"for_llm": for_llm, "silent": false, "is_error": false, "async": false});
+    let mut error = of("error: cannot read `nope`: no such file\nhint: the folder holds a.txt");
+    error["is_error"] = json!(true);
+    let mut message = of("Sent.");
+    message["for_user"] = json!("Half done.");
+    let table = [
+        ("read_file", json!({"path": "a.txt"}), 0, of("Hello\n")),
+        ("read_file", json!({"path": "nope"}), 1, error),
+        ("message", json!({"text": "Half done."}), 0, message),
+        ("write_file", json!({"path": "b.txt", "content": "Hello\n"}), 0, of("Wrote 6 bytes to `b.txt`.")),
+    ];
+    for (name, arguments, code, expected) in table {
+        assert_eq!(call(&place, name, arguments), (code, vec![expected]), "{name}");
+    }
+    let mut started = of("Started as job 1. Its end will be reported.");
+    started["async"] = json!(true);
+    let slow = json!({"command": "sleep 0.2; echo done", "background": true});
+    assert_eq!(call(&place, "exec", slow), (0, vec![started, of("done")]));
+}
+
+// T-05, T-06: the loop goes on at once, and a follow-up message tells of the end
+#[test]
+fn the_end_of_work_in_the_background_is_waited_for_and_reported() {
+    let place = Place::new();
+    let slow = json!({"command": "sleep 0.5; echo built > built.txt; echo it is built", "background": true});
+    let model = place.script(
+        "m",
+        &[
+            calls("exec", slow),
+            json!({"say": "Started.", "expect": "Started as job 1."}),
+            json!({"say": "Done: it is built.", "expect": "Job 1 has ended.\nit is built"}),
+        ],
+    );
+    let ran = run(&place, &model, &[]);
+    assert_eq!((ran.code, ran.out.as_str()), (0, "Started.\nDone: it is built.\n"), "{ran:?}");
+    assert!(ran.err.contains("(waiting for job 1: sleep 0.5"), "{ran:?}");
+    assert_eq!(place.read("built.txt").as_deref(), Some("built\n"));
+    // One object, one turn after the other.
+    let ran = run(&place, &model, &["--output", "json"]);
+    let object: Value = serde_json::from_str(&ran.out).unwrap();
+    assert_eq!(
+        (&object["outcome"], &object["text"], &object["rounds"]),
+        (&json!("finished"), &json!("Done: it is built."), &json!(3))
+    );
+}
+
+// T-06: what the limits of the turn leave no time for is ended, and said to be
+#[test]
+fn work_in_the_background_that_outlasts_the_turn_is_said_to_be_ended() {
+    let place = Place::new();
+    let server = json!({"command": "sleep 300", "background": true});
+    let model = place.script("m", &[calls("exec", server), json!({"say": "It serves."})]);
+    let ran = run(&place, &model, &["--max-time", "2"]);
+    assert_eq!((ran.code, ran.out.as_str()), (0, "It serves.\n"), "{ran:?}");
+    assert!(
+        ran.err.ends_with("(waiting for job 1: sleep 300; Ctrl-C ends it)\n(ended job 1: sleep 300)\n"),
+        "{ran:?}"
+    );
+}
