@@ -78,6 +78,8 @@ impl Workshop {
     fn context(&self, view: Arc<dyn View>) -> ToolContext {
         ToolContext {
             session: SessionId("conformance".into()),
+            message: "0".into(),
+            agent: "haft".into(),
             call: CallId("1".into()),
             channel: None,
             workspace: view.root().to_owned(),

@@ -1,5 +1,6 @@
 //! What is said: messages, replies as they stream in, the transcript that is folded from facts, and what of it fits a
 //! model's context window.
+mod call_tracker;
 pub mod clip;
 mod limits;
 pub mod message;
@@ -10,5 +11,6 @@ pub mod tokens;
 pub mod transcript;
 pub mod window;
 
+pub use call_tracker::CallTracker;
 pub use limits::{Completion, Limits, OnCap};
 pub use prompt_history::replies_left_out;

@@ -24,7 +24,8 @@ pub use change::{Change, ChangeKind, FileRead, FileState, Hash, How, Print, Stag
 pub use changed::Changed;
 pub use clip::{Clip, Keep};
 pub use conversation::{
-    Completion, Limits, OnCap, clip, message, picture, replies_left_out, reply, tokens, transcript, window,
+    CallTracker, Completion, Limits, OnCap, clip, message, picture, replies_left_out, reply, tokens,
+    transcript, window,
 };
 pub use event::{
     Answer, Channel, Command, Direction, Entry, Event, Evicted, Fact, Outcome, Seq, SessionId, Summarizer,

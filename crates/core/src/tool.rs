@@ -50,6 +50,9 @@ pub trait Tool: Send + Sync + 'static {
     const ALIASES: Aliases = Aliases::NONE;
     /// Whether a terminal shows nothing that moves while a call runs (C-10).
     const SUPPRESS_ANIMATION: bool = false;
+    /// Whether a call has a limit of time of its own, or waits for somebody. Where it has not, [`crate::Limits::call_seconds`]
+    /// holds.
+    const ENDS_ITSELF: bool = false;
 
     /// What a call with these arguments would touch, stated before it runs and without looking at files.
     /// Empty: nothing that anyone must be asked about, and not to be repeated after a crash either.
@@ -163,6 +166,10 @@ impl From<Execution> for ExecutionForm {
 pub struct ToolContext {
     /// The session that the call belongs to.
     pub session: crate::SessionId,
+    /// The message that the call stands in: in a session the place of the reply in its journal.
+    pub message: String,
+    /// The agent that makes the call.
+    pub agent: String,
     /// The call itself.
     pub call: CallId,
     /// Where the conversation takes place, e.g. a Telegram chat (T-04).
@@ -312,6 +319,10 @@ pub trait AnyTool: Send + Sync {
     fn suppresses_animation(&self) -> bool {
         false
     }
+    /// As [`Tool::ENDS_ITSELF`].
+    fn ends_itself(&self) -> bool {
+        false
+    }
     /// As [`Tool::effects`]. `args` has passed the check against the schema.
     fn effects(&self, args: &Value, workspace: &Path) -> Result<Vec<Effect>, ToolError>;
     /// As [`Tool::run`].
@@ -345,6 +356,9 @@ impl<T: Tool> AnyTool for Erased<T> {
     }
     fn suppresses_animation(&self) -> bool {
         T::SUPPRESS_ANIMATION
+    }
+    fn ends_itself(&self) -> bool {
+        T::ENDS_ITSELF
     }
     fn effects(&self, args: &Value, workspace: &Path) -> Result<Vec<Effect>, ToolError> {
         Ok(self.tool.effects(&decode(args.clone())?, workspace))

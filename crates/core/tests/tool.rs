@@ -108,6 +108,8 @@ impl View for Plain {
 fn context() -> ToolContext {
     ToolContext {
         session: SessionId("s".into()),
+        message: "0".into(),
+        agent: "haft".into(),
         call: CallId("1".into()),
         channel: None,
         workspace: "/w".into(),

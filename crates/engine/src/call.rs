@@ -2,7 +2,10 @@
 pub(crate) mod errors;
 pub(crate) mod hooks;
 mod judge;
+pub(crate) mod limited;
+pub(crate) mod log;
 mod parent_record;
+pub(crate) mod round;
 pub(crate) mod settle;
 mod tool_context;
 
@@ -16,29 +19,23 @@ use crate::{
     },
     setup::Redundancy,
 };
-use errors::{denied, interrupted, not_staged, panicked};
-use futures::FutureExt;
+use errors::{denied, interrupted, not_staged};
 use haft_core::{
-    AnyTool, Change, Channel, Effect, Fact, FileRead, How, ToolCall, ToolContext, ToolError, ToolErrorKind,
-    ToolOutput, ToolResult, Verdict, View, changed::paths,
+    Change, Effect, Fact, FileRead, How, ToolCall, ToolContext, ToolError, ToolErrorKind, ToolOutput,
+    ToolResult, Verdict, View, changed::paths,
 };
 use judge::Refused;
+use limited::run_tool;
+use log::CallLog;
+use round::Round;
 use serde_json::Value;
 use settle::Settled;
-use std::{io, panic::AssertUnwindSafe, sync::Arc, time::Instant};
+use std::{io, sync::Arc};
 use tokio_util::sync::CancellationToken;
 use tool_context::context;
 
 /// The model is warned after so many identical rounds; the turn ends after twice as many.
 const WARN_AFTER: usize = 3;
-
-/// What the calls of one reply have in common.
-pub(crate) struct Round {
-    /// How often the same calls were made in a row.
-    pub(crate) repeats: usize,
-    /// Where the conversation takes place.
-    pub(crate) channel: Option<Channel>,
-}
 
 /// What a call did, before any of it is real.
 struct Done {
@@ -105,7 +102,7 @@ pub(crate) async fn run_call(
     cancel: &CancellationToken,
     notes: Notes,
 ) {
-    let began = Instant::now();
+    let logged = CallLog::start(&call);
     let named = ready.as_ref().ok().map(|ready| ready.named(&call));
     let done = tokio::select! {
         biased;
@@ -119,7 +116,7 @@ pub(crate) async fn run_call(
     };
     let mut result = match done {
         Ok(result) => result,
-        Err(Stopped::Error(error)) => worded(session, &call, Err(error)),
+        Err(Stopped::Error(error)) => worded(session, &call, Err(logged.cause(error))),
         Err(Stopped::Unrecorded) => return,
     };
     if round.repeats >= WARN_AFTER {
@@ -131,7 +128,7 @@ pub(crate) async fn run_call(
     if let Some(named) = named {
         result.content += &hooks::after(session, &named, &result, cancel).await;
     }
-    let duration_ms = began.elapsed().as_millis() as u64;
+    let duration_ms = logged.end(&result);
     let ended = Fact::ToolEnded { call: call.id, name: call.name, result, duration_ms };
     let _session_is_closing = notes.record(ended).await;
 }
@@ -197,16 +194,8 @@ async fn run_in_view(
     }
     let looked = looked.read().await;
     start(session, call, &arguments, how, looked.recorded(&setup.workspace), notes).await?;
-    let output = run(
-        &*tool,
-        arguments,
-        &ToolContext {
-            channel: round.channel.clone(),
-            readable,
-            ..context(session, call, &view, cancel, notes)
-        },
-    )
-    .await?;
+    let context = ToolContext { readable, ..context(session, call, round, &view, cancel, notes) };
+    let output = run_tool(&*tool, arguments, &context, session.limits.call_seconds).await?;
     session.seen.keep(looked);
     let output = match reading {
         Some(reading) => session.repeats.keep(call, reading, output),
@@ -262,17 +251,6 @@ async fn start(
         How::Staged | How::Declared => notes.record(started).await?,
     }
     Ok(())
-}
-
-/// A panic is an error for the model.
-async fn run(tool: &dyn AnyTool, arguments: Value, ctx: &ToolContext) -> Result<ToolOutput, ToolError> {
-    let ran = AssertUnwindSafe(tool.call(arguments, ctx)).catch_unwind().await;
-    let result = ran.unwrap_or_else(|panic| Err(panicked(&*panic)));
-    match &result {
-        Ok(_) => tracing::debug!(call = %ctx.call, "the call went well"),
-        Err(error) => tracing::warn!(call = %ctx.call, ?error, "the call failed"),
-    }
-    result
 }
 
 /// Records what the call did, then makes it real.

@@ -28,11 +28,14 @@ mod socket;
 mod tree;
 mod turn;
 
+pub use call::{limited::run_tool, log::CallLog};
 pub use engine::Engine;
 pub use jobs::{Turns, record, run_job};
 pub use journal::{Account, Journal, JournalError, Row, Summary, account};
 pub use session::{
-    Closed, EngineError, Session, called,
+    Closed, EngineError, Session,
+    background::BackgroundCommands,
+    called,
     named::as_found,
     permission::is_repository,
     turn_handle::Turn,

@@ -83,8 +83,8 @@ impl Task {
             match mail {
                 None => return Ok(()),
                 Some(Mail::Command(command, receipt)) => self.follow_up(command, receipt).await?,
-                Some(Mail::JobStarted { job, title }) => self.log.record(Fact::JobStarted { job, title })?,
-                Some(Mail::JobEnded { job, result }) => self.turn(Fact::JobEnded { job, result }).await?,
+                Some(Mail::Job(ended @ Fact::JobEnded { .. })) => self.turn(ended).await?,
+                Some(Mail::Job(started)) => self.log.record(started)?,
                 Some(Mail::Forget { read }) => self.session.forget(read),
             }
             self.catch_up().await?;
@@ -206,8 +206,7 @@ impl Task {
                         Command::Continue | Command::Call { .. } | Command::Conclude(_) | Command::Rewind { .. }
                         | Command::Redo | Command::Compact => self.later.push_back((command, receipt)),
                     },
-                    Mail::JobStarted { job, title } => inbox.queue(Fact::JobStarted { job, title }, Receipt::none()),
-                    Mail::JobEnded { job, result } => inbox.queue(Fact::JobEnded { job, result }, Receipt::none()),
+                    Mail::Job(fact) => inbox.queue(fact, Receipt::none()),
                     Mail::Forget { read } => session.forget(read),
                 }
             }

@@ -192,8 +192,8 @@ async fn profile_picoclaw_has_a_result_for_the_model_and_one_for_people() {
         _ => None,
     });
     assert_eq!(shown, Some(Shown::Message("Half done.".into())));
-    assert!(content(&scene.session, "read_file-2").starts_with("error: cannot use the arguments: "));
-    assert!(content(&scene.session, "no_such-3").starts_with("error: there is no tool `no_such`"));
+    assert!(content(&scene.session, "read_file-2").starts_with("cannot use the arguments: "));
+    assert!(content(&scene.session, "no_such-3").starts_with("there is no tool `no_such`"));
     let request = &scene.model.requests()[0];
     assert_eq!((request.max_output, &request.options["temperature"]), (4096, &json!(0.7)));
     assert_eq!(scene.names()[..3], ["read_file", "write_file", "edit_file"]);

@@ -34,7 +34,7 @@ fn a_result_is_split_by_who_reads_it() {
     let place = Place::new();
     place.write("a.txt", "Hello\n");
     let of = |for_llm: &str| json!({"for_llm": for_llm, "silent": false, "is_error": false, "async": false});
-    let mut error = of("error: cannot read `nope`: no such file\nhint: the folder holds a.txt");
+    let mut error = of("cannot read `nope`: no such file\nhint: the folder holds a.txt");
     error["is_error"] = json!(true);
     let mut message = of("Sent.");
     message["for_user"] = json!("Half done.");
@@ -91,4 +91,37 @@ fn work_in_the_background_that_outlasts_the_turn_is_said_to_be_ended() {
         ran.err.ends_with("(waiting for job 1: sleep 300; Ctrl-C ends it)\n(ended job 1: sleep 300)\n"),
         "{ran:?}"
     );
+}
+
+// T-15, T-29: start, name, how long; what starts in the background; what failed, and why
+#[test]
+fn the_log_tells_of_every_call() {
+    let place = Place::new();
+    place.write("a.txt", "Hello\n");
+    let model = place.script(
+        "m",
+        &[
+            json!({"calls": [
+                {"id": "call_1", "name": "read_file", "arguments": {"path": "a.txt"}},
+                {"id": "call_2", "name": "exec", "arguments": {"command": "true", "background": true}},
+                {"id": "call_3", "name": "read_file", "arguments": {"path": "/proc/self/mem"}},
+                {"id": "call_4", "name": "no_such", "arguments": {}},
+            ]}),
+            json!({"say": "done"}),
+            json!({"say": "done"}),
+        ],
+    );
+    let log = run(&place, &model, &["-vv"]).err;
+    let line = |words: &[&str]| log.lines().any(|line| words.iter().all(|word| line.contains(word)));
+    for words in [
+        ["DEBUG", "the call starts", "call.id=call_1", "tool=\"read_file\"", ""],
+        ["DEBUG", "the call went well", "call.id=call_1", "tool=\"read_file\"", "duration_ms="],
+        ["DEBUG", "the call goes on in the background", "call.id=call_2", "job=1", "duration_ms="],
+        ["DEBUG", "the job ended", "job=1", "failed=None", "duration_ms="],
+        ["WARN", "the call failed", "call.id=call_3", "tool=\"read_file\"", "source: "],
+        ["WARN", "the call failed", "call.id=call_4", "tool=\"no_such\"", "there is no tool"],
+        ["DEBUG", "the call ended with an error", "call.id=call_4", "", "duration_ms="],
+    ] {
+        assert!(line(&words), "{words:?}: {log}");
+    }
 }

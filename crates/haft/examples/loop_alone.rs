@@ -12,14 +12,13 @@ fn whereabouts(context: &ToolContext) -> String {
 async fn main() -> haft::Result<()> {
     let model = Scripted::new([]).calls([("whereabouts", json!({}))]).says("In a chat.").says("Still there.");
     let config = ToolLoop {
-        tools: Registry::default().with(whereabouts {}),
+        tools: Registry::default().with(whereabouts {}).into(),
         max_iterations: 10,
         options: serde_json::Map::from_iter([("temperature".to_owned(), json!(0.7))]),
         ..ToolLoop::new(model, "gpt-4o")
     };
-    let channel = Channel { kind: "telegram".into(), chat: "4711".into(), messages: vec![] };
     let messages = Conversation::new("Be brief.").user("Where are we?");
-    let result = run_tool_loop(&config, messages, Some(channel)).await?;
+    let result = run_tool_loop(&config, messages, Channel::new("telegram", "4711")).await?;
     assert_eq!((result.content.as_str(), result.iterations), ("In a chat.", 2));
     let Message::Tool { result: told, .. } = &result.messages[2] else { panic!("a result follows the call") };
     assert_eq!(told.content, "telegram/4711");

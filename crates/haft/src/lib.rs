@@ -18,7 +18,7 @@
 //!
 //! [`Haft::builder`] puts an agent together: a model or a [`Provider`], tools, a [`Policy`]. [`Haft::session`] opens a
 //! session, [`Session::prompt`] a turn. A [`Turn`] is a stream of [`Event`]s, and `.await` gives its [`TurnReport`].
-//! [`run_tool_loop`] is the loop alone, over messages of your own.
+//! [`run_tool_loop`] is the loop alone, over messages of your own; a [`SharedRegistry`] runs single calls.
 //!
 //! A model that needs no network, for tests and for a first look:
 //!
@@ -55,8 +55,10 @@
 #![deny(missing_docs, clippy::missing_errors_doc)]
 
 mod builder;
+mod call_context;
 mod environment;
 mod error;
+mod execute;
 mod haft;
 mod into_tool;
 #[cfg(feature = "mcp")]
@@ -66,24 +68,27 @@ mod model;
 mod parts;
 mod person;
 mod session;
+mod shared_registry;
 mod subscription;
 mod tool_loop;
 
 pub use builder::{Builder, Speech};
+pub use call_context::CallContext;
 pub use error::{Error, Result};
 pub use haft::Haft;
 pub use haft_core::{
-    Activity, ActivityType, Answer, AnyTool, Budget, CallId, Change, ChangeKind, Channel, Command, Delta,
-    Effect, Entry, Event, Fact, Hooked, Hooks, Image, Limits, Message, Mode, Moment, Outcome, Part, Policy,
-    Price, Provider, ProviderError, Question, Registry, Request, Rule, Ruling, Seq, SessionId, StopReason,
-    Tool, ToolCall, ToolContext, ToolError, ToolErrorKind, ToolOutput, ToolResult, ToolSource, ToolSpec,
-    Update, Usage, Validation, Work, text_of,
+    Activity, ActivityType, Answer, AnyTool, Budget, CallId, CallTracker, Change, ChangeKind, Channel,
+    Command, Delta, Effect, Entry, Event, Fact, Hooked, Hooks, Image, JobId, Limits, Message, Mode, Moment,
+    Outcome, Part, Policy, Price, Provider, ProviderError, Question, Registry, Reply, Request, Rule, Ruling,
+    Seq, SessionId, SplitResult, StopReason, Tool, ToolCall, ToolContext, ToolError, ToolErrorKind,
+    ToolOutput, ToolResult, ToolSource, ToolSpec, Update, Usage, Validation, Work, text_of,
 };
 pub use haft_engine::{Agent, CallReport, Profile, TurnReport};
 pub use haft_macros::tool_in_haft as tool;
 pub use into_tool::IntoTool;
 pub use person::Approval;
 pub use session::{Session, Turn};
+pub use shared_registry::{Executed, SharedRegistry, result_messages};
 pub use subscription::Subscription;
 pub use tool_loop::{Conversation, ToolLoop, ToolLoopResult, run_tool_loop};
 

@@ -1,15 +1,12 @@
 //! The loop alone, over messages of the caller's own: ask the model, run its calls, ask again.
-use crate::{Error, Result, builder::folder_to_work_in};
-use futures::{FutureExt, StreamExt};
+use crate::{CallContext, Error, Result, SharedRegistry, execute::Runner};
+use futures::StreamExt;
 use haft_core::{
-    Access, Alone, Channel, Message, NoJobs, Nobody, Part, Policy, Provider, ProviderError, Registry, Render,
-    Reply, Request, SessionId, Stage, ToolCall, ToolContext, ToolError, ToolErrorKind, ToolOutput, Usage,
-    Validation, Verdict, View, text_of,
+    Channel, Limits, Message, Part, Policy, Provider, ProviderError, Registry, Reply, Request, ToolCall,
+    Usage, text_of,
 };
-use haft_engine::{as_found, is_repository};
-use haft_stage::Declared;
 use serde_json::{Map, Value};
-use std::{io, panic::AssertUnwindSafe, path::PathBuf, sync::Arc};
+use std::{path::PathBuf, sync::Arc};
 
 /// What the loop works with. The same one serves any number of runs, for an agent and for those below it.
 #[derive(Clone)]
@@ -18,8 +15,8 @@ pub struct ToolLoop {
     pub provider: Arc<dyn Provider>,
     /// The model, as the provider spells it.
     pub model: String,
-    /// What may be called; empty for nothing.
-    pub tools: Registry,
+    /// What may be called; empty for nothing. What changes in it holds from the next iteration on.
+    pub tools: SharedRegistry,
     /// Replies of the model at most.
     pub max_iterations: u32,
     /// Tokens of one reply at most; 0 for the provider's own limit.
@@ -30,6 +27,8 @@ pub struct ToolLoop {
     pub policy: Policy,
     /// The folder that tools work in.
     pub workspace: PathBuf,
+    /// Seconds that a call may take; 0 for no limit.
+    pub call_seconds: u64,
 }
 
 impl ToolLoop {
@@ -38,12 +37,13 @@ impl ToolLoop {
         Self {
             provider: Arc::new(provider),
             model: model.into(),
-            tools: Registry::default(),
+            tools: SharedRegistry::default(),
             max_iterations: 20,
             max_output: 0,
             options: Map::new(),
             policy: Policy::default(),
             workspace: PathBuf::from("."),
+            call_seconds: Limits::default().call_seconds,
         }
     }
 }
@@ -94,21 +94,26 @@ pub struct ToolLoopResult {
 /// place.
 ///
 /// Nothing is journaled. Files that a call declares to write are changed when it has succeeded, as in a session. A call
-/// that fails is told to the model. Dropping the future stops the loop and the call that runs.
+/// that fails is told to the model. One that goes on in the background is waited for. Dropping the future stops the loop
+/// and the call that runs.
 ///
 /// # Errors
 /// Fails where the model cannot be asked or breaks off, and where the workspace is not a folder.
 pub async fn run_tool_loop(
     config: &ToolLoop,
     messages: impl Into<Conversation>,
-    channel: Option<Channel>,
+    channel: impl Into<Option<Channel>>,
 ) -> Result<ToolLoopResult> {
     let Conversation { system, messages } = messages.into();
     let mut messages: Vec<Arc<Message>> = messages.into_iter().map(Arc::new).collect();
-    let hands = Hands::new(config, channel)?;
+    let context = CallContext::new("loop", "", &config.model).channel(channel);
+    let context = context.workspace(&config.workspace).policy(config.policy.clone());
+    let context = context.call_seconds(config.call_seconds);
+    let runner = Runner::new(&context)?;
     let (mut content, mut iterations, mut usage) = (String::new(), 0, Usage::default());
     while iterations < config.max_iterations {
-        let reply = ask(config, &system, &messages).await?;
+        let tools = config.tools.snapshot();
+        let reply = ask(config, &tools, &system, &messages).await?;
         iterations += 1;
         usage += reply.usage();
         let parts = reply.into_parts();
@@ -119,7 +124,7 @@ pub async fn run_tool_loop(
             break;
         }
         for call in calls {
-            messages.push(Arc::new(hands.answer(call).await));
+            messages.push(Arc::new(runner.execute(&config.tools.snapshot(), call).await.into()));
         }
     }
     let messages = messages.into_iter().map(Arc::unwrap_or_clone).collect();
@@ -127,12 +132,12 @@ pub async fn run_tool_loop(
 }
 
 /// One whole reply.
-async fn ask(config: &ToolLoop, system: &str, messages: &[Arc<Message>]) -> Result<Reply> {
+async fn ask(config: &ToolLoop, tools: &Registry, system: &str, messages: &[Arc<Message>]) -> Result<Reply> {
     let mut deltas = config.provider.stream(Request {
         model: config.model.clone(),
         system: system.to_owned(),
         messages: messages.to_vec(),
-        tools: config.tools.specs(),
+        tools: tools.specs(),
         max_output: config.max_output,
         form: None,
         options: config.options.clone(),
@@ -162,84 +167,4 @@ fn failed(model: &str, error: ProviderError) -> Error {
         Some(hint) => failed.with_hint(hint),
         None => failed,
     }
-}
-
-/// Runs calls.
-struct Hands<'a> {
-    config: &'a ToolLoop,
-    channel: Option<Channel>,
-    workspace: PathBuf,
-    stage: Arc<dyn Stage>,
-    /// Holds what calls write until it is in place; gone with the run.
-    folder: tempfile::TempDir,
-}
-
-impl<'a> Hands<'a> {
-    fn new(config: &'a ToolLoop, channel: Option<Channel>) -> Result<Self> {
-        let folder = tempfile::tempdir()
-            .map_err(|error| Error::new(format!("cannot make a folder for private views: {error}")))?;
-        let workspace = folder_to_work_in(&config.workspace)?;
-        let stage = Arc::new(Declared::new(folder.path().join("contents")));
-        Ok(Self { config, channel, workspace, stage, folder })
-    }
-
-    /// Runs `call`, and words its result for the model.
-    async fn answer(&self, call: ToolCall) -> Message {
-        let ran = AssertUnwindSafe(self.run(&call)).catch_unwind().await;
-        let ran = ran.unwrap_or_else(|_| Err(ToolError::new(ToolErrorKind::System, "the tool has a fault")));
-        let result = Render::default().result(&call, ran);
-        Message::Tool { call: call.id, name: call.name, result }
-    }
-
-    async fn run(&self, call: &ToolCall) -> Result<ToolOutput, ToolError> {
-        if let Some(problem) = &call.problem {
-            let message = format!("cannot call `{}`: {problem}", call.name);
-            return Err(ToolError::new(ToolErrorKind::Validation, message));
-        }
-        let registered = self.config.tools.find(&call.name)?;
-        let arguments = registered.check(&call.arguments, Validation::default())?;
-        let effects = registered.tool.effects(&arguments, &self.workspace)?;
-        let effects = as_found(effects, &*self.stage, &self.workspace);
-        match self.config.policy.judge(&effects, &self.workspace, &is_repository) {
-            Verdict::Allow => {}
-            Verdict::Ask { reason } | Verdict::Deny { reason } => {
-                let message = format!("`{}` may not run here: {reason}", call.name);
-                return Err(ToolError::new(ToolErrorKind::Permission, message));
-            }
-        }
-        let view: Arc<dyn View> = self.stage.open(&self.workspace, &effects).map_err(not_staged)?.into();
-        let output = registered.tool.call(arguments, &self.context(call, &view)).await?;
-        let changes = view.changes().map_err(not_staged)?;
-        let left = self.stage.settle(&self.workspace, &changes).map_err(not_staged)?;
-        match left.first() {
-            None => Ok(output),
-            Some(path) => {
-                let message = format!("cannot write `{}`: somebody changed it meanwhile", path.display());
-                Err(ToolError::new(ToolErrorKind::System, message).hint("read it again first"))
-            }
-        }
-    }
-
-    fn context(&self, call: &ToolCall, view: &Arc<dyn View>) -> ToolContext {
-        ToolContext {
-            session: SessionId("loop".into()),
-            call: call.id.clone(),
-            channel: self.channel.clone(),
-            workspace: view.root().to_owned(),
-            live: self.workspace.clone(),
-            access: Access::default(),
-            readable: Arc::default(),
-            artifacts: self.folder.path().join("outputs"),
-            jobs: Arc::new(NoJobs),
-            person: Arc::new(Nobody),
-            subagents: Arc::new(Alone),
-            cancel: Default::default(),
-            on_progress: Arc::new(|_| {}),
-            view: view.clone(),
-        }
-    }
-}
-
-fn not_staged(error: io::Error) -> ToolError {
-    ToolError::new(ToolErrorKind::System, format!("cannot work on the files: {error}"))
 }

@@ -186,7 +186,7 @@ async fn events_of_the_session_tell_what_nobody_asked_for_here() {
 
 fn looping(model: impl Provider + 'static, folder: &Path) -> ToolLoop {
     let tools = Registry::default().with(write_text {}).with(join {}).with(fail {});
-    ToolLoop { tools, workspace: folder.to_owned(), ..ToolLoop::new(model, "m") }
+    ToolLoop { tools: tools.into(), workspace: folder.to_owned(), ..ToolLoop::new(model, "m") }
 }
 
 fn told(messages: &[Message]) -> Vec<String> {
@@ -305,7 +305,7 @@ async fn the_loop_alone_follows_a_link_before_it_judges() {
         let rules = vec![Rule::parse(Ruling::Allow, "execute@in:make").unwrap()];
         let config = ToolLoop {
             policy: Policy { rules, mode: Mode::Ask },
-            tools: Registry::default().with(Make),
+            tools: Registry::default().with(Make).into(),
             ..looping(scripted().calls([("make", json!({}))]).says("done"), folder.path())
         };
         let result = run_tool_loop(&config, Conversation::default().user("go"), None).await.unwrap();

@@ -73,6 +73,8 @@ fn context(folder: &Path) -> ToolContext {
     assert_eq!(view.how(), How::Untracked);
     ToolContext {
         session: SessionId("probe".into()),
+        message: "0".into(),
+        agent: "haft".into(),
         call: CallId("1".into()),
         channel: None,
         workspace: folder.to_owned(),

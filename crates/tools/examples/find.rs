@@ -131,6 +131,8 @@ fn call(folder: &Path, tool: &str, given: &Value) -> String {
 fn context(view: Arc<dyn View>) -> ToolContext {
     ToolContext {
         session: SessionId("s".into()),
+        message: "0".into(),
+        agent: "haft".into(),
         call: CallId("1".into()),
         channel: None,
         workspace: view.root().to_owned(),

@@ -28,6 +28,7 @@ impl Tool for Ask {
         ],
     };
     const SUPPRESS_ANIMATION: bool = true;
+    const ENDS_ITSELF: bool = true;
     type Args = Args;
 
     fn effects(&self, _: &Args, _: &Path) -> Vec<Effect> {

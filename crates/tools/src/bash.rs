@@ -107,6 +107,7 @@ impl Tool for Bash {
             ("tty", "pty"),
         ],
     };
+    const ENDS_ITSELF: bool = true;
     type Args = Args;
 
     fn effects(&self, args: &Args, _: &Path) -> Vec<Effect> {

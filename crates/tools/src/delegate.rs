@@ -31,6 +31,7 @@ impl Tool for Delegate {
             ("agent_type", "agent"),
         ],
     };
+    const ENDS_ITSELF: bool = true;
     type Args = Args;
 
     /// It reads here; what it does beyond that is judged call by call. So several can work side by side.

@@ -31,6 +31,7 @@ impl Tool for LookAtJob {
             ("kill", "stop"),
         ],
     };
+    const ENDS_ITSELF: bool = true;
     type Args = Args;
 
     fn effects(&self, _: &Args, _: &Path) -> Vec<Effect> {

@@ -40,6 +40,7 @@ pub(crate) struct Args {
 
 impl Tool for Test {
     const NAME: &'static str = "test";
+    const ENDS_ITSELF: bool = true;
     type Args = Args;
     const ALIASES: Aliases = Aliases {
         names: &["run_tests", "run_test", "test_runner", "tests"],

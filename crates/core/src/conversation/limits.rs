@@ -15,6 +15,9 @@ pub struct Limits {
     /// So many rounds with the same calls, or so many times the same few rounds in turn, end the turn. The model
     /// is warned after half of them.
     pub max_repeats: usize,
+    /// Seconds that a call may take, whichever tool it is of; 0 for no limit. Approvals do not count. Commands and tests
+    /// have limits of their own, and who waits for a person or another agent is not stopped.
+    pub call_seconds: u64,
     /// What counts as done.
     pub completion: Completion,
     /// What a turn may cost, with the agents that it delegates to.
@@ -26,13 +29,14 @@ pub struct Limits {
 
 impl Default for Limits {
     /// 200 rounds, 1,000 in a job; 6 repeats, so that an identical call ends a turn before the 8th and two alternating
-    /// ones before the 16th.
+    /// ones before the 16th; ten minutes for a call.
     fn default() -> Self {
         Self {
             max_rounds: Some(200),
             job_rounds: Some(1_000),
             on_cap: OnCap::Stop,
             max_repeats: 6,
+            call_seconds: 600,
             completion: Completion::NoCalls,
             budget: Budget::default(),
             evidence: false,

@@ -169,12 +169,26 @@ fn unique(id: CallId, place: usize, taken: &HashSet<CallId>) -> CallId {
 
 fn finish(id: CallId, open: OpenCall, cut_off: bool) -> ToolCall {
     let OpenCall { name, json, too_large, problem, .. } = open;
-    match problem.map_or_else(|| read_arguments(&json, too_large, cut_off), Err) {
+    let read = problem.map_or_else(|| read_arguments(&json, too_large, cut_off), Err);
+    made(id, name, &json, read)
+}
+
+fn made(id: CallId, name: String, json: &str, read: Result<Value, String>) -> ToolCall {
+    match read {
         Ok(arguments) => ToolCall { id, name, arguments, problem: None },
         Err(problem) => {
-            let arguments = Value::String(crate::clip::head(&json, KEPT_OF_UNREADABLE).to_owned());
+            let arguments = Value::String(crate::clip::head(json, KEPT_OF_UNREADABLE).to_owned());
             ToolCall { id, name, arguments, problem: Some(problem) }
         }
+    }
+}
+
+impl ToolCall {
+    /// Reads the arguments from JSON text (O-18, O-19). Where that is no object, the call has a `problem`, and what it is
+    /// run by answers with it.
+    pub fn parse(id: impl Into<String>, name: impl Into<String>, arguments: &str) -> Self {
+        let read = read_arguments(arguments, arguments.len() > MAX_ARGUMENTS, false);
+        made(CallId(id.into()), name.into(), arguments, read)
     }
 }
 

@@ -44,6 +44,13 @@ pub struct Channel {
     pub messages: Vec<String>,
 }
 
+impl Channel {
+    /// A conversation in which nothing has been said.
+    pub fn new(kind: impl Into<String>, chat: impl Into<String>) -> Self {
+        Self { kind: kind.into(), chat: chat.into(), messages: Vec::new() }
+    }
+}
+
 /// One line of a journal: `{"seq":N,"at":MS,"type":TYPE,…}`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Entry {

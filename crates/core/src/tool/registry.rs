@@ -229,6 +229,11 @@ impl Registry {
         offered.map(|registered| registered.in_names(&tools)).collect()
     }
 
+    /// The same as models get them: `{"type":"function","function":{name,description,parameters}}` (T-30).
+    pub fn definitions(&self) -> Vec<Value> {
+        self.offered().map(ToolSpec::definition).collect()
+    }
+
     /// One line for each offered tool: "- `name` - description" (T-34).
     pub fn summaries(&self) -> Vec<String> {
         let line = |spec: &ToolSpec| format!("- `{}` - {}", spec.name, spec.description);

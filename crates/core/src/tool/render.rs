@@ -58,6 +58,8 @@ pub enum ErrorWording {
     Prefixed,
     /// `my_tool(param1="value"): MESSAGE` (C-56).
     Call,
+    /// `MESSAGE` alone (T-19), and `hint: HINT` on a line of its own.
+    Bare,
 }
 
 impl Render {
@@ -94,6 +96,7 @@ impl Render {
         let unknown = details.get("unknown_tool").is_some();
         let text = match self.error {
             ErrorWording::Plain => format!("error: {message}"),
+            ErrorWording::Bare => message.clone(),
             ErrorWording::Prefixed if unknown => format!("Error: Tool '{}' not found", call.name),
             ErrorWording::Prefixed => format!("Error: {message}"),
             ErrorWording::Call => format!("{}: {message}", written(&call.name, &call.arguments)),
@@ -121,7 +124,9 @@ impl Render {
     /// What to do next, with the call that would have been right: as a call where the accent is one of calls (C-48).
     fn hint(&self, error: &ToolError) -> Option<String> {
         let example = error.example.as_deref().map(|(name, arguments)| match self.error {
-            ErrorWording::Plain | ErrorWording::Prefixed => format!("for example: {name} {arguments}"),
+            ErrorWording::Plain | ErrorWording::Bare | ErrorWording::Prefixed => {
+                format!("for example: {name} {arguments}")
+            }
             ErrorWording::Call => format!("Example: {}", written(name, arguments)),
         });
         let said = [error.hint.clone(), example].into_iter().flatten().collect::<Vec<_>>();

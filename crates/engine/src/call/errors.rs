@@ -39,6 +39,11 @@ pub(crate) fn panicked(panic: &(dyn Any + Send)) -> ToolError {
     ToolError::new(ToolErrorKind::System, format!("the tool panicked: {}", last_words(panic)))
 }
 
+pub(crate) fn timed_out(tool: &str, seconds: u64) -> ToolError {
+    let message = format!("`{tool}` timed out after {seconds} s; the call was stopped");
+    ToolError::new(ToolErrorKind::System, message).hint("ask for less at a time")
+}
+
 /// What was said by whoever panicked.
 pub(crate) fn last_words(panic: &(dyn Any + Send)) -> &str {
     let words = panic.downcast_ref::<&str>().copied();

@@ -1,4 +1,5 @@
 //! What a call may know and do, made from what its session has.
+use super::round::Round;
 use crate::session::{
     asking::Asking,
     context::SessionContext,
@@ -15,6 +16,7 @@ const MAX_CHUNK: usize = 4_096;
 pub(crate) fn context(
     session: &SessionContext,
     call: &ToolCall,
+    round: &Round,
     view: &Arc<dyn View>,
     cancel: &CancellationToken,
     notes: &Notes,
@@ -23,8 +25,10 @@ pub(crate) fn context(
     let person = Asking { call: call.id.clone(), inbox: session.inbox.clone(), notes: notes.downgrade() };
     ToolContext {
         session: session.id.clone(),
+        message: round.message.clone(),
+        agent: session.agent.clone(),
         call: call.id.clone(),
-        channel: None,
+        channel: round.channel.clone(),
         workspace: view.root().to_owned(),
         live: session.shared.setup.workspace.clone(),
         access: session.access.clone(),

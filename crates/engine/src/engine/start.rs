@@ -76,8 +76,12 @@ fn context(
     let tree = above.tree(&entries, setup);
     let own_stage = || (setup.stages)(&setup.home.contents(id));
     let stage = caller.map_or_else(own_stage, |caller| caller.stage.clone());
-    let jobs =
-        BackgroundCommands::new(sender.downgrade(), jobs_of(&entries) + 1, setup.profile.render.clone());
+    // Weak: a job must not keep its session's mailbox alive.
+    let mailbox = sender.downgrade();
+    let tell = move |fact| {
+        let _session_closed = mailbox.upgrade().is_some_and(|mailbox| mailbox.send(Mail::Job(fact)).is_ok());
+    };
+    let jobs = BackgroundCommands::new(tell, jobs_of(&entries) + 1, setup.profile.render.clone());
     let toolbox = Toolbox::new(setup, agent.clone(), own_tools(setup, &tree));
     let kit = toolbox.kit();
     let touched = |name: &str, arguments: &serde_json::Value| {

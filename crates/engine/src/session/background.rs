@@ -1,23 +1,22 @@
 //! Work that outlives its call. It belongs to the session: when the session goes, so does the work.
-use super::mail::Mail;
 use futures::future::BoxFuture;
-use haft_core::{JobId, JobOutput, JobState, Jobs, Render, ToolCall, ToolError, ToolErrorKind, Work};
+use haft_core::{Fact, JobId, JobOutput, JobState, Jobs, Render, ToolCall, ToolError, ToolErrorKind, Work};
 use std::{
     sync::{
-        Mutex,
+        Arc, Mutex,
         atomic::{AtomicU64, Ordering},
     },
-    time::Duration,
+    time::{Duration, Instant},
 };
-use tokio::{sync::mpsc, task::JoinSet};
+use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 /// So many jobs that have ended are remembered, for whoever asks what they printed.
 const REMEMBERED: usize = 32;
 
-pub(crate) struct BackgroundCommands {
-    /// Weak: a job must not keep its session's mailbox alive.
-    mailbox: mpsc::WeakUnboundedSender<Mail>,
+/// Work that outlives its call. When this is dropped, the work ends.
+pub struct BackgroundCommands {
+    tell: Arc<dyn Fn(Fact) + Send + Sync>,
     running: Mutex<JoinSet<()>>,
     known: Mutex<Vec<BackgroundCommand>>,
     next: AtomicU64,
@@ -33,16 +32,10 @@ struct BackgroundCommand {
 }
 
 impl BackgroundCommands {
-    /// `next` is the number of the first job that starts here.
-    pub(crate) fn new(mailbox: mpsc::WeakUnboundedSender<Mail>, next: u64, render: Render) -> Self {
+    /// Tells of each job that it started and that it ended. `next` is the number of the first one.
+    pub fn new(tell: impl Fn(Fact) + Send + Sync + 'static, next: u64, render: Render) -> Self {
         let (running, known) = Default::default();
-        Self { mailbox, running, known, next: AtomicU64::new(next), render }
-    }
-
-    fn tell(&self, mail: Mail) {
-        if let Some(mailbox) = self.mailbox.upgrade() {
-            let _session_closed = mailbox.send(mail);
-        }
+        Self { tell: Arc::new(tell), running, known, next: AtomicU64::new(next), render }
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Vec<BackgroundCommand>> {
@@ -63,9 +56,9 @@ impl BackgroundCommands {
 impl Jobs for BackgroundCommands {
     fn start(&self, title: String, work: Work, output: JobOutput) -> JobId {
         let id = JobId(self.next.fetch_add(1, Ordering::Relaxed).to_string());
-        self.tell(Mail::JobStarted { job: id.clone(), title: title.clone() });
+        (self.tell)(Fact::JobStarted { job: id.clone(), title: title.clone() });
         let (stop, ended) = (CancellationToken::new(), CancellationToken::new());
-        let (mailbox, job, render) = (self.mailbox.clone(), id.clone(), self.render.clone());
+        let (tell, job, render, began) = (self.tell.clone(), id.clone(), self.render.clone(), Instant::now());
         let call = ToolCall::new(id.0.clone(), title.clone(), serde_json::Value::Null);
         let (stopped, done) = (stop.clone(), ended.clone().drop_guard());
         let mut running = self.running.lock().expect("no code panics while it holds the jobs");
@@ -77,10 +70,9 @@ impl Jobs for BackgroundCommands {
                 () = stopped.cancelled() => Err(stopped_error()),
                 result = work => result,
             };
-            if let Some(mailbox) = mailbox.upgrade() {
-                let _session_closed =
-                    mailbox.send(Mail::JobEnded { job, result: render.result(&call, result) });
-            }
+            let (duration_ms, failed) = (began.elapsed().as_millis() as u64, result.as_ref().err());
+            tracing::debug!(%job, duration_ms, ?failed, "the job ended");
+            tell(Fact::JobEnded { job, result: render.result(&call, result) });
         });
         self.remember(BackgroundCommand { id: id.clone(), title, output, stop, ended });
         id

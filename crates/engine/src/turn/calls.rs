@@ -1,6 +1,6 @@
 //! Runs the calls of a reply: neighbors that only read together, all others one by one.
 use crate::{
-    call::{Round, prepare, run_call},
+    call::{prepare, round::Round, run_call},
     journal::JournalError,
     session::{
         context::SessionContext,
@@ -10,7 +10,7 @@ use crate::{
     },
 };
 use futures::{StreamExt, stream};
-use haft_core::{Effect, ToolCall, ToolError, ToolErrorKind};
+use haft_core::{Effect, Fact, ToolCall, ToolError, ToolErrorKind};
 use std::iter::Peekable;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
@@ -27,8 +27,8 @@ pub(crate) async fn run_tools(
     calls: Vec<ToolCall>,
     cancel: &CancellationToken,
 ) -> Result<(), JournalError> {
-    let round = Round { repeats: log.transcript.repeats(), channel: log.transcript.channel().cloned() };
-    let round = &round;
+    let (repeats, channel) = (log.transcript.repeats(), log.transcript.channel().cloned());
+    let round = &Round { repeats, channel, message: place_of_reply(log) };
     let place = |(place, call)| if place < MAX_CALLS { prepare(session, call) } else { too_many(call) };
     // Looked at as late as can be: what one call does to files may change where the next one leads.
     let mut prepared = calls.into_iter().enumerate().map(place).peekable();
@@ -50,6 +50,12 @@ pub(crate) async fn run_tools(
         }
     }
     Ok(())
+}
+
+fn place_of_reply(log: &Log) -> String {
+    let entries = log.journal.entries();
+    let made = entries.iter().rfind(|entry| matches!(entry.fact, Fact::Replied { .. } | Fact::Called { .. }));
+    made.map(|entry| entry.seq.to_string()).unwrap_or_default()
 }
 
 async fn listen(log: &mut Log, mut noted: mpsc::Receiver<Note>) -> Result<(), JournalError> {

@@ -53,6 +53,11 @@ impl AnyTool for RemoteTool {
         Ok(self.effects.clone())
     }
 
+    /// A server that says nothing for too long is given up, and one that asks a person may wait.
+    fn ends_itself(&self) -> bool {
+        true
+    }
+
     fn call<'a>(&'a self, args: Value, ctx: &'a ToolContext) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
         Box::pin(async move {
             let arguments = args.as_object().cloned().unwrap_or_default();

@@ -177,6 +177,8 @@ impl Kit {
         let live = self.live.clone();
         ToolContext {
             session: SessionId("s".into()),
+            message: "0".into(),
+            agent: "haft".into(),
             call: CallId("1".into()),
             channel: self.channel.clone(),
             workspace: view.root().to_owned(),

@@ -1,0 +1,49 @@
+//! Calls put together by their ids while a model streams them.
+use crate::{ToolCall, reply::MAX_ARGUMENTS};
+use indexmap::IndexMap;
+
+/// Puts calls together while a model streams them, for programs that read a stream of their own (O-08, O-13 to O-17).
+/// [`crate::Reply`] does the same for the pieces that a [`crate::Provider`] gives.
+///
+/// ```
+/// # use haft_core::CallTracker;
+/// let mut tracker = CallTracker::default();
+/// tracker.start_call("tool_1", "read");
+/// tracker.add_arguments("tool_1", "{\"filePath\":");
+/// tracker.add_arguments("tool_1", "\"/tmp/test.txt\"}");
+/// let calls = tracker.take_calls();
+/// assert_eq!(calls[0].arguments["filePath"], "/tmp/test.txt");
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct CallTracker {
+    /// Names and arguments, in the order in which the calls began (X-33).
+    pending: IndexMap<String, (String, String)>,
+}
+
+impl CallTracker {
+    /// A call begins. One that is pending under this id goes on.
+    pub fn start_call(&mut self, id: impl Into<String>, name: impl Into<String>) {
+        self.pending.entry(id.into()).or_insert_with(|| (name.into(), String::new()));
+    }
+
+    /// More of the arguments: JSON text. What belongs to no pending call is left out.
+    pub fn add_arguments(&mut self, id: &str, delta: &str) {
+        if let Some((_, arguments)) = self.pending.get_mut(id)
+            && arguments.len() <= MAX_ARGUMENTS
+        {
+            arguments.push_str(delta);
+        }
+    }
+
+    /// Takes out one call; none where no such call is pending.
+    pub fn finish_call(&mut self, id: &str) -> Option<ToolCall> {
+        let (id, (name, arguments)) = self.pending.shift_remove_entry(id)?;
+        Some(ToolCall::parse(id, name, &arguments))
+    }
+
+    /// Takes out all pending calls, in the order in which they began.
+    pub fn take_calls(&mut self) -> Vec<ToolCall> {
+        let pending = std::mem::take(&mut self.pending).into_iter();
+        pending.map(|(id, (name, arguments))| ToolCall::parse(id, name, &arguments)).collect()
+    }
+}

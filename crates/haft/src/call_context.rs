@@ -1,0 +1,93 @@
+//! Whose calls run that no session makes, where, and what they may touch.
+use crate::{Channel, JobId, Policy, SessionId, ToolResult, Validation};
+use haft_core::{Fact, Limits, Render};
+use haft_engine::BackgroundCommands;
+use std::{
+    fmt,
+    path::PathBuf,
+    sync::{Arc, OnceLock},
+};
+use tempfile::TempDir;
+
+/// Whose calls run that no session makes, where, and what they may touch. Cheap to clone.
+///
+/// Work that its calls leave in the background ends when the last clone is dropped.
+#[derive(Clone)]
+#[must_use]
+pub struct CallContext {
+    pub(crate) session: SessionId,
+    pub(crate) message: String,
+    pub(crate) agent: String,
+    pub(crate) channel: Option<Channel>,
+    pub(crate) workspace: PathBuf,
+    pub(crate) policy: Policy,
+    pub(crate) validation: Validation,
+    pub(crate) call_seconds: u64,
+    pub(crate) background: Option<Arc<BackgroundCommands>>,
+    /// Where contents and long output lie.
+    pub(crate) folder: Arc<OnceLock<Result<TempDir, String>>>,
+}
+
+impl CallContext {
+    /// Calls of `agent` in `message` of `session`, by any names. They work in the current folder, read there what they
+    /// like, and take ten minutes at most.
+    pub fn new(session: impl Into<String>, message: impl Into<String>, agent: impl Into<String>) -> Self {
+        Self {
+            session: SessionId(session.into()),
+            message: message.into(),
+            agent: agent.into(),
+            channel: None,
+            workspace: PathBuf::from("."),
+            policy: Policy::default(),
+            validation: Validation::default(),
+            call_seconds: Limits::default().call_seconds,
+            background: None,
+            folder: Arc::default(),
+        }
+    }
+
+    /// Tells tools where the conversation takes place.
+    pub fn channel(self, channel: impl Into<Option<Channel>>) -> Self {
+        Self { channel: channel.into(), ..self }
+    }
+
+    /// Works in this folder.
+    pub fn workspace(self, folder: impl Into<PathBuf>) -> Self {
+        Self { workspace: folder.into(), ..self }
+    }
+
+    /// Judges what calls want to touch. Nobody is asked: what it would ask for is refused.
+    pub fn policy(self, policy: Policy) -> Self {
+        Self { policy, ..self }
+    }
+
+    /// Holds arguments against their schema in this way.
+    pub fn validation(self, validation: Validation) -> Self {
+        Self { validation, ..self }
+    }
+
+    /// Stops a call after so many seconds; 0 for never.
+    pub fn call_seconds(self, seconds: u64) -> Self {
+        Self { call_seconds: seconds, ..self }
+    }
+
+    /// Lets work go on in the background, and calls `ended` when some of it has ended. Without this, a call waits for the
+    /// work that it began, and gives its result.
+    pub fn on_end(self, ended: impl Fn(JobId, ToolResult) + Send + Sync + 'static) -> Self {
+        let tell = move |fact| {
+            if let Fact::JobEnded { job, result } = fact {
+                ended(job, result);
+            }
+        };
+        Self { background: Some(Arc::new(BackgroundCommands::new(tell, 1, Render::default()))), ..self }
+    }
+}
+
+impl fmt::Debug for CallContext {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { session, message, agent, channel, workspace, .. } = self;
+        let mut told = f.debug_struct("CallContext");
+        told.field("session", session).field("message", message).field("agent", agent);
+        told.field("channel", channel).field("workspace", workspace).finish_non_exhaustive()
+    }
+}
