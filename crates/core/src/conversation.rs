@@ -3,6 +3,7 @@
 mod call_tracker;
 pub mod clip;
 mod limits;
+pub mod loops;
 pub mod message;
 pub mod picture;
 mod prompt_history;

@@ -24,7 +24,7 @@ pub use change::{Change, ChangeKind, FileRead, FileState, Hash, How, Print, Stag
 pub use changed::Changed;
 pub use clip::{Clip, Keep};
 pub use conversation::{
-    CallTracker, Completion, Limits, OnCap, clip, message, picture, replies_left_out, reply, tokens,
+    CallTracker, Completion, Limits, OnCap, clip, loops, message, picture, replies_left_out, reply, tokens,
     transcript, window,
 };
 pub use event::{

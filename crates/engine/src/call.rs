@@ -22,7 +22,7 @@ use crate::{
 use errors::{denied, interrupted, not_staged};
 use haft_core::{
     Change, Effect, Fact, FileRead, How, ToolCall, ToolContext, ToolError, ToolErrorKind, ToolOutput,
-    ToolResult, Verdict, View, changed::paths,
+    ToolResult, Verdict, View, changed::paths, loops::warning,
 };
 use judge::Refused;
 use limited::run_tool;
@@ -120,10 +120,7 @@ pub(crate) async fn run_call(
         Err(Stopped::Unrecorded) => return,
     };
     if round.repeats >= WARN_AFTER {
-        let repeats = round.repeats;
-        result.content += &format!(
-            "\n[this is the same as before, {repeats} times in a row; do something else, or answer]"
-        );
+        result.content += &warning(round.repeats);
     }
     if let Some(named) = named {
         result.content += &hooks::after(session, &named, &result, cancel).await;

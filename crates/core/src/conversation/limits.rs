@@ -12,8 +12,8 @@ pub struct Limits {
     pub job_rounds: Option<u32>,
     /// What happens then.
     pub on_cap: OnCap,
-    /// So many rounds with the same calls, or so many times the same few rounds in turn, end the turn. The model
-    /// is warned after half of them.
+    /// So many rounds with the same calls and the same results, or so many times the same few rounds in turn, end the
+    /// turn; where the results change, ten times as many. The model is warned after half of them.
     pub max_repeats: usize,
     /// Seconds that a call may take, whichever tool it is of; 0 for no limit. Approvals do not count. Commands and tests
     /// have limits of their own, and who waits for a person or another agent is not stopped.

@@ -159,7 +159,7 @@ impl Reply {
 }
 
 /// The vendor's id where it is good, else one made from the call's place in the reply.
-fn unique(id: CallId, place: usize, taken: &HashSet<CallId>) -> CallId {
+pub fn unique(id: CallId, place: usize, taken: &HashSet<CallId>) -> CallId {
     if !id.0.trim().is_empty() && !taken.contains(&id) {
         return id;
     }

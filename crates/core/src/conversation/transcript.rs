@@ -1,14 +1,10 @@
 //! Facts folded into a conversation, and the one decision: what happens next.
-use super::prompt_history::PromptHistory;
+use super::{loops::Loops, prompt_history::PromptHistory};
 use crate::{
     Answer, CallId, Channel, Completion, Entry, Fact, JobId, Limits, Message, Outcome, Part, StopReason,
     ToolCall, ToolResult, Usage, active_path,
 };
-use std::{
-    collections::HashMap,
-    hash::{DefaultHasher, Hash, Hasher},
-    sync::Arc,
-};
+use std::{collections::HashMap, sync::Arc};
 
 /// The conversation so far. Always well formed: each call has its result, in call order.
 #[derive(Clone, Debug, Default)]
@@ -38,8 +34,7 @@ struct Turn {
     is_reminded: bool,
     /// It is a call in place of the model, and nothing more.
     called: bool,
-    /// One number for the calls of each round, to recognize repetition.
-    rounds_seen: Vec<u64>,
+    loops: Loops,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -61,9 +56,6 @@ pub enum Step {
     /// End the turn.
     Stop(Outcome),
 }
-
-/// Periods in which a loop is looked for: the same round, two alternating ones, three in turn.
-const PERIODS: std::ops::RangeInclusive<usize> = 1..=3;
 
 impl Transcript {
     /// Folds the active path of a journal; abandoned branches are skipped.
@@ -185,9 +177,10 @@ impl Transcript {
         self.turn.usage
     }
 
-    /// How often the calls of the last reply were made, alone or in turn with a few others: 1 for the first time.
+    /// How often the calls of the last reply were made and brought the same, alone or in turn with a few others: 1 for
+    /// the first time.
     pub fn repeats(&self) -> usize {
-        PERIODS.map(|period| cycles(&self.turn.rounds_seen, period)).max().unwrap_or_default()
+        self.turn.loops.repeats()
     }
 
     /// Depends on nothing but the recorded facts, so a session can be taken up anywhere.
@@ -237,7 +230,7 @@ impl Transcript {
     fn user(&mut self, parts: Vec<Part>) {
         self.close_calls();
         self.history.push(Message::User { parts });
-        self.turn.rounds_seen.clear();
+        self.turn.loops.clear();
         self.turn.idle_rounds = 0;
         self.turn.called = false;
         self.phase = Phase::Model;
@@ -264,7 +257,7 @@ impl Transcript {
             self.turn.idle_rounds += 1;
         } else {
             self.turn.idle_rounds = 0;
-            self.turn.rounds_seen.push(fingerprint(&self.open));
+            self.turn.loops.called(self.open.iter().map(|open| &open.call));
         }
     }
 
@@ -295,6 +288,7 @@ impl Transcript {
     /// Files the results in call order, whatever order they ended in.
     fn close_calls(&mut self) {
         self.places.clear();
+        self.turn.loops.answered(self.open.iter().filter_map(|open| open.result.as_ref()));
         for OpenCall { call, result } in self.open.drain(..) {
             let result = result.unwrap_or_else(ToolResult::not_run);
             self.history.push(Message::Tool { call: call.id, name: call.name, result });
@@ -313,21 +307,6 @@ impl Transcript {
 
 fn job_report(job: &JobId, result: &ToolResult) -> String {
     format!("Job {} has ended.\n{}", job.0, result.content)
-}
-
-fn fingerprint(calls: &[OpenCall]) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    for OpenCall { call, .. } in calls {
-        (&call.name, call.arguments.to_string()).hash(&mut hasher);
-    }
-    hasher.finish()
-}
-
-/// How many times the last `period` rounds stand at the end of `rounds`, one after the other.
-fn cycles(rounds: &[u64], period: usize) -> usize {
-    let mut chunks = rounds.rchunks_exact(period);
-    let Some(last) = chunks.next() else { return 0 };
-    1 + chunks.take_while(|chunk| *chunk == last).count()
 }
 
 #[cfg(test)]
@@ -428,29 +407,40 @@ mod tests {
     // O-41, A16, A17
     #[test]
     fn loops_of_up_to_three_rounds_are_seen() {
-        let rounds = |ids: &[&str]| {
-            let rounds = ids.iter().flat_map(|id| [said(vec![call(id)]), ended(id)]);
-            [prompt()].into_iter().chain(rounds).collect::<Vec<_>>()
-        };
-        let table = [
-            (["a"].repeat(5), "ask", 5),
-            (["a"].repeat(6), "Repeating", 6),
-            (["a", "b"].repeat(5), "ask", 5),
-            (["a", "b"].repeat(6), "Repeating", 6),
-            (["a", "b", "c"].repeat(6), "Repeating", 6),
-            (["a", "a", "b", "a", "a"].to_vec(), "ask", 2),
+        let same = |_: usize| "same".to_owned();
+        let counting = |round: usize| format!("{round}");
+        let warned = |round: usize| format!("same{}", crate::loops::warning(round));
+        let table: [(Vec<&str>, fn(usize) -> String, &str, usize); 12] = [
+            (["a"].repeat(5), same, "a", 5),
+            (["a"].repeat(6), same, "Repeating", 6),
+            (["a"].repeat(6), warned, "Repeating", 6),
+            (["a", "b"].repeat(5), same, "b", 5),
+            (["a", "b"].repeat(6), same, "Repeating", 6),
+            (["a", "b", "c"].repeat(6), same, "Repeating", 6),
+            (["a", "a", "b", "a", "a"].to_vec(), same, "a", 2),
+            // The same question with another answer brings something new, but not for ever.
+            (["a"].repeat(19), counting, "a", 2),
+            (["a", "b"].repeat(19), counting, "b", 1),
+            (["a"].repeat(59), counting, "a", 5),
+            (["a"].repeat(60), counting, "Repeating", 6),
+            (["a", "b"].repeat(60), counting, "Repeating", 6),
         ];
-        for (ids, expected, repeats) in table {
-            let mut facts = rounds(&ids);
-            if expected == "Repeating" {
-                facts.pop();
-            }
+        for (ids, result, expected, repeats) in table {
+            let rounds = ids.iter().enumerate().flat_map(|(round, id)| {
+                let result = ToolResult { content: result(round), ..ToolResult::default() };
+                let ended = Fact::ToolEnded {
+                    call: CallId((*id).into()),
+                    name: "read".into(),
+                    result,
+                    duration_ms: 0,
+                };
+                [said(vec![call(id)]), ended]
+            });
+            let mut facts: Vec<Fact> = [prompt()].into_iter().chain(rounds).collect();
+            facts.pop();
             let transcript = folded(&facts);
-            assert_eq!(
-                (name(transcript.next_step(&Limits::default())).as_str(), transcript.repeats()),
-                (expected, repeats),
-                "{ids:?}"
-            );
+            let step = name(transcript.next_step(&Limits::default()));
+            assert_eq!((step.as_str(), transcript.repeats()), (expected, repeats), "{ids:?}");
         }
     }
 
