@@ -129,7 +129,7 @@ impl Teller {
                 self.calls.insert(call.clone(), announced);
                 return Some(update);
             }
-            Update::ToolCall { .. } => {}
+            Update::ToolCall { .. } | Update::ToolArguments { .. } | Update::ToolCallEnd { .. } => {}
         }
         None
     }

@@ -339,7 +339,9 @@ impl Journal {
                             missed &= !matches!(entry.fact, Fact::Replied { .. });
                             yield Event::Recorded(entry);
                         }
-                        Ok(Event::Live(Update::Text { .. } | Update::Thinking { .. })) if missed => {}
+                        Ok(Event::Live(
+                            Update::Text { .. } | Update::Thinking { .. } | Update::ToolArguments { .. },
+                        )) if missed => {}
                         Ok(live) => {
                             missed &= !matches!(live, Event::Live(Update::Retrying { .. }));
                             yield live;

@@ -4,6 +4,7 @@ mod calls;
 mod compact;
 mod digest;
 pub(crate) mod evidence;
+mod live_reply;
 pub(crate) mod recover;
 mod request;
 mod room;

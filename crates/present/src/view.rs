@@ -94,7 +94,7 @@ impl View {
                 let note = format!("{}; the reply begins anew", safe::text(reason));
                 begun.then_some(Block::Note(note)).into_iter().collect()
             }
-            Update::ToolCall { .. } => Vec::new(),
+            Update::ToolCall { .. } | Update::ToolArguments { .. } | Update::ToolCallEnd { .. } => Vec::new(),
         }
     }
 

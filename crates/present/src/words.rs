@@ -66,7 +66,8 @@ impl<Out: Write, Err: Write> Words<Out, Err> {
                 let seconds = *after_ms as f64 / 1000.0;
                 self.note(&format!("{reason}; asking again in {seconds:.1} s"))
             }
-            Update::Thinking { .. } | Update::ToolCall { .. } | Update::ToolOutput { .. } => Ok(()),
+            Update::Thinking { .. } | Update::ToolOutput { .. } => Ok(()),
+            Update::ToolCall { .. } | Update::ToolArguments { .. } | Update::ToolCallEnd { .. } => Ok(()),
         }
     }
 

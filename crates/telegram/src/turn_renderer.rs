@@ -87,7 +87,8 @@ impl TurnRenderer {
         match update {
             Update::Text { text } => self.live += text,
             Update::Retrying { .. } => self.live.clear(),
-            Update::Thinking { .. } | Update::ToolCall { .. } | Update::ToolOutput { .. } => {}
+            Update::Thinking { .. } | Update::ToolOutput { .. } => {}
+            Update::ToolCall { .. } | Update::ToolArguments { .. } | Update::ToolCallEnd { .. } => {}
         }
     }
 

@@ -313,8 +313,12 @@ pub enum Update {
     Text { text: String },
     /// More of what the model thinks.
     Thinking { text: String },
-    /// A call of the reply takes shape.
+    /// A call of the reply begins.
     ToolCall { call: CallId, name: String },
+    /// More of its arguments: JSON text.
+    ToolArguments { call: CallId, delta: String },
+    /// It is written to its end. `arguments` are as they will be recorded: a text where they cannot be read.
+    ToolCallEnd { call: CallId, arguments: Value },
     /// A running call says something (C-26 `tool_output_chunk`).
     ToolOutput { call: CallId, chunk: String },
     /// The model is asked again: what was seen of this reply is void.

@@ -38,10 +38,18 @@ impl Hidden {
             Some((secrets, _)) if secrets.are_in(&text) => secrets.hide(&text).into_owned(),
             _ => text,
         };
+        let hidden = |value| match self.0.get() {
+            Some((secrets, _)) => without(secrets, value),
+            None => value,
+        };
         match update {
             Update::Text { text } => Update::Text { text: hide(text) },
             Update::Thinking { text } => Update::Thinking { text: hide(text) },
             Update::ToolCall { call, name } => Update::ToolCall { call, name: hide(name) },
+            Update::ToolArguments { call, delta } => Update::ToolArguments { call, delta: hide(delta) },
+            Update::ToolCallEnd { call, arguments } => {
+                Update::ToolCallEnd { call, arguments: hidden(arguments) }
+            }
             Update::ToolOutput { call, chunk } => Update::ToolOutput { call, chunk: hide(chunk) },
             Update::Retrying { reason, after_ms } => Update::Retrying { reason: hide(reason), after_ms },
         }

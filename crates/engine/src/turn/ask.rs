@@ -1,12 +1,12 @@
 //! One request to the model: what is set aside for it, what comes back, and what it cost.
-use super::request;
+use super::{live_reply::LiveReply, request};
 use crate::{
     journal::JournalError,
     session::{budget::Reserved, context::SessionContext, log::Log},
 };
 use futures::StreamExt;
 use haft_core::{
-    Delta, Fact, Message, ProviderError, Reached, Reply, Request, StopReason, Transcript, Update, tokens,
+    Delta, Fact, Message, ProviderError, Reached, Reply, Request, StopReason, Transcript, tokens,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -46,7 +46,14 @@ pub(crate) async fn ask_once(
         request.max_output = u32::try_from(reserved.reply).unwrap_or(u32::MAX);
     }
     let mut reply = Reply::default();
-    let heard = hear(log, session, request, &mut reply, (&mut reserved, cancel), update).await?;
+    let mut live = LiveReply::default();
+    let show = |log: &Log, delta: &Delta| {
+        let updates = live.updates(delta);
+        let is_seen = !updates.is_empty();
+        updates.into_iter().for_each(|update| log.journal.live(update));
+        is_seen
+    };
+    let heard = hear(log, session, request, &mut reply, (&mut reserved, cancel), show).await?;
     let usage = reply.usage();
     let fact = match heard {
         StreamEnd::Reached(reached) => return Ok(Err(NoReply::Reached(reached))),
@@ -94,7 +101,7 @@ pub(crate) async fn hear(
     request: Request,
     reply: &mut Reply,
     (reserved, cancel): (&mut Reserved, &CancellationToken),
-    on_delta: fn(&Log, &Delta) -> bool,
+    mut on_delta: impl FnMut(&Log, &Delta) -> bool,
 ) -> Result<StreamEnd, JournalError> {
     let mut deltas = session.model.provider.stream(request);
     loop {
@@ -175,25 +182,4 @@ fn ended_early(model: &str) -> ProviderError {
 pub(crate) fn failed(error: &ProviderError) -> Fact {
     tracing::debug!(?error, "the model could not be asked");
     Fact::ModelFailed { message: error.to_string(), hint: error.hint().map(str::to_owned) }
-}
-
-/// Shows a piece of a reply to whoever watches.
-fn update(log: &Log, delta: &Delta) -> bool {
-    update_of(delta).map(|update| log.journal.live(update)).is_some()
-}
-
-/// What people see of a delta; an empty one is nothing to see, and a call without an id cannot be told from others.
-fn update_of(delta: &Delta) -> Option<Update> {
-    match delta {
-        Delta::Text(text) => (!text.is_empty()).then(|| Update::Text { text: text.clone() }),
-        Delta::Thinking(text) => (!text.is_empty()).then(|| Update::Thinking { text: text.clone() }),
-        Delta::CallStart { id, name, .. } => {
-            (!id.0.is_empty()).then(|| Update::ToolCall { call: id.clone(), name: name.clone() })
-        }
-        Delta::Retrying { reason, after, .. } => {
-            Some(Update::Retrying { reason: reason.clone(), after_ms: after.as_millis() as u64 })
-        }
-        Delta::Signature(_) | Delta::CallArguments { .. } | Delta::CallProblem { .. } => None,
-        Delta::Usage(_) | Delta::Stop(_) => None,
-    }
 }
