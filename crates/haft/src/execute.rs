@@ -1,6 +1,6 @@
 //! Calls without a session: checked, judged, run in a view of their own, settled.
 use crate::{
-    CallContext, Error, Executed, Registry, Result, ToolCall, ToolResult, builder::folder_to_work_in,
+    CallContext, Error, Message, Registry, Result, ToolCall, ToolResult, builder::folder_to_work_in,
 };
 use futures::{StreamExt, stream};
 use haft_core::{
@@ -20,6 +20,26 @@ use std::{
 
 /// Readers that run at the same time.
 const MAX_PARALLEL: usize = 16;
+
+/// A call that ran, and what came of it. [`result_messages`] makes messages of them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Executed {
+    /// The call.
+    pub call: ToolCall,
+    /// What came of it; also where it could not run.
+    pub result: ToolResult,
+}
+
+impl From<Executed> for Message {
+    fn from(Executed { call, result }: Executed) -> Self {
+        Self::Tool { call: call.id, name: call.name, result }
+    }
+}
+
+/// Returns the messages that answer the calls of a reply, in the same order. They stand behind that reply.
+pub fn result_messages(results: impl IntoIterator<Item = Executed>) -> Vec<Message> {
+    results.into_iter().map(Message::from).collect()
+}
 
 /// Runs `calls` of one reply: neighbors that only read together, all others one after the other.
 pub(crate) async fn all(tools: &Registry, calls: Vec<ToolCall>, context: &CallContext) -> Vec<Executed> {

@@ -75,6 +75,7 @@ mod tool_loop;
 pub use builder::{Builder, Speech};
 pub use call_context::CallContext;
 pub use error::{Error, Result};
+pub use execute::{Executed, result_messages};
 pub use haft::Haft;
 pub use haft_core::{
     Activity, ActivityType, Answer, AnyTool, Budget, CallId, CallTracker, Change, ChangeKind, Channel,
@@ -88,7 +89,7 @@ pub use haft_macros::tool_in_haft as tool;
 pub use into_tool::IntoTool;
 pub use person::Approval;
 pub use session::{Session, Turn};
-pub use shared_registry::{Executed, SharedRegistry, result_messages};
+pub use shared_registry::SharedRegistry;
 pub use subscription::Subscription;
 pub use tool_loop::{Conversation, ToolLoop, ToolLoopResult, run_tool_loop};
 

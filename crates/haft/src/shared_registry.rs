@@ -1,6 +1,6 @@
 //! Tools that many tasks share, and change while others run them.
 use crate::{
-    CallContext, IntoTool, Message, Registry, Result, SessionId, ToolCall, ToolResult, ToolSource, execute,
+    CallContext, Executed, IntoTool, Registry, Result, SessionId, ToolCall, ToolResult, ToolSource, execute,
 };
 use futures::{FutureExt, future::BoxFuture};
 use serde_json::Value;
@@ -31,26 +31,6 @@ use std::sync::{Arc, PoisonError, RwLock};
 /// ```
 #[derive(Clone, Default)]
 pub struct SharedRegistry(Arc<RwLock<Arc<Registry>>>);
-
-/// A call that ran, and what came of it. [`result_messages`] makes messages of them.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Executed {
-    /// The call.
-    pub call: ToolCall,
-    /// What came of it; also where it could not run.
-    pub result: ToolResult,
-}
-
-impl From<Executed> for Message {
-    fn from(Executed { call, result }: Executed) -> Self {
-        Self::Tool { call: call.id, name: call.name, result }
-    }
-}
-
-/// Returns the messages that answer the calls of a reply, in the same order. They stand behind that reply.
-pub fn result_messages(results: impl IntoIterator<Item = Executed>) -> Vec<Message> {
-    results.into_iter().map(Message::from).collect()
-}
 
 impl SharedRegistry {
     /// Returns a registry without tools.

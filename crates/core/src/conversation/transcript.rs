@@ -410,8 +410,8 @@ mod tests {
         let same = |_: usize| "same".to_owned();
         let counting = |round: usize| format!("{round}");
         let warned = |round: usize| format!("same{}", crate::loops::warning(round));
-        let table: [(Vec<&str>, fn(usize) -> String, &str, usize); 12] = [
-            (["a"].repeat(5), same, "a", 5),
+        let table = [
+            (["a"].repeat(5), same as fn(usize) -> String, "a", 5),
             (["a"].repeat(6), same, "Repeating", 6),
             (["a"].repeat(6), warned, "Repeating", 6),
             (["a", "b"].repeat(5), same, "b", 5),
