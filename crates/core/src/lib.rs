@@ -52,7 +52,7 @@ pub use tool::{
     person::{Nobody, Person, Question},
     present::Presentation,
     registry::{self, Declared, Registered, Registry},
-    render::{Render, ResultObject},
+    render::{Render, ResultObject, Wording},
     result::{Failure, Shown, ToolError, ToolErrorKind, ToolOutput, ToolResult},
     schema::{self, Validation},
     skill::Skill,

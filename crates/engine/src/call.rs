@@ -22,7 +22,7 @@ use crate::{
 use errors::{denied, interrupted, not_staged};
 use haft_core::{
     Change, Effect, Fact, FileRead, How, ToolCall, ToolContext, ToolError, ToolErrorKind, ToolOutput,
-    ToolResult, Verdict, View, changed::paths, loops::warning,
+    ToolResult, Verdict, View, Wording, changed::paths, loops::warning,
 };
 use judge::Refused;
 use limited::run_tool;
@@ -284,10 +284,20 @@ fn worded(session: &SessionContext, call: &ToolCall, result: Result<ToolOutput, 
     let profile = &session.shared.setup.profile;
     let tools = &session.toolbox.kit().tools;
     let result = result.map_err(|error| tools.in_told_names(&call.name, error));
+    let cut = |text: &str| profile.clip.apply(text, "ask for a part of it");
+    // What is wrapped in JSON is cut before: half an object is none.
+    let result = match profile.render.result {
+        Wording::Text | Wording::Fields | Wording::Success => result,
+        Wording::Titled => result
+            .map(|output| ToolOutput { for_model: cut(&output.for_model), ..output })
+            .map_err(|error| ToolError { message: cut(&error.message), ..error }),
+    };
     let mut result = profile.render.result(call, result);
-    result.content = profile.clip.apply(&result.content, "ask for a part of it");
+    if profile.render.result != Wording::Titled {
+        result.content = cut(&result.content);
+    }
     if let Some(error) = &mut result.error {
-        error.message = profile.clip.apply(&error.message, "ask for a part of it");
+        error.message = cut(&error.message);
     }
     result
 }
