@@ -162,7 +162,7 @@ fn a_request_has_six_tools_and_the_numbers_of_the_profile() {
     assert!(listed.lines().any(|line| line.starts_with("opencode") && line.contains(title)), "{listed}");
 }
 
-// `{title, output}` of each tool, and of what fails: O-03, O-04, O-18 to O-22, O-28, O-48
+// `{title, output}` of each tool, and of what fails; "Tool execution timeouts": O-39, O-03, O-04, O-18 to O-22, O-28, O-48
 #[test]
 fn a_result_has_a_title_and_an_output() {
     let place = Place::new();

@@ -48,10 +48,11 @@ impl Tool for Slow {
     }
 }
 
-// T-02, T-03, T-07, T-08, T-30, T-31, T-32, T-33, T-34: "What the LLM receives", word for word
+// T-01, T-02, T-03, T-07, T-08, T-30 to T-34: "What the LLM receives", word for word. The library has no tool of its own.
 #[test]
 fn a_tool_is_what_the_document_shows() {
     let tools = SharedRegistry::new();
+    assert!(tools.snapshot().is_empty() && tools.snapshot().definitions().is_empty());
     tools.register(read_file).unwrap();
     let definitions = json!([{
         "type": "function",

@@ -232,6 +232,7 @@ async fn the_loop_alone_asks_runs_and_asks_again() {
     assert_eq!(ids.len(), 4);
 }
 
+// T-41 T-49 T-53
 #[tokio::test]
 async fn the_loop_alone_ends_at_its_cap_and_without_tools() {
     let folder = tempfile::tempdir().unwrap();
@@ -267,6 +268,7 @@ impl Provider for CutOff {
     }
 }
 
+// T-57
 #[tokio::test]
 async fn the_loop_alone_says_that_a_model_failed_or_broke_off() {
     let folder = tempfile::tempdir().unwrap();

@@ -106,7 +106,7 @@ fn a_tracker_keeps_the_order_and_gives_each_call_once() {
     assert_eq!(tracker.take_calls(), rest);
 }
 
-// O-18 to O-22: arguments are text; what is wrong with them, or with the name, is a result
+// O-18 to O-22, O-42: arguments are text; what is wrong with them, or with the name, is a result
 #[tokio::test]
 async fn a_call_with_arguments_as_text_is_executed() {
     let ctx = CallContext::new("session", "msg", "agent");
