@@ -213,6 +213,7 @@ fn a_long_result_is_cut_in_the_middle_and_stays_an_object() {
             output.starts_with("Error: cannot read `") && output.contains("ask for a part of it"),
             "{what}"
         );
+        assert!(output.ends_with("`: File name too long (os error 36)"), "{what}");
     }
 }
 
