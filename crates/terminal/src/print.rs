@@ -52,8 +52,19 @@ pub struct Options {
     pub seconds: Option<u64>,
 }
 
-/// Sends `command` and shows everything from `from` on until the turn it opens has ended, and what that turn left at work.
+/// Sends `command` and shows everything from `from` on until the turn it opens has ended.
 pub async fn turn(
+    session: &Session,
+    command: Command,
+    from: Seq,
+    options: &Options,
+    interrupts: &mut Interrupts,
+) -> anyhow::Result<Exit> {
+    follow_on(session, command, &mut PromptHistory::before(from), options, interrupts).await
+}
+
+/// As [`turn`], before the process ends: work that the turn left in the background is waited for.
+pub async fn last_turn(
     session: &Session,
     command: Command,
     from: Seq,

@@ -57,7 +57,7 @@ pub(crate) async fn start(context: &CliContext, turn: &TurnArgs, command: Comman
     let options = options(&assembled.engine, context, turn);
     let fresh = session.entries().len() == 1;
     let from = if fresh { Seq(0) } else { next(&session) };
-    let exit = print::turn(&session, command, from, &options, &mut interrupts).await;
+    let exit = print::last_turn(&session, command, from, &options, &mut interrupts).await;
     interrupts.or_leave(assembled.engine.shut_down()).await;
     Ok(exit?)
 }
