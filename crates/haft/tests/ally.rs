@@ -64,6 +64,32 @@ async fn a_tool_of_ones_own_answers_in_the_form_of_the_document() {
     assert_eq!(told[4], failed(error, "system_error", Value::Null));
 }
 
+/// Nothing.
+#[derive(serde::Deserialize, schemars::JsonSchema)]
+struct Nothing {}
+struct Still;
+impl Tool for Still {
+    const NAME: &'static str = "still";
+    const SUPPRESS_ANIMATION: bool = true;
+    type Args = Nothing;
+    fn effects(&self, _: &Nothing, _: &std::path::Path) -> Vec<Effect> {
+        Vec::new()
+    }
+    async fn run(&self, _: Nothing, _: &ToolContext) -> Result<ToolOutput, ToolError> {
+        Ok(ToolOutput::text("done"))
+    }
+}
+
+// `suppressExecutionAnimation`: C-10, C-13, C-14
+#[test]
+fn a_tool_says_whether_something_moves_while_it_runs() {
+    let tools = Registry::declared().with(Still);
+    let still = |name: &str| tools.get(name).map(|registered| registered.tool.suppresses_animation());
+    assert_eq!((still("my_tool"), still("still"), still("nobody")), (Some(false), Some(true), None));
+    let told: Vec<String> = tools.specs().iter().map(|spec| spec.name.clone()).collect();
+    assert_eq!(told, ["my_tool", "count_lines", "empty", "forget", "still"]);
+}
+
 // "Subscribing to Events", "Streaming Output": C-04, C-25 to C-34, C-62, C-63, C-66
 #[tokio::test]
 async fn functions_subscribe_to_one_type_or_to_all_and_can_leave() {
