@@ -8,8 +8,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// As long as a command may run at most that is waited for, where the turn has no limit of time.
-const LONGEST: Duration = Duration::from_secs(600);
+/// Where the turn has no limit of time: what takes longer is more often a server than a build.
+const LONGEST: Duration = Duration::from_secs(60);
 
 /// Of one prompt.
 pub(crate) struct Waiting {

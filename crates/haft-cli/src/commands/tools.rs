@@ -9,11 +9,8 @@ use crate::{
 };
 use futures::StreamExt;
 use haft::{
-    engine::{CallReport, Engine, Model, Session, Turn, TurnReport, Unread},
-    kernel::{
-        Change, Command, Event, Fact, How, JobId, Registry, Render, ResultObject, Seq, SplitResult, ToolCall,
-        ToolError, ToolErrorKind, ToolResult,
-    },
+    engine::{CallReport, Engine, Model, Turn, TurnReport, Unread},
+    kernel::{Change, Command, How, Registry, ResultObject, SplitResult, ToolResult},
     present::safe,
     providers::direct::{self, Direct},
     terminal::{Exit, questions::Questions, signals::Interrupts},
@@ -91,18 +88,14 @@ async fn run(context: &CliContext, call: CallArgs) -> Result<Exit, Failure> {
     let call = report.calls.last();
     let result = call.map(|call| call.result().clone()).unwrap_or_default();
     print(&result, call.and_then(CallReport::how), &report.changes, form)?;
-    let ended = match &result.job {
-        Some(job) => Some(end_of(&session, job, &mut interrupts).await),
-        None => None,
-    };
     interrupts.or_leave(engine.shut_down()).await;
-    if let Some(ended) = &ended {
-        print(ended, None, &[], form)?;
+    if let Some(job) = &result.job {
+        writeln!(stderr(), "(ended job {job}: nobody is left to hear of its end)")?;
     }
-    Ok(if ended.unwrap_or(result).is_ok() { Exit::Success } else { Exit::Failed })
+    Ok(if result.is_ok() { Exit::Success } else { Exit::Failed })
 }
 
-/// One line: the result of the call, or of the work that it left in the background.
+/// In one line.
 fn print(
     result: &ToolResult,
     how: Option<How>,
@@ -117,26 +110,6 @@ fn print(
         ResultObject::Split => json!(SplitResult::from(result)),
     };
     Ok(writeln!(stdout(), "{}", safe::json(&object.to_string()))?)
-}
-
-/// What work in the background came to.
-async fn end_of(session: &Session, job: &JobId, interrupts: &mut Interrupts) -> ToolResult {
-    let events = session.events(Seq(0)).filter_map(async |event| match event {
-        Event::Recorded(entry) => match &entry.fact {
-            Fact::JobEnded { job: ended, result } if ended == job => Some(result.clone()),
-            _ => None,
-        },
-        Event::Live(_) => None,
-    });
-    let mut ends = std::pin::pin!(events);
-    let ended = tokio::select! {
-        ended = ends.next() => ended,
-        () = interrupts.next() => None,
-    };
-    ended.unwrap_or_else(|| {
-        let error = ToolError::new(ToolErrorKind::System, format!("job {job} was stopped before its end"));
-        Render::default().result(&ToolCall::new(job.0.clone(), "job", Value::Null), Err(error))
-    })
 }
 
 /// Answers for the person until the turn has ended.
