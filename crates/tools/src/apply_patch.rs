@@ -14,6 +14,7 @@ use std::path::Path;
 mod hunks;
 mod lines;
 mod parse;
+mod wrapped;
 
 pub(crate) struct ApplyPatch;
 

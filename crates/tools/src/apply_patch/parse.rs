@@ -12,9 +12,10 @@
 //!           | ""          an empty line that stays
 //! ```
 //!
-//! An *anchor* is a line of the file somewhere above the hunk. Forgiven are: a heredoc or a code fence around the
-//! patch, blanks around markers, blank lines between operations, and the line numbers of a unified diff behind `@@`.
-use std::path::PathBuf;
+//! An *anchor* is a line of the file somewhere above the hunk. Forgiven are: a shell command, a heredoc or a code fence
+//! around the patch, blanks around markers, blank lines between operations, and the line numbers of a unified diff behind `@@`.
+use super::wrapped::{BEGIN, END, Numbered, script, unwrap};
+use std::path::{Path, PathBuf};
 
 /// What is to be done with one file.
 #[derive(Debug, PartialEq)]
@@ -28,6 +29,16 @@ pub(crate) enum Action {
     Add { content: String },
     Delete,
     Update { to: Option<PathBuf>, hunks: Vec<Hunk> },
+}
+
+impl Operation {
+    /// Its paths count from this folder.
+    fn move_into(&mut self, folder: &Path) {
+        self.path = folder.join(&self.path);
+        if let Action::Update { to: Some(to), .. } = &mut self.action {
+            *to = folder.join(&to);
+        }
+    }
 }
 
 /// Neighboring lines of a file, and what becomes of them.
@@ -64,8 +75,6 @@ pub(crate) struct BadPatch {
     pub(crate) why: String,
 }
 
-const BEGIN: &str = "*** Begin Patch";
-const END: &str = "*** End Patch";
 const ADD: &str = "*** Add File:";
 const DELETE: &str = "*** Delete File:";
 const UPDATE: &str = "*** Update File:";
@@ -74,7 +83,8 @@ const END_OF_FILE: &str = "*** End of File";
 
 /// At least one operation.
 pub(crate) fn parse(patch: &str) -> Result<Vec<Operation>, BadPatch> {
-    let lines = body(patch)?;
+    let patch = script(patch);
+    let (lines, folder) = body(&patch)?;
     let mut parser = Parser { lines: &lines };
     let mut operations = Vec::new();
     while let Some((number, line)) = parser.next() {
@@ -85,28 +95,31 @@ pub(crate) fn parse(patch: &str) -> Result<Vec<Operation>, BadPatch> {
     if operations.is_empty() {
         return Err(BadPatch { line: None, why: "it changes no file".into() });
     }
+    if let Some(folder) = folder {
+        operations.iter_mut().for_each(|operation| operation.move_into(&folder));
+    }
     Ok(operations)
 }
 
-/// A line of the patch behind its number.
-type Numbered<'a> = (usize, &'a str);
-
-/// What stands between the markers.
-fn body(patch: &str) -> Result<Vec<Numbered<'_>>, BadPatch> {
+/// What stands between the markers, and the folder that it counts from if a command says one.
+fn body(patch: &str) -> Result<(Vec<Numbered<'_>>, Option<PathBuf>), BadPatch> {
     let returns = patch.matches('\n').count() == patch.matches("\r\n").count();
     let bare = |line| if returns { str::strip_suffix(line, '\r').unwrap_or(line) } else { line };
     let mut lines: Vec<_> = (1..).zip(patch.split('\n').map(bare)).collect();
     trim(&mut lines);
-    unwrap(&mut lines);
+    let folder = unwrap(&mut lines);
+    trim(&mut lines);
     let begins = lines.first().is_some_and(|(_, line)| line.trim() == BEGIN);
     let ends = lines.last().is_some_and(|(_, line)| line.trim() == END);
     match (begins, ends) {
         (true, true) => {
             lines.pop();
             lines.remove(0);
-            Ok(lines)
+            Ok((lines, folder))
         }
-        (false, false) if lines.first().is_some_and(|(_, line)| is_header(line.trim())) => Ok(lines),
+        (false, false) if lines.first().is_some_and(|(_, line)| is_header(line.trim())) => {
+            Ok((lines, folder))
+        }
         (true, false) => Err(BadPatch { line: None, why: format!("its last line is not `{END}`") }),
         (false, _) => Err(BadPatch { line: None, why: format!("its first line is not `{BEGIN}`") }),
     }
@@ -119,20 +132,6 @@ fn trim(lines: &mut Vec<Numbered<'_>>) {
     }
     let first = lines.iter().position(|(_, line)| !line.trim().is_empty()).unwrap_or(0);
     lines.drain(..first);
-}
-
-/// Takes off what is put around a patch where it is handed to a shell, or shown in a text.
-fn unwrap(lines: &mut Vec<Numbered<'_>>) {
-    let (Some((_, first)), Some((_, last))) = (lines.first(), lines.last()) else { return };
-    let heredoc = first.split_once("<<").is_some_and(|(_, word)| {
-        word.trim_start_matches('-').trim().trim_matches(['\'', '"']) == last.trim()
-    });
-    let fence = first.trim_start().starts_with("```") && last.trim() == "```";
-    if lines.len() > 1 && (heredoc || fence) {
-        lines.pop();
-        lines.remove(0);
-        trim(lines);
-    }
 }
 
 fn is_header(line: &str) -> bool {
@@ -347,11 +346,21 @@ mod tests {
             format!("<<'EOF'\n{patch}\nEOF"),
             format!("apply_patch <<-\"X\"\n{patch}\nX\n"),
             format!("```diff\n{patch}\n```"),
+            format!("bash -lc 'apply_patch <<\"EOF\"\n{patch}\nEOF\n'"),
+            format!("/bin/sh -c \"apply_patch <<'EOF'\n{patch}\nEOF\""),
+            format!("apply_patch \"{patch}\""),
+            format!("zsh -lc \"apply_patch '{patch}'\""),
+            serde_json::to_string(&["apply_patch", patch]).unwrap(),
+            serde_json::to_string(&["bash", "-lc", &format!("apply_patch <<'EOF'\n{patch}\nEOF\n")]).unwrap(),
             windows,
         ];
         for patch in forgiven {
             assert_eq!(read(&patch), "delete a", "{patch:?}");
         }
+        let written = "bash -lc \"apply_patch <<'EOF'\n*** Add File: a\n+say \\\"hi\\\" for \\$5\nEOF\"";
+        assert_eq!(read(written), r#"add a "say \"hi\" for $5\n""#);
+        let elsewhere = format!("cd 'b c' && apply_patch <<EOF\n{patch}\nEOF");
+        assert_eq!(read(&elsewhere), "delete b c/a");
         let table = [
             ("", "0: its first line is not `*** Begin Patch`"),
             ("bad", "0: its first line is not `*** Begin Patch`"),

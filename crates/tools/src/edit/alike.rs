@@ -1,7 +1,7 @@
 //! Places that are a text but for what models get wrong: typographic marks, blanks at line ends, indentation.
 //!
 //! Looked for only where the text itself is nowhere, and used only where there is one such place.
-use super::fold::{folded, indent, plain};
+use super::fold::{folded, indent, plainly, signs};
 use std::ops::Range;
 
 /// A larger file is not searched: a miss must be answered within a second.
@@ -32,19 +32,24 @@ fn by_marks(text: &str, old: &str) -> Vec<Range<usize>> {
         return Vec::new();
     }
     let places = folded.text.windows(wanted.len()).enumerate().filter(|(_, window)| *window == wanted);
-    places.map(|(at, _)| folded.from[at].start..folded.from[at + wanted.len() - 1].end).collect()
+    let spans = places.map(|(at, _)| at..at + wanted.len()).filter(|place| folded.is_whole(place));
+    spans.map(|place| folded.from[place.start].start..folded.from[place.end - 1].end).collect()
 }
 
 /// `whole`: what ends the text ends a line too.
 fn fold(text: &str, whole: bool) -> Folded {
     let mut folded = Folded { text: Vec::new(), from: Vec::new() };
-    for (at, character) in text.char_indices() {
-        let mut from = at..at + character.len_utf8();
-        if character == '\n' {
+    for (at, sign) in signs(text) {
+        let mut from = at..at + sign.len();
+        if sign == "\n" {
             from.start = folded.trim(from.start);
         }
-        folded.text.push(plain(character));
-        folded.from.push(from);
+        let before = folded.text.len();
+        match sign.as_bytes() {
+            [ascii] => folded.text.push(char::from(*ascii)),
+            _ => folded.text.extend(plainly(sign)),
+        }
+        folded.from.extend(std::iter::repeat_n(from, folded.text.len() - before));
     }
     if whole {
         folded.trim(text.len());
@@ -53,6 +58,12 @@ fn fold(text: &str, whole: bool) -> Folded {
 }
 
 impl Folded {
+    /// Whether no sign stands partly in this place.
+    fn is_whole(&self, place: &Range<usize>) -> bool {
+        let parts = |at: usize| at == 0 || at == self.from.len() || self.from[at - 1] != self.from[at];
+        parts(place.start) && parts(place.end)
+    }
+
     /// Drops blanks at the end. Where the line end begins that comes next at `end`.
     fn trim(&mut self, mut end: usize) -> usize {
         while self.text.last().is_some_and(|last| *last != '\n' && last.is_whitespace()) {
@@ -133,6 +144,13 @@ mod tests {
             ("inside a line", "say(‘hello’) now\n", "'hello'", "'bye'", &["say('bye') now\n"]),
             ("a blank that does not break", "a\u{a0}b\n", "a b", "c", &["c\n"]),
             ("fullwidth", "你好，世界\n", "你好,世界", "x", &["x\n"]),
+            ("a ligature", "the ﬁrst one\n", "first", "last", &["the last one\n"]),
+            ("half of a ligature", "the ﬁrst one\n", "the f", "x", &[]),
+            ("dots in one sign", "wait… now\n", "wait... now", "x", &["x\n"]),
+            ("an accent of its own", "cafe\u{301} au lait\n", "café", "tea", &["tea au lait\n"]),
+            ("no accent", "café\n", "cafe", "x", &[]),
+            ("halfwidth", "ｶﾞ = ²\n", "ガ = 2", "x", &["x\n"]),
+            ("Hangul in its letters", "\u{1112}\u{1161}\u{11ab}\n", "한", "x", &["x\n"]),
             ("blanks at line ends", "a  \nb\t\nc", "a\nb\n", "x\n", &["x\nc"]),
             ("the blanks of the last line stay", "“a”  \nb\n", "\"a\"", "x", &["x  \nb\n"]),
             ("windows line ends", "“a” \r\nb\r\n", "\"a\"\nb", "x", &["x\r\n"]),

@@ -1,23 +1,47 @@
-//! Texts that look the same: typographic quotes, dashes and blanks as ASCII.
+//! Texts that look the same: typographic quotes, dashes and blanks as ASCII, other characters in the form that Unicode holds
+//! for compatible with them (NFKC).
+use unicode_normalization::{UnicodeNormalization, char::is_combining_mark};
 
-/// The character that a keyboard has for this one. One for one, so that places stay comparable.
-pub(crate) fn plain(character: char) -> char {
+/// The character that a keyboard has for this one.
+fn plain(character: char) -> char {
     match character {
         '\u{2018}'..='\u{201b}' | '\u{2032}' => '\'',
         '\u{201c}'..='\u{201f}' | '\u{2033}' => '"',
         '\u{2010}'..='\u{2015}' | '\u{2212}' => '-',
         '\u{a0}' | '\u{2000}'..='\u{200a}' | '\u{202f}' | '\u{205f}' | '\u{3000}' => ' ',
-        // Fullwidth forms of ASCII stand in its order (Unicode, block U+FF00).
-        '\u{ff01}'..='\u{ff5e}' => {
-            char::from_u32(u32::from(character) - 0xff01 + u32::from('!')).unwrap_or(character)
-        }
         other => other,
     }
 }
 
 /// `line` as a keyboard would write it, without blanks at its end.
 pub(crate) fn folded(line: &str) -> String {
-    line.chars().map(plain).collect::<String>().trim_end().to_owned()
+    if line.is_ascii() {
+        return line.trim_end().to_owned();
+    }
+    signs(line).flat_map(|(_, sign)| plainly(sign)).collect::<String>().trim_end().to_owned()
+}
+
+/// A sign as a keyboard would write it: none, one or several characters.
+pub(crate) fn plainly(sign: &str) -> impl Iterator<Item = char> + '_ {
+    sign.chars().map(plain).nfkc().map(plain)
+}
+
+/// The signs of a text, each at its byte: a character with the marks that combine with it.
+pub(crate) fn signs(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        let mut rest = text[at..].char_indices().skip(1);
+        let length = rest.find(|(_, next)| !combines(*next)).map_or(text.len() - at, |(length, _)| length);
+        let sign = Some((at, &text[at..at + length])).filter(|_| length > 0);
+        at += length;
+        sign
+    })
+}
+
+fn combines(character: char) -> bool {
+    // The vowels and ends of Hangul syllables join the consonant before them, as halfwidth voicing marks do.
+    let joins = matches!(character, '\u{1160}'..='\u{11ff}' | '\u{ff9e}' | '\u{ff9f}');
+    !character.is_ascii() && (joins || is_combining_mark(character))
 }
 
 /// The blanks that a line begins with.
