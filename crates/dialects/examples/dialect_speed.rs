@@ -76,7 +76,7 @@ fn speed(dialect: &Dialect, text: &str, piece: usize, least: f64) -> f64 {
 }
 
 fn speed_once(dialect: &Dialect, text: &str, piece: usize) -> f64 {
-    let mut reader = (dialect.reader)(&setting());
+    let mut reader = dialect.listen(&setting());
     let mut said = Vec::new();
     let start = clock::now();
     let mut at = 0;

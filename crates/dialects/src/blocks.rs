@@ -12,7 +12,7 @@ pub(super) use rules::{Block, Body, Json, Rules, THINK, Thought};
 
 use super::{Reader, Said, Setting};
 use inside::{End, Inside, inner};
-use search::{Act, Delimiters, Found};
+use search::{Act, Delimiters, Found, Leak};
 
 /// A reader of a dialect with blocks.
 pub(super) fn reader(rules: &'static Rules, setting: &Setting) -> Box<dyn Reader> {
@@ -25,7 +25,9 @@ pub(super) fn reader(rules: &'static Rules, setting: &Setting) -> Box<dyn Reader
         within: Within::Text,
         buffer: String::new(),
         at: 0,
+        drained: 0,
         begun: false,
+        leaks: false,
         is_done: false,
         between: false,
         hushed: None,
@@ -44,6 +46,7 @@ pub(super) fn reader(rules: &'static Rules, setting: &Setting) -> Box<dyn Reader
 fn opening(rules: &Rules, setting: &Setting) -> Vec<(&'static str, Act)> {
     let mut delimiters: Vec<(&'static str, Act)> =
         rules.noise.iter().map(|delimiter| (*delimiter, Act::Nothing)).collect();
+    delimiters.extend([("<bos>", Act::Leak(Leak::First)), ("<eos>", Act::Leak(Leak::Any))]);
     if setting.split_thinking {
         for (number, thought) in rules.thoughts.iter().enumerate() {
             delimiters.push((thought.open, Act::Think(number)));
@@ -54,7 +57,8 @@ fn opening(rules: &Rules, setting: &Setting) -> Vec<(&'static str, Act)> {
     }
     if setting.find_calls {
         delimiters.extend(rules.frame.iter().map(|delimiter| (*delimiter, Act::Nothing)));
-        delimiters.extend(rules.hush.iter().map(|delimiter| (*delimiter, Act::Hush)));
+        let hush = if setting.tools.is_empty() { Act::Hush } else { Act::Nothing };
+        delimiters.extend(rules.hush.iter().map(|delimiter| (*delimiter, hush)));
         delimiters
             .extend(rules.blocks.iter().enumerate().map(|(number, block)| (block.open, Act::Block(number))));
     }
@@ -72,8 +76,12 @@ struct Blocks {
     buffer: String,
     /// What lies before this byte of the buffer was said.
     at: usize,
+    /// How many bytes of the reply are in the buffer no more.
+    drained: usize,
     /// Whether there was text already.
     begun: bool,
+    /// Whether special tokens are left in the reply, so that they are no text.
+    leaks: bool,
     /// Whether no more blocks count.
     is_done: bool,
     between: bool,
@@ -107,11 +115,21 @@ impl Reader for Blocks {
         // Half of the buffer at a time, so that each byte is moved a bounded number of times.
         if !matches!(self.within, Within::Block(_)) && self.at > self.buffer.len() / 2 {
             self.buffer.drain(..self.at);
+            self.drained += self.at;
             self.at = 0;
         }
         self.buffer.push_str(text);
         self.is_fresh &= self.is_piece(|open, text| open.contains(text));
         while !self.is_fresh && self.step(false, said) {}
+    }
+
+    fn opens_calls(&self) -> Vec<&'static str> {
+        if !self.setting.find_calls {
+            return Vec::new();
+        }
+        // A mere bracket may stand anywhere.
+        let opens = self.rules.blocks.iter().filter(|block| block.open.len() > 1).map(|block| block.open);
+        opens.chain(self.rules.frame.iter().chain(self.rules.hush).copied()).collect()
     }
 
     fn end(&mut self, said: &mut Vec<Said>) {
@@ -158,6 +176,12 @@ impl Blocks {
             Within::Thoughts(delimiters) => {
                 let (to, after, ended) = match delimiters.find(&self.buffer, self.at, whole) {
                     Found::Delimiter { at, length, act: Act::Close, .. } => (at, at + length, true),
+                    Found::Delimiter { at, length, act: Act::Leak(_), .. } => {
+                        let to = if self.leaks { at } else { at + length };
+                        say(said, Said::Thinking, &self.buffer[self.at..to]);
+                        self.at = at + length;
+                        return true;
+                    }
                     Found::Delimiter { at, .. } => (at, at, true),
                     Found::Open(at) => (at, at, false),
                 };
@@ -165,6 +189,7 @@ impl Blocks {
                 self.at = after;
                 if ended {
                     self.within = Within::Text;
+                    said.push(Said::Thinking(String::new()));
                 }
                 ended
             }
@@ -212,7 +237,11 @@ impl Blocks {
                 let inside = Inside { number: block, seen: self.at, walk: None, before: true };
                 self.within = Within::Block(inside);
             }
-            Act::Think(_) | Act::Block(_) => self.say_until(self.at + length, said),
+            Act::Leak(leak) if self.leaks || (leak == Leak::First && self.drained + self.at == 0) => {
+                self.leaks = true;
+                self.at += length;
+            }
+            Act::Think(_) | Act::Block(_) | Act::Leak(_) => self.say_until(self.at + length, said),
             Act::Hush => {
                 self.at += length;
                 self.hushed.get_or_insert_default();
@@ -225,7 +254,9 @@ impl Blocks {
         let thought = &self.rules.thoughts[thought];
         let closing = thought.close.iter().map(|delimiter| (*delimiter, Act::Close));
         let breaks = thought.breaks.iter().filter(|_| self.setting.find_calls);
-        let delimiters = closing.chain(breaks.map(|delimiter| (*delimiter, Act::Stop))).collect();
+        let leaks = [("<eos>", Act::Leak(Leak::Any))];
+        let delimiters =
+            closing.chain(breaks.map(|delimiter| (*delimiter, Act::Stop))).chain(leaks).collect();
         self.within = Within::Thoughts(Box::new(Delimiters::new(delimiters)));
     }
 
@@ -240,6 +271,13 @@ impl Blocks {
         }
         let open = &block.open[..block.open.len() - block.kept];
         let text = &self.buffer[self.at..end.body];
+        // The model begins anew.
+        let is_stopped = !end.cut && end.close.is_empty();
+        if is_stopped && text.trim().is_empty() && self.buffer[end.after..].starts_with(block.open) {
+            self.at = end.after;
+            return;
+        }
+        let text = if block.kept == 0 { last_begun(text, open) } else { text };
         let body = Body { open, text, close: end.close, cut: end.cut, broken: end.broken };
         let mut read = std::mem::take(&mut self.read);
         (block.read)(&body, &self.setting, &mut read);
@@ -249,7 +287,9 @@ impl Blocks {
         self.between = !self.rules.between.is_empty() && holds_calls;
         match read.iter().any(|said| matches!(said, Said::Text(_))) {
             true => self.begun = true,
-            false if self.rules.hush_after_blocks => drop(self.hushed.get_or_insert_default()),
+            false if self.rules.hush_after_blocks && self.setting.tools.is_empty() => {
+                self.hushed.get_or_insert_default();
+            }
             false => {}
         }
         read.drain(..).for_each(|read| match read {
@@ -279,6 +319,15 @@ impl Blocks {
     }
 }
 
+/// What stands behind the last of several opening delimiters, if anything does.
+fn last_begun<'a>(text: &'a str, open: &str) -> &'a str {
+    let mut rest = text;
+    while let Some(next) = rest.trim_start().strip_prefix(open) {
+        rest = next;
+    }
+    if rest.trim().is_empty() { text } else { rest }
+}
+
 /// Adds text or thoughts, to the last that was said if it is of the same kind.
 pub(super) fn say(said: &mut Vec<Said>, kind: fn(String) -> Said, text: &str) {
     if text.is_empty() {
@@ -287,7 +336,10 @@ pub(super) fn say(said: &mut Vec<Said>, kind: fn(String) -> Said, text: &str) {
     // An empty string costs nothing.
     let next = kind(String::new());
     match (said.last_mut(), &next) {
-        (Some(Said::Text(before)), Said::Text(_)) | (Some(Said::Thinking(before)), Said::Thinking(_)) => {
+        // An empty one says that the thoughts before it are over.
+        (Some(Said::Text(before)), Said::Text(_)) | (Some(Said::Thinking(before)), Said::Thinking(_))
+            if !before.is_empty() =>
+        {
             before.push_str(text);
         }
         _ => said.push(kind(text.to_owned())),

@@ -1,6 +1,6 @@
 //! What lies within a block of calls: JSON, whole or cut off, or names and values between delimiters.
 use super::{
-    Call, Said, Setting,
+    CUT_OFF, Call, Said, Setting,
     blocks::{Body, say},
     json,
     valued::valued,
@@ -16,7 +16,11 @@ pub(super) fn json_or_text(body: &Body<'_>, _: &Setting, said: &mut Vec<Said>) {
 }
 
 fn body_calls(body: &Body<'_>) -> Result<Vec<Call>, String> {
-    if body.broken { Err("it is not valid JSON".into()) } else { calls(body.text) }
+    match body.broken {
+        true => Err("it is not valid JSON".into()),
+        false if body.cut => Err(format!("{CUT_OFF} the end of a call")),
+        false => calls(body.text),
+    }
 }
 
 /// One call or a list of them. Of one that was cut off the beginning is said; what cannot be read stays text.
@@ -24,15 +28,19 @@ pub(super) fn json_or_beginning(body: &Body<'_>, setting: &Setting, said: &mut V
     let begun = if body.cut && setting.beginnings { cut_off(body.text) } else { Vec::new() };
     match begun.is_empty() {
         true => json_or_text(body, setting, said),
-        false => said.extend(begun.into_iter().map(Said::Call)),
+        false => {
+            said.extend(begun.into_iter().map(Said::Call));
+            said.push(Said::Problem(format!("{CUT_OFF} the end of a call")));
+        }
     }
 }
 
-/// As [`json_or_text`], but what cannot be read is only told.
-pub(super) fn json_or_problem(body: &Body<'_>, _: &Setting, said: &mut Vec<Said>) {
+/// As [`json_or_text`], but where nobody knows the tools, what cannot be read is only told.
+pub(super) fn json_or_problem(body: &Body<'_>, setting: &Setting, said: &mut Vec<Said>) {
     match body_calls(body) {
         Ok(calls) => said.extend(calls.into_iter().map(Said::Call)),
-        Err(why) => body.told(&why, said),
+        Err(why) if setting.tools.is_empty() => body.told(&why, said),
+        Err(why) => body.stays(why, said),
     }
 }
 
@@ -169,6 +177,7 @@ impl Elements {
     fn read(&self, body: &Body<'_>, setting: &Setting, said: &mut Vec<Said>) {
         let mut calls = Vec::new();
         let mut rest = body.text;
+        let element = if body.cut { element } else { element_or_rest };
         while let Some((name, inner, after)) = element(rest, self.call) {
             let arguments = self.arguments(name, inner, setting);
             calls.push(Call::new(name, Value::Object(arguments)));
@@ -183,7 +192,7 @@ impl Elements {
     fn arguments(&self, tool: &str, inner: &str, setting: &Setting) -> Map<String, Value> {
         let mut arguments = Map::new();
         let mut rest = inner;
-        while let Some((key, value, after)) = element(rest, self.value) {
+        while let Some((key, value, after)) = element_or_rest(rest, self.value) {
             arguments.insert(key.into(), valued(setting, tool, key, unlined(value)));
             rest = after;
         }
@@ -197,6 +206,20 @@ fn element<'a>(text: &'a str, delimiters: (&str, &str, &str)) -> Option<(&'a str
     let (name, rest) = rest.split_once(delimiters.1)?;
     let (inner, after) = rest.split_once(delimiters.2)?;
     Some((name.trim(), inner, after))
+}
+
+/// As [`element`]; where its end was forgotten, it ends where the next one begins, or with the text.
+fn element_or_rest<'a>(text: &'a str, delimiters: (&str, &str, &str)) -> Option<(&'a str, &'a str, &'a str)> {
+    let (open, head_end, close) = delimiters;
+    let (_, rest) = text.split_once(open)?;
+    let (name, rest) = rest.split_once(head_end)?;
+    let (end, after) = match (rest.find(close), rest.find(open)) {
+        (Some(close_at), next) if next.is_none_or(|next| close_at < next) => {
+            (close_at, close_at + close.len())
+        }
+        (_, next) => (next.unwrap_or(rest.len()), next.unwrap_or(rest.len())),
+    };
+    Some((name.trim(), &rest[..end], &rest[after..]))
 }
 
 /// Without the line breaks that stand around a value.

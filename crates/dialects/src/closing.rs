@@ -34,6 +34,14 @@ impl Closing {
         }
     }
 
+    /// Where a body ends that the reply ended in, because the end of something within it was forgotten.
+    pub(super) fn forgotten(&self, progress: &Progress, body: &str) -> Option<(usize, usize)> {
+        match self {
+            Self::Tagged(reading) => progress.scan.forgotten(reading, body),
+            Self::At(_) | Self::AfterJson { .. } => None,
+        }
+    }
+
     /// Where the body that begins at `from` ends, and where the delimiter that ends it does. Goes on at `seen`.
     pub(super) fn find(
         &self,

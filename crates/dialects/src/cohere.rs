@@ -3,7 +3,7 @@
 //! `<|START_RESPONSE|>` (later `<|START_TEXT|>`) and its end. Command R+ writes `Action:` and a fence of JSON, in which the
 //! tool `directly_answer` means none.
 use super::{
-    Call, Dialect, Said, Setting,
+    CUT_OFF, Call, Dialect, Said, Setting,
     blocks::{self, Block, Body, Rules, Thought},
     bodies::{calls, json_or_beginning},
 };
@@ -50,6 +50,7 @@ static FENCES: Rules = Rules {
 fn fenced(body: &Body<'_>, _: &Setting, said: &mut Vec<Said>) {
     let is_real = |call: &Call| !matches!(call.name.as_str(), "directly_answer" | "directly-answer");
     match calls(body.text) {
+        _ if body.cut => body.stays(format!("{CUT_OFF} the end of a call"), said),
         Ok(calls) => said.extend(calls.into_iter().filter(is_real).map(Said::Call)),
         Err(why) => body.stays(why, said),
     }
@@ -67,7 +68,7 @@ mod tests {
             (whole.as_str(), "~t~«look {}»"),
             ("<|START_RESPONSE|>a<|END_RESPONSE|>", "a"),
             ("<|START_ACTION|>no<|END_ACTION|>", "<|START_ACTION|>no<|END_ACTION|>!"),
-            ("<|START_ACTION|>[{\"tool_name\":\"look\",\"parameters\":{\"a", "«look {\"a»"),
+            ("<|START_ACTION|>[{\"tool_name\":\"look\",\"parameters\":{\"a", "«look {\"a»!"),
         ];
         check("command_r7b", &table);
         check("cohere2_moe", &table);

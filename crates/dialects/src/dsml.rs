@@ -85,37 +85,47 @@ const fn lone(open: &'static str) -> Block {
 
 static SHAPE: Shape = Shape {
     call: Tag {
-        opens: &["<｜DSML｜invoke name=\""],
+        opens: &["<｜DSML｜invoke name=\"", "<｜DSML｜invokename=\""],
         name_ends: &["\"", ">"],
         head_end: ">",
         close: "</｜DSML｜invoke>",
     },
     parameter: Tag {
-        opens: &["<｜DSML｜parameter name=\""],
+        opens: &["<｜DSML｜parameter name=\"", "<｜DSML｜parametername=\""],
         name_ends: &["\"", ">"],
         head_end: ">",
         close: "</｜DSML｜parameter>",
     },
-    value_from: &["<｜DSML｜parameter name=\""],
-    value_ends: &["</｜DSML｜parameter>", "<｜DSML｜parameter name=\"", "</｜DSML｜invoke>"],
+    value_from: &["<｜DSML｜parameter name=\"", "<｜DSML｜parametername=\""],
+    value_ends: &[
+        "</｜DSML｜parameter>",
+        "<｜DSML｜parameter name=\"",
+        "<｜DSML｜parametername=\"",
+        "</｜DSML｜invoke>",
+    ],
     options: TagOptions::PLAIN,
 };
 
 static SPACED: Shape = Shape {
     call: Tag {
-        opens: &["<｜DSML｜ invoke name=\""],
+        opens: &["<｜DSML｜ invoke name=\"", "<｜DSML｜ invokename=\""],
         name_ends: &["\"", ">"],
         head_end: ">",
         close: "</｜DSML｜ invoke>",
     },
     parameter: Tag {
-        opens: &["<｜DSML｜ parameter name=\""],
+        opens: &["<｜DSML｜ parameter name=\"", "<｜DSML｜ parametername=\""],
         name_ends: &["\"", ">"],
         head_end: ">",
         close: "</｜DSML｜ parameter>",
     },
-    value_from: &["<｜DSML｜ parameter name=\""],
-    value_ends: &["</｜DSML｜ parameter>", "<｜DSML｜ parameter name=\"", "</｜DSML｜ invoke>"],
+    value_from: &["<｜DSML｜ parameter name=\"", "<｜DSML｜ parametername=\""],
+    value_ends: &[
+        "</｜DSML｜ parameter>",
+        "<｜DSML｜ parameter name=\"",
+        "<｜DSML｜ parametername=\"",
+        "</｜DSML｜ invoke>",
+    ],
     options: TagOptions::PLAIN,
 };
 

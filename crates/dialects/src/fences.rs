@@ -1,5 +1,5 @@
 //! Dialects that live in Markdown: fenced blocks, and JSON objects that begin a line.
-use super::{Reader, Said, json::JsonEnd, tokens::say};
+use super::{Reader, Said, json::JsonEnd, reply::without_endings, tokens::say};
 
 /// What the blocks of a dialect mean.
 pub(super) trait Blocks: Send {
@@ -77,7 +77,7 @@ impl<B: Blocks> Reader for Fences<B> {
             return self.close_bare(false, said);
         }
         let line = std::mem::take(&mut self.line);
-        self.whole_line(&line, said);
+        self.whole_line(without_endings(&line), said);
         if let Within::Bare { .. } = self.within {
             return self.close_bare(false, said);
         }

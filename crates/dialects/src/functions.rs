@@ -85,7 +85,8 @@ const fn calls(shape: &'static Shape) -> [Block; 2] {
 }
 
 static SHAPE: Shape = shape(TagOptions::PLAIN);
-static SHAPE_ON_LINES: Shape = shape(TagOptions { on_lines: true, ..TagOptions::PLAIN });
+static SHAPE_ON_LINES: Shape =
+    shape(TagOptions { on_lines: true, says_beginnings: true, ..TagOptions::PLAIN });
 
 const fn shape(options: TagOptions) -> Shape {
     Shape {

@@ -6,7 +6,7 @@
 //! <start_function_call>call:look{path:<escape>a.txt<escape>}<end_function_call>
 //! ```
 use super::{
-    Dialect, Reader, Said, Setting,
+    CUT_OFF, Dialect, Reader, Said, Setting,
     tokens::{self, Grammar, say},
 };
 
@@ -29,6 +29,8 @@ struct Delimiters {
     call: &'static str,
     call_end: &'static str,
     quote: &'static str,
+    /// Whether every string stands in quotes, so that what is bare is none unless the schema says so.
+    marks_strings: bool,
 }
 
 static FOUR: Delimiters = Delimiters {
@@ -48,6 +50,7 @@ static FOUR: Delimiters = Delimiters {
     call: "<|tool_call>",
     call_end: "<tool_call|>",
     quote: "<|\"|>",
+    marks_strings: false,
 };
 
 static FUNCTION: Delimiters = Delimiters {
@@ -63,6 +66,7 @@ static FUNCTION: Delimiters = Delimiters {
     call: "<start_function_call>",
     call_end: "<end_function_call>",
     quote: "<escape>",
+    marks_strings: true,
 };
 
 /// The name of the channel of thoughts; it is not part of them.
@@ -183,9 +187,11 @@ impl Gemma {
         if body.trim().is_empty() && !delimiter.is_empty() {
             return;
         }
-        match call::read(&body, self.delimiters.quote, !delimiter.is_empty(), &self.setting) {
-            Ok(call) => {
+        match call::read(&body, self.delimiters, !delimiter.is_empty(), &self.setting) {
+            Ok((call, is_whole)) => {
+                let why = format!("{CUT_OFF} the end of the call of `{}`", call.name);
                 said.push(Said::Call(call));
+                said.extend((!is_whole && delimiter.is_empty()).then_some(Said::Problem(why)));
                 self.within = Within::AfterCall(String::new());
             }
             Err(why) => {
@@ -221,11 +227,14 @@ mod tests {
                 "<|tool_call>call:look{path:<|\"|><tool_call|> <eos>, }<|\"|>}<tool_call|>",
                 vec![look(r#"{"path":"<tool_call|> <eos>, }"}"#)],
             ),
-            ("<|tool_call>call:look{a:[<|\"|>x<|\"|>,{b:<|\"|>ü", vec![look(r#"{"a":["x",{"b":"ü"}]}"#)]),
             (
-                "<|tool_call>call:look{a}<tool_call|>",
-                vec![text("<|tool_call>call:look{a}<tool_call|>"), Said::Problem("`a` has no value".into())],
+                "<|tool_call>call:look{a:[<|\"|>x<|\"|>,{b:<|\"|>ü",
+                vec![
+                    look(r#"{"a":["x",{"b":"ü"}]}"#),
+                    Said::Problem("the reply ended before the end of the call of `look`".into()),
+                ],
             ),
+            ("<|tool_call>call:look{a,b:1}<tool_call|>", vec![look(r#"{"b":"1"}"#)]),
             ("<|tool_call><tool_call|>x", vec![text("x")]),
             (
                 "<|tool_call>call:lo",

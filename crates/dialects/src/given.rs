@@ -1,6 +1,6 @@
 //! The parameters that a call was given, and what their values mean.
 use super::{
-    Said,
+    Said, WRAPPERS,
     shape::{CDATA, Shape, TagOptions},
     typed::{self, Kinds, Schema},
 };
@@ -27,7 +27,7 @@ impl Parameters<'_> {
         self.given += 1;
         let schema = self.schema.property(name);
         // One parameter of this name holds them all.
-        let wraps = name == "arguments" && !schema.is_known();
+        let wraps = WRAPPERS.contains(&name) && !schema.is_known();
         if options.declared && self.schema.lists_properties() && !schema.is_known() && !wraps {
             said.push(Said::Problem(format!("there is no parameter `{name}`")));
             return Ok(());

@@ -73,7 +73,7 @@ mod tests {
             ("Here is it", "Here is it"),
             ("So: Here", "So: Here"),
             ("<tool_call> [x]", "<tool_call> [!x]"),
-            ("<|tool_call|>[{\"name\":\"look\",\"arguments\":{\"a\":", "«look {\"a\":»"),
+            ("<|tool_call|>[{\"name\":\"look\",\"arguments\":{\"a\":", "«look {\"a\":»!"),
         ];
         check("granite", &three);
         let four = [
@@ -89,7 +89,10 @@ mod tests {
                 "<function_call> {\"name\":\"look\",\"arguments\":{}}\n<function_call> {\"name\":\"b\"}",
                 "«look {}»\n«b {}»",
             ),
-            ("<function_call> {\"name\": {<function_call> {}", "!!"),
+            (
+                "<function_call> {\"name\": {<function_call> {}",
+                "<function_call> {\"name\": {!<function_call> {}!",
+            ),
         ];
         check("granite_20b_fc", &twenty);
         let thinking = [

@@ -1,5 +1,5 @@
 //! Which dialect a whole text is in, where nobody says: told by its delimiters, and by what each dialect reads in it.
-use super::{DIALECTS, Dialect, Said, Setting, by_delimiters, read};
+use super::{CUT_OFF, DIALECTS, Dialect, Said, Setting, by_delimiters, read};
 use std::cmp::Reverse;
 
 /// The dialect whose delimiters stand in `text`, be it that its calls are broken; another one where that reads more calls of
@@ -11,7 +11,7 @@ pub fn guess(setting: &Setting, text: &str) -> Option<&'static Dialect> {
     let signed = by_delimiters(text).map(found).filter(|(_, found)| found.calls + found.problems > 0);
     let (best, most) = DIALECTS.iter().copied().map(found).min_by_key(|(_, found)| found.rank())?;
     match signed {
-        Some((dialect, found)) if found.known >= most.known => Some(dialect),
+        Some((dialect, found)) if found.known >= most.known || found.is_cut_off => Some(dialect),
         _ => (most.calls > 0).then_some(best),
     }
 }
@@ -22,14 +22,17 @@ struct Found {
     known: usize,
     calls: usize,
     problems: usize,
+    /// Whether the text ends within a call.
+    is_cut_off: bool,
     /// In bytes.
     prose: usize,
 }
 
 impl Found {
     fn of(dialect: &Dialect, setting: &Setting, text: &str) -> Self {
-        let mut found = Self { known: 0, calls: 0, problems: 0, prose: 0 };
+        let mut found = Self { known: 0, calls: 0, problems: 0, is_cut_off: false, prose: 0 };
         for said in read(dialect, setting, [text]) {
+            found.is_cut_off |= matches!(&said, Said::Problem(why) if why.starts_with(CUT_OFF));
             match said {
                 Said::Call(call) if call.object().is_ok() => {
                     found.calls += 1;

@@ -5,7 +5,7 @@
 //! <|constrain|>json<|message|>{"path":"a.txt"}<|call|>
 //! ```
 use super::{
-    Call, Dialect, Said, Setting,
+    CUT_OFF, Call, Dialect, Said, Setting,
     tokens::{self, Grammar, recipient, say},
 };
 use serde_json::Value;
@@ -182,7 +182,10 @@ impl Harmony {
     fn finish(&mut self, delimiter: &str, said: &mut Vec<Said>) {
         match std::mem::replace(&mut self.within, Within::Outside) {
             Within::Body(Body::Call { name, arguments }) => {
-                said.push(Said::Call(called(name, arguments.trim())))
+                let is_blank = arguments.trim().is_empty();
+                let why = format!("{CUT_OFF} the arguments of `{name}`");
+                said.push(Said::Call(called(name, arguments.trim())));
+                said.extend((is_blank && delimiter.is_empty()).then_some(Said::Problem(why)));
             }
             Within::Body(Body::Elsewhere { name }) if name != "assistant" => {
                 said.push(Said::Problem(format!("there is no tool `{name}` here")));

@@ -16,6 +16,7 @@ static MARKS: Marks = Marks {
         open: "<tool_call>",
         close: Close::AfterJson(&["</tool_call>"]),
         read: |body, _| json::calls(body),
+        read_when_cut: false,
     }],
     noise: &["<|im_end|>"],
 };

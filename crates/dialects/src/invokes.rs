@@ -48,43 +48,61 @@ static STEP: Marks = Marks {
 
 static MINICPM: Marks = Marks {
     thinking: THINKING,
-    calls: &[Block::tagged("<function name=\"", &FUNCTION, &["</function>"])],
+    calls: &[
+        Block::tagged("<function name=\"", &FUNCTION, &["</function>"]),
+        Block::tagged("<functionname=\"", &FUNCTION, &["</function>"]),
+    ],
     noise: &["<|im_end|>"],
 };
 
+/// Models leave out the blank at times.
+const PARAMETER: &[&str] = &["<parameter name=\"", "<parametername=\""];
+
 static INVOKE: Shape = Shape {
-    call: Tag { opens: &["<invoke name=\""], name_ends: &["\"", ">"], head_end: ">", close: "</invoke>" },
-    parameter: Tag {
-        opens: &["<parameter name=\""],
+    call: Tag {
+        opens: &["<invoke name=\"", "<invokename=\""],
         name_ends: &["\"", ">"],
         head_end: ">",
-        close: "</parameter>",
+        close: "</invoke>",
     },
-    value_from: &["<parameter name=\""],
-    value_ends: &["</parameter>", "<parameter name=\"", "</invoke>"],
+    parameter: Tag { opens: PARAMETER, name_ends: &["\"", ">"], head_end: ">", close: "</parameter>" },
+    value_from: PARAMETER,
+    value_ends: &["</parameter>", "<parameter name=\"", "<parametername=\"", "</invoke>"],
     options: TagOptions::PLAIN,
 };
 
+const STEP_PARAMETER: &[&str] = &["<steptml:parameter name=\"", "<steptml:parametername=\""];
+
 static STEPTML: Shape = Shape {
     call: Tag {
-        opens: &["<steptml:invoke name=\""],
+        opens: &["<steptml:invoke name=\"", "<steptml:invokename=\""],
         name_ends: &["\"", ">"],
         head_end: ">",
         close: "</steptml:invoke>",
     },
     parameter: Tag {
-        opens: &["<steptml:parameter name=\""],
+        opens: STEP_PARAMETER,
         name_ends: &["\"", ">"],
         head_end: ">",
         close: "</steptml:parameter>",
     },
-    value_from: &["<steptml:parameter name=\""],
-    value_ends: &["</steptml:parameter>", "<steptml:parameter name=\"", "</steptml:invoke>"],
+    value_from: STEP_PARAMETER,
+    value_ends: &[
+        "</steptml:parameter>",
+        "<steptml:parameter name=\"",
+        "<steptml:parametername=\"",
+        "</steptml:invoke>",
+    ],
     options: TagOptions { leads: &["<｜tool_call_begin｜>"], ..TagOptions::PLAIN },
 };
 
 static FUNCTION: Shape = Shape {
-    call: Tag { opens: &["<function name=\""], name_ends: &["\"", ">"], head_end: ">", close: "</function>" },
+    call: Tag {
+        opens: &["<function name=\"", "<functionname=\""],
+        name_ends: &["\"", ">"],
+        head_end: ">",
+        close: "</function>",
+    },
     parameter: Tag {
         opens: &["<param name=\"", "<paramname=\""],
         name_ends: &["\"", ">"],
@@ -92,7 +110,7 @@ static FUNCTION: Shape = Shape {
         close: "</param>",
     },
     value_from: &["<param name=\"", "<paramname=\""],
-    value_ends: &["</param>"],
+    value_ends: &["</param>", "<param name=\"", "<paramname=\"", "</function>"],
     options: TagOptions { cdata: true, declared: true, ..TagOptions::PLAIN },
 };
 
@@ -114,6 +132,10 @@ impl Reader for Unmarked {
 
     fn end(&mut self, said: &mut Vec<Said>) {
         self.0.end(said);
+    }
+
+    fn opens_calls(&self) -> Vec<&'static str> {
+        self.0.opens_calls()
     }
 }
 

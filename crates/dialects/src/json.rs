@@ -77,14 +77,16 @@ pub(super) fn calls(text: &str) -> Result<Vec<Call>, String> {
 pub(super) fn calls_of(value: Value) -> Result<Vec<Call>, String> {
     let calls = parsed(value)?.into_iter().map(|Parsed { id, name, arguments }| {
         let call = match arguments {
+            Value::Null => Call::new(name, "{}"),
             // Some models write the object as a string.
             Value::String(text) => Call::new(name, text),
-            Value::Null => Call::new(name, "{}"),
+            arguments @ Value::Object(_) => return Ok(Call { id, ..Call::new(name, arguments) }),
             arguments => Call::new(name, arguments),
         };
-        Call { id, ..call }
+        call.object()?;
+        Ok(Call { id, ..call })
     });
-    Ok(calls.collect())
+    calls.collect()
 }
 
 /// As [`calls_of`], with the arguments as they are.

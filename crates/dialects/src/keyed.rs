@@ -77,6 +77,7 @@ fn horizon(body: &Body<'_>, setting: &Setting, said: &mut Vec<Said>) {
         value: ("<ifm|arg_value>", "</ifm|arg_value>"),
     };
     match calls(body.text) {
+        _ if body.cut => body.told("a call was cut off", said),
         _ if !body.text.trim().starts_with('{') => delimiters.read(body, setting, said),
         Ok(calls) => said.extend(calls.into_iter().map(|call| Said::Call(retyped(call, setting)))),
         Err(why) => body.stays(why, said),
@@ -117,7 +118,12 @@ impl Entries {
             let (key, after) = inside(rest, self.key)?;
             let (kind, after) =
                 inside(after, self.kind).map_or((None, after), |(kind, after)| (Some(kind), after));
-            let (value, after) = inside(after, self.value)?;
+            // A key without a value says nothing.
+            if after.trim().is_empty() || after.trim_start().starts_with(self.key.0) {
+                rest = after;
+                continue;
+            }
+            let (value, after) = self.value(after)?;
             let (key, value) = (key.trim(), unlined(value));
             let value = match kind.map(str::trim) {
                 Some("string") => Value::String(value.into()),
@@ -128,6 +134,25 @@ impl Entries {
             rest = after;
         }
         Some(arguments)
+    }
+}
+
+impl Entries {
+    /// The value with which the text begins. Where its end was forgotten, it ends where the next key begins.
+    fn value<'a>(&self, text: &'a str) -> Option<(&'a str, &'a str)> {
+        let rest = text.trim_start().strip_prefix(self.value.0)?;
+        let end = rest.find(self.value.1).unwrap_or(rest.len());
+        let heads = rest[..end].match_indices(self.key.0);
+        let is_head =
+            |at: usize| inside(&rest[at..], self.key).is_some_and(|(_, after)| self.is_value(after));
+        match heads.map(|(at, _)| at).find(|at| is_head(*at)) {
+            Some(next) => Some((&rest[..next], &rest[next..])),
+            None => Some((&rest[..end], rest[end..].strip_prefix(self.value.1).unwrap_or_default())),
+        }
+    }
+
+    fn is_value(&self, text: &str) -> bool {
+        text.trim_start().starts_with(self.value.0)
     }
 }
 

@@ -34,12 +34,14 @@ static RULES: Rules = Rules {
     ..Rules::NONE
 };
 
-fn call(body: &Body<'_>, _: &Setting, said: &mut Vec<Said>) {
+fn call(body: &Body<'_>, setting: &Setting, said: &mut Vec<Said>) {
     let Some((id, arguments)) = body.text.split_once(ARGUMENTS) else {
         return body.told("a call has no arguments", said);
     };
     let (id, arguments) = (id.trim(), arguments.trim_start());
-    let Some(name) = name(id) else {
+    // Who forgets the number still names a tool.
+    let bare = id.strip_prefix("functions.").unwrap_or(id);
+    let Some(name) = name(id).or_else(|| setting.tool(bare).map(|_| bare)) else {
         return body.told("a call must be named `functions.NAME:NUMBER`", said);
     };
     // What was cut off is said as far as it came.
@@ -66,7 +68,7 @@ mod tests {
                 ("no calls, a < b", "no calls, a < b"),
                 (
                     "A<|tool_calls_section_begin|><|tool_call_begin|>functions.look:0<|tool_call_argument_begin|>{\"path\":\"<|tool_call_end|>\"}<|tool_call_end|><|tool_call_begin|>functions.a-b.c:1 <|tool_call_argument_begin|> {} <|tool_call_end|><|tool_calls_section_end|>B",
-                    "A«look {\"path\":\"<|tool_call_end|>\"}»«a-b.c {}»!",
+                    "A«look {\"path\":\"<|tool_call_end|>\"}»«a-b.c {}»B",
                 ),
                 (
                     "<think>x<|tool_call_begin|>look:3<|tool_call_argument_begin|>{\"lines\":1}<|tool_call_begin|>what<|tool_call_argument_begin|>{}",

@@ -21,16 +21,24 @@ pub(super) static KIMI_K3: Dialect = Dialect {
 
 static MARKS: Marks = Marks {
     thinking: &[("<|open|>think<|sep|>", "<|close|>think<|sep|>")],
-    calls: &[Block::tagged("<|open|>tools<|sep|>", &SHAPE, &["<|close|>tools<|sep|>"])],
+    calls: &[
+        Block::tagged("<|open|>tools<|sep|>", &SHAPE, TOOLS_END),
+        Block::tagged("<|open|> tools <|sep|>", &SHAPE, TOOLS_END),
+    ],
     noise: &[
         "<|open|>response<|sep|>",
         "<|close|>response<|sep|>",
         "<|open|> response <|sep|>",
         "<|close|> response <|sep|>",
+        "<|open|> message <|sep|>",
+        "<|close|> message <|sep|>",
         "<|close|>message<|sep|>",
         "<|end_of_msg|>",
     ],
 };
+
+/// The models put blanks there at times.
+const TOOLS_END: &[&str] = &["<|close|>tools<|sep|>", "<|close|> tools <|sep|>"];
 
 static SHAPE: Shape = Shape {
     call: Tag {
@@ -50,5 +58,12 @@ static SHAPE: Shape = Shape {
     options: TagOptions { silent_when_cut: true, ..TagOptions::PLAIN },
 };
 
-static INTERRUPTED: BlockOptions =
-    BlockOptions { interrupts: &["<|open|>response<|sep|>", "<|open|>tools<|sep|>"], ..BlockOptions::PLAIN };
+static INTERRUPTED: BlockOptions = BlockOptions {
+    interrupts: &[
+        "<|open|>response<|sep|>",
+        "<|open|> response <|sep|>",
+        "<|open|>tools<|sep|>",
+        "<|open|> tools <|sep|>",
+    ],
+    ..BlockOptions::PLAIN
+};

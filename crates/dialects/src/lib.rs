@@ -39,6 +39,7 @@ mod muse;
 mod parameters;
 mod plamo3;
 pub mod pythonic;
+mod reply;
 mod shape;
 mod shell;
 mod tagged;
@@ -66,8 +67,16 @@ pub struct Dialect {
     pub name: &'static str,
     /// Parts of the names of models that speak it, in lower case; for `auto`, see [`spoken_by`].
     pub models: &'static [&'static str],
-    /// A reader for one reply.
+    /// A reader for one reply; see [`Dialect::listen`].
     pub reader: fn(&Setting) -> Box<dyn Reader>,
+}
+
+impl Dialect {
+    /// Returns a reader for one reply that does what holds for every dialect, too: it finds calls in thoughts that were never
+    /// closed, for instance.
+    pub fn listen(&self, setting: &Setting) -> Box<dyn Reader> {
+        reply::reader(self.reader, setting)
+    }
 }
 
 /// All of them, by family. Where two are told by the same part of a model's name the first counts.
@@ -168,6 +177,12 @@ pub(crate) fn is_name(text: &str) -> bool {
     let is_part = |letter: char| letter.is_alphanumeric() || "_-.:/".contains(letter);
     !text.is_empty() && text.len() <= LONGEST_NAME && text.chars().all(is_part)
 }
+
+/// How a problem begins that is only that the reply ended too early.
+pub(crate) const CUT_OFF: &str = "the reply ended before";
+
+/// Names of a parameter that holds the others, where a tool has none of that name.
+pub(crate) const WRAPPERS: [&str; 6] = ["arguments", "parameters", "params", "args", "kwargs", "input"];
 
 /// Vendors take 64 letters; those of servers may have more.
 const LONGEST_NAME: usize = 256;
@@ -295,6 +310,11 @@ pub trait Reader: Send {
     fn push(&mut self, text: &str, said: &mut Vec<Said>);
     /// The reply is over: says the rest.
     fn end(&mut self, said: &mut Vec<Said>);
+    /// Returns what calls begin with, where thoughts may hold some. A reader that returns any says an empty
+    /// [`Said::Thinking`] where thoughts are closed.
+    fn opens_calls(&self) -> Vec<&'static str> {
+        Vec::new()
+    }
 }
 
 /// What a whole text says, with neighboring texts and thoughts put together.
@@ -303,7 +323,7 @@ pub fn read<'a>(
     setting: &Setting,
     chunks: impl IntoIterator<Item = &'a str>,
 ) -> Vec<Said> {
-    let mut reader = (dialect.reader)(setting);
+    let mut reader = dialect.listen(setting);
     let mut said = Vec::new();
     chunks.into_iter().for_each(|chunk| reader.push(chunk, &mut said));
     reader.end(&mut said);

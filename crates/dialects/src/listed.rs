@@ -8,7 +8,7 @@
 //! add(x=1)</function_calls>
 //! ```
 use super::{
-    Call, Dialect, Said, Setting, json,
+    CUT_OFF, Call, Dialect, Said, Setting, json,
     marked::{self, Block, Close, Marks},
     pythonic,
     tokens::{self, Grammar, say},
@@ -41,6 +41,7 @@ static OLMO3_MARKS: Marks = Marks {
         open: "<function_calls>",
         close: Close::At(&["</function_calls>"]),
         read: |body, _| calls(body),
+        read_when_cut: false,
     }],
     noise: &["<|im_end|>"],
 };
@@ -73,6 +74,10 @@ enum Within {
 }
 
 impl Grammar for Lfm2 {
+    fn opens_calls(&self) -> Vec<&'static str> {
+        if self.setting.find_calls { vec!["<|tool_call_start|>"] } else { Vec::new() }
+    }
+
     fn text(&mut self, text: &str, said: &mut Vec<Said>) {
         match (&mut self.within, &mut self.after_call) {
             (Within::Text, Some(after)) => after.push_str(text),
@@ -86,7 +91,10 @@ impl Grammar for Lfm2 {
         let Setting { split_thinking, find_calls, .. } = self.setting;
         match (&self.within, delimiter) {
             (Within::Call(_), "<|tool_call_end|>") => self.close(delimiter, said),
-            (Within::Thought, "</think>") => self.within = Within::Text,
+            (Within::Thought, "</think>") => {
+                self.within = Within::Text;
+                said.push(Said::Thinking(String::new()));
+            }
             (Within::Text, "<think>") if split_thinking => self.within = Within::Thought,
             (Within::Text, "</think>") if split_thinking => {}
             (Within::Text, "<|tool_call_start|>") if find_calls => self.within = Within::Call(String::new()),
@@ -107,7 +115,11 @@ impl Lfm2 {
     fn close(&mut self, delimiter: &str, said: &mut Vec<Said>) {
         let Within::Call(body) = std::mem::replace(&mut self.within, Within::Text) else { return };
         let before = self.after_call.take().unwrap_or_default();
-        match calls(&body) {
+        let calls = match delimiter.is_empty() {
+            true => Err(format!("{CUT_OFF} the end of a call")),
+            false => calls(&body),
+        };
+        match calls {
             Ok(calls) => {
                 if !before.trim().is_empty() {
                     said.push(Said::Problem(format!("text between calls: `{}`", before.trim())));

@@ -148,7 +148,7 @@ mod tests {
         let functools = format!(" functools{list} more");
         for name in ["phi4_mini", "firefunction_v2"] {
             let cut = ("functools[{", "functools[{!");
-            check(name, &[(&functools, " «look {}»!"), ("functools[x] is", "functools[!x] is"), cut]);
+            check(name, &[(&functools, " «look {}» more"), ("functools[x] is", "functools[!x] is"), cut]);
         }
     }
 

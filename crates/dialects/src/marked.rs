@@ -4,13 +4,19 @@ mod marks;
 pub(super) use marks::{Block, BlockOptions, Close, Marks};
 
 use super::{
-    Reader, Said, Setting,
+    CUT_OFF, Reader, Said, Setting,
     closing::{Closing, Progress},
     delimiters::Delimiters,
 };
 
 /// Special tokens of the model that a server did not take out. Such a reply begins with the first of them.
 const LEAKED: [&str; 2] = ["<bos>", "<eos>"];
+
+/// Between two opening delimiters of which only the second counts stand fewer bytes than this.
+const LONGEST_GAP: usize = 256;
+
+/// In so many blocks at the end of a reply an end may be forgotten: each is read once more.
+const MOST_FORGOTTEN: usize = 16;
 
 /// A reader of a dialect with delimiters.
 pub(super) fn reader(marks: &'static Marks, setting: &Setting) -> Box<dyn Reader> {
@@ -29,7 +35,8 @@ pub(super) fn reader_with(
     let opening = thinking.iter().map(|(open, _)| *open).chain(calls.iter().map(|block| block.open));
     let delimiters = opening.chain(LEAKED).chain(thinking.iter().map(|(_, close)| *close)).chain(noise());
     let thoughts = thinking.iter().map(|(_, close)| {
-        Delimiters::new(std::iter::once(*close).chain(options.interrupts.iter().copied()).chain(noise()))
+        let noise = noise().filter(|noise| !options.interrupts.contains(noise));
+        Delimiters::new(std::iter::once(*close).chain(options.interrupts.iter().copied()).chain(noise))
     });
     let begins = setting.begins_thinking.unwrap_or_else(|| is_open(thinking, &setting.prompt_end));
     let thinks = begins && !thinking.is_empty();
@@ -40,6 +47,7 @@ pub(super) fn reader_with(
         thinking,
         calls,
         options,
+        is_last: options.ends_with_calls && setting.tools.is_empty(),
         delimiters: Delimiters::new(delimiters),
         thoughts: thoughts.collect(),
         closing: calls.iter().map(Closing::new).collect(),
@@ -65,6 +73,8 @@ struct Marked {
     thinking: &'static [(&'static str, &'static str)],
     calls: &'static [Block],
     options: &'static BlockOptions,
+    /// Whether text behind the calls is told as a problem.
+    is_last: bool,
     /// Those that count in the text: what opens thoughts, what opens calls, leaked tokens, what closes thoughts, noise.
     delimiters: Delimiters,
     /// Those that count within the thoughts of each number: what closes them, what interrupts them, noise.
@@ -117,9 +127,23 @@ impl Reader for Marked {
         self.at = 0;
     }
 
+    fn opens_calls(&self) -> Vec<&'static str> {
+        // Of tools that nobody knows only the usual form is taken for a call.
+        let forms = if self.setting.tools.is_empty() { 1 } else { self.calls.len() };
+        self.calls.iter().take(forms).map(|block| block.open).collect()
+    }
+
     fn end(&mut self, said: &mut Vec<Said>) {
         self.so_far.over = true;
         self.advance(said);
+        for _ in 0..MOST_FORGOTTEN {
+            let Within::Call(block, progress) = &self.within else { break };
+            let (block, at) = (*block, self.at);
+            let found = self.closing[block].forgotten(progress, &self.buffer[at..]);
+            let Some((end, after)) = found else { break };
+            self.in_call(block, at + end, at + after, said);
+            self.advance(said);
+        }
         let rest = self.buffer.split_off(self.at);
         match std::mem::replace(&mut self.within, Within::Text) {
             Within::Text | Within::After(_) => self.text(&rest, said),
@@ -223,11 +247,25 @@ impl Marked {
             which if which <= interrupts => self.within = Within::Text,
             _ => self.at = at + length,
         }
+        if which <= interrupts {
+            said.push(Said::Thinking(String::new()));
+        }
         true
     }
 
     fn in_opening(&mut self, block: usize, said: &mut Vec<Said>) -> bool {
         let open = self.calls[block].open;
+        let rest = &self.buffer[self.at..];
+        let next = rest[..rest.floor_char_boundary(LONGEST_GAP)].trim_start();
+        if next.starts_with(open) {
+            // The model begins anew.
+            self.at += rest.len() - rest.trim_start().len() + open.len();
+            self.seen = self.at;
+            return true;
+        }
+        if !self.so_far.over && rest.len() < LONGEST_GAP && open.starts_with(next) {
+            return false;
+        }
         let begins = match &self.closing[block] {
             Closing::Tagged(reading) => reading.begins(open, &self.buffer[self.at..], self.so_far.over),
             _ => Some(true),
@@ -288,7 +326,7 @@ impl Marked {
         let text = &self.buffer[self.at..end];
         match (&mut self.held, &self.within) {
             (Some(held), Within::Text) => held.push_str(text),
-            _ if self.so_far.called && self.options.ends_with_calls => self.so_far.behind.push_str(text),
+            _ if self.so_far.called && self.is_last => self.so_far.behind.push_str(text),
             _ => say(said, kind, text),
         }
         self.at = end;
@@ -297,7 +335,7 @@ impl Marked {
     fn text(&mut self, text: &str, said: &mut Vec<Said>) {
         match &mut self.held {
             Some(held) => held.push_str(text),
-            None if self.so_far.called && self.options.ends_with_calls => self.so_far.behind.push_str(text),
+            None if self.so_far.called && self.is_last => self.so_far.behind.push_str(text),
             None => say(said, Said::Text, text),
         }
     }
@@ -310,7 +348,7 @@ impl Marked {
     /// Calls begin.
     fn leave_prose(&mut self, said: &mut Vec<Said>) {
         match &mut self.held {
-            Some(held) if !self.so_far.leaks && held.ends_with("\n\n") => {
+            Some(held) if !self.so_far.leaks && self.setting.tools.is_empty() && held.ends_with("\n\n") => {
                 said.push(Said::Problem(format!("thoughts before the calls: `{}`", held.trim())));
                 self.held = None;
             }
@@ -328,12 +366,20 @@ impl Marked {
 
     /// What cannot be read stays text.
     fn close(&mut self, block: usize, body: &str, delimiter: &str, said: &mut Vec<Said>) {
-        let Block { open, read, .. } = &self.calls[block];
+        let Block { open, read, read_when_cut, .. } = &self.calls[block];
         let mut found = Vec::new();
         match &self.closing[block] {
             Closing::Tagged(reading) => reading.read(open, body, delimiter, &self.setting, &mut found),
+            _ if delimiter.is_empty() && !read_when_cut => {
+                found.push(Said::Text(format!("{open}{body}")));
+                found.push(Said::Problem(format!("{CUT_OFF} the end of a call")));
+            }
             _ => match read(body, &self.setting) {
-                Ok(calls) => found.extend(calls.into_iter().map(Said::Call)),
+                Ok(calls) => {
+                    found.extend(calls.into_iter().map(Said::Call));
+                    let cut = || Said::Problem(format!("{CUT_OFF} the end of the calls"));
+                    found.extend(delimiter.is_empty().then(cut));
+                }
                 Err(why) => {
                     found.push(Said::Text(format!("{open}{body}{delimiter}")));
                     found.push(Said::Problem(why));

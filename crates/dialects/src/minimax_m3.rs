@@ -22,6 +22,7 @@ static MARKS: Marks = Marks {
         open: "]<]minimax[>[<tool_call>",
         close: Close::At(&["]<]minimax[>[</tool_call>"]),
         read: calls,
+        read_when_cut: true,
     }],
     noise: &["[e~["],
 };
@@ -57,9 +58,9 @@ fn calls(body: &str, setting: &Setting) -> Result<Vec<Call>, String> {
 fn arguments(inner: &str, schema: Schema<'_>) -> Map<String, Value> {
     let mut tree = Tree { text: inner, at: 0 };
     let mut arguments = Map::new();
-    while tree.blank_before_tag()
-        && let Some((name, value)) = tree.element(schema, 0)
-    {
+    while tree.blank_before_tag() {
+        let at = tree.at;
+        let Some((name, value)) = tree.element(schema, 0).or_else(|| tree.unended(at, schema)) else { break };
         arguments.insert(name.to_owned(), value);
     }
     arguments
@@ -104,6 +105,16 @@ impl<'a> Tree<'a> {
         let schema = if name == ITEM && !schema.is_known() { parent.items() } else { schema };
         let content = self.content(name, schema, depth)?;
         Some((name, content.value(schema)))
+    }
+
+    /// An element of text whose end was forgotten: another one begins behind it.
+    fn unended(&mut self, at: usize, parent: Schema<'_>) -> Option<(&'a str, Value)> {
+        let (name, rest) = self.text[at..].strip_prefix(MARK)?.strip_prefix('<')?.split_once('>')?;
+        let (text, next) = rest.split_at(rest.find(MARK)?);
+        let is_next = next[MARK.len()..].strip_prefix('<').is_some_and(|tag| !tag.starts_with('/'));
+        self.at = self.text.len() - next.len();
+        let is_text = is_next && !name.contains(['/', '<']) && !text.trim().is_empty();
+        is_text.then(|| (name, typed(text, parent.property(name).kinds())))
     }
 
     fn content(&mut self, name: &str, schema: Schema<'_>, depth: usize) -> Option<Content<'a>> {

@@ -3,7 +3,7 @@
 //! `[TOOL_CALLS]NAME[CALL_ID]ID[ARGS]{…}`, the delimiter before each call. Thoughts lie between `[THINK]` and `[/THINK]`.
 //! After the calls a reply has no more text.
 use super::{
-    Call, Dialect, Said, Setting,
+    CUT_OFF, Call, Dialect, Said, Setting,
     blocks::{self, Block, Body, Json, Rules, Thought, say},
     bodies::{calls, mended},
 };
@@ -41,16 +41,20 @@ fn named(body: &Body<'_>, setting: &Setting, said: &mut Vec<Said>) {
         return list(body, setting, said);
     }
     if name.contains(char::is_whitespace) {
-        return body.told("a call must begin with the name of a tool", said);
+        return body.stays("a call must begin with the name of a tool", said);
     }
     let arguments = arguments.strip_prefix("[ARGS]").unwrap_or(arguments).trim();
     let arguments = match mended(arguments) {
         Ok(arguments) => arguments.to_string(),
         Err(_) if arguments.is_empty() => "{}".into(),
         Err(_) if body.cut => arguments.into(),
-        Err(error) => return body.told(&format!("the arguments are not valid JSON: {error}"), said),
+        Err(error) => return body.stays(format!("the arguments are not valid JSON: {error}"), said),
     };
+    let is_begun = body.cut && arguments == "{}";
     said.push(Said::Call(Call { id: id.into(), ..Call::new(name, arguments) }));
+    if is_begun {
+        said.push(Said::Problem(format!("{CUT_OFF} the arguments of `{name}`")));
+    }
 }
 
 /// What is wrong in a list does not spoil the rest of it.
@@ -63,6 +67,7 @@ fn list(body: &Body<'_>, setting: &Setting, said: &mut Vec<Said>) {
             say(said, Said::Text, body.text);
             return said.push(Said::Problem("after `[TOOL_CALLS]` a list must come".into()));
         }
+        _ if !setting.tools.is_empty() => return body.stays("the list of calls is not valid JSON", said),
         _ => return body.told("the list of calls is not valid JSON", said),
     };
     for item in items {
@@ -85,13 +90,13 @@ mod tests {
             ("[THINK]a[/THINK]b [x] [", "~a~b [x] ["),
             (
                 "a[TOOL_CALLS]look{\"lines\":1}[TOOL_CALLS]look[ARGS]{\"a\":\"}\"} b",
-                "a«look {\"lines\":1}»«look {\"a\":\"}\"}»!",
+                "a«look {\"lines\":1}»«look {\"a\":\"}\"}» b",
             ),
             ("[TOOL_CALLS]look[CALL_ID]x7[ARGS]{}", "«look {}»"),
-            ("[TOOL_CALLS]look", "«look {}»"),
+            ("[TOOL_CALLS]look", "«look {}»!"),
             ("[TOOL_CALLS]look{\"lines\":", "«look {\"lines\":»"),
             ("[TOOL_CALLS] [{\"name\":\"look\",\"arguments\":{}}]", "«look {}»"),
-            ("[TOOL_CALLS]look{lines}", "!!"),
+            ("[TOOL_CALLS]look{lines}", "[TOOL_CALLS]look{!lines}"),
         ];
         check("mistral", &named);
         let lists = [

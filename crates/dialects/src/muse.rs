@@ -25,6 +25,8 @@ pub(super) static MUSE_GLIMMER: Dialect = Dialect {
 
 const CALLS: &str = "<atem:function_calls>";
 const CALLS_END: &str = "</atem:function_calls>";
+const INVOKE: &str = "<atem:invoke name=\"";
+const PARAMETER: &str = "<atem:parameter name=\"";
 static SIGNS: &[&str] = &["<|start|>", "<|message|>", "<|eom|>", "<|eot|>", CALLS, CALLS_END];
 
 /// A header is short. What is longer is text.
@@ -74,6 +76,10 @@ enum Within {
 }
 
 impl Grammar for Muse {
+    fn opens_calls(&self) -> Vec<&'static str> {
+        if self.setting.find_calls { vec![CALLS] } else { Vec::new() }
+    }
+
     fn text(&mut self, text: &str, said: &mut Vec<Said>) {
         match &mut self.within {
             Within::Text => say(said, Said::Text, text),
@@ -142,6 +148,8 @@ impl Grammar for Muse {
     fn end(&mut self, said: &mut Vec<Said>) {
         match &self.within {
             Within::Calls(_) => self.close("", said),
+            // Thoughts that the reply ends in were never closed.
+            Within::Thoughts => {}
             _ => self.leave(said),
         }
     }
@@ -195,7 +203,9 @@ impl Muse {
 
     fn leave(&mut self, said: &mut Vec<Said>) {
         self.go_on(said);
-        self.within = Within::Outside;
+        if let Within::Thoughts = std::mem::replace(&mut self.within, Within::Outside) {
+            said.push(Said::Thinking(String::new()));
+        }
     }
 
     /// What looked like a header is none.
@@ -212,7 +222,7 @@ impl Muse {
     /// What cannot be read stays text.
     fn close(&mut self, delimiter: &str, said: &mut Vec<Said>) {
         let Within::Calls(body) = std::mem::replace(&mut self.within, Within::Outside) else { return };
-        match self.calls(&body) {
+        match self.calls(&body, !delimiter.is_empty()) {
             Ok(calls) => said.extend(calls.into_iter().map(Said::Call)),
             Err(why) => {
                 say(said, Said::Text, &format!("{CALLS}{body}{delimiter}"));
@@ -221,13 +231,13 @@ impl Muse {
         }
     }
 
-    fn calls(&self, body: &str) -> Result<Vec<Call>, String> {
+    /// `closed`: the model wrote the end of the calls; what ends within them ends there at the latest.
+    fn calls(&self, body: &str, closed: bool) -> Result<Vec<Call>, String> {
         let mut calls = Vec::new();
         let mut rest = body.trim();
         while !rest.is_empty() {
-            let (name, after) = opened(rest, "<atem:invoke name=\"")?;
-            let (inner, after) = after
-                .split_once("</atem:invoke>")
+            let (name, after) = opened(rest, INVOKE)?;
+            let (inner, after) = upto(after, "</atem:invoke>", INVOKE, closed)
                 .ok_or_else(|| format!("the call of `{name}` does not end with `</atem:invoke>`"))?;
             calls.push(self.call(name, inner)?);
             rest = after.trim();
@@ -244,10 +254,8 @@ impl Muse {
         let mut arguments = Map::new();
         let mut rest = inner.trim();
         while !rest.is_empty() {
-            let (key, after) = opened(rest, "<atem:parameter name=\"")?;
-            let (text, after) = after
-                .split_once("</atem:parameter>")
-                .ok_or_else(|| format!("`{key}` does not end with `</atem:parameter>`"))?;
+            let (key, after) = opened(rest, PARAMETER)?;
+            let (text, after) = upto(after, "</atem:parameter>", PARAMETER, true).unwrap_or((after, ""));
             let schema = property(tool.map(|tool| &tool.parameters), key);
             arguments.insert(key.to_owned(), typed(text, schema));
             rest = after.trim();
@@ -260,6 +268,15 @@ impl Muse {
         let short = name.split_once('.').map_or(name, |(_, short)| short);
         let is_tool = |name: &str| self.setting.tool(name).is_some();
         if !is_tool(name) && is_tool(short) { short } else { name }
+    }
+}
+
+/// What stands before `end`, and what behind it. Where that was forgotten, it ends before `next`, or with a text that is whole.
+fn upto<'a>(text: &'a str, end: &str, next: &str, is_whole: bool) -> Option<(&'a str, &'a str)> {
+    let next = text.find(next).unwrap_or(text.len());
+    match text[..next].find(end) {
+        Some(at) => Some((&text[..at], &text[at + end.len()..])),
+        None => (is_whole || next < text.len()).then(|| text.split_at(next)),
     }
 }
 

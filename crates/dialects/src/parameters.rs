@@ -6,10 +6,10 @@
 mod tests;
 
 use super::{
-    Call, Said, Setting,
+    CUT_OFF, Call, Said, Setting,
     delimiters::Delimiters,
     given::Parameters,
-    json,
+    is_name, json,
     shape::{CDATA, Shape, Tag},
     typed::Schema,
 };
@@ -105,8 +105,19 @@ impl Reading {
         let bare = text.trim();
         let before = said.len();
         let result = match bare.starts_with(['{', '[']) {
+            true if close.is_empty() => Err(format!("{CUT_OFF} the end of a call")),
             true => json::calls(bare).map(|calls| said.extend(calls.into_iter().map(Said::Call))),
-            false => Body { reading: self, text, at: 0, is_cut: close.is_empty(), setting, said }.read(),
+            false => Body {
+                reading: self,
+                open,
+                text,
+                at: 0,
+                no_more_ends: false,
+                is_cut: close.is_empty(),
+                setting,
+                said,
+            }
+            .read(),
         };
         let none = said.len() == before && (close.is_empty() || !bare.is_empty());
         let why = result.err().or_else(|| none.then(|| "there is no call in it".to_owned()));
@@ -132,6 +143,25 @@ pub(super) enum Scan {
 }
 
 impl Scan {
+    /// Where a block ends that the reply ended in, because the end of a value was forgotten.
+    pub(super) fn forgotten(self, reading: &Reading, text: &str) -> Option<(usize, usize)> {
+        let (mut scan, mut seen) = (Self::Outside, 0);
+        if !matches!(self, Self::Value) || scan.find(reading, text, &mut seen, true).is_some() {
+            return None;
+        }
+        let (mut scan, mut from) = (Self::Outside, 0);
+        loop {
+            let delimiters = if matches!(scan, Self::Outside) { &reading.outside } else { &reading.value };
+            let Some((at, which)) = delimiters.first(text, from) else { break };
+            let delimiter = delimiters.delimiter(which);
+            let begins = reading.shape.value_from.contains(&delimiter);
+            scan = if begins { Self::Value } else { Self::Outside };
+            from = at + delimiter.len();
+        }
+        let ends = reading.until.iter().filter_map(|end| Some((from + text[from..].find(end)?, end.len())));
+        ends.min().map(|(at, length)| (at, at + length))
+    }
+
     /// Goes on at byte `seen`. Where the block ends, and where its closing delimiter does; `None`: not yet.
     pub(super) fn find(
         &mut self,
@@ -170,8 +200,11 @@ impl Scan {
 /// Reads what stands in a block.
 struct Body<'a> {
     reading: &'a Reading,
+    open: &'a str,
     text: &'a str,
     at: usize,
+    /// Whether a value was found that has no end: none behind it has one.
+    no_more_ends: bool,
     /// Whether the reply ended here.
     is_cut: bool,
     setting: &'a Setting,
@@ -181,7 +214,7 @@ struct Body<'a> {
 impl<'a> Body<'a> {
     fn read(mut self) -> Result<(), String> {
         if self.reading.shape.call.opens.is_empty() {
-            return if self.text.trim().is_empty() { Ok(()) } else { self.call() };
+            return if self.text.trim().is_empty() { Ok(()) } else { self.untagged() };
         }
         while let Some(delimiter) = self.next() {
             if self.reading.shape.call.opens.contains(&delimiter) {
@@ -189,6 +222,15 @@ impl<'a> Body<'a> {
             }
         }
         Ok(())
+    }
+
+    /// A call that begins where the block does; behind a value whose end was forgotten another block may begin.
+    fn untagged(&mut self) -> Result<(), String> {
+        loop {
+            self.call()?;
+            let Some(next) = self.text[self.at..].trim_start().strip_prefix(self.open) else { return Ok(()) };
+            self.at = self.text.len() - next.len();
+        }
     }
 
     /// Goes behind the next delimiter that counts between values.
@@ -206,24 +248,27 @@ impl<'a> Body<'a> {
         let tool = self.setting.tool(name);
         let parameters = tool.map_or(&Value::Null, |tool| &tool.parameters);
         let mut call = Parameters { shape, schema: Schema::new(parameters), found: Map::new(), given: 0 };
-        let start = self.at;
+        let mut start = self.at;
+        let mut doubt = None;
         let closed = loop {
             match self.next() {
                 Some(delimiter) if shape.parameter.opens.contains(&delimiter) => match self.parameter() {
-                    None => return Err(format!("the reply ended within a call of `{name}`")),
                     Some((parameter, value, attributes, whole)) => {
                         call.add(parameter, value, attributes, self.said)?;
-                        if !whole && !self.setting.beginnings {
-                            return Err(format!("the reply ended within `{parameter}` of `{name}`"));
-                        }
-                        if !whole {
-                            let why = format!("the reply ended within `{parameter}` of `{name}`");
-                            self.said.push(Said::Problem(why));
-                        }
+                        doubt = (!whole).then(|| format!("{CUT_OFF} the end of `{parameter}` of `{name}`"));
                     }
+                    // It has no value.
+                    None if self.stops_again() => {}
+                    None => return Err(format!("{CUT_OFF} the end of the call of `{name}`")),
                 },
                 Some(delimiter) if shape.call.opens.contains(&delimiter) => {
-                    self.at -= delimiter.len();
+                    let at = self.at;
+                    let (again, _) = self.head(&shape.call, &self.reading.call_head);
+                    if again == name && call.given == 0 {
+                        start = self.at;
+                        continue;
+                    }
+                    self.at = at - delimiter.len();
                     break true;
                 }
                 Some(delimiter) if delimiter == shape.call.close => break true,
@@ -237,13 +282,30 @@ impl<'a> Body<'a> {
         if name.is_empty() {
             return Err("a call has no name".into());
         }
-        if !closed && call.given == 0 {
-            return Err(format!("the reply ended within a call of `{name}`"));
+        if !closed && !self.says_beginning(call.given, doubt.is_some()) {
+            return Err(doubt.unwrap_or_else(|| format!("{CUT_OFF} the end of the call of `{name}`")));
         }
         let body = self.text[start..self.at].trim_end().trim_end_matches(shape.call.close);
         let arguments = call.arguments(body)?;
         self.said.push(Said::Call(Call::new(name, arguments)));
+        if !closed {
+            let why = doubt.unwrap_or_else(|| format!("{CUT_OFF} the end of the call of `{name}`"));
+            self.said.push(Said::Problem(why));
+        }
         Ok(())
+    }
+
+    /// Whether anything follows that counts between values.
+    fn stops_again(&self) -> bool {
+        !self.is_cut || self.reading.stops.first(self.text, self.at).is_some()
+    }
+
+    /// Whether a call that was cut off is said with what it was given. `within`: a value was cut off.
+    fn says_beginning(&self, given: usize, within: bool) -> bool {
+        let Shape { call, options, .. } = self.reading.shape;
+        // A call without an opening delimiter of its own has no end of its own either.
+        let is_perhaps_whole = call.opens.is_empty() && !within && !options.silent_when_cut;
+        self.setting.beginnings && given > 0 && (is_perhaps_whole || (options.says_beginnings && within))
     }
 
     /// Name and value of a parameter whose opening delimiter was read, its attributes, and whether it was ended. `None`: there
@@ -254,6 +316,9 @@ impl<'a> Body<'a> {
         let start = self.at;
         let (mut from, delimiters) = (start, &self.reading.value);
         let found = loop {
+            if self.no_more_ends {
+                break None;
+            }
             match delimiters.first(self.text, from) {
                 Some((at, which)) if delimiters.delimiter(which) == CDATA.0 => {
                     let end = self.reading.cdata.first(self.text, at);
@@ -262,11 +327,42 @@ impl<'a> Body<'a> {
                 found => break found,
             }
         };
+        self.no_more_ends |= found.is_none();
         let (end, delimiter) =
             found.map_or((self.text.len(), ""), |(at, which)| (at, delimiters.delimiter(which)));
+        let (end, delimiter) = match self.forgotten(start, end, delimiter) {
+            Some(end) => (end, ""),
+            None => (end, delimiter),
+        };
         let is_own = delimiter == self.reading.shape.value_ends[0];
         self.at = if is_own { end + delimiter.len() } else { end };
         Some((name, &self.text[start..end], attributes, found.is_some() || !self.is_cut))
+    }
+
+    /// Where a value ends whose own end was forgotten, so that another parameter or the end of the call is within it.
+    fn forgotten(&self, start: usize, end: usize, delimiter: &str) -> Option<usize> {
+        let Shape { call, parameter, value_ends, options, .. } = self.reading.shape;
+        let value = &self.text[start..end];
+        if options.cdata && value.contains(CDATA.0) {
+            return None;
+        }
+        if delimiter.is_empty() {
+            return value.find(call.close).map(|at| start + at);
+        }
+        let counts_already = |open: &&&str| value_ends.contains(*open);
+        let next = parameter.opens.iter().filter(|open| !counts_already(open)).find_map(|open| {
+            let starts = value.match_indices(open).map(|(at, _)| at);
+            starts.into_iter().find(|at| self.is_head(&value[at + open.len()..]))
+        })?;
+        Some(start + value[..next].find(call.close).unwrap_or(next))
+    }
+
+    /// Whether a parameter's name stands here, and its head is whole.
+    fn is_head(&self, text: &str) -> bool {
+        let Tag { name_ends, head_end, .. } = self.reading.shape.parameter;
+        let named =
+            name_ends.iter().filter_map(|end| text.split_once(end)).min_by_key(|(name, _)| name.len());
+        named.is_some_and(|(name, rest)| is_name(name.trim()) && rest.trim_start().starts_with(head_end))
     }
 
     /// The name and the attributes; none where the head has no end.

@@ -6,7 +6,7 @@
 //! begin_tool_arguments <|plamo:constrain|>json<|plamo:msg|>{…} end_tool_arguments end_tool_request end_tool_requests
 //! ```
 use super::{
-    Call, Dialect, Said, Setting,
+    CUT_OFF, Call, Dialect, Said, Setting,
     blocks::{self, Block, Body, Rules, Thought},
     bodies::mended,
 };
@@ -44,6 +44,7 @@ fn call(body: &Body<'_>, _: &Setting, said: &mut Vec<Said>) {
         Some(end) if mended(arguments).is_err() => arguments[..end].trim(),
         _ => arguments,
     };
+    let may_lack = body.cut && !arguments.ends_with('}');
     let arguments = match mended(arguments) {
         Ok(arguments) => arguments.to_string(),
         Err(_) if arguments.is_empty() => "{}".into(),
@@ -51,6 +52,9 @@ fn call(body: &Body<'_>, _: &Setting, said: &mut Vec<Said>) {
         Err(error) => return body.told(&format!("the arguments are not valid JSON: {error}"), said),
     };
     said.push(Said::Call(Call::new(name, arguments)));
+    if may_lack {
+        said.push(Said::Problem(format!("{CUT_OFF} the end of the arguments of `{name}`")));
+    }
 }
 
 /// The name, which the beginning of a delimiter ends too.
@@ -75,8 +79,8 @@ mod tests {
         let table = [
             (whole.as_str(), "a«look {\"lines\":1}»"),
             (cut.as_str(), "«look {\"lines\":1}»"),
-            (half.as_str(), "«look {\"lines\":»"),
-            (name, "«look {}»"),
+            (half.as_str(), "«look {\"lines\":»!"),
+            (name, "«look {}»!"),
             (&name[..70], "!"),
             ("<|plamo:begin_think:plamo|>t<|plamo:end_think:plamo|>a <|plamo:begin_t", "~t~a !"),
             ("a <", "a <"),

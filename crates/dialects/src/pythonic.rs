@@ -50,7 +50,17 @@ pub enum Beginning {
 
 /// What `text` begins with, blanks aside.
 pub fn read(text: &str) -> Beginning {
-    let mut reader = Reader { text, at: 0, depth: 0, loose: false };
+    begins(text, false)
+}
+
+/// As [`read`], where a model does not keep to the grammar: a string may hold quotes that end no value, a number may begin
+/// with zeros.
+pub fn read_list_loosely(text: &str) -> Beginning {
+    begins(text, true)
+}
+
+fn begins(text: &str, loose: bool) -> Beginning {
+    let mut reader = Reader { text, at: 0, depth: 0, loose };
     let mut calls = Vec::new();
     match reader.calls(&mut calls) {
         Ok(()) => Beginning::Calls { calls, length: reader.at },
@@ -60,7 +70,7 @@ pub fn read(text: &str) -> Beginning {
 }
 
 /// Reads calls with or without a list around them, one behind the other, as a model writes them that does not keep to
-/// the grammar: sets are lists, a string may hold line ends and quotes that end no value. Fails with the byte that does
+/// the grammar: sets are lists, a number may begin with zeros, a string may hold line ends and quotes that end no value. Fails with the byte that does
 /// not fit.
 pub fn read_loosely(text: &str) -> Result<Vec<Call>, usize> {
     let bare = text.trim();
@@ -241,7 +251,7 @@ impl Reader<'_> {
         // A number may go on in what is still to come.
         let word = &self.text[from..from + length.ok_or(Broken::Unfinished)?];
         self.at = from + word.len();
-        number(word, negative).map(Value::Number).ok_or(Broken::Wrong(start))
+        number(word, negative, self.loose).map(Value::Number).ok_or(Broken::Wrong(start))
     }
 
     /// Letters, digits and `_`, of any script. It ends where something else begins.
@@ -280,7 +290,7 @@ impl Reader<'_> {
     }
 }
 
-fn number(word: &str, negative: bool) -> Option<Number> {
+fn number(word: &str, negative: bool, loose: bool) -> Option<Number> {
     let digits = ungrouped(word)?;
     let radix = match digits.get(..2).map(str::to_ascii_lowercase).as_deref() {
         Some("0x") => 16,
@@ -295,7 +305,8 @@ fn number(word: &str, negative: bool) -> Option<Number> {
     }
     if digits.chars().all(|c| c.is_ascii_digit()) {
         // Python refuses zeros before a number, because C reads it as an octal one.
-        let zeros = digits.len() > 1 && digits.starts_with('0') && !digits.trim_matches('0').is_empty();
+        let zeros =
+            !loose && digits.len() > 1 && digits.starts_with('0') && !digits.trim_matches('0').is_empty();
         let value = || format!("{delimiter}{digits}").parse::<i128>().ok().and_then(Number::from_i128);
         return if zeros { None } else { value().or_else(|| float(&digits, negative)) };
     }

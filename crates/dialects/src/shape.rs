@@ -39,6 +39,8 @@ pub(super) struct TagOptions {
     pub(super) declared: bool,
     /// A call that was cut off is not said as text.
     pub(super) silent_when_cut: bool,
+    /// Of a call that was cut off the beginning is said, where that is asked.
+    pub(super) says_beginnings: bool,
     /// What may stand between the beginning of a block and the first call.
     pub(super) leads: &'static [&'static str],
 }
@@ -51,6 +53,7 @@ impl TagOptions {
         cdata: false,
         declared: false,
         silent_when_cut: false,
+        says_beginnings: false,
         leads: &[],
     };
 }

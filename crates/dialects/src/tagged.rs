@@ -10,9 +10,10 @@
 //! GigaChat 3        <|message_sep|>, two line ends, function call<|role_sep|> and {"name": …, "arguments": {…}}
 //! ```
 use super::{
-    Call, Dialect, Said, Setting,
+    CUT_OFF, Call, Dialect, Said, Setting,
     blocks::{self, Block, Body, Json, Rules, THINK, Thought},
     bodies::{json_or_beginning, json_or_text, mended},
+    json::{self, Parsed},
 };
 use serde_json::Value;
 
@@ -100,7 +101,7 @@ static REKA: Rules = Rules {
 };
 static CAT: Rules = Rules {
     thoughts: &[Thought::new("<longcat_think>", &["</longcat_think>"])],
-    blocks: &[Block::new("<longcat_tool_call>", &["</longcat_tool_call>"], json_or_text)],
+    blocks: &[Block::new("<longcat_tool_call>", &["</longcat_tool_call>"], as_it_is)],
     noise: &["</longcat_s>"],
     hush_after_blocks: true,
     ..Rules::NONE
@@ -116,6 +117,19 @@ static GIGA: Rules = Rules {
 };
 static NO_SIGNS: Rules = Rules { thoughts: &[], ..Rules::NONE };
 
+/// Arguments that are a text and no object are passed on: who runs the call refuses it.
+fn as_it_is(body: &Body<'_>, setting: &Setting, said: &mut Vec<Said>) {
+    let value = if body.cut || body.broken { None } else { mended(body.text).ok() };
+    match value.map(json::parsed) {
+        Some(Ok(calls)) if calls.iter().all(|call| call.arguments.is_string()) => {
+            let text = |call: &Parsed| call.arguments.as_str().unwrap_or_default().to_owned();
+            let called = |call: Parsed| Call { id: call.id.clone(), ..Call::new(&call.name, text(&call)) };
+            said.extend(calls.into_iter().map(called).map(Said::Call));
+        }
+        _ => json_or_text(body, setting, said),
+    }
+}
+
 /// `[{"NAME": {…}}]`; what is missing at its end is added.
 fn keyed(body: &Body<'_>, setting: &Setting, said: &mut Vec<Said>) {
     let ends = if body.cut && setting.beginnings { &["", "]", "}]"][..] } else { &[""] };
@@ -128,6 +142,9 @@ fn keyed(body: &Body<'_>, setting: &Setting, said: &mut Vec<Said>) {
             Some((name, arguments)) => said.push(Said::Call(Call::new(name, arguments))),
             None => said.push(Said::Problem(format!("a call must be an object with one name: {item}"))),
         }
+    }
+    if body.cut {
+        said.push(Said::Problem(format!("{CUT_OFF} the end of the calls")));
     }
 }
 
@@ -161,7 +178,7 @@ mod tests {
             let empty = open.to_owned();
             check(name, &[(&call, &read), (&wrong, &stays), (&empty, &format!("{open}!")), ("{}", "{}")]);
         }
-        check("reka_edge", &[("<tool_call>{\"name\":\"look\",\"arguments\":{\"p", "«look {\"p»")]);
+        check("reka_edge", &[("<tool_call>{\"name\":\"look\",\"arguments\":{\"p", "«look {\"p»!")]);
         check("jamba", &[("<tool_calls>[{\"name\":\"lo", "<tool_calls>[{\"name\":\"lo!")]);
         check("plain", &[("<think>a</think><tool_call>", "<think>a</think><tool_call>")]);
     }
@@ -173,7 +190,7 @@ mod tests {
                 "<|inner_prefix|>t<|inner_suffix|>a<|tools_prefix|>[{\"look\":{\"lines\":1}},{\"b\":{}}]<|tools_suffix|>",
                 "~t~a«look {\"lines\":1}»«b {}»",
             ),
-            ("<|tools_prefix|>[{\"look\":{}}", "«look {}»"),
+            ("<|tools_prefix|>[{\"look\":{}}", "«look {}»!"),
             ("<|tools_prefix|>[7]<|tools_suffix|>", "!"),
             ("<|tools_prefix|>[{\"look\":{\"a\":\"b", "<|tools_prefix|>[{\"look\":{\"a\":\"b!"),
         ];

@@ -138,7 +138,7 @@ impl Listener {
         let before = request.messages.iter().map(calls).sum();
         Self {
             dialect,
-            reader: (dialect.reader)(&setting),
+            reader: dialect.listen(&setting),
             setting,
             next: 0,
             before,
@@ -160,7 +160,7 @@ impl Listener {
                 self.told(said, None)
             }
             Delta::Retrying { .. } => {
-                self.reader = (self.dialect.reader)(&self.setting);
+                self.reader = self.dialect.listen(&self.setting);
                 self.trial.iter_mut().for_each(Trial::forget);
                 self.fallback = self.fallback.take().map(|_| Fallback::default());
                 self.next = 0;
@@ -208,7 +208,8 @@ impl Listener {
                     // A reader says a call whose end is missing, and then what is wrong with it.
                     let doubt = stop.and(said.next_if(|next| matches!(next, Said::Problem(_))));
                     self.call(call, stop, &mut deltas);
-                    if let Some(Said::Problem(problem)) = doubt {
+                    let is_told = stop.is_some_and(StopReason::is_cut_off);
+                    if let Some(Said::Problem(problem)) = doubt.filter(|_| !is_told) {
                         deltas.push(Delta::CallProblem { index: self.next - 1, problem });
                     }
                 }

@@ -9,6 +9,10 @@ pub(super) trait Grammar: Send {
     fn delimiter(&mut self, delimiter: &'static str, said: &mut Vec<Said>);
     /// The reply is over.
     fn end(&mut self, said: &mut Vec<Said>);
+    /// See [`Reader::opens_calls`].
+    fn opens_calls(&self) -> Vec<&'static str> {
+        Vec::new()
+    }
 }
 
 /// A reader that tells delimiters from text. Each delimiter begins with `<`, and none is the beginning of another.
@@ -27,6 +31,10 @@ struct Tokens<G> {
 }
 
 impl<G: Grammar> Reader for Tokens<G> {
+    fn opens_calls(&self) -> Vec<&'static str> {
+        self.grammar.opens_calls()
+    }
+
     fn push(&mut self, text: &str, said: &mut Vec<Said>) {
         let mut buffer = std::mem::take(&mut self.held);
         buffer.push_str(text);

@@ -25,6 +25,7 @@ static MARKS: Marks = Marks {
         open: "<tool_use>",
         close: Close::At(&["</tool_use>"]),
         read: |body, setting| calls(body, setting),
+        read_when_cut: true,
     }],
     noise: &[],
 };
@@ -66,7 +67,9 @@ fn element(text: &str) -> Result<Option<(Element<'_>, &str)>, String> {
     let (name, rest) = named.ok_or_else(|| {
         format!("an element should stand there: `{}`", text.chars().take(40).collect::<String>())
     })?;
-    let end = rest.match_indices("</").map(|(at, _)| at).find(|at| closes(&rest[at + 2..], name));
+    let mut ends = rest.match_indices("</").map(|(at, _)| at).filter(|at| closes(&rest[at + 2..], name));
+    // Nothing stands behind all the arguments.
+    let end = if name == "args" { ends.last() } else { ends.next() };
     let end = end.ok_or_else(|| format!("`<{name}>` does not end with `</{name}>`"))?;
     Ok(Some((Element { name, inner: &rest[..end] }, &rest[end + name.len() + 3..])))
 }

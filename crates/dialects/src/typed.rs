@@ -109,13 +109,13 @@ impl Kinds {
     }
 
     fn add_named(&mut self, name: &str) {
-        let kind = match name {
-            "string" => &mut self.string,
-            "array" => &mut self.array,
-            "object" => &mut self.object,
-            "number" | "integer" => &mut self.number,
-            "boolean" => &mut self.boolean,
-            "null" => &mut self.null,
+        let kind = match kind_named(name) {
+            Some("string") => &mut self.string,
+            Some("array") => &mut self.array,
+            Some("object") => &mut self.object,
+            Some("number" | "integer") => &mut self.number,
+            Some("boolean") => &mut self.boolean,
+            Some("null") => &mut self.null,
             _ => return,
         };
         *kind = true;
@@ -124,6 +124,25 @@ impl Kinds {
     pub(super) fn are_known(self) -> bool {
         self.string || self.array || self.object || self.number || self.boolean || self.null
     }
+}
+
+/// What JSON Schema calls a type that a schema names as some language does: `float`, `dict[str, int]`, `STRING`. `None`: any
+/// value fits it, or nobody knows it.
+pub(super) fn kind_named(name: &str) -> Option<&'static str> {
+    let lower = name.trim().to_ascii_lowercase();
+    let word = lower.split(['[', '<', '(']).next().unwrap_or_default().trim_end();
+    Some(match word.rsplit('.').next().unwrap_or_default() {
+        "string" | "str" | "text" | "char" | "varchar" | "enum" => "string",
+        "array" | "arr" | "list" | "tuple" | "set" | "vec" | "vector" | "sequence" => "array",
+        "object" | "dict" | "dictionary" | "map" | "mapping" | "hashmap" | "struct" | "record" => "object",
+        "number" | "num" | "numeric" | "decimal" | "double" | "real" => "number",
+        "boolean" | "bool" => "boolean",
+        "null" | "none" | "nil" | "nonetype" => "null",
+        "long" | "short" => "integer",
+        word if word.starts_with("float") => "number",
+        word if ["int", "uint", "unsigned"].iter().any(|begins| word.starts_with(begins)) => "integer",
+        _ => return None,
+    })
 }
 
 /// What JSON Schema calls its type.
@@ -227,6 +246,14 @@ mod tests {
             (json!({"type": "object"}), "{broken", json!("{broken")),
             (json!({"anyOf": [{"type": "string"}, {"type": "object"}]}), "[1]", json!("[1]")),
             (json!({"enum": [1, 2]}), "2", json!(2)),
+            (json!({"type": "float"}), "2.5", json!(2.5)),
+            (json!({"type": "int64"}), "2", json!(2)),
+            (json!({"type": "BOOLEAN"}), "true", json!(true)),
+            (json!({"type": "dict[str, int]"}), r#"{"a": 1}"#, json!({"a": 1})),
+            (json!({"type": ["str", "None"]}), "null", json!(null)),
+            (json!({"type": "typing.List[int]"}), "[1]", json!([1])),
+            (json!({"type": "str"}), "1", json!("1")),
+            (json!({"type": "any"}), "1", json!("1")),
             (json!({}), "2", json!("2")),
         ];
         for (schema, text, expected) in table {

@@ -1,5 +1,5 @@
 //! The type of a value that was written without quotes: as the tool's schema says, else as it looks.
-use super::json::may_be_json;
+use super::{json::may_be_json, typed::kind_named};
 use serde_json::Value;
 
 /// What the schema says about a property of the object that it describes.
@@ -19,20 +19,23 @@ pub(super) fn items(schema: Option<&Value>) -> Option<&Value> {
 /// A string where only that may stand; otherwise JSON, if it is JSON.
 pub(super) fn typed(text: &str, schema: Option<&Value>) -> Value {
     let string = || Value::String(text.to_owned());
+    let kinds = schema.map(kinds).unwrap_or_default();
+    if kinds.contains(&"boolean") && ["True", "False"].contains(&text) {
+        return Value::Bool(text == "True");
+    }
     if !may_be_json(text) {
         return string();
     }
-    let kinds = schema.map(kinds).unwrap_or_default();
     let Ok(value) = serde_json::from_str::<Value>(text) else { return string() };
     let fits = kinds.is_empty() || kinds.iter().any(|kind| is_of(&value, kind));
     if kinds.contains(&"string") && !fits { string() } else { value }
 }
 
 /// The names of the types that may stand there; empty: any.
-pub(super) fn kinds(schema: &Value) -> Vec<&str> {
-    let mut kinds: Vec<&str> = match &schema["type"] {
-        Value::String(kind) => vec![kind],
-        Value::Array(kinds) => kinds.iter().filter_map(Value::as_str).collect(),
+pub(super) fn kinds(schema: &Value) -> Vec<&'static str> {
+    let mut kinds: Vec<&'static str> = match &schema["type"] {
+        Value::String(kind) => kind_named(kind).into_iter().collect(),
+        Value::Array(kinds) => kinds.iter().filter_map(Value::as_str).filter_map(kind_named).collect(),
         _ => Vec::new(),
     };
     for choice in ["anyOf", "oneOf"].iter().filter_map(|name| schema[*name].as_array()).flatten() {

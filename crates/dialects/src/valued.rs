@@ -1,5 +1,5 @@
 //! Values that a dialect writes without their types: the schema of the tool says what they are.
-use super::{Setting, json::may_be_json};
+use super::{Setting, json::may_be_json, typed::kind_named};
 use serde_json::Value;
 
 /// The value of an argument, from its text. Where no schema tells, the text itself does.
@@ -37,12 +37,12 @@ fn is_whole(number: f64) -> bool {
 }
 
 /// The types that a schema allows; none: any.
-fn kinds(schema: &Value) -> Vec<&str> {
+fn kinds(schema: &Value) -> Vec<&'static str> {
     let several = ["anyOf", "oneOf"].iter().filter_map(|name| schema[*name].as_array());
-    let mut found: Vec<&str> = several.flatten().flat_map(kinds).collect();
+    let mut found: Vec<&'static str> = several.flatten().flat_map(kinds).collect();
     match &schema["type"] {
-        Value::String(kind) => found.push(kind),
-        Value::Array(more) => found.extend(more.iter().filter_map(Value::as_str)),
+        Value::String(kind) => found.extend(kind_named(kind)),
+        Value::Array(more) => found.extend(more.iter().filter_map(Value::as_str).filter_map(kind_named)),
         _ if schema["enum"].as_array().is_some_and(|all| all.iter().all(Value::is_string)) => {
             found.push("string");
         }

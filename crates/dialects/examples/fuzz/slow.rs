@@ -34,7 +34,7 @@ pub(crate) fn why(dialect: &Dialect, setting: &Setting, text: &str) -> Option<St
 
 fn time(dialect: &Dialect, setting: &Setting, text: &str, piece: usize) -> Duration {
     let start = clock::now();
-    let mut reader = (dialect.reader)(setting);
+    let mut reader = dialect.listen(setting);
     let mut said = Vec::new();
     let mut at = 0;
     while at < text.len() {

@@ -10,9 +10,10 @@ pub(crate) struct Rules {
     pub(crate) noise: &'static [&'static str],
     /// Delimiters around the blocks: left out where calls are looked for.
     pub(crate) frame: &'static [&'static str],
-    /// Delimiters around the blocks after which there is no more text. What stands there is told as a problem.
+    /// Delimiters around the blocks after which there is no more text. What stands there is told as a problem; it stays text
+    /// where the tools are known.
     pub(crate) hush: &'static [&'static str],
-    /// Whether there is no more text after a block.
+    /// Whether there is no more text after a block; as with `hush`.
     pub(crate) hush_after_blocks: bool,
     /// Whether only the first block counts.
     pub(crate) once: bool,

@@ -7,6 +7,8 @@ use crate::delimiters::begins;
 pub(super) enum Act {
     Nothing,
     Hush,
+    /// A special token that a server may have left there.
+    Leak(Leak),
     Think(usize),
     Block(usize),
     Close,
@@ -14,6 +16,13 @@ pub(super) enum Act {
     Stop,
     /// JSON begins.
     Json,
+}
+
+/// The first token of a reply, or one that stands anywhere in it.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Leak {
+    First,
+    Any,
 }
 
 /// Delimiters by the bytes that they begin with.

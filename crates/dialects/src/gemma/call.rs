@@ -3,17 +3,30 @@
 //! ```text
 //! value = QUOTE text QUOTE | "{" key ":" value ("," …)* "}" | "[" value ("," …)* "]" | bare
 //! ```
-use super::super::{
-    Call, Setting,
-    typing::{items, property, typed},
+use super::{
+    super::{
+        Call, Setting,
+        typing::{items, property, typed},
+    },
+    Delimiters,
 };
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
+
+/// A schema that allows anything.
+static ANYTHING: Value = Value::Null;
 
 /// Nesting beyond this is no call.
 const DEEPEST: usize = 100;
 
-/// Reads what stood between the delimiters of a call. `closed`: the end of the text is the end of the call.
-pub(super) fn read(body: &str, quote: &'static str, closed: bool, setting: &Setting) -> Result<Call, String> {
+/// Reads what stood between the delimiters of a call, and says whether it was whole. `closed`: the end of the text is the end
+/// of the call.
+pub(super) fn read(
+    body: &str,
+    delimiters: &Delimiters,
+    closed: bool,
+    setting: &Setting,
+) -> Result<(Call, bool), String> {
+    let Delimiters { quote, marks_strings, .. } = *delimiters;
     let body = body.trim();
     let Some(named) = body.strip_prefix("call").unwrap_or(body).trim_start().strip_prefix(':') else {
         return Err("it does not begin with `call:` and a name".into());
@@ -22,20 +35,18 @@ pub(super) fn read(body: &str, quote: &'static str, closed: bool, setting: &Sett
         return match (closed, named.trim()) {
             (_, "") => Err("it names no tool".into()),
             (false, _) => Err("it was cut off".into()),
-            (true, name) => Ok(Call::new(name, "{}")),
+            (true, name) => Ok((Call::new(name, "{}"), true)),
         };
     };
     let tool = setting.tool(name.trim());
-    let mut values = Values {
-        rest: arguments,
-        quote,
-        // Of a tool that nobody has described we cannot know that a bare `1` is not a string.
-        by_looks: tool.is_some_and(|tool| !tool.description.is_empty()),
-        depth: 0,
-    };
-    let arguments = values.object(tool.map(|tool| &tool.parameters))?;
+    let parameters = tool.map(|tool| &tool.parameters);
+    // A tool that nobody has described may take a string under a name that its schema does not list.
+    let by_looks = marks_strings || tool.is_some_and(|tool| !tool.description.is_empty());
+    let unlisted = if by_looks { Some(&ANYTHING) } else { None };
+    let mut values = Values { rest: arguments, quote, unlisted, depth: 0, is_cut_off: false };
+    let arguments = values.object(parameters)?;
     match values.rest.trim_matches(['}', ' ', '\n']) {
-        "" => Ok(Call::new(name.trim(), Value::Object(arguments))),
+        "" => Ok((Call::new(name.trim(), Value::Object(arguments)), !values.is_cut_off)),
         rest => Err(format!("something stands behind its arguments: `{rest}`")),
     }
 }
@@ -43,18 +54,24 @@ pub(super) fn read(body: &str, quote: &'static str, closed: bool, setting: &Sett
 struct Values<'a> {
     rest: &'a str,
     quote: &'static str,
-    /// Whether a bare value of unknown type is what it looks like.
-    by_looks: bool,
+    /// The schema of a value of which no schema says anything; none: a bare one is a string.
+    unlisted: Option<&'a Value>,
     depth: usize,
+    /// Whether the text ended before something that was begun.
+    is_cut_off: bool,
 }
 
 impl<'a> Values<'a> {
     /// After its `{`. The end of the text ends it too.
-    fn object(&mut self, schema: Option<&Value>) -> Result<Map<String, Value>, String> {
+    fn object(&mut self, schema: Option<&'a Value>) -> Result<Map<String, Value>, String> {
         let mut object = Map::new();
         loop {
             self.rest = self.rest.trim_start();
-            if self.rest.is_empty() || self.takes("}") {
+            if self.takes("}") {
+                return Ok(object);
+            }
+            if self.rest.is_empty() {
+                self.is_cut_off = true;
                 return Ok(object);
             }
             if self.takes(",") {
@@ -65,23 +82,28 @@ impl<'a> Values<'a> {
                 false => self.bare(&[':', ',', '}']).trim_matches('"'),
             };
             if !self.takes(":") {
-                // Of a text that ends there: the name of a value that never came.
-                if self.rest.is_empty() {
-                    return Ok(object);
-                }
-                return Err(format!("`{key}` has no value"));
+                // A name whose value never came, or was forgotten.
+                continue;
             }
-            let value = self.value(property(schema, key))?;
+            self.rest = self.rest.trim_start();
+            if self.rest.starts_with([',', '}']) {
+                continue;
+            }
+            let value = self.value(self.listed(schema, key))?;
             object.insert(key.to_owned(), value);
         }
     }
 
     /// After its `[`.
-    fn list(&mut self, schema: Option<&Value>) -> Result<Vec<Value>, String> {
+    fn list(&mut self, schema: Option<&'a Value>) -> Result<Vec<Value>, String> {
         let mut list = Vec::new();
         loop {
             self.rest = self.rest.trim_start();
-            if self.rest.is_empty() || self.takes("]") {
+            if self.takes("]") {
+                return Ok(list);
+            }
+            if self.rest.is_empty() {
+                self.is_cut_off = true;
                 return Ok(list);
             }
             if self.rest.starts_with('}') {
@@ -93,7 +115,7 @@ impl<'a> Values<'a> {
         }
     }
 
-    fn value(&mut self, schema: Option<&Value>) -> Result<Value, String> {
+    fn value(&mut self, schema: Option<&'a Value>) -> Result<Value, String> {
         self.depth += 1;
         if self.depth > DEEPEST {
             return Err(format!("it is nested deeper than {DEEPEST} levels"));
@@ -104,18 +126,21 @@ impl<'a> Values<'a> {
         } else if self.takes("{") {
             Value::Object(self.object(schema)?)
         } else if self.takes("[") {
-            Value::Array(self.list(items(schema))?)
+            Value::Array(self.list(items(schema).or(schema.map(|_| &ANYTHING)).or(self.unlisted))?)
         } else if self.rest.starts_with('"') {
             self.json_string()
         } else {
             let text = self.bare(&[',', '}', ']']);
-            match schema.is_none() && !self.by_looks {
-                true => Value::String(text.to_owned()),
-                false => typed(text, schema),
-            }
+            schema.map_or_else(|| Value::String(text.to_owned()), |schema| typed(text, Some(schema)))
         };
         self.depth -= 1;
         Ok(value)
+    }
+
+    /// What the schema of an object says about a value: where it lists no names, anything.
+    fn listed(&self, schema: Option<&'a Value>, key: &str) -> Option<&'a Value> {
+        let is_open = |schema: &&Value| schema.get("properties").is_none_or(|listed| listed == &json!({}));
+        property(schema, key).or(self.unlisted).or(schema.filter(is_open).map(|_| &ANYTHING))
     }
 
     /// Some write strings as JSON does.
@@ -139,7 +164,10 @@ impl<'a> Values<'a> {
     }
 
     fn upto_quote(&mut self, quote: &str) -> &'a str {
-        let (text, rest) = self.rest.split_once(quote).unwrap_or((self.rest, ""));
+        let (text, rest) = self.rest.split_once(quote).unwrap_or_else(|| {
+            self.is_cut_off = true;
+            (self.rest, "")
+        });
         self.rest = rest.trim_start();
         text
     }

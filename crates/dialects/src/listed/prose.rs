@@ -12,8 +12,14 @@ static SIGNS: &[&str] =
     &["<|python_start|>", "<|python_end|>", "<|eom|>", "<|eot|>", "<|eot_id|>", "<|eom_id|>"];
 
 pub(super) fn reader(setting: &Setting) -> Box<dyn Reader> {
-    let lists =
-        Lists { setting: setting.clone(), buffer: String::new(), effort: 0, next_look: 0, expected: true };
+    let lists = Lists {
+        setting: setting.clone(),
+        buffer: String::new(),
+        effort: 0,
+        next_look: 0,
+        tried: 0,
+        expected: true,
+    };
     tokens::reader(SIGNS, lists)
 }
 
@@ -40,6 +46,8 @@ struct Lists {
     effort: usize,
     /// The length of the buffer at which it is looked at again.
     next_look: usize,
+    /// How many bytes from here on were read loosely, and are no list.
+    tried: usize,
     /// Whether a list that comes now is meant as one, whoever is called: nothing was said before it.
     expected: bool,
 }
@@ -78,9 +86,11 @@ impl Lists {
             let found = buffer[at..].find('[').map_or(buffer.len(), |found| at + found);
             self.say_prose(&buffer[at..found], said);
             if found == buffer.len() {
+                self.tried = self.tried.saturating_sub(found - at);
                 (self.effort, self.next_look) = (0, 0);
                 return;
             }
+            self.tried = self.tried.saturating_sub(found - at);
             at = found;
             let list = &buffer[at..];
             if !ended && list.len() < SHORT && may_become_list(list) {
@@ -88,7 +98,11 @@ impl Lists {
                 self.buffer = list.to_owned();
                 return;
             }
-            at += match pythonic::read(list) {
+            let read = match pythonic::read(list) {
+                Beginning::Other { .. } if self.calls_tool(list) => self.read_loosely(list, ended),
+                read => read,
+            };
+            let length = match read {
                 Beginning::Calls { calls, length } if self.is_meant(&calls) => {
                     said.extend(calls.into_iter().map(|read| Said::Call(call(read))));
                     length
@@ -106,8 +120,31 @@ impl Lists {
                     1
                 }
             };
+            at += length;
+            self.tried = self.tried.saturating_sub(length);
             self.effort = 0;
         }
+    }
+
+    /// What was read loosely and is no list is not read so again.
+    fn read_loosely(&mut self, list: &str, ended: bool) -> Beginning {
+        if self.tried > 0 {
+            return Beginning::Other { at: 0 };
+        }
+        let read = pythonic::read_list_loosely(list);
+        self.tried = match &read {
+            Beginning::Other { at } => *at,
+            Beginning::Unfinished { .. } if ended => list.len(),
+            Beginning::Unfinished { .. } | Beginning::Calls { .. } => 0,
+        };
+        read
+    }
+
+    /// Whether a list begins with a call of a tool that there is.
+    fn calls_tool(&self, list: &str) -> bool {
+        let begun = list[1..].trim_start();
+        let name = begun.split(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | '.'))).next();
+        name.is_some_and(|name| begun[name.len()..].starts_with('(') && self.setting.tool(name).is_some())
     }
 
     /// Prose may hold a list in brackets. One that calls a tool, or with which the reply begins, is meant.
@@ -186,11 +223,18 @@ mod tests {
                     text("!"),
                 ],
             ),
-            (&LFM2, r#"<|tool_call_start|>{"name":"look","arguments":{}}"#, vec![called("look", "{}")]),
+            (
+                &LFM2,
+                r#"<|tool_call_start|>{"name":"look","arguments":{}}<|tool_call_end|>"#,
+                vec![called("look", "{}")],
+            ),
             (
                 &LFM2,
                 "<|tool_call_start|>[look(a=",
-                vec![text("<|tool_call_start|>[look(a="), Said::Problem("it ends too early".into())],
+                vec![
+                    text("<|tool_call_start|>[look(a="),
+                    Said::Problem("the reply ended before the end of a call".into()),
+                ],
             ),
             (
                 &OLMO3,

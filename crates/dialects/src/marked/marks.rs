@@ -17,7 +17,8 @@ pub(crate) struct BlockOptions {
     pub(crate) interrupts: &'static [&'static str],
     /// Thoughts are opened no more than once in a reply.
     pub(crate) thinks_once: bool,
-    /// With its calls a reply is over: text behind them is the model playing the tool's part.
+    /// With its calls a reply is over: text behind them is the model playing the tool's part. Who knows the tools decides
+    /// that from the calls, and loses no text.
     pub(crate) ends_with_calls: bool,
     /// The beginning of a delimiter at the end of the reply is not text.
     pub(crate) drops_cut_sign: bool,
@@ -44,6 +45,8 @@ pub(crate) struct Block {
     pub(crate) close: Close,
     /// Reads what lies between, or all of it where the delimiters belong to it: the calls, or why it holds none.
     pub(crate) read: fn(&str, &Setting) -> Result<Vec<Call>, String>,
+    /// Whether it is read where the reply ended within it; what is read then is half a call. Else it stays text.
+    pub(crate) read_when_cut: bool,
 }
 
 impl Block {
@@ -63,7 +66,12 @@ impl Block {
         until: &'static [&'static str],
         tail: &'static [&'static str],
     ) -> Self {
-        Self { open, close: Close::Tagged { shape, until, tail }, read: |_, _| Ok(Vec::new()) }
+        Self {
+            open,
+            close: Close::Tagged { shape, until, tail },
+            read: |_, _| Ok(Vec::new()),
+            read_when_cut: true,
+        }
     }
 
     pub(super) fn tail(&self) -> &'static [&'static str] {

@@ -98,7 +98,7 @@ fn a_call_that_was_cut_off_is_a_problem() {
     assert_eq!(cut("qwen3_coder", "<tool_call>"), (1, 1));
     assert_eq!(cut("poolside_v1", "<tool_call>f<arg_key>a"), (0, 1));
     // All but the last delimiter is there.
-    assert_eq!(cut("glm47", "<tool_call>f<arg_key>a</arg_key><arg_value>1</arg_value>"), (1, 0));
+    assert_eq!(cut("glm47", "<tool_call>f<arg_key>a</arg_key><arg_value>1</arg_value>"), (1, 1));
 }
 
 #[test]

@@ -117,6 +117,8 @@ fn what_breaks_the_grammar_is_read_loosely() {
         ("a(x=1)\nb()", Ok(vec![json!({"a": {"x": 1}}), json!({"b": {}})])),
         ("[a(x={1, 'b'}), ]", Ok(vec![json!({"a": {"x": [1, "b"]}})])),
         ("a(x='grep -n 'fn' *.rs', y='')", Ok(vec![json!({"a": {"x": "grep -n 'fn' *.rs", "y": ""}})])),
+        ("a(x=007, y=-01)", Ok(vec![json!({"a": {"x": 7, "y": -1}})])),
+        (r"a(x='\N \xZZ')", Ok(vec![json!({"a": {"x": r"\N \xZZ"}})])),
         ("a(x='1\n2')", Ok(vec![json!({"a": {"x": "1\n2"}})])),
         ("a(x='b", Err(7)),
         ("a(1)", Err(2)),

@@ -58,7 +58,16 @@ impl Reader<'_> {
                     self.at += escaped.len_utf8();
                     content.extend([next, escaped]);
                 }
-                '\\' => self.escape(&mut content)?,
+                '\\' => {
+                    let behind = self.at;
+                    match self.escape(&mut content) {
+                        Err(Broken::Wrong(_)) if self.loose => {
+                            content.push('\\');
+                            self.at = behind;
+                        }
+                        read => read?,
+                    }
+                }
                 other => content.push(other),
             }
         }

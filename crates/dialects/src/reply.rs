@@ -1,0 +1,146 @@
+//! What holds for a reply in any dialect, around the reader of that dialect:
+//!
+//! - A call in thoughts that were never closed is meant, where it is whole and calls a tool that there is.
+//! - What ends a reply for the server is not text.
+//! - Arguments may stand in one parameter too many.
+mod endings;
+mod unclosed;
+
+use super::{
+    CUT_OFF, Call, Reader, Said, Setting, WRAPPERS,
+    typed::{self, Schema},
+};
+use endings::Endings;
+pub(super) use endings::without_endings;
+use serde_json::{Map, Value};
+use unclosed::Unclosed;
+
+/// A reader of whole replies around that of a dialect.
+pub(super) fn reader(reader: fn(&Setting) -> Box<dyn Reader>, setting: &Setting) -> Box<dyn Reader> {
+    let inner = reader(setting);
+    let thoughts = Unclosed::new(inner.opens_calls());
+    Box::new(Reply {
+        inner,
+        reader,
+        setting: setting.clone(),
+        thoughts,
+        endings: Endings::default(),
+        read: Vec::new(),
+    })
+}
+
+struct Reply {
+    inner: Box<dyn Reader>,
+    reader: fn(&Setting) -> Box<dyn Reader>,
+    setting: Setting,
+    thoughts: Unclosed,
+    endings: Endings,
+    /// Room for what the dialect reads.
+    read: Vec<Said>,
+}
+
+impl Reader for Reply {
+    fn push(&mut self, text: &str, said: &mut Vec<Said>) {
+        let mut read = std::mem::take(&mut self.read);
+        self.inner.push(text, &mut read);
+        read.drain(..).for_each(|read| self.hear(read, said));
+        self.read = read;
+    }
+
+    fn end(&mut self, said: &mut Vec<Said>) {
+        let mut read = std::mem::take(&mut self.read);
+        self.inner.end(&mut read);
+        if !self.setting.beginnings {
+            drop_beginnings(&mut read);
+        }
+        read.drain(..).for_each(|read| self.hear(read, said));
+        let held = self.thoughts.rest();
+        match unclosed::calls(&held, self.reader, &self.setting) {
+            Some(found) => found.into_iter().for_each(|found| self.say(found, said)),
+            None if held.is_empty() => {}
+            None => said.push(Said::Thinking(held)),
+        }
+        self.endings.end(said);
+    }
+}
+
+impl Reply {
+    fn hear(&mut self, read: Said, said: &mut Vec<Said>) {
+        match read {
+            Said::Thinking(text) if !text.is_empty() => {
+                self.endings.flush(said);
+                self.thoughts.push(&text, said);
+            }
+            // The thoughts are over: what was held of them was no call.
+            Said::Thinking(_) => self.thoughts.flush(said),
+            other => {
+                self.thoughts.flush(said);
+                self.say(other, said);
+            }
+        }
+    }
+
+    fn say(&mut self, read: Said, said: &mut Vec<Said>) {
+        match read {
+            Said::Text(text) => self.endings.push(text, said),
+            Said::Call(call) => {
+                self.endings.flush(said);
+                said.push(Said::Call(unwrapped(call, &self.setting)));
+            }
+            other => {
+                self.endings.flush(said);
+                said.push(other);
+            }
+        }
+    }
+}
+
+/// Leaves the problem alone of each call that was cut off.
+fn drop_beginnings(said: &mut Vec<Said>) {
+    let is_cut_off = |said: &Said| matches!(said, Said::Problem(why) if why.starts_with(CUT_OFF));
+    for at in (1..said.len()).rev().filter(|at| *at > 0) {
+        if let (Said::Call(call), true) = (&said[at - 1], is_cut_off(&said[at])) {
+            let told = format!("{CUT_OFF} the end of a call: `{}` with {}", call.name, call.arguments);
+            said[at] = Said::Problem(told);
+            said.remove(at - 1);
+        }
+    }
+}
+
+/// The call with the arguments that stand in one parameter that its tool does not have.
+fn unwrapped(call: Call, setting: &Setting) -> Call {
+    match inner(&call, setting) {
+        Some(inner) => Call { arguments: Value::Object(inner).to_string(), ..call },
+        None => call,
+    }
+}
+
+fn inner(call: &Call, setting: &Setting) -> Option<Map<String, Value>> {
+    if !WRAPPERS.iter().any(|name| call.arguments.contains(name)) {
+        return None;
+    }
+    let schema = Schema::new(&setting.tool(&call.name)?.parameters);
+    let arguments = call.object().ok().filter(|arguments| arguments.len() == 1)?;
+    let (name, value) = arguments.into_iter().next()?;
+    if !WRAPPERS.contains(&name.as_str()) || schema.property(&name).is_known() {
+        return None;
+    }
+    let mut inner = match value {
+        Value::Object(inner) => inner,
+        Value::String(text) => typed::object(&text)?,
+        _ => return None,
+    };
+    for (name, value) in &mut inner {
+        let schema = schema.property(name);
+        if !schema.is_known() {
+            return None;
+        }
+        // Where it was read nobody knew what it is.
+        if let Value::String(text) = value
+            && schema.kinds().are_known()
+        {
+            *value = typed::typed(text, schema.kinds());
+        }
+    }
+    Some(inner)
+}

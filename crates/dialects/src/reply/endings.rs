@@ -1,0 +1,94 @@
+//! Tokens that end a reply for the server, and that some servers leave in its text.
+use crate::{Said, delimiters::Delimiters};
+use std::sync::LazyLock;
+
+/// Source: the tokenizers that the models' makers published, read 2026-11.
+const TOKENS: &[&str] = &[
+    "</s>",
+    "<eos>",
+    "[EOS]",
+    "[e~[",
+    "<|eos|>",
+    "<|im_end|>",
+    "<|endoftext|>",
+    "<|end_of_text|>",
+    "<|end_of_sentence|>",
+    "<｜end▁of▁sentence｜>",
+    "<|eot_id|>",
+    "<|eom_id|>",
+    "<|eot|>",
+    "<|eom|>",
+    "<|end|>",
+    "<|EOT|>",
+    "<|role_end|>",
+    "<|end_of_msg|>",
+    "<|assistant_end|>",
+    "<|END_OF_TURN_TOKEN|>",
+    "<end_of_turn>",
+    "<turn|>",
+    "<seed:eos>",
+    "<|observation|>",
+    "<|user|>",
+];
+
+/// Tokens and blanks at the end of a reply are no longer than this, in bytes.
+const LONGEST: usize = 256;
+
+/// Text of which the end is held back while it may be such a token, and blanks around it.
+#[derive(Default)]
+pub(super) struct Endings {
+    held: String,
+}
+
+/// The tokens, to be looked for.
+static SOUGHT: LazyLock<Delimiters> = LazyLock::new(|| Delimiters::new(TOKENS.iter().copied()));
+
+impl Endings {
+    pub(super) fn push(&mut self, text: String, said: &mut Vec<Said>) {
+        if self.held.is_empty() && tail(&text) == text.len() {
+            return said.push(Said::Text(text));
+        }
+        let whole = std::mem::take(&mut self.held) + &text;
+        let (plain, text) = whole.split_at(whole.floor_char_boundary(whole.len().saturating_sub(LONGEST)));
+        say(plain, said);
+        let end = tail(text);
+        self.held = text[end..].to_owned();
+        say(&text[..end], said);
+    }
+
+    /// More comes: what was held back was text.
+    pub(super) fn flush(&mut self, said: &mut Vec<Said>) {
+        say(&std::mem::take(&mut self.held), said);
+    }
+
+    /// The reply is over.
+    pub(super) fn end(&mut self, said: &mut Vec<Said>) {
+        say(without_endings(&std::mem::take(&mut self.held)), said);
+    }
+}
+
+/// Where tokens at the end of the text begin, the last of which may be only begun.
+fn tail(text: &str) -> usize {
+    without_endings(&text[..text.len() - SOUGHT.unfinished(text)]).len()
+}
+
+/// The text before such tokens.
+pub(crate) fn without_endings(text: &str) -> &str {
+    let mut rest = text;
+    while let Some(before) = without(rest) {
+        rest = before;
+    }
+    rest
+}
+
+/// The text before the token with which it ends.
+fn without(text: &str) -> Option<&str> {
+    let bare = text.trim_end();
+    TOKENS.iter().find_map(|token| bare.strip_suffix(token))
+}
+
+fn say(text: &str, said: &mut Vec<Said>) {
+    if !text.is_empty() {
+        said.push(Said::Text(text.to_owned()));
+    }
+}

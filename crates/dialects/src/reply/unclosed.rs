@@ -1,0 +1,84 @@
+//! Calls in thoughts that were never closed: what may be one is held back until the thoughts or the reply end.
+use super::super::{Reader, Said, Setting, delimiters::Delimiters};
+
+/// Thoughts as they come.
+pub(super) struct Unclosed {
+    /// What calls begin with; none where calls end the thoughts anyway.
+    opens: Option<Delimiters>,
+    held: String,
+    /// Whether what is held back begins with such a delimiter; else it may become one.
+    is_begun: bool,
+}
+
+impl Unclosed {
+    pub(super) fn new(opens: Vec<&'static str>) -> Self {
+        let opens = (!opens.is_empty()).then(|| Delimiters::new(opens));
+        Self { opens, held: String::new(), is_begun: false }
+    }
+
+    pub(super) fn push(&mut self, text: &str, said: &mut Vec<Said>) {
+        self.held.push_str(text);
+        let Some(opens) = &self.opens else { return self.flush(said) };
+        if self.is_begun {
+            return;
+        }
+        let found = opens.first(&self.held, 0);
+        self.is_begun = found.is_some();
+        let from = found.map_or(self.held.len() - opens.unfinished(&self.held), |(at, _)| at);
+        let rest = self.held.split_off(from);
+        think(std::mem::replace(&mut self.held, rest), said);
+    }
+
+    /// Says what was held back.
+    pub(super) fn flush(&mut self, said: &mut Vec<Said>) {
+        self.is_begun = false;
+        think(std::mem::take(&mut self.held), said);
+    }
+
+    /// What was held back when the reply ended.
+    pub(super) fn rest(&mut self) -> String {
+        std::mem::take(&mut self.held)
+    }
+}
+
+fn think(text: String, said: &mut Vec<Said>) {
+    if !text.is_empty() {
+        said.push(Said::Thinking(text));
+    }
+}
+
+/// What `thoughts` say as a reply, where they hold calls that are whole, and all of them can be run. What stands before the
+/// first of them was thought.
+pub(super) fn calls(
+    thoughts: &str,
+    reader: fn(&Setting) -> Box<dyn Reader>,
+    setting: &Setting,
+) -> Option<Vec<Said>> {
+    if thoughts.is_empty() {
+        return None;
+    }
+    let told = Setting { begins_thinking: Some(false), beginnings: false, ..setting.clone() };
+    let mut reader = reader(&told);
+    let mut said = Vec::new();
+    reader.push(thoughts, &mut said);
+    reader.end(&mut said);
+    let is_known = |name: &str| setting.tools.is_empty() || setting.tool(name).is_some();
+    let is_good = |said: &Said| match said {
+        Said::Call(call) => is_known(&call.name) && call.object().is_ok(),
+        Said::Problem(_) => false,
+        Said::Text(_) | Said::Thinking(_) => true,
+    };
+    let first = said.iter().position(|said| matches!(said, Said::Call(_)))?;
+    // Who calls a tool that nobody knows, after words about how that is done, may be quoting.
+    let is_meant = first == 0 || !setting.tools.is_empty();
+    if !is_meant || !said.iter().all(is_good) {
+        return None;
+    }
+    for before in &mut said[..first] {
+        if let Said::Text(text) = before {
+            *before = Said::Thinking(std::mem::take(text));
+        }
+    }
+    said.retain(|said| !matches!(said, Said::Text(text) | Said::Thinking(text) if text.is_empty()));
+    Some(said)
+}
