@@ -1,58 +1,145 @@
 #!/usr/bin/env python3
-"""Prints the requirements that no test names, and those whose reason for that is out of date. Fails if there are any.
-With --list it prints each requirement with the tests that name it.
+"""Says of each requirement of docs/requirements.md which tests prove it, and through what they reach it.
 
-A test names one in a comment above it or in it, as `A-33`, or several as `A-33 to A-35`; comments elsewhere count for
-nothing. Reasons stand in docs/requirements-coverage.md."""
+  scripts/requirements.py           fails where docs/requirements-coverage.md is out of date, or a requirement is not proven
+  scripts/requirements.py --write   writes that page
+  scripts/requirements.py --list    prints the requirements that are proven only inside a crate
+
+A test names a requirement in a comment right above it or in it, as `A-33`, or several as `A-33 to A-35`. Comments
+elsewhere count for nothing, nor do tests that are ignored. The examples of the library and the scripts that `make test`
+runs against other people's programs are tests, too."""
 import collections, pathlib, re, sys
 
-root = pathlib.Path(__file__).resolve().parent.parent
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+PAGE = ROOT / 'docs/requirements-coverage.md'
+
+# Only what is not behavior may stand here.
+NOT_BEHAVIOR = {
+    'A-89': "The original's plan of work.",
+    'A-90': '`make test` is what it asks for.',
+    'A-95': "The original's files; `ARCHITECTURE.md` shows ours.",
+    'O-34': 'How the original was written.',
+    'P-66': "The original's outlook.",
+}
+
+# By where the test stands; the first that fits.
+REACHED = [
+    ('crates/haft-cli/tests/', 'binary'),
+    ('crates/haft/tests/', 'library'),
+    ('crates/haft/examples/', 'library'),
+    ('crates/mcp/tests/', 'protocol'),
+    ('crates/acp/tests/', 'protocol'),
+    ('crates/telegram/tests/', 'protocol'),
+    ('scripts/', 'protocol'),
+    ('', 'crate'),
+]
+
 ID = r'[ACOPT]-\d\d'
 TEST = re.compile(r'^\s*#\[(?:tokio::)?test\b')
+MAIN = re.compile(r'^(?:async )?fn main\(')
 FUNCTION = re.compile(r'^(\s*)(?:pub(?:\([^)]*\))? )?(?:async )?fn (\w+)')
+SCRIPTS = re.compile(r'^(mcp|acp|telegram)(_\w+)?\.(sh|py|mjs|cjs)$')
 
 
-def ids(comment):
-    found = set(re.findall(rf'\b{ID}\b', comment))
-    for letter, first, last in re.findall(r'\b([ACOPT])-(\d\d) to [ACOPT]-(\d\d)\b', comment):
-        found |= {f'{letter}-{n:02}' for n in range(int(first), int(last) + 1)}
+def ids(comments):
+    found = set()
+    for comment in comments:
+        found |= set(re.findall(rf'\b{ID}\b', comment))
+        for letter, first, last in re.findall(r'\b([ACOPT])-(\d\d) to [ACOPT]-(\d\d)\b', comment):
+            found |= {f'{letter}-{n:02}' for n in range(int(first), int(last) + 1)}
     return found
 
 
-def tests_of(text):
+def tests_of(text, is_example):
     """Yields the name of each test with the IDs of its comments: those right above it, and those in it."""
     lines = text.split('\n')
     for at, line in enumerate(lines):
-        if not TEST.match(line):
+        if not (TEST.match(line) or (is_example and MAIN.match(line))):
             continue
         start = at
         while start and re.match(r'^\s*(//|#\[)', lines[start - 1]):
             start -= 1
         head = next((k for k in range(at, min(at + 8, len(lines))) if FUNCTION.match(lines[k])), None)
-        if head is None:
+        if head is None or any(re.match(r'\s*#\[ignore\b', l) for l in lines[start:head]):
             continue
         indent, name = FUNCTION.match(lines[head]).groups()
         end = next((k for k in range(head, len(lines)) if lines[k] == indent + '}'), head)
-        yield name, set().union(*(ids(c) for l in lines[start:end + 1] for c in re.findall(r'//.*', l)), set())
+        yield name, ids(c for l in lines[start:end + 1] for c in re.findall(r'//.*', l))
 
 
-known = re.findall(rf'\*\*({ID})\*\*', (root / 'docs/requirements.md').read_text())
-named = collections.defaultdict(list)
-for path in sorted(root.glob('crates/**/*.rs')):
-    if 'target' in path.parts:
-        continue
-    for name, found in tests_of(path.read_text()):
-        for i in found:
-            named[i].append(f'{path.relative_to(root)}: {name}')
-excused = set(re.findall(rf'^\| ({ID}) ', (root / 'docs/requirements-coverage.md').read_text(), re.M))
-missing = [i for i in known if i not in named and i not in excused]
-proven = sorted(i for i in excused if i in named)
-if '--list' in sys.argv:
-    for i in known:
-        print(i, *(named[i] if i in named else ['no test, with a reason' if i in excused else 'NO TEST']), sep='\n    ')
-print(f'{len(known)} requirements, {sum(i in named for i in known)} named by tests, {len(excused)} with a reason')
-for i in missing:
-    print(f'{i}: no test names it, and there is no reason')
-for i in proven:
-    print(f'{i}: has a reason, but a test names it')
-sys.exit(1 if missing or proven else 0)
+def tests():
+    """Yields each test as its file, its name and its IDs."""
+    files = [*ROOT.glob('crates/**/*.rs'), *ROOT.glob('tests/*.rs')]
+    for path in sorted(path for path in files if 'target' not in path.parts):
+        place = path.relative_to(ROOT).as_posix()
+        for name, found in tests_of(path.read_text(), place.startswith('crates/haft/examples/')):
+            yield place, name, found
+    for path in sorted(path for path in ROOT.glob('scripts/*') if SCRIPTS.match(path.name)):
+        comments = re.findall(r'^\s*(?:#|//).*', path.read_text(), re.M)
+        yield path.relative_to(ROOT).as_posix(), '', ids(comments)
+
+
+def reached(places):
+    """Through what tests in these files reach what they prove, what is nearest to a person first."""
+    ways = {next(way for begins, way in REACHED if place.startswith(begins)) for place in places}
+    return [way for way in dict.fromkeys(way for _, way in REACHED) if way in ways]
+
+
+def page(known, named, ways, summary):
+    def row(requirement):
+        shown = [f'`{place}`' + (f' {name}' if name else '') for place, name in named[requirement]]
+        return f'| {requirement} | {"<br>".join(shown)} | {", ".join(ways[requirement])} |'
+
+    unproven = [i for i in known if i not in named and i not in NOT_BEHAVIOR]
+    return '\n'.join([
+        '# Tests by requirement',
+        '',
+        'Written by `scripts/requirements.py --write`; `make check` and `make test` fail where it is out of date.',
+        'A test names what it proves in a comment. Where its file stands says through what it reaches that: the binary, the',
+        'library `haft`, a protocol, or no more than a crate of this project.',
+        '',
+        summary + '.',
+        '',
+        '| id | tests | through |',
+        '| --- | --- | --- |',
+        *(row(i) for i in known if i in named),
+        '',
+        '## Not behavior',
+        '',
+        '| id | why no test |',
+        '| --- | --- |',
+        *(f'| {i} | {NOT_BEHAVIOR[i]} |' for i in known if i in NOT_BEHAVIOR and i not in named),
+        *(['', '## Not proven yet', '', ', '.join(unproven)] if unproven else []),
+        '',
+    ])
+
+
+def main():
+    known = re.findall(rf'\*\*({ID})\*\*', (ROOT / 'docs/requirements.md').read_text())
+    named = collections.defaultdict(list)
+    for place, name, found in tests():
+        for requirement in found:
+            named[requirement].append((place, name))
+    ways = {i: reached(place for place, _ in named[i]) for i in known if i in named}
+    inside = [i for i in known if ways.get(i) == ['crate']]
+    missing = [i for i in known if i not in named and i not in NOT_BEHAVIOR]
+    through = sum(i in named for i in known) - len(inside)
+    summary = (f'{len(known)} requirements: {through} proven through the binary, the library or a protocol, '
+               f'{len(inside)} only inside a crate, {len(missing)} not proven yet, {len(NOT_BEHAVIOR)} not behavior')
+    text = page(known, named, ways, summary)
+    if '--write' in sys.argv:
+        PAGE.write_text(text)
+    if '--list' in sys.argv:
+        for i in inside:
+            print(i, *(f'{place} {name}' for place, name in named[i]), sep='\n    ')
+    print(summary)
+    faults = [f'{i}: no test names it' for i in missing]
+    faults += [f'{i}: it is said to be no behavior, but a test names it' for i in NOT_BEHAVIOR if i in named]
+    faults += [f'{i}: there is no such requirement, but `{named[i][0][0]}` names it' for i in sorted(set(named) - set(known))]
+    if not PAGE.exists() or PAGE.read_text() != text:
+        faults.append('docs/requirements-coverage.md is out of date: run `scripts/requirements.py --write`')
+    print(*faults, sep='\n', end='\n' if faults else '')
+    return 1 if faults else 0
+
+
+sys.exit(main())
