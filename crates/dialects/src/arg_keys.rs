@@ -78,7 +78,7 @@ static SEPARATED: Shape = shape(
         head_end: "",
         close: "</tool_call>",
     },
-    TagOptions { silent_when_cut: true, ..TagOptions::PLAIN },
+    TagOptions::PLAIN,
 );
 
 const fn shape(call: Tag, options: TagOptions) -> Shape {

@@ -51,35 +51,36 @@ static MINICPM: Marks = Marks {
     calls: &[
         Block::tagged("<function name=\"", &FUNCTION, &["</function>"]),
         Block::tagged("<functionname=\"", &FUNCTION, &["</function>"]),
+        Block::tagged("<function name=", &FUNCTION, &["</function>"]),
+        Block::tagged("<functionname=", &FUNCTION, &["</function>"]),
     ],
     noise: &["<|im_end|>"],
 };
 
-/// Models leave out the blank at times.
-const PARAMETER: &[&str] = &["<parameter name=\"", "<parametername=\""];
+/// Models leave out the blank at times, or the quotes.
+const PARAMETER: &[&str] =
+    &["<parameter name=\"", "<parametername=\"", "<parameter name=", "<parametername="];
+const INVOKES: &[&str] = &["<invoke name=\"", "<invokename=\"", "<invoke name=", "<invokename="];
 
 static INVOKE: Shape = Shape {
-    call: Tag {
-        opens: &["<invoke name=\"", "<invokename=\""],
-        name_ends: &["\"", ">"],
-        head_end: ">",
-        close: "</invoke>",
-    },
+    call: Tag { opens: INVOKES, name_ends: &["\"", ">"], head_end: ">", close: "</invoke>" },
     parameter: Tag { opens: PARAMETER, name_ends: &["\"", ">"], head_end: ">", close: "</parameter>" },
     value_from: PARAMETER,
-    value_ends: &["</parameter>", "<parameter name=\"", "<parametername=\"", "</invoke>"],
+    value_ends: &["</parameter>", "<parameter name=", "<parametername=", "</invoke>"],
     options: TagOptions::PLAIN,
 };
 
-const STEP_PARAMETER: &[&str] = &["<steptml:parameter name=\"", "<steptml:parametername=\""];
+const STEP_PARAMETER: &[&str] = &[
+    "<steptml:parameter name=\"",
+    "<steptml:parametername=\"",
+    "<steptml:parameter name=",
+    "<steptml:parametername=",
+];
+const STEP_INVOKES: &[&str] =
+    &["<steptml:invoke name=\"", "<steptml:invokename=\"", "<steptml:invoke name=", "<steptml:invokename="];
 
 static STEPTML: Shape = Shape {
-    call: Tag {
-        opens: &["<steptml:invoke name=\"", "<steptml:invokename=\""],
-        name_ends: &["\"", ">"],
-        head_end: ">",
-        close: "</steptml:invoke>",
-    },
+    call: Tag { opens: STEP_INVOKES, name_ends: &["\"", ">"], head_end: ">", close: "</steptml:invoke>" },
     parameter: Tag {
         opens: STEP_PARAMETER,
         name_ends: &["\"", ">"],
@@ -89,28 +90,21 @@ static STEPTML: Shape = Shape {
     value_from: STEP_PARAMETER,
     value_ends: &[
         "</steptml:parameter>",
-        "<steptml:parameter name=\"",
-        "<steptml:parametername=\"",
+        "<steptml:parameter name=",
+        "<steptml:parametername=",
         "</steptml:invoke>",
     ],
     options: TagOptions { leads: &["<｜tool_call_begin｜>"], ..TagOptions::PLAIN },
 };
 
+const PARAM: &[&str] = &["<param name=\"", "<paramname=\"", "<param name=", "<paramname="];
+const FUNCTIONS: &[&str] = &["<function name=\"", "<functionname=\"", "<function name=", "<functionname="];
+
 static FUNCTION: Shape = Shape {
-    call: Tag {
-        opens: &["<function name=\"", "<functionname=\""],
-        name_ends: &["\"", ">"],
-        head_end: ">",
-        close: "</function>",
-    },
-    parameter: Tag {
-        opens: &["<param name=\"", "<paramname=\""],
-        name_ends: &["\"", ">"],
-        head_end: ">",
-        close: "</param>",
-    },
-    value_from: &["<param name=\"", "<paramname=\""],
-    value_ends: &["</param>", "<param name=\"", "<paramname=\"", "</function>"],
+    call: Tag { opens: FUNCTIONS, name_ends: &["\"", ">"], head_end: ">", close: "</function>" },
+    parameter: Tag { opens: PARAM, name_ends: &["\"", ">"], head_end: ">", close: "</param>" },
+    value_from: PARAM,
+    value_ends: &["</param>", "<param name=", "<paramname=", "</function>"],
     options: TagOptions { cdata: true, declared: true, ..TagOptions::PLAIN },
 };
 

@@ -66,11 +66,16 @@ pub(super) struct Parsed {
     pub(super) arguments: Value,
 }
 
-/// One object, or an array of them. Fails with why it is no call.
+/// One object or an array of them, or several, one behind the other. Fails with why it is no call.
 pub(super) fn calls(text: &str) -> Result<Vec<Call>, String> {
-    let value: Value =
-        serde_json::from_str(text.trim()).map_err(|error| format!("it is not valid JSON: {error}"))?;
-    calls_of(value)
+    let mut values = serde_json::Deserializer::from_str(text.trim()).into_iter::<Value>();
+    let first = values.next().ok_or("it is empty")?;
+    let mut calls = Vec::new();
+    for value in std::iter::once(first).chain(values) {
+        let value = value.map_err(|error| format!("it is not valid JSON: {error}"))?;
+        calls.extend(calls_of(value)?);
+    }
+    Ok(calls)
 }
 
 /// As [`calls`], of JSON that was read.

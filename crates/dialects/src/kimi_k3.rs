@@ -32,6 +32,7 @@ static MARKS: Marks = Marks {
         "<|close|> response <|sep|>",
         "<|open|> message <|sep|>",
         "<|close|> message <|sep|>",
+        "<|open|>message role=\"assistant\"<|sep|>",
         "<|close|>message<|sep|>",
         "<|end_of_msg|>",
     ],

@@ -369,7 +369,7 @@ impl<'a> Body<'a> {
     fn head(&mut self, tag: &Tag, delimiters: &Delimiters) -> (&'a str, Option<&'a str>) {
         let start = self.at;
         let (at, which) = delimiters.first(self.text, start).unwrap_or((self.text.len(), usize::MAX));
-        let name = self.text[start..at].trim();
+        let name = self.text[start..at].trim().trim_matches(['\'', '"']);
         self.at = at;
         if tag.head_end.is_empty() {
             return (name, Some(""));
