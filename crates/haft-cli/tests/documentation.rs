@@ -22,6 +22,24 @@ fn the_page_of_the_tools_is_up_to_date() {
     }
 }
 
+/// A profile file that has a key which there is not is told of all that there are.
+#[test]
+fn the_page_of_profiles_has_every_key_and_every_profile() {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/profiles.md");
+    let page = fs::read_to_string(page).unwrap();
+    let place = Place::new();
+    let file = place.write("mine.toml", "no_such_key = 1\n");
+    let ran = place.run(&["run", "--model", "script/m", "--profile", file.to_str().unwrap(), "go"]);
+    let (_, known) = ran.err.split_once("expected one of").expect("the error lists the keys");
+    let known: Vec<&str> = known.lines().next().unwrap().split('`').skip(1).step_by(2).collect();
+    assert!(known.len() > 20, "{ran:?}");
+    let listed = place.run(&["profiles", "list"]).out;
+    let names = listed.lines().filter_map(|line| line.split_whitespace().next());
+    for word in known.into_iter().chain(names) {
+        assert!(page.contains(&format!("`{word}`")), "{word}");
+    }
+}
+
 fn section(tool: &Value) -> String {
     let (function, parameters) = (&tool["function"], &tool["function"]["parameters"]);
     let mut section = format!("\n## `{}`\n\n{}\n", text(&function["name"]), text(&function["description"]));
