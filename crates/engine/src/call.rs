@@ -2,12 +2,10 @@
 pub(crate) mod errors;
 pub(crate) mod hooks;
 mod judge;
-pub(crate) mod limited;
-pub(crate) mod log;
 mod parent_record;
-pub(crate) mod round;
+pub(crate) mod run;
 pub(crate) mod settle;
-mod tool_context;
+pub(crate) mod tool_context;
 
 use crate::{
     session::{
@@ -25,14 +23,12 @@ use haft_core::{
     ToolResult, Verdict, View, Wording, changed::paths, loops::warning,
 };
 use judge::Refused;
-use limited::run_tool;
-use log::CallLog;
-use round::Round;
+use run::{CallLog, run_tool};
 use serde_json::Value;
 use settle::Settled;
 use std::{io, sync::Arc};
 use tokio_util::sync::CancellationToken;
-use tool_context::context;
+use tool_context::{Round, context};
 
 /// The model is warned after so many identical rounds; the turn ends after twice as many.
 const WARN_AFTER: usize = 3;

@@ -28,7 +28,7 @@ mod socket;
 mod tree;
 mod turn;
 
-pub use call::{limited::run_tool, log::CallLog};
+pub use call::run::{CallLog, run_tool};
 pub use engine::Engine;
 pub use jobs::{Turns, record, run_job};
 pub use journal::{Account, Journal, JournalError, Row, Summary, account};

@@ -1,17 +1,26 @@
 //! What a call may know and do, made from what its session has.
-use super::round::Round;
 use crate::session::{
     asking::Asking,
     context::SessionContext,
     notes::Notes,
     parent::{Caller, Ceiling, ParentCall},
 };
-use haft_core::{Alone, Subagents, ToolCall, ToolContext, Update, View, clip};
+use haft_core::{Alone, Channel, Subagents, ToolCall, ToolContext, Update, View, clip};
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
 /// Live output beyond this is cut; the whole of it reaches the model by another way.
 const MAX_CHUNK: usize = 4_096;
+
+/// What the calls of one reply have in common.
+pub(crate) struct Round {
+    /// How often the same calls were made in a row.
+    pub(crate) repeats: usize,
+    /// Where the conversation takes place.
+    pub(crate) channel: Option<Channel>,
+    /// The place of the reply in the journal.
+    pub(crate) message: String,
+}
 
 pub(crate) fn context(
     session: &SessionContext,

@@ -1,6 +1,6 @@
 //! Runs the calls of a reply: neighbors that only read together, all others one by one.
 use crate::{
-    call::{prepare, round::Round, run_call},
+    call::{prepare, run_call, tool_context::Round},
     journal::JournalError,
     session::{
         context::SessionContext,

@@ -1,6 +1,34 @@
-//! What the log tells of a call: that it starts, how it ends, and how long it took (T-29).
-use haft_core::{ToolCall, ToolError, ToolResult};
-use std::time::Instant;
+//! Runs a tool, stops it where it takes too long, and tells the log of its call (T-29).
+use super::errors::{panicked, timed_out};
+use futures::FutureExt;
+use haft_core::{AnyTool, ToolCall, ToolContext, ToolError, ToolOutput, ToolResult};
+use serde_json::Value;
+use std::{
+    panic::AssertUnwindSafe,
+    time::{Duration, Instant},
+};
+
+/// Runs `tool` for `seconds` at most; 0, and a tool that ends its calls by itself, for no limit. A panic is an error for
+/// the model.
+///
+/// # Errors
+/// Fails where the tool does, panics, or takes too long.
+pub async fn run_tool(
+    tool: &dyn AnyTool,
+    arguments: Value,
+    ctx: &ToolContext,
+    seconds: u64,
+) -> Result<ToolOutput, ToolError> {
+    let running = AssertUnwindSafe(tool.call(arguments, ctx)).catch_unwind();
+    let ran = match seconds > 0 && !tool.ends_itself() {
+        false => running.await,
+        true => match tokio::time::timeout(Duration::from_secs(seconds), running).await {
+            Ok(ran) => ran,
+            Err(_) => return Err(timed_out(&tool.spec().name, seconds)),
+        },
+    };
+    ran.unwrap_or_else(|panic| Err(panicked(&*panic)))
+}
 
 /// The lines of one call. Arguments and results are not logged: they may hold what nobody else should read.
 pub struct CallLog {
