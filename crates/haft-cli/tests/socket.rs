@@ -48,7 +48,8 @@ fn socket(place: &Place) -> PathBuf {
 
 fn started(place: &Place, arguments: &[&str]) -> Child {
     let mut command = place.haft(arguments);
-    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+    let stdin = if arguments[0] == "chat" { Stdio::piped() } else { Stdio::null() };
+    command.stdin(stdin).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
 }
 
 #[test]

@@ -52,6 +52,22 @@ fn input_that_is_no_text_or_never_comes_ends_nothing() {
 }
 
 #[test]
+fn a_command_of_a_pipeline_may_take_its_time() {
+    let place = Place::new();
+    let model = place.script("m", &[json!({"say": "done"})]);
+    let line = format!("(sleep 4; echo late) | \"$HAFT\" --model {model} go");
+    let haft = place.haft(&[]);
+    let mut shell = std::process::Command::new("sh");
+    shell.args(["-c", &line]).current_dir(place.work()).env_clear().env("HAFT", haft.get_program());
+    for (name, value) in haft.get_envs().filter_map(|(name, value)| Some((name, value?))) {
+        shell.env(name, value);
+    }
+    let ran = Ran::from(shell.output().unwrap());
+    assert_eq!((ran.code, ran.out.as_str(), ran.err.as_str()), (0, "done\n", ""), "{ran:?}");
+    assert_eq!(prompted(&place), ["go", "<stdin bytes=\"5\">\nlate\n</stdin>"]);
+}
+
+#[test]
 fn a_mistyped_command_is_no_prompt() {
     let place = Place::new();
     let model = place.script("m", &[json!({"say": "done"})]);

@@ -1,4 +1,6 @@
 //! What stands on standard input, as a prompt or as a part of one.
+mod writer;
+
 use crate::failure::Failure;
 use std::{
     io::{ErrorKind, IsTerminal, Read, Write, stderr, stdin},
@@ -10,7 +12,8 @@ use std::{
 /// More than any model takes: about a million tokens.
 pub(super) const MAX: usize = 4 << 20;
 
-/// A pipe that nobody writes to may stay open for ever: without a word within this time the turn begins without it.
+/// A pipe that nobody writes to may stay open for ever: without a word within this time the turn begins without it, unless
+/// another command of a pipeline is at work.
 const PATIENCE: Duration = Duration::from_secs(3);
 
 /// All of standard input.
@@ -35,7 +38,13 @@ pub(super) fn piped(quiet: bool) -> Result<Option<String>, Failure> {
         let began = began.map(|length| first[..length].to_vec());
         let _nobody_waits = sender.send(began);
     });
-    let first = match receiver.recv_timeout(PATIENCE) {
+    let first = receiver.recv_timeout(PATIENCE).or_else(|error| match error {
+        RecvTimeoutError::Timeout if writer::is_in_a_pipeline() => {
+            receiver.recv().map_err(|_| RecvTimeoutError::Disconnected)
+        }
+        error => Err(error),
+    });
+    let first = match first {
         // Closed, or never opened.
         Ok(Err(_)) | Err(RecvTimeoutError::Disconnected) => return Ok(None),
         Ok(Ok(first)) => first,
