@@ -45,7 +45,9 @@ static SOUGHT: LazyLock<Delimiters> = LazyLock::new(|| Delimiters::new(TOKENS.it
 
 impl Endings {
     pub(super) fn push(&mut self, text: String, said: &mut Vec<Said>) {
-        if self.held.is_empty() && tail(&text) == text.len() {
+        // Each token begins with one of these signs, and prose has few of them.
+        let is_plain = || !text.bytes().any(|byte| matches!(byte, b'<' | b'['));
+        if self.held.is_empty() && (is_plain() || tail(&text) == text.len()) {
             return said.push(Said::Text(text));
         }
         let whole = std::mem::take(&mut self.held) + &text;
