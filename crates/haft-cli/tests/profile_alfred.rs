@@ -392,3 +392,27 @@ fn a_conversation_looks_as_the_document_has_it() {
     assert_eq!(ran.out.matches("\n[Executing 1 tool(s)...]\n").count(), 10, "{ran:?}");
     assert!(ran.out.contains("\n[Max iterations reached]\n"), "{ran:?}");
 }
+
+// What else the file sets: its title, the rounds of a job, how long a result may be, files that were not read
+#[test]
+fn the_other_values_of_the_file_hold() {
+    let place = Place::new();
+    let title =
+        "as Alfred's document describes it: ten rounds, answers in JSON, chunks and marks on one stream";
+    let listed = place.run(&["profiles", "list"]).out;
+    assert!(listed.contains(&format!("alfred    {title}\n")), "{listed}");
+    let rounds: Vec<Value> = (0..12)
+        .map(|n| json!({"calls": [{"name": "bash", "arguments": {"command": format!("echo {n}")}}]}))
+        .collect();
+    let model = place.script("m", &rounds);
+    let job = ["triage", "It crashes", "--profile", "alfred", "--permission", "full", "--model", &model];
+    let ran = place.run(&[&job[..], &["--output", "json"]].concat());
+    let object: Value = serde_json::from_str(ran.out.lines().last().unwrap()).unwrap();
+    // Ten of the turn, and the one in which the job was reminded to give its verdict.
+    assert_eq!(object["rounds"], 11, "{ran:?}");
+    let quotes = "head -c 50000 /dev/zero | tr '\\0' '\"'";
+    let long = openai_call("bash", &json!({"command": format!("{quotes}; {quotes} >&2")}));
+    let result = Scene::play(Place::new(), vec![long, done()]).results().remove(0);
+    let ends = result.starts_with("{\n  \"stdout\"") && result.trim_end().ends_with('}');
+    assert!(ends && (199_500..200_500).contains(&result.len()), "{} bytes", result.len());
+}
