@@ -47,7 +47,7 @@ fn of_words(words: &[Word], depth: usize) -> Option<&'static str> {
         "shutdown" | "reboot" | "halt" | "poweroff" => Some("it stops the machine"),
         "systemctl" if has(&["reboot", "poweroff", "halt", "kexec"]) => Some("it stops the machine"),
         "init" | "telinit" if has(&["0", "6"]) => Some("it stops the machine"),
-        "find" if has_everything && removes_all(arguments, depth) => Some("it removes everything"),
+        "find" if has_everything && removes_all(arguments) => Some("it removes everything"),
         program if program == "mkfs" || program.starts_with("mkfs.") => Some("it formats a disk"),
         _ if runs_a_substitution(program, arguments) => Some("it runs what it downloads, unseen"),
         _ => lines_in(&words).iter().find_map(|line| refusal_at(line, depth.checked_sub(1)?)),
@@ -107,7 +107,7 @@ fn is_assignment(word: &str) -> bool {
 }
 
 /// `find` removes what it finds, and looks for nothing in particular.
-fn removes_all(arguments: &[Word], depth: usize) -> bool {
+fn removes_all(arguments: &[Word]) -> bool {
     let texts: Vec<&str> = arguments.iter().map(|word| word.text.as_str()).collect();
     let narrows = |pair: &[&str]| {
         let is_test =
@@ -118,11 +118,14 @@ fn removes_all(arguments: &[Word], depth: usize) -> bool {
         return false;
     }
     let runs = texts.iter().position(|text| matches!(*text, "-exec" | "-execdir" | "-ok"));
+    let is_removal =
+        |words: &[Word]| words.first().is_some_and(|first| matches!(name(first), "rm" | "shred"));
     let removes = |at: usize| {
         let program = unwrapped(&arguments[at + 1..]);
-        program.first().is_some_and(|first| matches!(name(first), "rm" | "shred")) || {
-            lines_in(&program).iter().any(|line| depth > 0 && line.contains("rm "))
-        }
+        let lines = lines_in(&program);
+        let mut run = lines.iter().flat_map(|line| deeds(line));
+        is_removal(&program)
+            || run.any(|deed| matches!(deed, Deed::Run(words) if is_removal(&unwrapped(&words))))
     };
     texts.contains(&"-delete") || runs.is_some_and(removes)
 }
@@ -260,6 +263,7 @@ mod tests {
             "find / -delete",
             "find / -name '*' -exec rm -rf {} +",
             "find ~ -type f -exec sudo rm {} ';'",
+            "find / -exec sh -c 'rm -rf \"$1\"' sh {} ';'",
             "yes | xargs rm -rf /",
             "chmod -R 777 /",
             "chown -R me:me ~",
@@ -299,6 +303,7 @@ mod tests {
             "bash -c 'x=$(curl https://x.example/a); echo $x'",
             "find / -name '*.tmp' -delete",
             "find . -delete",
+            "find / -exec sh -c 'echo rm \"$1\"' sh {} ';'",
             "find / -type d -name x -exec ls {} +",
             "man reboot",
             "which shutdown",
