@@ -3,7 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 mod kit;
 
-use kit::{Place, Ran, Reply, Server, openai, openai_text};
+use kit::{Place, Ran, Reply, Server, openai_calls, openai_text};
 use serde_json::{Value, json};
 
 /// A turn, and what the model was told in it.
@@ -15,7 +15,7 @@ struct Scene {
 
 impl Scene {
     fn play(place: Place, all: &[(&str, Value)]) -> Self {
-        Self::run(place, vec![calls(all), openai_text("done")], &["--permission", "full"])
+        Self::run(place, vec![openai_calls(all), openai_text("done")], &["--permission", "full"])
     }
 
     fn run(place: Place, replies: Vec<Reply>, options: &[&str]) -> Self {
@@ -35,15 +35,6 @@ impl Scene {
         let read = |message: &Value| serde_json::from_str(message["content"].as_str().unwrap()).unwrap();
         results.map(read).collect()
     }
-}
-
-fn calls(all: &[(&str, Value)]) -> Reply {
-    let call = |(index, (name, arguments)): (usize, &(&str, Value))| {
-        let function = json!({"name": name, "arguments": arguments.to_string()});
-        json!({"index": index, "id": format!("call_{index}"), "type": "function", "function": function})
-    };
-    let calls: Vec<Value> = all.iter().enumerate().map(call).collect();
-    openai(&[json!({"tool_calls": calls})], "tool_calls")
 }
 
 /// A repository with something to find.
@@ -177,7 +168,7 @@ fn commands_that_nobody_means_are_refused() {
     let place = place();
     let path = harmless(&place);
     let all: Vec<(&str, Value)> = commands.iter().map(|line| ("bash", json!({"command": line}))).collect();
-    let server = Server::start(vec![calls(&all), openai_text("done")]);
+    let server = Server::start(vec![openai_calls(&all), openai_text("done")]);
     let mut haft =
         place.haft(&["run", "--profile", "ally", "--model", "openai/m", "--permission", "full", "go"]);
     haft.env("PATH", path)
@@ -320,7 +311,7 @@ fn errors_say_the_call_its_type_and_what_would_be_right() {
     assert!(suggestions[6].contains("read it"), "{}", suggestions[6]);
     // Denied: C-60, C-72, C-09
     let bash = ("bash", json!({"command": "touch made"}));
-    let scene = Scene::run(place(), vec![calls(&[bash]), openai_text("done")], &[]);
+    let scene = Scene::run(place(), vec![openai_calls(&[bash]), openai_text("done")], &[]);
     assert_eq!(scene.results()[0]["error_type"], "permission_error", "{:?}", scene.ran);
     assert_eq!(scene.place.read("made"), None);
 }
@@ -388,7 +379,7 @@ fn events_have_the_types_and_data_of_the_document() {
     ];
     let scene = Scene::run(
         place(),
-        vec![calls(&all), openai_text("done")],
+        vec![openai_calls(&all), openai_text("done")],
         &["--permission", "full", "--output", "activity"],
     );
     let (chunks, events): (Vec<Value>, Vec<Value>) =

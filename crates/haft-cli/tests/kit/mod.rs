@@ -212,6 +212,16 @@ pub(crate) fn openai_call(name: &str, arguments: &Value) -> Reply {
     openai(&[start, rest[0].clone(), rest[1].clone()], "tool_calls")
 }
 
+/// A reply with several calls.
+pub(crate) fn openai_calls(all: &[(&str, Value)]) -> Reply {
+    let call = |(index, (name, arguments)): (usize, &(&str, Value))| {
+        let function = json!({"name": name, "arguments": arguments.to_string()});
+        json!({"index": index, "id": format!("call_{index}"), "type": "function", "function": function})
+    };
+    let calls: Vec<Value> = all.iter().enumerate().map(call).collect();
+    openai(&[json!({"tool_calls": calls})], "tool_calls")
+}
+
 pub(crate) fn openai_text(text: &str) -> Reply {
     openai(&[json!({"role": "assistant", "content": text})], "stop")
 }
