@@ -48,6 +48,7 @@ pub use tool::{
     access::{Access, AccessRules},
     alias::{self, Aliases},
     background::{JobId, JobOutput, JobState, Jobs, NoJobs, Work},
+    confinement::{Confinement, Overlay},
     hook::{Hooked, Hooks, Moment, NoHooks},
     person::{Nobody, Person, Question},
     present::Presentation,

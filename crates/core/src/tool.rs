@@ -2,6 +2,7 @@
 pub mod access;
 pub mod alias;
 pub mod background;
+pub mod confinement;
 pub mod hook;
 pub mod person;
 pub mod present;

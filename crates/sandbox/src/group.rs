@@ -1,5 +1,6 @@
 //! A command and all its children, to be ended together.
 use crate::{
+    confine::Plan,
     marks::{VARIABLE, new_start},
     orphans,
     spawn::spawn,
@@ -37,14 +38,14 @@ const MOMENT: Duration = Duration::from_millis(10);
 pub(crate) struct Group(Option<Members>);
 
 impl Group {
-    /// Starts `command`, as [`spawn`] does, with a word of its own behind those that the command's variable has.
-    pub(crate) fn start(mut command: Command) -> io::Result<Self> {
+    /// Starts `command`, as [`spawn`] does, confined as `plan` says, with a word of its own behind those that the command's variable has.
+    pub(crate) fn start(mut command: Command, plan: Option<Plan>) -> io::Result<Self> {
         let start = new_start();
         let mut given = command.as_std().get_envs().filter(|(name, _)| *name == VARIABLE);
         let given = given.find_map(|(_, words)| words?.to_str().map(|words| format!("{words} ")));
         command.env(VARIABLE, given.unwrap_or_default() + &start).kill_on_drop(true);
         let mut children = orphans::hold();
-        let child = spawn(command)?;
+        let child = spawn(command, plan)?;
         let leader = child.id().and_then(|id| Pid::from_raw(id.cast_signed()));
         children.waits_for(leader);
         Ok(Self(Some(Members { child, leader, started: leader, start, pipes: Vec::new() })))

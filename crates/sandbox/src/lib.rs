@@ -3,13 +3,14 @@
 //! [`Shell`] runs one command line and gives back a [`Finished`], whatever the command does: it may never end,
 //! ignore signals, print without end, ask the terminal, or leave children behind. [`Program`] does the same for one
 //! program with its arguments, and [`Program::start_piped`] starts one to be talked to. [`read_regular`] reads files that
-//! may be anything.
+//! may be anything. A command with a [`haft_core::Confinement`] sees and reaches only what that says.
 //!
 //! A process that is killed ends nothing any more. Three things see to what it had started: the system kills its
 //! children, a supervisor ([`supervise_by`]) whoever is below them, and whoever goes on with its work calls
 //! [`end_left_over`] first.
 
 mod appears;
+mod confine;
 mod group;
 mod left_over;
 mod marks;
@@ -26,6 +27,7 @@ mod supervisor;
 mod unread;
 
 pub use appears::appears;
+pub use confine::{has_mounts_below, try_confinement};
 pub use group::{is_tidy, tidied_up};
 pub use left_over::{Owner, end_left_over};
 pub use marks::VARIABLE;

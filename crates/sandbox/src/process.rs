@@ -1,9 +1,11 @@
 //! One process, from its start to its certain end; and the command lines of a shell.
 use crate::{
+    confine::Plan,
     group::Group,
     orphans,
     output::{Captured, Output, Source},
 };
+use haft_core::Confinement;
 use std::{
     future::Future,
     io,
@@ -57,6 +59,8 @@ pub struct Shell {
     pub spill: Option<PathBuf>,
     /// Texts that stand in no output: `[key]` stands in their place.
     pub hidden: Arc<[String]>,
+    /// What it sees and reaches. `None`: all that this process does.
+    pub confinement: Option<Arc<Confinement>>,
 }
 
 /// What a command left.
@@ -130,7 +134,7 @@ impl Shell {
     fn start_in(&self, shell: &str) -> io::Result<Group> {
         let mut command = Command::new(shell);
         command.arg("-c").arg(&self.command).stdin(Stdio::null());
-        start(command, &self.folder, &self.environment)
+        start(command, &self.folder, &self.environment, self.confinement.as_deref())
     }
 }
 
@@ -146,10 +150,12 @@ pub(crate) fn start(
     mut command: Command,
     folder: &Path,
     environment: &[(String, String)],
+    confinement: Option<&Confinement>,
 ) -> io::Result<Group> {
+    let plan = confinement.map(|confinement| Plan::new(confinement, folder)).transpose()?;
     command.current_dir(folder).env_clear().envs(environment.iter().map(|(name, value)| (name, value)));
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
-    Group::start(command)
+    Group::start(command, plan)
 }
 
 /// Reads what a process prints until it ends or its time is over; then ends what is left of its group.

@@ -4,6 +4,7 @@ use crate::{
     output::Output,
     process::{Finished, ProcessError, follow, start},
 };
+use haft_core::Confinement;
 use std::{
     ffi::OsString, io, os::unix::ffi::OsStrExt, path::PathBuf, process::Stdio, sync::Arc, time::Duration,
 };
@@ -27,6 +28,8 @@ pub struct Program {
     pub timeout: Option<Duration>,
     /// So many bytes are kept of each stream, half from its beginning and half from its end.
     pub capture: usize,
+    /// What it sees and reaches. `None`: all that this process does.
+    pub confinement: Option<Arc<Confinement>>,
 }
 
 impl Program {
@@ -72,7 +75,7 @@ impl Program {
         }
         let mut command = Command::new(&self.program);
         command.args(&self.arguments).stdin(input);
-        let started = start(command, &self.folder, &self.environment);
+        let started = start(command, &self.folder, &self.environment, self.confinement.as_deref());
         let what = format!("`{}`", self.program);
         started.map_err(|source| ProcessError::not_started(&what, &self.folder, source))
     }
@@ -98,7 +101,7 @@ pub struct Process(Group);
 impl Process {
     /// Starts `command`, whose streams are as it says. Needs a runtime of tokio.
     pub fn start(command: Command) -> io::Result<Self> {
-        Group::start(command).map(Self)
+        Group::start(command, None).map(Self)
     }
 
     /// The process that was started, to be waited for and talked to.

@@ -2,7 +2,7 @@
 //!
 //! Linux sends the *parent-death signal* of a process when the thread ends that started it. Threads of a runtime come and
 //! go, so one thread starts all processes, and lasts as long as this process does.
-use crate::{marks, supervisor};
+use crate::{confine::Plan, marks, supervisor};
 use rustix::process::{Pid, Resource};
 use std::{
     io,
@@ -17,10 +17,11 @@ use tokio::{
 
 /// Starts `command` in a session of its own: with a process group and without a terminal, so that what asks `/dev/tty`
 /// for a password fails at once instead of waiting for ever. It is killed when this process ends, however it does.
-pub(crate) fn spawn(mut command: Command) -> io::Result<Child> {
+/// Whatever `plan` says is done in it, before its program begins.
+pub(crate) fn spawn(mut command: Command, plan: Option<Plan>) -> io::Result<Child> {
     let runtime = Handle::try_current().map_err(io::Error::other)?;
     let thread = lasting_thread();
-    prepare(&mut command, thread.is_some());
+    prepare(&mut command, thread.is_some(), plan);
     // Where no thread can be had, it lives until somebody looks for it.
     let Some(thread) = thread else { return command.spawn() };
     let (answer, started) = mpsc::channel();
@@ -62,7 +63,7 @@ fn lasting_thread() -> Option<mpsc::Sender<Job>> {
     unsafe_code,
     reason = "the standard library has no stable, safe way to call setsid(2) and prctl(2) in a child"
 )]
-fn prepare(command: &mut Command, ends_with_us: bool) {
+fn prepare(command: &mut Command, ends_with_us: bool, plan: Option<Plan>) {
     let parent = Pid::from_raw(std::process::id().cast_signed());
     let number = marks::numbered();
     let begin = move || {
@@ -74,10 +75,10 @@ fn prepare(command: &mut Command, ends_with_us: bool) {
         if ends_with_us {
             end_with(parent)?;
         }
-        Ok(())
+        plan.as_ref().map_or(Ok(()), Plan::enter)
     };
     // SAFETY: between fork and exec only async-signal-safe calls are allowed. These are one system call each, and an
-    // error is a number that is turned into an `io::Error` without allocating.
+    // error is a number that is turned into an `io::Error` without allocating. `Plan::enter` keeps to that.
     unsafe {
         command.pre_exec(begin);
     }

@@ -42,6 +42,7 @@ fn shell(folder: &Path, command: &str) -> Shell {
         capture: 1_000,
         spill: None,
         hidden: Arc::default(),
+        confinement: None,
     }
 }
 
@@ -153,6 +154,7 @@ fn a_program_outlives_the_thread_that_started_it() {
         environment: [("PATH".to_owned(), env::var("PATH").unwrap())].into(),
         timeout: None,
         capture: 0,
+        confinement: None,
     };
     let runtime = runtime();
     let handle = runtime.handle().clone();

@@ -15,6 +15,7 @@ async fn run(folder: &Path, command: &str) {
         capture: 1_000,
         spill: None,
         hidden: Arc::default(),
+        confinement: None,
     };
     assert_eq!(shell.run(|_| ()).await.unwrap().exit, Exit::Code(0));
 }

@@ -11,6 +11,7 @@ fn program(program: &str, arguments: &[&str]) -> Program {
         environment: [("PATH".to_owned(), "/usr/bin:/bin".to_owned())].into(),
         timeout: Some(Duration::from_secs(20)),
         capture: 1_000,
+        confinement: None,
     }
 }
 

@@ -16,6 +16,7 @@ fn shell(command: &str) -> Shell {
         capture: 1_000,
         spill: None,
         hidden: Arc::default(),
+        confinement: None,
     }
 }
 

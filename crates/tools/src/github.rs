@@ -88,6 +88,7 @@ async fn gh(
         environment: ctx.access.reaching().into(),
         timeout: Some(TIMEOUT),
         capture: 64 << 10,
+        confinement: None,
     };
     let Ok(finished) = program.run(|_| ()).await else {
         return Ok(Err("there is neither a token in GITHUB_TOKEN nor the program `gh`".into()));

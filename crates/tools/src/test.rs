@@ -119,6 +119,7 @@ async fn run(command: &Command, seconds: u64, ctx: &ToolContext) -> Result<Finis
         environment: environment(&ctx.access.environment),
         timeout: Some(Duration::from_secs(seconds)),
         capture: CAPTURE,
+        confinement: None,
     };
     let words = command.framework.prints_words();
     let finished = program

@@ -224,6 +224,7 @@ impl Running {
             environment,
             timeout: None,
             capture: 0,
+            confinement: None,
         };
         let piped = program.start_piped()?;
         let (words, mut reader) = (Arc::default(), JoinSet::new());

@@ -102,6 +102,7 @@ impl Repository {
             environment: self.environment.clone().into(),
             timeout: Some(TIMEOUT),
             capture: CAPTURE,
+            confinement: None,
         };
         let ran = program.run(|_| ()).await;
         let Finished { stdout, stderr, exit, truncated, .. } =

@@ -62,6 +62,7 @@ pub(crate) async fn ask(
                 environment: environment.clone(),
                 timeout: Some(hook.timeout),
                 capture: MAX_ANSWER,
+                confinement: None,
             };
             ended(program.run_with(message.as_bytes(), |_| ()).await?, hook.timeout)
         }

@@ -1,0 +1,115 @@
+//! Confined processes: they see and reach what a [`Confinement`] says.
+//!
+//! All that takes memory is made before the fork, as a [`Plan`]: the names of files, the filter of system calls. After
+//! it, the new process does one system call after the other, so that a program with threads can start confined ones, and
+//! no program of ours has to be started in between.
+mod filter;
+mod init;
+mod mounts;
+mod rights;
+mod step;
+
+use haft_core::Confinement;
+use mounts::steps;
+use rights::Identity;
+use std::{
+    ffi::CString,
+    fs, io,
+    os::unix::{ffi::OsStrExt, process::ExitStatusExt},
+    path::Path,
+    process::{Command, Stdio},
+    sync::Arc,
+};
+use step::{MOST, Slots, Step};
+
+/// What a process has to do to be confined, ready to be done after a fork.
+pub(crate) struct Plan {
+    namespaces: libc::c_int,
+    /// Of a user that is not root: who it is in a user namespace of its own.
+    identity: Option<Identity>,
+    steps: Vec<Step>,
+    filter: filter::Filter,
+    /// Where the process starts. Its folder was chosen before that became another one.
+    folder: CString,
+}
+
+impl Plan {
+    pub(crate) fn new(confinement: &Confinement, folder: &Path) -> io::Result<Self> {
+        let is_root = rustix::process::geteuid().is_root();
+        let own = libc::CLONE_NEWNS | libc::CLONE_NEWPID | libc::CLONE_NEWIPC;
+        let network = if confinement.network { 0 } else { libc::CLONE_NEWNET };
+        let user = if is_root { 0 } else { libc::CLONE_NEWUSER };
+        Ok(Self {
+            namespaces: own | network | user,
+            identity: (!is_root).then(Identity::own),
+            steps: steps(confinement, is_root)?,
+            filter: filter::filter()?,
+            folder: CString::new(folder.as_os_str().as_bytes())?,
+        })
+    }
+
+    /// Confines this process, which was just forked and has one thread. It returns in another process below it: the two
+    /// between wait for that one. Allocates nothing.
+    pub(crate) fn enter(&self) -> io::Result<()> {
+        step::done(rights::unshare(self.namespaces))?;
+        if let Some(identity) = &self.identity {
+            identity.take()?;
+        }
+        if self.namespaces & libc::CLONE_NEWNET != 0 {
+            rights::begin_loopback()?;
+        }
+        init::become_child_of_init()?;
+        let mut slots: Slots = [-1; MOST];
+        self.steps.iter().try_for_each(|step| step.run(&mut slots))?;
+        step::enter_folder(&self.folder)?;
+        rights::give_up()?;
+        filter::apply(&self.filter)
+    }
+}
+
+/// Whether processes can be confined here as `confinement` says; the error says why not. Starts one that ends at once.
+pub fn try_confinement(confinement: &Confinement) -> io::Result<()> {
+    let plan = Arc::new(Plan::new(confinement, &confinement.workspace.folder)?);
+    let mut command = Command::new("/proc/self/exe");
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    init::confine_and_end(&mut command, plan);
+    let ended = command.spawn()?.wait()?;
+    match (ended.success(), ended.code(), ended.signal()) {
+        (true, ..) => Ok(()),
+        (_, Some(code), _) => Err(io::Error::from_raw_os_error(code)),
+        (_, None, signal) => {
+            Err(io::Error::other(format!("killed by signal {}", signal.unwrap_or_default())))
+        }
+    }
+}
+
+/// Whether something is mounted below `folder`, which an overlay of it would not show.
+pub fn has_mounts_below(folder: &Path) -> bool {
+    let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
+    let mut places = mounts.lines().filter_map(|line| line.split(' ').nth(4));
+    places.any(|place| {
+        let place = unescaped(place);
+        let place = Path::new(std::ffi::OsStr::from_bytes(&place));
+        place != folder && place.starts_with(folder)
+    })
+}
+
+/// As proc_pid_mountinfo(5) writes blanks and backslashes: `\040`.
+fn unescaped(text: &str) -> Vec<u8> {
+    let (mut plain, mut rest) = (Vec::new(), text.as_bytes());
+    while let Some((&first, behind)) = rest.split_first() {
+        let octal =
+            || std::str::from_utf8(behind.get(..3)?).ok().and_then(|code| u8::from_str_radix(code, 8).ok());
+        match octal().filter(|_| first == b'\\') {
+            Some(byte) => {
+                plain.push(byte);
+                rest = &behind[3..];
+            }
+            None => {
+                plain.push(first);
+                rest = behind;
+            }
+        }
+    }
+    plain
+}

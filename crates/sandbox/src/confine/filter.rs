@@ -1,0 +1,115 @@
+//! System calls that no confined process needs, and that lead out of confinement where the kernel has a fault.
+use super::step::done;
+use seccompiler::{
+    BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule,
+    TargetArch,
+};
+use std::{collections::BTreeMap, io};
+
+/// One for what is not there, one for what is refused.
+pub(super) type Filter = [BpfProgram; 2];
+
+/// Refused with `EPERM`, whatever they are given.
+const REFUSED: &[libc::c_long] = &[
+    libc::SYS_mount,
+    libc::SYS_umount2,
+    libc::SYS_pivot_root,
+    libc::SYS_chroot,
+    libc::SYS_move_mount,
+    libc::SYS_open_tree,
+    libc::SYS_fsopen,
+    libc::SYS_fsconfig,
+    libc::SYS_fsmount,
+    libc::SYS_fspick,
+    libc::SYS_mount_setattr,
+    libc::SYS_unshare,
+    libc::SYS_setns,
+    libc::SYS_ptrace,
+    libc::SYS_process_vm_readv,
+    libc::SYS_process_vm_writev,
+    libc::SYS_bpf,
+    libc::SYS_perf_event_open,
+    libc::SYS_userfaultfd,
+    libc::SYS_keyctl,
+    libc::SYS_add_key,
+    libc::SYS_request_key,
+    libc::SYS_io_uring_setup,
+    libc::SYS_io_uring_enter,
+    libc::SYS_io_uring_register,
+    libc::SYS_open_by_handle_at,
+    libc::SYS_init_module,
+    libc::SYS_finit_module,
+    libc::SYS_delete_module,
+    libc::SYS_kexec_load,
+    libc::SYS_reboot,
+    libc::SYS_swapon,
+    libc::SYS_swapoff,
+    libc::SYS_acct,
+    libc::SYS_quotactl,
+    libc::SYS_settimeofday,
+    libc::SYS_clock_settime,
+    libc::SYS_adjtimex,
+    libc::SYS_syslog,
+];
+
+/// New namespaces of any kind, as `clone` takes them.
+const NAMESPACES: [libc::c_int; 7] = [
+    libc::CLONE_NEWUSER,
+    libc::CLONE_NEWNS,
+    libc::CLONE_NEWPID,
+    libc::CLONE_NEWNET,
+    libc::CLONE_NEWIPC,
+    libc::CLONE_NEWUTS,
+    libc::CLONE_NEWCGROUP,
+];
+
+/// What a program may speak besides the internet: nothing that reaches a virtual machine's host, or drivers.
+const SOCKETS: [libc::c_int; 4] = [libc::AF_UNIX, libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK];
+
+pub(super) fn filter() -> io::Result<Filter> {
+    let mut rules: BTreeMap<i64, Vec<SeccompRule>> = REFUSED.iter().map(|call| (*call, Vec::new())).collect();
+    let masked = |bits: u64| SeccompCmpOp::MaskedEq(bits);
+    let namespaces = NAMESPACES.iter().map(|bits| {
+        let bits = *bits as u64;
+        rule(vec![condition(0, masked(bits), bits)?])
+    });
+    rules.insert(libc::SYS_clone, namespaces.collect::<io::Result<_>>()?);
+    let others = SOCKETS.iter().map(|family| condition(0, SeccompCmpOp::Ne, *family as u64));
+    rules.insert(libc::SYS_socket, vec![rule(others.collect::<io::Result<_>>()?)?]);
+    // What a person would read in their terminal as typed by themselves.
+    let typed =
+        [libc::TIOCSTI, libc::TIOCLINUX].map(|request| rule(vec![condition(1, SeccompCmpOp::Eq, request)?]));
+    rules.insert(libc::SYS_ioctl, typed.into_iter().collect::<io::Result<_>>()?);
+    let refused = compiled(rules, SeccompAction::Errno(libc::EPERM as u32))?;
+    // Its arguments cannot be looked at: libraries take `clone` where it is not there.
+    let unknown = BTreeMap::from([(libc::SYS_clone3, Vec::new())]);
+    Ok([compiled(unknown, SeccompAction::Errno(libc::ENOSYS as u32))?, refused])
+}
+
+/// Lays the filter on this process, for ever. Allocates nothing.
+#[expect(unsafe_code, reason = "`seccompiler::apply_filter` allocates")]
+pub(super) fn apply(filter: &Filter) -> io::Result<()> {
+    for program in filter {
+        let length = u16::try_from(program.len()).map_err(|_| io::Error::from_raw_os_error(libc::E2BIG))?;
+        let program = libc::sock_fprog { len: length, filter: program.as_ptr().cast_mut().cast() };
+        let (call, set) = (libc::SYS_seccomp, libc::SECCOMP_SET_MODE_FILTER);
+        // SAFETY: the program outlives the call, and its instructions have the kernel's own layout.
+        done(unsafe { libc::syscall(call, set, 0, &raw const program) })?;
+    }
+    Ok(())
+}
+
+fn compiled(rules: BTreeMap<i64, Vec<SeccompRule>>, matched: SeccompAction) -> io::Result<BpfProgram> {
+    let machine = TargetArch::try_from(std::env::consts::ARCH).map_err(io::Error::other)?;
+    let filter =
+        SeccompFilter::new(rules, SeccompAction::Allow, matched, machine).map_err(io::Error::other)?;
+    filter.try_into().map_err(io::Error::other)
+}
+
+fn rule(conditions: Vec<SeccompCondition>) -> io::Result<SeccompRule> {
+    SeccompRule::new(conditions).map_err(io::Error::other)
+}
+
+fn condition(argument: u8, compare: SeccompCmpOp, value: u64) -> io::Result<SeccompCondition> {
+    SeccompCondition::new(argument, SeccompCmpArgLen::Dword, compare, value).map_err(io::Error::other)
+}

@@ -1,0 +1,214 @@
+//! The file system of a confined process, step by step.
+use super::step::{MOST, NO_DEVICES, NO_PROGRAMS, NO_SETUID, READ_ONLY, Step};
+use haft_core::{Confinement, Overlay};
+use std::{
+    ffi::{CString, OsStr, OsString},
+    fs, io,
+    os::unix::ffi::{OsStrExt, OsStringExt},
+    path::Path,
+};
+
+/// What is in `/dev`: no disk, and no terminal of somebody else's.
+const DEVICES: [&str; 6] = ["null", "zero", "full", "random", "urandom", "tty"];
+
+/// Where programs of a person, and of the system, listen.
+const SOCKETS: &str = "/run";
+
+/// Files of the kernel's that change the system for everybody; root may write them without any capability.
+const KERNEL: [&str; 5] = ["/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus", "/proc/fs"];
+
+pub(super) fn steps(confinement: &Confinement, is_root: bool) -> io::Result<Vec<Step>> {
+    let mut plan = Mounts { steps: vec![Step::Private], slots: 0 };
+    let Confinement { workspace, tmp, writable, hidden, .. } = confinement;
+    // Everything is looked up by its name before another thing lies there.
+    let overlay = plan.overlay(workspace, is_root)?;
+    let own_tmp = plan.clone_of(tmp)?;
+    let also_tmp = plan.clone_of(tmp)?;
+    let mut others = Vec::new();
+    for folder in writable.iter().filter(|folder| folder.is_dir()) {
+        others.push((plan.clone_of(folder)?, folder));
+    }
+    let mut devices = Vec::new();
+    for name in DEVICES {
+        devices.push((plan.clone_of(&Path::new("/dev").join(name))?, name));
+    }
+    plan.steps.push(attributes("/", READ_ONLY | NO_SETUID, 0, true)?);
+    plan.dev(devices)?;
+    plan.fresh("proc", &[], (NO_SETUID | NO_DEVICES | NO_PROGRAMS) as _, "/proc")?;
+    if is_root {
+        for path in KERNEL.iter().filter(|path| Path::new(path).exists()) {
+            let slot = plan.clone_of(Path::new(path))?;
+            plan.attach(slot, path)?;
+            plan.steps.push(attributes(path, READ_ONLY, 0, false)?);
+        }
+    }
+    plan.fresh("tmpfs", &[("mode", "755")], 0, SOCKETS)?;
+    plan.writable(own_tmp, Path::new("/tmp"))?;
+    if Path::new("/var/tmp").is_dir() {
+        plan.writable(also_tmp, Path::new("/var/tmp"))?;
+    }
+    for (slot, folder) in others {
+        make_mount_point(folder, tmp)?;
+        plan.writable(slot, folder)?;
+    }
+    make_mount_point(&workspace.folder, tmp)?;
+    plan.writable(overlay, &workspace.folder)?;
+    hidden.iter().try_for_each(|path| plan.hide(path, &workspace.folder))?;
+    Ok(plan.steps)
+}
+
+struct Mounts {
+    steps: Vec<Step>,
+    slots: usize,
+}
+
+impl Mounts {
+    fn slot(&mut self) -> io::Result<usize> {
+        self.slots += 1;
+        if self.slots > MOST {
+            return Err(io::Error::other("too many folders are to be writable"));
+        }
+        Ok(self.slots - 1)
+    }
+
+    fn clone_of(&mut self, path: &Path) -> io::Result<usize> {
+        let slot = self.slot()?;
+        self.steps.push(Step::Clone { path: name(path)?, slot });
+        Ok(slot)
+    }
+
+    fn system(
+        &mut self,
+        kind: &str,
+        options: &[(&str, &OsStr)],
+        attributes: libc::c_uint,
+    ) -> io::Result<usize> {
+        let slot = self.slot()?;
+        let option =
+            |(key, value): &(&str, &OsStr)| Ok((CString::new(*key)?, CString::new(value.as_bytes())?));
+        let options = options.iter().map(option).collect::<io::Result<_>>()?;
+        self.steps.push(Step::New { kind: CString::new(kind)?, options, attributes, slot });
+        Ok(slot)
+    }
+
+    /// A file system of its own at `place`.
+    fn fresh(
+        &mut self,
+        kind: &str,
+        options: &[(&str, &str)],
+        attributes: libc::c_uint,
+        place: &str,
+    ) -> io::Result<()> {
+        let options: Vec<(&str, &OsStr)> =
+            options.iter().map(|(key, value)| (*key, OsStr::new(*value))).collect();
+        let slot = self.system(kind, &options, attributes)?;
+        self.attach(slot, place)?;
+        // A slot is free again once it has its place.
+        self.slots -= 1;
+        Ok(())
+    }
+
+    fn attach(&mut self, slot: usize, place: impl AsRef<Path>) -> io::Result<()> {
+        self.steps.push(Step::Attach { slot, place: name(place.as_ref())? });
+        Ok(())
+    }
+
+    fn writable(&mut self, slot: usize, place: &Path) -> io::Result<()> {
+        self.attach(slot, place)?;
+        self.steps.push(attributes(place, NO_SETUID | NO_DEVICES, READ_ONLY, false)?);
+        Ok(())
+    }
+
+    /// As root with what lets existing folders be renamed; that needs attributes which only root may set.
+    fn overlay(&mut self, overlay: &Overlay, is_root: bool) -> io::Result<usize> {
+        let (lower, upper, work) =
+            (escaped(&overlay.folder), escaped(&overlay.upper), escaped(&overlay.work));
+        let mut options: Vec<(&str, &OsStr)> =
+            vec![("lowerdir", &lower), ("upperdir", &upper), ("workdir", &work)];
+        match is_root {
+            true => options.extend(
+                [("redirect_dir", "on"), ("metacopy", "off")].map(|(key, value)| (key, OsStr::new(value))),
+            ),
+            false => options.push(("userxattr", OsStr::new(""))),
+        }
+        self.system("overlay", &options, 0)
+    }
+
+    fn dev(&mut self, devices: Vec<(usize, &str)>) -> io::Result<()> {
+        self.fresh("tmpfs", &[("mode", "755"), ("size", "1m")], NO_SETUID as _, "/dev")?;
+        for (slot, device) in devices {
+            let place = Path::new("/dev").join(device);
+            self.steps.push(Step::File { path: name(&place)? });
+            self.attach(slot, &place)?;
+        }
+        for folder in ["/dev/pts", "/dev/shm"] {
+            self.steps.push(Step::Folder { path: CString::new(folder)?, mode: 0o755 });
+        }
+        self.fresh(
+            "devpts",
+            &[("ptmxmode", "0666"), ("mode", "620")],
+            (NO_SETUID | NO_PROGRAMS) as _,
+            "/dev/pts",
+        )?;
+        self.fresh("tmpfs", &[("mode", "1777")], (NO_SETUID | NO_DEVICES) as _, "/dev/shm")?;
+        let links = [
+            ("/dev/ptmx", "pts/ptmx"),
+            ("/dev/fd", "/proc/self/fd"),
+            ("/dev/stdin", "/proc/self/fd/0"),
+            ("/dev/stdout", "/proc/self/fd/1"),
+            ("/dev/stderr", "/proc/self/fd/2"),
+        ];
+        for (path, target) in links {
+            self.steps.push(Step::Link { path: CString::new(path)?, target: CString::new(target)? });
+        }
+        Ok(())
+    }
+
+    /// What is below the workspace or `/tmp` was looked at where it really lies; it may be hidden by those already.
+    fn hide(&mut self, path: &Path, workspace: &Path) -> io::Result<()> {
+        let Ok(found) = fs::metadata(path) else { return Ok(()) };
+        let is_covered = ["/tmp", "/var/tmp", SOCKETS].iter().any(|place| path.starts_with(place));
+        if is_covered && !path.starts_with(workspace) {
+            return Ok(());
+        }
+        if found.is_dir() {
+            let slot = self.system(
+                "tmpfs",
+                &[("mode", OsStr::new("755")), ("size", OsStr::new("4k"))],
+                READ_ONLY as _,
+            )?;
+            self.attach(slot, path)?;
+        } else {
+            let slot = self.clone_of(Path::new("/dev/null"))?;
+            self.attach(slot, path)?;
+        }
+        self.slots -= 1;
+        Ok(())
+    }
+}
+
+/// Where something is to be mounted below `/tmp`, the folder must be there in the one that takes its place.
+fn make_mount_point(folder: &Path, tmp: &Path) -> io::Result<()> {
+    let inside = ["/tmp", "/var/tmp"].iter().find_map(|place| folder.strip_prefix(place).ok());
+    match inside {
+        Some(inside) => fs::create_dir_all(tmp.join(inside)),
+        None => Ok(()),
+    }
+}
+
+/// What overlayfs takes for a separator or an escape in the names of its folders.
+fn escaped(path: &Path) -> OsString {
+    let escaped = path.as_os_str().as_bytes().iter().flat_map(|byte| match byte {
+        b':' | b',' | b'\\' => vec![b'\\', *byte],
+        plain => vec![*plain],
+    });
+    OsString::from_vec(escaped.collect())
+}
+
+fn attributes(place: impl AsRef<Path>, set: u64, clear: u64, all: bool) -> io::Result<Step> {
+    Ok(Step::Attributes { place: name(place.as_ref())?, set, clear, all })
+}
+
+fn name(path: &Path) -> io::Result<CString> {
+    Ok(CString::new(path.as_os_str().as_bytes())?)
+}

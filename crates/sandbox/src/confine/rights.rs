@@ -1,0 +1,92 @@
+//! What a confined process may not do, whoever it is.
+use super::step::done;
+use std::{ffi::CString, io, ptr};
+
+/// Who a process is in a user namespace of its own: the user that it was.
+pub(super) struct Identity {
+    users: CString,
+    groups: CString,
+}
+
+impl Identity {
+    pub(super) fn own() -> Self {
+        let (user, group) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
+        let map = |id: u32| CString::new(format!("{id} {id} 1")).expect("digits and blanks");
+        Self { users: map(user), groups: map(group) }
+    }
+
+    pub(super) fn take(&self) -> io::Result<()> {
+        // Without it nobody but root may map a group (user_namespaces(7)).
+        write(c"/proc/self/setgroups", c"deny")?;
+        write(c"/proc/self/uid_map", &self.users)?;
+        write(c"/proc/self/gid_map", &self.groups)
+    }
+}
+
+#[expect(unsafe_code, reason = "open(2) and write(2) without memory of their own")]
+fn write(path: &std::ffi::CStr, text: &std::ffi::CStr) -> io::Result<()> {
+    // SAFETY: the name and the text outlive the calls, and the descriptor is our own.
+    unsafe {
+        let file = libc::open(path.as_ptr(), libc::O_WRONLY | libc::O_CLOEXEC);
+        done(file.into())?;
+        let written = libc::write(file, text.as_ptr().cast(), text.count_bytes());
+        let written = done(written as libc::c_long);
+        libc::close(file);
+        written
+    }
+}
+
+#[expect(unsafe_code, reason = "unshare(2) without memory of its own")]
+pub(super) fn unshare(namespaces: libc::c_int) -> libc::c_long {
+    // SAFETY: this process has one thread.
+    unsafe { libc::unshare(namespaces) }.into()
+}
+
+/// A new network has one interface, which is down.
+#[expect(unsafe_code, reason = "socket(2) and ioctl(2) without memory of their own")]
+pub(super) fn begin_loopback() -> io::Result<()> {
+    // SAFETY: a request of zeros is valid, the name fits, and the descriptor is our own.
+    unsafe {
+        let socket = libc::socket(libc::AF_INET, libc::SOCK_DGRAM | libc::SOCK_CLOEXEC, 0);
+        done(socket.into())?;
+        let mut request: libc::ifreq = std::mem::zeroed();
+        ptr::copy_nonoverlapping(c"lo".as_ptr(), request.ifr_name.as_mut_ptr(), 3);
+        request.ifr_ifru.ifru_flags = libc::IFF_UP as libc::c_short;
+        let begun = done(libc::ioctl(socket, libc::SIOCSIFFLAGS, &raw mut request).into());
+        libc::close(socket);
+        begun
+    }
+}
+
+#[repr(C)]
+struct CapabilityHeader {
+    version: u32,
+    pid: libc::c_int,
+}
+
+/// `_LINUX_CAPABILITY_VERSION_3`: two words of each kind.
+const CAPABILITIES: u32 = 0x2008_0522;
+
+/// A process may not have more threads and processes below it, where the system counts them.
+const MOST_PROCESSES: libc::rlim_t = 4_096;
+
+/// Gives up all capabilities for ever, also those that root would get with the next program.
+#[expect(unsafe_code, reason = "prctl(2), capset(2) and setrlimit(2) without memory of their own")]
+pub(super) fn give_up() -> io::Result<()> {
+    let nothing = [0_u32; 6];
+    let header = CapabilityHeader { version: CAPABILITIES, pid: 0 };
+    // SAFETY: numbers, and structures that outlive the calls.
+    unsafe {
+        let mut capability = 0;
+        while libc::prctl(libc::PR_CAPBSET_DROP, capability, 0, 0, 0) == 0 {
+            capability += 1;
+        }
+        done(libc::prctl(libc::PR_CAP_AMBIENT, libc::PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0).into())?;
+        done(libc::syscall(libc::SYS_capset, &raw const header, nothing.as_ptr()))?;
+        let most = libc::rlimit { rlim_cur: MOST_PROCESSES, rlim_max: MOST_PROCESSES };
+        let _fewer_are_allowed = libc::setrlimit(libc::RLIMIT_NPROC, &raw const most);
+        done(libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0).into())?;
+        // It was lost with the rights.
+        done(libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL).into())
+    }
+}

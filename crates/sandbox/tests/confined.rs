@@ -1,0 +1,194 @@
+//! What a confined command sees, changes and reaches.
+#![cfg(target_os = "linux")]
+#![expect(clippy::unwrap_used, reason = "this is a test")]
+use haft_core::{Confinement, Overlay};
+use haft_sandbox::{Exit, Shell, try_confinement};
+use std::{
+    env, fs,
+    net::TcpListener,
+    os::unix::{fs::chown, process::CommandExt},
+    path::{Path, PathBuf},
+    process::Command,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+use tempfile::TempDir;
+
+/// A workspace, and folders for what happens in its view.
+struct Place {
+    folder: TempDir,
+    confinement: Confinement,
+}
+
+impl Place {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        for name in ["work: a,b", "upper", "scratch", "tmp", "cache", "secret"] {
+            fs::create_dir(root.join(name)).unwrap();
+        }
+        fs::write(root.join("work: a,b/old.txt"), "old\n").unwrap();
+        fs::write(root.join("secret/key"), "key\n").unwrap();
+        let workspace =
+            Overlay { folder: root.join("work: a,b"), upper: root.join("upper"), work: root.join("scratch") };
+        let confinement = Confinement {
+            workspace,
+            tmp: root.join("tmp"),
+            writable: vec![root.join("cache")],
+            hidden: vec![root.join("secret")],
+            network: false,
+        };
+        Self { folder, confinement }
+    }
+
+    fn root(&self) -> PathBuf {
+        self.folder.path().canonicalize().unwrap()
+    }
+
+    fn workspace(&self) -> &Path {
+        &self.confinement.workspace.folder
+    }
+
+    fn shell(&self, command: &str) -> Shell {
+        let variable = |name: &str| (name.to_owned(), env::var(name).unwrap_or_default());
+        Shell {
+            command: command.into(),
+            folder: self.workspace().to_owned(),
+            environment: [variable("PATH"), variable("HOME")].into(),
+            timeout: Some(Duration::from_secs(20)),
+            capture: 10_000,
+            spill: None,
+            hidden: Arc::default(),
+            confinement: Some(Arc::new(self.confinement.clone())),
+        }
+    }
+
+    async fn run(&self, command: &str) -> (String, Exit) {
+        let finished = self.shell(command).run(|_| ()).await.unwrap();
+        (finished.stdout.text + &finished.stderr.text, finished.exit)
+    }
+}
+
+#[tokio::test]
+async fn a_command_changes_its_view_and_not_the_workspace() {
+    let place = Place::new();
+    let (told, exit) =
+        place.run("pwd; cat old.txt; echo new >new.txt; echo more >>old.txt; ls; cat old.txt").await;
+    let workspace = place.workspace().display();
+    assert_eq!(
+        (told.as_str(), exit),
+        (&*format!("{workspace}\nold\nnew.txt\nold.txt\nold\nmore\n"), Exit::Code(0))
+    );
+    assert_eq!(fs::read_to_string(place.workspace().join("old.txt")).unwrap(), "old\n");
+    assert!(!place.workspace().join("new.txt").exists());
+    assert_eq!(fs::read_to_string(place.root().join("upper/new.txt")).unwrap(), "new\n");
+    // The next command with the same folders goes on where this one ended.
+    assert_eq!(place.run("cat new.txt").await.0, "new\n");
+}
+
+#[tokio::test]
+async fn what_a_confined_command_may_not_do_fails() {
+    let place = Place::new();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let root = place.root();
+    let root = root.display();
+    let outside = "/etc/haft-confined-test";
+    let table: &[(&str, &str)] = &[
+        (&format!("echo x >{outside}"), "Read-only file system|Permission denied"),
+        (&format!("echo x >{root}/outside"), ""),
+        (&format!("cat {root}/secret/key"), "No such file or directory"),
+        ("echo x >/proc/sys/kernel/hostname", "Read-only file system|Permission denied"),
+        ("echo x >/sys/kernel/mm/ksm/run", "Read-only file system|Permission denied"),
+        ("ls /dev/vda /dev/sda /dev/kmsg /dev/mem", "cannot access"),
+        ("ls -A /run", ""),
+        (&format!("exec 3<>/dev/tcp/127.0.0.1/{port}"), "Connection refused"),
+        ("exec 3<>/dev/tcp/192.0.2.1/80", "Network is unreachable"),
+        ("mount -t tmpfs none /mnt", "permission denied|must be superuser|Operation not permitted"),
+        ("unshare -r true", "Operation not permitted"),
+        (
+            "python3 -c 'import ctypes; l = ctypes.CDLL(None, use_errno=True); l.ptrace(16, 1, 0, 0); print(ctypes.get_errno())'",
+            "1\n",
+        ),
+        ("grep -h CapEff /proc/self/status", "CapEff:\t0000000000000000\n"),
+        ("grep -h CapBnd /proc/self/status", "CapBnd:\t0000000000000000\n"),
+        ("grep -h NoNewPrivs /proc/self/status", "NoNewPrivs:\t1\n"),
+        ("kill -9 1; echo $$", "2\n"),
+    ];
+    for (command, expected) in table {
+        let (told, _) = place.run(command).await;
+        let is_told = expected.split('|').any(|expected| told.contains(expected));
+        assert!(is_told, "{command}: {told:?}, not {expected:?}");
+        assert!(!expected.is_empty() || told.is_empty(), "{command}: {told:?}");
+    }
+    assert!(!Path::new(outside).exists() && !place.root().join("outside").exists());
+}
+
+#[tokio::test]
+async fn what_a_confined_command_needs_works() {
+    let place = Place::new();
+    let root = place.root();
+    let root = root.display();
+    let table: &[(&str, &str)] = &[
+        (&format!("echo kept >{root}/cache/file; cat {root}/cache/file"), "kept\n"),
+        ("echo a >/tmp/a; cat /var/tmp/a", "a\n"),
+        ("echo x >/dev/null; head -c 2 /dev/zero | wc -c; cat <(echo inner)", "2\ninner\n"),
+        ("script -qefc 'test -t 1 && echo terminal' /dev/null", "terminal\r\n"),
+        ("python3 -c 'import multiprocessing as m; print(m.Lock() is not None)'", "True\n"),
+        (
+            "python3 - <<'E'\nimport socket as s\na = s.socket(); a.bind(('127.0.0.1', 0)); a.listen()\ns.create_connection(a.getsockname()); print('talks')\nE",
+            "talks\n",
+        ),
+        ("sh -c 'exit 3'; echo $?", "3\n"),
+        ("mkdir -p a/b && mv a c && ls c", "b\n"),
+        ("(sleep 0.1; echo late) & echo now", "now\nlate\n"),
+    ];
+    for (command, expected) in table {
+        assert_eq!(place.run(command).await.0, *expected, "{command}");
+    }
+}
+
+#[tokio::test]
+async fn a_confined_command_ends_as_others_do() {
+    let place = Place::new();
+    assert_eq!(place.run("exit 7").await.1, Exit::Code(7));
+    assert_eq!(place.run("kill -TERM $$").await.1, Exit::Signal(15));
+    let begun = Instant::now();
+    let left = Shell {
+        timeout: Some(Duration::from_millis(300)),
+        ..place.shell("trap 'echo tidy; exit 5' TERM; while :; do sleep 0.05; done")
+    };
+    let finished = left.run(|_| ()).await.unwrap();
+    assert_eq!((finished.stdout.text.as_str(), finished.exit), ("tidy\n", Exit::TimedOut));
+    let stubborn =
+        "trap '' TERM; (setsid sleep 1000 &); setsid env -i sh -c 'sleep 1000 &' ; while :; do sleep 1; done";
+    let left = Shell { timeout: Some(Duration::from_millis(300)), ..place.shell(stubborn) };
+    assert_eq!(left.run(|_| ()).await.unwrap().exit, Exit::TimedOut);
+    assert!(begun.elapsed() < Duration::from_secs(15));
+}
+
+#[test]
+fn it_is_known_beforehand_whether_commands_can_be_confined() {
+    let place = Place::new();
+    try_confinement(&place.confinement).unwrap();
+    let workspace = Overlay { upper: "/nothing/here".into(), ..place.confinement.workspace.clone() };
+    try_confinement(&Confinement { workspace, ..place.confinement.clone() }).unwrap_err();
+}
+
+/// The tests of this file, by a user who may do nothing.
+#[test]
+fn somebody_who_is_not_root_is_confined_as_well() {
+    const NOBODY: u32 = 65_534;
+    if !rustix::process::geteuid().is_root() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let program = folder.path().join("tests");
+    fs::copy(env::current_exe().unwrap(), &program).unwrap();
+    chown(folder.path(), Some(NOBODY), Some(NOBODY)).unwrap();
+    let mut tests = Command::new(program);
+    tests.args(["--skip", "somebody_who_is_not_root"]).current_dir(folder.path()).uid(NOBODY).gid(NOBODY);
+    let ended = tests.env("TMPDIR", folder.path()).env("HOME", folder.path()).output().unwrap();
+    assert!(ended.status.success(), "{}", String::from_utf8_lossy(&ended.stdout));
+    assert!(String::from_utf8_lossy(&ended.stdout).contains("5 passed"));
+}
