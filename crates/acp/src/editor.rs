@@ -41,8 +41,8 @@ struct EditorStage {
 }
 
 impl Stage for EditorStage {
-    fn how(&self, effects: &[Effect]) -> How {
-        self.inner.how(effects)
+    fn how(&self, workspace: &Path, effects: &[Effect]) -> How {
+        self.inner.how(workspace, effects)
     }
 
     fn open(&self, workspace: &Path, effects: &[Effect]) -> io::Result<Box<dyn View>> {

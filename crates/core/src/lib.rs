@@ -20,7 +20,7 @@ pub mod tool;
 
 pub use budget::{Budget, Price, Reached, Resource, Spending};
 pub use call_form::{ArgumentForm, CallForm, ReplyForm, grammar};
-pub use change::{Change, ChangeKind, FileRead, FileState, Hash, How, Print, Stage, View};
+pub use change::{Change, ChangeKind, FileKind, FileRead, FileState, Hash, How, Print, Stage, View};
 pub use changed::Changed;
 pub use clip::{Clip, Keep};
 pub use conversation::{
@@ -48,7 +48,7 @@ pub use tool::{
     access::{Access, AccessRules},
     alias::{self, Aliases},
     background::{JobId, JobOutput, JobState, Jobs, NoJobs, Work},
-    confinement::{Confinement, Overlay},
+    confinement::{Confinement, Overlay, Sandbox},
     hook::{Hooked, Hooks, Moment, NoHooks},
     person::{Nobody, Person, Question},
     present::Presentation,

@@ -7,7 +7,7 @@ mod rule;
 pub use readable::Readable;
 pub use rule::{BadRule, Rule, Ruling};
 
-use crate::{Change, Effect, Execution};
+use crate::{Change, Effect, Execution, How};
 use serde::{Deserialize, Serialize};
 use std::{
     collections::HashSet,
@@ -88,12 +88,37 @@ pub struct Policy {
 /// Whether a folder is a git repository's own, whatever its name: by what lies in it.
 pub type IsRepository<'a> = &'a dyn Fn(&Path) -> bool;
 
+/// Whether git itself reads a file, and may run what it names.
+type IsGitsOwn<'a> = &'a dyn Fn(&Path) -> bool;
+
 impl Policy {
     /// Before a call: what it says it will touch. `effects` must be resolved.
     pub fn judge(&self, effects: &[Effect], workspace: &Path, is_repository: IsRepository<'_>) -> Verdict {
+        self.judge_as(effects, workspace, &|path| is_gits_own(path, workspace, is_repository))
+    }
+
+    /// After a call, before its changes are settled: what it did. Of a command that worked in a view, what `git` wrote
+    /// as its data is judged as other files are; nothing of it is ever run.
+    pub fn judge_changes(
+        &self,
+        changes: &[Change],
+        how: How,
+        workspace: &Path,
+        is_repository: IsRepository<'_>,
+    ) -> Verdict {
+        let is_data = |change: &&Change| how == How::Staged && git::is_data(change);
+        let (data, others): (Vec<_>, Vec<_>) = changes.iter().partition(is_data);
+        let written = |changes: Vec<&Change>| -> Vec<Effect> {
+            changes.into_iter().map(|change| Effect::Write(change.path.clone())).collect()
+        };
+        let rest = self.judge(&written(others), workspace, is_repository);
+        self.judge_as(&written(data), workspace, &|_| false).and(rest)
+    }
+
+    fn judge_as(&self, effects: &[Effect], workspace: &Path, is_gits_own: IsGitsOwn<'_>) -> Verdict {
         let (mut grounds, mut seen) = (Vec::<(Ground<'_>, Vec<&Effect>)>::new(), HashSet::new());
         for effect in effects.iter().filter(|effect| seen.insert(*effect)) {
-            let ground = self.ground(effect, workspace, is_repository);
+            let ground = self.ground(effect, workspace, is_gits_own);
             match grounds.iter_mut().find(|(known, _)| *known == ground) {
                 Some((_, alike)) => alike.push(effect),
                 None => grounds.push((ground, vec![effect])),
@@ -103,21 +128,10 @@ impl Policy {
         verdicts.reduce(Verdict::and).unwrap_or(Verdict::Allow)
     }
 
-    /// After a call, before its changes are settled: what it did.
-    pub fn judge_changes(
-        &self,
-        changes: &[Change],
-        workspace: &Path,
-        is_repository: IsRepository<'_>,
-    ) -> Verdict {
-        let effects: Vec<Effect> = changes.iter().map(|change| Effect::Write(change.path.clone())).collect();
-        self.judge(&effects, workspace, is_repository)
-    }
-
     /// What settles `effect`.
-    fn ground(&self, effect: &Effect, workspace: &Path, is_repository: IsRepository<'_>) -> Ground<'_> {
+    fn ground(&self, effect: &Effect, workspace: &Path, is_gits_own: IsGitsOwn<'_>) -> Ground<'_> {
         let is_gits_own = match effect {
-            Effect::Write(path) => is_gits_own(&normal(&workspace.join(path)), workspace, is_repository),
+            Effect::Write(path) => is_gits_own(&normal(&workspace.join(path))),
             Effect::Read(_) | Effect::Execute(_) | Effect::Network(_) => false,
         };
         let limits: Vec<&Rule> = self.rules.iter().filter(|rule| rule.limits(effect)).collect();
@@ -224,6 +238,8 @@ impl Mode {
             (_, Effect::Write(_)) if is_gits_own => Ground::GitsOwn,
             (Self::AcceptEdits, Effect::Write(path)) if inside(path) => Ground::Open,
             (_, Effect::Execute(Execution { folder, .. })) if !inside(folder) => Ground::Elsewhere,
+            // It can do nothing but change its view, and what it changed there is judged afterwards.
+            (_, Effect::Execute(Execution { confined: true, .. })) => Ground::Open,
             (Self::Ask | Self::AcceptEdits, _) => Ground::Asked,
         }
     }

@@ -94,7 +94,15 @@ impl Effect {
 
     /// Runs `command` in `folder`.
     pub fn execute_in(command: impl Into<String>, folder: impl Into<PathBuf>) -> Self {
-        Self::Execute(Execution { command: command.into(), folder: folder.into() })
+        Self::Execute(Execution { command: command.into(), folder: folder.into(), confined: false })
+    }
+
+    /// The same, in a process that is started with [`Access::confinement`].
+    pub fn confined(self) -> Self {
+        match self {
+            Self::Execute(execution) => Self::Execute(Execution { confined: true, ..execution }),
+            other => other,
+        }
     }
 
     /// The same with the path that `place` gives for the file it names.
@@ -113,10 +121,10 @@ impl fmt::Display for Effect {
         match self {
             Self::Read(path) => write!(f, "read:{}", path.display()),
             Self::Write(path) => write!(f, "write:{}", path.display()),
-            Self::Execute(Execution { command, folder }) if folder.as_os_str().is_empty() => {
+            Self::Execute(Execution { command, folder, .. }) if is_root(folder) => {
                 write!(f, "execute:{command}")
             }
-            Self::Execute(Execution { command, folder }) => {
+            Self::Execute(Execution { command, folder, .. }) => {
                 write!(f, "execute@{}:{command}", folder.display())
             }
             Self::Network(target) => write!(f, "network:{target}"),
@@ -126,7 +134,8 @@ impl fmt::Display for Effect {
 
 /// A command line and the folder in which it starts.
 ///
-/// As JSON a text where the folder is the workspace's root, else `{"command":…,"folder":…}`.
+/// As JSON a text where the folder is the workspace's root and nothing more is to be said, else
+/// `{"command":…,"folder":…,"confined":…}`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(from = "ExecutionForm", into = "ExecutionForm")]
 pub struct Execution {
@@ -135,29 +144,41 @@ pub struct Execution {
     /// Absolute, or relative to the workspace; empty for the workspace's root. Where it names a file, the folder of
     /// that file is meant. The engine makes it relative where it lies inside the workspace.
     pub folder: PathBuf,
+    /// Whether its process is started with [`Access::confinement`], so that it can do no more than that says.
+    pub confined: bool,
 }
 
 #[derive(Serialize, Deserialize)]
 #[serde(untagged)]
 enum ExecutionForm {
     AtRoot(String),
-    In { command: String, folder: PathBuf },
+    In {
+        command: String,
+        #[serde(default, skip_serializing_if = "is_root")]
+        folder: PathBuf,
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        confined: bool,
+    },
+}
+
+fn is_root(folder: &Path) -> bool {
+    folder.as_os_str().is_empty()
 }
 
 impl From<ExecutionForm> for Execution {
     fn from(form: ExecutionForm) -> Self {
         match form {
-            ExecutionForm::AtRoot(command) => Self { command, folder: PathBuf::new() },
-            ExecutionForm::In { command, folder } => Self { command, folder },
+            ExecutionForm::AtRoot(command) => Self { command, folder: PathBuf::new(), confined: false },
+            ExecutionForm::In { command, folder, confined } => Self { command, folder, confined },
         }
     }
 }
 
 impl From<Execution> for ExecutionForm {
-    fn from(Execution { command, folder }: Execution) -> Self {
-        match folder.as_os_str().is_empty() {
+    fn from(Execution { command, folder, confined }: Execution) -> Self {
+        match is_root(&folder) && !confined {
             true => Self::AtRoot(command),
-            false => Self::In { command, folder },
+            false => Self::In { command, folder, confined },
         }
     }
 }

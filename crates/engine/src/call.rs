@@ -1,7 +1,8 @@
 //! The way of one call: find, check, judge, ask, run in a view, judge the changes, settle, record.
 pub(crate) mod errors;
 pub(crate) mod hooks;
-mod judge;
+pub(crate) mod judge;
+pub(crate) mod order;
 mod parent_record;
 pub(crate) mod run;
 pub(crate) mod settle;
@@ -17,12 +18,13 @@ use crate::{
     },
     setup::Redundancy,
 };
-use errors::{denied, interrupted, not_staged};
+use errors::{denied, interrupted, not_settled, not_staged};
 use haft_core::{
     Change, Effect, Fact, FileRead, How, ToolCall, ToolContext, ToolError, ToolErrorKind, ToolOutput,
     ToolResult, Verdict, View, Wording, changed::paths, loops::warning,
 };
 use judge::Refused;
+use order::Turn;
 use run::{CallLog, run_tool};
 use serde_json::Value;
 use settle::Settled;
@@ -38,6 +40,14 @@ struct Done {
     result: ToolResult,
     changes: Vec<Change>,
     how: How,
+    /// Holds what is settled besides.
+    view: Option<Arc<dyn View>>,
+}
+
+impl Done {
+    fn nothing(result: ToolResult) -> Self {
+        Self { result, changes: Vec::new(), how: How::Declared, view: None }
+    }
 }
 
 /// Why a call has no result of its own.
@@ -97,17 +107,18 @@ pub(crate) async fn run_call(
     round: &Round,
     cancel: &CancellationToken,
     notes: Notes,
+    turn: Option<Turn>,
 ) {
     let logged = CallLog::start(&call);
     let named = ready.as_ref().ok().map(|ready| ready.named(&call));
     let done = tokio::select! {
         biased;
         () = cancel.cancelled() => Err(interrupted().into()),
-        done = run_guarded(session, &call, ready, round, cancel, &notes) => done,
+        done = run_guarded(session, &call, ready, round, cancel, &notes, turn.as_ref()) => done,
     };
     // From here on nothing is interrupted but a wait for other processes: what is staged is settled.
     let done = match done {
-        Ok(done) => commit(session, &call, done, cancel, &notes).await,
+        Ok(done) => commit(session, &call, done, cancel, &notes, turn.as_ref()).await,
         Err(stopped) => Err(stopped),
     };
     let mut result = match done {
@@ -134,13 +145,12 @@ async fn run_guarded(
     round: &Round,
     cancel: &CancellationToken,
     notes: &Notes,
+    turn: Option<&Turn>,
 ) -> Result<Done, Stopped> {
     let ready = ready?;
     let context = hooks::before(session, &ready.named(call)).await?;
-    let mut done = match run_in_view(session, call, ready, round, cancel, notes).await {
-        Err(Stopped::Error(error)) if !context.is_empty() => {
-            Done { result: worded(session, call, Err(error)), changes: Vec::new(), how: How::Declared }
-        }
+    let mut done = match run_in_view(session, call, ready, round, cancel, notes, turn).await {
+        Err(Stopped::Error(error)) if !context.is_empty() => Done::nothing(worded(session, call, Err(error))),
         done => done?,
     };
     done.result.content += &context;
@@ -154,6 +164,7 @@ async fn run_in_view(
     round: &Round,
     cancel: &CancellationToken,
     notes: &Notes,
+    turn: Option<&Turn>,
 ) -> Result<Done, Stopped> {
     let setup = &session.shared.setup;
     let judged = judge::judge(session, &ready.effects);
@@ -168,35 +179,44 @@ async fn run_in_view(
         Redundancy::Off => None,
     };
     if let Some(output) = reading.as_ref().and_then(|reading| session.repeats.answer(reading)) {
-        return Ok(Done {
-            result: worded(session, call, Ok(output)),
-            changes: Vec::new(),
-            how: How::Declared,
-        });
+        return Ok(Done::nothing(worded(session, call, Ok(output))));
     }
     if let Verdict::Ask { reason } = verdict {
         judge::ask_to_run(session, call, &ready, &judged, reason, notes).await?;
     }
     let readable = Arc::new(judge::readable(session, &ready.effects));
-    let Ready { tool, arguments, effects, names } = ready;
-    let view = open_view(session, &effects, names).await?;
-    let how = view.how();
-    if how != judged.how {
-        let why = "the stage opened another view than it said before";
-        return Err(not_staged(io::Error::other(why)).into());
-    }
+    let how = judged.how;
     let looked = looked.read().await;
-    start(session, call, &arguments, how, looked.recorded(&setup.workspace), notes).await?;
-    let context = ToolContext { readable, ..context(session, call, round, &view, cancel, notes) };
-    let output = run_tool(&*tool, arguments, &context, session.limits.call_seconds).await?;
+    start(session, call, &ready.arguments, how, looked.recorded(&setup.workspace), notes).await?;
+    let (view, output) = loop {
+        let seen = turn.map(Turn::sees).unwrap_or_default();
+        let view = open_view(session, &ready.effects, ready.names.clone()).await?;
+        if view.how() != how {
+            let why = "the stage opened another view than it said before";
+            return Err(not_staged(io::Error::other(why)).into());
+        }
+        let context =
+            ToolContext { readable: readable.clone(), ..context(session, call, round, &view, cancel, notes) };
+        let running = run_tool(&*ready.tool, ready.arguments.clone(), &context, session.limits.call_seconds);
+        let Some(turn) = turn else { break (view, running.await?) };
+        let output = tokio::select! {
+            output = running => Some(output),
+            () = turn.is_stale(seen) => None,
+        };
+        if turn.comes(seen).await
+            && let Some(output) = output
+        {
+            break (view, output?);
+        }
+    };
     session.seen.keep(looked);
     let output = match reading {
         Some(reading) => session.repeats.keep(call, reading, output),
         None => output,
     };
     let changes = changes_of(&view).await?;
-    judge::judge_changes(session, call, &changes, notes).await?;
-    Ok(Done { result: worded(session, call, Ok(output)), changes, how })
+    judge::judge_changes(session, call, &changes, how, notes).await?;
+    Ok(Done { result: worded(session, call, Ok(output)), changes, how, view: Some(view) })
 }
 
 async fn open_view(
@@ -253,26 +273,41 @@ async fn commit(
     done: Done,
     cancel: &CancellationToken,
     notes: &Notes,
+    turn: Option<&Turn>,
 ) -> Result<ToolResult, Stopped> {
-    let Done { result, changes, how } = done;
-    if changes.is_empty() {
+    let Done { result, changes, how, view } = done;
+    let unkept = view.as_ref().map(|view| view.unkept()).unwrap_or_default();
+    if changes.is_empty() && unkept.is_empty() {
         return Ok(result);
     }
+    if let Some(turn) = turn {
+        turn.changes();
+    }
     let _alone = session.before_others(&changes).await?;
-    let staged =
-        Fact::Staged { call: call.id.clone(), changes: changes.clone(), how, result: result.clone() };
+    let (id, recorded) = (call.id.clone(), (changes.clone(), result.clone()));
+    let staged = Fact::Staged { call: id, changes: recorded.0, how, result: recorded.1, unkept };
     notes.record_durably(staged).await?;
     let (recorded, settled) = match session.record_in_parents(&changes, how).await {
         Ok(seen) => (seen, session.make_real(changes, cancel).await),
         Err(error) => (None, Settled { unsettled: paths(&changes), error: Some(error) }),
     };
     let Settled { unsettled, error } = settled;
-    let Some(error) = error else { return Ok(result) };
+    let Some(error) = error else {
+        settle_unkept(view).await?;
+        return Ok(result);
+    };
     if let Some(seen) = recorded {
         seen.unsettled(&unsettled).await;
     }
     notes.record(Fact::Unsettled { call: call.id.clone(), paths: unsettled }).await?;
     Err(error.into())
+}
+
+/// Makes real what no undo takes back.
+async fn settle_unkept(view: Option<Arc<dyn View>>) -> Result<(), ToolError> {
+    let Some(view) = view else { return Ok(()) };
+    let settled = tokio::task::spawn_blocking(move || view.settle_unkept()).await;
+    settled.unwrap_or_else(|error| Err(io::Error::other(error))).map_err(|error| not_settled(error, true))
 }
 
 /// As the profile words it, and no longer than it allows.

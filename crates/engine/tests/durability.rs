@@ -279,7 +279,8 @@ async fn a_journal_is_held_by_one_process_private_and_of_our_version() {
     let id = session.id().0.clone();
     drop(session);
     engine.shut_down().await;
-    let newer = std::fs::read_to_string(&path).unwrap().replace("\"version\":1", "\"version\":99");
+    let version = format!("\"version\":{}", haft_core::event::JOURNAL_VERSION);
+    let newer = std::fs::read_to_string(&path).unwrap().replace(&version, "\"version\":99");
     std::fs::write(&path, &newer).unwrap();
     assert!(matches!(
         place.engine("").resume(&id, "haft"),

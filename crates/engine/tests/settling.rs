@@ -21,8 +21,8 @@ use std::{
 struct Full(Declared);
 
 impl Stage for Full {
-    fn how(&self, effects: &[Effect]) -> How {
-        self.0.how(effects)
+    fn how(&self, workspace: &Path, effects: &[Effect]) -> How {
+        self.0.how(workspace, effects)
     }
 
     fn open(&self, workspace: &Path, effects: &[Effect]) -> io::Result<Box<dyn View>> {

@@ -11,9 +11,9 @@ use crate::{
 };
 use haft::{
     engine::{Agent, Engine, Home, Knowledge, Model, Models, Profile, Setup, Stages},
-    kernel::{Fact, Registry, Skill, Start},
+    kernel::{Fact, Registry, Sandbox, Skill, Start},
     providers::Scripted,
-    stage::Declared,
+    stage::{CommandAccess, Declared},
     tools::SKILL,
 };
 use std::{
@@ -87,7 +87,8 @@ impl<'a> SessionSpec<'a> {
         let agents = agents(context, &workspace, &profile, !knowledge.skills.is_empty())?;
         let agents = agents.into_iter().map(|agent| with_tools(agent, named)).collect();
         let home = Home(context.places.home.clone());
-        let stages = stages(&home);
+        let stages =
+            stages(&home, config.sandbox(&profile), config.command_access(&context.places), &workspace)?;
         let access = context.environment.access(&config);
         let environment = access.environment.clone();
         let sources = mcp::source(context, &config, &workspace, environment.clone(), (model.window, turn))?;
@@ -125,9 +126,20 @@ fn stripped(context: &CliContext, config: &Config) -> Option<String> {
 }
 
 /// All sessions of a person wait for each other where they write the same files.
-fn stages(home: &Home) -> Stages {
+fn stages(home: &Home, sandbox: Sandbox, access: CommandAccess, workspace: &Path) -> Result<Stages, Failure> {
     let locks = home.0.join("locks");
-    Arc::new(move |blobs: &Path| Arc::new(Declared::new(blobs.to_owned()).with_locks(locks.clone())) as _)
+    let stage = move |blobs: &Path| {
+        let plain = Declared::new(blobs.to_owned()).with_locks(locks.clone());
+        if sandbox == Sandbox::Off { plain } else { plain.with_command_views(access.clone()) }
+    };
+    if sandbox == Sandbox::Require {
+        let tried = stage(&home.0.join("views")).command_views(workspace);
+        tried.map_err(|why| {
+            Failure::usage(format!("cannot confine commands, which `sandbox = \"require\"` asks for: {why}"))
+                .hint("`haft doctor` says what this system offers; `--sandbox auto` goes on without")
+        })?;
+    }
+    Ok(Arc::new(move |blobs: &Path| Arc::new(stage(blobs)) as _))
 }
 
 /// What the person and the project wrote down for agents.

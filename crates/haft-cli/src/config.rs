@@ -27,7 +27,8 @@ pub(crate) use settings::{ProjectFile, SETTINGS, Settings, UserFile};
 use crate::untrusted_file;
 use haft::{
     engine::Profile,
-    kernel::{Budget, Limits, Mode, Policy, Rule, Ruling},
+    kernel::{Budget, Limits, Mode, Policy, Rule, Ruling, Sandbox},
+    stage::CommandAccess,
 };
 use serde::Deserialize;
 use std::{
@@ -89,6 +90,25 @@ impl Config {
     /// The widest mode that the project's file allows.
     pub(crate) fn most(&self) -> Mode {
         self.project.settings().permission.unwrap_or(Mode::Full)
+    }
+
+    /// Whether commands are confined: what the person says, else the profile, and no less than the project's file says.
+    pub(crate) fn sandbox(&self, profile: &Profile) -> Sandbox {
+        let wanted = self.said().sandbox.unwrap_or(profile.sandbox);
+        self.project.settings().sandbox.map_or(wanted, |least| least.max(wanted))
+    }
+
+    /// What confined commands may reach, and what they never see.
+    pub(crate) fn command_access(&self, places: &Places) -> CommandAccess {
+        let files = &self.user.commands;
+        let place = |name: &String| match (name.strip_prefix("~/"), &places.person) {
+            (Some(inside), Some(person)) => person.join(inside),
+            _ => PathBuf::from(name),
+        };
+        let secrets = places.person.iter().flat_map(|person| SECRETS.iter().map(|name| person.join(name)));
+        let own = [Some(places.home.as_path()), places.user_file.parent()].into_iter().flatten();
+        let hidden = secrets.chain(own.map(Path::to_owned)).chain(files.hidden.iter().map(place));
+        CommandAccess { writable: files.writable.iter().map(place).collect(), hidden: hidden.collect() }
     }
 
     /// The limits in force: what is typed stands in place of what the profile says, as far as the person's own
@@ -174,6 +194,30 @@ impl Config {
         Profile::parse(&text).map_err(|error| ConfigError::Wrong { path, message: told(&error, &text) })
     }
 }
+
+/// Where keys of a person lie, below their home folder.
+const SECRETS: &[&str] = &[
+    ".ssh",
+    ".gnupg",
+    ".aws",
+    ".azure",
+    ".kube",
+    ".docker",
+    ".netrc",
+    ".npmrc",
+    ".pypirc",
+    ".git-credentials",
+    ".password-store",
+    ".cargo/credentials",
+    ".cargo/credentials.toml",
+    ".config/gh",
+    ".config/gcloud",
+    ".config/git/credentials",
+    ".config/google-chrome",
+    ".config/chromium",
+    ".mozilla",
+    ".local/share/keyrings",
+];
 
 /// What the `HAFT_*` variables say.
 fn variables(environment: &Environment) -> Result<Settings, ConfigError> {

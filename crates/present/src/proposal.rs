@@ -228,10 +228,10 @@ fn in_words(effect: &Effect, workspace: &Path) -> (String, String) {
                 String::new(),
             )
         }
-        Effect::Execute(Execution { command, folder }) if folder.as_os_str().is_empty() => {
+        Effect::Execute(Execution { command, folder, .. }) if folder.as_os_str().is_empty() => {
             ("run".into(), safe::visible(command))
         }
-        Effect::Execute(Execution { command, folder }) => {
+        Effect::Execute(Execution { command, folder, .. }) => {
             let place = if folder.is_absolute() { "outside of the workspace, in" } else { "in the folder" };
             (format!("run {place} `{}`", called(folder)), safe::visible(command))
         }

@@ -4,7 +4,8 @@ use crate::{
     blobs::Blobs,
     place::{Place, State},
 };
-use haft_core::{Change, FileState, Hash};
+use haft_core::{Change, FileKind, FileState, Hash};
+use rustix::io::Errno;
 use std::{
     ffi::{OsStr, OsString},
     fs::{File, TryLockError},
@@ -51,6 +52,18 @@ pub(crate) fn create(change: &Change, place: &Place) -> io::Result<(OsString, Fi
     Err(none_free())
 }
 
+/// A link of a name that nothing had.
+pub(crate) fn create_link(change: &Change, place: &Place, target: &[u8]) -> io::Result<OsString> {
+    for name in names(change) {
+        match place.make_link(&name, target) {
+            Err(Errno::EXIST) => continue,
+            made => made?,
+        }
+        return Ok(name);
+    }
+    Err(none_free())
+}
+
 fn none_free() -> io::Error {
     io::Error::new(io::ErrorKind::AlreadyExists, "all names beside it are taken")
 }
@@ -67,7 +80,11 @@ pub(crate) fn tidy(blobs: &Blobs, change: &Change, place: &Place) {
 /// Whether nobody holds it, and it is what was there before or the beginning of what is to come. Anything else may be
 /// somebody's.
 fn is_left_over(blobs: &Blobs, change: &Change, place: &Place, name: &OsStr) -> io::Result<bool> {
-    let (State::File(found), Some(file)) = place.look_at(name)? else { return Ok(false) };
+    let (State::Known(found), file) = place.look_at(name)? else { return Ok(false) };
+    let Some(file) = file else {
+        // A link cannot be held, and is made and put in place at once.
+        return Ok(found.kind() == FileKind::Link && [&change.before, &change.after].contains(&&Some(found)));
+    };
     if file.try_lock().is_err() {
         return Ok(false);
     }

@@ -1,10 +1,10 @@
 //! Contents of files, each kept once, under its SHA-256.
 use crate::sync::sync_system;
-use haft_core::{FileState, Hash};
+use haft_core::{FileKind, FileState, Hash};
 use std::{
     fs::{self, File},
     io::{self, Read},
-    os::unix::fs::PermissionsExt,
+    os::unix::{ffi::OsStrExt, fs::PermissionsExt},
     path::{Path, PathBuf},
 };
 use tempfile::NamedTempFile;
@@ -59,8 +59,12 @@ impl Blobs {
             return Ok(None);
         }
         let copy = NamedTempFile::with_prefix_in(".blob-", self.folder()?)?;
-        // `fs::copy` and not `io::copy` in blocks: it shares the blocks where the file system can.
-        fs::copy(source, copy.path())?;
+        match state.kind() {
+            // Not `io::copy` in blocks: this one shares the blocks where the file system can.
+            FileKind::File => drop(fs::copy(source, copy.path())?),
+            FileKind::Link => fs::write(copy.path(), fs::read_link(source)?.as_os_str().as_bytes())?,
+            FileKind::Folder => {}
+        }
         // The copy took over the mode of the file; what is kept is for its owner alone.
         fs::set_permissions(copy.path(), fs::Permissions::from_mode(0o600))?;
         if Hash::of(File::open(copy.path())?)? != state.hash {

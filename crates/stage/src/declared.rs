@@ -170,7 +170,7 @@ fn copy_in(real: &Path, private: &Path, pristine: &Path) -> io::Result<Option<Fi
     let mut file = match place.open(&place.name)? {
         Opened::File(file) => file,
         Opened::Absent => return Ok(None),
-        Opened::Other => return Err(not_a_file(real)),
+        Opened::Link(_) | Opened::Folder(_) | Opened::Other => return Err(not_a_file(real)),
     };
     let bytes = file.metadata()?.len();
     if bytes > LARGEST {

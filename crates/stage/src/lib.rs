@@ -1,13 +1,14 @@
 //! Private views of a workspace, and settling what was done in them.
 //!
 //! A *view* is what one call sees; its *changes* become real when they are *settled*, once. This crate has one
-//! kind of stage, [`Declared`]: it follows the files that a call's effects name.
+//! kind of stage, [`Declared`]: it follows the files that a call's effects name, and what confined commands do.
 
 mod attributes;
 mod beside;
 mod blobs;
 mod declared;
 mod lock;
+mod overlay;
 mod paths;
 mod place;
 mod settle;
@@ -17,6 +18,8 @@ mod sync;
 use blobs::Blobs;
 use haft_core::{Change, Effect, Hash, How, Stage, View};
 use lock::Locks;
+pub use overlay::CommandAccess;
+use overlay::Overlays;
 use settle::Settling;
 use std::{
     io,
@@ -28,14 +31,16 @@ use std::{
 /// | effects | what the call works in | recorded |
 /// | --- | --- | --- |
 /// | some `Write`, no command | private copies of the written files | all of those |
+/// | `Execute` of confined commands, where they have views | a view of the workspace | everything |
 /// | only `Read` | the real workspace, nothing is copied | nothing can change |
-/// | `Execute`, `Network`, or none | the real workspace | nothing: `untracked` |
+/// | else `Execute`, `Network`, or none | the real workspace | nothing: `untracked` |
 ///
 /// What a call writes without having declared it is not recorded and not kept. A file of more than 64 MB is not copied:
 /// the view of a call that would write it cannot be opened.
 pub struct Declared {
     blobs: Blobs,
     locks: Locks,
+    overlays: Option<Overlays>,
 }
 
 impl Declared {
@@ -43,7 +48,7 @@ impl Declared {
     /// when it is first needed, and must lie outside every workspace. Views live in it too, in folders of their own
     /// that begin with `.view-`; only a killed process leaves one behind.
     pub fn new(blobs: PathBuf) -> Self {
-        Self { blobs: Blobs::new(blobs), locks: Locks::default() }
+        Self { blobs: Blobs::new(blobs), locks: Locks::default(), overlays: None }
     }
 
     /// Keeps other processes that name the same folder from putting files of a workspace in place at the same moment.
@@ -52,14 +57,33 @@ impl Declared {
     pub fn with_locks(self, folder: PathBuf) -> Self {
         Self { locks: Locks::new(folder), ..self }
     }
+
+    /// Gives calls that run confined commands a view of the whole workspace, where the system lets it: nothing of what a
+    /// command did is real before it is settled. `/tmp` of the commands is the folder `tmp` beside the contents.
+    pub fn with_command_views(self, access: CommandAccess) -> Self {
+        Self { overlays: Some(Overlays::new(access)), ..self }
+    }
+
+    /// Why commands have no view of this workspace, if they have none.
+    pub fn command_views(&self, workspace: &Path) -> Result<(), String> {
+        let overlays = self.overlays.as_ref().ok_or("they were not asked for")?;
+        overlays.usable(&self.blobs, workspace)
+    }
 }
 
 impl Stage for Declared {
-    fn how(&self, effects: &[Effect]) -> How {
-        declared::how(effects)
+    fn how(&self, workspace: &Path, effects: &[Effect]) -> How {
+        match &self.overlays {
+            Some(overlays) if overlays.fits(&self.blobs, workspace, effects) => How::Staged,
+            _ => declared::how(effects),
+        }
     }
 
     fn open(&self, workspace: &Path, effects: &[Effect]) -> io::Result<Box<dyn View>> {
+        if let Some(overlays) = self.overlays.as_ref().filter(|all| all.fits(&self.blobs, workspace, effects))
+        {
+            return Ok(Box::new(overlays.open(&self.blobs, workspace)?));
+        }
         declared::open(&self.blobs, workspace, effects)
     }
 

@@ -9,7 +9,10 @@ use std::{
     ffi::{OsStr, OsString},
     fs::File,
     io,
-    os::{fd::OwnedFd, unix::fs::MetadataExt},
+    os::{
+        fd::OwnedFd,
+        unix::{ffi::OsStrExt, fs::MetadataExt},
+    },
     path::{Component, Path, PathBuf},
 };
 
@@ -17,8 +20,8 @@ use std::{
 #[derive(Debug, PartialEq)]
 pub(crate) enum State {
     Absent,
-    File(FileState),
-    /// A folder, a link, a pipe, a device; or the folder it would lie in is none.
+    Known(FileState),
+    /// A pipe, a socket, a device; or the folder it would lie in is none.
     Other,
 }
 
@@ -27,8 +30,17 @@ impl State {
     pub(crate) fn recorded(self) -> Option<Option<FileState>> {
         match self {
             Self::Absent => Some(None),
-            Self::File(state) => Some(Some(state)),
+            Self::Known(state) => Some(Some(state)),
             Self::Other => None,
+        }
+    }
+
+    /// Whether it is this.
+    pub(crate) fn is(&self, state: &Option<FileState>) -> bool {
+        match self {
+            Self::Absent => state.is_none(),
+            Self::Known(found) => state.as_ref() == Some(found),
+            Self::Other => false,
         }
     }
 }
@@ -37,6 +49,10 @@ impl State {
 pub(crate) enum Opened {
     Absent,
     File(File),
+    /// Where it leads.
+    Link(Vec<u8>),
+    /// Its permissions.
+    Folder(u32),
     Other,
 }
 
@@ -102,6 +118,12 @@ impl Place {
         Ok(Self { folder, above: above.to_owned(), name: name.to_owned() })
     }
 
+    /// The same place, with a folder of its own.
+    pub(crate) fn again(&self) -> io::Result<Self> {
+        let (above, name) = (self.above.clone(), self.name.clone());
+        Ok(Self { folder: self.folder.try_clone()?, above, name })
+    }
+
     /// Whether its path still leads to this folder.
     pub(crate) fn is_reached(&self) -> bool {
         let Ok(reached) = open_folder(&self.above) else { return false };
@@ -119,6 +141,8 @@ impl Place {
         Ok(match self.open(name)? {
             Opened::Absent => (State::Absent, None),
             Opened::Other => (State::Other, None),
+            Opened::Link(target) => (State::Known(link_state(&target)?), None),
+            Opened::Folder(permissions) => (State::Known(FileState::folder(permissions)), None),
             Opened::File(file) => (state_of(&file)?, Some(file)),
         })
     }
@@ -129,8 +153,14 @@ impl Place {
             Err(Errno::NOENT) => return Ok(Opened::Absent),
             found => found?,
         };
-        if FileType::from_raw_mode(found.st_mode) != FileType::RegularFile {
-            return Ok(Opened::Other);
+        match FileType::from_raw_mode(found.st_mode) {
+            FileType::RegularFile => {}
+            FileType::Directory => return Ok(Opened::Folder(found.st_mode)),
+            FileType::Symlink => {
+                let target = rustix::fs::readlinkat(&self.folder, name, Vec::new());
+                return Ok(Opened::Link(target?.into_bytes()));
+            }
+            _ => return Ok(Opened::Other),
         }
         // Something else may lie there by now: a pipe would be waited for.
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
@@ -168,6 +198,28 @@ impl Place {
         rustix::fs::renameat(&self.folder, from, &self.folder, to)
     }
 
+    /// Makes a link that leads to `target`, where nothing has that name.
+    pub(crate) fn make_link(&self, name: &OsStr, target: &[u8]) -> rustix::io::Result<()> {
+        rustix::fs::symlinkat(OsStr::from_bytes(target), &self.folder, name)
+    }
+
+    /// Makes a folder, for its owner alone.
+    pub(crate) fn make_folder(&self, name: &OsStr) -> rustix::io::Result<()> {
+        rustix::fs::mkdirat(&self.folder, name, Mode::RWXU)
+    }
+
+    /// Removes a folder in which nothing is.
+    pub(crate) fn remove_folder(&self, name: &OsStr) -> rustix::io::Result<()> {
+        rustix::fs::unlinkat(&self.folder, name, AtFlags::REMOVEDIR)
+    }
+
+    /// Gives a folder these permissions.
+    pub(crate) fn set_permissions(&self, name: &OsStr, permissions: u32) -> rustix::io::Result<()> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let folder = rustix::fs::openat(&self.folder, name, flags, Mode::empty())?;
+        rustix::fs::fchmod(&folder, Mode::from_raw_mode(permissions))
+    }
+
     /// Gives a file of the folder a second name, where nothing has it.
     pub(crate) fn link(&self, from: &OsStr, to: &OsStr) -> rustix::io::Result<()> {
         rustix::fs::linkat(&self.folder, from, &self.folder, to, AtFlags::empty())
@@ -180,8 +232,13 @@ impl Place {
 
 /// The state of an open file, which is read from where it stands.
 pub(crate) fn state_of(file: &File) -> io::Result<State> {
-    let mode = file.metadata()?.mode() & 0o7777;
-    Ok(State::File(FileState { hash: Hash::of(file)?, mode }))
+    let mode = file.metadata()?.mode();
+    Ok(State::Known(FileState::file(Hash::of(file)?, mode)))
+}
+
+/// The state of a link that leads there.
+pub(crate) fn link_state(target: &[u8]) -> io::Result<FileState> {
+    Ok(FileState::link(Hash::of(target)?))
 }
 
 /// The folder and the name, of a path that leads nowhere but down.

@@ -1,4 +1,6 @@
 //! Making changes real: each file from `before` to `after`, whole or not at all.
+mod folders;
+
 use crate::{
     beside,
     blobs::Blobs,
@@ -7,6 +9,7 @@ use crate::{
     step::Step,
     sync::{sync_one, sync_systems},
 };
+use folders::{makes_folder, removes_folder};
 use haft_core::Change;
 use std::{
     collections::HashSet,
@@ -39,16 +42,29 @@ impl Settling<'_> {
 
     /// Of changes of different files: removes nothing before all that is new is there.
     fn run(&self, changes: &[Change]) -> io::Result<Vec<PathBuf>> {
-        let (removed, written): (Vec<_>, Vec<_>) = changes.iter().partition(|change| change.after.is_none());
-        let mut left = self.write(&written)?;
+        let (made, rest): (Vec<_>, Vec<_>) = changes.iter().partition(|change| makes_folder(change));
+        let rest = self.still_below_folders(rest);
+        let (gone, rest): (Vec<_>, Vec<_>) = rest.into_iter().partition(|change| removes_folder(change));
+        let (removed, written): (Vec<_>, Vec<_>) =
+            rest.into_iter().partition(|change| change.after.is_none());
+        let folders = self.make_folders(made)?;
+        let mut left = match self.write(&written) {
+            Ok(left) => left,
+            Err(error) => {
+                folders.take_back();
+                return Err(error);
+            }
+        };
+        left.extend(folders.finish()?);
         // What was left may be what is to be removed, under another name: it must not be gone from both.
         if !left.is_empty() {
-            left.extend(self.not_gone(&removed)?);
+            left.extend(self.not_gone(&[removed, gone].concat())?);
             return Ok(left);
         }
         for batch in removed.chunks(TOGETHER) {
             left.extend(self.batch(batch)?);
         }
+        left.extend(self.remove_folders(gone)?);
         Ok(left)
     }
 

@@ -1,4 +1,4 @@
-//! One file on its way from `before` to `after`: prepared beside it, put in place in one step, and taken back where
+//! One file or link on its way from `before` to `after`: prepared beside it, put in place in one step, and taken back where
 //! that step met something else than `before`.
 use crate::{
     attributes::carry_over,
@@ -6,7 +6,7 @@ use crate::{
     blobs::Blobs,
     place::{Made, Place, State},
 };
-use haft_core::{Change, FileState};
+use haft_core::{Change, FileKind, FileState};
 use rustix::{
     fs::{RenameFlags, Stat},
     io::Errno,
@@ -15,7 +15,7 @@ use std::{
     ffi::{OsStr, OsString},
     fs::{self, File},
     io,
-    os::unix::fs::{MetadataExt, PermissionsExt},
+    os::unix::fs::PermissionsExt,
 };
 
 /// A change that is about to be made. Dropped, it leaves nothing but what was done.
@@ -25,8 +25,10 @@ pub(crate) struct Step<'a> {
     /// A name of our own beside the file.
     beside: OsString,
     holds: Holds,
-    /// What is to be put in place.
+    /// What is to be put in place, where it is a file.
     content: Option<File>,
+    /// The number of what is to be put in place.
+    own: Option<u64>,
     /// The file as it was looked at.
     old: Option<Stat>,
     /// Folders that were made for it.
@@ -58,7 +60,7 @@ impl<'a> Step<'a> {
         made: Made,
         old: Option<&File>,
     ) -> io::Result<Self> {
-        let mut step = Self::empty(change, place, made)?;
+        let mut step = Self::empty(blobs, change, place, made)?;
         step.old = old.map(rustix::fs::fstat).transpose()?;
         if let Some(after) = &change.after {
             step.write(blobs, after, old)?;
@@ -66,32 +68,32 @@ impl<'a> Step<'a> {
         Ok(step)
     }
 
-    fn empty(change: &'a Change, place: Place, made: Made) -> io::Result<Self> {
-        let (beside, holds, content) = match change.after {
+    fn empty(blobs: &Blobs, change: &'a Change, place: Place, made: Made) -> io::Result<Self> {
+        let (beside, holds, content) = match &change.after {
+            Some(link) if link.kind() == FileKind::Link => {
+                let target = blobs.content(&link.hash)?;
+                (beside::create_link(change, &place, &target)?, Holds::Ours, None)
+            }
             Some(_) => {
                 let (name, file) = beside::create(change, &place)?;
                 (name, Holds::Ours, Some(file))
             }
             None => (beside::free(change, &place)?, Holds::Nothing, None),
         };
-        Ok(Self { change, place, beside, holds, content, old: None, made, is_done: false })
+        let own = change.after.as_ref().and_then(|_| place.inode_of(&beside));
+        Ok(Self { change, place, beside, holds, content, own, old: None, made, is_done: false })
     }
 
     fn write(&mut self, blobs: &Blobs, after: &FileState, old: Option<&File>) -> io::Result<()> {
         let Some(file) = &mut self.content else { return Ok(()) };
         io::copy(&mut blobs.open(&after.hash)?, file)?;
         old.map_or(Ok(()), |old| carry_over(old, file))?;
-        file.set_permissions(fs::Permissions::from_mode(after.mode))
+        file.set_permissions(fs::Permissions::from_mode(after.permissions()))
     }
 
     /// What is to be put in place.
     pub(crate) fn content(&self) -> Option<&File> {
         self.content.as_ref()
-    }
-
-    /// The number of the file that is to be put in place.
-    fn own(&self) -> Option<u64> {
-        Some(self.content.as_ref()?.metadata().ok()?.ino())
     }
 
     pub(crate) fn place(&self) -> &Place {
@@ -162,7 +164,7 @@ impl<'a> Step<'a> {
 
     /// Until what comes out is what was put in: whatever somebody put there meanwhile is there afterwards.
     fn exchange_back(&mut self) -> io::Result<()> {
-        let mut put_in = self.own();
+        let mut put_in = self.own;
         for _ in 0..TRIES {
             let next = self.place.inode_of(&self.beside);
             match self.place.rename(&self.beside, &self.place.name, RenameFlags::EXCHANGE) {
@@ -257,7 +259,7 @@ impl<'a> Step<'a> {
         if !self.take_away()? {
             return Ok(());
         }
-        if self.place.inode_of(&self.beside) == self.own() {
+        if self.place.inode_of(&self.beside) == self.own {
             self.holds = Holds::Ours;
             return Ok(());
         }

@@ -37,9 +37,21 @@ pub(crate) struct Args {
     description: Option<String>,
     /// Return at once; its end is reported later. For servers and long builds.
     background: Option<bool>,
+    /// What a confined command does not have and this one needs; a person is asked. `network`, or `live`: the real
+    /// workspace and machine.
+    #[schemars(extend("x-hidden" = true))]
+    needs: Option<Vec<Need>>,
     /// Run it in a terminal of its own, for programs that insist on one.
     #[schemars(extend("x-hidden" = true))]
     pty: Option<bool>,
+}
+
+/// A command that names one runs as the person's own would.
+#[derive(Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+enum Need {
+    Network,
+    Live,
 }
 
 /// As typed, or word by word (Codex: `["bash", "-lc", "ls"]`).
@@ -63,6 +75,13 @@ impl CommandLine {
                 words => words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" "),
             },
         }
+    }
+}
+
+impl Args {
+    /// Whether it can do with a view of the workspace. A server goes on when that is gone.
+    fn is_confined(&self) -> bool {
+        self.background != Some(true) && self.needs.as_ref().is_none_or(Vec::is_empty)
     }
 }
 
@@ -111,7 +130,8 @@ impl Tool for Bash {
     type Args = Args;
 
     fn effects(&self, args: &Args, _: &Path) -> Vec<Effect> {
-        vec![Effect::execute_in(args.command.text(), args.working_dir.clone().unwrap_or_default())]
+        let effect = Effect::execute_in(args.command.text(), args.working_dir.clone().unwrap_or_default());
+        vec![if args.is_confined() { effect.confined() } else { effect }]
     }
 
     async fn run(&self, args: Args, ctx: &ToolContext) -> Result<ToolOutput, ToolError> {
@@ -140,14 +160,15 @@ impl Tool for Bash {
         let folder = folder.map_or_else(|| ctx.workspace.clone(), |folder| ctx.path(folder));
         let limit = Limit::of(&self.0, args.timeout, terminal);
         match self.0.on_timeout {
-            OnTimeout::Background if limit.said.is_none() => {
+            // What goes on in the background outlives the view.
+            OnTimeout::Background if limit.said.is_none() && ctx.access.confinement.is_none() => {
                 let shell = self.shell(command, folder, None, ctx);
                 self.handing_over(shell, title, limit, ctx).await
             }
             OnTimeout::Background | OnTimeout::Kill => {
                 let shell = self.shell(command, folder, Some(limit.seconds), ctx);
                 let finished = Running::new(shell, Watch::new(ctx)).await.map_err(not_run)?;
-                self.report(finished, ctx).result(&limit)
+                self.report(finished, ctx).confined(ctx.access.confinement.is_some()).result(&limit)
             }
         }
     }
@@ -166,7 +187,8 @@ impl Bash {
         let timeout = seconds.map(Duration::from_secs);
         let capture = CAPTURE.max(self.0.clip.bytes.saturating_mul(2));
         let (spill, hidden) = (Some(ctx.artifacts.clone()), ctx.access.secrets.values().clone());
-        Shell { command, folder, environment, timeout, capture, spill, hidden }
+        let confinement = ctx.access.confinement.clone();
+        Shell { command, folder, environment, timeout, capture, spill, hidden, confinement }
     }
 
     fn report(&self, finished: Finished, ctx: &ToolContext) -> Report {

@@ -61,7 +61,7 @@ impl Tool for Test {
         let path = args.path.as_ref().map(|path| path.display().to_string());
         let words = [Some(words), path, args.filter.clone()].into_iter().flatten();
         let command = words.collect::<Vec<_>>().join(" ");
-        vec![Effect::execute_in(command, args.path.clone().unwrap_or_default())]
+        vec![Effect::execute_in(command, args.path.clone().unwrap_or_default()).confined()]
     }
 
     async fn run(&self, args: Args, ctx: &ToolContext) -> Result<ToolOutput, ToolError> {
@@ -119,7 +119,7 @@ async fn run(command: &Command, seconds: u64, ctx: &ToolContext) -> Result<Finis
         environment: environment(&ctx.access.environment),
         timeout: Some(Duration::from_secs(seconds)),
         capture: CAPTURE,
-        confinement: None,
+        confinement: ctx.access.confinement.clone(),
     };
     let words = command.framework.prints_words();
     let finished = program

@@ -1,6 +1,6 @@
 //! A view in which unsaved texts stand in place of the files on disk.
 use super::{EditorStage, buffers::Buffer};
-use haft_core::{Change, Effect, How, Stage, View};
+use haft_core::{Change, Confinement, Effect, How, Stage, View};
 use std::{
     collections::HashMap,
     fs, io,
@@ -177,6 +177,18 @@ impl View for EditorView {
 
     fn how(&self) -> How {
         self.inner.how()
+    }
+
+    fn unkept(&self) -> Vec<PathBuf> {
+        self.inner.unkept()
+    }
+
+    fn settle_unkept(&self) -> io::Result<()> {
+        self.inner.settle_unkept()
+    }
+
+    fn confinement(&self) -> Option<Arc<Confinement>> {
+        self.inner.confinement()
     }
 }
 

@@ -1,10 +1,11 @@
 //! What a call did to files, and how it is settled.
-use crate::Effect;
+use crate::{Confinement, Effect};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::{
     fmt, io,
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 /// SHA-256 of a file's content, in lower-case hexadecimal.
@@ -37,13 +38,62 @@ impl fmt::Display for Hash {
     }
 }
 
-/// A file as it stood at one moment.
+/// A file, a link or a folder as it stood at one moment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileState {
-    /// Of its content, which the blobs of the session keep.
+    /// Of its content, which the blobs of the session keep: of a link where it leads, of a folder nothing.
     pub hash: Hash,
-    /// Its permission bits, e.g. `0o644`.
+    /// Of a file its permission bits, e.g. `0o644`. Else as stat(2) tells it: `0o120777` for a link, `0o040755` for a
+    /// folder.
     pub mode: u32,
+}
+
+/// What lies under a name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FileKind {
+    /// A regular file.
+    File,
+    /// A symbolic link.
+    Link,
+    /// A folder.
+    Folder,
+}
+
+/// The bits of a mode that tell what it is of, as stat(2) has them.
+const KIND: u32 = 0o170_000;
+const LINK: u32 = 0o120_000;
+const FOLDER: u32 = 0o040_000;
+
+impl FileState {
+    /// A regular file with this content.
+    pub fn file(hash: Hash, permissions: u32) -> Self {
+        Self { hash, mode: permissions & !KIND }
+    }
+
+    /// A link; `hash` is that of where it leads. Its permissions mean nothing, and are always the same.
+    pub fn link(hash: Hash) -> Self {
+        Self { hash, mode: LINK | 0o777 }
+    }
+
+    /// A folder.
+    pub fn folder(permissions: u32) -> Self {
+        let hash = Hash::of(io::empty()).expect("nothing can be read");
+        Self { hash, mode: FOLDER | permissions & !KIND }
+    }
+
+    /// What it is.
+    pub fn kind(&self) -> FileKind {
+        match self.mode & KIND {
+            LINK => FileKind::Link,
+            FOLDER => FileKind::Folder,
+            _ => FileKind::File,
+        }
+    }
+
+    /// Its permission bits.
+    pub fn permissions(&self) -> u32 {
+        self.mode & !KIND
+    }
 }
 
 /// A file that a call read, and what it was then: `{"path":…,"bytes":…,"hash":…}`, or `stamp` in place of `hash`.
@@ -76,10 +126,10 @@ pub enum Print {
     },
 }
 
-/// One file before and after. `None`: there was, or is, no file.
+/// One file, link or folder before and after. `None`: there was, or is, nothing.
 ///
 /// As JSON `{path, kind, before, after}` with the two hashes, and `before_mode`, `after_mode` where they are
-/// known: permission bits as a number.
+/// known, as [`FileState::mode`] says.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "ChangeRecord", into = "ChangeRecord")]
 pub struct Change {
@@ -182,8 +232,8 @@ impl fmt::Display for How {
 /// The tool runner opens a view, runs the call in it, records its changes, settles them and drops the view.
 pub trait Stage: Send + Sync {
     /// How much is recorded of what a call with these effects does: as [`View::how`] of the view that is opened for
-    /// it. Nothing is opened, copied or looked at, so that a call can be judged before.
-    fn how(&self, effects: &[Effect]) -> How;
+    /// it. Nothing is copied, so that a call can be judged before.
+    fn how(&self, workspace: &Path, effects: &[Effect]) -> How;
 
     /// A view for one call. `workspace` and `effects` must be resolved: no path in them leads through a symbolic link.
     /// One that does so by now is refused.
@@ -220,4 +270,20 @@ pub trait View: Send + Sync {
 
     /// How much of what happens here is recorded.
     fn how(&self) -> How;
+
+    /// What was changed besides what [`View::changes`] gave, and cannot be undone: relative to the workspace. Known once the
+    /// changes are.
+    fn unkept(&self) -> Vec<PathBuf> {
+        Vec::new()
+    }
+
+    /// Makes that real. Doing it twice is doing it once.
+    fn settle_unkept(&self) -> io::Result<()> {
+        Ok(())
+    }
+
+    /// What processes that work here see and reach. `None`: what this process does.
+    fn confinement(&self) -> Option<Arc<Confinement>> {
+        None
+    }
 }

@@ -81,7 +81,13 @@ mod tests {
     }
 
     fn staged(call: &str, changes: Vec<Change>) -> Fact {
-        Fact::Staged { call: CallId(call.into()), changes, how: How::Declared, result: ToolResult::default() }
+        Fact::Staged {
+            call: CallId(call.into()),
+            changes,
+            how: How::Declared,
+            result: ToolResult::default(),
+            unkept: vec![],
+        }
     }
 
     #[test]

@@ -8,7 +8,7 @@ use serde_json::Value;
 use std::{fmt, path::PathBuf};
 
 /// Version of the journal's format, in its first entry. A newer one is refused.
-pub const JOURNAL_VERSION: u32 = 1;
+pub const JOURNAL_VERSION: u32 = 2;
 
 /// Position of an entry in its journal, from 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -144,8 +144,16 @@ pub enum Fact {
         reads: Vec<FileRead>,
     },
     /// On disk before the files are touched: after a crash it is settled again. `result` is what the call will
-    /// have given once it is settled.
-    Staged { call: CallId, changes: Vec<Change>, how: How, result: ToolResult },
+    /// have given once it is settled. `unkept`: what a command left besides in folders that git ignores, which no undo
+    /// takes back.
+    Staged {
+        call: CallId,
+        changes: Vec<Change>,
+        how: How,
+        result: ToolResult,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        unkept: Vec<PathBuf>,
+    },
     /// A session below does something to files for `call`: on disk here, too, before it is real. `untracked` stands
     /// for a command that begins, of which nobody records more.
     ChangedBelow { call: CallId, session: SessionId, changes: Vec<Change>, how: How },

@@ -102,6 +102,7 @@ mod tests {
             changes: vec![change(before, after)],
             how: How::Declared,
             result,
+            unkept: vec![],
         }
     }
     fn prompted() -> Fact {

@@ -1,4 +1,5 @@
 //! Which files belong to git itself: whoever writes them decides what the person's next `git` command runs.
+use crate::{Change, FileKind};
 use std::path::{Component, Path};
 
 /// Whether git itself reads `path`: a file or folder named `.git`, anything below one, or the file that makes a folder
@@ -14,6 +15,35 @@ pub(super) fn is_gits_own(path: &Path) -> bool {
     };
     // A folder with `objects` and `refs` is a repository once it has a `HEAD`; no source file is called so.
     names().any(|name| is_git(&name)) || names().next_back().is_some_and(|name| same(&name, "head"))
+}
+
+/// What `git` keeps in a repository's own folder and never runs: contents, names of commits, and where it stands. Not its
+/// configuration, hooks, attributes, nor the list of a rebase, which may name commands.
+const DATA: [&str; 15] = [
+    "objects",
+    "refs",
+    "logs",
+    "index",
+    "HEAD",
+    "ORIG_HEAD",
+    "FETCH_HEAD",
+    "MERGE_HEAD",
+    "MERGE_MODE",
+    "MERGE_MSG",
+    "AUTO_MERGE",
+    "CHERRY_PICK_HEAD",
+    "REVERT_HEAD",
+    "COMMIT_EDITMSG",
+    "packed-refs",
+];
+
+/// Whether a change is one of such data in the workspace's own repository, and no link is part of it.
+pub(super) fn is_data(change: &Change) -> bool {
+    let mut states = [&change.before, &change.after].into_iter().flatten();
+    let mut parts = change.path.components().map(|part| part.as_os_str());
+    states.all(|state| state.kind() != FileKind::Link)
+        && parts.next().is_some_and(|part| part == ".git")
+        && parts.next().is_some_and(|part| DATA.iter().any(|name| part == *name))
 }
 
 /// Whether a pattern speaks of git's own files by name.

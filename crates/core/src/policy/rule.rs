@@ -137,7 +137,7 @@ impl Rule {
                 let covers = self.ruling != Ruling::Allow || *names_git || !is_gits_own;
                 covers && self.matches_path(glob, path, workspace)
             }
-            (Pattern::Execute { folder, words }, Effect::Execute(Execution { command, folder: at })) => {
+            (Pattern::Execute { folder, words }, Effect::Execute(Execution { command, folder: at, .. })) => {
                 let is_allowed = self.ruling != Ruling::Allow || is_plain(command);
                 is_allowed && words.are_in(command) && self.holds_in(folder.as_ref(), at, workspace)
             }
@@ -195,11 +195,11 @@ impl Rule {
 
 /// Whether each command that `effect` runs, or its target, is matched by one of `rules`, which are all `only` rules.
 pub(super) fn within(rules: &[&Rule], effect: &Effect, workspace: &Path) -> bool {
-    let Effect::Execute(Execution { command, folder }) = effect else {
+    let Effect::Execute(Execution { command, folder, confined }) = effect else {
         return rules.iter().any(|rule| rule.matches(effect, workspace, false));
     };
     let is_one = |command: String| {
-        let one = Effect::Execute(Execution { command, folder: folder.clone() });
+        let one = Effect::Execute(Execution { command, folder: folder.clone(), confined: *confined });
         rules.iter().any(|rule| rule.matches(&one, workspace, false))
     };
     commands(command).is_some_and(|all| all.into_iter().all(is_one))

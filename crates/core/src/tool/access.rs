@@ -1,5 +1,5 @@
 //! What of a person's environment the processes of tools get.
-use crate::{Secrets, secret};
+use crate::{Confinement, Secrets, secret};
 use std::sync::Arc;
 
 /// What the processes of a call may reach.
@@ -12,6 +12,8 @@ pub struct Access {
     pub reach: Arc<[(String, String)]>,
     /// What must not be shown, whoever prints it.
     pub secrets: Secrets,
+    /// What a process sees and reaches. `None`: all that this one does.
+    pub confinement: Option<Arc<Confinement>>,
 }
 
 impl Access {
@@ -79,7 +81,7 @@ impl AccessRules {
             }
         }
         let secrets = Secrets::new(self.keys.iter().cloned(), guessed);
-        Access { environment: environment.into(), reach: reach.into(), secrets }
+        Access { environment: environment.into(), reach: reach.into(), secrets, confinement: None }
     }
 
     /// Whether `name` is a proxy that processes get without the user name and password in `value`.

@@ -1,5 +1,33 @@
 //! What a process of a call sees and reaches, as data: whoever starts processes makes it so.
+use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
+
+/// Whether commands are confined. Ordered: the stricter one is the greater.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Sandbox {
+    /// They run as the person's own would, and are asked about before.
+    #[default]
+    Off,
+    /// They are where the system lets it.
+    Auto,
+    /// They are, or nothing starts.
+    Require,
+}
+
+impl Sandbox {
+    /// From the widest to the strictest.
+    pub const ALL: [Self; 3] = [Self::Off, Self::Auto, Self::Require];
+
+    /// As configuration files and options write it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Off => "off",
+            Self::Auto => "auto",
+            Self::Require => "require",
+        }
+    }
+}
 
 /// A process sees the file system of this machine, read-only, but for what is said here. It has processes, shared
 /// memory and, where [`Confinement::network`] does not say otherwise, a network of its own; and no rights beyond those

@@ -6,7 +6,7 @@ use crate::session::{
     notes::{Notes, Unrecorded},
     ready::Ready,
 };
-use haft_core::{Answer, Change, Effect, Fact, How, Readable, ToolCall, ToolError, Verdict};
+use haft_core::{Answer, Change, Effect, Execution, Fact, How, Readable, ToolCall, ToolError, Verdict};
 use std::path::PathBuf;
 
 /// What the policy says of a call before it runs, with writing kept apart: where changes are made in private, they
@@ -27,7 +27,7 @@ impl Judged {
     /// Of `effects` those that the verdict is about: an answer holds for these and no others.
     fn about(&self, effects: &[Effect]) -> Vec<Effect> {
         let is_about = |effect: &&Effect| !self.waits() || !matches!(effect, Effect::Write(_));
-        effects.iter().filter(is_about).cloned().collect()
+        effects.iter().filter(is_about).map(|effect| as_run(effect.clone(), self.how)).collect()
     }
 
     /// Whether writing is asked about when its changes are known.
@@ -47,12 +47,23 @@ pub(crate) fn judge(session: &SessionContext, effects: &[Effect]) -> Judged {
         Effect::Read(path) => own_folders.iter().any(|folder| path.starts_with(folder)),
         Effect::Write(_) | Effect::Execute(_) | Effect::Network(_) => false,
     };
-    let judged = effects.iter().filter(|effect| !is_own(effect)).cloned();
+    let workspace = &session.shared.setup.workspace;
+    let how = session.stage.how(workspace, effects);
+    let judged = effects.iter().filter(|effect| !is_own(effect)).cloned().map(|effect| as_run(effect, how));
     let (writes, others): (Vec<Effect>, Vec<Effect>) =
         judged.partition(|effect| matches!(effect, Effect::Write(_)));
-    let workspace = &session.shared.setup.workspace;
     let judge = |effects: &[Effect]| session.permission.judge(effects, workspace);
-    Judged { writes: judge(&writes), others: judge(&others), how: session.stage.how(effects) }
+    Judged { writes: judge(&writes), others: judge(&others), how }
+}
+
+/// A command that could be confined is not where its call gets no view of its own.
+fn as_run(effect: Effect, how: How) -> Effect {
+    match effect {
+        Effect::Execute(execution) if how != How::Staged => {
+            Effect::Execute(Execution { confined: false, ..execution })
+        }
+        other => other,
+    }
 }
 
 /// What a call may read below the folders that it was allowed to read.
@@ -111,10 +122,11 @@ pub(crate) async fn judge_changes(
     session: &SessionContext,
     call: &ToolCall,
     changes: &[Change],
+    how: How,
     notes: &Notes,
 ) -> Result<(), Refused> {
     let workspace = &session.shared.setup.workspace;
-    match session.permission.judge_changes(changes, workspace) {
+    match session.permission.judge_changes(changes, how, workspace) {
         Verdict::Allow => Ok(()),
         Verdict::Deny { reason } => Err(denied(reason).into()),
         Verdict::Ask { reason } => {

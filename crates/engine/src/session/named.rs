@@ -2,11 +2,12 @@
 //!
 //! A call's effects are resolved before they are judged. While the call runs, somebody may put a link in the place of a
 //! folder: what the call then names as before is still what was judged, and nothing else.
-use haft_core::{Change, Effect, Execution, How, Stage, View};
+use haft_core::{Change, Confinement, Effect, Execution, How, Stage, View};
 use std::{
     collections::HashMap,
     io,
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 /// Paths as the call names them, absolute, and where they were found to lie.
@@ -22,8 +23,9 @@ pub(crate) fn resolved(effects: Vec<Effect>, stage: &dyn Stage, workspace: &Path
         found
     };
     let effects = effects.into_iter().map(|effect| match effect {
-        Effect::Execute(Execution { command, folder }) => {
-            Effect::execute_in(command, folder_as_found(&folder, stage, workspace))
+        Effect::Execute(execution) => {
+            let folder = folder_as_found(&execution.folder, stage, workspace);
+            Effect::Execute(Execution { folder, ..execution })
         }
         other => other.placed(&mut named),
     });
@@ -70,5 +72,17 @@ impl View for Named {
 
     fn how(&self) -> How {
         self.view.how()
+    }
+
+    fn unkept(&self) -> Vec<PathBuf> {
+        self.view.unkept()
+    }
+
+    fn settle_unkept(&self) -> io::Result<()> {
+        self.view.settle_unkept()
+    }
+
+    fn confinement(&self) -> Option<Arc<Confinement>> {
+        self.view.confinement()
     }
 }

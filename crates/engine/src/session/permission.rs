@@ -1,5 +1,5 @@
 //! What runs unasked in a session: the engine's rules, and a mode that a person may change up to a ceiling.
-use haft_core::{Change, Effect, Entry, Fact, Mode, Policy, Readable, Verdict};
+use haft_core::{Change, Effect, Entry, Fact, How, Mode, Policy, Readable, Verdict};
 use std::{
     fs,
     path::{Path, PathBuf},
@@ -56,8 +56,8 @@ impl Permission {
     }
 
     /// See [`Policy::judge_changes`].
-    pub(crate) fn judge_changes(&self, changes: &[Change], workspace: &Path) -> Verdict {
-        self.policy().judge_changes(changes, workspace, &is_repository)
+    pub(crate) fn judge_changes(&self, changes: &[Change], how: How, workspace: &Path) -> Verdict {
+        self.policy().judge_changes(changes, how, workspace, &is_repository)
     }
 
     /// See [`Readable::new`].

@@ -2,7 +2,7 @@
 //!
 //! No code asks for a profile's name; it asks for the setting.
 use crate::setup::{Agent, Delegation, ProfileRules, Redundancy, Unread};
-use haft_core::{Clip, Limits, Render, Validation};
+use haft_core::{Clip, Limits, Render, Sandbox, Validation};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
@@ -61,6 +61,9 @@ pub struct Profile {
     /// What may run at all.
     #[serde(default)]
     pub rules: ProfileRules,
+    /// Whether commands are confined to a view of the workspace, so that what they changed is judged before it is real.
+    #[serde(default)]
+    pub sandbox: Sandbox,
     /// How far work is delegated.
     #[serde(default)]
     pub delegation: Delegation,

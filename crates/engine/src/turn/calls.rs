@@ -1,6 +1,6 @@
-//! Runs the calls of a reply: neighbors that only read together, all others one by one.
+//! Runs the calls of a reply: neighbors that do nothing real before they end side by side, all others one by one.
 use crate::{
-    call::{prepare, run_call, tool_context::Round},
+    call::{judge::judge, order::Order, prepare, run_call, tool_context::Round},
     journal::JournalError,
     session::{
         context::SessionContext,
@@ -10,7 +10,7 @@ use crate::{
     },
 };
 use futures::{StreamExt, stream};
-use haft_core::{Effect, Fact, ToolCall, ToolError, ToolErrorKind};
+use haft_core::{Effect, Fact, How, ToolCall, ToolError, ToolErrorKind, Verdict};
 use std::iter::Peekable;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
@@ -33,10 +33,14 @@ pub(crate) async fn run_tools(
     // Looked at as late as can be: what one call does to files may change where the next one leads.
     let mut prepared = calls.into_iter().enumerate().map(place).peekable();
     let parallel = session.shared.setup.profile.parallel;
-    while let Some(batch) = next_batch(&mut prepared, parallel) {
+    while let Some(batch) = next_batch(session, &mut prepared, parallel) {
         let (notes, noted) = Notes::channel();
         let running = async move {
-            let runs = batch.into_iter().map(|call| run_call(session, call, round, cancel, notes.clone()));
+            // Who only reads changes nothing for the others.
+            let is_ordered = !batch.iter().all(only_reads);
+            let turns = Order::turns(batch.len()).map(|turn| is_ordered.then_some(turn));
+            let runs = batch.into_iter().zip(turns);
+            let runs = runs.map(|(call, turn)| run_call(session, call, round, cancel, notes.clone(), turn));
             stream::iter(runs).buffer_unordered(MAX_PARALLEL).collect::<()>().await;
         };
         let listening = listen(log, noted);
@@ -82,14 +86,17 @@ fn too_many(call: ToolCall) -> Prepared {
     Prepared { call, ready: Err(error.hint("make fewer calls at a time")) }
 }
 
-/// In the model's order. Neighboring calls that only read share a batch where they may run at once; any other call has one
-/// of its own. So has one that is made twice: the second may be answered with the first.
-fn next_batch(calls: &mut Peekable<impl Iterator<Item = Prepared>>, parallel: bool) -> Option<Vec<Prepared>> {
+/// In the model's order. Neighboring calls that only read, or whose commands work in views, share a batch where they may
+/// run at once; any other call has one of its own. So has one that is made twice: the second may be answered with the
+/// first.
+fn next_batch(
+    session: &SessionContext,
+    calls: &mut Peekable<impl Iterator<Item = Prepared>>,
+    parallel: bool,
+) -> Option<Vec<Prepared>> {
     let mut batch = vec![calls.next()?];
-    while parallel
-        && only_reads(&batch[0])
-        && calls.peek().is_some_and(|next| only_reads(next) && is_new(next, &batch))
-    {
+    let fits = |call: &Prepared| only_reads(call) || runs_in_view(session, call);
+    while parallel && fits(&batch[0]) && calls.peek().is_some_and(|next| fits(next) && is_new(next, &batch)) {
         batch.extend(calls.next());
     }
     Some(batch)
@@ -99,6 +106,14 @@ fn is_new(call: &Prepared, batch: &[Prepared]) -> bool {
     !batch
         .iter()
         .any(|other| other.call.name == call.call.name && other.call.arguments == call.call.arguments)
+}
+
+/// Whether nothing that it does is real before it has ended, and nobody is asked before it begins.
+fn runs_in_view(session: &SessionContext, call: &Prepared) -> bool {
+    call.ready.as_ref().is_ok_and(|ready| {
+        let judged = judge(session, &ready.effects);
+        judged.how == How::Staged && judged.now() == Verdict::Allow
+    })
 }
 
 fn only_reads(call: &Prepared) -> bool {

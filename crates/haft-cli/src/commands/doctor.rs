@@ -10,6 +10,7 @@ use crate::{
 use haft::{
     engine::Home,
     providers::{is_listening, vendor, vendors},
+    stage::Declared,
     terminal::Exit,
 };
 use std::{
@@ -43,7 +44,7 @@ pub(crate) async fn doctor(context: &CliContext, args: &DoctorArgs) -> Result<Ex
             report.bad("sessions", &format!("cannot write `{}`: {error}", places.home.display()))?
         }
     }
-    report.good("undo", "files that tools name (`declared`); what shell commands do is `untracked`")?;
+    commands(context, &workspace, &mut report)?;
     let shell = ["bash", "sh"].into_iter().find(|shell| on_path(context, shell));
     match shell {
         Some(shell) => report.good("shell", shell)?,
@@ -53,6 +54,20 @@ pub(crate) async fn doctor(context: &CliContext, args: &DoctorArgs) -> Result<Ex
     }
     publishing(context, &mut report)?;
     Ok(if report.broken { Exit::Failed } else { Exit::Success })
+}
+
+/// Whether commands can be confined, and so be undone.
+fn commands(context: &CliContext, workspace: &Path, report: &mut Report) -> Result<(), Failure> {
+    let places = &context.places;
+    let access = context.config(workspace, &Settings::default()).unwrap_or_default().command_access(places);
+    let stage = Declared::new(places.home.join("views")).with_command_views(access);
+    match stage.command_views(workspace) {
+        Ok(()) => {
+            report.good("commands", "can be confined here: shown before they count, and undone (`--sandbox`)")
+        }
+        Err(why) => report
+            .optional("commands", &format!("run unconfined, after a question, and cannot be undone: {why}")),
+    }
 }
 
 /// What jobs need, and what opens pull requests.

@@ -110,6 +110,17 @@ pub(crate) struct Rules {
     pub(crate) allow: Vec<String>,
 }
 
+/// What confined commands may reach besides the workspace.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct CommandsFile {
+    /// Folders that they may write, e.g. `~/.cargo/registry`. What they do there is real at once, and not undone.
+    pub(crate) writable: Vec<String>,
+    /// Files and folders that look empty to them, besides keys, the folders of browsers and Haft's own.
+    pub(crate) hidden: Vec<String>,
+}
+
 /// Fails: hooks start programs, and nobody vouches for a repository.
 pub(super) fn no_hooks<'de, D: serde::Deserializer<'de>>(_: D) -> Result<(), D::Error> {
     Err(serde::de::Error::custom("a project may not have hooks; they stand in the person's own file only"))

@@ -3,7 +3,7 @@ use clap::{
     Arg, ArgAction, ArgMatches,
     builder::{PossibleValue, PossibleValuesParser, TypedValueParser},
 };
-use haft::kernel::Mode;
+use haft::kernel::{Mode, Sandbox};
 use serde::{Deserialize, Deserializer, Serialize, de::Error};
 use std::num::NonZeroU64;
 
@@ -103,6 +103,28 @@ impl Value for Mode {
 
     fn argument(argument: Arg) -> Arg {
         argument.value_parser(mode())
+    }
+}
+
+impl Value for Sandbox {
+    fn parse(word: &str) -> Result<Self, String> {
+        let names = || Self::ALL.map(|when| format!("`{}`", when.name())).join(", ");
+        let found = Self::ALL.into_iter().find(|when| when.name() == word);
+        found.ok_or_else(|| format!("`{word}` is none of {}", names()))
+    }
+
+    fn argument(argument: Arg) -> Arg {
+        let value = |when: Self| PossibleValue::new(when.name()).help(when_confined(when));
+        let found = |name: String| Self::parse(&name).expect("nothing else was possible");
+        argument.value_parser(PossibleValuesParser::new(Self::ALL.map(value)).map(found))
+    }
+}
+
+fn when_confined(when: Sandbox) -> &'static str {
+    match when {
+        Sandbox::Off => "Never: ask before a command runs",
+        Sandbox::Auto => "Where this system allows it",
+        Sandbox::Require => "Always; fail where this system does not allow it",
     }
 }
 

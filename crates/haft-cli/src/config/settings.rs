@@ -2,11 +2,16 @@
 //! config show` and the one in the documentation.
 use super::{
     environment::{EnvironmentFile, NarrowEnvironment},
-    files::{ExecFile, McpFile, ModelFile, NarrowRules, Rules, TelegramFile, VendorFile, no_hooks},
+    files::{
+        CommandsFile, ExecFile, McpFile, ModelFile, NarrowRules, Rules, TelegramFile, VendorFile, no_hooks,
+    },
     setting::{Dollars, Setting, Value, in_toml, settings},
     timeouts::TimeoutsFile,
 };
-use haft::{kernel::Mode, tools::HookSettings};
+use haft::{
+    kernel::{Mode, Sandbox},
+    tools::HookSettings,
+};
 use serde::{Deserialize, Serialize};
 use std::{collections::BTreeMap, num::NonZeroU64};
 
@@ -24,6 +29,8 @@ settings! {
     narrowed {
         /// What to do with an effect (a file read or written, a command, a host) that no rule matches; if nobody can answer, `ask` denies it
         permission: Mode { value: "MODE", otherwise: "ask" },
+        /// Whether commands run confined, without network and in a view of the workspace, so that their changes are shown before they count
+        sandbox: Sandbox { value: "WHEN", is_of_profile: true },
         /// Maximum model calls per turn (a prompt and the work that follows); 0 uses the profile's limit
         max_rounds: u32 { value: "N", is_of_profile: true },
         /// Maximum cost per turn in US dollars, including subagents
@@ -34,6 +41,8 @@ settings! {
         max_time: NonZeroU64 { value: "SECONDS", is_of_profile: true },
     }
     tables {
+        /// What confined commands may reach besides the workspace
+        commands: CommandsFile,
         /// Context windows and prices of models that Haft does not know, by `VENDOR/MODEL`
         models: BTreeMap<String, ModelFile>,
         /// Which environment variables commands get, by name; `*` stands for any letters

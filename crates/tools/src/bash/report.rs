@@ -17,7 +17,28 @@ pub(super) struct Report {
     whole: Option<PathBuf>,
     truncated: bool,
     exit: Exit,
+    /// Whether the command had a view of the workspace, and no network.
+    confined: bool,
 }
+
+/// What programs say that did not reach a server.
+const NO_NETWORK: [&str; 9] = [
+    "network is unreachable",
+    "could not resolve",
+    "couldn't resolve",
+    "name resolution",
+    "name or service not known",
+    "no such host",
+    "enotfound",
+    "eai_again",
+    "failed to connect",
+];
+
+/// What they say that may not write somewhere.
+const READ_ONLY: [&str; 2] = ["read-only file system", "erofs"];
+
+/// What a view does not let a user who is not root do: rename a folder that was there before (EXDEV).
+const ACROSS: [&str; 2] = ["cross-device", "exdev"];
 
 impl Report {
     /// Output that does not fit is kept whole in a file in `artifacts`.
@@ -29,14 +50,43 @@ impl Report {
             false => None,
         };
         let [stdout, stderr] = [stdout, stderr].map(|stream| clip(settings, &stream, whole.as_deref()));
-        Self { stdout, stderr, whole, truncated, exit }
+        Self { stdout, stderr, whole, truncated, exit, confined: false }
+    }
+
+    pub(super) fn confined(self, confined: bool) -> Self {
+        Self { confined, ..self }
+    }
+
+    /// Where a confined command failed for want of something, how to ask for that.
+    fn want(&self) -> Option<String> {
+        if !self.confined || self.exit == Exit::Code(0) {
+            return None;
+        }
+        let said = format!("{}\n{}", self.stdout, self.stderr).to_lowercase();
+        let has = |words: &[&str]| words.iter().any(|word| said.contains(word));
+        let (what, need) = if has(&NO_NETWORK) {
+            ("there is no network for commands", "network")
+        } else if has(&READ_ONLY) {
+            ("commands write in the workspace and in /tmp only", "live")
+        } else if has(&ACROSS) {
+            ("this folder cannot be renamed in a view of the workspace", "live")
+        } else {
+            return None;
+        };
+        Some(format!(
+            "[{what}; if it cannot do without, call again with `needs: [\"{need}\"]`, and a person is asked]"
+        ))
     }
 
     pub(super) fn result(mut self, limit: &Limit) -> Result<ToolOutput, ToolError> {
         if limit.terminal {
             self.stdout = as_lines(&self.stdout);
         }
-        let text = [Some(self.text()), limit.note()].into_iter().flatten().collect::<Vec<_>>().join("\n");
+        let text = [Some(self.text()), limit.note(), self.want()]
+            .into_iter()
+            .flatten()
+            .collect::<Vec<_>>()
+            .join("\n");
         let mut details = self.details();
         if let Some(note) = limit.note() {
             details["note"] = json!(note);
@@ -48,7 +98,12 @@ impl Report {
             "timed out after {} s; the command was killed. Its output so far:\n{text}",
             limit.seconds
         );
-        let hint = "give a longer `timeout`, or run it in the `background`";
+        let hint = match self.confined {
+            true => {
+                "nothing that it changed was kept; give a longer `timeout`, or run it in the `background`"
+            }
+            false => "give a longer `timeout`, or run it in the `background`",
+        };
         details["error"] = json!(format!("timed out after {} s", limit.seconds));
         Err(ToolError::new(ToolErrorKind::System, message).hint(hint).fields(details))
     }

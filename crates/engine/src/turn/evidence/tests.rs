@@ -138,7 +138,7 @@ fn staged(path: &str, is_there: bool) -> Vec<Fact> {
     let (before, after) = if is_there { (None, Some(state)) } else { (Some(state), None) };
     let change = Change { path: PathBuf::from(path), before, after };
     let (call, result) = (CallId("c".into()), ToolResult::default());
-    vec![Fact::Staged { call, changes: vec![change], how: How::Staged, result }]
+    vec![Fact::Staged { call, changes: vec![change], how: How::Staged, result, unkept: Vec::new() }]
 }
 
 fn holds(reply: &str, facts: Vec<Vec<Fact>>) -> bool {

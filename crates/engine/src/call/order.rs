@@ -1,0 +1,92 @@
+//! Calls of one reply that run side by side, with the result of one after the other.
+//!
+//! Each works in a view of the same state. When a call is done it waits for those before it; if one of these has changed
+//! something meanwhile, the call has seen a state that is gone, and is made again on the new one. Nothing that it did was
+//! real, so it happens once.
+use std::sync::{
+    Arc, Mutex, MutexGuard, PoisonError,
+    atomic::{AtomicBool, Ordering::Relaxed},
+};
+use tokio::sync::Notify;
+
+/// The calls of one batch.
+#[derive(Default)]
+pub(crate) struct Order {
+    state: Mutex<State>,
+    something_happened: Notify,
+}
+
+#[derive(Default)]
+struct State {
+    /// By place.
+    ended: Vec<bool>,
+    /// How many of them have changed files.
+    changes: usize,
+}
+
+/// A call's place in its batch. It has ended when this is dropped.
+pub(crate) struct Turn {
+    order: Arc<Order>,
+    place: usize,
+    has_changed: AtomicBool,
+}
+
+impl Order {
+    /// One for each of so many calls.
+    pub(crate) fn turns(count: usize) -> impl Iterator<Item = Turn> {
+        let order = Arc::new(Self::default());
+        order.lock().ended = vec![false; count];
+        (0..count).map(move |place| Turn { order: order.clone(), place, has_changed: AtomicBool::new(false) })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    async fn until(&self, holds: impl Fn(&State) -> bool) {
+        loop {
+            let happened = self.something_happened.notified();
+            tokio::pin!(happened);
+            happened.as_mut().enable();
+            if holds(&self.lock()) {
+                return;
+            }
+            happened.await;
+        }
+    }
+}
+
+impl Turn {
+    /// The state of files that the call sees if it begins now.
+    pub(crate) fn sees(&self) -> usize {
+        self.order.lock().changes
+    }
+
+    /// Waits until a call before this one has changed something since `seen`.
+    pub(crate) async fn is_stale(&self, seen: usize) {
+        self.order.until(|state| state.changes != seen).await;
+    }
+
+    /// Waits for the calls before this one; whether what was `seen` is still so.
+    pub(crate) async fn comes(&self, seen: usize) -> bool {
+        self.order.until(|state| state.ended[..self.place].iter().all(|ended| *ended)).await;
+        self.sees() == seen
+    }
+
+    /// The call is about to change files, and has changed them when it has ended: who begins in between has seen a part.
+    pub(crate) fn changes(&self) {
+        self.has_changed.store(true, Relaxed);
+        self.order.lock().changes += 1;
+        self.order.something_happened.notify_waiters();
+    }
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        let mut state = self.order.lock();
+        state.ended[self.place] = true;
+        state.changes += usize::from(self.has_changed.load(Relaxed));
+        drop(state);
+        self.order.something_happened.notify_waiters();
+    }
+}

@@ -1,0 +1,209 @@
+//! What a command does in its view is what it would have done in the workspace, once it is settled; and can be undone.
+#![cfg(target_os = "linux")]
+#![expect(clippy::unwrap_used, reason = "this is a test")]
+mod kit;
+
+use haft_core::{Change, Effect, How, Stage, View};
+use haft_sandbox::{Exit, Shell};
+use haft_stage::{CommandAccess, Declared};
+use kit::Place;
+use std::{
+    collections::BTreeMap,
+    env, fs,
+    os::unix::fs::{MetadataExt, PermissionsExt},
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
+
+/// How many random scripts are tried. `make soak` tries more.
+fn scripts() -> u64 {
+    env::var("HAFT_SOAK").ok().and_then(|number| number.parse().ok()).unwrap_or(60)
+}
+
+/// What lies under a name: its mode, its content or where it leads, and when its content was changed.
+type Found = (u32, Vec<u8>, (i64, i64));
+
+fn tree(folder: &Path) -> BTreeMap<PathBuf, Found> {
+    let mut all = BTreeMap::new();
+    let mut ahead = vec![folder.to_owned()];
+    while let Some(next) = ahead.pop() {
+        for entry in fs::read_dir(&next).unwrap() {
+            let path = entry.unwrap().path();
+            let found = fs::symlink_metadata(&path).unwrap();
+            let content = match found.file_type() {
+                kind if kind.is_dir() => {
+                    ahead.push(path.clone());
+                    Vec::new()
+                }
+                kind if kind.is_symlink() => {
+                    fs::read_link(&path).unwrap().into_os_string().into_encoded_bytes()
+                }
+                _ => fs::read(&path).unwrap(),
+            };
+            let name = path.strip_prefix(folder).unwrap().to_owned();
+            all.insert(name, (found.mode(), content, (found.mtime(), found.mtime_nsec())));
+        }
+    }
+    all
+}
+
+/// Without times.
+fn plain(tree: &BTreeMap<PathBuf, Found>) -> BTreeMap<&Path, (u32, &[u8])> {
+    tree.iter().map(|(name, (mode, content, _))| (name.as_path(), (*mode, &**content))).collect()
+}
+
+fn with_views() -> Place {
+    let mut place = Place::new(&[]);
+    let blobs = place.folder.path().join("blobs");
+    place.stage = Declared::new(blobs).with_command_views(CommandAccess::default());
+    place.stage.command_views(&place.workspace).unwrap();
+    place
+}
+
+fn view(place: &Place) -> Box<dyn View> {
+    let effects = [Effect::execute("anything").confined()];
+    assert_eq!(place.stage.how(&place.workspace, &effects), How::Staged);
+    place.open(&effects)
+}
+
+async fn run(command: &str, folder: &Path, view: Option<&dyn View>) -> (String, Exit) {
+    let variable = |name: &str| (name.to_owned(), env::var(name).unwrap_or_default());
+    let shell = Shell {
+        command: command.into(),
+        folder: folder.to_owned(),
+        environment: [variable("PATH"), ("HOME".into(), "/nonexistent".into())].into(),
+        timeout: Some(Duration::from_secs(60)),
+        capture: 100_000,
+        spill: None,
+        hidden: Arc::default(),
+        confinement: view.and_then(View::confinement),
+    };
+    let finished = shell.run(|_| ()).await.unwrap();
+    (finished.stdout.text + &finished.stderr.text, finished.exit)
+}
+
+const NAMES: [&str; 9] = ["a", "b", "c", "d", "d/a", "d/b", "d/e", "d/e/a", "new name"];
+
+/// A line of a script; nothing in it depends on the time or on where it runs.
+fn line(random: &mut fastrand::Rng) -> String {
+    let [one, other] = [(); 2].map(|()| NAMES[random.usize(..NAMES.len())]);
+    let number = random.u32(0..1000);
+    match random.u32(0..17) {
+        0 => format!("echo {number} >'{one}'"),
+        1 => format!("echo {number} >>'{one}'"),
+        2 => format!("rm -f '{one}'"),
+        3 => format!("mv '{one}' '{other}'"),
+        4 => format!("mv -T '{one}' '{other}'"),
+        5 => format!("chmod {} '{one}'", ["711", "755", "700", "775"][random.usize(..4)]),
+        6 => format!("ln '{one}' '{other}'"),
+        7 => format!("ln -s '{one}' '{other}'"),
+        8 => format!("mkdir -p '{one}'"),
+        9 => format!("rm -r '{one}'"),
+        10 => format!("sed -i s/1/one/ '{one}'"),
+        // What comes of a copy into itself depends on the order in which folders are read.
+        11 if number < 500 => format!("cp -aT '{one}' copy-{}", number % 3),
+        11 => format!("test -d '{one}' || cp -a '{one}' '{other}'"),
+        12 => format!("touch -d 2001-02-03 '{one}'"),
+        13 => format!("truncate -s {} '{one}'", number % 9),
+        14 => format!("rmdir '{one}'"),
+        15 => format!("ln -sfn '{one}' '{other}'"),
+        _ => format!("cat '{one}' >'{other}'"),
+    }
+}
+
+fn script(random: &mut fastrand::Rng, lines: usize) -> String {
+    (0..lines).map(|_| line(random) + " 2>/dev/null\n").collect()
+}
+
+#[tokio::test]
+async fn random_scripts_leave_the_same_tree_in_a_view_as_without_and_are_undone_and_redone() {
+    for seed in 0..scripts() {
+        let mut random = fastrand::Rng::with_seed(seed);
+        let (beginning, then) = (script(&mut random, 14), script(&mut random, 10));
+        // A second name of a file becomes a file of its own where one of them is changed (`docs/security.md`).
+        let beginning = beginning.replace("ln '", "cp '");
+        let place = with_views();
+        let direct = place.folder.path().join("direct");
+        fs::create_dir(&direct).unwrap();
+        for folder in [&direct, &place.workspace] {
+            run(&beginning, folder, None).await;
+        }
+        let before = tree(&place.workspace);
+        let told = format!("seed {seed}:\n{beginning}--\n{then}");
+        let view = view(&place);
+        let in_view = run(&then, &place.workspace, Some(&*view)).await;
+        assert_eq!(tree(&place.workspace), before, "{told}");
+        assert_eq!(in_view, run(&then, &direct, None).await, "{told}");
+        let changes = view.changes().unwrap_or_else(|error| panic!("{error}: {told}"));
+        drop(view);
+        assert_eq!(place.settle(&changes), Vec::<PathBuf>::new(), "{told}");
+        let (after, expected) = (tree(&place.workspace), tree(&direct));
+        assert_eq!(plain(&after), plain(&expected), "{told}{changes:#?}");
+        for (name, found) in
+            before.iter().filter(|(name, _)| !changes.iter().any(|change| change.path == **name))
+        {
+            assert!(
+                found.0 & 0o40_000 != 0 || after.get(name) == Some(found),
+                "{} was touched: {told}",
+                name.display()
+            );
+        }
+        let back: Vec<Change> = changes.iter().rev().map(Change::inverse).collect();
+        assert_eq!(place.settle(&back), Vec::<PathBuf>::new(), "{told}");
+        assert_eq!(plain(&tree(&place.workspace)), plain(&before), "{told}");
+        for _ in 0..2 {
+            assert_eq!(place.settle(&changes), Vec::<PathBuf>::new(), "{told}");
+        }
+        assert_eq!(plain(&tree(&place.workspace)), plain(&after), "{told}");
+    }
+}
+
+#[tokio::test]
+async fn what_somebody_else_changes_meanwhile_is_not_written_over() {
+    let place = with_views();
+    place.put("mine", "old\n");
+    place.put("theirs", "old\n");
+    let view = view(&place);
+    run("echo new >mine; echo new >theirs", &place.workspace, Some(&*view)).await;
+    place.put("theirs", "somebody else's\n");
+    let told = view.changes().unwrap_err().to_string();
+    assert!(told.starts_with("`theirs` was changed by somebody else while the command ran"), "{told}");
+}
+
+#[tokio::test]
+async fn nothing_of_a_view_is_left_once_it_is_gone() {
+    let place = with_views();
+    let left = || {
+        let entries = fs::read_dir(place.folder.path().join("blobs")).unwrap();
+        entries.filter(|entry| entry.as_ref().unwrap().file_name().to_string_lossy().starts_with('.')).count()
+    };
+    let view = view(&place);
+    run("mkdir -p a/b; touch a/b/c; chmod 000 a/b/c a/b a", &place.workspace, Some(&*view)).await;
+    assert_eq!(left(), 1);
+    drop(view);
+    assert_eq!(left(), 0);
+}
+
+#[test]
+fn commands_that_are_not_confined_have_no_view() {
+    let place = with_views();
+    let confined = Effect::execute("make").confined();
+    let table = [
+        (vec![confined.clone()], How::Staged),
+        (vec![confined.clone(), Effect::Write("a".into()), Effect::Read("/etc/passwd".into())], How::Staged),
+        (vec![Effect::execute("make")], How::Untracked),
+        (vec![confined.clone(), Effect::execute("make")], How::Untracked),
+        (vec![confined.clone(), Effect::Network("example.org".into())], How::Untracked),
+        (vec![confined.clone(), Effect::Write("/etc/passwd".into())], How::Untracked),
+        (vec![Effect::Write("a".into())], How::Declared),
+    ];
+    for (effects, expected) in table {
+        assert_eq!(place.stage.how(&place.workspace, &effects), expected, "{effects:?}");
+    }
+    let without = Declared::new(place.folder.path().join("others"));
+    assert_eq!(without.how(&place.workspace, &[confined]), How::Untracked);
+    assert!(place.stage.command_views(Path::new("/")).unwrap_err().contains("root of the file system"));
+    let permissions = fs::metadata(&place.workspace).unwrap().permissions().mode();
+    assert_eq!(permissions & 0o700, 0o700);
+}
