@@ -230,7 +230,7 @@ fn a_terminal_is_left_as_it_was_where_the_program_is_ended_at_its_prompt() {
 #[test]
 fn a_terminal_that_goes_away_ends_what_was_begun() {
     for how in ["run go", "chat"] {
-        let place = Place::new();
+        let place = Place::unconfined();
         let call = json!({"name": "bash", "arguments": {"command": "touch begun; sleep 1000"}});
         place.script("model.jsonl", &[json!({"calls": [call]}), json!({"say": "unused"})]);
         let Some(terminal) = Terminal::open(&place, (80, 24)) else { return };

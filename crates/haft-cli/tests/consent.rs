@@ -78,7 +78,7 @@ fn a_rule_about_a_command_holds_in_its_folder() {
     let rules = ["execute:sh run.sh", "execute@sub:sh run.sh", "execute@**:sh *"];
     for (folder, expected) in table {
         for (rule, expected) in rules.into_iter().zip(expected) {
-            let place = Place::new();
+            let place = Place::unconfined();
             makefiles(&place);
             configure(&place, &format!("[rules]\nallow = [\"{rule}\"]\n"));
             let ran = turn(&place, &[], &[bash("sh run.sh", folder)]);
@@ -113,7 +113,7 @@ fn tests_run_by_a_rule_in_the_folder_that_it_means() {
         ("execute@**:pytest *", "link", "permission_error"),
     ];
     for (rule, path, expected) in table {
-        let place = Place::new();
+        let place = Place::unconfined();
         makefiles(&place);
         for folder in ["", "sub", "../elsewhere"] {
             fs::write(place.work().join(folder).join("test_a.py"), "def test_a(): pass\n").unwrap();
@@ -330,7 +330,7 @@ fn unwrapped(screen: &str) -> String {
 #[test]
 fn a_question_on_a_plain_terminal_hides_nothing() {
     for how in ["chat", "run go"] {
-        let place = Place::new();
+        let place = Place::unconfined();
         let calls = call("bash", json!({"command": hiding(), "working_dir": "sub", "timeout": 7}));
         fs::create_dir(place.work().join("sub")).unwrap();
         place.script("model.jsonl", &[calls, json!({"say": "Then not."})]);
@@ -355,7 +355,7 @@ fn a_question_on_a_plain_terminal_hides_nothing() {
 // D15, D60
 #[test]
 fn a_question_on_the_screen_hides_nothing() {
-    let place = Place::new();
+    let place = Place::unconfined();
     let push = json!({"action": "push", "ref": "main", "remote": "upstream"});
     let script = [
         call("bash", json!({"command": hiding(), "timeout": 7})),
@@ -387,7 +387,7 @@ fn a_question_on_the_screen_hides_nothing() {
 
 #[test]
 fn always_holds_for_the_command_in_its_folder() {
-    let place = Place::new();
+    let place = Place::unconfined();
     makefiles(&place);
     let script =
         [bash("sh run.sh", ""), bash("sh run.sh", "."), bash("sh run.sh", "sub"), json!({"say": "Done."})];
@@ -461,7 +461,7 @@ fn nobody_answers_for_the_person_whom_a_command_has_started() {
         ),
     ];
     for (how, command) in table {
-        let place = Place::new();
+        let place = Place::unconfined();
         let orders = format!("echo \"$PWD/../home/sessions\"/* | tr -d '\\n' >{ORDERS}");
         let here = "until test -e intruder.here; do sleep 0.01; done";
         place.write("attack.sh", format!("{orders}\n{command}\n{here}\n"));

@@ -268,7 +268,7 @@ fn a_session_loses_no_change() {
         ("B30", vec![read(), step(edits)], "ONE\nTWO\nTHREE\nFOUR\nFIVE\n"),
     ];
     for (row, mut steps, after) in table {
-        let place = Place::new();
+        let place = Place::unconfined();
         place.write("a.txt", "one\ntwo\nthree\nfour\nfive\n");
         steps.push(json!({"say": "done"}));
         let model = place.script("script", &steps);
@@ -336,7 +336,7 @@ cat old; ls -A"#;
 // B36
 #[test]
 fn a_workspace_that_is_gone_is_an_error_and_no_crash() {
-    let place = Place::new();
+    let place = Place::unconfined();
     place.write("a", "a\n");
     let one = |name: &str, arguments: Value| json!({"calls": [{"name": name, "arguments": arguments}]});
     let steps = [

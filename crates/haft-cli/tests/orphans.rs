@@ -49,7 +49,7 @@ const SERVER: &str = r#"
 
 /// A place with files that nobody may remove, and a hook that starts processes of its own.
 fn place() -> Place {
-    let place = Place::new();
+    let place = Place::unconfined();
     place.write("log", "end\n");
     KINDS.iter().for_each(|kind| drop(place.write(&format!("victim-{kind}"), "")));
     place.write("victim-hook", "");

@@ -61,7 +61,7 @@ fn the_log_tells_rounds_calls_and_the_cap() {
 // C-26 to C-30, C-33, C-34, X-30
 #[test]
 fn an_activity_stream_says_what_calls_do() {
-    let place = Place::new();
+    let place = Place::unconfined();
     let calls = json!({"calls": [
         {"name": "bash", "arguments": {"command": "echo one"}},
         {"name": "read", "arguments": {"path": "nowhere"}},
@@ -382,7 +382,7 @@ fn is_running(line: &str) -> bool {
 // C12, C03: SIGTERM ends the turn and the tool's whole tree; the session can be resumed
 #[test]
 fn a_signal_interrupts_and_leaves_nothing_behind() {
-    let place = Place::new();
+    let place = Place::unconfined();
     // Found again among all that runs on the machine.
     let sleep = format!("sleep 37.{}", std::process::id());
     let slow = place.script("slow", &[bash(&format!("touch begun; {sleep}")), says("done")]);
@@ -503,7 +503,7 @@ fn undo_and_redo_move_files_and_respect_what_you_changed() {
 
 #[test]
 fn a_tool_is_called_without_a_model_through_the_whole_path() {
-    let place = Place::new();
+    let place = Place::unconfined();
     let call = |arguments: &[&str]| {
         let ran = place.run(&[&["tools", "call"], arguments].concat());
         let object: Value = serde_json::from_str(&ran.out).unwrap_or_else(|_| panic!("{ran:?}"));
@@ -538,7 +538,7 @@ fn a_tool_is_called_without_a_model_through_the_whole_path() {
 // Who is told to end may tidy up: `git` removes its lock
 #[test]
 fn a_command_that_is_cancelled_ends_before_the_program_does() {
-    let place = Place::new();
+    let place = Place::unconfined();
     let tidy = "trap 'sleep 0.3; touch tidy; exit' TERM; touch begun; sleep 1000 & wait";
     let slow = place.script("slow", &[bash(tidy), says("done")]);
     let mut child = place.haft(&["run", "--model", &slow, "--permission", "full", "go"]).spawn().unwrap();
@@ -634,7 +634,7 @@ fn a_session_goes_on_in_its_own_folder() {
 fn doctor_config_and_help_answer() {
     let place = Place::new();
     let doctor = place.run(&["doctor"]);
-    assert!(doctor.out.contains("ok       sessions: ") && doctor.out.contains("undo: "), "{doctor:?}");
+    assert!(doctor.out.contains("ok       sessions: ") && doctor.out.contains("commands: "), "{doctor:?}");
     let path = place.run(&["config", "path"]);
     assert!(path.out.contains("person/.config/haft/config.toml  (not there)"), "{path:?}");
     assert!(place.run(&["config", "show"]).out.contains("permission = \"ask\""));

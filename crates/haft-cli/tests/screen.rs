@@ -95,7 +95,7 @@ fn an_approval_shows_its_diff_and_takes_one_key() {
 /// D15, A22: what is hidden in entities, errors and names stays text; what a long command begins with is seen.
 #[test]
 fn nothing_that_others_wrote_reaches_the_terminal_raw() {
-    let place = Place::new();
+    let place = Place::unconfined();
     place.write("evil\u{1b}]0;FILE\u{7}.txt", "x");
     let command = format!("rm -rf precious\n{}", "echo harmless\n".repeat(60));
     let script = [
@@ -131,7 +131,7 @@ fn without_time(screen: &str) -> String {
 /// O-11: Esc stops a reply that hangs, and what was said meanwhile steers the turn.
 #[test]
 fn escape_interrupts_and_words_steer() {
-    let place = Place::new();
+    let place = Place::unconfined();
     place.write("a.txt", "x\n");
     let script = [
         json!({"say": "Working on it", "calls": [{"name": "bash", "arguments": {"command": "until test -e go; do sleep 0.05; done"}}]}),

@@ -128,7 +128,8 @@ impl View for OverlayView {
     fn locate(&self, path: &Path) -> PathBuf {
         let real = self.root().join(path);
         let changed = real.strip_prefix(self.root()).ok().map(|inside| self.folder.upper().join(inside));
-        changed.filter(|changed| changed.exists()).unwrap_or(real)
+        // Commands start in folders by their real names.
+        changed.filter(|changed| changed.is_file()).unwrap_or(real)
     }
 
     fn changes(&self) -> io::Result<Vec<Change>> {

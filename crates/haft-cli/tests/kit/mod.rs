@@ -16,18 +16,26 @@ use std::{
 };
 
 /// A workspace and a home, gone when it is dropped.
-pub(crate) struct Place(tempfile::TempDir);
+pub(crate) struct Place {
+    folder: tempfile::TempDir,
+    confines: bool,
+}
 
 impl Place {
     pub(crate) fn new() -> Self {
         // A long path is cut off on a screen, and too long for a socket.
         let folder = tempfile::tempdir_in("/tmp").or_else(|_| tempfile::tempdir()).unwrap();
         std::fs::create_dir(folder.path().join("work")).unwrap();
-        Self(folder)
+        Self { folder, confines: true }
+    }
+
+    /// One in which commands run as the person's own would, as where the system lets nothing be confined.
+    pub(crate) fn unconfined() -> Self {
+        Self { confines: false, ..Self::new() }
     }
 
     pub(crate) fn path(&self) -> PathBuf {
-        self.0.path().canonicalize().unwrap()
+        self.folder.path().canonicalize().unwrap()
     }
 
     pub(crate) fn work(&self) -> PathBuf {
@@ -70,6 +78,9 @@ impl Place {
             }
         }
         command.env("HOME", self.path().join("person")).env("HAFT_HOME", self.path().join("home"));
+        if !self.confines {
+            command.env("HAFT_SANDBOX", "off");
+        }
         command.stdin(Stdio::null());
         command
     }
