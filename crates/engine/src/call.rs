@@ -288,7 +288,7 @@ async fn commit(
     let staged = Fact::Staged { call: id, changes: recorded.0, how, result: recorded.1, unkept };
     notes.record_durably(staged).await?;
     let (recorded, settled) = match session.record_in_parents(&changes, how).await {
-        Ok(seen) => (seen, session.make_real(changes, cancel).await),
+        Ok(seen) => (seen, session.make_real(changes, how, cancel).await),
         Err(error) => (None, Settled { unsettled: paths(&changes), error: Some(error) }),
     };
     let Settled { unsettled, error } = settled;

@@ -86,7 +86,7 @@ fn a_chat_is_undone_and_spoken_to_from_the_command_line() {
 // Whoever dies takes nobody along.
 #[test]
 fn who_joined_a_session_hears_that_its_owner_was_killed_and_takes_it_up() {
-    let place = Place::new();
+    let place = Place::unconfined();
     let bash = calls("bash", json!({"command": "touch begun; sleep 60"}));
     let model = place.script("m", &[bash, json!({"say": "done"})]);
     let mut owner = started(&place, &["run", "--model", &model, "--permission", "full", "go"]);

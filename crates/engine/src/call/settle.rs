@@ -2,7 +2,7 @@
 use super::errors::{conflict, not_settled};
 use crate::session::context::SessionContext;
 use haft_core::{
-    Change, ToolError,
+    Change, How, ToolError,
     changed::{self, paths},
 };
 use std::{
@@ -48,7 +48,12 @@ impl SessionContext {
     }
 
     /// Each file whole or not at all. Doing it twice is doing it once.
-    pub(crate) async fn make_real(&self, changes: Vec<Change>, cancel: &CancellationToken) -> Settled {
+    pub(crate) async fn make_real(
+        &self,
+        changes: Vec<Change>,
+        how: How,
+        cancel: &CancellationToken,
+    ) -> Settled {
         let (unsettled, error) = match self.settle(&changes, cancel).await {
             Ok(conflicts) if conflicts.is_empty() => (conflicts, None),
             Ok(conflicts) => {
@@ -61,8 +66,11 @@ impl SessionContext {
                 (unsettled, Some(not_settled(error, is_partly)))
             }
         };
-        let real = changes.iter().filter(|change| !unsettled.contains(&change.path));
-        self.seen.wrote(&self.shared.setup.workspace, real);
+        // What a command wrote, the model has not seen.
+        if how == How::Declared {
+            let real = changes.iter().filter(|change| !unsettled.contains(&change.path));
+            self.seen.wrote(&self.shared.setup.workspace, real);
+        }
         Settled { unsettled, error }
     }
 

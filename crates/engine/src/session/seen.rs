@@ -1,7 +1,7 @@
 //! Which content of which file the model has seen, so that nothing is overwritten that it does not know (C-17).
 use super::ready::Ready;
 use crate::setup::Unread;
-use haft_core::{Change, Effect, Entry, Fact, FileRead, Hash, Print, ToolError, ToolErrorKind};
+use haft_core::{Change, Effect, Entry, Fact, FileRead, Hash, How, Print, ToolError, ToolErrorKind};
 use rustix::fs::OFlags;
 use serde_json::Value;
 use std::{
@@ -118,7 +118,8 @@ impl Seen {
                 Fact::ToolStarted { call, name, arguments, reads, .. } => {
                     begun.insert(&call.0, Begun { name, arguments, reads, written: Vec::new() });
                 }
-                Fact::Staged { call, changes, .. } => {
+                // What a command wrote, the model has not seen.
+                Fact::Staged { call, changes, how: How::Declared, .. } => {
                     if let Some(begun) = begun.get_mut(call.0.as_str()) {
                         begun.written.extend(changes);
                     }

@@ -44,8 +44,9 @@ pub(crate) async fn put_in_order(
             Some(Trace { staged: Some(_), unsettled, .. }) if !unsettled.is_empty() => {
                 worded(session, &call, conflict(unsettled))
             }
-            Some(Trace { staged: Some((changes, result)), .. }) => {
-                settle_again(log, session, &call, changes.clone(), result.clone()).await?
+            Some(Trace { staged: Some((changes, result)), started, .. }) => {
+                let how = started.unwrap_or(How::Declared);
+                settle_again(log, session, &call, (changes.clone(), how), result.clone()).await?
             }
             Some(trace @ Trace { below: Some(_), .. }) => {
                 let error = end_below(log, session, &call, trace).await?;
@@ -98,11 +99,11 @@ async fn settle_again(
     log: &mut Log,
     session: &SessionContext,
     call: &ToolCall,
-    changes: Vec<Change>,
+    (changes, how): (Vec<Change>, How),
     result: ToolResult,
 ) -> Result<ToolResult, JournalError> {
     let Settled { unsettled, error } = match is_below(log) {
-        false => session.make_real(changes, &session.shared.stop).await,
+        false => session.make_real(changes, how, &session.shared.stop).await,
         true => {
             let unsettled = session.not_real(&changes).await;
             let error = (!unsettled.is_empty()).then(|| conflict(&unsettled));
@@ -130,7 +131,7 @@ async fn end_below(
 ) -> Result<ToolError, JournalError> {
     if !trace.last_below.is_empty() {
         let Settled { unsettled, .. } =
-            session.make_real(trace.last_below.clone(), &session.shared.stop).await;
+            session.make_real(trace.last_below.clone(), How::Declared, &session.shared.stop).await;
         if !unsettled.is_empty() {
             log.record(Fact::Unsettled { call: call.id.clone(), paths: unsettled })?;
         }
