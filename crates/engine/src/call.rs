@@ -109,7 +109,7 @@ pub(crate) async fn run_call(
     notes: Notes,
     turn: Option<Turn>,
 ) {
-    let logged = CallLog::start(&call);
+    let mut logged = CallLog::start(&call);
     let named = ready.as_ref().ok().map(|ready| ready.named(&call));
     let done = tokio::select! {
         biased;
@@ -132,6 +132,7 @@ pub(crate) async fn run_call(
     if let Some(named) = named {
         result.content += &hooks::after(session, &named, &result, cancel).await;
     }
+    logged.waited(session.inbox.waited(&call.id));
     let duration_ms = logged.end(&result);
     let ended = Fact::ToolEnded { call: call.id, name: call.name, result, duration_ms };
     let _session_is_closing = notes.record(ended).await;

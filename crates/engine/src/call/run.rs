@@ -44,6 +44,11 @@ impl CallLog {
         Self { call: call.id.0.clone(), tool: call.name.clone(), began: Instant::now() }
     }
 
+    /// The time that a person took to answer is not the call's.
+    pub fn waited(&mut self, time: Duration) {
+        self.began += time;
+    }
+
     /// Logs why the call fails, with what caused it: the model is not told of that.
     pub fn cause(&self, error: ToolError) -> ToolError {
         tracing::warn!(call.id = %self.call, tool = self.tool, ?error, "the call failed");

@@ -4,6 +4,7 @@ use haft_core::{Answer, CallId, Effect, Entry, Fact};
 use std::{
     collections::{HashMap, HashSet, VecDeque},
     sync::{Arc, Mutex, MutexGuard},
+    time::{Duration, Instant},
 };
 use tokio::sync::oneshot;
 
@@ -15,6 +16,8 @@ pub(crate) struct Inbox(Arc<Mutex<State>>);
 struct State {
     approvals: HashMap<CallId, oneshot::Sender<Answer>>,
     questions: HashMap<CallId, oneshot::Sender<Option<String>>>,
+    /// Since when a call waits for a person, and how long it has waited before.
+    waits: HashMap<CallId, (Option<Instant>, Duration)>,
     queue: VecDeque<Queued>,
     /// Commands that joined the turn that runs.
     joined: Vec<Receipt>,
@@ -48,13 +51,17 @@ impl Inbox {
 
     pub(crate) fn wait_for(&self, call: &CallId) -> oneshot::Receiver<Answer> {
         let (sender, receiver) = oneshot::channel();
-        self.lock().approvals.insert(call.clone(), sender);
+        let mut inbox = self.lock();
+        inbox.begin_waiting(call);
+        inbox.approvals.insert(call.clone(), sender);
         receiver
     }
 
     pub(crate) fn wait_for_reply(&self, call: &CallId) -> oneshot::Receiver<Option<String>> {
         let (sender, receiver) = oneshot::channel();
-        self.lock().questions.insert(call.clone(), sender);
+        let mut inbox = self.lock();
+        inbox.begin_waiting(call);
+        inbox.questions.insert(call.clone(), sender);
         receiver
     }
 
@@ -79,15 +86,26 @@ impl Inbox {
     }
 
     pub(crate) fn answer(&self, call: &CallId, answer: Answer) {
-        if let Some(waiting) = self.lock().approvals.remove(call) {
+        let mut inbox = self.lock();
+        if let Some(waiting) = inbox.approvals.remove(call) {
+            inbox.end_waiting(call);
             let _call_is_gone = waiting.send(answer);
         }
     }
 
     pub(crate) fn reply(&self, call: &CallId, answer: Option<String>) {
-        if let Some(waiting) = self.lock().questions.remove(call) {
+        let mut inbox = self.lock();
+        if let Some(waiting) = inbox.questions.remove(call) {
+            inbox.end_waiting(call);
             let _call_is_gone = waiting.send(answer);
         }
+    }
+
+    /// How long a call that has ended waited for a person.
+    pub(crate) fn waited(&self, call: &CallId) -> Duration {
+        let mut inbox = self.lock();
+        inbox.end_waiting(call);
+        inbox.waits.remove(call).map_or(Duration::ZERO, |(_, waited)| waited)
     }
 
     pub(crate) fn queue(&self, fact: Fact, receipt: Receipt) {
@@ -108,5 +126,17 @@ impl Inbox {
 
     fn lock(&self) -> MutexGuard<'_, State> {
         self.0.lock().expect("no code panics while it holds the inbox")
+    }
+}
+
+impl State {
+    fn begin_waiting(&mut self, call: &CallId) {
+        self.waits.entry(call.clone()).or_default().0 = Some(Instant::now());
+    }
+
+    fn end_waiting(&mut self, call: &CallId) {
+        if let Some((since, waited)) = self.waits.get_mut(call) {
+            *waited += since.take().map_or(Duration::ZERO, |since| since.elapsed());
+        }
     }
 }
