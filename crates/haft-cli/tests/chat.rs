@@ -125,7 +125,7 @@ fn one_question_is_asked_after_the_other() {
     let screen = terminal.see("allow?");
     assert_eq!(screen.matches("allow?").count(), 1, "{screen}");
     // Either may be the first.
-    let refused = if screen.contains("one.txt` needs approval") { "one.txt" } else { "two.txt" };
+    let refused = if screen.contains("one.txt?") { "one.txt" } else { "two.txt" };
     let allowed = if refused == "one.txt" { "two.txt" } else { "one.txt" };
     terminal.say("n");
     let second = |screen: &str| screen.matches("allow?").count() == 2;

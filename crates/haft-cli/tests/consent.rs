@@ -340,12 +340,13 @@ fn a_question_on_a_plain_terminal_hides_nothing() {
             terminal.see("to leave.");
             terminal.say("go");
         }
-        let screen = terminal.see("allow? [y]es, [a]lways in this session, [n]o:");
+        let screen = terminal.see("allow? y, a, n, or n WHAT TO DO INSTEAD:");
         for expected in ["touch owned\\n\\n", "[3000 blanks]echo \\u{202e}ok\\u{200b}", "`sub`", "timeout: 7"]
         {
             assert!(unwrapped(&screen).contains(expected), "{how}: {expected} in {screen}");
         }
-        assert!(screen.contains("always: this command in this folder"), "{screen}");
+        let always = "do not ask again for this command in sub, whatever else it is called with";
+        assert!(unwrapped(&screen).contains(always), "{screen}");
         terminal.say("n");
         terminal.see("Then not.");
         assert_eq!(place.read("sub/owned"), None);
@@ -368,20 +369,23 @@ fn a_question_on_the_screen_hides_nothing() {
     terminal.haft(&place, "--model script/../model.jsonl");
     terminal.see("what to do?");
     terminal.say("go");
-    let screen = terminal.see("[y]es");
-    for expected in
-        ["touch owned\\n\\n", "\\u{202e}ok\\u{200b}", "timeout: 7", "always: this command in this folder"]
-    {
+    let screen = terminal.see("1. Yes");
+    for expected in [
+        "touch owned\\n\\n",
+        "\\u{202e}ok\\u{200b}",
+        "timeout: 7",
+        "do not ask again for this command, whatever else",
+    ] {
         assert!(screen.contains(expected), "{expected} in {screen}");
     }
-    terminal.keys(&["n"]);
+    terminal.keys(&["Escape"]);
     terminal.see("Then not.");
     terminal.say("push");
-    let screen = terminal.see("[y]es");
+    let screen = terminal.see("1. Yes");
     for expected in ["run: git push upstream main", "reach over the network: upstream", "ref: main"] {
         assert!(screen.contains(expected), "{expected} in {screen}");
     }
-    terminal.keys(&["n"]);
+    terminal.keys(&["Escape"]);
     terminal.see("Not pushed.");
 }
 
@@ -400,7 +404,7 @@ fn always_holds_for_the_command_in_its_folder() {
     terminal.keys(&["a"]);
     terminal.see("run in the folder `sub`: sh run.sh");
     assert!(place.read("made").is_some() && place.read("sub/made").is_none());
-    terminal.keys(&["n"]);
+    terminal.keys(&["Escape"]);
     terminal.see("Done.");
     assert_eq!(place.read("sub/made"), None);
 }
@@ -414,10 +418,10 @@ fn a_long_diff_can_be_seen_whole_on_a_plain_terminal() {
     place.script("model.jsonl", &[write, json!({"say": "Then not."})]);
     let Some(terminal) = Terminal::open(&place, (80, 24)) else { return };
     terminal.haft(&place, "run go --model script/../model.jsonl");
-    let screen = terminal.see("[s]how all of it:");
+    let screen = terminal.see("s shows all of it:");
     assert!(screen.contains("more lines") && !screen.contains("the end"), "{screen}");
     terminal.say("s");
-    terminal.see("+the end");
+    terminal.see("+ the end");
     terminal.say("n");
     terminal.see("Then not.");
 }
@@ -472,7 +476,7 @@ fn nobody_answers_for_the_person_whom_a_command_has_started() {
         );
         let Some(terminal) = Terminal::open(&place, (100, 24)) else { return };
         terminal.haft(&place, "run go --model script/../model.jsonl");
-        terminal.see("allow? [y]es");
+        terminal.see("allow? y, a, n");
         if how != "a second fork" {
             poll(|| place.read("intruder.told").is_some(), || format!("{how}: {:?}", place.read("out")));
             let told = place.read("intruder.told").unwrap();

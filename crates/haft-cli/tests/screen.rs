@@ -50,11 +50,11 @@ fn who_writes_while_a_call_asks_has_not_answered() {
     let script = [json!({"calls": [edit("world", "Welt")]}), json!({"say": "Then not."})];
     let Some(terminal) = opened(&place, (60, 24), &script, "") else { return };
     terminal.say("translate it");
-    terminal.see("[y]es");
+    terminal.see("1. Yes");
     terminal.keys(&["-l", "some typed text"]);
     terminal.see("> some typed text");
     std::thread::sleep(std::time::Duration::from_millis(1_500));
-    terminal.keys(&["n"]);
+    terminal.keys(&["Escape"]);
     terminal.see("Then not.");
     assert_eq!(place.read("a.txt").unwrap(), "hello\nworld\n");
 }
@@ -72,21 +72,22 @@ fn an_approval_shows_its_diff_and_takes_one_key() {
     ];
     let Some(terminal) = opened(&place, (60, 24), &script, "") else { return };
     terminal.say("translate it");
-    let screen = terminal.see("[y]es");
+    let screen = terminal.see("1. Yes");
     insta::assert_snapshot!("approval", without_time(&steady(&screen, &place)));
-    terminal.keys(&["n"]);
-    terminal.see("Then not.");
+    terminal.keys(&["Escape"]);
+    let screen = terminal.see("Then not.");
+    assert!(screen.contains("✗ Edit a.txt  +1 −1  refused") && screen.contains("+ Welt"), "{screen}");
     assert_eq!(place.read("a.txt").unwrap(), "hello\nworld\n");
     terminal.say("do it");
-    terminal.see("[y]es");
+    terminal.see("1. Yes");
     terminal.resize(40, 12);
-    let small = terminal.see("[y]es");
+    let small = terminal.see("1. Yes");
     insta::assert_snapshot!("approval_small", without_time(&steady(&small, &place)));
     terminal.resize(60, 24);
     terminal.keys(&["C-o"]);
     terminal.see("q leaves");
     terminal.keys(&["q"]);
-    terminal.see("[y]es");
+    terminal.see("1. Yes");
     terminal.keys(&["y"]);
     terminal.see("Changed.");
     assert_eq!(place.read("a.txt").unwrap(), "hello\nWelt\n");
@@ -109,7 +110,7 @@ fn nothing_that_others_wrote_reaches_the_terminal_raw() {
     terminal.see("❯ evil");
     terminal.keys(&["C-u"]);
     terminal.say("run it");
-    let screen = terminal.see("[y]es");
+    let screen = terminal.see("1. Yes");
     assert!(screen.contains("rm -rf precious"), "{screen}");
     terminal.keys(&["C-a"]);
     terminal.see("y, a or n");
@@ -121,8 +122,8 @@ fn nothing_that_others_wrote_reaches_the_terminal_raw() {
 
 /// While a person is asked the clock goes on.
 fn without_time(screen: &str) -> String {
-    let line = |line: &str| match line.split_once("waits for you") {
-        Some((before, _)) => format!("{before}waits for you"),
+    let line = |line: &str| match line.split_once("waiting for you") {
+        Some((before, _)) => format!("{before}waiting for you"),
         None => line.to_owned(),
     };
     screen.lines().map(line).collect::<Vec<_>>().join("\n")

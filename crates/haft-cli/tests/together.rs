@@ -49,7 +49,7 @@ async fn begun_on_the_screen_allowed_from_telegram_taken_back_from_the_command_l
     terminal.haft(&place, "--model script/../model.jsonl");
     terminal.see("what to do?");
     terminal.say("translate it");
-    terminal.see("[y]es");
+    terminal.see("1. Yes");
 
     let fake = Fake::start().await;
     let _bot = bot(&place, &fake);
@@ -58,7 +58,7 @@ async fn begun_on_the_screen_allowed_from_telegram_taken_back_from_the_command_l
     assert!(question.contains("world"), "the diff is there: {question}");
     fake.presses(PERSON, "Allow once");
     let screen = terminal.see("Translated.");
-    assert!(!screen.contains("[y]es"), "{screen}");
+    assert!(!screen.contains("1. Yes"), "{screen}");
     assert_eq!(place.read("a.txt").unwrap(), "hello\nWelt\n");
     fake.reads_part(PERSON, "Translated.").await;
 

@@ -21,11 +21,8 @@ pub fn of_all(session: &Session, changes: &[Change]) -> String {
 fn whole(session: &Session, change: &Change) -> String {
     let path = safe::visible_line(&change.path.to_string_lossy());
     let mode = mode(change).map_or(String::new(), |mode| format!("{path}: {mode}\n"));
-    let (Some(before), Some(after)) = (content(session, &change.before), content(session, &change.after))
-    else {
-        let size = change.after.as_ref().and_then(|state| session.content(&state.hash).ok());
-        let size = size.map_or(String::new(), |bytes| format!(", {} bytes", bytes.len()));
-        return format!("{mode}{} {path} (not text{size})\n", sign(change.kind()));
+    let Some((before, after)) = contents(session, change) else {
+        return format!("{mode}{} {path} ({})\n", sign(change.kind()), not_text(session, change));
     };
     if before == after && mode.is_empty() {
         return format!("{} {path} (empty)\n", sign(change.kind()));
@@ -36,13 +33,25 @@ fn whole(session: &Session, change: &Change) -> String {
 }
 
 /// How the permission bits of a file change that was there before, or what a new one may do that others may not.
-fn mode(change: &Change) -> Option<String> {
+pub(crate) fn mode(change: &Change) -> Option<String> {
     let mode = |state: &Option<FileState>| state.as_ref().map(|state| state.mode);
     match (mode(&change.before), mode(&change.after)) {
         (Some(before), Some(after)) if before != after => Some(format!("mode {before:o} becomes {after:o}")),
         (None, Some(after)) if after & 0o7111 != 0 => Some(format!("mode {after:o}")),
         _ => None,
     }
+}
+
+/// Before and after; nothing where one of them is not text.
+pub(crate) fn contents(session: &Session, change: &Change) -> Option<(String, String)> {
+    Some((content(session, &change.before)?, content(session, &change.after)?))
+}
+
+/// Instead of lines.
+pub(crate) fn not_text(session: &Session, change: &Change) -> String {
+    let size = change.after.as_ref().and_then(|state| session.content(&state.hash).ok());
+    let size = size.map_or(String::new(), |bytes| format!(", {} bytes", bytes.len()));
+    format!("not text{size}")
 }
 
 fn content(session: &Session, state: &Option<FileState>) -> Option<String> {

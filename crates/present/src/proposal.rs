@@ -1,7 +1,10 @@
 //! What a call that asks would do: all that a person must see before they allow it.
+pub mod sentence;
+
 use crate::safe;
 use haft_core::{CallId, Change, ChangeKind, Effect, Execution, Fact, ToolCall};
 use haft_engine::{Session, called};
+use sentence::Sentence;
 use serde_json::{Map, Value};
 use std::path::Path;
 
@@ -15,6 +18,10 @@ pub struct Proposal {
     pub reason: String,
     /// What "always in this session" would cover.
     pub always: String,
+    /// The question and its answers.
+    pub sentence: Sentence,
+    /// Why it asks, where that is more than that it needs an approval.
+    pub why: Option<String>,
     /// What it does, and to what.
     effects: Vec<(String, String)>,
     /// What it is called with beside that.
@@ -77,8 +84,11 @@ impl Proposal {
             [] => effects.iter().map(|effect| in_words(effect, workspace)).collect(),
             changes => changes.iter().map(changed).collect(),
         };
+        let sentence = Sentence::new(effects, changes, workspace, !arguments.is_empty());
         Self {
             tool: safe::visible_line(&made.name),
+            sentence,
+            why: unusual(reason, effects, workspace).map(|why| clipped(&safe::visible_line(why))),
             reason: clipped(&safe::visible_line(reason)),
             always: covers(effects, &arguments),
             effects: effects_in_words,
@@ -270,6 +280,19 @@ fn clipped(reason: &str) -> String {
         Some((at, _)) => format!("{}…", &reason[..at]),
         None => reason.to_owned(),
     }
+}
+
+/// A reason that says more than that each of `effects` needs an approval.
+fn unusual<'a>(reason: &'a str, effects: &[Effect], workspace: &Path) -> Option<&'a str> {
+    let inside = |effect: &Effect| match effect {
+        Effect::Write(path) => Effect::Write(path.strip_prefix(workspace).unwrap_or(path).to_owned()),
+        Effect::Read(path) => Effect::Read(path.strip_prefix(workspace).unwrap_or(path).to_owned()),
+        effect => effect.clone(),
+    };
+    let usual = effects.iter().flat_map(|effect| [effect.clone(), inside(effect)]);
+    let rest =
+        usual.fold(reason.to_owned(), |rest, effect| rest.replace(&format!("`{effect}` needs approval"), ""));
+    (!rest.trim_matches([';', ' ']).is_empty()).then_some(reason)
 }
 
 fn unknown(call: &CallId) -> ToolCall {

@@ -6,7 +6,7 @@ pub use block::{Asked, Block, Call, CallState};
 use crate::{notes, pieces::Pieces, safe, words};
 use futures::StreamExt;
 use haft_core::{
-    CallId, Change, Channel, Command, Entry, Event, Fact, JobId, Mode, Outcome, Part, Seq, ToolCall,
+    Answer, CallId, Change, Channel, Command, Entry, Event, Fact, JobId, Mode, Outcome, Part, Seq, ToolCall,
     ToolResult, Update, Usage, changed, text_of,
 };
 use haft_engine::Session;
@@ -193,7 +193,8 @@ impl View {
     /// Somebody is asked, or was answered.
     fn asking(&mut self, fact: &Fact) -> Vec<Block> {
         match fact {
-            Fact::ApprovalAsked { call, .. } => {
+            Fact::ApprovalAsked { call, changes, .. } => {
+                self.with_call(call, |call| call.proposed.clone_from(changes));
                 self.asked.push_back(Asked::Approval { call: call.clone(), fact: Box::new(fact.clone()) });
                 Vec::new()
             }
@@ -203,6 +204,9 @@ impl View {
             }
             Fact::ApprovalAnswered { call, .. } | Fact::QuestionAnswered { call, .. } => {
                 self.answered(call);
+                if let Fact::ApprovalAnswered { answer: Answer::No | Answer::Nobody, .. } = fact {
+                    self.with_call(call, |call| call.refused.append(&mut call.proposed));
+                }
                 notes::of(fact).map(Block::Note).into_iter().collect()
             }
             _ => Vec::new(),

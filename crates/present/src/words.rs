@@ -1,10 +1,10 @@
 //! Events as text: the reply on one stream, everything else on another.
 use crate::{call_order::CallOrder, diff, notes, safe};
-use haft_core::{Event, Fact, Outcome, Part, Shown, ToolCall, ToolResult, Update, text_of};
+use haft_core::{CallId, Change, Event, Fact, Outcome, Part, Shown, ToolCall, ToolResult, Update, text_of};
 use haft_engine::Chat;
 use serde_json::Value;
 use std::{
-    collections::HashMap,
+    collections::{HashMap, HashSet},
     io::{self, Write},
 };
 
@@ -37,13 +37,24 @@ pub struct Words<Out, Err> {
     calls: HashMap<String, ToolCall>,
     /// Names and results of calls that have ended before an earlier one.
     order: CallOrder<(String, ToolResult)>,
+    /// Draws changes; without it files are named.
+    diffs: Option<Diffs>,
+    /// Calls whose changes were shown when they asked.
+    asked: HashSet<CallId>,
 }
+
+type Diffs = Box<dyn Fn(&[Change]) -> String + Send>;
 
 impl<Out: Write, Err: Write> Words<Out, Err> {
     /// `reply` gets what the model says, `notes` the rest. `chat` replaces words of ours with those of a profile.
     pub fn new(reply: Out, notes: Err, style: Style, chat: Chat) -> Self {
-        let (shown, heard, calls, order) = Default::default();
-        Self { reply, notes, style, chat, shown, heard, calls, order }
+        let (shown, heard, calls, order, asked) = Default::default();
+        Self { reply, notes, style, chat, shown, heard, calls, order, diffs: None, asked }
+    }
+
+    /// Shows what changes did as `diffs` draws it.
+    pub fn with_diffs(self, diffs: impl Fn(&[Change]) -> String + Send + 'static) -> Self {
+        Self { diffs: Some(Box::new(diffs)), ..self }
     }
 
     /// Prints one event.
@@ -85,7 +96,13 @@ impl<Out: Write, Err: Write> Words<Out, Err> {
                 Some(call) if self.chat.executing.is_none() => self.started(&call),
                 _ => Ok(()),
             },
-            Fact::Staged { changes, .. } | Fact::ChangedBelow { changes, .. } => self.changed(changes),
+            Fact::ApprovalAsked { call, changes, .. } if !changes.is_empty() => {
+                self.asked.insert(call.clone());
+                Ok(())
+            }
+            Fact::Staged { call, changes, .. } | Fact::ChangedBelow { call, changes, .. } => {
+                self.changed(call, changes)
+            }
             Fact::ToolEnded { call, name, result, .. } => {
                 let ended = self.order.ended(call, (name.clone(), result.clone()));
                 self.all_ended(ended)
@@ -147,7 +164,10 @@ impl<Out: Write, Err: Write> Words<Out, Err> {
         self.line(&line)
     }
 
-    fn changed(&mut self, changes: &[haft_core::Change]) -> io::Result<()> {
+    fn changed(&mut self, call: &CallId, changes: &[Change]) -> io::Result<()> {
+        if let Some(diffs) = self.diffs.as_ref().filter(|_| !self.style.quiet && !self.asked.contains(call)) {
+            return write!(self.notes, "{}", diffs(changes));
+        }
         for change in changes {
             let path = change.path.to_string_lossy();
             self.line(&format!("  {} {}", diff::sign(change.kind()), safe::text(&path)))?;
@@ -242,7 +262,7 @@ fn short(line: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use haft_core::{CallId, Entry, Seq, StopReason, Usage};
+    use haft_core::{Entry, Seq, StopReason, Usage};
     use serde_json::json;
     use std::sync::Arc;
 

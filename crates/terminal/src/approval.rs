@@ -1,28 +1,45 @@
 //! A question to the person at the terminal: may this call do what it wants?
-use crate::asking::Asking;
-use haft_core::{Answer, Command, Fact};
+use crate::{asking::Asking, diffs::Diffs};
+use haft_core::{Answer, Command, Fact, Part};
 use haft_engine::Session;
-use haft_present::{diff, proposal::Proposal};
+use haft_present::proposal::{
+    Proposal,
+    sentence::{NO, YES},
+};
 use std::io::{BufRead, Write};
 
 /// Shows what the call of `fact` would do and reads the answer. Nothing where the fact asks for no approval.
-pub(crate) fn ask(session: &Session, fact: &Fact) -> Option<Asking> {
+pub(crate) fn ask(session: &Session, fact: &Fact, diffs: Diffs) -> Option<Asking> {
     let Fact::ApprovalAsked { call, changes, .. } = fact else { return None };
     let proposal = Proposal::of(session, fact)?;
-    let (cut, whole) = (diff::of_changes(session, changes), diff::of_all(session, changes));
-    let brief = proposal.brief(&cut);
+    let (cut, whole) = (diffs.cut(session, changes, Some("s shows all")), diffs.whole(session, changes));
+    let brief = proposal.brief(&cut.plain);
+    let (first, all) = (brief.text.replacen(&cut.plain, &cut.shown, 1), proposal.whole(&whole.plain));
+    let is_said = proposal.sentence.is_whole && changes.is_empty();
     let shown = Shown {
-        first: brief.text,
-        whole: Some(proposal.whole(&whole)).filter(|_| !brief.is_whole || cut != whole),
-        end: format!("{}\n{}\n", proposal.always_line(), proposal.reason),
+        first: if is_said { String::new() } else { first },
+        whole: Some(all.replacen(&whole.plain, &whole.shown, 1))
+            .filter(|_| !brief.is_whole || cut.plain != whole.plain || cut.is_cut),
+        end: question(&proposal),
     };
     let (session, call) = (session.clone(), call.clone());
     Some(Asking::begin(
         move |input, output| read_answer(&shown, input, output),
-        move |answer| {
-            let _session_is_closed = session.send(Command::Answer { call, answer });
+        move |(answer, instead)| {
+            // In front of the answer, so that the next request has it.
+            let said = instead.map(|text| Command::Prompt { parts: vec![Part::text(text)], channel: None });
+            for command in said.into_iter().chain([Command::Answer { call, answer }]) {
+                let _session_is_closed = session.send(command);
+            }
         },
     ))
+}
+
+/// The question and its answers.
+fn question(proposal: &Proposal) -> String {
+    let sentence = &proposal.sentence;
+    let why = proposal.why.as_ref().map(|why| format!("  {why}\n")).unwrap_or_default();
+    format!("{}\n{why}  1. {YES}\n  2. {}\n  3. {NO}\n", sentence.question, sentence.always())
 }
 
 /// What is shown of a question.
@@ -34,22 +51,24 @@ struct Shown {
     end: String,
 }
 
-/// Asks until it understands. The end of the input is a no.
-fn read_answer(shown: &Shown, input: &mut dyn BufRead, output: &mut dyn Write) -> Answer {
-    let more = if shown.whole.is_some() { ", [s]how all of it" } else { "" };
-    let end = format!("{}allow? [y]es, [a]lways in this session, [n]o{more}: ", shown.end);
+/// Asks until it understands: the answer, and what to do instead. The end of the input is a no.
+fn read_answer(shown: &Shown, input: &mut dyn BufRead, output: &mut dyn Write) -> (Answer, Option<String>) {
+    let more = if shown.whole.is_some() { ", s shows all of it" } else { "" };
+    let end = format!("{}allow? y, a, n, or n WHAT TO DO INSTEAD{more}: ", shown.end);
     let mut text = &shown.first;
     loop {
         let _no_terminal = write!(output, "{text}{end}").and_then(|()| output.flush());
         let mut line = String::new();
         if !input.read_line(&mut line).is_ok_and(|bytes| bytes > 0) {
-            return Answer::No;
+            return (Answer::No, None);
         }
-        match line.trim().to_lowercase().as_str() {
-            "y" | "yes" => return Answer::Once,
-            "a" | "always" => return Answer::Always,
-            "n" | "no" | "" => return Answer::No,
-            "s" | "show" => text = shown.whole.as_ref().unwrap_or(text),
+        let (word, instead) = line.trim().split_once(char::is_whitespace).unwrap_or((line.trim(), ""));
+        match (word.trim_end_matches([',', '.']).to_lowercase().as_str(), instead) {
+            ("y" | "yes" | "1", "") => return (Answer::Once, None),
+            ("a" | "always" | "2", "") => return (Answer::Always, None),
+            ("" | "n" | "no" | "3", "") => return (Answer::No, None),
+            ("n" | "no" | "3", instead) => return (Answer::No, Some(instead.trim().to_owned())),
+            ("s" | "show", "") => text = shown.whole.as_ref().unwrap_or(text),
             _ => {}
         }
     }
@@ -59,7 +78,7 @@ fn read_answer(shown: &Shown, input: &mut dyn BufRead, output: &mut dyn Write) -
 mod tests {
     use super::*;
 
-    fn answered(typed: &str, whole: Option<&str>) -> (Answer, String) {
+    fn answered(typed: &str, whole: Option<&str>) -> ((Answer, Option<String>), String) {
         let whole = whole.map(str::to_owned);
         let shown = Shown { first: "a diff\n".into(), whole, end: "it asks\n".into() };
         let mut output = Vec::new();
@@ -69,12 +88,17 @@ mod tests {
 
     #[test]
     fn an_answer_is_one_letter_or_word_and_silence_is_no() {
+        let instead = |text: &str| (Answer::No, Some(text.to_owned()));
         let table = [
-            ("y\n", Answer::Once),
-            ("Always\n", Answer::Always),
-            ("\n", Answer::No),
-            ("", Answer::No),
-            ("what?\nyes\n", Answer::Once),
+            ("y\n", (Answer::Once, None)),
+            ("1\n", (Answer::Once, None)),
+            ("Always\n", (Answer::Always, None)),
+            ("\n", (Answer::No, None)),
+            ("", (Answer::No, None)),
+            ("n use a sum\n", instead("use a sum")),
+            ("No, use a sum\n", instead("use a sum")),
+            ("what?\nyes\n", (Answer::Once, None)),
+            ("yes and no\nyes\n", (Answer::Once, None)),
         ];
         for (typed, expected) in table {
             assert_eq!(answered(typed, None).0, expected, "{typed:?}");
@@ -83,10 +107,11 @@ mod tests {
 
     #[test]
     fn what_is_cut_can_be_seen_before_the_answer() {
-        let choice = "it asks\nallow? [y]es, [a]lways in this session, [n]o";
+        let choice = "it asks\nallow? y, a, n, or n WHAT TO DO INSTEAD";
         let whole = "a diff\nto its end\n";
-        let expected = format!("a diff\n{choice}, [s]how all of it: {whole}{choice}, [s]how all of it: ");
-        assert_eq!(answered("s\ny\n", Some(whole)), (Answer::Once, expected));
-        assert_eq!(answered("y\n", None), (Answer::Once, format!("a diff\n{choice}: ")));
+        let expected = format!("a diff\n{choice}, s shows all of it: {whole}{choice}, s shows all of it: ");
+        let once = (Answer::Once, None);
+        assert_eq!(answered("s\ny\n", Some(whole)), (once.clone(), expected));
+        assert_eq!(answered("y\n", None), (once, format!("a diff\n{choice}: ")));
     }
 }

@@ -1,7 +1,7 @@
 //! Haft at a terminal and in scripts.
 //!
 //! Each way to talk is a module: [`mod@print`] runs one prompt without a screen, [`chat`] is a conversation line by line, and
-//! [`tui`] (feature `tui`) draws one on a screen. All of them send commands to a session and follow its events, as
+//! [`tui`] draws one on a screen. All of them send commands to a session and follow its events, as
 //! `haft-present` folds them. Begin with [`mod@print`].
 //!
 //! What they share: [`questions`] asks the person at the terminal, [`signals`] turns signals into interrupts, [`console`]
@@ -12,18 +12,20 @@ mod approval;
 mod asking;
 pub mod chat;
 pub mod console;
+mod diffs;
 mod exit;
 mod going_on;
 pub mod history;
 pub mod host;
+mod paint;
 pub mod picture;
 pub mod print;
 mod question;
 pub mod questions;
 pub mod signals;
 mod spinner;
-#[cfg(feature = "tui")]
 pub mod tui;
 mod waiting;
 
+pub use diffs::Diffs;
 pub use exit::Exit;

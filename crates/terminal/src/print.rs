@@ -1,6 +1,6 @@
 //! One prompt in; the reply, one object or all events out.
 use crate::{
-    Exit, going_on,
+    Diffs, Exit, going_on,
     questions::Questions,
     signals::Interrupts,
     spinner::{Spinner, TICK},
@@ -46,6 +46,8 @@ pub struct Options {
     pub can_ask: bool,
     /// Words of the profile.
     pub chat: Chat,
+    /// How changes are shown.
+    pub diffs: Diffs,
     /// Names of tools that nothing moves for while they run.
     pub still: Vec<String>,
     /// Seconds that a turn may take, background commands included; none for no limit.
@@ -158,7 +160,7 @@ async fn watch(
 ) -> anyhow::Result<Option<TurnReport>> {
     let mut events = Box::pin(session.events(told.next));
     let mut goal = Goal::of(session, command);
-    let mut showing = Showing::new(options);
+    let mut showing = Showing::new(session, options);
     let mut is_interrupted = false;
     let mut ticks = tokio::time::interval(TICK);
     while !goal.is_reached(told, &showing.questions) {
@@ -197,7 +199,7 @@ async fn watch_next(
     interrupts: &mut Interrupts,
 ) -> anyhow::Result<bool> {
     let mut events = Box::pin(session.events(told.next));
-    let mut showing = Showing::new(options);
+    let mut showing = Showing::new(session, options);
     loop {
         let event = tokio::select! {
             event = events.next() => event,
@@ -313,12 +315,18 @@ struct Showing<'a> {
 }
 
 impl<'a> Showing<'a> {
-    fn new(options: &'a Options) -> Self {
+    fn new(session: &Session, options: &'a Options) -> Self {
         let words = Words::new(stdout(), stderr(), options.style, options.chat.clone());
+        let (session, diffs) = (session.clone(), options.diffs);
+        let words = match diffs.0 {
+            Some(_) => words.with_diffs(move |changes| diffs.cut(&session, changes, None).shown),
+            None => words,
+        };
         let is_text = options.output == Output::Text;
         let mut spinner = Spinner::new(options.can_ask && is_text && !options.style.quiet);
         spinner.label("thinking");
-        Self { options, words, spinner, questions: Questions::default(), activities: Activities::default() }
+        let questions = Questions::with(diffs);
+        Self { options, words, spinner, questions, activities: Activities::default() }
     }
 
     /// Asks also where nothing can be written.

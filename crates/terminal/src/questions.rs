@@ -1,5 +1,5 @@
 //! The open questions of a session, asked one after the other at the terminal.
-use crate::{approval, asking::Asking, question};
+use crate::{approval, asking::Asking, diffs::Diffs, question};
 use haft_core::{Entry, Event, Fact, Seq};
 use haft_engine::Session;
 use haft_present::{safe, unattended};
@@ -17,9 +17,15 @@ pub struct Questions {
     waiting: VecDeque<Arc<Entry>>,
     /// The one in front, while the person is asked.
     asking: Option<(Seq, Asking)>,
+    diffs: Diffs,
 }
 
 impl Questions {
+    /// With diffs that are shown in this way.
+    pub fn with(diffs: Diffs) -> Self {
+        Self { diffs, ..Self::default() }
+    }
+
     /// Asks what is asked, or answers in place of a person who is not there. Who was answered, here or elsewhere, and who
     /// is gone asks no more.
     pub fn hear(&mut self, session: &Session, event: &Event, can_ask: bool) {
@@ -60,13 +66,13 @@ impl Questions {
         }
         // Withdrawn before the next one begins: they read the same lines.
         self.asking = None;
-        self.asking = first.and_then(|asked| Some((asked.seq, ask(session, &asked.fact)?)));
+        self.asking = first.and_then(|asked| Some((asked.seq, ask(session, &asked.fact, self.diffs)?)));
     }
 }
 
-fn ask(session: &Session, fact: &Fact) -> Option<Asking> {
+fn ask(session: &Session, fact: &Fact, diffs: Diffs) -> Option<Asking> {
     match fact {
-        Fact::ApprovalAsked { .. } => approval::ask(session, fact),
+        Fact::ApprovalAsked { .. } => approval::ask(session, fact, diffs),
         Fact::QuestionAsked { call, question } => Some(question::ask(session, call, question)),
         _ => None,
     }

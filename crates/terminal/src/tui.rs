@@ -2,29 +2,27 @@
 //!
 //! It draws what changed, at most sixty times a second, and nothing while nothing happens.
 mod app;
+mod approval;
 mod blocks;
 mod choice;
 mod draw;
 mod files;
-mod highlight;
 mod input;
 mod keys;
 mod list;
-mod look;
 mod markdown;
 mod page;
 mod picks;
 mod said;
 mod screen;
 mod terminal;
-mod wrap;
 
-pub use look::{Depth, Look, Theme};
-
+pub use crate::paint::look::{Depth, Look, Theme, is_light};
 use crate::{
     Exit,
     chat::how_to_resume,
     host::{Host, Opened},
+    paint::{ansi, highlight, look, wrap},
     signals::Interrupts,
 };
 use app::App;

@@ -226,7 +226,7 @@ async fn finish(
 ) -> Result<Exit, Failure> {
     let folder = assembled.engine.setup().home.folder(session.id());
     let mut interrupts = Interrupts::listen()?.or_file(folder.join(CANCEL));
-    let options = run::options(&assembled.engine, context, turn);
+    let options = run::options(&assembled.engine, context, turn, turn.settings.theme.as_deref())?;
     for line in assembled.notices.iter().filter(|_| !turn.quiet) {
         writeln!(stderr(), "note: {line}")?;
     }

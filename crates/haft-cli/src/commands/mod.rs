@@ -8,6 +8,7 @@ pub(crate) mod config;
 pub(crate) mod doctor;
 mod input;
 pub(crate) mod jobs;
+mod look;
 pub(crate) mod manual;
 pub(crate) mod mcp;
 pub(crate) mod models;

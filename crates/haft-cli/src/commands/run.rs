@@ -1,5 +1,5 @@
 //! `haft run`: one turn that a person starts.
-use super::input;
+use super::{input, look::look};
 use crate::{
     CliContext,
     agents::AGENT,
@@ -16,7 +16,7 @@ use haft::{
     present::{cursor::next, words::Style},
     providers::direct,
     terminal::{
-        Exit, picture,
+        Diffs, Exit, picture,
         print::{self, Options, Output},
         signals::Interrupts,
     },
@@ -51,10 +51,12 @@ pub(crate) async fn piped(context: &CliContext, turn: &TurnArgs) -> Result<Optio
 
 /// Opens the session that `turn` asks for and carries out `command` in it.
 pub(crate) async fn start(context: &CliContext, turn: &TurnArgs, command: Command) -> Result<Exit, Failure> {
-    let assembled = SessionSpec::of(context, turn)?.engine().await?;
+    let spec = SessionSpec::of(context, turn)?;
+    let theme = spec.config.said().theme;
+    let assembled = spec.engine().await?;
     let mut interrupts = Interrupts::listen()?;
     let session = open(&assembled, turn).await?;
-    let options = options(&assembled.engine, context, turn);
+    let options = options(&assembled.engine, context, turn, theme.as_deref())?;
     let fresh = session.entries().len() == 1;
     let from = if fresh { Seq(0) } else { next(&session) };
     let exit = print::last_turn(&session, command, from, &options, &mut interrupts).await;
@@ -131,11 +133,17 @@ pub(super) fn newest(home: &Home, workspace: &Path) -> Result<String, Failure> {
     newest.ok_or_else(|| Failure::usage(format!("there is no session in `{}` yet", workspace.display())))
 }
 
-pub(super) fn options(engine: &Engine, context: &CliContext, turn: &TurnArgs) -> Options {
+/// How a turn is shown; `theme` as the configuration has it.
+pub(super) fn options(
+    engine: &Engine,
+    context: &CliContext,
+    turn: &TurnArgs,
+    theme: Option<&str>,
+) -> Result<Options, Failure> {
     let terminal = stdin().is_terminal() && stderr().is_terminal();
     let color = stderr().is_terminal() && !turn.no_color && context.environment.get("NO_COLOR").is_none();
     let still = engine.setup().tools.all().filter(|registered| registered.tool.suppresses_animation());
-    Options {
+    Ok(Options {
         output: match (turn.output, turn.json) {
             (Form::StreamJson, _) | (_, true) => Output::StreamJson,
             (Form::Json, false) => Output::Json,
@@ -145,9 +153,10 @@ pub(super) fn options(engine: &Engine, context: &CliContext, turn: &TurnArgs) ->
         style: Style { quiet: turn.quiet, color, thinking: turn.verbose > 0 },
         can_ask: terminal,
         chat: engine.setup().profile.chat.clone(),
+        diffs: Diffs(stderr().is_terminal().then(|| look(context, turn, theme)).transpose()?),
         still: still.map(|registered| registered.told().name.clone()).collect(),
         seconds: engine.setup().profile.limits.budget.seconds,
-    }
+    })
 }
 
 /// The model and the folder that the session began with, where nothing else is asked for.

@@ -135,6 +135,11 @@ impl Terminal {
         text(&self.tmux(&["capture-pane", "-p"]))
     }
 
+    /// The same with the codes of its colors.
+    pub(crate) fn colors(&self) -> String {
+        text(&self.tmux(&["capture-pane", "-p", "-e"]))
+    }
+
     /// The shell's line editing is on again: nobody types blindly.
     pub(crate) fn is_usable(&self) {
         self.say("stty -a | tr ' ' '\\n' | grep -xE -- '-?(echo|icanon|isig);?'");
@@ -203,7 +208,7 @@ pub(crate) fn poll(mut is_there: impl FnMut() -> bool, what: impl Fn() -> String
 fn without_what_moves(screen: &str) -> String {
     let is_braille = |c: char| ('\u{2800}'..='\u{28ff}').contains(&c);
     let moves = |line: &&str| {
-        line.contains("Esc interrupts") || line.contains("waits for you") || line.starts_with(is_braille)
+        line.contains("Esc interrupts") || line.contains("waiting for you") || line.starts_with(is_braille)
     };
     screen.lines().filter(|line| !moves(line)).collect::<Vec<_>>().join("\n")
 }

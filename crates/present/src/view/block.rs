@@ -67,6 +67,10 @@ pub struct Call {
     pub output: VecDeque<String>,
     /// What it did to files.
     pub changes: Vec<Change>,
+    /// What it asked to do to files.
+    pub(super) proposed: Vec<Change>,
+    /// What of that nobody allowed.
+    pub refused: Vec<Change>,
     /// Whether sessions below did that.
     pub is_delegated: bool,
     /// What people see of its result (C-51).
@@ -128,6 +132,8 @@ impl Call {
             state: CallState::Waiting,
             output: VecDeque::new(),
             changes: Vec::new(),
+            proposed: Vec::new(),
+            refused: Vec::new(),
             is_delegated: false,
             preview: Vec::new(),
             took: Duration::ZERO,

@@ -1,7 +1,7 @@
 //! What is on the screen, and what happens to it.
 use super::{
     blocks::Painter,
-    choice::{Pick, Popup},
+    choice::{Answering, Pick, Popup},
     input::{Draft, Input},
     list::Item,
     look::Look,
@@ -11,6 +11,7 @@ use super::{
 use crate::{
     history,
     host::{Host, Opened, Wish},
+    paint::diff::Room,
 };
 use crossterm::event::KeyCode;
 use futures::{
@@ -22,7 +23,8 @@ use haft_core::{Answer, Change, Command, Event, Fact, Seq};
 use haft_engine::{Engine, Session};
 use haft_present::{
     cursor::next,
-    diff, safe,
+    file_diff::FileDiff,
+    safe,
     view::{Asked, Block, View},
 };
 use ratatui::text::{Line, Span};
@@ -67,7 +69,8 @@ pub(super) struct App {
     /// Esc was pressed, or Ctrl+C, and once more means more.
     pub(super) escaped: Option<(KeyCode, Instant)>,
     /// What was being typed when a question came.
-    draft: Option<Draft>,
+    pub(super) draft: Option<Draft>,
+    pub(super) answering: Answering,
     /// When the last key of a text was pressed.
     pub(super) typed: Option<Instant>,
     wish: Wish,
@@ -110,6 +113,7 @@ impl App {
             escaped: None,
             typed: None,
             draft: None,
+            answering: Answering::default(),
             wish: Wish::default(),
             shown: None,
         }
@@ -182,6 +186,8 @@ impl App {
         let blocks = self.view.apply(event);
         blocks.into_iter().for_each(|block| self.finished(block));
         if self.asked() != asked {
+            self.stop_refusing();
+            self.answering = Answering::default();
             self.put_draft_aside();
         }
         if matches!(event, Event::Recorded(entry) if matches!(entry.fact, Fact::TurnEnded { .. })) {
@@ -189,7 +195,7 @@ impl App {
         }
     }
 
-    fn asked(&self) -> Option<haft_core::CallId> {
+    pub(super) fn asked(&self) -> Option<haft_core::CallId> {
         self.view.asked.front().map(|asked| asked.call().clone())
     }
 
@@ -230,22 +236,16 @@ impl App {
 
     /// Draws with the diffs of this session.
     pub(super) fn painted<T>(&self, draw: impl FnOnce(&Painter<'_>) -> T) -> T {
-        self.drawn(false, draw)
+        self.painted_in(Room::SCROLLS, draw)
     }
 
-    /// The same with nothing left out.
-    pub(super) fn painted_whole<T>(&self, draw: impl FnOnce(&Painter<'_>) -> T) -> T {
-        self.drawn(true, draw)
-    }
-
-    fn drawn<T>(&self, is_whole: bool, draw: impl FnOnce(&Painter<'_>) -> T) -> T {
+    /// The same with so much room for each diff.
+    pub(super) fn painted_in<T>(&self, room: Room, draw: impl FnOnce(&Painter<'_>) -> T) -> T {
         let session = self.session.clone();
-        let diff_of = move |changes: &[Change]| match &session {
-            Some(session) if is_whole => diff::of_all(session, changes),
-            Some(session) => diff::of_changes(session, changes),
-            None => String::new(),
+        let files_of = move |changes: &[Change]| {
+            session.as_ref().map(|session| FileDiff::all(session, changes)).unwrap_or_default()
         };
-        draw(&Painter { columns: self.columns, look: self.look, diff_of: &diff_of, is_whole })
+        draw(&Painter { columns: self.columns, look: self.look, files_of: &files_of, room })
     }
 
     /// Whether something moves by itself: nothing does while a person is asked, or reads a page.
@@ -337,6 +337,7 @@ impl App {
         }
         if let Some(Asked::Approval { call, .. }) = self.view.asked.pop_front() {
             self.send(Command::Answer { call, answer });
+            self.answering = Answering::default();
         }
     }
 

@@ -2,30 +2,26 @@
 use super::{
     look::Look,
     markdown::{self, plain},
-    wrap::{Break, hanging, one_row, width},
+    wrap::{one_row, width},
 };
+use crate::paint::diff::{self, DiffPainter, Room};
 use haft_core::{Change, Direction, Outcome, Usage};
 use haft_present::{
-    diff, notes, safe,
+    file_diff::FileDiff,
+    notes,
     view::{Block, Call, CallState},
 };
-use ratatui::{
-    style::Style,
-    text::{Line, Span},
-};
+use ratatui::text::{Line, Span};
 use std::time::Duration;
 
-/// Draws blocks; asks `diff_of` for what changes did to files.
+/// Draws blocks; asks `files_of` for what changes did to files.
 pub(super) struct Painter<'a> {
     pub(super) columns: usize,
     pub(super) look: Look,
-    pub(super) diff_of: &'a dyn Fn(&[Change]) -> String,
-    /// However long a diff is.
-    pub(super) is_whole: bool,
+    pub(super) files_of: &'a dyn Fn(&[Change]) -> Vec<FileDiff>,
+    /// For each diff.
+    pub(super) room: Room,
 }
-
-/// Lines of a diff that stand in the conversation.
-const DIFF_LINES: usize = 16;
 
 impl Painter<'_> {
     /// A block with the blank line in front of it, where it is not a part of the one before.
@@ -72,77 +68,69 @@ impl Painter<'_> {
             CallState::Done => ("✓ ", look.good()),
             CallState::Failed => ("✗ ", look.bad()),
         };
-        let mut head = vec![Span::styled(sign, style), Span::styled(call.name.clone(), look.bold())];
-        head.push(Span::raw(format!(" {}", call.summary)));
-        if call.took >= Duration::from_secs(2) {
-            head.push(Span::styled(format!("  {}", seconds(call.took)), look.dim()));
-        }
-        let mut lines = vec![one_row(Line::from(head), self.columns)];
-        lines.extend(self.diff(&call.changes));
-        let style = if call.state == CallState::Failed { look.bad() } else { look.dim() };
+        let sign = Span::styled(sign, style);
+        let (changed, refused) = ((self.files_of)(&call.changes), (self.files_of)(&call.refused));
         // What a diff shows needs no words.
-        let is_all_shown = !call.changes.is_empty() && !call.is_delegated && call.state == CallState::Done;
-        let preview = call.preview.iter().filter(|_| !is_all_shown).map(String::as_str);
-        let shown: Vec<&str> =
-            if call.state == CallState::Running { call.tail().collect() } else { preview.collect() };
-        for line in shown {
-            lines.push(one_row(
-                Line::from_iter([Span::raw("  "), Span::styled(line.to_owned(), style)]),
-                self.columns,
-            ));
-        }
-        lines
-    }
-
-    /// What `changes` did, in so many lines as have room in a conversation.
-    fn diff(&self, changes: &[Change]) -> Vec<Line<'static>> {
-        if changes.is_empty() {
-            return Vec::new();
-        }
-        let mut lines = self.whole_diff(changes);
-        let more = lines.len().saturating_sub(DIFF_LINES);
-        if more > 0 && !self.is_whole {
-            lines.truncate(DIFF_LINES);
-            lines.push(Line::styled(format!("  … {more} more lines (Ctrl+O shows all)"), self.look.dim()));
-        }
-        lines
-    }
-
-    /// A diff in colors.
-    pub(super) fn whole_diff(&self, changes: &[Change]) -> Vec<Line<'static>> {
-        let text = (self.diff_of)(changes);
-        let all: Vec<&str> = text.lines().collect();
-        let lines = (0..all.len()).flat_map(|place| self.diff_line(&all, place));
-        let names = changes.iter().filter(|_| text.is_empty());
-        let names = names.map(|change| {
-            let path = safe::visible_line(&change.path.to_string_lossy());
-            Line::raw(format!("  {} {path}", diff::sign(change.kind())))
-        });
-        lines.chain(names).collect()
-    }
-
-    /// Of the two lines with a file's name one is enough.
-    fn diff_line(&self, all: &[&str], place: usize) -> Vec<Line<'static>> {
-        let look = &self.look;
-        let line = all[place];
-        if is_file_name(all, place) {
-            return Vec::new();
-        }
-        if place > 0 && is_file_name(all, place - 1) {
-            let name = line.strip_prefix("+++ b/").unwrap_or(line);
-            return self.hanging_line(name, look.bold());
-        }
-        let style = match line.as_bytes() {
-            [b'+', ..] => look.good(),
-            [b'-', ..] => look.bad(),
-            [b'@', b'@', ..] => look.accent(),
-            _ => look.dim(),
+        let mut lines = match (&changed[..], &refused[..], call.is_delegated) {
+            ([file], [], false) | ([], [file], false) => self.changed(sign, call, file),
+            _ => {
+                let mut lines = vec![self.head(sign, call)];
+                lines.extend(self.diffs().files(&changed, self.room));
+                lines.extend(self.refused(&refused));
+                lines
+            }
         };
-        self.hanging_line(line, style)
+        let is_all_shown = !call.changes.is_empty() && !call.is_delegated && call.state == CallState::Done;
+        let is_refused = !call.refused.is_empty() && call.state == CallState::Failed;
+        if !is_all_shown && !is_refused {
+            lines.extend(self.told(call));
+        }
+        lines
     }
 
-    fn hanging_line(&self, line: &str, style: Style) -> Vec<Line<'static>> {
-        hanging(Span::raw("  "), &[Span::styled(line.to_owned(), style)], self.columns, Break::Anywhere)
+    fn head(&self, sign: Span<'static>, call: &Call) -> Line<'static> {
+        let name = Span::styled(call.name.clone(), self.look.bold());
+        let summary = Span::raw(format!(" {}", call.summary));
+        one_row([sign, name, summary].into_iter().chain(self.took(call)).collect(), self.columns)
+    }
+
+    fn took(&self, call: &Call) -> Option<Span<'static>> {
+        (call.took >= Duration::from_secs(2))
+            .then(|| Span::styled(format!("  {}", seconds(call.took)), self.look.dim()))
+    }
+
+    /// A call that did one thing to one file, or was not allowed to.
+    fn changed(&self, sign: Span<'static>, call: &Call, file: &FileDiff) -> Vec<Line<'static>> {
+        let refused = (!call.refused.is_empty()).then(|| Span::styled("  refused", self.look.bad()));
+        let head = std::iter::once(sign).chain(diff::head(file, &self.look));
+        let head = one_row(head.chain(refused).chain(self.took(call)).collect(), self.columns);
+        let body = self.diffs().bodies(std::slice::from_ref(file), self.room);
+        std::iter::once(head).chain(body).collect()
+    }
+
+    /// What a person did not allow can still be read.
+    fn refused(&self, files: &[FileDiff]) -> Vec<Line<'static>> {
+        let head = (!files.is_empty()).then(|| Line::styled("  refused:", self.look.bad()));
+        head.into_iter().chain(self.diffs().files(files, self.room)).collect()
+    }
+
+    /// What it says of itself, or has said so far.
+    fn told(&self, call: &Call) -> Vec<Line<'static>> {
+        let style = if call.state == CallState::Failed { self.look.bad() } else { self.look.dim() };
+        let shown: Vec<&str> = match call.state {
+            CallState::Running => call.tail().collect(),
+            _ => call.preview.iter().map(String::as_str).collect(),
+        };
+        let line = |line: &str| {
+            let spans = [Span::raw("  "), Span::styled(line.to_owned(), style)];
+            one_row(Line::from_iter(spans), self.columns)
+        };
+        shown.into_iter().map(line).collect()
+    }
+
+    /// Draws what changes did.
+    pub(super) fn diffs(&self) -> DiffPainter<'_> {
+        DiffPainter { columns: self.columns, look: &self.look, how: Some("Ctrl+O shows all") }
     }
 
     fn failure(&self, message: &str, hint: Option<&str>) -> Vec<Line<'static>> {
@@ -185,13 +173,6 @@ impl Painter<'_> {
             why.into_iter().chain([seconds(took)]).chain(rounds).chain(tokens).chain(cost).collect();
         vec![one_row(Line::styled(format!("─ {}", facts.join(" · ")), self.look.dim()), self.columns)]
     }
-}
-
-/// Whether a line is the first of the two that name a file. A line that was removed may look the same, but what follows
-/// two changed lines at the end of a hunk is no other hunk.
-fn is_file_name(all: &[&str], place: usize) -> bool {
-    let begins = |place: usize, sign: &str| all.get(place).is_some_and(|line| line.starts_with(sign));
-    begins(place, "--- ") && begins(place + 1, "+++ ") && begins(place + 2, "@@ ")
 }
 
 /// `3.2 s`, `4 min 5 s`.

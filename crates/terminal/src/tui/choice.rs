@@ -28,3 +28,12 @@ pub(super) struct Popup {
     pub(super) list: List,
     pub(super) is_file: bool,
 }
+
+/// How far the answer to a call that asks has come.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Answering {
+    /// The answer that Enter gives, from 0.
+    pub(super) chosen: usize,
+    /// The person says what to do instead.
+    pub(super) is_refusing: bool,
+}

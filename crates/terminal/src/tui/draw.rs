@@ -3,13 +3,12 @@ use super::{
     app::App,
     blocks::{dollars, tokens, two_ends},
     markdown::{self, plain},
-    wrap::{Break, hanging, one_row},
+    wrap::one_row,
 };
-use haft_core::{Change, Event, Fact, Question};
+use haft_core::{Event, Fact, Question};
 use haft_present::{
-    proposal::Proposal,
     safe,
-    view::{Asked, CallState, View},
+    view::{Asked, Call, CallState, View},
 };
 use ratatui::text::{Line, Span};
 
@@ -47,7 +46,9 @@ impl App {
             lines.push(Line::default());
             lines.extend(markdown::lines(pending, self.columns, &self.look));
         }
-        let calls = &self.view.calls;
+        // What asks is shown with its question.
+        let is_asking = |call: &&Call| self.asked().is_some_and(|asked| asked == call.id);
+        let calls: Vec<&Call> = self.view.calls.iter().filter(|call| !is_asking(call)).collect();
         if !calls.is_empty() {
             lines.push(Line::default());
             let drawn =
@@ -76,15 +77,7 @@ impl App {
             return (lines, Some(cursor));
         }
         match self.view.asked.front().cloned() {
-            Some(Asked::Approval { fact, .. }) => {
-                lines.extend(self.approval(&fact));
-                // What somebody was writing waits, and is seen to.
-                if !self.input.is_empty() {
-                    lines.extend(self.input.rows(self.columns, &self.look).0);
-                }
-                lines.push(self.foot());
-                return (lines, None);
-            }
+            Some(Asked::Approval { fact, .. }) => return self.approval_picture(lines, &fact),
             Some(Asked::Question { question, .. }) => lines.extend(self.question(&question)),
             None => {}
         }
@@ -105,7 +98,7 @@ impl App {
     fn status(&self, frame: usize) -> Option<Line<'static>> {
         let since = self.view.since.filter(|_| self.view.working)?;
         let what = match self.view.calls.iter().find(|call| call.state == CallState::Running) {
-            _ if !self.view.asked.is_empty() => "waits for you".to_owned(),
+            _ if !self.view.asked.is_empty() => "waiting for you".to_owned(),
             Some(call) => call.name.clone(),
             None => {
                 self.view.retry.as_ref().map_or("thinking".to_owned(), |why| format!("asks again: {why}"))
@@ -127,68 +120,6 @@ impl App {
         Some(one_row(line, self.columns))
     }
 
-    /// What the call would do, why it asks, and what an answer means. The keys are always seen.
-    fn approval(&self, fact: &Fact) -> Vec<Line<'static>> {
-        let look = &self.look;
-        let Some(proposal) = self.proposal(fact) else { return Vec::new() };
-        let room = self.rows.saturating_sub(6).max(3);
-        let reason = plain(&proposal.reason, Span::styled("? ", look.warn()), self.columns, look.bold());
-        let always = plain(&proposal.always_line(), Span::raw("  "), self.columns, look.dim());
-        let mut end = self.beginning(always, (room / 3).max(1));
-        end.extend(self.beginning(reason, (room / 3).max(1)));
-        let changes = changes_of(fact);
-        let mut lines = self.painted(|painter| match changes {
-            [] => self.lines_of(&proposal.brief_head().text),
-            changes => painter.whole_diff(changes),
-        });
-        let diff = self.painted(|painter| (painter.diff_of)(changes));
-        lines.extend(self.lines_of(&proposal.beside(&diff).text));
-        let mut lines = self.beginning(lines, room.saturating_sub(end.len()).max(1));
-        lines.append(&mut end);
-        let keys = [("y", "es"), ("a", "lways in this session"), ("n", "o")];
-        let keys = keys
-            .into_iter()
-            .flat_map(|(key, rest)| [Span::styled(format!("  [{key}]"), look.chosen()), Span::raw(rest)]);
-        lines.push(one_row(Line::from_iter(keys), self.columns));
-        lines
-    }
-
-    fn proposal(&self, fact: &Fact) -> Option<Proposal> {
-        Proposal::of(self.session.as_ref()?, fact)
-    }
-
-    /// A text that is laid out already, and whose blanks count.
-    fn lines_of(&self, text: &str) -> Vec<Line<'static>> {
-        let line = |line: &str| {
-            let line = Span::styled(line.to_owned(), self.look.dim());
-            hanging(Span::raw("  "), &[line], self.columns, Break::Anywhere)
-        };
-        text.lines().flat_map(line).collect()
-    }
-
-    /// The beginning says what it is about; the rest is on a page.
-    fn beginning(&self, mut lines: Vec<Line<'static>>, room: usize) -> Vec<Line<'static>> {
-        let more = lines.len().saturating_sub(room);
-        if more > 0 {
-            lines.truncate(room);
-            let text = format!("  … {more} more lines (Ctrl+O shows all)");
-            lines.push(Line::styled(text, self.look.warn()));
-        }
-        lines
-    }
-
-    /// All that there is to know before one answers.
-    pub(super) fn whole_question(&self, fact: &Fact) -> Vec<Line<'static>> {
-        let Some(proposal) = self.proposal(fact) else { return Vec::new() };
-        let mut lines = plain(&proposal.reason, Span::raw("? "), self.columns, self.look.bold());
-        lines.extend(self.lines_of(&proposal.always_line()));
-        lines.extend(self.lines_of(&proposal.head()));
-        lines.extend(self.painted_whole(|painter| painter.whole_diff(changes_of(fact))));
-        let diff = self.painted_whole(|painter| (painter.diff_of)(changes_of(fact)));
-        lines.extend(self.lines_of(&proposal.beside_all_of(&diff)));
-        lines
-    }
-
     fn question(&self, question: &Question) -> Vec<Line<'static>> {
         let text = safe::text(&question.text).into_owned();
         let mut lines = plain(&text, Span::styled("? ", self.look.warn()), self.columns, self.look.bold());
@@ -205,7 +136,7 @@ impl App {
     }
 
     /// The last line: what was just hinted at, else how things stand.
-    fn foot(&self) -> Line<'static> {
+    pub(super) fn foot(&self) -> Line<'static> {
         if let Some(hint) = &self.hint {
             return one_row(Line::styled(format!("  {hint}"), self.look.warn()), self.columns);
         }
@@ -249,12 +180,5 @@ impl App {
             }
         }
         lines
-    }
-}
-
-fn changes_of(fact: &Fact) -> &[Change] {
-    match fact {
-        Fact::ApprovalAsked { changes, .. } => changes,
-        _ => &[],
     }
 }

@@ -195,9 +195,19 @@ impl Input {
 
     /// Its rows behind a mark, and where the cursor is in them.
     pub(super) fn rows(&mut self, columns: usize, look: &Look) -> (Vec<Line<'static>>, (usize, usize)) {
+        self.rows_for(PLACEHOLDER, columns, look)
+    }
+
+    /// The same, with another word where nothing is typed yet.
+    pub(super) fn rows_for(
+        &mut self,
+        placeholder: &'static str,
+        columns: usize,
+        look: &Look,
+    ) -> (Vec<Line<'static>>, (usize, usize)) {
         if self.is_empty() {
             let mark = Span::styled(MARK, look.accent());
-            let row = Line::from_iter([mark, Span::styled(PLACEHOLDER, look.dim())]);
+            let row = Line::from_iter([mark, Span::styled(placeholder, look.dim())]);
             return (vec![one_row(row, columns)], (0, MARK.len()));
         }
         let width = columns.saturating_sub(MARK.len()).max(1) as u16;
@@ -305,7 +315,7 @@ mod tests {
         *,
     };
 
-    const LOOK: Look = Look { theme: Theme::Plain, depth: Depth::None };
+    const LOOK: Look = Look { theme: Theme::Plain, depth: Depth::None, is_light: false };
 
     fn typed(input: &mut Input, text: &str) {
         for c in text.chars() {

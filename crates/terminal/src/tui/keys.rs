@@ -2,7 +2,6 @@
 use super::{app::App, page::Page};
 use crate::console;
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
-use haft_core::Answer;
 use haft_present::view::Asked;
 use std::time::{Duration, Instant};
 
@@ -23,7 +22,7 @@ pub(super) const KEYS: [(&str, &str); 11] = [
 
 /// Keys that follow each other faster belong to a word.
 const PAUSE: Duration = Duration::from_secs(1);
-const PAUSE_FIRST: &str = "a call asks; pause, then answer with y, a or n";
+pub(super) const PAUSE_FIRST: &str = "a call asks; pause, then answer with y, a or n";
 /// Two presses within this time belong together.
 const TWICE: Duration = Duration::from_secs(2);
 
@@ -48,6 +47,7 @@ impl App {
         match key.code {
             KeyCode::Char('o') if ctrl => self.show_all(),
             _ if self.pick.is_some() => self.pick_key(key),
+            _ if self.answering.is_refusing => self.reason_key(key),
             KeyCode::Char('c') if ctrl => self.stop_or_leave(),
             KeyCode::Char('t') if ctrl => self.pick_job(),
             KeyCode::Char('r') if ctrl => self.pick_typed(),
@@ -63,7 +63,7 @@ impl App {
         }
     }
 
-    fn type_in(&mut self, key: KeyEvent) {
+    pub(super) fn type_in(&mut self, key: KeyEvent) {
         if self.input.key(key) {
             self.typed = Some(Instant::now());
             self.complete();
@@ -130,23 +130,6 @@ impl App {
         }
     }
 
-    /// With Ctrl or Alt a letter is a key of the shell, and no answer.
-    fn approval_key(&mut self, key: KeyEvent) {
-        let is_letter = (key.modifiers - KeyModifiers::SHIFT).is_empty();
-        match key.code {
-            _ if !is_letter => self.hint = Some("y, a or n".into()),
-            KeyCode::Char('y' | 'Y') => self.answer(Answer::Once),
-            KeyCode::Char('a' | 'A') => self.answer(Answer::Always),
-            KeyCode::Char('n' | 'N') | KeyCode::Esc => self.answer(Answer::No),
-            // Somebody begins to write, so that the next letter is no answer, either.
-            KeyCode::Char(_) => {
-                self.type_in(key);
-                self.hint = Some(PAUSE_FIRST.into());
-            }
-            _ => self.hint = Some("y, a or n".into()),
-        }
-    }
-
     /// Whether the key was for the list of what could be meant.
     fn popup_key(&mut self, key: KeyEvent) -> bool {
         let Some(popup) = &mut self.popup else { return false };
@@ -196,7 +179,7 @@ impl App {
             pick.typed += text.lines().next().unwrap_or_default();
             return pick.list.narrow(&pick.typed);
         }
-        if self.page.is_none() && !self.asks_for_approval() {
+        if self.page.is_none() && (!self.asks_for_approval() || self.answering.is_refusing) {
             self.input.paste(text);
             self.complete();
         }

@@ -285,7 +285,7 @@ mod tests {
     };
 
     fn drawn(markdown: &str, columns: usize) -> String {
-        let look = Look { theme: Theme::Plain, depth: Depth::None };
+        let look = Look { theme: Theme::Plain, depth: Depth::None, is_light: false };
         let lines = lines(markdown, columns, &look);
         lines.iter().map(|line| format!("{}\n", line.to_string().trim_end())).collect()
     }
@@ -314,7 +314,7 @@ mod tests {
     #[test]
     fn nothing_is_wider_than_the_screen() {
         let markdown = "# head head head\n\n> - quote `code code`\n\n| aaaaaaaaaaaaaaaa | bbbbbbbbbbb |\n|---|---|\n| c | 漢字漢字漢字漢字 |\n\n```\nxxxxxxxxxxxxxxxxxxxxxxxxx\n```\n";
-        let look = Look { theme: Theme::Terminal, depth: Depth::Sixteen };
+        let look = Look { theme: Theme::Terminal, depth: Depth::Sixteen, is_light: false };
         for columns in 8..40 {
             for line in lines(markdown, columns, &look) {
                 assert!(line.width() <= columns, "{columns}: {line}");

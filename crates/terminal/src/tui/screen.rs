@@ -2,10 +2,10 @@
 //! lines stay and are redrawn where they changed.
 //!
 //! The cursor only moves relative to where it is, so nobody has to ask the terminal where that is.
-use super::wrap::one_row;
+use super::{ansi::paint, wrap::one_row};
 use haft_present::safe;
 use ratatui::{
-    style::{Color, Modifier, Style},
+    style::Style,
     text::{Line, Span},
 };
 use std::io::{self, Write};
@@ -54,7 +54,7 @@ impl<Out: Write> Screen<Out> {
         up(&mut text, self.up.take().unwrap_or(self.row));
         match above.is_empty() && !self.is_stale {
             true => self.changed_rows(&mut text, &live),
-            false => all_rows(&mut text, &above, &live),
+            false => all_rows(&mut text, &above, &live, self.columns),
         }
         let (row, column) = cursor.unwrap_or((live.len().saturating_sub(1), 0));
         up(&mut text, live.len().saturating_sub(1).saturating_sub(row));
@@ -75,7 +75,7 @@ impl<Out: Write> Screen<Out> {
             }
             if self.shown.get(row) != Some(line) {
                 text.push_str("\r\x1b[K");
-                paint(text, line);
+                paint(text, line, self.columns);
             }
         }
         if self.shown.len() > live.len() {
@@ -98,7 +98,8 @@ impl<Out: Write> Screen<Out> {
             let text = safe::text(&span.content).replace('\t', "    ").replace('\n', " ");
             Span::styled(text, line.style.patch(span.style))
         };
-        one_row(line.spans.iter().map(harmless).collect(), self.columns)
+        let ground = Style { bg: line.style.bg, ..Style::new() };
+        one_row(line.spans.iter().map(harmless).collect(), self.columns).style(ground)
     }
 
     /// Somebody else wrote below what was drawn: it is drawn anew from where the cursor stands.
@@ -129,24 +130,24 @@ impl<Out: Write> Screen<Out> {
         let mut text = format!("{BEGIN}\x1b[H");
         for row in 0..self.rows {
             text.push_str(if row == 0 { "\r\x1b[K" } else { "\r\n\x1b[K" });
-            lines.get(row).into_iter().for_each(|line| paint(&mut text, &self.fitting(line)));
+            lines.get(row).into_iter().for_each(|line| paint(&mut text, &self.fitting(line), self.columns));
         }
         text += END;
         self.raw(&text)
     }
 }
 
-fn all_rows(text: &mut String, above: &[Line<'static>], live: &[Line<'static>]) {
+fn all_rows(text: &mut String, above: &[Line<'static>], live: &[Line<'static>], columns: usize) {
     text.push_str("\r\x1b[J");
     for line in above {
-        paint(text, line);
+        paint(text, line, columns);
         text.push_str("\r\n");
     }
     for (row, line) in live.iter().enumerate() {
         if row > 0 {
             text.push_str("\r\n");
         }
-        paint(text, line);
+        paint(text, line, columns);
     }
 }
 
@@ -161,60 +162,6 @@ fn right(text: &mut String, columns: usize) {
     if columns > 0 {
         *text += &format!("\x1b[{columns}C");
     }
-}
-
-/// A line with its styles (ECMA-48, `SGR`).
-fn paint(text: &mut String, line: &Line<'_>) {
-    for span in &line.spans {
-        let style = line.style.patch(span.style);
-        let codes = codes(style);
-        if codes.is_empty() {
-            text.push_str(&span.content);
-        } else {
-            *text += &format!("\x1b[{codes}m{}\x1b[0m", span.content);
-        }
-    }
-}
-
-fn codes(style: Style) -> String {
-    let attributes = [
-        (Modifier::BOLD, "1"),
-        (Modifier::DIM, "2"),
-        (Modifier::ITALIC, "3"),
-        (Modifier::UNDERLINED, "4"),
-        (Modifier::REVERSED, "7"),
-        (Modifier::CROSSED_OUT, "9"),
-    ];
-    let attributes = attributes.into_iter().filter(|(modifier, _)| style.add_modifier.contains(*modifier));
-    let attributes = attributes.map(|(_, code)| code.to_owned());
-    let colors = [style.fg.map(|color| color_code(color, 30)), style.bg.map(|color| color_code(color, 40))];
-    attributes.chain(colors.into_iter().flatten()).collect::<Vec<_>>().join(";")
-}
-
-/// `base` is 30 for the text and 40 for what is behind it.
-fn color_code(color: Color, base: u8) -> String {
-    let place = match color {
-        Color::Reset => return (base + 9).to_string(),
-        Color::Rgb(r, g, b) => return format!("{};2;{r};{g};{b}", base + 8),
-        Color::Indexed(index) => return format!("{};5;{index}", base + 8),
-        Color::Black => 0,
-        Color::Red => 1,
-        Color::Green => 2,
-        Color::Yellow => 3,
-        Color::Blue => 4,
-        Color::Magenta => 5,
-        Color::Cyan => 6,
-        Color::Gray => 7,
-        Color::DarkGray => 60,
-        Color::LightRed => 61,
-        Color::LightGreen => 62,
-        Color::LightYellow => 63,
-        Color::LightBlue => 64,
-        Color::LightMagenta => 65,
-        Color::LightCyan => 66,
-        Color::White => 67,
-    };
-    (base + place).to_string()
 }
 
 #[cfg(test)]
@@ -288,13 +235,5 @@ mod tests {
         }
         screen.draw(&[], lines(&["x"]), Some((0, 0))).unwrap();
         assert!(drawn(&mut screen).starts_with("^[?2026h^[?25l^[?7l^[2A\r^[J"));
-    }
-
-    #[test]
-    fn styles_become_codes() {
-        let mut text = String::new();
-        let style = Style::new().fg(Color::DarkGray).bg(Color::Rgb(1, 2, 3)).add_modifier(Modifier::BOLD);
-        paint(&mut text, &Line::from_iter([Span::raw("a"), Span::styled("b", style)]));
-        assert_eq!(text, "a\x1b[1;90;48;2;1;2;3mb\x1b[0m");
     }
 }

@@ -7,7 +7,7 @@ use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 
 /// How wide a text is on the screen. A tab is four columns.
-pub(super) fn width(text: &str) -> usize {
+pub(crate) fn width(text: &str) -> usize {
     text.graphemes(true).map(columns).sum()
 }
 
@@ -17,7 +17,7 @@ fn columns(grapheme: &str) -> usize {
 
 /// Where a row ends that is too long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Break {
+pub(crate) enum Break {
     /// Between words, or within one that is longer than a row.
     Words,
     /// Anywhere: code means its blanks.
@@ -31,7 +31,7 @@ struct Cell<'a> {
 }
 
 /// The rows of `spans`; at least one.
-pub(super) fn wrap(spans: &[Span<'_>], width: usize, at: Break) -> Vec<Vec<Span<'static>>> {
+pub(crate) fn wrap(spans: &[Span<'_>], width: usize, at: Break) -> Vec<Vec<Span<'static>>> {
     let cells: Vec<Cell<'_>> = spans.iter().flat_map(cells).collect();
     let mut rows = Vec::new();
     let mut rest = &cells[..];
@@ -88,7 +88,7 @@ fn joined(row: &[Cell<'_>]) -> Vec<Span<'static>> {
 }
 
 /// Rows behind `first`, and behind as many blanks as it is wide.
-pub(super) fn hanging(
+pub(crate) fn hanging(
     first: Span<'static>,
     spans: &[Span<'_>],
     columns: usize,
@@ -104,7 +104,7 @@ pub(super) fn hanging(
 }
 
 /// Cut to one row, with `…` where something is missing.
-pub(super) fn one_row(line: Line<'static>, columns: usize) -> Line<'static> {
+pub(crate) fn one_row(line: Line<'static>, columns: usize) -> Line<'static> {
     if line.width() <= columns {
         return line;
     }

@@ -10,6 +10,7 @@ use syntect::{
     parsing::{ParseState, ScopeStack, SyntaxReference, SyntaxSet},
 };
 use two_face::theme::EmbeddedLazyThemeSet;
+use two_face::theme::EmbeddedThemeName as Code;
 
 /// Longer code than this stays plain: it would hold up the screen.
 const MAX: usize = 200_000;
@@ -26,11 +27,19 @@ fn themes() -> &'static EmbeddedLazyThemeSet {
 }
 
 /// The lines of `code`, colored where `language` is one that is known: a name or a file's ending.
-pub(super) fn highlight(code: &str, language: &str, look: &Look) -> Vec<Vec<Span<'static>>> {
+pub(crate) fn highlight(code: &str, language: &str, look: &Look) -> Vec<Vec<Span<'static>>> {
+    highlight_in(look.code_theme(), code, language, look)
+}
+
+/// The same in the colors of `theme`; plain without one.
+pub(crate) fn highlight_in(
+    theme: Option<Code>,
+    code: &str,
+    language: &str,
+    look: &Look,
+) -> Vec<Vec<Span<'static>>> {
     let plain = || code.lines().map(|line| vec![Span::raw(line.to_owned())]).collect();
-    let Some(theme) = look.code_theme().filter(|_| !language.is_empty() && code.len() <= MAX) else {
-        return plain();
-    };
+    let Some(theme) = theme.filter(|_| !language.is_empty() && code.len() <= MAX) else { return plain() };
     let Some(syntax) = syntax(language) else { return plain() };
     let highlighter = Highlighter::new(themes().get(theme));
     let mut state = (ParseState::new(syntax), HighlightState::new(&highlighter, ScopeStack::new()));

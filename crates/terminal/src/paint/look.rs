@@ -70,21 +70,71 @@ pub struct Look {
     pub theme: Theme,
     /// What the terminal can show.
     pub depth: Depth,
+    /// Its own background is a light one.
+    pub is_light: bool,
+}
+
+/// Where code stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Side {
+    /// On the terminal's own background.
+    Same,
+    /// On the ground of what was added or removed.
+    Changed,
+}
+
+/// Whether the background is light, by the variable `COLORFGBG`: `TEXT;BACKGROUND`, as numbers in the terminal's palette.
+pub fn is_light(colorfgbg: Option<&str>) -> bool {
+    let background = colorfgbg.and_then(|colors| colors.rsplit(';').next()?.parse::<u8>().ok());
+    background.is_some_and(|color| color == 7 || (9..16).contains(&color))
 }
 
 impl Look {
-    fn is_plain(&self) -> bool {
+    pub(crate) fn is_plain(&self) -> bool {
         self.theme == Theme::Plain || self.depth == Depth::None
     }
 
     /// Colors of code; none where nothing is colored.
-    pub(super) fn code_theme(&self) -> Option<Code> {
+    pub(crate) fn code_theme(&self) -> Option<Code> {
         match (self.is_plain(), self.theme, self.depth) {
             (true, ..) => None,
             (_, Theme::Terminal, _) | (_, _, Depth::Sixteen) => Some(Code::Ansi),
             (_, Theme::Dark, _) => Some(Code::OneHalfDark),
             (_, Theme::Light | Theme::Plain, _) => Some(Code::OneHalfLight),
         }
+    }
+
+    /// Colors of code on one of the two sides.
+    pub(crate) fn theme_on(&self, side: Side) -> Option<Code> {
+        match (side, self.theme) {
+            (Side::Changed, Theme::Terminal) if self.grounds(true).is_some() => {
+                Some(if self.is_light { Code::OneHalfLight } else { Code::OneHalfDark })
+            }
+            // There the whole line has one color.
+            (Side::Changed, _) if self.grounds(true).is_none() => None,
+            _ => self.code_theme(),
+        }
+    }
+
+    /// What a line looks like that was added or removed, and the ground of the part that differs in it; none where there
+    /// are too few colors. The text has a color of its own, since nobody knows for sure what the terminal's is.
+    pub(crate) fn grounds(&self, is_added: bool) -> Option<(Style, Color)> {
+        if self.is_plain() || self.depth < Depth::Many {
+            return None;
+        }
+        let is_light = match self.theme {
+            Theme::Light => true,
+            Theme::Dark => false,
+            Theme::Terminal | Theme::Plain => self.is_light,
+        };
+        let (text, line, part) = match (is_light, is_added) {
+            (false, true) => (0xdcdfe4, 0x1b3a26, 0x2f8a4a),
+            (false, false) => (0xdcdfe4, 0x3f1d22, 0x8f2a2a),
+            (true, true) => (0x383a42, 0xdafbe1, 0xaceebb),
+            (true, false) => (0x383a42, 0xffe0de, 0xffc0bd),
+        };
+        let color = |rgb| self.shown(Color::from_u32(rgb));
+        Some((Style::new().fg(color(text)).bg(color(line)), color(part)))
     }
 
     fn colored(&self, terminal: Color, dark: u32, light: u32) -> Style {
@@ -104,7 +154,7 @@ impl Look {
     }
 
     /// The nearest color that the terminal has.
-    pub(super) fn shown(&self, color: Color) -> Color {
+    pub(crate) fn shown(&self, color: Color) -> Color {
         match (color, self.depth) {
             (Color::Rgb(r, g, b), Depth::Many) => Color::Indexed(nearest(r, g, b)),
             _ => color,
@@ -112,12 +162,12 @@ impl Look {
     }
 
     /// What the person says, and what wants attention.
-    pub(super) fn accent(&self) -> Style {
+    pub(crate) fn accent(&self) -> Style {
         self.colored(Color::Cyan, 0x56b6c2, 0x0184bc)
     }
 
     /// What is less important.
-    pub(super) fn dim(&self) -> Style {
+    pub(crate) fn dim(&self) -> Style {
         match self.is_plain() {
             true => Style::new(),
             false => self.colored(Color::DarkGray, 0x7f848e, 0x7a7d85),
@@ -125,35 +175,35 @@ impl Look {
     }
 
     /// It worked.
-    pub(super) fn good(&self) -> Style {
+    pub(crate) fn good(&self) -> Style {
         self.colored(Color::Green, 0x98c379, 0x2f7d32)
     }
 
     /// It did not.
-    pub(super) fn bad(&self) -> Style {
+    pub(crate) fn bad(&self) -> Style {
         self.colored(Color::Red, 0xe06c75, 0xc0392b)
     }
 
     /// Somebody is asked.
-    pub(super) fn warn(&self) -> Style {
+    pub(crate) fn warn(&self) -> Style {
         self.colored(Color::Yellow, 0xe5c07b, 0x9a6700)
     }
 
     /// Code in the middle of prose.
-    pub(super) fn code(&self) -> Style {
+    pub(crate) fn code(&self) -> Style {
         self.colored(Color::Magenta, 0xc678dd, 0x8250df)
     }
 
-    pub(super) fn bold(&self) -> Style {
+    pub(crate) fn bold(&self) -> Style {
         Style::new().add_modifier(Modifier::BOLD)
     }
 
-    pub(super) fn link(&self) -> Style {
+    pub(crate) fn link(&self) -> Style {
         self.colored(Color::Blue, 0x61afef, 0x0969da).add_modifier(Modifier::UNDERLINED)
     }
 
     /// What is chosen in a list.
-    pub(super) fn chosen(&self) -> Style {
+    pub(crate) fn chosen(&self) -> Style {
         self.accent().add_modifier(Modifier::BOLD)
     }
 }
@@ -188,6 +238,9 @@ mod tests {
         for (no_color, colorterm, term, expected) in table {
             assert_eq!(Depth::of(no_color, colorterm, term), expected, "{colorterm:?} {term:?}");
         }
+        for (colors, expected) in [("15;0", false), ("0;15", true), ("0;default;7", true), ("x", false)] {
+            assert_eq!(is_light(Some(colors)), expected, "{colors}");
+        }
         let table = [((0, 0, 0), 16), ((255, 255, 255), 231), ((255, 0, 0), 196), ((128, 128, 128), 244)];
         for ((r, g, b), expected) in table {
             assert_eq!(nearest(r, g, b), expected);
@@ -197,15 +250,15 @@ mod tests {
     #[test]
     fn without_colors_nothing_has_any() {
         for look in [
-            Look { theme: Theme::Dark, depth: Depth::None },
-            Look { theme: Theme::Plain, depth: Depth::True },
+            Look { theme: Theme::Dark, depth: Depth::None, is_light: false },
+            Look { theme: Theme::Plain, depth: Depth::True, is_light: false },
         ] {
             for style in
                 [look.accent(), look.dim(), look.good(), look.bad(), look.warn(), look.code(), look.link()]
             {
                 assert_eq!(style.fg, None);
             }
-            assert_eq!(look.code_theme(), None);
+            assert_eq!((look.code_theme(), look.grounds(true)), (None, None));
         }
     }
 }

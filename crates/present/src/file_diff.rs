@@ -1,0 +1,142 @@
+//! What a change does to one file, line by line, for whoever draws it.
+use crate::{diff, safe};
+use haft_core::{Change, ChangeKind};
+use haft_engine::Session;
+use similar::{ChangeTag, InlineChange, TextDiff};
+
+/// Lines around a change that are shown with it.
+const AROUND: usize = 3;
+
+/// What a change does to one file. Nothing in its texts is hidden: see [`safe::visible_lines`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileDiff {
+    /// Relative to the workspace where it lies inside.
+    pub path: String,
+    /// What becomes of the file.
+    pub kind: ChangeKind,
+    /// What becomes of its permission bits, where that is worth a word.
+    pub mode: Option<String>,
+    /// Why there are no lines.
+    pub note: Option<String>,
+    /// Neighboring lines, in groups.
+    pub hunks: Vec<Vec<DiffLine>>,
+}
+
+/// A line of a file, before the change, after it, or both. Without a number it is a word about the line above.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DiffLine {
+    /// Its number before, from 1.
+    pub old: Option<usize>,
+    /// Its number after.
+    pub new: Option<usize>,
+    /// Its text, and which parts of it differ from the line that it replaces.
+    pub parts: Vec<(bool, String)>,
+}
+
+impl FileDiff {
+    /// Of each of `changes`, with contents from the session's blobs.
+    pub fn all(session: &Session, changes: &[Change]) -> Vec<Self> {
+        changes.iter().map(|change| Self::of(session, change)).collect()
+    }
+
+    fn of(session: &Session, change: &Change) -> Self {
+        let (path, kind) = (safe::visible_line(&change.path.to_string_lossy()), change.kind());
+        let (mode, contents) = (diff::mode(change), diff::contents(session, change));
+        let (note, hunks) = match contents {
+            None => (Some(diff::not_text(session, change)), Vec::new()),
+            Some((before, after)) if before == after && mode.is_none() => (Some("empty".into()), Vec::new()),
+            Some((before, after)) => (None, hunks(&before, &after)),
+        };
+        Self { path, kind, mode, note, hunks }
+    }
+
+    /// All its lines.
+    pub fn lines(&self) -> impl Iterator<Item = &DiffLine> {
+        self.hunks.iter().flatten()
+    }
+}
+
+impl DiffLine {
+    /// It is there after the change only.
+    pub fn is_added(&self) -> bool {
+        self.old.is_none() && self.new.is_some()
+    }
+
+    /// It was there before the change only.
+    pub fn is_removed(&self) -> bool {
+        self.old.is_some() && self.new.is_none()
+    }
+
+    /// What stands in the line.
+    pub fn text(&self) -> String {
+        self.parts.iter().map(|(_, text)| text.as_str()).collect()
+    }
+}
+
+fn hunks(before: &str, after: &str) -> Vec<Vec<DiffLine>> {
+    let diff = TextDiff::from_lines(before, after);
+    let lines = |ops: &Vec<similar::DiffOp>| {
+        ops.iter().flat_map(|op| diff.iter_inline_changes(op)).flat_map(|change| line(&change)).collect()
+    };
+    diff.grouped_ops(AROUND).iter().map(lines).collect()
+}
+
+/// The line, and a word about a line break that its file lacks.
+fn line(change: &InlineChange<'_, str>) -> Vec<DiffLine> {
+    let number = |index: Option<usize>| index.map(|index| index + 1);
+    let (old, new) = match change.tag() {
+        ChangeTag::Equal => (number(change.old_index()), number(change.new_index())),
+        ChangeTag::Delete => (number(change.old_index()), None),
+        ChangeTag::Insert => (None, number(change.new_index())),
+    };
+    let parts = change
+        .iter_strings_lossy()
+        .map(|(is_other, text)| (is_other, safe::visible_lines(text.strip_suffix('\n').unwrap_or(&text))));
+    let parts: Vec<_> = parts.filter(|(_, text)| !text.is_empty()).collect();
+    // A line that differs as a whole needs no mark in it.
+    let is_other = parts.iter().all(|(is_other, _)| *is_other);
+    let parts = parts.into_iter().map(|(other, text)| (other && !is_other, text)).collect();
+    let mut lines = vec![DiffLine { old, new, parts }];
+    if change.missing_newline() {
+        let text = "\\ no line break at the end of the file".to_owned();
+        lines.push(DiffLine { parts: vec![(false, text)], ..DiffLine::default() });
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(before: &str, after: &str) -> Vec<String> {
+        let number = |number: Option<usize>| number.map_or("-".to_owned(), |number| number.to_string());
+        let part = |(is_other, text): &(bool, String)| match is_other {
+            true => format!("[{text}]"),
+            false => text.clone(),
+        };
+        let line = |line: &DiffLine| {
+            let parts: String = line.parts.iter().map(part).collect();
+            format!("{} {} {parts}", number(line.old), number(line.new))
+        };
+        hunks(before, after).iter().flatten().map(line).collect()
+    }
+
+    #[test]
+    fn lines_have_their_numbers_and_what_differs_in_them_is_marked() {
+        let ends = "- - \\ no line break at the end of the file";
+        let table: [(&str, &str, &[&str]); 5] = [
+            (
+                "a\nreturn x - y\nb\n",
+                "a\nreturn x + y\nb\n",
+                &["1 1 a", "2 - return x [-] y", "- 2 return x [+] y", "3 3 b"],
+            ),
+            ("", "one\ntwo\n", &["- 1 one", "- 2 two"]),
+            ("one\n", "", &["1 - one"]),
+            ("a", "a\n", &["1 - a", ends, "- 1 a"]),
+            ("x y\r\n", "x y\u{202e}\n", &["1 - x [y]\\r", "- 1 x [y\\u{202e}]"]),
+        ];
+        for (before, after, expected) in table {
+            assert_eq!(told(before, after), expected, "{before:?} {after:?}");
+        }
+    }
+}

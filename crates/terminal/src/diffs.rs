@@ -1,0 +1,51 @@
+//! Diffs for somebody who reads line by line: in colors on a terminal, else as plain text.
+use crate::paint::{
+    diff::{DiffPainter, Room},
+    look::Look,
+};
+use haft_core::Change;
+use haft_engine::Session;
+use haft_present::{diff, file_diff::FileDiff};
+
+/// How diffs are shown: drawn where there is a terminal.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Diffs(pub Option<Look>);
+
+/// A diff as it is shown.
+pub(crate) struct Shown {
+    pub(crate) shown: String,
+    /// As text, to look for something in it.
+    pub(crate) plain: String,
+    /// Something is left out of what is shown.
+    pub(crate) is_cut: bool,
+}
+
+/// Columns where nobody knows how many there are.
+const COLUMNS: usize = 80;
+
+impl Diffs {
+    /// With the ends of what is long left out; `how` one sees them.
+    pub(crate) fn cut(self, session: &Session, changes: &[Change], how: Option<&str>) -> Shown {
+        self.of(session, changes, diff::of_changes(session, changes), (Room::SCROLLS, how))
+    }
+
+    /// However long it is.
+    pub(crate) fn whole(self, session: &Session, changes: &[Change]) -> Shown {
+        self.of(session, changes, diff::of_all(session, changes), (Room::WHOLE, None))
+    }
+
+    fn of(
+        self,
+        session: &Session,
+        changes: &[Change],
+        plain: String,
+        (room, how): (Room, Option<&str>),
+    ) -> Shown {
+        let Some(look) = self.0 else { return Shown { shown: plain.clone(), plain, is_cut: false } };
+        let columns = crossterm::terminal::size().map_or(COLUMNS, |(columns, _)| columns.max(20).into());
+        let files = FileDiff::all(session, changes);
+        let painter = DiffPainter { columns, look: &look, how };
+        let is_cut = files.iter().flat_map(FileDiff::lines).count() > room.most();
+        Shown { shown: painter.text(&files, room), plain, is_cut }
+    }
+}

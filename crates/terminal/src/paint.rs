@@ -1,0 +1,6 @@
+//! Text in colors, for the screen and for lines: what things look like, rows of a width, code, diffs.
+pub(crate) mod ansi;
+pub(crate) mod diff;
+pub(crate) mod highlight;
+pub(crate) mod look;
+pub(crate) mod wrap;
