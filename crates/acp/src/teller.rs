@@ -130,6 +130,7 @@ impl Teller {
                 return Some(update);
             }
             Update::ToolCall { .. } | Update::ToolArguments { .. } | Update::ToolCallEnd { .. } => {}
+            Update::Summarizing => {}
         }
         None
     }

@@ -8,6 +8,7 @@ use crate::{
 };
 use futures::FutureExt;
 use haft_core::{CallId, Change, Command, Direction, Fact, Jobs, Seq, ToolCall, Transcript, undo};
+use serde_json::Value;
 use std::{collections::VecDeque, panic::AssertUnwindSafe};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
@@ -109,12 +110,8 @@ impl Task {
                 )?;
                 self.turn(Fact::Prompted { parts, channel }).await
             }
-            Command::Call { name, arguments } => {
-                let why = "not run: another call was made before it";
-                recover::end_open_calls(&mut self.log, &self.session, why)?;
-                let id = format!("own_{}", self.log.journal.entries().len());
-                self.turn(Fact::Called { made: ToolCall::new(id, name, arguments) }).await
-            }
+            Command::Call { name, arguments } => self.call(name, arguments, false).await,
+            Command::TypedCall { name, arguments } => self.call(name, arguments, true).await,
             Command::Conclude(conclusion) => {
                 self.log.record(Fact::Concluded(conclusion))?;
                 self.log.journal.sync()
@@ -133,6 +130,14 @@ impl Task {
             // Outside a turn there is nothing to answer or to stop.
             Command::Interrupt | Command::Answer { .. } | Command::Reply { .. } => Ok(()),
         }
+    }
+
+    async fn call(&mut self, name: String, arguments: Value, is_typed: bool) -> Result<(), JournalError> {
+        let why = "not run: another call was made before it";
+        recover::end_open_calls(&mut self.log, &self.session, why)?;
+        let made = ToolCall::new(format!("own_{}", self.log.journal.entries().len()), name, arguments);
+        self.session.inbox.set_typed(is_typed.then(|| made.id.clone()));
+        self.turn(Fact::Called { made }).await
     }
 
     /// What was said during a turn and found no round any more opens the next one.
@@ -203,8 +208,8 @@ impl Task {
                             receipt.done(&journal);
                         }
                         Command::Prompt { parts, channel } => inbox.queue(Fact::Prompted { parts, channel }, receipt),
-                        Command::Continue | Command::Call { .. } | Command::Conclude(_) | Command::Rewind { .. }
-                        | Command::Redo | Command::Compact => self.later.push_back((command, receipt)),
+                        Command::Continue | Command::Call { .. } | Command::TypedCall { .. } | Command::Conclude(_)
+                        | Command::Rewind { .. } | Command::Redo | Command::Compact => self.later.push_back((command, receipt)),
                     },
                     Mail::Job(fact) => inbox.queue(fact, Receipt::none()),
                     Mail::Forget { read } => session.forget(read),

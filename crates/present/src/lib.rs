@@ -3,7 +3,7 @@
 //! Begin with [`view`], which folds events into blocks that are finished and what still goes on. [`words`] prints the same
 //! events as plain text, [`lines`] as JSON. The other modules make the pieces: [`pieces`] cuts a reply where its Markdown
 //! blocks end, [`diff`] shows changes as text, [`file_diff`] has them line by line for whoever draws them, [`proposal`] says
-//! what a call that asks would do, [`notes`] what is told beside replies and calls, and [`safe`] makes text harmless for a
+//! what a call that asks would do, [`notes`] what is told beside replies and calls, [`outcome`] what came of a call in a few words, and [`safe`] makes text harmless for a
 //! terminal. [`unattended`] answers where there is nobody to ask, and [`cursor`] says from where to follow a session.
 //!
 //! It uses `haft-core` for facts and events and `haft-engine` for sessions, and does no IO of its own.
@@ -14,6 +14,7 @@ pub mod diff;
 pub mod file_diff;
 pub mod lines;
 pub mod notes;
+pub mod outcome;
 pub mod pieces;
 pub mod proposal;
 pub mod safe;

@@ -1,19 +1,26 @@
 //! Events folded into what a person sees: blocks that are finished, and what still goes on.
+mod activity;
 mod block;
+mod history;
 
+pub use activity::Activity;
 pub use block::{Asked, Block, Call, CallState};
+pub use history::{moved, moved_by, prompts, usage};
 
-use crate::{notes, pieces::Pieces, safe, words};
-use futures::StreamExt;
-use haft_core::{
-    Answer, CallId, Change, Channel, Command, Entry, Event, Fact, JobId, Mode, Outcome, Part, Seq, ToolCall,
-    ToolResult, Update, Usage, changed, text_of,
+use crate::{
+    notes,
+    outcome::{Plan, verdict},
+    pieces::Pieces,
+    safe, words,
 };
-use haft_engine::Session;
+use haft_core::{
+    Answer, CallId, Channel, Entry, Event, Fact, JobId, Mode, Outcome, Part, ToolCall, ToolResult, Update,
+    Usage, text_of,
+};
+use history::files;
 use std::{
     collections::VecDeque,
     path::PathBuf,
-    sync::Arc,
     time::{Duration, Instant},
 };
 
@@ -50,10 +57,16 @@ pub struct View {
     pub thinking: String,
     /// Why the model is asked again.
     pub retry: Option<String>,
+    /// The steps of this turn, as the model has told them last.
+    pub plan: Option<Plan>,
     pieces: Pieces,
     /// What runs unasked, where somebody chose it.
     pub mode: Option<Mode>,
     heard: String,
+    /// The tool whose call is being written.
+    calling: Option<String>,
+    /// Since then the beginning of the conversation is being summarized.
+    pub summarizing_since: Option<Instant>,
     opened_at: u64,
 }
 
@@ -61,6 +74,23 @@ impl View {
     /// What is seen of the reply that is being written, and was not handed out as a block.
     pub fn pending(&self) -> &str {
         self.pieces.pending()
+    }
+
+    /// What goes on at this moment.
+    pub fn activity(&self) -> Activity {
+        let running = self.calls.iter().find(|call| call.state == CallState::Running);
+        match (&self.retry, &self.calling) {
+            _ if !self.asked.is_empty() => Activity::Asking,
+            _ if self.summarizing_since.is_some() => Activity::Summarizing,
+            _ if running.is_some() => {
+                Activity::Running(running.map(|call| call.name.clone()).unwrap_or_default())
+            }
+            (_, Some(name)) => Activity::Calling(name.clone()),
+            _ if !self.heard.is_empty() => Activity::Responding,
+            _ if !self.thinking.is_empty() => Activity::Thinking,
+            (Some(why), _) => Activity::Retrying(why.clone()),
+            _ => Activity::Waiting,
+        }
     }
 
     /// Takes in what happened, and gives the blocks that are finished by it.
@@ -94,11 +124,20 @@ impl View {
                 let note = format!("{}; the reply begins anew", safe::text(reason));
                 begun.then_some(Block::Note(note)).into_iter().collect()
             }
-            Update::ToolCall { .. } | Update::ToolArguments { .. } | Update::ToolCallEnd { .. } => Vec::new(),
+            Update::ToolCall { name, .. } => {
+                self.calling = Some(safe::text(name).into_owned());
+                Vec::new()
+            }
+            Update::Summarizing => {
+                self.summarizing_since = Some(Instant::now());
+                Vec::new()
+            }
+            Update::ToolArguments { .. } | Update::ToolCallEnd { .. } => Vec::new(),
         }
     }
 
     fn fact(&mut self, entry: &Entry) -> Vec<Block> {
+        self.summarizing_since = None;
         match &entry.fact {
             Fact::SessionOpened { model, agent, workspace, .. } => {
                 (self.model, self.agent) = (model.clone(), agent.clone());
@@ -108,7 +147,7 @@ impl View {
             Fact::Prompted { parts, channel } => vec![self.prompted(entry.at, parts, channel.as_ref())],
             Fact::Called { made } => {
                 self.begin(entry.at);
-                self.calls = vec![Call::waiting(made)];
+                self.calls = vec![Call { is_own: true, ..Call::waiting(made) }];
                 Vec::new()
             }
             Fact::Continued | Fact::JobEnded { .. } => {
@@ -219,13 +258,13 @@ impl View {
         self.thinking.clear();
         self.calls.clear();
         self.asked.clear();
-        (self.working, self.since, self.retry) = (false, None, None);
+        (self.working, self.since, self.retry, self.summarizing_since) = (false, None, None, None);
     }
 
     fn begin(&mut self, at: u64) {
         if !self.working {
             (self.working, self.since, self.opened_at) = (true, Some(Instant::now()), at);
-            self.turn = Usage::default();
+            (self.turn, self.plan) = (Usage::default(), None);
         }
     }
 
@@ -256,6 +295,7 @@ impl View {
 
     fn forget_reply(&mut self) {
         self.heard.clear();
+        self.calling = None;
         self.pieces = Pieces::default();
     }
 
@@ -269,7 +309,12 @@ impl View {
         let unknown = || Call::waiting(&ToolCall::new(id.0.clone(), name, serde_json::json!({})));
         let call = place.map_or_else(unknown, |place| self.calls.remove(place));
         let state = if result.went_well() { CallState::Done } else { CallState::Failed };
-        vec![Block::Call(Call { state, preview: words::preview(result, words::PREVIEW_LINES), took, ..call })]
+        // Who has typed it wants to see it whole.
+        let lines = if call.is_own { usize::MAX } else { words::PREVIEW_LINES };
+        let (preview, verdict, plan) = (words::preview(result, lines), verdict(result), Plan::of(result));
+        let summary = plan.as_ref().map_or(call.summary, Plan::progress);
+        self.plan = plan.clone().or(self.plan.take());
+        vec![Block::Call(Call { state, preview, verdict, plan, summary, took, ..call })]
     }
 
     fn turn_ended(
@@ -313,62 +358,4 @@ fn failure(message: &str, hint: Option<&str>) -> Block {
         message: safe::text(message).into_owned(),
         hint: hint.map(|hint| safe::text(hint).into_owned()),
     }
-}
-
-fn files(changes: &[Change], conflicts: &[PathBuf], untracked: usize) -> Vec<String> {
-    let name = |path: &PathBuf| safe::text(&path.to_string_lossy()).into_owned();
-    let whole = changed::whole(changes);
-    let moved = whole.iter().filter(|change| !conflicts.contains(&change.path));
-    let moved = moved.map(|change| format!("{} {}", crate::diff::sign(change.kind()), name(&change.path)));
-    let kept = conflicts.iter().map(|path| format!("! {} left alone: somebody changed it since", name(path)));
-    let unknown = (untracked > 0)
-        .then(|| format!("{untracked} calls were not tracked, so what they did to files stands"));
-    moved.chain(kept).chain(unknown).collect()
-}
-
-/// Where a conversation can be taken up again: its prompts, and the entry before each.
-pub fn prompts(entries: &[Arc<Entry>]) -> Vec<(Seq, String)> {
-    let path = haft_core::active_path(entries);
-    let before = std::iter::once(None).chain(path.iter().map(Some));
-    let pairs = path.iter().zip(before);
-    let prompts = pairs.filter_map(|(entry, before)| match &entry.fact {
-        Fact::Prompted { parts, .. } => Some((before?.seq, text_of(parts))),
-        _ => None,
-    });
-    prompts.collect()
-}
-
-/// What the replies of a session took.
-pub fn usage(entries: &[Arc<Entry>]) -> Usage {
-    let mut usage = Usage::default();
-    for entry in entries {
-        match &entry.fact {
-            Fact::Replied { usage: more, .. }
-            | Fact::Retried { usage: more, .. }
-            | Fact::Compacted { usage: more, .. } => usage += *more,
-            _ => {}
-        }
-    }
-    usage
-}
-
-/// Goes back or forward, and tells which files were moved, one line each.
-pub async fn moved(session: &Session, command: Command) -> anyhow::Result<Vec<String>> {
-    let mut events = Box::pin(session.events(crate::cursor::next(session)));
-    session.send(command)?;
-    while let Some(event) = events.next().await {
-        let Event::Recorded(entry) = event else { continue };
-        if let Some(files) = moved_by(&entry.fact) {
-            return Ok(files);
-        }
-    }
-    anyhow::bail!("the session closed")
-}
-
-/// Which files going back or forward has moved, one line each; nothing of another fact.
-pub fn moved_by(fact: &Fact) -> Option<Vec<String>> {
-    let Fact::Rewound { changes, conflicts, untracked, .. } = fact else { return None };
-    let files = files(changes, conflicts, untracked.len());
-    let nothing = files.is_empty().then(|| "no file was changed by a call that was tracked".to_owned());
-    Some(files.into_iter().chain(nothing).collect())
 }

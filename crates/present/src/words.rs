@@ -1,5 +1,10 @@
 //! Events as text: the reply on one stream, everything else on another.
-use crate::{call_order::CallOrder, diff, notes, safe};
+use crate::{
+    call_order::CallOrder,
+    diff, notes,
+    outcome::{Plan, verdict},
+    safe,
+};
 use haft_core::{CallId, Change, Event, Fact, Outcome, Part, Shown, ToolCall, ToolResult, Update, text_of};
 use haft_engine::Chat;
 use serde_json::Value;
@@ -35,12 +40,20 @@ pub struct Words<Out, Err> {
     /// What of it has been heard; differs from `shown` after a retry.
     heard: String,
     calls: HashMap<String, ToolCall>,
-    /// Names and results of calls that have ended before an earlier one.
-    order: CallOrder<(String, ToolResult)>,
+    /// The call that no model made.
+    own: Option<CallId>,
+    /// Calls that have ended before an earlier one.
+    order: CallOrder<Ended>,
     /// Draws changes; without it files are named.
     diffs: Option<Diffs>,
     /// Calls whose changes were shown when they asked.
     asked: HashSet<CallId>,
+}
+
+struct Ended {
+    name: String,
+    result: ToolResult,
+    is_own: bool,
 }
 
 type Diffs = Box<dyn Fn(&[Change]) -> String + Send>;
@@ -48,8 +61,8 @@ type Diffs = Box<dyn Fn(&[Change]) -> String + Send>;
 impl<Out: Write, Err: Write> Words<Out, Err> {
     /// `reply` gets what the model says, `notes` the rest. `chat` replaces words of ours with those of a profile.
     pub fn new(reply: Out, notes: Err, style: Style, chat: Chat) -> Self {
-        let (shown, heard, calls, order, asked) = Default::default();
-        Self { reply, notes, style, chat, shown, heard, calls, order, diffs: None, asked }
+        let (shown, heard, calls, own, order, asked) = Default::default();
+        Self { reply, notes, style, chat, shown, heard, calls, own, order, diffs: None, asked }
     }
 
     /// Shows what changes did as `diffs` draws it.
@@ -77,7 +90,7 @@ impl<Out: Write, Err: Write> Words<Out, Err> {
                 let seconds = *after_ms as f64 / 1000.0;
                 self.note(&format!("{reason}; asking again in {seconds:.1} s"))
             }
-            Update::Thinking { .. } | Update::ToolOutput { .. } => Ok(()),
+            Update::Thinking { .. } | Update::ToolOutput { .. } | Update::Summarizing => Ok(()),
             Update::ToolCall { .. } | Update::ToolArguments { .. } | Update::ToolCallEnd { .. } => Ok(()),
         }
     }
@@ -90,6 +103,7 @@ impl<Out: Write, Err: Write> Words<Out, Err> {
             }
             Fact::Called { made } => {
                 self.calls = [(made.id.0.clone(), made.clone())].into();
+                self.own = Some(made.id.clone());
                 Ok(())
             }
             Fact::ToolStarted { call, .. } => match self.calls.get(&call.0).cloned() {
@@ -104,7 +118,9 @@ impl<Out: Write, Err: Write> Words<Out, Err> {
                 self.changed(call, changes)
             }
             Fact::ToolEnded { call, name, result, .. } => {
-                let ended = self.order.ended(call, (name.clone(), result.clone()));
+                let is_own = self.own.as_ref() == Some(call);
+                let ended = Ended { name: name.clone(), result: result.clone(), is_own };
+                let ended = self.order.ended(call, ended);
                 self.all_ended(ended)
             }
             Fact::ModelFailed { message, hint } => self.failed(message, hint.as_deref()),
@@ -175,11 +191,11 @@ impl<Out: Write, Err: Write> Words<Out, Err> {
         Ok(())
     }
 
-    fn all_ended(&mut self, ended: Vec<(String, ToolResult)>) -> io::Result<()> {
-        ended.iter().try_for_each(|(name, result)| self.ended(name, result))
+    fn all_ended(&mut self, ended: Vec<Ended>) -> io::Result<()> {
+        ended.iter().try_for_each(|ended| self.ended(ended))
     }
 
-    fn ended(&mut self, name: &str, result: &ToolResult) -> io::Result<()> {
+    fn ended(&mut self, Ended { name, result, is_own }: &Ended) -> io::Result<()> {
         if let Shown::Message(text) = &result.shown {
             return writeln!(self.notes, "{}", safe::text(text));
         }
@@ -189,8 +205,10 @@ impl<Out: Write, Err: Write> Words<Out, Err> {
             return self.reply.flush();
         }
         let sign = if result.went_well() { "✓" } else { "✗" };
-        let mut preview = preview(result, self.chat.preview_lines).into_iter();
-        self.line(&format!("  {sign} {}", preview.next().unwrap_or_default()))?;
+        let lines = if *is_own { usize::MAX } else { self.chat.preview_lines };
+        let mut preview = preview(result, lines).into_iter();
+        let first = verdict(result).or_else(|| preview.next()).unwrap_or_default();
+        self.line(&format!("  {sign} {first}"))?;
         preview.try_for_each(|line| self.line(&format!("    {line}")))
     }
 
@@ -218,17 +236,23 @@ impl<Out: Write, Err: Write> Words<Out, Err> {
     }
 }
 
-/// The arguments in a few words: the first text among them, else all as JSON.
+/// The arguments in a few words: the first text among them, the number of items of the first list, else all as JSON.
 pub fn summary(arguments: &Value) -> String {
-    let first = arguments.as_object().and_then(|all| all.values().find_map(Value::as_str));
-    let text = first.map_or_else(|| arguments.to_string(), str::to_owned);
+    let all = || arguments.as_object().into_iter().flat_map(|all| all.values());
+    let text = all().find_map(Value::as_str).map(str::to_owned);
+    let items =
+        all().find_map(Value::as_array).map(|items| format!("{} item{}", items.len(), s(items.len())));
+    let text = text.or(items).unwrap_or_else(|| arguments.to_string());
     let line = text.lines().next().unwrap_or_default();
     short(&safe::text(line))
 }
 
-/// What people see of a result: at most so many `lines` of the tool's own words (C-51, C-67); of a command the last ones, where
+/// What people see of a result: at most so many `lines`, or all of them uncut with `usize::MAX`, of the tool's own words (C-51, C-67); of a command the last ones, where
 /// the verdict stands.
 pub fn preview(result: &ToolResult, lines: usize) -> Vec<String> {
+    if let Some(Plan(steps)) = Plan::of(result) {
+        return steps.iter().map(|step| short(&step.line())).collect();
+    }
     let text = match (&result.error, &result.shown) {
         (Some(error), _) => &error.message,
         (None, Shown::Preview) => &result.content,
@@ -239,7 +263,11 @@ pub fn preview(result: &ToolResult, lines: usize) -> Vec<String> {
     let left_out = all.len().saturating_sub(lines);
     let is_command = result.details.get("exit_code").is_some();
     let told = if is_command { &all[left_out..] } else { &all[..all.len() - left_out] };
-    let mut shown: Vec<String> = told.iter().map(|line| short(&safe::text(line))).collect();
+    let line = |line: &&str| match lines {
+        usize::MAX => safe::text(line).into_owned(),
+        _ => short(&safe::text(line)),
+    };
+    let mut shown: Vec<String> = told.iter().map(line).collect();
     match (left_out, is_command) {
         (0, _) => {}
         (left_out, true) => shown.insert(0, format!("… {left_out} earlier line{}", s(left_out))),

@@ -87,7 +87,7 @@ impl TurnRenderer {
         match update {
             Update::Text { text } => self.live += text,
             Update::Retrying { .. } => self.live.clear(),
-            Update::Thinking { .. } | Update::ToolOutput { .. } => {}
+            Update::Thinking { .. } | Update::ToolOutput { .. } | Update::Summarizing => {}
             Update::ToolCall { .. } | Update::ToolArguments { .. } | Update::ToolCallEnd { .. } => {}
         }
     }

@@ -96,6 +96,9 @@ impl Talk<'_> {
 
     async fn say(&mut self, said: &str) -> anyhow::Result<()> {
         self.follow(None).await?;
+        if let Some(command) = said.strip_prefix('!').filter(|command| !command.trim().is_empty()) {
+            return self.turn(console::typed(command)).await;
+        }
         match console::order(said) {
             Some(order) => self.order(order).await,
             None if said.is_empty() => Ok(()),

@@ -1,5 +1,6 @@
 //! What a person can say to the front-end itself: `/NAME`, the same words on the screen and line by line.
-use haft_core::schema::nearest;
+use haft_core::{Command, schema::nearest};
+use serde_json::json;
 
 /// One of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -82,6 +83,11 @@ pub fn order(line: &str) -> Option<Order> {
         ("quit" | "exit", None) => Order::Quit,
         _ => return None,
     })
+}
+
+/// Runs the `command` of a line such as `!make`.
+pub(crate) fn typed(command: &str) -> Command {
+    Command::TypedCall { name: "bash".into(), arguments: json!({"command": command.trim()}) }
 }
 
 /// For a `/NAME` that nobody knows: the nearest that there is.

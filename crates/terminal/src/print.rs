@@ -8,7 +8,7 @@ use crate::{
 };
 use anyhow::Context;
 use futures::StreamExt;
-use haft_core::{Activities, Change, Command, Entry, Event, Fact, Outcome, Seq};
+use haft_core::{Activities, Change, Command, Entry, Event, Fact, Outcome, Seq, Update};
 use haft_engine::{Chat, Session, Turn, TurnReport};
 use haft_present::{
     cursor::next,
@@ -324,7 +324,7 @@ impl<'a> Showing<'a> {
         };
         let is_text = options.output == Output::Text;
         let mut spinner = Spinner::new(options.can_ask && is_text && !options.style.quiet);
-        spinner.label("thinking");
+        spinner.label("waiting for the model");
         let questions = Questions::with(diffs);
         Self { options, words, spinner, questions, activities: Activities::default() }
     }
@@ -352,12 +352,15 @@ impl<'a> Showing<'a> {
 
 /// While a person is asked, the spinner must not write over the question.
 fn relabel(spinner: &mut Spinner, still: &[String], event: &Event) {
-    let Event::Recorded(entry) = event else { return spinner.label("") };
+    let Event::Recorded(entry) = event else {
+        let is_summary = matches!(event, Event::Live(Update::Summarizing));
+        return spinner.label(if is_summary { "summarizing" } else { "" });
+    };
     match &entry.fact {
         Fact::ToolStarted { name, .. } if still.contains(name) => spinner.label(""),
-        Fact::ToolStarted { name, .. } => spinner.label(name.clone()),
+        Fact::ToolStarted { name, .. } => spinner.label(format!("running {name}")),
         Fact::ApprovalAsked { .. } | Fact::QuestionAsked { .. } | Fact::TurnEnded { .. } => spinner.label(""),
-        _ => spinner.label("thinking"),
+        _ => spinner.label("waiting for the model"),
     }
 }
 

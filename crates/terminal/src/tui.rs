@@ -178,7 +178,7 @@ impl Shown {
             return self.screen.fill(&page.rows(app.rows, &app.look));
         }
         let spins =
-            (app.view.since.map_or(0, |since| since.elapsed().as_millis()) / SPIN.as_millis()) as usize;
+            (app.busy_since().map_or(0, |since| since.elapsed().as_millis()) / SPIN.as_millis()) as usize;
         let (live, cursor) = app.picture(spins);
         self.screen.draw(&std::mem::take(&mut app.above), live, cursor)
     }

@@ -329,6 +329,8 @@ pub enum Update {
     ToolCallEnd { call: CallId, arguments: Value },
     /// A running call says something (C-26 `tool_output_chunk`).
     ToolOutput { call: CallId, chunk: String },
+    /// The beginning of the conversation is being summarized.
+    Summarizing,
     /// The model is asked again: what was seen of this reply is void.
     Retrying { reason: String, after_ms: u64 },
 }
@@ -375,10 +377,16 @@ pub enum Command {
         /// JSON of an object.
         arguments: Value,
     },
+    /// Make this call, which the person has typed: they are not asked about it, and nothing holds it back.
+    TypedCall {
+        /// The tool.
+        name: String,
+        /// JSON of an object.
+        arguments: Value,
+    },
     /// The job that this session is has come to its end.
     Conclude(Conclusion),
-    /// Judge effects that no rule settles by this mode from here on, in the middle of a turn too. What the engine and
-    /// the agent allow is the most that can be had.
+    /// Judge effects that no rule settles by this mode from here on, as far as the engine and the agent allow it.
     SetMode {
         /// The mode.
         mode: Mode,

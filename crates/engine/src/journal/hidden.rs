@@ -51,6 +51,7 @@ impl Hidden {
                 Update::ToolCallEnd { call, arguments: hidden(arguments) }
             }
             Update::ToolOutput { call, chunk } => Update::ToolOutput { call, chunk: hide(chunk) },
+            Update::Summarizing => Update::Summarizing,
             Update::Retrying { reason, after_ms } => Update::Retrying { reason: hide(reason), after_ms },
         }
     }

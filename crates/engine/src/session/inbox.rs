@@ -22,6 +22,8 @@ struct State {
     /// Commands that joined the turn that runs.
     joined: Vec<Receipt>,
     granted: HashSet<Effect>,
+    /// The call that a person has typed.
+    typed: Option<CallId>,
 }
 
 /// What opens a turn, or joins the one that runs.
@@ -72,6 +74,15 @@ impl Inbox {
     pub(crate) fn has_granted(&self, effects: &[Effect]) -> bool {
         let inbox = self.lock();
         !effects.is_empty() && effects.iter().all(|effect| inbox.granted.contains(effect))
+    }
+
+    pub(crate) fn set_typed(&self, call: Option<CallId>) {
+        self.lock().typed = call;
+    }
+
+    /// Whether a person has typed `call`: whoever does that has nobody to ask.
+    pub(crate) fn is_typed(&self, call: &CallId) -> bool {
+        self.lock().typed.as_ref() == Some(call)
     }
 
     pub(crate) fn next_queued(&self) -> Option<Queued> {

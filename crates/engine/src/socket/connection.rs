@@ -137,7 +137,7 @@ fn pass_on(
 fn taken(command: Command, peer: Peer, permission: &Permission) -> Result<Command, String> {
     match command {
         Command::SetMode { mode } => Ok(Command::SetMode { mode: mode.min(permission.mode()) }),
-        Command::Call { .. } => {
+        Command::Call { .. } | Command::TypedCall { .. } => {
             Err("a call can be made only by the process that has the session open".into())
         }
         Command::Conclude(_) => {

@@ -7,7 +7,7 @@ use crate::{
     journal::JournalError,
     session::{context::SessionContext, log::Log},
 };
-use haft_core::{Fact, Message, Part, Reply, Request, Summarizer, Usage, Window, text_of, tokens};
+use haft_core::{Fact, Message, Part, Reply, Request, Summarizer, Update, Usage, Window, text_of, tokens};
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
@@ -34,6 +34,7 @@ pub(crate) async fn compact(
     let messages = log.transcript.messages();
     let left_out = messages[..messages.len().saturating_sub(kept)].to_vec();
     tracing::debug!("summarizing {} messages", left_out.len());
+    log.journal.live(Update::Summarizing);
     let asked = ask(log, session, window, &left_out, cancel).await?;
     if cancel.is_cancelled() {
         return Ok(());

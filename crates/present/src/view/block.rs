@@ -1,5 +1,5 @@
 //! What a person sees of a session, piece by piece.
-use crate::{pieces::Piece, safe, words};
+use crate::{outcome::Plan, pieces::Piece, safe, words};
 use haft_core::{CallId, Change, Direction, Fact, Outcome, Question, ToolCall, Usage};
 use std::{collections::VecDeque, path::PathBuf, time::Duration};
 
@@ -75,6 +75,12 @@ pub struct Call {
     pub is_delegated: bool,
     /// What people see of its result (C-51).
     pub preview: Vec<String>,
+    /// What went wrong in it, in numbers.
+    pub verdict: Option<String>,
+    /// The steps that its result is.
+    pub plan: Option<Plan>,
+    /// No model made it.
+    pub is_own: bool,
     /// How long it took.
     pub took: Duration,
 }
@@ -136,6 +142,9 @@ impl Call {
             refused: Vec::new(),
             is_delegated: false,
             preview: Vec::new(),
+            verdict: None,
+            plan: None,
+            is_own: false,
             took: Duration::ZERO,
         }
     }

@@ -250,7 +250,12 @@ impl App {
 
     /// Whether something moves by itself: nothing does while a person is asked, or reads a page.
     pub(super) fn is_moving(&self) -> bool {
-        self.view.working && self.view.asked.is_empty() && self.page.is_none()
+        self.busy_since().is_some() && self.view.asked.is_empty() && self.page.is_none()
+    }
+
+    /// Since when something goes on.
+    pub(super) fn busy_since(&self) -> Option<Instant> {
+        self.view.since.filter(|_| self.view.working).or(self.view.summarizing_since)
     }
 
     pub(super) fn note(&mut self, text: &str) {

@@ -2,16 +2,20 @@
 use super::{
     look::Look,
     markdown::{self, plain},
-    wrap::{one_row, width},
+    wrap::{Break, hanging, one_row, width},
 };
 use crate::paint::diff::{self, DiffPainter, Room};
 use haft_core::{Change, Direction, Outcome, Usage};
 use haft_present::{
     file_diff::FileDiff,
     notes,
+    outcome::{Plan, Step, StepState},
     view::{Block, Call, CallState},
 };
-use ratatui::text::{Line, Span};
+use ratatui::{
+    style::Style,
+    text::{Line, Span},
+};
 use std::time::Duration;
 
 /// Draws blocks; asks `files_of` for what changes did to files.
@@ -91,7 +95,26 @@ impl Painter<'_> {
     fn head(&self, sign: Span<'static>, call: &Call) -> Line<'static> {
         let name = Span::styled(call.name.clone(), self.look.bold());
         let summary = Span::raw(format!(" {}", call.summary));
-        one_row([sign, name, summary].into_iter().chain(self.took(call)).collect(), self.columns)
+        let verdict = call.verdict.as_ref().map(|text| Span::styled(format!("  {text}"), self.look.bad()));
+        // What went wrong is seen, however long the call is.
+        let room = self.columns.saturating_sub(verdict.as_ref().map_or(0, Span::width));
+        let mut head = one_row([sign, name, summary].into_iter().collect(), room);
+        head.spans.extend(verdict);
+        head.spans.extend(self.took(call));
+        one_row(head, self.columns)
+    }
+
+    /// Boxes: done, at work, to be done.
+    fn steps(&self, Plan(steps): &Plan) -> Vec<Line<'static>> {
+        let line = |step: &Step| {
+            let style = match step.state {
+                StepState::Done => self.look.dim(),
+                StepState::InProgress => self.look.chosen(),
+                StepState::Pending => Style::new(),
+            };
+            hanging(Span::raw("  "), &[Span::styled(step.line(), style)], self.columns, Break::Words)
+        };
+        steps.iter().flat_map(line).collect()
     }
 
     fn took(&self, call: &Call) -> Option<Span<'static>> {
@@ -116,16 +139,27 @@ impl Painter<'_> {
 
     /// What it says of itself, or has said so far.
     fn told(&self, call: &Call) -> Vec<Line<'static>> {
-        let style = if call.state == CallState::Failed { self.look.bad() } else { self.look.dim() };
+        if let Some(plan) = &call.plan {
+            return self.steps(plan);
+        }
+        let is_error = call.state == CallState::Failed && call.verdict.is_none();
+        let style = match (is_error, call.is_own) {
+            (true, _) => self.look.bad(),
+            (false, true) => Style::new(),
+            (false, false) => self.look.dim(),
+        };
         let shown: Vec<&str> = match call.state {
             CallState::Running => call.tail().collect(),
             _ => call.preview.iter().map(String::as_str).collect(),
         };
         let line = |line: &str| {
-            let spans = [Span::raw("  "), Span::styled(line.to_owned(), style)];
-            one_row(Line::from_iter(spans), self.columns)
+            let line = Span::styled(line.to_owned(), style);
+            match call.is_own {
+                true => hanging(Span::raw("  "), &[line], self.columns, Break::Anywhere),
+                false => vec![one_row(Line::from_iter([Span::raw("  "), line]), self.columns)],
+            }
         };
-        shown.into_iter().map(line).collect()
+        shown.into_iter().flat_map(line).collect()
     }
 
     /// Draws what changes did.

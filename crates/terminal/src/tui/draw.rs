@@ -8,7 +8,7 @@ use super::{
 use haft_core::{Event, Fact, Question};
 use haft_present::{
     safe,
-    view::{Asked, Call, CallState, View},
+    view::{Asked, Call, View},
 };
 use ratatui::text::{Line, Span};
 
@@ -96,14 +96,12 @@ impl App {
 
     /// While a turn goes: that it does, for how long, and what it took so far.
     fn status(&self, frame: usize) -> Option<Line<'static>> {
-        let since = self.view.since.filter(|_| self.view.working)?;
-        let what = match self.view.calls.iter().find(|call| call.state == CallState::Running) {
-            _ if !self.view.asked.is_empty() => "waiting for you".to_owned(),
-            Some(call) => call.name.clone(),
-            None => {
-                self.view.retry.as_ref().map_or("thinking".to_owned(), |why| format!("asks again: {why}"))
-            }
-        };
+        let since = self.busy_since()?;
+        let what = self.view.activity().words();
+        let step = self.view.plan.as_ref().and_then(|plan| {
+            let step = plan.current().filter(|_| self.view.asked.is_empty())?;
+            Some(format!("  {}: {}", plan.progress(), step.text))
+        });
         let sign = if self.view.asked.is_empty() { FRAMES[frame % FRAMES.len()] } else { "?" };
         let spent = self.view.turn;
         let price = self.engine.as_ref().and_then(|engine| engine.setup().model.price);
@@ -116,6 +114,7 @@ impl App {
             Span::styled(format!("{sign} "), self.look.accent()),
             Span::raw(what),
             Span::styled(format!("  {facts}"), self.look.dim()),
+            Span::raw(step.unwrap_or_default()),
         ]);
         Some(one_row(line, self.columns))
     }

@@ -99,7 +99,7 @@ impl App {
         if let Some(Asked::Question { .. }) = self.view.asked.front() {
             return self.reply(None);
         }
-        if self.view.working {
+        if self.busy_since().is_some() {
             return self.interrupt();
         }
         let what = if self.input.is_empty() { "go back to an earlier prompt" } else { "clear what is typed" };
@@ -121,7 +121,7 @@ impl App {
         if !self.input.is_empty() {
             return self.input.clear();
         }
-        if self.view.working {
+        if self.busy_since().is_some() {
             return self.interrupt();
         }
         match self.is_second(KeyCode::Char('c')) {

@@ -4,14 +4,13 @@ use super::{
     blocks::{dollars, tokens},
 };
 use crate::{
-    console::{self, Order},
+    console::{self, Order, typed},
     history,
     host::Wish,
     picture,
 };
 use haft_core::{Command, Mode, Part};
 use haft_engine::Session;
-use serde_json::json;
 use std::path::PathBuf;
 
 impl App {
@@ -46,8 +45,7 @@ impl App {
             if self.must_wait() {
                 return;
             }
-            return self
-                .send(Command::Call { name: "bash".into(), arguments: json!({"command": command.trim()}) });
+            return self.send(typed(command));
         }
         let expanded = if text.starts_with('/') { (self.host.expand)(text) } else { Ok(text.to_owned()) };
         match expanded {
@@ -77,10 +75,11 @@ impl App {
 
     /// What would be carried out after the turn only, when nobody thinks of it any more.
     pub(super) fn must_wait(&mut self) -> bool {
-        if self.view.working {
+        let is_busy = self.busy_since().is_some();
+        if is_busy {
             self.hint = Some("a turn goes on; Esc interrupts it".into());
         }
-        self.view.working
+        is_busy
     }
 
     fn order(&mut self, order: Order) {
