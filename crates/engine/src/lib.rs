@@ -38,6 +38,7 @@ pub use session::{
     called,
     named::as_found,
     permission::is_repository,
+    prefix::PrefixSize,
     turn_handle::Turn,
     turn_report::{CallReport, TurnError, TurnReport},
 };

@@ -9,6 +9,7 @@ use crate::{
 use haft::{
     kernel::{SessionId, ToolSource},
     mcp::client::{Mcp, McpServer, McpSettings, Transport},
+    terminal::host::Server,
 };
 use std::{
     collections::BTreeMap,
@@ -57,12 +58,12 @@ pub(crate) fn notes(quiet: bool) -> Arc<dyn Fn(String) + Send + Sync> {
     })
 }
 
-/// Starts each server that may be used: its name, and how many tools it has or why it has none.
+/// Starts each server that may be used: its name, and the names of its tools or why it has none.
 pub(crate) async fn try_all(
     context: &CliContext,
     config: &Config,
     workspace: &Path,
-) -> Result<Vec<(String, Result<usize, String>)>, ConfigError> {
+) -> Result<Vec<Server>, ConfigError> {
     let environment = context.environment.access(config).environment;
     let mut found = Vec::new();
     for server in servers(config, &context.environment)? {
@@ -70,9 +71,10 @@ pub(crate) async fn try_all(
         let heard = notes.clone();
         let note = move |note| *heard.lock().expect("nobody panics while it holds a note") = Some(note);
         let mcp = mcp(vec![server], workspace, environment.clone(), WINDOW / 4, Arc::new(note));
-        let count = mcp.tools(&SessionId("doctor".into())).await.all().count();
+        let tools = mcp.tools(&SessionId("doctor".into())).await;
+        let tools = tools.all().map(|registered| registered.told().name.clone()).collect();
         let failed = notes.lock().expect("nobody panics while it holds a note").take();
-        found.push((name, failed.map_or(Ok(count), Err)));
+        found.push((name, failed.map_or(Ok(tools), Err)));
     }
     Ok(found)
 }

@@ -5,8 +5,8 @@ use haft::{
     engine::{Model, Profile},
     kernel::{Price, Provider, schema::nearest},
     providers::{
-        Card, Connection, Exec, Key, Record, Retry, Scripted, Timeouts, Vendor, card, connect, served_window,
-        vendor, vendors,
+        Card, Connection, Exec, Key, Record, Retry, Scripted, Timeouts, Vendor, card, connect, is_listening,
+        served_window, vendor, vendors,
     },
 };
 use std::{path::Path, sync::Arc};
@@ -103,6 +103,15 @@ pub(crate) async fn models_of(
         ..Failure::failed(error.to_string())
     })?;
     Ok(listed.into_iter().map(|model| format!("{name}/{model}")).collect())
+}
+
+/// Whether `vendor` can be asked for its models: its key is there, or its server answers on this machine.
+pub(crate) async fn can_list(context: &CliContext, config: &Config, vendor: &Vendor) -> bool {
+    let Connection { base_url, key, .. } = connection(context, config, vendor, None);
+    match vendor.local {
+        true => is_listening(base_url.as_deref().unwrap_or(&vendor.base_url)).await,
+        false => key.is_some(),
+    }
 }
 
 /// Connects to nobody yet, but checks all that can be checked here.

@@ -215,7 +215,11 @@ impl View {
 
     fn prompted(&mut self, at: u64, parts: &[Part], channel: Option<&Channel>) -> Block {
         self.begin(at);
-        let images = parts.iter().filter(|part| matches!(part, Part::Image(_))).count();
+        let images = parts.iter().filter_map(|part| match part {
+            Part::Image(image) => Some(image.clone()),
+            _ => None,
+        });
+        let images = images.collect();
         let from = channel.map(|channel| channel.kind.clone());
         Block::Prompt { text: safe::text(&text_of(parts)).into_owned(), images, from }
     }
@@ -314,7 +318,16 @@ impl View {
         let (preview, verdict, plan) = (words::preview(result, lines), verdict(result), Plan::of(result));
         let summary = plan.as_ref().map_or(call.summary, Plan::progress);
         self.plan = plan.clone().or(self.plan.take());
-        vec![Block::Call(Call { state, preview, verdict, plan, summary, took, ..call })]
+        vec![Block::Call(Call {
+            state,
+            preview,
+            verdict,
+            plan,
+            summary,
+            took,
+            images: result.images.clone(),
+            ..call
+        })]
     }
 
     fn turn_ended(

@@ -1,4 +1,5 @@
 //! A conversation line by line, without a full screen: what a pipe, a dumb terminal or a screen reader can follow.
+mod panels;
 mod reader;
 
 use crate::{
@@ -99,16 +100,14 @@ impl Talk<'_> {
         if let Some(command) = said.strip_prefix('!').filter(|command| !command.trim().is_empty()) {
             return self.turn(console::typed(command)).await;
         }
-        match console::order(said) {
+        match console::order_beside(said, &self.host.prompts) {
             Some(order) => self.order(order).await,
             None if said.is_empty() => Ok(()),
             None => {
                 let expanded =
                     if said.starts_with('/') { (self.host.expand)(said) } else { Ok(said.to_owned()) };
                 match expanded {
-                    Ok(prompt) => {
-                        self.turn(Command::Prompt { parts: vec![Part::text(prompt)], channel: None }).await
-                    }
+                    Ok(text) => self.turn(prompt(&text)).await,
                     Err(why) => note(&format!("error: {why}")),
                 }
             }
@@ -155,6 +154,11 @@ impl Talk<'_> {
             Order::Redo => self.redo().await,
             Order::Cost => self.cost(),
             Order::Mode(name) => self.mode(name.as_deref()).await,
+            Order::Review(what) => self.turn(prompt(&console::review(what.as_deref()))).await,
+            Order::Init => self.turn(prompt(console::INIT)).await,
+            Order::Export(_) | Order::Context | Order::Permissions | Order::Mcp => {
+                panels::show(&order, &self.host, self.open.as_ref()).await
+            }
             Order::Theme(_) | Order::Rewind | Order::Jobs | Order::Copy => {
                 note("this needs the screen that `haft` opens in a terminal")
             }
@@ -267,6 +271,10 @@ impl Talk<'_> {
         let cost = cost.unwrap_or_else(|| "unknown".into());
         note(&format!("{} tokens in, {} out; cost: {cost}", usage.total() - usage.output, usage.output))
     }
+}
+
+fn prompt(text: &str) -> Command {
+    Command::Prompt { parts: vec![Part::text(text)], channel: None }
 }
 
 fn list(rows: Vec<(String, String)>, how: &str) -> anyhow::Result<()> {

@@ -35,26 +35,44 @@ pub enum Order {
     Jobs,
     /// The last reply to the clipboard.
     Copy,
+    /// Let the model review a change: what is said, else what is not committed.
+    Review(Option<String>),
+    /// Let the model write notes about the repository.
+    Init,
+    /// Write the conversation to a file.
+    Export(Option<String>),
+    /// What fills the model's window.
+    Context,
+    /// What runs unasked, and by which rules.
+    Permissions,
+    /// The MCP servers with their tools.
+    Mcp,
     /// Leave.
     Quit,
 }
 
 /// Name, argument and what it does.
-pub const ORDERS: [(&str, &str, &str); 16] = [
+pub const ORDERS: [(&str, &str, &str); 22] = [
     ("help", "", "show commands and keys"),
     ("new", "", "start a new session"),
     ("sessions", "[ID]", "switch to another session of this directory"),
     ("model", "[SPEC]", "switch to another model"),
     ("agent", "[NAME]", "switch to another agent"),
     ("mode", "[NAME]", "change what runs without asking"),
+    ("permissions", "", "show mode and rules, and change the mode"),
+    ("review", "[WHAT]", "let the model review a change, or what is not committed"),
+    ("init", "", "let the model write AGENTS.md from the repository"),
     ("theme", "[NAME]", "change the colors"),
     ("undo", "", "undo the last turn, with its files"),
     ("redo", "", "redo the last undo"),
     ("rewind", "", "go back to an earlier prompt, with the files"),
     ("compact", "", "summarize the conversation so far"),
     ("continue", "", "continue an interrupted turn"),
+    ("context", "", "show what fills the model's window"),
     ("cost", "", "show tokens and cost so far"),
     ("jobs", "", "list background commands and subagents"),
+    ("mcp", "", "show MCP servers, their state and tools"),
+    ("export", "[FILE]", "write the conversation to a file, as Markdown"),
     ("copy", "", "copy the last reply to the clipboard"),
     ("quit", "", "quit; the session is kept"),
 ];
@@ -70,7 +88,13 @@ pub fn order(line: &str) -> Option<Order> {
         ("sessions" | "resume", id) => Order::Sessions(id),
         ("model", spec) => Order::Model(spec),
         ("agent", name) => Order::Agent(name),
+        ("permissions", None) => Order::Permissions,
         ("mode" | "permissions", name) => Order::Mode(name),
+        ("review", what) => Order::Review(what),
+        ("init", None) => Order::Init,
+        ("export", file) => Order::Export(file),
+        ("context", None) => Order::Context,
+        ("mcp", None) => Order::Mcp,
         ("theme", name) => Order::Theme(name),
         ("undo", None) => Order::Undo,
         ("redo", None) => Order::Redo,
@@ -84,6 +108,26 @@ pub fn order(line: &str) -> Option<Order> {
         _ => return None,
     })
 }
+
+/// The order that `line` is, unless the person has a prompt of that name, as `own` lists them.
+pub(crate) fn order_beside(line: &str, own: &[(String, String)]) -> Option<Order> {
+    let is_own = |name: &str| own.iter().any(|(own, _)| own == name);
+    order(line).filter(|order| match order {
+        Order::Review(_) => !is_own("review"),
+        Order::Init => !is_own("init"),
+        _ => true,
+    })
+}
+
+/// What the model is told for `/review`.
+pub(crate) fn review(what: Option<&str>) -> String {
+    let what =
+        what.unwrap_or("everything that is not committed (`git status`, `git diff HEAD`, and new files)");
+    include_str!("prompts/review.md").replace("{what}", what)
+}
+
+/// What the model is told for `/init`.
+pub(crate) const INIT: &str = include_str!("prompts/init.md");
 
 /// Runs the `command` of a line such as `!make`.
 pub(crate) fn typed(command: &str) -> Command {
@@ -116,5 +160,8 @@ mod tests {
         }
         assert!(ORDERS.iter().all(|(name, ..)| order(&format!("/{name}")).is_some()));
         assert_eq!(near("/udno"), Some("undo"));
+        let own = [("review".to_owned(), String::new())];
+        assert_eq!(order_beside("/review it", &own), None);
+        assert_eq!(order_beside("/init", &own), Some(Order::Init));
     }
 }

@@ -1,5 +1,7 @@
 //! What a front-end that people sit at needs from the program around it.
+use crate::Pictures;
 use futures::future::BoxFuture;
+use haft_core::Entry;
 use haft_engine::{Engine, Session};
 use std::{path::PathBuf, sync::Arc};
 
@@ -10,14 +12,29 @@ pub struct Host {
     pub open: Open,
     /// Models that can be asked, as `VENDOR/MODEL`, with a few words about each.
     pub models: Arc<dyn Fn() -> Vec<(String, String)> + Send + Sync>,
+    /// The same with all models of vendors that have a key and of servers on this machine, once they have said.
+    pub live_models: Ask<(String, String)>,
+    /// Asks each MCP server for its tools: its name, and the names of its tools or why it has none.
+    pub servers: Ask<Server>,
+    /// A session as Markdown.
+    pub export: Export,
     /// Prompts that lie in files: name and description.
     pub prompts: Vec<(String, String)>,
     /// What a line stands for that begins with `/`; an error says why it stands for nothing.
     pub expand: Expand,
+    /// How pictures are shown on the screen.
+    pub pictures: Pictures,
     /// Where is kept what people type.
     pub history: Option<PathBuf>,
 }
 
+/// An MCP server by its name, and the names of its tools or why it has none.
+pub type Server = (String, Result<Vec<String>, String>);
+
+/// Asks others, and gives what they say.
+pub type Ask<T> = Arc<dyn Fn() -> BoxFuture<'static, Vec<T>> + Send + Sync>;
+/// See [`Host::export`].
+pub type Export = Arc<dyn Fn(&[Arc<Entry>]) -> String + Send + Sync>;
 /// See [`Host::open`].
 pub type Open = Arc<dyn Fn(Wish) -> BoxFuture<'static, Result<Opened, String>> + Send + Sync>;
 /// See [`Host::expand`].

@@ -14,6 +14,7 @@ pub mod chat;
 pub mod console;
 mod diffs;
 mod exit;
+mod export;
 mod going_on;
 pub mod history;
 pub mod host;
@@ -29,3 +30,4 @@ mod waiting;
 
 pub use diffs::Diffs;
 pub use exit::Exit;
+pub use paint::picture::Pictures;

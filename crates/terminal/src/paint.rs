@@ -3,4 +3,5 @@ pub(crate) mod ansi;
 pub(crate) mod diff;
 pub(crate) mod highlight;
 pub(crate) mod look;
+pub(crate) mod picture;
 pub(crate) mod wrap;

@@ -12,6 +12,7 @@ mod keys;
 mod list;
 mod markdown;
 mod page;
+mod panels;
 mod picks;
 mod said;
 mod screen;
@@ -29,6 +30,7 @@ use app::App;
 use crossterm::event::{Event as Key, EventStream, KeyEventKind};
 use futures::{FutureExt, StreamExt};
 use haft_core::{Command, Event, Part};
+use ratatui::text::Line;
 use screen::Screen;
 use std::{
     io::{Stdout, Write, stderr, stdout},
@@ -180,7 +182,21 @@ impl Shown {
         let spins =
             (app.busy_since().map_or(0, |since| since.elapsed().as_millis()) / SPIN.as_millis()) as usize;
         let (live, cursor) = app.picture(spins);
-        self.screen.draw(&std::mem::take(&mut app.above), live, cursor)
+        let above = self.with_pictures(app)?;
+        self.screen.draw(&above, live, cursor)
+    }
+
+    /// Draws finished lines up to the last picture among them, with the pictures; returns the rest.
+    fn with_pictures(&mut self, app: &mut App) -> std::io::Result<Vec<Line<'static>>> {
+        let (mut above, mut drawn) = (std::mem::take(&mut app.above), 0);
+        for (place, picture) in std::mem::take(&mut app.pictures) {
+            let rest = above.split_off(place.saturating_sub(drawn).min(above.len()));
+            drawn += above.len();
+            self.screen.draw(&above, Vec::new(), Some((0, 0)))?;
+            self.screen.picture(&picture)?;
+            above = rest;
+        }
+        Ok(above)
     }
 
     /// A key that comes with a change of the size takes its event away (crossterm 0.29), so the terminal is asked.
@@ -211,7 +227,7 @@ impl Shown {
     /// Leaves what is finished, and nothing else.
     fn leave(&mut self, app: &mut App) -> std::io::Result<()> {
         self.turn_page(false)?;
-        let above = std::mem::take(&mut app.above);
+        let above = self.with_pictures(app)?;
         self.screen.draw(&above, Vec::new(), Some((0, 0)))?;
         self.screen.clear()
     }

@@ -3,6 +3,7 @@ use super::{commands::commands, git, normal};
 use crate::{Effect, Execution};
 use globset::{Glob, GlobBuilder, GlobMatcher};
 use std::{
+    fmt,
     path::{Path, PathBuf},
     str::FromStr,
     sync::{Arc, OnceLock},
@@ -83,6 +84,19 @@ enum Kind {
 pub struct BadRule {
     rule: String,
     why: String,
+}
+
+/// As the configuration has it: `deny write:/etc/**`.
+impl fmt::Display for Rule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ruling = match self.ruling {
+            Ruling::Allow => "allow",
+            Ruling::Ask => "ask",
+            Ruling::Deny => "deny",
+            Ruling::Only => "only",
+        };
+        write!(f, "{ruling} {}", self.text)
+    }
 }
 
 impl Rule {

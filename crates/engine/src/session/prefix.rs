@@ -27,6 +27,30 @@ impl RequestPrefix {
     }
 }
 
+/// About how many tokens the parts of it take.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PrefixSize {
+    /// The agent's own prompt, with skills and lists of tools in it.
+    pub system: u64,
+    /// What people wrote down for agents.
+    pub notes: u64,
+    /// The definitions of tools.
+    pub tools: u64,
+}
+
+impl PrefixSize {
+    /// For the agent of this name, without the tools of other sources; nothing where there is none.
+    pub fn of(setup: &Setup, agent: &str) -> Option<Self> {
+        let agent = setup.agents.iter().find(|known| known.name == agent)?;
+        let own = agent.tools.as_ref().map(|names| setup.tools.only(names));
+        let prefix = RequestPrefix::new(setup, agent, own.as_ref().unwrap_or(&setup.tools));
+        let notes =
+            if setup.profile.notes { knowledge::notes(&setup.knowledge.notes) } else { String::new() };
+        let (notes, tools) = (tokens::of_text(&notes), tokens::of_tools(&prefix.tools));
+        Some(Self { system: prefix.tokens.saturating_sub(notes + tools), notes, tools })
+    }
+}
+
 /// A line for each tool, such as `- name(param: type, …): description`.
 fn tool_list(specs: &[ToolSpec], line: &str) -> String {
     let lines = specs.iter().map(|spec| {

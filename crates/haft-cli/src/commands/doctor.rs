@@ -115,7 +115,7 @@ async fn servers(
 ) -> Result<(), Failure> {
     for (name, found) in mcp::try_all(context, config, workspace).await? {
         match found {
-            Ok(count) => report.good(&format!("mcp.{name}"), &format!("{count} tools"))?,
+            Ok(tools) => report.good(&format!("mcp.{name}"), &format!("{} tools", tools.len()))?,
             Err(why) => report.bad("mcp", &why)?,
         }
     }

@@ -7,13 +7,18 @@ use crate::{
     failure::Failure,
     model,
 };
+use futures::future::join_all;
 use haft::{
+    kernel::Price,
     present::safe,
-    providers::{Vendor, is_listening, vendors},
+    providers::{Card, Vendor, card, is_listening, vendor, vendors},
     terminal::Exit,
 };
 use serde_json::{Value, json};
-use std::io::{Write, stdout};
+use std::{
+    collections::HashSet,
+    io::{Write, stdout},
+};
 
 /// `haft models …`
 pub(crate) async fn models(context: &CliContext, command: Models) -> Result<Exit, Failure> {
@@ -52,9 +57,38 @@ pub(crate) fn choices(context: &CliContext, config: &Config, own: &str) -> Vec<(
     choices.extend(
         local.map(|vendor| (format!("{}/…", vendor.name), format!("a server here: {}", vendor.title))),
     );
-    let mut seen = std::collections::HashSet::new();
+    let mut seen = HashSet::new();
     choices.retain(|(spec, _)| seen.insert(spec.clone()));
     choices
+}
+
+/// As [`choices`], and all models of vendors whose key is set and of servers that answer here, as they list them now.
+pub(crate) async fn live_choices(context: &CliContext, config: &Config, own: &str) -> Vec<(String, String)> {
+    let asked = vendors().iter().map(|vendor| async move {
+        match model::can_list(context, config, vendor).await {
+            true => model::models_of(context, config, &vendor.name).await.unwrap_or_default(),
+            false => Vec::new(),
+        }
+    });
+    let listed = join_all(asked).await.into_iter().flatten().map(|spec| (spec, String::new()));
+    let mut choices = choices(context, config, own);
+    let mut seen: HashSet<String> = choices.iter().map(|(spec, _)| spec.clone()).collect();
+    choices.extend(listed.filter(|(spec, _)| seen.insert(spec.clone())));
+    choices.into_iter().map(|(spec, what)| (spec.clone(), with_card(&spec, what))).collect()
+}
+
+/// With the window and the price, where they are known: `400k window, $1.25 in, $10 out per million tokens`.
+fn with_card(spec: &str, what: String) -> String {
+    let known = spec.split_once('/').and_then(|(name, model)| Some(card(vendor(name)?, model)));
+    let Card { window, price } = known.unwrap_or_default();
+    let window = window.map(|window| match window {
+        1_000_000.. => format!("{}M window", window / 1_000_000),
+        _ => format!("{}k window", window / 1_000),
+    });
+    let price = price.filter(|price| *price != Price::FREE);
+    let price = price.map(|price| format!("${} in, ${} out per million", price.input, price.output));
+    let what = Some(what).filter(|what| !what.is_empty());
+    [what, window, price].into_iter().flatten().collect::<Vec<_>>().join(" · ")
 }
 
 async fn list(context: &CliContext, json: bool) -> Result<Exit, Failure> {

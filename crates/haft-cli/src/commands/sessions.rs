@@ -1,4 +1,5 @@
 //! `haft sessions`: what was said and done.
+pub(crate) mod markdown;
 mod search;
 
 use super::{
@@ -14,10 +15,10 @@ use crate::{
 };
 use haft::{
     engine::{Chat, Home, Summary},
-    kernel::{Command, Entry, Event, Fact, Outcome, Part, Standing, active_path},
+    kernel::{Command, Entry, Event, Fact, Outcome, Standing, active_path},
     present::{
         lines, safe,
-        words::{PREVIEW_LINES, Style, Words, preview},
+        words::{Style, Words},
     },
     terminal::Exit,
 };
@@ -123,51 +124,8 @@ fn export_json(entries: &[Arc<Entry>]) -> Result<Exit, Failure> {
 }
 
 fn export_markdown(entries: &[Arc<Entry>]) -> Result<Exit, Failure> {
-    let mut stdout = stdout().lock();
-    for entry in active_path(entries) {
-        write!(stdout, "{}", safe::text(&markdown(&entry.fact)))?;
-    }
+    write!(stdout(), "{}", markdown::of(entries))?;
     Ok(Exit::Success)
-}
-
-fn markdown(fact: &Fact) -> String {
-    match fact {
-        Fact::SessionOpened { session, model, workspace, .. } => {
-            format!("# Session {session}\n\nModel `{model}` in `{}`.\n", workspace.display())
-        }
-        Fact::Prompted { parts, .. } => format!("\n## Prompt\n\n{}\n", haft::kernel::text_of(parts)),
-        Fact::Replied { parts, .. } => parts.iter().map(part).collect(),
-        Fact::ToolEnded { name, result, .. } => {
-            let mark = if result.went_well() { "✓" } else { "✗" };
-            format!("\n{mark} `{name}`\n\n{}", fenced(&preview(result, PREVIEW_LINES).join("\n")))
-        }
-        Fact::Staged { changes, .. } | Fact::ChangedBelow { changes, .. } => changes
-            .iter()
-            .map(|change| format!("\n- `{}`: {:?}\n", change.path.display(), change.kind()))
-            .collect(),
-        Fact::Unsettled { paths, .. } => {
-            paths.iter().map(|path| format!("\n- `{}`: left as it was\n", path.display())).collect()
-        }
-        Fact::PromptDenied { reason, .. } => format!("\n**A hook denied a prompt:** {reason}\n"),
-        Fact::ModelFailed { message, .. } => format!("\n**The model could not be asked:** {message}\n"),
-        Fact::TurnEnded { outcome, rounds, .. } => format!("\n*{outcome:?} after {rounds} rounds.*\n"),
-        _ => String::new(),
-    }
-}
-
-fn part(part: &Part) -> String {
-    match part {
-        Part::Text { text } => format!("\n{text}\n"),
-        Part::ToolCall(call) => format!("\n`{}` {}", call.name, fenced(&format!("{:#}", call.arguments))),
-        Part::Thinking { .. } | Part::Image(_) => String::new(),
-    }
-}
-
-/// A fence longer than any inside.
-fn fenced(text: &str) -> String {
-    let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or_default();
-    let fence = "`".repeat(longest.max(2) + 1);
-    format!("\n{fence}\n{text}\n{fence}\n")
 }
 
 /// An unfinished turn is taken up, unless another process is at it; a finished session is talked to.

@@ -1,18 +1,18 @@
 //! `haft` in a terminal and `haft chat`: conversations.
-use super::{look::look, models, run};
+use super::{look::look, models, run, sessions::markdown};
 use crate::{
     CliContext,
     args::TurnArgs,
     assemble::SessionSpec,
     config::{Config, Settings},
     failure::Failure,
-    mcp::notes,
+    mcp::{self, notes},
     slash::{self, Expanded, Template},
 };
 use haft::{
     engine::Home,
     terminal::{
-        Exit, chat as line_mode,
+        Exit, Pictures, chat as line_mode,
         host::{Host, Opened, Wish},
         signals::Interrupts,
         tui,
@@ -65,10 +65,21 @@ fn host(context: &CliContext, turn: &TurnArgs, opened: &Opened, config: Config, 
     let known = slash::known(&context.places, workspace, &*notes(turn.quiet));
     let prompts = known.iter().map(|known| (known.name.clone(), known.header.description.clone())).collect();
     let own = opened.engine.setup().model.spec.clone();
-    let variables = context.clone();
+    let (variables, live) = (context.clone(), (context.clone(), config.clone(), own.clone()));
+    let servers = (context.clone(), config.clone(), workspace.clone());
     Host {
         open: opener(context.clone(), TurnArgs { cwd: Some(workspace.clone()), ..turn.clone() }, quiet),
         models: Arc::new(move || models::choices(&variables, &config, &own)),
+        live_models: Arc::new(move || {
+            let (context, config, own) = live.clone();
+            Box::pin(async move { models::live_choices(&context, &config, &own).await })
+        }),
+        servers: Arc::new(move || {
+            let (context, config, workspace) = servers.clone();
+            Box::pin(async move { mcp::try_all(&context, &config, &workspace).await.unwrap_or_default() })
+        }),
+        export: Arc::new(markdown::of),
+        pictures: Pictures::of(context.environment.get("TERM"), context.environment.get("TERM_PROGRAM")),
         prompts,
         expand: Arc::new(move |line| in_conversation(&known, line).map_err(|failure| said(&failure))),
         history: Some(context.places.home.join("history")),

@@ -6,7 +6,14 @@ pub(crate) mod fenced;
 pub(crate) mod project;
 pub(crate) mod terminal;
 
-use axum::{Router, body::Body, extract::State, http::StatusCode, response::Response, routing::post};
+use axum::{
+    Router,
+    body::Body,
+    extract::State,
+    http::StatusCode,
+    response::Response,
+    routing::{get, post},
+};
 use serde_json::{Value, json};
 use std::{
     io::Write,
@@ -176,6 +183,7 @@ impl Server {
         let app = Router::new()
             .route("/v1/chat/completions", post(answer))
             .route("/v1/messages", post(answer))
+            .route("/v1/models", get(models))
             .with_state(state);
         let listener = runtime.block_on(tokio::net::TcpListener::bind("127.0.0.1:0")).unwrap();
         let address = format!("http://{}", listener.local_addr().unwrap());
@@ -186,6 +194,11 @@ impl Server {
     pub(crate) fn asked(&self) -> Vec<Value> {
         self.asked.lock().unwrap().clone()
     }
+}
+
+/// What any server here has.
+async fn models() -> &'static str {
+    r#"{"data":[{"id":"gpt-5"},{"id":"house-model"}]}"#
 }
 
 async fn answer(State(state): State<Arc<Replies>>, body: String) -> Response {

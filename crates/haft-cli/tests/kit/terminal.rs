@@ -135,6 +135,11 @@ impl Terminal {
         text(&self.tmux(&["capture-pane", "-p"]))
     }
 
+    /// Keeps in `file` what programs write from here on, byte for byte.
+    pub(crate) fn record(&self, file: &std::path::Path) {
+        self.tmux(&["pipe-pane", "-o", &format!("cat > {}", file.display())]);
+    }
+
     /// The same with the codes of its colors.
     pub(crate) fn colors(&self) -> String {
         text(&self.tmux(&["capture-pane", "-p", "-e"]))

@@ -1,6 +1,6 @@
 //! What a person sees of a session, piece by piece.
 use crate::{outcome::Plan, pieces::Piece, safe, words};
-use haft_core::{CallId, Change, Direction, Fact, Outcome, Question, ToolCall, Usage};
+use haft_core::{CallId, Change, Direction, Fact, Image, Outcome, Question, ToolCall, Usage};
 use std::{collections::VecDeque, path::PathBuf, time::Duration};
 
 /// Something that is finished and never looks different later.
@@ -11,7 +11,7 @@ pub enum Block {
         /// What was said.
         text: String,
         /// Pictures beside it.
-        images: usize,
+        images: Vec<Image>,
         /// The front-end it came from, where that is another one.
         from: Option<String>,
     },
@@ -79,6 +79,8 @@ pub struct Call {
     pub verdict: Option<String>,
     /// The steps that its result is.
     pub plan: Option<Plan>,
+    /// Pictures in its result.
+    pub images: Vec<Image>,
     /// No model made it.
     pub is_own: bool,
     /// How long it took.
@@ -144,6 +146,7 @@ impl Call {
             preview: Vec::new(),
             verdict: None,
             plan: None,
+            images: Vec::new(),
             is_own: false,
             took: Duration::ZERO,
         }
@@ -184,5 +187,15 @@ impl Call {
     pub fn tail(&self) -> impl Iterator<Item = &str> {
         let lines = self.output.iter().filter(|line| !line.is_empty()).map(String::as_str);
         lines.collect::<Vec<_>>().into_iter().rev().take(TAIL).rev()
+    }
+}
+
+impl Block {
+    /// The pictures in it.
+    pub fn images(&self) -> &[Image] {
+        match self {
+            Self::Prompt { images, .. } | Self::Call(Call { images, .. }) => images,
+            _ => &[],
+        }
     }
 }

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     history,
-    host::{Host, Opened, Wish},
+    host::{Host, Opened, Server, Wish},
     paint::diff::Room,
 };
 use crossterm::event::KeyCode;
@@ -56,6 +56,8 @@ pub(super) struct App {
     pub(super) queued: VecDeque<String>,
     /// Lines for the scrollback.
     pub(super) above: Vec<Line<'static>>,
+    /// What shows pictures, and in front of which of those lines.
+    pub(super) pictures: Vec<(usize, String)>,
     /// A word about the last key.
     pub(super) hint: Option<String>,
     pub(super) files: Option<Vec<Item>>,
@@ -83,6 +85,9 @@ pub(super) enum Done {
     /// With the wish that was fulfilled.
     Opened(Result<(Opened, Wish), String>),
     Files(Vec<Item>),
+    /// Models that vendors and servers list.
+    Models(Vec<(String, String)>),
+    Servers(Vec<Server>),
 }
 
 impl App {
@@ -102,6 +107,7 @@ impl App {
             page: None,
             queued: VecDeque::new(),
             above: Vec::new(),
+            pictures: Vec::new(),
             hint: None,
             files: None,
             columns: columns.max(1).into(),
@@ -232,6 +238,9 @@ impl App {
         }
         let lines = self.painted(|painter| painter.block(&block));
         self.above.extend(lines);
+        let pictures =
+            block.images().iter().filter_map(|image| self.host.pictures.sequence(image, self.columns));
+        self.pictures.extend(pictures.map(|picture| (self.above.len(), picture)));
     }
 
     /// Draws with the diffs of this session.
@@ -329,6 +338,8 @@ impl App {
                 self.hint = None;
                 self.fail(why, Some("`/new` or `/sessions` opens another one".into()));
             }
+            Done::Models(models) => self.models(models),
+            Done::Servers(servers) => self.servers(servers),
             Done::Files(files) => {
                 self.files = Some(files);
                 self.complete();

@@ -39,7 +39,7 @@ impl Painter<'_> {
     fn lines(&self, block: &Block) -> Vec<Line<'static>> {
         let look = &self.look;
         match block {
-            Block::Prompt { text, images, from } => self.prompt(text, *images, from.as_deref()),
+            Block::Prompt { text, images, from } => self.prompt(text, images.len(), from.as_deref()),
             Block::Thinking(text) => plain(text, Span::raw("  "), self.columns, look.dim()),
             Block::Reply(piece) => markdown::lines(&piece.markdown, self.columns, look),
             Block::Call(call) => self.call(call),

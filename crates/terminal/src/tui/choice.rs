@@ -4,6 +4,8 @@ use super::list::List;
 /// A list that takes the keyboard.
 pub(super) struct Pick {
     pub(super) title: &'static str,
+    /// Lines above the list.
+    pub(super) head: Vec<String>,
     pub(super) list: List,
     pub(super) typed: String,
     pub(super) what: What,

@@ -66,6 +66,8 @@ impl App {
             one_row(Line::styled(format!("  next: {}", safe::text(line)), self.look.dim()), self.columns)
         }));
         if let Some(pick) = &self.pick {
+            let head = pick.head.iter().map(|line| Line::styled(format!("  {line}"), self.look.dim()));
+            lines.extend(head.map(|line| one_row(line, self.columns)));
             lines.push(Line::from_iter([
                 Span::styled(format!("{}: ", pick.title), self.look.bold()),
                 Span::raw(pick.typed.clone()),

@@ -48,6 +48,15 @@ impl List {
         self.chosen = 0;
     }
 
+    /// Other items; the one that is chosen stays so.
+    pub(super) fn replace(&mut self, items: Vec<Item>, typed: &str) {
+        let chosen = self.chosen().map(|item| item.value.clone());
+        self.items = items;
+        self.narrow(typed);
+        let place = self.found.iter().position(|place| Some(&self.items[*place].value) == chosen.as_ref());
+        self.chosen = place.unwrap_or_default();
+    }
+
     fn fitting(&self, typed: &str) -> Vec<usize> {
         let mut matcher = Matcher::new(Config::DEFAULT.match_paths());
         let pattern = Pattern::parse(typed, CaseMatching::Smart, Normalization::Smart);

@@ -51,7 +51,8 @@ impl Page {
         all.extend(shown);
         all.resize(rows.saturating_sub(1).max(1), Line::default());
         let end = (top + height).min(self.lines.len());
-        let foot = format!("{}–{end} of {}  ↑↓ PgUp PgDn  q leaves", (top + 1).min(end), self.lines.len());
+        let foot =
+            format!("{}–{end} of {}  ↑↓ PgUp PgDn  Esc or q leaves", (top + 1).min(end), self.lines.len());
         all.push(Line::from(Span::styled(foot, look.dim())));
         all
     }

@@ -15,12 +15,13 @@ use haft_present::view::{self, Asked, View};
 use serde_json::json;
 
 impl App {
-    fn offer(&mut self, what: What, title: &'static str, items: Vec<Item>) {
+    pub(super) fn offer(&mut self, what: What, title: &'static str, items: Vec<Item>) {
         if items.is_empty() {
             self.note(&format!("{title}: there is nothing to choose from"));
             return;
         }
-        self.pick = Some(Pick { title, list: List::new(items), typed: String::new(), what });
+        self.pick =
+            Some(Pick { title, head: Vec::new(), list: List::new(items), typed: String::new(), what });
     }
 
     /// Asks whether a turn that has used up its rounds goes on. Whoever is in the middle of something else finds the note
@@ -49,11 +50,6 @@ impl App {
             .map(|known| Item { value: known.id.0.clone(), label: known.title, detail: known.id.0 });
         let items = items.collect();
         self.offer(What::Session, "go on with", items);
-    }
-
-    pub(super) fn pick_model(&mut self) {
-        let items = (self.host.models)().into_iter().map(|(spec, what)| Item::new(spec, what)).collect();
-        self.offer(What::Model, "ask", items);
     }
 
     pub(super) fn pick_agent(&mut self) {

@@ -30,7 +30,7 @@ impl App {
             tracing::warn!(%error, "cannot keep what was typed");
         }
         (self.popup, self.typed) = (None, None);
-        match console::order(&text) {
+        match console::order_beside(&text, &self.host.prompts) {
             Some(order) => self.order(order),
             None => self.say(text.trim(), pictures),
         }
@@ -111,6 +111,12 @@ impl App {
             Order::Cost => self.cost(),
             Order::Jobs => self.pick_job(),
             Order::Copy => self.copy(),
+            Order::Review(what) => self.prompt(console::review(what.as_deref()), Vec::new()),
+            Order::Init => self.prompt(console::INIT.to_owned(), Vec::new()),
+            Order::Export(name) => self.export(name.as_deref()),
+            Order::Context => self.show_context(),
+            Order::Permissions => self.show_permissions(),
+            Order::Mcp => self.show_servers(),
             Order::Quit => self.is_leaving = true,
         }
     }
@@ -140,15 +146,6 @@ impl App {
             _ => Mode::ReadOnly,
         };
         self.mode(next.name());
-    }
-
-    fn help(&mut self) {
-        let rows =
-            console::ORDERS.iter().map(|(name, argument, what)| format!("/{name} {argument:<6} {what}"));
-        let own = self.host.prompts.iter().map(|(name, what)| format!("/{name}  {what}"));
-        let keys = super::keys::KEYS.iter().map(|(key, what)| format!("{key:<16} {what}"));
-        let lines: Vec<String> = rows.chain(own).chain(keys).collect();
-        self.note(&lines.join("\n"));
     }
 
     fn cost(&mut self) {

@@ -119,6 +119,12 @@ impl<Out: Write> Screen<Out> {
         self.out.flush()
     }
 
+    /// Writes what shows a picture, in place of the live lines; what is drawn next stands below it.
+    pub(super) fn picture(&mut self, sequence: &str) -> io::Result<()> {
+        self.clear()?;
+        self.raw(&format!("{sequence}\r\n"))
+    }
+
     /// Writes what is not a line: a bell, a title, another screen.
     pub(super) fn raw(&mut self, sequence: &str) -> io::Result<()> {
         self.out.write_all(sequence.as_bytes())?;

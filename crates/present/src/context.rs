@@ -1,0 +1,52 @@
+//! What fills the model's window.
+use haft_core::{Entry, Message, Transcript, tokens};
+use haft_engine::{PrefixSize, Setup};
+use std::sync::Arc;
+
+/// A window and its parts, in tokens. All but the sum are estimates.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Filling {
+    /// What each part takes, in the order of a request.
+    pub parts: [(&'static str, u64); 5],
+    /// How much the model takes in, where somebody knows.
+    pub window: Option<u64>,
+}
+
+impl Filling {
+    /// Of the conversation in `entries` with `agent`. `counted` is what the server counted last, or 0.
+    pub fn of(setup: &Setup, agent: &str, entries: &[Arc<Entry>], counted: u64) -> Self {
+        let PrefixSize { system, notes, tools } = PrefixSize::of(setup, agent).unwrap_or_default();
+        let transcript = Transcript::replay(entries);
+        let is_result = |message: &&Arc<Message>| matches!(***message, Message::Tool { .. });
+        let size = |messages: Vec<&Arc<Message>>| -> u64 {
+            messages.into_iter().map(|message| tokens::of_message(message)).sum()
+        };
+        let (results, messages) = transcript.messages().iter().partition(is_result);
+        let (results, messages) = (size(results), size(messages));
+        let sum = (system + notes + tools + messages + results).max(1);
+        let as_counted = |part: u64| if counted == 0 { part } else { part * counted / sum };
+        let names = ["system prompt", "tools", "notes", "messages", "results"];
+        let sizes = [system, tools, notes, messages, results];
+        let parts = std::array::from_fn(|place| (names[place], as_counted(sizes[place])));
+        Self { parts, window: setup.model.window }
+    }
+
+    /// Of all parts.
+    pub fn used(&self) -> u64 {
+        self.parts.iter().map(|(_, size)| size).sum()
+    }
+
+    /// What is left of the window.
+    pub fn free(&self) -> Option<u64> {
+        self.window.map(|window| window.saturating_sub(self.used()))
+    }
+
+    /// How many of `cells` each part takes; what there is of it takes one at least.
+    pub fn cells(&self, cells: usize) -> [usize; 5] {
+        let whole = self.window.unwrap_or(self.used()).max(self.used()).max(1);
+        self.parts.map(|(_, size)| match size {
+            0 => 0,
+            size => ((size as u128 * cells as u128 / u128::from(whole)) as usize).max(1),
+        })
+    }
+}

@@ -1,0 +1,54 @@
+//! What the screen shows in panels, line by line.
+use super::note;
+use crate::{console::Order, export, host::Host};
+use haft_core::{Event, Fact};
+use haft_engine::{Engine, Session};
+use haft_present::{context::Filling, view::View};
+
+/// Shows what `order` asks for.
+pub(super) async fn show(order: &Order, host: &Host, open: Option<&(Engine, Session)>) -> anyhow::Result<()> {
+    let Some((engine, session)) = open else { return note("there is no session; `/new` begins one") };
+    match order {
+        Order::Export(name) => {
+            let text = (host.export)(&session.entries());
+            let (folder, id) = (&engine.setup().workspace, &session.id().0);
+            match export::write(folder, name.as_deref(), id, &text) {
+                Ok(file) => note(&format!("written to {}", file.display())),
+                Err(why) => note(&format!("error: {why}")),
+            }
+        }
+        Order::Context => filling(engine, session),
+        Order::Permissions => {
+            note(&format!("mode {}; `/mode NAME` changes it", session.mode().name()))?;
+            engine.setup().policy.rules.iter().try_for_each(|rule| note(&format!("  {rule}")))
+        }
+        _ => servers(host).await,
+    }
+}
+
+fn filling(engine: &Engine, session: &Session) -> anyhow::Result<()> {
+    let entries = session.entries();
+    let agent = match entries.first().map(|entry| &entry.fact) {
+        Some(Fact::SessionOpened { agent, .. }) => agent.clone(),
+        _ => String::new(),
+    };
+    let mut view = View::default();
+    entries.iter().for_each(|entry| drop(view.apply(&Event::Recorded(entry.clone()))));
+    let filling = Filling::of(engine.setup(), &agent, &entries, view.context);
+    filling.parts.iter().try_for_each(|(name, size)| note(&format!("  {name:<14} {size:>9} tokens")))?;
+    match filling.free() {
+        Some(free) => note(&format!("  {:<14} {free:>9} tokens", "free")),
+        None => note("  (nobody knows how much the model takes in)"),
+    }
+}
+
+async fn servers(host: &Host) -> anyhow::Result<()> {
+    let servers = (host.servers)().await;
+    if servers.is_empty() {
+        return note("no MCP server is configured");
+    }
+    servers.into_iter().try_for_each(|(name, found)| match found {
+        Ok(tools) => note(&format!("  ✓ {name}: {}", tools.join(", "))),
+        Err(why) => note(&format!("  ✗ {name}: {why}")),
+    })
+}

@@ -1,0 +1,132 @@
+//! Pictures in the middle of text, where the terminal can show them.
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use haft_core::Image;
+
+/// How the terminal shows pictures.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Pictures {
+    /// It does not, or nobody knows.
+    #[default]
+    None,
+    /// The graphics protocol of kitty (sw.kovidgoyal.net/kitty/graphics-protocol): kitty, Ghostty.
+    Kitty,
+    /// Inline images of iTerm2 (iterm2.com/documentation-images.html): iTerm2, WezTerm.
+    Iterm,
+}
+
+/// Columns and rows that a picture takes at most.
+const LARGEST: (usize, usize) = (60, 20);
+/// A cell of a terminal is about so many pixels wide and high.
+const CELL: (usize, usize) = (10, 20);
+/// Of one escape sequence of kitty, in bytes.
+const PIECE: usize = 4096;
+
+impl Pictures {
+    /// By the variables `TERM` and `TERM_PROGRAM`. Inside of `tmux` or `screen` nothing passes through.
+    pub fn of(term: Option<&str>, program: Option<&str>) -> Self {
+        let term = term.unwrap_or_default();
+        match program.unwrap_or_default() {
+            _ if term.starts_with("tmux") || term.starts_with("screen") => Self::None,
+            "iTerm.app" | "WezTerm" => Self::Iterm,
+            "ghostty" => Self::Kitty,
+            _ if term.contains("kitty") || term.contains("ghostty") => Self::Kitty,
+            _ => Self::None,
+        }
+    }
+
+    /// What shows `image` in so many columns; nothing where the terminal cannot, or its data is not what it should be.
+    pub(crate) fn sequence(self, image: &Image, columns: usize) -> Option<String> {
+        let bytes = STANDARD.decode(&image.data).ok()?;
+        let (columns, rows) = cells(&bytes, columns);
+        match (self, image.mime.as_str()) {
+            (Self::Kitty, "image/png") => Some(kitty(&image.data, columns, rows)),
+            (Self::Iterm, _) => {
+                let form =
+                    format!("size={};width={columns};height={rows};preserveAspectRatio=1", bytes.len());
+                Some(format!("\x1b]1337;File=inline=1;{form}:{}\x07", image.data))
+            }
+            (Self::Kitty | Self::None, _) => None,
+        }
+    }
+}
+
+/// In pieces, as the protocol wants it; `q=2` keeps the terminal from answering.
+fn kitty(data: &str, columns: usize, rows: usize) -> String {
+    let pieces = data.as_bytes().chunks(PIECE).map(String::from_utf8_lossy);
+    let last = data.len().div_ceil(PIECE).saturating_sub(1);
+    let sequence = pieces.enumerate().map(|(place, piece)| {
+        let more = u8::from(place < last);
+        match place {
+            0 => format!("\x1b_Gf=100,a=T,q=2,c={columns},r={rows},m={more};{piece}\x1b\\"),
+            _ => format!("\x1b_Gm={more};{piece}\x1b\\"),
+        }
+    });
+    sequence.collect()
+}
+
+/// How many columns and rows it takes: its own size where that is known and fits.
+fn cells(bytes: &[u8], columns: usize) -> (usize, usize) {
+    let most = columns.saturating_sub(4).clamp(1, LARGEST.0);
+    let Some((wide, high)) = png_size(bytes) else { return (most.min(40), 12) };
+    let columns = (wide / CELL.0).clamp(1, most);
+    let rows = (high * columns * CELL.0 / wide.max(1) / CELL.1).max(1);
+    match rows > LARGEST.1 {
+        true => ((columns * LARGEST.1 / rows).max(1), LARGEST.1),
+        false => (columns, rows),
+    }
+}
+
+/// In pixels, of a PNG (RFC 2083, 3.2 and 4.1.1).
+pub(crate) fn png_size(bytes: &[u8]) -> Option<(usize, usize)> {
+    let number = |at: usize| Some(u32::from_be_bytes(bytes.get(at..at + 4)?.try_into().ok()?) as usize);
+    bytes.starts_with(b"\x89PNG\r\n\x1a\n").then_some(())?;
+    Some((number(16)?, number(20)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn png(wide: u32, high: u32) -> Vec<u8> {
+        let head = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR".to_vec();
+        [head, wide.to_be_bytes().to_vec(), high.to_be_bytes().to_vec()].concat()
+    }
+
+    #[test]
+    fn a_picture_fits_and_keeps_its_shape() {
+        let table = [
+            ((100, 100), 80, (10, 5)),
+            ((6_000, 3_000), 80, (60, 15)),
+            ((100, 4_000), 80, (1, 20)),
+            ((6_000, 3_000), 24, (20, 5)),
+        ];
+        for ((wide, high), columns, expected) in table {
+            assert_eq!(cells(&png(wide, high), columns), expected, "{wide}x{high} in {columns}");
+        }
+        assert_eq!(cells(b"GIF89a", 80), (40, 12));
+    }
+
+    #[test]
+    fn each_terminal_gets_its_own_sequence() {
+        let image = Image {
+            mime: "image/png".into(),
+            data: STANDARD.encode([png(100, 100), vec![0; 6_000]].concat()),
+        };
+        let kitty = Pictures::Kitty.sequence(&image, 80).unwrap();
+        assert!(kitty.starts_with("\x1b_Gf=100,a=T,q=2,c=10,r=5,m=1;") && kitty.contains("\x1b\\\x1b_Gm=0;"));
+        let iterm = Pictures::Iterm.sequence(&image, 80).unwrap();
+        assert!(iterm.starts_with("\x1b]1337;File=inline=1;size=6024;width=10;height=5;"));
+        assert_eq!(Pictures::None.sequence(&image, 80), None);
+        let broken = Image { data: "\x1b".into(), ..image };
+        assert_eq!(Pictures::Iterm.sequence(&broken, 80), None);
+        let table = [
+            (Some("xterm-kitty"), None, Pictures::Kitty),
+            (Some("xterm-256color"), Some("WezTerm"), Pictures::Iterm),
+            (Some("tmux-256color"), Some("iTerm.app"), Pictures::None),
+            (None, None, Pictures::None),
+        ];
+        for (term, program, expected) in table {
+            assert_eq!(Pictures::of(term, program), expected, "{term:?} {program:?}");
+        }
+    }
+}

@@ -1,0 +1,184 @@
+//! Panels: pages and lists about the session. Esc closes each.
+use super::{
+    app::{App, Done},
+    blocks::tokens,
+    choice::What,
+    list::Item,
+    page::Page,
+    wrap::{Break, hanging, one_row, width},
+};
+use crate::{console, export, host::Server};
+use haft_engine::Session;
+use haft_present::{context::Filling, safe};
+use ratatui::{
+    style::Style,
+    text::{Line, Span},
+};
+
+/// Cells of the bar that shows what fills the window.
+const BAR: usize = 60;
+/// Narrower pages have one column.
+const TWO_COLUMNS: usize = 100;
+/// Rules above the list of modes.
+const RULES: usize = 12;
+
+impl App {
+    /// Commands and keys, beside each other where there is room.
+    pub(super) fn help(&mut self) {
+        let order =
+            |(name, argument, what): &(&str, &str, &str)| (format!("/{name} {argument}"), (*what).to_owned());
+        let own = self.host.prompts.iter().map(|(name, what)| (format!("/{name}"), what.clone()));
+        let orders: Vec<_> = console::ORDERS.iter().map(order).chain(own).collect();
+        let keys: Vec<_> =
+            super::keys::KEYS.iter().map(|(key, what)| ((*key).to_owned(), (*what).to_owned())).collect();
+        let columns = if self.columns < TWO_COLUMNS { self.columns } else { self.columns / 2 - 2 };
+        let (left, right) =
+            (self.rows_of("commands", &orders, columns), self.rows_of("keys", &keys, columns));
+        let lines = match columns == self.columns {
+            true => left.into_iter().chain([Line::default()]).chain(right).collect(),
+            false => beside(left, right, columns + 3),
+        };
+        self.page = Some(Page::new("help", lines, false));
+    }
+
+    fn rows_of(&self, title: &str, rows: &[(String, String)], columns: usize) -> Vec<Line<'static>> {
+        let widest = rows.iter().map(|(name, _)| width(name)).max().unwrap_or_default();
+        let row = |(name, what): &(String, String)| {
+            let gap = " ".repeat(widest.saturating_sub(width(name)) + 2);
+            let first = Span::styled(format!("{name}{gap}"), self.look.accent());
+            hanging(first, &[Span::raw(what.clone())], columns, Break::Words)
+        };
+        let title = Line::styled(title.to_owned(), self.look.bold());
+        std::iter::once(title).chain(rows.iter().flat_map(row)).collect()
+    }
+
+    /// What fills the window, as a bar with its parts.
+    pub(super) fn show_context(&mut self) {
+        let (Some(engine), Some(entries)) = (&self.engine, self.entries()) else { return };
+        let filling = Filling::of(engine.setup(), &self.view.agent, &entries, self.view.context);
+        let look = &self.look;
+        let styles = [look.accent(), look.code(), look.link(), look.good(), look.warn()];
+        let signs = ['S', 'T', 'N', 'M', 'R'];
+        let cells = filling.cells(BAR.min(self.columns.saturating_sub(2)));
+        let sign = |place: usize| if look.is_plain() { signs[place] } else { '█' };
+        let mut bar: Vec<Span<'static>> = cells
+            .iter()
+            .enumerate()
+            .map(|(place, cells)| Span::styled(sign(place).to_string().repeat(*cells), styles[place]))
+            .collect();
+        let free = BAR.saturating_sub(cells.iter().sum());
+        bar.push(Span::styled("·".repeat(free), look.dim()));
+        let whole = filling.window.unwrap_or(filling.used()).max(1);
+        let part = |mark: char, style: Style, name: &str, size: u64| {
+            let share = format!("{:>7}  {:>3}%", tokens(size), size * 100 / whole);
+            Line::from_iter([
+                Span::styled(format!("{mark} "), style),
+                Span::raw(format!("{name:<14}{share}")),
+            ])
+        };
+        let parts = filling.parts.iter().enumerate();
+        let parts = parts.map(|(place, (name, size))| part(sign(place), styles[place], name, *size));
+        let free = filling.free().map(|free| part('·', look.dim(), "free", free));
+        let window = filling
+            .window
+            .map_or("of a window that nobody knows".into(), |window| format!("of {}", tokens(window)));
+        let head = Line::raw(format!("{} tokens {window}; the parts are estimates", tokens(filling.used())));
+        let lines = [head, Line::default(), Line::from(bar), Line::default()];
+        let lines = lines.into_iter().chain(parts).chain(free).collect();
+        self.page = Some(Page::new("context", lines, false));
+    }
+
+    /// The rules, and the modes to choose from.
+    pub(super) fn show_permissions(&mut self) {
+        self.pick_mode();
+        let rules =
+            self.engine.as_ref().map(|engine| engine.setup().policy.rules.clone()).unwrap_or_default();
+        let mut head: Vec<String> =
+            rules.iter().take(RULES).map(|rule| safe::text(&rule.to_string()).into_owned()).collect();
+        if rules.len() > RULES {
+            head.push(format!("… {} more rules", rules.len() - RULES));
+        }
+        if rules.is_empty() {
+            head.push("no rules; the mode alone decides".into());
+        }
+        let mode = self.view.mode.or(self.session.as_ref().map(Session::mode));
+        head.push(format!("mode: {}", mode.map(|mode| mode.name()).unwrap_or_default()));
+        if let Some(pick) = &mut self.pick {
+            pick.head = head;
+        }
+    }
+
+    /// Servers, their state and their tools.
+    pub(super) fn show_servers(&mut self) {
+        self.hint = Some("asking the servers …".into());
+        let servers = (self.host.servers)();
+        self.waiting.push(Box::pin(async move { Done::Servers(servers.await) }));
+    }
+
+    pub(super) fn servers(&mut self, servers: Vec<Server>) {
+        self.hint = None;
+        let mut lines = Vec::new();
+        for (name, found) in servers {
+            let (mark, style, state) = match &found {
+                Ok(tools) => {
+                    let s = if tools.len() == 1 { "" } else { "s" };
+                    ("✓ ", self.look.good(), format!("{} tool{s}", tools.len()))
+                }
+                Err(why) => ("✗ ", self.look.bad(), safe::text(why).into_owned()),
+            };
+            let head = [
+                Span::styled(mark, style),
+                Span::styled(name, self.look.bold()),
+                Span::raw(format!("  {state}")),
+            ];
+            lines.push(one_row(Line::from_iter(head), self.columns));
+            let tools = found.unwrap_or_default().into_iter().map(|tool| safe::text(&tool).into_owned());
+            lines.extend(tools.map(|tool| one_row(Line::raw(format!("    {tool}")), self.columns)));
+        }
+        if lines.is_empty() {
+            lines.push(Line::raw("no MCP server is configured; `[mcp.NAME]` in the configuration adds one"));
+        }
+        self.page = Some(Page::new("MCP servers", lines, false));
+    }
+
+    pub(super) fn export(&mut self, name: Option<&str>) {
+        let (Some(engine), Some(session)) = (&self.engine, &self.session) else { return };
+        let text = (self.host.export)(&session.entries());
+        match export::write(&engine.setup().workspace, name, &session.id().0, &text) {
+            Ok(file) => self.note(&format!("written to {}", file.display())),
+            Err(why) => self.fail(why, Some("name another file: `/export FILE`".into())),
+        }
+    }
+
+    /// What is known at once, and then what vendors and servers list.
+    pub(super) fn pick_model(&mut self) {
+        let items = (self.host.models)().into_iter().map(|(spec, what)| Item::new(spec, what)).collect();
+        self.offer(What::Model, "ask", items);
+        let models = (self.host.live_models)();
+        self.waiting.push(Box::pin(async move { Done::Models(models.await) }));
+    }
+
+    pub(super) fn models(&mut self, models: Vec<(String, String)>) {
+        if let Some(pick) = self.pick.as_mut().filter(|pick| pick.what == What::Model) {
+            let items =
+                models.into_iter().map(|(spec, what)| Item::new(safe::text(&spec).into_owned(), what));
+            pick.list.replace(items.collect(), &pick.typed);
+        }
+    }
+}
+
+/// Two texts in columns, the second from column `at` on.
+fn beside(left: Vec<Line<'static>>, right: Vec<Line<'static>>, at: usize) -> Vec<Line<'static>> {
+    let rows = left.len().max(right.len());
+    let (mut left, mut right) = (left.into_iter(), right.into_iter());
+    let row = |_| {
+        let (left, right) = (left.next().unwrap_or_default(), right.next().unwrap_or_default());
+        let gap = Span::raw(" ".repeat(at.saturating_sub(left.width())));
+        let right =
+            right.spans.into_iter().map(|span| Span::styled(span.content, right.style.patch(span.style)));
+        let left =
+            left.spans.into_iter().map(|span| Span::styled(span.content, left.style.patch(span.style)));
+        left.chain([gap]).chain(right).collect()
+    };
+    (0..rows).map(row).collect()
+}
