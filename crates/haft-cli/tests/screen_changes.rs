@@ -179,3 +179,21 @@ fn a_call_is_not_charged_with_the_time_of_a_person() {
     let ended: Value = serde_json::from_str(ended).unwrap();
     assert!(ended["duration_ms"].as_u64().unwrap() < 2_000, "{ended}");
 }
+
+/// Shift+Tab allows this change and all further ones: the mode says so.
+#[test]
+fn one_key_allows_this_change_and_all_further_ones() {
+    let place = Place::new();
+    let again =
+        json!({"name": "edit", "arguments": {"path": "calc.py", "old": "a + b", "new": "sum([a, b])"}});
+    let script =
+        [json!({"calls": [edit("    return a + b")]}), json!({"calls": [again]}), json!({"say": "Mended."})];
+    let Some(terminal) = opened(&place, "", &script, (100, 40)) else { return };
+    terminal.see("what to do?");
+    terminal.say("fix");
+    terminal.see("1. Yes  (y; Shift+Tab: and all further edits)");
+    terminal.keys(&["BTab"]);
+    terminal.see("Mended.");
+    terminal.see("· accept-edits");
+    assert!(place.read("calc.py").is_some_and(|text| text.contains("return sum([a, b])")));
+}

@@ -118,8 +118,7 @@ pub enum Fact {
         /// What an answer holds for.
         effects: Vec<Effect>,
         changes: Vec<Change>,
-        /// What would run, where the call does not say so itself: its arguments are read in another way than they were
-        /// given, or it is a call of a session below.
+        /// What would run, where the call itself does not say so: it is read otherwise, or one of a session below.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         runs: Option<Box<ToolCall>>,
     },

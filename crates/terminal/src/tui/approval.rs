@@ -9,7 +9,8 @@ use super::{
 };
 use crate::paint::diff::Room;
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
-use haft_core::{Answer, Change, Command, Fact, Part};
+use haft_core::{Answer, Change, Command, Fact, Mode, Part};
+use haft_engine::Session;
 use haft_present::{
     diff,
     file_diff::FileDiff,
@@ -17,10 +18,13 @@ use haft_present::{
         Proposal,
         sentence::{NO, YES},
     },
+    view::Asked,
 };
 use ratatui::text::{Line, Span};
 
 const ANSWERS: usize = 3;
+/// Columns from which an answer has room for a second key.
+const WIDE: usize = 60;
 const INSTEAD: &str = "what to do instead? Enter refuses, Esc goes back";
 
 impl App {
@@ -71,7 +75,12 @@ impl App {
             let why = plain(why, Span::raw("  "), self.columns, look.dim());
             lines.extend(self.beginning(why, (room / 4).max(1)));
         }
-        let answers = [(YES.to_owned(), "y"), (sentence.always(), "a"), (NO.to_owned(), "n")];
+        let yes = if self.may_accept_edits() && self.columns >= WIDE {
+            "y; Shift+Tab: and all further edits"
+        } else {
+            "y"
+        };
+        let answers = [(YES.to_owned(), yes), (sentence.always(), "a"), (NO.to_owned(), "n")];
         for (place, (answer, key)) in answers.into_iter().enumerate() {
             let is_chosen = place == self.answering.chosen;
             let (mark, style) = if is_chosen { ("❯ ", look.chosen()) } else { ("  ", Default::default()) };
@@ -102,7 +111,7 @@ impl App {
         Proposal::of(self.session.as_ref()?, fact)
     }
 
-    fn text_of(&self, changes: &[Change], text: fn(&haft_engine::Session, &[Change]) -> String) -> String {
+    fn text_of(&self, changes: &[Change], text: fn(&Session, &[Change]) -> String) -> String {
         self.session.as_ref().map(|session| text(session, changes)).unwrap_or_default()
     }
 
@@ -154,6 +163,10 @@ impl App {
             KeyCode::Char('a' | 'A' | '2') => self.choose_answer(1),
             KeyCode::Char('n' | 'N' | '3') => self.choose_answer(2),
             KeyCode::Esc => self.answer(Answer::No),
+            KeyCode::BackTab if self.may_accept_edits() => {
+                self.mode(Mode::AcceptEdits.name());
+                self.answer(Answer::Once);
+            }
             // Somebody begins to write, so that the next letter is no answer, either.
             KeyCode::Char(_) => {
                 self.type_in(key);
@@ -161,6 +174,16 @@ impl App {
             }
             _ => self.hint = Some("y, a or n".into()),
         }
+    }
+
+    /// Whether a change is asked about, and changes need not be from here on.
+    fn may_accept_edits(&self) -> bool {
+        let asks_for_changes = match self.view.asked.front() {
+            Some(Asked::Approval { fact, .. }) => !changes_of(fact).is_empty(),
+            _ => false,
+        };
+        let ceiling = self.session.as_ref().map(Session::ceiling);
+        asks_for_changes && ceiling >= Some(Mode::AcceptEdits)
     }
 
     fn choose_answer(&mut self, place: usize) {
