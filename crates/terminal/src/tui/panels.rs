@@ -81,7 +81,7 @@ impl App {
         let free = filling.free().map(|free| part('·', look.dim(), "free", free));
         let window = filling
             .window
-            .map_or("of a window that nobody knows".into(), |window| format!("of {}", tokens(window)));
+            .map_or("of a window of unknown size".into(), |window| format!("of {}", tokens(window)));
         let head = Line::raw(format!("{} tokens {window}; the parts are estimates", tokens(filling.used())));
         let lines = [head, Line::default(), Line::from(bar), Line::default()];
         let lines = lines.into_iter().chain(parts).chain(free).collect();
