@@ -4,9 +4,11 @@ pub(crate) mod activity;
 pub mod change;
 pub mod changed;
 pub mod event;
+pub mod fork;
 pub mod job;
 mod left;
 pub mod line;
+mod place;
 mod remaining;
 mod running;
 mod standing;
@@ -14,5 +16,6 @@ pub mod undo;
 
 pub use active_path::active_path;
 pub use left::Left;
+pub use place::{Forked, Seq, SessionId};
 pub use running::Running;
 pub use standing::Standing;

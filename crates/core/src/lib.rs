@@ -28,14 +28,14 @@ pub use conversation::{
     transcript, window,
 };
 pub use event::{
-    Answer, Channel, Command, Direction, Entry, Event, Evicted, Fact, Outcome, Seq, SessionId, Summarizer,
-    Update,
+    Answer, Channel, Command, Direction, Entry, Event, Evicted, Fact, Outcome, Summarizer, Update,
 };
 pub use facts::{
-    Left, Running, Standing, active_path,
+    Forked, Left, Running, Seq, SessionId, Standing, active_path,
     activity::{Activities, Activity, ActivityType},
-    change, changed, event, job, line, undo,
+    change, changed, event, fork, job, line, undo,
 };
+pub use fork::NoFork;
 pub use haft_macros::tool;
 pub use job::{Conclusion, JobStatus, Order, Start};
 pub use message::{CallId, Image, Message, Part, StopReason, ToolCall, Usage, text_of};

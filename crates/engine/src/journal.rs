@@ -6,6 +6,8 @@
 mod account;
 mod contents;
 mod ends;
+mod error;
+mod fork;
 mod hidden;
 pub(crate) mod ownership;
 mod sessions;
@@ -14,8 +16,9 @@ mod summary;
 pub use account::{Account, Row, account};
 use async_stream::stream;
 use contents::{Contents, read};
+pub use error::JournalError;
 use futures::Stream;
-use haft_core::{Entry, Event, Fact, Secrets, Seq, Update, event::JOURNAL_VERSION};
+use haft_core::{Entry, Event, Fact, Secrets, Seq, Update};
 use hidden::Hidden;
 use std::{
     fs::{self, File, TryLockError},
@@ -35,75 +38,6 @@ const NAME: &str = "journal.jsonl";
 
 /// Updates that a slow watcher may fall behind before it loses some.
 const LIVE_UPDATES: usize = 512;
-
-/// Why a journal cannot be used.
-#[derive(Debug, thiserror::Error)]
-pub enum JournalError {
-    /// Another process writes it.
-    #[error("the session `{0}` is in use by another process")]
-    Locked(String),
-    /// No such session.
-    #[error("there is no session `{0}`")]
-    Missing(String),
-    /// More than one session.
-    #[error("`{beginning}` is the beginning of several sessions: {}", some(names))]
-    Ambiguous {
-        /// As asked for.
-        beginning: String,
-        /// All that begin so, in the order of their making.
-        names: Vec<String>,
-    },
-    /// Written by a newer Haft; the file is left as it is.
-    #[error("the journal `{path}` has version {found}, and this Haft reads up to version {JOURNAL_VERSION}")]
-    Newer {
-        /// The file.
-        path: PathBuf,
-        /// Its version.
-        found: u32,
-    },
-    /// Not a journal at all.
-    #[error("`{path}` is not a journal: {why}")]
-    Unreadable {
-        /// The file.
-        path: PathBuf,
-        /// What was found instead.
-        why: String,
-    },
-    /// The disk said no. Nothing is taken as recorded.
-    #[error("cannot {action} the journal `{path}`: {source}")]
-    Io {
-        /// `create`, `open`, `read`, `write` or `sync`.
-        action: &'static str,
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
-}
-
-impl JournalError {
-    /// What a person can do about it.
-    pub fn hint(&self) -> Option<&'static str> {
-        match self {
-            Self::Locked(_) => Some("end the other `haft` that uses it, or start a new session"),
-            Self::Missing(_) => Some("`haft sessions list` shows the sessions there are"),
-            Self::Ambiguous { .. } => Some("type more of the name"),
-            Self::Newer { .. } => Some("use a newer `haft` for this session"),
-            Self::Unreadable { .. } => None,
-            Self::Io { .. } => Some(
-                "nothing that was shown before is lost; free some space or mend the permissions, then resume",
-            ),
-        }
-    }
-}
-
-/// So many names are told of those that begin alike.
-const TOLD: usize = 3;
-
-fn some(names: &[String]) -> String {
-    let more = if names.len() > TOLD { ", …" } else { "" };
-    names[..names.len().min(TOLD)].join(", ") + more
-}
 
 /// Shared by the session that writes and by everyone who watches.
 #[derive(Clone)]

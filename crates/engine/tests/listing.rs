@@ -27,6 +27,7 @@ fn opened(id: &str, at: u64, workspace: &str) -> String {
         profile: "default".into(),
         delegated_by: None,
         order: None,
+        forked_from: None,
     };
     line(0, at, fact)
 }
@@ -77,6 +78,7 @@ fn of_a_long_journal_only_its_ends_are_read() {
         title: "Fix it.".into(),
         entries: 4,
         delegated_by: None,
+        forked_from: None,
     };
     assert_eq!((list.len(), list.first()), (10, Some(&expected)));
 }

@@ -56,7 +56,10 @@ impl From<ConfigError> for Failure {
 impl From<JournalError> for Failure {
     fn from(error: JournalError) -> Self {
         // Nothing was started where the name is wrong.
-        let is_wrong_name = matches!(error, JournalError::Missing(_) | JournalError::Ambiguous { .. });
+        let is_wrong_name = matches!(
+            error,
+            JournalError::Missing(_) | JournalError::Ambiguous { .. } | JournalError::NoFork { .. }
+        );
         let exit = if is_wrong_name { Exit::Usage } else { Exit::Failed };
         Self { hint: error.hint().map(str::to_owned), message: error.to_string(), exit }
     }

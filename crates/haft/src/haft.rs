@@ -1,6 +1,7 @@
 //! An agent that is ready to work: it opens sessions.
 use crate::{Result, Session, person::Person};
-use haft_engine::Engine;
+use haft_core::Seq;
+use haft_engine::{Engine, EngineError};
 
 /// An agent that is ready to work. Cheap to clone.
 ///
@@ -37,6 +38,33 @@ impl Haft {
     /// Fails where there is no such session, its journal cannot be read, or another process has it open and lets nobody in.
     pub async fn resume(&self, id: &str) -> Result<Session> {
         Ok(Session::new(self.engine.open(id, &self.agent).await?, self.person.clone()))
+    }
+
+    /// Opens a new session that begins with the entries of another one, up to `at` or all of them. The other one stays as it
+    /// is, and may be open; what it changed since stays, too. An undo in the new session takes back what the entries it
+    /// took over have done.
+    ///
+    /// ```
+    /// use haft::{prelude::*, providers::Scripted};
+    ///
+    /// # #[tokio::main]
+    /// # async fn main() -> haft::Result<()> {
+    /// let model = Scripted::new([]).says("Red.").says("Blue.");
+    /// let agent = Haft::builder().provider(model).in_memory().build().await?;
+    /// let first = agent.session()?;
+    /// first.prompt("A color?").await?;
+    /// let second = agent.fork(&first.id().0, None).await?;
+    /// second.prompt("Another one?").await?;
+    /// assert!(second.entries().len() > first.entries().len());
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// Fails as [`Haft::resume`] does, and where there is no entry `at`, or a call has no result there yet.
+    pub async fn fork(&self, id: &str, at: Option<Seq>) -> Result<Session> {
+        let forked = self.engine.setup().home.fork(id, at).map_err(EngineError::from)?;
+        self.resume(&forked.0).await
     }
 
     /// Interrupts every session and waits until nothing of them is alive.

@@ -64,6 +64,17 @@ pub fn whole<'a>(steps: impl IntoIterator<Item = &'a Change>) -> Vec<Change> {
     files
 }
 
+/// The changes that a fact names, be they made, asked for or taken back: a session keeps their contents.
+pub fn named(fact: &Fact) -> &[Change] {
+    match fact {
+        Fact::Staged { changes, .. }
+        | Fact::ChangedBelow { changes, .. }
+        | Fact::ApprovalAsked { changes, .. }
+        | Fact::Rewound { changes, .. } => changes,
+        _ => &[],
+    }
+}
+
 /// The paths of changes.
 pub fn paths(changes: &[Change]) -> Vec<PathBuf> {
     changes.iter().map(|change| change.path.clone()).collect()

@@ -1,36 +1,14 @@
 //! What happens, and what people may ask for.
 use crate::{
-    CallId, Change, Conclusion, Effect, FileRead, How, JobId, Left, Mode, Order, Part, Question, Resource,
-    StopReason, ToolCall, ToolResult, Usage,
+    CallId, Change, Conclusion, Effect, FileRead, Forked, How, JobId, Left, Mode, Order, Part, Question,
+    Resource, Seq, SessionId, StopReason, ToolCall, ToolResult, Usage,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use std::{fmt, path::PathBuf};
+use std::path::PathBuf;
 
 /// Version of the journal's format, in its first entry. A newer one is refused.
 pub const JOURNAL_VERSION: u32 = 2;
-
-/// Position of an entry in its journal, from 0.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct Seq(pub u64);
-
-impl fmt::Display for Seq {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
-    }
-}
-
-/// Names a session and its folder.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct SessionId(pub String);
-
-impl fmt::Display for SessionId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
 
 /// A place where people talk, e.g. `telegram` / `4711`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -85,6 +63,9 @@ pub enum Fact {
         /// What it is to do, where the session is a job.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         order: Option<Order>,
+        /// Whose entries it begins with.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        forked_from: Option<Forked>,
     },
     /// A person spoke. Opens a turn, or steers the one that runs.
     Prompted {

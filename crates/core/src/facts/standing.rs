@@ -105,6 +105,7 @@ mod tests {
             workspace: "/w".into(),
             profile: "default".into(),
             delegated_by: None,
+            forked_from: None,
             order: Some(order),
         };
         let facts = std::iter::once(opened).chain(facts).zip(0..);

@@ -212,5 +212,6 @@ fn opened(setup: &Setup, model: &Model, id: &SessionId, agent: &Agent, above: &A
         profile: setup.profile.name.clone(),
         delegated_by: above.caller.as_ref().map(|caller| caller.session.clone()),
         order: above.order.clone(),
+        forked_from: None,
     }
 }

@@ -144,15 +144,16 @@ impl Home {
     /// The `wanted` session that works in `workspace`, below no other one, in which something happened last. Of other
     /// sessions only the first entry is read.
     pub fn newest(&self, workspace: &Path, wanted: impl Fn(&Summary) -> bool) -> Option<SessionId> {
-        let is_here = |id: &SessionId| {
-            let opened = self.opened(id).map(|entry| entry.fact);
-            matches!(opened, Some(Fact::SessionOpened { workspace: own, delegated_by: None, .. }) if own == workspace)
+        let last_at = |id: SessionId| match self.opened(&id)? {
+            Entry { at, fact: Fact::SessionOpened { workspace: own, delegated_by: None, .. }, .. }
+                if own == workspace =>
+            {
+                let last = last_entry(&mut File::open(self.journal(&id)).ok()?).ok()??;
+                Some((last.at.max(at), id))
+            }
+            _ => None,
         };
-        let last_at = |id: SessionId| {
-            let last = last_entry(&mut File::open(self.journal(&id)).ok()?).ok()??;
-            Some((last.at, id))
-        };
-        let here = self.names().into_iter().rev().map(SessionId).filter(is_here);
+        let here = self.names().into_iter().rev().map(SessionId);
         let mut here: Vec<(u64, SessionId)> = here.filter_map(last_at).collect();
         here.sort_by_key(|(last_at, _)| Reverse(*last_at));
         let mut newest = here.into_iter().filter_map(|(_, id)| self.summary(id));

@@ -1,5 +1,5 @@
 //! One line of a list of sessions, read off the beginning and the end of a journal: what lies between may be long.
-use haft_core::{Entry, Fact, SessionId, event::JOURNAL_VERSION, text_of};
+use haft_core::{Entry, Fact, Forked, SessionId, event::JOURNAL_VERSION, text_of};
 use std::{
     fs::File,
     io::{self, BufRead, BufReader, Read, Seek, SeekFrom},
@@ -25,6 +25,8 @@ pub struct Summary {
     pub entries: usize,
     /// The session that delegated to it.
     pub delegated_by: Option<SessionId>,
+    /// The session whose entries it begins with.
+    pub forked_from: Option<Forked>,
 }
 
 impl Summary {
@@ -32,7 +34,8 @@ impl Summary {
     pub(crate) fn read(id: SessionId, journal: &Path) -> Option<Self> {
         let mut reader = BufReader::new(File::open(journal).ok()?);
         let first = first_entry(&mut reader)?;
-        let Fact::SessionOpened { version, workspace, model, delegated_by, .. } = first.fact else {
+        let Fact::SessionOpened { version, workspace, model, delegated_by, forked_from, .. } = first.fact
+        else {
             return None;
         };
         if version > JOURNAL_VERSION {
@@ -43,8 +46,8 @@ impl Summary {
         let last = last_entry(&mut reader.into_inner()).ok()??;
         // Places are given away once and in order, so the last one tells how many there are.
         let entries = usize::try_from(last.seq.0 + 1).unwrap_or(usize::MAX);
-        let (opened_at, last_at) = (first.at, last.at);
-        Some(Self { id, opened_at, last_at, workspace, model, title, entries, delegated_by })
+        let (opened_at, last_at) = (first.at, last.at.max(first.at));
+        Some(Self { id, opened_at, last_at, workspace, model, title, entries, delegated_by, forked_from })
     }
 
     /// When something happened last, in UTC as RFC 3339 writes it.

@@ -25,6 +25,17 @@ pub(crate) enum Sessions {
     Rm(SessionId),
     /// Resume an unfinished turn, or continue the conversation
     Resume(Box<ResumeArgs>),
+    /// Begin a session with the entries of another one, which stays as it is
+    Fork {
+        /// Session ID, or a unique prefix of it
+        id: String,
+        /// Last entry to take over [default: the last one there is]
+        #[arg(long, value_name = "SEQ")]
+        at: Option<u64>,
+        /// Print one JSON object
+        #[arg(long)]
+        json: bool,
+    },
     /// Export a whole session
     Export {
         /// Session

@@ -15,7 +15,7 @@ use crate::{
 };
 use haft::{
     engine::{Chat, Home, Summary},
-    kernel::{Command, Entry, Event, Fact, Outcome, Standing, active_path},
+    kernel::{Command, Entry, Event, Fact, Outcome, Part, Seq, Standing, active_path},
     present::{
         lines, safe,
         words::{Style, Words},
@@ -40,6 +40,7 @@ pub(crate) async fn sessions(context: &CliContext, command: Sessions) -> Result<
             show(&entries)?;
             account::print(context, &entries)
         }
+        Sessions::Fork { id, at, json } => fork(&home, &id, at.map(Seq), json),
         Sessions::Export { id, format: ExportForm::Json } => export_json(&entries(&home, &id)?),
         Sessions::Export { id, format: ExportForm::Markdown } => export_markdown(&entries(&home, &id)?),
         Sessions::Resume(given) => resume(context, *given).await,
@@ -77,13 +78,31 @@ fn remove(home: &Home, id: &str) -> Result<Exit, Failure> {
     Ok(Exit::Success)
 }
 
+fn fork(home: &Home, id: &str, at: Option<Seq>, json: bool) -> Result<Exit, Failure> {
+    let forked = home.fork(id, at)?;
+    let mut stdout = stdout();
+    if !json {
+        writeln!(stdout, "{forked}")?;
+        return Ok(Exit::Success);
+    }
+    let opened = home.peek(&forked.0)?;
+    let Some(Fact::SessionOpened { forked_from, .. }) = opened.first().map(|entry| &entry.fact) else {
+        return Err(Failure::failed(format!("cannot read the session `{forked}`, which was forked")));
+    };
+    writeln!(stdout, "{}", json!({"session": forked, "forked_from": forked_from}))?;
+    Ok(Exit::Success)
+}
+
 fn list(context: &CliContext, home: &Home, json: bool) -> Result<Exit, Failure> {
     let person = context.environment.get("HOME");
     let mut table = Table::new(["SESSION", "LAST USED", "DIRECTORY", "MODEL", "TITLE"]);
-    for Summary { id, opened_at, last_at, workspace, model, title, entries, delegated_by } in home.list() {
+    for Summary { id, opened_at, last_at, workspace, model, title, entries, delegated_by, forked_from } in
+        home.list()
+    {
         if json {
             let line = json!({"session": id, "opened_at": opened_at, "last_at": last_at, "workspace": workspace,
-                              "model": model, "title": title, "entries": entries, "delegated_by": delegated_by});
+                              "model": model, "title": title, "entries": entries, "delegated_by": delegated_by,
+                              "forked_from": forked_from});
             writeln!(stdout(), "{}", safe::json(&line.to_string()))?;
         } else {
             let below = if delegated_by.is_some() { "└ " } else { "" };

@@ -1,0 +1,98 @@
+//! A session that begins with the entries of another one.
+use super::{Journal, JournalError, not_ours};
+use crate::setup::Home;
+use haft_core::{Entry, Fact, Forked, Hash, Seq, SessionId, changed, event, fork, line};
+use std::{
+    collections::BTreeSet,
+    fs::{self, File},
+    io,
+    path::Path,
+    sync::Arc,
+    time::SystemTime,
+};
+
+impl Home {
+    /// Makes a session that begins with the entries of the session `id` up to `at`, or with all there are, and keeps the
+    /// contents that they name. The other one is only read, be it open or not. It is a session of its own: neither a
+    /// job nor below another one.
+    ///
+    /// Fails where there is no such session or entry, where a call has no result there yet, and where nothing can be
+    /// written.
+    pub fn fork(&self, id: &str, at: Option<Seq>) -> Result<SessionId, JournalError> {
+        let session = self.find(id)?;
+        let entries = Journal::peek(&self.folder(&session))?;
+        let taken = fork::up_to(&entries, at)
+            .map_err(|why| JournalError::NoFork { session: session.clone(), why })?;
+        let (forked, journal) = self.create()?;
+        let folder = self.folder(&forked);
+        let from = Forked { seq: taken.last().map_or(Seq(0), |last| last.seq), session };
+        let filled = take_contents(taken, &self.contents(&from.session), &folder.join("blobs"))
+            .map_err(|source| journal.io("write", source))
+            .and_then(|()| journal.begin_with(&begun(taken, &forked, &from)));
+        if let Err(error) = filled {
+            let _nobody_knows_it = fs::remove_dir_all(&folder);
+            return Err(error);
+        }
+        Ok(forked)
+    }
+}
+
+/// The same entries at the same places, but for the first one, which is the new session's own.
+fn begun(taken: &[Arc<Entry>], forked: &SessionId, from: &Forked) -> Vec<Arc<Entry>> {
+    let own = |entry: &Arc<Entry>| match &entry.fact {
+        Fact::SessionOpened { agent, model, workspace, profile, .. } => Arc::new(Entry {
+            at: SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default().as_millis() as u64,
+            fact: Fact::SessionOpened {
+                version: event::JOURNAL_VERSION,
+                session: forked.clone(),
+                agent: agent.clone(),
+                model: model.clone(),
+                workspace: workspace.clone(),
+                profile: profile.clone(),
+                delegated_by: None,
+                order: None,
+                forked_from: Some(from.clone()),
+            },
+            ..entry.as_ref().clone()
+        }),
+        _ => entry.clone(),
+    };
+    taken.iter().map(own).collect()
+}
+
+/// A content never changes once it is kept, so that both sessions can have one file.
+fn take_contents(taken: &[Arc<Entry>], from: &Path, to: &Path) -> io::Result<()> {
+    let changes = taken.iter().flat_map(|entry| changed::named(&entry.fact));
+    let states = changes.flat_map(|change| [&change.before, &change.after]).flatten();
+    let hashes: BTreeSet<&Hash> = states.map(|state| &state.hash).filter(|hash| is_hash(hash)).collect();
+    if hashes.is_empty() {
+        return Ok(());
+    }
+    fs::create_dir(to)?;
+    for Hash(name) in hashes {
+        let (kept, place) = (from.join(name), to.join(name));
+        let taken = fs::hard_link(&kept, &place).or_else(|_| fs::copy(&kept, &place).map(|_| ()));
+        // What the other session has lost, this one does not have either.
+        taken.or_else(|error| if error.kind() == io::ErrorKind::NotFound { Ok(()) } else { Err(error) })?;
+    }
+    File::open(to)?.sync_all()
+}
+
+/// A hash comes out of a journal, which anyone may have written: it must not lead out of the folder.
+fn is_hash(Hash(name): &Hash) -> bool {
+    name.len() == 64 && name.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
+impl Journal {
+    /// Writes these entries into a journal that has none, synced.
+    fn begin_with(&self, entries: &[Arc<Entry>]) -> Result<(), JournalError> {
+        let lines: String = entries.iter().map(|entry| line::of_entry(entry) + "\n").collect();
+        let mut state = self.lock();
+        let written =
+            state.file.as_mut().map_or_else(|| Err(not_ours()), |held| held.write(lines.as_bytes()));
+        written.map_err(|error| self.io("write", error))?;
+        entries.iter().for_each(|entry| self.show(&mut state, entry.clone()));
+        drop(state);
+        self.sync()
+    }
+}
