@@ -8,7 +8,9 @@ mod contents;
 mod ends;
 mod error;
 mod fork;
+mod gc;
 mod hidden;
+mod naming;
 pub(crate) mod ownership;
 mod sessions;
 mod summary;
@@ -18,6 +20,7 @@ use async_stream::stream;
 use contents::{Contents, read};
 pub use error::JournalError;
 use futures::Stream;
+pub use gc::{Garbage, Unnamed};
 use haft_core::{Entry, Event, Fact, Secrets, Seq, Update};
 use hidden::Hidden;
 use std::{

@@ -75,6 +75,7 @@ fn of_a_long_journal_only_its_ends_are_read() {
         last_at: 991,
         workspace: "/work/9".into(),
         model: "script/m".into(),
+        name: None,
         title: "Fix it.".into(),
         entries: 4,
         delegated_by: None,

@@ -58,7 +58,11 @@ impl From<JournalError> for Failure {
         // Nothing was started where the name is wrong.
         let is_wrong_name = matches!(
             error,
-            JournalError::Missing(_) | JournalError::Ambiguous { .. } | JournalError::NoFork { .. }
+            JournalError::Missing(_)
+                | JournalError::Ambiguous { .. }
+                | JournalError::SameName { .. }
+                | JournalError::NoName { .. }
+                | JournalError::NoFork { .. }
         );
         let exit = if is_wrong_name { Exit::Usage } else { Exit::Failed };
         Self { hint: error.hint().map(str::to_owned), message: error.to_string(), exit }

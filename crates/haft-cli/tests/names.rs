@@ -1,4 +1,5 @@
-//! Sessions that are begun at the same time are sessions of their own.
+//! The IDs of sessions, and the names that people give them.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 mod kit;
 use kit::Place;
 use serde_json::{Value, json};
@@ -36,4 +37,61 @@ fn runs_that_begin_together_share_no_session() {
     assert_eq!(refused.code, 2, "{refused:?}");
     assert!(refused.err.contains("is the beginning of several sessions: "), "{refused:?}");
     assert!(refused.err.contains(&name), "{refused:?}");
+}
+
+fn session(place: &Place, prompt: &str) -> String {
+    let model = place.script("m", &[json!({"say": "hello"}), json!({"say": "again"})]);
+    let ran = place.run(&["run", "--json", "--model", &model, prompt]);
+    ran.events()[0]["session"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn a_session_goes_by_the_name_that_it_was_given() {
+    let place = Place::new();
+    let (id, other) = (session(&place, "one"), session(&place, "two"));
+    let renamed = place.run(&["sessions", "rename", &id, " the parser, part 2 "]);
+    assert_eq!((renamed.code, renamed.out), (0, format!("{id} is called `the parser, part 2`\n")));
+    // Lists show it, and every command takes it.
+    assert!(place.run(&["sessions", "list"]).out.contains("the parser, part 2"));
+    let listed = place.run(&["sessions", "list", "--json"]).events();
+    let names: Vec<&Value> = listed.iter().map(|session| &session["name"]).collect();
+    assert_eq!(names, [&Value::Null, &json!("the parser, part 2")]);
+    assert!(place.run(&["sessions", "show", "the parser, part 2"]).out.contains("hello"));
+    let model = format!("script/{}", place.path().join("m").display());
+    let resumed = place.run_with_input(&["resume", "the parser, part 2", "--model", &model], b"go on\n");
+    assert!(resumed.out.contains("again"), "{resumed:?}");
+    assert!(resumed.err.contains("note: going on with `the parser, part 2`"), "{resumed:?}");
+    // Another name replaces it, a fork has none, and an empty one takes it away.
+    let rename = |id: &str, name: &str| place.run(&["sessions", "rename", "--json", id, name]);
+    assert_eq!(rename(&id[..id.len() - 1], "parser").events(), [json!({"session": id, "name": "parser"})]);
+    assert_eq!(place.run(&["sessions", "show", "the parser, part 2"]).code, 2);
+    assert_eq!(place.run(&["sessions", "fork", "parser"]).code, 0);
+    assert_eq!(place.run(&["sessions", "show", "parser"]).code, 0);
+    assert_eq!(rename(&other, "parser").code, 0);
+    let refused = place.run(&["sessions", "show", "parser"]);
+    assert!(refused.err.contains("several sessions are called `parser`: "), "{refused:?}");
+    assert_eq!(rename(&other, "").events(), [json!({"session": other, "name": null})]);
+    assert_eq!(place.run(&["sessions", "show", "parser"]).code, 0);
+}
+
+#[test]
+fn what_is_no_name_for_a_session_is_refused() {
+    let place = Place::new();
+    let (id, other) = (session(&place, "one"), session(&place, "two"));
+    let long = "x".repeat(61);
+    let table = [
+        (id.as_str(), "two\nlines", "it must be one line"),
+        (&id, "\u{1b}[2Jred", "without control characters"),
+        (&id, &long, "it must have at most 60 characters"),
+        (&id, &other, "it is the ID of a session"),
+        ("nope", "x", "there is no session `nope`"),
+        ("../../etc", "x", "there is no session `../../etc`"),
+    ];
+    for (id, name, expected) in table {
+        let refused = place.run(&["sessions", "rename", id, name]);
+        assert_eq!(refused.code, 2, "{name:?}: {refused:?}");
+        assert!(refused.err.contains(expected), "{name:?}: {refused:?}");
+    }
+    let listed = place.run(&["sessions", "list", "--json"]).events();
+    assert!(listed.iter().all(|session| session["name"].is_null()), "{listed:?}");
 }

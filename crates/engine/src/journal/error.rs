@@ -19,6 +19,22 @@ pub enum JournalError {
         /// All that begin so, in the order of their making.
         names: Vec<String>,
     },
+    /// More than one session.
+    #[error("several sessions are called `{name}`: {}", some(sessions))]
+    SameName {
+        /// As asked for.
+        name: String,
+        /// Their IDs, in the order of their making.
+        sessions: Vec<String>,
+    },
+    /// What is asked for is no name for a session.
+    #[error("a session cannot be called `{name}`: {why}")]
+    NoName {
+        /// As asked for.
+        name: String,
+        /// What is wrong with it.
+        why: &'static str,
+    },
     /// The session cannot be forked there.
     #[error("cannot fork the session `{session}`: {why}")]
     NoFork {
@@ -46,7 +62,7 @@ pub enum JournalError {
     /// The disk said no. Nothing is taken as recorded.
     #[error("cannot {action} the journal `{path}`: {source}")]
     Io {
-        /// `create`, `open`, `read`, `write` or `sync`.
+        /// `create`, `open`, `read`, `write`, `sync` or `name`.
         action: &'static str,
         /// The file.
         path: PathBuf,
@@ -62,6 +78,8 @@ impl JournalError {
             Self::Locked(_) => Some("end the other `haft` that uses it, or start a new session"),
             Self::Missing(_) => Some("`haft sessions list` shows the sessions there are"),
             Self::Ambiguous { .. } => Some("type more of the name"),
+            Self::SameName { .. } => Some("use the ID of one of them"),
+            Self::NoName { .. } => None,
             Self::NoFork { .. } => Some("`haft sessions export ID --format json` shows the entries: `seq`"),
             Self::Newer { .. } => Some("use a newer `haft` for this session"),
             Self::Unreadable { .. } => None,

@@ -1,5 +1,5 @@
 //! A session that begins with the entries of another one.
-use super::{Journal, JournalError, not_ours};
+use super::{Journal, JournalError, not_ours, sessions::is_content};
 use crate::setup::Home;
 use haft_core::{Entry, Fact, Forked, Hash, Seq, SessionId, changed, event, fork, line};
 use std::{
@@ -64,7 +64,8 @@ fn begun(taken: &[Arc<Entry>], forked: &SessionId, from: &Forked) -> Vec<Arc<Ent
 fn take_contents(taken: &[Arc<Entry>], from: &Path, to: &Path) -> io::Result<()> {
     let changes = taken.iter().flat_map(|entry| changed::named(&entry.fact));
     let states = changes.flat_map(|change| [&change.before, &change.after]).flatten();
-    let hashes: BTreeSet<&Hash> = states.map(|state| &state.hash).filter(|hash| is_hash(hash)).collect();
+    let hashes: BTreeSet<&Hash> =
+        states.map(|state| &state.hash).filter(|hash| is_content(&hash.0)).collect();
     if hashes.is_empty() {
         return Ok(());
     }
@@ -76,11 +77,6 @@ fn take_contents(taken: &[Arc<Entry>], from: &Path, to: &Path) -> io::Result<()>
         taken.or_else(|error| if error.kind() == io::ErrorKind::NotFound { Ok(()) } else { Err(error) })?;
     }
     File::open(to)?.sync_all()
-}
-
-/// A hash comes out of a journal, which anyone may have written: it must not lead out of the folder.
-fn is_hash(Hash(name): &Hash) -> bool {
-    name.len() == 64 && name.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
 impl Journal {

@@ -53,19 +53,28 @@ impl Home {
         Journal::peek(&self.folder(&self.find(id)?))
     }
 
-    /// The session whose name is `id`, or begins so where only one does.
+    /// The session whose ID is `id`, which people call so, or whose ID alone begins so.
     pub fn find(&self, id: &str) -> Result<SessionId, JournalError> {
-        let missing = || JournalError::Missing(id.escape_debug().to_string());
-        if !is_name(id) {
-            return Err(missing());
+        if self.has(id) {
+            return Ok(SessionId(id.to_owned()));
         }
-        let mut names = self.names();
-        names.retain(|name| name.starts_with(id));
-        match names.as_slice() {
-            [] => Err(missing()),
-            [first, ..] if names.len() == 1 || first == id => Ok(SessionId(first.clone())),
-            _ => Err(JournalError::Ambiguous { beginning: id.to_owned(), names }),
+        let mut ids = self.names();
+        let mut called = self.called(id, &ids);
+        if called.len() > 1 {
+            return Err(JournalError::SameName { name: id.to_owned(), sessions: called });
         }
+        ids.retain(|known| is_name(id) && known.starts_with(id));
+        match (called.pop(), ids.as_slice()) {
+            (Some(called), _) => Ok(SessionId(called)),
+            (None, []) => Err(JournalError::Missing(id.escape_debug().to_string())),
+            (None, [one]) => Ok(SessionId(one.clone())),
+            (None, _) => Err(JournalError::Ambiguous { beginning: id.to_owned(), names: ids }),
+        }
+    }
+
+    /// Whether this is the ID of a session.
+    pub(super) fn has(&self, id: &str) -> bool {
+        is_name(id) && self.folder(&SessionId(id.to_owned())).is_dir()
     }
 
     /// All sessions that can be read, newest first.
@@ -177,7 +186,7 @@ impl Home {
     }
 
     /// In alphabetical order, which is the order of their making.
-    fn names(&self) -> Vec<String> {
+    pub(super) fn names(&self) -> Vec<String> {
         let folders = fs::read_dir(self.0.join("sessions")).into_iter().flatten().flatten();
         let mut names: Vec<String> = folders
             .filter_map(|folder| folder.file_name().into_string().ok())
@@ -189,12 +198,23 @@ impl Home {
 
     fn summary(&self, id: SessionId) -> Option<Summary> {
         let journal = self.journal(&id);
-        Summary::read(id, &journal)
+        let name = self.name(&id);
+        let known = Summary::read(id, &journal)?;
+        Some(match name {
+            Some(name) => Summary { title: name.clone(), name: Some(name), ..known },
+            None => known,
+        })
     }
 
-    fn journal(&self, id: &SessionId) -> PathBuf {
+    pub(super) fn journal(&self, id: &SessionId) -> PathBuf {
         Journal::file(&self.folder(id))
     }
+}
+
+/// Whether a file of this name in a folder of contents is one: a hash comes out of a journal, which anyone may have
+/// written, and must not lead out of the folder.
+pub(super) fn is_content(name: &str) -> bool {
+    name.len() == 64 && name.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
 /// A name is never a path.

@@ -19,7 +19,9 @@ pub struct Summary {
     pub workspace: PathBuf,
     /// The model it began with.
     pub model: String,
-    /// The beginning of the first prompt.
+    /// What people call it.
+    pub name: Option<String>,
+    /// What people call it, else the beginning of the first prompt.
     pub title: String,
     /// How many entries it has.
     pub entries: usize,
@@ -47,7 +49,18 @@ impl Summary {
         // Places are given away once and in order, so the last one tells how many there are.
         let entries = usize::try_from(last.seq.0 + 1).unwrap_or(usize::MAX);
         let (opened_at, last_at) = (first.at, last.at.max(first.at));
-        Some(Self { id, opened_at, last_at, workspace, model, title, entries, delegated_by, forked_from })
+        Some(Self {
+            id,
+            opened_at,
+            last_at,
+            workspace,
+            model,
+            name: None,
+            title,
+            entries,
+            delegated_by,
+            forked_from,
+        })
     }
 
     /// When something happened last, in UTC as RFC 3339 writes it.

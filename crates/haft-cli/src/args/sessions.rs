@@ -27,12 +27,31 @@ pub(crate) enum Sessions {
     Resume(Box<ResumeArgs>),
     /// Begin a session with the entries of another one, which stays as it is
     Fork {
-        /// Session ID, or a unique prefix of it
+        /// Session ID, a unique prefix of it, or its name
         id: String,
         /// Last entry to take over [default: the last one there is]
         #[arg(long, value_name = "SEQ")]
         at: Option<u64>,
         /// Print one JSON object
+        #[arg(long)]
+        json: bool,
+    },
+    /// Name a session; lists show the name, and commands take it in place of the ID
+    Rename {
+        /// Session ID, a unique prefix of it, or its name
+        id: String,
+        /// New name, of at most 60 characters; an empty one takes the name away
+        name: String,
+        /// Print one JSON object
+        #[arg(long)]
+        json: bool,
+    },
+    /// Remove contents of files that no session names any more; sessions and undo stay whole
+    Gc {
+        /// Print what would be removed, and remove nothing
+        #[arg(long)]
+        dry_run: bool,
+        /// Print one JSON object per line
         #[arg(long)]
         json: bool,
     },
@@ -49,7 +68,7 @@ pub(crate) enum Sessions {
 /// `haft resume`, `haft sessions resume`
 #[derive(Debug, Args)]
 pub(crate) struct ResumeArgs {
-    /// Session ID, or a unique prefix of it [default: the newest of this directory]
+    /// Session ID, a unique prefix of it, or its name [default: the newest of this directory]
     pub(crate) id: Option<String>,
     /// The newest session of this directory, which is the default
     #[arg(long, conflicts_with = "id")]
@@ -62,7 +81,7 @@ pub(crate) struct ResumeArgs {
 /// A session by its name.
 #[derive(Debug, Args)]
 pub(crate) struct SessionId {
-    /// Session ID, or a unique prefix of it
+    /// Session ID, a unique prefix of it, or its name
     pub(crate) id: String,
 }
 

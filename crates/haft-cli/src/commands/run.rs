@@ -104,7 +104,10 @@ pub(super) async fn opened(
         .iter()
         .map(|line| format!("{}: {line}", session.journal().path().display()));
     // Who is asked is up to whoever has the session open.
-    let notices = if session.is_joined() { vec![JOINED.to_owned()] } else { notices.clone() };
+    let mut notices = if session.is_joined() { vec![JOINED.to_owned()] } else { notices.clone() };
+    if let Some(name) = engine.setup().home.name(session.id()) {
+        notices.insert(0, format!("going on with `{}`", haft::present::safe::text(&name)));
+    }
     let notices = notices.into_iter().filter(|_| !turn.quiet).chain(permission).chain(damage).collect();
     Ok((session, notices))
 }

@@ -1,5 +1,6 @@
 //! `haft sessions`: what was said and done.
 pub(crate) mod markdown;
+mod gc;
 mod search;
 
 use super::{
@@ -41,6 +42,8 @@ pub(crate) async fn sessions(context: &CliContext, command: Sessions) -> Result<
             account::print(context, &entries)
         }
         Sessions::Fork { id, at, json } => fork(&home, &id, at.map(Seq), json),
+        Sessions::Rename { id, name, json } => rename(&home, &id, &name, json),
+        Sessions::Gc { dry_run, json } => gc::gc(&home, dry_run, json),
         Sessions::Export { id, format: ExportForm::Json } => export_json(&entries(&home, &id)?),
         Sessions::Export { id, format: ExportForm::Markdown } => export_markdown(&entries(&home, &id)?),
         Sessions::Resume(given) => resume(context, *given).await,
@@ -93,15 +96,36 @@ fn fork(home: &Home, id: &str, at: Option<Seq>, json: bool) -> Result<Exit, Fail
     Ok(Exit::Success)
 }
 
+fn rename(home: &Home, id: &str, name: &str, json: bool) -> Result<Exit, Failure> {
+    let session = home.rename(id, name)?;
+    let name = home.name(&session);
+    match (json, &name) {
+        (true, _) => writeln!(stdout(), "{}", json!({"session": session, "name": name}))?,
+        (false, Some(name)) => writeln!(stdout(), "{session} is called `{name}`")?,
+        (false, None) => writeln!(stdout(), "{session} has no name")?,
+    }
+    Ok(Exit::Success)
+}
+
 fn list(context: &CliContext, home: &Home, json: bool) -> Result<Exit, Failure> {
     let person = context.environment.get("HOME");
     let mut table = Table::new(["SESSION", "LAST USED", "DIRECTORY", "MODEL", "TITLE"]);
-    for Summary { id, opened_at, last_at, workspace, model, title, entries, delegated_by, forked_from } in
-        home.list()
+    for Summary {
+        id,
+        opened_at,
+        last_at,
+        workspace,
+        model,
+        name,
+        title,
+        entries,
+        delegated_by,
+        forked_from,
+    } in home.list()
     {
         if json {
             let line = json!({"session": id, "opened_at": opened_at, "last_at": last_at, "workspace": workspace,
-                              "model": model, "title": title, "entries": entries, "delegated_by": delegated_by,
+                              "model": model, "name": name, "title": title, "entries": entries, "delegated_by": delegated_by,
                               "forked_from": forked_from});
             writeln!(stdout(), "{}", safe::json(&line.to_string()))?;
         } else {

@@ -1,0 +1,62 @@
+//! Names that people give to sessions. They are no part of the conversation, so they lie beside the journal: a session
+//! can be named while another process has it open.
+use super::JournalError;
+use crate::setup::Home;
+use haft_core::SessionId;
+use std::{fs, io, path::PathBuf};
+
+const FILE: &str = "name";
+
+/// So many characters a name may have: lists show it in one line.
+const LONGEST: usize = 60;
+
+impl Home {
+    /// Names the session `id`, or takes its name away where `name` is empty. Several sessions may have the same name; it
+    /// stands for none of them then.
+    ///
+    /// Fails where there is no such session, where the name is none (longer than 60 characters, more than one line,
+    /// the ID of a session), and where it cannot be written.
+    pub fn rename(&self, id: &str, name: &str) -> Result<SessionId, JournalError> {
+        let id = self.find(id)?;
+        let name = name.trim();
+        self.check(name)
+            .map_err(|why| JournalError::NoName { name: name.escape_debug().to_string(), why })?;
+        let file = self.name_file(&id);
+        let written = match name.is_empty() {
+            true => fs::remove_file(&file).or_else(|error| match error.kind() {
+                io::ErrorKind::NotFound => Ok(()),
+                _ => Err(error),
+            }),
+            false => {
+                let beside = file.with_extension("new");
+                fs::write(&beside, name).and_then(|()| fs::rename(&beside, &file))
+            }
+        };
+        written.map_err(|source| JournalError::Io { action: "name", path: file, source })?;
+        Ok(id)
+    }
+
+    /// What people call the session.
+    pub fn name(&self, id: &SessionId) -> Option<String> {
+        fs::read_to_string(self.name_file(id)).ok().filter(|name| !name.is_empty())
+    }
+
+    /// The sessions among `ids` that people call so.
+    pub(super) fn called(&self, name: &str, ids: &[String]) -> Vec<String> {
+        let is_called = |id: &&String| self.name(&SessionId((*id).clone())).as_deref() == Some(name);
+        ids.iter().filter(is_called).cloned().collect()
+    }
+
+    fn check(&self, name: &str) -> Result<(), &'static str> {
+        match name {
+            _ if name.chars().any(char::is_control) => Err("it must be one line, without control characters"),
+            _ if name.chars().count() > LONGEST => Err("it must have at most 60 characters"),
+            _ if self.has(name) => Err("it is the ID of a session"),
+            _ => Ok(()),
+        }
+    }
+
+    fn name_file(&self, id: &SessionId) -> PathBuf {
+        self.folder(id).join(FILE)
+    }
+}

@@ -1,0 +1,83 @@
+//! `haft sessions gc`: removes contents of files that no session names any more.
+use crate::{commands::table::Table, failure::Failure};
+use haft::{
+    engine::{Home, Unnamed},
+    kernel::SessionId,
+    terminal::Exit,
+};
+use serde_json::json;
+use std::io::{Write, stderr, stdout};
+
+/// Says what was removed, or with `dry_run` what would be.
+pub(super) fn gc(home: &Home, dry_run: bool, json: bool) -> Result<Exit, Failure> {
+    let garbage = home.collect(!dry_run).map_err(|error| {
+        Failure::failed(format!("cannot remove contents in `{}`: {error}", home.0.display()))
+            .hint("mend the permissions, then run it again; nothing that a session needs is lost")
+    })?;
+    match json {
+        true => as_json(&garbage.unnamed, &garbage.left, !dry_run),
+        false => as_text(&garbage.unnamed, &garbage.left, dry_run),
+    }
+}
+
+fn as_json(unnamed: &[Unnamed], left: &[(SessionId, String)], removed: bool) -> Result<Exit, Failure> {
+    let mut stdout = stdout().lock();
+    for Unnamed { session, contents, bytes, .. } in unnamed {
+        let line = json!({"session": session, "contents": contents, "bytes": bytes, "removed": removed});
+        writeln!(stdout, "{line}")?;
+    }
+    for (session, why) in left {
+        writeln!(stdout, "{}", json!({"session": session, "left": why}))?;
+    }
+    Ok(Exit::Success)
+}
+
+fn as_text(unnamed: &[Unnamed], left: &[(SessionId, String)], dry_run: bool) -> Result<Exit, Failure> {
+    let mut table = Table::new(["SESSION", "CONTENTS", "SIZE"]);
+    for Unnamed { session, contents, bytes, .. } in unnamed {
+        table.row([session.to_string(), contents.to_string(), size(*bytes)]);
+    }
+    table.print("There is nothing to remove: sessions name all contents that are kept.")?;
+    let (contents, bytes) =
+        unnamed.iter().fold((0, 0), |(contents, bytes), more| (contents + more.contents, bytes + more.bytes));
+    if contents > 0 {
+        let done = if dry_run { "would remove" } else { "removed" };
+        writeln!(stdout(), "{done} {contents} contents, {}", size(bytes))?;
+    }
+    for (session, why) in left {
+        writeln!(stderr(), "note: the session `{session}` was left alone: {why}")?;
+    }
+    Ok(Exit::Success)
+}
+
+/// In the largest unit of which there is one, with a decimal where that says more.
+fn size(bytes: u64) -> String {
+    const STEP: f64 = 1024.0;
+    let mut value = bytes as f64;
+    for unit in ["B", "KB", "MB", "GB"] {
+        if value < STEP || unit == "GB" {
+            let decimals = usize::from(unit != "B" && value < 10.0);
+            return format!("{value:.decimals$} {unit}");
+        }
+        value /= STEP;
+    }
+    String::new()
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn a_size_has_one_unit() {
+        let table = [
+            (0, "0 B"),
+            (1023, "1023 B"),
+            (1024, "1.0 KB"),
+            (15_000, "15 KB"),
+            (1_600_000, "1.5 MB"),
+            (5 << 40, "5120 GB"),
+        ];
+        for (bytes, expected) in table {
+            assert_eq!(super::size(bytes), expected);
+        }
+    }
+}
