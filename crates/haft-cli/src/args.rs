@@ -16,7 +16,7 @@ pub(crate) use known::{Commands, Profiles};
 pub(crate) use mcp::McpArgs;
 pub(crate) use models::{CheckArgs, Models};
 pub(crate) use near::near_command;
-pub(crate) use sessions::{ExportForm, ResumeArgs, Sessions};
+pub(crate) use sessions::{ExportForm, ReplayArgs, ResumeArgs, Sessions};
 pub(crate) use telegram::TelegramArgs;
 pub(crate) use work::WorkArgs;
 
@@ -71,7 +71,7 @@ pub(crate) enum Verb {
     /// List saved prompts, which run as `/NAME ARGUMENTS`
     #[command(subcommand)]
     Commands(Commands),
-    /// List, show, resume and export sessions
+    /// List, show, resume, fork, replay and export sessions
     #[command(subcommand)]
     Sessions(Sessions),
     /// Restore files to what they were before the last turn

@@ -4,6 +4,7 @@
 //! an address and its quirks ([`Vendor`]). [`connect`] makes a provider of a vendor; [`Retry`] wraps any provider.
 //! [`Exec`] asks a command that takes a prompt and prints an answer.
 //! [`Scripted`] says what it was told to say; [`Replay`] says again what a server once said;
+//! [`Retold`] says again what a session recorded;
 //! [`direct::Direct`] makes the one call that its prompt names.
 //!
 //! What a reply passes through, in this order: `http` (bytes), `sse` (events), the wire that `protocol` picks
@@ -39,6 +40,7 @@ mod reading;
 mod record;
 mod remote;
 mod replay;
+mod retold;
 mod retry;
 mod script;
 mod scripted;
@@ -56,6 +58,7 @@ pub use quirks::{EchoReasoning, EmptyContent, Quirks};
 pub use record::Record;
 pub use remote::connect;
 pub use replay::Replay;
+pub use retold::Retold;
 pub use retry::Retry;
 pub use script::{FailKind, ScriptError, Step, StepCall};
 pub use scripted::Scripted;

@@ -70,12 +70,7 @@ impl Scripted {
 
     /// The place of the step for `request`, if there is one left.
     fn next(&self, request: &Request) -> Option<usize> {
-        let is_said = |message: &&std::sync::Arc<Message>| matches!(***message, Message::Assistant { .. });
-        let left_out = match request.messages.first().map(|message| &**message) {
-            Some(Message::User { parts }) => replies_left_out(&text_of(parts)).unwrap_or_default(),
-            _ => 0,
-        };
-        let replies = left_out + request.messages.iter().filter(is_said).count();
+        let replies = replies_in(request);
         let after_reply = |count: usize| {
             let mut places = (0..self.steps.len()).filter(|place| self.steps[*place].is_reply());
             places.nth(count - 1).map(|place| place + 1)
@@ -88,6 +83,16 @@ impl Scripted {
         // A reply, or the first fault that has not happened.
         (start..self.steps.len()).find(|place| self.steps[*place].is_reply() || past.faults.insert(*place))
     }
+}
+
+/// How many replies a request tells of, those that a summary stands for included.
+pub(crate) fn replies_in(request: &Request) -> usize {
+    let is_said = |message: &&std::sync::Arc<Message>| matches!(***message, Message::Assistant { .. });
+    let left_out = match request.messages.first().map(|message| &**message) {
+        Some(Message::User { parts }) => replies_left_out(&text_of(parts)).unwrap_or_default(),
+        _ => 0,
+    };
+    left_out + request.messages.iter().filter(is_said).count()
 }
 
 impl Provider for Scripted {

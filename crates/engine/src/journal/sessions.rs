@@ -171,7 +171,7 @@ impl Home {
 
     /// The folder of the contents that a session's changes name: with the session that a person opened, for all that
     /// are below it.
-    pub(crate) fn contents(&self, id: &SessionId) -> PathBuf {
+    pub fn contents(&self, id: &SessionId) -> PathBuf {
         let above = |id: &SessionId| match self.opened(id)?.fact {
             Fact::SessionOpened { delegated_by, .. } => delegated_by,
             _ => None,

@@ -1,6 +1,8 @@
 //! What can be typed about sessions.
 use super::TurnArgs;
+use crate::config::mode;
 use clap::{Args, Subcommand, ValueEnum};
+use haft::kernel::Mode;
 
 /// `haft sessions …`
 #[derive(Debug, Subcommand)]
@@ -55,6 +57,8 @@ pub(crate) enum Sessions {
         #[arg(long)]
         json: bool,
     },
+    /// Run the calls of a session again in a copy of its workspace, and compare what they give with what was recorded
+    Replay(ReplayArgs),
     /// Export a whole session
     Export {
         /// Session
@@ -76,6 +80,28 @@ pub(crate) struct ResumeArgs {
     /// How the turn goes.
     #[command(flatten)]
     pub(crate) turn: TurnArgs,
+}
+
+/// `haft sessions replay`
+#[derive(Debug, Args)]
+pub(crate) struct ReplayArgs {
+    /// Session ID, a unique prefix of it, or its name
+    pub(crate) id: String,
+    /// Ask this model in place of the recorded replies, from `--from` on
+    #[arg(long, short, value_name = "SPEC")]
+    pub(crate) model: Option<String>,
+    /// Base URL of the vendor's server
+    #[arg(long, value_name = "URL", requires = "model")]
+    pub(crate) base_url: Option<String>,
+    /// First round in which the model is asked, counted from 1 over the whole session
+    #[arg(long, value_name = "N", requires = "model", default_value = "1", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) from: u32,
+    /// `full` also runs commands that would be asked for; files in the copy are changed without asking
+    #[arg(long, value_name = "MODE", value_parser = mode())]
+    pub(crate) permission: Option<Mode>,
+    /// Print one JSON object at the end
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 /// A session by its name.

@@ -1,6 +1,7 @@
 //! `haft sessions`: what was said and done.
 pub(crate) mod markdown;
 mod gc;
+mod replay;
 mod search;
 
 use super::{
@@ -43,6 +44,7 @@ pub(crate) async fn sessions(context: &CliContext, command: Sessions) -> Result<
         }
         Sessions::Fork { id, at, json } => fork(&home, &id, at.map(Seq), json),
         Sessions::Rename { id, name, json } => rename(&home, &id, &name, json),
+        Sessions::Replay(given) => replay::replay(context, &home, given).await,
         Sessions::Gc { dry_run, json } => gc::gc(&home, dry_run, json),
         Sessions::Export { id, format: ExportForm::Json } => export_json(&entries(&home, &id)?),
         Sessions::Export { id, format: ExportForm::Markdown } => export_markdown(&entries(&home, &id)?),

@@ -1,0 +1,130 @@
+//! A workspace as it was when a session began, as far as anybody knows: a copy of what is there, with the files that
+//! the session changed as they were before.
+use crate::failure::Failure;
+use haft::{
+    kernel::{Entry, Fact, FileState, Stage, active_path, changed},
+    stage::Declared,
+};
+use ignore::WalkBuilder;
+use std::{
+    collections::BTreeMap,
+    fs, io,
+    os::unix::fs::{PermissionsExt, symlink},
+    path::{Component, Path, PathBuf},
+    sync::Arc,
+};
+
+/// A larger workspace is not copied.
+const MOST_FILES: usize = 100_000;
+const MOST_BYTES: u64 = 2 << 30;
+
+/// Copies `workspace` to `to` and puts back what the entries say; `contents`: where the session keeps them.
+pub(super) fn copy(
+    workspace: &Path,
+    to: &Path,
+    entries: &[Arc<Entry>],
+    contents: &Path,
+) -> Result<usize, Failure> {
+    let failed = |error: io::Error| {
+        Failure::failed(format!("cannot copy `{}` for the replay: {error}", workspace.display()))
+    };
+    let copied = copy_files(workspace, to, entries).map_err(failed)?;
+    if copied > MOST_FILES {
+        return Err(Failure::failed(format!(
+            "cannot copy `{}` for the replay: it has more than {MOST_FILES} files or {} GB",
+            workspace.display(),
+            MOST_BYTES >> 30
+        ))
+        .hint("name what is not needed in `.gitignore`: ignored files are left out"));
+    }
+    let kept = Declared::new(contents.to_owned());
+    for (path, before) in beginnings(entries) {
+        put_back(&kept, to, &path, before).map_err(|error| {
+            Failure::failed(format!("cannot put `{}` back for the replay: {error}", path.display()))
+        })?;
+    }
+    Ok(copied)
+}
+
+/// How many files were copied, one more than the most where it is too much.
+fn copy_files(workspace: &Path, to: &Path, entries: &[Arc<Entry>]) -> io::Result<usize> {
+    let (mut files, mut bytes) = (0, 0);
+    // A repository that lies elsewhere would be written to by the replay.
+    let is_wanted = |entry: &ignore::DirEntry| entry.file_name() != ".git" || entry.path().is_dir();
+    let walk = WalkBuilder::new(workspace).hidden(false).filter_entry(is_wanted).build();
+    for entry in walk.flatten() {
+        let Ok(name) = entry.path().strip_prefix(workspace) else { continue };
+        bytes += copy_one(entry.path(), &to.join(name))?;
+        files += 1;
+        if files > MOST_FILES || bytes > MOST_BYTES {
+            return Ok(MOST_FILES + 1);
+        }
+    }
+    for name in read(entries) {
+        let (from, place) = (workspace.join(&name), to.join(&name));
+        if from.is_file() && !place.exists() {
+            place.parent().map_or(Ok(()), fs::create_dir_all)?;
+            copy_one(&from, &place)?;
+        }
+    }
+    Ok(files)
+}
+
+fn copy_one(from: &Path, to: &Path) -> io::Result<u64> {
+    let kind = fs::symlink_metadata(from)?;
+    if kind.is_dir() {
+        fs::create_dir_all(to)?;
+    } else if kind.is_symlink() {
+        symlink(fs::read_link(from)?, to)?;
+    } else if kind.is_file() {
+        return fs::copy(from, to);
+    }
+    Ok(0)
+}
+
+/// Files that the session read: of those that are ignored they alone are copied.
+fn read(entries: &[Arc<Entry>]) -> Vec<PathBuf> {
+    let reads = entries.iter().filter_map(|entry| match &entry.fact {
+        Fact::ToolStarted { reads, .. } => Some(reads),
+        _ => None,
+    });
+    reads.flatten().map(|read| read.path.clone()).filter(|path| is_inside(path)).collect()
+}
+
+/// What each file that the session changed was before the first change.
+fn beginnings(entries: &[Arc<Entry>]) -> BTreeMap<PathBuf, Option<FileState>> {
+    let mut beginnings = BTreeMap::new();
+    for entry in active_path(entries).into_iter().filter(|entry| is_done(&entry.fact)) {
+        for change in changed::named(&entry.fact).iter().filter(|change| is_inside(&change.path)) {
+            beginnings.entry(change.path.clone()).or_insert_with(|| change.before.clone());
+        }
+    }
+    beginnings
+}
+
+fn is_done(fact: &Fact) -> bool {
+    matches!(fact, Fact::Staged { .. } | Fact::ChangedBelow { .. })
+}
+
+/// A path out of a journal must not lead out of the copy.
+fn is_inside(path: &Path) -> bool {
+    path.components().all(|part| matches!(part, Component::Normal(_)))
+}
+
+/// Nothing is written through a link that leads out of the copy.
+fn put_back(kept: &Declared, copy: &Path, path: &Path, before: Option<FileState>) -> io::Result<()> {
+    let place = &copy.join(path);
+    if let Some(folder) = place.parent() {
+        fs::create_dir_all(folder)?;
+        if !folder.canonicalize()?.starts_with(copy) {
+            return Err(io::Error::other("a link leads out of the workspace"));
+        }
+    }
+    match fs::remove_file(place) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    let Some(before) = before else { return Ok(()) };
+    fs::write(place, kept.content(&before.hash)?)?;
+    fs::set_permissions(place, fs::Permissions::from_mode(before.mode))
+}

@@ -1,0 +1,186 @@
+//! Says again what people said, answers for them, and compares what each call gives.
+use super::{
+    moved::Moved,
+    recording::{Input, RecordedCall, Recording},
+    verdict::{Difference, Verdict},
+};
+use crate::failure::Failure;
+use futures::StreamExt;
+use haft::{
+    engine::{Chat, Session, Turn},
+    kernel::{Answer, CallId, Command, Event, Fact, Part, text_of},
+    present::{
+        safe,
+        words::{Style, Words},
+    },
+};
+use std::io::{Stderr, Stdout, Write, stderr, stdout};
+
+/// What is said where a recorded turn went on and this one did not.
+const GO_ON: &str = "Continue.";
+
+/// A replay as far as it has come.
+pub(super) struct Driver {
+    recording: Recording,
+    heard: Recording,
+    moved: Moved,
+    /// From this reply on another model speaks.
+    handed_over: usize,
+    has_other_model: bool,
+    next_input: usize,
+    verdict: Verdict,
+    /// Tells what the other model says and does.
+    words: Option<Words<Stdout, Stderr>>,
+}
+
+impl Driver {
+    pub(super) fn new(recording: Recording, moved: Moved, handed_over: Option<usize>, quiet: bool) -> Self {
+        let words = Words::new(stdout(), stderr(), Style::default(), Chat::default());
+        Self {
+            handed_over: handed_over.unwrap_or(recording.replies.len()),
+            has_other_model: handed_over.is_some(),
+            words: handed_over.filter(|_| !quiet).map(|_| words),
+            recording,
+            heard: Recording::default(),
+            moved,
+            next_input: 0,
+            verdict: Verdict::default(),
+        }
+    }
+
+    /// Until all is said, or something is not as it was.
+    pub(super) async fn drive(mut self, session: &Session) -> Result<Verdict, Failure> {
+        while let Some(command) = self.next_command() {
+            let before = self.heard.replies.len();
+            self.turn(session.start(command)).await?;
+            if self.verdict.is_over() || self.heard.replies.len() == before {
+                break;
+            }
+        }
+        self.verdict.rounds = self.heard.replies.len();
+        if !self.verdict.is_over() {
+            self.verdict.difference = self.not_made();
+        }
+        Ok(self.verdict)
+    }
+
+    /// A turn that ended before the recorded one did is told to go on.
+    fn next_command(&mut self) -> Option<Command> {
+        let said = self.heard.replies.len();
+        match self.recording.inputs.get(self.next_input) {
+            Some(Input { after, command, .. }) if *after <= said || said >= self.handed_over => {
+                self.next_input += 1;
+                let command = command.clone();
+                self.tell_prompt(&command);
+                Some(command)
+            }
+            _ if said < self.handed_over => {
+                Some(Command::Prompt { parts: vec![Part::text(GO_ON)], channel: None })
+            }
+            _ => None,
+        }
+    }
+
+    async fn turn(&mut self, mut turn: Turn) -> Result<(), Failure> {
+        while let Some(event) = turn.next().await {
+            self.tell(&event)?;
+            let Event::Recorded(entry) = &event else { continue };
+            self.heard.apply(entry.seq, &entry.fact);
+            match &entry.fact {
+                Fact::Replied { .. } => self.steer(turn.session())?,
+                Fact::ApprovalAsked { call, reason, .. } => {
+                    let answer = self.approval(call, reason);
+                    turn.send(Command::Answer { call: call.clone(), answer })?;
+                }
+                Fact::QuestionAsked { call, .. } => {
+                    let answer = self.recorded(call).and_then(|call| call.answer.clone());
+                    turn.send(Command::Reply { call: call.clone(), answer })?;
+                }
+                Fact::ToolEnded { call, .. } => self.compare(call),
+                _ => {}
+            }
+            if self.verdict.is_over() {
+                return Ok(());
+            }
+        }
+        let report = turn.report().await;
+        if self.has_other_model && self.heard.replies.len() >= self.handed_over {
+            self.verdict.outcome = report.outcome;
+            self.verdict.error = report.error;
+        }
+        Ok(())
+    }
+
+    /// What a person said in the middle of the turn.
+    fn steer(&mut self, session: &Session) -> Result<(), Failure> {
+        let said = self.heard.replies.len();
+        while let Some(Input { after, steers: true, command }) = self.recording.inputs.get(self.next_input) {
+            if *after > said || said > self.handed_over {
+                break;
+            }
+            session.send(command.clone())?;
+            self.next_input += 1;
+        }
+        Ok(())
+    }
+
+    /// The recorded call that this one repeats.
+    fn recorded(&self, call: &CallId) -> Option<&RecordedCall> {
+        let reply = self.heard.replies.len().checked_sub(1)?;
+        self.recording.call(reply, call).filter(|_| reply < self.handed_over)
+    }
+
+    /// What was denied is denied again. What ran then and would be asked for is for the person to allow.
+    fn approval(&mut self, call: &CallId, reason: &str) -> Answer {
+        let Some(recorded) = self.recorded(call) else { return Answer::Nobody };
+        match recorded.approval {
+            Some(answer @ (Answer::No | Answer::Nobody)) => answer,
+            _ if !recorded.started => Answer::Nobody,
+            _ => {
+                let seq = recorded.ended.as_ref().map(|(seq, _)| *seq);
+                self.verdict.refused = Some((seq, recorded.name.clone(), self.moved.back(reason)));
+                Answer::Nobody
+            }
+        }
+    }
+
+    fn compare(&mut self, id: &CallId) {
+        let Some(recorded) = self.recorded(id).filter(|call| !call.is_cut) else { return };
+        let reply = self.heard.replies.len().saturating_sub(1);
+        let (Some((seq, was)), Some(now)) = (&recorded.ended, self.heard.call(reply, id)) else { return };
+        let Some((_, is)) = &now.ended else { return };
+        let difference = Difference::between(
+            *seq,
+            &recorded.name,
+            (was, &recorded.changed),
+            (is, &now.changed),
+            &self.moved,
+        );
+        self.verdict.calls += 1;
+        self.verdict.difference = difference;
+    }
+
+    /// The first recorded call that the replay never came to.
+    fn not_made(&self) -> Option<Difference> {
+        let expected =
+            self.recording.calls.iter().filter(|call| !call.is_cut && call.reply < self.handed_over);
+        let mut expected = expected.filter_map(|call| Some((call.ended.as_ref()?.0, &call.name)));
+        let (seq, name) = expected.nth(self.verdict.calls)?;
+        Some(Difference::not_made(seq, name))
+    }
+
+    fn tell_prompt(&mut self, command: &Command) {
+        if let (Some(_), Command::Prompt { parts, .. }) = (&self.words, command)
+            && self.heard.replies.len() >= self.handed_over
+        {
+            let _nobody_reads = writeln!(stdout(), "\n> {}", safe::text(&text_of(parts)));
+        }
+    }
+
+    fn tell(&mut self, event: &Event) -> Result<(), Failure> {
+        match &mut self.words {
+            Some(words) if self.heard.replies.len() >= self.handed_over => Ok(words.event(event)?),
+            _ => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! Paths of a workspace in texts, as they read in a copy of it.
+use serde::{Serialize, de::DeserializeOwned};
+use serde_json::Value;
+use std::path::Path;
+
+/// A folder and its copy.
+pub(super) struct Moved {
+    from: String,
+    to: String,
+}
+
+impl Moved {
+    pub(super) fn new(from: &Path, to: &Path) -> Self {
+        Self { from: from.to_string_lossy().into_owned(), to: to.to_string_lossy().into_owned() }
+    }
+
+    /// `text`, which was written of the folder, as it reads of the copy.
+    pub(super) fn there(&self, text: &str) -> String {
+        replaced(text, &self.from, &self.to)
+    }
+
+    /// `text`, which was written of the copy, as it reads of the folder.
+    pub(super) fn back(&self, text: &str) -> String {
+        replaced(text, &self.to, &self.from)
+    }
+
+    /// `value` with every text in it as [`Self::there`] reads.
+    pub(super) fn all_there<T: Serialize + DeserializeOwned>(&self, value: &T) -> serde_json::Result<T> {
+        serde_json::from_value(self.value(serde_json::to_value(value)?))
+    }
+
+    fn value(&self, value: Value) -> Value {
+        match value {
+            Value::String(text) => self.there(&text).into(),
+            Value::Array(values) => values.into_iter().map(|value| self.value(value)).collect(),
+            Value::Object(fields) => {
+                Value::Object(fields.into_iter().map(|(name, value)| (name, self.value(value))).collect())
+            }
+            other => other,
+        }
+    }
+}
+
+/// A path ends where no letter of a name follows: `/work` is not in `/works`, nor in `/other/work`.
+fn replaced(text: &str, from: &str, to: &str) -> String {
+    let is_of_name = |c: char| c.is_alphanumeric() || matches!(c, '.' | '_' | '-');
+    let (mut whole, mut rest) = (String::with_capacity(text.len()), text);
+    // The folder of all folders begins every path.
+    while let Some(place) = rest.find(from).filter(|_| from.len() > 1) {
+        let (before, after) = (&rest[..place], &rest[place + from.len()..]);
+        let goes_on = after.chars().next().is_some_and(is_of_name);
+        let before_it = before.chars().next_back().or(whole.chars().next_back());
+        let is_whole = !goes_on && !before_it.is_some_and(|c| is_of_name(c) || c == '/');
+        whole.push_str(before);
+        whole.push_str(if is_whole { to } else { from });
+        rest = after;
+    }
+    whole + rest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_whole_paths_are_moved() {
+        let moved = Moved::new(Path::new("/work"), Path::new("/tmp/copy"));
+        let table = [
+            ("/work", "/tmp/copy"),
+            ("see `/work/a.txt`, /work", "see `/tmp/copy/a.txt`, /tmp/copy"),
+            ("/works /work2 /a/work /work-x", "/works /work2 /a/work /work-x"),
+            ("", ""),
+        ];
+        for (text, expected) in table {
+            assert_eq!(moved.there(text), expected);
+            assert_eq!(moved.back(expected), text);
+        }
+        assert_eq!(Moved::new(Path::new("/"), Path::new("/tmp/copy")).there("/a/b"), "/a/b");
+    }
+}

@@ -1,0 +1,125 @@
+//! What a session recorded, as a replay needs it: what was said to it, what the model replied, and what each call gave.
+use haft::kernel::{
+    Answer, CallId, Change, Command, Entry, Fact, Part, Seq, StopReason, ToolResult, active_path,
+};
+use std::{path::PathBuf, sync::Arc};
+
+/// The conversation of a session, abandoned branches left out.
+#[derive(Debug, Default)]
+pub(super) struct Recording {
+    /// What people said.
+    pub(super) inputs: Vec<Input>,
+    /// Each with why it ended. A call that somebody made in place of the model takes the place of one.
+    pub(super) replies: Vec<(Vec<Part>, StopReason)>,
+    /// In the order in which they were made.
+    pub(super) calls: Vec<RecordedCall>,
+    is_in_turn: bool,
+}
+
+/// One thing that a person said or called.
+#[derive(Clone, Debug)]
+pub(super) struct Input {
+    /// How many replies came before it.
+    pub(super) after: usize,
+    /// Whether it came in the middle of a turn.
+    pub(super) steers: bool,
+    pub(super) command: Command,
+}
+
+/// One call and what came of it.
+#[derive(Clone, Debug)]
+pub(super) struct RecordedCall {
+    /// Its place among the replies.
+    pub(super) reply: usize,
+    pub(super) id: CallId,
+    pub(super) name: String,
+    /// Where its result stands, and the result. None where it was cut off.
+    pub(super) ended: Option<(Seq, ToolResult)>,
+    /// Files with the hash of what they became.
+    pub(super) changed: Vec<(PathBuf, Option<String>)>,
+    /// Whether the tool ran.
+    pub(super) started: bool,
+    /// What the person said, where it was asked for.
+    pub(super) approval: Option<Answer>,
+    /// What the person said to its question.
+    pub(super) answer: Option<String>,
+    /// Whether it was stopped or its process died, so that its result says nothing about what it gives.
+    pub(super) is_cut: bool,
+}
+
+impl Recording {
+    /// Of the entries of a journal.
+    pub(super) fn of(entries: &[Arc<Entry>]) -> Self {
+        let mut recording = Self::default();
+        for entry in active_path(entries) {
+            recording.apply(entry.seq, &entry.fact);
+        }
+        recording
+    }
+
+    /// One more fact. Also folds what a replay does, so that both are compared by one reading.
+    pub(super) fn apply(&mut self, seq: Seq, fact: &Fact) {
+        match fact {
+            Fact::Prompted { parts, .. } => {
+                self.input(Command::Prompt { parts: parts.clone(), channel: None });
+            }
+            Fact::Called { made } => {
+                let (name, arguments) = (made.name.clone(), made.arguments.clone());
+                self.input(Command::Call { name, arguments });
+                self.reply(&[Part::ToolCall(made.clone())], StopReason::ToolUse);
+            }
+            Fact::Replied { parts, stop, .. } => self.reply(parts, *stop),
+            Fact::Interrupted | Fact::Continued => {
+                let open = self.calls.iter_mut().filter(|call| call.ended.is_none());
+                open.for_each(|call| call.is_cut = true);
+            }
+            Fact::TurnEnded { .. } => self.is_in_turn = false,
+            Fact::ToolStarted { call, .. } => self.with(call, |call| call.started = true),
+            Fact::Staged { call, changes, .. } => {
+                self.with(call, |call| call.changed.extend(changes.iter().map(outcome)));
+            }
+            Fact::ApprovalAnswered { call, answer } => self.with(call, |call| call.approval = Some(*answer)),
+            Fact::QuestionAnswered { call, answer } => self.with(call, |call| call.answer.clone_from(answer)),
+            Fact::ToolEnded { call, result, .. } => {
+                self.with(call, |call| call.ended = Some((seq, result.clone())));
+            }
+            _ => {}
+        }
+    }
+
+    /// The call of this name in the reply at this place.
+    pub(super) fn call(&self, reply: usize, id: &CallId) -> Option<&RecordedCall> {
+        self.calls.iter().rfind(|call| call.reply == reply && call.id == *id)
+    }
+
+    fn input(&mut self, command: Command) {
+        self.inputs.push(Input { after: self.replies.len(), steers: self.is_in_turn, command });
+        self.is_in_turn = true;
+    }
+
+    fn reply(&mut self, parts: &[Part], stop: StopReason) {
+        let reply = self.replies.len();
+        let calls = parts.iter().filter_map(Part::as_call).map(|call| RecordedCall {
+            reply,
+            id: call.id.clone(),
+            name: call.name.clone(),
+            ended: None,
+            changed: Vec::new(),
+            started: false,
+            approval: None,
+            answer: None,
+            is_cut: false,
+        });
+        self.calls.extend(calls);
+        self.replies.push((parts.to_vec(), stop));
+    }
+
+    /// Names of calls may come again in a later reply: the last one is meant.
+    fn with(&mut self, id: &CallId, change: impl FnOnce(&mut RecordedCall)) {
+        self.calls.iter_mut().rfind(|call| call.id == *id).map(change);
+    }
+}
+
+fn outcome(change: &Change) -> (PathBuf, Option<String>) {
+    (change.path.clone(), change.after.as_ref().map(|state| state.hash.0.clone()))
+}
