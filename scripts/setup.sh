@@ -41,6 +41,7 @@ if [ "${1:-build}" = test ]; then
     need go golang-go
     need setfattr attr
     need ps procps
+    need chromium chromium
 fi
 [ -z "$missing" ] && exit 0
 

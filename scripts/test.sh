@@ -14,3 +14,4 @@ cargo test --workspace
 scripts/mcp.sh
 scripts/acp.sh
 scripts/telegram.sh
+scripts/page.sh

@@ -9,6 +9,7 @@ mod hooks;
 mod mcp;
 mod model;
 mod notes;
+mod page;
 mod skills;
 mod slash;
 mod source_dir;

@@ -118,4 +118,6 @@ pub(crate) enum ExportForm {
     Markdown,
     /// The journal, one entry per line
     Json,
+    /// One page for a browser, with everything in it; it fetches nothing and runs no script
+    Html,
 }

@@ -1,6 +1,7 @@
 //! `haft sessions`: what was said and done.
 pub(crate) mod markdown;
 mod gc;
+mod html;
 mod replay;
 mod search;
 
@@ -47,6 +48,7 @@ pub(crate) async fn sessions(context: &CliContext, command: Sessions) -> Result<
         Sessions::Replay(given) => replay::replay(context, &home, given).await,
         Sessions::Gc { dry_run, json } => gc::gc(&home, dry_run, json),
         Sessions::Export { id, format: ExportForm::Json } => export_json(&entries(&home, &id)?),
+        Sessions::Export { id, format: ExportForm::Html } => html::export(context, &home, &id),
         Sessions::Export { id, format: ExportForm::Markdown } => export_markdown(&entries(&home, &id)?),
         Sessions::Resume(given) => resume(context, *given).await,
     }

@@ -1,0 +1,33 @@
+//! `haft sessions export --format html`.
+use crate::{CliContext, config::Settings, failure::Failure, model, page::Page};
+use haft::{
+    engine::Home,
+    kernel::{Fact, FileState, Price, Stage},
+    stage::Declared,
+    terminal::Exit,
+};
+use std::{
+    io::{Write, stdout},
+    path::Path,
+};
+
+/// The whole journal as one page, what was undone included.
+pub(super) fn export(context: &CliContext, home: &Home, id: &str) -> Result<Exit, Failure> {
+    let id = home.find(id)?;
+    let entries = home.peek(&id.0)?;
+    let kept = Declared::new(home.contents(&id));
+    let contents = |state: &FileState| kept.content(&state.hash).ok();
+    let price = match entries.first().map(|entry| &entry.fact) {
+        Some(Fact::SessionOpened { model, workspace, .. }) => price(context, workspace, model),
+        _ => None,
+    };
+    let page = Page { entries: &entries, name: home.name(&id), price, contents: &contents };
+    stdout().lock().write_all(page.html().as_bytes())?;
+    Ok(Exit::Success)
+}
+
+/// A configuration that cannot be read keeps nobody from reading a session.
+fn price(context: &CliContext, workspace: &Path, model: &str) -> Option<Price> {
+    let config = context.config(workspace, &Settings::default()).ok()?;
+    model::card_of(&config, model).price
+}
