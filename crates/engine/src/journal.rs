@@ -14,6 +14,7 @@ mod naming;
 pub(crate) mod ownership;
 mod sessions;
 mod summary;
+mod used;
 
 pub use account::{Account, Row, account};
 use async_stream::stream;
@@ -35,6 +36,7 @@ use std::{
 pub use summary::Summary;
 use tokio::sync::broadcast;
 use tokio_util::sync::CancellationToken;
+pub use used::Used;
 
 /// The file's name in the folder of its session.
 const NAME: &str = "journal.jsonl";

@@ -31,7 +31,7 @@ mod turn;
 pub use call::run::{CallLog, run_tool};
 pub use engine::Engine;
 pub use jobs::{Turns, record, run_job};
-pub use journal::{Account, Garbage, Journal, JournalError, Row, Summary, Unnamed, account};
+pub use journal::{Account, Garbage, Journal, JournalError, Row, Summary, Unnamed, Used, account};
 pub use session::{
     Closed, EngineError, Session,
     background::BackgroundCommands,

@@ -7,6 +7,7 @@ mod models;
 mod near;
 mod sessions;
 mod telegram;
+mod usage;
 mod verbosity;
 mod work;
 
@@ -18,6 +19,7 @@ pub(crate) use models::{CheckArgs, Models};
 pub(crate) use near::near_command;
 pub(crate) use sessions::{ExportForm, ReplayArgs, ResumeArgs, Sessions};
 pub(crate) use telegram::TelegramArgs;
+pub(crate) use usage::{By, UsageArgs};
 pub(crate) use work::WorkArgs;
 
 use crate::config::{Settings, mode};
@@ -74,6 +76,8 @@ pub(crate) enum Verb {
     /// List, show, resume, fork, replay and export sessions
     #[command(subcommand)]
     Sessions(Sessions),
+    /// Show tokens and money by day, model and project
+    Usage(UsageArgs),
     /// Restore files to what they were before the last turn
     Undo(UndoArgs),
     /// Restore what the last undo took back

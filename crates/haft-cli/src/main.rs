@@ -101,6 +101,7 @@ async fn run(cli: Cli, environment: Environment) -> Result<Exit, Failure> {
         Some(Verb::Agents(agents)) => commands::agents::agents(&context, agents),
         Some(Verb::Commands(list)) => commands::prompts::prompts(&context, &list),
         Some(Verb::Sessions(sessions)) => commands::sessions::sessions(&context, sessions).await,
+        Some(Verb::Usage(usage)) => commands::usage::usage(&context, &usage),
         Some(Verb::Undo(undo)) => commands::undo::undo(&context, &undo).await,
         Some(Verb::Redo(session)) => commands::undo::redo(&context, &session).await,
         Some(Verb::Tools(tools)) => commands::tools::tools(&context, tools).await,

@@ -22,6 +22,7 @@ impl Cli {
                 | Verb::Sessions(_)
                 | Verb::Agents(_)
                 | Verb::Commands(_)
+                | Verb::Usage(_)
                 | Verb::Undo(_)
                 | Verb::Redo(_)
                 | Verb::Tools(_)

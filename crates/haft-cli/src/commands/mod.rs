@@ -22,3 +22,4 @@ pub(crate) mod talk;
 pub(crate) mod telegram;
 pub(crate) mod tools;
 pub(crate) mod undo;
+pub(crate) mod usage;

@@ -1,0 +1,135 @@
+//! `haft usage`: tokens and money by day, model and project, over all sessions.
+mod bars;
+mod sums;
+
+use super::table::short;
+use crate::{
+    CliContext,
+    args::{By, UsageArgs},
+    assemble,
+    config::Settings,
+    failure::Failure,
+    model,
+};
+use bars::{Bars, columns};
+use haft::{engine::Home, kernel::Price, terminal::Exit};
+use jiff::{Span, Zoned, civil::Date};
+use serde_json::{Map, json};
+use std::{
+    collections::HashMap,
+    io::{IsTerminal, Write, stdout},
+};
+use sums::{Row, Sums};
+
+/// Counts what journals say that requests took. Nothing is kept beside them.
+pub(crate) fn usage(context: &CliContext, args: &UsageArgs) -> Result<Exit, Failure> {
+    let today = Zoned::now();
+    let days = i64::try_from(args.days - 1).ok().filter(|days| *days < MOST_DAYS);
+    let first = days.and_then(|days| today.date().checked_sub(Span::new().days(days)).ok());
+    let first = first.ok_or_else(|| Failure::usage(format!("`--days` must be at most {MOST_DAYS}")))?;
+    let since = first.to_zoned(today.time_zone().clone()).map_err(anyhow::Error::from)?;
+    let since = u64::try_from(since.timestamp().as_millisecond()).unwrap_or_default();
+    let used = Home(context.places.home.clone()).used(since);
+    let mut prices = Prices::new(context)?;
+    let sums = Sums::of(&used, today.time_zone(), |model| prices.of(model));
+    match args.json {
+        true => print_json(&sums, first, today.date(), args.by),
+        false => print(context, args, &sums, first, today.date()),
+    }
+}
+
+/// A hundred years.
+const MOST_DAYS: i64 = 36_525;
+
+/// Each model's price is looked up once.
+struct Prices {
+    config: crate::config::Config,
+    known: HashMap<String, Option<Price>>,
+}
+
+impl Prices {
+    fn new(context: &CliContext) -> Result<Self, Failure> {
+        let workspace = assemble::workspace(None)?;
+        Ok(Self { config: context.config(&workspace, &Settings::default())?, known: HashMap::new() })
+    }
+
+    fn of(&mut self, model: &str) -> Option<Price> {
+        if let Some(price) = self.known.get(model) {
+            return *price;
+        }
+        let price = model::card_of(&self.config, model).price;
+        self.known.insert(model.to_owned(), price);
+        price
+    }
+}
+
+fn print_json(sums: &Sums, first: Date, last: Date, by: Option<By>) -> Result<Exit, Failure> {
+    let mut object = Map::new();
+    object.insert("from".into(), json!(first));
+    object.insert("to".into(), json!(last));
+    object.insert("total".into(), json!(sums.total));
+    let lists = [
+        (By::Day, "days", "day", &sums.days),
+        (By::Model, "models", "model", &sums.models),
+        (By::Project, "projects", "project", &sums.projects),
+    ];
+    for (kind, name, key, rows) in lists {
+        if by.is_none_or(|by| by == kind) {
+            object.insert(name.into(), rows.iter().map(|row| row.json(key)).collect());
+        }
+    }
+    writeln!(stdout(), "{}", serde_json::Value::Object(object))?;
+    Ok(Exit::Success)
+}
+
+fn print(
+    context: &CliContext,
+    args: &UsageArgs,
+    sums: &Sums,
+    first: Date,
+    last: Date,
+) -> Result<Exit, Failure> {
+    let get = |name: &str| context.environment.get(name);
+    if sums.total.requests == 0 {
+        writeln!(stdout(), "No model was asked since {first}.")?;
+        return Ok(Exit::Success);
+    }
+    let color = stdout().is_terminal() && !args.no_color && get("NO_COLOR").is_none();
+    let bars = Bars { columns: columns(get("COLUMNS")), color };
+    let person = get("HOME").map(str::to_owned);
+    let wants = |by| args.by.is_none_or(|wanted| wanted == by);
+    let mut lists: Vec<(&str, Vec<Row>)> = Vec::new();
+    if wants(By::Day) {
+        lists.push(("By day", with_gaps(&sums.days, first, last)));
+    }
+    if wants(By::Model) {
+        lists.push(("By model", sums.models.clone()));
+    }
+    if wants(By::Project) {
+        let named = |row: &Row| Row { key: short(row.key.as_ref(), person.as_deref()), ..row.clone() };
+        lists.push(("By project", sums.projects.iter().map(named).collect()));
+    }
+    for (title, rows) in &lists {
+        bars.print(title, rows)?;
+    }
+    bars.total(&sums.total, first, last)?;
+    Ok(Exit::Success)
+}
+
+/// More days than these are shown only where something was used.
+const SHOWN_DAYS: i32 = 62;
+
+/// With the days between the first one and today on which nothing was used.
+fn with_gaps(days: &[Row], first: Date, last: Date) -> Vec<Row> {
+    let begun = days.first().and_then(|row| row.key.parse::<Date>().ok()).unwrap_or(first);
+    if (last - begun).get_days() > SHOWN_DAYS {
+        return days.to_vec();
+    }
+    let all = begun.series(Span::new().days(1)).take_while(|day| *day <= last);
+    all.map(|day| {
+        let key = day.to_string();
+        let known = days.iter().find(|row| row.key == key).cloned();
+        known.unwrap_or_else(|| Row { key, ..Row::default() })
+    })
+    .collect()
+}

@@ -1,0 +1,110 @@
+//! Usage added up.
+use haft::{
+    engine::Used,
+    kernel::{Price, SessionId, Usage},
+};
+use jiff::{Timestamp, tz::TimeZone};
+use serde::Serialize;
+use serde_json::{Map, Value};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What a day, a model, a project, or all of them used.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub(super) struct Row {
+    /// `2026-11-23`, `openai/gpt-5`, `/home/me/project`.
+    #[serde(skip)]
+    pub(super) key: String,
+    pub(super) sessions: usize,
+    pub(super) requests: u64,
+    pub(super) tokens: u64,
+    #[serde(flatten)]
+    pub(super) usage: Usage,
+    /// Of what has a price; none where nothing has.
+    pub(super) cost_usd: Option<f64>,
+    /// Tokens whose price is not known.
+    pub(super) unpriced_tokens: u64,
+    #[serde(skip)]
+    pub(super) seen: BTreeSet<SessionId>,
+}
+
+impl Row {
+    /// With its key under this name.
+    pub(super) fn json(&self, name: &str) -> Value {
+        let mut object = Map::from_iter([(name.to_owned(), Value::from(self.key.as_str()))]);
+        if let Ok(Value::Object(fields)) = serde_json::to_value(self) {
+            object.extend(fields);
+        }
+        Value::Object(object)
+    }
+
+    fn add(&mut self, session: &SessionId, usage: Usage, price: Option<Price>) {
+        if self.seen.insert(session.clone()) {
+            self.sessions += 1;
+        }
+        self.requests += 1;
+        self.tokens += usage.total();
+        self.usage += usage;
+        match price {
+            Some(price) => *self.cost_usd.get_or_insert_default() += price.cost(usage),
+            None => self.unpriced_tokens += usage.total(),
+        }
+    }
+}
+
+/// The same usage in three ways.
+#[derive(Debug, Default)]
+pub(super) struct Sums {
+    pub(super) total: Row,
+    /// In order; days on which nothing was used are left out.
+    pub(super) days: Vec<Row>,
+    /// What cost most first, then what used most tokens.
+    pub(super) models: Vec<Row>,
+    /// In the same order.
+    pub(super) projects: Vec<Row>,
+}
+
+impl Sums {
+    pub(super) fn of(
+        used: &[Used],
+        zone: &TimeZone,
+        mut price_of: impl FnMut(&str) -> Option<Price>,
+    ) -> Self {
+        let (mut total, mut days) = (Row::default(), BTreeMap::<String, Row>::new());
+        let (mut models, mut projects) = (days.clone(), days.clone());
+        for Used { session, model, workspace, requests } in used {
+            let price = price_of(model);
+            let project = workspace.to_string_lossy();
+            for (at, usage) in requests {
+                let day = day(*at, zone);
+                for row in [
+                    &mut total,
+                    days.entry(day).or_default(),
+                    models.entry(model.clone()).or_default(),
+                    projects.entry(project.as_ref().to_owned()).or_default(),
+                ] {
+                    row.add(session, *usage, price);
+                }
+            }
+        }
+        Self { total, days: listed(days), models: by_weight(models), projects: by_weight(projects) }
+    }
+}
+
+fn day(at: u64, zone: &TimeZone) -> String {
+    let moment = Timestamp::from_millisecond(i64::try_from(at).unwrap_or_default()).unwrap_or_default();
+    moment.to_zoned(zone.clone()).date().to_string()
+}
+
+fn listed(rows: BTreeMap<String, Row>) -> Vec<Row> {
+    rows.into_iter().map(|(key, row)| Row { key, ..row }).collect()
+}
+
+fn by_weight(rows: BTreeMap<String, Row>) -> Vec<Row> {
+    let mut rows = listed(rows);
+    let weight = |row: &Row| (row.cost_usd.unwrap_or_default(), row.tokens);
+    rows.sort_by(|one, other| {
+        let ((cost, tokens), (other_cost, other_tokens)) = (weight(one), weight(other));
+        other_cost.total_cmp(&cost).then(other_tokens.cmp(&tokens)).then(one.key.cmp(&other.key))
+    });
+    rows
+}
