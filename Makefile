@@ -5,7 +5,7 @@ export HAFT_MODELS ?= $(MODELS)
 
 .PHONY: demo test check bench figures fresh
 
-# The main job on the embedded model, in a scratch repository.
+# A question, an edit, an undo, a crash and the page of a session, on the embedded model, in a scratch repository.
 demo:
 	scripts/setup.sh build
 	scripts/demo.sh
@@ -34,9 +34,11 @@ bench:
 	scripts/bench.sh
 
 # How well the demo model calls tools: the table in docs/models.md.
+APART := crates/haft-cli/src/commands/check/apart.toml
+
 figures:
 	scripts/setup.sh build
 	$(CARGO) build --release -p haft-cli
 	target/release/haft models pull smollm2-135m
-	target/release/haft models check local/smollm2-135m --full
-	target/release/haft models check local/smollm2-135m --full --dialect hermes
+	target/release/haft models check local/smollm2-135m --full --tasks $(APART)
+	target/release/haft models check local/smollm2-135m --full --tasks $(APART) --dialect hermes

@@ -2,7 +2,7 @@
 use super::{
     answer::answer as answer_of,
     line::{FINAL, Form, form_of},
-    slots::{commands, in_json, is_slot, spans},
+    slots::{commands, ends_of, in_json, is_slot, spans},
     words::{EMPTY, bare, named_files},
 };
 use haft_core::{
@@ -29,6 +29,8 @@ pub(crate) enum Answer<'a> {
     None,
     /// Any text.
     Free,
+    /// That it failed, and this is why.
+    Failed(&'a str),
     /// Words of the request and of these results, put as the answers of these examples are.
     From(&'a [String], Vec<&'a Example>),
 }
@@ -54,6 +56,7 @@ pub(crate) fn reply_grammar(
             let known: Vec<&str> = results.iter().map(String::as_str).chain([wish]).collect();
             Some(answer_of(&mut rules, &known, shown).unwrap_or_else(|| ANY_TEXT.to_owned()))
         }
+        Answer::Failed(why) => Some(literal(&format!("That failed: {}.", why.trim_end_matches('.')))),
         Answer::None if !calls.is_empty() => None,
         Answer::None | Answer::Free => Some(ANY_TEXT.to_owned()),
     };
@@ -113,7 +116,8 @@ fn path(offer: &Offer<'_>, parameter: &str, wish: &str) -> Option<String> {
 
 /// For a text that the shown examples take from their requests: some words of this request.
 fn text(rules: &mut Rules, offer: &Offer<'_>, parameter: &str, wish: &str) -> Option<String> {
-    is_slot(&offer.shown, parameter).then(|| spans(rules, wish, literal)).flatten()
+    let ends = ends_of(&offer.shown, parameter);
+    is_slot(&offer.shown, parameter).then(|| spans(rules, wish, ends, literal)).flatten()
 }
 
 /// A command as the shown examples make theirs, or one that begins with a program which the request names.
@@ -141,7 +145,7 @@ fn json_of_wish(rules: &mut Rules, offer: &Offer<'_>, wish: &str) -> String {
             true => Some(either(named.iter().map(|name| in_json(name)))),
             // One of a few values stays one of them, whatever words the request has.
             false if shape.get("enum").is_some() => None,
-            false if is_slot(&offer.shown, name) => spans(rules, wish, in_json),
+            false if is_slot(&offer.shown, name) => spans(rules, wish, ends_of(&offer.shown, name), in_json),
             false => None,
         };
         if let Some(known) = known {
@@ -229,6 +233,26 @@ mod tests {
         let grammar = reply_grammar(Some(&form), &offers, &Answer::None, "Which documents have y?");
         assert!(grammar.contains(r#"("\"files\"" | "\"count\"")"#), "{grammar}");
         assert!(!grammar.contains(r#""\"output\": " "\"" "documents"#), "{grammar}");
+    }
+
+    #[test]
+    fn a_text_ends_where_a_phrase_does() {
+        let edit = &four_tools()[2..3];
+        let grammar = grammar(edit, 1, "Replace green with light blue in a.css.");
+        for (piece, is_there) in
+            [("\"blue\"", true), ("\"green\"", true), ("\"light \"", true), ("\"light\"", false)]
+        {
+            assert_eq!(grammar.contains(piece), is_there, "{piece} in {grammar}");
+        }
+    }
+
+    #[test]
+    fn after_a_call_that_failed_the_answer_says_so() {
+        let offers: [Offer<'_>; 0] = [];
+        let grammar =
+            reply_grammar(None, &offers, &Answer::Failed("cannot read `a`: no such file"), "Read a.");
+        let root = grammar.lines().next().unwrap_or_default();
+        assert!(root.contains(r#""final " "That failed: cannot read `a`: no such file.""#), "{root}");
     }
 
     #[test]

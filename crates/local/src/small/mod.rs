@@ -30,7 +30,7 @@ use haft_core::{Example, Message, Request, ToolSpec, text_of};
 use line::FINAL;
 use nearest::{Candidate, nearest};
 use std::sync::Arc;
-use told::{asked, finished, heard, resulted, shown, told};
+use told::{asked, finished, heard, reason, resulted, shown, told};
 
 /// Worked examples in one prompt. Each costs half a second of one core for each request (SmolLM2 135M, 2026-11-22).
 const SHOWN_EXAMPLES: usize = 4;
@@ -64,15 +64,25 @@ pub(crate) fn plan(request: &Request) -> Plan {
     }
     let (told_now, results) = told_steps(now, &steps, request);
     text.push_str(&told_now);
-    let may_call = turn.calls < steps.len().max(1);
+    let failed = failed(now);
+    let may_call = turn.calls < steps.len().max(1) && failed.is_none();
     let offers = if may_call { offers(&chosen, &request.tools, &wish) } else { Vec::new() };
-    let answer = match (may_call, chosen.iter().any(|(tool, _)| tool.is_none())) {
-        (true, false) => Answer::None,
-        (true, true) => Answer::Free,
-        (false, _) => Answer::From(&results, chosen.iter().map(|(_, example)| *example).collect()),
+    let answer = match (&failed, may_call, chosen.iter().any(|(tool, _)| tool.is_none())) {
+        (Some(why), ..) => Answer::Failed(why),
+        (None, true, false) => Answer::None,
+        (None, true, true) => Answer::Free,
+        (None, false, _) => Answer::From(&results, chosen.iter().map(|(_, example)| *example).collect()),
     };
     let grammar = grammar::reply_grammar(form, &offers, &answer, &wish);
     Plan { text, grammar, wish }
+}
+
+/// Why the last call of this turn failed, if it did: a small model tells the success that its examples have.
+fn failed(messages: &[Arc<Message>]) -> Option<String> {
+    match messages.last()?.as_ref() {
+        Message::Tool { result, .. } if !result.went_well() => reason(result),
+        _ => None,
+    }
 }
 
 /// The messages of this turn with a step of the request before each call; and the results of the last step.

@@ -13,9 +13,48 @@ use std::collections::BTreeSet;
 /// Characters that may stand around a span, but do not belong to it.
 const AROUND: &[char] = &['"', '\'', '`', '“', '”', '(', ')'];
 
+/// Where a span may end.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Ends {
+    /// Behind any word.
+    Anywhere,
+    /// Where a phrase does: at a mark, before a file, and before a word that joins phrases. So nothing of a phrase is
+    /// left out.
+    WithPhrase,
+}
+
+/// Words that join phrases, besides those that say nothing.
+const JOINING: &[&str] = &[
+    "after", "be", "become", "becomes", "before", "but", "called", "had", "has", "if", "inside", "instead",
+    "must", "named", "or", "should", "then", "under", "using", "was", "were", "where", "which", "within",
+];
+
+/// As the shown examples have it for this parameter.
+pub(crate) fn ends_of(examples: &[&Example], parameter: &str) -> Ends {
+    let is_phrase = |example: &&Example| {
+        let text = example.arguments.get(parameter).and_then(Value::as_str).unwrap_or_default();
+        let behind = example.request.split_once(text).map_or("", |(_, behind)| behind);
+        let next = behind.trim_start();
+        behind.starts_with(|sign: char| !sign.is_alphanumeric() && sign != ' ') || begins_phrase(next)
+    };
+    if examples.iter().all(is_phrase) { Ends::WithPhrase } else { Ends::Anywhere }
+}
+
+/// Whether what follows is no part of the phrase before it.
+fn begins_phrase(rest: &str) -> bool {
+    let Some(word) = rest.split_whitespace().next() else { return true };
+    let plain = bare(word).to_lowercase();
+    word.starts_with(AROUND) || is_file(bare(word)) || EMPTY.contains(&&*plain) || JOINING.contains(&&*plain)
+}
+
 /// Any run of neighboring words of `wish`, without marks around it; `write` puts a word down. `None` if it has no
 /// words.
-pub(crate) fn spans(rules: &mut Rules, wish: &str, write: impl Fn(&str) -> String) -> Option<String> {
+pub(crate) fn spans(
+    rules: &mut Rules,
+    wish: &str,
+    ends: Ends,
+    write: impl Fn(&str) -> String,
+) -> Option<String> {
     let words: Vec<&str> = wish.split_whitespace().collect();
     let closed = |word: &str| {
         word.trim_end_matches(AROUND)
@@ -25,13 +64,17 @@ pub(crate) fn spans(rules: &mut Rules, wish: &str, write: impl Fn(&str) -> Strin
     };
     let mut following: Option<String> = None;
     let mut starts = BTreeSet::new();
-    for word in words.iter().rev() {
+    for (at, word) in words.iter().enumerate().rev() {
+        let may_end = ends == Ends::Anywhere
+            || word.ends_with(|sign: char| !sign.is_alphanumeric())
+            || begins_phrase(&words[at + 1..].join(" "));
         let go_on =
             |from: &str| following.as_ref().map(|next| format!("{} {next}", write(&format!("{from} "))));
         let ended = |from: &str| Some(closed(from)).filter(|text| !text.is_empty()).map(|text| write(&text));
         let open = word.trim_start_matches(AROUND);
         let both = |from: &str| {
-            let choices: BTreeSet<String> = ended(from).into_iter().chain(go_on(from)).collect();
+            let end = ended(from).filter(|_| may_end);
+            let choices: BTreeSet<String> = end.into_iter().chain(go_on(from)).collect();
             (!choices.is_empty()).then(|| either(choices))
         };
         starts.extend(both(open));

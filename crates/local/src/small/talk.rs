@@ -4,11 +4,33 @@ use serde_json::Value;
 use std::sync::OnceLock;
 
 /// What people ask that no tool can answer better than the model, and its answers.
-const TALK: [(&str, &str); 24] = [
+const TALK: [(&str, &str); 34] = [
     ("Hello!", "Hello! What can I do for you?"),
     ("What is the capital of Peru?", "The capital of Peru is Lima."),
     ("Thank you.", "You are welcome."),
-    ("What is 3 plus 4?", "3 plus 4 is 7."),
+    ("What is 3 plus 4?", "I cannot calculate. Ask me to run a program that can."),
+    ("Calculate 12 times 9.", "I cannot calculate. Ask me to run a program that can."),
+    ("How much is 80 divided by 5?", "I cannot calculate. Ask me to run a program that can."),
+    ("25 minus 8", "I cannot calculate. Ask me to run a program that can."),
+    ("Send an email to Ann.", "I cannot send mail. I can read, write and edit files here, and run commands."),
+    ("What is the weather in Oslo?", "I cannot look that up. I know only what is in the files here."),
+    ("What is in the news?", "I cannot look that up. I know only what is in the files here."),
+    (
+        "Play a song for me.",
+        "I cannot play anything. I can read, write and edit files here, and run commands.",
+    ),
+    (
+        "Buy two tickets to Rome.",
+        "I cannot buy anything. I can read, write and edit files here, and run commands.",
+    ),
+    (
+        "Book a table for four.",
+        "I cannot book anything. I can read, write and edit files here, and run commands.",
+    ),
+    (
+        "Remind me to call Tom.",
+        "I cannot remind you. I can read, write and edit files here, and run commands.",
+    ),
     ("Who wrote Hamlet?", "William Shakespeare wrote Hamlet."),
     ("What can you do?", "I can read, write and edit files here, and run commands."),
     (

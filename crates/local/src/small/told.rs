@@ -81,6 +81,20 @@ fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
+/// Why a call failed, in one line. None for a command that says nothing of it: some only answer no.
+pub(super) fn reason(result: &ToolResult) -> Option<String> {
+    let text = match &result.error {
+        Some(failure) => failure.message.clone(),
+        None => readable(&result.content),
+    };
+    let mut lines = text.lines().map(str::trim);
+    let line = lines.find(|line| !line.is_empty() && !line.starts_with(['[', '(']))?;
+    Some(line.chars().take(LONGEST_REASON).collect())
+}
+
+/// Characters of a reason.
+const LONGEST_REASON: usize = 200;
+
 fn result_text(result: &ToolResult) -> String {
     match &result.error {
         Some(failure) if result.content.is_empty() => failure.message.clone(),

@@ -58,6 +58,12 @@ const DECIDING: &[&[&str]] = &[
     &["mention", "anything", "something", "appear"],
     &["word"],
     &["character", "letter"],
+    &["plus", "minus", "multiplied", "multiply", "divided", "divide", "calculate", "subtract"],
+    &["send", "email", "mail"],
+    &["weather", "forecast", "news"],
+    &["play"],
+    &["buy", "purchase", "book", "reserve"],
+    &["remind", "alarm"],
 ];
 
 /// The same for words that decide nothing by themselves.
@@ -73,6 +79,9 @@ const OTHER: &[&[&str]] = &[
 
 /// Phrases that stand for one word.
 const PHRASES: &[(&str, &str)] = &[
+    // Not the ones of a clock.
+    ("how many times", "how many occurrences"),
+    (" times ", " multiplied "),
     ("set up", "create"),
     ("new name", "rename"),
     ("name of", "named"),
@@ -123,7 +132,20 @@ pub(crate) fn alike(text: &str) -> Vec<String> {
     for (phrase, word) in PHRASES {
         text = text.replace(phrase, word);
     }
-    text.split_whitespace().map(bare).filter(|word| !word.is_empty()).map(alike_word).collect()
+    let words = text.split_whitespace().map(bare).filter(|word| !word.is_empty());
+    with_operators(words.map(alike_word).collect())
+}
+
+/// A sign between two numbers calculates, whatever it means elsewhere.
+fn with_operators(mut words: Vec<String>) -> Vec<String> {
+    let is_number = |word: &str| word == "<number>";
+    for at in 1..words.len().saturating_sub(1) {
+        let is_sign = ["+", "-", "*", "/", "x", "×", "÷"].contains(&words[at].as_str());
+        if is_sign && is_number(&words[at - 1]) && is_number(&words[at + 1]) {
+            words[at] = "plus".to_owned();
+        }
+    }
+    words
 }
 
 fn alike_word(word: &str) -> String {
@@ -155,6 +177,8 @@ pub(crate) fn deciding(words: &[String]) -> BTreeSet<&str> {
         "last" | "first" | "line" | "word" | "character" | "sort" | "mention" | "content" | "size" => {
             has_file
         }
+        // What nobody here can do; about files these are words like others.
+        "plus" | "send" | "weather" | "play" | "buy" | "remind" => !has_file,
         word => is_deciding(word),
     };
     words.iter().map(String::as_str).filter(means).collect()
@@ -211,6 +235,9 @@ mod tests {
             ("copies", "copy"),
             ("get rid of x.py", "get delete of <script>"),
             ("How large", "how size"),
+            ("What is 3 * 4?", "what is <number> plus <number>"),
+            ("What is 3 times 4?", "what is <number> plus <number>"),
+            ("How many times does x appear?", "how count search doe x mention"),
         ];
         for (text, expected) in table {
             assert_eq!(alike(text).join(" "), expected, "{text}");

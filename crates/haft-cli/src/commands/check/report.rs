@@ -10,8 +10,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
-const WORDINGS: [Wording; 5] =
-    [Wording::Near, Wording::Far, Wording::Fresh, Wording::HeldOut, Wording::Unseen];
+const WORDINGS: [Wording; 6] =
+    [Wording::Near, Wording::Far, Wording::Fresh, Wording::HeldOut, Wording::Unseen, Wording::Apart];
 
 /// All that was tried with one model.
 pub(super) struct Report {

@@ -12,6 +12,7 @@ pub(super) enum Wording {
     HeldOut,
     #[default]
     Unseen,
+    Apart,
 }
 
 /// One request in a folder of its own.
@@ -70,6 +71,7 @@ impl fmt::Display for Wording {
             Self::Fresh => "fresh",
             Self::HeldOut => "held-out",
             Self::Unseen => "unseen",
+            Self::Apart => "apart",
         })
     }
 }
