@@ -2,6 +2,7 @@
 mod acp;
 mod jobs;
 mod known;
+mod login;
 mod mcp;
 mod models;
 mod near;
@@ -13,6 +14,7 @@ mod work;
 pub(crate) use acp::AcpArgs;
 pub(crate) use jobs::{Agents, JobArgs, Jobs};
 pub(crate) use known::{Commands, Profiles};
+pub(crate) use login::{Login, LoginArgs, LogoutArgs};
 pub(crate) use mcp::McpArgs;
 pub(crate) use models::{CheckArgs, Models};
 pub(crate) use near::near_command;
@@ -78,6 +80,10 @@ pub(crate) enum Verb {
     Undo(UndoArgs),
     /// Restore what the last undo took back
     Redo(SessionArg),
+    /// Keep the API key of a vendor: `haft login anthropic`
+    Login(LoginArgs),
+    /// Remove a key that `haft login` kept
+    Logout(LogoutArgs),
     /// List tools, or call one without a model
     #[command(subcommand)]
     Tools(Tools),

@@ -8,6 +8,7 @@ mod environment;
 mod error;
 mod files;
 mod hidden;
+mod keys;
 mod origin;
 mod places;
 mod setting;
@@ -18,6 +19,7 @@ pub(crate) use environment::Environment;
 pub(crate) use error::ConfigError;
 pub(crate) use files::{McpFile, Rules};
 pub(crate) use hidden::hide_keys;
+pub(crate) use keys::{KeptKeys, KeySource, holder};
 use origin::Origin;
 pub(crate) use places::Places;
 use setting::Dollars;
@@ -46,6 +48,8 @@ pub(crate) struct Config {
     pub(crate) user: UserFile,
     /// The project's file.
     pub(crate) project: ProjectFile,
+    /// What `haft login` keeps.
+    pub(crate) kept: KeptKeys,
     /// Where the values come from.
     origin: Origin,
 }
@@ -66,8 +70,9 @@ impl Config {
         let file = project_file(workspace);
         let (project, theirs): (ProjectFile, String) = read(&file)?;
         check_rules(&file, &theirs, Ruling::Ask, [&project.rules.deny, &project.rules.ask])?;
+        let kept = KeptKeys::load(&places.keys_file)?;
         let origin = Origin { file: places.user_file.clone(), text: person, project: file };
-        Ok(Self { flags: flags.clone(), variables: variables(environment)?, user, project, origin })
+        Ok(Self { flags: flags.clone(), variables: variables(environment)?, user, project, kept, origin })
     }
 
     /// What the person says: options over variables over the file.
@@ -233,7 +238,9 @@ pub(crate) fn project_file(workspace: &Path) -> PathBuf {
 fn own_rules(places: &Places) -> Rules {
     let secret =
         |folder: &str| places.person.as_ref().map(|home| format!("read:{}/**", home.join(folder).display()));
-    let deny = [".ssh", ".gnupg", ".aws"].into_iter().filter_map(secret).collect();
+    let keys = |effect: &str| format!("{effect}:{}", places.keys_file.display());
+    let secrets = [".ssh", ".gnupg", ".aws"].into_iter().filter_map(secret);
+    let deny = secrets.chain([keys("read"), keys("write")]).collect();
     let ask =
         ["write:**/.git/hooks/**", "write:**/.git/config", "write:**/.haft/**"].map(str::to_owned).to_vec();
     Rules { deny, ask, ..Rules::default() }

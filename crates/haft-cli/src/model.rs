@@ -1,5 +1,9 @@
 //! From `VENDOR/MODEL` to somebody who answers.
-use crate::{CliContext, config::Config, failure::Failure};
+use crate::{
+    CliContext,
+    config::{Config, KeySource, holder},
+    failure::Failure,
+};
 use haft::{
     dialects::{Dialect, TextToolCalls, dialect},
     engine::{Model, Profile},
@@ -65,15 +69,14 @@ pub(crate) async fn choose(
     Ok(Chosen { model, notice: Some(notice) })
 }
 
-/// The first vendor whose key is in the environment or in the person's file, and which it is.
+/// The first vendor that there is a key for, and where the key comes from.
 fn of_a_key(context: &CliContext, config: &Config) -> Option<(String, String)> {
     vendors().iter().find_map(|vendor| {
         let (variable, model) = (vendor.key_variable.as_deref()?, vendor.default_model.as_deref()?);
-        let is_written = || config.user.vendors.get(&vendor.name).is_some_and(|file| file.key.is_some());
-        let why = match context.environment.get(variable) {
-            Some(_) => format!("{variable} is set"),
-            None if is_written() => format!("the configuration has a key for {}", vendor.title),
-            None => return None,
+        let why = match config.key(&context.environment, vendor)?.1 {
+            KeySource::Variable(_) => format!("{variable} is set"),
+            KeySource::File => format!("the configuration has a key for {}", vendor.title),
+            KeySource::Login => format!("you are logged in to {}", vendor.title),
         };
         Some((format!("{}/{model}", vendor.name), why))
     })
@@ -95,7 +98,7 @@ pub(crate) async fn models_of(
     config: &Config,
     name: &str,
 ) -> Result<Vec<String>, Failure> {
-    let vendor = vendor(name).ok_or_else(|| no_vendor(name))?;
+    let vendor = vendor_named(name)?;
     let connection = connection(context, config, vendor, None);
     let listed = haft::providers::list_models(vendor, &connection).await;
     let listed = listed.map_err(|error| Failure {
@@ -206,15 +209,17 @@ fn remote(
     base_url: Option<&str>,
     is_free: bool,
 ) -> Result<Arc<dyn Provider>, Failure> {
-    let vendor = vendor(kind).ok_or_else(|| no_vendor(kind))?;
+    let vendor = vendor_named(kind)?;
     let mut connection = connection(context, config, vendor, base_url);
     if let Some(file) = context.environment.get("HAFT_RECORD") {
         let failed = |error| Failure::usage(format!("cannot record to `{file}`: {error}"));
         connection.record = Some(Record::create(file).map_err(failed)?);
     }
     if let (Some(variable), None, None) = (&vendor.key_variable, &connection.key, &connection.base_url) {
-        return Err(Failure::usage(format!("there is no key for {}", vendor.title))
-            .hint(format!("set {variable}, or take another model: `haft models list`")));
+        return Err(Failure::usage(format!("there is no key for {}", vendor.title)).hint(format!(
+            "set {variable}, or keep a key with `haft login {}`; `haft models list` names other models",
+            holder(vendor).name
+        )));
     }
     if let Some(url) = connection
         .base_url
@@ -230,6 +235,11 @@ fn remote(
     Ok(Arc::new(Retry::new(connect(&vendor, connection))))
 }
 
+/// The vendor of this name.
+pub(crate) fn vendor_named(kind: &str) -> Result<&'static Vendor, Failure> {
+    vendor(kind).ok_or_else(|| no_vendor(kind))
+}
+
 fn no_vendor(kind: &str) -> Failure {
     let names: Vec<&str> =
         vendors().iter().map(|vendor| vendor.name.as_str()).chain(["exec", "local", "script"]).collect();
@@ -240,15 +250,20 @@ fn no_vendor(kind: &str) -> Failure {
 
 fn connection(context: &CliContext, config: &Config, vendor: &Vendor, flag: Option<&str>) -> Connection {
     let file = config.user.vendors.get(&vendor.name).cloned().unwrap_or_default();
-    let variable = vendor.key_variable.as_deref().and_then(|name| context.environment.get(name));
-    let key = variable.or(file.key.as_deref()).map(Key::new);
+    let key = config.key(&context.environment, vendor).map(|(key, _)| Key::new(key));
     let base_url = base_url(context, config, vendor, flag);
     let usual = vendor.timeouts_at(base_url.as_deref().unwrap_or(&vendor.base_url));
     let timeouts = Some(file.timeouts.over(config.user.timeouts).in_place_of(usual));
     Connection { base_url, key, timeouts, ..Connection::default() }
 }
 
-fn base_url(context: &CliContext, config: &Config, vendor: &Vendor, flag: Option<&str>) -> Option<String> {
+/// The base URL that an option, a variable or the configuration sets for `vendor`.
+pub(crate) fn base_url(
+    context: &CliContext,
+    config: &Config,
+    vendor: &Vendor,
+    flag: Option<&str>,
+) -> Option<String> {
     let variable = vendor.base_url_variable.as_deref().and_then(|name| context.environment.get(name));
     let file = config.user.vendors.get(&vendor.name).and_then(|vendor| vendor.base_url.as_deref());
     flag.or(variable).or(file).map(str::to_owned)

@@ -167,8 +167,14 @@ impl Hint {
 
 fn key_hint(endpoint: &Endpoint) -> String {
     match (&endpoint.key_variable, &endpoint.key) {
-        (Some(variable), None) => format!("set {variable} to a key of {}", endpoint.title),
-        (Some(variable), Some(_)) => format!("is {variable} set to a valid key of {}?", endpoint.title),
+        (Some(variable), None) => format!(
+            "set {variable} to a key of {}, or keep one with `haft login {}`",
+            endpoint.title, endpoint.name
+        ),
+        (Some(variable), Some(_)) => format!(
+            "is {variable} set to a valid key of {}? `haft login status` says where the key comes from",
+            endpoint.title
+        ),
         (None, _) => format!("the server at {} wants a key", endpoint.address()),
     }
 }
@@ -345,6 +351,11 @@ mod tests {
         let error = Complaint::of_body(401, &long, None).sort(&endpoint());
         let shown = error.to_string();
         assert!(shown.len() < 1_100 && !shown.contains("sk-s"), "{shown}");
-        assert_eq!(error.hint(), Some("is OPENAI_API_KEY set to a valid key of OpenAI?"));
+        assert_eq!(
+            error.hint(),
+            Some(
+                "is OPENAI_API_KEY set to a valid key of OpenAI? `haft login status` says where the key comes from"
+            )
+        );
     }
 }

@@ -51,7 +51,7 @@ pub use card::{Card, card};
 pub use connection::Connection;
 pub use exec::Exec;
 pub use key::Key;
-pub use models::{is_listening, list_models, served_window};
+pub use models::{check_key, is_listening, list_models, served_window};
 pub use quirks::{EchoReasoning, EmptyContent, Quirks};
 pub use record::Record;
 pub use remote::connect;

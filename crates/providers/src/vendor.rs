@@ -42,6 +42,12 @@ pub struct Vendor {
     /// The environment variable that customarily holds the key; `None` where none is wanted.
     #[serde(default)]
     pub key_variable: Option<String>,
+    /// The page where people make a key.
+    #[serde(default)]
+    pub key_page: Option<String>,
+    /// What only a valid key may read, after the base URL, where the list of models is open to all.
+    #[serde(default)]
+    pub key_path: Option<String>,
     /// The environment variable that customarily holds another base URL.
     #[serde(default)]
     pub base_url_variable: Option<String>,
@@ -97,6 +103,7 @@ mod tests {
                 "{vendor:?}"
             );
             assert_eq!(vendor.key_variable.is_none(), vendor.local, "{vendor:?}");
+            assert_eq!(vendor.key_page.is_none(), vendor.local, "{vendor:?}");
         }
         let count = names.len();
         names.sort_unstable();

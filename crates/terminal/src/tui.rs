@@ -12,6 +12,7 @@ mod keys;
 mod list;
 mod look;
 mod markdown;
+pub mod menu;
 mod page;
 mod picks;
 mod said;

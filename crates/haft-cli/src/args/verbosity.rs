@@ -24,6 +24,8 @@ impl Cli {
                 | Verb::Commands(_)
                 | Verb::Undo(_)
                 | Verb::Redo(_)
+                | Verb::Login(_)
+                | Verb::Logout(_)
                 | Verb::Tools(_)
                 | Verb::Models(_)
                 | Verb::Profiles(_)

@@ -8,6 +8,8 @@ pub(crate) mod config;
 pub(crate) mod doctor;
 mod input;
 pub(crate) mod jobs;
+pub(crate) mod login;
+mod look;
 pub(crate) mod manual;
 pub(crate) mod mcp;
 pub(crate) mod models;

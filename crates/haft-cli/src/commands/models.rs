@@ -3,7 +3,7 @@ use crate::{
     CliContext,
     args::Models,
     assemble,
-    config::{Config, Settings},
+    config::{Config, KeySource, Settings},
     failure::Failure,
     model,
 };
@@ -33,9 +33,7 @@ pub(crate) fn choices(context: &CliContext, config: &Config, own: &str) -> Vec<(
     let model = config.said().model;
     let written = model.iter().chain(config.user.models.keys());
     choices.extend(written.map(|spec| (spec.clone(), "in your configuration".to_owned())));
-    let has_key = |vendor: &&Vendor| {
-        vendor.key_variable.as_ref().is_some_and(|name| context.environment.get(name).is_some())
-    };
+    let has_key = |vendor: &&Vendor| config.key(&context.environment, vendor).is_some();
     for vendor in vendors().iter().filter(has_key) {
         let model = vendor
             .default_model
@@ -58,15 +56,16 @@ pub(crate) fn choices(context: &CliContext, config: &Config, own: &str) -> Vec<(
 }
 
 async fn list(context: &CliContext, json: bool) -> Result<Exit, Failure> {
+    let config = context.config(&assemble::workspace(None)?, &Settings::default())?;
     let mut rows = embedded::rows(context);
     for vendor in vendors() {
-        let state = match &vendor.key_variable {
-            Some(variable) if context.environment.get(variable).is_some() => {
-                format!("{variable} is set")
-            }
-            Some(variable) => format!("needs {variable}"),
-            None if is_listening(&vendor.base_url).await => "answers".into(),
-            None => "no server".into(),
+        let state = match (&vendor.key_variable, config.key(&context.environment, vendor)) {
+            (_, Some((_, KeySource::Variable(name)))) => format!("{name} is set"),
+            (_, Some((_, KeySource::File))) => "key in configuration".into(),
+            (_, Some((_, KeySource::Login))) => "logged in".into(),
+            (Some(variable), None) => format!("needs {variable}"),
+            (None, None) if is_listening(&vendor.base_url).await => "answers".into(),
+            (None, None) => "no server".into(),
         };
         rows.push(json!({"model": format!("{}/…", vendor.name), "title": vendor.title, "state": state}));
     }

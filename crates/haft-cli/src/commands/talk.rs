@@ -1,5 +1,5 @@
 //! `haft` in a terminal and `haft chat`: conversations.
-use super::{models, run};
+use super::{look::look, models, run};
 use crate::{
     CliContext,
     args::TurnArgs,
@@ -15,7 +15,7 @@ use haft::{
         Exit, chat as line_mode,
         host::{Host, Opened, Wish},
         signals::Interrupts,
-        tui::{self, Depth, Look, Theme},
+        tui,
     },
 };
 use std::{
@@ -29,7 +29,7 @@ pub(crate) async fn screen(context: &CliContext, turn: &TurnArgs) -> Result<Exit
     let turn = &TurnArgs { quiet: true, ..turn.clone() };
     let spec = SessionSpec::of(context, turn)?;
     let config = spec.config.clone();
-    let look = look(context, turn, config.said().theme.as_deref())?;
+    let look = look(context, turn.no_color, config.said().theme.as_deref())?;
     let opened = open(spec, turn, false).await?;
     let mut interrupts = Interrupts::listen()?;
     let host = host(context, turn, &opened, config, false);
@@ -111,17 +111,4 @@ fn in_conversation(known: &[Template], line: &str) -> Result<String, Failure> {
         Expanded { .. } => Err(Failure::usage(format!("`{line}` names an agent or a model"))
             .hint("choose them with `/agent` and `/model`, or use `haft run`")),
     }
-}
-
-fn look(context: &CliContext, turn: &TurnArgs, theme: Option<&str>) -> Result<Look, Failure> {
-    let get = |name: &str| context.environment.get(name);
-    let no_color = turn.no_color || get("NO_COLOR").is_some();
-    let depth = Depth::of(no_color, get("COLORTERM"), get("TERM"));
-    let theme = theme.map(|name| {
-        Theme::named(name).ok_or_else(|| {
-            Failure::usage(format!("there is no theme `{name}`"))
-                .hint(format!("`theme` is one of {}", Theme::ALL.map(Theme::name).join(", ")))
-        })
-    });
-    Ok(Look { theme: theme.transpose()?.unwrap_or_default(), depth })
 }

@@ -14,7 +14,7 @@ pub(super) async fn none(context: &CliContext, config: &Config) -> Failure {
     let servers = vendors().iter().filter(|vendor| vendor.local);
     let servers = join_all(servers.map(|vendor| answering(context, config, vendor))).await;
     let mut ways = vec![
-        "set OPENAI_API_KEY, ANTHROPIC_API_KEY or another key (`haft models list` names them)".to_owned(),
+        "keep a key with `haft login VENDOR`, or set OPENAI_API_KEY, ANTHROPIC_API_KEY or another one (`haft models list` names them)".to_owned(),
         format!(
             "name a model with `--model VENDOR/MODEL`, or with `model = \"VENDOR/MODEL\"` in `{}`",
             context.places.user_file.display()
