@@ -4,6 +4,7 @@
 //! never widen it, and never choose who is asked or what is started.
 #[cfg(test)]
 mod documentation;
+pub(crate) mod edit;
 mod environment;
 mod error;
 mod files;
@@ -63,10 +64,7 @@ impl Config {
         flags: &Settings,
     ) -> Result<Self, ConfigError> {
         let (user, person): (UserFile, String) = read(&places.user_file)?;
-        let Rules { deny, only, ask, allow } = &user.rules;
-        check_rules(&places.user_file, &person, Ruling::Ask, [deny, ask, allow])?;
-        check_rules(&places.user_file, &person, Ruling::Only, [only])?;
-        check_tools(&places.user_file, &user.tools)?;
+        check_user(&places.user_file, &person, &user)?;
         let file = project_file(workspace);
         let (project, theirs): (ProjectFile, String) = read(&file)?;
         check_rules(&file, &theirs, Ruling::Ask, [&project.rules.deny, &project.rules.ask])?;
@@ -192,6 +190,14 @@ fn variables(environment: &Environment) -> Result<Settings, ConfigError> {
     Ok(settings)
 }
 
+/// What the types do not say of the person's file.
+fn check_user(path: &Path, text: &str, user: &UserFile) -> Result<(), ConfigError> {
+    let Rules { deny, only, ask, allow } = &user.rules;
+    check_rules(path, text, Ruling::Ask, [deny, ask, allow])?;
+    check_rules(path, text, Ruling::Only, [only])?;
+    check_tools(path, &user.tools)
+}
+
 /// Each can be read; else the file and the line are told.
 fn check_rules<const N: usize>(
     path: &Path,
@@ -312,7 +318,7 @@ mod tests {
             (
                 "modle = 1",
                 "",
-                "`/config.toml`: line 1: unknown field `modle`, expected one of `model`, `profile`",
+                "`/config.toml`: line 1: unknown field `modle`, expected one of `model`, `effort`",
             ),
             (
                 "\npermission = \"all\"",

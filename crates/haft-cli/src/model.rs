@@ -10,7 +10,7 @@ use haft::{
     kernel::{Price, Provider, schema::nearest},
     providers::{
         Card, Connection, Exec, Key, Record, Retry, Scripted, Timeouts, Vendor, card, connect, served_window,
-        vendor, vendors,
+        takes_effort, vendor, vendors,
     },
 };
 use std::{path::Path, sync::Arc};
@@ -22,13 +22,14 @@ mod offer;
 pub(crate) use embedded::no_file;
 #[cfg(feature = "local")]
 use embedded::open as local;
+pub(crate) use offer::{Offer, files, servers};
 
-/// A model, and one line about how it was chosen where nobody chose it.
+/// A model, and what there is to say about it.
 pub(crate) struct Chosen {
     /// Ready to be asked.
     pub(crate) model: Model,
-    /// For standard error.
-    pub(crate) notice: Option<String>,
+    /// How it was chosen where nobody chose it, and what of the settings does not reach it. For standard error.
+    pub(crate) notices: Vec<String>,
 }
 
 /// How a model's calls are to be written.
@@ -57,16 +58,46 @@ pub(crate) async fn choose(
     base_url: Option<&str>,
     speech: Speech<'_>,
 ) -> Result<Chosen, Failure> {
-    if let Some(spec) = config.said().model {
+    if let Some(said) = config.said().model {
+        let (spec, notice) = whole(context, config, said, base_url).await?;
         let model = open(context, config, &spec, base_url, speech)?;
-        return Ok(Chosen { model: measured(context, config, model, base_url).await, notice: None });
+        let notices = notice.into_iter().chain(without_effort(config, &spec)).collect();
+        return Ok(Chosen { model: measured(context, config, model, base_url).await, notices });
     }
     let Some((spec, why)) = of_a_key(context, config) else {
         return Err(offer::none(context, config).await);
     };
     let model = open(context, config, &spec, base_url, speech)?;
     let notice = format!("using `{spec}`, since {why}; `--model VENDOR/MODEL` chooses another");
-    Ok(Chosen { model, notice: Some(notice) })
+    let notices = [notice].into_iter().chain(without_effort(config, &spec)).collect();
+    Ok(Chosen { model, notices })
+}
+
+/// What a person is told who wants an effort of a model that takes none.
+fn without_effort(config: &Config, spec: &str) -> Option<String> {
+    let effort = config.said().effort?.name();
+    let (kind, name) = spec.split_once('/')?;
+    let takes_one = vendor(kind).is_some_and(|vendor| takes_effort(vendor, name));
+    (!takes_one).then(|| format!("`{spec}` takes no reasoning effort; `{effort}` is not sent"))
+}
+
+/// Whether somebody named a model, or a key stands for one.
+pub(crate) fn is_chosen(context: &CliContext, config: &Config) -> bool {
+    config.said().model.is_some() || of_a_key(context, config).is_some()
+}
+
+/// A vendor's name alone becomes its default model, or the best one that its server has; a word says which.
+pub(crate) async fn whole(
+    context: &CliContext,
+    config: &Config,
+    spec: String,
+    base_url: Option<&str>,
+) -> Result<(String, Option<String>), Failure> {
+    let alone = spec.strip_suffix('/').unwrap_or(&spec);
+    let Some(vendor) = vendor(alone) else { return Ok((spec, None)) };
+    let (spec, why) = offer::default_of(context, config, vendor, base_url).await?;
+    let notice = format!("using `{spec}`, {why}");
+    Ok((spec, Some(notice)))
 }
 
 /// The first vendor that there is a key for, and where the key comes from.
@@ -101,11 +132,7 @@ pub(crate) async fn models_of(
     let vendor = vendor_named(name)?;
     let connection = connection(context, config, vendor, None);
     let listed = haft::providers::list_models(vendor, &connection).await;
-    let listed = listed.map_err(|error| Failure {
-        hint: error.hint().map(str::to_owned),
-        ..Failure::failed(error.to_string())
-    })?;
-    Ok(listed.into_iter().map(|model| format!("{name}/{model}")).collect())
+    Ok(listed?.into_iter().map(|model| format!("{name}/{model}")).collect())
 }
 
 /// Connects to nobody yet, but checks all that can be checked here.
@@ -254,7 +281,7 @@ fn connection(context: &CliContext, config: &Config, vendor: &Vendor, flag: Opti
     let base_url = base_url(context, config, vendor, flag);
     let usual = vendor.timeouts_at(base_url.as_deref().unwrap_or(&vendor.base_url));
     let timeouts = Some(file.timeouts.over(config.user.timeouts).in_place_of(usual));
-    Connection { base_url, key, timeouts, ..Connection::default() }
+    Connection { base_url, key, timeouts, effort: config.said().effort, ..Connection::default() }
 }
 
 /// The base URL that an option, a variable or the configuration sets for `vendor`.

@@ -56,7 +56,7 @@ pub async fn served_window(vendor: &Vendor, connection: &Connection, model: &str
 }
 
 /// The same server without the version in its address.
-fn above(endpoint: &Endpoint) -> Endpoint {
+pub(crate) fn above(endpoint: &Endpoint) -> Endpoint {
     let base_url = endpoint.base_url.trim_end_matches("/v1").to_owned();
     Endpoint { base_url, ..endpoint.clone() }
 }

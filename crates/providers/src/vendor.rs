@@ -54,6 +54,12 @@ pub struct Vendor {
     /// Taken where the key is set and nobody names a model.
     #[serde(default)]
     pub default_model: Option<String>,
+    /// The command that starts it, where it runs on this machine.
+    #[serde(default)]
+    pub start: Option<String>,
+    /// The command that installs a model, where it runs on this machine.
+    #[serde(default)]
+    pub install: Option<String>,
     /// Runs on this machine.
     #[serde(default)]
     pub local: bool,

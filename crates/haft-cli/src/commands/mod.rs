@@ -23,3 +23,4 @@ pub(crate) mod talk;
 pub(crate) mod telegram;
 pub(crate) mod tools;
 pub(crate) mod undo;
+mod welcome;

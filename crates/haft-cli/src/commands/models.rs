@@ -15,6 +15,16 @@ use haft::{
 use serde_json::{Value, json};
 use std::io::{Write, stdout};
 
+pub(super) use embedded::{demo, fetch_demo};
+
+/// The model to try things out with.
+pub(super) struct Demo {
+    /// As `--model` takes it.
+    pub(super) spec: String,
+    /// What is to be downloaded; nothing where it is here.
+    pub(super) megabytes: Option<u64>,
+}
+
 /// `haft models …`
 pub(crate) async fn models(context: &CliContext, command: Models) -> Result<Exit, Failure> {
     match command {
@@ -95,13 +105,17 @@ fn print(row: &Value, json: bool) -> std::io::Result<()> {
 
 #[cfg(feature = "local")]
 mod embedded {
+    use super::Demo;
     use crate::{CliContext, assemble, config::Settings, failure::Failure};
     use haft::{
         local::models::{self, Progress},
         terminal::Exit,
     };
     use serde_json::{Value, json};
-    use std::io::{IsTerminal, Write, stderr, stdout};
+    use std::{
+        io::{IsTerminal, Write, stderr, stdout},
+        path::PathBuf,
+    };
 
     pub(super) fn rows(context: &CliContext) -> Vec<Value> {
         let folder = &context.places.models;
@@ -114,7 +128,27 @@ mod embedded {
         rows.collect()
     }
 
+    pub(crate) fn demo(context: &CliContext) -> Option<Demo> {
+        let model = models::known().get(models::DEFAULT)?;
+        let is_here = models::find(models::DEFAULT, &context.places.models).is_ok();
+        let megabytes = model.size.filter(|_| !is_here).map(|bytes| bytes / 1_000_000);
+        Some(Demo { spec: format!("local/{}", models::DEFAULT), megabytes })
+    }
+
+    /// Downloads it where it is not here. As `--model` takes it.
+    pub(crate) fn fetch_demo(context: &CliContext, demo: Demo) -> Result<String, Failure> {
+        if demo.megabytes.is_some() {
+            fetch(context, &demo.spec)?;
+        }
+        Ok(demo.spec)
+    }
+
     pub(super) fn pull(context: &CliContext, name: &str) -> Result<Exit, Failure> {
+        writeln!(stdout(), "{}", fetch(context, name)?.display())?;
+        Ok(Exit::Success)
+    }
+
+    fn fetch(context: &CliContext, name: &str) -> Result<PathBuf, Failure> {
         let draws = stderr().is_terminal();
         let CliContext { environment, places } = context;
         let config = context.config(&assemble::workspace(None)?, &Settings::default())?;
@@ -127,11 +161,9 @@ mod embedded {
         if draws {
             let _no_terminal = write!(stderr(), "\r\x1b[K");
         }
-        let file = pulled.map_err(|error| {
+        pulled.map_err(|error| {
             Failure::failed(error.to_string()).hint("a file of your own does too: `--model local/FILE.gguf`")
-        })?;
-        writeln!(stdout(), "{}", file.display())?;
-        Ok(Exit::Success)
+        })
     }
 
     /// `[#########           ]  45 MB of 98 MB from …`
@@ -157,9 +189,18 @@ mod embedded {
 
 #[cfg(not(feature = "local"))]
 mod embedded {
+    use super::Demo;
     use crate::{CliContext, failure::Failure};
     use haft::terminal::Exit;
     use serde_json::Value;
+
+    pub(crate) fn demo(_: &CliContext) -> Option<Demo> {
+        None
+    }
+
+    pub(crate) fn fetch_demo(_: &CliContext, demo: Demo) -> Result<String, Failure> {
+        Err(without(&demo.spec))
+    }
 
     pub(super) fn rows(_: &CliContext) -> Vec<Value> {
         Vec::new()

@@ -1,5 +1,5 @@
 //! `haft run`: one turn that a person starts.
-use super::input;
+use super::{input, welcome};
 use crate::{
     CliContext,
     agents::AGENT,
@@ -51,7 +51,16 @@ pub(crate) async fn piped(context: &CliContext, turn: &TurnArgs) -> Result<Optio
 
 /// Opens the session that `turn` asks for and carries out `command` in it.
 pub(crate) async fn start(context: &CliContext, turn: &TurnArgs, command: Command) -> Result<Exit, Failure> {
-    let assembled = SessionSpec::of(context, turn)?.engine().await?;
+    let spec = SessionSpec::of(context, turn)?;
+    // A script that prints events or one object is not asked, even where somebody started it on a terminal.
+    let spec = match turn.output == Form::Text && !turn.json {
+        true => match welcome::with_model(context, turn, spec).await? {
+            Some(spec) => spec,
+            None => return Ok(Exit::Interrupted),
+        },
+        false => spec,
+    };
+    let assembled = spec.engine().await?;
     let mut interrupts = Interrupts::listen()?;
     let session = open(&assembled, turn).await?;
     let options = options(&assembled.engine, context, turn);

@@ -3,7 +3,7 @@ use clap::{
     Arg, ArgAction, ArgMatches,
     builder::{PossibleValue, PossibleValuesParser, TypedValueParser},
 };
-use haft::kernel::Mode;
+use haft::{kernel::Mode, providers::Effort};
 use serde::{Deserialize, Deserializer, Serialize, de::Error};
 use std::num::NonZeroU64;
 
@@ -103,6 +103,18 @@ impl Value for Mode {
 
     fn argument(argument: Arg) -> Arg {
         argument.value_parser(mode())
+    }
+}
+
+impl Value for Effort {
+    fn parse(word: &str) -> Result<Self, String> {
+        let names = || Self::ALL.map(|effort| format!("`{}`", effort.name())).join(", ");
+        Self::named(word).ok_or_else(|| format!("`{word}` is none of {}", names()))
+    }
+
+    fn argument(argument: Arg) -> Arg {
+        let names = PossibleValuesParser::new(Self::ALL.map(Self::name));
+        argument.value_parser(names.map(|name| Self::named(&name).expect("nothing else was possible")))
     }
 }
 
