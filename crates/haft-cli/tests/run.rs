@@ -338,7 +338,7 @@ fn a_server_that_is_not_there_is_a_clear_error() {
     let output = kit::Ran::from(command.output().unwrap());
     assert_eq!(output.code, 1, "{output:?}");
     assert!(
-        output.err.contains("error: the connection to OpenAI failed: ") && output.err.contains("127.0.0.1:9"),
+        output.err.contains("error: OpenAI cannot be reached: ") && output.err.contains("127.0.0.1:9"),
         "{}",
         output.err
     );
