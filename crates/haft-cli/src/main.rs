@@ -109,6 +109,8 @@ async fn run(cli: Cli, environment: Environment) -> Result<Exit, Failure> {
         Some(Verb::Profiles(profiles)) => commands::profiles::profiles(profiles),
         Some(Verb::Parse(parse)) => commands::parse::parse(&context, &parse),
         Some(Verb::Config(config)) => commands::config::config(&context, config),
+        Some(Verb::Policy(policy)) => commands::policy::policy(&context, policy),
+        Some(Verb::Help { words }) => commands::help::help(&words),
         Some(Verb::Mcp(mcp)) => commands::mcp::mcp(&context, &mcp).await,
         Some(Verb::Completions { shell }) => commands::manual::completions(shell),
         Some(Verb::Man { to }) => commands::manual::man(to.as_deref()),

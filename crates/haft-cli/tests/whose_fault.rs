@@ -1,5 +1,4 @@
 //! Errors of models say whose fault it is and what to do. The real binary, servers on loopback.
-#![expect(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
 mod kit;
 use kit::{Place, Ran, Reply, Server, openai_text};
 use serde_json::json;

@@ -31,6 +31,8 @@ impl Cli {
                 | Verb::Profiles(_)
                 | Verb::Parse(_)
                 | Verb::Config(_)
+                | Verb::Policy(_)
+                | Verb::Help { .. }
                 | Verb::Doctor(_)
                 | Verb::Completions { .. }
                 | Verb::Man { .. },

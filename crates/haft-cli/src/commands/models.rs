@@ -1,4 +1,5 @@
 //! `haft models`: what there is, and how to get one.
+use super::table::List;
 use crate::{
     CliContext,
     args::Models,
@@ -8,12 +9,10 @@ use crate::{
     model,
 };
 use haft::{
-    present::safe,
     providers::{Vendor, is_listening, vendors},
     terminal::Exit,
 };
-use serde_json::{Value, json};
-use std::io::{Write, stdout};
+use serde_json::json;
 
 pub(super) use embedded::{demo, fetch_demo};
 
@@ -79,8 +78,12 @@ async fn list(context: &CliContext, json: bool) -> Result<Exit, Failure> {
         };
         rows.push(json!({"model": format!("{}/…", vendor.name), "title": vendor.title, "state": state}));
     }
-    rows.iter().try_for_each(|row| print(row, json))?;
-    Ok(Exit::Success)
+    let mut list = List::new(["MODEL", "STATE", "TITLE"], json);
+    for row in rows {
+        let text = |name: &str| row[name].as_str().unwrap_or_default();
+        list.row([text("model"), text("state"), text("title")], || row.clone());
+    }
+    Ok(list.print("There is no model.")?)
 }
 
 /// What the vendor's own server says that it has.
@@ -88,19 +91,9 @@ async fn offered(context: &CliContext, name: &str, json: bool) -> Result<Exit, F
     let workspace = assemble::workspace(None)?;
     let config = context.config(&workspace, &Settings::default())?;
     let models = model::models_of(context, &config, name.trim_end_matches("/…")).await?;
-    models.iter().try_for_each(|model| match json {
-        true => writeln!(stdout(), "{}", json!({"model": model})),
-        false => writeln!(stdout(), "{}", safe::text(model)),
-    })?;
-    Ok(Exit::Success)
-}
-
-fn print(row: &Value, json: bool) -> std::io::Result<()> {
-    if json {
-        return writeln!(stdout(), "{row}");
-    }
-    let text = |name: &str| row[name].as_str().unwrap_or_default().to_owned();
-    writeln!(stdout(), "{:<26} {:<18} {}", text("model"), text("state"), text("title"))
+    let mut list = List::new(["MODEL"], json);
+    models.iter().for_each(|model| list.row([model], || json!({"model": model})));
+    Ok(list.print("The server has no model.")?)
 }
 
 #[cfg(feature = "local")]

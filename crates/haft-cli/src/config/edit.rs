@@ -58,10 +58,17 @@ fn put(document: &mut DocumentMut, keys: &[Key], mut value: Value) -> Result<(),
         let item = table.entry(key.get()).or_insert(Item::Table(empty));
         table = item.as_table_like_mut().ok_or_else(|| format!("`{}` is not a table", key.get()))?;
     }
-    if let Some(old) = table.get(last.get()).and_then(Item::as_value) {
-        *value.decor_mut() = old.decor().clone();
+    match table.get_mut(last.get()) {
+        None => {
+            table.insert(last.get(), Item::Value(value));
+        }
+        Some(item) => {
+            if let Some(old) = item.as_value() {
+                *value.decor_mut() = old.decor().clone();
+            }
+            *item = Item::Value(value);
+        }
     }
-    table.insert(last.get(), Item::Value(value));
     Ok(())
 }
 
