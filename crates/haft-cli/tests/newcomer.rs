@@ -195,3 +195,46 @@ fn a_vendor_alone_is_its_best_model() {
     let ran = run("gpt-5", &[]);
     assert!(ran.code == 2 && ran.err.contains("it is not of the form VENDOR/MODEL"), "{ran:?}");
 }
+
+/// A `curl` that brings half of the demo model and then loses the line, and a `python3` without packages.
+#[cfg(feature = "local")]
+fn half_a_download(place: &Place) -> String {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = place.path().join("programs");
+    fs::create_dir(&folder).unwrap();
+    let curl = "#!/bin/sh\nwhile [ \"$1\" != -o ]; do shift; done\ntruncate -s 49181216 \"$2\"\nsleep 2\necho 'curl: (56) lost' >&2; exit 56\n";
+    for (name, script) in [("curl", curl), ("python3", "#!/bin/sh\necho 'No module named pip' >&2; exit 1\n")]
+    {
+        fs::write(folder.join(name), script).unwrap();
+        fs::set_permissions(folder.join(name), fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    format!("{}:{}", folder.display(), std::env::var("PATH").unwrap())
+}
+
+#[test]
+#[cfg(feature = "local")]
+fn a_download_shows_how_far_it_is_on_a_terminal_and_nowhere_else() {
+    let place = Place::new();
+    let path = half_a_download(&place);
+    let folder = place.path().join("models");
+    let mut command = place.haft(&["models", "pull", "smollm2-135m"]);
+    let ran = kit::Ran::from(command.env("PATH", &path).env("HAFT_MODELS", &folder).output().unwrap());
+    assert!(ran.code == 1 && ran.err.starts_with("error: cannot get the model"), "{ran:?}");
+    assert!(!ran.err.contains('\r') && !ran.err.contains("[#"), "{ran:?}");
+    let Some(terminal) = terminal(&place, &[("PATH", &path), ("HAFT_MODELS", &folder.to_string_lossy())])
+    else {
+        return;
+    };
+    terminal.haft(&place, "");
+    assert!(terminal.see("Which one?").contains("download 98 MB, runs inside Haft; for trying it out"));
+    terminal.keys(&["-l", "demo"]);
+    terminal.no_longer_see("OpenAI");
+    terminal.keys(&["Enter"]);
+    terminal.see("[###############               ] 49 MB of 98 MB from huggingface.co");
+    let screen = terminal.see("left 1");
+    assert!(
+        screen.contains("cannot get the model `smollm2-135m`") && screen.contains("(56) lost"),
+        "{screen}"
+    );
+    assert!(!place.path().join("person/.config").exists(), "nothing was chosen");
+}

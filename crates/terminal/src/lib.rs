@@ -16,6 +16,7 @@ mod exit;
 mod going_on;
 pub mod history;
 pub mod host;
+pub mod loading;
 pub mod picture;
 pub mod print;
 mod question;

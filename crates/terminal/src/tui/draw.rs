@@ -5,6 +5,7 @@ use super::{
     markdown::{self, plain},
     wrap::{Break, hanging, one_row},
 };
+use crate::loading;
 use haft_core::{Change, Event, Fact, Question};
 use haft_present::{
     proposal::Proposal,
@@ -107,9 +108,10 @@ impl App {
         let what = match self.view.calls.iter().find(|call| call.state == CallState::Running) {
             _ if !self.view.asked.is_empty() => "waits for you".to_owned(),
             Some(call) => call.name.clone(),
-            None => {
-                self.view.retry.as_ref().map_or("thinking".to_owned(), |why| format!("asks again: {why}"))
-            }
+            None => match &self.view.retry {
+                Some(why) => format!("asks again: {why}"),
+                None => loading::bar().unwrap_or_else(|| "thinking".to_owned()),
+            },
         };
         let sign = if self.view.asked.is_empty() { FRAMES[frame % FRAMES.len()] } else { "?" };
         let spent = self.view.turn;
