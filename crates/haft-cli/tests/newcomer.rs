@@ -112,8 +112,8 @@ fn who_leaves_the_choice_has_chosen_nothing() {
     let place = Place::new();
     place.configure("# mine\ntheme = \"dark\" # at night\n");
     let Some(terminal) = terminal(&place, &[]) else { return };
-    for (keys, typed) in [(&["Escape"][..], ""), (&["C-c"], "Anth")] {
-        terminal.haft(&place, "");
+    for (arguments, keys, typed) in [("", &["Escape"][..], ""), ("triage \"it is slow\"", &["C-c"], "Anth")] {
+        terminal.haft(&place, arguments);
         terminal.see("Which one?");
         if !typed.is_empty() {
             terminal.keys(&["-l", typed]);

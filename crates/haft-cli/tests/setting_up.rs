@@ -107,7 +107,6 @@ fn a_wrong_key_or_value_changes_nothing() {
     }
 }
 
-// P-12, X-23
 #[test]
 fn a_verdict_is_explained_with_the_rule_or_the_mode_that_decides() {
     let place = Place::new();

@@ -1,5 +1,5 @@
 //! `haft login` and `haft logout`: the keys of vendors.
-use super::{look::of_questions, table::Table};
+use super::{interruptible::interruptible, look::of_questions, table::Table};
 use crate::{
     CliContext,
     args::{Login, LoginArgs, LogoutArgs},
@@ -134,7 +134,7 @@ async fn is_usable(
     let base_url = model::base_url(context, config, vendor, None);
     let connection = Connection { base_url, key: Some(Key::new(key)), ..Connection::default() };
     let hint = "`--no-check` keeps a key without trying it";
-    match check_key(vendor, &connection).await {
+    match interruptible(check_key(vendor, &connection)).await? {
         Ok(()) => Ok(true),
         Err(error @ ProviderError::Auth { .. }) => {
             Err(Failure::failed(format!("{error}; it was not kept")).hint(hint))

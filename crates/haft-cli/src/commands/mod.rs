@@ -8,6 +8,7 @@ pub(crate) mod config;
 pub(crate) mod doctor;
 pub(crate) mod help;
 mod input;
+mod interruptible;
 pub(crate) mod jobs;
 pub(crate) mod login;
 mod look;

@@ -52,13 +52,8 @@ pub(crate) async fn piped(context: &CliContext, turn: &TurnArgs) -> Result<Optio
 /// Opens the session that `turn` asks for and carries out `command` in it.
 pub(crate) async fn start(context: &CliContext, turn: &TurnArgs, command: Command) -> Result<Exit, Failure> {
     let spec = SessionSpec::of(context, turn)?;
-    // A script that prints events or one object is not asked, even where somebody started it on a terminal.
-    let spec = match turn.output == Form::Text && !turn.json {
-        true => match welcome::with_model(context, turn, spec).await? {
-            Some(spec) => spec,
-            None => return Ok(Exit::Interrupted),
-        },
-        false => spec,
+    let Some(spec) = welcome::with_model(context, turn, spec).await? else {
+        return Ok(Exit::Interrupted);
     };
     let assembled = spec.engine().await?;
     let mut interrupts = Interrupts::listen()?;

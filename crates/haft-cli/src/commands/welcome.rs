@@ -1,8 +1,8 @@
 //! The first start: whoever sits at a terminal and has no model chooses one, and the choice is kept.
-use super::{login, look::of_questions, models};
+use super::{interruptible::interruptible, login, look::of_questions, models};
 use crate::{
     CliContext,
-    args::TurnArgs,
+    args::{Form, TurnArgs},
     assemble::SessionSpec,
     config::{Config, edit},
     failure::Failure,
@@ -29,7 +29,9 @@ pub(super) async fn with_model<'a>(
     turn: &'a TurnArgs,
     spec: SessionSpec<'a>,
 ) -> Result<Option<SessionSpec<'a>>, Failure> {
-    if model::is_chosen(context, &spec.config) || !has_screen(context, turn) {
+    // A script that wants events or one object is not asked, even where somebody started it on a terminal.
+    let can_ask = has_screen(context, turn) && turn.output == Form::Text && !turn.json;
+    if model::is_chosen(context, &spec.config) || !can_ask {
         return Ok(Some(spec));
     }
     match choose(context, &spec.config).await? {
@@ -51,7 +53,11 @@ async fn choose(context: &CliContext, config: &Config) -> Result<bool, Failure> 
             }
             format!("{}/{}", vendor.name, vendor.default_model.as_deref().unwrap_or_default())
         }
-        Way::Download(demo) => models::fetch_demo(context, demo)?,
+        Way::Download(demo) => {
+            let context = context.clone();
+            let fetched = tokio::task::spawn_blocking(move || models::fetch_demo(&context, demo));
+            interruptible(fetched).await?.map_err(anyhow::Error::from)??
+        }
     };
     edit::set(&context.places.user_file, "model", &model)?;
     let change = "`haft config set model VENDOR/MODEL` changes it";
