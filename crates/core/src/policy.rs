@@ -128,6 +128,24 @@ impl Policy {
         verdicts.reduce(Verdict::and).unwrap_or(Verdict::Allow)
     }
 
+    /// The verdict on `effect` alone, and the rules that decide it; none where the mode does. `effect` must be resolved.
+    pub fn explain(
+        &self,
+        effect: &Effect,
+        workspace: &Path,
+        is_repository: IsRepository<'_>,
+    ) -> (Verdict, Vec<&Rule>) {
+        let ground = self.ground(effect, workspace, &|path| is_gits_own(path, workspace, is_repository));
+        let rules = match &ground {
+            Ground::Rule(rule) => vec![*rule],
+            Ground::Outside(rules) => rules.clone(),
+            Ground::Open | Ground::Asked | Ground::GitsOwn | Ground::Elsewhere | Ground::ReadOnly => {
+                Vec::new()
+            }
+        };
+        (ground.verdict(&[effect]), rules)
+    }
+
     /// What settles `effect`.
     fn ground(&self, effect: &Effect, workspace: &Path, is_gits_own: IsGitsOwn<'_>) -> Ground<'_> {
         let is_gits_own = match effect {

@@ -109,6 +109,26 @@ pub enum ProviderError {
         /// What the vendor asked for (`Retry-After`).
         retry_after: Option<Duration>,
     },
+    /// The vendor's own fault. The same request may work later.
+    #[error("{provider} had an internal error: {message}")]
+    Internal {
+        /// The vendor's name.
+        provider: String,
+        /// Its words.
+        message: String,
+        /// What the vendor asked for.
+        retry_after: Option<Duration>,
+    },
+    /// A server on this machine that was not started. Asking again does not start it.
+    #[error("{provider} cannot be reached: nothing listens at {address}")]
+    NotRunning {
+        /// The vendor's name.
+        provider: String,
+        /// Where it was looked for.
+        address: String,
+        /// How to start it.
+        hint: String,
+    },
     /// The engine must send less.
     #[error("the conversation does not fit the model's context window: {message}")]
     ContextTooLong {
@@ -148,7 +168,8 @@ impl ProviderError {
     pub fn is_timed_out(&self) -> bool {
         match self {
             Self::Connection { source: Some(source), .. } => source.is::<TimedOut>(),
-            Self::Connection { source: None, .. } | Self::Busy { .. } | Self::Auth { .. } => false,
+            Self::Connection { source: None, .. } | Self::Busy { .. } | Self::Internal { .. } => false,
+            Self::Auth { .. } | Self::NotRunning { .. } => false,
             Self::ContextTooLong { .. } | Self::Rejected { .. } => false,
         }
     }
@@ -156,8 +177,9 @@ impl ProviderError {
     /// Worth trying again without any change?
     pub fn is_transient(&self) -> bool {
         match self {
-            Self::Busy { .. } | Self::Connection { .. } => true,
-            Self::Auth { .. } | Self::ContextTooLong { .. } | Self::Rejected { .. } => false,
+            Self::Busy { .. } | Self::Internal { .. } | Self::Connection { .. } => true,
+            Self::Auth { .. } | Self::NotRunning { .. } => false,
+            Self::ContextTooLong { .. } | Self::Rejected { .. } => false,
         }
     }
 
@@ -168,6 +190,10 @@ impl ProviderError {
             Self::ContextTooLong { .. } => Some("take a model with a larger window, or start a new session"),
             Self::Connection { .. } => Some(
                 "see that the server runs and that its address is right; `--base-url` or the configuration names another",
+            ),
+            Self::NotRunning { hint, .. } => Some(hint),
+            Self::Internal { .. } => Some(
+                "the fault is on the vendor's side: try again later, or take another model with `--model`",
             ),
             Self::Busy { .. } => None,
         }

@@ -2,9 +2,11 @@
 mod acp;
 mod jobs;
 mod known;
+mod login;
 mod mcp;
 mod models;
 mod near;
+mod policy;
 mod sessions;
 mod telegram;
 mod usage;
@@ -14,9 +16,11 @@ mod work;
 pub(crate) use acp::AcpArgs;
 pub(crate) use jobs::{Agents, JobArgs, Jobs};
 pub(crate) use known::{Commands, Profiles};
+pub(crate) use login::{Login, LoginArgs, LogoutArgs};
 pub(crate) use mcp::McpArgs;
 pub(crate) use models::{CheckArgs, Models};
 pub(crate) use near::near_command;
+pub(crate) use policy::{Policy, PolicyCheck};
 pub(crate) use sessions::{ExportForm, ReplayArgs, ResumeArgs, Sessions};
 pub(crate) use telegram::TelegramArgs;
 pub(crate) use usage::{By, UsageArgs};
@@ -33,7 +37,7 @@ pub(crate) const HELP: &str = include_str!("args/help.txt");
 /// A coding agent that records every tool call, asks before it changes anything, and can undo its file changes.
 #[derive(Debug, Parser)]
 #[command(name = "haft", version, args_conflicts_with_subcommands = true, max_term_width = 100)]
-#[command(override_help = HELP)]
+#[command(override_help = HELP, disable_help_subcommand = true)]
 pub(crate) struct Cli {
     /// What to do; without it, what to say is read from PROMPT.
     #[command(subcommand)]
@@ -82,6 +86,10 @@ pub(crate) enum Verb {
     Undo(UndoArgs),
     /// Restore what the last undo took back
     Redo(SessionArg),
+    /// Keep the API key of a vendor: `haft login anthropic`
+    Login(LoginArgs),
+    /// Remove a key that `haft login` kept
+    Logout(LogoutArgs),
     /// List tools, or call one without a model
     #[command(subcommand)]
     Tools(Tools),
@@ -93,9 +101,12 @@ pub(crate) enum Verb {
     Profiles(Profiles),
     /// Extract tool calls from a model's text
     Parse(ParseArgs),
-    /// Show the configuration in effect and where each value comes from
+    /// Show the configuration in effect and where each value comes from; change it
     #[command(subcommand)]
     Config(Config),
+    /// Explain what is allowed, asked for or denied
+    #[command(subcommand)]
+    Policy(Policy),
     /// Serve agents and tools to other programs over MCP
     Mcp(McpArgs),
     /// Serve the agent to an editor over ACP, on standard input and output
@@ -104,6 +115,12 @@ pub(crate) enum Verb {
     Telegram(TelegramArgs),
     /// Check what this machine has and what is missing
     Doctor(DoctorArgs),
+    /// Explain a topic or a command; without one, list them
+    Help {
+        /// permissions, sessions, models, configuration, or a command
+        #[arg(value_name = "TOPIC|COMMAND")]
+        words: Vec<String>,
+    },
     /// Print shell completions: `haft completions bash`
     Completions {
         /// Shell to complete for
@@ -296,6 +313,9 @@ pub(crate) enum Tools {
         /// Profile to use
         #[arg(long, value_name = "NAME")]
         profile: Option<String>,
+        /// Print one JSON object per line
+        #[arg(long)]
+        json: bool,
     },
     /// Print the tools as JSON, as a model gets them
     Schema {
@@ -338,6 +358,14 @@ pub(crate) enum Config {
     },
     /// Print the paths of the configuration files
     Path,
+    /// Write a value into your own file: `haft config set model anthropic`
+    Set {
+        /// Key, as in `haft config show`; `timeouts.idle` for one in a table
+        key: String,
+        /// Value; a list as TOML: '["execute:ls"]'
+        #[arg(allow_hyphen_values = true)]
+        value: String,
+    },
 }
 
 /// `haft doctor`

@@ -69,7 +69,7 @@ impl<'a> SessionSpec<'a> {
         let speech = typed.unwrap_or_else(|| Speech::of(&self.profile));
         let chosen = model::choose(self.context, &self.config, self.turn.base_url.as_deref(), speech).await?;
         priced(&chosen.model, &self.profile)?;
-        let notices = chosen.notice.into_iter().chain(stripped(self.context, &self.config)).collect();
+        let notices = chosen.notices.into_iter().chain(stripped(self.context, &self.config)).collect();
         let mut setup = self.setup(chosen.model)?;
         adjust(&mut setup);
         Ok(Assembled { engine: Engine::new(setup), notices })

@@ -4,10 +4,12 @@
 //! never widen it, and never choose who is asked or what is started.
 #[cfg(test)]
 mod documentation;
+pub(crate) mod edit;
 mod environment;
 mod error;
 mod files;
 mod hidden;
+mod keys;
 mod origin;
 mod places;
 mod setting;
@@ -18,6 +20,7 @@ pub(crate) use environment::Environment;
 pub(crate) use error::ConfigError;
 pub(crate) use files::{McpFile, Rules};
 pub(crate) use hidden::hide_keys;
+pub(crate) use keys::{KeptKeys, KeySource, holder};
 use origin::Origin;
 pub(crate) use places::Places;
 use setting::Dollars;
@@ -47,6 +50,8 @@ pub(crate) struct Config {
     pub(crate) user: UserFile,
     /// The project's file.
     pub(crate) project: ProjectFile,
+    /// What `haft login` keeps.
+    pub(crate) kept: KeptKeys,
     /// Where the values come from.
     origin: Origin,
 }
@@ -60,15 +65,13 @@ impl Config {
         flags: &Settings,
     ) -> Result<Self, ConfigError> {
         let (user, person): (UserFile, String) = read(&places.user_file)?;
-        let Rules { deny, only, ask, allow } = &user.rules;
-        check_rules(&places.user_file, &person, Ruling::Ask, [deny, ask, allow])?;
-        check_rules(&places.user_file, &person, Ruling::Only, [only])?;
-        check_tools(&places.user_file, &user.tools)?;
+        check_user(&places.user_file, &person, &user)?;
         let file = project_file(workspace);
         let (project, theirs): (ProjectFile, String) = read(&file)?;
         check_rules(&file, &theirs, Ruling::Ask, [&project.rules.deny, &project.rules.ask])?;
+        let kept = KeptKeys::load(&places.keys_file)?;
         let origin = Origin { file: places.user_file.clone(), text: person, project: file };
-        Ok(Self { flags: flags.clone(), variables: variables(environment)?, user, project, origin })
+        Ok(Self { flags: flags.clone(), variables: variables(environment)?, user, project, kept, origin })
     }
 
     /// What the person says: options over variables over the file.
@@ -231,6 +234,14 @@ fn variables(environment: &Environment) -> Result<Settings, ConfigError> {
     Ok(settings)
 }
 
+/// What the types do not say of the person's file.
+fn check_user(path: &Path, text: &str, user: &UserFile) -> Result<(), ConfigError> {
+    let Rules { deny, only, ask, allow } = &user.rules;
+    check_rules(path, text, Ruling::Ask, [deny, ask, allow])?;
+    check_rules(path, text, Ruling::Only, [only])?;
+    check_tools(path, &user.tools)
+}
+
 /// Each can be read; else the file and the line are told.
 fn check_rules<const N: usize>(
     path: &Path,
@@ -277,7 +288,9 @@ pub(crate) fn project_file(workspace: &Path) -> PathBuf {
 fn own_rules(places: &Places) -> Rules {
     let secret =
         |folder: &str| places.person.as_ref().map(|home| format!("read:{}/**", home.join(folder).display()));
-    let deny = [".ssh", ".gnupg", ".aws"].into_iter().filter_map(secret).collect();
+    let keys = |effect: &str| format!("{effect}:{}", places.keys_file.display());
+    let secrets = [".ssh", ".gnupg", ".aws"].into_iter().filter_map(secret);
+    let deny = secrets.chain([keys("read"), keys("write")]).collect();
     let ask =
         ["write:**/.git/hooks/**", "write:**/.git/config", "write:**/.haft/**"].map(str::to_owned).to_vec();
     Rules { deny, ask, ..Rules::default() }
@@ -349,7 +362,7 @@ mod tests {
             (
                 "modle = 1",
                 "",
-                "`/config.toml`: line 1: unknown field `modle`, expected one of `model`, `profile`",
+                "`/config.toml`: line 1: unknown field `modle`, expected one of `model`, `effort`",
             ),
             (
                 "\npermission = \"all\"",

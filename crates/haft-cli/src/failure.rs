@@ -2,6 +2,7 @@
 use crate::config::ConfigError;
 use haft::{
     engine::{Closed, EngineError, JournalError},
+    kernel::ProviderError,
     terminal::Exit,
 };
 use std::io::Write;
@@ -79,6 +80,12 @@ impl From<EngineError> for Failure {
             EngineError::HomeInWorkspace { .. } => Self::usage(error.to_string())
                 .hint("set HAFT_HOME to a folder outside, or work in a smaller one"),
         }
+    }
+}
+
+impl From<ProviderError> for Failure {
+    fn from(error: ProviderError) -> Self {
+        Self { hint: error.hint().map(str::to_owned), ..Self::failed(error.to_string()) }
     }
 }
 

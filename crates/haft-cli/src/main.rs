@@ -104,11 +104,15 @@ async fn run(cli: Cli, environment: Environment) -> Result<Exit, Failure> {
         Some(Verb::Usage(usage)) => commands::usage::usage(&context, &usage),
         Some(Verb::Undo(undo)) => commands::undo::undo(&context, &undo).await,
         Some(Verb::Redo(session)) => commands::undo::redo(&context, &session).await,
+        Some(Verb::Login(login)) => commands::login::login(&context, &login).await,
+        Some(Verb::Logout(logout)) => commands::login::logout(&context, &logout).await,
         Some(Verb::Tools(tools)) => commands::tools::tools(&context, tools).await,
         Some(Verb::Models(models)) => commands::models::models(&context, models).await,
         Some(Verb::Profiles(profiles)) => commands::profiles::profiles(profiles),
         Some(Verb::Parse(parse)) => commands::parse::parse(&context, &parse),
         Some(Verb::Config(config)) => commands::config::config(&context, config),
+        Some(Verb::Policy(policy)) => commands::policy::policy(&context, policy),
+        Some(Verb::Help { words }) => commands::help::help(&words),
         Some(Verb::Mcp(mcp)) => commands::mcp::mcp(&context, &mcp).await,
         Some(Verb::Completions { shell }) => commands::manual::completions(shell),
         Some(Verb::Man { to }) => commands::manual::man(to.as_deref()),
@@ -154,7 +158,7 @@ pub(crate) fn has_screen(context: &CliContext, turn: &args::TurnArgs) -> bool {
 }
 
 /// Names of commands that people know from elsewhere: taken for a prompt, they would cost money.
-const TO_COME: [&str; 3] = ["login", "serve", "worker"];
+const TO_COME: [&str; 2] = ["serve", "worker"];
 
 fn text((name, value): (std::ffi::OsString, std::ffi::OsString)) -> Option<(String, String)> {
     Some((name.into_string().ok()?, value.into_string().ok()?))

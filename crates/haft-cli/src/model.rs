@@ -1,12 +1,16 @@
 //! From `VENDOR/MODEL` to somebody who answers.
-use crate::{CliContext, config::Config, failure::Failure};
+use crate::{
+    CliContext,
+    config::{Config, KeySource, holder},
+    failure::Failure,
+};
 use haft::{
     dialects::{Dialect, TextToolCalls, dialect},
     engine::{Model, Profile},
     kernel::{Price, Provider, schema::nearest},
     providers::{
         Card, Connection, Exec, Key, Record, Retry, Scripted, Timeouts, Vendor, card, connect, is_listening,
-        served_window, vendor, vendors,
+        served_window, takes_effort, vendor, vendors,
     },
 };
 use std::{path::Path, sync::Arc};
@@ -18,13 +22,14 @@ mod offer;
 pub(crate) use embedded::no_file;
 #[cfg(feature = "local")]
 use embedded::open as local;
+pub(crate) use offer::{Offer, files, servers};
 
-/// A model, and one line about how it was chosen where nobody chose it.
+/// A model, and what there is to say about it.
 pub(crate) struct Chosen {
     /// Ready to be asked.
     pub(crate) model: Model,
-    /// For standard error.
-    pub(crate) notice: Option<String>,
+    /// How it was chosen where nobody chose it, and what of the settings does not reach it. For standard error.
+    pub(crate) notices: Vec<String>,
 }
 
 /// How a model's calls are to be written.
@@ -53,27 +58,56 @@ pub(crate) async fn choose(
     base_url: Option<&str>,
     speech: Speech<'_>,
 ) -> Result<Chosen, Failure> {
-    if let Some(spec) = config.said().model {
+    if let Some(said) = config.said().model {
+        let (spec, notice) = whole(context, config, said, base_url).await?;
         let model = open(context, config, &spec, base_url, speech)?;
-        return Ok(Chosen { model: measured(context, config, model, base_url).await, notice: None });
+        let notices = notice.into_iter().chain(without_effort(config, &spec)).collect();
+        return Ok(Chosen { model: measured(context, config, model, base_url).await, notices });
     }
     let Some((spec, why)) = of_a_key(context, config) else {
         return Err(offer::none(context, config).await);
     };
     let model = open(context, config, &spec, base_url, speech)?;
     let notice = format!("using `{spec}`, since {why}; `--model VENDOR/MODEL` chooses another");
-    Ok(Chosen { model, notice: Some(notice) })
+    let notices = [notice].into_iter().chain(without_effort(config, &spec)).collect();
+    Ok(Chosen { model, notices })
 }
 
-/// The first vendor whose key is in the environment or in the person's file, and which it is.
+/// What a person is told who wants an effort of a model that takes none.
+fn without_effort(config: &Config, spec: &str) -> Option<String> {
+    let effort = config.said().effort?.name();
+    let (kind, name) = spec.split_once('/')?;
+    let takes_one = vendor(kind).is_some_and(|vendor| takes_effort(vendor, name));
+    (!takes_one).then(|| format!("`{spec}` takes no reasoning effort; `{effort}` is not sent"))
+}
+
+/// Whether somebody named a model, or a key stands for one.
+pub(crate) fn is_chosen(context: &CliContext, config: &Config) -> bool {
+    config.said().model.is_some() || of_a_key(context, config).is_some()
+}
+
+/// A vendor's name alone becomes its default model, or the best one that its server has; a word says which.
+pub(crate) async fn whole(
+    context: &CliContext,
+    config: &Config,
+    spec: String,
+    base_url: Option<&str>,
+) -> Result<(String, Option<String>), Failure> {
+    let alone = spec.strip_suffix('/').unwrap_or(&spec);
+    let Some(vendor) = vendor(alone) else { return Ok((spec, None)) };
+    let (spec, why) = offer::default_of(context, config, vendor, base_url).await?;
+    let notice = format!("using `{spec}`, {why}");
+    Ok((spec, Some(notice)))
+}
+
+/// The first vendor that there is a key for, and where the key comes from.
 fn of_a_key(context: &CliContext, config: &Config) -> Option<(String, String)> {
     vendors().iter().find_map(|vendor| {
         let (variable, model) = (vendor.key_variable.as_deref()?, vendor.default_model.as_deref()?);
-        let is_written = || config.user.vendors.get(&vendor.name).is_some_and(|file| file.key.is_some());
-        let why = match context.environment.get(variable) {
-            Some(_) => format!("{variable} is set"),
-            None if is_written() => format!("the configuration has a key for {}", vendor.title),
-            None => return None,
+        let why = match config.key(&context.environment, vendor)?.1 {
+            KeySource::Variable(_) => format!("{variable} is set"),
+            KeySource::File => format!("the configuration has a key for {}", vendor.title),
+            KeySource::Login => format!("you are logged in to {}", vendor.title),
         };
         Some((format!("{}/{model}", vendor.name), why))
     })
@@ -95,14 +129,10 @@ pub(crate) async fn models_of(
     config: &Config,
     name: &str,
 ) -> Result<Vec<String>, Failure> {
-    let vendor = vendor(name).ok_or_else(|| no_vendor(name))?;
+    let vendor = vendor_named(name)?;
     let connection = connection(context, config, vendor, None);
     let listed = haft::providers::list_models(vendor, &connection).await;
-    let listed = listed.map_err(|error| Failure {
-        hint: error.hint().map(str::to_owned),
-        ..Failure::failed(error.to_string())
-    })?;
-    Ok(listed.into_iter().map(|model| format!("{name}/{model}")).collect())
+    Ok(listed?.into_iter().map(|model| format!("{name}/{model}")).collect())
 }
 
 /// Whether `vendor` can be asked for its models: its key is there, or its server answers on this machine.
@@ -215,15 +245,17 @@ fn remote(
     base_url: Option<&str>,
     is_free: bool,
 ) -> Result<Arc<dyn Provider>, Failure> {
-    let vendor = vendor(kind).ok_or_else(|| no_vendor(kind))?;
+    let vendor = vendor_named(kind)?;
     let mut connection = connection(context, config, vendor, base_url);
     if let Some(file) = context.environment.get("HAFT_RECORD") {
         let failed = |error| Failure::usage(format!("cannot record to `{file}`: {error}"));
         connection.record = Some(Record::create(file).map_err(failed)?);
     }
     if let (Some(variable), None, None) = (&vendor.key_variable, &connection.key, &connection.base_url) {
-        return Err(Failure::usage(format!("there is no key for {}", vendor.title))
-            .hint(format!("set {variable}, or take another model: `haft models list`")));
+        return Err(Failure::usage(format!("there is no key for {}", vendor.title)).hint(format!(
+            "set {variable}, or keep a key with `haft login {}`; `haft models list` names other models",
+            holder(vendor).name
+        )));
     }
     if let Some(url) = connection
         .base_url
@@ -239,6 +271,11 @@ fn remote(
     Ok(Arc::new(Retry::new(connect(&vendor, connection))))
 }
 
+/// The vendor of this name.
+pub(crate) fn vendor_named(kind: &str) -> Result<&'static Vendor, Failure> {
+    vendor(kind).ok_or_else(|| no_vendor(kind))
+}
+
 fn no_vendor(kind: &str) -> Failure {
     let names: Vec<&str> =
         vendors().iter().map(|vendor| vendor.name.as_str()).chain(["exec", "local", "script"]).collect();
@@ -249,15 +286,20 @@ fn no_vendor(kind: &str) -> Failure {
 
 fn connection(context: &CliContext, config: &Config, vendor: &Vendor, flag: Option<&str>) -> Connection {
     let file = config.user.vendors.get(&vendor.name).cloned().unwrap_or_default();
-    let variable = vendor.key_variable.as_deref().and_then(|name| context.environment.get(name));
-    let key = variable.or(file.key.as_deref()).map(Key::new);
+    let key = config.key(&context.environment, vendor).map(|(key, _)| Key::new(key));
     let base_url = base_url(context, config, vendor, flag);
     let usual = vendor.timeouts_at(base_url.as_deref().unwrap_or(&vendor.base_url));
     let timeouts = Some(file.timeouts.over(config.user.timeouts).in_place_of(usual));
-    Connection { base_url, key, timeouts, ..Connection::default() }
+    Connection { base_url, key, timeouts, effort: config.said().effort, ..Connection::default() }
 }
 
-fn base_url(context: &CliContext, config: &Config, vendor: &Vendor, flag: Option<&str>) -> Option<String> {
+/// The base URL that an option, a variable or the configuration sets for `vendor`.
+pub(crate) fn base_url(
+    context: &CliContext,
+    config: &Config,
+    vendor: &Vendor,
+    flag: Option<&str>,
+) -> Option<String> {
     let variable = vendor.base_url_variable.as_deref().and_then(|name| context.environment.get(name));
     let file = config.user.vendors.get(&vendor.name).and_then(|vendor| vendor.base_url.as_deref());
     flag.or(variable).or(file).map(str::to_owned)

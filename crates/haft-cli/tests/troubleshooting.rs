@@ -66,6 +66,7 @@ fn what_the_page_of_troubles_quotes_is_what_people_see() {
     // Shown by tests of their own, or by programs that are not ours.
     let elsewhere = [
         "404",
+        "had an internal error",
         "the reply was ended: it said nothing new for too long",
         "--permission full",
         "another process has the session open, and it was joined",

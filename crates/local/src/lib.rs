@@ -44,7 +44,7 @@ use worker::Worker;
 const DEFAULT_CONTEXT: u32 = 8_192;
 
 /// How a model is run. The default suits a shared machine and gives the same answer every time.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct Settings {
     /// Threads that compute. `None`: 1 on one or two cores, else one less than there are.
     pub threads: Option<usize>,
@@ -62,6 +62,8 @@ pub struct Settings {
     pub temperature: f32,
     /// For drawing tokens at temperatures above 0.
     pub seed: u32,
+    /// Told how much of the file is loaded, from 0 to 1.
+    pub loading: Option<fn(f32)>,
 }
 
 impl Default for Settings {
@@ -75,6 +77,7 @@ impl Default for Settings {
             template: None,
             temperature: 0.0,
             seed: 0,
+            loading: None,
         }
     }
 }

@@ -92,7 +92,7 @@ fn run(
         if job.outlet.is_closed() {
             continue;
         }
-        match load(path, given_up) {
+        match load(path, given_up, settings.loading) {
             Ok(model) => return serve(path, header, settings, &model, job, jobs),
             Err(error) => {
                 let _nobody_listens = job.outlet.unbounded_send(Err(unusable(&error)));
@@ -138,16 +138,21 @@ fn backend() -> Result<&'static LlamaBackend, String> {
     started.as_ref().map_err(Clone::clone)
 }
 
-fn load(path: &Path, given_up: &Arc<AtomicBool>) -> Result<LlamaModel, LocalError> {
+fn load(path: &Path, given_up: &Arc<AtomicBool>, loading: Option<fn(f32)>) -> Result<LlamaModel, LocalError> {
     let failed = |problem: String| LocalError::Load { path: path.into(), problem };
     let backend = backend().map_err(failed)?;
     if !path.exists() {
         return Err(failed("the file is gone".into()));
     }
     let given_up = given_up.clone();
-    let parameters =
-        LlamaModelParams::default().with_progress_callback(move |_| !given_up.load(Ordering::Relaxed));
-    LlamaModel::load_from_file(backend, path, &parameters).map_err(|error| {
+    let tell = move |part| loading.into_iter().for_each(|loading| loading(part));
+    let parameters = LlamaModelParams::default().with_progress_callback(move |part| {
+        tell(part);
+        !given_up.load(Ordering::Relaxed)
+    });
+    let loaded = LlamaModel::load_from_file(backend, path, &parameters);
+    tell(1.0);
+    loaded.map_err(|error| {
         failed(format!("llama.cpp does not accept it ({error}); its family may be newer than this program"))
     })
 }

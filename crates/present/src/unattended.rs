@@ -21,7 +21,8 @@ pub fn hint(session: &Session, effects: &[Effect]) -> String {
     }
 }
 
-fn narrowest(effects: &[Effect], workspace: &Path) -> String {
+/// What would allow `effects` in `workspace`: the narrowest mode, or rules.
+pub fn narrowest(effects: &[Effect], workspace: &Path) -> String {
     let allows = |mode: Mode, rules: Vec<Rule>| {
         let is_repository = |path: &Path| path.ends_with(".git");
         Policy { rules, mode }.judge(effects, workspace, &is_repository) == Verdict::Allow

@@ -1,5 +1,5 @@
 //! How to reach a vendor, as data.
-use crate::{Key, Record, Timeouts};
+use crate::{Effort, Key, Record, Timeouts};
 use std::sync::Arc;
 
 /// How to reach a vendor.
@@ -13,12 +13,14 @@ pub struct Connection {
     pub stream: bool,
     /// In place of the vendor's own.
     pub timeouts: Option<Timeouts>,
+    /// How hard its models think, where they take that.
+    pub effort: Option<Effort>,
     /// Writes down what the server sends.
     pub record: Option<Arc<Record>>,
 }
 
 impl Default for Connection {
     fn default() -> Self {
-        Self { base_url: None, key: None, stream: true, timeouts: None, record: None }
+        Self { base_url: None, key: None, stream: true, timeouts: None, effort: None, record: None }
     }
 }

@@ -16,6 +16,8 @@ pub(crate) struct Endpoint {
     pub key: Option<Key>,
     /// Named in the hint when the key is refused.
     pub key_variable: Option<String>,
+    /// The command that starts it, where it runs on this machine.
+    pub start: Option<String>,
     pub quirks: Quirks,
 }
 
@@ -31,6 +33,7 @@ impl Endpoint {
             base_url: full(base_url, vendor.wire),
             key: connection.key.clone(),
             key_variable: vendor.key_variable.clone(),
+            start: vendor.start.clone(),
             quirks: Quirks { strict_tools, ..vendor.quirks.clone() },
         }
     }
@@ -52,6 +55,16 @@ impl Endpoint {
             Some(key) => key.hide_in(text),
             None => text,
         }
+    }
+
+    /// Nothing listens there, and it is this machine: waiting does not help.
+    pub(crate) fn not_running(&self) -> ProviderError {
+        let start = match &self.start {
+            Some(start) => format!("start it with `{start}`"),
+            None => "start the server".to_owned(),
+        };
+        let hint = format!("{start}, or name another address with `--base-url`");
+        ProviderError::NotRunning { provider: self.title.clone(), address: self.address(), hint }
     }
 
     /// No answer, half an answer, or none that can be read.

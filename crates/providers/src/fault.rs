@@ -30,6 +30,10 @@ const TOO_LONG: &[&str] = &[
     "request_too_large",                    // Anthropic, by bytes
 ];
 
+/// How vendors say that they have too much to do, in lower case.
+const BUSY: &[&str] =
+    &["overloaded", "rate_limit", "rate limit", "too many requests", "capacity", "unavailable", "busy"];
+
 /// Accounts without money: waiting does not help.
 const UNPAID: &[&str] =
     &["insufficient_quota", "insufficient balance", "credit balance is too low", "insufficient credits"];
@@ -86,6 +90,9 @@ impl Complaint {
         match kind {
             Kind::Auth => ProviderError::Auth { provider, message: words, hint: Some(key_hint(endpoint)) },
             Kind::Busy => ProviderError::Busy { provider, message: words, retry_after: self.retry_after },
+            Kind::Internal => {
+                ProviderError::Internal { provider, message: words, retry_after: self.retry_after }
+            }
             Kind::TimedOut => {
                 ProviderError::Connection { provider, message: words, source: Some(TimedOut.into()) }
             }
@@ -109,21 +116,22 @@ impl Complaint {
         }
         // Groq's model wrote a call that Groq could not read; asked again, it writes another.
         if says(&["tool_use_failed"]) {
-            return Kind::Busy;
+            return Kind::Internal;
         }
         match self.status {
             401 | 403 => Kind::Auth,
             // Gemini's OpenAI-compatible endpoint answers 400 to a wrong key.
             400 if says(&["api key not valid", "api_key_invalid"]) => Kind::Auth,
             404 => Kind::Rejected(Some(Hint::Model)),
-            408 | 409 | 425 | 429 => Kind::Busy,
+            408 | 409 | 425 | 429 | 503 | 529 => Kind::Busy,
             // A gateway gave up waiting; 524 is Cloudflare's. What it waited for may have been paid for.
             504 | 524 => Kind::TimedOut,
             400..=499 => Kind::Rejected(None),
             // An error in the middle of a stream has no status, only a code.
             0 if says(&["authentication_error", "permission_error", "invalid_api_key"]) => Kind::Auth,
             0 if says(&["invalid_request", "not_found_error"]) => Kind::Rejected(None),
-            _ => Kind::Busy,
+            _ if says(BUSY) => Kind::Busy,
+            _ => Kind::Internal,
         }
     }
 
@@ -141,6 +149,7 @@ impl Complaint {
 enum Kind {
     Auth,
     Busy,
+    Internal,
     TimedOut,
     TooLong,
     Rejected(Option<Hint>),
@@ -167,8 +176,14 @@ impl Hint {
 
 fn key_hint(endpoint: &Endpoint) -> String {
     match (&endpoint.key_variable, &endpoint.key) {
-        (Some(variable), None) => format!("set {variable} to a key of {}", endpoint.title),
-        (Some(variable), Some(_)) => format!("is {variable} set to a valid key of {}?", endpoint.title),
+        (Some(variable), None) => format!(
+            "set {variable} to a key of {}, or keep one with `haft login {}`",
+            endpoint.title, endpoint.name
+        ),
+        (Some(variable), Some(_)) => format!(
+            "is {variable} set to a valid key of {}? `haft login status` says where the key comes from",
+            endpoint.title
+        ),
         (None, _) => format!("the server at {} wants a key", endpoint.address()),
     }
 }
@@ -238,6 +253,8 @@ mod tests {
         match error {
             ProviderError::Auth { .. } => "auth",
             ProviderError::Busy { .. } => "busy",
+            ProviderError::Internal { .. } => "internal",
+            ProviderError::NotRunning { .. } => "not running",
             ProviderError::ContextTooLong { .. } => "context",
             ProviderError::Rejected { .. } => "rejected",
             ProviderError::Connection { .. } => "connection",
@@ -257,7 +274,9 @@ mod tests {
             ),
             (429, r#"{"error":{"message":"slow down"}}"#, "busy"),
             (529, r#"{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}"#, "busy"),
-            (500, "<html>oops</html>", "busy"),
+            (500, "<html>oops</html>", "internal"),
+            (502, "", "internal"),
+            (500, r#"{"error":{"message":"The model is overloaded"}}"#, "busy"),
             (503, r#"{"error":{"code":503,"message":"Loading model","type":"unavailable_error"}}"#, "busy"),
             (408, "", "busy"),
             (504, "", "connection"),
@@ -302,12 +321,12 @@ mod tests {
     fn errors_inside_a_stream_have_codes_only() {
         let table = [
             (r#"{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}"#, "busy"),
-            (r#"{"error":{"message":"Provider returned error","code":502}}"#, "busy"),
+            (r#"{"error":{"message":"Provider returned error","code":502}}"#, "internal"),
             (r#"{"error":{"type":"invalid_request_error","message":"bad"}}"#, "rejected"),
             (r#"{"error":{"type":"authentication_error","message":"bad"}}"#, "auth"),
             (
                 r#"{"error":{"code":"tool_use_failed","type":"invalid_request_error","status_code":400}}"#,
-                "busy",
+                "internal",
             ),
         ];
         for (event, expected) in table {
@@ -345,6 +364,11 @@ mod tests {
         let error = Complaint::of_body(401, &long, None).sort(&endpoint());
         let shown = error.to_string();
         assert!(shown.len() < 1_100 && !shown.contains("sk-s"), "{shown}");
-        assert_eq!(error.hint(), Some("is OPENAI_API_KEY set to a valid key of OpenAI?"));
+        assert_eq!(
+            error.hint(),
+            Some(
+                "is OPENAI_API_KEY set to a valid key of OpenAI? `haft login status` says where the key comes from"
+            )
+        );
     }
 }

@@ -99,6 +99,10 @@ fn text(headers: &HeaderMap, name: &str) -> Option<String> {
 fn failed(endpoint: &Endpoint, error: reqwest::Error) -> ProviderError {
     // Our message names the address; the one of the error may hold a query.
     let error = error.without_url();
+    let is_refused = io_kind(&error) == Some(io::ErrorKind::ConnectionRefused);
+    if is_refused && matches!(Reach::of(&endpoint.base_url), Reach::Loopback) {
+        return endpoint.not_running();
+    }
     let what = match io_kind(&error) {
         Some(io::ErrorKind::ConnectionRefused) => "nothing listens there",
         Some(io::ErrorKind::TimedOut) => "no answer in time",

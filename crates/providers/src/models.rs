@@ -21,6 +21,23 @@ pub async fn list_models(vendor: &Vendor, connection: &Connection) -> Result<Vec
     listed.unwrap_or_else(|_| Err(endpoint.broken("no list of models within 10 s")))
 }
 
+/// Whether the vendor takes the key of `connection`: asks for the list of models, which costs nothing, or for what only a
+/// valid key may read.
+///
+/// # Errors
+///
+/// [`ProviderError::Auth`] where the key was refused; any other where nobody knows.
+pub async fn check_key(vendor: &Vendor, connection: &Connection) -> Result<(), ProviderError> {
+    let endpoint = Endpoint::new(vendor, connection);
+    let asked = async {
+        match &vendor.key_path {
+            Some(path) => http::accept(&endpoint, http::get(&endpoint, path).await?).await.map(|_| ()),
+            None => list(&endpoint).await.map(|_| ()),
+        }
+    };
+    timeout(LIST, asked).await.unwrap_or_else(|_| Err(endpoint.broken("no answer within 10 s")))
+}
+
 /// How much `model` takes in, in tokens, as a server on this machine was started; none where it does not say so within
 /// half a second. Sources: docs.vllm.ai (`max_model_len`), lmstudio.ai/docs (`loaded_context_length`), llama.cpp
 /// tools/server/README.md (`GET /props`), 2025-12.
@@ -39,7 +56,7 @@ pub async fn served_window(vendor: &Vendor, connection: &Connection, model: &str
 }
 
 /// The same server without the version in its address.
-fn above(endpoint: &Endpoint) -> Endpoint {
+pub(crate) fn above(endpoint: &Endpoint) -> Endpoint {
     let base_url = endpoint.base_url.trim_end_matches("/v1").to_owned();
     Endpoint { base_url, ..endpoint.clone() }
 }
@@ -66,6 +83,7 @@ pub async fn is_listening(base_url: &str) -> bool {
         base_url: base_url.trim_end_matches('/').to_owned(),
         key: None,
         key_variable: None,
+        start: None,
         quirks: Default::default(),
     };
     matches!(timeout(LISTENING, list(&endpoint)).await, Ok(Ok(_)))

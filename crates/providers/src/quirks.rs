@@ -19,12 +19,20 @@ pub struct Quirks {
     pub nine_letter_call_ids: bool,
     /// Whether it gives out thoughts encrypted, if asked to.
     pub encrypted_reasoning: bool,
-    /// Beginnings of the names of models that do not think: those refuse to be asked for encrypted thoughts.
+    /// Beginnings of the names of models that do not think: those refuse to be asked for thoughts or for an effort.
     pub models_without_reasoning: Vec<String>,
+    /// From which field it reads how hard a model thinks.
+    pub effort: EffortField,
+    /// Beginnings of the names of the models that take an effort; all if empty.
+    pub models_with_effort: Vec<String>,
+    /// Beginnings of the names of the models whose effort is a number of tokens.
+    pub models_with_budget: Vec<String>,
     /// To what it can hold a reply whose calls are text.
     pub holds: Holds,
     /// Whether it holds calls to the schemas of its tools, if they are `strict`.
     pub strict_tools: bool,
+    /// Whether it tells the sizes of its models and what they can do, as Ollama's own API does.
+    pub lists_sizes: bool,
     /// In place of the default of [`crate::Timeouts::first_byte`], in seconds: local servers load models and read slowly, and
     /// some vendors keep their models' thoughts to themselves.
     pub first_byte_seconds: Option<u64>,
@@ -43,12 +51,34 @@ impl Default for Quirks {
             nine_letter_call_ids: false,
             encrypted_reasoning: false,
             models_without_reasoning: Vec::new(),
+            effort: EffortField::Nowhere,
+            models_with_effort: Vec::new(),
+            models_with_budget: Vec::new(),
             holds: Holds::Nothing,
             strict_tools: false,
+            lists_sizes: false,
             first_byte_seconds: None,
             reply_seconds: None,
         }
     }
+}
+
+/// The field that a vendor reads the effort from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum EffortField {
+    /// None that is known.
+    Nowhere,
+    /// `reasoning_effort`: OpenAI's chat completions.
+    ReasoningEffort,
+    /// `reasoning.effort`: OpenAI's Responses, OpenRouter.
+    Reasoning,
+    /// `chat_template_kwargs.reasoning_effort`: llama.cpp.
+    TemplateArguments,
+    /// `output_config.effort`, or a budget for `thinking`: Anthropic.
+    Thinking,
+    /// `thinkingConfig`: Gemini.
+    ThinkingConfig,
 }
 
 /// To what a server can hold a reply.

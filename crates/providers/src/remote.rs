@@ -1,7 +1,8 @@
 //! A model behind a vendor's wire, with the clocks that keep a silent or endless server from holding the turn.
 use crate::{
-    Connection, Record, Timeouts, Vendor,
+    Connection, Effort, Record, Timeouts, Vendor,
     answer::Answer,
+    effort,
     endpoint::Endpoint,
     http,
     patience::{Patience, Silence},
@@ -19,8 +20,8 @@ pub fn connect(vendor: &Vendor, connection: Connection) -> Arc<dyn Provider> {
     let endpoint = Arc::new(Endpoint::new(vendor, &connection));
     let base_url = connection.base_url.as_deref().unwrap_or(&vendor.base_url);
     let timeouts = connection.timeouts.unwrap_or_else(|| vendor.timeouts_at(base_url));
-    let (stream, record, silence) = (connection.stream, connection.record, Silence::default());
-    Arc::new(Remote { endpoint, timeouts, stream, record, silence })
+    let Connection { stream, effort, record, .. } = connection;
+    Arc::new(Remote { endpoint, timeouts, stream, effort, record, silence: Silence::default() })
 }
 
 #[derive(Clone)]
@@ -28,13 +29,17 @@ struct Remote {
     endpoint: Arc<Endpoint>,
     timeouts: Timeouts,
     stream: bool,
+    effort: Option<Effort>,
     record: Option<Arc<Record>>,
     silence: Silence,
 }
 
 impl Provider for Remote {
-    fn stream(&self, request: Request) -> BoxStream<'static, Result<Delta, ProviderError>> {
+    fn stream(&self, mut request: Request) -> BoxStream<'static, Result<Delta, ProviderError>> {
         let remote = self.clone();
+        if let Some(effort) = remote.effort {
+            effort::ask(&mut request, effort, &remote.endpoint.quirks);
+        }
         Box::pin(try_stream! {
             let mut patience = Patience::new(remote.timeouts, remote.stream, remote.silence.clone());
             let answer = patience.wait(&remote.endpoint, remote.ask(&request)).await??;

@@ -6,7 +6,7 @@ use tokio::time::sleep;
 
 /// At most so many requests for one reply (the bar of our fault table, as are the next two).
 const MAX_REQUESTS: u32 = 8;
-/// Where nothing listens. A server that is being restarted is back by then, one that was never started is not waited
+/// Where nothing listens on another machine. A server that is being restarted is back by then, one that was never started is not waited
 /// for.
 const MAX_REFUSED: u32 = 5;
 /// Where the server took the request and said nothing in time: each request may have been paid for.
@@ -168,8 +168,9 @@ fn says_unknown(cause: &(dyn Error + 'static)) -> bool {
 
 fn asked_wait(error: &ProviderError) -> Option<Duration> {
     match error {
-        ProviderError::Busy { retry_after, .. } => *retry_after,
+        ProviderError::Busy { retry_after, .. } | ProviderError::Internal { retry_after, .. } => *retry_after,
         ProviderError::Auth { .. }
+        | ProviderError::NotRunning { .. }
         | ProviderError::ContextTooLong { .. }
         | ProviderError::Rejected { .. }
         | ProviderError::Connection { .. } => None,
@@ -185,10 +186,14 @@ fn noted(error: ProviderError, note: &str) -> ProviderError {
         ProviderError::Busy { provider, message, retry_after } => {
             ProviderError::Busy { provider, message: format!("{message}; {note}"), retry_after }
         }
+        ProviderError::Internal { provider, message, retry_after } => {
+            ProviderError::Internal { provider, message: format!("{message}; {note}"), retry_after }
+        }
         ProviderError::Connection { provider, message, source } => {
             ProviderError::Connection { provider, message: format!("{message}; {note}"), source }
         }
         lasting @ (ProviderError::Auth { .. }
+        | ProviderError::NotRunning { .. }
         | ProviderError::ContextTooLong { .. }
         | ProviderError::Rejected { .. }) => lasting,
     }

@@ -42,12 +42,24 @@ pub struct Vendor {
     /// The environment variable that customarily holds the key; `None` where none is wanted.
     #[serde(default)]
     pub key_variable: Option<String>,
+    /// The page where people make a key.
+    #[serde(default)]
+    pub key_page: Option<String>,
+    /// What only a valid key may read, after the base URL, where the list of models is open to all.
+    #[serde(default)]
+    pub key_path: Option<String>,
     /// The environment variable that customarily holds another base URL.
     #[serde(default)]
     pub base_url_variable: Option<String>,
     /// Taken where the key is set and nobody names a model.
     #[serde(default)]
     pub default_model: Option<String>,
+    /// The command that starts it, where it runs on this machine.
+    #[serde(default)]
+    pub start: Option<String>,
+    /// The command that installs a model, where it runs on this machine.
+    #[serde(default)]
+    pub install: Option<String>,
     /// Runs on this machine.
     #[serde(default)]
     pub local: bool,
@@ -97,6 +109,7 @@ mod tests {
                 "{vendor:?}"
             );
             assert_eq!(vendor.key_variable.is_none(), vendor.local, "{vendor:?}");
+            assert_eq!(vendor.key_page.is_none(), vendor.local, "{vendor:?}");
         }
         let count = names.len();
         names.sort_unstable();

@@ -18,6 +18,7 @@ mod export;
 mod going_on;
 pub mod history;
 pub mod host;
+pub mod loading;
 mod paint;
 pub mod picture;
 pub mod print;

@@ -1,4 +1,5 @@
 //! A sign of life on a terminal while nothing else is shown.
+use crate::loading;
 use std::{
     io::Write,
     time::{Duration, Instant},
@@ -49,7 +50,8 @@ impl Spinner {
             return None;
         }
         self.frame = (self.frame + 1) % FRAMES.len();
-        Some(format!("{} {} {}s", FRAMES[self.frame], self.label, self.since.elapsed().as_secs()))
+        let label = loading::bar().unwrap_or_else(|| self.label.clone());
+        Some(format!("{} {label} {}s", FRAMES[self.frame], self.since.elapsed().as_secs()))
     }
 
     /// Wipes it away. Call it before anything else is written.

@@ -11,6 +11,7 @@ mod input;
 mod keys;
 mod list;
 mod markdown;
+pub mod menu;
 mod page;
 mod panels;
 mod picks;

@@ -10,7 +10,7 @@ use shell::{Deed, Word, deeds};
 const DEPTH: usize = 5;
 
 /// Why `command` is refused, if it is.
-pub(crate) fn refusal(command: &str) -> Option<&'static str> {
+pub fn refusal(command: &str) -> Option<&'static str> {
     refusal_at(command, DEPTH)
 }
 

@@ -40,6 +40,7 @@ mod walk;
 mod watch;
 mod write;
 
+pub use guard::refusal;
 pub use hooks::{BadHook, HookEvent, HookSettings, OnFailure, OwnHooks};
 pub use settings::{
     BashSettings, EditSettings, FetchSettings, FindSettings, Occurrence, OnTimeout, PublishSettings,

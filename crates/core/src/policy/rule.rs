@@ -22,6 +22,18 @@ pub enum Ruling {
     Only,
 }
 
+impl Ruling {
+    /// As the configuration writes it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Allow => "allow",
+            Self::Ask => "ask",
+            Self::Deny => "deny",
+            Self::Only => "only",
+        }
+    }
+}
+
 /// One line of the configuration, e.g. `deny = ["write:/etc/**"]`.
 #[derive(Clone, Debug)]
 pub struct Rule {
@@ -100,6 +112,16 @@ impl fmt::Display for Rule {
 }
 
 impl Rule {
+    /// As it was written: `execute:cargo test *`.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// What it says of the effects that it matches.
+    pub fn ruling(&self) -> Ruling {
+        self.ruling
+    }
+
     /// `KIND:PATTERN` with `read`, `write`, `execute` or `network`; `execute@FOLDER:PATTERN` for commands in a folder.
     ///
     /// Paths are matched as globs: a relative pattern against the path inside the workspace, one that starts with

@@ -25,11 +25,15 @@ impl Cli {
                 | Verb::Usage(_)
                 | Verb::Undo(_)
                 | Verb::Redo(_)
+                | Verb::Login(_)
+                | Verb::Logout(_)
                 | Verb::Tools(_)
                 | Verb::Models(_)
                 | Verb::Profiles(_)
                 | Verb::Parse(_)
                 | Verb::Config(_)
+                | Verb::Policy(_)
+                | Verb::Help { .. }
                 | Verb::Doctor(_)
                 | Verb::Completions { .. }
                 | Verb::Man { .. },

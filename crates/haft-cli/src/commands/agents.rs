@@ -1,4 +1,5 @@
 //! `haft agents`: who can work here.
+use super::table::List;
 use crate::{CliContext, agents, args::Agents, assemble, failure::Failure, untrusted_file};
 use haft::{engine::Agent, present::safe, terminal::Exit};
 use serde_json::json;
@@ -9,17 +10,15 @@ pub(crate) fn agents(context: &CliContext, command: Agents) -> Result<Exit, Fail
     let known = agents::known(&context.places, &assemble::workspace(None)?)?;
     match command {
         Agents::List { json } => {
+            let mut list = List::new(["AGENT", "DESCRIPTION"], json);
             for agents::FoundAgent { agent, file } in known {
                 let Agent { name, description, .. } = &agent;
-                match json {
-                    true => writeln!(
-                        stdout(),
-                        "{}",
-                        json!({"name": name, "description": description, "file": file})
-                    )?,
-                    false => writeln!(stdout(), "{name:<12} {}", safe::text(description))?,
-                }
+                list.row(
+                    [name, description],
+                    || json!({"name": name, "description": description, "file": file}),
+                );
             }
+            return Ok(list.print("There is no agent.")?);
         }
         Agents::Show { name } => {
             let found = known.iter().find(|known| known.agent.name == name);

@@ -3,13 +3,13 @@ use crate::{
     CliContext,
     args::Config as Verb,
     assemble,
-    config::{Config, SETTINGS, Settings, project_file},
+    config::{Config, SETTINGS, Setting, Settings, edit, project_file},
     failure::Failure,
 };
 use haft::terminal::Exit;
 use serde::Serialize;
 use std::{
-    io::{Write, stdout},
+    io::{Write, stderr, stdout},
     path::Path,
 };
 
@@ -17,11 +17,27 @@ use std::{
 pub(crate) fn config(context: &CliContext, command: Verb) -> Result<Exit, Failure> {
     match command {
         Verb::Path => path(context),
+        Verb::Set { key, value } => set(context, &key, &value),
         Verb::Show { cwd } => {
             let workspace = assemble::workspace(cwd.as_deref())?;
             show(&context.config(&workspace, &Settings::default())?)
         }
     }
+}
+
+/// Says what else counts more than the file.
+fn set(context: &CliContext, key: &str, value: &str) -> Result<Exit, Failure> {
+    let file = &context.places.user_file;
+    edit::set(file, key, value).map_err(|error| {
+        Failure::usage(error.to_string())
+            .hint("`haft config show` lists settings, docs/configuration.md all tables")
+    })?;
+    writeln!(stderr(), "`{key}` is set in `{}`.", file.display())?;
+    let variable = SETTINGS.iter().find(|setting| setting.key == key).map(Setting::variable);
+    if let Some(variable) = variable.filter(|name| context.environment.get(name).is_some()) {
+        writeln!(stderr(), "note: {variable} is set, too, and counts more")?;
+    }
+    Ok(Exit::Success)
 }
 
 fn path(context: &CliContext) -> Result<Exit, Failure> {

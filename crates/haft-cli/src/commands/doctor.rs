@@ -3,7 +3,7 @@ use crate::{
     CliContext,
     args::DoctorArgs,
     assemble,
-    config::{Config, Settings},
+    config::{Config, KeySource, Settings},
     failure::Failure,
     mcp, model,
 };
@@ -88,9 +88,11 @@ fn publishing(context: &CliContext, report: &mut Report) -> Result<(), Failure> 
 
 async fn models(context: &CliContext, config: &Config, report: &mut Report) -> Result<(), Failure> {
     for vendor in vendors() {
-        let Some(variable) = &vendor.key_variable else { continue };
-        if context.environment.get(variable).is_some() {
-            report.good(&vendor.title, &format!("{variable} is set"))?;
+        match config.key(&context.environment, vendor) {
+            None => {}
+            Some((_, KeySource::Variable(name))) => report.good(&vendor.title, &format!("{name} is set"))?,
+            Some((_, KeySource::File)) => report.good(&vendor.title, "a key in the configuration")?,
+            Some((_, KeySource::Login)) => report.good(&vendor.title, "logged in")?,
         }
     }
     for vendor in ["ollama", "llamacpp"].into_iter().filter_map(vendor) {

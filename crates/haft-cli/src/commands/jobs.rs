@@ -5,7 +5,7 @@ mod schedule;
 mod serve;
 mod work_tree;
 
-use super::run;
+use super::{run, welcome};
 use crate::{
     CliContext,
     args::{JobArgs, Jobs, TurnArgs},
@@ -36,6 +36,10 @@ pub(crate) async fn start(context: &CliContext, kind: &str, job: &JobArgs) -> Re
     refuse_options(&job.turn)?;
     let origin = assemble::workspace(job.turn.cwd.as_deref())?;
     let wanted = Wanted { kind: kind.to_owned(), description: description(job)?, origin };
+    let spec = SessionSpec::within(context, &job.turn, wanted.origin.clone())?;
+    if welcome::with_model(context, &job.turn, spec).await?.is_none() {
+        return Ok(Exit::Interrupted);
+    }
     begin(context, wanted, &job.turn, job.debug).await
 }
 

@@ -1,24 +1,31 @@
 //! `haft models`: what there is, and how to get one.
+use super::table::List;
 use crate::{
     CliContext,
     args::Models,
     assemble,
-    config::{Config, Settings},
+    config::{Config, KeySource, Settings},
     failure::Failure,
     model,
 };
 use futures::future::join_all;
 use haft::{
     kernel::Price,
-    present::safe,
     providers::{Card, Vendor, card, is_listening, vendor, vendors},
     terminal::Exit,
 };
-use serde_json::{Value, json};
-use std::{
-    collections::HashSet,
-    io::{Write, stdout},
-};
+use serde_json::json;
+use std::collections::HashSet;
+
+pub(super) use embedded::{demo, fetch_demo};
+
+/// The model to try things out with.
+pub(super) struct Demo {
+    /// As `--model` takes it.
+    pub(super) spec: String,
+    /// What is to be downloaded; nothing where it is here.
+    pub(super) megabytes: Option<u64>,
+}
 
 /// `haft models …`
 pub(crate) async fn models(context: &CliContext, command: Models) -> Result<Exit, Failure> {
@@ -38,9 +45,7 @@ pub(crate) fn choices(context: &CliContext, config: &Config, own: &str) -> Vec<(
     let model = config.said().model;
     let written = model.iter().chain(config.user.models.keys());
     choices.extend(written.map(|spec| (spec.clone(), "in your configuration".to_owned())));
-    let has_key = |vendor: &&Vendor| {
-        vendor.key_variable.as_ref().is_some_and(|name| context.environment.get(name).is_some())
-    };
+    let has_key = |vendor: &&Vendor| config.key(&context.environment, vendor).is_some();
     for vendor in vendors().iter().filter(has_key) {
         let model = vendor
             .default_model
@@ -92,20 +97,25 @@ fn with_card(spec: &str, what: String) -> String {
 }
 
 async fn list(context: &CliContext, json: bool) -> Result<Exit, Failure> {
+    let config = context.config(&assemble::workspace(None)?, &Settings::default())?;
     let mut rows = embedded::rows(context);
     for vendor in vendors() {
-        let state = match &vendor.key_variable {
-            Some(variable) if context.environment.get(variable).is_some() => {
-                format!("{variable} is set")
-            }
-            Some(variable) => format!("needs {variable}"),
-            None if is_listening(&vendor.base_url).await => "answers".into(),
-            None => "no server".into(),
+        let state = match (&vendor.key_variable, config.key(&context.environment, vendor)) {
+            (_, Some((_, KeySource::Variable(name)))) => format!("{name} is set"),
+            (_, Some((_, KeySource::File))) => "key in configuration".into(),
+            (_, Some((_, KeySource::Login))) => "logged in".into(),
+            (Some(variable), None) => format!("needs {variable}"),
+            (None, None) if is_listening(&vendor.base_url).await => "answers".into(),
+            (None, None) => "no server".into(),
         };
         rows.push(json!({"model": format!("{}/…", vendor.name), "title": vendor.title, "state": state}));
     }
-    rows.iter().try_for_each(|row| print(row, json))?;
-    Ok(Exit::Success)
+    let mut list = List::new(["MODEL", "STATE", "TITLE"], json);
+    for row in rows {
+        let text = |name: &str| row[name].as_str().unwrap_or_default();
+        list.row([text("model"), text("state"), text("title")], || row.clone());
+    }
+    Ok(list.print("There is no model.")?)
 }
 
 /// What the vendor's own server says that it has.
@@ -113,30 +123,24 @@ async fn offered(context: &CliContext, name: &str, json: bool) -> Result<Exit, F
     let workspace = assemble::workspace(None)?;
     let config = context.config(&workspace, &Settings::default())?;
     let models = model::models_of(context, &config, name.trim_end_matches("/…")).await?;
-    models.iter().try_for_each(|model| match json {
-        true => writeln!(stdout(), "{}", json!({"model": model})),
-        false => writeln!(stdout(), "{}", safe::text(model)),
-    })?;
-    Ok(Exit::Success)
-}
-
-fn print(row: &Value, json: bool) -> std::io::Result<()> {
-    if json {
-        return writeln!(stdout(), "{row}");
-    }
-    let text = |name: &str| row[name].as_str().unwrap_or_default().to_owned();
-    writeln!(stdout(), "{:<26} {:<18} {}", text("model"), text("state"), text("title"))
+    let mut list = List::new(["MODEL"], json);
+    models.iter().for_each(|model| list.row([model], || json!({"model": model})));
+    Ok(list.print("The server has no model.")?)
 }
 
 #[cfg(feature = "local")]
 mod embedded {
+    use super::Demo;
     use crate::{CliContext, assemble, config::Settings, failure::Failure};
     use haft::{
         local::models::{self, Progress},
         terminal::Exit,
     };
     use serde_json::{Value, json};
-    use std::io::{IsTerminal, Write, stderr, stdout};
+    use std::{
+        io::{IsTerminal, Write, stderr, stdout},
+        path::PathBuf,
+    };
 
     pub(super) fn rows(context: &CliContext) -> Vec<Value> {
         let folder = &context.places.models;
@@ -149,7 +153,27 @@ mod embedded {
         rows.collect()
     }
 
+    pub(crate) fn demo(context: &CliContext) -> Option<Demo> {
+        let model = models::known().get(models::DEFAULT)?;
+        let is_here = models::find(models::DEFAULT, &context.places.models).is_ok();
+        let megabytes = model.size.filter(|_| !is_here).map(|bytes| bytes / 1_000_000);
+        Some(Demo { spec: format!("local/{}", models::DEFAULT), megabytes })
+    }
+
+    /// Downloads it where it is not here. As `--model` takes it.
+    pub(crate) fn fetch_demo(context: &CliContext, demo: Demo) -> Result<String, Failure> {
+        if demo.megabytes.is_some() {
+            fetch(context, &demo.spec)?;
+        }
+        Ok(demo.spec)
+    }
+
     pub(super) fn pull(context: &CliContext, name: &str) -> Result<Exit, Failure> {
+        writeln!(stdout(), "{}", fetch(context, name)?.display())?;
+        Ok(Exit::Success)
+    }
+
+    fn fetch(context: &CliContext, name: &str) -> Result<PathBuf, Failure> {
         let draws = stderr().is_terminal();
         let CliContext { environment, places } = context;
         let config = context.config(&assemble::workspace(None)?, &Settings::default())?;
@@ -162,11 +186,9 @@ mod embedded {
         if draws {
             let _no_terminal = write!(stderr(), "\r\x1b[K");
         }
-        let file = pulled.map_err(|error| {
+        pulled.map_err(|error| {
             Failure::failed(error.to_string()).hint("a file of your own does too: `--model local/FILE.gguf`")
-        })?;
-        writeln!(stdout(), "{}", file.display())?;
-        Ok(Exit::Success)
+        })
     }
 
     /// `[#########           ]  45 MB of 98 MB from …`
@@ -192,9 +214,18 @@ mod embedded {
 
 #[cfg(not(feature = "local"))]
 mod embedded {
+    use super::Demo;
     use crate::{CliContext, failure::Failure};
     use haft::terminal::Exit;
     use serde_json::Value;
+
+    pub(crate) fn demo(_: &CliContext) -> Option<Demo> {
+        None
+    }
+
+    pub(crate) fn fetch_demo(_: &CliContext, demo: Demo) -> Result<String, Failure> {
+        Err(without(&demo.spec))
+    }
 
     pub(super) fn rows(_: &CliContext) -> Vec<Value> {
         Vec::new()

@@ -1,4 +1,5 @@
 //! `haft profiles`: ways to work, as data.
+use super::table::List;
 use crate::{args::Profiles, failure::Failure};
 use haft::{engine::Profile, terminal::Exit};
 use std::io::{Write, stdout};
@@ -12,13 +13,11 @@ pub(crate) fn profiles(command: Profiles) -> Result<Exit, Failure> {
 }
 
 fn list(json: bool) -> Result<Exit, Failure> {
+    let mut list = List::new(["PROFILE", "DESCRIPTION"], json);
     for Profile { name, title, .. } in Profile::all() {
-        match json {
-            true => writeln!(stdout(), "{}", serde_json::json!({"name": name, "title": title}))?,
-            false => writeln!(stdout(), "{name:<9} {title}")?,
-        }
+        list.row([&name, &title], || serde_json::json!({"name": name, "title": title}));
     }
-    Ok(Exit::Success)
+    Ok(list.print("There is no profile.")?)
 }
 
 /// Its TOML, as it may stand in a file of one's own.

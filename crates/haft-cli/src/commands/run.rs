@@ -1,5 +1,5 @@
 //! `haft run`: one turn that a person starts.
-use super::{input, look::look};
+use super::{input, look::look, welcome};
 use crate::{
     CliContext,
     agents::AGENT,
@@ -52,6 +52,9 @@ pub(crate) async fn piped(context: &CliContext, turn: &TurnArgs) -> Result<Optio
 /// Opens the session that `turn` asks for and carries out `command` in it.
 pub(crate) async fn start(context: &CliContext, turn: &TurnArgs, command: Command) -> Result<Exit, Failure> {
     let spec = SessionSpec::of(context, turn)?;
+    let Some(spec) = welcome::with_model(context, turn, spec).await? else {
+        return Ok(Exit::Interrupted);
+    };
     let theme = spec.config.said().theme;
     let assembled = spec.engine().await?;
     let mut interrupts = Interrupts::listen()?;
@@ -156,7 +159,7 @@ pub(super) fn options(
         style: Style { quiet: turn.quiet, color, thinking: turn.verbose > 0 },
         can_ask: terminal,
         chat: engine.setup().profile.chat.clone(),
-        diffs: Diffs(stderr().is_terminal().then(|| look(context, turn, theme)).transpose()?),
+        diffs: Diffs(stderr().is_terminal().then(|| look(context, turn.no_color, theme)).transpose()?),
         still: still.map(|registered| registered.told().name.clone()).collect(),
         seconds: engine.setup().profile.limits.budget.seconds,
     })

@@ -1,7 +1,7 @@
 //! `haft sessions`: what was said and done.
-pub(crate) mod markdown;
 mod gc;
 mod html;
+pub(crate) mod markdown;
 mod replay;
 mod search;
 
@@ -18,7 +18,7 @@ use crate::{
 };
 use haft::{
     engine::{Chat, Home, Summary},
-    kernel::{Command, Entry, Event, Fact, Outcome, Part, Seq, Standing, active_path},
+    kernel::{Command, Entry, Event, Fact, Outcome, Seq, Standing, active_path},
     present::{
         lines, safe,
         words::{Style, Words},

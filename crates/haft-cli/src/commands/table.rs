@@ -1,4 +1,6 @@
 //! Lists for people: columns under headings.
+use haft::{present::safe, terminal::Exit};
+use serde_json::Value;
 use std::io::{self, Write, stdout};
 use unicode_width::UnicodeWidthStr;
 
@@ -32,6 +34,39 @@ impl<const COLUMNS: usize> Table<COLUMNS> {
             writeln!(stdout(), "{}", line.trim_end())?;
         }
         Ok(())
+    }
+}
+
+/// A list as a table, or as one JSON object a line.
+pub(super) struct List<const COLUMNS: usize> {
+    table: Table<COLUMNS>,
+    lines: Option<Vec<Value>>,
+}
+
+impl<const COLUMNS: usize> List<COLUMNS> {
+    /// `is_json`: as JSON.
+    pub(super) fn new(headings: [&str; COLUMNS], is_json: bool) -> Self {
+        Self { table: Table::new(headings), lines: is_json.then(Vec::new) }
+    }
+
+    pub(super) fn row(&mut self, cells: [&str; COLUMNS], object: impl FnOnce() -> Value) {
+        match &mut self.lines {
+            Some(lines) => lines.push(object()),
+            None => self.table.row(cells.map(|cell| safe::text(cell).replace('\n', " "))),
+        }
+    }
+
+    /// Prints it; `nothing` where it has no rows and is a table.
+    pub(super) fn print(self, nothing: &str) -> io::Result<Exit> {
+        match self.lines {
+            None => self.table.print(nothing)?,
+            Some(lines) => {
+                for line in lines {
+                    writeln!(stdout(), "{}", safe::json(&line.to_string()))?;
+                }
+            }
+        }
+        Ok(Exit::Success)
     }
 }
 

@@ -1,5 +1,5 @@
 //! `haft` in a terminal and `haft chat`: conversations.
-use super::{look::look, models, run, sessions::markdown};
+use super::{look::look, models, run, sessions::markdown, welcome};
 use crate::{
     CliContext,
     args::TurnArgs,
@@ -27,9 +27,11 @@ use std::{
 pub(crate) async fn screen(context: &CliContext, turn: &TurnArgs) -> Result<Exit, Failure> {
     // Whatever is written beside the screen would stand in the middle of it.
     let turn = &TurnArgs { quiet: true, ..turn.clone() };
-    let spec = SessionSpec::of(context, turn)?;
+    let Some(spec) = welcome::with_model(context, turn, SessionSpec::of(context, turn)?).await? else {
+        return Ok(Exit::Interrupted);
+    };
     let config = spec.config.clone();
-    let look = look(context, turn, config.said().theme.as_deref())?;
+    let look = look(context, turn.no_color, config.said().theme.as_deref())?;
     let opened = open(spec, turn, false).await?;
     let mut interrupts = Interrupts::listen()?;
     let host = host(context, turn, &opened, config, false);
@@ -38,7 +40,9 @@ pub(crate) async fn screen(context: &CliContext, turn: &TurnArgs) -> Result<Exit
 
 /// Turn after turn, line by line.
 pub(crate) async fn chat(context: &CliContext, turn: &TurnArgs) -> Result<Exit, Failure> {
-    let spec = SessionSpec::of(context, turn)?;
+    let Some(spec) = welcome::with_model(context, turn, SessionSpec::of(context, turn)?).await? else {
+        return Ok(Exit::Interrupted);
+    };
     let config = spec.config.clone();
     let mut interrupts = Interrupts::listen()?;
     let theme = config.said().theme;

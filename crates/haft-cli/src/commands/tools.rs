@@ -1,4 +1,5 @@
 //! `haft tools`: what there is, and one call without a model.
+use super::table::List;
 use crate::{
     CliContext,
     agents::AGENT,
@@ -24,7 +25,7 @@ use std::{
 /// `haft tools …`
 pub(crate) async fn tools(context: &CliContext, command: Tools) -> Result<Exit, Failure> {
     match command {
-        Tools::List { profile } => list(&known(context, profile.as_deref())?),
+        Tools::List { profile, json } => list(&known(context, profile.as_deref())?, json),
         Tools::Schema { name, profile } => schema(&known(context, profile.as_deref())?, name.as_deref()),
         Tools::Call(call) => run(context, call).await,
     }
@@ -38,12 +39,13 @@ fn known(context: &CliContext, profile: Option<&str>) -> Result<Registry, Failur
     assemble::tools(&context.environment, &config.profile()?, &skills, None)
 }
 
-fn list(tools: &Registry) -> Result<Exit, Failure> {
+fn list(tools: &Registry, json: bool) -> Result<Exit, Failure> {
+    let mut list = List::new(["TOOL", "DESCRIPTION"], json);
     for spec in tools.specs().iter() {
         let first = spec.description.lines().next().unwrap_or_default();
-        writeln!(stdout(), "{:<8} {first}", spec.name)?;
+        list.row([&spec.name, first], || json!({"name": spec.name, "description": spec.description}));
     }
-    Ok(Exit::Success)
+    Ok(list.print("This profile offers no tool.")?)
 }
 
 fn schema(tools: &Registry, name: Option<&str>) -> Result<Exit, Failure> {

@@ -19,6 +19,9 @@ The file `.haft/config.toml` of a project comes with the repository, so Haft doe
 the others allow. `haft config show` prints what is in effect, and where each value comes from. An unknown key or an invalid
 value is an error that names the file, the line, and what was expected.
 
+`haft config set KEY VALUE` writes a value into your own file and leaves your comments alone: `haft config set model anthropic`,
+`haft config set timeouts.idle 120`. It writes nothing that Haft could not read again.
+
 One exception: an option `--max-…` replaces the profile's value, even with a larger one, but cannot exceed the value in your
 configuration, your `HAFT_*` variable or the project's file.
 

@@ -88,7 +88,7 @@ impl Environment {
     fn keys(&self, config: &Config) -> Vec<String> {
         let variables = key_variables(config).filter_map(|variable| self.get(variable));
         let files = config.user.vendors.values().filter_map(|vendor| vendor.key.as_deref());
-        variables.chain(files).map(|key| key.trim().to_owned()).collect()
+        variables.chain(files).chain(config.kept.values()).map(|key| key.trim().to_owned()).collect()
     }
 }
 

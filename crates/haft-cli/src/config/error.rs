@@ -13,6 +13,14 @@ pub(crate) enum ConfigError {
         /// Why.
         source: io::Error,
     },
+    /// It cannot be written.
+    #[error("cannot write `{}`: {source}", path.display())]
+    Unwritable {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
     /// It is not what it should be; the message names the line and what was expected.
     #[error("`{}`: {message}", path.display())]
     Wrong {

@@ -1,6 +1,9 @@
 //! Where a value comes from: for `haft config show`, and for errors.
 use super::{Config, Dollars, Setting, Settings};
-use haft::{engine::Profile, kernel::Mode};
+use haft::{
+    engine::Profile,
+    kernel::{Mode, Rule, Ruling},
+};
 use std::{
     num::NonZeroU64,
     path::{Path, PathBuf},
@@ -28,6 +31,31 @@ impl Config {
             () => "default".to_owned(),
         };
         (value, origin)
+    }
+
+    /// A rule and where it stands: the file and its line, the profile, or Haft itself.
+    pub(crate) fn told_of(&self, rule: &Rule, profile: &Profile) -> String {
+        let (text, ruling) = (rule.text(), rule.ruling());
+        let (user, project) = (&self.user.rules, &self.project.rules);
+        let (mine, theirs): (&[String], &[String]) = match ruling {
+            Ruling::Deny => (&user.deny, &project.deny),
+            Ruling::Ask => (&user.ask, &project.ask),
+            Ruling::Allow => (&user.allow, &[]),
+            Ruling::Only => (&user.only, &[]),
+        };
+        let has = |rules: &[String]| rules.iter().any(|known| known == text);
+        let of_profile =
+            || profile.rules.deny.iter().chain(&profile.rules.only).any(|known| known.text() == text);
+        let place = match () {
+            () if has(mine) => {
+                let line = line_of(text, &self.origin.text).map(|line| format!(": line {line}"));
+                format!("`{}`{}", self.origin.file.display(), line.unwrap_or_default())
+            }
+            () if has(theirs) => format!("`{}`", self.origin.project.display()),
+            () if of_profile() => format!("the profile `{}`", profile.name),
+            () => "built in".to_owned(),
+        };
+        format!("the rule `{} = \"{text}\"` ({place})", ruling.name())
     }
 
     /// The mode that the project's file names, where it would widen the person's.
@@ -83,12 +111,17 @@ pub(super) fn line_of_key(text: &str, key: &str) -> Option<usize> {
 
 /// `line 3: …` where `words` stand on that line, as they are or in TOML's escapes; else the message alone.
 pub(super) fn at_line_of(words: &str, text: &str, message: &str) -> String {
-    let quoted = toml::Value::from(words).to_string();
-    let has = |line: &str| line.contains(&quoted) || line.contains(words);
-    match text.lines().position(has) {
-        Some(line) => format!("line {}: {message}", line + 1),
+    match line_of(words, text) {
+        Some(line) => format!("line {line}: {message}"),
         None => message.to_owned(),
     }
+}
+
+/// The line, counted from 1, on which `words` stand, as they are or in TOML's escapes.
+fn line_of(words: &str, text: &str) -> Option<usize> {
+    let quoted = toml::Value::from(words).to_string();
+    let has = |line: &str| line.contains(&quoted) || line.contains(words);
+    text.lines().position(has).map(|line| line + 1)
 }
 
 /// The line in which the text of a file stops being UTF-8.

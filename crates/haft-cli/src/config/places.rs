@@ -10,6 +10,8 @@ pub(crate) struct Places {
     pub(crate) home: PathBuf,
     /// The person's own file.
     pub(crate) user_file: PathBuf,
+    /// The keys that `haft login` keeps.
+    pub(crate) keys_file: PathBuf,
     /// GGUF files: `HAFT_MODELS`, else in `home`.
     #[cfg_attr(not(feature = "local"), expect(dead_code, reason = "only the embedded model lies there"))]
     pub(crate) models: PathBuf,
@@ -37,7 +39,8 @@ impl Places {
         let models = environment.get("HAFT_MODELS").map_or_else(|| home.join("models"), PathBuf::from);
         let user_file =
             under("XDG_CONFIG_HOME", ".config").unwrap_or_else(|| home.clone()).join("config.toml");
+        let keys_file = user_file.with_file_name("keys.toml");
         let cache = under("XDG_CACHE_HOME", ".cache").unwrap_or_else(|| home.join("cache"));
-        Ok(Self { home, user_file, models, cache, person })
+        Ok(Self { home, user_file, keys_file, models, cache, person })
     }
 }

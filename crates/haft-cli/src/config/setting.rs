@@ -3,7 +3,10 @@ use clap::{
     Arg, ArgAction, ArgMatches,
     builder::{PossibleValue, PossibleValuesParser, TypedValueParser},
 };
-use haft::kernel::{Mode, Sandbox};
+use haft::{
+    kernel::{Mode, Sandbox},
+    providers::Effort,
+};
 use serde::{Deserialize, Deserializer, Serialize, de::Error};
 use std::num::NonZeroU64;
 
@@ -125,6 +128,18 @@ fn when_confined(when: Sandbox) -> &'static str {
         Sandbox::Off => "Never: ask before a command runs",
         Sandbox::Auto => "Where this system allows it",
         Sandbox::Require => "Always; fail where this system does not allow it",
+    }
+}
+
+impl Value for Effort {
+    fn parse(word: &str) -> Result<Self, String> {
+        let names = || Self::ALL.map(|effort| format!("`{}`", effort.name())).join(", ");
+        Self::named(word).ok_or_else(|| format!("`{word}` is none of {}", names()))
+    }
+
+    fn argument(argument: Arg) -> Arg {
+        let names = PossibleValuesParser::new(Self::ALL.map(Self::name));
+        argument.value_parser(names.map(|name| Self::named(&name).expect("nothing else was possible")))
     }
 }
 

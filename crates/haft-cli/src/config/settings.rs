@@ -10,6 +10,7 @@ use super::{
 };
 use haft::{
     kernel::{Mode, Sandbox},
+    providers::Effort,
     tools::HookSettings,
 };
 use serde::{Deserialize, Serialize};
@@ -19,6 +20,8 @@ settings! {
     own {
         /// Model to use, as VENDOR/MODEL: `openai/gpt-5`, `anthropic/…`, `ollama/…`, `local/NAME|FILE.gguf`
         model: String { value: "SPEC", short: Some('m'), otherwise: "that of the first vendor whose key is set" },
+        /// How hard the model thinks, where it takes that
+        effort: Effort { value: "LEVEL", otherwise: "the model's own" },
         /// Profile to use: `default`, `alfred`, `pedro`, `ally`, `opencode`, `picoclaw`, or a TOML file
         profile: String { value: "NAME", otherwise: "default" },
         /// Check claims in the reply against the journal; exit with 5 if one is unproven

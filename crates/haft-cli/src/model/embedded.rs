@@ -21,6 +21,7 @@ pub(super) fn open(
     let settings = Settings {
         cache_folder: Some(context.places.cache.join("local")),
         grammar: !speech.is_free,
+        loading: Some(haft::terminal::loading::tell),
         ..Settings::default()
     };
     let model = LocalModel::open(file, settings).map_err(|error| {

@@ -1,56 +1,101 @@
-//! What is said where nobody chose a model: where keys come from, and what this machine offers.
-use super::base_url;
+//! What there is where nobody chose a model: servers on this machine that answer, and files for this process.
+use super::{base_url, connection};
 use crate::{CliContext, config::Config, failure::Failure};
 use futures::future::join_all;
-use haft::providers::{Connection, Vendor, list_models, vendors};
+use haft::providers::{Connection, Installed, Vendor, best_model, vendors};
 use std::time::Duration;
 use tokio::time::timeout;
 
 /// On loopback an answer takes a few milliseconds.
-const ANSWER: Duration = Duration::from_millis(300);
+const ANSWER: Duration = Duration::from_millis(500);
+
+/// A server on this machine that answers.
+pub(crate) struct Offer {
+    /// Whose it is.
+    pub(crate) vendor: &'static Vendor,
+    /// Where it is.
+    pub(crate) address: String,
+    /// Its best model, as `--model` takes it.
+    pub(crate) spec: String,
+}
+
+/// The servers on this machine that answer, all asked at the same time. They are told no key.
+pub(crate) async fn servers(context: &CliContext, config: &Config) -> Vec<Offer> {
+    let local = vendors().iter().filter(|vendor| vendor.local);
+    let asked = join_all(local.map(|vendor| answering(context, config, vendor))).await;
+    asked.into_iter().flatten().collect()
+}
+
+async fn answering(context: &CliContext, config: &Config, vendor: &'static Vendor) -> Option<Offer> {
+    let base_url = base_url(context, config, vendor, None);
+    let address = base_url.unwrap_or_else(|| vendor.base_url.clone());
+    let connection = Connection { base_url: Some(address.clone()), ..Connection::default() };
+    let best = timeout(ANSWER, best_model(vendor, &connection)).await.ok()?.ok()??;
+    Some(Offer { vendor, address, spec: format!("{}/{}", vendor.name, best.name) })
+}
+
+/// The model that a vendor's name alone stands for, as `--model` takes it, and why it was taken.
+pub(super) async fn default_of(
+    context: &CliContext,
+    config: &Config,
+    vendor: &Vendor,
+    flag: Option<&str>,
+) -> Result<(String, String), Failure> {
+    if let Some(model) = &vendor.default_model {
+        return Ok((format!("{}/{model}", vendor.name), format!("the default model of {}", vendor.title)));
+    }
+    let connection = connection(context, config, vendor, flag);
+    match best_model(vendor, &connection).await? {
+        Some(Installed { name, why }) => Ok((format!("{}/{name}", vendor.name), why)),
+        None => {
+            let failure = Failure::usage(format!("{} has no model installed", vendor.title));
+            Err(match &vendor.install {
+                Some(install) => failure.hint(format!("install one, e.g. with `{install}`")),
+                None => failure.hint("install or load one there"),
+            })
+        }
+    }
+}
 
 /// There is no model. Names the ways to one: a key, a server that answers, a file in this process.
 pub(super) async fn none(context: &CliContext, config: &Config) -> Failure {
-    let servers = vendors().iter().filter(|vendor| vendor.local);
-    let servers = join_all(servers.map(|vendor| answering(context, config, vendor))).await;
     let mut ways = vec![
-        "set OPENAI_API_KEY, ANTHROPIC_API_KEY or another key (`haft models list` names them)".to_owned(),
+        "keep a key with `haft login VENDOR`, or set OPENAI_API_KEY, ANTHROPIC_API_KEY or another one \
+         (`haft models list` names them)"
+            .to_owned(),
         format!(
             "name a model with `--model VENDOR/MODEL`, or with `model = \"VENDOR/MODEL\"` in `{}`",
             context.places.user_file.display()
         ),
     ];
-    ways.extend(servers.into_iter().flatten());
+    let server = |Offer { address, spec, .. }| {
+        format!("take what answers at {address} with `--model {spec}`, if you know that server")
+    };
+    ways.extend(servers(context, config).await.into_iter().map(server));
     ways.extend(in_process(context));
     Failure::usage("there is no model: none was named, and there is no key of a vendor")
         .hint(ways.join("; or "))
 }
 
-/// The option that takes the first model of a server on this machine, if there is a server.
-async fn answering(context: &CliContext, config: &Config, vendor: &Vendor) -> Option<String> {
-    let base_url = base_url(context, config, vendor, None);
-    let address = base_url.as_deref().unwrap_or(&vendor.base_url);
-    // Whoever stands there is told no key.
-    let connection = Connection { base_url: Some(address.to_owned()), ..Connection::default() };
-    let models = timeout(ANSWER, list_models(vendor, &connection)).await.ok()?.ok()?;
-    let model = models.first()?;
-    Some(format!(
-        "take what answers at {address} with `--model {}/{model}`, if you know that server",
-        vendor.name
-    ))
-}
-
+/// The models for this process whose files are here, as `--model` takes them.
 #[cfg(feature = "local")]
-fn in_process(context: &CliContext) -> Option<String> {
+pub(crate) fn files(context: &CliContext) -> Vec<String> {
     use haft::local::models::{find, known};
-    let here = known().keys().find(|name| find(name, &context.places.models).is_ok());
-    Some(match here {
-        Some(name) => format!("take the model in this process with `--model local/{name}`"),
-        None => "fetch one for this process with `haft models pull NAME`".to_owned(),
-    })
+    let here = known().keys().filter(|name| find(name, &context.places.models).is_ok());
+    here.map(|name| format!("local/{name}")).collect()
 }
 
 #[cfg(not(feature = "local"))]
-fn in_process(_: &CliContext) -> Option<String> {
-    None
+pub(crate) fn files(_: &CliContext) -> Vec<String> {
+    Vec::new()
+}
+
+fn in_process(context: &CliContext) -> Option<String> {
+    match files(context).first() {
+        Some(spec) => Some(format!("take the model in this process with `--model {spec}`")),
+        None if cfg!(feature = "local") => {
+            Some("fetch one for this process with `haft models pull NAME`".to_owned())
+        }
+        None => None,
+    }
 }

@@ -5,6 +5,7 @@ pub(crate) mod drip;
 pub(crate) mod fenced;
 pub(crate) mod project;
 pub(crate) mod terminal;
+pub(crate) mod vendor;
 
 use axum::{
     Router,

@@ -59,6 +59,8 @@ fn kind(error: &ProviderError) -> &'static str {
     match error {
         ProviderError::Auth { .. } => "auth",
         ProviderError::Busy { .. } => "busy",
+        ProviderError::Internal { .. } => "internal",
+        ProviderError::NotRunning { .. } => "not running",
         ProviderError::ContextTooLong { .. } => "context",
         ProviderError::Rejected { .. } => "rejected",
         ProviderError::Connection { .. } => "connection",
@@ -105,7 +107,7 @@ async fn answers_that_are_no_reply_are_sorted_and_do_not_tell_the_key() {
             ),
             ("A45", vec![answer(400, json, r#"{"error":{"message":"bad"}}"#)], "[rejected: OpenAI rejected"),
             ("A47", vec![answer(400, json, long)], "[context: "),
-            ("A40", vec![answer(500, json, "{}")], "[busy: OpenAI is busy: {} (HTTP 500)]"),
+            ("A40", vec![answer(500, json, "{}")], "[internal: OpenAI had an internal error: {} (HTTP 500)]"),
             (
                 "A49",
                 vec![answer(200, "content-type: text/html", "<html>log in</html>")],
@@ -130,7 +132,7 @@ async fn answers_that_are_no_reply_are_sorted_and_do_not_tell_the_key() {
             (
                 "an error as a success",
                 vec![answer(200, json, &echo)],
-                "[busy: OpenAI is busy: wrong key [key]",
+                "[internal: OpenAI had an internal error: wrong key [key]",
             ),
         ],
     )
@@ -393,7 +395,7 @@ async fn an_address_where_nothing_listens_is_named() {
     let told = told(&*provider(Wire::OpenaiChat, &format!("http://{free}/v1"), SHORT)).await;
     assert_eq!(
         told,
-        format!(" [connection: the connection to OpenAI failed: nothing listens there (http://{free}/v1)]")
+        format!(" [not running: OpenAI cannot be reached: nothing listens at http://{free}/v1]")
     );
 }
 

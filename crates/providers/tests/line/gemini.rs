@@ -85,7 +85,7 @@ async fn a_reply_ends_for_a_reason() {
         (json!({"promptFeedback": {"blockReason": "PROHIBITED_CONTENT"}}), "Refusal"),
         (
             end("MALFORMED_FUNCTION_CALL"),
-            "Gemini (native) is busy: the reply ended with MALFORMED_FUNCTION_CALL",
+            "Gemini (native) had an internal error: the reply ended with MALFORMED_FUNCTION_CALL",
         ),
         (error, "Gemini (native) is busy: why (HTTP 429)"),
         (parts(json!([])), "the reply was cut off"),

@@ -119,10 +119,16 @@ async fn a_reply_may_be_incomplete_failed_or_cut_off() {
         (lack("max_output_tokens"), "Length"),
         (lack("content_filter"), "Refusal"),
         (end("incomplete", json!({})), "Length"),
-        (failed("server_error"), "OpenAI (Responses) is busy: why"),
+        (failed("server_error"), "OpenAI (Responses) had an internal error: why"),
         (failed("invalid_api_key"), "OpenAI (Responses) refused the key: why"),
-        (end("failed", json!({})), "OpenAI (Responses) is busy: the reply ended with the status `failed`"),
-        (json!({"type": "error", "code": "x", "message": "why"}), "OpenAI (Responses) is busy: why"),
+        (
+            end("failed", json!({})),
+            "OpenAI (Responses) had an internal error: the reply ended with the status `failed`",
+        ),
+        (
+            json!({"type": "error", "code": "x", "message": "why"}),
+            "OpenAI (Responses) had an internal error: why",
+        ),
         (json!({"type": "response.in_progress"}), "the reply was cut off"),
     ];
     for (last, expected) in table {

@@ -5,10 +5,11 @@ use super::{
     markdown::{self, plain},
     wrap::one_row,
 };
+use crate::loading;
 use haft_core::{Event, Fact, Question};
 use haft_present::{
     safe,
-    view::{Asked, Call, View},
+    view::{Activity, Asked, Call, View},
 };
 use ratatui::text::{Line, Span};
 
@@ -99,7 +100,11 @@ impl App {
     /// While a turn goes: that it does, for how long, and what it took so far.
     fn status(&self, frame: usize) -> Option<Line<'static>> {
         let since = self.busy_since()?;
-        let what = self.view.activity().words();
+        let activity = self.view.activity();
+        let what = match activity {
+            Activity::Waiting => loading::bar().unwrap_or_else(|| activity.words()),
+            _ => activity.words(),
+        };
         let step = self.view.plan.as_ref().and_then(|plan| {
             let step = plan.current().filter(|_| self.view.asked.is_empty())?;
             Some(format!("  {}: {}", plan.progress(), step.text))

@@ -31,15 +31,22 @@ pub(super) struct List {
     /// Places in `items`, the best first.
     found: Vec<usize>,
     chosen: usize,
+    /// Rows that it takes at most.
+    most: usize,
 }
 
-/// Rows that a list takes at most.
+/// Rows that a list takes at most beside a conversation.
 const ROWS: usize = 8;
 
 impl List {
     pub(super) fn new(items: Vec<Item>) -> Self {
         let found = (0..items.len()).collect();
-        Self { items, found, chosen: 0 }
+        Self { items, found, chosen: 0, most: ROWS }
+    }
+
+    /// As [`Self::new`], and as high as the terminal is.
+    pub(super) fn tall(items: Vec<Item>) -> Self {
+        Self { most: usize::MAX, ..Self::new(items) }
     }
 
     /// Leaves what fits `typed`.
@@ -94,7 +101,7 @@ impl List {
 
     /// The rows around the chosen one.
     pub(super) fn rows(&self, columns: usize, at_most: usize, look: &Look) -> Vec<Line<'static>> {
-        let height = ROWS.min(at_most.max(1));
+        let height = self.most.min(at_most.max(1));
         let top = (self.chosen + 1).saturating_sub(height);
         let widest = self
             .found

@@ -12,7 +12,7 @@ pub(super) struct LeadsInside;
 pub(super) fn private(url: &Url) -> ToolError {
     let message = format!("cannot fetch `{url}`: it is an address of this machine or of a private network");
     ToolError::new(ToolErrorKind::Security, message)
-        .hint("if a person wants that: `allow_private = true` in `[tools.fetch]`, or a command")
+        .hint("take a public address; only the person can open private ones to this tool")
 }
 
 pub(super) fn failed(url: &Url, response: &Response) -> ToolError {

@@ -1,5 +1,5 @@
 //! What jobs there are, and what each has done.
-use super::schedule;
+use super::{super::table::List, schedule};
 use crate::failure::Failure;
 use haft::{
     engine::{Home, JournalError},
@@ -39,33 +39,24 @@ fn only_job(home: &Home, id: &str, error: JournalError) -> Result<SessionId, Fai
 }
 
 pub(super) fn list(home: &Home, json: bool) -> Result<Exit, Failure> {
+    let mut list = List::new(["JOB", "KIND", "STATUS", "ROUNDS", "TASK", "PROGRESS"], json);
     for (id, standing) in home.jobs() {
         let Standing { order, status, rounds, progress, .. } = &standing;
-        if json {
-            writeln!(stdout(), "{}", safe::json(&object(&id, &standing).to_string()))?;
-            continue;
-        }
         let (title, progress) = (first_line(&order.description, 40), first_line(progress, 50));
         let gone = *status == JobStatus::Waiting && !home.is_open(&id);
         let progress = if gone { "its process is gone: `haft jobs retry`".to_owned() } else { progress };
-        writeln!(
-            stdout(),
-            "{id}  {:<9} {:<9} {rounds:>3}  {title}  {progress}",
-            order.kind,
-            status.to_string()
-        )?;
+        let row = [&id.0, &order.kind, &status.to_string(), &rounds.to_string(), &title, &progress];
+        list.row(row.map(String::as_str), || object(&id, &standing));
     }
     for (name, plan) in schedule::plans(home)? {
         let (title, next) = (first_line(&plan.description, 40), plan.next.to_string());
-        if json {
-            let plan =
-                json!({"plan": name, "kind": plan.kind, "description": plan.description, "next": next});
-            writeln!(stdout(), "{}", safe::json(&plan.to_string()))?;
-        } else {
-            writeln!(stdout(), "{name}  {:<9} planned   {title}  next {next}", plan.kind)?;
-        }
+        let row = [&name, &plan.kind, "planned", "", &title, &format!("next {next}")];
+        list.row(
+            row,
+            || json!({"plan": name, "kind": plan.kind, "description": plan.description, "next": next}),
+        );
     }
-    Ok(Exit::Success)
+    Ok(list.print("There is no job yet: `haft build \"TEXT\"` begins one.")?)
 }
 
 pub(super) fn show(home: &Home, id: &str, json: bool) -> Result<Exit, Failure> {

@@ -1,0 +1,240 @@
+//! `haft login` and `haft logout`: the keys of vendors.
+use super::{interruptible::interruptible, look::of_questions, table::Table};
+use crate::{
+    CliContext,
+    args::{Login, LoginArgs, LogoutArgs},
+    assemble,
+    config::{Config, KeptKeys, KeySource, Settings, holder},
+    failure::Failure,
+    model,
+};
+use haft::{
+    kernel::ProviderError,
+    providers::{Connection, Key, Vendor, check_key, vendors},
+    terminal::{Exit, tui::menu},
+};
+use serde_json::json;
+use std::io::{IsTerminal, Read, Write, stderr, stdin, stdout};
+
+/// No key is as long, in bytes.
+const MOST: u64 = 16 << 10;
+
+/// `haft login …`
+pub(crate) async fn login(context: &CliContext, args: &LoginArgs) -> Result<Exit, Failure> {
+    let config = context.config(&assemble::workspace(None)?, &Settings::default())?;
+    if let Some(Login::Status { json }) = args.command {
+        return status(context, &config, json);
+    }
+    let vendor = match &args.vendor {
+        Some(name) => with_key(name)?,
+        None => match chosen(context, "Log in to", with_keys().collect()).await? {
+            Some(vendor) => vendor,
+            None => return Ok(Exit::Interrupted),
+        },
+    };
+    match enter(context, &config, vendor, !args.no_check).await? {
+        true => Ok(Exit::Success),
+        false => Ok(Exit::Interrupted),
+    }
+}
+
+/// `haft logout …`
+pub(crate) async fn logout(context: &CliContext, args: &LogoutArgs) -> Result<Exit, Failure> {
+    let path = &context.places.keys_file;
+    let mut kept = KeptKeys::load(path)?;
+    let all: Vec<_> = kept.vendors().collect();
+    let vendor = match (&args.vendor, all.as_slice()) {
+        (Some(name), _) => with_key(name)?,
+        (None, []) => {
+            writeln!(stdout(), "No key is kept: `haft login VENDOR` keeps one.")?;
+            return Ok(Exit::Success);
+        }
+        (None, [only]) => only,
+        (None, _) => match chosen(context, "Log out of", all).await? {
+            Some(vendor) => vendor,
+            None => return Ok(Exit::Interrupted),
+        },
+    };
+    let is_removed = kept.remove(vendor, path).map_err(|error| cannot_write(context, &error))?;
+    if !is_removed {
+        return Err(Failure::usage(format!("no key of {} is kept", vendor.title))
+            .hint("`haft login status` says where keys come from"));
+    }
+    writeln!(stderr(), "The key of {} is removed.", vendor.title)?;
+    let config = context.config(&assemble::workspace(None)?, &Settings::default())?;
+    if let Some((_, source)) = config.key(&context.environment, vendor) {
+        writeln!(stderr(), "note: {} still has one", place(context, source))?;
+    }
+    Ok(Exit::Success)
+}
+
+/// Asks for the key of `vendor`, tries it, and keeps it. `false` where the person leaves.
+pub(crate) async fn enter(
+    context: &CliContext,
+    config: &Config,
+    vendor: &Vendor,
+    is_checked: bool,
+) -> Result<bool, Failure> {
+    let Some(key) = typed(vendor).await? else { return Ok(false) };
+    if is_checked && !is_usable(context, config, vendor, &key).await? {
+        return Ok(false);
+    }
+    let path = &context.places.keys_file;
+    KeptKeys::load(path)?.add(vendor, key, path).map_err(|error| cannot_write(context, &error))?;
+    let accepted = if is_checked { "" } else { ", untried" };
+    writeln!(
+        stderr(),
+        "The key of {} is kept in `{}`{accepted}; only you can read it.",
+        vendor.title,
+        path.display()
+    )?;
+    let stronger = config.key(&context.environment, vendor).filter(|(_, from)| *from != KeySource::Login);
+    if let Some((_, source)) = stronger {
+        writeln!(stderr(), "note: {} has a key, too, and that one counts", place(context, source))?;
+    }
+    Ok(true)
+}
+
+/// From the terminal without showing it, else from standard input.
+async fn typed(vendor: &Vendor) -> Result<Option<String>, Failure> {
+    let key = if is_terminal() {
+        if let Some(page) = &vendor.key_page {
+            writeln!(stderr(), "Make a key at {page}, and paste it here; it is not shown.")?;
+        }
+        match menu::secret(&format!("Key of {}", vendor.title)).await? {
+            Some(key) => key,
+            None => return Ok(None),
+        }
+    } else {
+        let mut text = String::new();
+        stdin().take(MOST).read_to_string(&mut text)?;
+        text
+    };
+    let key = key.trim();
+    if key.is_empty() {
+        return Err(Failure::usage(format!("there is no key of {} on standard input", vendor.title))
+            .hint(format!("pipe it in: `haft login {} <FILE`", vendor.name)));
+    }
+    if !key.bytes().all(|byte| byte.is_ascii_graphic()) {
+        return Err(Failure::usage(
+            "this is no key: it holds white space or other characters that no key has",
+        )
+        .hint("was something else pasted?"));
+    }
+    Ok(Some(key.to_owned()))
+}
+
+/// Whether the key may be kept: the vendor takes it, or cannot be asked and the person wants it all the same.
+async fn is_usable(
+    context: &CliContext,
+    config: &Config,
+    vendor: &Vendor,
+    key: &str,
+) -> Result<bool, Failure> {
+    let base_url = model::base_url(context, config, vendor, None);
+    let connection = Connection { base_url, key: Some(Key::new(key)), ..Connection::default() };
+    let hint = "`--no-check` keeps a key without trying it";
+    match interruptible(check_key(vendor, &connection)).await? {
+        Ok(()) => Ok(true),
+        Err(error @ ProviderError::Auth { .. }) => {
+            Err(Failure::failed(format!("{error}; it was not kept")).hint(hint))
+        }
+        Err(error) if is_terminal() => {
+            writeln!(stderr(), "The key could not be tried: {error}")?;
+            let lines = [("Keep it untried", ""), ("Do not keep it", "")];
+            let lines = lines.map(|(label, detail)| (label.to_owned(), detail.to_owned()));
+            let look = of_questions(context);
+            Ok(menu::choose("The key was not tried.", &lines, look).await? == Some(0))
+        }
+        Err(error) => {
+            Err(Failure::failed(format!("the key could not be tried and was not kept: {error}")).hint(hint))
+        }
+    }
+}
+
+fn status(context: &CliContext, config: &Config, json: bool) -> Result<Exit, Failure> {
+    let mut table = Table::new(["VENDOR", "KEY", "FROM"]);
+    for vendor in with_keys() {
+        let source = config.key(&context.environment, vendor).map(|(_, source)| source);
+        if json {
+            let (from, place) = match source {
+                None => (None, None),
+                Some(KeySource::Variable(name)) => (Some("variable"), Some(name.to_owned())),
+                Some(KeySource::File) => {
+                    (Some("configuration"), Some(context.places.user_file.display().to_string()))
+                }
+                Some(KeySource::Login) => {
+                    (Some("login"), Some(context.places.keys_file.display().to_string()))
+                }
+            };
+            let (name, title) = (&vendor.name, &vendor.title);
+            writeln!(
+                stdout(),
+                "{}",
+                json!({"vendor": name, "title": title, "key": source.is_some(), "from": from, "place": place})
+            )?;
+            continue;
+        }
+        let (has, from) = match source {
+            None => ("no", format!("`haft login {}`, or set {}", vendor.name, variable(vendor))),
+            Some(source) => ("yes", place(context, source)),
+        };
+        table.row([vendor.name.clone(), has.to_owned(), from]);
+    }
+    if !json {
+        table.print("There is no vendor.")?;
+    }
+    Ok(Exit::Success)
+}
+
+fn variable(vendor: &Vendor) -> &str {
+    vendor.key_variable.as_deref().unwrap_or_default()
+}
+
+fn place(context: &CliContext, source: KeySource<'_>) -> String {
+    match source {
+        KeySource::Variable(name) => format!("the variable {name}"),
+        KeySource::File => format!("your configuration `{}`", context.places.user_file.display()),
+        KeySource::Login => format!("`haft login` (`{}`)", context.places.keys_file.display()),
+    }
+}
+
+/// Vendors that want a key; of those that share one, the first.
+pub(crate) fn with_keys() -> impl Iterator<Item = &'static Vendor> {
+    let is_own = |vendor: &&Vendor| holder(vendor).name == vendor.name;
+    vendors().iter().filter(|vendor| vendor.key_variable.is_some()).filter(is_own)
+}
+
+fn with_key(name: &str) -> Result<&'static Vendor, Failure> {
+    let vendor = model::vendor_named(name)?;
+    match vendor.key_variable {
+        Some(_) => Ok(holder(vendor)),
+        None => Err(Failure::usage(format!("{} wants no key", vendor.title))
+            .hint(format!("`haft --model {}` uses it", vendor.name))),
+    }
+}
+
+/// A vendor that the person chooses with the arrow keys; nothing where they leave.
+async fn chosen(
+    context: &CliContext,
+    title: &str,
+    vendors: Vec<&'static Vendor>,
+) -> Result<Option<&'static Vendor>, Failure> {
+    let names: Vec<&str> = vendors.iter().map(|vendor| vendor.name.as_str()).collect();
+    if !is_terminal() {
+        return Err(Failure::usage("there is no terminal to choose a vendor on")
+            .hint(format!("name one of {}", names.join(", "))));
+    }
+    let lines: Vec<_> = vendors.iter().map(|vendor| (vendor.title.clone(), vendor.name.clone())).collect();
+    let place = menu::choose(title, &lines, of_questions(context)).await?;
+    Ok(place.map(|place| vendors[place]))
+}
+
+/// Whether somebody sits there who can be asked.
+pub(crate) fn is_terminal() -> bool {
+    stdin().is_terminal() && stdout().is_terminal()
+}
+
+fn cannot_write(context: &CliContext, error: &std::io::Error) -> Failure {
+    Failure::failed(format!("cannot write `{}`: {error}", context.places.keys_file.display()))
+}

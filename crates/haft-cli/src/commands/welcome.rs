@@ -1,0 +1,100 @@
+//! The first start: whoever sits at a terminal and has no model chooses one, and the choice is kept.
+use super::{interruptible::interruptible, login, look::of_questions, models};
+use crate::{
+    CliContext,
+    args::{Form, TurnArgs},
+    assemble::SessionSpec,
+    config::{Config, edit},
+    failure::Failure,
+    has_screen,
+    model::{self, Offer},
+};
+use haft::{providers::Vendor, terminal::tui::menu};
+use std::io::{Write, stderr};
+
+/// A way to a model.
+enum Way {
+    /// It can be asked at once.
+    Model(String),
+    /// A key is needed first.
+    Key(&'static Vendor),
+    /// It is downloaded first.
+    Download(models::Demo),
+}
+
+/// `spec` as it is where there is a model or nobody can be asked; else with the model that the person chooses. Nothing
+/// where the person leaves.
+pub(super) async fn with_model<'a>(
+    context: &'a CliContext,
+    turn: &'a TurnArgs,
+    spec: SessionSpec<'a>,
+) -> Result<Option<SessionSpec<'a>>, Failure> {
+    // A script that wants events or one object is not asked, even where somebody started it on a terminal.
+    let can_ask = has_screen(context, turn) && turn.output == Form::Text && !turn.json;
+    if model::is_chosen(context, &spec.config) || !can_ask {
+        return Ok(Some(spec));
+    }
+    match choose(context, &spec.config).await? {
+        true => SessionSpec::of(context, turn).map(Some),
+        false => Ok(None),
+    }
+}
+
+/// Lets the person choose, and keeps the choice. `false` where they leave.
+async fn choose(context: &CliContext, config: &Config) -> Result<bool, Failure> {
+    let (lines, mut ways): (Vec<_>, Vec<_>) = ways(context, config).await.into_iter().unzip();
+    let title = "Haft needs a model. Which one?";
+    let Some(place) = menu::choose(title, &lines, of_questions(context)).await? else { return Ok(false) };
+    let model = match ways.swap_remove(place) {
+        Way::Model(spec) => spec,
+        Way::Key(vendor) => {
+            if !login::enter(context, config, vendor, true).await? {
+                return Ok(false);
+            }
+            format!("{}/{}", vendor.name, vendor.default_model.as_deref().unwrap_or_default())
+        }
+        Way::Download(demo) => {
+            let context = context.clone();
+            let fetched = tokio::task::spawn_blocking(move || models::fetch_demo(&context, demo));
+            interruptible(fetched).await?.map_err(anyhow::Error::from)??
+        }
+    };
+    edit::set(&context.places.user_file, "model", &model)?;
+    let change = "`haft config set model VENDOR/MODEL` changes it";
+    writeln!(stderr(), "Using `{model}`, kept in your configuration; {change}.")?;
+    Ok(true)
+}
+
+/// What can be chosen, with a label and a few words: servers here, files here, vendors, the demo model.
+async fn ways(context: &CliContext, config: &Config) -> Vec<((String, String), Way)> {
+    let server = |Offer { vendor, address, spec }| {
+        let label = format!("{} on this machine", vendor.title);
+        ((label, format!("{} at {address}", name_of(&spec))), Way::Model(spec))
+    };
+    let mut ways: Vec<_> = model::servers(context, config).await.into_iter().map(server).collect();
+    let demo = models::demo(context);
+    let files = model::files(context).into_iter();
+    let files = files.filter(|spec| demo.as_ref().is_none_or(|demo| *spec != demo.spec));
+    ways.extend(files.map(|spec| {
+        ((name_of(&spec).to_owned(), "on this machine, runs inside Haft".to_owned()), Way::Model(spec))
+    }));
+    let vendors = login::with_keys().filter(|vendor| vendor.default_model.is_some());
+    ways.extend(vendors.map(|vendor| {
+        let model = vendor.default_model.as_deref().unwrap_or_default();
+        ((vendor.title.clone(), format!("enter an API key, uses {model}")), Way::Key(vendor))
+    }));
+    ways.extend(demo.map(|demo| {
+        let from = match demo.megabytes {
+            Some(megabytes) => format!("download {megabytes} MB"),
+            None => "on this machine".to_owned(),
+        };
+        let detail = format!("{from}, runs inside Haft; for trying it out, not for real work");
+        (("Demo model".to_owned(), detail), Way::Download(demo))
+    }));
+    ways
+}
+
+/// Without the vendor.
+fn name_of(spec: &str) -> &str {
+    spec.split_once('/').map_or(spec, |(_, name)| name)
+}

@@ -1,0 +1,137 @@
+//! How hard a model thinks before it answers, in the field of each vendor.
+//!
+//! Sources: platform.openai.com guide "Reasoning"; platform.claude.com "Effort" and "Extended thinking";
+//! ai.google.dev guide "Thinking"; openrouter.ai "Reasoning tokens"; console.groq.com "Reasoning"; docs.ollama.com
+//! "OpenAI compatibility"; llama.cpp tools/server/README.md (`chat_template_kwargs`); all 2026-11.
+use crate::{
+    Vendor,
+    quirks::{EffortField, Quirks},
+};
+use haft_core::Request;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+/// How hard a model thinks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Effort {
+    /// Little: quick and cheap.
+    Low,
+    /// In between.
+    Medium,
+    /// Much: slow and dear.
+    High,
+}
+
+impl Effort {
+    /// From the least to the most.
+    pub const ALL: [Self; 3] = [Self::Low, Self::Medium, Self::High];
+
+    /// As options and vendors write it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Low => "low",
+            Self::Medium => "medium",
+            Self::High => "high",
+        }
+    }
+
+    /// The one of this name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|effort| effort.name() == name)
+    }
+
+    /// Tokens for thoughts, where a model takes a number. With [`ROOM`] they fit what every such model may write.
+    fn budget(self) -> u32 {
+        match self {
+            Self::Low => 2_048,
+            Self::Medium => 8_192,
+            Self::High => 20_480,
+        }
+    }
+}
+
+/// Tokens for the answer besides the thoughts.
+const ROOM: u32 = 8_192;
+
+/// Whether the effort of `model` can be set. A server on this machine is taken at its word: it refuses what its model
+/// cannot do.
+pub fn takes_effort(vendor: &Vendor, model: &str) -> bool {
+    takes(&vendor.quirks, model)
+}
+
+fn takes(quirks: &Quirks, model: &str) -> bool {
+    let is_among = |names: &[String]| names.iter().any(|name| model.starts_with(name.as_str()));
+    quirks.effort != EffortField::Nowhere
+        && (quirks.models_with_effort.is_empty() || is_among(&quirks.models_with_effort))
+        && !is_among(&quirks.models_without_reasoning)
+}
+
+/// Puts `effort` into `request`, where its model takes one.
+pub(crate) fn ask(request: &mut Request, effort: Effort, quirks: &Quirks) {
+    if !takes(quirks, &request.model) {
+        return;
+    }
+    let has_budget = quirks.models_with_budget.iter().any(|name| request.model.starts_with(name.as_str()));
+    let level = effort.name();
+    let mut set = |name: &str, value: Value| {
+        request.options.insert(name.to_owned(), value);
+    };
+    match quirks.effort {
+        EffortField::Nowhere => {}
+        EffortField::ReasoningEffort => set("reasoning_effort", level.into()),
+        EffortField::Reasoning => set("reasoning", json!({"effort": level})),
+        EffortField::TemplateArguments => set("chat_template_kwargs", json!({"reasoning_effort": level})),
+        EffortField::ThinkingConfig if has_budget => {
+            set("thinkingConfig", json!({"thinkingBudget": effort.budget()}));
+        }
+        EffortField::ThinkingConfig => set("thinkingConfig", json!({"thinkingLevel": level})),
+        EffortField::Thinking => {
+            if has_budget {
+                set("thinking", json!({"type": "enabled", "budget_tokens": effort.budget()}));
+            } else {
+                set("thinking", json!({"type": "adaptive"}));
+                set("output_config", json!({"effort": level}));
+            }
+            // A model that thinks refuses another way to draw words.
+            for name in ["temperature", "top_p", "top_k"] {
+                request.options.shift_remove(name);
+            }
+            // Thoughts count as output.
+            request.max_output = request.max_output.max(effort.budget() + ROOM);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::vendor;
+
+    #[test]
+    fn only_models_that_take_an_effort_are_sent_one() {
+        let table = [
+            ("openai/gpt-5", true),
+            ("openai/gpt-5-chat-latest", false),
+            ("openai/gpt-4.1", false),
+            ("openai/o3", true),
+            ("openai-responses/gpt-5", true),
+            ("openai-responses/gpt-4o", false),
+            ("anthropic/claude-sonnet-4-5", true),
+            ("anthropic/claude-3-5-haiku-latest", false),
+            ("gemini/gemini-2.5-pro", true),
+            ("gemini-native/gemini-2.0-flash", false),
+            ("groq/openai/gpt-oss-120b", true),
+            ("groq/llama-3.3-70b-versatile", false),
+            ("openrouter/openrouter/auto", true),
+            ("mistral/mistral-medium-latest", false),
+            ("deepseek/deepseek-chat", false),
+            ("ollama/gpt-oss:20b", true),
+            ("llamacpp/x", true),
+        ];
+        for (spec, expected) in table {
+            let (name, model) = spec.split_once('/').unwrap();
+            assert_eq!(takes_effort(vendor(name).unwrap(), model), expected, "{spec}");
+        }
+    }
+}

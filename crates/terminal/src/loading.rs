@@ -1,0 +1,39 @@
+//! How far the model in this process is loaded, for whoever draws.
+use std::sync::atomic::{AtomicU8, Ordering};
+
+/// In percent; whoever loads nothing has loaded all.
+static LOADED: AtomicU8 = AtomicU8::new(100);
+
+/// Signs that a bar is long.
+const LENGTH: usize = 20;
+
+/// Tells how much of a model is loaded, from 0 to 1.
+pub fn tell(part: f32) {
+    LOADED.store((part.clamp(0.0, 1.0) * 100.0) as u8, Ordering::Relaxed);
+}
+
+/// What people read while a model is loaded; nothing while none is.
+pub(crate) fn bar() -> Option<String> {
+    let loaded = LOADED.load(Ordering::Relaxed);
+    (loaded < 100).then(|| format!("loading the model {}", drawn(loaded.into())))
+}
+
+/// `[#####               ]  25 %`
+fn drawn(percent: usize) -> String {
+    let signs = percent * LENGTH / 100;
+    format!("[{}{}] {percent:>3} %", "#".repeat(signs), " ".repeat(LENGTH - signs))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bar_is_there_only_while_something_is_loaded() {
+        assert_eq!(bar(), None);
+        tell(0.25);
+        assert_eq!(bar().as_deref(), Some("loading the model [#####               ]  25 %"));
+        tell(1.0);
+        assert_eq!(bar(), None);
+    }
+}

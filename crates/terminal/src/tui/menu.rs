@@ -1,0 +1,183 @@
+//! Questions before there is a conversation: a choice of one line among some, and a line that is not shown.
+use super::{
+    list::{Item, List},
+    look::Look,
+    screen::Screen,
+    terminal::Terminal,
+};
+use crate::signals::Interrupts;
+use crossterm::event::{Event, EventStream, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
+use futures::StreamExt;
+use ratatui::text::{Line, Span};
+use std::io::{self, Stdout, stdout};
+
+/// Rows beside the list: the title, what is typed, the note below and one for the shell's own line.
+const BESIDE: usize = 5;
+/// So many characters of a hidden line leave a mark: its length is nobody's business.
+const MARKS: usize = 8;
+
+/// Lets the person choose one of `lines`, each a label and what is said about it. Returns its place, or nothing where the
+/// person leaves.
+///
+/// # Errors
+///
+/// Where the terminal cannot be read or drawn on.
+pub async fn choose(title: &str, lines: &[(String, String)], look: Look) -> io::Result<Option<usize>> {
+    let item = |(place, (label, detail)): (usize, &(String, String))| Item {
+        value: place.to_string(),
+        label: label.clone(),
+        detail: detail.clone(),
+    };
+    let list = List::tall(lines.iter().enumerate().map(item).collect());
+    let menu = ask(Menu { title, list, typed: String::new(), look }).await?;
+    Ok(menu.and_then(|menu| menu.list.chosen()?.value.parse().ok()))
+}
+
+/// Asks for a line that is not shown, such as a key. Nothing where the person leaves.
+///
+/// # Errors
+///
+/// Where the terminal cannot be read or drawn on.
+pub async fn secret(title: &str) -> io::Result<Option<String>> {
+    let hidden = ask(Hidden { title, typed: String::new() }).await?;
+    Ok(hidden.map(|hidden| hidden.typed))
+}
+
+/// What a key does to a question.
+enum Step {
+    Stay,
+    Answer,
+    Leave,
+}
+
+trait Question {
+    /// The lines, and the row and column of the cursor.
+    fn lines(&self, columns: usize, rows: usize) -> (Vec<Line<'static>>, (usize, usize));
+    fn press(&mut self, key: KeyEvent) -> Step;
+    fn typed(&mut self, text: &str);
+}
+
+/// The question as it was answered; nothing where the person leaves, or a signal ends the program.
+async fn ask<Q: Question>(mut question: Q) -> io::Result<Option<Q>> {
+    let _given_back_when_dropped = Terminal::take()?;
+    let (mut interrupts, mut keys) = (Interrupts::listen()?, EventStream::new());
+    let mut screen = Screen::new(stdout(), crossterm::terminal::size()?);
+    let answered = loop {
+        draw(&mut screen, &question)?;
+        let event = tokio::select! {
+            event = keys.next() => event,
+            () = interrupts.next() => None,
+        };
+        match event {
+            None => break false,
+            Some(Err(error)) => return Err(error),
+            Some(Ok(Event::Paste(text))) => question.typed(text.trim()),
+            Some(Ok(Event::Resize(columns, rows))) => screen.resized(columns, rows),
+            Some(Ok(Event::Key(key))) if key.kind != KeyEventKind::Release => {
+                match step(&mut question, key) {
+                    Step::Stay => {}
+                    Step::Answer => break true,
+                    Step::Leave => break false,
+                }
+            }
+            Some(Ok(_)) => {}
+        }
+    };
+    screen.clear()?;
+    Ok(answered.then_some(question))
+}
+
+fn draw(screen: &mut Screen<Stdout>, question: &impl Question) -> io::Result<()> {
+    let (lines, cursor) = question.lines(screen.columns, screen.rows);
+    screen.draw(&[], lines, Some(cursor))
+}
+
+fn step(question: &mut impl Question, key: KeyEvent) -> Step {
+    let is_control = key.modifiers.contains(KeyModifiers::CONTROL);
+    match key.code {
+        KeyCode::Char('c' | 'd') if is_control => Step::Leave,
+        KeyCode::Char(letter) if !is_control => {
+            question.typed(letter.encode_utf8(&mut [0; 4]));
+            Step::Stay
+        }
+        _ => question.press(key),
+    }
+}
+
+struct Menu<'a> {
+    title: &'a str,
+    list: List,
+    typed: String,
+    look: Look,
+}
+
+impl Question for Menu<'_> {
+    fn lines(&self, columns: usize, rows: usize) -> (Vec<Line<'static>>, (usize, usize)) {
+        let mut lines = vec![Line::from(vec![
+            Span::styled(format!("{} ", self.title), self.look.bold()),
+            Span::raw(self.typed.clone()),
+        ])];
+        let column = lines[0].width().min(columns.saturating_sub(1));
+        lines.extend(self.list.rows(columns, rows.saturating_sub(BESIDE), &self.look));
+        let keys = "↑ ↓ choose · letters search · Enter takes it · Esc leaves";
+        lines.push(Line::styled(keys, self.look.dim()));
+        (lines, (0, column))
+    }
+
+    fn press(&mut self, key: KeyEvent) -> Step {
+        match key.code {
+            KeyCode::Up | KeyCode::BackTab => self.list.up(),
+            KeyCode::Down | KeyCode::Tab => self.list.down(),
+            KeyCode::Char('p') => self.list.up(),
+            KeyCode::Char('n') => self.list.down(),
+            KeyCode::Enter if self.list.chosen().is_some() => return Step::Answer,
+            KeyCode::Backspace => {
+                self.typed.pop();
+                self.list.narrow(&self.typed);
+            }
+            KeyCode::Esc if self.typed.is_empty() => return Step::Leave,
+            KeyCode::Esc => {
+                self.typed.clear();
+                self.list.narrow("");
+            }
+            _ => {}
+        }
+        Step::Stay
+    }
+
+    fn typed(&mut self, text: &str) {
+        self.typed += text;
+        self.list.narrow(&self.typed);
+    }
+}
+
+struct Hidden<'a> {
+    title: &'a str,
+    typed: String,
+}
+
+impl Question for Hidden<'_> {
+    fn lines(&self, columns: usize, _: usize) -> (Vec<Line<'static>>, (usize, usize)) {
+        let marks = "•".repeat(self.typed.chars().count().min(MARKS));
+        let line = Line::raw(format!("{}: {marks}", self.title));
+        let column = line.width().min(columns.saturating_sub(1));
+        (vec![line], (0, column))
+    }
+
+    fn press(&mut self, key: KeyEvent) -> Step {
+        match key.code {
+            KeyCode::Enter if !self.typed.is_empty() => return Step::Answer,
+            KeyCode::Backspace => {
+                self.typed.pop();
+            }
+            KeyCode::Char('u') => self.typed.clear(),
+            KeyCode::Esc => return Step::Leave,
+            _ => {}
+        }
+        Step::Stay
+    }
+
+    fn typed(&mut self, text: &str) {
+        self.typed += text;
+    }
+}
