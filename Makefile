@@ -3,7 +3,7 @@ CARGO ?= cargo
 MODELS := $(CURDIR)/models
 export HAFT_MODELS ?= $(MODELS)
 
-.PHONY: demo test check bench figures fresh
+.PHONY: demo test check soak bench figures fresh
 
 # A question, an edit, an undo, a crash and the page of a session, on the embedded model, in a scratch repository.
 demo:
@@ -27,6 +27,10 @@ check:
 	$(CARGO) test --workspace --exclude haft-local --exclude haft-cli --lib --quiet
 	$(CARGO) test -p haft-cli --no-default-features --bins --test floors --test structure --quiet
 	python3 scripts/requirements.py
+
+# What takes too long for every day: random scripts in views against the same ones without.
+soak:
+	HAFT_SOAK=2000 $(CARGO) test -p haft-stage --test commands
 
 # Speed and memory, as ratios and medians of one run.
 bench:

@@ -4,6 +4,7 @@ mod git;
 mod readable;
 mod rule;
 
+pub use git::is_data as is_git_data;
 pub use readable::Readable;
 pub use rule::{BadRule, Rule, Ruling};
 

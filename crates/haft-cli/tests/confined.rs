@@ -109,6 +109,25 @@ fn git_works_in_a_view_and_what_it_would_run_is_asked_about() {
 }
 
 #[test]
+fn what_goes_is_named_first_and_what_git_keeps_in_one_line() {
+    let place = Place::new();
+    assert!(Command::new("git").args(["init", "-q"]).current_dir(place.work()).status().unwrap().success());
+    place.write("z.txt", "z\n");
+    let both = "mkdir d; ln -s a.txt link; echo a >a.txt; rm z.txt; \
+                git -c user.name=A -c user.email=a@example.org commit -q --allow-empty -m one; exit 0";
+    let model = model(&place, json!({"command": both}));
+    let ran =
+        place.run(&["run", "--sandbox", "require", "--permission", "accept-edits", "--model", &model, "go"]);
+    let told: Vec<&str> = ran.err.lines().filter(|line| line.starts_with("  ")).map(str::trim).collect();
+    let (git, rest): (Vec<&str>, Vec<&str>) = told.iter().partition(|line| line.contains(".git"));
+    assert_eq!(rest[..4], ["- z.txt", "+ a.txt", "+ d", "+ link"], "{ran:?}");
+    assert!(
+        matches!(git[..], [git] if git.starts_with("~ .git (") && git.ends_with("files of git's own data)")),
+        "{git:?}"
+    );
+}
+
+#[test]
 fn what_a_build_leaves_is_there_afterwards_and_not_kept_for_an_undo() {
     let place = Place::new();
     place.write(".gitignore", "/target\n.env\n");

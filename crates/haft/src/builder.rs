@@ -7,6 +7,7 @@ use haft_core::{
 };
 use haft_dialects::Dialect;
 use haft_engine::{Agent, Engine, Profile, Setup};
+use haft_stage::CommandAccess;
 use std::{
     path::{Path, PathBuf},
     sync::Arc,
@@ -41,6 +42,7 @@ pub struct Builder {
     person: Person,
     workspace: Option<PathBuf>,
     place: Place,
+    commands: Option<CommandAccess>,
 }
 
 /// Where sessions lie.
@@ -238,6 +240,13 @@ impl Builder {
         Self { place: Place::Memory, ..self }
     }
 
+    /// Lets commands work in a view of the workspace, without network and keys, where the system can do that (Linux): what
+    /// they changed is judged before it is real, and can be undone. Else they run as the program's own would, once they
+    /// are allowed.
+    pub fn confine_commands(self, access: CommandAccess) -> Self {
+        Self { commands: Some(access), ..self }
+    }
+
     /// Checks it all, and reads the environment: the key, the place for sessions, what commands may see. A server on this
     /// machine is asked how much its model takes in.
     ///
@@ -252,7 +261,7 @@ impl Builder {
         let workspace = folder_to_work_in(self.workspace.as_deref().unwrap_or(Path::new(".")))?;
         let model = self.open_model(&environment).await?;
         let (models, access) = (self.models(&environment), environment.access(&self.keys(&environment)));
-        let (home, stages) = self.place.open(&environment)?;
+        let (home, stages) = self.place.open(&environment, self.commands)?;
         let mut profile = self.profile.unwrap_or_else(Profile::standard);
         profile.limits = self.limits.unwrap_or(profile.limits);
         let system = self.system.unwrap_or_else(|| profile.system.clone());

@@ -86,6 +86,7 @@ pub use haft_core::{
 };
 pub use haft_engine::{Agent, CallReport, Profile, TurnReport};
 pub use haft_macros::tool_in_haft as tool;
+pub use haft_stage::CommandAccess;
 pub use into_tool::IntoTool;
 pub use person::Approval;
 pub use session::{Session, Turn};

@@ -3,12 +3,16 @@ use crate::{Builder, Error, Result, Speech, builder::Place, environment::Environ
 use haft_core::{Provider, schema};
 use haft_dialects::{DIALECTS, Dialect, TextToolCalls, dialect};
 use haft_engine::{Home, Model, Models, Profile, Stages};
-use haft_stage::Declared;
+use haft_stage::{CommandAccess, Declared};
 use std::{path::Path, sync::Arc};
 
 impl Place {
     /// The folder of sessions, and how each of them keeps its contents there.
-    pub(crate) fn open(self, environment: &Environment) -> Result<(Home, Stages)> {
+    pub(crate) fn open(
+        self,
+        environment: &Environment,
+        commands: Option<CommandAccess>,
+    ) -> Result<(Home, Stages)> {
         let (home, kept) = match self {
             Self::Person => (environment.home()?, None),
             Self::Folder(folder) => (absolute(&folder)?, None),
@@ -23,7 +27,11 @@ impl Place {
         let stages = move |contents: &Path| {
             // The folder lives as long as the engine, which holds this closure.
             let _kept = &kept;
-            Arc::new(Declared::new(contents.to_owned()).with_locks(locks.clone())) as _
+            let plain = Declared::new(contents.to_owned()).with_locks(locks.clone());
+            Arc::new(match &commands {
+                Some(access) => plain.with_command_views(access.clone()),
+                None => plain,
+            }) as _
         };
         Ok((Home(home), Arc::new(stages)))
     }

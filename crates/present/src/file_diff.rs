@@ -1,5 +1,8 @@
 //! What a change does to one file, line by line, for whoever draws it.
-use crate::{diff, safe};
+use crate::{
+    diff::{self, Shown},
+    safe,
+};
 use haft_core::{Change, ChangeKind};
 use haft_engine::Session;
 use similar::{ChangeTag, InlineChange, TextDiff};
@@ -36,11 +39,22 @@ pub struct DiffLine {
 impl FileDiff {
     /// Of each of `changes`, with contents from the session's blobs.
     pub fn all(session: &Session, changes: &[Change]) -> Vec<Self> {
-        changes.iter().map(|change| Self::of(session, change)).collect()
+        let Shown { changes, git } = Shown::of(changes);
+        let data = git.map(|what| Self {
+            path: ".git".into(),
+            kind: ChangeKind::Modified,
+            mode: None,
+            note: Some(what),
+            hunks: Vec::new(),
+        });
+        changes.into_iter().map(|change| Self::of(session, change)).chain(data).collect()
     }
 
     fn of(session: &Session, change: &Change) -> Self {
         let (path, kind) = (safe::visible_line(&change.path.to_string_lossy()), change.kind());
+        if let note @ Some(_) = diff::in_words(session, change) {
+            return Self { path, kind, mode: None, note, hunks: Vec::new() };
+        }
         let (mode, contents) = (diff::mode(change), diff::contents(session, change));
         let (note, hunks) = match contents {
             None => (Some(diff::not_text(session, change)), Vec::new()),

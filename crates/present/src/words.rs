@@ -184,6 +184,10 @@ impl<Out: Write, Err: Write> Words<Out, Err> {
         if let Some(diffs) = self.diffs.as_ref().filter(|_| !self.style.quiet && !self.asked.contains(call)) {
             return write!(self.notes, "{}", diffs(changes));
         }
+        let diff::Shown { changes, git } = diff::Shown::of(changes);
+        if let Some(what) = git {
+            self.line(&format!("  ~ .git ({what})"))?;
+        }
         for change in changes {
             let path = change.path.to_string_lossy();
             self.line(&format!("  {} {}", diff::sign(change.kind()), safe::text(&path)))?;

@@ -38,7 +38,7 @@ const DATA: [&str; 15] = [
 ];
 
 /// Whether a change is one of such data in the workspace's own repository, and no link is part of it.
-pub(super) fn is_data(change: &Change) -> bool {
+pub fn is_data(change: &Change) -> bool {
     let mut states = [&change.before, &change.after].into_iter().flatten();
     let mut parts = change.path.components().map(|part| part.as_os_str());
     states.all(|state| state.kind() != FileKind::Link)
