@@ -143,7 +143,12 @@ fn no_command_and_no_tool_shows_the_key_to_a_model() {
             json!({"say": "done"}),
         ],
     );
-    let ran = run(&place, &["run", "--model", &model, "--permission", "full", "--json", "go"], &[], "");
+    let ran = run(
+        &place,
+        &["run", "--model", &model, "--permission", "full", "--sandbox", "off", "--json", "go"],
+        &[],
+        "",
+    );
     let ended: Vec<Value> = ran.events().into_iter().filter(|event| event["type"] == "tool_ended").collect();
     let content = |place: usize| ended[place]["content"].as_str().unwrap();
     assert!(content(0).contains("openai = \"[key]\"") && content(0).contains("read"), "{}", content(0));

@@ -110,7 +110,9 @@ fn a_wrong_key_or_value_changes_nothing() {
 #[test]
 fn a_verdict_is_explained_with_the_rule_or_the_mode_that_decides() {
     let place = Place::new();
-    place.configure("[rules]\ndeny = [\"read:**/.env\"]\nallow = [\"execute:cargo test *\"]");
+    place.configure(
+        "sandbox = \"off\"\n[rules]\ndeny = [\"read:**/.env\"]\nallow = [\"execute:cargo test *\"]",
+    );
     place.write(".haft/config.toml", "[rules]\nask = [\"write:docs/**\"]");
     let check = |words: &[&str]| -> Value {
         let ran = place.run(&[&["policy", "check", "--json"], words].concat());
@@ -122,7 +124,7 @@ fn a_verdict_is_explained_with_the_rule_or_the_mode_that_decides() {
         (&["git push", "--permission", "full"], "allow", "the mode `full`"),
         (&["git push", "--permission", "read-only"], "deny", "the mode `read-only`"),
         (&["cargo test -q"], "allow", "the rule `allow = \"execute:cargo test *\"` ("),
-        (&["read:.env"], "deny", "config.toml`: line 2)"),
+        (&["read:.env"], "deny", "config.toml`: line 3)"),
         (&["read:a.txt"], "allow", "the mode `ask`"),
         (&["write:docs/x.md", "--permission", "full"], "ask", "/work/.haft/config.toml`)"),
         (&["write:.git/config", "--permission", "full"], "ask", "(built in)"),
@@ -138,6 +140,11 @@ fn a_verdict_is_explained_with_the_rule_or_the_mode_that_decides() {
     let told = check(&["git push"]);
     let hint = "`allow = [\"execute:git push\"]` under `[rules]` in your configuration allows it, `--permission full` allows everything";
     assert_eq!(told["hint"], hint);
+    // Where commands can be confined, what they change is asked for afterwards.
+    let confines = place.run(&["doctor"]).out.contains("can be confined here");
+    place.configure("sandbox = \"auto\"");
+    assert_eq!(check(&["ls"])["verdict"], if confines { "allow" } else { "ask" });
+    place.configure("sandbox = \"off\"");
     let ran = place.run(&["policy", "check", "git", "push"]);
     let expected =
         format!("ask    `execute:git push` needs approval\nby     the mode `ask` (default)\nhint   {hint}\n");

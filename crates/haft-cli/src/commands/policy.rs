@@ -8,8 +8,9 @@ use crate::{
 };
 use haft::{
     engine::is_repository,
-    kernel::{Effect, Execution, Policy, Verdict},
+    kernel::{Effect, Execution, Policy, Sandbox, Verdict},
     present::unattended,
+    stage::Declared,
     terminal::Exit,
     tools::refusal,
 };
@@ -30,6 +31,15 @@ pub(crate) fn policy(context: &CliContext, command: Verb) -> Result<Exit, Failur
     let rules = profile.rules.deny.iter().chain(&profile.rules.only).cloned().chain(own.rules).collect();
     let policy = Policy { rules, mode: own.mode };
     let effect = effect(&words.join(" "), &workspace)?;
+    // As the engine does: where the system gives a command a view of its own, it can do nothing but change that.
+    let views = || {
+        Declared::new(context.places.home.join("views"))
+            .with_command_views(config.command_access(&context.places))
+    };
+    let is_command = matches!(effect, Effect::Execute(_));
+    let is_confined =
+        is_command && config.sandbox(&profile) != Sandbox::Off && views().command_views(&workspace).is_ok();
+    let effect = if is_confined { effect.confined() } else { effect };
     let (verdict, rules) = policy.explain(&effect, &workspace, &is_repository);
     let guarded = match &effect {
         Effect::Execute(Execution { command, .. }) => refusal(command),
@@ -43,6 +53,11 @@ pub(crate) fn policy(context: &CliContext, command: Verb) -> Result<Exit, Failur
             Some("the guard, whatever the rules say".to_owned()),
         ),
         (Verdict::Ask { reason }, None) => ("ask", reason, None),
+        (Verdict::Allow, None) if is_confined => (
+            "allow",
+            format!("`{effect}` runs in a view of the workspace; what it changes there is judged afterwards"),
+            None,
+        ),
         (Verdict::Allow, None) => ("allow", format!("`{effect}` runs without a question"), None),
     };
     let by = by.unwrap_or_else(|| match rules.as_slice() {
