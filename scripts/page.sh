@@ -34,7 +34,7 @@ cat >"$scratch/model" <<'SCRIPT'
 {"calls": [{"name": "edit", "arguments": {"path": "src/parser.py", "old_text": "    digits = text.strip(\"-+ \")\n    return int(digits)", "new_text": "    return int(text.strip())"}}], "usage": {"input": 700, "output": 240, "cache_read": 4200}}
 {"calls": [{"name": "write", "arguments": {"path": "<b onmouseover=document.title=1>.md", "content": "<script>document.title='hacked'</script>\n"}}], "usage": {"input": 500, "output": 120, "cache_read": 4900}}
 {"say": "## Done\n\n1. `src/parser.py` keeps the *sign*.\n2. [documentation](https://docs.example/)\n\n| a | b |\n| --- | --- |\n| 1 | 2 |\n\n```python\nassert parse(\"-5\") == -5\n```\n\n<script>document.title = 'hacked'; fetch('https://evil.example/s')</script>\n\n<img src=\"https://evil.example/p.png\" onerror=\"document.title='hacked'\"> ![pixel](https://evil.example/q.png) [run](javascript:document.title='hacked') <iframe src=\"https://evil.example\"></iframe> <style>@import 'https://evil.example/c.css'</style> <meta http-equiv=refresh content=\"0;url=https://evil.example\">", "usage": {"input": 400, "output": 420, "cache_read": 5400}}
-{"calls": [{"name": "bash", "arguments": {"command": "git push"}}], "usage": {"input": 600, "output": 80, "cache_read": 5900}}
+{"calls": [{"name": "write", "arguments": {"path": "../outside.md", "content": "x"}}], "usage": {"input": 600, "output": 80, "cache_read": 5900}}
 {"say": "Nobody allowed it.", "usage": {"input": 300, "output": 40, "cache_read": 6400}}
 {"calls": [{"name": "write", "arguments": {"path": "notes.md", "content": "one\n"}}], "usage": {"input": 300, "output": 40, "cache_read": 6400}}
 {"say": "Noted.", "usage": {"input": 300, "output": 40, "cache_read": 6700}}

@@ -145,12 +145,17 @@ fn a_place_where_no_session_can_begin_is_refused() {
 #[test]
 fn a_session_that_is_at_work_can_be_forked_before_its_call() {
     let place = Place::new();
-    let call = json!({"calls": [{"name": "bash", "arguments": {"command": "touch begun; sleep 60"}}]});
+    let call = json!({"calls": [{"name": "bash", "arguments": {"command": "sleep 60"}}]});
     let model = place.script("m", &[call]);
     let mut running = place.haft(&["run", "--permission", "full", "--model", &model, "wait"]);
     let mut running = running.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     let patience = Instant::now() + Duration::from_secs(30);
-    while place.read("begun").is_none() && Instant::now() < patience {
+    let sessions = place.path().join("home/sessions");
+    let runs = || {
+        let there = fs::read_dir(&sessions).is_ok_and(|mut folders| folders.next().is_some());
+        there && fs::read_to_string(place.journal()).is_ok_and(|text| text.contains("\"how\""))
+    };
+    while !runs() && Instant::now() < patience {
         std::thread::sleep(Duration::from_millis(20));
     }
     let listed = place.run(&["sessions", "list", "--json"]).events();

@@ -47,7 +47,7 @@ fn a_page_tells_what_was_said_done_and_undone() {
         json!({"think": "I *look* first.", "say": "I **look**.", "calls": [{"name": "read", "arguments": {"path": "a.py"}}],
                "usage": {"input": 2000, "output": 100}}),
         call("edit", json!({"path": "a.py", "old_text": "one = 1", "new_text": "one = 11"})),
-        call("bash", json!({"command": "git push"})),
+        call("write", json!({"path": "../outside.md", "content": "x"})),
         json!({"say": "# Done\n\n- [x] it\n", "usage": {"input": 3000, "output": 10}}),
         call("write", json!({"path": "b.md", "content": "b\n"})),
         json!({"say": "Noted."}),

@@ -87,6 +87,8 @@ fn commands_run_again_where_they_may_and_see_the_copy() {
     place.write("count", "0");
     let steps =
         [call("bash", json!({"command": "pwd; echo more >>count; wc -l <count"})), json!({"say": "Done."})];
+    // Where commands are not confined.
+    place.configure("sandbox = \"off\"\n");
     let id = session(&place, &steps);
     place.write("count", "0");
     let refused = replay(&place, &[&id]);
@@ -104,6 +106,19 @@ fn what_was_denied_is_denied_again() {
     let id = ran.events()[0]["session"].as_str().unwrap().to_owned();
     let replayed = replay(&place, &[&id]);
     assert_eq!((replayed.code, place.read("made")), (0, None), "{replayed:?}");
+}
+
+#[test]
+fn a_file_that_a_person_did_not_want_is_not_written_again() {
+    let place = Place::new();
+    let write = call("write", json!({"path": "made", "content": "x"}));
+    let model = place.script("m", &[write, json!({"say": "No."})]);
+    let ran = place.run(&["run", "--json", "--model", &model, "go"]);
+    let id = ran.events()[0]["session"].as_str().unwrap().to_owned();
+    for permission in ["ask", "full"] {
+        let replayed = replay(&place, &[&id, "--permission", permission]);
+        assert_eq!(replayed.code, 0, "{permission}: {replayed:?}");
+    }
 }
 
 #[test]

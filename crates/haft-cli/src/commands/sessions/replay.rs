@@ -52,13 +52,13 @@ pub(super) async fn replay(context: &CliContext, home: &Home, args: ReplayArgs) 
     for input in &mut recording.inputs {
         input.command = moved.all_there(&input.command).map_err(anyhow::Error::from)?;
     }
-    let engine = engine(context, &args, profile, &scratch, &recording).await?;
+    let (engine, mode) = engine(context, &args, profile, &scratch, &recording).await?;
     let agent = engine.setup().agents.iter().find(|known| known.name == *agent);
     let agent = agent.map_or(AGENT.to_owned(), |known| known.name.clone());
     let mut interrupts = Interrupts::listen()?;
     let session = engine.create(&agent)?;
     let handed_over = args.model.as_ref().map(|_| args.from as usize - 1);
-    let driver = Driver::new(recording, moved, handed_over, args.json);
+    let driver = Driver::new(recording, moved, handed_over, mode == Mode::Full, args.json);
     let verdict = tokio::select! {
         verdict = driver.drive(&session) => verdict?,
         () = interrupts.next() => Verdict::interrupted(),
@@ -105,14 +105,15 @@ impl Scratch {
     }
 }
 
-/// Files in the copy are nobody's: only commands are asked for. Hooks have had their say in what was recorded.
+/// With the mode that the person chose: the engine asks for everything, since what was denied is to be denied again.
+/// Hooks have had their say in what was recorded.
 async fn engine(
     context: &CliContext,
     args: &ReplayArgs,
     profile: &str,
     scratch: &Scratch,
     recording: &Recording,
-) -> Result<Engine, Failure> {
+) -> Result<(Engine, Mode), Failure> {
     let settings = Settings {
         model: args.model.clone(),
         profile: Some(profile.to_owned()),
@@ -121,11 +122,12 @@ async fn engine(
     };
     let turn = TurnArgs { settings, base_url: args.base_url.clone(), quiet: true, ..TurnArgs::default() };
     let spec = SessionSpec::within(context, &turn, scratch.work.clone())?;
+    let mode = spec.config.mode();
     let said = Retold::new(recording.replies.clone());
     let adjust = |setup: &mut Setup| {
         setup.home = Home(scratch.home.clone());
         setup.hooks = Arc::new(NoHooks);
-        setup.policy.mode = setup.policy.mode.max(Mode::AcceptEdits);
+        setup.policy.mode = Mode::Ask;
         setup.profile.limits.max_rounds = None;
     };
     if args.model.is_some() {
@@ -134,10 +136,10 @@ async fn engine(
             setup.model.provider = Arc::new(said.handing_over(args.from as usize - 1, other));
             adjust(setup);
         });
-        return Ok(assembled.await?.engine);
+        return Ok((assembled.await?.engine, mode));
     }
     let mut setup = spec.setup(Model::plain(direct::MODEL, Arc::new(said)))?;
     adjust(&mut setup);
     setup.profile.limits.budget = Default::default();
-    Ok(Engine::new(setup))
+    Ok((Engine::new(setup), mode))
 }

@@ -8,7 +8,7 @@ use crate::failure::Failure;
 use futures::StreamExt;
 use haft::{
     engine::{Chat, Session, Turn},
-    kernel::{Answer, CallId, Command, Event, Fact, Part, text_of},
+    kernel::{Answer, CallId, Command, Effect, Event, Fact, Part, text_of},
     present::{
         safe,
         words::{Style, Words},
@@ -27,6 +27,8 @@ pub(super) struct Driver {
     /// From this reply on another model speaks.
     handed_over: usize,
     has_other_model: bool,
+    /// Whether what lies outside of the copy may be touched.
+    allows_all: bool,
     next_input: usize,
     verdict: Verdict,
     /// Tells what the other model says and does.
@@ -34,11 +36,18 @@ pub(super) struct Driver {
 }
 
 impl Driver {
-    pub(super) fn new(recording: Recording, moved: Moved, handed_over: Option<usize>, quiet: bool) -> Self {
+    pub(super) fn new(
+        recording: Recording,
+        moved: Moved,
+        handed_over: Option<usize>,
+        allows_all: bool,
+        quiet: bool,
+    ) -> Self {
         let words = Words::new(stdout(), stderr(), Style::default(), Chat::default());
         Self {
             handed_over: handed_over.unwrap_or(recording.replies.len()),
             has_other_model: handed_over.is_some(),
+            allows_all,
             words: handed_over.filter(|_| !quiet).map(|_| words),
             recording,
             heard: Recording::default(),
@@ -88,8 +97,8 @@ impl Driver {
             self.heard.apply(entry.seq, &entry.fact);
             match &entry.fact {
                 Fact::Replied { .. } => self.steer(turn.session())?,
-                Fact::ApprovalAsked { call, reason, .. } => {
-                    let answer = self.approval(call, reason);
+                Fact::ApprovalAsked { call, reason, effects, .. } => {
+                    let answer = self.approval(call, reason, effects);
                     turn.send(Command::Answer { call: call.clone(), answer })?;
                 }
                 Fact::QuestionAsked { call, .. } => {
@@ -130,17 +139,29 @@ impl Driver {
         self.recording.call(reply, call).filter(|_| reply < self.handed_over)
     }
 
-    /// What was denied is denied again. What ran then and would be asked for is for the person to allow.
-    fn approval(&mut self, call: &CallId, reason: &str) -> Answer {
-        let Some(recorded) = self.recorded(call) else { return Answer::Nobody };
+    /// What was denied is denied again. Files in the copy are nobody's; what else ran then and would be asked for is for
+    /// the person to allow.
+    fn approval(&mut self, call: &CallId, reason: &str, effects: &[Effect]) -> Answer {
+        let allowed = self.allows_all || effects.iter().all(|effect| self.is_of_copy(effect));
+        let Some(recorded) = self.recorded(call) else {
+            return if allowed { Answer::Once } else { Answer::Nobody };
+        };
         match recorded.approval {
             Some(answer @ (Answer::No | Answer::Nobody)) => answer,
+            _ if allowed => Answer::Once,
             _ if !recorded.started => Answer::Nobody,
             _ => {
                 let seq = recorded.ended.as_ref().map(|(seq, _)| *seq);
                 self.verdict.refused = Some((seq, recorded.name.clone(), self.moved.back(reason)));
                 Answer::Nobody
             }
+        }
+    }
+
+    fn is_of_copy(&self, effect: &Effect) -> bool {
+        match effect {
+            Effect::Read(path) | Effect::Write(path) => self.moved.holds(path),
+            Effect::Execute(_) | Effect::Network(_) => false,
         }
     }
 

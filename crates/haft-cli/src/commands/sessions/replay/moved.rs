@@ -1,7 +1,7 @@
 //! Paths of a workspace in texts, as they read in a copy of it.
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
-use std::path::Path;
+use std::path::{Component, Path};
 
 /// A folder and its copy.
 pub(super) struct Moved {
@@ -22,6 +22,12 @@ impl Moved {
     /// `text`, which was written of the copy, as it reads of the folder.
     pub(super) fn back(&self, text: &str) -> String {
         replaced(text, &self.to, &self.from)
+    }
+
+    /// Whether `path`, relative to the copy or absolute, lies in the copy.
+    pub(super) fn holds(&self, path: &Path) -> bool {
+        let leads_up = path.components().any(|part| part == Component::ParentDir);
+        !leads_up && Path::new(&self.to).join(path).starts_with(&self.to)
     }
 
     /// `value` with every text in it as [`Self::there`] reads.
@@ -61,6 +67,22 @@ fn replaced(text: &str, from: &str, to: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_what_lies_in_the_copy_is_of_it() {
+        let moved = Moved::new(Path::new("/work"), Path::new("/tmp/copy"));
+        let table = [
+            ("a.txt", true),
+            ("/tmp/copy/src/a", true),
+            ("../a", false),
+            ("/tmp/copy/../a", false),
+            ("/work/a", false),
+            ("/tmp/copying/a", false),
+        ];
+        for (path, expected) in table {
+            assert_eq!(moved.holds(Path::new(path)), expected, "{path}");
+        }
+    }
 
     #[test]
     fn only_whole_paths_are_moved() {
