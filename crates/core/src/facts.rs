@@ -13,6 +13,7 @@ mod remaining;
 mod running;
 mod standing;
 pub mod undo;
+pub(crate) mod update;
 
 pub use active_path::active_path;
 pub use left::Left;

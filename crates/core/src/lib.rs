@@ -27,13 +27,12 @@ pub use conversation::{
     CallTracker, Completion, Limits, OnCap, clip, loops, message, picture, replies_left_out, reply, tokens,
     transcript, window,
 };
-pub use event::{
-    Answer, Channel, Command, Direction, Entry, Event, Evicted, Fact, Outcome, Summarizer, Update,
-};
+pub use event::{Answer, Channel, Command, Direction, Entry, Event, Evicted, Fact, Outcome, Summarizer};
 pub use facts::{
     Forked, Left, Running, Seq, SessionId, Standing, active_path,
     activity::{Activities, Activity, ActivityType},
     change, changed, event, fork, job, line, undo,
+    update::Update,
 };
 pub use fork::NoFork;
 pub use haft_macros::tool;

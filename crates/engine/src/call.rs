@@ -169,8 +169,7 @@ async fn run_in_view(
 ) -> Result<Done, Stopped> {
     let setup = &session.shared.setup;
     let judged = judge::judge(session, &ready.effects);
-    let is_typed = session.inbox.is_typed(&call.id);
-    let verdict = if is_typed { Verdict::Allow } else { judged.now() };
+    let verdict = judged.now(session, call);
     if let Verdict::Deny { reason } = verdict {
         return Err(denied(reason).into());
     }
@@ -187,8 +186,7 @@ async fn run_in_view(
         judge::ask_to_run(session, call, &ready, &judged, reason, notes).await?;
     }
     let readable = Arc::new(judge::readable(session, &ready.effects));
-    let how = judged.how;
-    let looked = looked.read().await;
+    let (how, looked) = (judged.how, looked.read().await);
     start(session, call, &ready.arguments, how, looked.recorded(&setup.workspace), notes).await?;
     let (view, output) = loop {
         let seen = turn.map(Turn::sees).unwrap_or_default();
@@ -217,9 +215,7 @@ async fn run_in_view(
         None => output,
     };
     let changes = changes_of(&view).await?;
-    if !is_typed {
-        judge::judge_changes(session, call, &changes, how, notes).await?;
-    }
+    judge::judge_changes(session, call, &changes, how, notes).await?;
     Ok(Done { result: worded(session, call, Ok(output)), changes, how, view: Some(view) })
 }
 

@@ -138,6 +138,30 @@ fn panels_have_their_lines_in_chat_too() {
     }
 }
 
+/// What is said in a copy is not said in the session that it was made of.
+#[test]
+fn a_fork_goes_on_in_a_copy() {
+    for how in ["", "chat"] {
+        let place = Place::new();
+        place.script("model.jsonl", &[json!({"say": "The first."}), json!({"say": "Only in the copy."})]);
+        let Some(terminal) = Terminal::open(&place, (100, 40)) else { return };
+        terminal.haft(&place, &format!("{how} --model script/../model.jsonl"));
+        terminal.see(if how.is_empty() { "what to do?" } else { "to leave." });
+        terminal.say("one");
+        terminal.see("The first.");
+        terminal.no_longer_see("Esc interrupts");
+        let first = place.journal();
+        terminal.say("/fork");
+        let sessions = place.path().join("home/sessions");
+        let count = || std::fs::read_dir(&sessions).map_or(0, Iterator::count);
+        kit::terminal::poll(|| count() == 2, || format!("{} sessions", count()));
+        terminal.say("two");
+        terminal.see("Only in the copy.");
+        let journal = std::fs::read_to_string(first).unwrap();
+        assert!(journal.contains("The first.") && !journal.contains("Only in the copy."), "{how}: {journal}");
+    }
+}
+
 /// A picture is drawn where the terminal can, and told of in a line elsewhere.
 #[test]
 fn a_picture_is_drawn_where_the_terminal_can() {

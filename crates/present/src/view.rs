@@ -326,6 +326,7 @@ impl View {
             summary,
             took,
             images: result.images.clone(),
+            is_command: result.details.get("exit_code").is_some(),
             ..call
         })]
     }

@@ -156,6 +156,7 @@ impl Talk<'_> {
             Order::Mode(name) => self.mode(name.as_deref()).await,
             Order::Review(what) => self.turn(prompt(&console::review(what.as_deref()))).await,
             Order::Init => self.turn(prompt(console::INIT)).await,
+            Order::Fork => self.fork().await,
             Order::Export(_) | Order::Context | Order::Permissions | Order::Mcp => {
                 panels::show(&order, &self.host, self.open.as_ref()).await
             }
@@ -225,6 +226,15 @@ impl Talk<'_> {
         let Some((engine, _)) = &self.open else { return Ok(()) };
         let agents = engine.setup().agents.iter();
         list(agents.map(|agent| (agent.name.clone(), agent.description.clone())).collect(), "/agent NAME")
+    }
+
+    /// Goes on in a copy of the session.
+    async fn fork(&mut self) -> anyhow::Result<()> {
+        let Some((engine, session)) = &self.open else { return Ok(()) };
+        match engine.setup().home.fork(&session.id().0, None) {
+            Ok(copy) => self.reopen(Wish { session: Some(copy.0), ..self.wish.clone() }).await,
+            Err(error) => note(&format!("error: {error}")),
+        }
     }
 
     async fn undo(&mut self) -> anyhow::Result<()> {

@@ -39,6 +39,8 @@ pub enum Order {
     Review(Option<String>),
     /// Let the model write notes about the repository.
     Init,
+    /// Go on in a copy of the session.
+    Fork,
     /// Write the conversation to a file.
     Export(Option<String>),
     /// What fills the model's window.
@@ -52,7 +54,7 @@ pub enum Order {
 }
 
 /// Name, argument and what it does.
-pub const ORDERS: [(&str, &str, &str); 22] = [
+pub const ORDERS: [(&str, &str, &str); 23] = [
     ("help", "", "show commands and keys"),
     ("new", "", "start a new session"),
     ("sessions", "[ID]", "switch to another session of this directory"),
@@ -66,6 +68,7 @@ pub const ORDERS: [(&str, &str, &str); 22] = [
     ("undo", "", "undo the last turn, with its files"),
     ("redo", "", "redo the last undo"),
     ("rewind", "", "go back to an earlier prompt, with the files"),
+    ("fork", "", "continue in a copy of this session; this one stays as it is"),
     ("compact", "", "summarize the conversation so far"),
     ("continue", "", "continue an interrupted turn"),
     ("context", "", "show what fills the model's window"),
@@ -92,6 +95,7 @@ pub fn order(line: &str) -> Option<Order> {
         ("mode" | "permissions", name) => Order::Mode(name),
         ("review", what) => Order::Review(what),
         ("init", None) => Order::Init,
+        ("fork", None) => Order::Fork,
         ("export", file) => Order::Export(file),
         ("context", None) => Order::Context,
         ("mcp", None) => Order::Mcp,
@@ -131,7 +135,9 @@ pub(crate) const INIT: &str = include_str!("prompts/init.md");
 
 /// Runs the `command` of a line such as `!make`.
 pub(crate) fn typed(command: &str) -> Command {
-    Command::TypedCall { name: "bash".into(), arguments: json!({"command": command.trim()}) }
+    // As the person's own commands run.
+    let arguments = json!({"command": command.trim(), "needs": ["live"]});
+    Command::TypedCall { name: "bash".into(), arguments }
 }
 
 /// For a `/NAME` that nobody knows: the nearest that there is.

@@ -19,8 +19,11 @@ pub(crate) struct Judged {
 }
 
 impl Judged {
-    /// The verdict before the call runs.
-    pub(crate) fn now(&self) -> Verdict {
+    /// The verdict before the call runs. Who has typed it has allowed it.
+    pub(crate) fn now(&self, session: &SessionContext, call: &ToolCall) -> Verdict {
+        if session.inbox.is_typed(&call.id) {
+            return Verdict::Allow;
+        }
         if self.waits() { self.others.clone() } else { self.writes.clone().and(self.others.clone()) }
     }
 
@@ -125,6 +128,9 @@ pub(crate) async fn judge_changes(
     how: How,
     notes: &Notes,
 ) -> Result<(), Refused> {
+    if session.inbox.is_typed(&call.id) {
+        return Ok(());
+    }
     let workspace = &session.shared.setup.workspace;
     match session.permission.judge_changes(changes, how, workspace) {
         Verdict::Allow => Ok(()),

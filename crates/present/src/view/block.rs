@@ -81,6 +81,8 @@ pub struct Call {
     pub plan: Option<Plan>,
     /// Pictures in its result.
     pub images: Vec<Image>,
+    /// It ran a command.
+    pub is_command: bool,
     /// No model made it.
     pub is_own: bool,
     /// How long it took.
@@ -147,6 +149,7 @@ impl Call {
             verdict: None,
             plan: None,
             images: Vec::new(),
+            is_command: false,
             is_own: false,
             took: Duration::ZERO,
         }

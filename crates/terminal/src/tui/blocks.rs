@@ -74,9 +74,12 @@ impl Painter<'_> {
         };
         let sign = Span::styled(sign, style);
         let (changed, refused) = ((self.files_of)(&call.changes), (self.files_of)(&call.refused));
-        // What a diff shows needs no words.
-        let mut lines = match (&changed[..], &refused[..], call.is_delegated) {
-            ([file], [], false) | ([], [file], false) => self.changed(sign, call, file),
+        let is_done = call.state == CallState::Done;
+        let says_all = !call.is_delegated && !call.is_command;
+        let mut lines = match (&changed[..], &refused[..]) {
+            ([file], []) | ([], [file]) if says_all && (is_done || call.summary.ends_with(&file.path)) => {
+                self.changed(sign, call, file)
+            }
             _ => {
                 let mut lines = vec![self.head(sign, call)];
                 lines.extend(self.diffs().files(&changed, self.room));
@@ -84,7 +87,8 @@ impl Painter<'_> {
                 lines
             }
         };
-        let is_all_shown = !call.changes.is_empty() && !call.is_delegated && call.state == CallState::Done;
+        // What a diff shows needs no words.
+        let is_all_shown = !call.changes.is_empty() && says_all && is_done;
         let is_refused = !call.refused.is_empty() && call.state == CallState::Failed;
         if !is_all_shown && !is_refused {
             lines.extend(self.told(call));

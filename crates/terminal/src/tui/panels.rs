@@ -7,7 +7,10 @@ use super::{
     page::Page,
     wrap::{Break, hanging, one_row, width},
 };
-use crate::{console, export, host::Server};
+use crate::{
+    console, export,
+    host::{Server, Wish},
+};
 use haft_engine::Session;
 use haft_present::{context::Filling, safe};
 use ratatui::{
@@ -139,6 +142,18 @@ impl App {
             lines.push(Line::raw("no MCP server is configured; `[mcp.NAME]` in the configuration adds one"));
         }
         self.page = Some(Page::new("MCP servers", lines, false));
+    }
+
+    /// Goes on in a copy of the session.
+    pub(super) fn fork(&mut self) {
+        if self.must_wait() {
+            return;
+        }
+        let (Some(engine), Some(session)) = (&self.engine, &self.session) else { return };
+        match engine.setup().home.fork(&session.id().0, None) {
+            Ok(copy) => self.open(Wish { session: Some(copy.0), ..self.wished() }),
+            Err(error) => self.fail(error.to_string(), None),
+        }
     }
 
     pub(super) fn export(&mut self, name: Option<&str>) {

@@ -113,6 +113,7 @@ impl App {
             Order::Copy => self.copy(),
             Order::Review(what) => self.prompt(console::review(what.as_deref()), Vec::new()),
             Order::Init => self.prompt(console::INIT.to_owned(), Vec::new()),
+            Order::Fork => self.fork(),
             Order::Export(name) => self.export(name.as_deref()),
             Order::Context => self.show_context(),
             Order::Permissions => self.show_permissions(),

@@ -1,0 +1,27 @@
+//! What is seen live and never recorded.
+use crate::CallId;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// Seen while it happens, gone afterwards.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+#[expect(missing_docs, reason = "the fields are named by their types")]
+pub enum Update {
+    /// More of the reply.
+    Text { text: String },
+    /// More of what the model thinks.
+    Thinking { text: String },
+    /// A call of the reply begins.
+    ToolCall { call: CallId, name: String },
+    /// More of its arguments: JSON text.
+    ToolArguments { call: CallId, delta: String },
+    /// It is written to its end. `arguments` are as they will be recorded: a text where they cannot be read.
+    ToolCallEnd { call: CallId, arguments: Value },
+    /// A running call says something (C-26 `tool_output_chunk`).
+    ToolOutput { call: CallId, chunk: String },
+    /// The beginning of the conversation is being summarized.
+    Summarizing,
+    /// The model is asked again: what was seen of this reply is void.
+    Retrying { reason: String, after_ms: u64 },
+}
