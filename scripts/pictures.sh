@@ -43,7 +43,7 @@ take() {
 }
 
 tmux -S "$socket" -f /dev/null new-session -d -x 96 -y 34 -c "$scratch/calculator" \
-    "env -i PATH=$PATH TERM=tmux-256color HOME=$scratch/home HAFT_HOME=$scratch/home/haft $haft --model script/../model.jsonl"
+    "env -i PATH=$PATH TERM=tmux-256color HOME=$scratch/home HAFT_HOME=$scratch/home/haft HAFT_SANDBOX=off $haft --model script/../model.jsonl"
 see "what to do?"
 keys -l "add(2, 3) gives -1" && keys Enter
 see "Edit src/calc.py?"

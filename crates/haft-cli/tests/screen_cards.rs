@@ -26,7 +26,7 @@ fn todo(states: [&str; 3]) -> Value {
 #[test]
 fn a_command_that_failed_says_so_in_numbers() {
     for how in ["--permission full", "chat --permission full"] {
-        let place = Place::new();
+        let place = Place::unconfined();
         let script = [
             json!({"calls": [bash("echo '2 failed, 14 passed in 0.1s'; exit 1")]}),
             json!({"calls": [bash("exit 7")]}),
@@ -53,7 +53,7 @@ fn a_command_that_failed_says_so_in_numbers() {
 /// A list of steps is boxes, and the step at work is seen while the turn goes.
 #[test]
 fn a_plan_is_a_list_of_boxes_and_its_progress_is_seen() {
-    let place = Place::new();
+    let place = Place::unconfined();
     let script = [
         todo(["done", "in_progress", "pending"]),
         json!({"calls": [bash("until test -e go; do sleep 0.05; done")]}),
@@ -82,7 +82,7 @@ fn a_plan_is_a_list_of_boxes_and_its_progress_is_seen() {
 #[test]
 fn a_command_that_a_person_types_runs_unasked_and_is_read() {
     for how in ["--permission read-only", "chat --permission ask"] {
-        let place = Place::new();
+        let place = Place::unconfined();
         let server = Server::start(vec![openai_text("I read it.")]);
         let Some(terminal) = Terminal::open(&place, (90, 40)) else { return };
         let model = format!("--model llamacpp/any --base-url {}/v1", server.address);
@@ -107,12 +107,12 @@ fn the_status_tells_what_goes_on() {
         ("responding", json!({"say": "I see", "hang": true})),
     ];
     for (status, line) in hanging {
-        let place = Place::new();
+        let place = Place::unconfined();
         let Some(terminal) = opened(&place, "", &[line]) else { return };
         terminal.say("begin");
         terminal.see(status);
     }
-    let place = Place::new();
+    let place = Place::unconfined();
     let script = [
         json!({"calls": [bash("until test -e go; do sleep 0.05; done")]}),
         json!({"calls": [{"name": "ask", "arguments": {"question": "Red?"}}]}),
@@ -127,7 +127,7 @@ fn the_status_tells_what_goes_on() {
     terminal.see("Then red.");
     terminal.no_longer_see("Esc interrupts");
     // A summary is what the first line says, which takes its time.
-    let place = Place::new();
+    let place = Place::unconfined();
     let slow = json!({"say": "one two three four five six", "pieces": 8, "delay_ms": 250});
     let Some(terminal) = opened(&place, "", &[slow, json!({"say": "And more."})]) else { return };
     for (say, answer) in [("begin", "five six"), ("go on", "And more.")] {

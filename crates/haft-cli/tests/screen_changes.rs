@@ -101,7 +101,7 @@ fn what_is_removed_is_not_clipped_away() {
 /// Three answers: by arrows and Enter, by numbers, by letters; the second says what it covers before it is given.
 #[test]
 fn an_approval_is_answered_with_arrows_numbers_or_letters() {
-    let place = Place::new();
+    let place = Place::unconfined();
     let run =
         |name: &str| json!({"calls": [{"name": "bash", "arguments": {"command": format!("touch {name}")}}]});
     let script = [run("one"), run("two"), run("two"), run("three"), json!({"say": "Done."})];

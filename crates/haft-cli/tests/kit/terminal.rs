@@ -58,8 +58,9 @@ impl Terminal {
         let (home, person) = (place.path().join("home"), place.path().join("person"));
         self.started.set(self.started.get() + 1);
         let title = format!("start {}", self.started.get());
+        let sandbox = if place.confines { "" } else { "HAFT_SANDBOX=off" };
         let line = format!(
-            "clear; printf '\\033]2;{title}\\007'; HAFT_HOME={} HOME={} {binary} {arguments}; echo left $?",
+            "clear; printf '\\033]2;{title}\\007'; HAFT_HOME={} HOME={} {sandbox} {binary} {arguments}; echo left $?",
             home.display(),
             person.display()
         );
