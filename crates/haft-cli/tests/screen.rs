@@ -406,7 +406,7 @@ fn what_is_typed_may_have_several_lines() {
 // A draft with a folded paste is the same after the history and after a question.
 #[test]
 fn a_draft_comes_back_with_what_was_pasted() {
-    let place = Place::new();
+    let place = Place::unconfined();
     let question = json!({"name": "ask", "arguments": {"question": "Red or blue?"}});
     let wait = json!({"name": "bash", "arguments": {"command": "until [ -e go ]; do sleep 0.05; done"}});
     let script = [

@@ -45,6 +45,7 @@ fn panels_are_left_with_escape() {
     let screen = terminal.see("Esc or q leaves");
     assert!(screen.lines().any(|line| line.starts_with("commands") && line.contains("keys")), "{screen}");
     terminal.keys(&["Escape"]);
+    terminal.see("what to do?");
     terminal.say("/permissions");
     terminal.see("❯ read-only");
     terminal.keys(&["Down", "Down", "Enter"]);
