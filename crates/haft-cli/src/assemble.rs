@@ -133,14 +133,22 @@ fn stages(home: &Home, sandbox: Sandbox, access: CommandAccess, workspace: &Path
         if sandbox == Sandbox::Off { plain } else { plain.with_command_views(access.clone()) }
     };
     if sandbox == Sandbox::Require {
-        let tried = stage(&home.0.join("views")).command_views(workspace);
-        tried.map_err(|why| {
+        stage(&home.0.join(TRIED)).command_views(workspace).map_err(|why| {
             Failure::usage(format!("cannot confine commands, which `sandbox = \"require\"` asks for: {why}"))
                 .hint("`haft doctor` says what this system offers; `--sandbox auto` goes on without")
         })?;
     }
     Ok(Arc::new(move |blobs: &Path| Arc::new(stage(blobs)) as _))
 }
+
+/// Why commands have no view of `workspace`, if they have none. It is tried.
+pub(crate) fn command_views(places: &Places, config: &Config, workspace: &Path) -> Result<(), String> {
+    let stage = Declared::new(places.home.join(TRIED)).with_command_views(config.command_access(places));
+    stage.command_views(workspace)
+}
+
+/// Where views lie that are only tried.
+const TRIED: &str = "views";
 
 /// What the person and the project wrote down for agents.
 pub(crate) fn knowledge(places: &Places, workspace: &Path, quiet: bool) -> Knowledge {

@@ -10,7 +10,6 @@ use crate::{
 use haft::{
     engine::Home,
     providers::{is_listening, vendor, vendors},
-    stage::Declared,
     terminal::Exit,
 };
 use std::{
@@ -59,9 +58,8 @@ pub(crate) async fn doctor(context: &CliContext, args: &DoctorArgs) -> Result<Ex
 /// Whether commands can be confined, and so be undone.
 fn commands(context: &CliContext, workspace: &Path, report: &mut Report) -> Result<(), Failure> {
     let places = &context.places;
-    let access = context.config(workspace, &Settings::default()).unwrap_or_default().command_access(places);
-    let stage = Declared::new(places.home.join("views")).with_command_views(access);
-    match stage.command_views(workspace) {
+    let config = context.config(workspace, &Settings::default()).unwrap_or_default();
+    match assemble::command_views(places, &config, workspace) {
         Ok(()) => {
             report.good("commands", "can be confined here: shown before they count, and undone (`--sandbox`)")
         }

@@ -10,7 +10,6 @@ use haft::{
     engine::is_repository,
     kernel::{Effect, Execution, Policy, Sandbox, Verdict},
     present::unattended,
-    stage::Declared,
     terminal::Exit,
     tools::refusal,
 };
@@ -32,34 +31,12 @@ pub(crate) fn policy(context: &CliContext, command: Verb) -> Result<Exit, Failur
     let policy = Policy { rules, mode: own.mode };
     let effect = effect(&words.join(" "), &workspace)?;
     // As the engine does: where the system gives a command a view of its own, it can do nothing but change that.
-    let views = || {
-        Declared::new(context.places.home.join("views"))
-            .with_command_views(config.command_access(&context.places))
-    };
-    let is_command = matches!(effect, Effect::Execute(_));
-    let is_confined =
-        is_command && config.sandbox(&profile) != Sandbox::Off && views().command_views(&workspace).is_ok();
+    let is_confined = matches!(effect, Effect::Execute(_))
+        && config.sandbox(&profile) != Sandbox::Off
+        && assemble::command_views(&context.places, &config, &workspace).is_ok();
     let effect = if is_confined { effect.confined() } else { effect };
     let (verdict, rules) = policy.explain(&effect, &workspace, &is_repository);
-    let guarded = match &effect {
-        Effect::Execute(Execution { command, .. }) => refusal(command),
-        Effect::Read(_) | Effect::Write(_) | Effect::Network(_) => None,
-    };
-    let (verdict, reason, by) = match (verdict, guarded) {
-        (Verdict::Deny { reason }, _) => ("deny", reason, None),
-        (_, Some(why)) => (
-            "deny",
-            format!("`{effect}` is refused: {why}"),
-            Some("the guard, whatever the rules say".to_owned()),
-        ),
-        (Verdict::Ask { reason }, None) => ("ask", reason, None),
-        (Verdict::Allow, None) if is_confined => (
-            "allow",
-            format!("`{effect}` runs in a view of the workspace; what it changes there is judged afterwards"),
-            None,
-        ),
-        (Verdict::Allow, None) => ("allow", format!("`{effect}` runs without a question"), None),
-    };
+    let (verdict, reason, by) = in_words(verdict, &effect, is_confined);
     let by = by.unwrap_or_else(|| match rules.as_slice() {
         [] => {
             let setting = SETTINGS.iter().find(|setting| setting.key == "permission");
@@ -83,6 +60,23 @@ pub(crate) fn policy(context: &CliContext, command: Verb) -> Result<Exit, Failur
         writeln!(stdout(), "hint   {way}")?;
     }
     Ok(Exit::Success)
+}
+
+/// The verdict in one word, why, and who decides where neither a rule nor the mode does.
+fn in_words(verdict: Verdict, effect: &Effect, is_confined: bool) -> (&'static str, String, Option<String>) {
+    let guarded = match effect {
+        Effect::Execute(Execution { command, .. }) => refusal(command),
+        Effect::Read(_) | Effect::Write(_) | Effect::Network(_) => None,
+    };
+    let guard = || Some("the guard, whatever the rules say".to_owned());
+    let viewed = "runs in a view of the workspace; what it changes there is judged afterwards";
+    match (verdict, guarded) {
+        (Verdict::Deny { reason }, _) => ("deny", reason, None),
+        (_, Some(why)) => ("deny", format!("`{effect}` is refused: {why}"), guard()),
+        (Verdict::Ask { reason }, None) => ("ask", reason, None),
+        (Verdict::Allow, None) if is_confined => ("allow", format!("`{effect}` {viewed}"), None),
+        (Verdict::Allow, None) => ("allow", format!("`{effect}` runs without a question"), None),
+    }
 }
 
 /// `read:PATH`, `write:PATH`, `network:TARGET`, `execute:COMMAND`, `execute@FOLDER:COMMAND`; all else is a command.
