@@ -53,6 +53,6 @@ pub struct Overlay {
     pub folder: PathBuf,
     /// What is changed, as overlayfs of Linux keeps it. The folder exists.
     pub upper: PathBuf,
-    /// What overlayfs needs besides, on the same file system. The folder exists and is empty.
+    /// Folder for what overlayfs needs besides, on the same file system.
     pub work: PathBuf,
 }

@@ -5,7 +5,8 @@ use std::{
     ffi::{CString, OsStr, OsString},
     fs, io,
     os::unix::ffi::{OsStrExt, OsStringExt},
-    path::Path,
+    path::{Path, PathBuf},
+    sync::atomic::{AtomicU64, Ordering::Relaxed},
 };
 
 /// What is in `/dev`: no disk, and no terminal of somebody else's.
@@ -121,10 +122,12 @@ impl Mounts {
 
     /// As root with what lets existing folders be renamed; that needs attributes which only root may set.
     fn overlay(&mut self, overlay: &Overlay, is_root: bool) -> io::Result<usize> {
-        let (lower, upper, work) =
-            (escaped(&overlay.folder), escaped(&overlay.upper), escaped(&overlay.work));
+        let work = new_folder(&overlay.work)?;
+        let (lower, upper, work) = (escaped(&overlay.folder), escaped(&overlay.upper), escaped(&work));
         let mut options: Vec<(&str, &OsStr)> =
             vec![("lowerdir", &lower), ("upperdir", &upper), ("workdir", &work)];
+        // Nothing is to survive a loss of power here; without it all of the file system is synced when a command ends.
+        options.push(("volatile", OsStr::new("")));
         match is_root {
             true => options.extend(
                 [("redirect_dir", "on"), ("metacopy", "off")].map(|(key, value)| (key, OsStr::new(value))),
@@ -193,6 +196,18 @@ fn make_mount_point(folder: &Path, tmp: &Path) -> io::Result<()> {
     match inside {
         Some(inside) => fs::create_dir_all(tmp.join(inside)),
         None => Ok(()),
+    }
+}
+
+/// For each mount one: a volatile one leaves a mark, so that nobody takes up what may be lost.
+fn new_folder(above: &Path) -> io::Result<PathBuf> {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    loop {
+        let folder = above.join(NEXT.fetch_add(1, Relaxed).to_string());
+        match fs::create_dir(&folder) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            made => return made.map(|()| folder),
+        }
     }
 }
 
