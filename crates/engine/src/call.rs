@@ -186,28 +186,21 @@ async fn run_in_view(
         judge::ask_to_run(session, call, &ready, &judged, reason, notes).await?;
     }
     let readable = Arc::new(judge::readable(session, &ready.effects));
-    let (how, looked) = (judged.how, looked.read().await);
+    let (how, mut seen) = (judged.how, turn.map(Turn::sees).unwrap_or_default());
+    let open = || open_view(session, &ready.effects, ready.names.clone(), how);
+    let mut view = open().await?;
+    let looked = looked.read().await;
     start(session, call, &ready.arguments, how, looked.recorded(&setup.workspace), notes).await?;
-    let (view, output) = loop {
-        let seen = turn.map(Turn::sees).unwrap_or_default();
-        let view = open_view(session, &ready.effects, ready.names.clone()).await?;
-        if view.how() != how {
-            let why = "the stage opened another view than it said before";
-            return Err(not_staged(io::Error::other(why)).into());
-        }
+    let output = loop {
         let context =
             ToolContext { readable: readable.clone(), ..context(session, call, round, &view, cancel, notes) };
         let running = run_tool(&*ready.tool, ready.arguments.clone(), &context, session.limits.call_seconds);
-        let Some(turn) = turn else { break (view, running.await?) };
-        let output = tokio::select! {
-            output = running => Some(output),
-            () = turn.is_stale(seen) => None,
-        };
-        if turn.comes(seen).await
-            && let Some(output) = output
-        {
-            break (view, output?);
+        let Some(turn) = turn else { break running.await? };
+        if let Some(output) = turn.finished(running, seen).await {
+            break output?;
         }
+        seen = turn.sees();
+        view = open().await?;
     };
     session.seen.keep(looked);
     let output = match reading {
@@ -223,6 +216,7 @@ async fn open_view(
     session: &SessionContext,
     effects: &[Effect],
     names: Names,
+    how: How,
 ) -> Result<Arc<dyn View>, ToolError> {
     let (stage, workspace, effects) =
         (session.stage.clone(), session.shared.setup.workspace.clone(), effects.to_vec());
@@ -231,7 +225,12 @@ async fn open_view(
         Ok(Named { view, workspace, names })
     });
     let opened = opened.await.unwrap_or_else(|error| Err(io::Error::other(error)));
-    Ok(Arc::new(opened.map_err(not_staged)?))
+    let view = opened.map_err(not_staged)?;
+    if view.how() != how {
+        let why = "the stage opened another view than it said before";
+        return Err(not_staged(io::Error::other(why)));
+    }
+    Ok(Arc::new(view))
 }
 
 async fn changes_of(view: &Arc<dyn View>) -> Result<Vec<Change>, ToolError> {

@@ -62,15 +62,15 @@ impl Turn {
         self.order.lock().changes
     }
 
-    /// Waits until a call before this one has changed something since `seen`.
-    pub(crate) async fn is_stale(&self, seen: usize) {
-        self.order.until(|state| state.changes != seen).await;
-    }
-
-    /// Waits for the calls before this one; whether what was `seen` is still so.
-    pub(crate) async fn comes(&self, seen: usize) -> bool {
+    /// What a run gives that began when the call saw `seen`, once the calls before this one have ended; nothing where one
+    /// of them has changed files meanwhile, which ends the run.
+    pub(crate) async fn finished<T>(&self, running: impl Future<Output = T>, seen: usize) -> Option<T> {
+        let given = tokio::select! {
+            given = running => Some(given),
+            () = self.order.until(|state| state.changes != seen) => None,
+        };
         self.order.until(|state| state.ended[..self.place].iter().all(|ended| *ended)).await;
-        self.sees() == seen
+        given.filter(|_| self.sees() == seen)
     }
 
     /// The call is about to change files, and has changed them when it has ended: who begins in between has seen a part.
