@@ -20,8 +20,15 @@ fn the_effects_are_those_of_the_call_and_no_more() {
         ("read", json!({"path": "a"}), vec![read.clone()]),
         ("write", json!({"path": "a", "content": ""}), vec![write.clone()]),
         ("edit", json!({"path": "a", "old_text": "a", "new_text": "b"}), vec![read, write]),
-        ("bash", json!({"command": "ls"}), vec![Effect::execute("ls")]),
-        ("bash", json!({"command": "ls", "working_dir": "sub"}), vec![Effect::execute_in("ls", "sub")]),
+        ("bash", json!({"command": "ls"}), vec![Effect::execute("ls").confined()]),
+        (
+            "bash",
+            json!({"command": "ls", "working_dir": "sub"}),
+            vec![Effect::execute_in("ls", "sub").confined()],
+        ),
+        // What goes on outlives its view, and what needs more than a view says so.
+        ("bash", json!({"command": "ls", "background": true}), vec![Effect::execute("ls")]),
+        ("bash", json!({"command": "ls", "needs": ["network"]}), vec![Effect::execute("ls")]),
         ("read", json!({"path": "/etc/hosts"}), vec![Effect::Read("/etc/hosts".into())]),
     ];
     for (tool, arguments, expected) in table {

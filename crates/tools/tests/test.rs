@@ -208,7 +208,7 @@ fn the_effect_is_a_command() {
         (json!({"framework": "cargo", "filter": "x"}), "cargo test x", ""),
     ];
     for (arguments, command, folder) in table {
-        let expected = [Effect::execute_in(command, folder)];
+        let expected = [Effect::execute_in(command, folder).confined()];
         assert_eq!(Kit::new().effects("test", &arguments).unwrap(), expected);
     }
 }
