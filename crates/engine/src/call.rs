@@ -189,7 +189,7 @@ async fn run_in_view(
     let (how, mut seen) = (judged.how, turn.map(Turn::sees).unwrap_or_default());
     let open = || open_view(session, &ready.effects, ready.names.clone(), how);
     let mut view = open().await?;
-    let looked = looked.read().await;
+    let mut looked = looked.read().await;
     start(session, call, &ready.arguments, how, looked.recorded(&setup.workspace), notes).await?;
     let output = loop {
         let context =
@@ -201,6 +201,7 @@ async fn run_in_view(
         }
         seen = turn.sees();
         view = open().await?;
+        looked = session.seen.look(&ready).read().await;
     };
     session.seen.keep(looked);
     let output = match reading {

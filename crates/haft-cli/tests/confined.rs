@@ -228,3 +228,20 @@ fn calls_of_one_reply_run_side_by_side_and_end_as_one_after_the_other() {
     ]);
     assert_eq!(told, ["0", "(no output)", "0\n1\n2", "0\n1\n2", "(no output)", "(no output)"]);
 }
+
+// What was read anew is what the model has seen.
+#[test]
+fn a_file_that_was_read_beside_a_command_can_be_edited() {
+    let place = Place::new();
+    place.write("seen", "0\n");
+    let calls = [
+        json!({"name": "bash", "arguments": {"command": "sleep 0.1; echo 1 >seen"}}),
+        json!({"name": "read", "arguments": {"path": "seen"}}),
+    ];
+    let edit = json!({"name": "edit", "arguments": {"path": "seen", "old_text": "1", "new_text": "2"}});
+    let lines = [json!({"calls": calls}), json!({"calls": [edit]}), json!({"say": "done"})];
+    let model = place.script("seen.jsonl", &lines);
+    let ran =
+        place.run(&["run", "--sandbox", "require", "--permission", "accept-edits", "--model", &model, "go"]);
+    assert_eq!((ran.code, place.read("seen").as_deref()), (0, Some("2\n")), "{ran:?}");
+}

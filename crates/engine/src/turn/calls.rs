@@ -96,7 +96,11 @@ fn next_batch(
 ) -> Option<Vec<Prepared>> {
     let mut batch = vec![calls.next()?];
     let fits = |call: &Prepared| only_reads(call) || runs_in_view(session, call);
-    while parallel && fits(&batch[0]) && calls.peek().is_some_and(|next| fits(next) && is_new(next, &batch)) {
+    while parallel
+        && calls.peek().is_some()
+        && fits(&batch[0])
+        && calls.peek().is_some_and(|next| fits(next) && is_new(next, &batch))
+    {
         batch.extend(calls.next());
     }
     Some(batch)
