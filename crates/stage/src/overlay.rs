@@ -10,7 +10,7 @@ mod upper;
 
 use crate::blobs::Blobs;
 use difference::Difference;
-use folder::OverlayFolder;
+use folder::{OverlayFolder, remove_left_over};
 use haft_core::{Change, Confinement, Effect, How, Overlay, View};
 use haft_sandbox::{has_mounts_below, try_confinement};
 use moved::Moving;
@@ -18,7 +18,7 @@ use std::{
     collections::HashMap,
     fs, io,
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, Once, PoisonError},
 };
 
 /// What commands see and reach besides the workspace.
@@ -35,11 +35,12 @@ pub(crate) struct Overlays {
     access: CommandAccess,
     /// By workspace: why not.
     usable: Mutex<HashMap<PathBuf, Result<(), String>>>,
+    tidied: Once,
 }
 
 impl Overlays {
     pub(crate) fn new(access: CommandAccess) -> Self {
-        Self { access, usable: Mutex::default() }
+        Self { access, usable: Mutex::default(), tidied: Once::new() }
     }
 
     /// Whether a call with these effects works in such a view: it runs commands that say so, and does nothing else that
@@ -85,7 +86,9 @@ impl Overlays {
     }
 
     pub(crate) fn open(&self, blobs: &Blobs, workspace: &Path) -> io::Result<OverlayView> {
-        let folder = OverlayFolder::new(blobs.folder()?, workspace)?;
+        let above = blobs.folder()?;
+        self.tidied.call_once(|| remove_left_over(above));
+        let folder = OverlayFolder::new(above, workspace)?;
         let tmp = blobs.folder()?.with_file_name("tmp");
         fs::create_dir_all(&tmp)?;
         let overlay = Overlay { folder: workspace.to_owned(), upper: folder.upper(), work: folder.work() };

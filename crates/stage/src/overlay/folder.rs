@@ -4,12 +4,15 @@ use std::{
     io,
     os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt, chown},
     path::{Path, PathBuf},
-    sync::Once,
+    time::Duration,
 };
 use tempfile::TempDir;
 
 /// Begins the names of such folders.
 const PREFIX: &str = ".overlay-";
+
+/// A folder is made and locked in less.
+const YOUNG: Duration = Duration::from_secs(60);
 
 pub(crate) struct OverlayFolder {
     folder: TempDir,
@@ -18,10 +21,7 @@ pub(crate) struct OverlayFolder {
 }
 
 impl OverlayFolder {
-    /// In `folder`, out of which everything goes that a killed process left.
     pub(super) fn new(folder: &Path, workspace: &Path) -> io::Result<Self> {
-        static TIDIED: Once = Once::new();
-        TIDIED.call_once(|| remove_left_over(folder));
         let folder = tempfile::Builder::new().prefix(PREFIX).tempdir_in(folder)?;
         let mark = File::create_new(folder.path().join("mark"))?;
         mark.lock()?;
@@ -55,10 +55,16 @@ impl Drop for OverlayFolder {
     }
 }
 
-fn remove_left_over(folder: &Path) {
+/// Removes what killed processes left in `folder`.
+pub(super) fn remove_left_over(folder: &Path) {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     for entry in entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(PREFIX)) {
         let path = entry.path();
+        // Somebody may be making it at this moment.
+        let age = entry.metadata().and_then(|found| found.modified()).map(|made| made.elapsed());
+        if !matches!(age, Ok(Ok(age)) if age > YOUNG) {
+            continue;
+        }
         let mark = File::open(path.join("mark"));
         let is_held =
             mark.as_ref().is_ok_and(|mark| matches!(mark.try_lock(), Err(TryLockError::WouldBlock)));
