@@ -126,7 +126,7 @@ fn a_verdict_is_explained_with_the_rule_or_the_mode_that_decides() {
         (&["cargo test -q"], "allow", "the rule `allow = \"execute:cargo test *\"` ("),
         (&["read:.env"], "deny", "config.toml`: line 3)"),
         (&["read:a.txt"], "allow", "the mode `ask`"),
-        (&["write:docs/x.md", "--permission", "full"], "ask", "/work/.haft/config.toml`)"),
+        (&["write:docs/x.md", "--permission", "full"], "ask", ".haft/config.toml`)"),
         (&["write:.git/config", "--permission", "full"], "ask", "(built in)"),
         (&["curl x", "--profile", "pedro"], "deny", "(the profile `pedro`)"),
         (&["mkfs.ext4 /dev/sda1", "--permission", "full"], "deny", "the guard"),

@@ -54,10 +54,17 @@ fn sessions(place: &Place) {
         "[models.\"script/dear\"]\nprice = { input = 10.0, output = 100.0, cache_read = 1.0 }\n\
          [models.\"script/cheap\"]\nprice = { input = 1.0, output = 1.0 }\n",
     );
-    session(place, "20261101-000000-a", 0, "script/dear", "/work/one", &[(1_000, 0, 100), (500, 1_000, 50)]);
-    session(place, "20261101-000000-b", 1, "script/cheap", "/work/two", &[(20_000, 0, 1_000)]);
-    session(place, "20261101-000000-c", 1, "script/cheap", "/work/one", &[(2_000, 0, 0)]);
-    session(place, "20261101-000000-d", 40, "script/unknown", "/work/old", &[(9_000, 0, 0)]);
+    session(
+        place,
+        "20261101-000000-a",
+        0,
+        "script/dear",
+        "/projects/one",
+        &[(1_000, 0, 100), (500, 1_000, 50)],
+    );
+    session(place, "20261101-000000-b", 1, "script/cheap", "/projects/two", &[(20_000, 0, 1_000)]);
+    session(place, "20261101-000000-c", 1, "script/cheap", "/projects/one", &[(2_000, 0, 0)]);
+    session(place, "20261101-000000-d", 40, "script/unknown", "/projects/old", &[(9_000, 0, 0)]);
 }
 
 #[test]
@@ -75,8 +82,8 @@ fn usage_is_added_up_by_day_model_and_project() {
     assert_eq!(models[0], [json!("script/dear"), json!(2_650), json!(1_000), json!(1)]);
     assert_eq!(models[1], [json!("script/cheap"), json!(23_000), json!(0), json!(2)]);
     let projects = [0, 1].map(|row| of("projects", row, ["project", "tokens", "input", "output"]));
-    assert_eq!(projects[0], [json!("/work/one"), json!(4_650), json!(3_500), json!(150)]);
-    assert_eq!(projects[1], [json!("/work/two"), json!(21_000), json!(20_000), json!(1_000)]);
+    assert_eq!(projects[0], [json!("/projects/one"), json!(4_650), json!(3_500), json!(150)]);
+    assert_eq!(projects[1], [json!("/projects/two"), json!(21_000), json!(20_000), json!(1_000)]);
     let days = object["days"].as_array().unwrap();
     assert_eq!(
         days.iter().map(|day| day["tokens"].clone()).collect::<Vec<_>>(),

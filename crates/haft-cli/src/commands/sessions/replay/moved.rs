@@ -70,13 +70,13 @@ mod tests {
 
     #[test]
     fn only_what_lies_in_the_copy_is_of_it() {
-        let moved = Moved::new(Path::new("/work"), Path::new("/tmp/copy"));
+        let moved = Moved::new(Path::new("/code"), Path::new("/tmp/copy"));
         let table = [
             ("a.txt", true),
             ("/tmp/copy/src/a", true),
             ("../a", false),
             ("/tmp/copy/../a", false),
-            ("/work/a", false),
+            ("/code/a", false),
             ("/tmp/copying/a", false),
         ];
         for (path, expected) in table {
@@ -86,11 +86,11 @@ mod tests {
 
     #[test]
     fn only_whole_paths_are_moved() {
-        let moved = Moved::new(Path::new("/work"), Path::new("/tmp/copy"));
+        let moved = Moved::new(Path::new("/code"), Path::new("/tmp/copy"));
         let table = [
-            ("/work", "/tmp/copy"),
-            ("see `/work/a.txt`, /work", "see `/tmp/copy/a.txt`, /tmp/copy"),
-            ("/works /work2 /a/work /work-x", "/works /work2 /a/work /work-x"),
+            ("/code", "/tmp/copy"),
+            ("see `/code/a.txt`, /code", "see `/tmp/copy/a.txt`, /tmp/copy"),
+            ("/codes /code2 /a/code /code-x", "/codes /code2 /a/code /code-x"),
             ("", ""),
         ];
         for (text, expected) in table {
