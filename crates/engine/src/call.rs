@@ -199,6 +199,10 @@ async fn run_in_view(
         if let Some(output) = turn.finished(running, seen).await {
             break output?;
         }
+        if ready.effects_now(&*session.stage, &setup.workspace)?.0 != ready.effects {
+            let why = "not run: since an earlier call of the same reply, what it names leads elsewhere";
+            return Err(denied(why.into()).into());
+        }
         seen = turn.sees();
         view = open().await?;
         looked = session.seen.look(&ready).read().await;

@@ -245,3 +245,23 @@ fn a_file_that_was_read_beside_a_command_can_be_edited() {
         place.run(&["run", "--sandbox", "require", "--permission", "accept-edits", "--model", &model, "go"]);
     assert_eq!((ran.code, place.read("seen").as_deref()), (0, Some("2\n")), "{ran:?}");
 }
+
+// D03: a link that one call makes does not carry the next one of the reply out of the workspace
+#[test]
+fn a_link_that_a_command_makes_leads_no_call_beside_it_out_of_the_workspace() {
+    for next in [
+        json!({"name": "read", "arguments": {"path": "link/key"}}),
+        json!({"name": "write", "arguments": {"path": "link/new", "content": "x"}}),
+    ] {
+        let place = Place::new();
+        let outside = place.path().join("outside");
+        fs::create_dir(&outside).unwrap();
+        fs::write(outside.join("key"), "hidden key\n").unwrap();
+        let link = json!({"name": "bash", "arguments": {"command": format!("sleep 0.1; ln -s {} link", outside.display())}});
+        let model = place.script("model.jsonl", &[json!({"calls": [link, next]}), json!({"say": "done"})]);
+        let options = ["--sandbox", "require", "--permission", "accept-edits", "--json"];
+        let ran = place.run(&[&["run", "--model", &model], &options[..], &["go"]].concat());
+        assert!(!ran.out.contains("hidden key") && !outside.join("new").exists(), "{ran:?}");
+        assert!(ran.out.contains("permission_error"), "{ran:?}");
+    }
+}

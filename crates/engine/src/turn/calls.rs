@@ -29,11 +29,9 @@ pub(crate) async fn run_tools(
 ) -> Result<(), JournalError> {
     let (repeats, channel) = (log.transcript.repeats(), log.transcript.channel().cloned());
     let round = &Round { repeats, channel, message: place_of_reply(log) };
-    let place = |(place, call)| if place < MAX_CALLS { prepare(session, call) } else { too_many(call) };
-    // Looked at as late as can be: what one call does to files may change where the next one leads.
-    let mut prepared = calls.into_iter().enumerate().map(place).peekable();
+    let mut calls = calls.into_iter().enumerate().peekable();
     let parallel = session.shared.setup.profile.parallel;
-    while let Some(batch) = next_batch(session, &mut prepared, parallel) {
+    while let Some(batch) = next_batch(session, &mut calls, parallel) {
         let (notes, noted) = Notes::channel();
         let running = async move {
             // Who only reads changes nothing for the others.
@@ -91,17 +89,24 @@ fn too_many(call: ToolCall) -> Prepared {
 /// first.
 fn next_batch(
     session: &SessionContext,
-    calls: &mut Peekable<impl Iterator<Item = Prepared>>,
+    calls: &mut Peekable<impl Iterator<Item = (usize, ToolCall)>>,
     parallel: bool,
 ) -> Option<Vec<Prepared>> {
-    let mut batch = vec![calls.next()?];
+    // Looked at as late as can be: what one call does to files may change where the next one leads.
+    let looked_at = |place, call| if place < MAX_CALLS { prepare(session, call) } else { too_many(call) };
+    let (place, call) = calls.next()?;
+    let mut batch = vec![looked_at(place, call)];
     let fits = |call: &Prepared| only_reads(call) || runs_in_view(session, call);
     while parallel
-        && calls.peek().is_some()
         && fits(&batch[0])
-        && calls.peek().is_some_and(|next| fits(next) && is_new(next, &batch))
+        && let Some((place, call)) = calls.peek().cloned()
     {
-        batch.extend(calls.next());
+        let next = looked_at(place, call);
+        if !fits(&next) || !is_new(&next, &batch) {
+            break;
+        }
+        calls.next();
+        batch.push(next);
     }
     Some(batch)
 }
