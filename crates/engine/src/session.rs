@@ -7,7 +7,6 @@ pub(crate) mod context;
 mod error;
 pub(crate) mod inbox;
 pub(crate) mod live;
-pub(crate) mod log;
 pub(crate) mod mail;
 pub(crate) mod named;
 pub(crate) mod notes;

@@ -2,7 +2,12 @@
 use crate::{
     call::errors::last_words,
     journal::{JournalError, ownership::Ownership},
-    session::{context::SessionContext, inbox::Queued, log::Log, mail::Mail, receipt::Receipt},
+    session::{
+        context::{Log, SessionContext},
+        inbox::Queued,
+        mail::Mail,
+        receipt::Receipt,
+    },
     socket::SessionSocket,
     turn::{compact_now, open_turn, recover},
 };

@@ -6,14 +6,17 @@ mod digest;
 pub(crate) mod evidence;
 mod live_reply;
 pub(crate) mod recover;
-mod request;
 mod room;
 mod spent;
 
 use crate::{
     call::hooks,
     journal::JournalError,
-    session::{budget, context::SessionContext, inbox::Queued, log::Log},
+    session::{
+        budget,
+        context::{Log, SessionContext},
+        inbox::Queued,
+    },
 };
 use ask::NoReply;
 use calls::run_tools;
@@ -84,7 +87,7 @@ pub(crate) async fn compact_now(
     cancel: &CancellationToken,
 ) -> Result<(), JournalError> {
     recover::end_open_calls(log, session, "not run: the conversation was summarized first")?;
-    let window = request::window(session);
+    let window = ask::window(session);
     if let Some(Room::Compact { kept }) = window::compact(&log.transcript, 0) {
         compact(log, session, &window, kept, cancel).await?;
     }
@@ -127,7 +130,7 @@ fn is_answered(log: &Log, session: &SessionContext, fact: &Fact) -> bool {
     }
     then.apply(fact);
     let is_asked = then.next_step(&session.limits) == Step::AskModel;
-    is_asked && ask::reserve(session, &then, request::request(session, &then).max_output).is_ok()
+    is_asked && ask::reserve(session, &then, ask::request(session, &then).max_output).is_ok()
 }
 
 /// Holds the last reply against what happened: how the turn ends, or nothing where the model is asked once more.
@@ -199,7 +202,7 @@ async fn ask_model(
     cancel: &CancellationToken,
 ) -> Result<(), JournalError> {
     nudge(log, session)?;
-    let window = request::window(session);
+    let window = ask::window(session);
     room::make_room(log, session, &window, cancel).await?;
     // What the model is told has happened must not be forgotten in a power cut.
     log.journal.sync()?;

@@ -8,9 +8,8 @@ use crate::{
     session::{
         EngineError, Session,
         background::BackgroundCommands,
-        context::SessionContext,
+        context::{Log, SessionContext},
         inbox::Inbox,
-        log::Log,
         mail::Mail,
         named::as_found,
         parent::{Caller, Ceiling},

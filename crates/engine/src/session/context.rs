@@ -1,4 +1,4 @@
-//! What a session works with.
+//! What a session works with, and what it has recorded.
 use super::{
     background::BackgroundCommands,
     budget::TurnBudget,
@@ -11,8 +11,11 @@ use super::{
     toolbox::Toolbox,
     tree::Tree,
 };
-use crate::setup::Model;
-use haft_core::{Access, Limits, SessionId, Stage};
+use crate::{
+    journal::{Journal, JournalError},
+    setup::Model,
+};
+use haft_core::{Access, Fact, Limits, SessionId, Stage, Transcript};
 use std::{path::PathBuf, sync::Arc};
 
 /// What a session works with; never changes while it runs.
@@ -56,5 +59,19 @@ impl SessionContext {
         if read {
             self.seen.clear();
         }
+    }
+}
+
+/// The transcript and its journal, kept in step.
+pub(crate) struct Log {
+    pub(crate) journal: Journal,
+    pub(crate) transcript: Transcript,
+}
+
+impl Log {
+    pub(crate) fn record(&mut self, fact: Fact) -> Result<(), JournalError> {
+        let entry = self.journal.append(fact, None)?;
+        self.transcript.apply(&entry.fact);
+        Ok(())
     }
 }

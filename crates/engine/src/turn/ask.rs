@@ -1,14 +1,20 @@
-//! One request to the model: what is set aside for it, what comes back, and what it cost.
-use super::{live_reply::LiveReply, request};
+//! One request to the model: the window that it fills, what is set aside for it, what comes back, and what it cost.
+use super::live_reply::LiveReply;
 use crate::{
     journal::JournalError,
-    session::{budget::Reserved, context::SessionContext, log::Log},
+    session::{
+        budget::Reserved,
+        context::{Log, SessionContext},
+    },
 };
 use futures::StreamExt;
 use haft_core::{
-    Delta, Fact, Message, ProviderError, Reached, Reply, Request, StopReason, Transcript, tokens,
+    Delta, Fact, Message, ProviderError, Reached, Reply, Request, StopReason, Transcript, Window, tokens,
 };
 use tokio_util::sync::CancellationToken;
+
+/// Where nobody knows a model's window: most have at least that (2025-10).
+const USUAL_WINDOW: u64 = 128_000;
 
 /// Set aside for a reply whose length nobody limits.
 const UNLIMITED_REPLY: u32 = 8_192;
@@ -37,7 +43,7 @@ pub(crate) async fn ask_once(
     session: &SessionContext,
     cancel: &CancellationToken,
 ) -> Result<Result<Fact, NoReply>, JournalError> {
-    let mut request = request::request(session, &log.transcript);
+    let mut request = request(session, &log.transcript);
     let mut reserved = match reserve(session, &log.transcript, request.max_output) {
         Ok(reserved) => reserved,
         Err(reached) => return Ok(Err(NoReply::Reached(reached))),
@@ -86,7 +92,7 @@ pub(crate) fn reserve(
     transcript: &Transcript,
     max_output: u32,
 ) -> Result<Reserved, Reached> {
-    let prompt = transcript.size(request::window(session).fixed);
+    let prompt = transcript.size(window(session).fixed);
     session.budget.reserve(&session.limits.budget, session.model.price, prompt, wanted(max_output))
 }
 
@@ -182,4 +188,41 @@ fn ended_early(model: &str) -> ProviderError {
 pub(crate) fn failed(error: &ProviderError) -> Fact {
     tracing::debug!(?error, "the model could not be asked");
     Fact::ModelFailed { message: error.to_string(), hint: error.hint().map(str::to_owned) }
+}
+
+/// The window of the session's model.
+pub(crate) fn window(session: &SessionContext) -> Window {
+    let setup = &session.shared.setup;
+    let tokens = session.model.window.unwrap_or(USUAL_WINDOW);
+    let reply = match setup.profile.max_output {
+        0 => tokens,
+        limit => u64::from(limit),
+    };
+    Window::new(tokens, reply, session.toolbox.kit().prefix.tokens)
+}
+
+/// The whole conversation; sharing its messages costs one pointer each.
+pub(crate) fn request(session: &SessionContext, transcript: &Transcript) -> Request {
+    let (setup, kit) = (&session.shared.setup, session.toolbox.kit());
+    let prefix = &kit.prefix;
+    Request {
+        model: session.model.name.clone(),
+        system: prefix.system.clone(),
+        messages: transcript.messages().to_vec(),
+        tools: prefix.tools.clone(),
+        max_output: room_for_reply(session, transcript),
+        form: None,
+        options: setup.profile.options.clone(),
+    }
+}
+
+/// As the profile has it, but what the window leaves: some servers refuse a request that could outgrow it.
+fn room_for_reply(session: &SessionContext, transcript: &Transcript) -> u32 {
+    let wanted = session.shared.setup.profile.max_output;
+    if session.model.window.is_none() {
+        return wanted;
+    }
+    let window = window(session);
+    let left = window.tokens.saturating_sub(transcript.size(window.fixed)).max(window.reply.min(256));
+    wanted.min(u32::try_from(left).unwrap_or(u32::MAX))
 }

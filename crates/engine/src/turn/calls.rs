@@ -3,8 +3,7 @@ use crate::{
     call::{judge::judge, order::Order, prepare, run_call, tool_context::Round},
     journal::JournalError,
     session::{
-        context::SessionContext,
-        log::Log,
+        context::{Log, SessionContext},
         notes::{Note, Notes},
         ready::Prepared,
     },

@@ -5,7 +5,7 @@ use super::{
 };
 use crate::{
     journal::JournalError,
-    session::{context::SessionContext, log::Log},
+    session::context::{Log, SessionContext},
 };
 use haft_core::{Fact, Message, Part, Reply, Request, Summarizer, Update, Usage, Window, text_of, tokens};
 use std::sync::Arc;

@@ -2,7 +2,7 @@
 use crate::{
     call::{errors::conflict, settle::Settled},
     journal::JournalError,
-    session::{context::SessionContext, log::Log},
+    session::context::{Log, SessionContext},
 };
 use haft_core::{
     Change, Changed, Entry, Fact, How, Outcome, Running, ToolCall, ToolError, ToolErrorKind, ToolResult,

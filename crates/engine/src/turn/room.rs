@@ -2,7 +2,7 @@
 use super::compact::compact;
 use crate::{
     journal::JournalError,
-    session::{context::SessionContext, log::Log},
+    session::context::{Log, SessionContext},
 };
 use haft_core::{
     Evicted, Fact, Message, ToolResult, Window, tokens,

@@ -1,6 +1,10 @@
 //! What a turn has spent that another process began: folded from its journal and from those below.
 use crate::{
-    session::{budget::spending, context::SessionContext, log::Log, shared::Shared},
+    session::{
+        budget::spending,
+        context::{Log, SessionContext},
+        shared::Shared,
+    },
     setup::Home,
 };
 use haft_core::{Entry, Fact, Price, SessionId, Spending, Summarizer, Usage, active_path};
