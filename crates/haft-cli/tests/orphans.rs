@@ -122,13 +122,17 @@ fn append(line: &str) -> Reply {
     openai_call("edit", &json!({"path": "log", "old_text": "end", "new_text": format!("{line}\nend")}))
 }
 
-/// A model that appends a line, runs `command`, and appends another one. From the moment `resumed` on it looks whether
-/// something is alive that was started before.
+/// The model as it is named by who goes on.
+const AGAIN: &str = "again";
+
+/// A model that appends a line, runs `command`, and appends another one. Asked by who goes on, it looks whether something
+/// is alive that was started before the moment `resumed`.
 fn model(place: &Place, command: String, resumed: Arc<AtomicU64>, seen: Arc<Mutex<Vec<String>>>) -> Server {
     let work = place.work();
     Server::answering(move |_, request| {
-        let then = resumed.load(Relaxed);
-        if then > 0 {
+        // What the killed run asked may be read after its end.
+        if request["model"] == AGAIN {
+            let then = resumed.load(Relaxed);
             seen.lock().unwrap().extend(alive(&work, then));
         }
         match replies(request) {
@@ -187,7 +191,8 @@ fn session(place: &Place) -> Option<String> {
 }
 
 fn resume(place: &Place, server: &Server, id: &str) -> Ran {
-    let resume = ["sessions", "resume", id, "--model", "openai/any", "--permission", "full"];
+    let model = format!("openai/{AGAIN}");
+    let resume = ["sessions", "resume", id, "--model", &model, "--permission", "full"];
     Ran::from(haft(place, server, &resume).output().unwrap())
 }
 
