@@ -87,7 +87,8 @@ impl DiffLine {
     }
 }
 
-fn hunks(before: &str, after: &str) -> Vec<Vec<DiffLine>> {
+/// What differs between two texts, in groups of neighboring lines.
+pub fn hunks(before: &str, after: &str) -> Vec<Vec<DiffLine>> {
     let diff = TextDiff::from_lines(before, after);
     let lines = |ops: &Vec<similar::DiffOp>| {
         ops.iter().flat_map(|op| diff.iter_inline_changes(op)).flat_map(|change| line(&change)).collect()

@@ -1,7 +1,9 @@
 //! What a change did to a file, line by line, with the words that changed in a line.
 use super::text::{counted, escaped};
-use haft::kernel::{Change, FileState};
-use similar::{ChangeTag, DiffOp, TextDiff};
+use haft::{
+    kernel::{Change, FileState},
+    present::file_diff::{self, DiffLine},
+};
 
 /// Of a longer diff the beginning is shown.
 const MOST_LINES: usize = 2_000;
@@ -31,13 +33,12 @@ pub(super) fn counts(change: &Change, contents: Contents<'_>) -> (usize, usize) 
     let (Some(before), Some(after)) = (text(&change.before, contents), text(&change.after, contents)) else {
         return (0, 0);
     };
-    let diff = TextDiff::from_lines(&before, &after);
-    count(&diff)
+    count(&file_diff::hunks(&before, &after))
 }
 
-fn count(diff: &TextDiff<'_, '_, str>) -> (usize, usize) {
-    let of = |tag| diff.iter_all_changes().filter(|change| change.tag() == tag).count();
-    (of(ChangeTag::Insert), of(ChangeTag::Delete))
+fn count(hunks: &[Vec<DiffLine>]) -> (usize, usize) {
+    let of = |is: fn(&DiffLine) -> bool| hunks.iter().flatten().filter(|line| is(line)).count();
+    (of(DiffLine::is_added), of(DiffLine::is_removed))
 }
 
 fn text(state: &Option<FileState>, contents: Contents<'_>) -> Option<String> {
@@ -48,55 +49,47 @@ fn text(state: &Option<FileState>, contents: Contents<'_>) -> Option<String> {
 }
 
 fn lines(before: &str, after: &str) -> (String, String) {
-    let diff = TextDiff::from_lines(before, after);
-    let (more, less) = count(&diff);
+    let hunks = file_diff::hunks(before, after);
+    let (more, less) = count(&hunks);
     let counts = format!(
         " <span class=\"more\"><span aria-hidden=\"true\">+{more}</span><span class=\"spoken\">{} added</span></span> <span class=\"less\"><span aria-hidden=\"true\">−{less}</span><span class=\"spoken\">{} removed</span></span>",
         counted(more, "line"),
         counted(less, "line")
     );
-    let (mut rows, mut shown) = (String::new(), 0);
-    for (number, group) in diff.grouped_ops(3).iter().enumerate() {
+    if hunks.is_empty() {
+        return ("<p class=\"quiet\">empty</p>".into(), counts);
+    }
+    let (mut rows, mut left) = (String::new(), MOST_LINES);
+    for (number, hunk) in hunks.iter().enumerate() {
         if number > 0 {
             rows.push_str("<tr class=\"gap\"><td colspan=\"4\">⋯</td></tr>");
         }
-        for op in group {
-            if shown > MOST_LINES {
-                break;
-            }
-            shown += op.old_range().len().max(op.new_range().len());
-            rows_of(&diff, op, &mut rows);
+        let shown = hunk.len().min(left);
+        rows.extend(hunk[..shown].iter().map(row));
+        left -= shown;
+        if shown < hunk.len() {
+            rows.push_str("<tr class=\"gap\"><td colspan=\"4\">the rest is left out</td></tr>");
+            break;
         }
-    }
-    if shown > MOST_LINES {
-        rows.push_str("<tr class=\"gap\"><td colspan=\"4\">the rest is left out</td></tr>");
-    }
-    if rows.is_empty() {
-        return ("<p class=\"quiet\">empty</p>".into(), counts);
     }
     (format!("<table><tbody>{rows}</tbody></table>"), counts)
 }
 
-fn rows_of(diff: &TextDiff<'_, '_, str>, op: &DiffOp, rows: &mut String) {
-    for change in diff.iter_inline_changes(op) {
-        let number = |index: Option<usize>| index.map(|index| (index + 1).to_string()).unwrap_or_default();
-        let (class, sign, mark) = match change.tag() {
-            ChangeTag::Equal => ("", " ", ""),
-            ChangeTag::Insert => (" class=\"more\"", "+", "ins"),
-            ChangeTag::Delete => (" class=\"less\"", "−", "del"),
-        };
-        let words = change.values().iter().map(|(is_changed, text)| {
-            let text = escaped(text.trim_end_matches(['\n', '\r']));
-            match *is_changed && !mark.is_empty() && !text.is_empty() {
-                true => format!("<{mark}>{text}</{mark}>"),
-                false => text,
-            }
-        });
-        rows.push_str(&format!(
-            "<tr{class}><td class=\"number\">{}</td><td class=\"number\">{}</td><td class=\"sign\">{sign}</td><td class=\"line\">{}</td></tr>",
-            number(change.old_index()),
-            number(change.new_index()),
-            words.collect::<String>()
-        ));
-    }
+fn row(line: &DiffLine) -> String {
+    let number = |number: Option<usize>| number.map(|number| number.to_string()).unwrap_or_default();
+    let (class, sign, mark) = match (line.is_added(), line.is_removed()) {
+        (true, _) => (" class=\"more\"", "+", "ins"),
+        (_, true) => (" class=\"less\"", "−", "del"),
+        _ => ("", " ", ""),
+    };
+    let words = line.parts.iter().map(|(is_changed, text)| match *is_changed && !mark.is_empty() {
+        true => format!("<{mark}>{}</{mark}>", escaped(text)),
+        false => escaped(text),
+    });
+    format!(
+        "<tr{class}><td class=\"number\">{}</td><td class=\"number\">{}</td><td class=\"sign\">{sign}</td><td class=\"line\">{}</td></tr>",
+        number(line.old),
+        number(line.new),
+        words.collect::<String>()
+    )
 }

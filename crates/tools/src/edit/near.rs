@@ -1,6 +1,6 @@
 //! What a text that was not found was probably meant to be.
 use haft_core::clip::head;
-use similar::get_close_matches;
+use strsim::sorensen_dice;
 
 /// Bytes of a line: a longer one is not compared, and not shown to its end.
 const LONGEST: usize = 400;
@@ -12,7 +12,7 @@ const MOST_LINES: usize = 10_000;
 const SHOWN: usize = 8;
 
 /// As alike as this, from 0 to 1, a line must be.
-const ALIKE: f32 = 0.6;
+const ALIKE: f64 = 0.6;
 
 /// So many lines of the text decide where it was probably meant to be.
 const DECIDING: usize = 20;
@@ -57,11 +57,12 @@ fn most_in_common(lines: &[&str], wanted: &[&str]) -> Option<usize> {
 fn most_alike(lines: &[&str], wanted: &[&str]) -> Option<usize> {
     let deciding = wanted.iter().take(DECIDING).enumerate();
     let (above, key) = deciding.max_by_key(|(_, line)| line.trim().len())?;
-    let trimmed: Vec<&str> = lines.iter().take(MOST_LINES).map(|line| line.trim()).collect();
+    let key = head(key.trim(), LONGEST);
     let comparable = |line: &&str| !line.is_empty() && line.len() <= LONGEST;
-    let candidates: Vec<&str> = trimmed.iter().copied().filter(comparable).collect();
-    let found = *get_close_matches(head(key.trim(), LONGEST), &candidates, 1, ALIKE).first()?;
-    trimmed.iter().position(|line| *line == found).map(|at| at.saturating_sub(above))
+    let lines = lines.iter().take(MOST_LINES).map(|line| line.trim()).enumerate();
+    let alike = lines.filter(|(_, line)| comparable(line)).map(|(at, line)| (sorensen_dice(key, line), at));
+    let best = alike.rev().max_by(|a, b| a.0.total_cmp(&b.0));
+    best.filter(|(alike, _)| *alike >= ALIKE).map(|(_, at)| at.saturating_sub(above))
 }
 
 fn first_difference(block: &[&str], wanted: &[&str]) -> Option<usize> {
