@@ -113,7 +113,7 @@ pub struct Reached {
 }
 
 impl Usage {
-    /// All tokens, read and written.
+    /// Returns all tokens, read and written.
     pub fn total(&self) -> u64 {
         self.input + self.output + self.cache_read + self.cache_write
     }
@@ -123,7 +123,7 @@ impl Price {
     /// On one's own machine.
     pub const FREE: Self = Self { input: 0.0, output: 0.0, cache_read: None, cache_write: None };
 
-    /// What these tokens cost, in US dollars.
+    /// Returns what these tokens cost, in US dollars.
     pub fn cost(&self, usage: Usage) -> f64 {
         let of = |tokens: u64, price: f64| tokens as f64 * price / 1e6;
         of(usage.input, self.input)
@@ -132,7 +132,7 @@ impl Price {
             + of(usage.cache_write, self.cache_write.unwrap_or(self.input))
     }
 
-    /// What a token of a prompt costs at most.
+    /// Returns the most that a token of a prompt may cost.
     fn dearest_input(&self) -> f64 {
         self.input.max(self.cache_write.unwrap_or(self.input)) / 1e6
     }
@@ -177,8 +177,8 @@ impl std::ops::AddAssign for Spending {
 const SHORTEST_REPLY: u64 = 256;
 
 impl Budget {
-    /// How many tokens a reply may have to a prompt of `prompt` tokens, `wanted` at most, where `spent` is gone or
-    /// promised to others. Fails where less than a short reply is left.
+    /// Returns how many tokens a reply may have to a prompt of `prompt` tokens, `wanted` at most, where `spent` is gone
+    /// or promised to others. Fails where less than a short reply is left.
     pub fn reply(
         &self,
         spent: &Spending,

@@ -61,7 +61,7 @@ impl Mode {
     /// From the strictest to the widest.
     pub const ALL: [Self; 4] = [Self::ReadOnly, Self::Ask, Self::AcceptEdits, Self::Full];
 
-    /// As configuration files and options write it.
+    /// Returns its name, as configuration files and options write it.
     pub fn name(self) -> &'static str {
         match self {
             Self::ReadOnly => "read-only",
@@ -71,7 +71,7 @@ impl Mode {
         }
     }
 
-    /// The one of this name.
+    /// Returns the mode of this name; none where there is no such mode.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|mode| mode.name() == name)
     }
@@ -93,13 +93,13 @@ pub type IsRepository<'a> = &'a dyn Fn(&Path) -> bool;
 type IsGitsOwn<'a> = &'a dyn Fn(&Path) -> bool;
 
 impl Policy {
-    /// Before a call: what it says it will touch. `effects` must be resolved.
+    /// Judges a call before it runs, by what it says it will touch. `effects` must be resolved.
     pub fn judge(&self, effects: &[Effect], workspace: &Path, is_repository: IsRepository<'_>) -> Verdict {
         self.judge_as(effects, workspace, &|path| is_gits_own(path, workspace, is_repository))
     }
 
-    /// After a call, before its changes are settled: what it did. Of a command that worked in a view, what `git` wrote
-    /// as its data is judged as other files are; nothing of it is ever run.
+    /// Judges a call after it ran, before its changes are settled, by what it did. Of a command that worked in a view,
+    /// what `git` wrote as its data is judged as other files are; nothing of it is ever run.
     pub fn judge_changes(
         &self,
         changes: &[Change],
@@ -129,7 +129,8 @@ impl Policy {
         verdicts.reduce(Verdict::and).unwrap_or(Verdict::Allow)
     }
 
-    /// The verdict on `effect` alone, and the rules that decide it; none where the mode does. `effect` must be resolved.
+    /// Returns the verdict on `effect` alone, and the rules that decide it; none where the mode does. `effect` must be
+    /// resolved.
     pub fn explain(
         &self,
         effect: &Effect,

@@ -164,7 +164,7 @@ pub enum ProviderError {
 pub struct TimedOut;
 
 impl ProviderError {
-    /// Whether the server took the request and said nothing in time. It may charge for it.
+    /// Returns whether the server took the request and said nothing in time. It may charge for it.
     pub fn is_timed_out(&self) -> bool {
         match self {
             Self::Connection { source: Some(source), .. } => source.is::<TimedOut>(),
@@ -174,7 +174,7 @@ impl ProviderError {
         }
     }
 
-    /// Worth trying again without any change?
+    /// Returns whether it is worth trying again without any change.
     pub fn is_transient(&self) -> bool {
         match self {
             Self::Busy { .. } | Self::Internal { .. } | Self::Connection { .. } => true,
@@ -183,7 +183,7 @@ impl ProviderError {
         }
     }
 
-    /// What a person can do about it.
+    /// Returns what a person can do about it.
     pub fn hint(&self) -> Option<&str> {
         match self {
             Self::Auth { hint, .. } | Self::Rejected { hint, .. } => hint.as_deref(),

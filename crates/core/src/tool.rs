@@ -55,18 +55,18 @@ pub trait Tool: Send + Sync + 'static {
     /// holds.
     const ENDS_ITSELF: bool = false;
 
-    /// What a call with these arguments would touch, stated before it runs and without looking at files.
+    /// Returns what a call with these arguments would touch, stated before it runs and without looking at files.
     /// Empty: nothing that anyone must be asked about, and not to be repeated after a crash either.
     fn effects(&self, args: &Self::Args, workspace: &Path) -> Vec<Effect>;
 
-    /// Does it. Files are reached through [`ToolContext::path`] only.
+    /// Runs the call. Files are reached through [`ToolContext::path`] only.
     fn run(
         &self,
         args: Self::Args,
         ctx: &ToolContext,
     ) -> impl Future<Output = Result<ToolOutput, ToolError>> + Send;
 
-    /// Worked examples, for models so small that they only follow what they have seen.
+    /// Returns worked examples, for models so small that they only follow what they have seen.
     fn examples(&self) -> Vec<Example> {
         Vec::new()
     }
@@ -87,17 +87,17 @@ pub enum Effect {
 }
 
 impl Effect {
-    /// Runs `command` in the workspace's root.
+    /// Returns the effect of running `command` in the workspace's root.
     pub fn execute(command: impl Into<String>) -> Self {
         Self::execute_in(command, "")
     }
 
-    /// Runs `command` in `folder`.
+    /// Returns the effect of running `command` in `folder`.
     pub fn execute_in(command: impl Into<String>, folder: impl Into<PathBuf>) -> Self {
         Self::Execute(Execution { command: command.into(), folder: folder.into(), confined: false })
     }
 
-    /// The same, in a process that is started with [`Access::confinement`].
+    /// Returns the same effect, in a process that is started with [`Access::confinement`].
     pub fn confined(self) -> Self {
         match self {
             Self::Execute(execution) => Self::Execute(Execution { confined: true, ..execution }),
@@ -105,7 +105,7 @@ impl Effect {
         }
     }
 
-    /// The same with the path that `place` gives for the file it names.
+    /// Returns the same effect with the path that `place` gives for the file it names.
     pub fn placed(self, place: impl FnOnce(&Path) -> PathBuf) -> Self {
         match self {
             Self::Read(path) => Self::Read(place(&path)),
@@ -227,7 +227,7 @@ impl ToolContext {
         (self.on_progress)(chunk.into());
     }
 
-    /// Where the file that the model calls `path` lies in this call's view.
+    /// Returns where the file that the model calls `path` lies in this call's view.
     pub fn path(&self, path: impl AsRef<Path>) -> PathBuf {
         self.view.locate(path.as_ref())
     }
@@ -311,13 +311,13 @@ impl fmt::Debug for Examples {
 }
 
 impl ToolSpec {
-    /// Name as given; description and parameters from the doc comments and types of `A`.
+    /// Returns a description with this name; text and parameters come from the doc comments and types of `A`.
     pub fn of<A: JsonSchema>(name: &str) -> Self {
         let Described { description, told, .. } = schema::describe::<A>();
         Self { name: name.into(), description, parameters: told, examples: Examples::default() }
     }
 
-    /// `{"type":"function","function":{name,description,parameters}}` (A-18, T-07).
+    /// Returns `{"type":"function","function":{name,description,parameters}}` (A-18, T-07).
     pub fn definition(&self) -> Value {
         serde_json::json!({"type": "function", "function": {
             "name": self.name, "description": self.description, "parameters": self.parameters,
@@ -327,9 +327,9 @@ impl ToolSpec {
 
 /// The object-safe twin of [`Tool`]. Registries hold it; tools from an MCP server implement it directly.
 pub trait AnyTool: Send + Sync {
-    /// How the tool presents itself. Constant while the tool is registered.
+    /// Returns how the tool presents itself. Constant while the tool is registered.
     fn spec(&self) -> &ToolSpec;
-    /// JSON Schema that arguments are held against. It may allow more than the model is told of.
+    /// Returns the JSON Schema that arguments are held against. It may allow more than the model is told of.
     fn accepts(&self) -> Value {
         self.spec().parameters.clone()
     }

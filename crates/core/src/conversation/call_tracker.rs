@@ -21,12 +21,12 @@ pub struct CallTracker {
 }
 
 impl CallTracker {
-    /// A call begins. One that is pending under this id goes on.
+    /// Begins a call; one that is pending under this id goes on.
     pub fn start_call(&mut self, id: impl Into<String>, name: impl Into<String>) {
         self.pending.entry(id.into()).or_insert_with(|| (name.into(), String::new()));
     }
 
-    /// More of the arguments: JSON text. What belongs to no pending call is left out.
+    /// Adds more of the arguments: JSON text. Leaves out what belongs to no pending call.
     pub fn add_arguments(&mut self, id: &str, delta: &str) {
         if let Some((_, arguments)) = self.pending.get_mut(id)
             && arguments.len() <= MAX_ARGUMENTS

@@ -64,12 +64,12 @@ pub enum Part {
 }
 
 impl Part {
-    /// A text part.
+    /// Returns a text part.
     pub fn text(text: impl Into<String>) -> Self {
         Self::Text { text: text.into() }
     }
 
-    /// The tool call, if this is one.
+    /// Returns the tool call, if this is one.
     pub fn as_call(&self) -> Option<&ToolCall> {
         match self {
             Self::ToolCall(call) => Some(call),
@@ -78,7 +78,7 @@ impl Part {
     }
 }
 
-/// The texts among `parts`, joined as they stand.
+/// Returns the texts among `parts`, joined as they stand.
 pub fn text_of(parts: &[Part]) -> String {
     let texts = parts.iter().filter_map(|part| match part {
         Part::Text { text } => Some(text.as_str()),
@@ -111,7 +111,7 @@ pub struct ToolCall {
 }
 
 impl ToolCall {
-    /// A whole call with arguments that are an object.
+    /// Returns a whole call with arguments that are an object.
     pub fn new(id: impl Into<String>, name: impl Into<String>, arguments: Value) -> Self {
         Self { id: CallId(id.into()), name: name.into(), arguments, problem: None }
     }
@@ -162,12 +162,12 @@ pub enum StopReason {
 }
 
 impl StopReason {
-    /// Whether the reply was ended before the model had said all. Its last call may be half a call.
+    /// Returns whether the reply was ended before the model had said all. Its last call may be half a call.
     pub fn is_cut_off(self) -> bool {
         matches!(self, Self::Length | Self::Repeating | Self::Endless | Self::Interrupted)
     }
 
-    /// Whether it was ended because it would not end by itself. Asked once more, the model would do the same.
+    /// Returns whether it was ended because it would not end by itself. Asked once more, the model would do the same.
     pub fn is_endless(self) -> bool {
         matches!(self, Self::Repeating | Self::Endless)
     }

@@ -57,32 +57,32 @@ impl Reply {
         }
     }
 
-    /// Tokens, as far as the provider told them.
+    /// Returns the tokens, as far as the provider told them.
     pub fn usage(&self) -> Usage {
         self.usage
     }
 
-    /// Why it ended; [`StopReason::EndTurn`] where the provider did not say.
+    /// Returns why it ended; [`StopReason::EndTurn`] where the provider did not say.
     pub fn stop(&self) -> StopReason {
         self.stop.unwrap_or(StopReason::EndTurn)
     }
 
-    /// No text, no thinking, no call: nothing to go on from.
+    /// Returns whether there is no text, no thinking and no call: nothing to go on from.
     pub fn is_empty(&self) -> bool {
         self.said.is_empty() && self.calls.is_empty()
     }
 
-    /// Whether it has grown past [`MAX_TEXT`] or [`MAX_REPLY`] and should be cut off here.
+    /// Returns whether it has grown past [`MAX_TEXT`] or [`MAX_REPLY`] and should be cut off here.
     pub fn is_too_large(&self) -> bool {
         self.said_bytes > MAX_TEXT || self.said_bytes + self.call_bytes > MAX_REPLY
     }
 
-    /// Whether a call of it is larger than a call may be: the model can be told so.
+    /// Returns whether a call of it is larger than a call may be: the model can be told so.
     pub fn has_large_call(&self) -> bool {
         self.calls.values().any(|open| open.too_large)
     }
 
-    /// The whole reply: what was said, then the calls in the order of their indices.
+    /// Returns the whole reply: what was said, then the calls in the order of their indices.
     /// Each call has an id of its own, and arguments that are an object or a `problem` that says why not.
     pub fn into_parts(self) -> Vec<Part> {
         let cut_off = self.stop.is_some_and(StopReason::is_cut_off);
@@ -96,7 +96,7 @@ impl Reply {
         self.said.into_iter().chain(calls).collect()
     }
 
-    /// What is left of a reply that was cut off: half a call is no call.
+    /// Returns what is left of a reply that was cut off: half a call is no call.
     pub fn into_spoken_parts(self) -> Vec<Part> {
         self.said
     }

@@ -154,12 +154,12 @@ pub enum ChangeKind {
 }
 
 impl Change {
-    /// Undo is the same change the other way round.
+    /// Returns the same change the other way round, which is what an undo makes.
     pub fn inverse(&self) -> Self {
         Self { path: self.path.clone(), before: self.after.clone(), after: self.before.clone() }
     }
 
-    /// In one word.
+    /// Returns its kind in one word.
     pub fn kind(&self) -> ChangeKind {
         match (&self.before, &self.after) {
             (None, _) => ChangeKind::Created,

@@ -23,7 +23,7 @@ pub struct Channel {
 }
 
 impl Channel {
-    /// A conversation in which nothing has been said.
+    /// Returns a conversation in which nothing has been said.
     pub fn new(kind: impl Into<String>, chat: impl Into<String>) -> Self {
         Self { kind: kind.into(), chat: chat.into(), messages: Vec::new() }
     }

@@ -23,7 +23,7 @@ pub enum Ruling {
 }
 
 impl Ruling {
-    /// As the configuration writes it.
+    /// Returns its name, as the configuration writes it.
     pub fn name(self) -> &'static str {
         match self {
             Self::Allow => "allow",
@@ -112,17 +112,18 @@ impl fmt::Display for Rule {
 }
 
 impl Rule {
-    /// As it was written: `execute:cargo test *`.
+    /// Returns the rule as it was written: `execute:cargo test *`.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// What it says of the effects that it matches.
+    /// Returns what it says of the effects that it matches.
     pub fn ruling(&self) -> Ruling {
         self.ruling
     }
 
-    /// `KIND:PATTERN` with `read`, `write`, `execute` or `network`; `execute@FOLDER:PATTERN` for commands in a folder.
+    /// Reads `KIND:PATTERN` with `read`, `write`, `execute` or `network`; `execute@FOLDER:PATTERN` for commands in a
+    /// folder.
     ///
     /// Paths are matched as globs: a relative pattern against the path inside the workspace, one that starts with
     /// `/` against the absolute path, one that starts with `**` against both. A rule that asks or denies also holds for

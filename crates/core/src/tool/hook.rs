@@ -8,7 +8,7 @@ use futures::future::BoxFuture;
 /// opened again asks nobody a second time. A hook that cannot be asked answers for itself: one that guards says
 /// [`Hooked::deny`].
 pub trait Hooks: Send + Sync {
-    /// What the hooks say to `moment` in `session`. Dropped when the turn is interrupted.
+    /// Returns what the hooks say to `moment` in `session`. Dropped when the turn is interrupted.
     fn hear<'a>(&'a self, session: &'a SessionId, moment: Moment<'a>) -> BoxFuture<'a, Hooked>;
 }
 
@@ -49,7 +49,7 @@ pub struct Hooked {
 }
 
 impl Hooked {
-    /// It must not happen.
+    /// Returns a refusal: it must not happen.
     pub fn deny(reason: impl Into<String>) -> Self {
         Self { deny: Some(reason.into()), context: None }
     }

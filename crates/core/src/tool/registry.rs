@@ -84,15 +84,15 @@ pub struct Declared {
 inventory::collect!(Declared);
 
 impl Registry {
-    /// Every tool that `#[tool]` declared anywhere in this program, by file, and in a file from top to bottom (A-14, A-17,
-    ///
+    /// Returns every tool that `#[tool]` declared anywhere in this program, by file, and in a file from top to bottom
+    ///
     pub fn declared() -> Self {
         let mut declared: Vec<&Declared> = inventory::iter::<Declared>.into_iter().collect();
         declared.sort_by_key(|declared| declared.place);
         declared.into_iter().map(|declared| (declared.tool)()).fold(Self::default(), Self::with_any)
     }
 
-    /// The tool that `#[tool]` made of a function of type `function`.
+    /// Returns the tool that `#[tool]` made of a function of type `function`.
     pub fn declared_by(function: TypeId) -> Option<Arc<dyn AnyTool>> {
         let found =
             inventory::iter::<Declared>.into_iter().find(|declared| (declared.function)() == function);
@@ -110,7 +110,7 @@ impl Registry {
         self
     }
 
-    /// As [`Registry::with_any`], in place.
+    /// Adds a tool as [`Registry::with_any`] does, in place.
     pub fn register(&mut self, tool: Arc<dyn AnyTool>) {
         let schema = Arc::new(Schema::new(tool.accepts()));
         let (told, presentation) = (tool.spec().clone(), Presentation::default());
@@ -134,7 +134,7 @@ impl Registry {
         Self { tools: tools.map(offer).collect() }
     }
 
-    /// With the tools of `other` behind its own. A name that is there already keeps its tool: what comes from outside
+    /// Adds the tools of `other` behind its own. A name that is there already keeps its tool: what comes from outside
     /// shadows nothing (faults D44).
     pub fn joined(mut self, other: &Self) -> Self {
         for (name, registered) in &other.tools {
@@ -143,7 +143,7 @@ impl Registry {
         self
     }
 
-    /// All but the tool of this name.
+    /// Returns all but the tool of this name.
     pub fn without(mut self, name: &str) -> Self {
         self.tools.shift_remove(name);
         self
@@ -178,8 +178,8 @@ impl Registry {
         self
     }
 
-    /// The tool of this name; else of this name in another case or with blanks around it (faults A61); else the one
-    /// that is called so elsewhere.
+    /// Returns the tool of this name; else of this name in another case or with blanks around it (faults A61); else the
+    /// one that is called so elsewhere.
     pub fn get(&self, name: &str) -> Option<&Registered> {
         self.any(name).filter(|registered| registered.offer != Offer::Off)
     }
@@ -193,7 +193,8 @@ impl Registry {
         self.tools.get(name).or_else(by_name).or_else(|| only(self.tools.values().filter(called_elsewhere)))
     }
 
-    /// As [`Registry::get`], or what to tell the model: the nearest name and all the names there are.
+    /// Returns the same as [`Registry::get`], or fails with what to tell the model: the nearest name and all the names
+    /// there are.
     pub fn find(&self, name: &str) -> Result<&Registered, ToolError> {
         self.get(name).ok_or_else(|| {
             let names: Vec<&str> = self.names().collect();
@@ -205,7 +206,7 @@ impl Registry {
         })
     }
 
-    /// `error` of a call of the tool `name`, with the names that models were told (C-22).
+    /// Returns `error` of a call of the tool `name`, with the names that models were told (C-22).
     pub fn in_told_names(&self, name: &str, error: ToolError) -> ToolError {
         let parameters = self.get(name).map(Registered::renames).unwrap_or_default();
         let tools = self.renames();
@@ -217,30 +218,30 @@ impl Registry {
         Renames::new(self.tools.iter().map(|(own, registered)| (own.as_str(), registered.told.name.as_str())))
     }
 
-    /// Of those that are offered, in the order of registration (T-32).
+    /// Returns the names of the offered tools, in the order of registration (T-32).
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.offered().map(|told| told.name.as_str())
     }
 
-    /// How the offered tools present themselves (A-18, T-31).
+    /// Returns how the offered tools present themselves (A-18, T-31).
     pub fn specs(&self) -> Arc<[ToolSpec]> {
         let tools = self.renames();
         let offered = self.tools.values().filter(|registered| registered.offer == Offer::Told);
         offered.map(|registered| registered.in_names(&tools)).collect()
     }
 
-    /// The same as models get them: `{"type":"function","function":{name,description,parameters}}` (T-30).
+    /// Returns the same as models get them: `{"type":"function","function":{name,description,parameters}}` (T-30).
     pub fn definitions(&self) -> Vec<Value> {
         self.offered().map(ToolSpec::definition).collect()
     }
 
-    /// One line for each offered tool: "- `name` - description" (T-34).
+    /// Returns one line for each offered tool: "- `name` - description" (T-34).
     pub fn summaries(&self) -> Vec<String> {
         let line = |spec: &ToolSpec| format!("- `{}` - {}", spec.name, spec.description);
         self.offered().map(line).collect()
     }
 
-    /// Every tool that can be called, whether models are told of it or not.
+    /// Returns every tool that can be called, whether models are told of it or not.
     pub fn all(&self) -> impl Iterator<Item = &Registered> {
         self.tools.values()
     }
@@ -250,12 +251,12 @@ impl Registry {
         offered.map(|registered| &registered.told)
     }
 
-    /// How many are offered (T-33).
+    /// Returns how many are offered (T-33).
     pub fn len(&self) -> usize {
         self.offered().count()
     }
 
-    /// Whether none is offered (A-28, T-53).
+    /// Returns whether none is offered (A-28, T-53).
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

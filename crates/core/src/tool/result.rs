@@ -37,48 +37,49 @@ pub enum Shown {
 }
 
 impl ToolOutput {
-    /// A result that the model reads and people see a preview of (T-16).
+    /// Returns a result that the model reads and people see a preview of (T-16).
     pub fn text(for_model: impl Into<String>) -> Self {
         Self { for_model: for_model.into(), ..Self::default() }
     }
 
-    /// A value as JSON, indented by two (A-48).
+    /// Returns a value as JSON, indented by two (A-48).
     pub fn json(value: &Value) -> Self {
         Self::text(format!("{value:#}")).fields(value.clone())
     }
 
-    /// People see this text (T-11).
+    /// Shows people this text (T-11).
     pub fn show(self, text: impl Into<String>) -> Self {
         Self { shown: Shown::Text(text.into()), ..self }
     }
 
-    /// A text that the model and people read alike (T-20).
+    /// Returns a text that the model and people read alike (T-20).
     pub fn for_both(text: impl Into<String>) -> Self {
         let text = text.into();
         Self { shown: Shown::Text(text.clone()), ..Self::text(text) }
     }
 
-    /// People see nothing (T-17).
+    /// Shows people nothing (T-17).
     pub fn silent(self) -> Self {
         Self { shown: Shown::Nothing, ..self }
     }
 
-    /// Named fields beside the text.
+    /// Adds named fields beside the text.
     pub fn details(self, details: Value) -> Self {
         Self { details, ..self }
     }
 
-    /// The same result as named fields: they say all that the text does.
+    /// Makes the result one of named fields: they say all that the text does.
     pub fn fields(self, fields: Value) -> Self {
         Self { details: fields, is_in_details: true, ..self }
     }
 
-    /// The work goes on under this id (T-18).
+    /// Returns a result that says that the work goes on under this id (T-18).
     pub fn running(job: JobId) -> Self {
         Self::text(format!("Started as job {job}. Its end will be reported.")).going_on(job)
     }
 
-    /// The same, in words of the tool's own: `ToolOutput::text("Task started, will report back").going_on(job)`.
+    /// Marks the work as going on under this id, in words of the tool's own: `ToolOutput::text("Task started, will
+    /// report back").going_on(job)`.
     pub fn going_on(self, job: JobId) -> Self {
         Self { job: Some(job), ..self }
     }
@@ -138,28 +139,28 @@ impl fmt::Display for ToolErrorKind {
 }
 
 impl ToolError {
-    /// An error without a hint.
+    /// Returns an error without a hint.
     pub fn new(kind: ToolErrorKind, message: impl Into<String>) -> Self {
         let (hint, example, details, is_in_details, source) = Default::default();
         Self { kind, message: message.into(), hint, example, details, is_in_details, source }
     }
 
-    /// What to do next.
+    /// Adds what to do next.
     pub fn hint(self, hint: impl Into<String>) -> Self {
         Self { hint: Some(hint.into()), ..self }
     }
 
-    /// A call that would have been right.
+    /// Adds a call that would have been right.
     pub fn example(self, name: impl Into<String>, arguments: Value) -> Self {
         Self { example: Some(Box::new((name.into(), arguments))), ..self }
     }
 
-    /// Named fields beside the message.
+    /// Adds named fields beside the message.
     pub fn details(self, details: Value) -> Self {
         Self { details, ..self }
     }
 
-    /// The same error as named fields: they say all that the message does.
+    /// Makes the error one of named fields: they say all that the message does.
     pub fn fields(self, fields: Value) -> Self {
         Self { details: fields, is_in_details: true, ..self }
     }
@@ -211,13 +212,13 @@ impl ToolResult {
         Self { content: format!("error: {message}"), error: Some(error), ..Self::default() }
     }
 
-    /// Whether the call did what it was asked to.
+    /// Returns whether the call did what it was asked to.
     pub fn is_ok(&self) -> bool {
         self.error.is_none()
     }
 
-    /// Whether what it ran did well, too: no command that ended with another code than 0 (`exit_code` among the fields), no
-    /// run of tests that failed (`ok`).
+    /// Returns whether what it ran did well, too: no command that ended with another code than 0 (`exit_code` among the
+    /// fields), no run of tests that failed (`ok`).
     pub fn went_well(&self) -> bool {
         let code = self.details.get("exit_code").and_then(Value::as_i64);
         self.is_ok()
