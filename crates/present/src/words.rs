@@ -263,9 +263,13 @@ pub fn preview(result: &ToolResult, lines: usize) -> Vec<String> {
         (None, Shown::Text(text) | Shown::Message(text)) => text,
         (None, Shown::Nothing) => return Vec::new(),
     };
-    let all: Vec<&str> = text.lines().collect();
-    let left_out = all.len().saturating_sub(lines);
     let is_command = result.details.get("exit_code").is_some();
+    let mut all: Vec<&str> = text.lines().collect();
+    if is_command && lines != usize::MAX && verdict(result).is_some() {
+        // The verdict stands beside the call; the room is for what the command said.
+        all.pop_if(|last| last.starts_with("[exit code: "));
+    }
+    let left_out = all.len().saturating_sub(lines);
     let told = if is_command { &all[left_out..] } else { &all[..all.len() - left_out] };
     let line = |line: &&str| match lines {
         usize::MAX => safe::text(line).into_owned(),
@@ -368,6 +372,9 @@ mod tests {
         let ran = ToolResult { details: json!({"exit_code": 1}), ..result("a\nb\nc\nd") };
         assert_eq!(preview(&ran, 3), ["… 1 earlier line", "b", "c", "d"]);
         assert!(!ran.went_well() && ran.is_ok());
+        let failed = ToolResult { content: "a\nb\nc\n[exit code: 1]".into(), ..ran };
+        assert_eq!(preview(&failed, 3), ["a", "b", "c"]);
+        assert_eq!(preview(&failed, usize::MAX), ["a", "b", "c", "[exit code: 1]"]);
         let words = ToolResult { shown: Shown::Text("Found 3".into()), ..result("a") };
         assert_eq!(preview(&words, 3), ["Found 3"]);
     }
