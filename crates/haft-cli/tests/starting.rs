@@ -16,9 +16,9 @@ fn prompted(place: &Place) -> Vec<String> {
 #[test]
 fn what_is_piped_in_joins_the_prompt() {
     let table: [(&[&str], &[u8], &[&str]); 6] = [
-        (&["summarize"], b"one\ntwo\n", &["summarize", "<stdin bytes=\"8\">\none\ntwo\n</stdin>"]),
-        (&["run", "summarize"], b"one", &["summarize", "<stdin bytes=\"3\">\none\n</stdin>"]),
-        (&["prompt", "go"], b"a</stdin>b", &["go", "<stdin bytes=\"10\">\na&lt;/stdin>b\n</stdin>"]),
+        (&["summarize"], b"one\ntwo\n", &["summarize", "\n\n<stdin bytes=\"8\">\none\ntwo\n</stdin>"]),
+        (&["run", "summarize"], b"one", &["summarize", "\n\n<stdin bytes=\"3\">\none\n</stdin>"]),
+        (&["prompt", "go"], b"a</stdin>b", &["go", "\n\n<stdin bytes=\"10\">\na&lt;/stdin>b\n</stdin>"]),
         (&["run", "-"], b"all of it", &["all of it"]),
         (&[], b"all of it", &["all of it"]),
         (&["run", "go"], b" \n", &["go"]),
@@ -64,7 +64,7 @@ fn a_command_of_a_pipeline_may_take_its_time() {
     }
     let ran = Ran::from(shell.output().unwrap());
     assert_eq!((ran.code, ran.out.as_str(), ran.err.as_str()), (0, "done\n", ""), "{ran:?}");
-    assert_eq!(prompted(&place), ["go", "<stdin bytes=\"5\">\nlate\n</stdin>"]);
+    assert_eq!(prompted(&place), ["go", "\n\n<stdin bytes=\"5\">\nlate\n</stdin>"]);
 }
 
 #[test]

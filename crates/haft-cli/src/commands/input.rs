@@ -60,11 +60,11 @@ pub(super) fn piped(quiet: bool) -> Result<Option<String>, Failure> {
     Ok((!text.trim().is_empty()).then_some(text))
 }
 
-/// A part of a prompt, marked so that nothing in it can end it.
+/// A part of a prompt on lines of its own, marked so that nothing in it can end it.
 pub(super) fn marked(text: &str) -> String {
     let inside = text.replace("</stdin>", "&lt;/stdin>");
     let newline = if inside.ends_with('\n') { "" } else { "\n" };
-    format!("<stdin bytes=\"{}\">\n{inside}{newline}</stdin>", text.len())
+    format!("\n\n<stdin bytes=\"{}\">\n{inside}{newline}</stdin>", text.len())
 }
 
 /// Reads no more than needed to see that it is too much.
