@@ -68,6 +68,9 @@ pub struct View {
     /// Since then the beginning of the conversation is being summarized.
     pub summarizing_since: Option<Instant>,
     opened_at: u64,
+    /// Since when a person is asked, and for how long one was in this turn, in milliseconds.
+    asked_at: Option<u64>,
+    waited: u64,
 }
 
 impl View {
@@ -138,6 +141,20 @@ impl View {
 
     fn fact(&mut self, entry: &Entry) -> Vec<Block> {
         self.summarizing_since = None;
+        let blocks = self.fold(entry);
+        // The time that a person takes is not the turn's.
+        match (self.asked.is_empty(), self.asked_at) {
+            (false, None) => self.asked_at = Some(entry.at),
+            (true, Some(since)) => {
+                self.waited += entry.at.saturating_sub(since);
+                self.asked_at = None;
+            }
+            _ => {}
+        }
+        blocks
+    }
+
+    fn fold(&mut self, entry: &Entry) -> Vec<Block> {
         match &entry.fact {
             Fact::SessionOpened { model, agent, workspace, .. } => {
                 (self.model, self.agent) = (model.clone(), agent.clone());
@@ -262,13 +279,14 @@ impl View {
         self.thinking.clear();
         self.calls.clear();
         self.asked.clear();
+        self.asked_at = None;
         (self.working, self.since, self.retry, self.summarizing_since) = (false, None, None, None);
     }
 
     fn begin(&mut self, at: u64) {
         if !self.working {
             (self.working, self.since, self.opened_at) = (true, Some(Instant::now()), at);
-            (self.turn, self.plan) = (Usage::default(), None);
+            (self.turn, self.plan, self.waited) = (Usage::default(), None, 0);
         }
     }
 
@@ -344,7 +362,8 @@ impl View {
         self.cost_usd = cost_usd.map(|cost| cost + self.cost_usd.unwrap_or_default()).or(self.cost_usd);
         // What ends without having begun is a summary.
         let begun = if self.working { self.opened_at } else { at };
-        let took = Duration::from_millis(at.saturating_sub(begun));
+        let waited = self.waited + self.asked_at.map_or(0, |since| at.saturating_sub(since));
+        let took = Duration::from_millis(at.saturating_sub(begun).saturating_sub(waited));
         self.rest();
         blocks.push(Block::Ended { outcome, rounds, usage, cost_usd, took });
         blocks

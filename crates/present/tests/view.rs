@@ -129,6 +129,29 @@ fn calls_are_seen_while_they_run_and_when_they_are_over() {
 }
 
 #[test]
+fn the_time_that_a_person_takes_is_not_the_turns() {
+    let ask = json!({"type": "approval_asked", "call": "a", "reason": "r", "effects": [], "changes": []});
+    let question = json!({"type": "question_asked", "call": "b", "text": "which?"});
+    let once = json!({"type": "approval_answered", "call": "a", "answer": "once"});
+    let words = json!({"type": "question_answered", "call": "b", "answer": "this"});
+    let table = [
+        ("answered", vec![(3, &ask), (6, &once)], "ended after 6 s"),
+        ("two at once", vec![(3, &ask), (4, &question), (6, &once), (7, &words)], "ended after 5 s"),
+        ("never answered", vec![(3, &ask)], "ended after 2 s"),
+    ];
+    for (case, asked, expected) in table {
+        let mut view = View::default();
+        let asked = asked.into_iter().map(|(seq, fact)| recorded(seq, fact));
+        let events: Vec<Event> = [recorded(1, &prompted("go")), recorded(2, &replied("", &[]))]
+            .into_iter()
+            .chain(asked)
+            .chain([recorded(10, &turn_ended())])
+            .collect();
+        assert_eq!(seen(&mut view, &events).pop().as_deref(), Some(expected), "{case}");
+    }
+}
+
+#[test]
 fn who_was_answered_elsewhere_asks_no_more() {
     let ask = json!({"type": "approval_asked", "call": "a", "reason": "r", "effects": [], "changes": []});
     let question = json!({"type": "question_asked", "call": "b", "text": "which?"});

@@ -47,7 +47,7 @@ pub enum Block {
         usage: Usage,
         /// In US dollars; none where the price is unknown.
         cost_usd: Option<f64>,
-        /// From the prompt on.
+        /// From the prompt on, without the time in which a person was asked.
         took: Duration,
     },
 }
