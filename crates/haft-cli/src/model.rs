@@ -76,9 +76,14 @@ pub(crate) async fn choose(
 /// What a person is told who wants an effort of a model that takes none.
 fn without_effort(config: &Config, spec: &str) -> Option<String> {
     let effort = config.said().effort?.name();
-    let (kind, name) = spec.split_once('/')?;
-    let takes_one = vendor(kind).is_some_and(|vendor| takes_effort(vendor, name));
-    (!takes_one).then(|| format!("`{spec}` takes no reasoning effort; `{effort}` is not sent"))
+    (!has_effort(spec)).then(|| format!("`{spec}` takes no reasoning effort; `{effort}` is not sent"))
+}
+
+/// Whether the effort of the model `spec` can be set.
+pub(crate) fn has_effort(spec: &str) -> bool {
+    let vendor = |(kind, name)| Some((vendor(kind)?, name));
+    let known = spec.split_once('/').filter(|(_, name)| *name != "…").and_then(vendor);
+    known.is_some_and(|(vendor, name)| takes_effort(vendor, name))
 }
 
 /// Whether somebody named a model, or a key stands for one.

@@ -30,7 +30,7 @@ fn call(place: &Place, name: &str, arguments: Value) -> (i32, Vec<Value>) {
         "full",
     ]);
     let is_started = ran.out.contains("Started as job 1.");
-    assert_eq!(ran.err.contains("(ended job 1: "), is_started, "{ran:?}");
+    assert_eq!(ran.err.contains("(ended background task 1: "), is_started, "{ran:?}");
     (ran.code, ran.events())
 }
 
@@ -74,7 +74,7 @@ fn the_end_of_work_in_the_background_is_waited_for_and_reported() {
     );
     let ran = run(&place, &model, &[]);
     assert_eq!((ran.code, ran.out.as_str()), (0, "Started.\nDone: it is built.\n"), "{ran:?}");
-    assert!(ran.err.contains("(waiting for job 1: "), "{ran:?}");
+    assert!(ran.err.contains("(waiting for background task 1: "), "{ran:?}");
     assert_eq!(place.read("built.txt").as_deref(), Some("built\n"));
     // One object, one turn after the other.
     let ran = run(&place, &model, &["--output", "json"]);
@@ -94,7 +94,8 @@ fn work_in_the_background_that_outlasts_the_turn_is_said_to_be_ended() {
     let ran = run(&place, &model, &["--max-time", "2"]);
     assert_eq!((ran.code, ran.out.as_str()), (0, "It serves.\n"), "{ran:?}");
     assert!(
-        ran.err.contains("(waiting for job 1: ") && ran.err.ends_with("(ended job 1: sleep 300)\n"),
+        ran.err.contains("(waiting for background task 1: ")
+            && ran.err.ends_with("(ended background task 1: sleep 300)\n"),
         "{ran:?}"
     );
 }
@@ -142,9 +143,9 @@ fn an_interrupt_ends_the_waiting_and_the_work() {
     let mut haft = place.haft(&words);
     let mut child = haft.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
     let mut told = BufReader::new(child.stderr.take().expect("it is piped")).lines().map_while(Result::ok);
-    assert!(told.any(|line| line.starts_with("(waiting for job 1: ")));
+    assert!(told.any(|line| line.starts_with("(waiting for background task 1: ")));
     let interrupted = Command::new("kill").args(["-INT", &child.id().to_string()]).status();
     assert!(interrupted.is_ok_and(|status| status.success()));
-    assert_eq!(told.last().as_deref(), Some("(ended job 1: sleep 300)"));
+    assert_eq!(told.last().as_deref(), Some("(ended background task 1: sleep 300)"));
     assert_eq!(child.wait().expect("it ends").code(), Some(130));
 }

@@ -273,8 +273,8 @@ fn another_model_and_another_session_are_a_word_away() {
     terminal.see("haft  script/../other.jsonl");
     terminal.see("what to do?");
     terminal.say("/sessions");
-    let picker = terminal.see("go on with:");
-    assert!(picker.contains("❯ hello"), "{picker}");
+    let picker = terminal.see("session:");
+    assert!(picker.contains("❯ hello  now  "), "{picker}");
     terminal.keys(&["Enter"]);
     terminal.see("> hello");
     terminal.say("!echo from a command");
@@ -326,11 +326,11 @@ fn jobs_and_subagents_can_be_opened() {
     let Some(terminal) = opened(&place, (70, 40), &script, "--permission full") else { return };
     terminal.say("serve");
     terminal.see("It serves.");
-    terminal.see("1 job");
+    terminal.see("1 background task");
     poll(|| place.read("said").is_some(), || "the job's word".into());
     terminal.keys(&["C-t"]);
-    let screen = terminal.see("beside the conversation");
-    assert!(screen.contains("❯ job ") && screen.contains("sleep 1000"), "{screen}");
+    let screen = terminal.see("background:");
+    assert!(screen.contains("❯ task ") && screen.contains("sleep 1000"), "{screen}");
     terminal.keys(&["Enter"]);
     terminal.see("  up");
     terminal.say("delegate it");

@@ -1,7 +1,7 @@
 //! Commands of a conversation that show or write something about it: panels, prompts for the model, files, pictures.
 mod kit;
 
-use kit::{Place, Server, openai_text, terminal::Terminal};
+use kit::{Place, Server, bare_terminal::BareTerminal, openai_text, terminal::Terminal};
 use serde_json::{Value, json};
 
 fn opened(place: &Place, size: (u16, u16), script: &[Value], more: &str) -> Option<Terminal> {
@@ -163,15 +163,16 @@ fn a_fork_goes_on_in_a_copy() {
     }
 }
 
+/// One red pixel.
+const RED: [u8; 69] = [
+    137, 80, 78, 71, 13, 10, 26, 10, 0, 0, 0, 13, 73, 72, 68, 82, 0, 0, 0, 1, 0, 0, 0, 1, 8, 2, 0, 0, 0, 144,
+    119, 83, 222, 0, 0, 0, 12, 73, 68, 65, 84, 8, 215, 99, 248, 207, 192, 0, 0, 3, 1, 1, 0, 24, 221, 141,
+    176, 0, 0, 0, 0, 73, 69, 78, 68, 174, 66, 96, 130,
+];
+
 /// A picture is drawn where the terminal can, and told of in a line elsewhere.
 #[test]
 fn a_picture_is_drawn_where_the_terminal_can() {
-    // One red pixel.
-    let png: [u8; 69] = [
-        137, 80, 78, 71, 13, 10, 26, 10, 0, 0, 0, 13, 73, 72, 68, 82, 0, 0, 0, 1, 0, 0, 0, 1, 8, 2, 0, 0, 0,
-        144, 119, 83, 222, 0, 0, 0, 12, 73, 68, 65, 84, 8, 215, 99, 248, 207, 192, 0, 0, 3, 1, 1, 0, 24, 221,
-        141, 176, 0, 0, 0, 0, 73, 69, 78, 68, 174, 66, 96, 130,
-    ];
     let table = [
         ("xterm-kitty", "", Some("\u{1b}_Gf=100")),
         ("xterm", "WezTerm", Some("\u{1b}]1337;File=inline=1")),
@@ -179,7 +180,7 @@ fn a_picture_is_drawn_where_the_terminal_can() {
     ];
     for (term, program, sequence) in table {
         let place = Place::new();
-        place.write("red.png", png);
+        place.write("red.png", RED);
         place.script("model.jsonl", &[json!({"say": "It is red."})]);
         let Some(terminal) = Terminal::open(&place, (80, 24)) else { return };
         terminal.say(&format!("export TERM={term} TERM_PROGRAM={program}"));
@@ -198,5 +199,33 @@ fn a_picture_is_drawn_where_the_terminal_can() {
         let drawn = ["\u{1b}_G", "\u{1b}]1337;"].into_iter().any(|begin| written.contains(begin));
         assert_eq!(drawn, sequence.is_some(), "{term} {program}");
         assert!(sequence.is_none_or(|sequence| written.contains(sequence)), "{term} {program}");
+    }
+}
+
+/// A terminal that says it can is sent sixels, one that cannot is not; it is asked once.
+#[test]
+fn a_picture_is_drawn_in_sixels_where_the_terminal_says_so() {
+    const QUESTION: &str = "\u{1b}[c";
+    for (answer, is_drawn) in [("62;4;22", true), ("62;22", false)] {
+        let place = Place::new();
+        place.write("red.png", RED);
+        let replies = ["It is red.", "Still red."].map(|say| json!({"say": say}));
+        place.script("model.jsonl", &replies);
+        let Some(mut terminal) = BareTerminal::open(&place, "--model script/../model.jsonl") else { return };
+        terminal.see("what to do?");
+        for (round, reply) in ["It is red.", "Still red."].into_iter().enumerate() {
+            terminal.send(&format!("\u{1b}[200~{}\u{1b}[201~", place.work().join("red.png").display()));
+            terminal.see("[picture 1]");
+            terminal.send("\r");
+            if round == 0 {
+                terminal.see(QUESTION);
+                terminal.send(&format!("\u{1b}[?{answer}c"));
+            }
+            terminal.see(reply);
+        }
+        let written = terminal.written();
+        assert_eq!(written.matches(QUESTION).count(), 1, "{answer}");
+        let sixels = "\u{1b}P0;1q\"1;1;10;20#180;2;100;0;0#180!10~$-#180!10~$";
+        assert_eq!(written.matches(sixels).count(), if is_drawn { 2 } else { 0 }, "{answer}: {written:?}");
     }
 }

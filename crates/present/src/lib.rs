@@ -4,11 +4,12 @@
 //! events as plain text, [`lines`] as JSON. The other modules make the pieces: [`pieces`] cuts a reply where its Markdown
 //! blocks end, [`diff`] shows changes as text, [`file_diff`] has them line by line for whoever draws them, [`proposal`] says
 //! what a call that asks would do, [`notes`] what is told beside replies and calls, [`outcome`] what came of a call in a few words, and [`safe`] makes text harmless for a
-//! terminal. [`unattended`] answers where there is nobody to ask, [`cursor`] says from where to follow a session, and [`context`] what fills
-//! the window.
+//! terminal. [`unattended`] answers where there is nobody to ask, [`cursor`] says from where to follow a session,
+//! [`context`] what fills the window, and [`mod@age`] how long ago something was.
 //!
 //! It uses `haft-core` for facts and events and `haft-engine` for sessions, and does no IO of its own.
 
+pub mod age;
 pub mod call_order;
 pub mod context;
 pub mod cursor;

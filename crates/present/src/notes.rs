@@ -21,9 +21,9 @@ pub fn of(fact: &Fact) -> Option<String> {
             "the reply was ended: it took too long (`[timeouts] reply` in the configuration), or grew too large".into()
         }
         Fact::ModeSet { mode } => format!("what is allowed: {}", mode.name()),
-        Fact::JobStarted { job, title } => format!("job {} started: {title}", job.0),
+        Fact::JobStarted { job, title } => format!("background task {} started: {title}", job.0),
         Fact::JobEnded { job, result } => {
-            format!("job {} {}", job.0, if result.is_ok() { "ended" } else { "failed" })
+            format!("background task {} {}", job.0, if result.is_ok() { "ended" } else { "failed" })
         }
         Fact::Evicted { results } => format!("{} results put aside to save room", results.len()),
         Fact::Compacted { before, after, .. } => {

@@ -143,7 +143,7 @@ impl Talk<'_> {
             Order::Help => self.help(),
             Order::New => self.reopen(Wish { session: None, ..self.wish.clone() }).await,
             Order::Sessions(Some(id)) => self.reopen(Wish { session: Some(id), ..self.wish.clone() }).await,
-            Order::Model(Some(spec)) => self.reopen(Wish { model: Some(spec), ..self.wish.clone() }).await,
+            Order::Model(Some(spec)) => self.reopen(self.wish.clone().asking(&spec)).await,
             Order::Agent(Some(name)) => self.reopen(Wish { agent: Some(name), ..self.wish.clone() }).await,
             Order::Sessions(None) => self.sessions(),
             Order::Model(None) => list((self.host.models)(), "/model SPEC"),
@@ -157,10 +157,11 @@ impl Talk<'_> {
             Order::Review(what) => self.turn(prompt(&console::review(what.as_deref()))).await,
             Order::Init => self.turn(prompt(console::INIT)).await,
             Order::Fork => self.fork().await,
+            Order::Rename(name) => self.rename(&name),
             Order::Export(_) | Order::Context | Order::Permissions | Order::Mcp => {
                 panels::show(&order, &self.host, self.open.as_ref()).await
             }
-            Order::Theme(_) | Order::Rewind | Order::Jobs | Order::Copy => {
+            Order::Theme(_) | Order::Rewind | Order::Tasks | Order::Copy => {
                 note("this needs the screen that `haft` opens in a terminal")
             }
             Order::Quit => Ok(()),
@@ -168,7 +169,7 @@ impl Talk<'_> {
     }
 
     fn take(&mut self, opened: Opened) -> anyhow::Result<()> {
-        let Opened { engine, session, notices } = opened;
+        let Opened { engine, session, notices, effort: _ } = opened;
         self.wish.session = Some(session.id().0.clone());
         self.told = untold(&session);
         self.open = Some((engine, session));
@@ -233,6 +234,14 @@ impl Talk<'_> {
         let Some((engine, session)) = &self.open else { return Ok(()) };
         match engine.setup().home.fork(&session.id().0, None) {
             Ok(copy) => self.reopen(Wish { session: Some(copy.0), ..self.wish.clone() }).await,
+            Err(error) => note(&format!("error: {error}")),
+        }
+    }
+
+    fn rename(&self, name: &str) -> anyhow::Result<()> {
+        let Some((engine, session)) = &self.open else { return Ok(()) };
+        match engine.setup().home.rename(&session.id().0, name) {
+            Ok(_) => note(&format!("this session is called `{name}`")),
             Err(error) => note(&format!("error: {error}")),
         }
     }

@@ -11,7 +11,7 @@ pub enum Order {
     New,
     /// Go on with another session; which one is asked where it is not named.
     Sessions(Option<String>),
-    /// Ask another model from now on.
+    /// Ask another model from now on: its name, and the effort behind it.
     Model(Option<String>),
     /// Let another agent work from now on.
     Agent(Option<String>),
@@ -32,7 +32,7 @@ pub enum Order {
     /// What the session has cost.
     Cost,
     /// What goes on beside the conversation.
-    Jobs,
+    Tasks,
     /// The last reply to the clipboard.
     Copy,
     /// Let the model review a change: what is said, else what is not committed.
@@ -41,6 +41,8 @@ pub enum Order {
     Init,
     /// Go on in a copy of the session.
     Fork,
+    /// Call the session so.
+    Rename(String),
     /// Write the conversation to a file.
     Export(Option<String>),
     /// What fills the model's window.
@@ -54,11 +56,12 @@ pub enum Order {
 }
 
 /// Name, argument and what it does.
-pub const ORDERS: [(&str, &str, &str); 23] = [
+pub const ORDERS: [(&str, &str, &str); 24] = [
     ("help", "", "show commands and keys"),
     ("new", "", "start a new session"),
     ("sessions", "[ID]", "switch to another session of this directory"),
-    ("model", "[SPEC]", "switch to another model"),
+    ("rename", "NAME", "name this session"),
+    ("model", "[SPEC]", "switch to another model or effort"),
     ("agent", "[NAME]", "switch to another agent"),
     ("mode", "[NAME]", "change what runs without asking"),
     ("permissions", "", "show mode and rules, and change the mode"),
@@ -73,7 +76,7 @@ pub const ORDERS: [(&str, &str, &str); 23] = [
     ("continue", "", "continue an interrupted turn"),
     ("context", "", "show what fills the model's window"),
     ("cost", "", "show tokens and cost so far"),
-    ("jobs", "", "list background commands and subagents"),
+    ("tasks", "", "list background commands and subagents"),
     ("mcp", "", "show MCP servers, their state and tools"),
     ("export", "[FILE]", "write the conversation to a file, as Markdown"),
     ("copy", "", "copy the last reply to the clipboard"),
@@ -96,6 +99,7 @@ pub fn order(line: &str) -> Option<Order> {
         ("review", what) => Order::Review(what),
         ("init", None) => Order::Init,
         ("fork", None) => Order::Fork,
+        ("rename", Some(name)) => Order::Rename(name),
         ("export", file) => Order::Export(file),
         ("context", None) => Order::Context,
         ("mcp", None) => Order::Mcp,
@@ -106,7 +110,7 @@ pub fn order(line: &str) -> Option<Order> {
         ("compact", None) => Order::Compact,
         ("continue", None) => Order::Continue,
         ("cost" | "usage", None) => Order::Cost,
-        ("jobs", None) => Order::Jobs,
+        ("tasks" | "jobs", None) => Order::Tasks,
         ("copy", None) => Order::Copy,
         ("quit" | "exit", None) => Order::Quit,
         _ => return None,
@@ -164,7 +168,7 @@ mod tests {
         for (line, expected) in table {
             assert_eq!(order(line), expected, "{line:?}");
         }
-        assert!(ORDERS.iter().all(|(name, ..)| order(&format!("/{name}")).is_some()));
+        assert!(ORDERS.iter().all(|(name, argument, _)| order(&format!("/{name} {argument}")).is_some()));
         assert_eq!(near("/udno"), Some("undo"));
         let own = [("review".to_owned(), String::new())];
         assert_eq!(order_beside("/review it", &own), None);

@@ -12,7 +12,9 @@ pub struct Host {
     pub open: Open,
     /// Models that can be asked, as `VENDOR/MODEL`, with a few words about each.
     pub models: Arc<dyn Fn() -> Vec<(String, String)> + Send + Sync>,
-    /// The same with all models of vendors that have a key and of servers on this machine, once they have said.
+    /// The levels of reasoning effort that a model takes, from the least to the most; none where it takes no effort.
+    pub efforts: Efforts,
+    /// As `models`, with all models of vendors that have a key and of servers on this machine, once they have said.
     pub live_models: Ask<(String, String)>,
     /// Asks each MCP server for its tools: its name, and the names of its tools or why it has none.
     pub servers: Ask<Server>,
@@ -26,6 +28,10 @@ pub struct Host {
     pub pictures: Pictures,
     /// Where is kept what people type.
     pub history: Option<PathBuf>,
+    /// The command that edits a file, as `VISUAL` and `EDITOR` name it; a shell reads it.
+    pub editor: Option<String>,
+    /// A folder of the person's own for files that last a moment.
+    pub scratch: PathBuf,
 }
 
 /// An MCP server by its name, and the names of its tools or why it has none.
@@ -33,6 +39,8 @@ pub type Server = (String, Result<Vec<String>, String>);
 
 /// Asks others, and gives what they say.
 pub type Ask<T> = Arc<dyn Fn() -> BoxFuture<'static, Vec<T>> + Send + Sync>;
+/// See [`Host::efforts`].
+pub type Efforts = Arc<dyn Fn(&str) -> Vec<&'static str> + Send + Sync>;
 /// See [`Host::export`].
 pub type Export = Arc<dyn Fn(&[Arc<Entry>]) -> String + Send + Sync>;
 /// See [`Host::open`].
@@ -47,8 +55,21 @@ pub struct Wish {
     pub session: Option<String>,
     /// The model; else the one that the program was started with.
     pub model: Option<String>,
+    /// How hard the model thinks; else as the program was started.
+    pub effort: Option<String>,
+    /// Model and effort are kept for new sessions, too.
+    pub is_kept: bool,
     /// The agent; else the one that the program was started with.
     pub agent: Option<String>,
+}
+
+impl Wish {
+    /// The same with the model that was `said`, and the effort behind it: `openai/gpt-5 high`.
+    pub(crate) fn asking(self, said: &str) -> Self {
+        let (model, effort) =
+            said.split_once(' ').map_or((said, None), |(model, effort)| (model, Some(effort.trim())));
+        Self { model: Some(model.to_owned()), effort: effort.map(str::to_owned), ..self }
+    }
 }
 
 /// A session that was opened, with the engine that it lives in.
@@ -57,6 +78,8 @@ pub struct Opened {
     pub engine: Engine,
     /// Ready for commands.
     pub session: Session,
+    /// How hard the model thinks, where somebody chose that and the model takes it.
+    pub effort: Option<String>,
     /// To tell the person: how the model was chosen, what of a journal was damaged.
     pub notices: Vec<String>,
 }

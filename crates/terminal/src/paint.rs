@@ -4,4 +4,5 @@ pub(crate) mod diff;
 pub(crate) mod highlight;
 pub(crate) mod look;
 pub(crate) mod picture;
+mod sixel;
 pub(crate) mod wrap;

@@ -3,9 +3,11 @@
 //! It draws what changed, at most sixty times a second, and nothing while nothing happens.
 mod app;
 mod approval;
+mod attributes;
 mod blocks;
 mod choice;
 mod draw;
+mod editor;
 mod files;
 mod input;
 mod keys;
@@ -21,7 +23,7 @@ mod terminal;
 
 pub use crate::paint::look::{Depth, Look, Theme, is_light};
 use crate::{
-    Exit,
+    Exit, Pictures,
     chat::how_to_resume,
     host::{Host, Opened},
     paint::{ansi, highlight, look, wrap},
@@ -87,8 +89,12 @@ async fn talk(
     let mut keys = EventStream::new();
     // Also where whoever started this program ignores it: without a terminal there is nobody to talk to.
     let mut hangup = signal(SignalKind::hangup())?;
-    shown.draw(app)?;
     while !app.is_leaving {
+        if app.host.pictures == Pictures::Asked && !app.pictures.is_empty() {
+            drop(keys);
+            app.host.pictures = attributes::pictures()?;
+            keys = EventStream::new();
+        }
         tokio::select! {
             event = app.events.next() => match event {
                 Some(event) => apply(app, event),
@@ -110,6 +116,13 @@ async fn talk(
             }
             () = interrupts.next() => return Ok(Exit::Interrupted),
             _ = hangup.recv() => return Ok(Exit::Interrupted),
+        }
+        if std::mem::take(&mut app.is_editing) {
+            // What reads keys would take them from the editor.
+            drop(keys);
+            shown.leave(app)?;
+            app.edited(terminal.lend(editor::edit(&app.host, app.input.whole())).await?);
+            keys = EventStream::new();
         }
         if std::mem::take(&mut app.is_stopped) {
             shown.leave(app)?;
@@ -194,7 +207,9 @@ impl Shown {
             let rest = above.split_off(place.saturating_sub(drawn).min(above.len()));
             drawn += above.len();
             self.screen.draw(&above, Vec::new(), Some((0, 0)))?;
-            self.screen.picture(&picture)?;
+            if let Some(picture) = app.host.pictures.sequence(&picture, app.columns) {
+                self.screen.picture(&picture)?;
+            }
             above = rest;
         }
         Ok(above)

@@ -40,12 +40,12 @@ impl Waiting {
 
     /// Says what is waited for.
     pub(crate) fn tell(&self, session: &Session, quiet: bool) -> std::io::Result<()> {
-        self.each(session, quiet, "waiting for job", "; Ctrl-C ends it")
+        self.each(session, quiet, "waiting for background task", "; Ctrl-C ends it")
     }
 
     /// Says what ends with the process.
     pub(crate) fn tell_ended(&self, session: &Session, quiet: bool) -> std::io::Result<()> {
-        if session.is_joined() { Ok(()) } else { self.each(session, quiet, "ended job", "") }
+        if session.is_joined() { Ok(()) } else { self.each(session, quiet, "ended background task", "") }
     }
 
     fn each(&self, session: &Session, quiet: bool, what: &str, more: &str) -> std::io::Result<()> {

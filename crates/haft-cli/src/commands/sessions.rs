@@ -7,7 +7,7 @@ mod search;
 
 use super::{
     account, run,
-    table::{Table, age, now, short},
+    table::{Table, short},
     talk,
 };
 use crate::{
@@ -20,6 +20,7 @@ use haft::{
     engine::{Chat, Home, Summary},
     kernel::{Command, Entry, Event, Fact, Outcome, Seq, Standing, active_path},
     present::{
+        age::age,
         lines, safe,
         words::{Style, Words},
     },
@@ -137,7 +138,7 @@ fn list(context: &CliContext, home: &Home, json: bool) -> Result<Exit, Failure> 
             let folder = safe::text(&short(&workspace, person)).into_owned();
             table.row([
                 format!("{below}{id}"),
-                age(last_at, now()),
+                age(last_at),
                 folder,
                 safe::text(&model).into_owned(),
                 safe::text(&title).into_owned(),

@@ -70,22 +70,6 @@ impl<const COLUMNS: usize> List<COLUMNS> {
     }
 }
 
-/// How long ago that was, in one unit. `then` and `now`: milliseconds since 1970-01-01 UTC.
-pub(super) fn age(then: u64, now: u64) -> String {
-    let minutes = now.saturating_sub(then) / 60_000;
-    match minutes {
-        0 => "now".to_owned(),
-        1..60 => format!("{minutes} min"),
-        60..1_440 => format!("{} h", minutes / 60),
-        _ => format!("{} d", minutes / 1_440),
-    }
-}
-
-/// Milliseconds since 1970-01-01 UTC.
-pub(super) fn now() -> u64 {
-    u64::try_from(jiff::Timestamp::now().as_millisecond()).unwrap_or_default()
-}
-
 /// A folder as people write it: what lies in theirs begins with `~`.
 pub(super) fn short(folder: &std::path::Path, home: Option<&str>) -> String {
     let inside = home.filter(|home| !home.is_empty()).and_then(|home| folder.strip_prefix(home).ok());
@@ -97,22 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_age_has_one_unit() {
-        const MINUTE: u64 = 60_000;
-        let table = [
-            (0, "now"),
-            (59_999, "now"),
-            (MINUTE, "1 min"),
-            (59 * MINUTE, "59 min"),
-            (60 * MINUTE, "1 h"),
-            (1_439 * MINUTE, "23 h"),
-            (1_440 * MINUTE, "1 d"),
-            (90 * 1_440 * MINUTE, "90 d"),
-        ];
-        for (passed, expected) in table {
-            assert_eq!(age(1_000, 1_000 + passed), expected);
-        }
-        assert_eq!(age(5, 0), "now");
+    fn a_folder_of_the_persons_begins_with_a_tilde() {
         let folder = std::path::Path::new("/home/a/work");
         assert_eq!(
             (short(folder, Some("/home/a")), short(folder, None)),

@@ -4,13 +4,15 @@ use crate::{
     CliContext,
     args::TurnArgs,
     assemble::SessionSpec,
-    config::{Config, Settings},
+    config::{Config, Settings, edit},
     failure::Failure,
     mcp::{self, notes},
+    model,
     slash::{self, Expanded, Template},
 };
 use haft::{
     engine::Home,
+    providers::Effort,
     terminal::{
         Exit, Pictures, chat as line_mode,
         host::{Host, Opened, Wish},
@@ -55,12 +57,15 @@ pub(crate) async fn chat(context: &CliContext, turn: &TurnArgs) -> Result<Exit, 
 /// Whoever sits at a terminal may widen what runs unasked, as far as the project allows.
 async fn open(spec: SessionSpec<'_>, turn: &TurnArgs, quiet: bool) -> Result<Opened, Failure> {
     let most = spec.config.most();
+    let config = spec.config.clone();
     let assembled = spec.engine_with(|setup| {
         setup.ceiling = stdin().is_terminal().then(|| most.max(setup.policy.mode));
     });
     let assembled = assembled.await?;
     let (session, notices) = run::opened(&assembled, &TurnArgs { quiet, ..turn.clone() }).await?;
-    Ok(Opened { engine: assembled.engine, session, notices })
+    let effort = config.said().effort.filter(|_| !efforts(&assembled.engine.setup().model.spec).is_empty());
+    let effort = effort.map(|effort| effort.name().to_owned());
+    Ok(Opened { engine: assembled.engine, session, notices, effort })
 }
 
 /// `quiet`: nothing is told about how a session was opened.
@@ -73,6 +78,7 @@ fn host(context: &CliContext, turn: &TurnArgs, opened: &Opened, config: Config, 
     let servers = (context.clone(), config.clone(), workspace.clone());
     Host {
         open: opener(context.clone(), TurnArgs { cwd: Some(workspace.clone()), ..turn.clone() }, quiet),
+        efforts: Arc::new(efforts),
         models: Arc::new(move || models::choices(&variables, &config, &own)),
         live_models: Arc::new(move || {
             let (context, config, own) = live.clone();
@@ -87,6 +93,11 @@ fn host(context: &CliContext, turn: &TurnArgs, opened: &Opened, config: Config, 
         prompts,
         expand: Arc::new(move |line| in_conversation(&known, line).map_err(|failure| said(&failure))),
         history: Some(context.places.home.join("history")),
+        editor: ["VISUAL", "EDITOR"]
+            .into_iter()
+            .find_map(|name| context.environment.get(name))
+            .map(str::to_owned),
+        scratch: context.places.home.clone(),
     }
 }
 
@@ -94,15 +105,47 @@ fn opener(context: CliContext, turn: TurnArgs, quiet: bool) -> haft::terminal::h
     Arc::new(move |wish| {
         let (context, turn) = (context.clone(), turn.clone());
         Box::pin(async move {
+            let is_kept = wish.is_kept;
             let wished = wished(&context, turn, wish).map_err(|failure| said(&failure))?;
             let spec = SessionSpec::of(&context, &wished).map_err(|failure| said(&failure))?;
-            open(spec, &wished, quiet).await.map_err(|failure| said(&failure))
+            let mut opened = open(spec, &wished, quiet).await.map_err(|failure| said(&failure))?;
+            if is_kept {
+                opened.notices.push(kept(&context, &opened));
+            }
+            Ok(opened)
         })
     })
 }
 
+/// Keeps model and effort for new sessions; says where, or why not.
+fn kept(context: &CliContext, Opened { engine, effort, .. }: &Opened) -> String {
+    let (file, model) = (&context.places.user_file, &engine.setup().model.spec);
+    let kept = edit::set(file, "model", model)
+        .and_then(|()| effort.as_ref().map_or(Ok(()), |effort| edit::set(file, "effort", effort)));
+    match kept {
+        Ok(()) => format!("kept for new sessions in `{}`", file.display()),
+        Err(error) => format!("not kept for new sessions: {error}"),
+    }
+}
+
+/// The levels of effort that the model `spec` takes.
+fn efforts(spec: &str) -> Vec<&'static str> {
+    match model::has_effort(spec) {
+        true => Effort::ALL.map(Effort::name).to_vec(),
+        false => Vec::new(),
+    }
+}
+
 /// An old session goes on with its own model and profile, where nothing else is asked for.
 fn wished(context: &CliContext, turn: TurnArgs, wish: Wish) -> Result<TurnArgs, Failure> {
+    let effort = wish.effort.map(|name| {
+        Effort::named(&name).ok_or_else(|| {
+            Failure::usage(format!("there is no effort `{name}`"))
+                .hint(format!("there are {}", Effort::ALL.map(Effort::name).join(", ")))
+        })
+    });
+    let settings = Settings { effort: effort.transpose()?.or(turn.settings.effort), ..turn.settings };
+    let turn = TurnArgs { settings, ..turn };
     let given =
         TurnArgs { newest: false, session: None, agent: wish.agent.or(turn.agent.clone()), ..turn.clone() };
     let Some(id) = wish.session else {

@@ -92,7 +92,7 @@ async fn run(context: &CliContext, call: CallArgs) -> Result<Exit, Failure> {
     print(&result, call.and_then(CallReport::how), &report.changes, form)?;
     interrupts.or_leave(engine.shut_down()).await;
     if let Some(job) = &result.job {
-        writeln!(stderr(), "(ended job {job}: nobody is left to hear of its end)")?;
+        writeln!(stderr(), "(ended background task {job}: nobody is left to hear of its end)")?;
     }
     Ok(if result.is_ok() { Exit::Success } else { Exit::Failed })
 }

@@ -1,6 +1,7 @@
 //! The real binary in a place of its own, and real servers on loopback.
 #![allow(dead_code, clippy::allow_attributes, reason = "each test file uses its part")]
 #![expect(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
+pub(crate) mod bare_terminal;
 pub(crate) mod drip;
 pub(crate) mod fenced;
 pub(crate) mod project;

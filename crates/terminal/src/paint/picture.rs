@@ -1,13 +1,18 @@
 //! Pictures in the middle of text, where the terminal can show them.
+use super::sixel;
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use haft_core::Image;
 
 /// How the terminal shows pictures.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Pictures {
-    /// It does not, or nobody knows.
+    /// It does not.
     #[default]
     None,
+    /// The terminal has to say it, when there is a picture to show.
+    Asked,
+    /// Sixels, as its answer to a question for its attributes says; with the pixels of a cell.
+    Sixel((usize, usize)),
     /// The graphics protocol of kitty (sw.kovidgoyal.net/kitty/graphics-protocol): kitty, Ghostty.
     Kitty,
     /// Inline images of iTerm2 (iterm2.com/documentation-images.html): iTerm2, WezTerm.
@@ -22,15 +27,25 @@ const CELL: (usize, usize) = (10, 20);
 const PIECE: usize = 4096;
 
 impl Pictures {
-    /// By the variables `TERM` and `TERM_PROGRAM`. Inside of `tmux` or `screen` nothing passes through.
+    /// By the variables `TERM` and `TERM_PROGRAM`. Inside of `tmux` or `screen` only sixels pass through, and only some
+    /// versions let them.
     pub fn of(term: Option<&str>, program: Option<&str>) -> Self {
         let term = term.unwrap_or_default();
         match program.unwrap_or_default() {
-            _ if term.starts_with("tmux") || term.starts_with("screen") => Self::None,
+            _ if term.is_empty() || term == "dumb" => Self::None,
+            _ if term.starts_with("tmux") || term.starts_with("screen") => Self::Asked,
             "iTerm.app" | "WezTerm" => Self::Iterm,
             "ghostty" => Self::Kitty,
             _ if term.contains("kitty") || term.contains("ghostty") => Self::Kitty,
-            _ => Self::None,
+            _ => Self::Asked,
+        }
+    }
+
+    /// By the answer of a terminal to the question for its attributes (DA1): 4 stands for sixels.
+    pub(crate) fn of_attributes(answer: &str, cell: Option<(usize, usize)>) -> Self {
+        match answer.split(';').skip(1).any(|attribute| attribute == "4") {
+            true => Self::Sixel(cell.unwrap_or(CELL)),
+            false => Self::None,
         }
     }
 
@@ -45,7 +60,10 @@ impl Pictures {
                     format!("size={};width={columns};height={rows};preserveAspectRatio=1", bytes.len());
                 Some(format!("\x1b]1337;File=inline=1;{form}:{}\x07", image.data))
             }
-            (Self::Kitty | Self::None, _) => None,
+            (Self::Sixel((wide, high)), "image/png") => {
+                sixel::sequence(&bytes, (columns * wide, rows * high))
+            }
+            (Self::Kitty | Self::Sixel(_) | Self::Asked | Self::None, _) => None,
         }
     }
 }
@@ -122,11 +140,17 @@ mod tests {
         let table = [
             (Some("xterm-kitty"), None, Pictures::Kitty),
             (Some("xterm-256color"), Some("WezTerm"), Pictures::Iterm),
-            (Some("tmux-256color"), Some("iTerm.app"), Pictures::None),
+            (Some("tmux-256color"), Some("iTerm.app"), Pictures::Asked),
+            (Some("xterm-256color"), None, Pictures::Asked),
+            (Some("dumb"), None, Pictures::None),
             (None, None, Pictures::None),
         ];
         for (term, program, expected) in table {
             assert_eq!(Pictures::of(term, program), expected, "{term:?} {program:?}");
+        }
+        let table = [("62;4;22", true), ("64;1;2;4", true), ("4", false), ("1;2", false), ("62;44", false)];
+        for (answer, expected) in table {
+            assert_eq!(Pictures::of_attributes(answer, None) != Pictures::None, expected, "{answer}");
         }
     }
 }

@@ -19,7 +19,7 @@ use futures::{
     future::BoxFuture,
     stream::{BoxStream, FuturesUnordered},
 };
-use haft_core::{Answer, Change, Command, Event, Fact, Seq};
+use haft_core::{Answer, Change, Command, Event, Fact, Image, Seq};
 use haft_engine::{Engine, Session};
 use haft_present::{
     cursor::next,
@@ -56,8 +56,8 @@ pub(super) struct App {
     pub(super) queued: VecDeque<String>,
     /// Lines for the scrollback.
     pub(super) above: Vec<Line<'static>>,
-    /// What shows pictures, and in front of which of those lines.
-    pub(super) pictures: Vec<(usize, String)>,
+    /// Pictures, and in front of which of those lines.
+    pub(super) pictures: Vec<(usize, Image)>,
     /// A word about the last key.
     pub(super) hint: Option<String>,
     pub(super) files: Option<Vec<Item>>,
@@ -76,6 +76,10 @@ pub(super) struct App {
     /// When the last key of a text was pressed.
     pub(super) typed: Option<Instant>,
     wish: Wish,
+    /// How hard the model thinks, where that was chosen.
+    pub(super) effort: Option<String>,
+    /// What is typed goes to an editor.
+    pub(super) is_editing: bool,
     /// The session that stands on the screen.
     shown: Option<String>,
 }
@@ -121,13 +125,16 @@ impl App {
             draft: None,
             answering: Answering::default(),
             wish: Wish::default(),
+            effort: None,
+            is_editing: false,
             shown: None,
         }
     }
 
     /// Shows a session, from what it has so far.
     pub(super) fn show(&mut self, opened: Opened) {
-        let Opened { engine, session, notices } = opened;
+        let Opened { engine, session, notices, effort } = opened;
+        self.effort = effort;
         self.view = View::default();
         let entries = session.entries();
         let said = entries.iter().flat_map(|entry| self.view.apply(&Event::Recorded(entry.clone())));
@@ -167,7 +174,8 @@ impl App {
     fn tell_who_works(&mut self) {
         let Some(engine) = &self.engine else { return };
         let agent = self.wish.agent.as_ref().map(|agent| format!(", agent {agent}")).unwrap_or_default();
-        let text = format!("now with {}{agent}", engine.setup().model.spec);
+        let effort = self.effort.as_ref().map(|effort| format!(", effort {effort}")).unwrap_or_default();
+        let text = format!("now with {}{effort}{agent}", engine.setup().model.spec);
         self.note(&text);
     }
 
@@ -238,9 +246,8 @@ impl App {
         }
         let lines = self.painted(|painter| painter.block(&block));
         self.above.extend(lines);
-        let pictures =
-            block.images().iter().filter_map(|image| self.host.pictures.sequence(image, self.columns));
-        self.pictures.extend(pictures.map(|picture| (self.above.len(), picture)));
+        let place = self.above.len();
+        self.pictures.extend(block.images().iter().map(|image| (place, image.clone())));
     }
 
     /// Draws with the diffs of this session.
@@ -331,7 +338,7 @@ impl App {
     pub(super) fn done(&mut self, done: Done) {
         match done {
             Done::Opened(Ok((opened, wish))) => {
-                (self.hint, self.wish) = (None, wish);
+                (self.hint, self.wish) = (None, Wish { is_kept: false, ..wish });
                 self.show(opened);
             }
             Done::Opened(Err(why)) => {

@@ -9,6 +9,18 @@ pub(super) struct Pick {
     pub(super) list: List,
     pub(super) typed: String,
     pub(super) what: What,
+    /// Of the model that is chosen; nothing stands for its own.
+    pub(super) effort: Option<String>,
+}
+
+impl Pick {
+    /// The level before or behind the one that is chosen, of `levels`; in front of the first stands the model's own.
+    pub(super) fn step_effort(&mut self, levels: &[&str], is_up: bool) {
+        let at = self.effort.as_ref().and_then(|effort| levels.iter().position(|level| level == effort));
+        let place = at.map_or(0, |place| place + 1);
+        let next = if is_up { (place + 1).min(levels.len()) } else { place.saturating_sub(1) };
+        self.effort = next.checked_sub(1).map(|place| levels[place].to_owned());
+    }
 }
 
 /// What is chosen from it.

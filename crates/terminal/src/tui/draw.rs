@@ -2,6 +2,7 @@
 use super::{
     app::App,
     blocks::{dollars, tokens, two_ends},
+    choice::{Pick, What},
     markdown::{self, plain},
     wrap::one_row,
 };
@@ -75,8 +76,8 @@ impl App {
             ]));
             let cursor =
                 (lines.len() - 1, lines.last().map_or(0, Line::width).min(self.columns.saturating_sub(1)));
-            lines.extend(pick.list.rows(self.columns, self.rows.saturating_sub(lines.len() + 2), &self.look));
-            lines.push(self.foot());
+            lines.extend(pick.list.rows(self.columns, self.rows.saturating_sub(lines.len() + 3), &self.look));
+            lines.extend(self.pick_foot(pick));
             return (lines, Some(cursor));
         }
         match self.view.asked.front().cloned() {
@@ -126,6 +127,28 @@ impl App {
         Some(one_row(line, self.columns))
     }
 
+    /// The keys of a list that takes the keyboard; of a model its effort, too.
+    fn pick_foot(&self, pick: &Pick) -> Vec<Line<'static>> {
+        let (mut lines, mut keys) =
+            (Vec::new(), "↑ ↓ choose · letters search · Enter takes it · Esc leaves".to_owned());
+        if pick.what == What::Model {
+            keys += " · Ctrl+S takes it for new sessions, too";
+            let levels = pick.list.chosen().map(|item| (self.host.efforts)(&item.value)).unwrap_or_default();
+            let effort = pick.effort.clone().unwrap_or_else(|| "default".into());
+            let effort = match levels.is_empty() {
+                true => Line::styled("  this model takes no reasoning effort", self.look.dim()),
+                false => Line::from_iter([
+                    Span::raw("  effort: "),
+                    Span::styled(effort, self.look.chosen()),
+                    Span::styled("  ← → change it", self.look.dim()),
+                ]),
+            };
+            lines.push(effort);
+        }
+        lines.push(Line::styled(format!("  {keys}"), self.look.dim()));
+        lines.into_iter().map(|line| one_row(line, self.columns)).collect()
+    }
+
     fn question(&self, question: &Question) -> Vec<Line<'static>> {
         let text = safe::text(&question.text).into_owned();
         let mut lines = plain(&text, Span::styled("? ", self.look.warn()), self.columns, self.look.bold());
@@ -148,16 +171,17 @@ impl App {
         }
         let setup = self.engine.as_ref().map(|engine| engine.setup());
         let model = setup.map_or("…".to_owned(), |setup| setup.model.spec.clone());
+        let effort = self.effort.clone();
         let mode = self.view.mode.or(self.session.as_ref().map(haft_engine::Session::mode));
         let mode = mode.map(|mode| mode.name().to_owned());
         let agent = Some(self.view.agent.clone()).filter(|agent| !agent.is_empty() && agent != "haft");
-        let left: Vec<String> = [Some(model), agent, mode].into_iter().flatten().collect();
+        let left: Vec<String> = [Some(model), effort, agent, mode].into_iter().flatten().collect();
         let window = setup.and_then(|setup| setup.model.window);
         let window = window.filter(|window| *window > 0 && self.view.context > 0);
         let context =
             window.map(|window| format!("{}% of {}", self.view.context * 100 / window, tokens(window)));
         let jobs = self.view.jobs.len();
-        let jobs = (jobs > 0).then(|| format!("{jobs} job{}", if jobs == 1 { "" } else { "s" }));
+        let jobs = (jobs > 0).then(|| format!("{jobs} background task{}", if jobs == 1 { "" } else { "s" }));
         let cost = self.view.cost_usd.filter(|cost| *cost > 0.0).map(dollars);
         let right: Vec<String> = [jobs, context, cost].into_iter().flatten().collect();
         let dim = self.look.dim();

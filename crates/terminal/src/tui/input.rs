@@ -62,6 +62,17 @@ impl Input {
         (self.pastes, self.pictures) = (draft.pastes, draft.pictures);
     }
 
+    /// With what was pasted in the place of its marks.
+    pub(super) fn whole(&self) -> String {
+        unfolded(&self.text(), &self.pastes)
+    }
+
+    /// Another text in the place of the [whole](Self::whole) one; pictures that it still names go along.
+    pub(super) fn rewrite(&mut self, text: &str) {
+        self.set(text);
+        self.pastes.clear();
+    }
+
     pub(super) fn set(&mut self, text: &str) {
         let lines: Vec<String> = text.split('\n').map(str::to_owned).collect();
         self.area = area(&lines);

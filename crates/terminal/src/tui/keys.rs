@@ -1,23 +1,24 @@
 //! What keys mean.
-use super::{app::App, page::Page};
+use super::{app::App, choice::What, page::Page};
 use crate::console;
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use haft_present::view::Asked;
 use std::time::{Duration, Instant};
 
 /// For the help.
-pub(super) const KEYS: [(&str, &str); 11] = [
-    ("Enter", "say it; during a turn it steers"),
-    ("Shift+Enter", "a new line (also Alt+Enter, Ctrl+J, or \\ at the end)"),
+pub(super) const KEYS: [(&str, &str); 12] = [
+    ("Enter", "send; during a turn the model reads it next"),
+    ("Shift+Enter", "new line (also Alt+Enter, Ctrl+J, \\ at the end)"),
     ("Esc", "interrupt; twice: go back to an earlier prompt"),
-    ("Up, Down, Ctrl+R", "what was typed before"),
-    ("@NAME", "a file of this folder; a picture goes along"),
+    ("Up, Down, Ctrl+R", "earlier prompts; search them"),
+    ("@NAME", "a file of this folder; a picture is attached"),
     ("!COMMAND", "run a command yourself"),
-    ("Shift+Tab", "what may be done without asking"),
-    ("Ctrl+O", "everything so far, with whole results"),
-    ("Ctrl+T", "background jobs and subagents"),
-    ("Ctrl+C", "clear what is typed, interrupt, or leave (twice)"),
-    ("Ctrl+D, Ctrl+Z", "leave; suspend"),
+    ("Shift+Tab", "change what runs without asking"),
+    ("Ctrl+G", "edit the prompt in $VISUAL or $EDITOR"),
+    ("Ctrl+O", "show everything so far, with whole results"),
+    ("Ctrl+T", "list background commands and subagents"),
+    ("Ctrl+C", "clear the prompt, interrupt, or quit (twice)"),
+    ("Ctrl+D, Ctrl+Z", "quit; suspend"),
 ];
 
 /// Keys that follow each other faster belong to a word.
@@ -51,6 +52,7 @@ impl App {
             KeyCode::Char('c') if ctrl => self.stop_or_leave(),
             KeyCode::Char('t') if ctrl => self.pick_job(),
             KeyCode::Char('r') if ctrl => self.pick_typed(),
+            KeyCode::Char('g') if ctrl => self.edit_outside(),
             _ if self.asks_for_approval() && !self.is_typing() => self.approval_key(key),
             _ if self.popup.is_some() && self.popup_key(key) => {}
             KeyCode::Char('d') if ctrl && self.input.is_empty() => self.is_leaving = true,
@@ -155,17 +157,23 @@ impl App {
 
     fn pick_key(&mut self, key: KeyEvent) {
         let Some(pick) = &mut self.pick else { return };
+        let ctrl = key.modifiers.contains(KeyModifiers::CONTROL);
         match key.code {
             KeyCode::Esc => self.pick = None,
-            KeyCode::Char('c') if key.modifiers.contains(KeyModifiers::CONTROL) => self.pick = None,
+            KeyCode::Char('c') if ctrl => self.pick = None,
             KeyCode::Up => pick.list.up(),
             KeyCode::Down => pick.list.down(),
-            KeyCode::Enter => self.choose(),
+            KeyCode::Enter => self.choose(false),
+            KeyCode::Char('s') if ctrl && pick.what == What::Model => self.choose(true),
+            KeyCode::Left | KeyCode::Right if pick.what == What::Model => {
+                let levels = pick.list.chosen().map(|item| (self.host.efforts)(&item.value));
+                pick.step_effort(&levels.unwrap_or_default(), key.code == KeyCode::Right);
+            }
             KeyCode::Backspace => {
                 pick.typed.pop();
                 pick.list.narrow(&pick.typed);
             }
-            KeyCode::Char(c) if !key.modifiers.contains(KeyModifiers::CONTROL) => {
+            KeyCode::Char(c) if !ctrl => {
                 pick.typed.push(c);
                 pick.list.narrow(&pick.typed);
             }

@@ -156,6 +156,14 @@ impl App {
         }
     }
 
+    pub(super) fn rename(&mut self, name: &str) {
+        let (Some(engine), Some(session)) = (&self.engine, &self.session) else { return };
+        match engine.setup().home.rename(&session.id().0, name) {
+            Ok(_) => self.note(&format!("this session is called `{name}`")),
+            Err(error) => self.fail(error.to_string(), None),
+        }
+    }
+
     pub(super) fn export(&mut self, name: Option<&str>) {
         let (Some(engine), Some(session)) = (&self.engine, &self.session) else { return };
         let text = (self.host.export)(&session.entries());
@@ -168,7 +176,10 @@ impl App {
     /// What is known at once, and then what vendors and servers list.
     pub(super) fn pick_model(&mut self) {
         let items = (self.host.models)().into_iter().map(|(spec, what)| Item::new(spec, what)).collect();
-        self.offer(What::Model, "ask", items);
+        self.offer(What::Model, "model", items);
+        if let Some(pick) = &mut self.pick {
+            pick.effort.clone_from(&self.effort);
+        }
         let models = (self.host.live_models)();
         self.waiting.push(Box::pin(async move { Done::Models(models.await) }));
     }

@@ -11,7 +11,10 @@ use super::{
 use crate::{console, going_on, host::Wish};
 use haft_core::{Command, Event, Mode, Seq};
 use haft_engine::Session;
-use haft_present::view::{self, Asked, View};
+use haft_present::{
+    age::age,
+    view::{self, Asked, View},
+};
 use serde_json::json;
 
 impl App {
@@ -20,8 +23,8 @@ impl App {
             self.note(&format!("{title}: there is nothing to choose from"));
             return;
         }
-        self.pick =
-            Some(Pick { title, head: Vec::new(), list: List::new(items), typed: String::new(), what });
+        let (list, head) = (List::new(items), Vec::new());
+        self.pick = Some(Pick { title, head, list, typed: String::new(), what, effort: None });
     }
 
     /// Asks whether a turn that has used up its rounds goes on. Whoever is in the middle of something else finds the note
@@ -45,18 +48,22 @@ impl App {
         let sessions = setup.home.list().into_iter();
         let sessions =
             sessions.filter(|known| known.workspace == setup.workspace && known.delegated_by.is_none());
-        let items = sessions
-            .filter(|known| Some(&known.id) != own.as_ref() && !known.title.is_empty())
-            .map(|known| Item { value: known.id.0.clone(), label: known.title, detail: known.id.0 });
+        let items = sessions.filter(|known| Some(&known.id) != own.as_ref() && !known.title.is_empty()).map(
+            |known| Item {
+                detail: format!("{}  {}", age(known.last_at), known.id),
+                value: known.id.0,
+                label: known.title,
+            },
+        );
         let items = items.collect();
-        self.offer(What::Session, "go on with", items);
+        self.offer(What::Session, "session", items);
     }
 
     pub(super) fn pick_agent(&mut self) {
         let Some(engine) = &self.engine else { return };
         let agents = engine.setup().agents.iter();
         let items = agents.map(|agent| Item::new(agent.name.clone(), agent.description.clone())).collect();
-        self.offer(What::Agent, "let work", items);
+        self.offer(What::Agent, "agent", items);
     }
 
     pub(super) fn pick_mode(&mut self) {
@@ -69,12 +76,12 @@ impl App {
         };
         let modes = Mode::ALL.into_iter().filter(|mode| *mode <= ceiling);
         let items = modes.map(|mode| Item::new(mode.name(), means(mode))).collect();
-        self.offer(What::Mode, "allow", items);
+        self.offer(What::Mode, "mode", items);
     }
 
     pub(super) fn pick_theme(&mut self) {
         let items = Theme::ALL.iter().map(|theme| Item::new(theme.name(), "")).collect();
-        self.offer(What::Theme, "colors", items);
+        self.offer(What::Theme, "theme", items);
     }
 
     pub(super) fn pick_prompt(&mut self) {
@@ -101,17 +108,18 @@ impl App {
             detail: String::new(),
         });
         let items = items.collect();
-        self.offer(What::Typed, "say again", items);
+        self.offer(What::Typed, "history", items);
     }
 
     pub(super) fn pick_job(&mut self) {
-        let jobs = self.view.jobs.iter().map(|(id, title)| Item::new(format!("job {}", id.0), title.clone()));
+        let jobs =
+            self.view.jobs.iter().map(|(id, title)| Item::new(format!("task {}", id.0), title.clone()));
         let below = self.below();
         let below = below
             .iter()
             .map(|session| Item::new(session.id().0.clone(), format!("subagent: {}", asked_of(session))));
         let items: Vec<Item> = jobs.chain(below).collect();
-        self.offer(What::Job, "beside the conversation", items);
+        self.offer(What::Job, "background", items);
     }
 
     /// The sessions that this one delegated to, and those below them.
@@ -120,14 +128,15 @@ impl App {
         engine.sessions().into_iter().filter(|session| session.delegated_by().is_some()).collect()
     }
 
-    pub(super) fn choose(&mut self) {
-        let Some(Pick { list, what, .. }) = self.pick.take() else { return };
+    /// `is_kept`: a model for new sessions, too.
+    pub(super) fn choose(&mut self, is_kept: bool) {
+        let Some(Pick { list, what, effort, .. }) = self.pick.take() else { return };
         let Some(item) = list.chosen().cloned() else { return };
         let wish =
             Wish { session: self.session.as_ref().map(|session| session.id().0.clone()), ..self.wished() };
         match what {
             What::Session => self.open(Wish { session: Some(item.value), ..wish }),
-            What::Model => self.choose_model(item.value, wish),
+            What::Model => self.choose_model(item.value, Wish { effort, is_kept, ..wish }),
             What::Agent => self.open(Wish { agent: Some(item.value), ..wish }),
             What::Mode => self.mode(&item.value),
             What::Theme => self.theme(&item.value),
@@ -150,7 +159,10 @@ impl App {
     fn choose_model(&mut self, spec: String, wish: Wish) {
         match spec.strip_suffix('…') {
             Some(vendor) => self.input.set(&format!("/model {vendor}")),
-            None => self.open(Wish { model: Some(spec), ..wish }),
+            None => {
+                let effort = wish.effort.filter(|_| !(self.host.efforts)(&spec).is_empty());
+                self.open(Wish { model: Some(spec), effort, ..wish });
+            }
         }
     }
 
@@ -168,7 +180,7 @@ impl App {
     }
 
     fn open_job(&mut self, name: &str) {
-        if let Some(job) = name.strip_prefix("job ") {
+        if let Some(job) = name.strip_prefix("task ") {
             return self.send(Command::Call { name: "job".into(), arguments: json!({"id": job}) });
         }
         let Some(session) = self.below().into_iter().find(|session| session.id().0 == name) else {

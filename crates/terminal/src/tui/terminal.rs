@@ -44,6 +44,14 @@ impl Terminal {
         self.enter()
     }
 
+    /// Lets `other` have the terminal; on return it is taken again.
+    pub(super) async fn lend<T>(&self, other: impl Future<Output = T>) -> io::Result<T> {
+        give_back();
+        let done = other.await;
+        self.enter()?;
+        Ok(done)
+    }
+
     /// Stops the process as a shell's Ctrl+Z does; on return the terminal is taken again.
     pub(super) fn suspend(&self) -> io::Result<()> {
         give_back();

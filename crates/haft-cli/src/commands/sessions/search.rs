@@ -1,12 +1,9 @@
 //! `haft sessions search`: where something was said.
-use crate::{
-    commands::table::{Table, age, now},
-    failure::Failure,
-};
+use crate::{commands::table::Table, failure::Failure};
 use haft::{
     engine::{Home, Summary},
     kernel::{Entry, Fact, text_of},
-    present::safe,
+    present::{age::age, safe},
     terminal::Exit,
 };
 use serde_json::json;
@@ -29,7 +26,7 @@ pub(super) fn search(home: &Home, text: &str, json: bool) -> Result<Exit, Failur
             let line = json!({"session": id, "last_at": last_at, "seq": seq, "text": said});
             writeln!(stdout(), "{}", safe::json(&line.to_string()))?;
         } else {
-            table.row([id.0, age(last_at, now()), safe::text(&said).into_owned()]);
+            table.row([id.0, age(last_at), safe::text(&said).into_owned()]);
         }
     }
     if !json {

@@ -1,0 +1,130 @@
+//! What a person chooses on the screen beside the conversation: the effort of a model, the name of a session, an editor.
+mod kit;
+
+use kit::{Place, Server, openai_text, terminal::Terminal};
+use serde_json::json;
+
+/// With a server that stands for OpenAI.
+fn with_openai(place: &Place, replies: usize) -> Server {
+    let server = Server::start(vec![openai_text("Understood."); replies]);
+    place.configure(&format!("[vendors.openai]\nbase_url = \"{}/v1\"\nkey = \"k\"\n", server.address));
+    server
+}
+
+fn efforts(server: &Server) -> Vec<serde_json::Value> {
+    server.asked().iter().map(|body| body["reasoning_effort"].clone()).collect()
+}
+
+#[test]
+fn effort_is_chosen_beside_the_model_and_stays_with_it() {
+    let place = Place::new();
+    let server = with_openai(&place, 4);
+    let Some(terminal) = Terminal::open(&place, (110, 30)) else { return };
+    terminal.haft(&place, "--model openai/gpt-5");
+    terminal.see("what to do?");
+    terminal.say("/model");
+    terminal.see("effort: default");
+    terminal.keys(&["-l", "gpt-4.1-mini"]);
+    terminal.see("nothing fits");
+    terminal.keys(&["Escape"]);
+    terminal.say("/model");
+    terminal.keys(&["Right", "Right"]);
+    terminal.see("effort: medium");
+    terminal.keys(&["Right", "Right", "Right", "Left", "Enter"]);
+    terminal.see("now with openai/gpt-5, effort medium");
+    terminal.see("openai/gpt-5 · medium · ask");
+    terminal.say("one");
+    terminal.see("Understood.");
+    // Another session of the same conversation, too.
+    terminal.say("/new");
+    terminal.see("what to do?");
+    terminal.say("/model openai/gpt-5 high");
+    terminal.see("effort high");
+    terminal.say("two");
+    terminal.see("Understood.");
+    terminal.say("/model");
+    terminal.see("effort: high");
+    terminal.keys(&["Left", "Left", "C-s"]);
+    terminal.see("kept for new sessions in");
+    terminal.keys(&["C-d"]);
+    terminal.see("left 0");
+    terminal.haft(&place, "");
+    terminal.see("openai/gpt-5 · low");
+    terminal.say("three");
+    terminal.see("Understood.");
+    assert_eq!(efforts(&server), ["medium", "high", "low"]);
+    terminal.say("/model openai/gpt-5 most");
+    terminal.see("there are low, medium, high");
+}
+
+#[test]
+fn a_model_without_effort_is_sent_none() {
+    let place = Place::new();
+    let server = with_openai(&place, 1);
+    let Some(terminal) = Terminal::open(&place, (110, 30)) else { return };
+    terminal.haft(&place, "--model openai/gpt-4.1");
+    terminal.see("what to do?");
+    terminal.say("/model");
+    terminal.see("takes no reasoning effort");
+    terminal.keys(&["Right", "Enter"]);
+    terminal.see("now with openai/gpt-4.1");
+    terminal.say("one");
+    terminal.see("Understood.");
+    assert_eq!(efforts(&server), [json!(null)]);
+}
+
+#[test]
+fn a_session_is_named_where_it_is_talked_in() {
+    for how in ["", "chat"] {
+        let place = Place::new();
+        place.script("model.jsonl", &[json!({"say": "Hello."})]);
+        let Some(terminal) = Terminal::open(&place, (100, 30)) else { return };
+        terminal.haft(&place, &format!("{how} --model script/../model.jsonl"));
+        terminal.see(if how.is_empty() { "what to do?" } else { "to leave." });
+        terminal.say("hello");
+        terminal.see("Hello.");
+        terminal.say("/rename the first try");
+        terminal.see("this session is called `the first try`");
+        terminal.say("/quit");
+        terminal.see("left 0");
+        assert!(place.run(&["sessions", "list"]).out.contains("the first try"), "{how}");
+    }
+}
+
+#[test]
+fn a_prompt_is_written_in_the_persons_editor() {
+    let place = Place::new();
+    let script = [json!({"say": "Read.", "expect": "first\nsecond\nline 0\nline 1"})];
+    place.script("model.jsonl", &script);
+    place.write("../editor.sh", "test -t 0 && { stat -c %a \"$2\"; stat -c %a \"$(dirname \"$2\")\"; } > modes\nsed -i \"1i $1\" \"$2\"\n");
+    place.write("../fails.sh", "echo lost > \"$1\"\nexit 3\n");
+    let Some(terminal) = Terminal::open(&place, (100, 30)) else { return };
+    terminal.haft(&place, "--model script/../model.jsonl");
+    terminal.see("what to do?");
+    terminal.keys(&["C-g"]);
+    terminal.see("set VISUAL or EDITOR");
+    terminal.keys(&["C-d"]);
+    terminal.see("left 0");
+    terminal.say("export EDITOR=false VISUAL='sh ../editor.sh first'");
+    terminal.haft(&place, "--model script/../model.jsonl");
+    terminal.see("what to do?");
+    terminal.keys(&["-l", "second"]);
+    terminal.keys(&["M-Enter"]);
+    // What is folded is whole in the editor.
+    terminal.paste(&place, &(0..30).map(|line| format!("line {line}\n")).collect::<String>());
+    terminal.see("[paste 1: 30 lines]");
+    terminal.keys(&["C-g"]);
+    terminal.see("> line 20");
+    assert_eq!(place.read("modes").unwrap_or_default().lines().last(), Some("700"));
+    terminal.keys(&["Enter"]);
+    terminal.see("Read.");
+    terminal.keys(&["C-d"]);
+    terminal.see("left 0");
+    terminal.say("export VISUAL='sh ../fails.sh'");
+    terminal.haft(&place, "--model script/../model.jsonl --continue");
+    terminal.see("what to do?");
+    terminal.keys(&["-l", "as it was"]);
+    terminal.keys(&["C-g"]);
+    terminal.see("cannot edit the prompt with `sh ../fails.sh`");
+    terminal.see("> as it was");
+}

@@ -1,0 +1,52 @@
+//! What a terminal says of itself.
+use crate::Pictures;
+use crossterm::{
+    event,
+    terminal::{WindowSize, window_size},
+};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use std::io::{self, Write, stdin, stdout};
+
+/// The question for the primary attributes (DA1), which every terminal since the VT100 answers.
+const ASK: &str = "\x1b[c";
+/// How its answer begins; it ends with a `c`.
+const ANSWER: &str = "\x1b[?";
+/// For a terminal far away.
+const PATIENCE: Timespec = Timespec { tv_sec: 1, tv_nsec: 0 };
+
+/// Asks the terminal how it shows pictures. Nobody else may read keys meanwhile; what is typed until the answer comes is
+/// lost, so it is asked once, and only when there is a picture.
+pub(super) fn pictures() -> io::Result<Pictures> {
+    // Whoever read keys until now has them, and has stopped.
+    event::poll(std::time::Duration::ZERO)?;
+    stdout().write_all(ASK.as_bytes())?;
+    stdout().flush()?;
+    let cell = window_size().ok().and_then(cell);
+    Ok(answered()?.map_or(Pictures::None, |answer| Pictures::of_attributes(&answer, cell)))
+}
+
+/// The pixels of a cell; many terminals do not tell.
+fn cell(size: WindowSize) -> Option<(usize, usize)> {
+    let part = |pixels: u16, cells: u16| Some(usize::from(pixels / cells.max(1))).filter(|part| *part > 0);
+    Some((part(size.width, size.columns)?, part(size.height, size.rows)?))
+}
+
+/// What stands between the beginning of the answer and its end. Nothing where none comes.
+fn answered() -> io::Result<Option<String>> {
+    let (stdin, mut read) = (stdin(), Vec::new());
+    loop {
+        let said = String::from_utf8_lossy(&read);
+        let answer = said.rsplit_once(ANSWER).and_then(|(_, rest)| rest.split_once('c'));
+        if let Some((answer, _)) = answer {
+            return Ok(Some(answer.to_owned()));
+        }
+        if poll(&mut [PollFd::new(&stdin, PollFlags::IN)], Some(&PATIENCE))? == 0 {
+            return Ok(None);
+        }
+        let mut bytes = [0; 256];
+        match rustix::io::read(&stdin, &mut bytes)? {
+            0 => return Ok(None),
+            length => read.extend_from_slice(&bytes[..length]),
+        }
+    }
+}
