@@ -2,9 +2,15 @@
 use haft::{present::safe, terminal::Exit};
 use serde_json::Value;
 use std::io::{self, Write, stdout};
-use unicode_width::UnicodeWidthStr;
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-/// Rows under headings. The last column is as wide as it likes.
+/// Rows under headings. On a terminal they are cut to its width: first what stands between the first and the last column,
+/// down to so many columns each, then the last one.
+const NARROWEST: usize = 10;
+/// Between two columns.
+const GAP: usize = 2;
+
+/// See [`NARROWEST`].
 pub(super) struct Table<const COLUMNS: usize> {
     rows: Vec<[String; COLUMNS]>,
 }
@@ -24,17 +30,66 @@ impl<const COLUMNS: usize> Table<COLUMNS> {
             return writeln!(stdout(), "{nothing}");
         }
         let width = |column: usize| self.rows.iter().map(|row| row[column].width()).max().unwrap_or_default();
-        let widths: [usize; COLUMNS] = std::array::from_fn(width);
+        let terminal = rustix::termios::tcgetwinsize(stdout()).ok().map(|size| usize::from(size.ws_col));
+        let widths: [usize; COLUMNS] =
+            fitting(std::array::from_fn(width), terminal.filter(|columns| *columns > 0));
         for row in &self.rows {
-            let padded = row
-                .iter()
-                .zip(widths)
-                .map(|(cell, width)| format!("{cell}{}", " ".repeat(width - cell.width())));
-            let line = padded.collect::<Vec<_>>().join("  ");
+            let padded = row.iter().zip(widths).enumerate().map(|(place, (cell, width))| {
+                let cell = if place + 1 == COLUMNS { beginning_of(cell, width) } else { end_of(cell, width) };
+                format!("{cell}{}", " ".repeat(width - cell.width()))
+            });
+            let line = padded.collect::<Vec<_>>().join(&" ".repeat(GAP));
             writeln!(stdout(), "{}", line.trim_end())?;
         }
         Ok(())
     }
+}
+
+/// `widths` that fit `columns`, as far as that can be.
+fn fitting<const COLUMNS: usize>(mut widths: [usize; COLUMNS], columns: Option<usize>) -> [usize; COLUMNS] {
+    let over = |widths: &[usize]| {
+        let all = widths.iter().sum::<usize>() + GAP * COLUMNS.saturating_sub(1);
+        columns.map_or(0, |columns| all.saturating_sub(columns))
+    };
+    while over(&widths) > 0 {
+        let between = widths.iter_mut().take(COLUMNS.saturating_sub(1)).skip(1);
+        match between.filter(|width| **width > NARROWEST).max() {
+            Some(widest) => *widest -= 1,
+            None => break,
+        }
+    }
+    let over = over(&widths);
+    if let Some(last) = widths.last_mut() {
+        *last = last.saturating_sub(over).max(NARROWEST.min(*last));
+    }
+    widths
+}
+
+/// The end of `text`, no wider than `columns`.
+pub(super) fn end_of(text: &str, columns: usize) -> String {
+    if text.width() <= columns {
+        return text.to_owned();
+    }
+    let end: Vec<char> = as_many(text.chars().rev(), columns);
+    std::iter::once('…').chain(end.into_iter().rev()).collect()
+}
+
+/// The beginning of `text`, no wider than `columns`.
+fn beginning_of(text: &str, columns: usize) -> String {
+    if text.width() <= columns {
+        return text.to_owned();
+    }
+    as_many(text.chars(), columns).into_iter().chain(['…']).collect()
+}
+
+/// As many of `signs` as leave room for a mark.
+fn as_many(signs: impl Iterator<Item = char>, columns: usize) -> Vec<char> {
+    let mut width = 1;
+    let fits = |sign: &char| {
+        width += sign.width().unwrap_or_default();
+        width <= columns
+    };
+    signs.take_while(fits).collect()
 }
 
 /// A list as a table, or as one JSON object a line.
@@ -79,6 +134,25 @@ pub(super) fn short(folder: &std::path::Path, home: Option<&str>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn columns_give_way_from_the_middle_on() {
+        let table = [
+            (None, [32, 9, 50, 14, 60]),
+            (Some(200), [32, 9, 50, 14, 60]),
+            (Some(140), [32, 9, 17, 14, 60]),
+            (Some(100), [32, 9, 10, 10, 31]),
+            (Some(40), [32, 9, 10, 10, 10]),
+        ];
+        for (columns, expected) in table {
+            assert_eq!(fitting([32, 9, 50, 14, 60], columns), expected, "{columns:?}");
+        }
+        assert_eq!(
+            (end_of("/home/me/project", 9), beginning_of("one two", 5)),
+            ("…/project".into(), "one …".into())
+        );
+        assert_eq!((end_of("長い名前", 5), beginning_of("長い名前", 5)), ("…名前".into(), "長い…".into()));
+    }
 
     #[test]
     fn a_folder_of_the_persons_begins_with_a_tilde() {

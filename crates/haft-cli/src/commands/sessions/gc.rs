@@ -37,7 +37,7 @@ fn as_text(unnamed: &[Unnamed], left: &[(SessionId, String)], dry_run: bool) -> 
     for Unnamed { session, contents, bytes, .. } in unnamed {
         table.row([session.to_string(), contents.to_string(), size(*bytes)]);
     }
-    table.print("There is nothing to remove: sessions name all contents that are kept.")?;
+    table.print("There is nothing to remove: every saved content is still needed.")?;
     let (contents, bytes) =
         unnamed.iter().fold((0, 0), |(contents, bytes), more| (contents + more.contents, bytes + more.bytes));
     if contents > 0 {

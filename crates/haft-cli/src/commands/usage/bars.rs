@@ -1,9 +1,9 @@
 //! Bars of block characters, as wide as the terminal lets them be.
-use super::sums::Row;
+use super::{super::table::end_of, sums::Row};
 use haft::present::safe;
 use jiff::civil::Date;
 use std::io::{self, Write, stdout};
-use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+use unicode_width::UnicodeWidthStr;
 
 /// How bars are drawn.
 pub(super) struct Bars {
@@ -33,7 +33,7 @@ impl Bars {
     pub(super) fn print(&self, title: &str, rows: &[Row]) -> io::Result<()> {
         let most = rows.iter().map(|row| row.tokens).max().unwrap_or_default();
         let room = self.columns.saturating_sub(NUMBERS + SHORTEST + 2).clamp(8, LONGEST_NAME);
-        let names: Vec<String> = rows.iter().map(|row| cut(&safe::text(&row.key), room)).collect();
+        let names: Vec<String> = rows.iter().map(|row| end_of(&safe::text(&row.key), room)).collect();
         let widest = names.iter().map(|name| name.width()).max().unwrap_or_default();
         let length = self.columns.saturating_sub(widest + NUMBERS + 2).min(LONGEST);
         let mut stdout = stdout().lock();
@@ -97,22 +97,6 @@ fn blocks(eighths: usize) -> String {
     "█".repeat(eighths / 8) + PARTS[eighths % 8]
 }
 
-/// The end of `text`, no wider than `columns`.
-fn cut(text: &str, columns: usize) -> String {
-    if text.width() <= columns {
-        return text.to_owned();
-    }
-    let (mut end, mut width) = (Vec::new(), 1);
-    for sign in text.chars().rev() {
-        width += sign.width().unwrap_or_default();
-        if width > columns {
-            break;
-        }
-        end.push(sign);
-    }
-    std::iter::once('…').chain(end.into_iter().rev()).collect()
-}
-
 /// `950`, `12.3k`, `4.5M`.
 fn short(tokens: u64) -> String {
     match tokens {
@@ -140,7 +124,5 @@ mod tests {
     fn bars_names_and_numbers_fit() {
         assert_eq!([0, 1, 8, 12].map(blocks), ["", "▏", "█", "█▌"]);
         assert_eq!([0, 999, 1_000, 999_999, 2_500_000].map(short), ["0", "999", "1.0k", "1.0M", "2.5M"]);
-        assert_eq!(cut("/home/me/project", 9), "…/project");
-        assert_eq!(cut("長い名前", 5), "…名前");
     }
 }
