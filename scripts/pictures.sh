@@ -43,7 +43,7 @@ take() {
 }
 
 tmux -S "$socket" -f /dev/null new-session -d -x 96 -y 34 -c "$scratch/calculator" \
-    "env -i PATH=$PATH TERM=tmux-256color HOME=$scratch/home HAFT_HOME=$scratch/home/haft HAFT_SANDBOX=off $haft --model script/../model.jsonl"
+    "env -i PATH=$PATH TERM=tmux-256color HOME=$scratch/home HAFT_HOME=$scratch/home/haft HAFT_SANDBOX=off OPENAI_API_KEY=none OPENAI_BASE_URL=http://127.0.0.1:9/v1 $haft --model script/../model.jsonl"
 see "what to do?"
 keys -l "add(2, 3) gives -1" && keys Enter
 see "Edit src/calc.py?"
@@ -56,6 +56,13 @@ take conversation
 keys -l "/context" && keys Enter
 see "system prompt"
 take context
+keys Escape
+see "what to do?"
+keys -l "/model" && keys Enter
+see "272k window"
+keys -l "gpt" && keys Right Right
+see "effort: medium"
+take model
 keys Escape
 see "what to do?"
 keys -l "/help" && keys Enter

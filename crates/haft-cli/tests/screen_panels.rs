@@ -62,7 +62,8 @@ fn models_are_listed_by_their_servers() {
     place.configure(&format!("[vendors.openai]\nbase_url = \"{}/v1\"\nkey = \"k\"\n", server.address));
     let Some(terminal) = opened(&place, (120, 30), &[json!({"say": "unheard"})], "") else { return };
     terminal.say("/model");
-    terminal.see("house-model");
+    let screen = terminal.see("house-model");
+    assert!(screen.find("house-model") < screen.find("/…"), "{screen}");
     terminal.keys(&["-l", "gpt"]);
     let screen = terminal.see("❯ openai/gpt-5");
     assert!(screen.contains("272k window · $1.25 in, $10 out per million"), "{screen}");

@@ -64,7 +64,7 @@ pub(crate) fn choices(context: &CliContext, config: &Config, own: &str) -> Vec<(
     );
     let mut seen = HashSet::new();
     choices.retain(|(spec, _)| seen.insert(spec.clone()));
-    choices
+    in_order(choices)
 }
 
 /// As [`choices`], and all models of vendors whose key is set and of servers that answer here, as they list them now.
@@ -79,7 +79,13 @@ pub(crate) async fn live_choices(context: &CliContext, config: &Config, own: &st
     let mut choices = choices(context, config, own);
     let mut seen: HashSet<String> = choices.iter().map(|(spec, _)| spec.clone()).collect();
     choices.extend(listed.filter(|(spec, _)| seen.insert(spec.clone())));
-    choices.into_iter().map(|(spec, what)| (spec.clone(), with_card(&spec, what))).collect()
+    in_order(choices).into_iter().map(|(spec, what)| (spec.clone(), with_card(&spec, what))).collect()
+}
+
+/// Names that have to be typed stand behind those that are whole.
+fn in_order(mut choices: Vec<(String, String)>) -> Vec<(String, String)> {
+    choices.sort_by_key(|(spec, _)| spec.ends_with('…'));
+    choices
 }
 
 /// With the window and the price, where they are known: `400k window, $1.25 in, $10 out per million tokens`.

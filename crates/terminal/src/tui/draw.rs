@@ -132,7 +132,7 @@ impl App {
         let (mut lines, mut keys) =
             (Vec::new(), "↑ ↓ choose · letters search · Enter takes it · Esc leaves".to_owned());
         if pick.what == What::Model {
-            keys += " · Ctrl+S takes it for new sessions, too";
+            keys = "↑ ↓ choose · letters search · Enter takes it · Ctrl+S: new sessions, too".to_owned();
             let levels = pick.list.chosen().map(|item| (self.host.efforts)(&item.value)).unwrap_or_default();
             let effort = pick.effort.clone().unwrap_or_else(|| "default".into());
             let effort = match levels.is_empty() {
