@@ -19,6 +19,8 @@ fn help_has_a_page_for_each_topic_and_each_command() {
         assert!(page.out.lines().all(|line| line.chars().count() <= 85), "{}", page.out);
         assert!(page.out.to_lowercase().starts_with(topic), "{}", page.out);
     }
+    let topics = place.run(&["help", "topics"]).out;
+    assert!(topics.contains("  permissions ") && topics.lines().count() == 5, "{topics}");
     assert!(place.run(&["--help"]).out.lines().count() <= 40);
     for (words, usage) in [
         (&["help", "run"][..], "Usage: haft run"),

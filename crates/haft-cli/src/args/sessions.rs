@@ -13,7 +13,7 @@ pub(crate) enum Sessions {
         #[arg(long)]
         json: bool,
     },
-    /// Find sessions in which somebody said this
+    /// Find sessions by what was said in them
     Search {
         /// Text to look for, in whatever case
         text: String,
@@ -31,7 +31,7 @@ pub(crate) enum Sessions {
     Fork {
         /// Session ID, a unique prefix of it, or its name
         id: String,
-        /// Last entry to take over [default: the last one there is]
+        /// Last entry to copy [default: the last one]
         #[arg(long, value_name = "SEQ")]
         at: Option<u64>,
         /// Print one JSON object
@@ -48,7 +48,7 @@ pub(crate) enum Sessions {
         #[arg(long)]
         json: bool,
     },
-    /// Remove contents of files that no session names any more; sessions and undo stay whole
+    /// Remove saved file contents that no session needs any more
     Gc {
         /// Print what would be removed, and remove nothing
         #[arg(long)]
@@ -61,7 +61,7 @@ pub(crate) enum Sessions {
     Replay(ReplayArgs),
     /// Export a whole session
     Export {
-        /// Session
+        /// Session ID, a unique prefix of it, or its name
         id: String,
         /// Format to export to
         #[arg(long, default_value = "markdown")]

@@ -13,11 +13,12 @@ const TOPICS: [Topic; 4] = [
     Topic("configuration", "files, variables, options", include_str!("../help/configuration.txt")),
 ];
 
-/// Without words the list of commands and topics; else the page of a topic, or the help of a command. A topic comes before
+/// Without words the list of commands and topics, with `topics` these alone; else the page of a topic, or the help of a command. A topic comes before
 /// a command of the same name, whose help `haft COMMAND --help` prints.
 pub(crate) fn help(words: &[String]) -> Result<Exit, Failure> {
     let page = match words {
         [] => format!("{}\n{}", args::HELP, topics()),
+        [word] if word == "topics" => topics(),
         [word] => match TOPICS.iter().find(|topic| topic.0 == word) {
             Some(Topic(_, _, page)) => (*page).to_owned(),
             None => of_command(words)?,

@@ -20,7 +20,7 @@ settings! {
     own {
         /// Model to use, as VENDOR/MODEL: `openai/gpt-5`, `anthropic/…`, `ollama/…`, `local/NAME|FILE.gguf`
         model: String { value: "SPEC", short: Some('m'), otherwise: "that of the first vendor whose key is set" },
-        /// How hard the model thinks, where it takes that
+        /// Reasoning effort: how long the model may think; models that take none are not sent one
         effort: Effort { value: "LEVEL", otherwise: "the model's own" },
         /// Profile to use: `default`, `alfred`, `pedro`, `ally`, `opencode`, `picoclaw`, or a TOML file
         profile: String { value: "NAME", otherwise: "default" },
