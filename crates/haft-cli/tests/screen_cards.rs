@@ -30,7 +30,7 @@ fn a_command_that_failed_says_so_in_numbers() {
         let script = [
             json!({"calls": [bash("echo '2 failed, 14 passed in 0.1s'; exit 1")]}),
             json!({"calls": [bash("exit 7")]}),
-            json!({"calls": [bash("echo fine")]}),
+            json!({"calls": [bash("seq 9; echo fine")]}),
             json!({"say": "Two of three failed."}),
         ];
         let Some(terminal) = opened(&place, how, &script) else { return };
@@ -40,9 +40,9 @@ fn a_command_that_failed_says_so_in_numbers() {
             false => [
                 "✗ bash echo '2 failed, 14 passed in 0.1s'; exit 1  2 failed, 14 passed",
                 "✗ bash exit 7  exit code 7",
-                "✓ bash echo fine",
+                "✓ bash seq 9; echo fine\n  … 7 earlier lines (Ctrl+O shows all)\n  8\n  9\n  fine\n",
             ],
-            true => ["  ✗ 2 failed, 14 passed", "  ✗ exit code 7", "  ✓ fine"],
+            true => ["  ✗ 2 failed, 14 passed", "  ✗ exit code 7", "    fine\n"],
         };
         for line in expected {
             assert!(screen.contains(line), "{how}: {line} in {screen}");

@@ -67,6 +67,8 @@ pub struct View {
     calling: Option<String>,
     /// Since then the beginning of the conversation is being summarized.
     pub summarizing_since: Option<Instant>,
+    /// How a person sees what a preview leaves out, as words behind the count of its lines.
+    pub how: &'static str,
     opened_at: u64,
     /// Since when a person is asked, and for how long one was in this turn, in milliseconds.
     asked_at: Option<u64>,
@@ -333,7 +335,8 @@ impl View {
         let state = if result.went_well() { CallState::Done } else { CallState::Failed };
         // Who has typed it wants to see it whole.
         let lines = if call.is_own { usize::MAX } else { words::PREVIEW_LINES };
-        let (preview, verdict, plan) = (words::preview(result, lines), verdict(result), Plan::of(result));
+        let (preview, verdict, plan) =
+            (words::preview(result, lines, self.how), verdict(result), Plan::of(result));
         let summary = plan.as_ref().map_or(call.summary, Plan::progress);
         self.plan = plan.clone().or(self.plan.take());
         vec![Block::Call(Call {

@@ -210,7 +210,7 @@ impl<Out: Write, Err: Write> Words<Out, Err> {
         }
         let sign = if result.went_well() { "✓" } else { "✗" };
         let lines = if *is_own { usize::MAX } else { self.chat.preview_lines };
-        let mut preview = preview(result, lines).into_iter();
+        let mut preview = preview(result, lines, "").into_iter();
         let first = verdict(result).or_else(|| preview.next()).unwrap_or_default();
         self.line(&format!("  {sign} {first}"))?;
         preview.try_for_each(|line| self.line(&format!("    {line}")))
@@ -251,9 +251,10 @@ pub fn summary(arguments: &Value) -> String {
     short(&safe::text(line))
 }
 
-/// What people see of a result: at most so many `lines`, or all of them uncut with `usize::MAX`, of the tool's own words (C-51, C-67); of a command the last ones, where
-/// the verdict stands.
-pub fn preview(result: &ToolResult, lines: usize) -> Vec<String> {
+/// What people see of a result: at most so many `lines`, or all of them uncut with `usize::MAX`, of the tool's own words
+/// (C-51, C-67); of a command the last ones, where the verdict stands. `how` stands behind the count of lines that are left
+/// out: a way to see them.
+pub fn preview(result: &ToolResult, lines: usize, how: &str) -> Vec<String> {
     if let Some(Plan(steps)) = Plan::of(result) {
         return steps.iter().map(|step| short(&step.line())).collect();
     }
@@ -278,8 +279,8 @@ pub fn preview(result: &ToolResult, lines: usize) -> Vec<String> {
     let mut shown: Vec<String> = told.iter().map(line).collect();
     match (left_out, is_command) {
         (0, _) => {}
-        (left_out, true) => shown.insert(0, format!("… {left_out} earlier line{}", s(left_out))),
-        (left_out, false) => shown.push(format!("… {left_out} more line{}", s(left_out))),
+        (left_out, true) => shown.insert(0, format!("… {left_out} earlier line{}{how}", s(left_out))),
+        (left_out, false) => shown.push(format!("… {left_out} more line{}{how}", s(left_out))),
     }
     shown
 }
@@ -366,16 +367,16 @@ mod tests {
     #[test]
     fn a_result_is_shown_as_a_few_lines() {
         let result = |content: &str| ToolResult { content: content.into(), ..ToolResult::default() };
-        assert_eq!(preview(&result("a\nb\nc\nd\ne"), 3), ["a", "b", "c", "… 2 more lines"]);
-        assert_eq!(preview(&result("a\nb\nc"), 1), ["a", "… 2 more lines"]);
-        assert_eq!(preview(&ToolResult { shown: Shown::Nothing, ..result("a") }, 3), [""; 0]);
+        assert_eq!(preview(&result("a\nb\nc\nd\ne"), 3, ""), ["a", "b", "c", "… 2 more lines"]);
+        assert_eq!(preview(&result("a\nb\nc"), 1, ""), ["a", "… 2 more lines"]);
+        assert_eq!(preview(&ToolResult { shown: Shown::Nothing, ..result("a") }, 3, ""), [""; 0]);
         let ran = ToolResult { details: json!({"exit_code": 1}), ..result("a\nb\nc\nd") };
-        assert_eq!(preview(&ran, 3), ["… 1 earlier line", "b", "c", "d"]);
+        assert_eq!(preview(&ran, 3, " (there)"), ["… 1 earlier line (there)", "b", "c", "d"]);
         assert!(!ran.went_well() && ran.is_ok());
         let failed = ToolResult { content: "a\nb\nc\n[exit code: 1]".into(), ..ran };
-        assert_eq!(preview(&failed, 3), ["a", "b", "c"]);
-        assert_eq!(preview(&failed, usize::MAX), ["a", "b", "c", "[exit code: 1]"]);
+        assert_eq!(preview(&failed, 3, ""), ["a", "b", "c"]);
+        assert_eq!(preview(&failed, usize::MAX, ""), ["a", "b", "c", "[exit code: 1]"]);
         let words = ToolResult { shown: Shown::Text("Found 3".into()), ..result("a") };
-        assert_eq!(preview(&words, 3), ["Found 3"]);
+        assert_eq!(preview(&words, 3, ""), ["Found 3"]);
     }
 }

@@ -136,6 +136,7 @@ impl App {
         let Opened { engine, session, notices, effort } = opened;
         self.effort = effort;
         self.view = View::default();
+        self.view.how = " (Ctrl+O shows all)";
         let entries = session.entries();
         let said = entries.iter().flat_map(|entry| self.view.apply(&Event::Recorded(entry.clone())));
         let said: Vec<Block> = said.collect();

@@ -22,7 +22,7 @@ fn markdown(fact: &Fact) -> String {
         Fact::Replied { parts, .. } => parts.iter().map(part).collect(),
         Fact::ToolEnded { name, result, .. } => {
             let mark = if result.went_well() { "✓" } else { "✗" };
-            format!("\n{mark} `{name}`\n\n{}", fenced(&preview(result, PREVIEW_LINES).join("\n")))
+            format!("\n{mark} `{name}`\n\n{}", fenced(&preview(result, PREVIEW_LINES, "").join("\n")))
         }
         Fact::Staged { changes, .. } | Fact::ChangedBelow { changes, .. } => changes
             .iter()
