@@ -71,6 +71,7 @@ fn a_server_on_this_machine_is_chosen_with_one_key_and_kept() {
     let Some(terminal) = terminal(&place, &[("OLLAMA_BASE_URL", &server.base_url)]) else { return };
     terminal.haft(&place, "");
     let screen = terminal.see("Haft needs a model. Which one?");
+    assert!(!screen.contains("is listed while it runs"), "{screen}");
     for line in
         ["❯ Ollama on this machine", "qwen3:30b at http://127.0.0.1:", "Anthropic", "enter an API key"]
     {
@@ -96,7 +97,11 @@ fn a_key_is_entered_tried_and_kept_before_the_first_reply() {
     });
     let Some(terminal) = terminal(&place, &[("OPENAI_BASE_URL", &server.base_url)]) else { return };
     terminal.haft(&place, "\"Say hello.\"");
-    assert!(terminal.see("Which one?").contains("❯ OpenAI"));
+    let screen = terminal.see("Which one?");
+    assert!(
+        screen.contains("❯ OpenAI") && screen.contains("Ollama (`ollama serve`), is listed while it runs"),
+        "{screen}"
+    );
     terminal.keys(&["Enter"]);
     terminal.see("Key of OpenAI:");
     terminal.paste(&place, KEY);

@@ -144,7 +144,7 @@ async fn is_usable(
             let lines = [("Keep it untried", ""), ("Do not keep it", "")];
             let lines = lines.map(|(label, detail)| (label.to_owned(), detail.to_owned()));
             let look = of_questions(context);
-            Ok(menu::choose("The key was not tried.", &lines, look).await? == Some(0))
+            Ok(menu::choose("The key was not tried.", &lines, None, look).await? == Some(0))
         }
         Err(error) => {
             Err(Failure::failed(format!("the key could not be tried and was not kept: {error}")).hint(hint))
@@ -226,7 +226,7 @@ async fn chosen(
             .hint(format!("name one of {}", names.join(", "))));
     }
     let lines: Vec<_> = vendors.iter().map(|vendor| (vendor.title.clone(), vendor.name.clone())).collect();
-    let place = menu::choose(title, &lines, of_questions(context)).await?;
+    let place = menu::choose(title, &lines, None, of_questions(context)).await?;
     Ok(place.map(|place| vendors[place]))
 }
 

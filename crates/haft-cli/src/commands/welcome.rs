@@ -40,11 +40,17 @@ pub(super) async fn with_model<'a>(
     }
 }
 
+/// Where none answers.
+const NO_SERVER: &str = "A server here, such as Ollama (`ollama serve`), is listed while it runs.";
+
 /// Lets the person choose, and keeps the choice. `false` where they leave.
 async fn choose(context: &CliContext, config: &Config) -> Result<bool, Failure> {
     let (lines, mut ways): (Vec<_>, Vec<_>) = ways(context, config).await.into_iter().unzip();
     let title = "Haft needs a model. Which one?";
-    let Some(place) = menu::choose(title, &lines, of_questions(context)).await? else { return Ok(false) };
+    let has_server = ways.iter().any(|way| matches!(way, Way::Model(spec) if !spec.starts_with("local/")));
+    let note = (!has_server).then_some(NO_SERVER);
+    let chosen = menu::choose(title, &lines, note, of_questions(context)).await?;
+    let Some(place) = chosen else { return Ok(false) };
     let model = match ways.swap_remove(place) {
         Way::Model(spec) => spec,
         Way::Key(vendor) => {

@@ -11,25 +11,30 @@ use futures::StreamExt;
 use ratatui::text::{Line, Span};
 use std::io::{self, Stdout, stdout};
 
-/// Rows beside the list: the title, what is typed, the note below and one for the shell's own line.
-const BESIDE: usize = 5;
+/// Rows beside the list: the title, what is typed, the notes below and one for the shell's own line.
+const BESIDE: usize = 6;
 /// So many characters of a hidden line leave a mark: its length is nobody's business.
 const MARKS: usize = 8;
 
-/// Lets the person choose one of `lines`, each a label and what is said about it. Returns its place, or nothing where the
-/// person leaves.
+/// Lets the person choose one of `lines`, each a label and what is said about it, with a `note` below them. Returns its
+/// place, or nothing where the person leaves.
 ///
 /// # Errors
 ///
 /// Where the terminal cannot be read or drawn on.
-pub async fn choose(title: &str, lines: &[(String, String)], look: Look) -> io::Result<Option<usize>> {
+pub async fn choose(
+    title: &str,
+    lines: &[(String, String)],
+    note: Option<&str>,
+    look: Look,
+) -> io::Result<Option<usize>> {
     let item = |(place, (label, detail)): (usize, &(String, String))| Item {
         value: place.to_string(),
         label: label.clone(),
         detail: detail.clone(),
     };
     let list = List::tall(lines.iter().enumerate().map(item).collect());
-    let menu = ask(Menu { title, list, typed: String::new(), look }).await?;
+    let menu = ask(Menu { title, list, note, typed: String::new(), look }).await?;
     Ok(menu.and_then(|menu| menu.list.chosen()?.value.parse().ok()))
 }
 
@@ -107,6 +112,7 @@ fn step(question: &mut impl Question, key: KeyEvent) -> Step {
 struct Menu<'a> {
     title: &'a str,
     list: List,
+    note: Option<&'a str>,
     typed: String,
     look: Look,
 }
@@ -119,6 +125,7 @@ impl Question for Menu<'_> {
         ])];
         let column = lines[0].width().min(columns.saturating_sub(1));
         lines.extend(self.list.rows(columns, rows.saturating_sub(BESIDE), &self.look));
+        lines.extend(self.note.map(|note| Line::styled(note.to_owned(), self.look.dim())));
         let keys = "↑ ↓ choose · letters search · Enter takes it · Esc leaves";
         lines.push(Line::styled(keys, self.look.dim()));
         (lines, (0, column))
