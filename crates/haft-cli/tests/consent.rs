@@ -382,7 +382,7 @@ fn a_question_on_the_screen_hides_nothing() {
     terminal.see("Then not.");
     terminal.say("push");
     let screen = terminal.see("1. Yes");
-    for expected in ["run: git push upstream main", "reach over the network: upstream", "ref: main"] {
+    for expected in ["Run `git push upstream main` and reach `upstream`?", "ref: main"] {
         assert!(screen.contains(expected), "{expected} in {screen}");
     }
     terminal.keys(&["Escape"]);
@@ -400,9 +400,9 @@ fn always_holds_for_the_command_in_its_folder() {
     terminal.haft(&place, "--model script/../model.jsonl");
     terminal.see("what to do?");
     terminal.say("go");
-    terminal.see("run: sh run.sh");
+    terminal.see("Run `sh run.sh`?");
     terminal.keys(&["a"]);
-    terminal.see("run in the folder `sub`: sh run.sh");
+    terminal.see("Run `sh run.sh` in sub?");
     assert!(place.read("made").is_some() && place.read("sub/made").is_none());
     terminal.keys(&["Escape"]);
     terminal.see("Done.");

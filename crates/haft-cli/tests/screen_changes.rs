@@ -104,7 +104,9 @@ fn an_approval_is_answered_with_arrows_numbers_or_letters() {
     let place = Place::unconfined();
     let run =
         |name: &str| json!({"calls": [{"name": "bash", "arguments": {"command": format!("touch {name}")}}]});
-    let script = [run("one"), run("two"), run("two"), run("three"), json!({"say": "Done."})];
+    let mut three = run("three");
+    three["calls"][0]["arguments"]["description"] = "Makes three".into();
+    let script = [run("one"), run("two"), run("two"), three, json!({"say": "Done."})];
     let Some(terminal) = opened(&place, "", &script, (100, 40)) else { return };
     terminal.see("what to do?");
     terminal.say("touch them");
@@ -120,7 +122,10 @@ fn an_approval_is_answered_with_arrows_numbers_or_letters() {
     assert!(place.read("one").is_some());
     terminal.keys(&["2"]);
     // The second time it is not asked for.
-    terminal.see("? Run `touch three`?");
+    let screen = terminal.see("? Run `touch three`?");
+    // What the question says does not stand above it once more.
+    let beside = "  called with\n    description: Makes three\n? Run `touch three`?\n";
+    assert!(screen.contains(beside) && !screen.contains("bash would"), "{screen}");
     terminal.keys(&["Up"]);
     terminal.see("❯ 3. No");
     terminal.keys(&["Up", "Up", "Enter"]);

@@ -20,6 +20,8 @@ pub struct Sentence {
     /// `Edit src/calc.py?`
     pub question: String,
     /// It says all that the call would do.
+    pub names_all: bool,
+    /// It does, and the call is called with nothing else.
     pub is_whole: bool,
     /// What would not be asked for again: `edits of src/calc.py`.
     again: String,
@@ -30,7 +32,7 @@ impl Sentence {
     pub(super) fn new(effects: &[Effect], changes: &[Change], workspace: &Path, has_more: bool) -> Self {
         let more = if has_more { ", whatever else it is called with" } else { "" };
         let again: Vec<String> = again(effects, workspace, more);
-        let (what, is_whole) = match changes {
+        let (what, names_all) = match changes {
             [] => what(effects, workspace),
             changes => (of_files(changes), true),
         };
@@ -38,7 +40,8 @@ impl Sentence {
         let first = letters.next().map(|first| first.to_uppercase().to_string()).unwrap_or_default();
         Self {
             question: format!("{first}{}?", letters.as_str()),
-            is_whole: is_whole && !has_more,
+            names_all,
+            is_whole: names_all && !has_more,
             again: joined(&again),
         }
     }

@@ -56,7 +56,7 @@ impl App {
         let beside = proposal.beside(&self.text_of(changes, diff::of_changes));
         let mut beside = self.lines_of(&beside.text);
         let mut lines = match changes {
-            [] if proposal.sentence.is_whole => Vec::new(),
+            [] if proposal.sentence.names_all => Vec::new(),
             [] => self.lines_of(&proposal.brief_head().text),
             changes => self.diff_in(changes, room.saturating_sub(beside.len()).max(room / 2)),
         };
