@@ -8,7 +8,7 @@ use crate::{
     socket,
     tree::Opens,
 };
-use haft_core::Order;
+use haft_core::{Order, SessionId};
 use start::{Above, start};
 use std::{
     sync::Arc,
@@ -42,6 +42,11 @@ impl Engine {
     /// The sessions that are open, those below others too: who holds one can watch it, steer it and stop it.
     pub fn sessions(&self) -> Vec<Session> {
         self.0.live.sessions()
+    }
+
+    /// The session of this name where it is open here.
+    pub fn find(&self, id: &SessionId) -> Option<Session> {
+        self.0.live.find(id)
     }
 
     /// A new session that is a job.

@@ -9,9 +9,11 @@ mod ends;
 mod error;
 mod fork;
 mod gc;
+mod heard;
 mod hidden;
 mod naming;
 pub(crate) mod ownership;
+mod remove;
 mod sessions;
 mod summary;
 mod used;
@@ -23,6 +25,7 @@ pub use error::JournalError;
 use futures::Stream;
 pub use gc::{Garbage, Unnamed};
 use haft_core::{Entry, Event, Fact, Secrets, Seq, Update};
+use heard::Heard;
 use hidden::Hidden;
 use std::{
     fs::{self, File, TryLockError},
@@ -74,6 +77,8 @@ struct State {
     next: Seq,
     /// None where another process writes it.
     file: Option<Held>,
+    /// What was shown of the reply that is being written.
+    heard: Heard,
 }
 
 /// A file that this process alone may write.
@@ -132,12 +137,14 @@ impl Journal {
         lock(&file, folder, &path)?;
         let Contents { entries, next, length, damage } = read(&mut file, &path)?;
         file.set_len(length).map_err(io("write"))?;
-        Ok(Self::of(path, State { entries, next, file: Some(Held { file, length }) }, damage))
+        let state = State { entries, next, file: Some(Held { file, length }), heard: Heard::default() };
+        Ok(Self::of(path, state, damage))
     }
 
     /// What another process writes into `folder/journal.jsonl`, as it tells it: empty yet, and no file is touched.
     pub(crate) fn mirror(folder: &Path) -> Self {
-        Self::of(folder.join(NAME), State { entries: Vec::new(), next: Seq(0), file: None }, Vec::new())
+        let state = State { entries: Vec::new(), next: Seq(0), file: None, heard: Heard::default() };
+        Self::of(folder.join(NAME), state, Vec::new())
     }
 
     fn of(path: PathBuf, state: State, damage: Vec<String>) -> Self {
@@ -212,6 +219,7 @@ impl Journal {
     fn show(&self, state: &mut State, entry: Arc<Entry>) {
         state.next = Seq(entry.seq.0 + 1);
         state.entries.push(entry.clone());
+        state.heard.recorded(&entry.fact);
         let _nobody_watches = self.0.events.send(Event::Recorded(entry));
     }
 
@@ -224,6 +232,8 @@ impl Journal {
     /// Shows something that is not recorded.
     pub(crate) fn live(&self, update: Update) {
         let update = self.0.secrets.update(update);
+        let mut state = self.lock();
+        state.heard.shown(&update);
         let _nobody_watches = self.0.events.send(Event::Live(update));
     }
 
@@ -255,15 +265,25 @@ impl Journal {
     }
 
     /// Everything recorded since `from`, then everything that happens, until the session closes.
-    /// A slow watcher loses live updates, never entries: of a reply it hears the beginning, then the recorded whole.
+    /// Who comes in the middle of a reply hears first what was shown of it. A slow watcher loses live updates, never
+    /// entries: of a reply it hears the beginning, then the recorded whole.
     pub fn follow(&self, from: Seq) -> impl Stream<Item = Event> + Send + 'static {
-        let (journal, mut happening) = (self.clone(), self.0.events.subscribe());
+        let state = self.lock();
+        let (mut happening, heard) = (self.0.events.subscribe(), state.heard.updates());
+        // What is recorded from here on comes in its turn, behind what is shown before it.
+        let mut known = Some((state.next, heard));
+        drop(state);
+        let journal = self.clone();
         stream! {
             let (mut next, mut missed) = (from, false);
             loop {
-                for entry in journal.since(next) {
+                let (to, heard) = known.take().unwrap_or((Seq(u64::MAX), Vec::new()));
+                for entry in journal.between(next, to) {
                     next = Seq(entry.seq.0 + 1);
                     yield Event::Recorded(entry);
+                }
+                for update in heard {
+                    yield Event::Live(update);
                 }
                 loop {
                     let event = tokio::select! {
@@ -298,9 +318,10 @@ impl Journal {
         }
     }
 
-    fn since(&self, seq: Seq) -> Vec<Arc<Entry>> {
+    fn between(&self, from: Seq, to: Seq) -> Vec<Arc<Entry>> {
         let state = self.lock();
-        state.entries[state.entries.partition_point(|entry| entry.seq < seq)..].to_vec()
+        let place = |seq: Seq| state.entries.partition_point(|entry| entry.seq < seq);
+        state.entries.get(place(from)..place(to)).unwrap_or_default().to_vec()
     }
 
     fn io(&self, action: &'static str, source: io::Error) -> JournalError {

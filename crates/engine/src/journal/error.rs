@@ -43,6 +43,14 @@ pub enum JournalError {
         /// What is wrong with the place.
         why: NoFork,
     },
+    /// The session stays.
+    #[error("cannot delete the session `{session}`: {why}")]
+    NotRemoved {
+        /// Which.
+        session: SessionId,
+        /// What keeps it.
+        why: &'static str,
+    },
     /// Written by a newer Haft; the file is left as it is.
     #[error("the journal `{path}` has version {found}, and this Haft reads up to version {JOURNAL_VERSION}")]
     Newer {
@@ -62,7 +70,7 @@ pub enum JournalError {
     /// The disk said no. Nothing is taken as recorded.
     #[error("cannot {action} the journal `{path}`: {source}")]
     Io {
-        /// `create`, `open`, `read`, `write`, `sync` or `name`.
+        /// `create`, `open`, `read`, `write`, `sync`, `name` or `delete`.
         action: &'static str,
         /// The file.
         path: PathBuf,
@@ -82,6 +90,7 @@ impl JournalError {
             Self::NoName { .. } => None,
             Self::NoFork { .. } => Some("`haft sessions export ID --format json` shows the entries: `seq`"),
             Self::Newer { .. } => Some("use a newer `haft` for this session"),
+            Self::NotRemoved { .. } => None,
             Self::Unreadable { .. } => None,
             Self::Io { .. } => Some(
                 "nothing that was shown before is lost; free some space or mend the permissions, then resume",

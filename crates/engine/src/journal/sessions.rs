@@ -72,6 +72,25 @@ impl Home {
         }
     }
 
+    /// The session whose whole ID is `id`: for programs, which never shorten one. None for what is no name at all, such as
+    /// a path.
+    pub fn exact(&self, id: &str) -> Option<SessionId> {
+        self.has(id).then(|| SessionId(id.to_owned()))
+    }
+
+    /// Up to `most` of the sessions that `wanted` picks, the newest first, behind the session `behind`. Of those that are
+    /// not reached nothing is read.
+    pub fn page(
+        &self,
+        behind: Option<&SessionId>,
+        most: usize,
+        wanted: impl Fn(&Summary) -> bool,
+    ) -> Vec<Summary> {
+        let is_behind = |name: &String| behind.is_none_or(|behind| *name < behind.0);
+        let names = self.names().into_iter().rev().filter(is_behind);
+        names.filter_map(|name| self.summary(SessionId(name))).filter(wanted).take(most).collect()
+    }
+
     /// Whether this is the ID of a session.
     pub(super) fn has(&self, id: &str) -> bool {
         is_name(id) && self.folder(&SessionId(id.to_owned())).is_dir()
@@ -139,8 +158,8 @@ impl Home {
         matches!(fact, Some(Fact::SessionOpened { order: Some(_), .. }))
     }
 
-    /// The first entry alone: the others may be many.
-    fn opened(&self, id: &SessionId) -> Option<Entry> {
+    /// The first entry alone: the others may be many. None where there is no session that can be read.
+    pub fn opened(&self, id: &SessionId) -> Option<Entry> {
         first_entry(&mut BufReader::new(File::open(self.journal(id)).ok()?))
     }
 
@@ -196,7 +215,8 @@ impl Home {
         names
     }
 
-    fn summary(&self, id: SessionId) -> Option<Summary> {
+    /// One line of a list. None where the session cannot be read.
+    pub fn summary(&self, id: SessionId) -> Option<Summary> {
         let journal = self.journal(&id);
         let name = self.name(&id);
         let known = Summary::read(id, &journal)?;
