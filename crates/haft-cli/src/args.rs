@@ -7,6 +7,7 @@ mod mcp;
 mod models;
 mod near;
 mod policy;
+mod serve;
 mod sessions;
 mod telegram;
 mod usage;
@@ -21,6 +22,7 @@ pub(crate) use mcp::McpArgs;
 pub(crate) use models::{CheckArgs, Models};
 pub(crate) use near::near_command;
 pub(crate) use policy::{Policy, PolicyCheck};
+pub(crate) use serve::ServeArgs;
 pub(crate) use sessions::{ExportForm, ReplayArgs, ResumeArgs, Sessions};
 pub(crate) use telegram::TelegramArgs;
 pub(crate) use usage::{By, UsageArgs};
@@ -111,6 +113,8 @@ pub(crate) enum Verb {
     Mcp(McpArgs),
     /// Serve the agent to an editor over ACP, on standard input and output
     Acp(AcpArgs),
+    /// Serve sessions and jobs over HTTP: a page, an API, an OpenAI-compatible endpoint
+    Serve(ServeArgs),
     /// Run a Telegram bot
     Telegram(TelegramArgs),
     /// Check what this machine has and what is missing

@@ -3,6 +3,7 @@ use crate::config::ConfigError;
 use haft::{
     engine::{Closed, EngineError, JournalError},
     kernel::ProviderError,
+    serve::Problem,
     terminal::Exit,
 };
 use std::io::Write;
@@ -47,6 +48,13 @@ impl Failure {
     }
 }
 
+/// What a client of a server reads of it.
+impl From<Failure> for Problem {
+    fn from(Failure { message, hint, exit }: Failure) -> Self {
+        Self { message, suggestion: hint, is_usage: exit == Exit::Usage }
+    }
+}
+
 impl From<ConfigError> for Failure {
     fn from(error: ConfigError) -> Self {
         Self::usage(error.to_string())
@@ -64,6 +72,7 @@ impl From<JournalError> for Failure {
                 | JournalError::SameName { .. }
                 | JournalError::NoName { .. }
                 | JournalError::NoFork { .. }
+                | JournalError::NotRemoved { .. }
         );
         let exit = if is_wrong_name { Exit::Usage } else { Exit::Failed };
         Self { hint: error.hint().map(str::to_owned), message: error.to_string(), exit }

@@ -61,8 +61,7 @@ fn main() -> ExitCode {
     let _it_is_no_linux = haft::sandbox::adopt_orphans();
     let cli = args::parse();
     log_to_stderr(&cli);
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.expect("the system gives a thread and an event queue");
+    let runtime = runtime(&cli).expect("the system gives threads and an event queue");
     let ended = runtime.block_on(async {
         let ended = run(cli, environment).await;
         haft::sandbox::tidied_up().await;
@@ -77,6 +76,14 @@ fn main() -> ExitCode {
             failure.print();
             failure.exit.into()
         }
+    }
+}
+
+/// One session needs one thread, and starts sooner with it.
+fn runtime(cli: &Cli) -> std::io::Result<tokio::runtime::Runtime> {
+    match cli.command {
+        Some(Verb::Serve(_)) => commands::serve::runtime(),
+        _ => tokio::runtime::Builder::new_current_thread().enable_all().build(),
     }
 }
 
@@ -117,6 +124,7 @@ async fn run(cli: Cli, environment: Environment) -> Result<Exit, Failure> {
         Some(Verb::Completions { shell }) => commands::manual::completions(shell),
         Some(Verb::Man { to }) => commands::manual::man(to.as_deref()),
         Some(Verb::Acp(acp)) => commands::acp::acp(&context, &acp).await,
+        Some(Verb::Serve(serve)) => commands::serve::serve(&context, &serve).await,
         Some(Verb::Telegram(telegram)) => commands::telegram::telegram(&context, &telegram).await,
         Some(Verb::Doctor(doctor)) => commands::doctor::doctor(&context, &doctor).await,
         None if cli.prompt.len() == 1 && TO_COME.contains(&cli.prompt[0].as_str()) => {
@@ -158,7 +166,7 @@ pub(crate) fn has_screen(context: &CliContext, turn: &args::TurnArgs) -> bool {
 }
 
 /// Names of commands that people know from elsewhere: taken for a prompt, they would cost money.
-const TO_COME: [&str; 2] = ["serve", "worker"];
+const TO_COME: [&str; 2] = ["worker", "fleet"];
 
 fn text((name, value): (std::ffi::OsString, std::ffi::OsString)) -> Option<(String, String)> {
     Some((name.into_string().ok()?, value.into_string().ok()?))

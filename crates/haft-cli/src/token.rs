@@ -1,4 +1,5 @@
-//! The token that clients of `haft mcp --listen` send: made once, and kept where only the person can read it.
+//! The tokens that clients of `haft mcp --listen` and `haft serve` send: made once, and kept where only the person can read
+//! them.
 use crate::{failure::Failure, untrusted_file};
 use std::{
     fs::{self, DirBuilder, File, Permissions},
@@ -7,15 +8,25 @@ use std::{
     path::Path,
 };
 
-/// Its file in Haft's home.
-const NAME: &str = "mcp-token";
+/// The file of `haft mcp --listen` in Haft's home.
+pub(crate) const MCP: &str = "mcp-token";
+/// That of `haft serve`.
+pub(crate) const SERVE: &str = "serve-token";
 
 /// Nobody guesses so many random bytes.
 const BYTES: usize = 32;
 
-/// The token in `home`, made where there is none.
-pub(crate) fn of(home: &Path) -> Result<String, Failure> {
-    let path = home.join(NAME);
+/// A token.
+pub(crate) struct Kept {
+    /// What clients send.
+    pub(crate) token: String,
+    /// It was made a moment ago.
+    pub(crate) is_new: bool,
+}
+
+/// The token `name` in `home`, made where there is none.
+pub(crate) fn of(home: &Path, name: &str) -> Result<Kept, Failure> {
+    let path = home.join(name);
     let failed = |what: &str, error: io::Error| {
         Failure::failed(format!("cannot {what} the token `{}`: {error}", path.display()))
             .hint("mend its permissions, or remove it: then another one is made")
@@ -24,11 +35,12 @@ pub(crate) fn of(home: &Path) -> Result<String, Failure> {
         Ok(token) if is_whole(token.trim()) => {
             fs::set_permissions(&path, Permissions::from_mode(0o600))
                 .map_err(|error| failed("close", error))?;
-            Ok(token.trim().to_owned())
+            Ok(Kept { token: token.trim().to_owned(), is_new: false })
         }
         Ok(_) => Err(failed("use", io::Error::other("it is not a token of Haft"))),
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            make(home, &path).map_err(|error| failed("write", error))
+            let made = make(home, &path).map_err(|error| failed("write", error))?;
+            Ok(Kept { token: made, is_new: true })
         }
         Err(error) => Err(failed("read", error)),
     }
@@ -63,14 +75,14 @@ mod tests {
     fn a_token_is_made_once_and_kept_private() {
         let folder = tempfile::tempdir().unwrap();
         let home = folder.path().join("home");
-        let token = of(&home).unwrap();
-        let path = home.join(NAME);
+        let token = of(&home, MCP).unwrap().token;
+        let path = home.join(MCP);
         assert!(is_whole(&token), "{token}");
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
         fs::set_permissions(&path, Permissions::from_mode(0o644)).unwrap();
-        assert_eq!(of(&home).unwrap(), token);
+        assert_eq!(of(&home, MCP).unwrap().token, token);
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
         fs::write(&path, "").unwrap();
-        assert!(of(&home).unwrap_err().message.ends_with("it is not a token of Haft"));
+        assert!(of(&home, MCP).map(|_| ()).unwrap_err().message.ends_with("it is not a token of Haft"));
     }
 }

@@ -116,6 +116,9 @@ pub use haft_providers as providers;
 /// Processes that end when they should.
 #[cfg(feature = "sandbox")]
 pub use haft_sandbox as sandbox;
+/// Sessions and jobs over HTTP.
+#[cfg(feature = "serve")]
+pub use haft_serve as serve;
 /// Private views of a workspace.
 #[cfg(feature = "stage")]
 pub use haft_stage as stage;

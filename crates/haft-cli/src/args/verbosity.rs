@@ -16,6 +16,7 @@ impl Cli {
             Some(Verb::Mcp(mcp)) => mcp.verbose,
             Some(Verb::Acp(acp)) => acp.work.verbose,
             Some(Verb::Telegram(telegram)) => telegram.work.verbose,
+            Some(Verb::Serve(serve)) => serve.work.verbose,
             // These open no turn, and have no such option.
             Some(
                 Verb::Jobs(_)

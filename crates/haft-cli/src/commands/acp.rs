@@ -1,4 +1,5 @@
 //! `haft acp`: the agent in an editor. Standard output belongs to the protocol.
+use super::models_in_common::ModelsInCommon;
 use crate::{
     CliContext,
     agents::AGENT,
@@ -10,18 +11,19 @@ use crate::{
 };
 use haft::{
     acp::{self, Opened, Server, Settings, SlashCommand, Wanted, over_streams},
-    engine::{Home, Model, Setup},
+    engine::Home,
     kernel::Mode,
     mcp::client::{McpServer, Transport},
     sandbox::is_read,
     terminal::{Exit, signals::Interrupts},
 };
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use tokio::io::{stdin, stdout};
 
 /// Serves until the editor leaves or somebody interrupts.
 pub(crate) async fn acp(context: &CliContext, args: &AcpArgs) -> Result<Exit, Failure> {
-    let (own, turn, up_to, models) = (context.clone(), args.work.turn(), args.up_to, Models::default());
+    let (own, turn, up_to, models) =
+        (context.clone(), args.work.turn(), args.up_to, ModelsInCommon::default());
     let open: acp::Open = Arc::new(move |wanted| {
         let (context, turn, models) = (own.clone(), turn.clone(), models.clone());
         Box::pin(async move { opened(&context, turn, (up_to, models), wanted).await.map_err(in_a_line) })
@@ -37,7 +39,7 @@ pub(crate) async fn acp(context: &CliContext, args: &AcpArgs) -> Result<Exit, Fa
 async fn opened(
     context: &CliContext,
     turn: TurnArgs,
-    (up_to, models): (Option<Mode>, Models),
+    (up_to, models): (Option<Mode>, ModelsInCommon),
     wanted: Wanted,
 ) -> Result<Opened, Failure> {
     let Wanted { workspace, servers, stages } = wanted;
@@ -56,25 +58,6 @@ async fn opened(
     let expand: acp::Expand = Arc::new(move |prompt| expand(&known, prompt).map_err(in_a_line));
     let agent = turn.agent.unwrap_or_else(|| AGENT.to_owned());
     Ok(Opened { engine, agent, commands, expand })
-}
-
-/// The models that sessions ask, by the profile that says how. One that runs in this process is large: all sessions have
-/// the same.
-#[derive(Clone, Default)]
-struct Models(Arc<Mutex<Vec<(String, Model)>>>);
-
-impl Models {
-    fn share(&self, setup: &mut Setup) {
-        let mut known = self.0.lock().expect("no code panics while it holds the models");
-        let is_same = |(profile, model): &&(String, Model)| {
-            (profile, &model.spec, model.window)
-                == (&setup.profile.name, &setup.model.spec, setup.model.window)
-        };
-        match known.iter().find(is_same) {
-            Some((_, model)) => setup.model = model.clone(),
-            None => known.push((setup.profile.name.clone(), setup.model.clone())),
-        }
-    }
 }
 
 fn listed(template: &Template) -> SlashCommand {

@@ -1,6 +1,7 @@
 //! `haft build`, `debug`, `review`, `triage` and `haft jobs`: work that is a session of its own.
 mod list;
 mod mode;
+mod remote;
 mod schedule;
 mod serve;
 mod work_tree;
@@ -21,6 +22,7 @@ use haft::{
     terminal::{Exit, print, signals::Interrupts},
 };
 use mode::{chosen, keep};
+pub(super) use remote::JobsOfServer;
 use schedule::Rhythm;
 use std::{
     collections::HashMap,
@@ -317,11 +319,15 @@ fn exit_of(conclusion: &Conclusion, outcome: Option<Outcome>) -> Exit {
 /// In the folder of a session: somebody wants its job to stop.
 const CANCEL: &str = "cancel";
 
-/// A job that runs elsewhere is told to stop; one that nobody works on is over at once.
 async fn cancel(context: &CliContext, home: &Home, id: &str, json: bool) -> Result<Exit, Failure> {
     if schedule::remove(home, id)? {
         return told(id, "is dropped", json);
     }
+    told(&stop(context, home, id).await?.0, "is told to stop", json)
+}
+
+/// A job that runs elsewhere is told to stop; one that nobody works on is over at once.
+async fn stop(context: &CliContext, home: &Home, id: &str) -> Result<SessionId, Failure> {
     let (id, standing) = list::find(home, id)?;
     if standing.status.is_over() {
         return Err(Failure::usage(format!("the job `{id}` is {} already", standing.status)));
@@ -343,7 +349,7 @@ async fn cancel(context: &CliContext, home: &Home, id: &str, json: bool) -> Resu
             WorkTree::remove(&standing.order.origin, &worked_in(&home.peek(&id.0)?));
         }
     }
-    told(&id.0, "is told to stop", json)
+    Ok(id)
 }
 
 fn told(id: &str, what: &str, json: bool) -> Result<Exit, Failure> {
@@ -363,6 +369,11 @@ fn worked_in(entries: &[Arc<Entry>]) -> PathBuf {
 
 /// Takes up a job that failed, was stopped, or lost its process.
 async fn retry(context: &CliContext, home: &Home, id: &str, turn: TurnArgs) -> Result<Exit, Failure> {
+    let Job { agent, order, turn, assembled, session } = taken_up(context, home, id, turn).await?;
+    finish(context, &turn, &assembled, &session, (&agent, &order)).await
+}
+
+async fn taken_up(context: &CliContext, home: &Home, id: &str, turn: TurnArgs) -> Result<Job, Failure> {
     let (id, Standing { order, status, .. }) = list::find(home, id)?;
     if status == JobStatus::Completed {
         return Err(Failure::usage(format!("the job `{id}` is completed"))
@@ -385,5 +396,5 @@ async fn retry(context: &CliContext, home: &Home, id: &str, turn: TurnArgs) -> R
     // Of somebody who wanted it to stop before.
     let _was_never_made = fs::remove_file(home.folder(&id).join(CANCEL));
     keep(&session, &turn)?;
-    finish(context, &turn, &assembled, &session, (&agent, &order)).await
+    Ok(Job { agent, order, turn, assembled, session })
 }

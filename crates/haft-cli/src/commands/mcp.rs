@@ -151,7 +151,8 @@ async fn serve(
         None => over_stdio(server, interrupts.next()).await?,
         Some(address) => {
             let listener = listen(address).await?;
-            let token = if args.no_token { None } else { Some(token::of(&context.places.home)?) };
+            let token =
+                if args.no_token { None } else { Some(token::of(&context.places.home, token::MCP)?.token) };
             if !args.quiet {
                 writeln!(stderr(), "note: listening on http://{}/mcp", listener.local_addr()?)?;
                 if let Some(token) = &token {

@@ -1,6 +1,6 @@
 //! `haft sessions`: what was said and done.
 mod gc;
-mod html;
+pub(crate) mod html;
 pub(crate) mod markdown;
 mod replay;
 mod search;
@@ -18,7 +18,7 @@ use crate::{
 };
 use haft::{
     engine::{Chat, Home, Summary},
-    kernel::{Command, Entry, Event, Fact, Outcome, Seq, Standing, active_path},
+    kernel::{Command, Entry, Event, Fact, Outcome, Seq, active_path},
     present::{
         age::age,
         lines, safe,
@@ -62,25 +62,7 @@ fn entries(home: &Home, id: &str) -> Result<Vec<Arc<Entry>>, Failure> {
 
 /// With the sessions of its subagents.
 fn remove(home: &Home, id: &str) -> Result<Exit, Failure> {
-    let id = home.find(id)?;
-    let cannot = |why: &str| Failure::usage(format!("cannot delete the session `{id}`: {why}"));
-    if Standing::of(&home.peek(&id.0)?, false).is_some() {
-        return Err(cannot("it is a job, whose branch and work tree belong to it"));
-    }
-    let mut all = vec![id.clone()];
-    let sessions = home.list();
-    let mut next = 0;
-    while let Some(parent) = all.get(next).cloned() {
-        let below = sessions.iter().filter(|session| session.delegated_by.as_ref() == Some(&parent));
-        all.extend(below.map(|session| session.id.clone()));
-        next += 1;
-    }
-    if all.iter().any(|id| home.is_open(id)) {
-        return Err(cannot("it is open in another process").hint("end that one first"));
-    }
-    for id in all.iter().rev() {
-        std::fs::remove_dir_all(home.folder(id))
-            .map_err(|error| Failure::failed(format!("cannot delete the session `{id}`: {error}")))?;
+    for id in home.remove(id)?.iter().rev() {
         writeln!(stdout(), "deleted {id}")?;
     }
     Ok(Exit::Success)

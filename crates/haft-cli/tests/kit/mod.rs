@@ -5,6 +5,7 @@ pub(crate) mod bare_terminal;
 pub(crate) mod drip;
 pub(crate) mod fenced;
 pub(crate) mod project;
+pub(crate) mod serving;
 pub(crate) mod terminal;
 pub(crate) mod vendor;
 

@@ -11,8 +11,14 @@ use std::{
     path::Path,
 };
 
-/// The whole journal as one page, what was undone included.
+/// Prints the page.
 pub(super) fn export(context: &CliContext, home: &Home, id: &str) -> Result<Exit, Failure> {
+    stdout().lock().write_all(page(context, home, id)?.as_bytes())?;
+    Ok(Exit::Success)
+}
+
+/// The whole journal as one page, what was undone included.
+pub(crate) fn page(context: &CliContext, home: &Home, id: &str) -> Result<String, Failure> {
     let id = home.find(id)?;
     let entries = home.peek(&id.0)?;
     let kept = Declared::new(home.contents(&id));
@@ -22,8 +28,7 @@ pub(super) fn export(context: &CliContext, home: &Home, id: &str) -> Result<Exit
         _ => None,
     };
     let page = Page { entries: &entries, name: home.name(&id), price, contents: &contents };
-    stdout().lock().write_all(page.html().as_bytes())?;
-    Ok(Exit::Success)
+    Ok(page.html())
 }
 
 /// A configuration that cannot be read keeps nobody from reading a session.

@@ -1,0 +1,23 @@
+//! Models that many engines of one process have in common.
+use haft::engine::{Model, Setup};
+use std::sync::{Arc, Mutex};
+
+/// The models that sessions ask, by the profile that says how. One that runs in this process is large: all sessions have
+/// the same.
+#[derive(Clone, Default)]
+pub(super) struct ModelsInCommon(Arc<Mutex<Vec<(String, Model)>>>);
+
+impl ModelsInCommon {
+    /// Gives `setup` the model that another one has already, where they are the same.
+    pub(super) fn share(&self, setup: &mut Setup) {
+        let mut known = self.0.lock().expect("no code panics while it holds the models");
+        let is_same = |(profile, model): &&(String, Model)| {
+            (profile, &model.spec, model.window)
+                == (&setup.profile.name, &setup.model.spec, setup.model.window)
+        };
+        match known.iter().find(is_same) {
+            Some((_, model)) => setup.model = model.clone(),
+            None => known.push((setup.profile.name.clone(), setup.model.clone())),
+        }
+    }
+}

@@ -1,0 +1,22 @@
+//! The routes below `/v1` that are Haft's own.
+pub(crate) mod body;
+pub(crate) mod commands;
+pub(crate) mod jobs;
+pub(crate) mod lists;
+pub(crate) mod sessions;
+pub(crate) mod undo;
+pub(crate) mod uploads;
+pub(crate) mod watch;
+
+use crate::{conversations::Conversations, crew::Crew, hub::Hub};
+use std::sync::Arc;
+use uploads::Uploads;
+
+/// What handlers work with.
+#[derive(Clone)]
+pub(crate) struct Context {
+    pub(crate) hub: Hub,
+    pub(crate) crew: Crew,
+    pub(crate) uploads: Arc<Uploads>,
+    pub(crate) conversations: Arc<Conversations>,
+}

@@ -1,0 +1,94 @@
+//! What requests carry: bodies, names in paths, queries. What is wrong with one is an error like any other.
+use crate::error::{Answer, ApiError};
+use axum::{
+    body::{Bytes, to_bytes},
+    extract::{FromRequest, FromRequestParts, Path, Query, Request},
+    http::{StatusCode, request::Parts},
+};
+use serde::de::DeserializeOwned;
+use std::time::Duration;
+use tokio::time::timeout;
+
+/// Bytes of a body: a long prompt with a few pictures.
+pub(crate) const LONGEST: usize = 24 << 20;
+/// How long a body may take to arrive.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A body of JSON. None at all is the same as `{}`.
+pub(crate) struct Body<T>(pub(crate) T);
+
+impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Body<T> {
+    type Rejection = ApiError;
+
+    async fn from_request(request: Request, _: &S) -> Answer<Self> {
+        let bytes = whole(request).await?;
+        let bytes = if bytes.is_empty() { Bytes::from_static(b"{}") } else { bytes };
+        serde_json::from_slice(&bytes).map(Self).map_err(|error| {
+            ApiError::wrong(format!("cannot read the body: {error}"))
+                .suggest("`GET /openapi.json` describes what each route takes")
+        })
+    }
+}
+
+/// All bytes of a body.
+pub(crate) async fn whole(request: Request) -> Answer<Bytes> {
+    let too_long = || {
+        ApiError::new(
+            StatusCode::PAYLOAD_TOO_LARGE,
+            "too_large",
+            format!("the body has more than {LONGEST} bytes"),
+        )
+        .suggest("leave pictures out, or make them smaller")
+    };
+    let named = request
+        .headers()
+        .get("content-length")
+        .and_then(|length| length.to_str().ok()?.parse::<usize>().ok());
+    if named.is_some_and(|length| length > LONGEST) {
+        return Err(too_long());
+    }
+    match timeout(PATIENCE, to_bytes(request.into_body(), LONGEST)).await {
+        Ok(Ok(bytes)) => Ok(bytes),
+        // The only limit that there is, or the client has gone.
+        Ok(Err(_)) => Err(too_long()),
+        Err(_) => {
+            Err(ApiError::new(StatusCode::REQUEST_TIMEOUT, "timeout", "the body did not arrive in time"))
+        }
+    }
+}
+
+/// The name in a path. What is no name at all is not there.
+pub(crate) struct Id(pub(crate) String);
+
+impl<S: Send + Sync> FromRequestParts<S> for Id {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Answer<Self> {
+        let Path(id) = Path::<String>::from_request_parts(parts, state)
+            .await
+            .map_err(|_| ApiError::missing("the path holds no name"))?;
+        Ok(Self(id))
+    }
+}
+
+/// What stands behind the `?` of a path.
+pub(crate) struct Asked<T>(pub(crate) T);
+
+impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Asked<T> {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Answer<Self> {
+        let Query(asked) = Query::<T>::from_request_parts(parts, state)
+            .await
+            .map_err(|error| ApiError::wrong(format!("cannot read the query: {}", error.body_text())))?;
+        Ok(Self(asked))
+    }
+}
+
+/// Does what waits for files where it holds nobody up.
+pub(crate) async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Answer<T> + Send + 'static,
+) -> Answer<T> {
+    let done = tokio::task::spawn_blocking(work).await;
+    done.unwrap_or_else(|_| Err(ApiError::failed("a fault in the program")))
+}

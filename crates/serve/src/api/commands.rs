@@ -1,0 +1,347 @@
+//! What people say to a session, and what they ask of it.
+use super::{
+    Context,
+    body::{Body, Id},
+    sessions::opened,
+    uploads::kind,
+    watch::pending,
+};
+use crate::{
+    error::{Answer, ApiError, ErrorBody},
+    hub::State as Standing,
+};
+use axum::{
+    Json,
+    extract::State,
+    http::StatusCode,
+    response::{IntoResponse, Response},
+};
+use base64::{Engine, prelude::BASE64_STANDARD};
+use haft_core::{
+    Answer as Said, CallId, Change, Command, Entry, Fact, Image, Part, StopReason, Usage, active_path,
+};
+use haft_engine::{Session, TurnReport};
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+use utoipa::ToSchema;
+
+/// What is said: words, or parts.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Prompt {
+    /// Words
+    text: Option<String>,
+    /// Words and pictures
+    #[serde(default)]
+    parts: Vec<Piece>,
+    /// Answer at the end of the turn, with what it came to
+    #[serde(default)]
+    wait: bool,
+}
+
+/// A part of a prompt.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(tag = "type", rename_all = "snake_case", deny_unknown_fields)]
+pub(crate) enum Piece {
+    /// Words
+    Text {
+        /// Markdown by custom
+        text: String,
+    },
+    /// A picture
+    Image {
+        /// `image/png`, `image/jpeg`, `image/gif` or `image/webp`
+        mime: String,
+        /// Base64
+        data: String,
+    },
+    /// A picture that was sent before
+    Upload {
+        /// As `POST /v1/uploads` gave it
+        id: String,
+    },
+}
+
+/// A command was taken.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Taken {
+    /// ID of the session
+    session: String,
+    /// What comes of it stands at this entry or behind: follow `events?from=`
+    from: u64,
+}
+
+/// What a turn came to; as `--output json` prints it.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Report {
+    session: String,
+    /// `finished`, `interrupted`, `failed`, `round_limit`, `budget`, `repeating`, `refused`, `unproven`; none where there was no turn
+    outcome: Option<String>,
+    /// The last reply
+    text: String,
+    /// Requests to the model
+    rounds: u32,
+    usage: Tokens,
+    /// None where a price is not known
+    cost_usd: Option<f64>,
+    changes: Vec<FileChange>,
+    /// Why it did not end by itself
+    error: Option<String>,
+}
+
+/// Tokens.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Tokens {
+    input: u64,
+    output: u64,
+    cache_read: u64,
+    cache_write: u64,
+}
+
+/// What became of a file.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct FileChange {
+    path: String,
+    /// `created`, `modified` or `deleted`
+    kind: String,
+}
+
+impl From<&Change> for FileChange {
+    fn from(change: &Change) -> Self {
+        let kind = serde_json::to_value(change.kind()).ok();
+        let kind = kind.and_then(|kind| kind.as_str().map(str::to_owned)).unwrap_or_default();
+        Self { path: change.path.display().to_string(), kind }
+    }
+}
+
+impl Report {
+    pub(crate) fn of(session: &Session, report: &TurnReport) -> Self {
+        let Usage { input, output, cache_read, cache_write, .. } = report.usage;
+        let outcome = report.outcome.and_then(|outcome| serde_json::to_value(outcome).ok());
+        Self {
+            session: session.id().0.clone(),
+            outcome: outcome.and_then(|outcome| outcome.as_str().map(str::to_owned)),
+            text: report.text.clone(),
+            rounds: report.rounds,
+            usage: Tokens { input, output, cache_read, cache_write },
+            cost_usd: report.cost_usd,
+            changes: report.changes.iter().map(FileChange::from).collect(),
+            error: report.error.clone(),
+        }
+    }
+}
+
+/// Say something: opens a turn, or steers the one that runs
+#[utoipa::path(post, path = "/v1/sessions/{id}/prompt", tag = "sessions", request_body = Prompt,
+    params(("id" = String, Path, description = "ID of a session")),
+    responses((status = ACCEPTED, body = Taken), (status = OK, body = Report, description = "with `wait`"), (status = "4XX", body = ErrorBody)))]
+pub(crate) async fn prompt(
+    State(context): State<Context>,
+    Id(id): Id,
+    Body(said): Body<Prompt>,
+) -> Answer<Response> {
+    let words = said.text.map(|text| Ok(Part::text(text)));
+    let pieces = said.parts.into_iter().map(|piece| part(&context, piece));
+    let parts = words.into_iter().chain(pieces).collect::<Answer<Vec<Part>>>()?;
+    let is_empty = |part: &Part| matches!(part, Part::Text { text } if text.trim().is_empty());
+    if parts.iter().all(is_empty) {
+        return Err(ApiError::wrong("the prompt is empty").suggest("say what to do in `text`"));
+    }
+    let session = opened(&context, &id).await?;
+    give(&session, Command::Prompt { parts, channel: None }, said.wait).await
+}
+
+fn part(context: &Context, piece: Piece) -> Answer<Part> {
+    match piece {
+        Piece::Text { text } => Ok(Part::text(text)),
+        Piece::Upload { id } => context.uploads.find(&id).map(Part::Image),
+        Piece::Image { mime, data } => {
+            let bytes = BASE64_STANDARD
+                .decode(&data)
+                .map_err(|_| ApiError::wrong("the data of a picture is not base64"))?;
+            match kind(&bytes) {
+                Some(kind) if kind == mime => Ok(Part::Image(Image { mime, data })),
+                _ => Err(ApiError::wrong(format!("the data of a picture is not `{}`", mime.escape_debug()))
+                    .suggest("pictures are image/png, image/jpeg, image/gif and image/webp")),
+            }
+        }
+    }
+}
+
+/// Gives a command; with `wait` the answer is what it came to.
+async fn give(session: &Session, command: Command, wait: bool) -> Answer<Response> {
+    let from = haft_present::cursor::next(session).0;
+    if !wait {
+        session.send(command)?;
+        let taken = Taken { session: session.id().0.clone(), from };
+        return Ok((StatusCode::ACCEPTED, Json(taken)).into_response());
+    }
+    let report = session.start(command).report().await;
+    Ok(Json(Report::of(session, &report)).into_response())
+}
+
+/// An answer to a call that asks.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Approval {
+    /// The call, as `approval_asked` names it
+    call: String,
+    /// Allow it once, allow such effects in this session from here on, or refuse
+    answer: Allowed,
+    /// What to do instead: said to the model beside a refusal
+    because: Option<String>,
+}
+
+/// What a person says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Allowed {
+    /// This time
+    Once,
+    /// From here on
+    Always,
+    /// No
+    No,
+}
+
+/// Answer a call that asks for an approval
+#[utoipa::path(post, path = "/v1/sessions/{id}/answer", tag = "sessions", request_body = Approval,
+    params(("id" = String, Path, description = "ID of a session")),
+    responses((status = ACCEPTED, body = Taken), (status = "4XX", body = ErrorBody)))]
+pub(crate) async fn answer(
+    State(context): State<Context>,
+    Id(id): Id,
+    Body(given): Body<Approval>,
+) -> Answer<Response> {
+    let (session, call) = asking(&context, &id, &given.call, "an approval").await?;
+    let answer = match given.answer {
+        Allowed::Once => Said::Once,
+        Allowed::Always => Said::Always,
+        Allowed::No => Said::No,
+    };
+    if !session.may_allow() && answer != Said::No {
+        return Err(ApiError::conflict("the process that has the session open takes no approval from here")
+            .suggest("answer there"));
+    }
+    // It waits in the turn, so that the model reads both at once.
+    let because = given.because.filter(|because| answer == Said::No && !because.trim().is_empty());
+    if let Some(because) = because {
+        session.send(Command::Prompt { parts: vec![Part::text(because)], channel: None })?;
+    }
+    give(&session, Command::Answer { call, answer }, false).await
+}
+
+/// An answer to a question.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Told {
+    /// The call, as `question_asked` names it
+    call: String,
+    /// What the person says; none where nobody can say anything
+    answer: Option<String>,
+}
+
+/// Answer the question of a call
+#[utoipa::path(post, path = "/v1/sessions/{id}/reply", tag = "sessions", request_body = Told,
+    params(("id" = String, Path, description = "ID of a session")),
+    responses((status = ACCEPTED, body = Taken), (status = "4XX", body = ErrorBody)))]
+pub(crate) async fn reply(
+    State(context): State<Context>,
+    Id(id): Id,
+    Body(told): Body<Told>,
+) -> Answer<Response> {
+    let (session, call) = asking(&context, &id, &told.call, "an answer").await?;
+    give(&session, Command::Reply { call, answer: told.answer }, false).await
+}
+
+/// The session, and the call in it that waits for a person.
+async fn asking(context: &Context, id: &str, call: &str, what: &str) -> Answer<(Session, CallId)> {
+    let known = context.hub.find(id)?;
+    let call = CallId(call.to_owned());
+    let is_asking = |session: &Session| pending(&session.entries()).iter().any(|(asked, _)| *asked == call);
+    match context.hub.live(&known.id).filter(is_asking) {
+        Some(session) => Ok((session, call)),
+        None => Err(ApiError::conflict(format!("no call `{}` waits for {what}", call.0.escape_debug()))
+            .suggest(
+                "`GET /v1/sessions/{id}/asked` names those that do; it may have been answered elsewhere",
+            )),
+    }
+}
+
+/// Stop the turn that runs
+#[utoipa::path(post, path = "/v1/sessions/{id}/interrupt", tag = "sessions",
+    params(("id" = String, Path, description = "ID of a session")),
+    responses((status = ACCEPTED, body = Taken), (status = "4XX", body = ErrorBody)))]
+pub(crate) async fn interrupt(State(context): State<Context>, Id(id): Id) -> Answer<Response> {
+    let known = context.hub.find(&id)?;
+    match context.hub.live(&known.id) {
+        Some(session) => give(&session, Command::Interrupt, false).await,
+        None => Err(ApiError::conflict("nothing goes on in the session")),
+    }
+}
+
+/// Whether to wait.
+#[derive(Debug, Default, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Wait {
+    /// Answer at the end of the turn, with what it came to
+    #[serde(default)]
+    wait: bool,
+}
+
+/// Take up a turn that did not come to its end
+#[utoipa::path(post, path = "/v1/sessions/{id}/continue", tag = "sessions", request_body = Wait,
+    params(("id" = String, Path, description = "ID of a session")),
+    responses((status = ACCEPTED, body = Taken), (status = OK, body = Report, description = "with `wait`"), (status = "4XX", body = ErrorBody)))]
+pub(crate) async fn go_on(
+    State(context): State<Context>,
+    Id(id): Id,
+    Body(Wait { wait }): Body<Wait>,
+) -> Answer<Response> {
+    let session = resting(&context, &id).await?;
+    let command = match was_cut_off(&session.entries()) {
+        // The half of a reply that was recorded stands, and asking for the same again would give nothing new.
+        true => Command::Prompt { parts: vec![Part::text(GO_ON)], channel: None },
+        false => Command::Continue,
+    };
+    give(&session, command, wait).await
+}
+
+/// What a model reads whose reply was cut off.
+const GO_ON: &str = "Your reply was cut off. Go on where it stopped.";
+
+/// Whether the last thing in the conversation is half a reply.
+fn was_cut_off(entries: &[Arc<Entry>]) -> bool {
+    let path = active_path(entries);
+    let last = path.iter().rev().map(|entry| &entry.fact).find(|fact| {
+        matches!(
+            fact,
+            Fact::Prompted { .. } | Fact::Continued | Fact::Replied { .. } | Fact::ToolEnded { .. }
+        )
+    });
+    matches!(last, Some(Fact::Replied { stop: StopReason::Interrupted, .. }))
+}
+
+/// Put a summary in place of the beginning of the conversation
+#[utoipa::path(post, path = "/v1/sessions/{id}/compact", tag = "sessions", request_body = Wait,
+    params(("id" = String, Path, description = "ID of a session")),
+    responses((status = ACCEPTED, body = Taken), (status = OK, body = Report, description = "with `wait`"), (status = "4XX", body = ErrorBody)))]
+pub(crate) async fn compact(
+    State(context): State<Context>,
+    Id(id): Id,
+    Body(Wait { wait }): Body<Wait>,
+) -> Answer<Response> {
+    let session = resting(&context, &id).await?;
+    give(&session, Command::Compact, wait).await
+}
+
+/// A session in which no turn runs.
+pub(super) async fn resting(context: &Context, id: &str) -> Answer<Session> {
+    let session = opened(context, id).await?;
+    match context.hub.state(session.id()) {
+        Standing::Working | Standing::Asking => {
+            Err(ApiError::conflict("a turn runs in the session").suggest("wait for its end, or interrupt it"))
+        }
+        Standing::Idle | Standing::Elsewhere => Ok(session),
+    }
+}

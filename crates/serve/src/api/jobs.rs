@@ -1,0 +1,173 @@
+//! Jobs: put down, listed, stopped, taken up again.
+use super::{
+    Context,
+    body::{Body, Id, blocking},
+};
+use crate::{
+    error::{Answer, ApiError, ErrorBody},
+    hub::Hub,
+};
+use axum::{
+    Json,
+    extract::State,
+    http::StatusCode,
+    response::{IntoResponse, Response},
+};
+use haft_core::{JobStatus, SessionId, Standing};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+/// A job to do.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct NewJob {
+    /// Agent: `builder`, `debugger`, `reviewer`, `triager` or one of your own [default: builder]
+    kind: Option<String>,
+    /// What to do
+    description: String,
+    /// Folder to work in, absolute: one that is served, or in one
+    workspace: Option<String>,
+}
+
+/// A job, as `haft jobs show --json` prints it. Its ID is that of a session, which can be followed like any other.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Job {
+    job: String,
+    #[serde(rename = "type")]
+    job_type: String,
+    kind: String,
+    /// `pending`, `running`, `waiting`, `completed`, `failed` or `cancelled`
+    status: String,
+    description: String,
+    /// The branch that it works on
+    branch: Option<String>,
+    /// The folder that it was asked for in
+    origin: String,
+    /// Requests to the model so far
+    rounds: u32,
+    /// What it is doing, or what it came to
+    progress: String,
+    /// What it came to
+    output: Option<Output>,
+}
+
+/// What a job came to.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Output {
+    status: String,
+    reason: String,
+    /// What calls gave that prove it
+    evidence: Vec<serde_json::Value>,
+}
+
+fn job(id: SessionId, standing: Standing) -> Job {
+    let Standing { order, status, rounds, progress, conclusion } = standing;
+    let output = conclusion.map(|done| Output {
+        status: done.status.to_string(),
+        reason: done.reason,
+        evidence: done.evidence,
+    });
+    Job {
+        job: id.0,
+        job_type: if order.job_type.is_empty() { order.kind.clone() } else { order.job_type },
+        kind: order.kind,
+        status: status.to_string(),
+        description: order.description,
+        branch: order.branch,
+        origin: order.origin.display().to_string(),
+        rounds,
+        progress,
+        output,
+    }
+}
+
+/// Queue a job
+///
+/// On return it is on disk, and is done as soon as a worker is free, also where the server is started anew before.
+#[utoipa::path(post, path = "/v1/jobs", tag = "jobs", request_body = NewJob,
+    responses((status = CREATED, body = Job), (status = "4XX", body = ErrorBody)))]
+pub(crate) async fn create(State(context): State<Context>, Body(new): Body<NewJob>) -> Answer<Response> {
+    if new.description.trim().is_empty() {
+        return Err(
+            ApiError::wrong("missing 'description' in input").suggest("say what to do in `description`")
+        );
+    }
+    let folder = context.hub.folder(new.workspace.as_deref())?;
+    let kind = new.kind.unwrap_or_else(|| "builder".to_owned());
+    let id = context.hub.settings().jobs.add(kind, new.description, folder).await?;
+    context.crew.add(id.clone());
+    context.hub.tell(&id);
+    let job = find(&context.hub, &id.0).await?;
+    Ok((StatusCode::CREATED, Json(job)).into_response())
+}
+
+async fn find(hub: &Hub, id: &str) -> Answer<Job> {
+    standing(hub, id).await.map(|standing| job(SessionId(id.to_owned()), standing))
+}
+
+/// All jobs.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct JobList {
+    /// Newest first
+    jobs: Vec<Job>,
+}
+
+/// List jobs
+#[utoipa::path(get, path = "/v1/jobs", tag = "jobs", responses((status = OK, body = JobList)))]
+pub(crate) async fn list(State(context): State<Context>) -> Answer<Json<JobList>> {
+    let jobs = blocking(move || {
+        let hub = &context.hub;
+        let shown =
+            context.crew.jobs().into_iter().filter(|(id, standing)| hub.shows(&standing.order.origin, id));
+        Ok(JobList { jobs: shown.map(|(id, standing)| job(id, standing)).collect() })
+    });
+    jobs.await.map(Json)
+}
+
+/// Show a job
+#[utoipa::path(get, path = "/v1/jobs/{id}", tag = "jobs", params(("id" = String, Path, description = "ID of a job")),
+    responses((status = OK, body = Job), (status = "4XX", body = ErrorBody)))]
+pub(crate) async fn show(State(context): State<Context>, Id(id): Id) -> Answer<Json<Job>> {
+    find(&context.hub, &id).await.map(Json)
+}
+
+/// Stop a job
+#[utoipa::path(post, path = "/v1/jobs/{id}/cancel", tag = "jobs", params(("id" = String, Path, description = "ID of a job")),
+    responses((status = ACCEPTED, body = Job), (status = "4XX", body = ErrorBody)))]
+pub(crate) async fn cancel(State(context): State<Context>, Id(id): Id) -> Answer<Response> {
+    let standing = standing(&context.hub, &id).await?;
+    if standing.status.is_over() {
+        return Err(ApiError::conflict(format!("the job `{id}` is {} already", standing.status)));
+    }
+    let id = SessionId(id);
+    if !context.crew.cancel(&id) {
+        context.hub.settings().jobs.cancel(id.clone()).await?;
+    }
+    context.hub.tell(&id);
+    Ok((StatusCode::ACCEPTED, Json(find(&context.hub, &id.0).await?)).into_response())
+}
+
+/// Take up a job that failed, was stopped, or lost its process
+#[utoipa::path(post, path = "/v1/jobs/{id}/retry", tag = "jobs", params(("id" = String, Path, description = "ID of a job")),
+    responses((status = ACCEPTED, body = Job), (status = "4XX", body = ErrorBody)))]
+pub(crate) async fn retry(State(context): State<Context>, Id(id): Id) -> Answer<Response> {
+    let standing = standing(&context.hub, &id).await?;
+    let is_free = !context.hub.home().is_open(&SessionId(id.clone()));
+    if standing.status == JobStatus::Completed || !is_free {
+        return Err(ApiError::conflict(format!("the job `{id}` is {} already", standing.status)));
+    }
+    context.crew.add(SessionId(id.clone()));
+    Ok((StatusCode::ACCEPTED, Json(find(&context.hub, &id).await?)).into_response())
+}
+
+async fn standing(hub: &Hub, id: &str) -> Answer<Standing> {
+    let (hub, id) = (hub.clone(), id.to_owned());
+    blocking(move || {
+        let known = hub.find(&id)?;
+        let standing = Standing::of(&hub.home().peek(&id)?, hub.home().is_open(&known.id));
+        standing.ok_or_else(|| {
+            ApiError::missing(format!("the session `{id}` is not a job")).suggest("`GET /v1/jobs` lists them")
+        })
+    })
+    .await
+}

@@ -1,0 +1,356 @@
+//! Sessions: made, listed, named, copied, written out, deleted.
+use super::{
+    Context,
+    body::{Asked, Body, Id, blocking},
+};
+use crate::{
+    error::{Answer, ApiError, ErrorBody},
+    hub::{Hub, State as Standing},
+    parts::Format,
+};
+use axum::{
+    Json,
+    extract::State,
+    http::{HeaderValue, StatusCode, header::CONTENT_TYPE},
+    response::{IntoResponse, Response},
+};
+use haft_core::{Command, Entry, Fact, Mode, Outcome, Seq, SessionId, active_path};
+use haft_engine::{Session, Summary};
+use haft_present::lines;
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+use utoipa::{IntoParams, ToSchema};
+
+/// Sessions of one answer, where the client names no number.
+const SOME: usize = 50;
+const MOST: usize = 500;
+
+/// A session to begin. Whatever is left out is as `haft serve` was started.
+#[derive(Debug, Default, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct NewSession {
+    /// Folder to work in, absolute: one that is served, or in one
+    workspace: Option<String>,
+    /// Agent to use
+    agent: Option<String>,
+    /// `VENDOR/MODEL`
+    model: Option<String>,
+    /// Profile to use
+    profile: Option<String>,
+    /// What to call it
+    name: Option<String>,
+    /// `read-only`, `ask`, `accept-edits` or `full`, as far as the server allows it
+    permission: Option<String>,
+}
+
+/// A session, as a list shows it.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct SessionRow {
+    /// Its ID
+    id: String,
+    /// What people call it
+    #[serde(skip_serializing_if = "Option::is_none")]
+    name: Option<String>,
+    /// Its name, else the beginning of the first prompt
+    title: String,
+    /// How it stands
+    state: Standing,
+    /// Where it works
+    workspace: String,
+    /// The model it began with
+    model: String,
+    /// In milliseconds since 1970-01-01 UTC
+    opened_at: u64,
+    /// When something happened last
+    last_at: u64,
+    /// How many entries it has
+    entries: usize,
+    /// The session that delegated to it
+    #[serde(skip_serializing_if = "Option::is_none")]
+    delegated_by: Option<String>,
+    /// The session that it begins like
+    #[serde(skip_serializing_if = "Option::is_none")]
+    forked_from: Option<String>,
+}
+
+/// Some sessions.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct SessionPage {
+    /// Newest first
+    sessions: Vec<SessionRow>,
+    /// Give it as `behind` for those that come next; none at the end
+    next: Option<String>,
+}
+
+/// A session, whole.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct SessionDetail {
+    #[serde(flatten)]
+    row: SessionRow,
+    /// Who works
+    agent: String,
+    /// By which profile
+    profile: String,
+    /// What runs unasked; none where it is not open here
+    permission: Option<String>,
+    /// The widest mode that can be chosen; none where it is not open here
+    up_to: Option<String>,
+    /// Tokens that its model takes in; none where nobody knows, or it is not open here
+    window: Option<u64>,
+    /// Its last turn did not come to its end: `continue` takes it up
+    is_unfinished: bool,
+    /// It is a job
+    is_job: bool,
+}
+
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct Which {
+    /// How many [default: 50]
+    limit: Option<usize>,
+    /// Only those older than this session
+    behind: Option<String>,
+    /// Only those whose title holds this text
+    search: Option<String>,
+    /// Those that other sessions delegated to, too
+    all: Option<bool>,
+}
+
+/// Begin a session
+#[utoipa::path(post, path = "/v1/sessions", tag = "sessions", request_body = NewSession,
+    responses((status = CREATED, body = SessionDetail), (status = "4XX", body = ErrorBody)))]
+pub(crate) async fn create(State(context): State<Context>, Body(new): Body<NewSession>) -> Answer<Response> {
+    let hub = &context.hub;
+    let mode = new.permission.as_deref().map(mode).transpose()?;
+    let place = hub.place(new.workspace.as_deref(), new.model, new.profile)?;
+    let session = hub.create(place, &agent_of(hub, new.agent)).await?;
+    if let Some(mode) = mode {
+        session.start(Command::SetMode { mode }).report().await;
+    }
+    if let Some(name) = &new.name {
+        hub.home().rename(&session.id().0, name)?;
+    }
+    let detail = detail(hub, &session.id().0).await?;
+    Ok((StatusCode::CREATED, Json(detail)).into_response())
+}
+
+/// Who works where a client may have named somebody.
+pub(crate) fn agent_of(hub: &Hub, named: Option<String>) -> String {
+    named.unwrap_or_else(|| hub.settings().agent.clone())
+}
+
+fn mode(name: &str) -> Answer<Mode> {
+    Mode::named(name).ok_or_else(|| {
+        let all = Mode::ALL.map(|mode| format!("`{}`", mode.name())).join(", ");
+        ApiError::wrong(format!("`{}` is not a mode", name.escape_debug()))
+            .suggest(format!("modes are {all}"))
+    })
+}
+
+/// List sessions
+#[utoipa::path(get, path = "/v1/sessions", tag = "sessions", params(Which),
+    responses((status = OK, body = SessionPage), (status = "4XX", body = ErrorBody)))]
+pub(crate) async fn list(
+    State(context): State<Context>,
+    Asked(which): Asked<Which>,
+) -> Answer<Json<SessionPage>> {
+    let limit = which.limit.unwrap_or(SOME).clamp(1, MOST);
+    let page = blocking(move || {
+        let hub = &context.hub;
+        let behind = which.behind.map(SessionId);
+        let search = which.search.unwrap_or_default().to_lowercase();
+        let is_wanted = |session: &Summary| {
+            (session.delegated_by.is_none() || which.all == Some(true))
+                && session.title.to_lowercase().contains(&search)
+                && hub.shows(&session.workspace, &session.id)
+        };
+        let found = hub.home().page(behind.as_ref(), limit, is_wanted);
+        let next = (found.len() == limit).then(|| found.last().map(|last| last.id.0.clone())).flatten();
+        Ok(SessionPage { sessions: found.into_iter().map(|session| row(hub, session)).collect(), next })
+    });
+    page.await.map(Json)
+}
+
+fn row(hub: &Hub, session: Summary) -> SessionRow {
+    let Summary { id, opened_at, last_at, workspace, model, name, title, entries, delegated_by, forked_from } =
+        session;
+    SessionRow {
+        state: hub.state(&id),
+        id: id.0,
+        name,
+        title,
+        workspace: workspace.display().to_string(),
+        model,
+        opened_at,
+        last_at,
+        entries,
+        delegated_by: delegated_by.map(|id| id.0),
+        forked_from: forked_from.map(|from| from.session.0),
+    }
+}
+
+/// Show a session
+#[utoipa::path(get, path = "/v1/sessions/{id}", tag = "sessions", params(("id" = String, Path, description = "ID of a session")),
+    responses((status = OK, body = SessionDetail), (status = "4XX", body = ErrorBody)))]
+pub(crate) async fn show(State(context): State<Context>, Id(id): Id) -> Answer<Json<SessionDetail>> {
+    detail(&context.hub, &id).await.map(Json)
+}
+
+async fn detail(hub: &Hub, id: &str) -> Answer<SessionDetail> {
+    let (hub, id) = (hub.clone(), id.to_owned());
+    blocking(move || {
+        let known = hub.find(&id)?;
+        let Some(summary) = hub.home().summary(known.id.clone()) else {
+            return Err(ApiError::failed(format!("cannot read the session `{id}`")));
+        };
+        let live = hub.live(&known.id);
+        let entries = live.as_ref().map_or_else(|| hub.home().peek(&id), |session| Ok(session.entries()))?;
+        let row = row(&hub, summary);
+        Ok(SessionDetail {
+            is_unfinished: row.state == Standing::Idle && is_unfinished(&entries),
+            row,
+            agent: known.agent,
+            profile: known.place.profile.clone(),
+            permission: live.as_ref().map(|session| session.mode().name().to_owned()),
+            up_to: live.as_ref().map(|session| session.ceiling().name().to_owned()),
+            window: hub.engines().known(&known.place).and_then(|engine| engine.setup().model.window),
+            is_job: known.order.is_some(),
+        })
+    })
+    .await
+}
+
+/// A turn that failed can be tried again; one that was cut off or interrupted can go on.
+fn is_unfinished(entries: &[Arc<Entry>]) -> bool {
+    match active_path(entries).last().map(|entry| &entry.fact) {
+        Some(Fact::TurnEnded { outcome, .. }) => {
+            matches!(outcome, Outcome::Failed | Outcome::Interrupted | Outcome::RoundLimit)
+        }
+        Some(
+            Fact::SessionOpened { .. } | Fact::Rewound { .. } | Fact::Concluded(_) | Fact::ModeSet { .. },
+        )
+        | None => false,
+        Some(_) => true,
+    }
+}
+
+/// What to change about a session.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Changed {
+    /// What to call it; empty for no name
+    name: Option<String>,
+    /// `read-only`, `ask`, `accept-edits` or `full`, as far as the server allows it
+    permission: Option<String>,
+}
+
+/// Rename a session, or change what runs unasked in it
+#[utoipa::path(patch, path = "/v1/sessions/{id}", tag = "sessions", request_body = Changed,
+    params(("id" = String, Path, description = "ID of a session")),
+    responses((status = OK, body = SessionDetail), (status = "4XX", body = ErrorBody)))]
+pub(crate) async fn change(
+    State(context): State<Context>,
+    Id(id): Id,
+    Body(changed): Body<Changed>,
+) -> Answer<Json<SessionDetail>> {
+    let (hub, known) = (&context.hub, context.hub.find(&id)?);
+    let mode = changed.permission.as_deref().map(mode).transpose()?;
+    if let Some(name) = &changed.name {
+        hub.home().rename(&id, name)?;
+        hub.tell(&known.id);
+    }
+    if let Some(mode) = mode {
+        let session = hub.open(&id).await?;
+        session.start(Command::SetMode { mode }).report().await;
+    }
+    detail(hub, &id).await.map(Json)
+}
+
+/// Delete a session, with those that it delegated to
+#[utoipa::path(delete, path = "/v1/sessions/{id}", tag = "sessions", params(("id" = String, Path, description = "ID of a session")),
+    responses((status = OK, body = Deleted), (status = "4XX", body = ErrorBody)))]
+pub(crate) async fn delete(State(context): State<Context>, Id(id): Id) -> Answer<Json<Deleted>> {
+    let hub = context.hub.clone();
+    let known = hub.find(&id)?;
+    hub.release(&known.id)?;
+    hub.closed(&known.id).await;
+    let own = hub.clone();
+    let removed = blocking(move || own.home().remove(&id).map_err(ApiError::from)).await?;
+    removed.iter().for_each(|id| hub.tell(id));
+    Ok(Json(Deleted { deleted: removed.into_iter().map(|id| id.0).collect() }))
+}
+
+/// What is gone.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Deleted {
+    /// IDs
+    deleted: Vec<String>,
+}
+
+/// Where to fork.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct At {
+    /// The last entry that both have [default: the last one there is]
+    at: Option<u64>,
+}
+
+/// Copy a session, whole or up to an entry
+#[utoipa::path(post, path = "/v1/sessions/{id}/fork", tag = "sessions", request_body = At,
+    params(("id" = String, Path, description = "ID of a session")),
+    responses((status = CREATED, body = SessionDetail), (status = "4XX", body = ErrorBody)))]
+pub(crate) async fn fork(
+    State(context): State<Context>,
+    Id(id): Id,
+    Body(At { at }): Body<At>,
+) -> Answer<Response> {
+    let hub = context.hub.clone();
+    hub.find(&id)?;
+    let own = hub.clone();
+    let forked = blocking(move || own.home().fork(&id, at.map(Seq)).map_err(ApiError::from)).await?;
+    hub.tell(&forked);
+    Ok((StatusCode::CREATED, Json(detail(&hub, &forked.0).await?)).into_response())
+}
+
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct As {
+    /// `json` (the journal, one entry a line), `markdown` or `html` [default: json]
+    format: Option<String>,
+}
+
+/// Write a session out
+#[utoipa::path(get, path = "/v1/sessions/{id}/export", tag = "sessions", params(As, ("id" = String, Path, description = "ID of a session")),
+    responses((status = OK, body = String, content_type = "application/x-ndjson"), (status = "4XX", body = ErrorBody)))]
+pub(crate) async fn export(
+    State(context): State<Context>,
+    Id(id): Id,
+    Asked(As { format }): Asked<As>,
+) -> Answer<Response> {
+    let (kind, format) = match format.as_deref() {
+        None | Some("json") => ("application/x-ndjson", None),
+        Some("markdown") => ("text/markdown; charset=utf-8", Some(Format::Markdown)),
+        // As text: a page of ours would run in our own name.
+        Some("html") => ("text/plain; charset=utf-8", Some(Format::Html)),
+        Some(other) => {
+            return Err(ApiError::wrong(format!("`{}` is not a format", other.escape_debug()))
+                .suggest("formats are `json`, `markdown` and `html`"));
+        }
+    };
+    let text = blocking(move || {
+        let known = context.hub.find(&id)?;
+        match format {
+            None => {
+                Ok(context.hub.home().peek(&id)?.iter().map(|entry| lines::entry(entry) + "\n").collect())
+            }
+            Some(format) => Ok((context.hub.settings().export)(&known.id, format)?),
+        }
+    });
+    let text: String = text.await?;
+    Ok(([(CONTENT_TYPE, HeaderValue::from_static(kind))], text).into_response())
+}
+
+/// A session that takes commands and is open here.
+pub(crate) async fn opened(context: &Context, id: &str) -> Answer<Session> {
+    context.hub.open(id).await
+}

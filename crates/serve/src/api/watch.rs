@@ -1,0 +1,208 @@
+//! Following a session, and seeing what it asks for and what it changed.
+use super::{
+    Context,
+    body::{Asked, Id, blocking},
+};
+use crate::{
+    error::{Answer, ApiError, ErrorBody},
+    follow,
+};
+use axum::{Json, extract::State, http::HeaderMap, response::Response};
+use haft_core::{CallId, Change, Entry, Fact, Seq, changed};
+use haft_engine::Session;
+use haft_present::{
+    file_diff::{DiffLine, FileDiff},
+    proposal::Proposal,
+};
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+use utoipa::{IntoParams, ToSchema};
+
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct From {
+    /// The first entry wanted [default: 0]; the header `Last-Event-ID` is stronger
+    from: Option<u64>,
+}
+
+/// Follow a session, as server-sent events
+///
+/// Each event is a line of `--output stream-json`; what is recorded has its `seq` as the event's ID. The stream goes on until
+/// the client leaves. One that reads too slowly is closed, and goes on with `Last-Event-ID`.
+#[utoipa::path(get, path = "/v1/sessions/{id}/events", tag = "sessions",
+    params(From, ("id" = String, Path, description = "ID of a session"), ("Last-Event-ID" = Option<u64>, Header, description = "The last entry that was read")),
+    responses((status = OK, body = String, content_type = "text/event-stream"), (status = "4XX", body = ErrorBody)))]
+pub(crate) async fn events(
+    State(context): State<Context>,
+    Id(id): Id,
+    Asked(From { from }): Asked<From>,
+    headers: HeaderMap,
+) -> Answer<Response> {
+    let known = context.hub.find(&id)?;
+    Ok(follow::session(context.hub, known, follow::from(&headers, from)))
+}
+
+/// Hear which sessions begin, work, ask and rest
+///
+/// Each event is `{"session":ID,"state":STATE}`; no state says that the session is gone, no session that some events were
+/// missed.
+#[utoipa::path(get, path = "/v1/events", tag = "sessions",
+    responses((status = OK, body = String, content_type = "text/event-stream")))]
+pub(crate) async fn all(State(context): State<Context>) -> Response {
+    follow::all(context.hub)
+}
+
+/// The calls that wait for a person, the first first, with what asked.
+pub(super) fn pending(entries: &[Arc<Entry>]) -> Vec<(CallId, Arc<Entry>)> {
+    let mut waiting: Vec<(CallId, Arc<Entry>)> = Vec::new();
+    for entry in entries {
+        match &entry.fact {
+            Fact::ApprovalAsked { call, .. } | Fact::QuestionAsked { call, .. } => {
+                waiting.push((call.clone(), entry.clone()));
+            }
+            Fact::ApprovalAnswered { call, .. }
+            | Fact::QuestionAnswered { call, .. }
+            | Fact::ToolEnded { call, .. } => {
+                waiting.retain(|(asked, _)| asked != call);
+            }
+            Fact::TurnEnded { .. } | Fact::Rewound { .. } => waiting.clear(),
+            _ => {}
+        }
+    }
+    waiting
+}
+
+/// What a person is asked.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Waiting {
+    /// The call
+    call: String,
+    /// The entry that asked
+    seq: u64,
+    /// Of an approval
+    #[serde(skip_serializing_if = "Option::is_none")]
+    approval: Option<ToApprove>,
+    /// Of a question: the words, and the answers to choose from
+    #[serde(skip_serializing_if = "Option::is_none")]
+    question: Option<serde_json::Value>,
+}
+
+/// What a call would do.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct ToApprove {
+    /// The tool
+    tool: String,
+    /// The question in one line: `Edit src/calc.py?`
+    sentence: String,
+    /// What `always` would cover
+    always: String,
+    /// Why it asks, where that is more than that it needs an approval
+    why: Option<String>,
+    /// What it would do, and what it is called with, whole
+    whole: String,
+    /// What it would do to files
+    files: Vec<FileLines>,
+}
+
+/// What a change does to one file.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct FileLines {
+    path: String,
+    /// `created`, `modified` or `deleted`
+    kind: String,
+    /// Of its permissions
+    #[serde(skip_serializing_if = "Option::is_none")]
+    mode: Option<String>,
+    /// Why there are no lines
+    #[serde(skip_serializing_if = "Option::is_none")]
+    note: Option<String>,
+    /// Neighboring lines
+    hunks: Vec<Vec<Line>>,
+}
+
+/// A line before the change, after it, or both.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Line {
+    /// Its number before
+    old: Option<usize>,
+    /// Its number after
+    new: Option<usize>,
+    /// Its text; those parts that differ from the line that it replaces are marked
+    parts: Vec<(bool, String)>,
+}
+
+/// Show what a session asks a person
+#[utoipa::path(get, path = "/v1/sessions/{id}/asked", tag = "sessions",
+    params(("id" = String, Path, description = "ID of a session")),
+    responses((status = OK, body = Vec<Waiting>), (status = "4XX", body = ErrorBody)))]
+pub(crate) async fn asked(State(context): State<Context>, Id(id): Id) -> Answer<Json<Vec<Waiting>>> {
+    let known = context.hub.find(&id)?;
+    let Some(session) = context.hub.live(&known.id) else { return Ok(Json(Vec::new())) };
+    let waiting = blocking(move || {
+        let waiting = pending(&session.entries());
+        Ok(waiting.into_iter().map(|(call, entry)| told(&session, call, &entry)).collect())
+    });
+    waiting.await.map(Json)
+}
+
+fn told(session: &Session, call: CallId, entry: &Entry) -> Waiting {
+    let question = match &entry.fact {
+        Fact::QuestionAsked { question, .. } => serde_json::to_value(question).ok(),
+        _ => None,
+    };
+    let approval = Proposal::of(session, &entry.fact).map(|proposal| {
+        let files = files(session, changed::named(&entry.fact));
+        ToApprove {
+            sentence: proposal.sentence.question.clone(),
+            always: proposal.always.clone(),
+            why: proposal.why.clone(),
+            whole: proposal.whole(""),
+            tool: proposal.tool,
+            files,
+        }
+    });
+    Waiting { call: call.0, seq: entry.seq.0, approval, question }
+}
+
+fn files(session: &Session, changes: &[Change]) -> Vec<FileLines> {
+    let changes = changed::whole(changes);
+    FileDiff::all(session, &changes).into_iter().map(FileLines::from).collect()
+}
+
+impl std::convert::From<FileDiff> for FileLines {
+    fn from(FileDiff { path, kind, mode, note, hunks }: FileDiff) -> Self {
+        let kind = serde_json::to_value(kind).ok().and_then(|kind| kind.as_str().map(str::to_owned));
+        let line = |DiffLine { old, new, parts }: DiffLine| Line { old, new, parts };
+        let hunks = hunks.into_iter().map(|hunk| hunk.into_iter().map(line).collect()).collect();
+        Self { path, kind: kind.unwrap_or_default(), mode, note, hunks }
+    }
+}
+
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct Which {
+    /// The entry: one of type `staged`, `approval_asked`, `changed_below` or `rewound`
+    seq: u64,
+}
+
+/// Show what an entry does to files, line by line
+#[utoipa::path(get, path = "/v1/sessions/{id}/diff", tag = "sessions",
+    params(Which, ("id" = String, Path, description = "ID of a session")),
+    responses((status = OK, body = Vec<FileLines>), (status = "4XX", body = ErrorBody)))]
+pub(crate) async fn diff(
+    State(context): State<Context>,
+    Id(id): Id,
+    Asked(Which { seq }): Asked<Which>,
+) -> Answer<Json<Vec<FileLines>>> {
+    // Contents lie with the session, which knows where: it is opened for them.
+    let session = context.hub.open(&id).await?;
+    let files = blocking(move || {
+        let entries = session.entries();
+        let entry = entries.iter().find(|entry| entry.seq == Seq(seq));
+        match entry {
+            Some(entry) => Ok(files(&session, changed::named(&entry.fact))),
+            None => Err(ApiError::missing(format!("there is no entry {seq} in the session"))),
+        }
+    });
+    files.await.map(Json)
+}

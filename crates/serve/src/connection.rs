@@ -1,0 +1,172 @@
+//! Connections: how many there may be, and how long one may stand still.
+//!
+//! Who has not shown the token yet is a stranger. There is room for so many; where one more comes, the stranger who came
+//! first goes, so that whoever holds connections open keeps nobody else out.
+use std::{
+    collections::VecDeque,
+    io,
+    pin::Pin,
+    sync::{
+        Arc, Mutex, MutexGuard,
+        atomic::{AtomicUsize, Ordering},
+    },
+    task::{Context, Poll, ready},
+    time::Duration,
+};
+use tokio::{
+    io::{AsyncRead, AsyncWrite, ReadBuf},
+    net::TcpStream,
+    time::{Sleep, sleep},
+};
+use tokio_util::sync::CancellationToken;
+
+/// Strangers that are connected at the same time.
+const MOST_STRANGERS: usize = 1_024;
+/// Those who have shown the token.
+const MOST_KNOWN: usize = 4_096;
+/// A reader that takes nothing for so long is given up; events are followed from any place on.
+const STALLED: Duration = Duration::from_secs(30);
+
+/// The connections of a server.
+#[derive(Default)]
+pub(crate) struct Connections {
+    strangers: Mutex<VecDeque<Peer>>,
+    known: Arc<AtomicUsize>,
+}
+
+/// Who is at the other end of a connection. All clones are one.
+#[derive(Clone)]
+pub(crate) struct Peer(Arc<Inner>);
+
+struct Inner {
+    leave: CancellationToken,
+    /// Set once the token was shown.
+    known: Mutex<bool>,
+    count: Arc<AtomicUsize>,
+}
+
+impl Connections {
+    /// Takes somebody in; none where there are too many who have shown the token.
+    pub(crate) fn admit(&self) -> Option<Peer> {
+        if self.known.load(Ordering::Relaxed) >= MOST_KNOWN {
+            return None;
+        }
+        let inner =
+            Inner { leave: CancellationToken::new(), known: Mutex::new(false), count: self.known.clone() };
+        let peer = Peer(Arc::new(inner));
+        let mut strangers = self.lock();
+        strangers.retain(Peer::is_stranger);
+        if strangers.len() >= MOST_STRANGERS
+            && let Some(first) = strangers.pop_front()
+        {
+            first.0.leave.cancel();
+        }
+        strangers.push_back(peer.clone());
+        Some(peer)
+    }
+
+    /// Sends the stranger away who came first: the system has no more room.
+    pub(crate) fn make_room(&self) {
+        let first = self.lock().pop_front();
+        if let Some(first) = first {
+            first.0.leave.cancel();
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, VecDeque<Peer>> {
+        self.strangers.lock().expect("no code panics while it holds the strangers")
+    }
+}
+
+impl Peer {
+    /// The token was shown.
+    pub(crate) fn is_known(&self) {
+        let mut known = self.0.known.lock().expect("no code panics while it holds a flag");
+        if !std::mem::replace(&mut known, true) {
+            self.0.count.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    fn is_stranger(&self) -> bool {
+        let is_known = *self.0.known.lock().expect("no code panics while it holds a flag");
+        !is_known && !self.0.leave.is_cancelled()
+    }
+
+    /// Until somebody else needs the place.
+    pub(crate) async fn must_leave(&self) {
+        self.0.leave.cancelled().await;
+    }
+
+    /// The connection is closed.
+    pub(crate) fn has_left(&self) {
+        self.0.leave.cancel();
+        let mut known = self.0.known.lock().expect("no code panics while it holds a flag");
+        if std::mem::replace(&mut known, false) {
+            self.0.count.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+}
+
+/// A connection whose reader is given up where it takes nothing.
+pub(crate) struct Patient {
+    stream: TcpStream,
+    stalled: Option<Pin<Box<Sleep>>>,
+}
+
+impl Patient {
+    pub(crate) fn new(stream: TcpStream) -> Self {
+        Self { stream, stalled: None }
+    }
+
+    fn waited<T>(&mut self, context: &mut Context<'_>, done: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
+        if done.is_ready() {
+            self.stalled = None;
+            return done;
+        }
+        let stalled = self.stalled.get_or_insert_with(|| Box::pin(sleep(STALLED)));
+        ready!(stalled.as_mut().poll(context));
+        Poll::Ready(Err(io::ErrorKind::TimedOut.into()))
+    }
+}
+
+impl AsyncRead for Patient {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_read(context, buffer)
+    }
+}
+
+impl AsyncWrite for Patient {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        let done = Pin::new(&mut self.stream).poll_write(context, bytes);
+        self.waited(context, done)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(context)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        parts: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let done = Pin::new(&mut self.stream).poll_write_vectored(context, parts);
+        self.waited(context, done)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+}

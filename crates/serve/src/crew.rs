@@ -1,0 +1,199 @@
+//! Works on jobs: so many at the same time, the oldest first. What is queued stands on disk, so that a server that is
+//! started anew goes on with it.
+use crate::{
+    hub::Hub,
+    parts::{Begun, Problem},
+};
+use futures::StreamExt;
+use haft_core::{Command, JobStatus, Outcome, SessionId, Standing};
+use haft_engine::{Session, Turns, run_job};
+use haft_sandbox::appears;
+use std::{
+    collections::{HashMap, VecDeque},
+    path::Path,
+    sync::{Arc, Mutex, MutexGuard},
+};
+use tokio::sync::{Notify, Semaphore};
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+
+/// Who works on jobs. All clones are one.
+#[derive(Clone)]
+pub(crate) struct Crew(Arc<Inner>);
+
+struct Inner {
+    hub: Hub,
+    state: Mutex<State>,
+    more: Notify,
+    tasks: TaskTracker,
+    stop: CancellationToken,
+}
+
+#[derive(Default)]
+struct State {
+    queue: VecDeque<SessionId>,
+    running: HashMap<SessionId, CancellationToken>,
+    /// Journals that need not be read again before they grow, and what those of jobs said.
+    settled: HashMap<SessionId, u64>,
+    over: HashMap<SessionId, Standing>,
+}
+
+impl Crew {
+    pub(crate) fn new(hub: Hub) -> Self {
+        let (state, more) = (Mutex::default(), Notify::new());
+        Self(Arc::new(Inner { hub, state, more, tasks: TaskTracker::new(), stop: CancellationToken::new() }))
+    }
+
+    /// Queues a job that stands on disk.
+    pub(crate) fn add(&self, id: SessionId) {
+        let mut state = self.lock();
+        if !state.queue.contains(&id) && !state.running.contains_key(&id) {
+            state.queue.push_back(id);
+        }
+        self.0.more.notify_one();
+    }
+
+    /// Stops a job that is worked on here; says whether it is.
+    pub(crate) fn cancel(&self, id: &SessionId) -> bool {
+        let mut state = self.lock();
+        state.queue.retain(|queued| queued != id);
+        let running = state.running.get(id);
+        running.inspect(|stop| stop.cancel()).is_some()
+    }
+
+    /// All jobs there are, newest first. Waits for files.
+    pub(crate) fn jobs(&self) -> Vec<(SessionId, Standing)> {
+        let mut state = self.lock();
+        let mut settled = std::mem::take(&mut state.settled);
+        let mut jobs: HashMap<SessionId, Standing> =
+            self.0.hub.home().changed_jobs(&mut settled).into_iter().collect();
+        state.settled = settled;
+        for (id, standing) in jobs.iter().filter(|(_, standing)| standing.status.is_over()) {
+            state.over.insert(id.clone(), standing.clone());
+        }
+        for (id, standing) in &state.over {
+            jobs.entry(id.clone()).or_insert_with(|| standing.clone());
+        }
+        drop(state);
+        let mut jobs: Vec<_> = jobs.into_iter().collect();
+        jobs.sort_by(|(a, _), (b, _)| b.0.cmp(&a.0));
+        jobs
+    }
+
+    /// Works until it is dropped; jobs that have begun go on. Those come first that an earlier process has left.
+    pub(crate) async fn work(&self) {
+        let own = self.clone();
+        let left = tokio::task::spawn_blocking(move || own.left()).await.unwrap_or_default();
+        left.into_iter().for_each(|id| self.add(id));
+        let places = Arc::new(Semaphore::new(self.0.hub.settings().workers));
+        loop {
+            let Ok(place) = places.clone().acquire_owned().await else { return };
+            let id = self.next().await;
+            let crew = self.clone();
+            self.0.tasks.spawn(async move {
+                crew.run(&id).await;
+                crew.lock().running.remove(&id);
+                crew.0.hub.figures().jobs.dec();
+                crew.0.hub.tell(&id);
+                drop(place);
+            });
+        }
+    }
+
+    /// The oldest that waits.
+    async fn next(&self) -> SessionId {
+        loop {
+            let more = self.0.more.notified();
+            let found = {
+                let mut state = self.lock();
+                let found = state.queue.pop_front();
+                if let Some(id) = &found {
+                    state.running.insert(id.clone(), CancellationToken::new());
+                }
+                found
+            };
+            match found {
+                Some(id) => {
+                    self.0.hub.figures().jobs.inc();
+                    return id;
+                }
+                None => more.await,
+            }
+        }
+    }
+
+    /// Jobs that nobody works on, the oldest first.
+    fn left(&self) -> Vec<SessionId> {
+        let hub = &self.0.hub;
+        let is_left = |(id, standing): &(SessionId, Standing)| {
+            matches!(standing.status, JobStatus::Pending | JobStatus::Waiting)
+                && !hub.home().is_open(id)
+                && hub.find(&id.0).is_ok()
+        };
+        self.jobs().into_iter().rev().filter(is_left).map(|(id, _)| id).collect()
+    }
+
+    async fn run(&self, id: &SessionId) {
+        let hub = &self.0.hub;
+        let begun = hub.settings().jobs.take(id.clone()).await;
+        let Begun { session, agent, order, engine, stop, end } = match begun {
+            Ok(begun) => begun,
+            Err(Problem { message, .. }) => {
+                (hub.settings().note)(format!("cannot work on the job `{id}`: {message}"));
+                return;
+            }
+        };
+        hub.adopt(session.clone());
+        let cancelled = self.lock().running.get(id).cloned().unwrap_or_default();
+        let mut turns = Followed { session: &session, file: &stop, cancelled, stopping: &self.0.stop };
+        match run_job(&session, &agent, &order, &engine.setup().tools, &mut turns).await {
+            Ok(conclusion) => end(conclusion).await,
+            // Without a conclusion it waits to be taken up again.
+            Err(Stopped) => engine.shut_down().await,
+        }
+    }
+
+    /// Leaves the jobs that are worked on as they stand, and waits until that is recorded.
+    pub(crate) async fn stop(&self) {
+        self.0.stop.cancel();
+        self.0.tasks.close();
+        self.0.tasks.wait().await;
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.0.state.lock().expect("no code panics while it holds the jobs")
+    }
+}
+
+/// The server stops.
+struct Stopped;
+
+/// Turns that people may follow, steer and answer in like any others.
+struct Followed<'a> {
+    session: &'a Session,
+    file: &'a Path,
+    cancelled: CancellationToken,
+    stopping: &'a CancellationToken,
+}
+
+impl Turns for Followed<'_> {
+    type Error = Stopped;
+
+    async fn turn(&mut self, command: Command) -> Result<Outcome, Stopped> {
+        let mut turn = self.session.start(command);
+        let mut is_told = false;
+        loop {
+            tokio::select! {
+                event = turn.next() => if event.is_none() { break },
+                () = self.stopping.cancelled() => return Err(Stopped),
+                () = self.cancelled.cancelled(), if !is_told => is_told = true,
+                () = appears(Some(self.file)), if !is_told => is_told = true,
+            }
+            if is_told {
+                let _it_has_ended = self.session.send(Command::Interrupt);
+                while turn.next().await.is_some() {}
+                break;
+            }
+        }
+        Ok(turn.report().await.outcome.unwrap_or(Outcome::Failed))
+    }
+}

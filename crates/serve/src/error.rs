@@ -1,0 +1,140 @@
+//! What a client reads where something does not work: `{"error":{"type","message","suggestion"}}`.
+use crate::parts::Problem;
+use axum::{
+    Json,
+    http::StatusCode,
+    response::{IntoResponse, Response},
+};
+use haft_engine::{Closed, EngineError, JournalError};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+/// Ends a request.
+#[derive(Debug)]
+pub(crate) struct ApiError {
+    status: StatusCode,
+    detail: ErrorDetail,
+}
+
+/// The body of every answer that is an error.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct ErrorBody {
+    error: ErrorDetail,
+}
+
+/// What went wrong.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct ErrorDetail {
+    /// One word for programs.
+    #[serde(rename = "type")]
+    #[schema(example = "not_found")]
+    kind: &'static str,
+    /// What was tried, on what, and why it failed.
+    #[schema(example = "there is no session `20261123-101500-0123456789abcdef`")]
+    message: String,
+    /// What to do next.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(example = "`GET /v1/sessions` lists them")]
+    suggestion: Option<String>,
+}
+
+pub(crate) type Answer<T> = Result<T, ApiError>;
+
+impl ApiError {
+    pub(crate) fn new(status: StatusCode, kind: &'static str, message: impl Into<String>) -> Self {
+        Self { status, detail: ErrorDetail { kind, message: message.into(), suggestion: None } }
+    }
+
+    /// The request cannot be understood or makes no sense.
+    pub(crate) fn wrong(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, "invalid_request", message)
+    }
+
+    /// There is no such thing.
+    pub(crate) fn missing(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::NOT_FOUND, "not_found", message)
+    }
+
+    /// Not as things stand.
+    pub(crate) fn conflict(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::CONFLICT, "conflict", message)
+    }
+
+    /// It was tried and did not work.
+    pub(crate) fn failed(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::INTERNAL_SERVER_ERROR, "failed", message)
+    }
+
+    /// What to do next.
+    pub(crate) fn suggest(mut self, suggestion: impl Into<String>) -> Self {
+        self.detail.suggestion = Some(suggestion.into());
+        self
+    }
+
+    /// The same as JSON, for an event of a stream that has begun.
+    pub(crate) fn body(self) -> ErrorBody {
+        ErrorBody { error: self.detail }
+    }
+}
+
+impl IntoResponse for ApiError {
+    fn into_response(self) -> Response {
+        (self.status, Json(self.body())).into_response()
+    }
+}
+
+impl From<Problem> for ApiError {
+    fn from(Problem { message, suggestion, is_usage }: Problem) -> Self {
+        let error = if is_usage { Self::wrong(message) } else { Self::failed(message) };
+        match suggestion {
+            Some(suggestion) => error.suggest(suggestion),
+            None => error,
+        }
+    }
+}
+
+impl From<JournalError> for ApiError {
+    fn from(error: JournalError) -> Self {
+        let message = error.to_string();
+        let found = match &error {
+            JournalError::Missing(_) => Self::missing(message),
+            JournalError::Locked(_) | JournalError::NotRemoved { .. } => Self::conflict(message),
+            JournalError::Ambiguous { .. }
+            | JournalError::SameName { .. }
+            | JournalError::NoName { .. }
+            | JournalError::NoFork { .. } => Self::wrong(message),
+            JournalError::Newer { .. } | JournalError::Unreadable { .. } | JournalError::Io { .. } => {
+                Self::failed(message)
+            }
+        };
+        match error {
+            JournalError::Missing(_) => found.suggest("`GET /v1/sessions` lists them"),
+            error => match error.hint() {
+                Some(hint) => found.suggest(hint),
+                None => found,
+            },
+        }
+    }
+}
+
+impl From<EngineError> for ApiError {
+    fn from(error: EngineError) -> Self {
+        match error {
+            EngineError::Journal(error) => error.into(),
+            EngineError::NoSuchAgent { .. } => {
+                Self::wrong(error.to_string()).suggest("`GET /v1/agents` lists them")
+            }
+            EngineError::NoModel { .. } | EngineError::HomeInWorkspace { .. } => {
+                Self::wrong(error.to_string())
+            }
+            EngineError::NotOpen(_) | EngineError::NotJoined { .. } => Self::conflict(error.to_string())
+                .suggest("end the other `haft` that has it open, or start a new session"),
+        }
+    }
+}
+
+impl From<Closed> for ApiError {
+    fn from(error: Closed) -> Self {
+        Self::conflict(error.to_string()).suggest("send the request again: the session is opened anew")
+    }
+}

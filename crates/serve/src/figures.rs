@@ -1,0 +1,150 @@
+//! What `/metrics` tells, in Prometheus' text format. The names are a promise; labels have few values, never a name that a
+//! model or a client chose.
+use haft_core::{Entry, Fact, Outcome};
+use prometheus_client::{
+    encoding::{EncodeLabelSet, text::encode},
+    metrics::{counter::Counter, family::Family, gauge::Gauge, histogram::Histogram},
+    registry::{Registry, Unit},
+};
+use std::sync::atomic::AtomicU64;
+
+/// Seconds that a request may take, as the borders of a histogram.
+const SECONDS: [f64; 10] = [0.001, 0.005, 0.01, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0, 30.0];
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Ended {
+    outcome: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Answered {
+    method: String,
+    status: u16,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Why {
+    reason: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Kind {
+    kind: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Went {
+    ok: String,
+}
+
+/// Counts what happens. All clones are one.
+pub(crate) struct Figures {
+    registry: Registry,
+    requests: Family<Answered, Counter>,
+    seconds: Histogram,
+    refused: Family<Why, Counter>,
+    turns: Family<Ended, Counter>,
+    tokens: Family<Kind, Counter>,
+    dollars: Counter<f64, AtomicU64>,
+    calls: Family<Went, Counter>,
+    /// Connections that are open.
+    pub(crate) connections: Gauge,
+    /// Clients that follow events.
+    pub(crate) streams: Gauge,
+    /// Sessions that are open.
+    pub(crate) sessions: Gauge,
+    /// Sessions in which a turn goes.
+    pub(crate) working: Gauge,
+    /// Jobs that are worked on.
+    pub(crate) jobs: Gauge,
+}
+
+impl Figures {
+    pub(crate) fn new() -> Self {
+        let mut registry = Registry::with_prefix("haft");
+        let mut this = Self {
+            registry: Registry::default(),
+            requests: Family::default(),
+            seconds: Histogram::new(SECONDS),
+            refused: Family::default(),
+            turns: Family::default(),
+            tokens: Family::default(),
+            dollars: Counter::default(),
+            calls: Family::default(),
+            connections: Gauge::default(),
+            streams: Gauge::default(),
+            sessions: Gauge::default(),
+            working: Gauge::default(),
+            jobs: Gauge::default(),
+        };
+        registry.register("http_requests", "Requests that were answered", this.requests.clone());
+        let took = "Time until the answer begins";
+        registry.register_with_unit("http_request", took, Unit::Seconds, this.seconds.clone());
+        registry.register("http_refused", "Requests that were let in nowhere", this.refused.clone());
+        registry.register("http_connections", "Connections that are open", this.connections.clone());
+        registry.register("event_streams", "Clients that follow events", this.streams.clone());
+        registry.register("sessions_open", "Sessions that are open in this process", this.sessions.clone());
+        registry.register("sessions_working", "Sessions in which a turn goes", this.working.clone());
+        registry.register("jobs_running", "Jobs that are worked on", this.jobs.clone());
+        registry.register("turns", "Turns that ended", this.turns.clone());
+        registry.register("tool_calls", "Calls that ended", this.calls.clone());
+        registry.register("tokens", "Tokens of the turns that ended", this.tokens.clone());
+        registry.register(
+            "cost_usd",
+            "Cost of the turns that ended, where it is known",
+            this.dollars.clone(),
+        );
+        this.registry = registry;
+        this
+    }
+
+    /// A request was answered.
+    pub(crate) fn answered(&self, method: &axum::http::Method, status: u16, seconds: f64) {
+        let method = if KNOWN.contains(&method.as_str()) { method.as_str() } else { "other" };
+        self.requests.get_or_create(&Answered { method: method.to_owned(), status }).inc();
+        self.seconds.observe(seconds);
+    }
+
+    /// A request was let in nowhere.
+    pub(crate) fn refused(&self, reason: &'static str) {
+        self.refused.get_or_create(&Why { reason }).inc();
+    }
+
+    /// Something was recorded in a session.
+    pub(crate) fn recorded(&self, entry: &Entry) {
+        match &entry.fact {
+            Fact::ToolEnded { result, .. } => {
+                self.calls.get_or_create(&Went { ok: result.went_well().to_string() }).inc();
+            }
+            Fact::TurnEnded { outcome, usage, cost_usd, .. } => {
+                self.turns.get_or_create(&Ended { outcome: word(*outcome) }).inc();
+                let kinds = [
+                    ("input", usage.input),
+                    ("output", usage.output),
+                    ("cache_read", usage.cache_read),
+                    ("cache_write", usage.cache_write),
+                ];
+                for (kind, count) in kinds {
+                    self.tokens.get_or_create(&Kind { kind }).inc_by(count);
+                }
+                self.dollars.inc_by(cost_usd.unwrap_or_default().max(0.0));
+            }
+            _ => {}
+        }
+    }
+
+    /// All of it.
+    pub(crate) fn text(&self) -> String {
+        let mut text = String::new();
+        let _a_string_takes_everything = encode(&mut text, &self.registry);
+        text
+    }
+}
+
+/// Methods that have a line of their own.
+const KNOWN: [&str; 6] = ["GET", "HEAD", "POST", "PATCH", "DELETE", "OPTIONS"];
+
+/// As journals write it.
+fn word(outcome: Outcome) -> String {
+    serde_json::to_value(outcome).ok().and_then(|word| word.as_str().map(str::to_owned)).unwrap_or_default()
+}

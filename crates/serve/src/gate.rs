@@ -1,0 +1,246 @@
+//! Who is let in. Every request passes here before anything else looks at it: a name of this server, no page of others,
+//! a token, a kind of content that no foreign page can send unasked.
+mod bucket;
+mod names;
+
+use crate::{connection::Peer, error::ApiError, figures::Figures, page};
+use axum::{
+    extract::{Request, State},
+    http::{
+        HeaderMap, HeaderName, HeaderValue, Method, StatusCode,
+        header::{
+            AUTHORIZATION, CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE, HOST, ORIGIN, RETRY_AFTER,
+            TRANSFER_ENCODING, WWW_AUTHENTICATE, X_CONTENT_TYPE_OPTIONS,
+        },
+    },
+    middleware::Next,
+    response::{IntoResponse, Response},
+};
+use bucket::Bucket;
+pub(crate) use names::Names;
+use sha2::{Digest, Sha256};
+use std::{
+    sync::{Arc, Mutex},
+    time::Instant,
+};
+
+/// Wrong tokens that are answered at once; more come back, one a second.
+const WRONG_TOKENS: f64 = 20.0;
+/// Requests with the right token that are served at once, and how many come back a second: more is a client in a circle.
+const REQUESTS: f64 = 4_000.0;
+const REQUESTS_A_SECOND: f64 = 2_000.0;
+
+/// Decides who is let in.
+pub(crate) struct Gate {
+    /// SHA-256 of the token: comparing it tells nothing about the token itself.
+    token: [u8; 32],
+    names: Names,
+    wrong: Mutex<Bucket>,
+    requests: Mutex<Bucket>,
+    figures: Arc<Figures>,
+}
+
+/// Why somebody is not let in.
+enum Refusal {
+    /// By another name, as a page does that has made its own name lead here.
+    Host,
+    /// From the page of somebody else.
+    Page,
+    /// Without the token.
+    Token,
+    /// With one wrong token after the other.
+    Guessing,
+    /// Too often.
+    Often,
+    /// With a content that needs no permission of ours to be sent from a foreign page.
+    Content,
+}
+
+impl Gate {
+    pub(crate) fn new(token: &str, names: Names, figures: Arc<Figures>) -> Self {
+        Self {
+            token: Sha256::digest(token.as_bytes()).into(),
+            names,
+            wrong: Mutex::new(Bucket::full(WRONG_TOKENS, 1.0)),
+            requests: Mutex::new(Bucket::full(REQUESTS, REQUESTS_A_SECOND)),
+            figures,
+        }
+    }
+
+    fn check(&self, request: &Request) -> Result<(), Refusal> {
+        let (headers, method) = (request.headers(), request.method());
+        if !self.names.is_ours(headers.get(HOST), request.uri()) {
+            return Err(Refusal::Host);
+        }
+        let is_open = is_read(method) && is_open(request.uri().path());
+        let is_from_here = self.is_own_page(headers) || (is_open && is_followed_link(headers));
+        if !is_from_here {
+            return Err(Refusal::Page);
+        }
+        if is_open {
+            return Ok(());
+        }
+        self.check_token(headers)?;
+        if !take(&self.requests) {
+            return Err(Refusal::Often);
+        }
+        match is_read(method) || !has_body(headers) || is_content_of_ours(headers) {
+            true => Ok(()),
+            false => Err(Refusal::Content),
+        }
+    }
+
+    /// Programs send neither header, browsers at least one of them with everything that changes something.
+    fn is_own_page(&self, headers: &HeaderMap) -> bool {
+        let is_own_origin = match headers.get(ORIGIN) {
+            None => true,
+            Some(origin) => self.names.is_own_origin(origin, headers.get(HOST)),
+        };
+        let from = headers.get(SEC_FETCH_SITE).map(HeaderValue::as_bytes);
+        is_own_origin && matches!(from, None | Some(b"same-origin" | b"none"))
+    }
+
+    fn check_token(&self, headers: &HeaderMap) -> Result<(), Refusal> {
+        let given = given(headers);
+        if given.is_some_and(|given| self.is_token(given)) {
+            return Ok(());
+        }
+        match given.is_none() || take(&self.wrong) {
+            true => Err(Refusal::Token),
+            false => Err(Refusal::Guessing),
+        }
+    }
+
+    /// Takes as long for a wrong token whose beginning is right as for any other.
+    fn is_token(&self, given: &[u8]) -> bool {
+        let given = Sha256::digest(given);
+        given.iter().zip(self.token).fold(0, |differences, (a, b)| differences | (a ^ b)) == 0
+    }
+}
+
+/// Lets a request in, or says why not. Nothing else has looked at it.
+pub(crate) async fn keep(State(gate): State<Arc<Gate>>, request: Request, next: Next) -> Response {
+    let (begun, method) = (Instant::now(), request.method().clone());
+    let mut response = match gate.check(&request) {
+        Ok(()) => {
+            if !is_open(request.uri().path())
+                && let Some(peer) = request.extensions().get::<Peer>()
+            {
+                peer.is_known();
+            }
+            next.run(request).await
+        }
+        Err(refusal) => {
+            gate.figures.refused(refusal.word());
+            refusal.into_response()
+        }
+    };
+    let headers = response.headers_mut();
+    headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    headers.entry(CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
+    gate.figures.answered(&method, response.status().as_u16(), begun.elapsed().as_secs_f64());
+    response
+}
+
+const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
+const SEC_FETCH_MODE: HeaderName = HeaderName::from_static("sec-fetch-mode");
+
+/// What holds nothing of anybody: the page, which asks for the token itself, and whether somebody is at home.
+fn is_open(path: &str) -> bool {
+    path == "/healthz" || page::is_part(path)
+}
+
+fn is_read(method: &Method) -> bool {
+    matches!(*method, Method::GET | Method::HEAD)
+}
+
+/// Somebody clicked on a link to the page.
+fn is_followed_link(headers: &HeaderMap) -> bool {
+    headers.get(ORIGIN).is_none() && headers.get(SEC_FETCH_MODE).is_some_and(|mode| mode == "navigate")
+}
+
+/// RFC 9110, 11.1: the name of a scheme may be written in any case.
+fn given(headers: &HeaderMap) -> Option<&[u8]> {
+    let value = headers.get(AUTHORIZATION)?.as_bytes();
+    let (scheme, token) = value.split_at_checked(b"bearer ".len())?;
+    scheme.eq_ignore_ascii_case(b"bearer ").then(|| token.trim_ascii())
+}
+
+fn has_body(headers: &HeaderMap) -> bool {
+    headers.contains_key(TRANSFER_ENCODING)
+        || headers.contains_key(CONTENT_TYPE)
+        || headers.get(CONTENT_LENGTH).is_some_and(|length| length != "0")
+}
+
+/// Three kinds of content are sent by any page without a question: text, forms, and forms with files.
+fn is_content_of_ours(headers: &HeaderMap) -> bool {
+    let kind = headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+    let kind = kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    kind == "application/json" || kind.starts_with("image/")
+}
+
+fn take(bucket: &Mutex<Bucket>) -> bool {
+    bucket.lock().expect("no code panics while it holds a bucket").take(Instant::now())
+}
+
+impl Refusal {
+    fn word(&self) -> &'static str {
+        match self {
+            Self::Host => "host",
+            Self::Page => "origin",
+            Self::Token => "token",
+            Self::Guessing => "guessing",
+            Self::Often => "rate",
+            Self::Content => "content",
+        }
+    }
+
+    fn error(&self) -> ApiError {
+        match self {
+            Self::Host => ApiError::new(
+                StatusCode::MISDIRECTED_REQUEST,
+                "wrong_host",
+                "the header `Host` does not name this server",
+            )
+            .suggest("use the address that `haft serve` prints, or start it with `--host NAME`"),
+            Self::Page => ApiError::new(
+                StatusCode::FORBIDDEN,
+                "wrong_origin",
+                "the request comes from the page of another server",
+            )
+            .suggest("only the page of this server may talk to it"),
+            Self::Token => ApiError::new(
+                StatusCode::UNAUTHORIZED,
+                "unauthorized",
+                "the header `Authorization` does not hold the token of this server",
+            )
+            .suggest("send `Authorization: Bearer TOKEN` with the token that `haft serve` prints"),
+            Self::Guessing => {
+                ApiError::new(StatusCode::TOO_MANY_REQUESTS, "rate_limit", "there were too many wrong tokens")
+                    .suggest("wait a minute; `haft serve --show-token` prints the token")
+            }
+            Self::Often => ApiError::new(StatusCode::TOO_MANY_REQUESTS, "rate_limit", "too many requests")
+                .suggest("wait a second; follow `/events` instead of asking again and again"),
+            Self::Content => ApiError::new(
+                StatusCode::UNSUPPORTED_MEDIA_TYPE,
+                "wrong_content_type",
+                "the body is not said to be JSON",
+            )
+            .suggest("send `Content-Type: application/json`"),
+        }
+    }
+}
+
+impl IntoResponse for Refusal {
+    fn into_response(self) -> Response {
+        match &self {
+            Self::Token => {
+                ([(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"))], self.error()).into_response()
+            }
+            Self::Guessing | Self::Often => {
+                ([(RETRY_AFTER, HeaderValue::from_static("1"))], self.error()).into_response()
+            }
+            Self::Host | Self::Page | Self::Content => self.error().into_response(),
+        }
+    }
+}

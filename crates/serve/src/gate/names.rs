@@ -1,0 +1,112 @@
+//! The names of this server. A foreign page that has made its own name lead here (DNS rebinding) is known by that name.
+use axum::http::{HeaderValue, Uri};
+use std::net::{IpAddr, SocketAddr};
+
+/// How clients may call the server.
+pub(crate) struct Names {
+    /// Given by the person, in lower case, without a port.
+    more: Vec<String>,
+    is_local: bool,
+}
+
+impl Names {
+    /// Of a server at `address`, and those that the person named.
+    pub(crate) fn new(address: SocketAddr, more: &[String]) -> Self {
+        let more = more.iter().map(|name| name.trim_end_matches('.').to_ascii_lowercase()).collect();
+        Self { more, is_local: address.ip().is_loopback() }
+    }
+
+    /// Whether a request is meant for this server. Its target counts too, where it names one.
+    pub(super) fn is_ours(&self, host: Option<&HeaderValue>, target: &Uri) -> bool {
+        let is_ours = |authority: &str| host_of(authority).is_some_and(|name| self.is_name(&name));
+        let is_host = host.and_then(|host| host.to_str().ok()).is_some_and(is_ours);
+        is_host && target.authority().is_none_or(|authority| is_ours(authority.as_str()))
+    }
+
+    /// Whether the origin is the page that this server gave to whoever calls it `host`. A proxy in front of it may have
+    /// changed that name: those that the person named count, too.
+    pub(super) fn is_own_origin(&self, origin: &HeaderValue, host: Option<&HeaderValue>) -> bool {
+        let authority = origin
+            .to_str()
+            .ok()
+            .and_then(|origin| origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://")));
+        let Some(authority) = authority else { return false };
+        let is_same = host.is_some_and(|host| host.as_bytes().eq_ignore_ascii_case(authority.as_bytes()));
+        is_same || host_of(authority).is_some_and(|name| self.more.contains(&name))
+    }
+
+    /// An address is no name that anybody could have made lead here.
+    fn is_name(&self, name: &str) -> bool {
+        if name == "localhost" || self.more.iter().any(|more| more == name) {
+            return true;
+        }
+        let address = name.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
+        address.is_ok_and(|address| address.is_loopback() || !self.is_local)
+    }
+}
+
+/// In lower case, without the port.
+fn host_of(authority: &str) -> Option<String> {
+    let name = match authority.strip_prefix('[') {
+        Some(rest) => &authority[..rest.find(']')? + 2],
+        None => authority.split(':').next()?,
+    };
+    let rest = &authority[name.len()..];
+    let is_port = rest.is_empty() || rest.strip_prefix(':').is_some_and(|port| port.parse::<u16>().is_ok());
+    (is_port && !name.is_empty()).then(|| name.trim_end_matches('.').to_ascii_lowercase())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn is_ours(names: &Names, host: &str) -> bool {
+        names.is_ours(Some(&HeaderValue::from_str(host).unwrap()), &Uri::from_static("/"))
+    }
+
+    #[test]
+    fn only_names_that_nobody_else_can_have_are_ours() {
+        let local = Names::new("127.0.0.1:8171".parse().unwrap(), &["Agent.Example".to_owned()]);
+        let open = Names::new("0.0.0.0:8171".parse().unwrap(), &[]);
+        let table = [
+            ("127.0.0.1:8171", true, true),
+            ("localhost", true, true),
+            ("LOCALHOST:8171", true, true),
+            ("[::1]:8171", true, true),
+            ("agent.example", true, false),
+            ("192.168.1.5:8171", false, true),
+            ("evil.example", false, false),
+            ("127.0.0.1.evil.example:8171", false, false),
+            ("localhost.evil.example", false, false),
+            ("127.0.0.1:8171@evil.example", false, false),
+            ("evil.example:80:8171", false, false),
+            ("", false, false),
+            ("[::1", false, false),
+        ];
+        for (host, by_local, by_open) in table {
+            assert_eq!((is_ours(&local, host), is_ours(&open, host)), (by_local, by_open), "{host}");
+        }
+        assert!(!local.is_ours(None, &Uri::from_static("/")));
+        let elsewhere = Uri::from_static("http://evil.example/v1/sessions");
+        assert!(!local.is_ours(Some(&HeaderValue::from_static("localhost")), &elsewhere));
+    }
+
+    #[test]
+    fn an_origin_is_the_page_of_the_same_name_and_port() {
+        let names = Names::new("127.0.0.1:8171".parse().unwrap(), &["agent.example".to_owned()]);
+        let host = HeaderValue::from_static("127.0.0.1:8171");
+        let table = [
+            ("http://127.0.0.1:8171", true),
+            ("https://agent.example", true),
+            ("http://127.0.0.1:9999", false),
+            ("http://localhost:8171", false),
+            ("http://evil.example", false),
+            ("null", false),
+            ("file://127.0.0.1:8171", false),
+        ];
+        for (origin, expected) in table {
+            let origin_value = HeaderValue::from_static(origin);
+            assert_eq!(names.is_own_origin(&origin_value, Some(&host)), expected, "{origin}");
+        }
+    }
+}

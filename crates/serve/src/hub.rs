@@ -1,0 +1,354 @@
+//! The sessions that are open, and the way to those that lie on disk.
+//!
+//! A session is open while something goes on in it, and for a while after. Then it is closed, and costs nothing but its
+//! file. The next command opens it: opening is replaying. Whoever only follows opens nothing.
+mod engines;
+mod held;
+mod now;
+
+use crate::{
+    error::{Answer, ApiError},
+    figures::Figures,
+    parts::{Settings, Wanted},
+};
+use engines::Engines;
+use futures::{Stream, StreamExt, stream::BoxStream};
+use haft_core::{Entry, Event, Fact, Order, Seq, SessionId};
+use haft_engine::{Home, Session};
+use held::{Held, Opened};
+pub(crate) use now::State;
+use std::{
+    path::{Path, PathBuf},
+    pin::pin,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+use tokio::sync::{Notify, broadcast};
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+
+/// News that a slow listener may fall behind; it looks at the whole then.
+const NEWS: usize = 1_024;
+/// How soon it is noticed that a session has closed.
+const LOOK: Duration = Duration::from_millis(10);
+/// Sessions that are open at the same time, whatever goes on in them.
+const MOST_OPEN: usize = 8_192;
+
+/// All sessions that are served. All clones are one.
+#[derive(Clone)]
+pub(crate) struct Hub(Arc<Inner>);
+
+struct Inner {
+    settings: Settings,
+    figures: Arc<Figures>,
+    engines: Engines,
+    open: Opened,
+    news: broadcast::Sender<News>,
+    tasks: TaskTracker,
+    stop: CancellationToken,
+    /// Somebody has a session open that may be idle one day.
+    opened: Notify,
+}
+
+/// A session stands otherwise than before.
+#[derive(Clone, Debug)]
+pub(crate) struct News {
+    /// Which.
+    pub(crate) session: SessionId,
+    /// How it stands; none where it is gone.
+    pub(crate) state: Option<State>,
+}
+
+/// How a session was opened.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// Here and now: nothing goes on in it yet.
+    Fresh,
+    /// By somebody else, who closes it.
+    Lent,
+    /// Before: something may go on in it.
+    Running,
+}
+
+/// What the first entry of a session says.
+pub(crate) struct Known {
+    pub(crate) id: SessionId,
+    pub(crate) agent: String,
+    pub(crate) place: Wanted,
+    pub(crate) order: Option<Order>,
+}
+
+impl Hub {
+    pub(crate) fn new(settings: Settings, figures: Arc<Figures>) -> Self {
+        Self(Arc::new(Inner {
+            engines: Engines::new(settings.open.clone()),
+            settings,
+            figures,
+            open: Opened::default(),
+            news: broadcast::channel(NEWS).0,
+            tasks: TaskTracker::new(),
+            stop: CancellationToken::new(),
+            opened: Notify::new(),
+        }))
+    }
+
+    pub(crate) fn settings(&self) -> &Settings {
+        &self.0.settings
+    }
+
+    pub(crate) fn home(&self) -> &Home {
+        &self.0.settings.home
+    }
+
+    pub(crate) fn figures(&self) -> &Figures {
+        &self.0.figures
+    }
+
+    pub(crate) fn engines(&self) -> &Engines {
+        &self.0.engines
+    }
+
+    /// Ready once the server stops.
+    pub(crate) fn stopping(&self) -> &CancellationToken {
+        &self.0.stop
+    }
+
+    /// What changes about sessions, from here on.
+    pub(crate) fn news(&self) -> broadcast::Receiver<News> {
+        self.0.news.subscribe()
+    }
+
+    /// The folder that a client names, if it is served; else the first one.
+    pub(crate) fn folder(&self, named: Option<&str>) -> Answer<PathBuf> {
+        let folders = &self.settings().folders;
+        let Some(named) = named else { return Ok(folders[0].clone()) };
+        let path = Path::new(named);
+        let real = path.canonicalize().ok().filter(|real| path.is_absolute() && real.is_dir());
+        match real.filter(|real| self.is_served(real)) {
+            Some(real) => Ok(real),
+            None => {
+                Err(ApiError::wrong(format!("`{}` is not a folder that is served", named.escape_debug()))
+                    .suggest(format!(
+                        "name one in {}, or start `haft serve` with `--folder DIR`",
+                        self.settings()
+                            .folders
+                            .iter()
+                            .map(|folder| format!("`{}`", folder.display()))
+                            .collect::<Vec<_>>()
+                            .join(", ")
+                    )))
+            }
+        }
+    }
+
+    /// Sessions in the folder that a client names, with what else it names; else as the server was started.
+    pub(crate) fn place(
+        &self,
+        folder: Option<&str>,
+        model: Option<String>,
+        profile: Option<String>,
+    ) -> Answer<Wanted> {
+        let workspace = self.folder(folder)?;
+        let Settings { model: own_model, profile: own_profile, .. } = self.settings();
+        Ok(Wanted {
+            workspace,
+            model: model.unwrap_or_else(|| own_model.clone()),
+            profile: profile.unwrap_or_else(|| own_profile.clone()),
+        })
+    }
+
+    fn is_served(&self, folder: &Path) -> bool {
+        self.settings().folders.iter().any(|served| folder.starts_with(served))
+    }
+
+    /// Whether a session in `workspace` is shown. A job works in a copy of the folder that it was asked for in.
+    pub(crate) fn shows(&self, workspace: &Path, id: &SessionId) -> bool {
+        self.is_served(workspace) || self.find(&id.0).is_ok()
+    }
+
+    /// A session by its whole ID. A name is never a path.
+    pub(crate) fn find(&self, id: &str) -> Answer<Known> {
+        let missing = || {
+            let id: String = id.chars().take(80).collect();
+            ApiError::missing(format!("there is no session `{}`", id.escape_debug()))
+                .suggest("`GET /v1/sessions` lists them")
+        };
+        let id = self.home().exact(id).ok_or_else(missing)?;
+        let Some(Entry { fact, .. }) = self.home().opened(&id) else { return Err(missing()) };
+        let Fact::SessionOpened { agent, model, workspace, profile, order, .. } = fact else {
+            return Err(missing());
+        };
+        let asked_in = order.as_ref().map_or(&workspace, |order| &order.origin);
+        if !self.is_served(asked_in) && !self.is_served(&workspace) {
+            return Err(missing());
+        }
+        Ok(Known { id, agent, place: Wanted { workspace, model, profile }, order })
+    }
+
+    /// A new session.
+    pub(crate) async fn create(&self, place: Wanted, agent: &str) -> Answer<Session> {
+        let engine = self.engines().get(&place).await?;
+        self.make_room()?;
+        let session = engine.create(agent)?;
+        Ok(self.hold(session, Kind::Fresh))
+    }
+
+    /// A session that can take commands: opened where it is not.
+    pub(crate) async fn open(&self, id: &str) -> Answer<Session> {
+        let known = self.find(id)?;
+        if let Some(session) = self.0.open.find(&known.id) {
+            return Ok(session);
+        }
+        if let Some((_, below)) = self.engines().with(&known.id) {
+            return Ok(self.hold(below, Kind::Running));
+        }
+        let engine = self.engines().get(&known.place).await?;
+        self.make_room()?;
+        let session = engine.open(&known.id.0, &known.agent).await?;
+        let kind = if session.is_joined() { Kind::Running } else { Kind::Fresh };
+        Ok(self.hold(session, kind))
+    }
+
+    /// What happens in a session from `from` on, where somebody has it open; nobody opens it for that.
+    pub(crate) async fn events(&self, known: &Known, from: Seq) -> Option<BoxStream<'static, Event>> {
+        if let Some(session) = self.live(&known.id) {
+            return Some(session.events(from).boxed());
+        }
+        if !self.home().is_open(&known.id) {
+            return None;
+        }
+        let engine = self.engines().get(&known.place).await.ok()?;
+        let joined = engine.join(&known.id.0).await.ok()?;
+        Some(self.hold(joined, Kind::Running).events(from).boxed())
+    }
+
+    /// The session where it is open here.
+    pub(crate) fn live(&self, id: &SessionId) -> Option<Session> {
+        self.0.open.find(id).or_else(|| Some(self.engines().with(id)?.1))
+    }
+
+    /// How a session stands at this moment.
+    pub(crate) fn state(&self, id: &SessionId) -> State {
+        match self.0.open.state(id) {
+            Some(state) => state,
+            None if self.engines().with(id).is_some() => State::Working,
+            None if self.home().is_open(id) => State::Elsewhere,
+            None => State::Idle,
+        }
+    }
+
+    /// Serves a session that somebody else has opened and will close.
+    pub(crate) fn adopt(&self, session: Session) {
+        self.hold(session, Kind::Lent);
+    }
+
+    /// It is wanted still, though nothing happens in it.
+    pub(crate) fn touch(&self, id: &SessionId) {
+        self.0.open.touch(id);
+    }
+
+    fn make_room(&self) -> Answer<()> {
+        if self.0.open.len() < MOST_OPEN || self.0.open.close_oldest() {
+            return Ok(());
+        }
+        Err(ApiError::new(
+            axum::http::StatusCode::SERVICE_UNAVAILABLE,
+            "overloaded",
+            format!("{MOST_OPEN} sessions are at work"),
+        )
+        .suggest("wait until some of them have ended"))
+    }
+
+    fn hold(&self, session: Session, kind: Kind) -> Session {
+        let (id, entries) = (session.id().clone(), session.entries());
+        let from = entries.last().map_or(Seq(0), |last| Seq(last.seq.0 + 1));
+        // What a dead process left half-done does not go on.
+        let before = if kind == Kind::Running { entries.as_slice() } else { &[] };
+        let held = Held::new(session.clone(), before, kind == Kind::Lent);
+        let serial = held.serial();
+        if let Some(first) = self.0.open.add(held) {
+            return first;
+        }
+        self.0.figures.sessions.inc();
+        let (hub, events) = (self.clone(), session.events(from));
+        self.0.tasks.spawn(async move { hub.watch(id, serial, events).await });
+        self.0.opened.notify_one();
+        session
+    }
+
+    /// Knows how the session stands until it closes.
+    async fn watch(&self, id: SessionId, serial: u64, events: impl Stream<Item = Event>) {
+        self.tell(&id);
+        let mut events = pin!(events);
+        let mut was_working = false;
+        while let Some(event) = events.next().await {
+            let Event::Recorded(entry) = event else { continue };
+            self.0.figures.recorded(&entry);
+            let Some(state) = self.0.open.apply(&id, serial, &entry) else { continue };
+            let is_working = state != State::Idle;
+            if is_working != was_working {
+                self.0.figures.working.inc_by(if is_working { 1 } else { -1 });
+                was_working = is_working;
+            }
+            let _nobody_listens = self.0.news.send(News { session: id.clone(), state: Some(state) });
+        }
+        if was_working {
+            self.0.figures.working.dec();
+        }
+        self.0.open.remove(&id, serial);
+        self.0.figures.sessions.dec();
+        self.tell(&id);
+    }
+
+    /// Tells whoever listens how it stands.
+    pub(crate) fn tell(&self, id: &SessionId) {
+        let state = self.home().exact(&id.0).map(|id| self.state(&id));
+        let _nobody_listens = self.0.news.send(News { session: id.clone(), state });
+    }
+
+    /// Takes a session off the list, so that its files can go. Fails where something goes on in it.
+    pub(crate) fn release(&self, id: &SessionId) -> Answer<()> {
+        match self.0.open.close(id) {
+            true => Ok(()),
+            false => {
+                Err(ApiError::conflict(format!("the session `{id}` is at work"))
+                    .suggest("interrupt it first"))
+            }
+        }
+    }
+
+    /// Waits until a session that was released here is closed, but not for ever.
+    pub(crate) async fn closed(&self, id: &SessionId) {
+        let gone = async {
+            while self.engines().with(id).is_some() || self.home().is_open(id) {
+                tokio::time::sleep(LOOK).await;
+            }
+        };
+        let _somebody_else_has_it = tokio::time::timeout(held::FAREWELL, gone).await;
+    }
+
+    /// Closes sessions that nobody needs, for ever. While none is open no clock runs.
+    pub(crate) async fn close_idle(&self) {
+        let idle = self.settings().idle;
+        loop {
+            match self.0.open.next_idle(idle).or(self.engines().next_unused(idle)) {
+                None => self.0.opened.notified().await,
+                Some(due) if due > Instant::now() => tokio::time::sleep_until(due.into()).await,
+                Some(_) => {
+                    self.0.open.close_due(idle);
+                    self.engines().close_unused(idle).await;
+                    // What was closed has to be gone before the next look.
+                    tokio::task::yield_now().await;
+                }
+            }
+        }
+    }
+
+    /// Interrupts what goes on, waits until all is recorded and told, and closes everything.
+    pub(crate) async fn shut_down(&self) {
+        self.engines().shut_down().await;
+        self.0.open.clear();
+        self.0.tasks.close();
+        let _one_of_them_hangs = tokio::time::timeout(held::FAREWELL, self.0.tasks.wait()).await;
+        self.0.stop.cancel();
+    }
+}

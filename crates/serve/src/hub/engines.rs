@@ -1,0 +1,95 @@
+//! The engines: one for all sessions that work in the same folder with the same model and profile.
+use crate::{
+    error::Answer,
+    parts::{Open, Wanted},
+};
+use haft_core::SessionId;
+use haft_engine::{Engine, Session};
+use std::{
+    collections::HashMap,
+    sync::{Mutex, MutexGuard},
+    time::{Duration, Instant},
+};
+
+/// All engines that were needed lately.
+pub(crate) struct Engines {
+    open: Open,
+    known: Mutex<HashMap<Wanted, Kept>>,
+}
+
+struct Kept {
+    engine: Engine,
+    used: Instant,
+}
+
+impl Engines {
+    pub(super) fn new(open: Open) -> Self {
+        Self { open, known: Mutex::default() }
+    }
+
+    /// The engine for such sessions, where there is one.
+    pub(crate) fn known(&self, wanted: &Wanted) -> Option<Engine> {
+        self.lock().get(wanted).map(|kept| kept.engine.clone())
+    }
+
+    /// The engine for such sessions.
+    pub(crate) async fn get(&self, wanted: &Wanted) -> Answer<Engine> {
+        let find = || {
+            let mut known = self.lock();
+            let kept = known.get_mut(wanted)?;
+            kept.used = Instant::now();
+            Some(kept.engine.clone())
+        };
+        if let Some(engine) = find() {
+            return Ok(engine);
+        }
+        let engine = (self.open)(wanted.clone()).await?;
+        // Another request may have been faster: then this one starts nothing.
+        let fresh = || Kept { engine, used: Instant::now() };
+        Ok(self.lock().entry(wanted.clone()).or_insert_with(fresh).engine.clone())
+    }
+
+    /// The engine that has the session open, with a handle to it.
+    pub(super) fn with(&self, id: &SessionId) -> Option<(Engine, Session)> {
+        let engines: Vec<Engine> = self.lock().values().map(|kept| kept.engine.clone()).collect();
+        engines.into_iter().find_map(|engine| {
+            let session = engine.find(id)?;
+            Some((engine, session))
+        })
+    }
+
+    /// When the next one that has no session may go.
+    pub(super) fn next_unused(&self, idle: Duration) -> Option<Instant> {
+        self.lock()
+            .values()
+            .filter(|kept| kept.engine.sessions().is_empty())
+            .map(|kept| kept.used + idle)
+            .min()
+    }
+
+    /// Lets go of those that have had no session for so long, and of the servers that they started.
+    pub(super) async fn close_unused(&self, idle: Duration) {
+        let now = Instant::now();
+        let mut unused = Vec::new();
+        self.lock().retain(|_, kept| {
+            let is_unused = kept.used + idle <= now && kept.engine.sessions().is_empty();
+            if is_unused {
+                unused.push(kept.engine.clone());
+            }
+            !is_unused
+        });
+        for engine in unused {
+            engine.shut_down().await;
+        }
+    }
+
+    /// Ends them all.
+    pub(super) async fn shut_down(&self) {
+        let all: Vec<Engine> = self.lock().drain().map(|(_, kept)| kept.engine).collect();
+        futures::future::join_all(all.iter().map(Engine::shut_down)).await;
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<Wanted, Kept>> {
+        self.known.lock().expect("no code panics while it holds the engines")
+    }
+}

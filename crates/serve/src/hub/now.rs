@@ -1,0 +1,62 @@
+//! How a session stands, folded from what is recorded.
+use haft_core::{Entry, Fact};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+/// How a session stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum State {
+    /// A turn goes.
+    Working,
+    /// A person is asked.
+    Asking,
+    /// Nothing happens until somebody speaks.
+    Idle,
+    /// Another process has it open.
+    Elsewhere,
+}
+
+/// What goes on.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Now {
+    is_working: bool,
+    asked: usize,
+    background: usize,
+}
+
+impl Now {
+    /// Whether it stands otherwise than before.
+    pub(super) fn apply(&mut self, entry: &Entry) -> bool {
+        let before = (self.state(), self.background);
+        match &entry.fact {
+            Fact::Prompted { .. }
+            | Fact::Continued
+            | Fact::Called { .. }
+            | Fact::Replied { .. }
+            | Fact::ToolStarted { .. } => self.is_working = true,
+            Fact::ApprovalAsked { .. } | Fact::QuestionAsked { .. } => self.asked += 1,
+            Fact::ApprovalAnswered { .. } | Fact::QuestionAnswered { .. } => {
+                self.asked = self.asked.saturating_sub(1);
+            }
+            Fact::JobStarted { .. } => self.background += 1,
+            Fact::JobEnded { .. } => self.background = self.background.saturating_sub(1),
+            Fact::TurnEnded { .. } | Fact::Rewound { .. } => (self.is_working, self.asked) = (false, 0),
+            _ => {}
+        }
+        before != (self.state(), self.background)
+    }
+
+    pub(super) fn state(self) -> State {
+        match (self.asked, self.is_working) {
+            (1.., _) => State::Asking,
+            (0, true) => State::Working,
+            (0, false) => State::Idle,
+        }
+    }
+
+    /// Nothing would be lost if it closed.
+    pub(super) fn is_idle(self) -> bool {
+        self.state() == State::Idle && self.background == 0
+    }
+}

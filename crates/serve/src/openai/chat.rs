@@ -1,0 +1,250 @@
+//! `POST /v1/chat/completions`.
+use super::{
+    messages::{Said, no_tools},
+    teller::{Teller, Told},
+    turn::{Attended, last_end, session},
+};
+use crate::{
+    api::{Context, body::Body, commands::Report},
+    error::{Answer, ApiError, ErrorBody},
+    follow::{HEARTBEAT, beat, response},
+};
+use async_stream::stream;
+use axum::{
+    Json,
+    extract::State,
+    response::{IntoResponse, Response},
+};
+use bytes::Bytes;
+use haft_core::{Outcome, Usage};
+use haft_engine::{Session, TurnReport};
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+use std::time::SystemTime;
+use tokio::time::timeout;
+use utoipa::ToSchema;
+
+/// What a client asks for. Other fields of OpenAI's are taken and change nothing: the agent's own settings hold.
+#[derive(Debug, Deserialize, ToSchema)]
+pub(crate) struct ChatRequest {
+    /// An agent, or `VENDOR/MODEL`
+    model: String,
+    /// The whole conversation, as OpenAI writes it
+    messages: Vec<Value>,
+    /// Tell the reply piece by piece
+    #[serde(default)]
+    stream: bool,
+    /// `{"include_usage": true}`: tell at the end of a stream what it took
+    stream_options: Option<Value>,
+    /// More than one reply cannot be had
+    n: Option<u32>,
+    /// The agent calls its own tools: this must be empty
+    tools: Option<Value>,
+    /// `{"approvals": "wait"}`: what needs an approval waits for a person at the page; else it is refused
+    metadata: Option<Value>,
+}
+
+/// Talk to an agent as to a model
+#[utoipa::path(post, path = "/v1/chat/completions", tag = "openai", request_body = ChatRequest,
+    responses((status = OK, description = "As OpenAI answers, with what the agent did in `haft`", body = Object), (status = "4XX", body = ErrorBody)))]
+pub(crate) async fn completions(
+    State(context): State<Context>,
+    Body(asked): Body<ChatRequest>,
+) -> Answer<Response> {
+    refuse_what_cannot_be(&asked)?;
+    let said = Said::read(&asked.messages, None)?;
+    let known = said.before_key().and_then(|key| context.conversations.find(&key));
+    let (session, parts) = session(&context, &asked.model, &said, known).await?;
+    let turn = Attended::begin(session, parts, waits(asked.metadata.as_ref()));
+    let talk = Talk { id: name_of(&turn.session), created: now(), model: asked.model, said, context };
+    match asked.stream {
+        false => talk.whole(turn).await,
+        true => {
+            let with_usage = asked.stream_options.is_some_and(|options| options["include_usage"] == true);
+            Ok(talk.streamed(turn, with_usage))
+        }
+    }
+}
+
+fn refuse_what_cannot_be(asked: &ChatRequest) -> Answer<()> {
+    if asked.n.is_some_and(|n| n != 1) {
+        return Err(ApiError::wrong("there is one reply to a prompt").suggest("leave `n` out"));
+    }
+    refuse_tools(asked.tools.as_ref())
+}
+
+/// None, or an empty list.
+pub(super) fn refuse_tools(tools: Option<&Value>) -> Answer<()> {
+    match tools {
+        None | Some(Value::Null) => Ok(()),
+        Some(Value::Array(tools)) if tools.is_empty() => Ok(()),
+        Some(_) => Err(no_tools()),
+    }
+}
+
+/// Whether people at the page are waited for.
+pub(super) fn waits(metadata: Option<&Value>) -> bool {
+    metadata.is_some_and(|metadata| metadata["approvals"] == "wait")
+}
+
+/// In seconds since 1970-01-01 UTC.
+pub(super) fn now() -> u64 {
+    SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default().as_secs()
+}
+
+fn name_of(session: &Session) -> String {
+    format!("chatcmpl-{}-{}", session.id(), haft_present::cursor::next(session).0)
+}
+
+/// A reply in the making.
+struct Talk {
+    id: String,
+    created: u64,
+    model: String,
+    said: Said,
+    context: Context,
+}
+
+impl Talk {
+    async fn whole(self, mut turn: Attended) -> Answer<Response> {
+        let (mut teller, mut thoughts, mut calls) = (Teller::default(), String::new(), Vec::new());
+        while let Some(event) = turn.next().await {
+            for told in teller.tell(&event) {
+                match &told {
+                    Told::Thinking(text) => thoughts += text,
+                    Told::Began { .. } | Told::Ended { .. } => calls.extend(call(&told)),
+                    Told::Text(_) => {}
+                }
+            }
+        }
+        let report = turn.report().await?;
+        self.remember(&turn.session, &teller.text);
+        let mut message = json!({"role": "assistant", "content": teller.text, "refusal": null});
+        if !thoughts.is_empty() {
+            message["reasoning_content"] = thoughts.into();
+        }
+        let mut haft = came_to(&turn.session, &report);
+        haft.insert("calls".into(), calls.into());
+        let whole = json!({
+            "id": self.id, "object": "chat.completion", "created": self.created, "model": self.model,
+            "choices": [{"index": 0, "message": message, "logprobs": null, "finish_reason": finish(&report)}],
+            "usage": usage(report.usage), "haft": haft,
+        });
+        Ok(Json(whole).into_response())
+    }
+
+    fn streamed(self, mut turn: Attended, with_usage: bool) -> Response {
+        response(stream! {
+            let mut teller = Teller::default();
+            yield self.chunk(json!({"role": "assistant", "content": ""}), None, None);
+            loop {
+                let event = match timeout(HEARTBEAT, turn.next()).await {
+                    Ok(Some(event)) => event,
+                    Ok(None) => break,
+                    Err(_) => {
+                        yield beat();
+                        continue;
+                    }
+                };
+                for told in teller.tell(&event) {
+                    yield self.piece(&told);
+                }
+            }
+            match turn.report().await {
+                Err(error) => yield data(&serde_json::to_value(error.body()).unwrap_or_default()),
+                Ok(report) => {
+                    self.remember(&turn.session, &teller.text);
+                    let haft = Value::Object(came_to(&turn.session, &report));
+                    yield self.chunk(json!({}), Some(finish(&report)), Some(haft));
+                    if with_usage {
+                        yield self.taken(&report);
+                    }
+                }
+            }
+            yield Bytes::from_static(b"data: [DONE]\n\n");
+        })
+    }
+
+    fn piece(&self, told: &Told) -> Bytes {
+        match told {
+            Told::Text(text) => self.chunk(json!({"content": text}), None, None),
+            Told::Thinking(text) => self.chunk(json!({"reasoning_content": text}), None, None),
+            Told::Began { name, arguments, .. } => {
+                // Chat clients show it where they show what a model thinks.
+                let line = format!("\n▸ {name} {}\n", haft_present::words::summary(arguments));
+                self.chunk(
+                    json!({"reasoning_content": line}),
+                    None,
+                    call(told).map(|call| json!({"event": call})),
+                )
+            }
+            Told::Ended { .. } => self.chunk(json!({}), None, call(told).map(|call| json!({"event": call}))),
+        }
+    }
+
+    fn chunk(&self, delta: Value, finish: Option<&str>, haft: Option<Value>) -> Bytes {
+        let mut chunk = json!({
+            "id": self.id, "object": "chat.completion.chunk", "created": self.created, "model": self.model,
+            "choices": [{"index": 0, "delta": delta, "logprobs": null, "finish_reason": finish}],
+        });
+        if let Some(haft) = haft {
+            chunk["haft"] = haft;
+        }
+        data(&chunk)
+    }
+
+    fn taken(&self, report: &TurnReport) -> Bytes {
+        data(&json!({
+            "id": self.id, "object": "chat.completion.chunk", "created": self.created, "model": self.model,
+            "choices": [], "usage": usage(report.usage),
+        }))
+    }
+
+    /// The client sends all of it again with the next prompt.
+    fn remember(&self, session: &Session, reply: &str) {
+        if let Some(end) = last_end(&session.entries()) {
+            self.context.conversations.add(self.said.after_key(reply), session.id().clone(), end);
+        }
+    }
+}
+
+pub(super) fn data(value: &Value) -> Bytes {
+    Bytes::from(format!("data: {value}\n\n"))
+}
+
+/// A call of the agent, as it begins or as it ended.
+pub(super) fn call(told: &Told) -> Option<Value> {
+    match told {
+        Told::Began { call, name, arguments } => {
+            Some(json!({"type": "tool_started", "call": call, "name": name, "arguments": arguments}))
+        }
+        Told::Ended { call, name, result } => Some(json!({
+            "type": "tool_ended", "call": call, "name": name, "ok": result.is_ok(), "content": result.content,
+        })),
+        Told::Text(_) | Told::Thinking(_) => None,
+    }
+}
+
+/// What the turn came to, as `--output json` prints it, without the text.
+pub(super) fn came_to(session: &Session, report: &TurnReport) -> Map<String, Value> {
+    let report = serde_json::to_value(Report::of(session, report)).unwrap_or_default();
+    let Value::Object(mut fields) = report else { return Map::new() };
+    fields.remove("text");
+    fields.remove("usage");
+    fields
+}
+
+fn finish(report: &TurnReport) -> &'static str {
+    match report.outcome {
+        Some(Outcome::RoundLimit | Outcome::Budget) => "length",
+        _ => "stop",
+    }
+}
+
+fn usage(usage: Usage) -> Value {
+    let read = usage.input + usage.cache_read + usage.cache_write;
+    json!({
+        "prompt_tokens": read, "completion_tokens": usage.output, "total_tokens": read + usage.output,
+        "prompt_tokens_details": {"cached_tokens": usage.cache_read},
+    })
+}

@@ -1,0 +1,69 @@
+//! The page at `/`: plain modules that are part of the program. It asks for nothing from anywhere else, and runs nothing
+//! that is not in these files.
+use axum::{
+    Router,
+    http::{
+        HeaderName, HeaderValue,
+        header::{CONTENT_TYPE, REFERRER_POLICY},
+    },
+    response::{IntoResponse, Response},
+    routing::get,
+};
+
+/// A file of the page.
+struct File {
+    path: &'static str,
+    kind: &'static str,
+    text: &'static str,
+}
+
+macro_rules! files {
+    ($($path:literal $kind:literal $name:literal,)*) => {
+        [$(File { path: $path, kind: $kind, text: include_str!(concat!("page/", $name)) }),*]
+    };
+}
+
+const FILES: [File; 11] = files! {
+    "/" "text/html; charset=utf-8" "index.html",
+    "/style.css" "text/css; charset=utf-8" "style.css",
+    "/icon.svg" "image/svg+xml" "icon.svg",
+    "/main.js" "text/javascript; charset=utf-8" "main.js",
+    "/api.js" "text/javascript; charset=utf-8" "api.js",
+    "/dom.js" "text/javascript; charset=utf-8" "dom.js",
+    "/diff.js" "text/javascript; charset=utf-8" "diff.js",
+    "/markdown.js" "text/javascript; charset=utf-8" "markdown.js",
+    "/session.js" "text/javascript; charset=utf-8" "session.js",
+    "/lists.js" "text/javascript; charset=utf-8" "lists.js",
+    "/asking.js" "text/javascript; charset=utf-8" "asking.js",
+};
+
+/// Nothing is loaded but from here, pictures may stand in the page itself, and nobody shows the page in one of theirs.
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; \
+                      base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; \
+                      trusted-types 'none'";
+
+/// Whether a path is a part of the page, which holds nothing of anybody.
+pub(crate) fn is_part(path: &str) -> bool {
+    FILES.iter().any(|file| file.path == path)
+}
+
+/// The routes of the page.
+pub(crate) fn routes<S: Clone + Send + Sync + 'static>() -> Router<S> {
+    let add =
+        |router: Router<S>, file: &'static File| router.route(file.path, get(|| async { file.response() }));
+    const ALL: &[File] = &FILES;
+    ALL.iter().fold(Router::new(), add)
+}
+
+impl File {
+    fn response(&self) -> Response {
+        let own = [
+            (CONTENT_TYPE, HeaderValue::from_static(self.kind)),
+            (HeaderName::from_static("content-security-policy"), HeaderValue::from_static(POLICY)),
+            (REFERRER_POLICY, HeaderValue::from_static("no-referrer")),
+            (HeaderName::from_static("x-frame-options"), HeaderValue::from_static("DENY")),
+            (HeaderName::from_static("cross-origin-opener-policy"), HeaderValue::from_static("same-origin")),
+        ];
+        (own, self.text).into_response()
+    }
+}

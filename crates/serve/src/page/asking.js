@@ -1,0 +1,49 @@
+// What a session asks a person: an approval with the diff in view, or a question.
+import { call } from './api.js'
+import { el, fill, say } from './dom.js'
+import { files } from './diff.js'
+
+/** Shows what `session` asks now in `place`; `failed` hears what goes wrong. */
+export async function showAsked(session, place, failed) {
+  const asked = await call('GET', `/v1/sessions/${session}/asked`)
+  const known = [...place.children].map((card) => card.dataset.call).join()
+  if (known === asked.map((one) => one.call).join()) return
+  const answer = async (what, body) => {
+    place.querySelectorAll('button, input').forEach((one) => { one.disabled = true })
+    try {
+      await call('POST', `/v1/sessions/${session}/${what}`, body)
+    } catch (error) {
+      failed(error)
+      fill(place)
+    }
+  }
+  fill(place, asked.map((one) => (one.approval ? approval(one, answer) : question(one, answer))))
+  if (asked.length) say(asked[0].approval ? `Approval needed: ${asked[0].approval.sentence}` : 'A question waits for you')
+}
+
+function approval({ call: id, approval }, answer) {
+  const reason = el('input', { id: `because-${id}`, placeholder: 'say what to do instead', autocomplete: 'off' })
+  const no = () => answer('answer', { call: id, answer: 'no', because: reason.value.trim() || null })
+  return el('section', { class: 'asking', 'data-call': id, 'aria-label': 'Approval' },
+    el('h2', {}, approval.sentence),
+    approval.why && el('p', { class: 'quiet' }, approval.why),
+    files(approval.files),
+    approval.files.length ? el('details', {}, el('summary', {}, 'All that the call says'), el('pre', { tabindex: 0 }, approval.whole)) : el('pre', { tabindex: 0 }, approval.whole),
+    el('p', { class: 'actions' },
+      el('button', { type: 'button', class: 'main', onclick: () => answer('answer', { call: id, answer: 'once' }) }, 'Allow once'),
+      el('button', { type: 'button', 'aria-describedby': `always-${id}`, onclick: () => answer('answer', { call: id, answer: 'always' }) }, 'Always in this session'),
+      el('button', { type: 'button', class: 'danger', onclick: no }, 'No')),
+    el('p', { class: 'quiet', id: `always-${id}` }, `“Always” allows ${approval.always}.`),
+    el('form', { class: 'because', onsubmit: (event) => { event.preventDefault(); no() } },
+      el('label', { for: `because-${id}` }, 'No, because…'), reason, el('button', { type: 'submit' }, 'Refuse and say so')))
+}
+
+function question({ call: id, question }, answer) {
+  const words = el('input', { id: `reply-${id}`, autocomplete: 'off' })
+  const reply = (text) => answer('reply', { call: id, answer: text })
+  return el('section', { class: 'asking', 'data-call': id, 'aria-label': 'Question' },
+    el('h2', {}, question.text),
+    el('p', { class: 'actions' }, (question.choices ?? []).map((option) => el('button', { type: 'button', onclick: () => reply(option) }, option))),
+    el('form', { class: 'because', onsubmit: (event) => { event.preventDefault(); if (words.value.trim()) reply(words.value.trim()) } },
+      el('label', { for: `reply-${id}` }, 'Your answer'), words, el('button', { type: 'submit' }, 'Answer')))
+}

@@ -1,0 +1,36 @@
+// What becomes of files, line by line, as the server tells it.
+import { el } from './dom.js'
+
+const WORDS = { created: 'created', modified: 'changed', deleted: 'deleted' }
+
+export function files(all) {
+  return all.map((file) => el('figure', { class: 'diff' },
+    el('figcaption', {}, el('code', {}, file.path), ' ', el('span', { class: 'quiet' }, [WORDS[file.kind] ?? file.kind, count(file), file.mode].filter(Boolean).join(', '))),
+    file.note ? el('p', { class: 'quiet' }, file.note) : el('div', { class: 'wide', tabindex: 0, role: 'group', 'aria-label': `Lines of ${file.path}` }, lines(file.hunks))))
+}
+
+function count({ hunks }) {
+  const all = hunks.flat()
+  const added = all.filter((line) => line.old === null && line.new !== null).length
+  const removed = all.filter((line) => line.new === null && line.old !== null).length
+  return added || removed ? `+${added} −${removed}` : ''
+}
+
+function lines(hunks) {
+  const body = el('tbody')
+  hunks.forEach((hunk, place) => {
+    if (place > 0) body.append(el('tr', { class: 'gap' }, el('td', { colspan: 4 }, '⋯')))
+    hunk.forEach((line) => body.append(row(line)))
+  })
+  return el('table', {}, body)
+}
+
+function row({ old, new: fresh, parts }) {
+  const kind = old === null && fresh !== null ? 'more' : fresh === null && old !== null ? 'less' : 'same'
+  const sign = { more: '+', less: '−', same: '' }[kind]
+  const spoken = { more: 'added', less: 'removed' }[kind]
+  const marked = { more: 'ins', less: 'del' }[kind]
+  return el('tr', { class: kind }, el('td', { class: 'number' }, old), el('td', { class: 'number' }, fresh),
+    el('td', { class: 'sign' }, spoken && el('span', { class: 'spoken' }, spoken), el('span', { 'aria-hidden': 'true' }, sign)),
+    el('td', { class: 'line' }, parts.map(([other, text]) => (other && marked ? el(marked, {}, text) : text))))
+}

@@ -1,0 +1,72 @@
+// Elements. Whatever a model, a tool or a person said becomes a text node, never markup.
+
+/** An element with attributes, listeners (`onclick`) and children: elements, texts, or nothing. */
+export function el(name, attributes = {}, ...children) {
+  const element = document.createElement(name)
+  for (const [key, value] of Object.entries(attributes)) {
+    if (value === undefined || value === null || value === false) continue
+    if (key.startsWith('on')) element.addEventListener(key.slice(2), value)
+    else if (key === 'value' || key === 'disabled' || key === 'open') element[key] = value
+    else element.setAttribute(key, value === true ? '' : String(value))
+  }
+  append(element, children)
+  return element
+}
+
+export function append(element, children) {
+  for (const child of [children].flat(9)) {
+    if (child === undefined || child === null || child === false || child === '') continue
+    element.append(child instanceof Node ? child : document.createTextNode(String(child)))
+  }
+}
+
+export function fill(element, ...children) {
+  element.replaceChildren()
+  append(element, children)
+  return element
+}
+
+/** Told to those who hear the page. */
+export function say(text) {
+  document.getElementById('said').textContent = text
+}
+
+/** Asks for a few words; gives them, or nothing where the person thought better of it. */
+export function ask(title, fields, action) {
+  const dialog = document.getElementById('dialog')
+  return new Promise((resolve) => {
+    let given
+    const inputs = fields.map((field) => {
+      const id = `field-${field.name}`
+      const attributes = { id, name: field.name, value: field.value ?? '', placeholder: field.placeholder, required: field.required }
+      const input = field.options
+        ? el('select', { id, name: field.name }, field.options.map((option) => el('option', { value: option.value }, option.label)))
+        : el(field.long ? 'textarea' : 'input', field.long ? { ...attributes, rows: 4 } : attributes)
+      if (field.options && field.value !== undefined) input.value = field.value
+      return { field, input, row: el('p', { class: 'field' }, el('label', { for: id }, field.label), input) }
+    })
+    const form = el('form', {
+      method: 'dialog',
+      onsubmit: () => { given = Object.fromEntries(inputs.map(({ field, input }) => [field.name, input.value.trim()])) },
+    },
+      el('h2', { id: 'dialog-title' }, title), inputs.map(({ row }) => row),
+      el('p', { class: 'actions' }, el('button', { type: 'submit', class: 'main' }, action),
+        el('button', { type: 'button', onclick: () => dialog.close() }, 'Cancel')))
+    dialog.onclose = () => { fill(dialog); resolve(given) }
+    fill(dialog, form)
+    dialog.showModal()
+    inputs[0]?.input.focus()
+  })
+}
+
+export const money = (dollars) => (dollars === null || dollars === undefined ? 'cost unknown' : `$${dollars.toFixed(dollars < 1 ? 4 : 2)}`)
+export const tokens = (count) => (count < 1000 ? String(count) : count < 1e6 ? `${(count / 1000).toFixed(1)}k` : `${(count / 1e6).toFixed(2)}M`)
+export const seconds = (ms) => (ms < 1000 ? `${ms} ms` : ms < 60000 ? `${(ms / 1000).toFixed(1)} s` : `${Math.floor(ms / 60000)} min ${Math.round((ms % 60000) / 1000)} s`)
+
+export function age(at) {
+  const passed = (Date.now() - at) / 1000
+  if (passed < 60) return 'now'
+  if (passed < 3600) return `${Math.floor(passed / 60)} min ago`
+  if (passed < 86400) return `${Math.floor(passed / 3600)} h ago`
+  return new Date(at).toLocaleDateString()
+}

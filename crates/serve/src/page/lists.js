@@ -1,0 +1,103 @@
+// Sessions and jobs, with how they stand.
+import { call, follow } from './api.js'
+import { age, ask, el, fill } from './dom.js'
+
+const STATES = { working: 'working', asking: 'asks you', idle: '', elsewhere: 'open elsewhere' }
+
+export class Lists {
+  constructor(place, { open, failed }) {
+    Object.assign(this, { open, failed, rows: new Map() })
+    this.sessions = el('ul')
+    this.jobs = el('ul')
+    this.more = el('button', { type: 'button', hidden: true, onclick: () => this.load(true).catch(failed) }, 'Older sessions')
+    this.search = el('input', { id: 'search', type: 'search', placeholder: 'Find a session', oninput: () => this.find() })
+    const button = (words, action) => el('button', { type: 'button', class: 'main', onclick: () => action().catch(failed) }, words)
+    fill(place,
+      el('section', { 'aria-labelledby': 'sessions-title' }, el('div', { class: 'row' }, el('h2', { id: 'sessions-title' }, 'Sessions'), button('New', () => this.begin())),
+        el('label', { for: 'search', class: 'spoken' }, 'Find a session'), this.search, this.sessions, this.more),
+      el('section', { 'aria-labelledby': 'jobs-title' }, el('div', { class: 'row' }, el('h2', { id: 'jobs-title' }, 'Jobs'), button('New job', () => this.job())), this.jobs))
+  }
+
+  async show() {
+    await Promise.all([this.load(), this.loadJobs()])
+    follow('/v1/events', { stop: new AbortController().signal, heard: (news) => this.heard(news) }).catch(this.failed)
+  }
+
+  find() {
+    clearTimeout(this.finding)
+    this.finding = setTimeout(() => this.load().catch(this.failed), 200)
+  }
+
+  async load(more = false) {
+    const behind = more && this.next ? `&behind=${this.next}` : ''
+    const found = await call('GET', `/v1/sessions?limit=40${behind}&search=${encodeURIComponent(this.search.value)}`)
+    if (!more) {
+      this.rows.clear()
+      fill(this.sessions)
+    }
+    this.next = found.next
+    this.more.hidden = !found.next
+    found.sessions.forEach((session) => this.sessions.append(this.row(session)))
+    if (!this.sessions.children.length) fill(this.sessions, el('li', { class: 'quiet' }, this.search.value ? 'No session has such a title.' : 'There is no session yet.'))
+    this.choose(this.chosen)
+  }
+
+  row({ id, title, state, last_at: at, model }) {
+    const mark = el('span', { class: 'state', 'data-state': state }, STATES[state])
+    const link = el('a', { href: `#s/${id}` }, el('span', { class: 'title' }, title || 'New session'), el('span', { class: 'quiet' }, `${age(at)} · ${model}`), mark)
+    this.rows.set(id, { mark, link, isNew: !title })
+    return el('li', {}, link)
+  }
+
+  heard({ session, state }) {
+    // A title is what was said first.
+    if (session === null || state === null || (this.rows.get(session)?.isNew ?? true)) {
+      clearTimeout(this.loading)
+      this.loading = setTimeout(() => Promise.all([this.load(), this.loadJobs()]).catch(this.failed), 150)
+      return
+    }
+    const { mark } = this.rows.get(session)
+    mark.dataset.state = state
+    mark.textContent = STATES[state]
+    clearTimeout(this.jobsLoading)
+    if (state === 'idle') this.jobsLoading = setTimeout(() => this.loadJobs().catch(this.failed), 500)
+  }
+
+  /** The session that is shown. */
+  choose(id) {
+    this.chosen = id
+    for (const [row, { link }] of this.rows) {
+      if (row === id) link.setAttribute('aria-current', 'page')
+      else link.removeAttribute('aria-current')
+    }
+  }
+
+  async loadJobs() {
+    const { jobs } = await call('GET', '/v1/jobs')
+    fill(this.jobs, jobs.length ? jobs.slice(0, 50).map((job) => this.jobRow(job)) : el('li', { class: 'quiet' }, 'There is no job yet.'))
+  }
+
+  jobRow({ job, kind, status, description, progress }) {
+    const act = (what) => call('POST', `/v1/jobs/${job}/${what}`, {}).then(() => this.loadJobs()).catch(this.failed)
+    const over = ['completed', 'failed', 'cancelled'].includes(status)
+    const about = description.split('\n')[0].slice(0, 60)
+    return el('li', {}, el('a', { href: `#s/${job}` }, el('span', { class: 'title' }, about), el('span', { class: 'quiet' }, `${kind} · ${progress.slice(0, 80)}`), el('span', { class: 'state', 'data-state': status }, status)),
+      !over && el('button', { type: 'button', 'aria-label': `Cancel the job: ${about}`, onclick: () => act('cancel') }, 'Cancel'),
+      (status === 'failed' || status === 'cancelled') && el('button', { type: 'button', 'aria-label': `Retry the job: ${about}`, onclick: () => act('retry') }, 'Retry'))
+  }
+
+  async begin() {
+    const { id } = await call('POST', '/v1/sessions', {})
+    this.open(id)
+  }
+
+  async job() {
+    const { agents } = await call('GET', '/v1/agents')
+    const options = agents.filter((agent) => agent.takes_jobs).map((agent) => ({ value: agent.name, label: `${agent.name}: ${agent.description}` }))
+    const given = await ask('New job', [{ name: 'kind', label: 'Agent', options }, { name: 'description', label: 'What to do', long: true, required: true }], 'Start')
+    if (!given) return
+    const { job } = await call('POST', '/v1/jobs', given)
+    await this.loadJobs()
+    this.open(job)
+  }
+}

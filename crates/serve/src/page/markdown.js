@@ -1,0 +1,110 @@
+// Markdown as elements. What is no mark of it stays text; markup in it is text, pictures are their names, and links lead to
+// web pages only, in a tab of their own.
+import { el } from './dom.js'
+
+/** The blocks of `source`. */
+export function blocks(source) {
+  const lines = source.replace(/\r\n?/g, '\n').split('\n')
+  const found = []
+  let at = 0
+  while (at < lines.length) {
+    const line = lines[at]
+    const fence = /^ {0,3}(`{3,}|~{3,})(.*)$/.exec(line)
+    if (fence) {
+      const inside = []
+      at++
+      while (at < lines.length && !lines[at].trim().startsWith(fence[1])) inside.push(lines[at++])
+      at++
+      found.push(el('pre', { tabindex: 0 }, el('code', {}, inside.join('\n'))))
+    } else if (/^ {0,3}#{1,6}\s/.test(line)) {
+      const [, marks, words] = /^ {0,3}(#{1,6})\s+(.*?)\s*#*$/.exec(line)
+      found.push(el(`h${Math.min(marks.length + 2, 6)}`, {}, inline(words)))
+      at++
+    } else if (/^ {0,3}([-*_])( *\1){2,} *$/.test(line)) {
+      found.push(el('hr'))
+      at++
+    } else if (/^ {0,3}>/.test(line)) {
+      const inside = []
+      while (at < lines.length && /^ {0,3}>/.test(lines[at])) inside.push(lines[at++].replace(/^ {0,3}> ?/, ''))
+      found.push(el('blockquote', {}, blocks(inside.join('\n'))))
+    } else if (item(line)) {
+      const [list, next] = listAt(lines, at)
+      found.push(list)
+      at = next
+    } else if (isTable(lines, at)) {
+      const rows = [cells(line)]
+      at += 2
+      while (at < lines.length && lines[at].includes('|')) rows.push(cells(lines[at++]))
+      found.push(el('div', { class: 'wide', tabindex: 0 }, table(rows)))
+    } else if (line.trim() === '') {
+      at++
+    } else {
+      const words = []
+      while (at < lines.length && lines[at].trim() !== '' && !(words.length && begins(lines, at))) words.push(lines[at++])
+      found.push(el('p', {}, inline(words.join('\n'))))
+    }
+  }
+  return found
+}
+
+const item = (line) => /^( *)([-*+]|\d{1,9}[.)])\s+(.*)$/.exec(line)
+const begins = (lines, at) => /^ {0,3}(#{1,6}\s|>|`{3,}|~{3,})/.test(lines[at]) || item(lines[at]) || isTable(lines, at)
+const isTable = (lines, at) => lines[at].includes('|') && /^ *\|?( *:?-+:? *\|)+( *:?-+:? *)?$/.test(lines[at + 1] ?? '')
+const cells = (line) => line.trim().replace(/^\||\|$/g, '').split('|').map((cell) => cell.trim())
+
+function table([head, ...rows]) {
+  return el('table', {}, el('thead', {}, el('tr', {}, head.map((cell) => el('th', { scope: 'col' }, inline(cell))))),
+    el('tbody', {}, rows.map((row) => el('tr', {}, row.map((cell) => el('td', {}, inline(cell)))))))
+}
+
+function listAt(lines, at) {
+  const [, indent, mark] = item(lines[at])
+  const ordered = /\d/.test(mark)
+  const list = el(ordered ? 'ol' : 'ul', ordered ? { start: parseInt(mark, 10) } : {})
+  while (at < lines.length) {
+    const own = item(lines[at])
+    if (!own || own[1].length < indent.length || /\d/.test(own[2]) !== ordered) break
+    const inside = [own[3]]
+    at++
+    while (at < lines.length && (/^\s+\S/.test(lines[at]) || lines[at].trim() === '')) {
+      const deeper = item(lines[at])
+      if (deeper && deeper[1].length <= indent.length) break
+      if (lines[at].trim() === '' && !/^\s+\S/.test(lines[at + 1] ?? '')) break
+      inside.push(lines[at++].replace(new RegExp(`^ {0,${indent.length + mark.length + 1}}`), ''))
+    }
+    const task = /^\[([ xX])\]\s+/.exec(inside[0])
+    if (task) inside[0] = (task[1] === ' ' ? '☐ ' : '☑ ') + inside[0].slice(task[0].length)
+    const parts = blocks(inside.join('\n'))
+    const isPlain = parts.length > 0 && parts[0].tagName === 'P'
+    list.append(el('li', {}, isPlain ? [[...parts[0].childNodes], parts.slice(1)] : parts))
+  }
+  return [list, at]
+}
+
+const MARKS = /(`+)([\s\S]*?[^`])\1(?!`)|\*\*([^\s*](?:[\s\S]*?[^\s*])?)\*\*|__([^\s_](?:[\s\S]*?[^\s_])?)__|\*([^\s*](?:[^*]*?[^\s*])?)\*|~~([^~]+)~~|!\[([^\]]*)\]\(([^)\s]*)[^)]*\)|\[([^\]]+)\]\(([^)\s]*)[^)]*\)/
+
+/** Words with their marks. */
+function inline(words) {
+  const found = []
+  let rest = words
+  for (;;) {
+    const match = MARKS.exec(rest)
+    if (!match) break
+    found.push(rest.slice(0, match.index))
+    const [whole, , code, strong, strongToo, weak, struck, picture, , link, target] = match
+    if (code !== undefined) found.push(el('code', {}, code.trim()))
+    else if (strong ?? strongToo) found.push(el('strong', {}, inline(strong ?? strongToo)))
+    else if (weak) found.push(el('em', {}, inline(weak)))
+    else if (struck) found.push(el('del', {}, inline(struck)))
+    else if (picture !== undefined) found.push(el('span', { class: 'picture' }, `picture: ${picture}`))
+    else found.push(anchor(link, target))
+    rest = rest.slice(match.index + whole.length)
+  }
+  found.push(rest)
+  return found
+}
+
+function anchor(words, target) {
+  if (!/^https?:\/\//i.test(target)) return `${words} (${target})`
+  return el('a', { href: target, target: '_blank', rel: 'noopener noreferrer nofollow' }, words)
+}

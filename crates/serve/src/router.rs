@@ -1,0 +1,124 @@
+//! The routes, and the description that is made of them.
+use crate::{
+    api::{Context, commands, jobs, lists, sessions, undo, uploads, watch},
+    crew::Crew,
+    error::{ApiError, ErrorBody},
+    hub::Hub,
+    openai, page,
+};
+use axum::{
+    Json, Router,
+    extract::State,
+    http::{HeaderValue, StatusCode, header::CONTENT_TYPE},
+    response::{IntoResponse, Response},
+    routing::get,
+};
+use std::sync::Arc;
+use utoipa::{
+    Modify, OpenApi,
+    openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme},
+};
+use utoipa_axum::{router::OpenApiRouter, routes};
+
+/// The description of the API, but for its routes.
+#[derive(OpenApi)]
+#[openapi(
+    info(title = "Haft", description = "Sessions and jobs of an agent. `docs/serve.md` explains it."),
+    components(schemas(ErrorBody)),
+    modifiers(&Token),
+    security(("token" = [])),
+    tags(
+        (name = "sessions", description = "Conversations with one journal each"),
+        (name = "jobs", description = "Work that is a session of its own"),
+        (name = "lists", description = "What there is"),
+        (name = "openai", description = "The agent as an OpenAI-compatible endpoint"),
+        (name = "server", description = "The server itself"),
+    )
+)]
+struct Description;
+
+/// How clients show who they are.
+struct Token;
+
+impl Modify for Token {
+    fn modify(&self, description: &mut utoipa::openapi::OpenApi) {
+        let bearer = HttpBuilder::new().scheme(HttpAuthScheme::Bearer).build();
+        let components = description.components.get_or_insert_default();
+        components.add_security_scheme("token", SecurityScheme::Http(bearer));
+    }
+}
+
+/// All routes. Nobody has looked yet at who asks.
+pub(crate) fn router(hub: Hub, crew: Crew) -> Router {
+    let (routes, description) = OpenApiRouter::with_openapi(Description::openapi())
+        .routes(routes!(health))
+        .routes(routes!(metrics))
+        .routes(routes!(sessions::create, sessions::list))
+        .routes(routes!(sessions::show, sessions::change, sessions::delete))
+        .routes(routes!(sessions::fork))
+        .routes(routes!(sessions::export))
+        .routes(routes!(commands::prompt))
+        .routes(routes!(commands::answer))
+        .routes(routes!(commands::reply))
+        .routes(routes!(commands::interrupt))
+        .routes(routes!(commands::go_on))
+        .routes(routes!(commands::compact))
+        .routes(routes!(undo::undo))
+        .routes(routes!(undo::redo))
+        .routes(routes!(watch::events))
+        .routes(routes!(watch::asked))
+        .routes(routes!(watch::diff))
+        .routes(routes!(watch::all))
+        .routes(routes!(uploads::upload))
+        .routes(routes!(jobs::create, jobs::list))
+        .routes(routes!(jobs::show))
+        .routes(routes!(jobs::cancel))
+        .routes(routes!(jobs::retry))
+        .routes(routes!(lists::agents))
+        .routes(routes!(lists::tools))
+        .routes(routes!(lists::models))
+        .routes(routes!(openai::chat::completions))
+        .routes(routes!(openai::responses::create))
+        .split_for_parts();
+    let described = description.to_json().unwrap_or_default();
+    let context = Context { hub, crew, uploads: Arc::default(), conversations: Arc::default() };
+    routes
+        .route("/openapi.json", get(move || async move { json(described.clone()) }))
+        .merge(page::routes())
+        .fallback(nothing_here)
+        .method_not_allowed_fallback(not_so)
+        .with_state(context)
+}
+
+fn json(text: String) -> Response {
+    ([(CONTENT_TYPE, HeaderValue::from_static("application/json"))], text).into_response()
+}
+
+async fn nothing_here() -> ApiError {
+    ApiError::missing("there is no such route").suggest("`GET /openapi.json` describes them all")
+}
+
+async fn not_so() -> ApiError {
+    ApiError::new(StatusCode::METHOD_NOT_ALLOWED, "wrong_method", "the route does not take this method")
+        .suggest("`GET /openapi.json` describes the routes")
+}
+
+/// Whether somebody is at home
+///
+/// Needs no token, and says nothing else.
+#[utoipa::path(get, path = "/healthz", tag = "server", security(()), responses((status = OK, body = inline(Health))))]
+async fn health() -> Json<Health> {
+    Json(Health { status: "ok" })
+}
+
+#[derive(serde::Serialize, utoipa::ToSchema)]
+struct Health {
+    status: &'static str,
+}
+
+/// Figures, in the text format of Prometheus
+#[utoipa::path(get, path = "/metrics", tag = "server", responses((status = OK, body = String, content_type = "text/plain")))]
+async fn metrics(State(context): State<Context>) -> Response {
+    let kind = HeaderValue::from_static("application/openmetrics-text; version=1.0.0; charset=utf-8");
+    ([(CONTENT_TYPE, kind)], context.hub.figures().text()).into_response()
+}

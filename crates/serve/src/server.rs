@@ -1,0 +1,194 @@
+//! Connections come in here, and everything ends here.
+use crate::{
+    connection::{Connections, Patient, Peer},
+    crew::Crew,
+    figures::Figures,
+    gate::{self, Gate, Names},
+    hub::Hub,
+    parts::Settings,
+    router::router,
+};
+use axum::{Router, extract::Request, middleware};
+use futures::FutureExt;
+use hyper::{body::Incoming, server::conn::http1};
+use hyper_util::{
+    rt::{TokioIo, TokioTimer},
+    service::TowerToHyperService,
+};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use std::{
+    convert::Infallible, future::Future, io, net::SocketAddr, panic::AssertUnwindSafe, sync::Arc,
+    time::Duration,
+};
+use tokio::net::{TcpListener, TcpStream};
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+
+/// How long the head of a request may take, and how long a connection may say nothing between two.
+const HEAD: Duration = Duration::from_secs(15);
+/// Headers of a request.
+const MOST_HEADERS: usize = 64;
+/// Bytes of its head, and what is read ahead of a body.
+const LONGEST_HEAD: usize = 32 << 10;
+/// How long those who are connected may take to go once it stops.
+const FAREWELL: Duration = Duration::from_secs(3);
+/// Before the next one is let in where the system could not give a connection.
+const BREATH: Duration = Duration::from_millis(50);
+/// Open files that are asked for: each open session takes two, each client one.
+const FILES: u64 = 65_536;
+
+/// A server that listens, and serves nobody yet.
+pub struct Listening(TcpListener);
+
+impl Listening {
+    /// Where.
+    ///
+    /// # Errors
+    /// Fails where the system does not say.
+    pub fn address(&self) -> io::Result<SocketAddr> {
+        self.0.local_addr()
+    }
+}
+
+/// Listens at `address`.
+///
+/// # Errors
+/// Fails where the system does not give that address.
+pub async fn listen(address: SocketAddr) -> io::Result<Listening> {
+    TcpListener::bind(address).await.map(Listening)
+}
+
+/// Serves until `stop` is ready. Then turns are interrupted, so that they can be continued, jobs are left to be taken up
+/// again, and clients are told all that was recorded.
+///
+/// # Errors
+/// Fails where the system does not say where it listens.
+pub async fn serve(
+    listening: Listening,
+    settings: Settings,
+    stop: impl Future<Output = ()> + Send,
+) -> io::Result<()> {
+    allow_many_files();
+    let figures = Arc::new(Figures::new());
+    let names = Names::new(listening.address()?, &settings.hosts);
+    let gate = Arc::new(Gate::new(&settings.token, names, figures.clone()));
+    let hub = Hub::new(settings, figures.clone());
+    let crew = Crew::new(hub.clone());
+    let router = router(hub.clone(), crew.clone()).layer(middleware::from_fn_with_state(gate, gate::keep));
+    let doors = Doors {
+        router,
+        figures,
+        connections: Connections::default(),
+        open: TaskTracker::new(),
+        closing: CancellationToken::new(),
+    };
+    let background = async { tokio::join!(hub.close_idle(), crew.work()) };
+    tokio::select! {
+        never = doors.receive(listening.0) => match never {},
+        _ = background => {}
+        () = stop => {}
+    }
+    crew.stop().await;
+    hub.shut_down().await;
+    doors.close().await;
+    Ok(())
+}
+
+/// Lets connections in.
+struct Doors {
+    router: Router,
+    figures: Arc<Figures>,
+    connections: Connections,
+    open: TaskTracker,
+    closing: CancellationToken,
+}
+
+impl Doors {
+    async fn receive(&self, listener: TcpListener) -> Infallible {
+        loop {
+            match listener.accept().await {
+                Ok((stream, _)) => {
+                    if let Some(peer) = self.connections.admit() {
+                        self.admit(stream, peer);
+                    }
+                }
+                Err(error) => {
+                    tracing::warn!(%error, "a client could not be let in");
+                    self.connections.make_room();
+                    tokio::time::sleep(BREATH).await;
+                }
+            }
+        }
+    }
+
+    fn admit(&self, stream: TcpStream, peer: Peer) {
+        let _it_is_slower_then = stream.set_nodelay(true);
+        let (router, figures, closing) = (self.router.clone(), self.figures.clone(), self.closing.clone());
+        self.open.spawn(async move {
+            figures.connections.inc();
+            // A fault in one connection ends that one.
+            let talked = AssertUnwindSafe(talk(stream, router, peer.clone(), closing)).catch_unwind().await;
+            if talked.is_err() {
+                tracing::warn!("a connection ended with a fault in the program");
+            }
+            peer.has_left();
+            figures.connections.dec();
+        });
+    }
+
+    async fn close(self) {
+        self.closing.cancel();
+        self.open.close();
+        let _the_rest_is_cut_off = tokio::time::timeout(FAREWELL, self.open.wait()).await;
+    }
+}
+
+/// One request after the other.
+async fn talk(stream: TcpStream, router: Router, peer: Peer, closing: CancellationToken) {
+    let service = Asked { router, peer: peer.clone() };
+    let connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(HEAD)
+        .max_headers(MOST_HEADERS)
+        .max_buf_size(LONGEST_HEAD)
+        .serve_connection(TokioIo::new(Patient::new(stream)), TowerToHyperService::new(service));
+    let mut connection = std::pin::pin!(connection);
+    tokio::select! {
+        _it_has_left = connection.as_mut() => return,
+        () = peer.must_leave() => return,
+        () = closing.cancelled() => {}
+    }
+    connection.as_mut().graceful_shutdown();
+    let _it_has_left = connection.await;
+}
+
+/// A router and who asks it.
+#[derive(Clone)]
+struct Asked {
+    router: Router,
+    peer: Peer,
+}
+
+impl tower_service::Service<hyper::Request<Incoming>> for Asked {
+    type Response = axum::response::Response;
+    type Error = Infallible;
+    type Future = axum::routing::future::RouteFuture<Infallible>;
+
+    fn poll_ready(&mut self, _: &mut std::task::Context<'_>) -> std::task::Poll<Result<(), Infallible>> {
+        std::task::Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: hyper::Request<Incoming>) -> Self::Future {
+        let mut request: Request = request.map(axum::body::Body::new);
+        request.extensions_mut().insert(self.peer.clone());
+        tower_service::Service::call(&mut self.router, request)
+    }
+}
+
+/// As many as the system allows, up to [`FILES`]. Where it refuses, clients hear of it when there are too many.
+fn allow_many_files() {
+    let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
+    let wanted = maximum.map_or(FILES, |most| most.min(FILES));
+    if current.is_some_and(|current| current < wanted) {
+        let _as_before = setrlimit(Resource::Nofile, Rlimit { current: Some(wanted), maximum });
+    }
+}
