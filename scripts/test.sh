@@ -15,3 +15,4 @@ scripts/mcp.sh
 scripts/acp.sh
 scripts/telegram.sh
 scripts/page.sh
+scripts/serve.sh

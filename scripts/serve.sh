@@ -1,0 +1,98 @@
+#!/bin/bash
+# `haft serve` against programs of others: OpenAI's SDKs for Python and JavaScript, curl, and a browser with the page in it.
+#
+# HAFT names the binary; without it the debug build is taken. PAGES names a folder that screenshots are kept in.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+. scripts/peers.sh
+haft=${HAFT:-$PWD/target/debug/haft}
+scratch=$(mktemp -d)
+server=
+trap 'if [ -n "$server" ]; then kill "$server" 2>/dev/null || true; wait "$server" 2>/dev/null || true; fi; rm -rf "$scratch"' EXIT
+export HAFT_HOME=$scratch/home XDG_CONFIG_HOME=$scratch/config
+mkdir -p "$scratch/work" "$scratch/config/haft"
+
+failed=0
+# name, then the command; its words only where it failed.
+try() {
+    local name=$1 code=0
+    shift
+    "$@" >"$scratch/log" 2>&1 || code=$?
+    if [ "$code" = 0 ]; then echo "ok      $name"; else echo "FAILED  $name"; cat "$scratch/log"; failed=1; fi
+}
+# With which model; sets `address` and `token`.
+start() {
+    rm -rf "$scratch/work"
+    mkdir -p "$scratch/work"
+    (cd "$scratch/work" && exec "$haft" serve --listen 127.0.0.1:0 --model "$1" "${@:2}" 2>"$scratch/said") &
+    server=$!
+    for _ in $(seq 100); do
+        address=$(sed -n 's/^note: listening on //p' "$scratch/said")
+        [ -n "$address" ] && break
+        sleep 0.1
+    done
+    [ -n "$address" ] || { cat "$scratch/said"; exit 1; }
+    token=$(cat "$HAFT_HOME/serve-token")
+}
+stop() {
+    kill "$server"
+    wait "$server" || true
+    server=
+}
+
+# Each session begins with the first line.
+cat >"$scratch/model" <<'SCRIPT'
+{"think": "Hm.", "say": "I write.", "pieces": 3, "delay_ms": 5, "calls": [{"name": "write", "arguments": {"path": "a.txt", "content": "one\n"}}], "usage": {"input": 10, "output": 5}}
+{"say": "It is written.", "pieces": 3, "delay_ms": 5, "usage": {"input": 20, "output": 5}}
+{"say": "Nothing more.", "pieces": 3, "delay_ms": 5, "usage": {"input": 20, "output": 7}}
+SCRIPT
+start "script/$scratch/model" --permission accept-edits
+if [ -d "$packages/openai" ]; then
+    try "OpenAI's SDK for Python" timeout 120 "$peers/python/bin/python" scripts/serve_client.py "$address" "$token"
+    # The library is looked for beside the script.
+    cp scripts/serve_client.mjs "$peers/"
+    try "OpenAI's SDK for JavaScript" timeout 120 node "$peers/serve_client.mjs" "$address" "$token"
+else
+    left_out "OpenAI's SDKs against \`haft serve\`"
+fi
+# As docs/serve.md shows it.
+follows() {
+    local id
+    id=$(curl -sf -H "Authorization: Bearer $token" -H 'Content-Type: application/json' -d '{}' "$address/v1/sessions" | sed 's/.*"id":"\([^"]*\)".*/\1/')
+    curl -sfN --max-time 20 -H "Authorization: Bearer $token" "$address/v1/sessions/$id/events" >"$scratch/events" &
+    local curl=$!
+    curl -sf -H "Authorization: Bearer $token" -H 'Content-Type: application/json' -d '{"text":"write it","wait":true}' "$address/v1/sessions/$id/prompt"
+    for _ in $(seq 100); do
+        grep -q '"type":"turn_ended"' "$scratch/events" && break
+        sleep 0.1
+    done
+    kill "$curl"
+    grep -q '"type":"text"' "$scratch/events" && grep -q '^id: 1$' "$scratch/events" && grep -q '"outcome":"finished"' "$scratch/events"
+}
+try "curl follows a session" follows
+stop
+
+browser=$(command -v chromium || command -v chromium-browser || command -v google-chrome || true)
+if [ -n "$browser" ] && [ -d "$packages/axe-core" ]; then
+    cat >"$scratch/config/haft/config.toml" <<TOML
+[models."script/$scratch/page"]
+price = { input = 3.0, output = 15.0 }
+window = 20000
+TOML
+    cat >"$scratch/page" <<'SCRIPT'
+{"think": "I look first. <img src=x onerror=\"document.title='hacked'\">", "say": "I will write the *parser*.\n\n<script>document.title='hacked'</script>\n\n1. one\n2. two\n\n```python\nassert True\n```\n\n<img src=\"https://evil.example/p.png\" onerror=\"document.title='hacked'\"> [run](javascript:document.title='hacked') [docs](https://docs.example/)", "pieces": 12, "delay_ms": 150, "calls": [{"name": "write", "arguments": {"path": "parser.py", "content": "def parse(text):\n    return int(text)\n"}}], "usage": {"input": 4200, "output": 180}}
+{"say": "## Done\n\n| a | b |\n| --- | --- |\n| 1 | 2 |", "usage": {"input": 4600, "output": 40}}
+{"say": "One two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen twenty.", "pieces": 30, "delay_ms": 150, "usage": {"input": 4700, "output": 60}}
+{"calls": [{"name": "write", "arguments": {"path": "<b onmouseover=document.title=1>.md", "content": "<script>document.title='hacked'</script>\n"}}], "usage": {"input": 4800, "output": 60}}
+{"expect": "name it notes.md", "say": "As you like.", "usage": {"input": 4900, "output": 10}}
+{"say": "Slowly. Slowly. Slowly. Slowly. Slowly. Slowly. Slowly. Slowly. Slowly. Slowly. Slowly. Slowly. Slowly. Slowly.", "pieces": 100, "delay_ms": 150}
+SCRIPT
+    start "script/$scratch/page"
+    cp scripts/serve_page.mjs "$peers/"
+    try "the page in a browser" timeout 300 node "$peers/serve_page.mjs" "$browser" "$address" "$token" "$scratch/work" "${PAGES:-}"
+    stop
+else
+    left_out "the page of \`haft serve\` in a browser"
+fi
+exit "$failed"
