@@ -216,9 +216,12 @@ pub(crate) fn agent(context: &CliContext, workspace: &Path, name: &str) -> Resul
     })
 }
 
-/// An engine that asks no model, to put something into a job's journal.
-pub(crate) fn bare_engine(context: &CliContext, workspace: &Path) -> Result<Engine, Failure> {
-    let model = Model::plain("script/nobody", Arc::new(Scripted::new([])));
+/// What stands in the journal of a job for which no model was chosen yet.
+pub(crate) const NOBODY: &str = "script/nobody";
+
+/// An engine that asks no model, to put something into a job's journal; `model` is named there.
+pub(crate) fn bare_engine(context: &CliContext, workspace: &Path, model: &str) -> Result<Engine, Failure> {
+    let model = Model::plain(model, Arc::new(Scripted::new([])));
     let turn = TurnArgs { quiet: true, ..TurnArgs::default() };
     Ok(Engine::new(SessionSpec::within(context, &turn, workspace.to_owned())?.setup(model)?))
 }

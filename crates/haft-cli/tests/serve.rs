@@ -371,3 +371,16 @@ fn a_reader_that_never_reads_holds_nobody_up() {
     let mut again = server.follow(&id, "last-event-id: 3\r\n");
     assert_eq!(kinds(&again.until("turn_ended")), ["prompted", "replied", "turn_ended"]);
 }
+
+#[test]
+fn a_job_that_was_queued_elsewhere_asks_the_model_of_whoever_works_on_it() {
+    let place = Place::new();
+    let model = place.script("model", &[json!({"say": "It is a question."})]);
+    place.configure(&format!("model = \"{model}\"\n"));
+    let added = place.run(&["jobs", "add", "--kind", "triager", "--description", "one"]);
+    let id = added.out.trim().to_owned();
+    let ran = place.run(&["jobs", "serve", "--once"]);
+    let shown = place.run(&["jobs", "show", &id]);
+    assert!(!shown.out.contains("nobody") && shown.out.contains("rounds       "), "{shown:?} {ran:?}");
+    assert!(!shown.out.contains("rounds       0"), "{shown:?} {ran:?}");
+}

@@ -335,11 +335,10 @@ async fn stop(context: &CliContext, home: &Home, id: &str) -> Result<SessionId, 
     if home.is_open(&id) {
         fs::write(home.folder(&id).join(CANCEL), "")?;
     } else {
-        let engine = {
-            // What it left half-done is put in order where it worked.
-            let folder = Some(worked_in(&home.peek(&id.0)?)).filter(|folder| folder.exists());
-            assemble::bare_engine(context, folder.as_ref().unwrap_or(&standing.order.origin))?
-        };
+        // What it left half-done is put in order where it worked.
+        let folder = Some(worked_in(&home.peek(&id.0)?)).filter(|folder| folder.exists());
+        let folder = folder.as_ref().unwrap_or(&standing.order.origin);
+        let engine = assemble::bare_engine(context, folder, assemble::NOBODY)?;
         let session = engine.resume(&id.0, &standing.order.kind)?;
         let reason = "stopped by a person".to_owned();
         let conclusion = Conclusion { status: JobStatus::Cancelled, reason, evidence: Vec::new() };

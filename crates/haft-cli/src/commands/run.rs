@@ -171,7 +171,10 @@ pub(super) fn with_session(turn: TurnArgs, id: &str, entries: &[Arc<Entry>]) -> 
     let Some(Fact::SessionOpened { model, workspace, profile, .. }) = opened else { return turn };
     TurnArgs {
         settings: Settings {
-            model: turn.settings.model.or_else(|| Some(model.clone())),
+            model: turn
+                .settings
+                .model
+                .or_else(|| Some(model.clone()).filter(|model| model != assemble::NOBODY)),
             profile: turn.settings.profile.or_else(|| Some(profile.clone())),
             ..turn.settings
         },

@@ -54,7 +54,11 @@ pub(crate) async fn serve(context: &CliContext, args: &ServeArgs) -> Result<Exit
         model: engine.setup().model.spec.clone(),
         profile: engine.setup().profile.name.clone(),
         open: own.open(),
-        jobs: Arc::new(JobsOfServer { context: context.clone(), turn }),
+        jobs: Arc::new(JobsOfServer {
+            context: context.clone(),
+            turn,
+            model: engine.setup().model.spec.clone(),
+        }),
         workers: args.workers.get(),
         export: export(context, home),
         token,
@@ -141,7 +145,11 @@ impl Own {
         let (typed, first) = (&self.turn.settings, self.first.setup());
         let Wanted { workspace, model, profile } = wanted;
         let settings = Settings {
-            model: if model == first.model.spec { typed.model.clone() } else { Some(model) },
+            model: if model == first.model.spec || model == assemble::NOBODY {
+                typed.model.clone()
+            } else {
+                Some(model)
+            },
             profile: if profile == first.profile.name { typed.profile.clone() } else { Some(profile) },
             ..typed.clone()
         };

@@ -13,6 +13,8 @@ use std::path::PathBuf;
 pub(crate) struct JobsOfServer {
     pub(crate) context: CliContext,
     pub(crate) turn: TurnArgs,
+    /// The model that is asked, as people write it.
+    pub(crate) model: String,
 }
 
 impl JobsOfServer {
@@ -28,9 +30,9 @@ impl Jobs for JobsOfServer {
         description: String,
         folder: PathBuf,
     ) -> BoxFuture<'static, Result<SessionId, Problem>> {
-        let context = self.context.clone();
+        let (context, model) = (self.context.clone(), self.model.clone());
         let wanted = Wanted { kind, description, origin: folder };
-        async move { put_down(context, wanted).await.map_err(Problem::from) }.boxed()
+        async move { put_down(context, wanted, &model).await.map_err(Problem::from) }.boxed()
     }
 
     fn take(&self, id: SessionId) -> BoxFuture<'static, Result<Begun, Problem>> {
@@ -45,12 +47,12 @@ impl Jobs for JobsOfServer {
 }
 
 /// As a session that nobody works on.
-async fn put_down(context: CliContext, wanted: Wanted) -> Result<SessionId, Failure> {
+async fn put_down(context: CliContext, wanted: Wanted, model: &str) -> Result<SessionId, Failure> {
     // A work tree of a large repository takes its time, and others may wait for this thread.
     let own = context.clone();
     let prepared = tokio::task::spawn_blocking(move || prepare(&own, wanted, false)).await;
     let Prepared { order, folder, .. } = prepared.map_err(std::io::Error::from)??;
-    let engine = assemble::bare_engine(&context, &folder).inspect_err(|_| discard(&order, &folder))?;
+    let engine = assemble::bare_engine(&context, &folder, model).inspect_err(|_| discard(&order, &folder))?;
     let created = engine.create_job(order.clone()).map(|session| session.id().clone());
     engine.shut_down().await;
     created.map_err(Failure::from).inspect_err(|_| discard(&order, &folder))

@@ -52,7 +52,7 @@ pub(super) fn add(
 
 /// As a session that nobody works on; gives its name.
 fn put_down(context: &CliContext, order: &Order, folder: &Path) -> Result<String, Failure> {
-    let engine = assemble::bare_engine(context, folder)?;
+    let engine = assemble::bare_engine(context, folder, assemble::NOBODY)?;
     Ok(engine.create_job(order.clone())?.id().to_string())
 }
 
