@@ -37,7 +37,7 @@ pub(crate) fn session(hub: Hub, known: Known, from: Seq) -> Response {
     let counted = Counted::new(&hub);
     let told = stream! {
         let _counted = counted;
-        let mut next = from;
+        let (mut next, mut read) = (from, None);
         loop {
             let mut news = hub.news();
             if let Some(mut events) = hub.events(&known, next).await {
@@ -60,9 +60,13 @@ pub(crate) fn session(hub: Hub, known: Known, from: Seq) -> Response {
                     break;
                 }
             }
-            for entry in stored(&hub, &known, next) {
-                next = Seq(entry.seq.0 + 1);
-                yield told(&Event::Recorded(entry));
+            // A journal only grows, and a long one is not read again and again.
+            let length = hub.home().length(&known.id);
+            if read.replace(length) != Some(length) {
+                for entry in stored(&hub, &known, next) {
+                    next = Seq(entry.seq.0 + 1);
+                    yield told(&Event::Recorded(entry));
+                }
             }
             yield beat();
             tokio::select! {

@@ -188,6 +188,11 @@ impl Home {
         newest.find(wanted).map(|session| session.id)
     }
 
+    /// How long the session's journal is, in bytes: it only grows. None where there is none.
+    pub fn length(&self, id: &SessionId) -> Option<u64> {
+        fs::metadata(self.journal(id)).ok().map(|file| file.len())
+    }
+
     /// The folder of the contents that a session's changes name: with the session that a person opened, for all that
     /// are below it.
     pub fn contents(&self, id: &SessionId) -> PathBuf {
