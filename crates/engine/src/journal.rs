@@ -45,7 +45,7 @@ pub use used::Used;
 const NAME: &str = "journal.jsonl";
 
 /// Updates that a slow watcher may fall behind before it loses some.
-const LIVE_UPDATES: usize = 512;
+const LIVE_UPDATES: usize = 256;
 
 /// Shared by the session that writes and by everyone who watches.
 #[derive(Clone)]

@@ -22,8 +22,8 @@ pub struct Registered {
     schema: Arc<Schema>,
     offer: Offer,
     /// What they are told.
-    told: ToolSpec,
-    presentation: Presentation,
+    told: Arc<ToolSpec>,
+    presentation: Arc<Presentation>,
 }
 
 /// Who may call a tool.
@@ -57,7 +57,7 @@ impl Registered {
 
     /// What models are told, where other tools have these names.
     fn in_names(&self, tools: &Renames<'_>) -> ToolSpec {
-        let mut told = self.told.clone();
+        let mut told = ToolSpec::clone(&self.told);
         for renames in [&self.renames(), tools] {
             told.description = renames.text(&told.description).into_owned();
             renames.descriptions(&mut told.parameters);
@@ -113,7 +113,7 @@ impl Registry {
     /// Adds a tool as [`Registry::with_any`] does, in place.
     pub fn register(&mut self, tool: Arc<dyn AnyTool>) {
         let schema = Arc::new(Schema::new(tool.accepts()));
-        let (told, presentation) = (tool.spec().clone(), Presentation::default());
+        let (told, presentation) = (Arc::new(tool.spec().clone()), Arc::default());
         let registered = Registered { tool, schema, offer: Offer::Told, told, presentation };
         self.tools.insert(registered.tool.spec().name.clone(), registered);
     }
@@ -172,8 +172,8 @@ impl Registry {
     /// Tells models of the tool of this name as `presentation` says; nothing where there is no such tool.
     pub fn presenting(mut self, name: &str, presentation: Presentation) -> Self {
         if let Some(registered) = self.tools.get_mut(name) {
-            registered.told = presentation.of(registered.tool.spec(), registered.schema.parameters());
-            registered.presentation = presentation;
+            let told = presentation.of(registered.tool.spec(), registered.schema.parameters());
+            (registered.told, registered.presentation) = (Arc::new(told), Arc::new(presentation));
         }
         self
     }
@@ -248,7 +248,7 @@ impl Registry {
 
     fn offered(&self) -> impl Iterator<Item = &ToolSpec> {
         let offered = self.tools.values().filter(|registered| registered.offer == Offer::Told);
-        offered.map(|registered| &registered.told)
+        offered.map(|registered| &*registered.told)
     }
 
     /// Returns how many are offered (T-33).

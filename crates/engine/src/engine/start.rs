@@ -81,7 +81,9 @@ fn context(
         let _session_closed = mailbox.upgrade().is_some_and(|mailbox| mailbox.send(Mail::Job(fact)).is_ok());
     };
     let jobs = BackgroundCommands::new(tell, jobs_of(&entries) + 1, setup.profile.render.clone());
-    let toolbox = Toolbox::new(setup, agent.clone(), own_tools(setup, &tree));
+    let own = own_tools(setup, &tree);
+    let kit = shared.kit(&agent, &own, tree.may_delegate());
+    let toolbox = Toolbox::new(agent.clone(), own, kit);
     let kit = toolbox.kit();
     let touched = |name: &str, arguments: &serde_json::Value| {
         touched(&kit.tools, &*stage, &setup.workspace, name, arguments)

@@ -1,7 +1,7 @@
 //! What all sessions of an engine have in common.
-use super::{budget::TurnBudget, live::Live};
-use crate::setup::Setup;
-use haft_core::SessionId;
+use super::{budget::TurnBudget, live::Live, toolbox::Kit};
+use crate::setup::{Agent, Setup};
+use haft_core::{Registry, SessionId};
 use std::{
     collections::HashMap,
     sync::{Arc, Mutex, Weak},
@@ -16,13 +16,22 @@ pub(crate) struct Shared {
     /// The budgets of the sessions that are open, for those below them.
     budgets: Mutex<HashMap<SessionId, Weak<TurnBudget>>>,
     pub(crate) live: Live,
+    /// What agents have without tools of sources, by their names and whether they may delegate: the same in all sessions.
+    kits: Mutex<HashMap<(String, bool), Arc<Kit>>>,
 }
 
 impl Shared {
     /// Nothing is open yet.
     pub(crate) fn new(setup: Setup) -> Self {
         let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
-        Self { setup, tasks, stop, budgets: Mutex::default(), live: Live::default() }
+        Self { setup, tasks, stop, budgets: Mutex::default(), live: Live::default(), kits: Mutex::default() }
+    }
+
+    /// What `agent` has of `own`, which depends on whether it may delegate.
+    pub(crate) fn kit(&self, agent: &Agent, own: &Registry, may_delegate: bool) -> Arc<Kit> {
+        let mut kits = self.kits.lock().expect("no code panics while it holds the kits");
+        let made = || Arc::new(Kit::new(&self.setup, agent, own, &[]));
+        kits.entry((agent.name.clone(), may_delegate)).or_insert_with(made).clone()
     }
 
     /// The budget of `parent` where there is one, else one of its own; and whether it is its own.

@@ -11,6 +11,22 @@ pub(crate) struct Kit {
     pub(crate) prefix: RequestPrefix,
 }
 
+impl Kit {
+    /// What `own` and `sources` have of the agent's tools.
+    pub(crate) fn new(setup: &Setup, agent: &Agent, own: &Registry, sources: &[Arc<Registry>]) -> Self {
+        let tools = sources.iter().fold(own.clone(), |tools, source| tools.joined(source));
+        let tools = match &agent.tools {
+            // What ends its jobs can be called in its place, and so must be there.
+            Some(names) => {
+                let ending = tools.only(agent.done.as_slice()).offering::<&str>(&[]);
+                tools.only(names).joined(&ending)
+            }
+            None => tools,
+        };
+        Self { prefix: RequestPrefix::new(setup, agent, &tools), tools }
+    }
+}
+
 /// The kit of the moment. It is made anew where a source says something new, and else stays the same.
 pub(crate) struct Toolbox {
     agent: Agent,
@@ -25,9 +41,8 @@ struct Current {
 }
 
 impl Toolbox {
-    /// With what `own` has of the agent's tools. Asks no source yet.
-    pub(crate) fn new(setup: &Setup, agent: Agent, own: Registry) -> Self {
-        let kit = Arc::new(kit(setup, &agent, &own, &[]));
+    /// With `kit`, which is what `own` has of the agent's tools. Asks no source yet.
+    pub(crate) fn new(agent: Agent, own: Registry, kit: Arc<Kit>) -> Self {
         Self { agent, own, current: Mutex::new(Current { kit, sources: Vec::new() }) }
     }
 
@@ -45,7 +60,7 @@ impl Toolbox {
         let mut current = self.lock();
         let same = |(a, b)| Arc::ptr_eq(a, b);
         if current.sources.len() != sources.len() || !current.sources.iter().zip(&sources).all(same) {
-            current.kit = Arc::new(kit(setup, &self.agent, &self.own, &sources));
+            current.kit = Arc::new(Kit::new(setup, &self.agent, &self.own, &sources));
             current.sources = sources;
         }
     }
@@ -59,17 +74,4 @@ impl Toolbox {
     fn lock(&self) -> MutexGuard<'_, Current> {
         self.current.lock().expect("no code panics while it holds the toolbox")
     }
-}
-
-fn kit(setup: &Setup, agent: &Agent, own: &Registry, sources: &[Arc<Registry>]) -> Kit {
-    let tools = sources.iter().fold(own.clone(), |tools, source| tools.joined(source));
-    let tools = match &agent.tools {
-        // What ends its jobs can be called in its place, and so must be there.
-        Some(names) => {
-            let ending = tools.only(agent.done.as_slice()).offering::<&str>(&[]);
-            tools.only(names).joined(&ending)
-        }
-        None => tools,
-    };
-    Kit { prefix: RequestPrefix::new(setup, agent, &tools), tools }
 }
