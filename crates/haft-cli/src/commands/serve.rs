@@ -75,11 +75,14 @@ pub(crate) async fn serve(context: &CliContext, args: &ServeArgs) -> Result<Exit
 /// Where many sessions run: a journal that waits for the disk holds up one thread of several.
 pub(crate) fn runtime() -> std::io::Result<Runtime> {
     let threads = std::thread::available_parallelism().map_or(2, |count| count.get() * 2).max(MOST_WAITING);
-    Builder::new_multi_thread().worker_threads(threads).enable_all().build()
+    let mut builder = Builder::new_multi_thread();
+    builder.worker_threads(threads).max_blocking_threads(MOST_BLOCKING).enable_all().build()
 }
 
 /// Journals that may wait for the disk at the same time.
 const MOST_WAITING: usize = 4;
+/// Threads for what else waits for files; each takes memory, and a thousand sessions ask at once.
+const MOST_BLOCKING: usize = 64;
 
 /// The one to work in, and those that were named.
 fn folders(engine: &Engine, more: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
@@ -117,7 +120,8 @@ fn greet(
         );
     }
     for line in lines.iter().filter(|_| !args.work.quiet) {
-        writeln!(stderr(), "note: {line}")?;
+        // A server goes on where nobody reads what it says of itself.
+        let _nobody_reads = writeln!(stderr(), "note: {line}");
     }
     Ok(())
 }
