@@ -53,23 +53,74 @@ fn akin(left: &str, right: &str) -> bool {
     left == right || common >= 4 && left.len().max(right.len()) <= common + 3
 }
 
-/// An answer from words of `known` texts and of the frames of the `shown` examples' answers. `None` where there is
-/// nothing to go by, or too much.
-pub(crate) fn answer(rules: &mut Rules, known: &[&str], shown: &[&Example]) -> Option<String> {
-    let mut words: BTreeSet<String> = known.iter().flat_map(|text| pieces(text)).collect();
-    if words.is_empty() || words.len() > MOST_WORDS || shown.is_empty() {
+/// An answer to `wish` from its words, from those of `results`, and of the frames of the `shown` examples' answers.
+/// `None` where there is nothing to go by, or too much.
+///
+/// Where the examples tell something that only their results say, the answer does so too, soon, and to the end of a
+/// phrase: a small model repeats the question, or stops in the middle of a name.
+pub(crate) fn answer(
+    rules: &mut Rules,
+    wish: &str,
+    results: &[String],
+    shown: &[&Example],
+) -> Option<String> {
+    let told: BTreeSet<String> = results.iter().flat_map(|text| pieces(text)).collect();
+    let mut known: BTreeSet<String> = pieces(wish).collect();
+    if known.is_empty() && told.is_empty() || known.len() + told.len() > MOST_WORDS || shown.is_empty() {
         return None;
     }
     for example in shown {
         let own: BTreeSet<String> = pieces(&example.request).chain(pieces(&example.result)).collect();
-        words.extend(pieces(&example.answer).filter(|word| !own.contains(word)));
+        known.extend(pieces(&example.answer).filter(|word| !own.contains(word)));
     }
     for word in FRAME.split(' ') {
-        words.insert(word.to_owned());
-        words.insert(word[..1].to_uppercase() + &word[1..]);
+        known.insert(word.to_owned());
+        known.insert(word[..1].to_uppercase() + &word[1..]);
     }
-    let word = rules.add(&either(words.iter().map(|word| literal(word))));
-    Some(rules.add(&format!("{word} ([,:;.]? \" \" {word}){{0,60}} [.!?]?")))
+    let all = rules.add(&either(known.union(&told).map(|word| literal(word))));
+    let news: BTreeSet<&String> = told.difference(&known).collect();
+    let Some(lead) = lead(shown).filter(|_| !news.is_empty()) else {
+        return Some(rules.add(&format!("{all} ({BETWEEN} {all}){{0,60}} [.!?]?")));
+    };
+    let ends: BTreeSet<String> =
+        results.iter().flat_map(|text| text.lines().flat_map(ends_of_phrases)).collect();
+    let last = known.iter().chain(news.iter().copied().filter(|word| ends.contains(*word)));
+    let last = rules.add(&either(last.map(|word| literal(word))));
+    let known = rules.add(&either(known.iter().map(|word| literal(word))));
+    let stop = news.iter().filter(|word| ends.contains(**word)).map(|word| literal(word)).collect::<Vec<_>>();
+    let news = rules.add(&either(news.iter().map(|word| literal(word))));
+    let rest = format!("{news} ({BETWEEN} {all}){{0,40}} {BETWEEN} {last}");
+    let told = if stop.is_empty() { rest } else { format!("({rest} | {})", either(stop)) };
+    Some(rules.add(&format!("({known} {BETWEEN}){{0,{lead}}} {told} [.!?]?")))
+}
+
+/// What may stand between two words.
+const BETWEEN: &str = "[,:;.]? \" \"";
+
+/// How many words an answer has at most before the first that only the result says, if the nearest of the examples
+/// with a result has one. Some more than the examples have: names differ in length.
+fn lead(shown: &[&Example]) -> Option<usize> {
+    let before = |example: &&Example| {
+        let asked: BTreeSet<String> = pieces(&example.request).collect();
+        let result: BTreeSet<String> = pieces(&example.result).filter(|word| !asked.contains(word)).collect();
+        example.answer.split_whitespace().position(|word| pieces(word).any(|piece| result.contains(&piece)))
+    };
+    let with_result = shown.iter().rev().find(|example| !example.result.is_empty())?;
+    before(with_result)?;
+    shown.iter().filter_map(before).max().map(|most| most + 4)
+}
+
+/// The words of a line behind which a phrase may end: its last, those before a mark, and those before a word that says
+/// nothing.
+fn ends_of_phrases(line: &str) -> Vec<String> {
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let ends = |at: &usize| {
+        let next = words.get(at + 1).map(|next| bare(next).to_lowercase());
+        let is_marked = words[*at].ends_with(|sign: char| !sign.is_alphanumeric());
+        is_marked || next.is_none_or(|next| EMPTY.contains(&next.as_str()) || next.is_empty())
+    };
+    let last = |at: usize| pieces(words[at]).collect::<Vec<_>>();
+    (0..words.len()).filter(ends).flat_map(last).collect()
 }
 
 /// The words of a text, as they stand there and without what stands around and between them in data.
@@ -108,14 +159,28 @@ mod tests {
             "The area is 64",
             "The output is: The area is 64",
         );
+        let results = ["{\"port\": 8081}".to_owned()];
         let mut rules = Rules::new(None);
-        let name = answer(&mut rules, &["{\"port\": 8081}"], &[&example]).unwrap();
+        let name = answer(&mut rules, "Start b.py.", &results, &[&example]).unwrap();
         let grammar = rules.into_grammar(&name);
         for (word, is_there) in
             [("8081", true), ("port", true), ("output", true), ("area", false), ("64", false)]
         {
             assert_eq!(grammar.contains(&format!("\"{word}\"")), is_there, "{word} in {grammar}");
         }
-        assert_eq!(answer(&mut Rules::new(None), &[""], &[&example]), None);
+        assert_eq!(answer(&mut Rules::new(None), "", &[], &[&example]), None);
+    }
+
+    #[test]
+    fn a_phrase_of_a_result_is_told_to_its_end() {
+        let table = [
+            ("Karin: 17 Station Road", vec!["Karin", "Road"]),
+            ("12 data.csv", vec!["data.csv"]),
+            ("the owl is awake.", vec!["owl", "awake"]),
+        ];
+        for (line, expected) in table {
+            let ends: BTreeSet<String> = ends_of_phrases(line).into_iter().collect();
+            assert_eq!(ends, expected.into_iter().map(str::to_owned).collect(), "{line}");
+        }
     }
 }

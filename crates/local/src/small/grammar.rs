@@ -3,7 +3,7 @@ use super::{
     answer::answer as answer_of,
     line::{FINAL, Form, form_of},
     slots::{commands, ends_of, in_json, is_slot, spans},
-    words::{EMPTY, bare, named_files},
+    words::{EMPTY, bare, named_addresses, named_files},
 };
 use haft_core::{
     ArgumentForm, CallForm, Example, ToolSpec,
@@ -53,8 +53,8 @@ pub(crate) fn reply_grammar(
     let calls: Vec<String> = offers.iter().map(call).collect();
     let text = match answer {
         Answer::From(results, shown) => {
-            let known: Vec<&str> = results.iter().map(String::as_str).chain([wish]).collect();
-            Some(answer_of(&mut rules, &known, shown).unwrap_or_else(|| ANY_TEXT.to_owned()))
+            let answer = answer_of(&mut rules, wish, results, shown);
+            Some(answer.unwrap_or_else(|| ANY_TEXT.to_owned()))
         }
         Answer::Failed(why) => Some(literal(&format!("That failed: {}.", why.trim_end_matches('.')))),
         Answer::None if !calls.is_empty() => None,
@@ -92,10 +92,14 @@ fn tool_line(rules: &mut Rules, offer: &Offer<'_>, wish: &str) -> String {
 /// The rest of a line.
 const REST: &str = "[^\\n]{0,240}";
 
-/// The only argument: a command, a path, or any other text.
+/// The only argument: a command, an address, a path, or any other text.
 fn value(rules: &mut Rules, offer: &Offer<'_>, parameter: &str, wish: &str) -> String {
     if parameter == "command" {
         return command(rules, offer, wish);
+    }
+    let addresses = named_addresses(wish);
+    if parameter == "url" && !addresses.is_empty() {
+        return either(addresses.into_iter().map(literal));
     }
     let known = path(offer, parameter, wish).or_else(|| text(rules, offer, parameter, wish));
     known.unwrap_or_else(|| format!("[^\\n ] {REST}"))

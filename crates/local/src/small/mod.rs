@@ -139,6 +139,10 @@ type Shown<'a> = (Option<&'a ToolSpec>, &'a Example);
 /// The nearest examples, the nearest last.
 fn chosen<'a>(wish: &str, tools: &'a [ToolSpec]) -> Vec<Shown<'a>> {
     let calls = tools.iter().flat_map(|tool| tool.examples.iter().map(move |example| (Some(tool), example)));
+    // Nothing can be fetched where no address is named.
+    let has_address = |text: &str| words::alike(text).iter().any(|word| word == words::ADDRESS);
+    let can_follow = has_address(wish);
+    let calls = calls.filter(|(_, example)| can_follow || !has_address(&example.request));
     let all: Vec<Shown<'_>> = calls.chain(talk::examples().iter().map(|example| (None, example))).collect();
     let candidates: Vec<Candidate<'_>> = all.iter().map(candidate).collect();
     nearest(wish, &candidates, SHOWN_EXAMPLES).into_iter().map(|place| all[place]).collect()

@@ -96,7 +96,16 @@ const PHRASES: &[(&str, &str)] = &[
 
 /// The words of a request that can only be names of files.
 pub(crate) fn named_files(wish: &str) -> Vec<&str> {
-    let names = wish.split_whitespace().map(bare).filter(|word| is_file(word));
+    named(wish, is_file)
+}
+
+/// The words of a request that are addresses of pages.
+pub(crate) fn named_addresses(wish: &str) -> Vec<&str> {
+    named(wish, is_address)
+}
+
+fn named(wish: &str, is_wanted: fn(&str) -> bool) -> Vec<&str> {
+    let names = wish.split_whitespace().map(bare).filter(|word| is_wanted(word));
     let mut once: Vec<&str> = Vec::new();
     for name in names {
         if !once.contains(&name) {
@@ -123,10 +132,18 @@ pub(crate) fn is_file(word: &str) -> bool {
         let fits = (1..=5).contains(&ending.len()) && ending.chars().any(char::is_alphabetic);
         fits && (!stem.is_empty() && stem != "*" || ending.len() > 3 || ending == "env")
     });
-    (word.contains('/') && word.len() > 1) || has_ending || WITHOUT_ENDING.contains(&word)
+    !is_address(word)
+        && (word.contains('/') && word.len() > 1 || has_ending || WITHOUT_ENDING.contains(&word))
 }
 
-/// Lower case, without endings, and one word for all that mean the same; files and numbers are all alike.
+fn is_address(word: &str) -> bool {
+    word.contains("://") || word.starts_with("www.")
+}
+
+/// What stands for all addresses, see [`alike`].
+pub(crate) const ADDRESS: &str = "<address>";
+
+/// Lower case, without endings, and one word for all that mean the same; files, numbers and addresses are all alike.
 pub(crate) fn alike(text: &str) -> Vec<String> {
     let mut text = text.to_lowercase();
     for (phrase, word) in PHRASES {
@@ -152,6 +169,7 @@ fn alike_word(word: &str) -> String {
     let is_number = word.chars().any(|character| character.is_ascii_digit())
         && word.chars().all(|character| character.is_ascii_digit() || ".,-:".contains(character));
     match (is_number, is_file(word)) {
+        _ if is_address(word) => ADDRESS.into(),
         (true, _) => "<number>".into(),
         (false, true) if is_script(word) => "<script>".into(),
         (false, true) => "<file>".into(),
@@ -224,6 +242,7 @@ mod tests {
     #[test]
     fn names_of_files_are_told_from_other_words() {
         let wish = "Put 3.14 and e.g. 'x.y' into \"out.txt\", see notes.md's end (or ./a.b/c). Version 2.0, .md and .env.";
+        assert_eq!(named_addresses("Get www.a.org, or 'http://b.org/c'."), ["www.a.org", "http://b.org/c"]);
         assert_eq!(named_files(wish), ["e.g", "x.y", "out.txt", "notes.md", "./a.b/c", ".env"]);
     }
 
@@ -237,6 +256,7 @@ mod tests {
             ("How large", "how size"),
             ("What is 3 * 4?", "what is <number> plus <number>"),
             ("What is 3 times 4?", "what is <number> plus <number>"),
+            ("See https://example.org/a?", "show <address>"),
             ("How many times does x appear?", "how count search doe x mention"),
         ];
         for (text, expected) in table {
