@@ -10,11 +10,13 @@ pub mod budget;
 pub mod call_form;
 mod conversation;
 mod facts;
+mod host;
 pub mod json;
 pub mod policy;
 #[doc(hidden)]
 pub mod private;
 pub mod provider;
+pub mod public_address;
 pub mod secret;
 pub mod tool;
 
@@ -36,6 +38,7 @@ pub use facts::{
 };
 pub use fork::NoFork;
 pub use haft_macros::tool;
+pub use host::Host;
 pub use job::{Conclusion, JobStatus, Order, Start};
 pub use message::{CallId, Image, Message, Part, StopReason, ToolCall, Usage, text_of};
 pub use policy::{Mode, Policy, Readable, Rule, Ruling, Verdict};
@@ -49,6 +52,7 @@ pub use tool::{
     background::{JobId, JobOutput, JobState, Jobs, NoJobs, Work},
     confinement::{Confinement, Overlay, Sandbox},
     hook::{Hooked, Hooks, Moment, NoHooks},
+    network::{Network, Reach},
     person::{Nobody, Person, Question},
     present::Presentation,
     registry::{self, Declared, Registered, Registry},

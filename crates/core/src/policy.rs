@@ -259,7 +259,7 @@ impl Mode {
             (Self::AcceptEdits, Effect::Write(path)) if inside(path) => Ground::Open,
             (_, Effect::Execute(Execution { folder, .. })) if !inside(folder) => Ground::Elsewhere,
             // It can do nothing but change its view, and what it changed there is judged afterwards.
-            (_, Effect::Execute(Execution { confined: true, .. })) => Ground::Open,
+            (_, Effect::Execute(execution)) if execution.stays_inside() => Ground::Open,
             (Self::Ask | Self::AcceptEdits, _) => Ground::Asked,
         }
     }

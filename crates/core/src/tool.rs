@@ -4,6 +4,7 @@ pub mod alias;
 pub mod background;
 pub mod confinement;
 pub mod hook;
+pub mod network;
 pub mod person;
 pub mod present;
 pub mod registry;
@@ -94,13 +95,22 @@ impl Effect {
 
     /// Returns the effect of running `command` in `folder`.
     pub fn execute_in(command: impl Into<String>, folder: impl Into<PathBuf>) -> Self {
-        Self::Execute(Execution { command: command.into(), folder: folder.into(), confined: false })
+        let (command, folder) = (command.into(), folder.into());
+        Self::Execute(Execution { command, folder, confined: false, network: false })
     }
 
     /// Returns the same effect, in a process that is started with [`Access::confinement`].
     pub fn confined(self) -> Self {
         match self {
             Self::Execute(execution) => Self::Execute(Execution { confined: true, ..execution }),
+            other => other,
+        }
+    }
+
+    /// Returns the same effect confined, but with the network of this machine.
+    pub fn with_network(self) -> Self {
+        match self.confined() {
+            Self::Execute(execution) => Self::Execute(Execution { network: true, ..execution }),
             other => other,
         }
     }
@@ -135,7 +145,7 @@ impl fmt::Display for Effect {
 /// A command line and the folder in which it starts.
 ///
 /// As JSON a text where the folder is the workspace's root and nothing more is to be said, else
-/// `{"command":…,"folder":…,"confined":…}`.
+/// `{"command":…,"folder":…,"confined":…,"network":…}`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(from = "ExecutionForm", into = "ExecutionForm")]
 pub struct Execution {
@@ -146,6 +156,15 @@ pub struct Execution {
     pub folder: PathBuf,
     /// Whether its process is started with [`Access::confinement`], so that it can do no more than that says.
     pub confined: bool,
+    /// Of a confined one, whether it has the network of this machine.
+    pub network: bool,
+}
+
+impl Execution {
+    /// Whether it can do nothing but change its view of the workspace.
+    pub fn stays_inside(&self) -> bool {
+        self.confined && !self.network
+    }
 }
 
 #[derive(Serialize, Deserialize)]
@@ -158,6 +177,8 @@ enum ExecutionForm {
         folder: PathBuf,
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         confined: bool,
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        network: bool,
     },
 }
 
@@ -168,17 +189,21 @@ fn is_root(folder: &Path) -> bool {
 impl From<ExecutionForm> for Execution {
     fn from(form: ExecutionForm) -> Self {
         match form {
-            ExecutionForm::AtRoot(command) => Self { command, folder: PathBuf::new(), confined: false },
-            ExecutionForm::In { command, folder, confined } => Self { command, folder, confined },
+            ExecutionForm::AtRoot(command) => {
+                Self { command, folder: PathBuf::new(), confined: false, network: false }
+            }
+            ExecutionForm::In { command, folder, confined, network } => {
+                Self { command, folder, confined, network }
+            }
         }
     }
 }
 
 impl From<Execution> for ExecutionForm {
-    fn from(Execution { command, folder, confined }: Execution) -> Self {
-        match is_root(&folder) && !confined {
+    fn from(Execution { command, folder, confined, network }: Execution) -> Self {
+        match is_root(&folder) && !confined && !network {
             true => Self::AtRoot(command),
-            false => Self::In { command, folder, confined },
+            false => Self::In { command, folder, confined, network },
         }
     }
 }

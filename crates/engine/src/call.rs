@@ -20,13 +20,12 @@ use crate::{
 };
 use errors::{denied, interrupted, not_settled, not_staged};
 use haft_core::{
-    Change, Effect, Fact, FileRead, How, ToolCall, ToolContext, ToolError, ToolErrorKind, ToolOutput,
-    ToolResult, Verdict, View, Wording, changed::paths, loops::warning,
+    Change, Effect, Fact, How, ToolCall, ToolContext, ToolError, ToolErrorKind, ToolOutput, ToolResult,
+    Verdict, View, Wording, changed::paths, loops::warning,
 };
 use judge::Refused;
 use order::Turn;
 use run::{CallLog, run_tool};
-use serde_json::Value;
 use settle::Settled;
 use std::{io, sync::Arc};
 use tokio_util::sync::CancellationToken;
@@ -186,14 +185,24 @@ async fn run_in_view(
         judge::ask_to_run(session, call, &ready, &judged, reason, notes).await?;
     }
     let readable = Arc::new(judge::readable(session, &ready.effects));
-    let (how, mut seen) = (judged.how, turn.map(Turn::sees).unwrap_or_default());
+    let (how, outside) = (judged.how, judged.reaches_out());
+    let mut seen = turn.map(Turn::sees).unwrap_or_default();
     let open = || open_view(session, &ready.effects, ready.names.clone(), how);
     let mut view = open().await?;
     let mut looked = looked.read().await;
-    start(session, call, &ready.arguments, how, looked.recorded(&setup.workspace), notes).await?;
+    let started = Fact::ToolStarted {
+        call: call.id.clone(),
+        name: call.name.clone(),
+        arguments: ready.arguments.clone(),
+        how,
+        outside,
+        reads: looked.recorded(&setup.workspace),
+    };
+    start(session, started, how, outside, notes).await?;
     let output = loop {
-        let context =
-            ToolContext { readable: readable.clone(), ..context(session, call, round, &view, cancel, notes) };
+        let access = judged.access(session, view.confinement());
+        let context = context(session, call, round, &view, cancel, notes);
+        let context = ToolContext { readable: readable.clone(), access, ..context };
         let running = run_tool(&*ready.tool, ready.arguments.clone(), &context, session.limits.call_seconds);
         let Some(turn) = turn else { break running.await? };
         if let Some(output) = turn.finished(running, seen).await {
@@ -247,26 +256,16 @@ async fn changes_of(view: &Arc<dyn View>) -> Result<Vec<Change>, ToolError> {
 /// The intent is on disk before anything happens that cannot be taken back.
 async fn start(
     session: &SessionContext,
-    call: &ToolCall,
-    arguments: &Value,
+    started: Fact,
     how: How,
-    reads: Vec<FileRead>,
+    outside: bool,
     notes: &Notes,
 ) -> Result<(), Stopped> {
-    let started = Fact::ToolStarted {
-        call: call.id.clone(),
-        name: call.name.clone(),
-        arguments: arguments.clone(),
-        how,
-        reads,
-    };
-    match how {
-        How::Untracked => {
-            notes.record_durably(started).await?;
-            session.record_in_parents(&[], how).await?;
-        }
-        How::Staged | How::Declared => notes.record(started).await?,
+    if how != How::Untracked && !outside {
+        return Ok(notes.record(started).await?);
     }
+    notes.record_durably(started).await?;
+    session.record_in_parents(&[], how).await?;
     Ok(())
 }
 

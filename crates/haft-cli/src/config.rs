@@ -30,7 +30,7 @@ pub(crate) use settings::{ProjectFile, SETTINGS, Settings, UserFile};
 use crate::untrusted_file;
 use haft::{
     engine::Profile,
-    kernel::{Budget, Limits, Mode, Policy, Rule, Ruling, Sandbox},
+    kernel::{Budget, Limits, Mode, Network, Policy, Rule, Ruling, Sandbox},
     stage::CommandAccess,
 };
 use serde::Deserialize;
@@ -101,6 +101,12 @@ impl Config {
         self.project.settings().sandbox.map_or(wanted, |least| least.max(wanted))
     }
 
+    /// What confined commands get of the network: what the person says, and no more than the project's file allows.
+    pub(crate) fn network(&self) -> Network {
+        let wanted = self.said().network.unwrap_or_default();
+        self.project.settings().network.map_or(wanted.clone(), |limit| wanted.within(&limit))
+    }
+
     /// What confined commands may reach, and what they never see.
     pub(crate) fn command_access(&self, places: &Places) -> CommandAccess {
         let files = &self.user.commands;
@@ -111,7 +117,11 @@ impl Config {
         let secrets = places.person.iter().flat_map(|person| SECRETS.iter().map(|name| person.join(name)));
         let own = [Some(places.home.as_path()), places.user_file.parent()].into_iter().flatten();
         let hidden = secrets.chain(own.map(Path::to_owned)).chain(files.hidden.iter().map(place));
-        CommandAccess { writable: files.writable.iter().map(place).collect(), hidden: hidden.collect() }
+        CommandAccess {
+            writable: files.writable.iter().map(place).collect(),
+            hidden: hidden.collect(),
+            private_hosts: files.private_hosts,
+        }
     }
 
     /// The limits in force: what is typed stands in place of what the profile says, as far as the person's own

@@ -68,7 +68,7 @@ fn a_command_sees_no_keys_and_reaches_nobody_unless_somebody_allows_it() {
     let looked = command(&place, "accept-edits", &format!("ls -A {home}/person/.ssh {home}/home; echo $?"));
     assert!(!told(&looked).contains("id\n") && !told(&looked).contains("sessions"), "{looked:?}");
     let lost = command(&place, "accept-edits", "curl -sS http://nobody.example.org");
-    assert!(told(&lost).contains("call again with `needs: [\"network\"]`"), "{lost:?}");
+    assert!(told(&lost).contains("call again with `needs: [\"network:nobody.example.org\"]`"), "{lost:?}");
     let asked = run(&place, "accept-edits", json!({"command": "echo x >y", "needs": ["network"]}));
     assert_eq!((asked.code, place.read("y")), (4, None), "{asked:?}");
     assert!(told(&asked).contains("`execute:echo x >y` needs approval"), "{asked:?}");

@@ -319,3 +319,28 @@ async fn the_loop_alone_follows_a_link_before_it_judges() {
     fs::create_dir(folder.path().join("in")).unwrap();
     assert!(runs().await.ends_with("made"));
 }
+
+#[cfg(feature = "tools")]
+#[tokio::test]
+async fn a_host_is_asked_about_once_in_a_session() {
+    let folder = tempfile::tempdir().unwrap();
+    let call = |host: &str, command: &str| {
+        ("bash", json!({"command": command, "needs": [format!("network:{host}")]}))
+    };
+    let calls = |command: &str| [call("a.example.org", command), call("b.example.org", command)];
+    let model = scripted().calls(calls("true")).calls(calls("echo again")).says("done");
+    let asked = Arc::new(std::sync::Mutex::new(Vec::new()));
+    let heard = asked.clone();
+    let answer = move |question: &haft::Approval| {
+        let hosts = question.effects.iter().filter(|effect| matches!(effect, haft::Effect::Network(_)));
+        heard.lock().unwrap().extend(hosts.map(ToString::to_string));
+        Answer::Once
+    };
+    let tools = haft::tools::builtin(&Default::default());
+    let builder = Haft::builder().provider(model).tools(tools).workspace(folder.path());
+    let builder = builder.confine_commands(Default::default());
+    let agent = build(builder.approve(answer)).await.unwrap();
+    let report = agent.session().unwrap().prompt("go").await.unwrap();
+    assert!(report.calls.iter().all(|call| call.result().error.is_none()), "{report:?}");
+    assert_eq!(*asked.lock().unwrap(), ["network:a.example.org", "network:b.example.org"]);
+}

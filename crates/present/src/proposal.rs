@@ -238,12 +238,14 @@ fn in_words(effect: &Effect, workspace: &Path) -> (String, String) {
                 String::new(),
             )
         }
-        Effect::Execute(Execution { command, folder, .. }) if folder.as_os_str().is_empty() => {
-            ("run".into(), safe::visible(command))
-        }
-        Effect::Execute(Execution { command, folder, .. }) => {
-            let place = if folder.is_absolute() { "outside of the workspace, in" } else { "in the folder" };
-            (format!("run {place} `{}`", called(folder)), safe::visible(command))
+        Effect::Execute(Execution { command, folder, network, .. }) => {
+            let with = if *network { "run with network" } else { "run" };
+            let place = match (folder.as_os_str().is_empty(), folder.is_absolute()) {
+                (true, _) => with.to_owned(),
+                (false, true) => format!("{with} outside of the workspace, in `{}`", called(folder)),
+                (false, false) => format!("{with} in the folder `{}`", called(folder)),
+            };
+            (place, safe::visible(command))
         }
         Effect::Network(target) => ("reach over the network".into(), safe::visible_line(target)),
         Effect::Write(path) => ("write".into(), called(path)),

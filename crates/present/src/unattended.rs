@@ -23,10 +23,14 @@ pub fn hint(session: &Session, effects: &[Effect]) -> String {
 
 /// What would allow `effects` in `workspace`: the narrowest mode, or rules.
 pub fn narrowest(effects: &[Effect], workspace: &Path) -> String {
-    let allows = |mode: Mode, rules: Vec<Rule>| {
+    let allowed = |policy: &Policy, effects: &[Effect]| {
         let is_repository = |path: &Path| path.ends_with(".git");
-        Policy { rules, mode }.judge(effects, workspace, &is_repository) == Verdict::Allow
+        policy.judge(effects, workspace, &is_repository) == Verdict::Allow
     };
+    // What runs unasked anyway needs no rule.
+    let is_open = |effect: &&Effect| allowed(&Policy::default(), std::slice::from_ref(*effect));
+    let effects: Vec<Effect> = effects.iter().filter(|effect| !is_open(effect)).cloned().collect();
+    let allows = |mode: Mode, rules: Vec<Rule>| allowed(&Policy { rules, mode }, &effects);
     if allows(Mode::AcceptEdits, Vec::new()) {
         return "`--permission accept-edits` allows it".to_owned();
     }

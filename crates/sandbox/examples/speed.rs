@@ -1,6 +1,6 @@
 //! What confinement costs: a command with and without, in milliseconds.
 #![expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
-use haft_core::{Confinement, Overlay};
+use haft_core::{Confinement, Overlay, Reach};
 use haft_sandbox::Shell;
 use std::{env, error::Error, fs, sync::Arc, time::Instant};
 
@@ -13,12 +13,22 @@ async fn main() -> Result<(), Box<dyn Error>> {
     }
     let overlay =
         Overlay { folder: root.join("workspace"), upper: root.join("upper"), work: root.join("work") };
-    let confined = |network| {
+    let confined = |reach| {
         let (workspace, tmp) = (overlay.clone(), root.join("tmp"));
-        Some(Arc::new(Confinement { workspace, tmp, writable: Vec::new(), hidden: Vec::new(), network }))
+        Some(Arc::new(Confinement {
+            workspace,
+            tmp,
+            writable: Vec::new(),
+            hidden: Vec::new(),
+            reach,
+            private_hosts: false,
+        }))
     };
-    let ways =
-        [("as it is", None), ("confined, on the network", confined(true)), ("confined", confined(false))];
+    let ways = [
+        ("as it is", None),
+        ("confined, on the network", confined(Reach::Everything)),
+        ("confined", confined(Reach::Nothing)),
+    ];
     for (name, confinement) in ways {
         let mut times = Vec::new();
         for _ in 0..100 {

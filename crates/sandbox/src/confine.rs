@@ -5,11 +5,13 @@
 //! no program of ours has to be started in between.
 mod filter;
 mod init;
+mod listener;
 mod mounts;
 mod rights;
 mod step;
 
-use haft_core::Confinement;
+use haft_core::{Confinement, Reach};
+pub(crate) use listener::{ADDRESS, Receiver};
 use mounts::steps;
 use rights::Identity;
 use std::{
@@ -28,24 +30,31 @@ pub(crate) struct Plan {
     /// Of a user that is not root: who it is in a user namespace of its own.
     identity: Option<Identity>,
     steps: Vec<Step>,
+    /// Where it may reach hosts through us: makes what we listen on.
+    listening: Option<listener::Sender>,
     filter: filter::Filter,
     /// Where the process starts. Its folder was chosen before that became another one.
     folder: CString,
 }
 
 impl Plan {
-    pub(crate) fn new(confinement: &Confinement, folder: &Path) -> io::Result<Self> {
+    /// And where the process may reach hosts through us, what we are to listen on.
+    pub(crate) fn new(confinement: &Confinement, folder: &Path) -> io::Result<(Self, Option<Receiver>)> {
         let is_root = rustix::process::geteuid().is_root();
         let own = libc::CLONE_NEWNS | libc::CLONE_NEWPID | libc::CLONE_NEWIPC;
-        let network = if confinement.network { 0 } else { libc::CLONE_NEWNET };
+        let network = if confinement.reach == Reach::Everything { 0 } else { libc::CLONE_NEWNET };
         let user = if is_root { 0 } else { libc::CLONE_NEWUSER };
-        Ok(Self {
+        let pair = matches!(confinement.reach, Reach::Hosts(_)).then(listener::pair).transpose()?;
+        let (listening, receiver) = pair.unzip();
+        let plan = Self {
             namespaces: own | network | user,
             identity: (!is_root).then(Identity::own),
             steps: steps(confinement, is_root)?,
+            listening,
             filter: filter::filter()?,
             folder: CString::new(folder.as_os_str().as_bytes())?,
-        })
+        };
+        Ok((plan, receiver))
     }
 
     /// Confines this process, which was just forked and has one thread. It returns in another process below it: the two
@@ -58,6 +67,9 @@ impl Plan {
         if self.namespaces & libc::CLONE_NEWNET != 0 {
             rights::begin_loopback()?;
         }
+        if let Some(listening) = &self.listening {
+            listening.send_listener()?;
+        }
         init::become_child_of_init()?;
         let mut slots: Slots = [-1; MOST];
         self.steps.iter().try_for_each(|step| step.run(&mut slots))?;
@@ -69,10 +81,10 @@ impl Plan {
 
 /// Whether processes can be confined here as `confinement` says; the error says why not. Starts one that ends at once.
 pub fn try_confinement(confinement: &Confinement) -> io::Result<()> {
-    let plan = Arc::new(Plan::new(confinement, &confinement.workspace.folder)?);
+    let (plan, _) = Plan::new(confinement, &confinement.workspace.folder)?;
     let mut command = Command::new("/proc/self/exe");
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    init::confine_and_end(&mut command, plan);
+    init::confine_and_end(&mut command, Arc::new(plan));
     let ended = command.spawn()?.wait()?;
     match (ended.success(), ended.code(), ended.signal()) {
         (true, ..) => Ok(()),

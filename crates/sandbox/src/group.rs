@@ -3,6 +3,7 @@ use crate::{
     confine::Plan,
     marks::{VARIABLE, new_start},
     orphans,
+    proxy::Proxy,
     spawn::spawn,
     strays,
 };
@@ -35,7 +36,10 @@ const MOMENT: Duration = Duration::from_millis(10);
 /// Dropped, they are asked to end, and killed when the grace is over: `git` that is killed at once leaves its lock
 /// behind. The runtime waits meanwhile; without one, or where it ends before, they are killed at once.
 #[derive(Debug)]
-pub(crate) struct Group(Option<Members>);
+pub(crate) struct Group {
+    members: Option<Members>,
+    proxy: Option<Proxy>,
+}
 
 impl Group {
     /// Starts `command`, as [`spawn`] does, confined as `plan` says, with a word of its own behind those that the command's variable has.
@@ -48,7 +52,18 @@ impl Group {
         let child = spawn(command, plan)?;
         let leader = child.id().and_then(|id| Pid::from_raw(id.cast_signed()));
         children.waits_for(leader);
-        Ok(Self(Some(Members { child, leader, started: leader, start, pipes: Vec::new() })))
+        let members = Members { child, leader, started: leader, start, pipes: Vec::new() };
+        Ok(Self { members: Some(members), proxy: None })
+    }
+
+    /// The same, with its way to hosts, which somebody must serve.
+    pub(crate) fn with_proxy(mut self, proxy: Proxy) -> Self {
+        self.proxy = Some(proxy);
+        self
+    }
+
+    pub(crate) fn take_proxy(&mut self) -> Option<Proxy> {
+        self.proxy.take()
     }
 
     /// The process that was started.
@@ -85,19 +100,19 @@ impl Group {
 
     /// Ends all members, and those who left.
     pub(crate) async fn kill(mut self) {
-        if let Some(members) = self.0.take() {
+        if let Some(members) = self.members.take() {
             members.kill().await;
         }
     }
 
     fn members(&mut self) -> &mut Members {
-        self.0.as_mut().expect("only the end of a group takes its members")
+        self.members.as_mut().expect("only the end of a group takes its members")
     }
 }
 
 impl Drop for Group {
     fn drop(&mut self) {
-        if let (Some(mut members), Ok(runtime)) = (self.0.take(), Handle::try_current()) {
+        if let (Some(mut members), Ok(runtime)) = (self.members.take(), Handle::try_current()) {
             members.signal(Signal::TERM);
             let tidying = Tidying::new();
             // The runtime owns them, for as long as the grace is.

@@ -4,8 +4,9 @@ use crate::{
     group::Group,
     orphans,
     output::{Captured, Output, Source},
+    proxy::{Proxy, Unreached, environment as proxied},
 };
-use haft_core::Confinement;
+use haft_core::{Confinement, Reach};
 use std::{
     future::Future,
     io,
@@ -76,6 +77,8 @@ pub struct Finished {
     pub truncated: bool,
     /// The file with the whole output, up to 64 MB of it.
     pub spilled: Option<PathBuf>,
+    /// Of a command that may reach hosts: those that it asked for and did not reach.
+    pub unreached: Vec<Unreached>,
 }
 
 /// How a command ended.
@@ -152,14 +155,43 @@ pub(crate) fn start(
     environment: &[(String, String)],
     confinement: Option<&Confinement>,
 ) -> io::Result<Group> {
-    let plan = confinement.map(|confinement| Plan::new(confinement, folder)).transpose()?;
+    let (plan, receiver) = confinement.map(|confinement| Plan::new(confinement, folder)).transpose()?.unzip();
     command.current_dir(folder).env_clear().envs(environment.iter().map(|(name, value)| (name, value)));
+    let hosts = match confinement.map(|confinement| &confinement.reach) {
+        Some(Reach::Hosts(hosts)) => hosts.as_slice(),
+        Some(Reach::Nothing | Reach::Everything) | None => &[],
+    };
+    let private = confinement.is_some_and(|confinement| confinement.private_hosts);
+    if !hosts.is_empty() {
+        command.envs(proxied(hosts));
+    }
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
-    Group::start(command, plan)
+    let group = Group::start(command, plan)?;
+    match receiver.flatten() {
+        Some(receiver) => Ok(group.with_proxy(Proxy::new(receiver.listener()?, hosts, private)?)),
+        None => Ok(group),
+    }
 }
 
-/// Reads what a process prints until it ends or its time is over; then ends what is left of its group.
+/// Reads what a process prints until it ends or its time is over; then ends what is left of its group. Serves it meanwhile
+/// where it may reach hosts.
 pub(crate) async fn follow(
+    mut group: Group,
+    limit: Option<Duration>,
+    output: Output,
+    on_chunk: impl FnMut(&str) + Send,
+) -> Result<Finished, ProcessError> {
+    let Some(proxy) = group.take_proxy() else { return follow_alone(group, limit, output, on_chunk).await };
+    let log = proxy.log();
+    tokio::select! {
+        finished = follow_alone(group, limit, output, on_chunk) => {
+            Ok(Finished { unreached: log.take(), ..finished? })
+        }
+        failed = proxy.serve() => match failed? {},
+    }
+}
+
+async fn follow_alone(
     mut group: Group,
     limit: Option<Duration>,
     output: Output,
@@ -269,7 +301,7 @@ impl<F: FnMut(&str)> Pipes<F> {
         }
         let ([stdout, stderr], spilled) = self.output.finish();
         let truncated = stdout.missing_bytes + stderr.missing_bytes > 0;
-        Finished { stdout, stderr, exit, truncated, spilled }
+        Finished { stdout, stderr, exit, truncated, spilled, unreached: Vec::new() }
     }
 }
 

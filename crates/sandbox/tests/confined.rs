@@ -1,7 +1,7 @@
 //! What a confined command sees, changes and reaches.
 #![cfg(target_os = "linux")]
 #![expect(clippy::unwrap_used, reason = "this is a test")]
-use haft_core::{Confinement, Overlay};
+use haft_core::{Confinement, Overlay, Reach};
 use haft_sandbox::{Exit, Shell, try_confinement};
 use std::{
     env, fs,
@@ -36,7 +36,8 @@ impl Place {
             tmp: root.join("tmp"),
             writable: vec![root.join("cache")],
             hidden: vec![root.join("secret")],
-            network: false,
+            reach: Reach::Nothing,
+            private_hosts: false,
         };
         Self { folder, confinement }
     }

@@ -11,7 +11,7 @@ mod upper;
 use crate::blobs::Blobs;
 use difference::Difference;
 use folder::{OverlayFolder, remove_left_over};
-use haft_core::{Change, Confinement, Effect, How, Overlay, View};
+use haft_core::{Change, Confinement, Effect, How, Overlay, Reach, View};
 use haft_sandbox::{has_mounts_below, try_confinement};
 use moved::Moving;
 use std::{
@@ -28,6 +28,8 @@ pub struct CommandAccess {
     pub writable: Vec<PathBuf>,
     /// Files and folders that look empty to them.
     pub hidden: Vec<PathBuf>,
+    /// Whether hosts that they may reach by name may lie in private networks.
+    pub private_hosts: bool,
 }
 
 /// Opens views for commands, where the system lets it.
@@ -43,16 +45,15 @@ impl Overlays {
         Self { access, usable: Mutex::default(), tidied: Once::new() }
     }
 
-    /// Whether a call with these effects works in such a view: it runs commands that say so, and does nothing else that
-    /// leaves the workspace.
+    /// Whether a call with these effects works in such a view: it runs commands that say so, and writes nothing
+    /// outside of the workspace.
     pub(crate) fn fits(&self, blobs: &Blobs, workspace: &Path, effects: &[Effect]) -> bool {
         let is_confined =
             |effect: &Effect| matches!(effect, Effect::Execute(execution) if execution.confined);
         let stays = |effect: &Effect| match effect {
             Effect::Write(path) => workspace.join(path).starts_with(workspace),
-            Effect::Network(_) => false,
             Effect::Execute(execution) => execution.confined,
-            Effect::Read(_) => true,
+            Effect::Read(_) | Effect::Network(_) => true,
         };
         effects.iter().any(is_confined) && effects.iter().all(stays) && self.usable(blobs, workspace).is_ok()
     }
@@ -92,8 +93,9 @@ impl Overlays {
         let tmp = blobs.folder()?.with_file_name("tmp");
         fs::create_dir_all(&tmp)?;
         let overlay = Overlay { folder: workspace.to_owned(), upper: folder.upper(), work: folder.work() };
-        let CommandAccess { writable, hidden } = self.access.clone();
-        let confinement = Confinement { workspace: overlay, tmp, writable, hidden, network: false };
+        let CommandAccess { writable, hidden, private_hosts } = self.access.clone();
+        let confinement =
+            Confinement { workspace: overlay, tmp, writable, hidden, reach: Reach::Nothing, private_hosts };
         Ok(OverlayView {
             blobs: blobs.clone(),
             confinement: Arc::new(confinement),

@@ -193,8 +193,9 @@ fn commands_that_are_not_confined_have_no_view() {
         (vec![confined.clone()], How::Staged),
         (vec![confined.clone(), Effect::Write("a".into()), Effect::Read("/etc/passwd".into())], How::Staged),
         (vec![Effect::execute("make")], How::Untracked),
+        (vec![Effect::execute("make"), Effect::Network("example.org".into())], How::Untracked),
         (vec![confined.clone(), Effect::execute("make")], How::Untracked),
-        (vec![confined.clone(), Effect::Network("example.org".into())], How::Untracked),
+        (vec![confined.clone(), Effect::Network("example.org".into())], How::Staged),
         (vec![confined.clone(), Effect::Write("/etc/passwd".into())], How::Untracked),
         (vec![Effect::Write("a".into())], How::Declared),
     ];

@@ -250,7 +250,14 @@ mod tests {
     }
     fn started(id: &str) -> Fact {
         let (name, how) = ("read".into(), haft_core::How::Declared);
-        Fact::ToolStarted { call: CallId(id.into()), name, arguments: json!({}), how, reads: vec![] }
+        Fact::ToolStarted {
+            call: CallId(id.into()),
+            name,
+            arguments: json!({}),
+            how,
+            outside: false,
+            reads: vec![],
+        }
     }
     fn ended(id: &str, shown: Shown) -> Fact {
         let result = ToolResult { shown, ..ToolResult::default() };

@@ -2,6 +2,7 @@
 use crate::{BashSettings, OnTimeout, examples::examples_for, guard};
 use haft_core::{Aliases, Effect, Example, Tool, ToolContext, ToolError, ToolErrorKind, ToolOutput};
 use haft_sandbox::{Finished, ProcessError, Shell};
+use need::Need;
 use report::Report;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -12,6 +13,7 @@ use std::{
 };
 use watch::{Running, Watch};
 
+mod need;
 mod report;
 mod screen;
 mod watch;
@@ -37,21 +39,13 @@ pub(crate) struct Args {
     description: Option<String>,
     /// Return at once; its end is reported later. For servers and long builds.
     background: Option<bool>,
-    /// What a confined command does not have and this one needs; a person is asked. `network`, or `live`: the real
-    /// workspace and machine.
-    #[schemars(extend("x-hidden" = true))]
+    /// What a confined command does not have and this one needs; a person is asked. `network:HOST` for each host,
+    /// `network`, or `live`: the real workspace and machine.
+    #[schemars(with = "Option<Vec<String>>", extend("x-hidden" = true))]
     needs: Option<Vec<Need>>,
     /// Run it in a terminal of its own, for programs that insist on one.
     #[schemars(extend("x-hidden" = true))]
     pty: Option<bool>,
-}
-
-/// A command that names one runs as the person's own would.
-#[derive(Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-enum Need {
-    Network,
-    Live,
 }
 
 /// As typed, or word by word (Codex: `["bash", "-lc", "ls"]`).
@@ -75,13 +69,6 @@ impl CommandLine {
                 words => words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" "),
             },
         }
-    }
-}
-
-impl Args {
-    /// Whether it can do with a view of the workspace. A server goes on when that is gone.
-    fn is_confined(&self) -> bool {
-        self.background != Some(true) && self.needs.as_ref().is_none_or(Vec::is_empty)
     }
 }
 
@@ -131,7 +118,11 @@ impl Tool for Bash {
 
     fn effects(&self, args: &Args, _: &Path) -> Vec<Effect> {
         let effect = Effect::execute_in(args.command.text(), args.working_dir.clone().unwrap_or_default());
-        vec![if args.is_confined() { effect.confined() } else { effect }]
+        // A server goes on when its view is gone.
+        if args.background == Some(true) {
+            return vec![effect];
+        }
+        need::effects(effect, args.needs.as_deref().unwrap_or_default())
     }
 
     async fn run(&self, args: Args, ctx: &ToolContext) -> Result<ToolOutput, ToolError> {
@@ -142,6 +133,7 @@ impl Tool for Bash {
                 ToolError::new(ToolErrorKind::Security, message).hint("name what you mean more narrowly")
             );
         }
+        let typed = command.clone();
         let title = args.description.unwrap_or_else(|| command.clone());
         let terminal = args.pty == Some(true);
         if terminal {
@@ -168,7 +160,7 @@ impl Tool for Bash {
             OnTimeout::Background | OnTimeout::Kill => {
                 let shell = self.shell(command, folder, Some(limit.seconds), ctx);
                 let finished = Running::new(shell, Watch::new(ctx)).await.map_err(not_run)?;
-                self.report(finished, ctx).confined(ctx.access.confinement.is_some()).result(&limit)
+                self.report(finished, ctx).of(&typed, ctx).result(&limit)
             }
         }
     }

@@ -14,7 +14,6 @@ use std::{path::Path, time::Duration};
 use url::Url;
 use web::Web;
 
-mod address;
 mod fault;
 mod page;
 mod web;

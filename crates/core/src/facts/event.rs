@@ -119,6 +119,9 @@ pub enum Fact {
         name: String,
         arguments: Value,
         how: How,
+        /// Whether more can have happened than is recorded of files: it could reach somebody over the network.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        outside: bool,
         /// The files that its effects name for reading, as it is about to find them.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         reads: Vec<FileRead>,

@@ -232,14 +232,14 @@ impl Rule {
 
 /// Whether each command that `effect` runs, or its target, is matched by one of `rules`, which are all `only` rules.
 pub(super) fn within(rules: &[&Rule], effect: &Effect, workspace: &Path) -> bool {
-    let Effect::Execute(Execution { command, folder, confined }) = effect else {
+    let Effect::Execute(execution) = effect else {
         return rules.iter().any(|rule| rule.matches(effect, workspace, false));
     };
     let is_one = |command: String| {
-        let one = Effect::Execute(Execution { command, folder: folder.clone(), confined: *confined });
+        let one = Effect::Execute(Execution { command, ..execution.clone() });
         rules.iter().any(|rule| rule.matches(&one, workspace, false))
     };
-    commands(command).is_some_and(|all| all.into_iter().all(is_one))
+    commands(&execution.command).is_some_and(|all| all.into_iter().all(is_one))
 }
 
 impl Words {

@@ -1,5 +1,5 @@
 //! What of a person's environment the processes of tools get.
-use crate::{Confinement, Secrets, secret};
+use crate::{Confinement, Network, Secrets, secret};
 use std::sync::Arc;
 
 /// What the processes of a call may reach.
@@ -12,6 +12,8 @@ pub struct Access {
     pub reach: Arc<[(String, String)]>,
     /// What must not be shown, whoever prints it.
     pub secrets: Secrets,
+    /// What confined processes get of the network.
+    pub network: Network,
     /// What a process sees and reaches. `None`: all that this one does.
     pub confinement: Option<Arc<Confinement>>,
 }
@@ -37,6 +39,8 @@ pub struct AccessRules {
     pub hide: Vec<String>,
     /// Variables that are handed on although they look like secrets.
     pub pass: Vec<String>,
+    /// What confined processes get of the network.
+    pub network: Network,
     /// A variable that is handed on in any case: it marks what belongs to a call.
     pub mark: &'static str,
 }
@@ -81,7 +85,8 @@ impl AccessRules {
             }
         }
         let secrets = Secrets::new(self.keys.iter().cloned(), guessed);
-        Access { environment: environment.into(), reach: reach.into(), secrets, confinement: None }
+        let (environment, reach, network) = (environment.into(), reach.into(), self.network.clone());
+        Access { environment, reach, secrets, network, confinement: None }
     }
 
     /// Whether `name` is a proxy that processes get without the user name and password in `value`.

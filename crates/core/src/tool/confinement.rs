@@ -1,4 +1,5 @@
 //! What a process of a call sees and reaches, as data: whoever starts processes makes it so.
+use crate::Reach;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
@@ -30,8 +31,8 @@ impl Sandbox {
 }
 
 /// A process sees the file system of this machine, read-only, but for what is said here. It has processes, shared
-/// memory and, where [`Confinement::network`] does not say otherwise, a network of its own; and no rights beyond those
-/// of its user.
+/// memory and, where [`Confinement::reach`] does not say otherwise, a network of its own; and no rights beyond those of
+/// its user.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Confinement {
     /// The one folder of the person's that it may change.
@@ -42,8 +43,10 @@ pub struct Confinement {
     pub writable: Vec<PathBuf>,
     /// Files and folders that look empty to it.
     pub hidden: Vec<PathBuf>,
-    /// Whether it has the network of this machine.
-    pub network: bool,
+    /// What it reaches over the network.
+    pub reach: Reach,
+    /// Whether hosts that it may reach by name may lie in private networks.
+    pub private_hosts: bool,
 }
 
 /// A folder as a process sees it at the folder's own path: what it changes lies elsewhere.

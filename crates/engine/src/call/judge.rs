@@ -3,11 +3,15 @@ use super::errors::denied;
 use crate::session::{
     asking::Wish,
     context::SessionContext,
+    inbox::granted,
     notes::{Notes, Unrecorded},
     ready::Ready,
 };
-use haft_core::{Answer, Change, Effect, Execution, Fact, How, Readable, ToolCall, ToolError, Verdict};
-use std::path::PathBuf;
+use haft_core::{
+    Access, Answer, Change, Confinement, Effect, Execution, Fact, Host, How, Network, Reach, Readable,
+    ToolCall, ToolError, Verdict,
+};
+use std::{path::PathBuf, sync::Arc};
 
 /// What the policy says of a call before it runs, with writing kept apart: where changes are made in private, they
 /// are asked about when they can be shown.
@@ -16,6 +20,8 @@ pub(crate) struct Judged {
     others: Verdict,
     /// Of the view that is going to be opened.
     pub(crate) how: How,
+    /// What a command in that view reaches.
+    reach: Reach,
 }
 
 impl Judged {
@@ -27,10 +33,24 @@ impl Judged {
         if self.waits() { self.others.clone() } else { self.writes.clone().and(self.others.clone()) }
     }
 
+    /// Whether more can happen than is recorded of files.
+    pub(crate) fn reaches_out(&self) -> bool {
+        self.reach != Reach::Nothing
+    }
+
+    /// What the processes of the call may reach that works under `confinement`.
+    pub(crate) fn access(&self, session: &SessionContext, confinement: Option<Arc<Confinement>>) -> Access {
+        let confinement = confinement.map(|confinement| match self.reach {
+            Reach::Nothing => confinement,
+            _ => Arc::new(Confinement { reach: self.reach.clone(), ..Arc::unwrap_or_clone(confinement) }),
+        });
+        Access { confinement, ..session.access.clone() }
+    }
+
     /// Of `effects` those that the verdict is about: an answer holds for these and no others.
-    fn about(&self, effects: &[Effect]) -> Vec<Effect> {
-        let is_about = |effect: &&Effect| !self.waits() || !matches!(effect, Effect::Write(_));
-        effects.iter().filter(is_about).map(|effect| as_run(effect.clone(), self.how)).collect()
+    fn about(&self, effects: &[Effect], network: &Network) -> Vec<Effect> {
+        let is_about = |effect: &Effect| !self.waits() || !matches!(effect, Effect::Write(_));
+        as_run(effects, self.how, network).filter(is_about).collect()
     }
 
     /// Whether writing is asked about when its changes are known.
@@ -50,23 +70,75 @@ pub(crate) fn judge(session: &SessionContext, effects: &[Effect]) -> Judged {
         Effect::Read(path) => own_folders.iter().any(|folder| path.starts_with(folder)),
         Effect::Write(_) | Effect::Execute(_) | Effect::Network(_) => false,
     };
-    let workspace = &session.shared.setup.workspace;
+    let (workspace, network) = (&session.shared.setup.workspace, &session.access.network);
     let how = session.stage.how(workspace, effects);
-    let judged = effects.iter().filter(|effect| !is_own(effect)).cloned().map(|effect| as_run(effect, how));
+    let judged: Vec<Effect> = as_run(effects, how, network).filter(|effect| !is_own(&effect)).collect();
+    let (reach, refused) = (reach(&judged, how, network), refused(&judged, how, network));
     let (writes, others): (Vec<Effect>, Vec<Effect>) =
-        judged.partition(|effect| matches!(effect, Effect::Write(_)));
+        judged.into_iter().partition(|effect| matches!(effect, Effect::Write(_)));
     let judge = |effects: &[Effect]| session.permission.judge(effects, workspace);
-    Judged { writes: judge(&writes), others: judge(&others), how }
+    Judged { writes: judge(&writes), others: judge(&others).and(refused), how, reach }
 }
 
-/// A command that could be confined is not where its call gets no view of its own.
-fn as_run(effect: Effect, how: How) -> Effect {
-    match effect {
-        Effect::Execute(execution) if how != How::Staged => {
-            Effect::Execute(Execution { confined: false, ..execution })
+/// A command that could be confined is not where its call gets no view of its own. One that is has what `network` gives
+/// to all.
+fn as_run(effects: &[Effect], how: How, network: &Network) -> impl Iterator<Item = Effect> {
+    let given = match (how, network.unasked()) {
+        (How::Staged, given) => given,
+        (How::Declared | How::Untracked, _) => Reach::Nothing,
+    };
+    let is_given = {
+        let given = given.clone();
+        move |effect: &&Effect| match (effect, &given) {
+            (Effect::Network(host), Reach::Hosts(hosts)) => {
+                hosts.iter().any(|known| known.to_string() == *host)
+            }
+            _ => false,
         }
+    };
+    effects.iter().filter(move |effect| !is_given(effect)).cloned().map(move |effect| match effect {
+        Effect::Execute(execution) => Effect::Execute(Execution {
+            confined: execution.confined && how == How::Staged,
+            network: how == How::Staged && (execution.network || given == Reach::Everything),
+            ..execution
+        }),
         other => other,
+    })
+}
+
+/// What a command in a view reaches: what all of them do, and what it asked for.
+fn reach(effects: &[Effect], how: How, network: &Network) -> Reach {
+    let has_all = |effect: &Effect| matches!(effect, Effect::Execute(execution) if execution.network);
+    if how != How::Staged {
+        return Reach::Nothing;
     }
+    if effects.iter().any(has_all) {
+        return Reach::Everything;
+    }
+    let mut hosts = match network.unasked() {
+        Reach::Hosts(hosts) => hosts,
+        Reach::Nothing | Reach::Everything => Vec::new(),
+    };
+    hosts.extend(named_hosts(effects).filter_map(|host| Host::parse(host).ok()));
+    if hosts.is_empty() { Reach::Nothing } else { Reach::Hosts(hosts) }
+}
+
+/// What nobody can allow, since the person has said what there is of the network.
+fn refused(effects: &[Effect], how: How, network: &Network) -> Verdict {
+    let has_all = |effect: &Effect| matches!(effect, Effect::Execute(execution) if execution.network);
+    let all = effects.iter().any(has_all).then_some(None);
+    let mut wanted = all.into_iter().chain(named_hosts(effects).map(Some));
+    match wanted.find_map(|host| network.refusal(host)) {
+        Some(reason) if how == How::Staged => Verdict::Deny { reason },
+        _ => Verdict::Allow,
+    }
+}
+
+fn named_hosts(effects: &[Effect]) -> impl Iterator<Item = &str> {
+    effects.iter().filter_map(|effect| match effect {
+        Effect::Network(host) => Some(host.as_str()),
+        Effect::Read(_) | Effect::Write(_) | Effect::Execute(_) => None,
+    })
 }
 
 /// What a call may read below the folders that it was allowed to read.
@@ -108,7 +180,7 @@ pub(crate) async fn ask_to_run(
 ) -> Result<(), Refused> {
     let runs = ready.named(call);
     let runs = Some(Box::new(runs)).filter(|runs| **runs != *call);
-    let effects = judged.about(&ready.effects);
+    let effects = judged.about(&ready.effects, &session.access.network);
     ask(session, call, Wish { reason, effects, changes: Vec::new(), runs }, notes).await?;
     // Whoever answers takes their time, and what was shown must be what runs.
     let (effects, _) = ready.effects_now(&*session.stage, &session.shared.setup.workspace)?;
@@ -143,7 +215,12 @@ pub(crate) async fn judge_changes(
 }
 
 async fn ask(session: &SessionContext, call: &ToolCall, wish: Wish, notes: &Notes) -> Result<(), Refused> {
-    if session.inbox.has_granted(&wish.effects) {
+    let workspace = &session.shared.setup.workspace;
+    let is_open = |effect: &&Effect| {
+        session.permission.judge(std::slice::from_ref(*effect), workspace) == Verdict::Allow
+    };
+    let asked: Vec<Effect> = wish.effects.iter().filter(|effect| !is_open(effect)).cloned().collect();
+    if session.inbox.has_granted(&asked) {
         return Ok(());
     }
     let answer = session.inbox.wait_for(&call.id);
@@ -152,9 +229,8 @@ async fn ask(session: &SessionContext, call: &ToolCall, wish: Wish, notes: &Note
     let answer = answer.await.unwrap_or(Answer::Nobody);
     notes.record(Fact::ApprovalAnswered { call: id, answer }).await?;
     let error = match answer {
-        Answer::Once => return Ok(()),
-        Answer::Always => {
-            session.inbox.grant(effects);
+        Answer::Once | Answer::Always => {
+            session.inbox.grant(granted(answer, &effects).cloned());
             return Ok(());
         }
         Answer::No => denied(format!("{reason}, and the user said no")),

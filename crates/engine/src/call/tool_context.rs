@@ -5,7 +5,7 @@ use crate::session::{
     notes::Notes,
     parent::{Caller, Ceiling, ParentCall},
 };
-use haft_core::{Access, Alone, Channel, Subagents, ToolCall, ToolContext, Update, View, clip};
+use haft_core::{Alone, Channel, Subagents, ToolCall, ToolContext, Update, View, clip};
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
@@ -40,7 +40,7 @@ pub(crate) fn context(
         channel: round.channel.clone(),
         workspace: view.root().to_owned(),
         live: session.shared.setup.workspace.clone(),
-        access: Access { confinement: view.confinement(), ..session.access.clone() },
+        access: session.access.clone(),
         readable: Arc::default(),
         artifacts: session.artifacts.clone(),
         jobs: session.jobs.clone(),

@@ -32,6 +32,18 @@ pub(crate) struct Queued {
     pub(crate) receipt: Receipt,
 }
 
+/// Of the effects that a person was asked about, those that are not asked about again in the session: after "always" all
+/// of them, after any yes the hosts that a confined command reaches.
+pub(crate) fn granted(answer: Answer, asked: &[Effect]) -> impl Iterator<Item = &Effect> {
+    let is_confined = |effect: &Effect| matches!(effect, Effect::Execute(execution) if execution.confined);
+    let has_confined = asked.iter().any(is_confined);
+    asked.iter().filter(move |effect| match answer {
+        Answer::Always => true,
+        Answer::Once => has_confined && matches!(effect, Effect::Network(_)),
+        Answer::No | Answer::Nobody => false,
+    })
+}
+
 impl Inbox {
     /// With what people have allowed for the whole session.
     pub(crate) fn with_grants(entries: &[Arc<Entry>]) -> Self {
@@ -42,8 +54,9 @@ impl Inbox {
                 Fact::ApprovalAsked { call, effects, .. } => {
                     asked.insert(call, effects);
                 }
-                Fact::ApprovalAnswered { call, answer: Answer::Always } => {
-                    inbox.grant(asked.get(call).into_iter().flat_map(|effects| effects.iter().cloned()));
+                Fact::ApprovalAnswered { call, answer } => {
+                    let asked = asked.get(call).map(|effects| effects.as_slice()).unwrap_or_default();
+                    inbox.grant(granted(*answer, asked).cloned());
                 }
                 _ => {}
             }

@@ -120,7 +120,9 @@ fn is_new(call: &Prepared, batch: &[Prepared]) -> bool {
 fn runs_in_view(session: &SessionContext, call: &Prepared) -> bool {
     call.ready.as_ref().is_ok_and(|ready| {
         let judged = judge(session, &ready.effects);
-        judged.how == How::Staged && judged.now(session, &call.call) == Verdict::Allow
+        judged.how == How::Staged
+            && !judged.reaches_out()
+            && judged.now(session, &call.call) == Verdict::Allow
     })
 }
 

@@ -18,6 +18,8 @@ use std::{
 #[derive(Default)]
 struct Trace {
     started: Option<How>,
+    /// Whether it could do more than is recorded of files.
+    outside: bool,
     staged: Option<(Vec<Change>, ToolResult)>,
     /// What sessions below did for it.
     below: Option<Vec<Change>>,
@@ -52,7 +54,9 @@ pub(crate) async fn put_in_order(
                 let error = end_below(log, session, &call, trace).await?;
                 worded(session, &call, error)
             }
-            Some(Trace { started: Some(How::Untracked), .. }) => worded(session, &call, unknown(left)),
+            Some(Trace { started: Some(How::Untracked), .. } | Trace { outside: true, .. }) => {
+                worded(session, &call, unknown(left))
+            }
             _ => continue,
         };
         log.record(Fact::ToolEnded { call: call.id, name: call.name, result, duration_ms: 0 })?;
@@ -155,7 +159,10 @@ fn traces(entries: &[Arc<Entry>]) -> HashMap<&str, Trace> {
     let mut last_below: Option<(&str, &[Change])> = None;
     for entry in &path[reply.min(path.len())..] {
         match &entry.fact {
-            Fact::ToolStarted { call, how, .. } => traces.entry(&call.0).or_default().started = Some(*how),
+            Fact::ToolStarted { call, how, outside, .. } => {
+                let trace = traces.entry(&call.0).or_default();
+                (trace.started, trace.outside) = (Some(*how), *outside);
+            }
             Fact::Staged { call, changes, result, .. } => {
                 traces.entry(&call.0).or_default().staged = Some((changes.clone(), result.clone()));
             }

@@ -62,6 +62,7 @@ impl Environment {
             key_variables: key_variables(config).map(str::to_owned).collect(),
             hide: [config.user.environment.hide.as_slice(), &config.project.environment.hide].concat(),
             pass: config.user.environment.pass.clone(),
+            network: config.network(),
             mark: VARIABLE,
         }
     }

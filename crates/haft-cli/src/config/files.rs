@@ -119,6 +119,8 @@ pub(crate) struct CommandsFile {
     pub(crate) writable: Vec<String>,
     /// Files and folders that look empty to them, besides keys, the folders of browsers and Haft's own.
     pub(crate) hidden: Vec<String>,
+    /// Lets hosts that they may reach by name lie in private networks; never on this machine.
+    pub(crate) private_hosts: bool,
 }
 
 /// Fails: hooks start programs, and nobody vouches for a repository.

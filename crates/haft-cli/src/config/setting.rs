@@ -4,7 +4,7 @@ use clap::{
     builder::{PossibleValue, PossibleValuesParser, TypedValueParser},
 };
 use haft::{
-    kernel::{Mode, Sandbox},
+    kernel::{Mode, Network, Sandbox},
     providers::Effort,
 };
 use serde::{Deserialize, Deserializer, Serialize, de::Error};
@@ -120,6 +120,12 @@ impl Value for Sandbox {
         let value = |when: Self| PossibleValue::new(when.name()).help(when_confined(when));
         let found = |name: String| Self::parse(&name).expect("nothing else was possible");
         argument.value_parser(PossibleValuesParser::new(Self::ALL.map(value)).map(found))
+    }
+}
+
+impl Value for Network {
+    fn parse(word: &str) -> Result<Self, String> {
+        Self::parse(word)
     }
 }
 

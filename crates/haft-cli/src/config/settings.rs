@@ -9,7 +9,7 @@ use super::{
     timeouts::TimeoutsFile,
 };
 use haft::{
-    kernel::{Mode, Sandbox},
+    kernel::{Mode, Network, Sandbox},
     providers::Effort,
     tools::HookSettings,
 };
@@ -34,6 +34,8 @@ settings! {
         permission: Mode { value: "MODE", otherwise: "ask" },
         /// Whether commands run confined, without network and in a view of the workspace, so that their changes are shown before they count
         sandbox: Sandbox { value: "WHEN", is_of_profile: true },
+        /// Network of confined commands: `off`, `ask`, `on`, or the only hosts that they reach, as HOST,HOST
+        network: Network { value: "NETWORK", otherwise: "ask" },
         /// Maximum model calls per turn (a prompt and the work that follows); 0 uses the profile's limit
         max_rounds: u32 { value: "N", is_of_profile: true },
         /// Maximum cost per turn in US dollars, including subagents

@@ -1,6 +1,6 @@
 //! The file system of a confined process, step by step.
 use super::step::{MOST, NO_DEVICES, NO_PROGRAMS, NO_SETUID, READ_ONLY, Step};
-use haft_core::{Confinement, Overlay};
+use haft_core::{Confinement, Overlay, Reach};
 use std::{
     ffi::{CString, OsStr, OsString},
     fs, io,
@@ -20,7 +20,7 @@ const KERNEL: [&str; 5] = ["/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/pr
 
 pub(super) fn steps(confinement: &Confinement, is_root: bool) -> io::Result<Vec<Step>> {
     let mut plan = Mounts { steps: vec![Step::Private], slots: 0 };
-    let Confinement { workspace, tmp, writable, hidden, .. } = confinement;
+    let Confinement { workspace, tmp, writable, hidden, reach, .. } = confinement;
     // Everything is looked up by its name before another thing lies there.
     let overlay = plan.overlay(workspace, is_root)?;
     let own_tmp = plan.clone_of(tmp)?;
@@ -43,7 +43,11 @@ pub(super) fn steps(confinement: &Confinement, is_root: bool) -> io::Result<Vec<
             plan.steps.push(attributes(path, READ_ONLY, 0, false)?);
         }
     }
+    let resolver = if *reach == Reach::Everything { plan.resolver()? } else { None };
     plan.fresh("tmpfs", &[("mode", "755")], 0, SOCKETS)?;
+    if let Some((slot, file)) = resolver {
+        plan.attach_new_file(slot, &file)?;
+    }
     plan.writable(own_tmp, Path::new("/tmp"))?;
     if Path::new("/var/tmp").is_dir() {
         plan.writable(also_tmp, Path::new("/var/tmp"))?;
@@ -117,6 +121,25 @@ impl Mounts {
     fn writable(&mut self, slot: usize, place: &Path) -> io::Result<()> {
         self.attach(slot, place)?;
         self.steps.push(attributes(place, NO_SETUID | NO_DEVICES, READ_ONLY, false)?);
+        Ok(())
+    }
+
+    /// What names servers of names, where it lies beside sockets that are hidden.
+    fn resolver(&mut self) -> io::Result<Option<(usize, PathBuf)>> {
+        let file = fs::canonicalize("/etc/resolv.conf").ok().filter(|file| file.starts_with(SOCKETS));
+        file.map(|file| Ok((self.clone_of(&file)?, file))).transpose()
+    }
+
+    /// Puts a file into folders of its own in a new file system.
+    fn attach_new_file(&mut self, slot: usize, file: &Path) -> io::Result<()> {
+        let above: Vec<&Path> =
+            file.ancestors().skip(1).take_while(|above| *above != Path::new(SOCKETS)).collect();
+        for folder in above.into_iter().rev() {
+            self.steps.push(Step::Folder { path: name(folder)?, mode: 0o755 });
+        }
+        self.steps.push(Step::File { path: name(file)? });
+        self.attach(slot, file)?;
+        self.steps.push(attributes(file, READ_ONLY, 0, false)?);
         Ok(())
     }
 

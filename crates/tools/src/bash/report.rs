@@ -1,8 +1,8 @@
 //! What a command left, cut to what a model reads.
-use super::{Limit, screen::as_lines};
+use super::{Limit, need::Ended, screen::as_lines};
 use crate::BashSettings;
-use haft_core::{ToolError, ToolErrorKind, ToolOutput};
-use haft_sandbox::{Captured, Exit, Finished, new_file};
+use haft_core::{ToolContext, ToolError, ToolErrorKind, ToolOutput};
+use haft_sandbox::{Captured, Exit, Finished, Unreached, new_file};
 use serde_json::{Value, json};
 use std::{
     io::Write,
@@ -17,72 +17,46 @@ pub(super) struct Report {
     whole: Option<PathBuf>,
     truncated: bool,
     exit: Exit,
-    /// Whether the command had a view of the workspace, and no network.
+    /// Whether the command had a view of the workspace.
     confined: bool,
+    unreached: Vec<Unreached>,
+    /// What it lacked, and how to ask for that.
+    want: Option<String>,
 }
-
-/// What programs say that did not reach a server.
-const NO_NETWORK: [&str; 9] = [
-    "network is unreachable",
-    "could not resolve",
-    "couldn't resolve",
-    "name resolution",
-    "name or service not known",
-    "no such host",
-    "enotfound",
-    "eai_again",
-    "failed to connect",
-];
-
-/// What they say that may not write somewhere.
-const READ_ONLY: [&str; 2] = ["read-only file system", "erofs"];
-
-/// What a view does not let a user who is not root do: rename a folder that was there before (EXDEV).
-const ACROSS: [&str; 2] = ["cross-device", "exdev"];
 
 impl Report {
     /// Output that does not fit is kept whole in a file in `artifacts`.
     pub(super) fn new(settings: &BashSettings, finished: Finished, artifacts: &Path) -> Self {
-        let Finished { stdout, stderr, exit, spilled, .. } = finished;
+        let Finished { stdout, stderr, exit, spilled, unreached, .. } = finished;
         let truncated = is_cut(settings, &stdout) || is_cut(settings, &stderr);
         let whole = match truncated {
             true => spilled.or_else(|| keep(artifacts, &[&stdout.text, &stderr.text])),
             false => None,
         };
         let [stdout, stderr] = [stdout, stderr].map(|stream| clip(settings, &stream, whole.as_deref()));
-        Self { stdout, stderr, whole, truncated, exit, confined: false }
+        Self { stdout, stderr, whole, truncated, exit, confined: false, unreached, want: None }
     }
 
-    pub(super) fn confined(self, confined: bool) -> Self {
-        Self { confined, ..self }
-    }
-
-    /// Where a confined command failed for want of something, how to ask for that.
-    fn want(&self) -> Option<String> {
-        if !self.confined || self.exit == Exit::Code(0) {
-            return None;
-        }
-        let said = format!("{}\n{}", self.stdout, self.stderr).to_lowercase();
-        let has = |words: &[&str]| words.iter().any(|word| said.contains(word));
-        let (what, need) = if has(&NO_NETWORK) {
-            ("there is no network for commands", "network")
-        } else if has(&READ_ONLY) {
-            ("commands write in the workspace and in /tmp only", "live")
-        } else if has(&ACROSS) {
-            ("this folder cannot be renamed in a view of the workspace", "live")
-        } else {
-            return None;
+    /// Of a command in a view it is said what it lacked.
+    pub(super) fn of(self, command: &str, ctx: &ToolContext) -> Self {
+        let confined = ctx.access.confinement.is_some();
+        let said = format!("{}\n{}", self.stdout, self.stderr);
+        let ended = Ended {
+            command,
+            said: &said,
+            has_failed: self.exit != Exit::Code(0),
+            unreached: &self.unreached,
+            network: &ctx.access.network,
         };
-        Some(format!(
-            "[{what}; if it cannot do without, call again with `needs: [\"{need}\"]`, and a person is asked]"
-        ))
+        let want = confined.then(|| ended.want()).flatten();
+        Self { confined, want, ..self }
     }
 
     pub(super) fn result(mut self, limit: &Limit) -> Result<ToolOutput, ToolError> {
         if limit.terminal {
             self.stdout = as_lines(&self.stdout);
         }
-        let text = [Some(self.text()), limit.note(), self.want()]
+        let text = [Some(self.text()), limit.note(), self.want.clone()]
             .into_iter()
             .flatten()
             .collect::<Vec<_>>()

@@ -1,10 +1,9 @@
 //! One GET, and the redirects that stay on its host.
 use super::{
-    address::is_public,
     fault::{LeadsInside, broken, failed, private},
     page::Page,
 };
-use haft_core::{ToolError, ToolErrorKind};
+use haft_core::{ToolError, ToolErrorKind, public_address::is_public};
 use haft_http::Reach;
 use reqwest::{
     Client, Response,

@@ -101,7 +101,11 @@ mod tests {
         let command = Command { framework: Framework::Cargo, program, arguments, folder };
         let stdout = Captured { text: "raw output\n".into(), ..Captured::default() };
         let (stderr, truncated, spilled) = Default::default();
-        let output = output(&command, report, &Finished { stdout, stderr, exit, truncated, spilled });
+        let output = output(
+            &command,
+            report,
+            &Finished { stdout, stderr, exit, truncated, spilled, unreached: vec![] },
+        );
         (output.for_model, output.details["ok"] == true)
     }
 

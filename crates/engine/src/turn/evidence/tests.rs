@@ -124,7 +124,14 @@ fn ran(name: &str, arguments: Value, how: How, details: Value) -> Vec<Fact> {
     let call = CallId("c".into());
     let result = ToolResult { details, ..ToolResult::default() };
     vec![
-        Fact::ToolStarted { call: call.clone(), name: name.into(), arguments, how, reads: vec![] },
+        Fact::ToolStarted {
+            call: call.clone(),
+            name: name.into(),
+            arguments,
+            how,
+            outside: false,
+            reads: vec![],
+        },
         Fact::ToolEnded { call, name: name.into(), result, duration_ms: 0 },
     ]
 }

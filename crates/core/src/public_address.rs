@@ -2,12 +2,35 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// Whether anybody may reach it: not this machine, not the network behind it, not a group of machines.
-pub(super) fn is_public(address: IpAddr) -> bool {
+pub fn is_public(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => is_public_v4(address),
         IpAddr::V6(address) => match embedded(address) {
             Some(inner) => is_public_v4(inner),
             None => is_public_v6(address),
+        },
+    }
+}
+
+/// Whether it is at least another machine, be it one of a private network: neither this one, nor what only its neighbors
+/// reach, where machines in a cloud learn their keys.
+pub fn is_elsewhere(address: IpAddr) -> bool {
+    let is_here = |address: Ipv4Addr| {
+        let [first, ..] = address.octets();
+        first == 0
+            || address.is_loopback()
+            || address.is_link_local()
+            || address.is_broadcast()
+            || address.is_multicast()
+    };
+    match address {
+        IpAddr::V4(address) => !is_here(address),
+        IpAddr::V6(address) => match embedded(address) {
+            Some(inner) => !is_here(inner),
+            None => {
+                let is_compatible = address.segments()[..6] == [0; 6];
+                !is_compatible && !address.is_unicast_link_local() && !address.is_multicast()
+            }
         },
     }
 }
@@ -120,6 +143,30 @@ mod tests {
         ];
         for address in public {
             assert!(is_public(address.parse().unwrap()), "{address}");
+            assert!(is_elsewhere(address.parse().unwrap()), "{address}");
+        }
+        for address in
+            ["10.0.0.1", "100.64.0.1", "172.16.0.1", "192.168.1.1", "fd12:3456::1", "::ffff:10.0.0.1"]
+        {
+            assert!(is_elsewhere(address.parse().unwrap()), "{address}");
+        }
+        let here = [
+            "0.0.0.0",
+            "127.9.9.9",
+            "169.254.169.254",
+            "224.0.0.1",
+            "255.255.255.255",
+            "::",
+            "::1",
+            "::127.0.0.1",
+            "::ffff:127.0.0.1",
+            "::ffff:169.254.169.254",
+            "64:ff9b::7f00:1",
+            "fe80::1",
+            "ff02::1",
+        ];
+        for address in here {
+            assert!(!is_elsewhere(address.parse().unwrap()), "{address}");
         }
     }
 }

@@ -1,0 +1,229 @@
+//! Hosts as people and programs name them: one way to read them, for lists and for what is asked of a proxy.
+use std::{
+    fmt,
+    net::{IpAddr, Ipv4Addr, Ipv6Addr},
+};
+
+/// One host, and a port where one was named. Two are the same where they are written the same way here: small letters,
+/// no dot at the end, addresses in their shortest form.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Host {
+    name: Name,
+    /// `None`: those of HTTPS and HTTP.
+    port: Option<u16>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Name {
+    Domain(String),
+    Address(IpAddr),
+}
+
+/// The ports of HTTPS and HTTP.
+const WEB: [u16; 2] = [443, 80];
+
+/// Bytes of a name, and of one label, at most (RFC 1035).
+const LONGEST: [usize; 2] = [253, 63];
+
+impl Host {
+    /// Reads `example.org`, `example.org:8443`, `192.0.2.1` or `[2001:db8::1]:443`.
+    ///
+    /// # Errors
+    /// Fails for everything that two programs may read in two ways, and says why.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let bad = |why: &str| format!("cannot read `{}` as a host: {why}", text.escape_debug());
+        if text.contains("://") || text.contains('/') {
+            return Err(bad("name the host alone, without a scheme or a path"));
+        }
+        if text.contains('@') {
+            return Err(bad("it holds a user name"));
+        }
+        let (name, port) = split(text).ok_or_else(|| bad("an IPv6 address stands in brackets"))?;
+        let port =
+            port.map(|port| read_port(port).ok_or_else(|| bad("the port is no number from 1 to 65535")));
+        Ok(Self { name: Name::parse(name).map_err(bad)?, port: port.transpose()? })
+    }
+
+    /// Whether this host was allowed by `allowed`: the same one, at the port that it names, else at one of the web's.
+    pub fn is_within(&self, allowed: &Self) -> bool {
+        let port = self.port.unwrap_or(WEB[0]);
+        self.name == allowed.name && allowed.port.map_or(WEB.contains(&port), |allowed| allowed == port)
+    }
+
+    /// The same at `port`, where none was named.
+    #[must_use]
+    pub fn or_port(self, port: u16) -> Self {
+        Self { port: self.port.or(Some(port)), ..self }
+    }
+
+    /// The port that was named.
+    pub fn port(&self) -> Option<u16> {
+        self.port
+    }
+
+    /// Its name without the port, as a resolver takes it.
+    pub fn name(&self) -> String {
+        match &self.name {
+            Name::Domain(name) => name.clone(),
+            Name::Address(address) => address.to_string(),
+        }
+    }
+
+    /// The name of a domain.
+    pub fn domain(&self) -> Option<&str> {
+        match &self.name {
+            Name::Domain(name) => Some(name),
+            Name::Address(_) => None,
+        }
+    }
+}
+
+impl fmt::Display for Host {
+    /// As [`Host::parse`] reads it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.name {
+            Name::Domain(name) => f.write_str(name)?,
+            Name::Address(IpAddr::V6(address)) => write!(f, "[{address}]")?,
+            Name::Address(address) => write!(f, "{address}")?,
+        }
+        self.port.map_or(Ok(()), |port| write!(f, ":{port}"))
+    }
+}
+
+/// Name and port; nothing where it cannot be told which is which.
+fn split(text: &str) -> Option<(&str, Option<&str>)> {
+    if let Some(rest) = text.strip_prefix('[') {
+        let (_, behind) = rest.split_once(']')?;
+        let name = &text[..text.len() - behind.len()];
+        return match behind.strip_prefix(':') {
+            Some(port) => Some((name, Some(port))),
+            None => behind.is_empty().then_some((name, None)),
+        };
+    }
+    match text.split_once(':') {
+        Some((_, port)) if port.contains(':') => None,
+        Some((name, port)) => Some((name, Some(port))),
+        None => Some((text, None)),
+    }
+}
+
+/// Digits only: the standard library also takes `+80`.
+fn read_port(port: &str) -> Option<u16> {
+    let is_plain = !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit());
+    port.parse().ok().filter(|port| is_plain && *port != 0)
+}
+
+impl Name {
+    fn parse(text: &str) -> Result<Self, &'static str> {
+        if let Some(inner) = text.strip_prefix('[').and_then(|text| text.strip_suffix(']')) {
+            let address: Ipv6Addr = inner.parse().map_err(|_| "it is no IPv6 address")?;
+            return Ok(Self::Address(address.to_canonical()));
+        }
+        if !text.is_ascii() {
+            return Err("it holds letters beyond ASCII; write the form that begins with `xn--`");
+        }
+        let name = text.strip_suffix('.').unwrap_or(text).to_ascii_lowercase();
+        if let Ok(address) = name.parse::<Ipv4Addr>() {
+            return Ok(Self::Address(address.into()));
+        }
+        let is_letter = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
+        let is_label = |label: &str| {
+            (1..=LONGEST[1]).contains(&label.len())
+                && label.bytes().all(is_letter)
+                && !label.starts_with('-')
+                && !label.ends_with('-')
+        };
+        if name.len() > LONGEST[0] || !name.split('.').all(is_label) {
+            return Err("it is no name of a host");
+        }
+        // Resolvers read `127.1`, `0x7f.1` and `2130706433` as addresses.
+        let last = name.rsplit('.').next().unwrap_or_default();
+        if last.starts_with(|first: char| first.is_ascii_digit()) {
+            return Err("it is no name of a host, and no address in four parts");
+        }
+        Ok(Self::Domain(name))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // D64
+    #[test]
+    fn a_host_is_read_in_one_way_or_not_at_all() {
+        let table = [
+            ("example.org", "example.org"),
+            ("Example.ORG.", "example.org"),
+            ("example.org:8443", "example.org:8443"),
+            ("xn--bcher-kva.example", "xn--bcher-kva.example"),
+            ("127.0.0.1:80", "127.0.0.1:80"),
+            ("[::1]", "[::1]"),
+            ("[0:0::1]:443", "[::1]:443"),
+            ("[::ffff:10.0.0.1]", "10.0.0.1"),
+            ("a_b.example.org", "a_b.example.org"),
+        ];
+        for (text, expected) in table {
+            assert_eq!(Host::parse(text).unwrap().to_string(), expected, "{text}");
+        }
+        let long = "a.".repeat(130);
+        let refused = [
+            "",
+            ".",
+            "a..b",
+            "a.evil\0.example.org",
+            "user@example.org",
+            "https://example.org",
+            "example.org/x",
+            "*.example.org",
+            "bücher.example",
+            "exаmple.org",
+            "::1",
+            "[::1",
+            "[::1]x",
+            "[fe80::1%eth0]",
+            "[127.0.0.1]",
+            "127.1",
+            "0x7f.1",
+            "2130706433",
+            "0177.0.0.1",
+            "1.2.3.4.5",
+            "example.org:",
+            "example.org:0",
+            "example.org:+80",
+            "example.org:65536",
+            "example.org: 80",
+            "example.org:80:90",
+            "exa mple.org",
+            "example.org\t",
+            "example.org\r\n",
+            "-a.org",
+            "a-.org",
+            "a%2eorg",
+            "a\\b",
+            "example.org..",
+            &long,
+        ];
+        for text in refused {
+            assert!(Host::parse(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_host_without_a_port_means_the_ports_of_the_web() {
+        let table = [
+            ("example.org:443", "example.org", true),
+            ("example.org:80", "example.org", true),
+            ("example.org:22", "example.org", false),
+            ("example.org:22", "example.org:22", true),
+            ("example.org:443", "example.org:22", false),
+            ("sub.example.org:443", "example.org", false),
+            ("example.org.evil:443", "example.org", false),
+            ("127.0.0.1:80", "localhost", false),
+        ];
+        for (asked, allowed, expected) in table {
+            let [asked_host, allowed_host] = [asked, allowed].map(|text| Host::parse(text).unwrap());
+            assert_eq!(asked_host.is_within(&allowed_host), expected, "{asked} within {allowed}");
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! What confined commands get of the network, as data.
+use crate::Host;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// What confined commands get of the network.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub enum Network {
+    /// Nothing, and nobody is asked.
+    Off,
+    /// Nothing, unless a call asks for it and may have it.
+    #[default]
+    Ask,
+    /// These hosts, without a question, and no others.
+    Hosts(Vec<Host>),
+    /// That of this machine. Such a command is asked about like one that is not confined.
+    On,
+}
+
+impl Network {
+    /// Reads `off`, `ask`, `on`, or names of hosts with commas between them.
+    ///
+    /// # Errors
+    /// Fails where a host cannot be read, and says why.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        match text.trim() {
+            "off" => Ok(Self::Off),
+            "ask" => Ok(Self::Ask),
+            "on" => Ok(Self::On),
+            hosts => {
+                let hosts = hosts.split(',').map(str::trim).filter(|host| !host.is_empty());
+                hosts.map(Host::parse).collect::<Result<_, _>>().map(Self::Hosts)
+            }
+        }
+    }
+
+    /// The same, and no more than `limit` allows.
+    #[must_use]
+    pub fn within(self, limit: &Self) -> Self {
+        match (self, limit) {
+            (own, Self::On) | (own @ (Self::Off | Self::Ask | Self::Hosts(_)), Self::Ask) => own,
+            (Self::On, Self::Ask) => Self::Ask,
+            (Self::Hosts(own), Self::Hosts(limit)) => {
+                Self::Hosts(own.into_iter().filter(|host| limit.contains(host)).collect())
+            }
+            // What a list gives without a question nobody has allowed who allowed no list.
+            (_, Self::Off | Self::Hosts(_)) => Self::Off,
+        }
+    }
+
+    /// What a command gets that asks for nothing.
+    pub fn unasked(&self) -> Reach {
+        match self {
+            Self::Off | Self::Ask => Reach::Nothing,
+            Self::Hosts(hosts) if hosts.is_empty() => Reach::Nothing,
+            Self::Hosts(hosts) => Reach::Hosts(hosts.clone()),
+            Self::On => Reach::Everything,
+        }
+    }
+
+    /// Why a command may not have `host` (or, without one, all of the network), whoever is asked.
+    pub fn refusal(&self, host: Option<&str>) -> Option<String> {
+        match (self, host) {
+            (Self::Ask | Self::On, _) => None,
+            (Self::Off, _) => Some("commands have no network here (`network = \"off\"`)".into()),
+            (Self::Hosts(hosts), Some(host)) if hosts.iter().any(|known| known.to_string() == host) => None,
+            (Self::Hosts(_), _) => Some(format!("commands reach only these hosts here: {self}")),
+        }
+    }
+}
+
+impl fmt::Display for Network {
+    /// As [`Network::parse`] reads it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Off => f.write_str("off"),
+            Self::Ask => f.write_str("ask"),
+            Self::On => f.write_str("on"),
+            Self::Hosts(hosts) => {
+                f.write_str(&hosts.iter().map(Host::to_string).collect::<Vec<_>>().join(","))
+            }
+        }
+    }
+}
+
+impl TryFrom<String> for Network {
+    type Error = String;
+    fn try_from(text: String) -> Result<Self, String> {
+        Self::parse(&text)
+    }
+}
+
+impl From<Network> for String {
+    fn from(network: Network) -> Self {
+        network.to_string()
+    }
+}
+
+/// What one confined process reaches.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Reach {
+    /// A loopback of its own.
+    #[default]
+    Nothing,
+    /// These hosts besides, through a proxy of ours.
+    Hosts(Vec<Host>),
+    /// The network of this machine.
+    Everything,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // D64
+    #[test]
+    fn a_project_narrows_the_network_and_never_widens_it() {
+        let table = [
+            ("on", "off", "off"),
+            ("on", "ask", "ask"),
+            ("on", "on", "on"),
+            ("ask", "on", "ask"),
+            ("ask", "a.org", "off"),
+            ("on", "a.org", "off"),
+            ("off", "on", "off"),
+            ("off", "a.org", "off"),
+            ("a.org,b.org", "b.org,c.org", "b.org"),
+            ("a.org", "ask", "a.org"),
+            ("a.org", "", ""),
+        ];
+        for (own, limit, expected) in table {
+            let [own_network, limit_network] = [own, limit].map(|text| Network::parse(text).unwrap());
+            assert_eq!(own_network.within(&limit_network).to_string(), expected, "{own} within {limit}");
+        }
+        assert_eq!(Network::parse("").unwrap().unasked(), Reach::Nothing);
+    }
+}

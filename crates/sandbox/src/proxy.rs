@@ -1,0 +1,267 @@
+//! The way of a confined command to the hosts that it may reach: a proxy of ours on its own loopback.
+mod dial;
+mod hello;
+mod request;
+
+use dial::dial;
+use haft_core::Host;
+use hello::{Hello, hello};
+use request::{Asked, Refusal};
+use std::{
+    convert::Infallible,
+    io,
+    net::TcpListener as Listener,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt, copy, copy_bidirectional},
+    net::{TcpListener, TcpStream},
+    task::JoinSet,
+    time::{sleep, timeout},
+};
+
+use crate::confine::ADDRESS;
+
+/// Connections at a time; others wait.
+const MOST: usize = 64;
+
+/// Bytes of the head of a request, and of the first message of TLS, at most.
+const LONGEST_HEAD: usize = 64 << 10;
+
+/// A client says what it wants in so long.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// How long one connection may last. It ends with its command anyway.
+const LONGEST: Duration = Duration::from_secs(3_600);
+
+/// After a connection could not be taken.
+const PAUSE: Duration = Duration::from_millis(50);
+
+/// Hosts that are remembered of those that were not reached.
+const REMEMBERED: usize = 16;
+
+/// A host that a command did not reach.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unreached {
+    /// As it was asked for.
+    pub host: String,
+    /// Why; `None` where nobody has allowed it.
+    pub why: Option<String>,
+}
+
+/// All clones are one.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Log(Arc<Mutex<Vec<Unreached>>>);
+
+impl Log {
+    fn add(&self, host: &Host, why: Option<String>) {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let unreached = Unreached { host: host.to_string(), why };
+        if known.len() < REMEMBERED && !known.contains(&unreached) {
+            known.push(unreached);
+        }
+    }
+
+    pub(crate) fn take(&self) -> Vec<Unreached> {
+        std::mem::take(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// A proxy for one command.
+#[derive(Debug)]
+pub(crate) struct Proxy {
+    listener: Listener,
+    rules: Rules,
+}
+
+/// What it lets through, and what it did not.
+#[derive(Clone, Debug)]
+struct Rules {
+    hosts: Arc<[Host]>,
+    /// Whether they may lie in private networks.
+    private: bool,
+    log: Log,
+}
+
+impl Proxy {
+    pub(crate) fn new(listener: Listener, hosts: &[Host], private: bool) -> io::Result<Self> {
+        listener.set_nonblocking(true)?;
+        Ok(Self { listener, rules: Rules { hosts: hosts.into(), private, log: Log::default() } })
+    }
+
+    /// What was not reached, as it happens.
+    pub(crate) fn log(&self) -> Log {
+        self.rules.log.clone()
+    }
+
+    /// Serves until it is dropped, and all its connections with it.
+    pub(crate) async fn serve(self) -> io::Result<Infallible> {
+        let listener = TcpListener::from_std(self.listener)?;
+        let mut open = JoinSet::new();
+        loop {
+            tokio::select! {
+                taken = listener.accept(), if open.len() < MOST => match taken {
+                    Ok((client, _)) => {
+                        let rules = self.rules.clone();
+                        open.spawn(timeout(LONGEST, async move { rules.connection(client).await }));
+                    }
+                    Err(_) => sleep(PAUSE).await,
+                },
+                Some(_) = open.join_next() => {}
+            }
+        }
+    }
+}
+
+impl Rules {
+    /// A fault of one connection is nobody else's.
+    async fn connection(&self, mut client: TcpStream) -> io::Result<()> {
+        let mut bytes = Vec::new();
+        let head = timeout(PATIENCE, read_head(&mut client, &mut bytes)).await??;
+        let rest = bytes.split_off(head);
+        let asked = match request::read(&bytes) {
+            Ok(asked) => asked,
+            Err(refusal) => return refuse(client, refusal).await,
+        };
+        let (Asked::Tunnel(host) | Asked::Forward { host, .. }) = &asked;
+        if !self.hosts.iter().any(|allowed| host.is_within(allowed)) {
+            self.log.add(host, None);
+            return refuse(client, (403, format!("`{host}` is not among the hosts that commands may reach")))
+                .await;
+        }
+        let server = match dial(host, self.private).await {
+            Ok(server) => server,
+            Err(refusal) => {
+                self.log.add(host, Some(refusal.1.clone()));
+                return refuse(client, refusal).await;
+            }
+        };
+        match asked {
+            Asked::Tunnel(host) => self.tunnel(client, rest, server, &host).await,
+            Asked::Forward { head, body, .. } => forward(client, rest, server, &head, body).await,
+        }
+    }
+
+    /// Of TLS it is looked whom the client asks for: at one address others may answer as well.
+    async fn tunnel(
+        &self,
+        mut client: TcpStream,
+        mut begun: Vec<u8>,
+        mut server: TcpStream,
+        host: &Host,
+    ) -> io::Result<()> {
+        client.write_all(b"HTTP/1.1 200 Connection established\r\n\r\n").await?;
+        tokio::select! {
+            read = read_hello(&mut client, &mut begun) => read?,
+            // Who speaks first does not speak TLS.
+            spoken = server.readable() => spoken?,
+        }
+        let is_other = match hello(&begun) {
+            Hello::Begun | Hello::Other | Hello::Tls(None) => false,
+            Hello::Tls(Some(name)) => !Host::parse(&name).is_ok_and(|name| name.domain() == host.domain()),
+            Hello::Unreadable => true,
+        };
+        if is_other {
+            self.log.add(host, Some(format!("`{host}` was asked for as another host")));
+            return Ok(());
+        }
+        server.write_all(&begun).await?;
+        copy_bidirectional(&mut client, &mut server).await.map(drop)
+    }
+}
+
+/// One request, and what comes back.
+async fn forward(
+    mut client: TcpStream,
+    rest: Vec<u8>,
+    mut server: TcpStream,
+    head: &[u8],
+    body: u64,
+) -> io::Result<()> {
+    server.write_all(head).await?;
+    let ((from_client, mut to_client), (mut from_server, mut to_server)) = (client.split(), server.split());
+    let mut content = rest.as_slice().chain(from_client).take(body);
+    let sending = async {
+        copy(&mut content, &mut to_server).await?;
+        std::future::pending::<io::Result<()>>().await
+    };
+    tokio::select! {
+        answered = copy(&mut from_server, &mut to_client) => answered.map(drop)?,
+        failed = sending => failed?,
+    }
+    to_client.shutdown().await
+}
+
+/// Reads up to the end of a head, and gives its length. More may have been read.
+async fn read_head(client: &mut TcpStream, bytes: &mut Vec<u8>) -> io::Result<usize> {
+    loop {
+        if let Some(end) = request::end_of_head(bytes) {
+            return Ok(end);
+        }
+        read_more(client, bytes).await?;
+    }
+}
+
+/// Reads until it can be told what a client speaks, or it says no more.
+async fn read_hello(client: &mut TcpStream, bytes: &mut Vec<u8>) -> io::Result<()> {
+    while hello(bytes) == Hello::Begun {
+        match read_more(client, bytes).await {
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(()),
+            read => read?,
+        }
+    }
+    Ok(())
+}
+
+async fn read_more(client: &mut TcpStream, bytes: &mut Vec<u8>) -> io::Result<()> {
+    if bytes.len() >= LONGEST_HEAD {
+        return Err(io::ErrorKind::InvalidData.into());
+    }
+    match client.read_buf(bytes).await? {
+        0 => Err(io::ErrorKind::UnexpectedEof.into()),
+        _ => Ok(()),
+    }
+}
+
+async fn refuse(mut client: TcpStream, (status, why): Refusal) -> io::Result<()> {
+    let phrase = match status {
+        403 => "Forbidden",
+        411 => "Length Required",
+        502 => "Bad Gateway",
+        _ => "Bad Request",
+    };
+    let (length, why) = (why.len() + 1, why.escape_debug());
+    let answer = format!(
+        "HTTP/1.1 {status} {phrase}\r\nContent-Type: text/plain\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{why}\n"
+    );
+    client.write_all(answer.as_bytes()).await?;
+    client.shutdown().await
+}
+
+/// Names of the variables by which programs learn of a proxy: most read the first ones, in whichever letters; npm, cargo,
+/// pip and Node.js have their own.
+const VARIABLES: [&str; 10] = [
+    "HTTP_PROXY",
+    "HTTPS_PROXY",
+    "ALL_PROXY",
+    "http_proxy",
+    "https_proxy",
+    "all_proxy",
+    "CARGO_HTTP_PROXY",
+    "PIP_PROXY",
+    "npm_config_proxy",
+    "npm_config_https_proxy",
+];
+
+/// The command's own loopback.
+const OWN: [&str; 3] = ["localhost", "127.0.0.1", "::1"];
+
+/// What a command is told that may reach `hosts`.
+pub(crate) fn environment(hosts: &[Host]) -> Vec<(&'static str, String)> {
+    let is_listed = |own: &&str| hosts.iter().any(|host| host.name() == **own);
+    let direct: Vec<&str> = OWN.into_iter().filter(|own| !is_listed(own)).collect();
+    let direct = ["NO_PROXY", "no_proxy", "npm_config_noproxy"].map(|name| (name, direct.join(",")));
+    let proxy = VARIABLES.map(|name| (name, format!("http://{ADDRESS}")));
+    proxy.into_iter().chain(direct).chain([("NODE_USE_ENV_PROXY", "1".to_owned())]).collect()
+}

@@ -1,0 +1,173 @@
+//! What a command asks for that a confined one does not have, and how one that failed for want of it is told to ask.
+use haft_core::{Effect, Host, Network};
+use haft_sandbox::Unreached;
+use serde::Deserialize;
+
+/// One thing that a command needs.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "String")]
+pub(super) enum Need {
+    /// The network of this machine.
+    Network,
+    /// One host.
+    Host(Host),
+    /// The real workspace and machine.
+    Live,
+}
+
+impl TryFrom<String> for Need {
+    type Error = String;
+    fn try_from(text: String) -> Result<Self, String> {
+        match text.split_once(':') {
+            None if text == "network" => Ok(Self::Network),
+            None if text == "live" => Ok(Self::Live),
+            Some(("network", host)) => Host::parse(host).map(Self::Host),
+            _ => Err(format!(
+                "`{}` is no need; expected `network`, `network:HOST` or `live`",
+                text.escape_debug()
+            )),
+        }
+    }
+}
+
+/// What `command`, which could be confined, would touch with these needs.
+pub(super) fn effects(command: Effect, needs: &[Need]) -> Vec<Effect> {
+    let hosts = needs.iter().filter_map(|need| match need {
+        Need::Host(host) => Some(Effect::Network(host.to_string())),
+        Need::Network | Need::Live => None,
+    });
+    let has = |need: &Need| needs.contains(need);
+    match (has(&Need::Live), has(&Need::Network)) {
+        (true, _) => vec![command],
+        (false, true) => vec![command.with_network()],
+        (false, false) => std::iter::once(command.confined()).chain(hosts).collect(),
+    }
+}
+
+/// What programs say that did not reach a server.
+const NO_NETWORK: [&str; 9] = [
+    "network is unreachable",
+    "could not resolve",
+    "couldn't resolve",
+    "name resolution",
+    "name or service not known",
+    "no such host",
+    "enotfound",
+    "eai_again",
+    "failed to connect",
+];
+
+/// What they say that may not write somewhere.
+const READ_ONLY: [&str; 2] = ["read-only file system", "erofs"];
+
+/// What a view does not let a user who is not root do: rename a folder that was there before (EXDEV).
+const ACROSS: [&str; 2] = ["cross-device", "exdev"];
+
+/// A confined command that has ended.
+pub(super) struct Ended<'a> {
+    pub(super) command: &'a str,
+    /// Both streams.
+    pub(super) said: &'a str,
+    pub(super) has_failed: bool,
+    pub(super) unreached: &'a [Unreached],
+    /// What the person lets commands have.
+    pub(super) network: &'a Network,
+}
+
+impl Ended<'_> {
+    /// Where it failed for want of something, how to ask for that.
+    pub(super) fn want(&self) -> Option<String> {
+        if !self.unreached.is_empty() {
+            return Some(self.hosts());
+        }
+        if !self.has_failed {
+            return None;
+        }
+        let said = self.said.to_lowercase();
+        let has = |words: &[&str]| words.iter().any(|word| said.contains(word));
+        let (what, need) = if has(&NO_NETWORK) {
+            let why = "there is no network for commands".to_owned();
+            let need = self.host().map_or("network:HOST".into(), |host| format!("network:{host}"));
+            match self.network.refusal(need.strip_prefix("network:")) {
+                Some(refusal) => return Some(format!("[{refusal}]")),
+                None => (why, need),
+            }
+        } else if has(&READ_ONLY) {
+            ("commands write in the workspace and in /tmp only".into(), "live".into())
+        } else if has(&ACROSS) {
+            ("this folder cannot be renamed in a view of the workspace".into(), "live".to_owned())
+        } else {
+            return None;
+        };
+        Some(asking(&what, &[need]))
+    }
+
+    /// Those that it asked its proxy for.
+    fn hosts(&self) -> String {
+        let (mut whys, mut needs) = (Vec::new(), Vec::new());
+        for Unreached { host, why } in self.unreached {
+            match why.clone().or_else(|| self.network.refusal(Some(host))) {
+                Some(why) => whys.push(format!("[{why}]")),
+                None => needs.push(format!("network:{host}")),
+            }
+        }
+        if !needs.is_empty() {
+            whys.push(asking("the command may not reach all hosts that it asked for", &needs));
+        }
+        whys.join("\n")
+    }
+
+    /// The host of the first address in the command, or the one that it could not find.
+    fn host(&self) -> Option<Host> {
+        let address = self.command.split(['\'', '"', ' ']).find_map(|word| word.split_once("://"));
+        let named = address.map(|(_, rest)| rest.split(['/', '?', '#']).next().unwrap_or_default());
+        let has_failed = |line: &&str| NO_NETWORK.iter().any(|word| line.to_lowercase().contains(word));
+        let lines = self.said.lines().filter(has_failed);
+        let words = lines.flat_map(|line| line.split([' ', '\'', '"', '(', ')', ',', ';']));
+        let found = words.map(|word| word.trim_end_matches([':', '.'])).filter(|word| word.contains('.'));
+        named.into_iter().chain(found).find_map(|text| Host::parse(text).ok())
+    }
+}
+
+fn asking(what: &str, needs: &[String]) -> String {
+    let needs = needs.iter().map(|need| format!("\"{need}\"")).collect::<Vec<_>>().join(", ");
+    format!("[{what}; if it cannot do without, call again with `needs: [{needs}]`, and a person is asked]")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn want(command: &str, said: &str, network: &str) -> String {
+        let network = &Network::parse(network).unwrap();
+        Ended { command, said, has_failed: true, unreached: &[], network }.want().unwrap_or_default()
+    }
+
+    #[test]
+    fn the_host_that_was_not_reached_is_named() {
+        let table = [
+            (
+                "curl -s https://a.example.org/x",
+                "curl: (6) Could not resolve host: a.example.org",
+                "network:a.example.org",
+            ),
+            (
+                "git push",
+                "fatal: unable to access 'https://b.org/': Could not resolve host: b.org",
+                "network:b.org",
+            ),
+            ("npm i", "npm error getaddrinfo EAI_AGAIN c.example.org", "network:c.example.org"),
+            ("./x", "dial tcp: lookup d.org: no such host", "network:d.org"),
+            ("./x", "Network is unreachable", "network:HOST"),
+            ("mv a b", "mv: Invalid cross-device link", "live"),
+        ];
+        for (command, said, need) in table {
+            assert!(want(command, said, "ask").contains(&format!("`needs: [\"{need}\"]`")), "{said}");
+        }
+        assert_eq!(
+            want("curl x.org", "Could not resolve host: x.org", "off"),
+            "[commands have no network here (`network = \"off\"`)]"
+        );
+        assert_eq!(want("true", "all well", "ask"), "");
+    }
+}
