@@ -15,6 +15,7 @@ use engines::Engines;
 use futures::{Stream, StreamExt, stream::BoxStream};
 use haft_core::{Entry, Event, Fact, Order, Seq, SessionId};
 use haft_engine::{Home, Session};
+use haft_sandbox::give_memory_back;
 use held::{Held, Opened};
 pub(crate) use now::State;
 use std::{
@@ -334,10 +335,12 @@ impl Hub {
                 None => self.0.opened.notified().await,
                 Some(due) if due > Instant::now() => tokio::time::sleep_until(due.into()).await,
                 Some(_) => {
-                    self.0.open.close_due(idle);
-                    self.engines().close_unused(idle).await;
-                    // What was closed has to be gone before the next look.
-                    tokio::task::yield_now().await;
+                    let closed = self.0.open.close_due(idle) + self.engines().close_unused(idle).await;
+                    if closed > 0 {
+                        // Their tasks end first.
+                        tokio::time::sleep(LOOK).await;
+                        give_memory_back();
+                    }
                 }
             }
         }

@@ -67,8 +67,8 @@ impl Engines {
             .min()
     }
 
-    /// Lets go of those that have had no session for so long, and of the servers that they started.
-    pub(super) async fn close_unused(&self, idle: Duration) {
+    /// Lets go of those that have had no session for so long, and of the servers that they started; says how many.
+    pub(super) async fn close_unused(&self, idle: Duration) -> usize {
         let now = Instant::now();
         let mut unused = Vec::new();
         self.lock().retain(|_, kept| {
@@ -78,9 +78,10 @@ impl Engines {
             }
             !is_unused
         });
-        for engine in unused {
+        for engine in &unused {
             engine.shut_down().await;
         }
+        unused.len()
     }
 
     /// Ends them all.

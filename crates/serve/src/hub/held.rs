@@ -127,16 +127,19 @@ impl Opened {
         all.values().filter(|held| !held.is_pinned).map(|held| held.used + idle).min()
     }
 
-    /// Closes those that are due.
-    pub(super) fn close_due(&self, idle: Duration) {
+    /// Closes those that are due; says how many.
+    pub(super) fn close_due(&self, idle: Duration) -> usize {
         let now = Instant::now();
-        self.lock().retain(|_, held| {
+        let mut all = self.lock();
+        let before = all.len();
+        all.retain(|_, held| {
             let is_due = held.used + idle <= now;
             if is_due && !held.is_closable() {
                 held.used = now;
             }
             !is_due || !held.is_closable()
         });
+        before - all.len()
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<SessionId, Held>> {
