@@ -44,9 +44,11 @@ fn lists_have_headers_and_say_where_there_is_nothing() {
     let list = seen("sessions list");
     let header: Vec<&str> = list.lines().next().unwrap_or_default().split_whitespace().collect();
     assert_eq!(header, ["SESSION", "LAST", "USED", "DIRECTORY", "MODEL", "TITLE"], "{list}");
-    // Each row is one, whatever the width.
+    // Each row is one, whatever the width, and what it begins with names the session.
     let row = list.lines().nth(1).unwrap_or_default();
     assert!(row.contains("  now  ") && row.ends_with("say hello"), "{list}");
+    let id = row.split_whitespace().next().unwrap_or_default();
+    assert!(id.len() < 32 && seen(&format!("sessions show {id}")).contains("> say hello"), "{id}");
     let object: serde_json::Value =
         serde_json::from_str(place.run(&["sessions", "list", "--json"]).out.trim()).unwrap_or_default();
     assert_eq!(object["title"], "say hello");

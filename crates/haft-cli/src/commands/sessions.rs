@@ -7,7 +7,7 @@ mod search;
 
 use super::{
     account, run,
-    table::{Table, short},
+    table::{BELOW, Table, short},
     talk,
 };
 use crate::{
@@ -96,7 +96,7 @@ fn rename(home: &Home, id: &str, name: &str, json: bool) -> Result<Exit, Failure
 
 fn list(context: &CliContext, home: &Home, json: bool) -> Result<Exit, Failure> {
     let person = context.environment.get("HOME");
-    let mut table = Table::new(["SESSION", "LAST USED", "DIRECTORY", "MODEL", "TITLE"]);
+    let mut table = Table::of_ids(["SESSION", "LAST USED", "DIRECTORY", "MODEL", "TITLE"]);
     for Summary {
         id,
         opened_at,
@@ -116,7 +116,7 @@ fn list(context: &CliContext, home: &Home, json: bool) -> Result<Exit, Failure> 
                               "forked_from": forked_from});
             writeln!(stdout(), "{}", safe::json(&line.to_string()))?;
         } else {
-            let below = if delegated_by.is_some() { "└ " } else { "" };
+            let below = if delegated_by.is_some() { BELOW } else { "" };
             let folder = safe::text(&short(&workspace, person)).into_owned();
             table.row([
                 format!("{below}{id}"),

@@ -1,23 +1,36 @@
 //! Lists for people: columns under headings.
 use haft::{present::safe, terminal::Exit};
 use serde_json::Value;
-use std::io::{self, Write, stdout};
+use std::{
+    collections::HashSet,
+    io::{self, Write, stdout},
+};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 /// Rows under headings. On a terminal they are cut to its width: first what stands between the first and the last column,
 /// down to so many columns each, then the last one.
 const NARROWEST: usize = 10;
+/// In front of the ID of what belongs to the row above.
+pub(super) const BELOW: &str = "└ ";
+/// A shortened ID has the second in which it was made, and two letters.
+const SHORTEST_ID: usize = 18;
 /// Between two columns.
 const GAP: usize = 2;
 
 /// See [`NARROWEST`].
 pub(super) struct Table<const COLUMNS: usize> {
     rows: Vec<[String; COLUMNS]>,
+    /// The first column holds IDs: where there is little room, so much of each as tells it from the others.
+    has_ids: bool,
 }
 
 impl<const COLUMNS: usize> Table<COLUMNS> {
     pub(super) fn new(headings: [&str; COLUMNS]) -> Self {
-        Self { rows: vec![headings.map(str::to_owned)] }
+        Self { rows: vec![headings.map(str::to_owned)], has_ids: false }
+    }
+
+    pub(super) fn of_ids(headings: [&str; COLUMNS]) -> Self {
+        Self { has_ids: true, ..Self::new(headings) }
     }
 
     pub(super) fn row(&mut self, row: [String; COLUMNS]) {
@@ -29,11 +42,14 @@ impl<const COLUMNS: usize> Table<COLUMNS> {
         if self.rows.len() == 1 {
             return writeln!(stdout(), "{nothing}");
         }
-        let width = |column: usize| self.rows.iter().map(|row| row[column].width()).max().unwrap_or_default();
         let terminal = rustix::termios::tcgetwinsize(stdout()).ok().map(|size| usize::from(size.ws_col));
-        let widths: [usize; COLUMNS] =
-            fitting(std::array::from_fn(width), terminal.filter(|columns| *columns > 0));
-        for row in &self.rows {
+        let terminal = terminal.filter(|columns| *columns > 0);
+        let mut rows = self.rows.clone();
+        if self.has_ids && over(&widths_of(&rows), terminal) > 0 {
+            shorten_ids(&mut rows[1..]);
+        }
+        let widths = fitting(widths_of(&rows), terminal);
+        for row in &rows {
             let padded = row.iter().zip(widths).enumerate().map(|(place, (cell, width))| {
                 let cell = if place + 1 == COLUMNS { beginning_of(cell, width) } else { end_of(cell, width) };
                 format!("{cell}{}", " ".repeat(width - cell.width()))
@@ -45,20 +61,40 @@ impl<const COLUMNS: usize> Table<COLUMNS> {
     }
 }
 
+fn widths_of<const COLUMNS: usize>(rows: &[[String; COLUMNS]]) -> [usize; COLUMNS] {
+    std::array::from_fn(|column| rows.iter().map(|row| row[column].width()).max().unwrap_or_default())
+}
+
+/// By how much `widths` are too many for `columns`.
+fn over(widths: &[usize], columns: Option<usize>) -> usize {
+    let all = widths.iter().sum::<usize>() + GAP * widths.len().saturating_sub(1);
+    columns.map_or(0, |columns| all.saturating_sub(columns))
+}
+
+/// Leaves so much of each ID as tells it from the others; commands take that, too.
+fn shorten_ids<const COLUMNS: usize>(rows: &mut [[String; COLUMNS]]) {
+    let id = |row: &[String; COLUMNS]| row[0].trim_start_matches(BELOW).to_owned();
+    let ids: HashSet<String> = rows.iter().map(id).collect();
+    let prefix = |id: &str, length: usize| id.chars().take(length).collect::<String>();
+    let is_enough =
+        |length: &usize| ids.iter().map(|id| prefix(id, *length)).collect::<HashSet<_>>().len() == ids.len();
+    let length = (SHORTEST_ID..).find(is_enough).unwrap_or(SHORTEST_ID);
+    for row in rows {
+        let (id, below) = (id(row), row[0].starts_with(BELOW));
+        row[0] = format!("{}{}", if below { BELOW } else { "" }, prefix(&id, length));
+    }
+}
+
 /// `widths` that fit `columns`, as far as that can be.
 fn fitting<const COLUMNS: usize>(mut widths: [usize; COLUMNS], columns: Option<usize>) -> [usize; COLUMNS] {
-    let over = |widths: &[usize]| {
-        let all = widths.iter().sum::<usize>() + GAP * COLUMNS.saturating_sub(1);
-        columns.map_or(0, |columns| all.saturating_sub(columns))
-    };
-    while over(&widths) > 0 {
+    while over(&widths, columns) > 0 {
         let between = widths.iter_mut().take(COLUMNS.saturating_sub(1)).skip(1);
         match between.filter(|width| **width > NARROWEST).max() {
             Some(widest) => *widest -= 1,
             None => break,
         }
     }
-    let over = over(&widths);
+    let over = over(&widths, columns);
     if let Some(last) = widths.last_mut() {
         *last = last.saturating_sub(over).max(NARROWEST.min(*last));
     }
@@ -134,6 +170,17 @@ pub(super) fn short(folder: &std::path::Path, home: Option<&str>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn ids_are_shortened_as_far_as_they_differ() {
+        let rows = |ids: [&str; 3]| ids.map(|id| [id.to_owned(), "x".to_owned()]);
+        let mut long = rows(["20261123-101500-aaaa-x", "└ 20261123-101500-aabb-y", "20261123-101501-cccc-z"]);
+        shorten_ids(&mut long);
+        assert_eq!(long, rows(["20261123-101500-aaa", "└ 20261123-101500-aab", "20261123-101501-ccc"]));
+        let mut short = rows(["one", "two", "two"]);
+        shorten_ids(&mut short);
+        assert_eq!(short, rows(["one", "two", "two"]));
+    }
 
     #[test]
     fn columns_give_way_from_the_middle_on() {

@@ -9,7 +9,7 @@ const LONG: usize = 100;
 /// More than so many things are counted.
 const NAMED: usize = 3;
 
-/// The three answers. The second one says what it covers, from [`Sentence::again`].
+/// The three answers. The second one says what it covers, from [`Sentence::always`].
 pub const YES: &str = "Yes";
 /// The third one.
 pub const NO: &str = "No, and say what to do instead";

@@ -18,7 +18,7 @@ const AROUND: usize = 40;
 /// The sessions, newest first, in which somebody said `text`, in whatever case, and where they did first.
 pub(super) fn search(home: &Home, text: &str, json: bool) -> Result<Exit, Failure> {
     let wanted = text.to_lowercase();
-    let mut table = Table::new(["SESSION", "LAST USED", "SAID"]);
+    let mut table = Table::of_ids(["SESSION", "LAST USED", "SAID"]);
     for Summary { id, last_at, .. } in home.list() {
         let Ok(entries) = home.peek(&id.0) else { continue };
         let Some((seq, said)) = entries.iter().find_map(|entry| found(entry, &wanted)) else { continue };
