@@ -128,3 +128,21 @@ fn a_prompt_is_written_in_the_persons_editor() {
     terminal.see("cannot edit the prompt with `sh ../fails.sh`");
     terminal.see("> as it was");
 }
+
+#[test]
+fn effort_is_said_behind_the_model_line_by_line() {
+    let place = Place::new();
+    let server = with_openai(&place, 1);
+    let Some(terminal) = Terminal::open(&place, (110, 30)) else { return };
+    terminal.haft(&place, "chat --model openai/gpt-5");
+    terminal.see("to leave.");
+    terminal.say("/model");
+    terminal.see("(/model SPEC [EFFORT])");
+    terminal.say("/model openai/gpt-5 high");
+    terminal.see("model openai/gpt-5");
+    terminal.say("one");
+    terminal.see("Understood.");
+    assert_eq!(efforts(&server), ["high"]);
+    terminal.say("/model openai/gpt-5 most");
+    terminal.see("there is no effort `most`");
+}

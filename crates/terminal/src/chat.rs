@@ -146,7 +146,7 @@ impl Talk<'_> {
             Order::Model(Some(spec)) => self.reopen(self.wish.clone().asking(&spec)).await,
             Order::Agent(Some(name)) => self.reopen(Wish { agent: Some(name), ..self.wish.clone() }).await,
             Order::Sessions(None) => self.sessions(),
-            Order::Model(None) => list((self.host.models)(), "/model SPEC"),
+            Order::Model(None) => list((self.host.models)(), "/model SPEC [EFFORT]"),
             Order::Agent(None) => self.agents(),
             Order::Compact => self.turn(Command::Compact).await,
             Order::Continue => self.turn(Command::Continue).await,
