@@ -231,7 +231,8 @@ async fn refuse(mut client: TcpStream, (status, why): Refusal) -> io::Result<()>
         502 => "Bad Gateway",
         _ => "Bad Request",
     };
-    let (length, why) = (why.len() + 1, why.escape_debug());
+    let why = why.escape_debug().to_string();
+    let length = why.len() + 1;
     let answer = format!(
         "HTTP/1.1 {status} {phrase}\r\nContent-Type: text/plain\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{why}\n"
     );
