@@ -3,7 +3,7 @@ CARGO ?= cargo
 MODELS := $(CURDIR)/models
 export HAFT_MODELS ?= $(MODELS)
 
-.PHONY: demo test check soak bench figures fresh
+.PHONY: demo test check soak escape bench figures fresh
 
 # A question, an edit, an undo, a crash and the page of a session, on the embedded model, in a scratch repository.
 demo:
@@ -31,6 +31,10 @@ check:
 # What takes too long for every day: random scripts in views against the same ones without.
 soak:
 	HAFT_SOAK=2000 $(CARGO) test -p haft-stage --test commands
+
+# Ways out of the sandboxes of agents: nobody gets out. A part of `make test`.
+escape:
+	$(CARGO) test -p haft-cli --no-default-features --test escape
 
 # Speed and memory, as ratios and medians of one run.
 bench:

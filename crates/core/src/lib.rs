@@ -46,11 +46,12 @@ pub use provider::{Delta, Provider, ProviderError, Request, TimedOut};
 pub use reply::Reply;
 pub use secret::Secrets;
 pub use tool::{
-    AnyTool, Effect, Example, Examples, Execution, Tool, ToolContext, ToolSpec,
+    AnyTool, Example, Examples, Tool, ToolContext, ToolSpec,
     access::{Access, AccessRules},
     alias::{self, Aliases},
     background::{JobId, JobOutput, JobState, Jobs, NoJobs, Work},
     confinement::{Confinement, Overlay, Sandbox},
+    effect::{Effect, Execution},
     hook::{Hooked, Hooks, Moment, NoHooks},
     network::{Network, Reach},
     person::{Nobody, Person, Question},

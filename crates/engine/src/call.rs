@@ -20,12 +20,13 @@ use crate::{
 };
 use errors::{denied, interrupted, not_settled, not_staged};
 use haft_core::{
-    Change, Effect, Fact, How, ToolCall, ToolContext, ToolError, ToolErrorKind, ToolOutput, ToolResult,
-    Verdict, View, Wording, changed::paths, loops::warning,
+    Change, Effect, Fact, FileRead, How, ToolCall, ToolContext, ToolError, ToolErrorKind, ToolOutput,
+    ToolResult, Verdict, View, Wording, changed::paths, loops::warning,
 };
-use judge::Refused;
+use judge::{Judged, Refused};
 use order::Turn;
 use run::{CallLog, run_tool};
+use serde_json::Value;
 use settle::Settled;
 use std::{io, sync::Arc};
 use tokio_util::sync::CancellationToken;
@@ -185,20 +186,12 @@ async fn run_in_view(
         judge::ask_to_run(session, call, &ready, &judged, reason, notes).await?;
     }
     let readable = Arc::new(judge::readable(session, &ready.effects));
-    let (how, outside) = (judged.how, judged.reaches_out());
-    let mut seen = turn.map(Turn::sees).unwrap_or_default();
+    let (how, mut seen) = (judged.how, turn.map(Turn::sees).unwrap_or_default());
     let open = || open_view(session, &ready.effects, ready.names.clone(), how);
     let mut view = open().await?;
     let mut looked = looked.read().await;
-    let started = Fact::ToolStarted {
-        call: call.id.clone(),
-        name: call.name.clone(),
-        arguments: ready.arguments.clone(),
-        how,
-        outside,
-        reads: looked.recorded(&setup.workspace),
-    };
-    start(session, started, how, outside, notes).await?;
+    let reads = looked.recorded(&setup.workspace);
+    start(session, call, &ready.arguments, &judged, reads, notes).await?;
     let output = loop {
         let access = judged.access(session, view.confinement());
         let context = context(session, call, round, &view, cancel, notes);
@@ -256,11 +249,15 @@ async fn changes_of(view: &Arc<dyn View>) -> Result<Vec<Change>, ToolError> {
 /// The intent is on disk before anything happens that cannot be taken back.
 async fn start(
     session: &SessionContext,
-    started: Fact,
-    how: How,
-    outside: bool,
+    call: &ToolCall,
+    arguments: &Value,
+    judged: &Judged,
+    reads: Vec<FileRead>,
     notes: &Notes,
 ) -> Result<(), Stopped> {
+    let (how, outside) = (judged.how, judged.reaches_out());
+    let (id, name, arguments) = (call.id.clone(), call.name.clone(), arguments.clone());
+    let started = Fact::ToolStarted { call: id, name, arguments, how, outside, reads };
     if how != How::Untracked && !outside {
         return Ok(notes.record(started).await?);
     }

@@ -140,6 +140,12 @@ impl View for OverlayView {
     fn changes(&self) -> io::Result<Vec<Change>> {
         let difference = Difference::of(&self.confinement.workspace, self.folder.opened())?;
         let kept: Vec<_> = difference.contents.iter().map(|(file, state)| (file.as_path(), state)).collect();
+        let named = difference.changes.iter().map(|change| &change.path).chain(&difference.moved);
+        // What cannot be written down could not be taken back.
+        if let Some(path) = named.into_iter().find(|path| path.to_str().is_none()) {
+            let why = format!("the name `{}` is not UTF-8", path.to_string_lossy().escape_debug());
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
+        }
         self.blobs.keep(&kept)?;
         *self.moved.lock().unwrap_or_else(PoisonError::into_inner) = difference.moved;
         Ok(difference.changes)

@@ -64,6 +64,7 @@ const NAMESPACES: [libc::c_int; 7] = [
 ];
 
 /// What a program may speak besides the internet: nothing that reaches a virtual machine's host, or drivers.
+/// Of netlink only what tells the addresses of this machine.
 const SOCKETS: [libc::c_int; 4] = [libc::AF_UNIX, libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK];
 
 pub(super) fn filter() -> io::Result<Filter> {
@@ -75,7 +76,11 @@ pub(super) fn filter() -> io::Result<Filter> {
     });
     rules.insert(libc::SYS_clone, namespaces.collect::<io::Result<_>>()?);
     let others = SOCKETS.iter().map(|family| condition(0, SeccompCmpOp::Ne, *family as u64));
-    rules.insert(libc::SYS_socket, vec![rule(others.collect::<io::Result<_>>()?)?]);
+    let netlink = vec![
+        condition(0, SeccompCmpOp::Eq, libc::AF_NETLINK as u64)?,
+        condition(2, SeccompCmpOp::Ne, libc::NETLINK_ROUTE as u64)?,
+    ];
+    rules.insert(libc::SYS_socket, vec![rule(others.collect::<io::Result<_>>()?)?, rule(netlink)?]);
     // What a person would read in their terminal as typed by themselves.
     let typed =
         [libc::TIOCSTI, libc::TIOCLINUX].map(|request| rule(vec![condition(1, SeccompCmpOp::Eq, request)?]));

@@ -4,7 +4,10 @@ use haft_core::{Confinement, Overlay, Reach};
 use std::{
     ffi::{CString, OsStr, OsString},
     fs, io,
-    os::unix::ffi::{OsStrExt, OsStringExt},
+    os::unix::{
+        ffi::{OsStrExt, OsStringExt},
+        fs::FileTypeExt,
+    },
     path::{Path, PathBuf},
     sync::atomic::{AtomicU64, Ordering::Relaxed},
 };
@@ -59,7 +62,33 @@ pub(super) fn steps(confinement: &Confinement, is_root: bool) -> io::Result<Vec<
     make_mount_point(&workspace.folder, tmp)?;
     plan.writable(overlay, &workspace.folder)?;
     hidden.iter().try_for_each(|path| plan.hide(path, &workspace.folder))?;
+    sockets(hidden).iter().try_for_each(|path| plan.hide(path, &workspace.folder))?;
     Ok(plan.steps)
+}
+
+/// More sockets than these are not hidden, so that a command does not wait for them.
+const MOST_SOCKETS: usize = 256;
+
+/// Where programs listen at this moment (proc_net(5)): what cannot be written to can still be spoken to.
+fn sockets(hidden: &[PathBuf]) -> Vec<PathBuf> {
+    let all = fs::read("/proc/net/unix").unwrap_or_default();
+    let paths = all.split(|byte| *byte == b'\n').filter_map(|line| {
+        let at = line.iter().position(|byte| *byte == b'/')?;
+        Some(PathBuf::from(OsString::from_vec(line[at..].to_vec())))
+    });
+    let is_hidden = |path: &PathBuf| hidden.iter().any(|folder| path.starts_with(folder));
+    let seen = paths.filter_map(|path| fs::canonicalize(path).ok());
+    let mut paths: Vec<PathBuf> = seen.filter(|path| !is_covered(path) && !is_hidden(path)).collect();
+    paths.sort_unstable();
+    paths.dedup();
+    paths.retain(|path| fs::symlink_metadata(path).is_ok_and(|found| found.file_type().is_socket()));
+    paths.truncate(MOST_SOCKETS);
+    paths
+}
+
+/// Whether something else takes its place anyway.
+fn is_covered(path: &Path) -> bool {
+    ["/tmp", "/var/tmp", "/var/run", SOCKETS].iter().any(|place| path.starts_with(place))
 }
 
 struct Mounts {
@@ -193,21 +222,17 @@ impl Mounts {
     /// What is below the workspace or `/tmp` was looked at where it really lies; it may be hidden by those already.
     fn hide(&mut self, path: &Path, workspace: &Path) -> io::Result<()> {
         let Ok(found) = fs::metadata(path) else { return Ok(()) };
-        let is_covered = ["/tmp", "/var/tmp", SOCKETS].iter().any(|place| path.starts_with(place));
-        if is_covered && !path.starts_with(workspace) {
+        if is_covered(path) && !path.starts_with(workspace) {
             return Ok(());
         }
-        if found.is_dir() {
-            let slot = self.system(
-                "tmpfs",
-                &[("mode", OsStr::new("755")), ("size", OsStr::new("4k"))],
-                READ_ONLY as _,
-            )?;
-            self.attach(slot, path)?;
-        } else {
-            let slot = self.clone_of(Path::new("/dev/null"))?;
-            self.attach(slot, path)?;
-        }
+        let slot = match found.is_dir() {
+            true => {
+                let options = [("mode", OsStr::new("755")), ("size", OsStr::new("4k"))];
+                self.system("tmpfs", &options, READ_ONLY as _)?
+            }
+            false => self.clone_of(Path::new("/dev/null"))?,
+        };
+        self.steps.push(Step::Hide { slot, place: name(path)? });
         self.slots -= 1;
         Ok(())
     }

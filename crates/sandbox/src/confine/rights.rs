@@ -15,12 +15,27 @@ impl Identity {
         Self { users: map(user), groups: map(group) }
     }
 
+    /// The files belong to root where the memory of this process is private, so it is not for these moments.
     pub(super) fn take(&self) -> io::Result<()> {
+        set_dumpable(true)?;
+        let taken = self.write_maps();
+        set_dumpable(false)?;
+        taken
+    }
+
+    fn write_maps(&self) -> io::Result<()> {
         // Without it nobody but root may map a group (user_namespaces(7)).
         write(c"/proc/self/setgroups", c"deny")?;
         write(c"/proc/self/uid_map", &self.users)?;
         write(c"/proc/self/gid_map", &self.groups)
     }
+}
+
+/// The next program makes it so again.
+#[expect(unsafe_code, reason = "prctl(2) without memory of its own")]
+fn set_dumpable(dumpable: bool) -> io::Result<()> {
+    // SAFETY: takes numbers and nothing else.
+    done(unsafe { libc::prctl(libc::PR_SET_DUMPABLE, libc::c_ulong::from(dumpable), 0, 0, 0) }.into())
 }
 
 #[expect(unsafe_code, reason = "open(2) and write(2) without memory of their own")]

@@ -18,6 +18,8 @@ pub(super) enum Step {
     New { kind: CString, options: Vec<(CString, CString)>, attributes: libc::c_uint, slot: usize },
     /// Puts it in its place.
     Attach { slot: usize, place: CString },
+    /// The same, where there still is something to be hidden.
+    Hide { slot: usize, place: CString },
     /// Sets and clears attributes of the mount at `place`, and with `all` of those below it.
     Attributes { place: CString, set: u64, clear: u64, all: bool },
     /// Makes a folder.
@@ -59,6 +61,10 @@ impl Step {
                 Ok(())
             }
             Self::Attach { slot, place } => attach(slots[*slot], place),
+            Self::Hide { slot, place } => match attach(slots[*slot], place) {
+                Err(error) if error.raw_os_error() == Some(libc::ENOENT) => Ok(()),
+                hidden => hidden,
+            },
             Self::Attributes { place, set, clear, all } => attributes(place, *set, *clear, *all),
             Self::Folder { path, mode } => folder(path, *mode),
             Self::File { path } => file(path),

@@ -1,0 +1,143 @@
+//! What a call would touch.
+#[cfg(doc)]
+use crate::Access;
+use serde::{Deserialize, Serialize};
+use std::{
+    fmt,
+    path::{Path, PathBuf},
+};
+
+/// What a call would touch. Paths are absolute, or relative to the workspace.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Effect {
+    /// Reads a file or a folder.
+    Read(PathBuf),
+    /// Creates, changes or removes a file.
+    Write(PathBuf),
+    /// Runs this command, which may do anything.
+    Execute(Execution),
+    /// Talks to this host or URL.
+    Network(String),
+}
+
+impl Effect {
+    /// Returns the effect of running `command` in the workspace's root.
+    pub fn execute(command: impl Into<String>) -> Self {
+        Self::execute_in(command, "")
+    }
+
+    /// Returns the effect of running `command` in `folder`.
+    pub fn execute_in(command: impl Into<String>, folder: impl Into<PathBuf>) -> Self {
+        let (command, folder) = (command.into(), folder.into());
+        Self::Execute(Execution { command, folder, confined: false, network: false })
+    }
+
+    /// Returns the same effect, in a process that is started with [`Access::confinement`].
+    pub fn confined(self) -> Self {
+        match self {
+            Self::Execute(execution) => Self::Execute(Execution { confined: true, ..execution }),
+            other => other,
+        }
+    }
+
+    /// Returns the same effect confined, but with the network of this machine.
+    pub fn with_network(self) -> Self {
+        match self.confined() {
+            Self::Execute(execution) => Self::Execute(Execution { network: true, ..execution }),
+            other => other,
+        }
+    }
+
+    /// Returns the same effect with the path that `place` gives for the file it names.
+    pub fn placed(self, place: impl FnOnce(&Path) -> PathBuf) -> Self {
+        match self {
+            Self::Read(path) => Self::Read(place(&path)),
+            Self::Write(path) => Self::Write(place(&path)),
+            other @ (Self::Execute(_) | Self::Network(_)) => other,
+        }
+    }
+}
+
+impl fmt::Display for Effect {
+    /// As policy rules are written: `write:src/main.rs`, `execute@crates/core:cargo test`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Read(path) => write!(f, "read:{}", path.display()),
+            Self::Write(path) => write!(f, "write:{}", path.display()),
+            Self::Execute(Execution { command, folder, .. }) if is_root(folder) => {
+                write!(f, "execute:{command}")
+            }
+            Self::Execute(Execution { command, folder, .. }) => {
+                write!(f, "execute@{}:{command}", folder.display())
+            }
+            Self::Network(target) => write!(f, "network:{target}"),
+        }
+    }
+}
+
+/// A command line and the folder in which it starts.
+///
+/// As JSON a text where the folder is the workspace's root and nothing more is to be said, else
+/// `{"command":…,"folder":…,"confined":…,"network":…}`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(from = "ExecutionForm", into = "ExecutionForm")]
+pub struct Execution {
+    /// The command line.
+    pub command: String,
+    /// Absolute, or relative to the workspace; empty for the workspace's root. Where it names a file, the folder of
+    /// that file is meant. The engine makes it relative where it lies inside the workspace.
+    pub folder: PathBuf,
+    /// Whether its process is started with [`Access::confinement`], so that it can do no more than that says.
+    pub confined: bool,
+    /// Of a confined one, whether it has the network of this machine.
+    pub network: bool,
+}
+
+impl Execution {
+    /// Whether it can do nothing but change its view of the workspace.
+    pub fn stays_inside(&self) -> bool {
+        self.confined && !self.network
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(untagged)]
+enum ExecutionForm {
+    AtRoot(String),
+    In {
+        command: String,
+        #[serde(default, skip_serializing_if = "is_root")]
+        folder: PathBuf,
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        confined: bool,
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        network: bool,
+    },
+}
+
+fn is_root(folder: &Path) -> bool {
+    folder.as_os_str().is_empty()
+}
+
+impl From<ExecutionForm> for Execution {
+    fn from(form: ExecutionForm) -> Self {
+        match form {
+            ExecutionForm::AtRoot(command) => {
+                Self { command, folder: PathBuf::new(), confined: false, network: false }
+            }
+            ExecutionForm::In { command, folder, confined, network } => {
+                Self { command, folder, confined, network }
+            }
+        }
+    }
+}
+
+impl From<Execution> for ExecutionForm {
+    fn from(Execution { command, folder, confined, network }: Execution) -> Self {
+        match is_root(&folder) && !confined && !network {
+            true => Self::AtRoot(command),
+            false => Self::In { command, folder, confined, network },
+        }
+    }
+}

@@ -1,0 +1,231 @@
+//! Ways out of the sandboxes of agents, tried by confined commands through the binary: nobody gets out.
+#![cfg(all(target_os = "linux", target_arch = "x86_64"))]
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+use serde::Deserialize;
+use serde_json::{Value, json};
+use std::{
+    env, fs, io,
+    net::{TcpListener, UdpSocket},
+    os::{
+        linux::net::SocketAddrExt,
+        unix::{
+            fs::{MetadataExt, chown},
+            net::{SocketAddr, UnixListener},
+            process::CommandExt,
+        },
+    },
+    path::{Path, PathBuf},
+    process::{Child, Command, Stdio},
+};
+
+#[derive(Deserialize)]
+struct Escapes {
+    escape: Vec<Escape>,
+}
+
+#[derive(Deserialize)]
+struct Escape {
+    name: String,
+    sh: Option<String>,
+    py: Option<String>,
+    then: Option<String>,
+    /// Whether Haft is started there once more.
+    #[serde(default)]
+    again: bool,
+}
+
+/// What `py` begins with.
+const PYTHON: &str = r#"
+import ctypes, os, socket
+libc = ctypes.CDLL(None, use_errno=True)
+def call(*args):
+    ctypes.set_errno(0)
+    return libc.syscall(*(ctypes.c_long(arg) if isinstance(arg, int) else arg for arg in args))
+def escaped(): print("ESC" + "APED")
+def refused(*calls):
+    for args in calls:
+        result = call(*args)
+        if result != -1 or ctypes.get_errno() not in (1, 38): print("ESC" + "APED", args, result, ctypes.get_errno())
+def quietly(work):
+    try: work()
+    except OSError: pass
+"#;
+
+/// What no command may print.
+const SECRET: &str = "canary-7f3a-of-what-is-hidden";
+
+/// Everything that must stay as it is.
+struct Outside {
+    folder: tempfile::TempDir,
+    victim: Child,
+    tcp: TcpListener,
+    udp: UdpSocket,
+    path: UnixListener,
+    named: UnixListener,
+}
+
+impl Drop for Outside {
+    fn drop(&mut self) {
+        let _it_has_ended = self.victim.kill();
+        let _it_has_ended = self.victim.wait();
+    }
+}
+
+/// Where commands see what is outside: not below `/tmp`, of which they have their own.
+fn seen_folder() -> PathBuf {
+    let given = env::var_os("HAFT_ESCAPE_FOLDER").map(PathBuf::from);
+    given.unwrap_or_else(|| PathBuf::from(env!("CARGO_TARGET_TMPDIR")))
+}
+
+impl Outside {
+    fn new() -> Self {
+        let folder = tempfile::tempdir_in(seen_folder()).unwrap();
+        let root = folder.path();
+        for name in ["outside", "work", "person/.ssh", "person/.aws", "person/.config/gh", "home"] {
+            fs::create_dir_all(root.join(name)).unwrap();
+        }
+        fs::write(root.join("outside/kept"), "kept\n").unwrap();
+        for key in [".ssh/id", ".aws/credentials", ".netrc", ".git-credentials", ".config/gh/hosts.yml"] {
+            fs::write(root.join("person").join(key), SECRET).unwrap();
+        }
+        fs::write(root.join("work/a.txt"), "a\n").unwrap();
+        fs::create_dir(root.join("work/kept-folder")).unwrap();
+        let made = Command::new("git").args(["init", "-q"]).current_dir(root.join("work")).status().unwrap();
+        assert!(made.success());
+        let mut victim = Command::new("sleep");
+        victim.arg("600").env("CANARY", SECRET).stdin(Stdio::null()).process_group(0);
+        let name = SocketAddr::from_abstract_name(folder.path().as_os_str().as_encoded_bytes()).unwrap();
+        let outside = Self {
+            victim: victim.spawn().unwrap(),
+            tcp: TcpListener::bind("127.0.0.1:0").unwrap(),
+            udp: UdpSocket::bind("127.0.0.1:0").unwrap(),
+            path: UnixListener::bind(root.join("outside/sock")).unwrap(),
+            named: UnixListener::bind_addr(&name).unwrap(),
+            folder,
+        };
+        outside.tcp.set_nonblocking(true).unwrap();
+        outside.udp.set_nonblocking(true).unwrap();
+        outside.path.set_nonblocking(true).unwrap();
+        outside.named.set_nonblocking(true).unwrap();
+        outside
+    }
+
+    fn root(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// A program in the workspace that knows where everything is.
+    fn command(&self, program: impl AsRef<std::ffi::OsStr>) -> Command {
+        let mut command = Command::new(program);
+        command.current_dir(self.root().join("work")).env_clear().stdin(Stdio::null());
+        command.env("PATH", env::var_os("PATH").unwrap()).env("HOME", self.root().join("person"));
+        command.env("HAFT_HOME", self.root().join("home")).env("STATE", self.root().join("home"));
+        command.env("OUT", self.root().join("outside")).env("PERSON", self.root().join("person"));
+        command.env("SOCK", self.root().join("outside/sock")).env("ABSTRACT", self.root());
+        command.env("VICTIM", self.victim.id().to_string());
+        command.env("TCP", self.tcp.local_addr().unwrap().port().to_string());
+        command.env("UDP", self.udp.local_addr().unwrap().port().to_string());
+        command
+    }
+
+    /// What the model reads of a command that it runs.
+    fn run(&self, line: &str) -> String {
+        let call = json!({"calls": [{"name": "bash", "arguments": {"command": line, "timeout": 60}}]});
+        let model = self.root().join("model.jsonl");
+        fs::write(&model, format!("{call}\n{}\n", json!({"say": "done"}))).unwrap();
+        let haft = env::var_os("HAFT_UNDER_TEST").unwrap_or(env!("CARGO_BIN_EXE_haft").into());
+        let mut haft = self.command(haft);
+        haft.args(["run", "--sandbox", "require", "--permission", "accept-edits", "--json", "--model"]);
+        let ran = haft.arg(format!("script/{}", model.display())).arg("go").output().unwrap();
+        let out = String::from_utf8_lossy(&ran.stdout).into_owned();
+        let events = out.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+        let ended: Vec<Value> = events.filter(|event| event["type"] == "tool_ended").collect();
+        assert_eq!(ended.len(), 1, "{out}\n{}", String::from_utf8_lossy(&ran.stderr));
+        ended[0]["content"].as_str().unwrap().to_owned()
+    }
+
+    /// What is not as it was.
+    fn harm(&mut self) -> Vec<String> {
+        let outside = self.root().join("outside");
+        let mut found: Vec<String> = fs::read_dir(&outside)
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        found.sort();
+        let mut harm = Vec::new();
+        let mut expect = |what: &str, holds: bool| harm.extend((!holds).then(|| what.to_owned()));
+        expect("a name outside", found == ["kept", "sock"]);
+        expect("a file outside", fs::read(outside.join("kept")).is_ok_and(|content| content == b"kept\n"));
+        expect("the process outside", self.victim.try_wait().unwrap().is_none());
+        let is_silent =
+            |error: Option<io::Error>| error.is_some_and(|error| error.kind() == io::ErrorKind::WouldBlock);
+        expect("the server", is_silent(self.tcp.accept().err()));
+        expect("the datagrams", is_silent(self.udp.recv(&mut [0; 8]).err()));
+        expect("the socket at a path", is_silent(self.path.accept().err()));
+        expect("the abstract socket", is_silent(self.named.accept().err()));
+        harm
+    }
+}
+
+/// What came of it that must not have.
+fn tried(escape: &Escape) -> Vec<String> {
+    let mut outside = Outside::new();
+    let line = match (&escape.sh, &escape.py) {
+        (Some(sh), _) => sh.clone(),
+        (None, py) => format!("python3 - <<'END'\n{PYTHON}{}\nEND", py.as_deref().unwrap()),
+    };
+    let line = format!("export HAFT_STATE=$STATE\n{line}");
+    let mut told = outside.run(&line);
+    if escape.again {
+        told += &outside.run("env; true");
+    }
+    if let Some(then) = &escape.then {
+        let mut person = outside.command("bash");
+        let ran = person.args(["-c", then]).env("HAFT_STATE", outside.root().join("home")).output().unwrap();
+        told += &String::from_utf8_lossy(&ran.stdout);
+    }
+    let mut harm = outside.harm();
+    harm.extend(
+        ["ESCAPED", SECRET]
+            .iter()
+            .filter(|word| told.contains(**word))
+            .map(|word| format!("{word} in {told}")),
+    );
+    // A script that did not even begin would prove nothing.
+    harm.extend(told.contains("SyntaxError").then(|| told.clone()));
+    harm
+}
+
+// D03, D04, D07, D08, D09, D10, D11, D12, D43, D57, D62, D63, D65, D67
+#[test]
+fn no_published_way_out_leads_out() {
+    let all: Escapes = toml::from_str(include_str!("escapes.toml")).unwrap();
+    assert!(all.escape.len() >= 60, "{}", all.escape.len());
+    let only = env::var("HAFT_ESCAPE").unwrap_or_default();
+    let mut out = Vec::new();
+    for escape in all.escape.iter().filter(|escape| escape.name.contains(&only)) {
+        out.extend(tried(escape).into_iter().map(|harm| format!("{}: {harm}", escape.name)));
+    }
+    assert!(out.is_empty(), "{}", out.join("\n"));
+}
+
+/// The same by a user who may do nothing.
+#[test]
+fn nor_for_somebody_who_is_not_root() {
+    const NOBODY: u32 = 65_534;
+    if fs::metadata("/proc/self").unwrap().uid() != 0 {
+        return;
+    }
+    let folder = tempfile::tempdir_in(seen_folder()).unwrap();
+    let copies = [(env::current_exe().unwrap(), "tests"), (env!("CARGO_BIN_EXE_haft").into(), "haft")];
+    for (program, name) in copies {
+        fs::copy(program, folder.path().join(name)).unwrap();
+    }
+    chown(folder.path(), Some(NOBODY), Some(NOBODY)).unwrap();
+    let mut tests = Command::new(folder.path().join("tests"));
+    tests.arg("no_published").current_dir(folder.path()).uid(NOBODY).gid(NOBODY);
+    tests.env("HAFT_UNDER_TEST", folder.path().join("haft")).env("HAFT_ESCAPE_FOLDER", folder.path());
+    let ended = tests.env("TMPDIR", folder.path()).env("HOME", folder.path()).output().unwrap();
+    let told = String::from_utf8_lossy(&ended.stdout);
+    assert!(ended.status.success() && told.contains("1 passed"), "{told}");
+}
