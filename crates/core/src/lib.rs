@@ -50,7 +50,7 @@ pub use tool::{
     access::{Access, AccessRules},
     alias::{self, Aliases},
     background::{JobId, JobOutput, JobState, Jobs, NoJobs, Work},
-    confinement::{Confinement, Overlay, Sandbox},
+    confinement::{Confinement, Overlay, ProcessLimits, Sandbox},
     effect::{Effect, Execution},
     hook::{Hooked, Hooks, Moment, NoHooks},
     network::{Network, Reach},

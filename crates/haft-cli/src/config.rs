@@ -30,7 +30,7 @@ pub(crate) use settings::{ProjectFile, SETTINGS, Settings, UserFile};
 use crate::untrusted_file;
 use haft::{
     engine::Profile,
-    kernel::{Budget, Limits, Mode, Network, Policy, Rule, Ruling, Sandbox},
+    kernel::{Budget, Limits, Mode, Network, Policy, ProcessLimits, Rule, Ruling, Sandbox},
     stage::CommandAccess,
 };
 use serde::Deserialize;
@@ -121,6 +121,13 @@ impl Config {
             writable: files.writable.iter().map(place).collect(),
             hidden: hidden.collect(),
             private_hosts: files.private_hosts,
+            limits: ProcessLimits {
+                processes: files
+                    .processes
+                    .unwrap_or(ProcessLimits::default().processes)
+                    .max(FEWEST_PROCESSES),
+                file_bytes: files.file_size.map(|megabytes| u64::from(megabytes) << 20),
+            },
         }
     }
 
@@ -207,6 +214,9 @@ impl Config {
         Profile::parse(&text).map_err(|error| ConfigError::Wrong { path, message: told(&error, &text) })
     }
 }
+
+/// Linux takes no fewer for a namespace.
+const FEWEST_PROCESSES: u32 = 301;
 
 /// Where keys of a person lie, below their home folder.
 const SECRETS: &[&str] = &[

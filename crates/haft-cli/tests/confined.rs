@@ -198,6 +198,21 @@ fn where_commands_cannot_be_confined_nothing_starts_that_has_to_be() {
     );
 }
 
+// B03
+#[test]
+fn a_command_that_forks_for_ever_or_fills_the_disk_ends_and_the_next_one_runs() {
+    let place = Place::new();
+    place.configure("[commands]\nprocesses = 301\nfile_size = 1\n");
+    let begun = Instant::now();
+    let bomb = "python3 - <<'E'\nimport os, time\nmade = 0\ntry:\n    while made < 2000:\n        if os.fork() == 0: time.sleep(30); os._exit(0)\n        made += 1\nexcept OSError as error: print(error.errno, made < 301)\nE";
+    let ran = command(&place, "accept-edits", bomb);
+    assert_eq!(told(&ran), "11 True", "{ran:?}");
+    assert!(begun.elapsed() < Duration::from_secs(20));
+    let full = command(&place, "accept-edits", "head -c 2M /dev/zero >big");
+    assert!(told(&full).contains("file_size"), "{full:?}");
+    assert_eq!(told(&command(&place, "accept-edits", "echo well")), "well");
+}
+
 #[test]
 fn calls_of_one_reply_run_side_by_side_and_end_as_one_after_the_other() {
     let place = Place::new();

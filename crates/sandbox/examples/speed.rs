@@ -22,6 +22,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
             hidden: Vec::new(),
             reach,
             private_hosts: false,
+            limits: Default::default(),
         }))
     };
     let ways = [

@@ -10,7 +10,7 @@ mod mounts;
 mod rights;
 mod step;
 
-use haft_core::{Confinement, Reach};
+use haft_core::{Confinement, ProcessLimits, Reach};
 pub(crate) use listener::{ADDRESS, Receiver};
 use mounts::steps;
 use rights::Identity;
@@ -32,6 +32,7 @@ pub(crate) struct Plan {
     steps: Vec<Step>,
     /// Where it may reach hosts through us: makes what we listen on.
     listening: Option<listener::Sender>,
+    limits: ProcessLimits,
     filter: filter::Filter,
     /// Where the process starts. Its folder was chosen before that became another one.
     folder: CString,
@@ -51,6 +52,7 @@ impl Plan {
             identity: (!is_root).then(Identity::own),
             steps: steps(confinement, is_root)?,
             listening,
+            limits: confinement.limits,
             filter: filter::filter()?,
             folder: CString::new(folder.as_os_str().as_bytes())?,
         };
@@ -74,7 +76,7 @@ impl Plan {
         let mut slots: Slots = [-1; MOST];
         self.steps.iter().try_for_each(|step| step.run(&mut slots))?;
         step::enter_folder(&self.folder)?;
-        rights::give_up()?;
+        rights::give_up(&self.limits)?;
         filter::apply(&self.filter)
     }
 }

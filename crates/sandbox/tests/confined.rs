@@ -38,6 +38,7 @@ impl Place {
             hidden: vec![root.join("secret")],
             reach: Reach::Nothing,
             private_hosts: false,
+            limits: Default::default(),
         };
         Self { folder, confinement }
     }

@@ -11,7 +11,7 @@ mod upper;
 use crate::blobs::Blobs;
 use difference::Difference;
 use folder::{OverlayFolder, remove_left_over};
-use haft_core::{Change, Confinement, Effect, How, Overlay, Reach, View};
+use haft_core::{Change, Confinement, Effect, How, Overlay, ProcessLimits, Reach, View};
 use haft_sandbox::{has_mounts_below, try_confinement};
 use moved::Moving;
 use std::{
@@ -30,6 +30,8 @@ pub struct CommandAccess {
     pub hidden: Vec<PathBuf>,
     /// Whether hosts that they may reach by name may lie in private networks.
     pub private_hosts: bool,
+    /// What each of them may use of the machine.
+    pub limits: ProcessLimits,
 }
 
 /// Opens views for commands, where the system lets it.
@@ -93,9 +95,16 @@ impl Overlays {
         let tmp = blobs.folder()?.with_file_name("tmp");
         fs::create_dir_all(&tmp)?;
         let overlay = Overlay { folder: workspace.to_owned(), upper: folder.upper(), work: folder.work() };
-        let CommandAccess { writable, hidden, private_hosts } = self.access.clone();
-        let confinement =
-            Confinement { workspace: overlay, tmp, writable, hidden, reach: Reach::Nothing, private_hosts };
+        let CommandAccess { writable, hidden, private_hosts, limits } = self.access.clone();
+        let confinement = Confinement {
+            workspace: overlay,
+            tmp,
+            writable,
+            hidden,
+            reach: Reach::Nothing,
+            private_hosts,
+            limits,
+        };
         Ok(OverlayView {
             blobs: blobs.clone(),
             confinement: Arc::new(confinement),

@@ -47,6 +47,24 @@ pub struct Confinement {
     pub reach: Reach,
     /// Whether hosts that it may reach by name may lie in private networks.
     pub private_hosts: bool,
+    /// What it may use of the machine.
+    pub limits: ProcessLimits,
+}
+
+/// What one confined process, and those below it, may use of the machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ProcessLimits {
+    /// Processes and threads at a time.
+    pub processes: u32,
+    /// Bytes of a file that they write.
+    pub file_bytes: Option<u64>,
+}
+
+impl Default for ProcessLimits {
+    /// 4,096 processes, files as long as the disk takes.
+    fn default() -> Self {
+        Self { processes: 4_096, file_bytes: None }
+    }
 }
 
 /// A folder as a process sees it at the folder's own path: what it changes lies elsewhere.

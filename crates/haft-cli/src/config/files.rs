@@ -121,6 +121,10 @@ pub(crate) struct CommandsFile {
     pub(crate) hidden: Vec<String>,
     /// Lets hosts that they may reach by name lie in private networks; never on this machine.
     pub(crate) private_hosts: bool,
+    /// Maximum processes and threads of one command, from 301; 4,096 if left out. For root this needs Linux 6.14.
+    pub(crate) processes: Option<u32>,
+    /// Maximum megabytes of a file that they write; a command that writes more is ended. No limit if left out.
+    pub(crate) file_size: Option<u32>,
 }
 
 /// Fails: hooks start programs, and nobody vouches for a repository.

@@ -23,7 +23,7 @@ const KERNEL: [&str; 5] = ["/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/pr
 
 pub(super) fn steps(confinement: &Confinement, is_root: bool) -> io::Result<Vec<Step>> {
     let mut plan = Mounts { steps: vec![Step::Private], slots: 0 };
-    let Confinement { workspace, tmp, writable, hidden, reach, .. } = confinement;
+    let Confinement { workspace, tmp, writable, hidden, reach, limits, .. } = confinement;
     // Everything is looked up by its name before another thing lies there.
     let overlay = plan.overlay(workspace, is_root)?;
     let own_tmp = plan.clone_of(tmp)?;
@@ -40,6 +40,11 @@ pub(super) fn steps(confinement: &Confinement, is_root: bool) -> io::Result<Vec<
     plan.dev(devices)?;
     plan.fresh("proc", &[], (NO_SETUID | NO_DEVICES | NO_PROGRAMS) as _, "/proc")?;
     if is_root {
+        // No limit on processes of a user holds for root.
+        if counts_by_namespace() {
+            let text = CString::new(limits.processes.to_string())?;
+            plan.steps.push(Step::Write { path: c"/proc/sys/kernel/pid_max".into(), text });
+        }
         for path in KERNEL.iter().filter(|path| Path::new(path).exists()) {
             let slot = plan.clone_of(Path::new(path))?;
             plan.attach(slot, path)?;
@@ -64,6 +69,14 @@ pub(super) fn steps(confinement: &Confinement, is_root: bool) -> io::Result<Vec<
     hidden.iter().try_for_each(|path| plan.hide(path, &workspace.folder))?;
     sockets(hidden).iter().try_for_each(|path| plan.hide(path, &workspace.folder))?;
     Ok(plan.steps)
+}
+
+/// Whether each namespace of processes has a number of its own that ends them. Before Linux 6.14 the machine has one.
+fn counts_by_namespace() -> bool {
+    let system = rustix::system::uname();
+    let mut numbers = system.release().to_str().unwrap_or_default().split(['.', '-']);
+    let mut number = || numbers.next()?.parse::<u32>().ok();
+    number().zip(number()).is_some_and(|version| version >= (6, 14))
 }
 
 /// More sockets than these are not hidden, so that a command does not wait for them.

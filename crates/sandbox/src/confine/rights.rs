@@ -1,5 +1,6 @@
 //! What a confined process may not do, whoever it is.
 use super::step::done;
+use haft_core::ProcessLimits;
 use std::{ffi::CString, io, ptr};
 
 /// Who a process is in a user namespace of its own: the user that it was.
@@ -39,7 +40,7 @@ fn set_dumpable(dumpable: bool) -> io::Result<()> {
 }
 
 #[expect(unsafe_code, reason = "open(2) and write(2) without memory of their own")]
-fn write(path: &std::ffi::CStr, text: &std::ffi::CStr) -> io::Result<()> {
+pub(super) fn write(path: &std::ffi::CStr, text: &std::ffi::CStr) -> io::Result<()> {
     // SAFETY: the name and the text outlive the calls, and the descriptor is our own.
     unsafe {
         let file = libc::open(path.as_ptr(), libc::O_WRONLY | libc::O_CLOEXEC);
@@ -82,12 +83,9 @@ struct CapabilityHeader {
 /// `_LINUX_CAPABILITY_VERSION_3`: two words of each kind.
 const CAPABILITIES: u32 = 0x2008_0522;
 
-/// A process may not have more threads and processes below it, where the system counts them.
-const MOST_PROCESSES: libc::rlim_t = 4_096;
-
 /// Gives up all capabilities for ever, also those that root would get with the next program.
 #[expect(unsafe_code, reason = "prctl(2), capset(2) and setrlimit(2) without memory of their own")]
-pub(super) fn give_up() -> io::Result<()> {
+pub(super) fn give_up(limits: &ProcessLimits) -> io::Result<()> {
     let nothing = [0_u32; 6];
     let header = CapabilityHeader { version: CAPABILITIES, pid: 0 };
     // SAFETY: numbers, and structures that outlive the calls.
@@ -98,8 +96,13 @@ pub(super) fn give_up() -> io::Result<()> {
         }
         done(libc::prctl(libc::PR_CAP_AMBIENT, libc::PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0).into())?;
         done(libc::syscall(libc::SYS_capset, &raw const header, nothing.as_ptr()))?;
-        let most = libc::rlimit { rlim_cur: MOST_PROCESSES, rlim_max: MOST_PROCESSES };
-        let _fewer_are_allowed = libc::setrlimit(libc::RLIMIT_NPROC, &raw const most);
+        let most = |most: u64| libc::rlimit { rlim_cur: most, rlim_max: most };
+        let processes = most(limits.processes.into());
+        let _fewer_are_allowed = libc::setrlimit(libc::RLIMIT_NPROC, &raw const processes);
+        if let Some(bytes) = limits.file_bytes {
+            let bytes = most(bytes);
+            let _less_is_allowed = libc::setrlimit(libc::RLIMIT_FSIZE, &raw const bytes);
+        }
         done(libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0).into())?;
         // It was lost with the rights.
         done(libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL).into())

@@ -1,4 +1,5 @@
 //! One step on the way to another view of the file system: a system call or two, and no memory of its own.
+use super::rights::write;
 use std::{ffi::CString, io, ptr};
 
 /// Mounts that have no place yet, by their number.
@@ -26,6 +27,8 @@ pub(super) enum Step {
     Folder { path: CString, mode: libc::mode_t },
     /// Makes an empty file.
     File { path: CString },
+    /// Writes to a file that is there.
+    Write { path: CString, text: CString },
     /// Makes a link.
     Link { path: CString, target: CString },
 }
@@ -68,6 +71,7 @@ impl Step {
             Self::Attributes { place, set, clear, all } => attributes(place, *set, *clear, *all),
             Self::Folder { path, mode } => folder(path, *mode),
             Self::File { path } => file(path),
+            Self::Write { path, text } => write(path, text),
             Self::Link { path, target } => link(path, target),
         }
     }

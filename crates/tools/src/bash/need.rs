@@ -60,6 +60,9 @@ const NO_NETWORK: [&str; 9] = [
 /// What they say that may not write somewhere.
 const READ_ONLY: [&str; 2] = ["read-only file system", "erofs"];
 
+/// What they say that write more than they may (EFBIG).
+const TOO_LARGE: [&str; 2] = ["file too large", "file size limit exceeded"];
+
 /// What a view does not let a user who is not root do: rename a folder that was there before (EXDEV).
 const ACROSS: [&str; 2] = ["cross-device", "exdev"];
 
@@ -94,6 +97,8 @@ impl Ended<'_> {
             }
         } else if has(&READ_ONLY) {
             ("commands write in the workspace and in /tmp only".into(), "live".into())
+        } else if has(&TOO_LARGE) {
+            return Some("[commands may not write files this large (`[commands] file_size`)]".into());
         } else if has(&ACROSS) {
             ("this folder cannot be renamed in a view of the workspace".into(), "live".to_owned())
         } else {
