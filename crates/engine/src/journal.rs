@@ -318,7 +318,8 @@ impl Journal {
         }
     }
 
-    fn between(&self, from: Seq, to: Seq) -> Vec<Arc<Entry>> {
+    /// The entries from `from` on, and before `to`.
+    pub(crate) fn between(&self, from: Seq, to: Seq) -> Vec<Arc<Entry>> {
         let state = self.lock();
         let place = |seq: Seq| state.entries.partition_point(|entry| entry.seq < seq);
         state.entries.get(place(from)..place(to)).unwrap_or_default().to_vec()

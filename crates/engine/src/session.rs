@@ -127,6 +127,11 @@ impl Session {
         self.journal.entries()
     }
 
+    /// Everything recorded from `from` on, so far.
+    pub fn entries_since(&self, from: Seq) -> Vec<Arc<Entry>> {
+        self.journal.between(from, Seq(u64::MAX))
+    }
+
     /// By which mode effects are judged that no rule settles.
     pub fn mode(&self) -> Mode {
         self.permission.mode()

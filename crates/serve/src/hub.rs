@@ -17,6 +17,7 @@ use haft_core::{Entry, Event, Fact, Order, Seq, SessionId};
 use haft_engine::{Home, Session};
 use haft_sandbox::give_memory_back;
 use held::{Held, Opened};
+use now::Now;
 pub(crate) use now::State;
 use std::{
     path::{Path, PathBuf},
@@ -260,37 +261,43 @@ impl Hub {
     }
 
     fn hold(&self, session: Session, kind: Kind) -> Session {
-        let (id, entries) = (session.id().clone(), session.entries());
-        let from = entries.last().map_or(Seq(0), |last| Seq(last.seq.0 + 1));
+        let (id, next) = (session.id().clone(), haft_present::cursor::next(&session));
         // What a dead process left half-done does not go on.
-        let before = if kind == Kind::Running { entries.as_slice() } else { &[] };
-        let held = Held::new(session.clone(), before, kind == Kind::Lent);
+        let from = if kind == Kind::Running { Seq(0) } else { next };
+        let held = Held::new(session.clone(), from, kind == Kind::Lent);
         let serial = held.serial();
         if let Some(first) = self.0.open.add(held) {
             return first;
         }
         self.0.figures.sessions.inc();
         let (hub, events) = (self.clone(), session.events(from));
-        self.0.tasks.spawn(async move { hub.watch(id, serial, events).await });
+        self.0.tasks.spawn(async move { hub.watch(id, serial, (events, next)).await });
         self.0.opened.notify_one();
         session
     }
 
     /// Knows how the session stands until it closes.
-    async fn watch(&self, id: SessionId, serial: u64, events: impl Stream<Item = Event>) {
+    async fn watch(&self, id: SessionId, serial: u64, (events, new): (impl Stream<Item = Event>, Seq)) {
         self.tell(&id);
         let mut events = pin!(events);
-        let mut was_working = false;
+        let (mut now, mut last, mut was_working) = (Now::default(), None, false);
         while let Some(event) = events.next().await {
             let Event::Recorded(entry) = event else { continue };
+            now.apply(&entry);
+            if entry.seq < new {
+                continue;
+            }
             self.0.figures.recorded(&entry);
-            let Some(state) = self.0.open.apply(&id, serial, &entry) else { continue };
+            self.0.open.used(&id, serial);
+            let state = now.state();
             let is_working = state != State::Idle;
             if is_working != was_working {
                 self.0.figures.working.inc_by(if is_working { 1 } else { -1 });
                 was_working = is_working;
             }
-            let _nobody_listens = self.0.news.send(News { session: id.clone(), state: Some(state) });
+            if last.replace(state) != Some(state) {
+                let _nobody_listens = self.0.news.send(News { session: id.clone(), state: Some(state) });
+            }
         }
         if was_working {
             self.0.figures.working.dec();

@@ -1,11 +1,11 @@
 //! The sessions that are held open, and since when nobody has needed them.
 use super::now::{Now, State};
-use haft_core::{Entry, SessionId};
+use haft_core::{Seq, SessionId};
 use haft_engine::Session;
 use std::{
     collections::HashMap,
     sync::{
-        Arc, Mutex, MutexGuard,
+        Mutex, MutexGuard,
         atomic::{AtomicU64, Ordering},
     },
     time::{Duration, Instant},
@@ -20,6 +20,8 @@ pub(super) struct Held {
     serial: u64,
     session: Session,
     now: Now,
+    /// All before this is folded in `now`.
+    next: Seq,
     used: Instant,
     /// Somebody else closes it.
     is_pinned: bool,
@@ -30,23 +32,28 @@ pub(super) struct Held {
 pub(super) struct Opened(Mutex<HashMap<SessionId, Held>>);
 
 impl Held {
-    /// `before`: what was recorded and may go on still.
-    pub(super) fn new(session: Session, before: &[Arc<Entry>], is_pinned: bool) -> Self {
+    /// `from`: nothing that was recorded before goes on still.
+    pub(super) fn new(session: Session, from: Seq, is_pinned: bool) -> Self {
         static SERIAL: AtomicU64 = AtomicU64::new(0);
-        let mut now = Now::default();
-        for entry in before {
-            now.apply(entry);
-        }
         let serial = SERIAL.fetch_add(1, Ordering::Relaxed);
-        Self { serial, session, now, used: Instant::now(), is_pinned }
+        Self { serial, session, now: Now::default(), next: from, used: Instant::now(), is_pinned }
+    }
+
+    /// How it stands with all that is recorded: who has heard of the end of a turn finds that it has ended.
+    fn now(&mut self) -> Now {
+        for entry in self.session.entries_since(self.next) {
+            self.now.apply(&entry);
+            self.next = Seq(entry.seq.0 + 1);
+        }
+        self.now
     }
 
     pub(super) fn serial(&self) -> u64 {
         self.serial
     }
 
-    fn is_closable(&self) -> bool {
-        self.now.is_idle() && !self.is_pinned
+    fn is_closable(&mut self) -> bool {
+        !self.is_pinned && self.now().is_idle()
     }
 }
 
@@ -77,19 +84,18 @@ impl Opened {
     }
 
     pub(super) fn state(&self, id: &SessionId) -> Option<State> {
-        self.lock().get(id).map(|held| held.now.state())
+        self.lock().get_mut(id).map(|held| held.now().state())
     }
 
     pub(super) fn len(&self) -> usize {
         self.lock().len()
     }
 
-    /// How it stands, where that has changed.
-    pub(super) fn apply(&self, id: &SessionId, serial: u64, entry: &Entry) -> Option<State> {
-        let mut all = self.lock();
-        let held = all.get_mut(id).filter(|held| held.serial == serial)?;
-        held.used = Instant::now();
-        held.now.apply(entry).then(|| held.now.state())
+    /// Something happened in the one of this serial.
+    pub(super) fn used(&self, id: &SessionId, serial: u64) {
+        if let Some(held) = self.lock().get_mut(id).filter(|held| held.serial == serial) {
+            held.used = Instant::now();
+        }
     }
 
     pub(super) fn remove(&self, id: &SessionId, serial: u64) {
@@ -106,7 +112,7 @@ impl Opened {
     /// Closes it, unless something goes on in it.
     pub(super) fn close(&self, id: &SessionId) -> bool {
         let mut all = self.lock();
-        let is_free = all.get(id).is_none_or(Held::is_closable);
+        let is_free = all.get_mut(id).is_none_or(Held::is_closable);
         if is_free {
             all.remove(id);
         }
@@ -116,8 +122,8 @@ impl Opened {
     /// Closes the one that nobody has needed for longest; says whether there was one.
     pub(super) fn close_oldest(&self) -> bool {
         let mut all = self.lock();
-        let closable = all.iter().filter(|(_, held)| held.is_closable());
-        let oldest = closable.min_by_key(|(_, held)| held.used).map(|(id, _)| id.clone());
+        let closable = all.iter_mut().filter_map(|(id, held)| held.is_closable().then_some((held.used, id)));
+        let oldest = closable.min_by_key(|(used, _)| *used).map(|(_, id)| id.clone());
         oldest.is_some_and(|id| all.remove(&id).is_some())
     }
 
@@ -133,11 +139,14 @@ impl Opened {
         let mut all = self.lock();
         let before = all.len();
         all.retain(|_, held| {
-            let is_due = held.used + idle <= now;
-            if is_due && !held.is_closable() {
+            if held.used + idle > now {
+                return true;
+            }
+            let stays = !held.is_closable();
+            if stays {
                 held.used = now;
             }
-            !is_due || !held.is_closable()
+            stays
         });
         before - all.len()
     }

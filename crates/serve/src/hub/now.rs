@@ -26,9 +26,8 @@ pub(super) struct Now {
 }
 
 impl Now {
-    /// Whether it stands otherwise than before.
-    pub(super) fn apply(&mut self, entry: &Entry) -> bool {
-        let before = (self.state(), self.background);
+    /// Takes in what was recorded.
+    pub(super) fn apply(&mut self, entry: &Entry) {
         match &entry.fact {
             Fact::Prompted { .. }
             | Fact::Continued
@@ -44,7 +43,6 @@ impl Now {
             Fact::TurnEnded { .. } | Fact::Rewound { .. } => (self.is_working, self.asked) = (false, 0),
             _ => {}
         }
-        before != (self.state(), self.background)
     }
 
     pub(super) fn state(self) -> State {
