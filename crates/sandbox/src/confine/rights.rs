@@ -1,5 +1,5 @@
 //! What a confined process may not do, whoever it is.
-use super::step::done;
+use super::step::{done, write};
 use haft_core::ProcessLimits;
 use std::{ffi::CString, io, ptr};
 
@@ -37,19 +37,6 @@ impl Identity {
 fn set_dumpable(dumpable: bool) -> io::Result<()> {
     // SAFETY: takes numbers and nothing else.
     done(unsafe { libc::prctl(libc::PR_SET_DUMPABLE, libc::c_ulong::from(dumpable), 0, 0, 0) }.into())
-}
-
-#[expect(unsafe_code, reason = "open(2) and write(2) without memory of their own")]
-pub(super) fn write(path: &std::ffi::CStr, text: &std::ffi::CStr) -> io::Result<()> {
-    // SAFETY: the name and the text outlive the calls, and the descriptor is our own.
-    unsafe {
-        let file = libc::open(path.as_ptr(), libc::O_WRONLY | libc::O_CLOEXEC);
-        done(file.into())?;
-        let written = libc::write(file, text.as_ptr().cast(), text.count_bytes());
-        let written = done(written as libc::c_long);
-        libc::close(file);
-        written
-    }
 }
 
 #[expect(unsafe_code, reason = "unshare(2) without memory of its own")]

@@ -1,5 +1,4 @@
 //! One step on the way to another view of the file system: a system call or two, and no memory of its own.
-use super::rights::write;
 use std::{ffi::CString, io, ptr};
 
 /// Mounts that have no place yet, by their number.
@@ -177,4 +176,17 @@ fn link(path: &CString, target: &CString) -> io::Result<()> {
 pub(super) fn enter_folder(path: &CString) -> io::Result<()> {
     // SAFETY: the name outlives the call.
     done(unsafe { libc::chdir(path.as_ptr()) }.into())
+}
+
+#[expect(unsafe_code, reason = "open(2) and write(2) without memory of their own")]
+pub(super) fn write(path: &std::ffi::CStr, text: &std::ffi::CStr) -> io::Result<()> {
+    // SAFETY: the name and the text outlive the calls, and the descriptor is our own.
+    unsafe {
+        let file = libc::open(path.as_ptr(), libc::O_WRONLY | libc::O_CLOEXEC);
+        done(file.into())?;
+        let written = libc::write(file, text.as_ptr().cast(), text.count_bytes());
+        let written = done(written as libc::c_long);
+        libc::close(file);
+        written
+    }
 }
