@@ -98,9 +98,13 @@ fn git_works_in_a_view_and_what_it_would_run_is_asked_about() {
     assert_eq!(git(&["status", "--short"]), "");
     git(&["fsck", "--strict"]);
     let session = ran.events()[0]["session"].as_str().unwrap().to_owned();
-    for what in
-        ["echo 'touch x' >.git/hooks/pre-commit", "git config core.fsmonitor ./x", "ln -sf /etc .git/refs/x"]
-    {
+    for what in [
+        "echo 'touch x' >.git/hooks/pre-commit",
+        "git config core.fsmonitor ./x",
+        "ln -sf /etc .git/refs/x",
+        "echo '* filter=x' >.git/info/attributes",
+        "ln -s /etc/passwd .git/info/refs",
+    ] {
         let asked = command(&place, "accept-edits", what);
         assert_eq!(asked.code, 4, "{what}: {asked:?}");
     }

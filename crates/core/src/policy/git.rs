@@ -19,7 +19,7 @@ pub(super) fn is_gits_own(path: &Path) -> bool {
 
 /// What `git` keeps in a repository's own folder and never runs: contents, names of commits, and where it stands. Not its
 /// configuration, hooks, attributes, nor the list of a rebase, which may name commands.
-const DATA: [&str; 15] = [
+const DATA: [&str; 17] = [
     "objects",
     "refs",
     "logs",
@@ -34,16 +34,16 @@ const DATA: [&str; 15] = [
     "CHERRY_PICK_HEAD",
     "REVERT_HEAD",
     "COMMIT_EDITMSG",
+    "SQUASH_MSG",
     "packed-refs",
+    "info/refs",
 ];
 
 /// Whether a change is one of such data in the workspace's own repository, and no link is part of it.
 pub fn is_data(change: &Change) -> bool {
     let mut states = [&change.before, &change.after].into_iter().flatten();
-    let mut parts = change.path.components().map(|part| part.as_os_str());
     states.all(|state| state.kind() != FileKind::Link)
-        && parts.next().is_some_and(|part| part == ".git")
-        && parts.next().is_some_and(|part| DATA.iter().any(|name| part == *name))
+        && change.path.strip_prefix(".git").is_ok_and(|rest| DATA.iter().any(|name| rest.starts_with(name)))
 }
 
 /// Whether a pattern speaks of git's own files by name.

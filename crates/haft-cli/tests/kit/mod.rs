@@ -34,7 +34,16 @@ pub(crate) struct Place {
 impl Place {
     pub(crate) fn new() -> Self {
         // A long path is cut off on a screen, and too long for a socket.
-        let folder = tempfile::tempdir_in("/tmp").or_else(|_| tempfile::tempdir()).unwrap();
+        Self::within("/tmp")
+    }
+
+    /// One with a home that confined commands see, unless the checkout lies in `/tmp`: theirs is their own.
+    pub(crate) fn in_sight() -> Self {
+        Self::within(env!("CARGO_TARGET_TMPDIR"))
+    }
+
+    fn within(parent: &str) -> Self {
+        let folder = tempfile::tempdir_in(parent).or_else(|_| tempfile::tempdir()).unwrap();
         std::fs::create_dir(folder.path().join("work")).unwrap();
         Self { folder, confines: true }
     }
