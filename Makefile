@@ -28,9 +28,10 @@ check:
 	$(CARGO) test -p haft-cli --no-default-features --bins --test floors --test structure --quiet
 	python3 scripts/requirements.py
 
-# What takes too long for every day: random scripts in views against the same ones without.
+# What takes too long for every day: random scripts in views against the same ones without, random sessions replayed.
 soak:
 	HAFT_SOAK=2000 $(CARGO) test -p haft-stage --test commands
+	HAFT_SOAK=1000 $(CARGO) test -p haft-cli --no-default-features --test random_replays
 
 # Ways out of the sandboxes of agents: nobody gets out. A part of `make test`.
 escape:

@@ -2,14 +2,18 @@
 //! the session changed as they were before.
 use crate::failure::Failure;
 use haft::{
-    kernel::{Entry, Fact, FileState, Stage, active_path, changed},
+    kernel::{Entry, Fact, FileKind, FileState, Stage, active_path, changed},
     stage::Declared,
 };
 use ignore::WalkBuilder;
 use std::{
     collections::BTreeMap,
+    ffi::OsStr,
     fs, io,
-    os::unix::fs::{PermissionsExt, symlink},
+    os::unix::{
+        ffi::OsStrExt,
+        fs::{PermissionsExt, symlink},
+    },
     path::{Component, Path, PathBuf},
     sync::Arc,
 };
@@ -38,11 +42,9 @@ pub(super) fn copy(
         .hint("name what is not needed in `.gitignore`: ignored files are left out"));
     }
     let kept = Declared::new(contents.to_owned());
-    for (path, before) in beginnings(entries) {
-        put_back(&kept, to, &path, before).map_err(|error| {
-            Failure::failed(format!("cannot put `{}` back for the replay: {error}", path.display()))
-        })?;
-    }
+    put_all_back(&kept, to, &beginnings(entries)).map_err(|(path, error)| {
+        Failure::failed(format!("cannot put `{}` back for the replay: {error}", path.display()))
+    })?;
     Ok(copied)
 }
 
@@ -111,20 +113,79 @@ fn is_inside(path: &Path) -> bool {
     path.components().all(|part| matches!(part, Component::Normal(_)))
 }
 
-/// Nothing is written through a link that leads out of the copy.
-fn put_back(kept: &Declared, copy: &Path, path: &Path, before: Option<FileState>) -> io::Result<()> {
-    let place = &copy.join(path);
-    if let Some(folder) = place.parent() {
-        fs::create_dir_all(folder)?;
-        if !folder.canonicalize()?.starts_with(copy) {
-            return Err(io::Error::other("a link leads out of the workspace"));
+/// What was before takes the place of what is there now: links and files go first, since names may lie below them, then
+/// folders with all that came into them.
+fn put_all_back(
+    kept: &Declared,
+    copy: &Path,
+    beginnings: &BTreeMap<PathBuf, Option<FileState>>,
+) -> Result<(), (PathBuf, io::Error)> {
+    let of = |path: &Path| {
+        let path = path.to_owned();
+        |error| (path, error)
+    };
+    for path in beginnings.keys() {
+        clear(copy, path, |kind| !kind.is_dir(), |place| fs::remove_file(place)).map_err(of(path))?;
+    }
+    for (path, before) in beginnings {
+        if before.as_ref().is_none_or(|before| before.kind() != FileKind::Folder) {
+            clear(copy, path, fs::FileType::is_dir, |place| fs::remove_dir_all(place)).map_err(of(path))?;
         }
     }
-    match fs::remove_file(place) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-        _ => {}
+    for (path, _) in beginnings.iter().rev().filter(|(_, before)| before.is_none()) {
+        leave_no_empty_folder(copy, path, beginnings);
     }
-    let Some(before) = before else { return Ok(()) };
-    fs::write(place, kept.content(&before.hash)?)?;
-    fs::set_permissions(place, fs::Permissions::from_mode(before.mode))
+    for (path, before) in beginnings {
+        before.as_ref().map_or(Ok(()), |before| put_back(kept, copy, path, before)).map_err(of(path))?;
+    }
+    Ok(())
+}
+
+/// A folder that a file made is not a change of its own.
+fn leave_no_empty_folder(copy: &Path, path: &Path, beginnings: &BTreeMap<PathBuf, Option<FileState>>) {
+    let above = path.ancestors().skip(1).take_while(|above| !above.as_os_str().is_empty());
+    for folder in above.take_while(|folder| !beginnings.contains_key(*folder)) {
+        let place = copy.join(folder);
+        if check_inside(copy, &place).is_err() || fs::remove_dir(&place).is_err() {
+            break;
+        }
+    }
+}
+
+fn clear(
+    copy: &Path,
+    path: &Path,
+    is_meant: impl Fn(&fs::FileType) -> bool,
+    remove: impl Fn(&Path) -> io::Result<()>,
+) -> io::Result<()> {
+    let place = copy.join(path);
+    match fs::symlink_metadata(&place) {
+        Ok(found) if is_meant(&found.file_type()) => {
+            check_inside(copy, &place)?;
+            remove(&place)
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Nothing is written or removed through a link that leads out of the copy.
+fn check_inside(copy: &Path, place: &Path) -> io::Result<()> {
+    match place.parent().map(Path::canonicalize).transpose()? {
+        Some(folder) if !folder.starts_with(copy) => {
+            Err(io::Error::other("a link leads out of the workspace"))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn put_back(kept: &Declared, copy: &Path, path: &Path, before: &FileState) -> io::Result<()> {
+    let place = &copy.join(path);
+    place.parent().map_or(Ok(()), fs::create_dir_all)?;
+    check_inside(copy, place)?;
+    match before.kind() {
+        FileKind::Link => return symlink(OsStr::from_bytes(&kept.content(&before.hash)?), place),
+        FileKind::Folder => fs::create_dir_all(place)?,
+        FileKind::File => fs::write(place, kept.content(&before.hash)?)?,
+    }
+    fs::set_permissions(place, fs::Permissions::from_mode(before.mode & 0o7777))
 }
