@@ -82,6 +82,13 @@ pub(crate) fn answer(
     let Some(lead) = lead(shown).filter(|_| !news.is_empty()) else {
         return Some(rules.add(&format!("{all} ({BETWEEN} {all}){{0,60}} [.!?]?")));
     };
+    if let [.., result] = results
+        && is_quoted(shown)
+        && !result.contains('\n')
+    {
+        let known = rules.add(&either(known.iter().map(|word| literal(word))));
+        return Some(rules.add(&format!("({known} {BETWEEN}){{0,{lead}}} {}", literal(result.trim()))));
+    }
     let ends: BTreeSet<String> =
         results.iter().flat_map(|text| text.lines().flat_map(ends_of_phrases)).collect();
     let last = known.iter().chain(news.iter().copied().filter(|word| ends.contains(*word)));
@@ -96,6 +103,12 @@ pub(crate) fn answer(
 
 /// What may stand between two words.
 const BETWEEN: &str = "[,:;.]? \" \"";
+
+/// Whether the answers of all examples that have a result end with the whole of it.
+fn is_quoted(shown: &[&Example]) -> bool {
+    let mut with_result = shown.iter().filter(|example| !example.result.is_empty());
+    with_result.all(|example| example.answer.trim_end_matches('.').ends_with(example.result.trim()))
+}
 
 /// How many words an answer has at most before the first that only the result says, if the nearest of the examples
 /// with a result has one. Some more than the examples have: names differ in length.
@@ -169,6 +182,16 @@ mod tests {
             assert_eq!(grammar.contains(&format!("\"{word}\"")), is_there, "{word} in {grammar}");
         }
         assert_eq!(answer(&mut Rules::new(None), "", &[], &[&example]), None);
+    }
+
+    #[test]
+    fn a_result_is_told_whole_where_the_examples_do_so() {
+        let example =
+            Example::new("Start a.py.", serde_json::Value::Null, "Hi, Ann", "The output is: Hi, Ann");
+        let mut rules = Rules::new(None);
+        let name = answer(&mut rules, "Start b.py.", &["[2, 3]".to_owned()], &[&example]).unwrap();
+        let grammar = rules.into_grammar(&name);
+        assert!(grammar.contains(r#""[2, 3]""#), "{grammar}");
     }
 
     #[test]

@@ -144,6 +144,12 @@ fn chosen<'a>(wish: &str, tools: &'a [ToolSpec]) -> Vec<Shown<'a>> {
     let can_follow = has_address(wish);
     let calls = calls.filter(|(_, example)| can_follow || !has_address(&example.request));
     let all: Vec<Shown<'_>> = calls.chain(talk::examples().iter().map(|example| (None, example))).collect();
+    // What an example asks in the same words needs no tool either.
+    let words = words::alike(wish);
+    let is_same = |(tool, example): &&Shown<'_>| tool.is_none() && words::alike(&example.request) == words;
+    if let Some(same) = all.iter().find(is_same) {
+        return vec![*same];
+    }
     let candidates: Vec<Candidate<'_>> = all.iter().map(candidate).collect();
     nearest(wish, &candidates, SHOWN_EXAMPLES).into_iter().map(|place| all[place]).collect()
 }
