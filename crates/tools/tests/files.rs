@@ -28,7 +28,8 @@ fn the_effects_are_those_of_the_call_and_no_more() {
         ),
         // What goes on outlives its view, and what needs more than a view says so.
         ("bash", json!({"command": "ls", "background": true}), vec![Effect::execute("ls")]),
-        ("bash", json!({"command": "ls", "needs": ["network"]}), vec![Effect::execute("ls")]),
+        ("bash", json!({"command": "ls", "needs": ["live"]}), vec![Effect::execute("ls")]),
+        ("bash", json!({"command": "ls", "needs": ["network"]}), vec![Effect::execute("ls").with_network()]),
         ("read", json!({"path": "/etc/hosts"}), vec![Effect::Read("/etc/hosts".into())]),
     ];
     for (tool, arguments, expected) in table {
