@@ -89,8 +89,7 @@ impl Task {
             match mail {
                 None => return Ok(()),
                 Some(Mail::Command(command, receipt)) => self.follow_up(command, receipt).await?,
-                Some(Mail::Job(ended @ Fact::JobEnded { .. })) => self.turn(ended).await?,
-                Some(Mail::Job(started)) => self.log.record(started)?,
+                Some(Mail::Job(ended)) => self.turn(ended).await?,
                 Some(Mail::Forget { read }) => self.session.forget(read),
             }
             self.catch_up().await?;

@@ -347,7 +347,7 @@ async fn a_session_whose_job_is_lost_is_at_rest_when_it_is_opened() {
     let id = session.id().0.clone();
     tell(&session, prompt("go"), 1, None).await;
     let whole = session.entries();
-    assert!(matches!(whole.last().unwrap().fact, Fact::TurnEnded { .. }));
+    assert!(matches!(whole.last().unwrap().fact, Fact::TurnEnded { .. }), "{whole:#?}");
     drop(session);
     engine.shut_down().await;
     wait_until_free(&place, &id).await;

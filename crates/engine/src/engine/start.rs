@@ -14,6 +14,7 @@ use crate::{
         named::as_found,
         parent::{Caller, Ceiling},
         permission::Permission,
+        receipt::Receipt,
         seen::Seen,
         shared::Shared,
         toolbox::Toolbox,
@@ -77,8 +78,15 @@ fn context(
     let stage = caller.map_or_else(own_stage, |caller| caller.stage.clone());
     // Weak: a job must not keep its session's mailbox alive.
     let mailbox = sender.downgrade();
-    let tell = move |fact| {
-        let _session_closed = mailbox.upgrade().is_some_and(|mailbox| mailbox.send(Mail::Job(fact)).is_ok());
+    let inbox = Inbox::with_grants(&entries);
+    let queue = inbox.clone();
+    let tell = move |fact| match fact {
+        // Its call is part of a turn, and the turn records it before its next round, however soon that comes.
+        Fact::JobStarted { .. } => queue.queue(fact, Receipt::none()),
+        ended => {
+            let mail = Mail::Job(ended);
+            let _session_closed = mailbox.upgrade().is_some_and(|mailbox| mailbox.send(mail).is_ok());
+        }
     };
     let jobs = BackgroundCommands::new(tell, jobs_of(&entries) + 1, setup.profile.render.clone());
     let own = own_tools(setup, &tree);
@@ -102,7 +110,7 @@ fn context(
         id: id.clone(),
         toolbox,
         stage,
-        inbox: Inbox::with_grants(&entries),
+        inbox,
         jobs: Arc::new(jobs),
         seen,
         repeats: Default::default(),

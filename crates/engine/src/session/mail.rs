@@ -5,7 +5,7 @@ use haft_core::{Command, Fact};
 /// What reaches the session's task.
 pub(crate) enum Mail {
     Command(Command, Receipt),
-    /// That a job started or ended.
+    /// That a job ended.
     Job(Fact),
     /// Forgets what was called in this turn; with `read`, also which files the model knows.
     Forget {
