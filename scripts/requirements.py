@@ -1,25 +1,28 @@
 #!/usr/bin/env python3
-"""Says of each requirement of docs/requirements.md which tests prove it, and through what they reach it.
+"""Says of each requirement of docs/requirements.md, and of each fault of docs/faults.md, which tests prove it, and through
+what they reach it.
 
-  scripts/requirements.py           fails where docs/requirements-coverage.md is out of date, or a requirement is not proven
-  scripts/requirements.py --write   writes that page
-  scripts/requirements.py --list    prints the requirements that are proven only inside a crate
+  scripts/requirements.py           fails where one of the pages is out of date, or something is not proven
+  scripts/requirements.py --write   writes docs/requirements-coverage.md and docs/faults-coverage.md
+  scripts/requirements.py --list    prints what is proven only inside a crate
 
-A test names a requirement in a comment right above it or in it, as `A-33`, or several as `A-33 to A-35`. Comments
-elsewhere count for nothing, nor do tests that are ignored. The examples of the library and the scripts that `make test`
+A test names a requirement in a comment right above it or in it, as `A-33`, or several as `A-33 to A-35`; a fault as `A33`.
+Comments elsewhere count for nothing, nor do tests that are ignored. The examples of the library and the scripts that `make test`
 runs against other people's programs are tests, too."""
 import collections, pathlib, re, sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-PAGE = ROOT / 'docs/requirements-coverage.md'
 
-# Only what is not behavior may stand here.
-NOT_BEHAVIOR = {
+# Only what is not behavior, or a figure, may stand here.
+NOT_TESTED = {
     'A-89': "The original's plan of work.",
     'A-90': '`make test` is what it asks for.',
     'A-95': "The original's files; `ARCHITECTURE.md` shows ours.",
     'O-34': 'How the original was written.',
     'P-66': "The original's outlook.",
+    'A67': '`make bench` measures it.',
+    'E03': '`make bench` measures it.',
+    'E04': '`make bench` measures it.',
 }
 
 # By where the test stands; the first that fits.
@@ -34,7 +37,12 @@ REACHED = [
     ('', 'crate'),
 ]
 
-ID = r'[ACOPT]-\d\d'
+# What is proven: its name, its list, its page, how its IDs look.
+LISTS = [
+    ('requirement', 'docs/requirements.md', 'docs/requirements-coverage.md', r'[ACOPT]-\d\d'),
+    ('fault', 'docs/faults.md', 'docs/faults-coverage.md', r'[A-E]\d\d'),
+]
+ID = '|'.join(id for _, _, _, id in LISTS)
 TEST = re.compile(r'^\s*#\[(?:tokio::)?test\b')
 MAIN = re.compile(r'^(?:async )?fn main\(')
 FUNCTION = re.compile(r'^(\s*)(?:pub(?:\([^)]*\))? )?(?:async )?fn (\w+)')
@@ -44,9 +52,9 @@ SCRIPTS = re.compile(r'^(mcp|acp|telegram)(_\w+)?\.(sh|py|mjs|cjs)$')
 def ids(comments):
     found = set()
     for comment in comments:
-        found |= set(re.findall(rf'\b{ID}\b', comment))
-        for letter, first, last in re.findall(r'\b([ACOPT])-(\d\d) to [ACOPT]-(\d\d)\b', comment):
-            found |= {f'{letter}-{n:02}' for n in range(int(first), int(last) + 1)}
+        found |= set(re.findall(rf'\b(?:{ID})\b', comment))
+        for first, last in re.findall(rf'\b({ID}) to ({ID})\b', comment):
+            found |= {f'{first[:-2]}{n:02}' for n in range(int(first[-2:]), int(last[-2:]) + 1)}
     return found
 
 
@@ -85,14 +93,15 @@ def reached(places):
     return [way for way in dict.fromkeys(way for _, way in REACHED) if way in ways]
 
 
-def page(known, named, ways, summary):
-    def row(requirement):
-        shown = [f'`{place}`' + (f' {name}' if name else '') for place, name in named[requirement]]
-        return f'| {requirement} | {"<br>".join(shown)} | {", ".join(ways[requirement])} |'
+def page(noun, known, named, summary):
+    def row(one):
+        shown = [f'`{place}`' + (f' {name}' if name else '') for place, name in named[one]]
+        return f'| {one} | {"<br>".join(shown)} | {", ".join(reached(place for place, _ in named[one]))} |'
 
-    unproven = [i for i in known if i not in named and i not in NOT_BEHAVIOR]
+    unproven = [i for i in known if i not in named and i not in NOT_TESTED]
+    without = [i for i in known if i in NOT_TESTED and i not in named]
     return '\n'.join([
-        '# Tests by requirement',
+        f'# Tests by {noun}',
         '',
         'Written by `scripts/requirements.py --write`; `make check` and `make test` fail where it is out of date.',
         'A test names what it proves in a comment. Where its file stands says through what it reaches that: the binary, the',
@@ -104,40 +113,45 @@ def page(known, named, ways, summary):
         '| --- | --- | --- |',
         *(row(i) for i in known if i in named),
         '',
-        '## Not behavior',
-        '',
-        '| id | why no test |',
-        '| --- | --- |',
-        *(f'| {i} | {NOT_BEHAVIOR[i]} |' for i in known if i in NOT_BEHAVIOR and i not in named),
-        *(['', '## Not proven yet', '', ', '.join(unproven)] if unproven else []),
-        '',
+        *(['## Without a test', '', '| id | why no test |', '| --- | --- |'] if without else []),
+        *(f'| {i} | {NOT_TESTED[i]} |' for i in without),
+        *([''] if without else []),
+        *(['## Not proven yet', '', ', '.join(unproven), ''] if unproven else []),
     ])
 
 
-def main():
-    known = re.findall(rf'\*\*({ID})\*\*', (ROOT / 'docs/requirements.md').read_text())
-    named = collections.defaultdict(list)
-    for place, name, found in tests():
-        for requirement in found:
-            named[requirement].append((place, name))
-    ways = {i: reached(place for place, _ in named[i]) for i in known if i in named}
-    inside = [i for i in known if ways.get(i) == ['crate']]
-    missing = [i for i in known if i not in named and i not in NOT_BEHAVIOR]
+def check(noun, source, target, pattern, every):
+    """Returns what is wrong with one list and its page."""
+    known = re.findall(rf'\*\*({pattern})\*\*', (ROOT / source).read_text())
+    named = {i: places for i, places in every.items() if re.fullmatch(pattern, i)}
+    inside = [i for i in known if i in named and reached(place for place, _ in named[i]) == ['crate']]
+    missing = [i for i in known if i not in named and i not in NOT_TESTED]
+    without = [i for i in NOT_TESTED if re.fullmatch(pattern, i)]
     through = sum(i in named for i in known) - len(inside)
-    summary = (f'{len(known)} requirements: {through} proven through the binary, the library or a protocol, '
-               f'{len(inside)} only inside a crate, {len(missing)} not proven yet, {len(NOT_BEHAVIOR)} not behavior')
-    text = page(known, named, ways, summary)
+    summary = (f'{len(known)} {noun}s: {through} proven through the binary, the library or a protocol, '
+               f'{len(inside)} only inside a crate, {len(missing)} not proven yet')
+    summary += f', {len(without)} without a test' if without else ''
+    text = page(noun, known, named, summary)
     if '--write' in sys.argv:
-        PAGE.write_text(text)
+        (ROOT / target).write_text(text)
     if '--list' in sys.argv:
         for i in inside:
             print(i, *(f'{place} {name}' for place, name in named[i]), sep='\n    ')
     print(summary)
     faults = [f'{i}: no test names it' for i in missing]
-    faults += [f'{i}: it is said to be no behavior, but a test names it' for i in NOT_BEHAVIOR if i in named]
-    faults += [f'{i}: there is no such requirement, but `{named[i][0][0]}` names it' for i in sorted(set(named) - set(known))]
-    if not PAGE.exists() or PAGE.read_text() != text:
-        faults.append('docs/requirements-coverage.md is out of date: run `scripts/requirements.py --write`')
+    faults += [f'{i}: it is said to have no test, but one names it' for i in without if i in named]
+    faults += [f'{i}: there is no such {noun}, but `{named[i][0][0]}` names it' for i in sorted(set(named) - set(known))]
+    if not (ROOT / target).exists() or (ROOT / target).read_text() != text:
+        faults.append(f'{target} is out of date: run `scripts/requirements.py --write`')
+    return faults
+
+
+def main():
+    named = collections.defaultdict(list)
+    for place, name, found in tests():
+        for one in found:
+            named[one].append((place, name))
+    faults = [fault for each in LISTS for fault in check(*each, named)]
     print(*faults, sep='\n', end='\n' if faults else '')
     return 1 if faults else 0
 

@@ -145,6 +145,18 @@ await tab.select('dialog select', 'triager')
 await tab.type('dialog textarea', 'look into it')
 await press('dialog button', 'Start')
 await tab.waitForFunction(() => [...document.querySelectorAll('nav .title')].some((one) => one.innerText === 'look into it'), { timeout: 20000 }).catch(() => wrong.push('the job is not listed'))
+const cancel = '[aria-label="Cancel the job: look into it"]'
+// The list is drawn anew whenever a session goes on.
+await tab.waitForFunction((cancel) => {
+  const button = document.querySelector(cancel)
+  button?.click()
+  return button
+}, { timeout: 20000 }, cancel).catch(() => wrong.push('the job cannot be cancelled'))
+const isCancelled = (cancel) => {
+  const row = document.querySelector('[aria-label="Retry the job: look into it"]')?.closest('li')
+  return row?.querySelector('[data-state=cancelled]') && !row.querySelector(cancel)
+}
+await tab.waitForFunction(isCancelled, { timeout: 20000 }, cancel).catch(() => wrong.push('the job is not cancelled'))
 
 // By keyboard, and on a phone.
 await tab.setViewport({ width: 390, height: 844 })

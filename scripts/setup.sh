@@ -41,7 +41,10 @@ if [ "${1:-build}" = test ]; then
     need go golang-go
     need setfattr attr
     need ps procps
+    need strace strace
     need chromium chromium
+    ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1 || missing="$missing postgresql"
+    need setpriv util-linux
 fi
 [ -z "$missing" ] && exit 0
 

@@ -28,6 +28,8 @@ fn main() {
         // Functions of the same machine code become one, two percent of the file. Rust promises no function an address of its
         // own; of the C++ library, what is told apart by its address differs in code (2026-11-23).
         link("-Wl,--icf=all");
+        // A text that another one ends with is kept once.
+        link("-Wl,-O2");
     }
     let order = Path::new(&env::var("CARGO_MANIFEST_DIR").unwrap_or_default()).join(ORDER);
     if is_release && order.exists() {

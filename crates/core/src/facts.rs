@@ -14,9 +14,11 @@ mod running;
 mod standing;
 pub mod undo;
 pub(crate) mod update;
+mod waiting;
 
 pub use active_path::active_path;
 pub use left::Left;
 pub use place::{Forked, Seq, SessionId};
 pub use running::Running;
 pub use standing::Standing;
+pub use waiting::waiting_prompts;

@@ -17,6 +17,7 @@ pub mod policy;
 pub mod private;
 pub mod provider;
 pub mod public_address;
+mod relocated;
 pub mod secret;
 pub mod tool;
 
@@ -35,6 +36,7 @@ pub use facts::{
     activity::{Activities, Activity, ActivityType},
     change, changed, event, fork, job, line, undo,
     update::Update,
+    waiting_prompts,
 };
 pub use fork::NoFork;
 pub use haft_macros::tool;
@@ -43,6 +45,7 @@ pub use job::{Conclusion, JobStatus, Order, Start};
 pub use message::{CallId, Image, Message, Part, StopReason, ToolCall, Usage, text_of};
 pub use policy::{Mode, Policy, Readable, Rule, Ruling, Verdict};
 pub use provider::{Delta, Provider, ProviderError, Request, TimedOut};
+pub use relocated::relocated;
 pub use reply::Reply;
 pub use secret::Secrets;
 pub use tool::{
@@ -50,7 +53,7 @@ pub use tool::{
     access::{Access, AccessRules},
     alias::{self, Aliases},
     background::{JobId, JobOutput, JobState, Jobs, NoJobs, Work},
-    confinement::{Confinement, Overlay, ProcessLimits, Sandbox},
+    confinement::{Confinement, Found, Overlay, ProcessLimits, Sandbox},
     effect::{Effect, Execution},
     hook::{Hooked, Hooks, Moment, NoHooks},
     network::{Network, Reach},

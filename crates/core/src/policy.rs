@@ -140,7 +140,7 @@ impl Policy {
         let ground = self.ground(effect, workspace, &|path| is_gits_own(path, workspace, is_repository));
         let rules = match &ground {
             Ground::Rule(rule) => vec![*rule],
-            Ground::Outside(rules) => rules.clone(),
+            Ground::Outside(rules) | Ground::Each(rules) => rules.clone(),
             Ground::Open | Ground::Asked | Ground::GitsOwn | Ground::Elsewhere | Ground::ReadOnly => {
                 Vec::new()
             }
@@ -158,11 +158,26 @@ impl Policy {
         if !limits.is_empty() && !rule::within(&limits, effect, workspace) {
             return Ground::Outside(limits);
         }
-        let mut others = self.rules.iter().filter(|rule| rule.ruling != Ruling::Only);
-        match others.find(|rule| rule.matches(effect, workspace, is_gits_own)) {
-            Some(rule) => Ground::Rule(rule),
-            None => self.mode.ground(effect, workspace, is_gits_own),
+        let first = |effect: &Effect| {
+            let mut others = self.rules.iter().filter(|rule| rule.ruling != Ruling::Only);
+            others.find(|rule| rule.matches(effect, workspace, is_gits_own))
+        };
+        match (first(effect), effect) {
+            (Some(rule), _) => return Ground::Rule(rule),
+            (None, Effect::Execute(execution)) => {
+                // Quotes, expansions and redirections are in no command that a rule allows.
+                let allowed = |command: &str| {
+                    let one = Effect::Execute(Execution { command: command.into(), ..execution.clone() });
+                    first(&one).filter(|rule| rule.ruling == Ruling::Allow)
+                };
+                let joined = commands::joined(&execution.command);
+                if let Some(rules) = joined.and_then(|all| all.into_iter().map(allowed).collect()) {
+                    return Ground::Each(rules);
+                }
+            }
+            (None, Effect::Read(_) | Effect::Write(_) | Effect::Network(_)) => {}
         }
+        self.mode.ground(effect, workspace, is_gits_own)
     }
 }
 
@@ -177,6 +192,8 @@ fn is_gits_own(file: &Path, workspace: &Path, is_repository: IsRepository<'_>) -
 /// Why an effect runs, is asked for, or does not run.
 enum Ground<'a> {
     Rule(&'a Rule),
+    /// Each command of a line is allowed by one of these.
+    Each(Vec<&'a Rule>),
     /// None of the rules that say what may run at all matches.
     Outside(Vec<&'a Rule>),
     /// The mode lets it run.
@@ -195,7 +212,9 @@ impl PartialEq for Ground<'_> {
     fn eq(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Rule(rule), Self::Rule(other)) => std::ptr::eq(*rule, *other),
-            (Self::Outside(rules), Self::Outside(others)) => std::ptr::eq(rules[0], others[0]),
+            (Self::Outside(rules), Self::Outside(others)) | (Self::Each(rules), Self::Each(others)) => {
+                std::ptr::eq(rules[0], others[0])
+            }
             (this, other) => std::mem::discriminant(this) == std::mem::discriminant(other),
         }
     }
@@ -206,7 +225,7 @@ impl Ground<'_> {
         let (names, is_one) = (named(effects), effects.len() == 1);
         let (needs, is) = if is_one { ("needs", "is") } else { ("need", "are") };
         match self {
-            Self::Open => Verdict::Allow,
+            Self::Open | Self::Each(_) => Verdict::Allow,
             Self::Asked => Verdict::Ask { reason: format!("{names} {needs} approval") },
             Self::GitsOwn => Verdict::Ask {
                 reason: format!("{names} {needs} approval: git reads such files, and may run what they name"),
@@ -348,6 +367,7 @@ mod tests {
             (Deny, "execute:rm -rf *"),
             (Allow, "write:src/**"),
             (Allow, "execute:git status"),
+            (Allow, "execute:cd *"),
             (Allow, "execute:cargo test *"),
             (Allow, "network:https://example.org/*"),
         ];
@@ -367,6 +387,13 @@ mod tests {
             (execute("cargo test -p a"), "allow"),
             (execute("cargo test"), "allow"),
             (execute("cargo test; ./t.sh"), "ask"),
+            (execute("cargo test && cargo test -p a | cargo test; cargo test"), "allow"),
+            (execute("cargo test && git log"), "ask"),
+            (execute("cargo test && rm -rf $HOME"), "ask"),
+            (execute("cargo test && cargo test >x"), "ask"),
+            (execute("cargo test && cargo test 'a && cargo test'"), "ask"),
+            (execute("&& ;"), "ask"),
+            (execute("cd src && git status"), "ask"),
             (execute("cargo test $(./t.sh)"), "ask"),
             (execute("cargo test\n./t.sh"), "ask"),
             (execute("rm -rf $HOME"), "deny"),

@@ -2,6 +2,7 @@
 pub(crate) mod errors;
 pub(crate) mod hooks;
 pub(crate) mod judge;
+pub(crate) mod links;
 pub(crate) mod order;
 mod parent_record;
 pub(crate) mod run;
@@ -36,12 +37,12 @@ use tool_context::{Round, context};
 const WARN_AFTER: usize = 3;
 
 /// What a call did, before any of it is real.
-struct Done {
-    result: ToolResult,
-    changes: Vec<Change>,
-    how: How,
+pub(crate) struct Done {
+    pub(crate) result: ToolResult,
+    pub(crate) changes: Vec<Change>,
+    pub(crate) how: How,
     /// Holds what is settled besides.
-    view: Option<Arc<dyn View>>,
+    pub(crate) view: Option<Arc<dyn View>>,
 }
 
 impl Done {
@@ -51,7 +52,7 @@ impl Done {
 }
 
 /// Why a call has no result of its own.
-enum Stopped {
+pub(crate) enum Stopped {
     Error(ToolError),
     Unrecorded,
 }
@@ -201,6 +202,7 @@ async fn run_in_view(
         if let Some(output) = turn.finished(running, seen).await {
             break output?;
         }
+        session.jobs.give_up(&view);
         if ready.effects_now(&*session.stage, &setup.workspace)?.0 != ready.effects {
             let why = "not run: since an earlier call of the same reply, what it names leads elsewhere";
             return Err(denied(why.into()).into());
@@ -214,9 +216,25 @@ async fn run_in_view(
         Some(reading) => session.repeats.keep(call, reading, output),
         None => output,
     };
+    done(session, call, output, (view, how), notes).await
+}
+
+/// What it did in its view, where that may be made real.
+async fn done(
+    session: &SessionContext,
+    call: &ToolCall,
+    output: ToolOutput,
+    (view, how): (Arc<dyn View>, How),
+    notes: &Notes,
+) -> Result<Done, Stopped> {
+    let mut result = worded(session, call, Ok(output));
+    if session.jobs.holds(&view) {
+        return Ok(Done::nothing(result));
+    }
     let changes = changes_of(&view).await?;
-    judge::judge_changes(session, call, &changes, how, notes).await?;
-    Ok(Done { result: worded(session, call, Ok(output)), changes, how, view: Some(view) })
+    judge::judge_changes(session, call, &changes, how, None, notes).await?;
+    result.content += &links::told(&changes, &session.shared.setup.workspace).unwrap_or_default();
+    Ok(Done { result, changes, how, view: Some(view) })
 }
 
 async fn open_view(
@@ -267,7 +285,7 @@ async fn start(
 }
 
 /// Records what the call did, then makes it real.
-async fn commit(
+pub(crate) async fn commit(
     session: &SessionContext,
     call: &ToolCall,
     done: Done,
@@ -311,7 +329,11 @@ async fn settle_unkept(view: Option<Arc<dyn View>>) -> Result<(), ToolError> {
 }
 
 /// As the profile words it, and no longer than it allows.
-fn worded(session: &SessionContext, call: &ToolCall, result: Result<ToolOutput, ToolError>) -> ToolResult {
+pub(crate) fn worded(
+    session: &SessionContext,
+    call: &ToolCall,
+    result: Result<ToolOutput, ToolError>,
+) -> ToolResult {
     let profile = &session.shared.setup.profile;
     let tools = &session.toolbox.kit().tools;
     let result = result.map_err(|error| tools.in_told_names(&call.name, error));

@@ -49,9 +49,11 @@ impl Engine {
         self.0.live.find(id)
     }
 
-    /// A new session that is a job.
-    pub fn create_job(&self, order: Order) -> Result<Session, EngineError> {
-        self.open_new(&order.kind.clone(), Above { order: Some(order), ..Above::default() })
+    /// A new session that is a job. On return it survives a power cut.
+    pub async fn create_job(&self, order: Order) -> Result<Session, EngineError> {
+        let session = self.open_new(&order.kind.clone(), Above { order: Some(order), ..Above::default() })?;
+        session.journal().sync().await?;
+        Ok(session)
     }
 
     fn open_new(&self, agent: &str, above: Above) -> Result<Session, EngineError> {

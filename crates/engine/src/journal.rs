@@ -5,12 +5,14 @@
 //! left out and told, so that a damaged journal never takes a session away in silence.
 mod account;
 mod contents;
+mod disk;
 mod ends;
 mod error;
 mod fork;
 mod gc;
 mod heard;
 mod hidden;
+mod last;
 mod naming;
 pub(crate) mod ownership;
 mod remove;
@@ -18,15 +20,18 @@ mod sessions;
 mod summary;
 mod used;
 
+use crate::setup::Replica;
 pub use account::{Account, Row, account};
 use async_stream::stream;
 use contents::{Contents, read};
+use disk::sync_data;
 pub use error::JournalError;
 use futures::Stream;
 pub use gc::{Garbage, Unnamed};
 use haft_core::{Entry, Event, Fact, Secrets, Seq, Update};
 use heard::Heard;
 use hidden::Hidden;
+pub use sessions::new_session_id;
 use std::{
     fs::{self, File, TryLockError},
     io::{self, Write},
@@ -69,6 +74,8 @@ struct Inner {
     failure: OnceLock<String>,
     /// What is neither recorded nor shown.
     secrets: Hidden,
+    /// Where else all of it stands.
+    replica: OnceLock<Arc<dyn Replica>>,
 }
 
 struct State {
@@ -83,14 +90,14 @@ struct State {
 
 /// A file that this process alone may write.
 struct Held {
-    file: File,
+    file: Arc<File>,
     /// Bytes of whole entries in it.
     length: u64,
 }
 
 impl Held {
     fn write(&mut self, line: &[u8]) -> io::Result<()> {
-        if let Err(error) = self.file.write_all(line) {
+        if let Err(error) = (&*self.file).write_all(line) {
             // Half a line must not be glued to the next one. If even that fails, reopening cuts it off.
             let _best_effort = self.file.set_len(self.length);
             return Err(error);
@@ -137,7 +144,12 @@ impl Journal {
         lock(&file, folder, &path)?;
         let Contents { entries, next, length, damage } = read(&mut file, &path)?;
         file.set_len(length).map_err(io("write"))?;
-        let state = State { entries, next, file: Some(Held { file, length }), heard: Heard::default() };
+        let state = State {
+            entries,
+            next,
+            file: Some(Held { file: Arc::new(file), length }),
+            heard: Heard::default(),
+        };
         Ok(Self::of(path, state, damage))
     }
 
@@ -149,8 +161,9 @@ impl Journal {
 
     fn of(path: PathBuf, state: State, damage: Vec<String>) -> Self {
         let (events, closed) = (broadcast::channel(LIVE_UPDATES).0, CancellationToken::new());
-        let (failure, secrets) = (OnceLock::new(), Hidden::default());
-        Self(Arc::new(Inner { path, state: Mutex::new(state), events, damage, closed, failure, secrets }))
+        let (failure, secrets, replica) = (OnceLock::new(), Hidden::default(), OnceLock::new());
+        let state = Mutex::new(state);
+        Self(Arc::new(Inner { path, state, events, damage, closed, failure, secrets, replica }))
     }
 
     /// Whether another process writes it.
@@ -195,6 +208,11 @@ impl Journal {
         self.0.secrets.set(secrets);
     }
 
+    /// From here on an entry counts only where it stands in `replica`, too.
+    pub(crate) fn replicate(&self, replica: Arc<dyn Replica>) {
+        let _replicated_already = self.0.replica.set(replica);
+    }
+
     /// Writes one entry, which follows `parent` or else the line before. It survives the death of this process;
     /// [`Journal::sync`] makes it survive a power cut. After an error the file is as it was.
     pub(crate) fn append(&self, fact: Fact, parent: Option<Seq>) -> Result<Arc<Entry>, JournalError> {
@@ -204,6 +222,9 @@ impl Journal {
         let (entry, line) = self.0.secrets.line_of(entry).map_err(|error| self.io("write", error.into()))?;
         let written = state.file.as_mut().map_or_else(|| Err(not_ours()), |held| held.write(line.as_bytes()));
         written.map_err(|error| self.io("write", error))?;
+        if let Some(replica) = self.0.replica.get() {
+            replica.append(entry.seq, &line);
+        }
         self.show(&mut state, entry.clone());
         Ok(entry)
     }
@@ -223,10 +244,19 @@ impl Journal {
         let _nobody_watches = self.0.events.send(Event::Recorded(entry));
     }
 
-    /// On return every entry so far survives a power cut.
-    pub(crate) fn sync(&self) -> Result<(), JournalError> {
-        let file = self.lock().file.as_ref().map_or_else(|| Err(not_ours()), |held| held.file.try_clone());
-        file.and_then(|file| file.sync_data()).map_err(|error| self.io("sync", error))
+    /// On return every entry so far survives a power cut, and stands in the replica where there is one.
+    pub(crate) async fn sync(&self) -> Result<(), JournalError> {
+        let file = self.held_file()?;
+        sync_data(file).await.map_err(|error| self.io("sync", error))?;
+        match self.0.replica.get() {
+            Some(replica) => replica.sync().await.map_err(|error| self.io("sync", error)),
+            None => Ok(()),
+        }
+    }
+
+    fn held_file(&self) -> Result<Arc<File>, JournalError> {
+        let file = self.lock().file.as_ref().map(|held| held.file.clone());
+        file.ok_or_else(|| self.io("sync", not_ours()))
     }
 
     /// Shows something that is not recorded.

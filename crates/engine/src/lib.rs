@@ -31,7 +31,9 @@ mod turn;
 pub use call::run::{CallLog, run_tool};
 pub use engine::Engine;
 pub use jobs::{Turns, record, run_job};
-pub use journal::{Account, Garbage, Journal, JournalError, Row, Summary, Unnamed, Used, account};
+pub use journal::{
+    Account, Garbage, Journal, JournalError, Row, Summary, Unnamed, Used, account, new_session_id,
+};
 pub use session::{
     Closed, EngineError, Session,
     background::BackgroundCommands,
@@ -44,5 +46,5 @@ pub use session::{
 };
 pub use setup::{
     Agent, AgentInProfile, BadAgent, BadHeader, Chat, Delegation, Edits, Home, Knowledge, Model, Models,
-    Note, Profile, ProfileRules, Reasons, Redundancy, Setup, Stages, Unread, with_header,
+    Note, Profile, ProfileRules, Reasons, Redundancy, Replica, Replicas, Setup, Stages, Unread, with_header,
 };

@@ -27,11 +27,11 @@ pub use error::EngineError;
 
 use crate::journal::Journal;
 use futures::{Stream, StreamExt};
-use haft_core::{CallId, Command, Entry, Event, Fact, Hash, Mode, Seq, SessionId, Stage};
+use haft_core::{CallId, Change, Command, Entry, Event, Fact, Hash, Mode, Seq, SessionId, Stage};
 use mail::Mail;
 use permission::Permission;
 use receipt::Receipt;
-use std::{io, pin::pin, sync::Arc};
+use std::{io, path::PathBuf, pin::pin, sync::Arc};
 use tokio::sync::mpsc;
 
 /// A handle: send commands, watch events. When the last handle is gone, the session ends after its turn.
@@ -145,6 +145,21 @@ impl Session {
     /// A content that some change names.
     pub fn content(&self, hash: &Hash) -> io::Result<Vec<u8>> {
         self.stage.content(hash)
+    }
+
+    /// The files that somebody has changed since, so that settling `changes` would leave them alone. Nothing is changed.
+    ///
+    /// # Errors
+    /// Fails where a file cannot be read.
+    pub fn left_alone(&self, changes: &[Change]) -> io::Result<Vec<PathBuf>> {
+        let compared = |change: &Change| Change { after: change.before.clone(), ..change.clone() };
+        let entries = self.entries();
+        match entries.first().map(|entry| &entry.fact) {
+            Some(Fact::SessionOpened { workspace, .. }) => {
+                self.stage.settle(workspace, &changes.iter().map(compared).collect::<Vec<_>>())
+            }
+            _ => Ok(Vec::new()),
+        }
     }
 
     /// The session that delegated to this one.

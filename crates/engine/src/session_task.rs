@@ -1,10 +1,10 @@
 //! The task of a session: does one after the other what is asked for, and listens meanwhile.
 use crate::{
     call::errors::last_words,
-    journal::{JournalError, ownership::Ownership},
+    journal::{Journal, JournalError, ownership::Ownership},
     session::{
         context::{Log, SessionContext},
-        inbox::Queued,
+        inbox::{Inbox, Queued},
         mail::Mail,
         receipt::Receipt,
     },
@@ -12,7 +12,9 @@ use crate::{
     turn::{compact_now, open_turn, recover},
 };
 use futures::FutureExt;
-use haft_core::{CallId, Change, Command, Direction, Fact, Jobs, Seq, ToolCall, Transcript, undo};
+use haft_core::{
+    CallId, Change, Channel, Command, Direction, Fact, Jobs, Part, Seq, ToolCall, Transcript, undo,
+};
 use serde_json::Value;
 use std::{collections::VecDeque, panic::AssertUnwindSafe};
 use tokio::sync::mpsc;
@@ -51,6 +53,31 @@ impl Drop for Task {
     fn drop(&mut self) {
         self.log.journal.close_if_open("the runtime of the program that had the session open has ended");
     }
+}
+
+/// What becomes of the calls of a turn that a crash has ended, where somebody speaks.
+const NOT_RUN: &str = "not run: the session was interrupted before it";
+
+/// So many prompts wait at most of those whose giver hears that one more does not.
+const MOST_WAITING: usize = 256;
+
+/// The next round takes it up.
+fn wait_in_line(
+    journal: &Journal,
+    inbox: &Inbox,
+    (parts, channel): (Vec<Part>, Option<Channel>),
+    receipt: Receipt,
+) -> Result<(), JournalError> {
+    if receipt.is_wanted() && inbox.prompts() >= MOST_WAITING {
+        receipt.refuse(format!(
+            "{MOST_WAITING} prompts wait for the turn that runs; interrupt it, or wait until it ends"
+        ));
+        return Ok(());
+    }
+    journal.append(Fact::PromptQueued { parts: parts.clone(), channel: channel.clone() }, None)?;
+    receipt.queued();
+    inbox.queue(Fact::Prompted { parts, channel }, receipt);
+    Ok(())
 }
 
 impl Task {
@@ -98,6 +125,14 @@ impl Task {
 
     /// Carries out `command`, and tells whoever gave it.
     async fn follow_up(&mut self, command: Command, receipt: Receipt) -> Result<(), JournalError> {
+        let command = match command {
+            // What was said before a crash comes first.
+            Command::Prompt { parts, channel } if self.session.inbox.prompts() > 0 => {
+                recover::end_open_calls(&mut self.log, &self.session, NOT_RUN)?;
+                return wait_in_line(&self.log.journal, &self.session.inbox, (parts, channel), receipt);
+            }
+            command => command,
+        };
         receipt.begin(&self.log.journal);
         self.apply(command).await?;
         receipt.done(&self.log.journal);
@@ -107,18 +142,14 @@ impl Task {
     async fn apply(&mut self, command: Command) -> Result<(), JournalError> {
         match command {
             Command::Prompt { parts, channel } => {
-                recover::end_open_calls(
-                    &mut self.log,
-                    &self.session,
-                    "not run: the session was interrupted before it",
-                )?;
+                recover::end_open_calls(&mut self.log, &self.session, NOT_RUN)?;
                 self.turn(Fact::Prompted { parts, channel }).await
             }
             Command::Call { name, arguments } => self.call(name, arguments, false).await,
             Command::TypedCall { name, arguments } => self.call(name, arguments, true).await,
             Command::Conclude(conclusion) => {
                 self.log.record(Fact::Concluded(conclusion))?;
-                self.log.journal.sync()
+                self.log.journal.sync().await
             }
             Command::Continue => self.turn(Fact::Continued).await,
             Command::Rewind { to } => self.rewind(to).await,
@@ -211,7 +242,7 @@ impl Task {
                             journal.append(Fact::ModeSet { mode: permission.set(mode) }, None)?;
                             receipt.done(&journal);
                         }
-                        Command::Prompt { parts, channel } => inbox.queue(Fact::Prompted { parts, channel }, receipt),
+                        Command::Prompt { parts, channel } => wait_in_line(&journal, inbox, (parts, channel), receipt)?,
                         Command::Continue | Command::Call { .. } | Command::TypedCall { .. } | Command::Conclude(_)
                         | Command::Rewind { .. } | Command::Redo | Command::Compact => self.later.push_back((command, receipt)),
                     },
@@ -242,9 +273,10 @@ impl Task {
         untracked: Vec<CallId>,
         head: Seq,
     ) -> Result<(), JournalError> {
+        self.log.journal.sync().await?;
         let conflicts = self.session.move_files(&changes, &self.stop).await;
         self.log.journal.append(Fact::Rewound { way, changes, conflicts, untracked }, Some(head))?;
         self.log.transcript = Transcript::replay(&self.log.journal.entries());
-        self.log.journal.sync()
+        self.log.journal.sync().await
     }
 }

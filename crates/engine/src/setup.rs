@@ -7,6 +7,7 @@ pub(crate) mod knowledge;
 mod model;
 mod profile;
 mod profile_rules;
+mod replica;
 
 pub use agent::{Agent, BadAgent};
 pub use choices::{Delegation, Redundancy, Unread};
@@ -16,6 +17,7 @@ pub use knowledge::{Knowledge, Note};
 pub use model::{Model, Models};
 pub use profile::{AgentInProfile, Chat, Edits, Profile, Reasons};
 pub use profile_rules::ProfileRules;
+pub use replica::{Replica, Replicas};
 
 use haft_core::{Access, Hooks, Mode, Policy, Registry, Stage, ToolSource};
 use std::{
@@ -56,4 +58,6 @@ pub struct Setup {
     pub hooks: Arc<dyn Hooks>,
     /// Opens the models that agents name; without it, no agent may name one.
     pub models: Option<Models>,
+    /// Where else all that is recorded stands.
+    pub replicas: Option<Replicas>,
 }

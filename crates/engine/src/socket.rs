@@ -9,6 +9,7 @@
 //! owner:   {"seq":…,"at":…,"type":…}    events from SEQ on, as `haft_core::line` writes them
 //! client: {"type":"interrupt"}         a `haft_core::Command`; with "id":NUMBER the client is told how far it is
 //! owner:   {"type":"begun","id":NUMBER,"from":SEQ} before the first entry that comes of that command
+//! owner:   {"type":"queued","id":NUMBER} it waits for the turn that runs, and stands in the journal
 //! owner:   {"type":"done","id":NUMBER}  behind the last one
 //! owner:   {"type":"error","message":…,"id":NUMBER|null} of a command that cannot be read or is refused; nothing else
 //!                                       comes of it
@@ -90,6 +91,8 @@ enum Notice {
     },
     /// The command is carried out.
     Begun { id: CommandId, from: Seq },
+    /// The command waits, and stands in the journal.
+    Queued { id: CommandId },
     /// All that came of the command was told.
     Done { id: CommandId },
     /// Something the client said cannot be read or is refused, or they are not let in.

@@ -1,5 +1,6 @@
 //! The heart: ask the model, run its tools, until the transcript says stop.
 mod ask;
+mod background;
 mod calls;
 mod compact;
 mod digest;
@@ -36,6 +37,7 @@ pub(crate) async fn open_turn(
     cancel: &CancellationToken,
 ) -> Result<(), JournalError> {
     let opening = hooks::checked(session, opening, cancel).await;
+    let opening = background::settled(log, session, opening, cancel).await?;
     let is_denied = matches!(opening, Fact::PromptDenied { .. });
     log.record(opening)?;
     match (is_denied, cancel.is_cancelled()) {
@@ -104,6 +106,7 @@ async fn apply_queued(
     while let Some(queued) = session.inbox.next_queued_if(|fact| is_answered(log, session, fact)) {
         let Queued { fact, receipt } = queued;
         let fact = hooks::checked(session, fact, cancel).await;
+        let fact = background::settled(log, session, fact, cancel).await?;
         receipt.begin(&log.journal);
         // What adds nothing to the conversation leaves its open calls alone.
         if matches!(fact, Fact::Prompted { .. } | Fact::JobEnded { .. }) {
@@ -164,7 +167,7 @@ async fn end_turn(log: &mut Log, session: &SessionContext, outcome: Outcome) -> 
     let spent = spent_by(log, session);
     let (rounds, Spending { usage, .. }) = (log.transcript.rounds(), spent);
     log.record(Fact::TurnEnded { outcome, rounds, usage, cost_usd: spent.cost_usd() })?;
-    log.journal.sync()
+    log.journal.sync().await
 }
 
 fn rounds_reached(log: &Log, session: &SessionContext) -> Fact {
@@ -205,7 +208,7 @@ async fn ask_model(
     let window = ask::window(session);
     room::make_room(log, session, &window, cancel).await?;
     // What the model is told has happened must not be forgotten in a power cut.
-    log.journal.sync()?;
+    log.journal.sync().await?;
     tracing::debug!("Agent iteration {}", log.transcript.rounds() + 1);
     let mut said = ask::ask_once(log, session, cancel).await?;
     if matches!(said, Err(NoReply::Failed(ProviderError::ContextTooLong { .. })))

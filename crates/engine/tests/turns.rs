@@ -330,7 +330,7 @@ async fn a_prompt_in_the_middle_of_a_turn_steers_it() {
     }
     assert_eq!(
         told.join("\n"),
-        "prompted\nreplied\ntool_started bash-0\ntool_ended bash-0=ok\nprompted\nreplied\nturn_ended=finished"
+        "prompted\nreplied\ntool_started bash-0\nprompt_queued\ntool_ended bash-0=ok\nprompted\nreplied\nturn_ended=finished"
     );
 }
 

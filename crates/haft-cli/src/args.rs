@@ -1,5 +1,6 @@
 //! What can be typed: commands and options.
 mod acp;
+mod fleet;
 mod jobs;
 mod known;
 mod login;
@@ -15,6 +16,7 @@ mod verbosity;
 mod work;
 
 pub(crate) use acp::AcpArgs;
+pub(crate) use fleet::{Fleet, FleetUrl, WorkerArgs};
 pub(crate) use jobs::{Agents, JobArgs, Jobs};
 pub(crate) use known::{Commands, Profiles};
 pub(crate) use login::{Login, LoginArgs, LogoutArgs};
@@ -115,6 +117,11 @@ pub(crate) enum Verb {
     Acp(AcpArgs),
     /// Serve sessions and jobs over HTTP: a page, an API, an OpenAI-compatible endpoint
     Serve(ServeArgs),
+    /// Work on the jobs of a fleet, together with other machines
+    Worker(WorkerArgs),
+    /// Show, drain and set up a fleet of workers
+    #[command(subcommand)]
+    Fleet(Fleet),
     /// Run a Telegram bot
     Telegram(TelegramArgs),
     /// Check what this machine has and what is missing

@@ -110,6 +110,7 @@ impl<'a> SessionSpec<'a> {
             knowledge,
             hooks,
             models,
+            replicas: None,
         })
     }
 }

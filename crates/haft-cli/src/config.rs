@@ -127,6 +127,7 @@ impl Config {
                     .unwrap_or(ProcessLimits::default().processes)
                     .max(FEWEST_PROCESSES),
                 file_bytes: files.file_size.map(|megabytes| u64::from(megabytes) << 20),
+                memory_bytes: files.memory.map(|megabytes| u64::from(megabytes) << 20),
             },
         }
     }

@@ -82,7 +82,7 @@ fn main() -> ExitCode {
 /// One session needs one thread, and starts sooner with it.
 fn runtime(cli: &Cli) -> std::io::Result<tokio::runtime::Runtime> {
     match cli.command {
-        Some(Verb::Serve(_)) => commands::serve::runtime(),
+        Some(Verb::Serve(_) | Verb::Worker(_)) => commands::serve::runtime(),
         _ => tokio::runtime::Builder::new_current_thread().enable_all().build(),
     }
 }
@@ -124,13 +124,12 @@ async fn run(cli: Cli, environment: Environment) -> Result<Exit, Failure> {
         Some(Verb::Completions { shell }) => commands::manual::completions(shell),
         Some(Verb::Man { to }) => commands::manual::man(to.as_deref()),
         Some(Verb::Acp(acp)) => commands::acp::acp(&context, &acp).await,
+        Some(Verb::Serve(serve)) if serve.fleet.is_some() => commands::fleet::serve(&context, &serve).await,
         Some(Verb::Serve(serve)) => commands::serve::serve(&context, &serve).await,
+        Some(Verb::Worker(worker)) => commands::fleet::worker(&context, &worker).await,
+        Some(Verb::Fleet(fleet)) => commands::fleet::fleet(&context, fleet).await,
         Some(Verb::Telegram(telegram)) => commands::telegram::telegram(&context, &telegram).await,
         Some(Verb::Doctor(doctor)) => commands::doctor::doctor(&context, &doctor).await,
-        None if cli.prompt.len() == 1 && TO_COME.contains(&cli.prompt[0].as_str()) => {
-            Err(Failure::usage(format!("there is no command `{}` yet", cli.prompt[0]))
-                .hint("`haft run WORD` takes a single word for a prompt"))
-        }
         None if !cli.prompt.is_empty() => {
             refuse_near_command(&cli.prompt)?;
             commands::run::run(&context, &cli.prompt, &cli.turn).await
@@ -164,9 +163,6 @@ pub(crate) fn has_screen(context: &CliContext, turn: &args::TurnArgs) -> bool {
     let is_plain = turn.plain || get("HAFT_PLAIN").is_some() || get("TERM").is_none_or(|term| term == "dumb");
     is_terminal && !is_plain
 }
-
-/// Names of commands that people know from elsewhere: taken for a prompt, they would cost money.
-const TO_COME: [&str; 2] = ["worker", "fleet"];
 
 fn text((name, value): (std::ffi::OsString, std::ffi::OsString)) -> Option<(String, String)> {
     Some((name.into_string().ok()?, value.into_string().ok()?))

@@ -50,12 +50,17 @@ fn is_whole(token: &str) -> bool {
     token.len() == 2 * BYTES && token.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
+/// What nobody guesses.
+pub(crate) fn random() -> io::Result<String> {
+    let mut random = [0; BYTES];
+    File::open("/dev/urandom")?.read_exact(&mut random)?;
+    Ok(hex::encode(random))
+}
+
 /// It appears whole. Where two begin at once, both use the first one's.
 fn make(home: &Path, path: &Path) -> io::Result<String> {
     DirBuilder::new().recursive(true).mode(0o700).create(home)?;
-    let mut random = [0; BYTES];
-    File::open("/dev/urandom")?.read_exact(&mut random)?;
-    let token = hex::encode(random);
+    let token = random()?;
     let mut file = tempfile::NamedTempFile::new_in(home)?;
     writeln!(file, "{token}")?;
     match file.persist_noclobber(path) {

@@ -1,5 +1,7 @@
 //! Commands in a view of the workspace: what people see of them through the binary.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+#[path = "confined/background.rs"]
+mod background;
 mod kit;
 use kit::{Place, Ran};
 use serde_json::{Value, json};
@@ -114,6 +116,187 @@ fn git_works_in_a_view_and_what_it_would_run_is_asked_about() {
 }
 
 #[test]
+fn what_the_tool_git_does_is_recorded_and_undone() {
+    let place = Place::new();
+    let git = |arguments: &[&str]| {
+        let ran = Command::new("git").args(arguments).current_dir(place.work()).output().unwrap();
+        assert!(ran.status.success(), "{ran:?}");
+        String::from_utf8(ran.stdout).unwrap()
+    };
+    git(&["init", "-q", "-b", "main"]);
+    git(&["config", "user.email", "a@example.org"]);
+    git(&["config", "user.name", "A"]);
+    place.write("a.txt", "one\n");
+    git(&["add", "-A"]);
+    git(&["commit", "-qm", "first"]);
+    place.write("a.txt", "longer\n");
+    let call = |arguments: Value| json!({"calls": [{"name": "git", "arguments": arguments}]});
+    let lines = [
+        call(json!({"action": "add", "paths": ["a.txt"]})),
+        call(json!({"action": "commit", "message": "second"})),
+        call(json!({"action": "branch", "ref": "other"})),
+        call(json!({"action": "checkout", "ref": "other"})),
+        json!({"say": "done"}),
+    ];
+    let model = place.script("model.jsonl", &lines);
+    let options = ["--sandbox", "require", "--permission", "accept-edits", "--json", "--model", &model];
+    let ran = place.run(&[&["run"], &options[..], &["go"]].concat());
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let started = ran.events().into_iter().filter(|event| event["type"] == "tool_started");
+    assert!(started.map(|event| event["how"].clone()).all(|how| how == "staged"), "{ran:?}");
+    let state =
+        || (git(&["log", "--format=%s"]), git(&["branch", "--show-current"]), git(&["status", "--short"]));
+    assert_eq!(state(), ("second\nfirst\n".into(), "other\n".into(), String::new()));
+    assert_eq!(place.run(&["undo"]).code, 0);
+    assert_eq!(state(), ("first\n".into(), "main\n".into(), " M a.txt\n".into()));
+    git(&["fsck", "--strict"]);
+}
+
+/// Haft as another program starts it.
+fn run_below(place: &Place, program: &[&str], arguments: &[&str]) -> Ran {
+    let haft = place.haft(arguments);
+    let mut command = Command::new(program[0]);
+    command.args(&program[1..]).arg(haft.get_program()).args(haft.get_args());
+    command.current_dir(haft.get_current_dir().unwrap()).env_clear();
+    command.envs(haft.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    Ran::from(command.env("PATH", std::env::var_os("PATH").unwrap()).output().unwrap())
+}
+
+// The folder of the sessions lies in an overlay, as in many containers, so that it can hold no other one.
+#[test]
+fn where_no_overlay_can_be_had_commands_work_on_a_copy() {
+    let place = Place::new();
+    for name in ["lower", "upper", "work-of-it", "home"] {
+        fs::create_dir_all(place.path().join(name)).unwrap();
+    }
+    for name in ["a.txt", "gone.txt", "d/b.txt", "old/c.txt", "mode", "same"] {
+        place.write(name, "old\n");
+    }
+    std::os::unix::fs::symlink("a.txt", place.work().join("link")).unwrap();
+    let model = model(
+        &place,
+        json!({"command": "echo two >>a.txt; rm -r gone.txt d; mv old new; chmod 755 mode; \
+        ln -sf same link; mkdir -p e/f; echo x >e/f/g; touch same; echo x >/var/lib/haft-outside || echo kept out"}),
+    );
+    let script = "cd \"$0\" && mount -t overlay overlay -o lowerdir=lower,upperdir=upper,workdir=work-of-it,userxattr home && \
+                  cd work && exec \"$@\"";
+    let folder = place.path().display().to_string();
+    let below = ["unshare", "--map-root-user", "--mount", "sh", "-c", script, &folder];
+    let options = ["--sandbox", "require", "--permission", "accept-edits", "--json", "--model", &model];
+    let run = |command: &str, rest: &[&str]| run_below(&place, &below, &[&[command], rest].concat());
+    let ran = run("run", &[&options[..], &["go"]].concat());
+    let mut all = changed(&ran);
+    all.sort_unstable();
+    let expected = [
+        "a.txt",
+        "d",
+        "d/b.txt",
+        "e",
+        "e/f",
+        "e/f/g",
+        "gone.txt",
+        "link",
+        "mode",
+        "new",
+        "new/c.txt",
+        "old",
+        "old/c.txt",
+    ];
+    assert_eq!(
+        (ran.code, told(&ran).contains("kept out"), all),
+        (0, true, expected.map(str::to_owned).to_vec()),
+        "{ran:?}"
+    );
+    assert_eq!(
+        (place.read("new/c.txt").as_deref(), place.read("link").as_deref()),
+        (Some("old\n"), Some("old\n"))
+    );
+    assert_eq!(run("undo", &[]).code, 0);
+    let files = ["a.txt", "gone.txt", "d/b.txt", "old/c.txt"].map(|name| place.read(name));
+    assert!(files.iter().all(|text| text.as_deref() == Some("old\n")), "{files:?}");
+    // More than is copied.
+    fs::File::create(place.work().join("large")).unwrap().set_len(65 << 20).unwrap();
+    let refused = run("run", &[&options[..], &["go"]].concat());
+    assert!(refused.code == 2 && refused.err.contains("has more than 20000 files or 64 MB"), "{refused:?}");
+}
+
+// As in a container without root: root of a user namespace, who is no root of the machine.
+#[test]
+fn commands_are_confined_for_root_of_a_user_namespace() {
+    let place = Place::new();
+    place.write("a.txt", "one\n");
+    place.write("d/b.txt", "one\n");
+    let model = model(&place, json!({"command": "echo two >>a.txt; rm -r d; mkdir e; id -u"}));
+    let options = ["--sandbox", "require", "--permission", "accept-edits", "--json", "--model", &model];
+    let run = |arguments: &[&str]| run_below(&place, &["unshare", "--map-root-user", "--"], arguments);
+    let ran = run(&[&["run"], &options[..], &["go"]].concat());
+    assert_eq!(
+        (ran.code, changed(&ran)),
+        (0, vec!["a.txt".into(), "d/b.txt".into(), "d".into(), "e".into()]),
+        "{ran:?}"
+    );
+    assert_eq!(run(&["undo"]).code, 0);
+    assert_eq!(
+        (place.read("a.txt").as_deref(), place.read("d/b.txt").as_deref()),
+        (Some("one\n"), Some("one\n"))
+    );
+}
+
+// A view holds no repository that lies elsewhere: it is read, and a command that would write there says how to ask.
+#[test]
+fn commands_work_in_a_folder_of_a_repository_and_in_a_work_tree_of_one() {
+    let place = Place::new();
+    let git = |arguments: &[&str]| {
+        let ran = Command::new("git").args(arguments).current_dir(place.work()).output().unwrap();
+        assert!(ran.status.success(), "{ran:?}");
+    };
+    git(&["init", "-q", "-b", "main"]);
+    git(&["config", "user.email", "a@example.org"]);
+    git(&["config", "user.name", "A"]);
+    place.write("sub/a.txt", "one\n");
+    git(&["add", "-A"]);
+    git(&["commit", "-qm", "first"]);
+    git(&["worktree", "add", "-q", "../tree"]);
+    let commit = "echo two >a.txt; git status --short .; git commit -qam second; exit $?";
+    for folder in [place.work().join("sub"), place.path().join("tree/sub"), place.path().join("tree")] {
+        let model = model(&place, json!({"command": commit}));
+        let cwd = folder.display().to_string();
+        let options = ["--sandbox", "require", "--permission", "accept-edits", "--json", "--model", &model];
+        let ran = place.run(&[&["run", "--cwd", &cwd], &options[..], &["go"]].concat());
+        assert_eq!(ran.code, 0, "{ran:?}");
+        assert!(told(&ran).contains(" a.txt\n") && told(&ran).contains("`needs: [\"live\"]`"), "{ran:?}");
+        assert_eq!(fs::read_to_string(folder.join("a.txt")).unwrap(), "two\n");
+    }
+}
+
+#[test]
+fn a_dry_undo_shows_all_that_a_command_did_and_what_stays() {
+    let place = Place::new();
+    for name in ["changed", "gone", "mode", "mine"] {
+        place.write(name, "old\n");
+    }
+    let what = "echo new >changed; rm gone; chmod 755 mode; ln -s changed link; mkdir -p d/e; echo x >d/e/f; echo x >mine";
+    assert_eq!(command(&place, "accept-edits", what).code, 0);
+    place.write("mine", "mine\n");
+    let dry = place.run(&["undo", "--dry-run"]);
+    assert_eq!(dry.code, 1, "{dry:?}");
+    for line in [
+        "~ changed would be put back",
+        "+ gone would be brought back",
+        "- link would be removed",
+        "! mine would be left alone: somebody changed it since",
+        "-new\n+old",
+        "mode: mode 755 becomes 644",
+        "- link (link to changed)",
+        "- d/e (folder)",
+        "-x",
+    ] {
+        assert!(dry.out.contains(line), "{line}: {}", dry.out);
+    }
+    assert_eq!(place.read("changed").as_deref(), Some("new\n"));
+}
+
+#[test]
 fn what_goes_is_named_first_and_what_git_keeps_in_one_line() {
     let place = Place::new();
     assert!(Command::new("git").args(["init", "-q"]).current_dir(place.work()).status().unwrap().success());
@@ -204,9 +387,9 @@ fn where_commands_cannot_be_confined_nothing_starts_that_has_to_be() {
 
 // B03
 #[test]
-fn a_command_that_forks_for_ever_or_fills_the_disk_ends_and_the_next_one_runs() {
+fn a_command_that_forks_for_ever_or_takes_all_memory_or_disk_ends_and_the_next_one_runs() {
     let place = Place::new();
-    place.configure("[commands]\nprocesses = 301\nfile_size = 1\n");
+    place.configure("[commands]\nprocesses = 301\nfile_size = 1\nmemory = 128\n");
     let begun = Instant::now();
     let bomb = "python3 - <<'E'\nimport os, time\nmade = 0\ntry:\n    while made < 2000:\n        if os.fork() == 0: time.sleep(30); os._exit(0)\n        made += 1\nexcept OSError as error: print(error.errno, made < 301)\nE";
     let ran = command(&place, "accept-edits", bomb);
@@ -214,6 +397,8 @@ fn a_command_that_forks_for_ever_or_fills_the_disk_ends_and_the_next_one_runs() 
     assert!(begun.elapsed() < Duration::from_secs(20));
     let full = command(&place, "accept-edits", "head -c 2M /dev/zero >big");
     assert!(told(&full).contains("file_size"), "{full:?}");
+    let greedy = command(&place, "accept-edits", "python3 -c 'x = bytearray(512 << 20)'; exit $?");
+    assert!(told(&greedy).contains("128 MB of memory (`[commands] memory`)"), "{greedy:?}");
     assert_eq!(told(&command(&place, "accept-edits", "echo well")), "well");
 }
 
@@ -246,6 +431,24 @@ fn calls_of_one_reply_run_side_by_side_and_end_as_one_after_the_other() {
         "ls -A",
     ]);
     assert_eq!(told, ["0", "(no output)", "0\n1\n2", "0\n1\n2", "(no output)", "(no output)"]);
+}
+
+#[test]
+fn the_other_names_of_a_file_that_a_command_changed_are_named() {
+    let place = Place::new();
+    place.write("a.txt", "one\n");
+    fs::hard_link(place.work().join("a.txt"), place.work().join("b.txt")).unwrap();
+    let ran = command(&place, "accept-edits", "echo two >>a.txt");
+    assert_eq!(
+        (place.read("a.txt").as_deref(), place.read("b.txt").as_deref()),
+        (Some("one\ntwo\n"), Some("one\n"))
+    );
+    assert!(
+        told(&ran)
+            .ends_with("[`a.txt`: now a file of its own; its other names (hard links) are as they were]"),
+        "{ran:?}"
+    );
+    assert!(!told(&command(&place, "accept-edits", "echo three >>a.txt")).contains("hard links"));
 }
 
 // What was read anew is what the model has seen.

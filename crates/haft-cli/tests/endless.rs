@@ -81,6 +81,28 @@ fn a_slow_reply_that_says_something_new_is_not_ended_before_its_time() {
     assert!(object["error"].as_str().unwrap().contains("it took too long"), "{object}");
 }
 
+// A28
+#[test]
+fn a_person_ends_a_reply_that_does_not_end() {
+    let place = Place::new();
+    let mut words = fastrand::Rng::with_seed(3);
+    let said: Vec<String> = (0..5_000).map(|_| format!("{:x} ", words.u64(..))).collect();
+    let endless = Drip::start(move |number| Some(text(&said[number % said.len()])));
+    let out = place.path().join("out");
+    let mut command = place.haft(&["run", "--model", "openai/m", "--base-url", &endless.address, "go"]);
+    command.env("OPENAI_API_KEY", "sk-0123456789abcdef");
+    let mut child = command.stdout(std::fs::File::create(&out).unwrap()).spawn().unwrap();
+    kit::terminal::poll(|| std::fs::metadata(&out).unwrap().len() > 100, || "some of it".into());
+    let id = rustix::process::Pid::from_raw(child.id().cast_signed()).unwrap();
+    rustix::process::kill_process(id, rustix::process::Signal::INT).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    let journal = std::fs::read_to_string(place.journal()).unwrap();
+    assert!(journal.trim_end().lines().last().unwrap().contains(r#""outcome":"interrupted""#), "{journal}");
+    let model = place.script("m", &[json!({"say": "It went on."}), json!({"say": "It went on."})]);
+    let ran = place.run(&["run", "--continue", "--model", &model, "more"]);
+    assert_eq!((ran.code, ran.out.as_str()), (0, "It went on.\n"), "{ran:?}");
+}
+
 // A15, A29: by size
 #[test]
 fn a_reply_that_is_too_large_is_ended() {

@@ -1,6 +1,7 @@
 //! Ways out of the sandboxes of agents, tried by confined commands through the binary: nobody gets out.
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+mod kit;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::{
@@ -9,12 +10,11 @@ use std::{
     os::{
         linux::net::SocketAddrExt,
         unix::{
-            fs::{MetadataExt, chown},
             net::{SocketAddr, UnixListener},
             process::CommandExt,
         },
     },
-    path::{Path, PathBuf},
+    path::Path,
     process::{Child, Command, Stdio},
 };
 
@@ -71,15 +71,9 @@ impl Drop for Outside {
     }
 }
 
-/// Where commands see what is outside: not below `/tmp`, of which they have their own.
-fn seen_folder() -> PathBuf {
-    let given = env::var_os("HAFT_ESCAPE_FOLDER").map(PathBuf::from);
-    given.unwrap_or_else(|| PathBuf::from(env!("CARGO_TARGET_TMPDIR")))
-}
-
 impl Outside {
     fn new() -> Self {
-        let folder = tempfile::tempdir_in(seen_folder()).unwrap();
+        let folder = tempfile::tempdir_in(kit::nobody::seen_folder()).unwrap();
         let root = folder.path();
         for name in ["outside", "work", "person/.ssh", "person/.aws", "person/.config/gh", "home"] {
             fs::create_dir_all(root.join(name)).unwrap();
@@ -133,8 +127,7 @@ impl Outside {
         let call = json!({"calls": [{"name": "bash", "arguments": {"command": line, "timeout": 60}}]});
         let model = self.root().join("model.jsonl");
         fs::write(&model, format!("{call}\n{}\n", json!({"say": "done"}))).unwrap();
-        let haft = env::var_os("HAFT_UNDER_TEST").unwrap_or(env!("CARGO_BIN_EXE_haft").into());
-        let mut haft = self.command(haft);
+        let mut haft = self.command(kit::nobody::program());
         haft.args(["run", "--sandbox", "require", "--permission", "accept-edits", "--json", "--model"]);
         let ran = haft.arg(format!("script/{}", model.display())).arg("go").output().unwrap();
         let out = String::from_utf8_lossy(&ran.stdout).into_owned();
@@ -212,20 +205,5 @@ fn no_published_way_out_leads_out() {
 /// The same by a user who may do nothing.
 #[test]
 fn nor_for_somebody_who_is_not_root() {
-    const NOBODY: u32 = 65_534;
-    if fs::metadata("/proc/self").unwrap().uid() != 0 {
-        return;
-    }
-    let folder = tempfile::tempdir_in(seen_folder()).unwrap();
-    let copies = [(env::current_exe().unwrap(), "tests"), (env!("CARGO_BIN_EXE_haft").into(), "haft")];
-    for (program, name) in copies {
-        fs::copy(program, folder.path().join(name)).unwrap();
-    }
-    chown(folder.path(), Some(NOBODY), Some(NOBODY)).unwrap();
-    let mut tests = Command::new(folder.path().join("tests"));
-    tests.arg("no_published").current_dir(folder.path()).uid(NOBODY).gid(NOBODY);
-    tests.env("HAFT_UNDER_TEST", folder.path().join("haft")).env("HAFT_ESCAPE_FOLDER", folder.path());
-    let ended = tests.env("TMPDIR", folder.path()).env("HOME", folder.path()).output().unwrap();
-    let told = String::from_utf8_lossy(&ended.stdout);
-    assert!(ended.status.success() && told.contains("1 passed"), "{told}");
+    kit::nobody::run_as_nobody("no_published_way_out_leads_out");
 }

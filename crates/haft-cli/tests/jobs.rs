@@ -371,6 +371,60 @@ fn a_job_in_a_new_folder_works_there() {
     assert_eq!(files, "new/sub/notes.md");
 }
 
+// What a job's commands do to its repository is seen in a view like everything else, and the person's is not touched.
+#[test]
+fn commands_of_a_job_are_confined_and_what_they_commit_is_on_its_branch() {
+    let project = Project::new();
+    let work = project.place.work();
+    git(&work, &["branch", "other"]);
+    git(&work, &["config", "remote.near.url", "../near.git"]);
+    let command = "git log --oneline other -- >/dev/null && git remote get-url near && git config user.name; \
+                   echo x >new.txt; git add -A; git commit -qm 'By a command'; \
+                   touch /var/lib/haft-outside || echo kept out";
+    let steps = [
+        json!({"calls": [{"name": "bash", "arguments": {"command": command}}]}),
+        json!({"calls": [{"name": "git", "arguments": {"action": "commit", "message": "By the tool", "paths": []}}]}),
+        json!({"say": "Done."}),
+        json!({"say": "Done."}),
+    ];
+    let script = project.place.script("steps.jsonl", &steps);
+    let options = ["--sandbox", "require", "--permission", "accept-edits", "--model", &script];
+    let ran = project.run(&[&["build", "--description", "Add a file"], &options[..]].concat());
+    let job = project.jobs().remove(0);
+    let logs = project.run(&["jobs", "logs", job["job"].as_str().unwrap()]).out;
+    let near = work.join("../near.git").display().to_string();
+    assert!(
+        logs.contains(r#""how":"staged""#) && logs.contains("kept out") && logs.contains(&near),
+        "{logs}"
+    );
+    assert!(!logs.contains(r#""how":"untracked""#), "{ran:?}\n{logs}");
+    let branch = job["branch"].as_str().unwrap();
+    assert_eq!(git(&work, &["log", "-1", "--format=%s", branch]), "By a command");
+    assert_eq!(git(&work, &["status", "--porcelain"]), "");
+    assert_eq!(git(&work, &["branch", "--show-current"]), "main");
+    git(&work, &["fsck", "--strict"]);
+}
+
+// Older versions made work trees of git's own.
+#[test]
+fn a_job_in_a_work_tree_of_an_older_version_goes_on_there() {
+    let project = Project::new();
+    let (work, place) = (project.place.work(), project.place.path());
+    let words = ["jobs", "add", "--kind", "builder", "--description", "Add a file"];
+    assert_eq!(project.run(&words).code, 0);
+    let job = project.jobs().remove(0);
+    let tree = std::fs::read_dir(place.join("home/worktrees")).unwrap().next().unwrap().unwrap().path();
+    std::fs::remove_dir_all(&tree).unwrap();
+    git(&work, &["worktree", "add", "--quiet", tree.to_str().unwrap(), job["branch"].as_str().unwrap()]);
+    let write = json!({"calls": [{"name": "write", "arguments": {"path": "notes.md", "content": "x\n"}}]});
+    let script = project.place.script("steps.jsonl", &[write, json!({"say": "Done."})]);
+    let options = ["--permission", "full", "--model", &script];
+    let ran = project.run(&[&["jobs", "retry", job["job"].as_str().unwrap()], &options[..]].concat());
+    assert_eq!((ran.code, tree.exists()), (0, false), "{ran:?}");
+    assert_eq!(git(&work, &["worktree", "list"]).lines().count(), 1);
+    assert_eq!(project.commits(job["branch"].as_str().unwrap()), "Add a file");
+}
+
 // P-62: whoever reads of a work tree does not expect a job among their own files.
 #[test]
 fn a_job_that_can_have_no_work_tree_does_not_begin_and_leaves_nothing() {

@@ -462,7 +462,8 @@ fn undo_and_redo_move_files_and_respect_what_you_changed() {
     let dry = place.run(&["undo", "--dry-run"]);
     assert_eq!(
         dry.out,
-        "- sub/made would be removed\n~ kept would be put back\nthe conversation would go on before: go\n",
+        "- sub/made would be removed\n~ kept would be put back\nthe conversation would go on before: go\n\n\
+         --- a/sub/made\n+++ b/sub/made\n@@ -1 +0,0 @@\n-made\n--- a/kept\n+++ b/kept\n@@ -1 +1 @@\n-new\n+old\n",
         "{dry:?}"
     );
     assert_eq!(
@@ -474,6 +475,11 @@ fn undo_and_redo_move_files_and_respect_what_you_changed() {
     assert_eq!(state(), ("new\n".into(), Some("made\n".into())));
     assert_eq!(place.run(&["redo"]).out, "nothing to redo\n");
     place.write("kept", "mine\n");
+    let dry = place.run(&["undo", "--dry-run"]);
+    assert!(
+        dry.code == 1 && dry.out.contains("! kept would be left alone: somebody changed it since\n"),
+        "{dry:?}"
+    );
     let ran = place.run(&["undo"]);
     assert_eq!(
         (ran.code, ran.out.as_str()),
@@ -635,6 +641,13 @@ fn doctor_config_and_help_answer() {
     let place = Place::new();
     let doctor = place.run(&["doctor"]);
     assert!(doctor.out.contains("ok       sessions: ") && doctor.out.contains("commands: "), "{doctor:?}");
+    place.configure("[commands]\nmemory = 900\n");
+    let layers = place.run(&["doctor"]).out;
+    let is_confined = layers.contains("can be confined here");
+    for line in ["processes: ", "memory: 900 MB for each process of a command", "sockets: "] {
+        assert_eq!(layers.contains(line), is_confined, "{line}: {layers}");
+    }
+    std::fs::remove_file(place.path().join("person/.config/haft/config.toml")).unwrap();
     let path = place.run(&["config", "path"]);
     assert!(path.out.contains("person/.config/haft/config.toml  (not there)"), "{path:?}");
     assert!(place.run(&["config", "show"]).out.contains("permission = \"ask\""));

@@ -316,7 +316,7 @@ fn jobs_and_subagents_can_be_opened() {
     std::fs::create_dir_all(&folder).unwrap();
     let child = "---\nname: helper\ndescription: helps\nmodel: script/../child.jsonl\n---\nHelp.\n";
     std::fs::write(folder.join("helper.md"), child).unwrap();
-    let serve = json!({"command": "echo up; touch said; sleep 1000", "background": true});
+    let serve = json!({"command": "echo up; touch said; sleep 1000", "background": true, "needs": ["live"]});
     let script = [
         json!({"calls": [{"name": "bash", "arguments": serve}]}),
         json!({"say": "It serves."}),

@@ -198,6 +198,49 @@ fn a_turn_that_the_end_of_the_server_cut_off_is_continued() {
 }
 
 #[test]
+fn what_was_taken_in_the_middle_of_a_turn_survives_the_death_of_the_server() {
+    let place = Place::new();
+    let model = place.script("model", &[slowly(), json!({"expect": "now go on", "say": "Done."})]);
+    let mut server = Serving::start(&place, &["--model", &model]);
+    let id = server.session("{}");
+    let mut events = server.follow(&id, "");
+    post(&server, &id, "prompt", &json!({"text": "go"}));
+    while events.next().unwrap()["type"] != "text" {}
+    for text in ["first this", "then that"] {
+        post(&server, &id, "prompt", &json!({"text": text}));
+    }
+    server.kill();
+    let server = Serving::start(&place, &["--model", &model]);
+    let report = post(&server, &id, "prompt", &json!({"text": "now go on", "wait": true}));
+    assert_eq!((&report["outcome"], &report["text"]), (&json!("finished"), &json!("Done.")), "{report}");
+    let seen = server.follow(&id, "").until("turn_ended");
+    let said = |kind: &str| -> Vec<String> {
+        let of_kind = seen.iter().filter(|event| event["type"] == kind);
+        of_kind.map(|event| event["parts"][0]["text"].as_str().unwrap().to_owned()).collect()
+    };
+    let waited = ["first this", "then that", "now go on"];
+    assert_eq!(said("prompt_queued"), waited);
+    assert_eq!(said("prompted"), ["go", waited[0], waited[1], waited[2]]);
+}
+
+#[test]
+fn more_prompts_than_a_turn_can_take_up_are_refused() {
+    let place = Place::new();
+    let model = place.script("model", &[slowly(), json!({"say": "Enough."})]);
+    let server = Serving::start(&place, &["--model", &model]);
+    let id = server.session("{}");
+    let mut events = server.follow(&id, "");
+    post(&server, &id, "prompt", &json!({"text": "go"}));
+    while events.next().unwrap()["type"] != "text" {}
+    let said = |place: usize| {
+        server.ask(&format!("POST /v1/sessions/{id}/prompt"), &format!(r#"{{"text": "{place}"}}"#))
+    };
+    let refused = (0..300).map(said).find(|answered| answered.status != 202).unwrap();
+    assert_eq!((refused.status, refused.error().as_str()), (409, "conflict"), "{refused:?}");
+    assert!(refused.body.contains("256 prompts wait"), "{refused:?}");
+}
+
+#[test]
 fn a_session_of_a_dead_process_is_opened_by_the_next_command() {
     let place = Place::new();
     let model = place.script("model", &[json!({"say": "One."}), json!({"say": "Two."})]);
@@ -314,7 +357,7 @@ fn who_listens_hears_which_sessions_work() {
 #[test]
 fn jobs_are_queued_worked_on_cancelled_and_taken_up_by_the_next_server() {
     let place = Place::new();
-    let model = place.script("model", &[slowly()]);
+    let model = place.script("model", &[slowly(), slowly(), slowly()]);
     let words = ["--model", &model, "--workers", "1"];
     let mut server = Serving::start(&place, &words);
     let add = |server: &Serving, text: &str| {
@@ -330,8 +373,8 @@ fn jobs_are_queued_worked_on_cancelled_and_taken_up_by_the_next_server() {
         while status(server, id) != wanted {
             assert!(
                 begun.elapsed() < Duration::from_secs(60),
-                "{id} is {}, not {wanted}",
-                status(server, id)
+                "{id} is not {wanted}: {:?}",
+                server.ask(&format!("GET /v1/jobs/{id}"), "")
             );
             std::thread::sleep(Duration::from_millis(50));
         }

@@ -26,6 +26,7 @@ fn routes(server: &Serving) -> Vec<String> {
     routes.collect()
 }
 
+// D46, D47, D48
 #[test]
 fn no_route_does_anything_for_those_who_are_not_let_in() {
     let place = Place::new();
@@ -73,6 +74,7 @@ fn no_route_does_anything_for_those_who_are_not_let_in() {
     assert!(!place.path().join("home/sessions").exists(), "something was made");
 }
 
+// D46, D48
 #[test]
 fn whoever_is_not_let_in_learns_no_route() {
     let place = Place::new();
@@ -101,6 +103,7 @@ fn whoever_is_not_let_in_learns_no_route() {
     assert_eq!(server.with("GET /", &loaded, "").status, 403);
 }
 
+// D49, D68
 #[test]
 fn no_name_is_a_path() {
     let place = Place::new();
@@ -173,6 +176,7 @@ fn a_session_of_another_folder_is_not_there() {
     assert_eq!((&shown["id"], &shown["title"]), (&json!(id), &json!("hi")));
 }
 
+// D16
 #[test]
 fn the_token_is_told_once_and_kept() {
     let place = Place::new();
@@ -192,6 +196,7 @@ fn the_token_is_told_once_and_kept() {
     assert!(third.line().contains(&first.token));
 }
 
+// D52
 #[test]
 fn others_are_served_while_somebody_guesses_tokens() {
     let place = Place::new();
@@ -217,6 +222,7 @@ fn others_are_served_while_somebody_guesses_tokens() {
     assert_eq!(server.ask("GET /v1/sessions", "").status, 200);
 }
 
+// D50
 #[test]
 fn what_is_too_large_or_too_slow_is_refused_and_others_are_served() {
     let place = Place::new();
@@ -271,6 +277,7 @@ fn allow_many_files() {
     setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum }).unwrap();
 }
 
+// D51
 #[test]
 fn it_listens_on_this_machine_alone() {
     let place = Place::new();

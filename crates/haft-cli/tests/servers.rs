@@ -9,7 +9,7 @@ fn haft(place: &Place, variable: &str, url: &str, arguments: &[&str]) -> Ran {
     Ran::from(place.haft(arguments).env(variable, url).env(key, "sk-secret-key").output().unwrap())
 }
 
-// A-39, O-44, T-38, T-39, T-52, A-21, A-22, A-30, A-32, A-42, A-57, O-46: a tool round over chat completions
+// A01, A02, A-39, O-44, T-38, T-39, T-52, A-21, A-22, A-30, A-32, A-42, A-57, O-46: a tool round over chat completions
 #[test]
 fn a_tool_round_against_an_openai_compatible_server() {
     let place = Place::new();
@@ -69,7 +69,7 @@ fn a_tool_round_against_an_anthropic_server() {
     );
 }
 
-// A03, A04, A06, A07, A10, A12, A58: calls that are none are answered, never run
+// A03, A04, A05, A06, A07, A08, A09, A10, A12, A20, A58, A61, A63: calls that are none are answered, never run
 #[test]
 fn broken_calls_are_answered_and_the_loop_goes_on() {
     let call = |index: u32, id: &str, name: &str, arguments: &str| json!({"tool_calls": [{"index": index, "id": id, "function": {"name": name, "arguments": arguments}}]});
@@ -98,6 +98,8 @@ fn broken_calls_are_answered_and_the_loop_goes_on() {
             2,
         ),
         (vec![call(0, "", "bash", r#"{"command":"echo t >> ticks"}"#)], "tool_calls", 1),
+        (vec![call(0, "a", "bash", r#""{\"command\":\"echo t >> ticks\"}""#)], "tool_calls", 1),
+        (vec![call(0, "a", "bash", r#"{"command":"echo t >> ticks","mood":"good"}"#)], "tool_calls", 0),
         (vec![call(7, "a", " Bash ", r#"{"command":"echo t >> ticks"}"#)], "tool_calls", 1),
         (vec![call(0, "a", "bash", r#"{"command":"echo t >> ti"#)], "length", 0),
     ];

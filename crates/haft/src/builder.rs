@@ -283,6 +283,7 @@ impl Builder {
             knowledge: Default::default(),
             hooks: self.hooks.unwrap_or_else(|| Arc::new(NoHooks)),
             models,
+            replicas: None,
         });
         Ok(Haft { engine, agent: AGENT.into(), person: self.person })
     }

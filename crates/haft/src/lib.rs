@@ -52,6 +52,7 @@
 //! | `local` | a GGUF file as a model in this process: `local` |
 //! | `stage`, `sandbox` | the crates for private views and for processes |
 //! | `terminal`, `telegram`, `acp` | the front-ends of the binary; `present` is what they share |
+//! | `fleet` | jobs on many machines, which share a PostgreSQL |
 #![deny(missing_docs, clippy::missing_errors_doc)]
 
 mod builder;
@@ -101,6 +102,9 @@ pub use haft_acp as acp;
 pub use haft_dialects as dialects;
 /// Sessions, journals and the turn loop, as the binary uses them.
 pub use haft_engine as engine;
+/// Jobs on many machines, which share a database.
+#[cfg(feature = "fleet")]
+pub use haft_fleet as fleet;
 /// A GGUF file as a model in this process.
 #[cfg(feature = "local")]
 pub use haft_local as local;

@@ -1,5 +1,6 @@
 //! What is told of a fact beside replies and calls, in one line.
-use haft_core::{Fact, Outcome, StopReason};
+use crate::safe;
+use haft_core::{Change, ChangeKind, Fact, Outcome, StopReason};
 
 /// Nothing where a fact is shown in another way, or speaks for itself.
 pub fn of(fact: &Fact) -> Option<String> {
@@ -21,7 +22,7 @@ pub fn of(fact: &Fact) -> Option<String> {
             "the reply was ended: it took too long (`[timeouts] reply` in the configuration), or grew too large".into()
         }
         Fact::ModeSet { mode } => format!("what is allowed: {}", mode.name()),
-        Fact::JobStarted { job, title } => format!("background task {} started: {title}", job.0),
+        Fact::JobStarted { job, title, .. } => format!("background task {} started: {title}", job.0),
         Fact::JobEnded { job, result } => {
             format!("background task {} {}", job.0, if result.is_ok() { "ended" } else { "failed" })
         }
@@ -37,6 +38,16 @@ pub fn of(fact: &Fact) -> Option<String> {
         Fact::Reminded { claims, .. } => format!("nothing shows what it claims: {}", claims.join("; ")),
         _ => return fact.limit_reached(),
     })
+}
+
+/// What became of a file, where no call says it.
+pub(crate) fn changed(change: &Change) -> String {
+    let what = match change.kind() {
+        ChangeKind::Created => "created",
+        ChangeKind::Modified => "changed",
+        ChangeKind::Deleted => "removed",
+    };
+    format!("{what} `{}`", safe::text(&change.path.to_string_lossy()))
 }
 
 /// Why a turn ended that did not end by itself.

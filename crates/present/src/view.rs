@@ -174,7 +174,7 @@ impl View {
                 self.job_ended(&entry.fact);
                 notes::of(&entry.fact).map(Block::Note).into_iter().collect()
             }
-            Fact::JobStarted { job, title } => {
+            Fact::JobStarted { job, title, .. } => {
                 self.jobs.push((job.clone(), safe::text(title).into_owned()));
                 Vec::new()
             }
@@ -215,9 +215,11 @@ impl View {
     fn calling(&mut self, fact: &Fact) -> Vec<Block> {
         match fact {
             Fact::ToolStarted { call, .. } => self.with_call(call, |call| call.state = CallState::Running),
-            Fact::Staged { call, changes, .. } => {
-                self.with_call(call, |call| call.changes.clone_from(changes))
-            }
+            Fact::Staged { call, changes, .. } => match self.calls.iter_mut().find(|known| known.id == *call)
+            {
+                Some(call) => call.changes.clone_from(changes),
+                None => return changes.iter().map(notes::changed).map(Block::Note).collect(),
+            },
             Fact::ChangedBelow { call, changes, .. } => self.with_call(call, |call| {
                 call.changes.extend(changes.iter().cloned());
                 call.is_delegated = true;

@@ -245,7 +245,7 @@ mod tests {
         (shown.collect(), scripted.requests().len(), start.elapsed().as_secs_f64())
     }
 
-    // A38 to A46, A59, A60
+    // A38, A39, A40, A43, A44, A45, A46, A59, A60
     #[tokio::test(start_paused = true)]
     async fn faults_that_pass_are_waited_out_and_others_are_not() {
         let busy = r#"{"fail":"full","kind":"busy"}"#;

@@ -1,6 +1,6 @@
 //! What confinement costs: a command with and without, in milliseconds.
 #![expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
-use haft_core::{Confinement, Overlay, Reach};
+use haft_core::{Confinement, Found, Overlay, Reach};
 use haft_sandbox::Shell;
 use std::{env, error::Error, fs, sync::Arc, time::Instant};
 
@@ -11,13 +11,13 @@ async fn main() -> Result<(), Box<dyn Error>> {
     for name in ["workspace", "upper", "work", "tmp"] {
         fs::create_dir(root.join(name))?;
     }
-    let overlay =
-        Overlay { folder: root.join("workspace"), upper: root.join("upper"), work: root.join("work") };
+    let overlay = Overlay { upper: root.join("upper"), work: root.join("work") };
     let confined = |reach| {
-        let (workspace, tmp) = (overlay.clone(), root.join("tmp"));
         Some(Arc::new(Confinement {
-            workspace,
-            tmp,
+            workspace: root.join("workspace"),
+            finds: Found::Overlay(overlay.clone()),
+            tmp: root.join("tmp"),
+            visible: Vec::new(),
             writable: Vec::new(),
             hidden: Vec::new(),
             reach,

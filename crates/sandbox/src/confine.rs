@@ -8,12 +8,16 @@ mod init;
 mod listener;
 mod mounts;
 mod rights;
+mod scope;
 mod step;
 
 use haft_core::{Confinement, ProcessLimits, Reach};
 pub(crate) use listener::{ADDRESS, Receiver};
+pub use mounts::limits_processes;
 use mounts::steps;
 use rights::Identity;
+pub use rights::is_root_of_machine;
+pub use scope::scopes_sockets;
 use std::{
     ffi::CString,
     fs, io,
@@ -41,7 +45,7 @@ pub(crate) struct Plan {
 impl Plan {
     /// And where the process may reach hosts through us, what we are to listen on.
     pub(crate) fn new(confinement: &Confinement, folder: &Path) -> io::Result<(Self, Option<Receiver>)> {
-        let is_root = rustix::process::geteuid().is_root();
+        let is_root = is_root_of_machine();
         let own = libc::CLONE_NEWNS | libc::CLONE_NEWPID | libc::CLONE_NEWIPC;
         let network = if confinement.reach == Reach::Everything { 0 } else { libc::CLONE_NEWNET };
         let user = if is_root { 0 } else { libc::CLONE_NEWUSER };
@@ -77,13 +81,14 @@ impl Plan {
         self.steps.iter().try_for_each(|step| step.run(&mut slots))?;
         step::enter_folder(&self.folder)?;
         rights::give_up(&self.limits)?;
+        scope::apply()?;
         filter::apply(&self.filter)
     }
 }
 
 /// Whether processes can be confined here as `confinement` says; the error says why not. Starts one that ends at once.
 pub fn try_confinement(confinement: &Confinement) -> io::Result<()> {
-    let (plan, _) = Plan::new(confinement, &confinement.workspace.folder)?;
+    let (plan, _) = Plan::new(confinement, &confinement.workspace)?;
     let mut command = Command::new("/proc/self/exe");
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     init::confine_and_end(&mut command, Arc::new(plan));

@@ -1,9 +1,10 @@
 //! What a process prints: kept in bounded memory, and on disk where somebody wants all of it.
-use crate::mask::Mask;
+use crate::{mask::Mask, own::own_folder};
 use std::{
     collections::VecDeque,
     fs::File,
     io::{self, Write},
+    os::unix::fs::OpenOptionsExt,
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -150,12 +151,13 @@ impl Spill {
     }
 }
 
-/// A new file in `folder`, which is made where there is none: `output-1.txt`, or the next number that is free.
+/// A new file in `folder`, which is made where there is none: `output-1.txt`, or the next number that is free. Nobody else
+/// may read it.
 pub fn new_file(folder: &Path) -> io::Result<(File, PathBuf)> {
-    std::fs::create_dir_all(folder)?;
+    own_folder(folder)?;
     for number in 1.. {
         let path = folder.join(format!("output-{number}.txt"));
-        match File::create_new(&path) {
+        match File::options().write(true).create_new(true).mode(0o600).open(&path) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             created => return created.map(|file| (file, path)),
         }

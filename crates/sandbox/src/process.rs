@@ -161,6 +161,10 @@ pub(crate) fn start(
         Some(Reach::Hosts(hosts)) => hosts.as_slice(),
         Some(Reach::Nothing | Reach::Everything) | None => &[],
     };
+    if confinement.is_some() {
+        // Its workspace is a mount, and the repository may lie above.
+        command.env("GIT_DISCOVERY_ACROSS_FILESYSTEM", "1");
+    }
     let private = confinement.is_some_and(|confinement| confinement.private_hosts);
     if !hosts.is_empty() {
         command.envs(proxied(hosts));

@@ -75,6 +75,7 @@ fn prepare(command: &mut Command, ends_with_us: bool, plan: Option<Plan>) {
         if ends_with_us {
             end_with(parent)?;
         }
+        keep_files();
         plan.as_ref().map_or(Ok(()), Plan::enter)
     };
     // SAFETY: between fork and exec only async-signal-safe calls are allowed. These are one system call each, and an
@@ -83,6 +84,18 @@ fn prepare(command: &mut Command, ends_with_us: bool, plan: Option<Plan>) {
         command.pre_exec(begin);
     }
 }
+
+/// Whatever was open in whoever started this process is not for the program: it gets the three standard streams.
+#[cfg(target_os = "linux")]
+#[expect(unsafe_code, reason = "close_range(2) has no safe form that does no more than mark")]
+fn keep_files() {
+    // SAFETY: marks descriptors to be closed when the program begins; all of this process stay open until then. An older
+    // system does not know it.
+    unsafe { libc::syscall(libc::SYS_close_range, 3, libc::c_uint::MAX, libc::CLOSE_RANGE_CLOEXEC) };
+}
+
+#[cfg(not(target_os = "linux"))]
+fn keep_files() {}
 
 /// Asks the system to kill this process, which was just forked, when `parent` ends. It may have ended before that.
 #[cfg(target_os = "linux")]

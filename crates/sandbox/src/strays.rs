@@ -1,8 +1,12 @@
 //! Processes that left the group they were started in: daemons, `setsid`. They are found by what they are known by.
 use crate::marks::words;
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::{
+    io::Errno,
+    process::{Pid, Signal, kill_process},
+};
 use std::{
-    fs,
+    fs::{self, File},
+    io::{self, Read},
     path::{Path, PathBuf},
     thread::sleep,
     time::{Duration, Instant},
@@ -10,6 +14,9 @@ use std::{
 
 /// Who is killed may have started another one a moment before, and so may that one; but not for ever.
 const PASSES: usize = 5;
+
+/// Most environments have no more bytes.
+const USUAL: usize = 16 << 10;
 
 /// Between two passes: a signal arrives, a program takes the place of another.
 const PAUSE: Duration = Duration::from_millis(10);
@@ -70,19 +77,26 @@ fn kill_once(is_wanted: impl Fn(&Process) -> bool) -> usize {
     found
 }
 
-/// `None` where there is none yet.
+/// `None` where there is none yet. Threads of the kernel and zombies cannot have one, and are most of what there is.
 fn environment_of(process: &Path) -> Option<Vec<u8>> {
-    let environment = || fs::read(process.join("environ")).unwrap_or_default();
-    let found = environment();
-    if found.is_empty() {
+    let environment = || whole(&process.join("environ"));
+    match environment() {
+        Ok(found) if !found.is_empty() => Some(found),
+        Err(error) if error.raw_os_error() == Some(Errno::SRCH.raw_os_error()) => Some(Vec::new()),
         // Else it may have come through a moment ago.
-        return (!is_between_programs(process)).then(environment);
+        _ => (!is_between_programs(process)).then(|| environment().unwrap_or_default()),
     }
-    Some(found)
 }
 
-/// In the middle of `execve` a process has a program, and no place for an environment yet. Threads of the kernel and
-/// zombies have neither, and a process that was started without a variable has an empty place.
+/// What a file of `/proc` holds, whose size nobody knows, in as few steps as can be.
+fn whole(file: &Path) -> io::Result<Vec<u8>> {
+    let mut content = Vec::with_capacity(USUAL);
+    File::open(file)?.take(u64::MAX).read_to_end(&mut content)?;
+    Ok(content)
+}
+
+/// In the middle of `execve` a process has a program, and no place for an environment yet. A process that was started
+/// without a variable has an empty place.
 fn is_between_programs(process: &Path) -> bool {
     // `env_end` of proc_pid_stat(5).
     stat(process).get(48).is_some_and(|end| end == "0") && fs::read_link(process.join("exe")).is_ok()
@@ -91,7 +105,7 @@ fn is_between_programs(process: &Path) -> bool {
 /// The fields of `/proc/PID/stat` from the third one on: those behind the name, which may hold anything. Empty where
 /// there is no such process.
 pub(crate) fn stat(process: &Path) -> Vec<String> {
-    let told = fs::read(process.join("stat")).unwrap_or_default();
+    let told = whole(&process.join("stat")).unwrap_or_default();
     let told = String::from_utf8_lossy(&told);
     let told = told.rsplit_once(')').map_or("", |(_, told)| told);
     told.split_ascii_whitespace().map(str::to_owned).collect()

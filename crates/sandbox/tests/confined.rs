@@ -1,12 +1,19 @@
 //! What a confined command sees, changes and reaches.
 #![cfg(target_os = "linux")]
 #![expect(clippy::unwrap_used, reason = "this is a test")]
-use haft_core::{Confinement, Overlay, Reach};
-use haft_sandbox::{Exit, Shell, try_confinement};
+use haft_core::{Confinement, Found, Overlay, Reach};
+use haft_sandbox::{Exit, Shell, scopes_sockets, try_confinement};
 use std::{
     env, fs,
     net::TcpListener,
-    os::unix::{fs::chown, process::CommandExt},
+    os::{
+        linux::net::SocketAddrExt,
+        unix::{
+            fs::chown,
+            net::{SocketAddr, UnixListener},
+            process::CommandExt,
+        },
+    },
     path::{Path, PathBuf},
     process::Command,
     sync::Arc,
@@ -29,11 +36,12 @@ impl Place {
         }
         fs::write(root.join("work: a,b/old.txt"), "old\n").unwrap();
         fs::write(root.join("secret/key"), "key\n").unwrap();
-        let workspace =
-            Overlay { folder: root.join("work: a,b"), upper: root.join("upper"), work: root.join("scratch") };
+        let overlay = Overlay { upper: root.join("upper"), work: root.join("scratch") };
         let confinement = Confinement {
-            workspace,
+            workspace: root.join("work: a,b"),
+            finds: Found::Overlay(overlay),
             tmp: root.join("tmp"),
+            visible: Vec::new(),
             writable: vec![root.join("cache")],
             hidden: vec![root.join("secret")],
             reach: Reach::Nothing,
@@ -48,7 +56,7 @@ impl Place {
     }
 
     fn workspace(&self) -> &Path {
-        &self.confinement.workspace.folder
+        &self.confinement.workspace
     }
 
     fn shell(&self, command: &str) -> Shell {
@@ -150,6 +158,30 @@ async fn what_a_confined_command_needs_works() {
     }
 }
 
+// With the network of the machine come the sockets of all its programs that have no file.
+#[tokio::test]
+async fn a_command_with_all_of_the_network_reaches_no_socket_of_another_program() {
+    let place = Place::new();
+    let name = format!("haft-{}", std::process::id());
+    let _listener = UnixListener::bind_addr(&SocketAddr::from_abstract_name(&name).unwrap()).unwrap();
+    let (tcp, reach) = (TcpListener::bind("127.0.0.1:0").unwrap(), Reach::Everything);
+    let confinement = Some(Arc::new(Confinement { reach, ..place.confinement.clone() }));
+    let told = async |command: &str| {
+        let shell = Shell { confinement: confinement.clone(), ..place.shell(command) };
+        shell.run(|_| ()).await.unwrap().stdout.text
+    };
+    let connect = format!(
+        "python3 -c 'import socket; s = socket.socket(socket.AF_UNIX); print(s.connect_ex(\"\\0{name}\"))'"
+    );
+    let expected = if scopes_sockets() { "1\n" } else { "0\n" };
+    assert_eq!(told(&connect).await, expected);
+    let port = tcp.local_addr().unwrap().port();
+    assert_eq!(told(&format!("exec 3<>/dev/tcp/127.0.0.1/{port} && echo reached")).await, "reached\n");
+    let own = "python3 -c 'import socket; a, b = [socket.socket(socket.AF_UNIX) for _ in range(2)]; \
+               a.bind(\"\\0own\"); a.listen(); print(b.connect_ex(\"\\0own\"))'";
+    assert_eq!(told(own).await, "0\n");
+}
+
 #[tokio::test]
 async fn a_confined_command_ends_as_others_do() {
     let place = Place::new();
@@ -173,8 +205,8 @@ async fn a_confined_command_ends_as_others_do() {
 fn it_is_known_beforehand_whether_commands_can_be_confined() {
     let place = Place::new();
     try_confinement(&place.confinement).unwrap();
-    let workspace = Overlay { upper: "/nothing/here".into(), ..place.confinement.workspace.clone() };
-    try_confinement(&Confinement { workspace, ..place.confinement.clone() }).unwrap_err();
+    let finds = Found::Overlay(Overlay { upper: "/nothing/here".into(), work: "/nothing/there".into() });
+    try_confinement(&Confinement { finds, ..place.confinement.clone() }).unwrap_err();
 }
 
 /// The tests of this file, by a user who may do nothing.
@@ -192,5 +224,5 @@ fn somebody_who_is_not_root_is_confined_as_well() {
     tests.args(["--skip", "somebody_who_is_not_root"]).current_dir(folder.path()).uid(NOBODY).gid(NOBODY);
     let ended = tests.env("TMPDIR", folder.path()).env("HOME", folder.path()).output().unwrap();
     assert!(ended.status.success(), "{}", String::from_utf8_lossy(&ended.stdout));
-    assert!(String::from_utf8_lossy(&ended.stdout).contains("5 passed"));
+    assert!(String::from_utf8_lossy(&ended.stdout).contains("6 passed"));
 }

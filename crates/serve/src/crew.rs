@@ -12,9 +12,17 @@ use std::{
     collections::{HashMap, VecDeque},
     path::Path,
     sync::{Arc, Mutex, MutexGuard},
+    time::Duration,
 };
-use tokio::sync::{Notify, Semaphore};
+use tokio::{
+    sync::{Notify, Semaphore},
+    time::sleep,
+};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
+
+/// Before a job is tried again that cannot be taken up: a process that was forked for a command holds every journal that
+/// is open, until its program begins.
+const PAUSES: [Duration; 3] = [Duration::from_millis(50), Duration::from_millis(500), Duration::from_secs(5)];
 
 /// Who works on jobs. All clones are one.
 #[derive(Clone)]
@@ -132,9 +140,20 @@ impl Crew {
         self.jobs().into_iter().rev().filter(is_left).map(|(id, _)| id).collect()
     }
 
+    async fn take(&self, id: &SessionId) -> Result<Begun, Problem> {
+        let jobs = &self.0.hub.settings().jobs;
+        for pause in PAUSES {
+            match jobs.take(id.clone()).await {
+                Err(_) => sleep(pause).await,
+                begun => return begun,
+            }
+        }
+        jobs.take(id.clone()).await
+    }
+
     async fn run(&self, id: &SessionId) {
         let hub = &self.0.hub;
-        let begun = hub.settings().jobs.take(id.clone()).await;
+        let begun = self.take(id).await;
         let Begun { session, agent, order, engine, stop, end } = match begun {
             Ok(begun) => begun,
             Err(Problem { message, .. }) => {

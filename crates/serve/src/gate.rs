@@ -2,6 +2,7 @@
 //! a token, a kind of content that no foreign page can send unasked.
 mod bucket;
 mod names;
+mod owners;
 
 use crate::{connection::Peer, error::ApiError, figures::Figures, page};
 use axum::{
@@ -17,7 +18,9 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use bucket::Bucket;
+use haft_fleet::{Database, Owner};
 pub(crate) use names::Names;
+use owners::Owners;
 use sha2::{Digest, Sha256};
 use std::{
     sync::{Arc, Mutex},
@@ -38,6 +41,17 @@ pub(crate) struct Gate {
     wrong: Mutex<Bucket>,
     requests: Mutex<Bucket>,
     figures: Arc<Figures>,
+    /// Who comes in besides, with tokens of their own.
+    owners: Option<Owners>,
+}
+
+/// Who asks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Asker {
+    /// Whoever has the server's own token.
+    Admin,
+    /// An owner of jobs.
+    Owner(Owner),
 }
 
 /// Why somebody is not let in.
@@ -64,10 +78,22 @@ impl Gate {
             wrong: Mutex::new(Bucket::full(WRONG_TOKENS, 1.0)),
             requests: Mutex::new(Bucket::full(REQUESTS, REQUESTS_A_SECOND)),
             figures,
+            owners: None,
         }
     }
 
-    fn check(&self, request: &Request) -> Result<(), Refusal> {
+    /// Lets the owners of jobs in as well.
+    pub(crate) fn with_owners(self, database: Database) -> Self {
+        Self { owners: Some(Owners::new(database)), ..self }
+    }
+
+    /// Whose token it is, where it is not the server's own.
+    async fn owner(&self, headers: &HeaderMap) -> Option<Owner> {
+        let (owners, given) = (self.owners.as_ref()?, given(headers)?);
+        if self.is_token(given) { None } else { owners.find(given).await }
+    }
+
+    fn check(&self, request: &Request, is_owner: bool) -> Result<(), Refusal> {
         let (headers, method) = (request.headers(), request.method());
         if !self.names.is_ours(headers.get(HOST), request.uri()) {
             return Err(Refusal::Host);
@@ -80,7 +106,9 @@ impl Gate {
         if is_open {
             return Ok(());
         }
-        self.check_token(headers)?;
+        if !is_owner {
+            self.check_token(headers)?;
+        }
         if !take(&self.requests) {
             return Err(Refusal::Often);
         }
@@ -119,10 +147,15 @@ impl Gate {
 }
 
 /// Lets a request in, or says why not. Nothing else has looked at it.
-pub(crate) async fn keep(State(gate): State<Arc<Gate>>, request: Request, next: Next) -> Response {
+pub(crate) async fn keep(State(gate): State<Arc<Gate>>, mut request: Request, next: Next) -> Response {
     let (begun, method) = (Instant::now(), request.method().clone());
-    let mut response = match gate.check(&request) {
+    let owner = match &gate.owners {
+        Some(_) => gate.owner(&request.headers().clone()).await,
+        None => None,
+    };
+    let mut response = match gate.check(&request, owner.is_some()) {
         Ok(()) => {
+            request.extensions_mut().insert(owner.map_or(Asker::Admin, Asker::Owner));
             if !is_open(request.uri().path())
                 && let Some(peer) = request.extensions().get::<Peer>()
             {

@@ -14,6 +14,7 @@
 //! | `openai` | `/v1/chat/completions` and `/v1/responses` |
 //! | `page` | the page at `/` |
 //! | `router` | all of them, and the description that is made of them |
+//! | `fleet` | jobs of many machines, which nothing here does |
 //! | `server` | connections, and the end of it all |
 //!
 //! It uses `haft-engine` for sessions and jobs, and `haft-present` for the words and diffs that people see. Begin with
@@ -25,6 +26,7 @@ mod conversations;
 mod crew;
 mod error;
 mod figures;
+mod fleet;
 mod follow;
 mod gate;
 mod hub;
@@ -34,5 +36,6 @@ mod parts;
 mod router;
 mod server;
 
+pub use fleet::{Fleet, Make};
 pub use parts::{Begun, Export, Format, Jobs, Open, Problem, Settings, Wanted};
-pub use server::{Listening, listen, serve};
+pub use server::{FleetSettings, Listening, listen, serve, serve_fleet};

@@ -94,11 +94,11 @@ fn json(text: String) -> Response {
     ([(CONTENT_TYPE, HeaderValue::from_static("application/json"))], text).into_response()
 }
 
-async fn nothing_here() -> ApiError {
+pub(crate) async fn nothing_here() -> ApiError {
     ApiError::missing("there is no such route").suggest("`GET /openapi.json` describes them all")
 }
 
-async fn not_so() -> ApiError {
+pub(crate) async fn not_so() -> ApiError {
     ApiError::new(StatusCode::METHOD_NOT_ALLOWED, "wrong_method", "the route does not take this method")
         .suggest("`GET /openapi.json` describes the routes")
 }
@@ -107,12 +107,12 @@ async fn not_so() -> ApiError {
 ///
 /// Needs no token, and says nothing else.
 #[utoipa::path(get, path = "/healthz", tag = "server", security(()), responses((status = OK, body = inline(Health))))]
-async fn health() -> Json<Health> {
+pub(crate) async fn health() -> Json<Health> {
     Json(Health { status: "ok" })
 }
 
 #[derive(serde::Serialize, utoipa::ToSchema)]
-struct Health {
+pub(crate) struct Health {
     status: &'static str,
 }
 

@@ -3,6 +3,7 @@ use crate::{
     connection::{Connections, Patient, Peer},
     crew::Crew,
     figures::Figures,
+    fleet::{self, Fleet},
     gate::{self, Gate, Names},
     hub::Hub,
     parts::Settings,
@@ -73,14 +74,7 @@ pub async fn serve(
     let gate = Arc::new(Gate::new(&settings.token, names, figures.clone()));
     let hub = Hub::new(settings, figures.clone());
     let crew = Crew::new(hub.clone());
-    let router = router(hub.clone(), crew.clone()).layer(middleware::from_fn_with_state(gate, gate::keep));
-    let doors = Doors {
-        router,
-        figures,
-        connections: Connections::default(),
-        open: TaskTracker::new(),
-        closing: CancellationToken::new(),
-    };
+    let doors = Doors::new(router(hub.clone(), crew.clone()), gate, figures);
     let background = async { tokio::join!(hub.close_idle(), crew.work()) };
     tokio::select! {
         never = doors.receive(listening.0) => match never {},
@@ -89,6 +83,41 @@ pub async fn serve(
     }
     crew.stop().await;
     hub.shut_down().await;
+    doors.close().await;
+    Ok(())
+}
+
+/// What a server of a fleet is made of.
+pub struct FleetSettings {
+    /// Whose jobs.
+    pub fleet: Fleet,
+    /// What whoever may see all of them sends as `Authorization: Bearer`.
+    pub token: String,
+    /// Names under which clients reach the server, beside those of this machine.
+    pub hosts: Vec<String>,
+}
+
+/// Serves the jobs of a fleet until `stop` is ready. Workers go on without it.
+///
+/// # Errors
+/// Fails where the system does not say where it listens.
+pub async fn serve_fleet(
+    listening: Listening,
+    settings: FleetSettings,
+    stop: impl Future<Output = ()> + Send,
+) -> io::Result<()> {
+    allow_many_files();
+    let (figures, stopping) = (Arc::new(Figures::new()), CancellationToken::new());
+    let names = Names::new(listening.address()?, &settings.hosts);
+    let gate =
+        Gate::new(&settings.token, names, figures.clone()).with_owners(settings.fleet.database.clone());
+    let router = fleet::router(settings.fleet, stopping.clone());
+    let doors = Doors::new(router, Arc::new(gate), figures);
+    tokio::select! {
+        never = doors.receive(listening.0) => match never {},
+        () = stop => {}
+    }
+    stopping.cancel();
     doors.close().await;
     Ok(())
 }
@@ -103,6 +132,16 @@ struct Doors {
 }
 
 impl Doors {
+    fn new(router: Router, gate: Arc<Gate>, figures: Arc<Figures>) -> Self {
+        Self {
+            router: router.layer(middleware::from_fn_with_state(gate, gate::keep)),
+            figures,
+            connections: Connections::default(),
+            open: TaskTracker::new(),
+            closing: CancellationToken::new(),
+        }
+    }
+
     async fn receive(&self, listener: TcpListener) -> Infallible {
         loop {
             match listener.accept().await {

@@ -1,6 +1,7 @@
 //! Contents of files, each kept once, under its SHA-256.
 use crate::sync::sync_system;
 use haft_core::{FileKind, FileState, Hash};
+use haft_sandbox::own_folder;
 use std::{
     fs::{self, File},
     io::{self, Read},
@@ -25,7 +26,7 @@ impl Blobs {
 
     /// The folder, which exists from here on.
     pub(crate) fn folder(&self) -> io::Result<&Path> {
-        fs::create_dir_all(&self.folder)?;
+        own_folder(&self.folder)?;
         Ok(&self.folder)
     }
 

@@ -4,12 +4,13 @@ use crate::{
     paths::resolve,
     place::{Lookup, Opened, Place, State, state_of},
 };
-use haft_core::{Change, Effect, FileState, How, View};
+use haft_core::{Change, Confinement, Effect, FileState, How, View};
 use std::{
     fs::{self, File},
     io,
     os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
+    sync::Arc,
 };
 use tempfile::TempDir;
 
@@ -27,7 +28,7 @@ pub(crate) fn open(blobs: &Blobs, workspace: &Path, effects: &[Effect]) -> io::R
     let (how, written) = (how(effects), effects.iter().filter_map(written));
     let written: Vec<&Path> = written.filter(|_| how != How::Untracked).collect();
     if written.is_empty() {
-        return Ok(Box::new(Real { workspace: workspace.to_owned(), how }));
+        return Ok(Box::new(Real { workspace: workspace.to_owned(), how, confinement: None }));
     }
     let mut view = Copies::empty(blobs, workspace)?;
     written.into_iter().try_for_each(|path| view.add(path))?;
@@ -42,9 +43,18 @@ fn written(effect: &Effect) -> Option<&Path> {
 }
 
 /// The workspace itself.
-struct Real {
+pub(crate) struct Real {
     workspace: PathBuf,
     how: How,
+    confinement: Option<Arc<Confinement>>,
+}
+
+impl Real {
+    /// For a command that is confined in all else.
+    pub(crate) fn confined(confinement: Arc<Confinement>) -> Self {
+        let workspace = confinement.workspace.clone();
+        Self { workspace, how: How::Untracked, confinement: Some(confinement) }
+    }
 }
 
 impl View for Real {
@@ -59,6 +69,9 @@ impl View for Real {
     }
     fn how(&self) -> How {
         self.how
+    }
+    fn confinement(&self) -> Option<Arc<Confinement>> {
+        self.confinement.clone()
     }
 }
 

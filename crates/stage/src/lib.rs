@@ -35,6 +35,8 @@ use std::{
 /// | only `Read` | the real workspace, nothing is copied | nothing can change |
 /// | else `Execute`, `Network`, or none | the real workspace | nothing: `untracked` |
 ///
+/// A command that goes on when its call has ended is confined in the real workspace, too, where the system lets it.
+///
 /// What a call writes without having declared it is not recorded and not kept. A file of more than 64 MB is not copied:
 /// the view of a call that would write it cannot be opened.
 pub struct Declared {
@@ -83,6 +85,11 @@ impl Stage for Declared {
         if let Some(overlays) = self.overlays.as_ref().filter(|all| all.fits(&self.blobs, workspace, effects))
         {
             return Ok(Box::new(overlays.open(&self.blobs, workspace)?));
+        }
+        let lasts = |effect: &Effect| matches!(effect, Effect::Execute(execution) if execution.lasting);
+        let live = self.overlays.as_ref().filter(|_| effects.iter().any(lasts));
+        if let Some(confinement) = live.and_then(|overlays| overlays.live(&self.blobs, workspace)) {
+            return Ok(Box::new(declared::Real::confined(confinement)));
         }
         declared::open(&self.blobs, workspace, effects)
     }

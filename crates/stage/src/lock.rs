@@ -1,9 +1,10 @@
 //! One process of a person at a time puts files of a workspace in place.
 use haft_core::Hash;
+use haft_sandbox::own_folder;
 use std::{
-    fs::{DirBuilder, File, TryLockError},
+    fs::{File, TryLockError},
     io,
-    os::unix::fs::DirBuilderExt,
+    os::unix::fs::OpenOptionsExt,
     path::{Path, PathBuf},
     thread::sleep,
     time::{Duration, Instant},
@@ -44,9 +45,9 @@ impl Locks {
 
 /// Never the workspace itself: others lock that for reasons of their own.
 fn open(folder: &Path, workspace: &Path) -> io::Result<File> {
-    DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+    own_folder(folder)?;
     let Hash(name) = Hash::of(workspace.as_os_str().as_encoded_bytes())?;
-    File::options().create(true).truncate(false).write(true).open(folder.join(&name[..32]))
+    File::options().create(true).truncate(false).write(true).mode(0o600).open(folder.join(&name[..32]))
 }
 
 fn is_held(workspace: &Path) -> io::Error {

@@ -2,21 +2,24 @@
 //!
 //! The kernel does it (overlayfs, Documentation/filesystems/overlayfs.rst): `haft-sandbox` mounts it where the process
 //! starts, and here is read what was changed.
+mod copied;
 mod difference;
 mod folder;
 mod ignored;
 mod moved;
+mod repository;
 mod upper;
 
 use crate::blobs::Blobs;
+use copied::Copied;
 use difference::Difference;
 use folder::{OverlayFolder, remove_left_over};
-use haft_core::{Change, Confinement, Effect, How, Overlay, ProcessLimits, Reach, View};
-use haft_sandbox::{has_mounts_below, try_confinement};
+use haft_core::{Change, Confinement, Effect, Found, How, Overlay, ProcessLimits, Reach, View};
+use haft_sandbox::{has_mounts_below, own_folder, try_confinement};
 use moved::Moving;
 use std::{
     collections::HashMap,
-    fs, io,
+    io,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, Once, PoisonError},
 };
@@ -38,13 +41,24 @@ pub struct CommandAccess {
 pub(crate) struct Overlays {
     access: CommandAccess,
     /// By workspace: why not.
-    usable: Mutex<HashMap<PathBuf, Result<(), String>>>,
+    usable: Mutex<HashMap<PathBuf, Result<Way, String>>>,
+    /// By workspace: what commands see and reach that work in it itself; nothing where the system does not let them be
+    /// confined.
+    live: Mutex<HashMap<PathBuf, Option<Arc<Confinement>>>>,
     tidied: Once,
+}
+
+/// What a view is made of.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Way {
+    Overlay,
+    /// Where the system has no overlays, or none for these folders.
+    Copy,
 }
 
 impl Overlays {
     pub(crate) fn new(access: CommandAccess) -> Self {
-        Self { access, usable: Mutex::default(), tidied: Once::new() }
+        Self { access, usable: Mutex::default(), live: Mutex::default(), tidied: Once::new() }
     }
 
     /// Whether a call with these effects works in such a view: it runs commands that say so, and writes nothing
@@ -62,6 +76,10 @@ impl Overlays {
 
     /// Why commands have no view of this workspace, if they have none. It is tried once.
     pub(crate) fn usable(&self, blobs: &Blobs, workspace: &Path) -> Result<(), String> {
+        self.way(blobs, workspace).map(drop)
+    }
+
+    fn way(&self, blobs: &Blobs, workspace: &Path) -> Result<Way, String> {
         let mut known = self.usable.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = known.get(workspace) {
             return known.clone();
@@ -71,58 +89,65 @@ impl Overlays {
         usable
     }
 
-    fn try_out(&self, blobs: &Blobs, workspace: &Path) -> Result<(), String> {
+    fn try_out(&self, blobs: &Blobs, workspace: &Path) -> Result<Way, String> {
         if workspace.parent().is_none() {
             return Err("the workspace is the root of the file system".into());
         }
         if has_mounts_below(workspace) {
             return Err("another file system is mounted below the workspace".into());
         }
-        if let Some(repository) = repository_elsewhere(workspace) {
-            let repository = repository.display();
-            return Err(format!(
-                "git keeps what it knows of the workspace in `{repository}`, which a view cannot hold"
-            ));
+        let tried =
+            |way| self.open_as(way, blobs, workspace).and_then(|view| try_confinement(&view.confinement));
+        let refused = |error| format!("the system does not let a command be confined: {error}");
+        let Err(error) = tried(Way::Overlay) else { return Ok(Way::Overlay) };
+        // Without an overlay it is known whether it is that alone.
+        if self.live(blobs, workspace).is_none() {
+            return Err(refused(error));
         }
-        let tried = self.open(blobs, workspace).and_then(|view| try_confinement(&view.confinement));
-        tried.map_err(|error| format!("the system does not let a command be confined: {error}"))
+        let uncopied = |why| format!("{}, and a copy of the workspace: {why}", refused(error));
+        tried(Way::Copy).map(|()| Way::Copy).map_err(uncopied)
     }
 
     pub(crate) fn open(&self, blobs: &Blobs, workspace: &Path) -> io::Result<OverlayView> {
+        let way = self.way(blobs, workspace).map_err(io::Error::other)?;
+        self.open_as(way, blobs, workspace)
+    }
+
+    fn open_as(&self, way: Way, blobs: &Blobs, workspace: &Path) -> io::Result<OverlayView> {
         let above = blobs.folder()?;
         self.tidied.call_once(|| remove_left_over(above));
         let folder = OverlayFolder::new(above, workspace)?;
-        let tmp = blobs.folder()?.with_file_name("tmp");
-        fs::create_dir_all(&tmp)?;
-        let overlay = Overlay { folder: workspace.to_owned(), upper: folder.upper(), work: folder.work() };
-        let CommandAccess { writable, hidden, private_hosts, limits } = self.access.clone();
-        let confinement = Confinement {
-            workspace: overlay,
-            tmp,
-            writable,
-            hidden,
-            reach: Reach::Nothing,
-            private_hosts,
-            limits,
+        let (finds, copied) = match way {
+            Way::Overlay => (Found::Overlay(Overlay { upper: folder.upper(), work: folder.work() }), None),
+            Way::Copy => (Found::Copy(folder.upper()), Some(Copied::of(workspace, &folder.upper())?)),
         };
         Ok(OverlayView {
             blobs: blobs.clone(),
-            confinement: Arc::new(confinement),
+            confinement: Arc::new(self.confinement(blobs, workspace, finds)?),
             folder,
+            copied: Mutex::new(copied),
             moved: Mutex::default(),
         })
     }
-}
 
-/// Where git keeps what it knows of a work tree or a submodule: in the folder that its file `.git` names
-/// (gitrepository-layout(5)). A command that could not write there could not commit.
-fn repository_elsewhere(workspace: &Path) -> Option<PathBuf> {
-    let named = workspace.ancestors().map(|folder| folder.join(".git")).find(|place| place.exists())?;
-    if named.is_dir() {
-        return (!named.starts_with(workspace)).then_some(named);
+    /// What a command sees and reaches that works in the workspace itself. It is tried once.
+    pub(crate) fn live(&self, blobs: &Blobs, workspace: &Path) -> Option<Arc<Confinement>> {
+        let mut known = self.live.lock().unwrap_or_else(PoisonError::into_inner);
+        let tried = || {
+            let confinement = self.confinement(blobs, workspace, Found::Itself)?;
+            try_confinement(&confinement).map(|()| Arc::new(confinement))
+        };
+        known.entry(workspace.to_owned()).or_insert_with(|| tried().ok()).clone()
     }
-    let text = fs::read_to_string(&named).ok()?;
-    Some(PathBuf::from(text.strip_prefix("gitdir:")?.trim()))
+
+    fn confinement(&self, blobs: &Blobs, workspace: &Path, finds: Found) -> io::Result<Confinement> {
+        let tmp = blobs.folder()?.with_file_name("tmp");
+        own_folder(&tmp)?;
+        let CommandAccess { writable, hidden, private_hosts, limits } = self.access.clone();
+        let (visible, reach) = (repository::elsewhere(workspace), Reach::Nothing);
+        let workspace = workspace.to_owned();
+        Ok(Confinement { workspace, finds, tmp, visible, writable, hidden, reach, private_hosts, limits })
+    }
 }
 
 /// What one command sees.
@@ -130,13 +155,15 @@ pub(crate) struct OverlayView {
     blobs: Blobs,
     confinement: Arc<Confinement>,
     folder: OverlayFolder,
+    /// Where there is no overlay, until it was looked at what was changed.
+    copied: Mutex<Option<Copied>>,
     /// What is settled and not kept, once it was looked at what was changed.
     moved: Mutex<Vec<PathBuf>>,
 }
 
 impl View for OverlayView {
     fn root(&self) -> &Path {
-        &self.confinement.workspace.folder
+        &self.confinement.workspace
     }
 
     fn locate(&self, path: &Path) -> PathBuf {
@@ -147,7 +174,22 @@ impl View for OverlayView {
     }
 
     fn changes(&self) -> io::Result<Vec<Change>> {
-        let difference = Difference::of(&self.confinement.workspace, self.folder.opened())?;
+        let (changes, others) = self.changes_of_its_own()?;
+        match others.first() {
+            None => Ok(changes),
+            Some(path) => Err(io::Error::other(format!(
+                "`{}` was changed by somebody else while the command ran, so nothing that the command did was kept",
+                path.display()
+            ))),
+        }
+    }
+
+    fn changes_of_its_own(&self) -> io::Result<(Vec<Change>, Vec<PathBuf>)> {
+        let upper = self.folder.upper();
+        if let Some(copied) = self.copied.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            copied.prune(&upper)?;
+        }
+        let difference = Difference::of(self.root(), &upper, self.folder.opened())?;
         let kept: Vec<_> = difference.contents.iter().map(|(file, state)| (file.as_path(), state)).collect();
         let named = difference.changes.iter().map(|change| &change.path).chain(&difference.moved);
         // What cannot be written down could not be taken back.
@@ -157,7 +199,7 @@ impl View for OverlayView {
         }
         self.blobs.keep(&kept)?;
         *self.moved.lock().unwrap_or_else(PoisonError::into_inner) = difference.moved;
-        Ok(difference.changes)
+        Ok((difference.changes, difference.others))
     }
 
     fn unkept(&self) -> Vec<PathBuf> {
@@ -165,8 +207,8 @@ impl View for OverlayView {
     }
 
     fn settle_unkept(&self) -> io::Result<()> {
-        let Overlay { folder, upper, .. } = &self.confinement.workspace;
-        self.unkept().iter().try_for_each(|path| Moving { root: folder, upper }.settle(path))
+        let moving = Moving { root: self.root(), upper: &self.folder.upper() };
+        self.unkept().iter().try_for_each(|path| moving.settle(path))
     }
 
     fn how(&self) -> How {

@@ -206,3 +206,20 @@ fn commands_that_are_not_confined_have_no_view() {
     assert_eq!(without.how(&place.workspace, &[confined]), How::Untracked);
     assert!(place.stage.command_views(Path::new("/")).unwrap_err().contains("root of the file system"));
 }
+
+// Where the folder for what is changed lies in an overlay, it can hold no other one: a copy takes its place.
+#[test]
+fn random_scripts_leave_the_same_tree_in_a_copy() {
+    let folder = tempfile::tempdir().unwrap();
+    for name in ["lower", "upper", "work", "all"] {
+        fs::create_dir(folder.path().join(name)).unwrap();
+    }
+    let script = "cd \"$0\" && mount -t overlay overlay -o lowerdir=lower,upperdir=upper,workdir=work,userxattr all && \
+                  TMPDIR=\"$0/all\" exec \"$@\"";
+    let mut again = std::process::Command::new("unshare");
+    again.args(["--map-root-user", "--mount", "sh", "-c", script]).arg(folder.path());
+    again.arg(env::current_exe().unwrap()).arg("random_scripts_leave_the_same_tree_in_a_view");
+    let ended = again.env("HAFT_SOAK", (scripts() / 4).to_string()).output().unwrap();
+    let told = String::from_utf8_lossy(&ended.stdout);
+    assert!(ended.status.success() && told.contains("1 passed"), "{told}");
+}

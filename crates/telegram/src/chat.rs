@@ -10,7 +10,7 @@ use super::{
     updates::{Message, Press},
 };
 use futures::{Stream, StreamExt, future::BoxFuture};
-use haft_core::{Command, Entry, Event, Fact, active_path};
+use haft_core::{Command, Entry, Event, Fact, SessionId, active_path, waiting_prompts};
 use haft_engine::Session;
 use serde_json::json;
 use std::{collections::VecDeque, pin::Pin, sync::Arc, time::Duration};
@@ -138,6 +138,13 @@ impl Chat {
         left
     }
 
+    /// Whether something that was said here stands in the journal and was not taken up.
+    fn waits_in(&self, id: &SessionId) -> bool {
+        let entries = self.bot.engine.setup().home.peek(&id.0).unwrap_or_default();
+        let waiting = waiting_prompts(entries.iter().map(Arc::as_ref));
+        waiting.iter().any(|prompt| !self.said_in(prompt).is_empty())
+    }
+
     async fn go_on(&mut self, id: &str, next: u64) {
         let Ok(entries) = self.bot.engine.setup().home.peek(id) else { return };
         let is_cut_off = is_cut_off(&entries);
@@ -186,13 +193,23 @@ impl Chat {
             self.outbox.say(format!("The conversation was closed: {failure}."));
         }
         // At the end of the bot it is kept for the next start.
-        if self.is_closing || sent.is_empty() {
+        if self.is_closing {
+            return;
+        }
+        let (id, was_joined, fresh) = (open.session.id().clone(), open.session.is_joined(), open.fresh);
+        // While a handle is held, the closed session is taken for an open one.
+        drop(open);
+        // Its process has died with what was said here.
+        if was_joined && self.waits_in(&id) {
+            self.go_on(&id.0, fresh).await;
+        }
+        if sent.is_empty() {
             return;
         }
         let mut unsent = self.state().unsent;
         unsent.retain(|message| sent.contains(&message.id));
         let unheard = self.unrecorded(unsent);
-        match open.session.is_joined() {
+        match was_joined {
             true => self.say_again(unheard).await,
             false if unheard.is_empty() => {}
             false => {
@@ -226,6 +243,7 @@ impl Chat {
                 self.outbox.tell(|renderer| renderer.fact(&entry.fact));
                 self.heard(channel);
             }
+            Fact::PromptQueued { channel, .. } => self.heard(channel),
             Fact::Continued | Fact::Called { .. } | Fact::JobEnded { .. } => {
                 self.outbox.set_running(true);
                 self.outbox.tell(|renderer| renderer.fact(&entry.fact));
@@ -281,7 +299,11 @@ impl Chat {
 pub(super) fn is_cut_off(entries: &[Arc<Entry>]) -> bool {
     let last = active_path(entries).into_iter().rev().find_map(|entry| match &entry.fact {
         Fact::TurnEnded { .. } | Fact::Rewound { .. } | Fact::SessionOpened { .. } => Some(false),
-        Fact::Prompted { .. } | Fact::Continued | Fact::Called { .. } | Fact::Replied { .. } => Some(true),
+        Fact::Prompted { .. }
+        | Fact::PromptQueued { .. }
+        | Fact::Continued
+        | Fact::Called { .. }
+        | Fact::Replied { .. } => Some(true),
         _ => None,
     });
     last.unwrap_or(false)

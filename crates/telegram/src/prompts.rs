@@ -155,6 +155,7 @@ impl Chat {
     pub(super) fn said_in(&self, fact: &Fact) -> Vec<i64> {
         match fact {
             Fact::Prompted { channel: Some(channel), .. }
+            | Fact::PromptQueued { channel: Some(channel), .. }
             | Fact::PromptDenied { channel: Some(channel), .. } => self.messages_of(channel),
             _ => Vec::new(),
         }

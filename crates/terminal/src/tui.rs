@@ -17,6 +17,7 @@ pub mod menu;
 mod page;
 mod panels;
 mod picks;
+mod queued;
 mod said;
 mod screen;
 mod terminal;

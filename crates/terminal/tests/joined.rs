@@ -29,6 +29,7 @@ fn engine(folder: &Path, script: &str) -> Engine {
         knowledge: Default::default(),
         hooks: Arc::new(haft_core::NoHooks),
         models: None,
+        replicas: None,
         access: Access {
             environment: [("PATH".to_owned(), "/usr/bin:/bin".to_owned())].into(),
             ..Access::default()

@@ -2,6 +2,7 @@
 //! and what fuzzers have in common.
 pub mod clock;
 pub mod fuzz;
+pub mod postgres;
 
 use std::path::{Path, PathBuf};
 

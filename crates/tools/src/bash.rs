@@ -1,6 +1,9 @@
 //! `bash`: a shell command.
 use crate::{BashSettings, OnTimeout, examples::examples_for, guard};
-use haft_core::{Aliases, Effect, Example, Tool, ToolContext, ToolError, ToolErrorKind, ToolOutput};
+use haft_core::{
+    Aliases, Effect, Example, How, JobId, JobOutput, Tool, ToolContext, ToolError, ToolErrorKind, ToolOutput,
+    Work,
+};
 use haft_sandbox::{Finished, ProcessError, Shell};
 use need::Need;
 use report::Report;
@@ -118,10 +121,7 @@ impl Tool for Bash {
 
     fn effects(&self, args: &Args, _: &Path) -> Vec<Effect> {
         let effect = Effect::execute_in(args.command.text(), args.working_dir.clone().unwrap_or_default());
-        // A server goes on when its view is gone.
-        if args.background == Some(true) {
-            return vec![effect];
-        }
+        let effect = if args.background == Some(true) { effect.lasting() } else { effect };
         need::effects(effect, args.needs.as_deref().unwrap_or_default())
     }
 
@@ -141,21 +141,16 @@ impl Tool for Bash {
         }
         let folder = args.working_dir.as_deref();
         if args.background == Some(true) {
-            let folder = folder.map_or_else(|| ctx.live.clone(), |folder| ctx.live.join(folder));
-            return Ok(self.in_background(
-                self.shell(command, folder, args.timeout, ctx),
-                title,
-                terminal,
-                ctx,
-            ));
+            let shell =
+                self.shell(command, ctx.workspace.join(folder.unwrap_or(Path::new(""))), args.timeout, ctx);
+            return Ok(self.in_background(shell, title, terminal, ctx));
         }
         let folder = folder.map_or_else(|| ctx.workspace.clone(), |folder| ctx.path(folder));
         let limit = Limit::of(&self.0, args.timeout, terminal);
         match self.0.on_timeout {
-            // What goes on in the background outlives the view.
-            OnTimeout::Background if limit.said.is_none() && ctx.access.confinement.is_none() => {
+            OnTimeout::Background if limit.said.is_none() => {
                 let shell = self.shell(command, folder, None, ctx);
-                self.handing_over(shell, title, limit, ctx).await
+                self.handing_over(shell, (&typed, title), limit, ctx).await
             }
             OnTimeout::Background | OnTimeout::Kill => {
                 let shell = self.shell(command, folder, Some(limit.seconds), ctx);
@@ -187,22 +182,25 @@ impl Bash {
         Report::new(&self.0, finished, &ctx.artifacts)
     }
 
-    /// A job outlives the view of its call, so it runs in the real workspace, and for as long as it likes unless the
-    /// call says how long.
+    /// For as long as it likes, unless the call says how long.
     fn in_background(&self, shell: Shell, title: String, terminal: bool, ctx: &ToolContext) -> ToolOutput {
         let limit = Limit { terminal, seconds: shell.timeout.unwrap_or_default().as_secs(), said: None };
         let watch = Watch::silent();
         let output = watch.output();
         let work = self.rest_of(Running::new(shell, watch), limit, ctx);
-        ToolOutput::running(ctx.jobs.start(title, Box::pin(work), output))
+        let started = ToolOutput::running(start(title, Box::pin(work), output, ctx));
+        let for_model = match has_view(ctx) {
+            true => format!("{} {IN_A_VIEW}", started.for_model),
+            false => started.for_model,
+        };
+        ToolOutput { for_model, ..started }
     }
 
-    /// Waits for the command; one that takes too long, or falls silent, goes on as a job. It was started in the real
-    /// workspace, as every untracked call is.
+    /// Waits for the command; one that takes too long, or falls silent, goes on as a job, and its view with it.
     async fn handing_over(
         &self,
         shell: Shell,
-        title: String,
+        (typed, title): (&str, String),
         limit: Limit,
         ctx: &ToolContext,
     ) -> Result<ToolOutput, ToolError> {
@@ -211,11 +209,11 @@ impl Bash {
         let (most, silence) = (Duration::from_secs(limit.seconds), Duration::from_secs(self.0.idle));
         let Some(why) = watch.outlasts(&mut running, most, silence).await else {
             let finished = running.await.map_err(not_run)?;
-            return self.report(finished, ctx).result(&limit);
+            return self.report(finished, ctx).of(typed, ctx).result(&limit);
         };
         let output = watch.hand_over();
         let so_far = output.take();
-        let job = ctx.jobs.start(title, Box::pin(self.rest_of(running, limit, ctx)), output);
+        let job = start(title, Box::pin(self.rest_of(running, limit, ctx)), output, ctx);
         let text = format!(
             "{}\n[{why}; it goes on as job {job}, and its end will be reported; `job` shows more or stops it]",
             self.0.clip.apply(so_far.text.trim_end_matches('\n'), "look at the job"),
@@ -234,6 +232,22 @@ impl Bash {
             let finished = running.await.map_err(not_run)?;
             Report::new(&settings, finished, &artifacts).result(&limit)
         }
+    }
+}
+
+/// What a command in the background needs to know that works in a view.
+const IN_A_VIEW: &str = "It works on a copy: what it changes is real once it has ended, and nothing outside reaches it. \
+    A server needs `needs: [\"live\", \"network\"]`.";
+
+/// Whether the call works in a view that lasts as long as somebody holds it.
+fn has_view(ctx: &ToolContext) -> bool {
+    ctx.view.how() == How::Staged
+}
+
+fn start(title: String, work: Work, output: JobOutput, ctx: &ToolContext) -> JobId {
+    match has_view(ctx) {
+        true => ctx.jobs.start_in(ctx.view.clone(), title, work, output),
+        false => ctx.jobs.start(title, work, output),
     }
 }
 

@@ -112,11 +112,13 @@ impl Tool for Git {
             let named = args.paths.iter().cloned().chain(paths).map(|path| workspace.join(path));
             return std::iter::once(workspace.to_owned()).chain(named).map(Effect::Read).collect();
         }
-        let mut effects = vec![Effect::execute(args.command())];
+        let command = Effect::execute(args.command());
         if args.action == Action::Push {
-            effects.push(Effect::Network(args.remote().to_owned()));
+            return vec![command, Effect::Network(args.remote().to_owned())];
         }
-        effects
+        // A view holds no repository that lies elsewhere.
+        let is_inside = workspace.join(".git").symlink_metadata().is_ok_and(|found| found.is_dir());
+        vec![if is_inside { command.confined() } else { command }]
     }
 
     async fn run(&self, args: Args, ctx: &ToolContext) -> Result<ToolOutput, ToolError> {

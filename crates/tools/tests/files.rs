@@ -26,8 +26,17 @@ fn the_effects_are_those_of_the_call_and_no_more() {
             json!({"command": "ls", "working_dir": "sub"}),
             vec![Effect::execute_in("ls", "sub").confined()],
         ),
-        // What goes on outlives its view, and what needs more than a view says so.
-        ("bash", json!({"command": "ls", "background": true}), vec![Effect::execute("ls")]),
+        // What goes on keeps its view, and what needs more than a view says so.
+        (
+            "bash",
+            json!({"command": "ls", "background": true}),
+            vec![Effect::execute("ls").confined().lasting()],
+        ),
+        (
+            "bash",
+            json!({"command": "ls", "background": true, "needs": ["live"]}),
+            vec![Effect::execute("ls").lasting()],
+        ),
         ("bash", json!({"command": "ls", "needs": ["live"]}), vec![Effect::execute("ls")]),
         ("bash", json!({"command": "ls", "needs": ["network"]}), vec![Effect::execute("ls").with_network()]),
         ("read", json!({"path": "/etc/hosts"}), vec![Effect::Read("/etc/hosts".into())]),

@@ -175,6 +175,10 @@ impl View for EditorView {
         self.inner.changes()
     }
 
+    fn changes_of_its_own(&self) -> io::Result<(Vec<Change>, Vec<PathBuf>)> {
+        self.inner.changes_of_its_own()
+    }
+
     fn how(&self) -> How {
         self.inner.how()
     }

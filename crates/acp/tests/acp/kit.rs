@@ -88,6 +88,7 @@ impl Place {
                 knowledge: Default::default(),
                 hooks: Arc::new(NoHooks),
                 models: None,
+                replicas: None,
                 access: Access {
                     environment: [("PATH".to_owned(), "/usr/bin:/bin".to_owned())].into(),
                     ..Access::default()

@@ -105,6 +105,7 @@ impl Transcript {
                 self.turn = Turn::default();
             }
             Fact::SessionOpened { .. }
+            | Fact::PromptQueued { .. }
             | Fact::PromptDenied { .. }
             | Fact::QuestionAsked { .. }
             | Fact::QuestionAnswered { .. }

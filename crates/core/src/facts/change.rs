@@ -217,6 +217,16 @@ pub enum How {
     Untracked,
 }
 
+impl How {
+    pub(super) fn untracked() -> Self {
+        Self::Untracked
+    }
+
+    pub(super) fn is_untracked(&self) -> bool {
+        *self == Self::Untracked
+    }
+}
+
 impl fmt::Display for How {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
@@ -267,6 +277,12 @@ pub trait View: Send + Sync {
     /// What differs from the workspace as it was when the view was opened; the contents are kept on disk from
     /// here on, synced.
     fn changes(&self) -> io::Result<Vec<Change>>;
+
+    /// The same, but for the files that somebody else changed since the view was opened: these are given besides, and
+    /// left alone. [`View::changes`] fails where there are such files.
+    fn changes_of_its_own(&self) -> io::Result<(Vec<Change>, Vec<PathBuf>)> {
+        Ok((self.changes()?, Vec::new()))
+    }
 
     /// How much of what happens here is recorded.
     fn how(&self) -> How;

@@ -73,6 +73,13 @@ pub enum Fact {
         #[serde(default)]
         channel: Option<Channel>,
     },
+    /// A person spoke in the middle of a turn. It waits for the next round: the `prompted` or `prompt_denied` that comes of
+    /// it follows, if only when the session is opened again.
+    PromptQueued {
+        parts: Vec<Part>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        channel: Option<Channel>,
+    },
     /// A hook did not let a prompt through: the model never reads it. A turn that it would have opened ends at once.
     PromptDenied {
         parts: Vec<Part>,
@@ -152,8 +159,13 @@ pub enum Fact {
         /// From its start, waiting for approval included.
         duration_ms: u64,
     },
-    /// Work began that outlives its call.
-    JobStarted { job: JobId, title: String },
+    /// Work began that outlives its call. Where it works in a view, what it changes is staged under [`JobId::call`].
+    JobStarted {
+        job: JobId,
+        title: String,
+        #[serde(default = "How::untracked", skip_serializing_if = "How::is_untracked")]
+        how: How,
+    },
     /// That work is over. Opens a turn.
     JobEnded { job: JobId, result: ToolResult },
     /// A person chose what happens with effects that no rule settles: from here on, and when the session is opened

@@ -1,6 +1,6 @@
 //! Work that outlived its call, folded from a journal.
-use crate::{Entry, Fact, JobId};
-use std::sync::Arc;
+use crate::{CallId, Entry, Fact, How, JobId};
+use std::{collections::HashMap, sync::Arc};
 
 /// Work that has not ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -9,18 +9,24 @@ pub struct Running {
     pub job: JobId,
     /// What it does, in a few words.
     pub title: String,
+    /// How much is recorded of what it does to files.
+    pub how: How,
 }
 
 impl Running {
     /// Returns the work that `entries` began and whose end they do not have, oldest first.
     pub fn of(entries: &[Arc<Entry>]) -> Vec<Self> {
-        let mut running: Vec<Self> = Vec::new();
+        let (mut running, mut started): (Vec<Self>, HashMap<&CallId, How>) = Default::default();
         for entry in entries {
             match &entry.fact {
-                Fact::JobStarted { job, title } => begin(&mut running, job, title),
+                Fact::JobStarted { job, title, how } => begin(&mut running, job, title, Some(*how)),
+                Fact::ToolStarted { call, how, .. } => {
+                    started.insert(call, *how);
+                }
                 // The call may have ended before its work is recorded.
-                Fact::ToolEnded { name, result, .. } => {
-                    result.job.iter().for_each(|job| begin(&mut running, job, name));
+                Fact::ToolEnded { call, name, result, .. } => {
+                    let how = started.get(call).copied();
+                    result.job.iter().for_each(|job| begin(&mut running, job, name, how));
                 }
                 Fact::JobEnded { job, .. } => running.retain(|other| other.job != *job),
                 _ => {}
@@ -30,9 +36,15 @@ impl Running {
     }
 }
 
-fn begin(running: &mut Vec<Running>, job: &JobId, title: &str) {
+fn begin(running: &mut Vec<Running>, job: &JobId, title: &str, how: Option<How>) {
     match running.iter_mut().find(|other| other.job == *job) {
-        Some(known) => known.title = title.to_owned(),
-        None => running.push(Running { job: job.clone(), title: title.to_owned() }),
+        Some(known) => {
+            known.title = title.to_owned();
+            known.how = how.unwrap_or(known.how);
+        }
+        None => {
+            let how = how.unwrap_or(How::Untracked);
+            running.push(Running { job: job.clone(), title: title.to_owned(), how });
+        }
     }
 }

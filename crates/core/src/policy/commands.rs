@@ -39,6 +39,15 @@ pub(super) fn commands(line: &str) -> Option<Vec<String>> {
     Some(all.into_iter().filter(|words| !words.is_empty()).map(|words| words.join(" ")).collect())
 }
 
+/// What stands between the signs that join commands: of a line without quotes and substitutions these are its commands.
+/// None where it is one alone, or goes to another folder.
+pub(super) fn joined(line: &str) -> Option<Vec<&str>> {
+    let moves =
+        |command: &&str| ["cd", "pushd", "popd"].contains(&command.split_whitespace().next().unwrap_or(""));
+    let commands = line.split(BETWEEN).map(str::trim).filter(|command| !command.is_empty());
+    Some(commands.collect::<Vec<_>>()).filter(|all| all.len() > 1 && !all.iter().any(moves))
+}
+
 /// Adds what stands before the closing quote to `word`.
 fn quoted(quote: char, letters: &mut impl Iterator<Item = char>, word: &mut String) -> Option<()> {
     let mut before = None;

@@ -1,5 +1,5 @@
 //! Work that outlives its call.
-use crate::{ToolError, ToolOutput};
+use crate::{CallId, ToolError, ToolOutput, View};
 use futures::future::BoxFuture;
 use serde::{Deserialize, Serialize};
 use std::{
@@ -12,6 +12,13 @@ use std::{
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct JobId(pub String);
+
+impl JobId {
+    /// Under which facts tell of its changes.
+    pub fn call(&self) -> CallId {
+        CallId(format!("job_{}", self.0))
+    }
+}
 
 impl fmt::Display for JobId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -27,6 +34,8 @@ pub trait Jobs: Send + Sync {
     /// Starts `work`, in the real workspace. What it prints goes to `output`. The session owns the work and ends it
     /// when it closes.
     fn start(&self, title: String, work: Work, output: JobOutput) -> JobId;
+    /// Starts `work` in `view`, which is that of its call. What it changes there is settled once it has ended well.
+    fn start_in(&self, view: Arc<dyn View>, title: String, work: Work, output: JobOutput) -> JobId;
     /// Those that run, and those that ended in this process, oldest first.
     fn all(&self) -> Vec<JobState>;
     /// Returns when the job has ended, and after `limit` at the latest.
@@ -41,6 +50,9 @@ pub struct NoJobs;
 impl Jobs for NoJobs {
     fn start(&self, _: String, _: Work, _: JobOutput) -> JobId {
         JobId("0".into())
+    }
+    fn start_in(&self, _: Arc<dyn View>, title: String, work: Work, output: JobOutput) -> JobId {
+        self.start(title, work, output)
     }
     fn all(&self) -> Vec<JobState> {
         Vec::new()

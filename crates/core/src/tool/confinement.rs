@@ -35,10 +35,14 @@ impl Sandbox {
 /// its user.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Confinement {
-    /// The one folder of the person's that it may change.
-    pub workspace: Overlay,
+    /// The one folder of the person's that it may change. Absolute, links followed.
+    pub workspace: PathBuf,
+    /// What it finds there.
+    pub finds: Found,
     /// What it sees as `/tmp`. The folder exists.
     pub tmp: PathBuf,
+    /// Files and folders outside of the workspace that it sees although they lie in a `/tmp` that it does not see.
+    pub visible: Vec<PathBuf>,
     /// Other folders that it may change. What it does there is real at once.
     pub writable: Vec<PathBuf>,
     /// Files and folders that look empty to it.
@@ -58,20 +62,31 @@ pub struct ProcessLimits {
     pub processes: u32,
     /// Bytes of a file that they write.
     pub file_bytes: Option<u64>,
+    /// Bytes of memory that each process has for itself.
+    pub memory_bytes: Option<u64>,
 }
 
 impl Default for ProcessLimits {
-    /// 4,096 processes, files as long as the disk takes.
+    /// 4,096 processes, files as long as the disk takes, as much memory as there is.
     fn default() -> Self {
-        Self { processes: 4_096, file_bytes: None }
+        Self { processes: 4_096, file_bytes: None, memory_bytes: None }
     }
 }
 
-/// A folder as a process sees it at the folder's own path: what it changes lies elsewhere.
+/// What a process finds at the path of its workspace.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Found {
+    /// The workspace: what it changes is real at once.
+    Itself,
+    /// The workspace below an overlay: what it changes lies elsewhere.
+    Overlay(Overlay),
+    /// A copy of the workspace, which lies here.
+    Copy(PathBuf),
+}
+
+/// The folders of an overlay.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Overlay {
-    /// Absolute, links followed. Nothing is changed in it.
-    pub folder: PathBuf,
     /// What is changed, as overlayfs of Linux keeps it. The folder exists.
     pub upper: PathBuf,
     /// Folder for what overlayfs needs besides, on the same file system.

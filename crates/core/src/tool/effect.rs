@@ -30,7 +30,7 @@ impl Effect {
     /// Returns the effect of running `command` in `folder`.
     pub fn execute_in(command: impl Into<String>, folder: impl Into<PathBuf>) -> Self {
         let (command, folder) = (command.into(), folder.into());
-        Self::Execute(Execution { command, folder, confined: false, network: false })
+        Self::Execute(Execution { command, folder, confined: false, network: false, lasting: false })
     }
 
     /// Returns the same effect, in a process that is started with [`Access::confinement`].
@@ -45,6 +45,14 @@ impl Effect {
     pub fn with_network(self) -> Self {
         match self.confined() {
             Self::Execute(execution) => Self::Execute(Execution { network: true, ..execution }),
+            other => other,
+        }
+    }
+
+    /// Returns the same effect, of a process that goes on when its call has ended.
+    pub fn lasting(self) -> Self {
+        match self {
+            Self::Execute(execution) => Self::Execute(Execution { lasting: true, ..execution }),
             other => other,
         }
     }
@@ -79,7 +87,7 @@ impl fmt::Display for Effect {
 /// A command line and the folder in which it starts.
 ///
 /// As JSON a text where the folder is the workspace's root and nothing more is to be said, else
-/// `{"command":…,"folder":…,"confined":…,"network":…}`.
+/// `{"command":…,"folder":…,"confined":…,"network":…,"lasting":…}`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(from = "ExecutionForm", into = "ExecutionForm")]
 pub struct Execution {
@@ -92,6 +100,9 @@ pub struct Execution {
     pub confined: bool,
     /// Of a confined one, whether it has the network of this machine.
     pub network: bool,
+    /// Whether it goes on when its call has ended. One that is not confined works in the real workspace, and has what
+    /// the system can give it of [`Access::confinement`] otherwise.
+    pub lasting: bool,
 }
 
 impl Execution {
@@ -113,6 +124,8 @@ enum ExecutionForm {
         confined: bool,
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         network: bool,
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        lasting: bool,
     },
 }
 
@@ -124,20 +137,20 @@ impl From<ExecutionForm> for Execution {
     fn from(form: ExecutionForm) -> Self {
         match form {
             ExecutionForm::AtRoot(command) => {
-                Self { command, folder: PathBuf::new(), confined: false, network: false }
+                Self { command, folder: PathBuf::new(), confined: false, network: false, lasting: false }
             }
-            ExecutionForm::In { command, folder, confined, network } => {
-                Self { command, folder, confined, network }
+            ExecutionForm::In { command, folder, confined, network, lasting } => {
+                Self { command, folder, confined, network, lasting }
             }
         }
     }
 }
 
 impl From<Execution> for ExecutionForm {
-    fn from(Execution { command, folder, confined, network }: Execution) -> Self {
-        match is_root(&folder) && !confined && !network {
+    fn from(Execution { command, folder, confined, network, lasting }: Execution) -> Self {
+        match is_root(&folder) && !confined && !network && !lasting {
             true => Self::AtRoot(command),
-            false => Self::In { command, folder, confined, network },
+            false => Self::In { command, folder, confined, network, lasting },
         }
     }
 }

@@ -11,6 +11,7 @@ use haft_core::{
     Access, Answer, Change, Confinement, Effect, Execution, Fact, Host, How, Network, Reach, Readable,
     ToolCall, ToolError, Verdict,
 };
+use haft_sandbox::Programs;
 use std::{path::PathBuf, sync::Arc};
 
 /// What the policy says of a call before it runs, with writing kept apart: where changes are made in private, they
@@ -80,13 +81,18 @@ pub(crate) fn judge(session: &SessionContext, effects: &[Effect]) -> Judged {
     Judged { writes: judge(&writes), others: judge(&others).and(refused), how, reach }
 }
 
+/// Whether the network settings hold for these effects: their command has a view, or goes on in the background, where it is
+/// confined in all but the workspace.
+fn is_held(effects: &[Effect], how: How) -> bool {
+    let lasts = |effect: &Effect| matches!(effect, Effect::Execute(execution) if execution.lasting);
+    how == How::Staged || effects.iter().any(lasts)
+}
+
 /// A command that could be confined is not where its call gets no view of its own. One that is has what `network` gives
 /// to all.
 fn as_run(effects: &[Effect], how: How, network: &Network) -> impl Iterator<Item = Effect> {
-    let given = match (how, network.unasked()) {
-        (How::Staged, given) => given,
-        (How::Declared | How::Untracked, _) => Reach::Nothing,
-    };
+    let is_held = is_held(effects, how);
+    let given = if is_held { network.unasked() } else { Reach::Nothing };
     let is_given = {
         let given = given.clone();
         move |effect: &&Effect| match (effect, &given) {
@@ -99,7 +105,7 @@ fn as_run(effects: &[Effect], how: How, network: &Network) -> impl Iterator<Item
     effects.iter().filter(move |effect| !is_given(effect)).cloned().map(move |effect| match effect {
         Effect::Execute(execution) => Effect::Execute(Execution {
             confined: execution.confined && how == How::Staged,
-            network: how == How::Staged && (execution.network || given == Reach::Everything),
+            network: is_held && (execution.network || given == Reach::Everything),
             ..execution
         }),
         other => other,
@@ -109,7 +115,7 @@ fn as_run(effects: &[Effect], how: How, network: &Network) -> impl Iterator<Item
 /// What a command in a view reaches: what all of them do, and what it asked for.
 fn reach(effects: &[Effect], how: How, network: &Network) -> Reach {
     let has_all = |effect: &Effect| matches!(effect, Effect::Execute(execution) if execution.network);
-    if how != How::Staged {
+    if !is_held(effects, how) {
         return Reach::Nothing;
     }
     if effects.iter().any(has_all) {
@@ -129,7 +135,7 @@ fn refused(effects: &[Effect], how: How, network: &Network) -> Verdict {
     let all = effects.iter().any(has_all).then_some(None);
     let mut wanted = all.into_iter().chain(named_hosts(effects).map(Some));
     match wanted.find_map(|host| network.refusal(host)) {
-        Some(reason) if how == How::Staged => Verdict::Deny { reason },
+        Some(reason) if is_held(effects, how) => Verdict::Deny { reason },
         _ => Verdict::Allow,
     }
 }
@@ -181,23 +187,31 @@ pub(crate) async fn ask_to_run(
     let runs = ready.named(call);
     let runs = Some(Box::new(runs)).filter(|runs| **runs != *call);
     let effects = judged.about(&ready.effects, &session.access.network);
+    let workspace = &session.shared.setup.workspace;
+    let programs = Programs::of(&ready.effects, workspace);
     ask(session, call, Wish { reason, effects, changes: Vec::new(), runs }, notes).await?;
     // Whoever answers takes their time, and what was shown must be what runs.
-    let (effects, _) = ready.effects_now(&*session.stage, &session.shared.setup.workspace)?;
+    let (effects, _) = ready.effects_now(&*session.stage, workspace)?;
     if effects != ready.effects {
         return Err(
             denied("not run: what it names leads elsewhere than when the person was asked".into()).into()
         );
     }
+    if let Some(path) = programs.changed() {
+        let message = format!("not run: `{}` was changed while the person was asked", path.display());
+        return Err(denied(message).hint("call again, so that the person can look at it first").into());
+    }
     Ok(())
 }
 
-/// Judges what a call did in private, and asks a person where the policy wants that.
+/// Judges what a call did in private, and asks a person where the policy wants that: `runs` says what did it, where that
+/// is no call of the conversation.
 pub(crate) async fn judge_changes(
     session: &SessionContext,
     call: &ToolCall,
     changes: &[Change],
     how: How,
+    runs: Option<&ToolCall>,
     notes: &Notes,
 ) -> Result<(), Refused> {
     if session.inbox.is_typed(&call.id) {
@@ -209,7 +223,8 @@ pub(crate) async fn judge_changes(
         Verdict::Deny { reason } => Err(denied(reason).into()),
         Verdict::Ask { reason } => {
             let effects = changes.iter().map(|change| Effect::Write(workspace.join(&change.path))).collect();
-            ask(session, call, Wish { reason, effects, changes: changes.to_vec(), runs: None }, notes).await
+            let runs = runs.cloned().map(Box::new);
+            ask(session, call, Wish { reason, effects, changes: changes.to_vec(), runs }, notes).await
         }
     }
 }

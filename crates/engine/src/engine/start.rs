@@ -26,9 +26,10 @@ use crate::{
     tree::Delegation,
 };
 use haft_core::{
-    Entry, Fact, Limits, Order, Policy, Registry, SessionId, Stage, Transcript, event::JOURNAL_VERSION,
+    Effect, Entry, Fact, Limits, Order, Policy, Registry, SessionId, Stage, Transcript,
+    event::JOURNAL_VERSION,
 };
-use std::{path::Path, sync::Arc};
+use std::{collections::HashMap, sync::Arc};
 use tokio::sync::mpsc;
 
 /// Folds what was recorded, and starts the task of the session.
@@ -41,6 +42,9 @@ pub(super) fn start(
 ) -> Result<Session, EngineError> {
     let setup = &shared.setup;
     journal.hide(setup.access.secrets.clone());
+    if let Some(replicas) = &setup.replicas {
+        journal.replicate(replicas(&id));
+    }
     let model = model_of(setup, &agent)?;
     let mut log = Log { transcript: Transcript::replay(&journal.entries()), journal: journal.clone() };
     if journal.entries().is_empty() {
@@ -78,7 +82,7 @@ fn context(
     let stage = caller.map_or_else(own_stage, |caller| caller.stage.clone());
     // Weak: a job must not keep its session's mailbox alive.
     let mailbox = sender.downgrade();
-    let inbox = Inbox::with_grants(&entries);
+    let inbox = Inbox::replay(&entries);
     let queue = inbox.clone();
     let tell = move |fact| match fact {
         // Its call is part of a turn, and the turn records it before its next round, however soon that comes.
@@ -93,10 +97,8 @@ fn context(
     let kit = shared.kit(&agent, &own, tree.may_delegate());
     let toolbox = Toolbox::new(agent.clone(), own, kit);
     let kit = toolbox.kit();
-    let touched = |name: &str, arguments: &serde_json::Value| {
-        touched(&kit.tools, &*stage, &setup.workspace, name, arguments)
-    };
-    let seen = Seen::replay(entries.iter().map(Arc::as_ref), &setup.workspace, touched);
+    let seen =
+        Seen::replay(entries.iter().map(Arc::as_ref), &setup.workspace, touched(&kit.tools, &*stage, setup));
     let ceiling = caller.map(|caller| &caller.ceiling);
     let is_job = is_job(&entries);
     let limits = bounds(setup, &agent, &model, ceiling, is_job)?;
@@ -170,16 +172,21 @@ fn own_tools(setup: &Setup, tree: &Tree) -> Registry {
     if tree.may_delegate() { own } else { own.without(DELEGATE) }
 }
 
-/// What a call touched, by real path.
-fn touched(
-    tools: &Registry,
-    stage: &dyn Stage,
-    workspace: &Path,
-    name: &str,
-    arguments: &serde_json::Value,
-) -> Vec<haft_core::Effect> {
-    let effects = tools.get(name).and_then(|tool| tool.tool.effects(arguments, workspace).ok());
-    as_found(effects.unwrap_or_default(), stage, workspace)
+/// Says what a call touched, by real path. A file is looked for once, however many calls name it.
+fn touched<'a>(
+    tools: &'a Registry,
+    stage: &'a dyn Stage,
+    setup: &'a Setup,
+) -> impl FnMut(&str, &serde_json::Value) -> Vec<Effect> + 'a {
+    let mut known: HashMap<Effect, Vec<Effect>> = HashMap::new();
+    move |name, arguments| {
+        let effects = tools.get(name).and_then(|tool| tool.tool.effects(arguments, &setup.workspace).ok());
+        let found = effects.unwrap_or_default().into_iter().flat_map(|effect| {
+            let place = |effect: &Effect| as_found(vec![effect.clone()], stage, &setup.workspace);
+            known.entry(effect).or_insert_with_key(place).clone()
+        });
+        found.collect()
+    }
 }
 
 /// The tool that a session does not have which may not delegate.

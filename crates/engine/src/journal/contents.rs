@@ -6,6 +6,7 @@ use std::{
     io::{Read, Seek},
     path::Path,
     sync::Arc,
+    thread,
 };
 
 /// What a file holds: whole entries, how many bytes they take, and what was left out.
@@ -35,9 +36,9 @@ pub(super) fn read(file: &mut File, path: &Path) -> Result<Contents, JournalErro
 
 fn parse(bytes: &[u8]) -> Contents {
     let mut contents = Contents { entries: Vec::new(), next: Seq(0), length: 0, damage: Vec::new() };
-    for (number, line) in bytes.split_inclusive(|byte| *byte == b'\n').enumerate() {
+    for (number, (line, entry)) in lines(bytes).into_iter().enumerate() {
         let whole = line.ends_with(b"\n");
-        let entry = serde_json::from_slice::<Entry>(line).ok().filter(|_| whole);
+        let entry = entry.filter(|_| whole);
         let place = match &entry {
             Some(entry) => Some(entry.seq),
             // No place lies behind the number of its line.
@@ -46,7 +47,7 @@ fn parse(bytes: &[u8]) -> Contents {
         contents.next = contents.next.max(place.map_or(Seq(0), |seq| Seq(seq.0.saturating_add(1))));
         match entry {
             Some(entry) if contents.entries.last().is_none_or(|last| last.seq < entry.seq) => {
-                contents.entries.push(Arc::new(entry));
+                contents.entries.push(entry);
             }
             Some(_) => {
                 contents.damage.push(format!("line {} stands there twice and was left out", number + 1))
@@ -64,4 +65,26 @@ fn parse(bytes: &[u8]) -> Contents {
         contents.length += line.len() as u64;
     }
     contents
+}
+
+/// A journal of more bytes is read by all cores.
+const LARGE: usize = 1 << 20;
+
+/// Each line, and the entry that it is.
+fn lines(bytes: &[u8]) -> Vec<(&[u8], Option<Arc<Entry>>)> {
+    let lines: Vec<&[u8]> = bytes.split_inclusive(|byte| *byte == b'\n').collect();
+    let cores = if bytes.len() < LARGE { 1 } else { thread::available_parallelism().map_or(1, usize::from) };
+    let read = |part: &[&'_ [u8]]| part.iter().map(|line| line::entry(line).ok().map(Arc::new)).collect();
+    let entries: Vec<Option<Arc<Entry>>> = match cores {
+        1 => read(&lines),
+        cores => thread::scope(|scope| {
+            let parts = lines.chunks(lines.len().div_ceil(cores).max(1));
+            let readers: Vec<_> = parts.map(|part| scope.spawn(move || read(part))).collect();
+            readers
+                .into_iter()
+                .flat_map(|reader| reader.join().expect("to read a line does not panic"))
+                .collect()
+        }),
+    };
+    lines.into_iter().zip(entries).collect()
 }

@@ -2,6 +2,7 @@
 use super::{Journal, JournalError, not_ours, sessions::is_content};
 use crate::setup::Home;
 use haft_core::{Entry, Fact, Forked, Hash, Seq, SessionId, changed, event, fork, line};
+use haft_sandbox::own_folder;
 use std::{
     collections::BTreeSet,
     fs::{self, File},
@@ -69,7 +70,7 @@ fn take_contents(taken: &[Arc<Entry>], from: &Path, to: &Path) -> io::Result<()>
     if hashes.is_empty() {
         return Ok(());
     }
-    fs::create_dir(to)?;
+    own_folder(to)?;
     for Hash(name) in hashes {
         let (kept, place) = (from.join(name), to.join(name));
         let taken = fs::hard_link(&kept, &place).or_else(|_| fs::copy(&kept, &place).map(|_| ()));
@@ -89,6 +90,6 @@ impl Journal {
         written.map_err(|error| self.io("write", error))?;
         entries.iter().for_each(|entry| self.show(&mut state, entry.clone()));
         drop(state);
-        self.sync()
+        self.held_file()?.sync_data().map_err(|error| self.io("sync", error))
     }
 }

@@ -4,7 +4,7 @@
 //! process was killed, or ended while commands still tidied up.
 use crate::setup::Home;
 use haft_core::{Access, SessionId};
-use haft_sandbox::{Owner, VARIABLE, end_left_over, is_tidy};
+use haft_sandbox::{Owner, VARIABLE, end_left_over, is_tidy, write_own_file};
 use std::{
     fs,
     path::{Path, PathBuf},
@@ -58,7 +58,7 @@ impl Ownership {
     fn write(&self) {
         let this = Owner::this();
         let lines: Vec<&str> = std::iter::once(&this).chain(&self.earlier).map(Owner::text).collect();
-        let _without_it = fs::write(&self.file, lines.join("\n"));
+        let _without_it = write_own_file(&self.file, lines.join("\n"));
     }
 }
 

@@ -22,7 +22,7 @@ const DEEPEST: usize = 100;
 impl Home {
     /// A journal for a new session, in a folder that was not there before.
     pub fn create(&self) -> Result<(SessionId, Journal), JournalError> {
-        self.create_as(new_id)
+        self.create_as(new_session_id)
     }
 
     /// Under the first of these names that nothing has.
@@ -254,7 +254,7 @@ const SECOND: usize = "20261231-235959".len();
 const TRIES: usize = 16;
 
 /// `20261231-235959-` and 16 signs: the second in UTC, its 65,536th part, and 64 bits of chance. Names sort by time.
-fn new_id() -> SessionId {
+pub fn new_session_id() -> SessionId {
     let now = jiff::Timestamp::now();
     let part = u128::from(now.subsec_nanosecond().unsigned_abs()) * 65_536 / 1_000_000_000;
     let bits = part << 64 | u128::from(fastrand::u64(..));

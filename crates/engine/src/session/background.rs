@@ -1,6 +1,8 @@
 //! Work that outlives its call. It belongs to the session: when the session goes, so does the work.
 use futures::future::BoxFuture;
-use haft_core::{Fact, JobId, JobOutput, JobState, Jobs, Render, ToolCall, ToolError, ToolErrorKind, Work};
+use haft_core::{
+    Fact, How, JobId, JobOutput, JobState, Jobs, Render, ToolCall, ToolError, ToolErrorKind, View, Work,
+};
 use std::{
     sync::{
         Arc, Mutex,
@@ -29,6 +31,8 @@ struct BackgroundCommand {
     output: JobOutput,
     stop: CancellationToken,
     ended: CancellationToken,
+    /// What it works in, until what it changed there is settled.
+    view: Option<Arc<dyn View>>,
 }
 
 impl BackgroundCommands {
@@ -44,25 +48,48 @@ impl BackgroundCommands {
 
     fn remember(&self, job: BackgroundCommand) {
         let mut known = self.lock();
+        let is_over = |job: &BackgroundCommand| job.ended.is_cancelled() && job.view.is_none();
         if known.len() >= REMEMBERED
-            && let Some(oldest) = known.iter().position(|job| job.ended.is_cancelled())
+            && let Some(oldest) = known.iter().position(is_over)
         {
             known.remove(oldest);
         }
         known.push(job);
     }
-}
 
-impl Jobs for BackgroundCommands {
-    fn start(&self, title: String, work: Work, output: JobOutput) -> JobId {
+    /// Whether some of the work goes on in `view`.
+    pub(crate) fn holds(&self, view: &Arc<dyn View>) -> bool {
+        self.lock().iter().filter_map(|job| job.view.as_ref()).any(|held| Arc::ptr_eq(held, view))
+    }
+
+    /// What the work had changed files in, once it has ended.
+    pub(crate) fn take_view(&self, job: &JobId) -> Option<Arc<dyn View>> {
+        self.lock().iter_mut().find(|known| known.id == *job)?.view.take()
+    }
+
+    /// Ends the work that goes on in `view`: its call is made again.
+    pub(crate) fn give_up(&self, view: &Arc<dyn View>) {
+        let mut known = self.lock();
+        let held =
+            |job: &&mut BackgroundCommand| job.view.as_ref().is_some_and(|held| Arc::ptr_eq(held, view));
+        for job in known.iter_mut().filter(held) {
+            job.stop.cancel();
+            job.view = None;
+        }
+    }
+
+    fn begin(&self, view: Option<Arc<dyn View>>, title: String, work: Work, output: JobOutput) -> JobId {
         let id = JobId(self.next.fetch_add(1, Ordering::Relaxed).to_string());
-        (self.tell)(Fact::JobStarted { job: id.clone(), title: title.clone() });
+        let how = view.as_ref().map_or(How::Untracked, |view| view.how());
+        (self.tell)(Fact::JobStarted { job: id.clone(), title: title.clone(), how });
         let (stop, ended) = (CancellationToken::new(), CancellationToken::new());
         let (tell, job, render, began) = (self.tell.clone(), id.clone(), self.render.clone(), Instant::now());
         let call = ToolCall::new(id.0.clone(), title.clone(), serde_json::Value::Null);
         let (stopped, done) = (stop.clone(), ended.clone().drop_guard());
         let mut running = self.running.lock().expect("no code panics while it holds the jobs");
         while running.try_join_next().is_some() {}
+        // It is found by its name when it ends.
+        self.remember(BackgroundCommand { id: id.clone(), title, output, stop, ended, view });
         running.spawn(async move {
             let _done = done;
             let result = tokio::select! {
@@ -74,8 +101,17 @@ impl Jobs for BackgroundCommands {
             tracing::debug!(%job, duration_ms, ?failed, "the job ended");
             tell(Fact::JobEnded { job, result: render.result(&call, result) });
         });
-        self.remember(BackgroundCommand { id: id.clone(), title, output, stop, ended });
         id
+    }
+}
+
+impl Jobs for BackgroundCommands {
+    fn start(&self, title: String, work: Work, output: JobOutput) -> JobId {
+        self.begin(None, title, work, output)
+    }
+
+    fn start_in(&self, view: Arc<dyn View>, title: String, work: Work, output: JobOutput) -> JobId {
+        self.begin(Some(view), title, work, output)
     }
 
     fn all(&self) -> Vec<JobState> {

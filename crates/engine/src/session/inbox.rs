@@ -1,6 +1,6 @@
 //! What waits for people while a turn runs, and what they said meanwhile.
 use super::receipt::Receipt;
-use haft_core::{Answer, CallId, Effect, Entry, Fact};
+use haft_core::{Answer, CallId, Effect, Entry, Fact, waiting_prompts};
 use std::{
     collections::{HashMap, HashSet, VecDeque},
     sync::{Arc, Mutex, MutexGuard},
@@ -45,9 +45,11 @@ pub(crate) fn granted(answer: Answer, asked: &[Effect]) -> impl Iterator<Item = 
 }
 
 impl Inbox {
-    /// With what people have allowed for the whole session.
-    pub(crate) fn with_grants(entries: &[Arc<Entry>]) -> Self {
+    /// With what people have allowed for the whole session, and what they said that nobody has taken up.
+    pub(crate) fn replay(entries: &[Arc<Entry>]) -> Self {
         let inbox = Self::default();
+        let waiting = waiting_prompts(entries.iter().map(Arc::as_ref));
+        waiting.into_iter().for_each(|prompt| inbox.queue(prompt, Receipt::none()));
         let mut asked: HashMap<&CallId, &Vec<Effect>> = HashMap::new();
         for entry in entries {
             match &entry.fact {
@@ -130,6 +132,11 @@ impl Inbox {
         let mut inbox = self.lock();
         inbox.end_waiting(call);
         inbox.waits.remove(call).map_or(Duration::ZERO, |(_, waited)| waited)
+    }
+
+    /// How many prompts wait.
+    pub(crate) fn prompts(&self) -> usize {
+        self.lock().queue.iter().filter(|queued| matches!(queued.fact, Fact::Prompted { .. })).count()
     }
 
     pub(crate) fn queue(&self, fact: Fact, receipt: Receipt) {

@@ -70,6 +70,10 @@ impl View for Named {
         self.view.changes()
     }
 
+    fn changes_of_its_own(&self) -> io::Result<(Vec<Change>, Vec<PathBuf>)> {
+        self.view.changes_of_its_own()
+    }
+
     fn how(&self) -> How {
         self.view.how()
     }

@@ -17,6 +17,8 @@ pub(crate) enum Progress {
         /// The place of that entry.
         from: Seq,
     },
+    /// It waits for the next round of a turn, and stands in the journal.
+    Queued,
     /// Nothing more comes of it. Sent after the last entry is recorded.
     Done {
         /// The place behind that entry.
@@ -60,6 +62,11 @@ impl Receipt {
     /// The same, where the entry stands at `from`.
     pub(crate) fn begin_at(&self, from: Seq) {
         self.tell(Progress::Begun { from });
+    }
+
+    /// The command waits, and a crash does not lose it.
+    pub(crate) fn queued(&self) {
+        self.tell(Progress::Queued);
     }
 
     /// Nothing more comes of the command.

@@ -110,7 +110,7 @@ impl Seen {
     pub(crate) fn replay<'a>(
         entries: impl IntoIterator<Item = &'a Entry>,
         workspace: &Path,
-        effects: impl Fn(&str, &Value) -> Vec<Effect>,
+        mut effects: impl FnMut(&str, &Value) -> Vec<Effect>,
     ) -> Self {
         let (seen, mut begun) = (Self::default(), HashMap::<&str, Begun<'a>>::new());
         for entry in entries {

@@ -26,6 +26,7 @@ impl Session {
             events,
             progress,
             place: Place::Waits,
+            is_queued: false,
             seen: Seq(0),
             account: Account::default(),
         }
@@ -59,6 +60,7 @@ pub struct Turn {
     events: BoxStream<'static, Event>,
     progress: Progresses,
     place: Place,
+    is_queued: bool,
     seen: Seq,
     account: Account,
 }
@@ -96,6 +98,28 @@ impl Turn {
         self.session.send(command)
     }
 
+    /// Waits until the command is recorded: it begins, it stands in the journal as a prompt that waits, or it is done. What
+    /// was given before a crash is not lost then.
+    pub async fn recorded(&mut self) {
+        while matches!(self.place, Place::Waits) && !self.is_queued {
+            match self.progress.recv().await {
+                Some((_, progress)) => self.hear(progress),
+                None => self.close(),
+            }
+        }
+        if matches!(self.place, Place::Begins { .. }) {
+            self.next().await;
+        }
+    }
+
+    /// Why the command is not carried out, as a sentence for people: the session closed or failed, or refused it.
+    pub fn refusal(&self) -> Option<&str> {
+        match &self.place {
+            Place::Ended { why } => why.as_deref(),
+            Place::Waits | Place::Begins { .. } | Place::Runs { .. } => None,
+        }
+    }
+
     /// Waits for the end and returns what came of the command. Where the session closed before, or refused the command,
     /// the report has no outcome and its `error` says why.
     pub async fn report(mut self) -> TurnReport {
@@ -114,6 +138,10 @@ impl Turn {
 
     fn hear(&mut self, progress: Progress) {
         self.place = match (progress, std::mem::replace(&mut self.place, Place::Waits)) {
+            (Progress::Queued, place) => {
+                self.is_queued = true;
+                place
+            }
             (Progress::Begun { from }, _) => Place::Begins { from },
             (Progress::Done { to }, Place::Runs { next, .. }) => Place::Runs { next, to: Some(to) },
             (Progress::Done { to }, Place::Begins { from }) => Place::Runs { next: from, to: Some(to) },

@@ -119,7 +119,7 @@ impl Connection {
                 }
                 Received::Event(Some(seq)) => have = Seq(seq.0 + 1),
                 Received::Event(None) => {}
-                Received::Notice(Notice::Begun { .. } | Notice::Done { .. }) => {}
+                Received::Notice(Notice::Begun { .. } | Notice::Queued { .. } | Notice::Done { .. }) => {}
                 Received::Notice(
                     Notice::Error { message, .. } | Notice::Closed { failure: Some(message) },
                 ) => {
@@ -154,6 +154,7 @@ async fn watch(mut lines: Lines<OwnedReadHalf>, journal: &Journal, given: &Given
         match hear(&mut lines, journal).await {
             Received::Event(_) | Received::Notice(Notice::Joined { .. }) => {}
             Received::Notice(Notice::Begun { id, from }) => given.begun(id, from),
+            Received::Notice(Notice::Queued { id }) => given.queued(id),
             Received::Notice(Notice::Done { id }) => given.done(id, journal),
             Received::Notice(Notice::Error { message, id: Some(id) }) => given.refused(id, message),
             // Whoever waits for what comes of a command must not wait for ever.
@@ -248,6 +249,12 @@ impl Given {
     fn begun(&self, id: CommandId, from: Seq) {
         if let Some(receipt) = self.lock().receipts.get(&id) {
             receipt.begin_at(from);
+        }
+    }
+
+    fn queued(&self, id: CommandId) {
+        if let Some(receipt) = self.lock().receipts.get(&id) {
+            receipt.queued();
         }
     }
 

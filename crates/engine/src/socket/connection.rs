@@ -168,7 +168,7 @@ async fn tell(
     from: Seq,
     mut told: Outgoing,
 ) -> io::Result<()> {
-    let next = journal.entries().last().map_or(Seq(0), |last| Seq(last.seq.0 + 1));
+    let next = journal.last(|_| true).map_or(Seq(0), |last| Seq(last.0 + 1));
     let may_allow = peer.may_allow().is_ok();
     say(&mut writer, &Notice::Joined { next, mode: permission.mode(), may_allow }).await?;
     let mut events = pin!(journal.follow(from));
@@ -221,6 +221,7 @@ impl Outgoing {
     ) -> io::Result<()> {
         match progress {
             Progress::Begun { from } => say(writer, &Notice::Begun { id, from }).await,
+            Progress::Queued => say(writer, &Notice::Queued { id }).await,
             Progress::Done { to } => {
                 self.done.push((id, to));
                 self.end_up_to(writer, have).await

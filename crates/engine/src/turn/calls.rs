@@ -31,32 +31,45 @@ pub(crate) async fn run_tools(
     let mut calls = calls.into_iter().enumerate().peekable();
     let parallel = session.shared.setup.profile.parallel;
     while let Some(batch) = next_batch(session, &mut calls, parallel) {
-        let (notes, noted) = Notes::channel();
-        let running = async move {
+        attended(log, async |notes| {
             // Who only reads changes nothing for the others.
             let is_ordered = !batch.iter().all(only_reads);
             let turns = Order::turns(batch.len()).map(|turn| is_ordered.then_some(turn));
             let runs = batch.into_iter().zip(turns);
             let runs = runs.map(|(call, turn)| run_call(session, call, round, cancel, notes.clone(), turn));
             stream::iter(runs).buffer_unordered(MAX_PARALLEL).collect::<()>().await;
-        };
-        let listening = listen(log, noted);
-        // When the journal fails, the calls are dropped where they stand: nothing goes on unrecorded.
-        tokio::pin!(running);
-        tokio::pin!(listening);
-        tokio::select! {
-            biased;
-            listened = &mut listening => listened?,
-            () = &mut running => listening.await?,
-        }
+        })
+        .await?;
     }
     Ok(())
 }
 
+/// Does `work`, and records what it notes. When the journal fails, it is dropped where it stands: nothing goes on
+/// unrecorded.
+pub(super) async fn attended<T>(
+    log: &mut Log,
+    work: impl AsyncFnOnce(Notes) -> T,
+) -> Result<T, JournalError> {
+    let (notes, noted) = Notes::channel();
+    let (working, listening) = (work(notes), listen(log, noted));
+    tokio::pin!(working);
+    tokio::pin!(listening);
+    tokio::select! {
+        biased;
+        listened = &mut listening => {
+            listened?;
+            Ok(working.await)
+        }
+        done = &mut working => {
+            listening.await?;
+            Ok(done)
+        }
+    }
+}
+
 fn place_of_reply(log: &Log) -> String {
-    let entries = log.journal.entries();
-    let made = entries.iter().rfind(|entry| matches!(entry.fact, Fact::Replied { .. } | Fact::Called { .. }));
-    made.map(|entry| entry.seq.to_string()).unwrap_or_default()
+    let made = log.journal.last(|fact| matches!(fact, Fact::Replied { .. } | Fact::Called { .. }));
+    made.map(|seq| seq.to_string()).unwrap_or_default()
 }
 
 async fn listen(log: &mut Log, mut noted: mpsc::Receiver<Note>) -> Result<(), JournalError> {
@@ -66,7 +79,7 @@ async fn listen(log: &mut Log, mut noted: mpsc::Receiver<Note>) -> Result<(), Jo
             Note::Fact { fact, durable, recorded } => {
                 log.record(*fact)?;
                 if durable {
-                    log.journal.sync()?;
+                    log.journal.sync().await?;
                 }
                 let _call_is_gone = recorded.send(());
             }
@@ -116,11 +129,13 @@ fn is_new(call: &Prepared, batch: &[Prepared]) -> bool {
         .any(|other| other.call.name == call.call.name && other.call.arguments == call.call.arguments)
 }
 
-/// Whether nothing that it does is real before it has ended, and nobody is asked before it begins.
+/// Whether nothing that it does is real or goes on when it has ended, and nobody is asked before it begins.
 fn runs_in_view(session: &SessionContext, call: &Prepared) -> bool {
+    let lasts = |effect: &Effect| matches!(effect, Effect::Execute(execution) if execution.lasting);
     call.ready.as_ref().is_ok_and(|ready| {
         let judged = judge(session, &ready.effects);
         judged.how == How::Staged
+            && !ready.effects.iter().any(lasts)
             && !judged.reaches_out()
             && judged.now(session, &call.call) == Verdict::Allow
     })

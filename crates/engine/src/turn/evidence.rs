@@ -77,7 +77,7 @@ fn done(facts: &[&Fact]) -> Done {
     let steps = steps.map(|step| (step.path.to_string_lossy().into_owned(), step.after.is_some()));
     let mut done = Done { changes: steps.collect(), ..Done::default() };
     let mut started: HashMap<&CallId, (&str, String, How)> = HashMap::new();
-    let mut jobs: HashMap<&str, &str> = HashMap::new();
+    let mut jobs: HashMap<&str, (&str, How)> = HashMap::new();
     let mut staged: HashSet<&CallId> = HashSet::new();
     for fact in facts {
         match fact {
@@ -91,12 +91,12 @@ fn done(facts: &[&Fact]) -> Done {
             Fact::Staged { call, changes, .. } | Fact::ChangedBelow { call, changes, .. } => {
                 staged.extend((!changes.is_empty()).then_some(call));
             }
-            Fact::JobStarted { job, title } => {
-                jobs.insert(&job.0, title);
+            Fact::JobStarted { job, title, how } => {
+                jobs.insert(&job.0, (title.as_str(), *how));
             }
             Fact::JobEnded { job, result } => {
-                let title = jobs.get(job.0.as_str()).copied().unwrap_or_default();
-                done.end("", title, (How::Untracked, false), result);
+                let (title, how) = jobs.get(job.0.as_str()).copied().unwrap_or(("", How::Untracked));
+                done.end("", title, (how, staged.contains(&job.call())), result);
             }
             _ => {}
         }

@@ -63,10 +63,9 @@ pub(crate) async fn put_in_order(
     }
     let (lost, was_idle) = (Running::of(&entries), log.transcript.is_idle());
     let opens_a_turn = was_idle && !lost.is_empty();
-    for Running { job, .. } in lost {
-        let call = ToolCall::new(job.0.clone(), "job", serde_json::Value::Null);
-        let error = ToolError::new(ToolErrorKind::System, "the job ended with the process that ran it");
-        log.record(Fact::JobEnded { job, result: worded(session, &call, error) })?;
+    for running in lost {
+        let result = end_lost(log, session, &running, traces.get(running.job.call().0.as_str())).await?;
+        log.record(Fact::JobEnded { job: running.job, result })?;
     }
     if opens_a_turn {
         // Nobody has asked for it: the model hears of it with what is said next.
@@ -74,6 +73,29 @@ pub(crate) async fn put_in_order(
         log.record(Fact::TurnEnded { outcome, rounds: 0, usage, cost_usd: None })?;
     }
     Ok(())
+}
+
+/// What comes of work that was going on: what it had staged is settled.
+async fn end_lost(
+    log: &mut Log,
+    session: &SessionContext,
+    Running { job, how, .. }: &Running,
+    trace: Option<&Trace>,
+) -> Result<ToolResult, JournalError> {
+    let call = ToolCall::new(job.call().0, "job", serde_json::Value::Null);
+    match trace {
+        Some(Trace { staged: Some(_), unsettled, .. }) if !unsettled.is_empty() => {
+            Ok(worded(session, &call, conflict(unsettled)))
+        }
+        Some(Trace { staged: Some((changes, result)), .. }) => {
+            settle_again(log, session, &call, (changes.clone(), *how), result.clone()).await
+        }
+        _ => {
+            let why = "the job ended with the process that ran it";
+            let kept = if *how == How::Staged { "; nothing that it changed was kept" } else { "" };
+            Ok(worded(session, &call, ToolError::new(ToolErrorKind::System, format!("{why}{kept}"))))
+        }
+    }
 }
 
 /// Answers each open call with why it does not run.
@@ -106,6 +128,7 @@ async fn settle_again(
     (changes, how): (Vec<Change>, How),
     result: ToolResult,
 ) -> Result<ToolResult, JournalError> {
+    log.journal.sync().await?;
     let Settled { unsettled, error } = match is_below(log) {
         false => session.make_real(changes, how, &session.shared.stop).await,
         true => {
@@ -134,6 +157,7 @@ async fn end_below(
     trace: &Trace,
 ) -> Result<ToolError, JournalError> {
     if !trace.last_below.is_empty() {
+        log.journal.sync().await?;
         let Settled { unsettled, .. } =
             session.make_real(trace.last_below.clone(), How::Declared, &session.shared.stop).await;
         if !unsettled.is_empty() {

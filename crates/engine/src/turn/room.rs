@@ -8,7 +8,11 @@ use haft_core::{
     Evicted, Fact, Message, ToolResult, Window, tokens,
     window::{self, Cut, Room},
 };
-use std::{fs, io, path::PathBuf};
+use haft_sandbox::{own_folder, write_own_file};
+use std::{
+    io,
+    path::{Path, PathBuf},
+};
 use tokio_util::sync::CancellationToken;
 
 /// Lets give way what does not fit `window`. Whether anything did.
@@ -37,7 +41,7 @@ pub(crate) async fn make_room(
 
 /// The results stay readable in the session's own folder.
 fn evict(log: &mut Log, session: &SessionContext, cuts: &[Cut]) -> Result<(), JournalError> {
-    let next = log.journal.entries().last().map_or(0, |last| last.seq.0 + 1);
+    let next = log.journal.last(|_| true).map_or(0, |last| last.0 + 1);
     let results = cuts.iter().filter_map(|cut| match &*log.transcript.messages()[cut.message] {
         Message::Tool { name, result, .. } => {
             let file = session.artifacts.join(format!("result-{next}-{}.txt", cut.message));
@@ -55,10 +59,10 @@ fn evict(log: &mut Log, session: &SessionContext, cuts: &[Cut]) -> Result<(), Jo
     log.record(Fact::Evicted { results })
 }
 
-fn keep(file: &PathBuf, content: &str) -> io::Result<PathBuf> {
-    fs::create_dir_all(file.parent().unwrap_or(file))?;
-    fs::write(file, content)?;
-    Ok(file.clone())
+fn keep(file: &Path, content: &str) -> io::Result<PathBuf> {
+    own_folder(file.parent().unwrap_or(file))?;
+    write_own_file(file, content)?;
+    Ok(file.to_owned())
 }
 
 /// The line that a model reads where a result stood, or the ends of it.

@@ -60,6 +60,7 @@ impl Place {
             knowledge: Default::default(),
             hooks: Arc::new(haft_core::NoHooks),
             models: None,
+            replicas: None,
             access: Access {
                 environment: Arc::new([("PATH".into(), std::env::var("PATH").unwrap())]),
                 ..Access::default()

@@ -17,6 +17,9 @@ pub(crate) struct ServeArgs {
     /// Serve sessions in this directory and below, besides the one to work in (repeatable)
     #[arg(long, value_name = "DIR")]
     pub(crate) folder: Vec<PathBuf>,
+    /// Serve the jobs of a fleet, which workers on any machine do, in place of sessions here: its PostgreSQL
+    #[arg(long, value_name = "URL")]
+    pub(crate) fleet: Option<String>,
     /// Run at most this many jobs at a time
     #[arg(long, value_name = "N", default_value = "2")]
     pub(crate) workers: NonZeroUsize,

@@ -17,6 +17,7 @@ impl Cli {
             Some(Verb::Acp(acp)) => acp.work.verbose,
             Some(Verb::Telegram(telegram)) => telegram.work.verbose,
             Some(Verb::Serve(serve)) => serve.work.verbose,
+            Some(Verb::Worker(worker)) => worker.work.verbose,
             // These open no turn, and have no such option.
             Some(
                 Verb::Jobs(_)
@@ -24,6 +25,7 @@ impl Cli {
                 | Verb::Agents(_)
                 | Verb::Commands(_)
                 | Verb::Usage(_)
+                | Verb::Fleet(_)
                 | Verb::Undo(_)
                 | Verb::Redo(_)
                 | Verb::Login(_)

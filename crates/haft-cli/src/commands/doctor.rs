@@ -3,13 +3,14 @@ use crate::{
     CliContext,
     args::DoctorArgs,
     assemble,
-    config::{Config, KeySource, Settings},
+    config::{Config, KeySource, Places, Settings},
     failure::Failure,
     mcp, model,
 };
 use haft::{
     engine::Home,
     providers::{is_listening, vendor, vendors},
+    sandbox,
     terminal::Exit,
 };
 use std::{
@@ -61,10 +62,34 @@ fn commands(context: &CliContext, workspace: &Path, report: &mut Report) -> Resu
     let config = context.config(workspace, &Settings::default()).unwrap_or_default();
     match assemble::command_views(places, &config, workspace) {
         Ok(()) => {
-            report.good("commands", "can be confined here: shown before they count, and undone (`--sandbox`)")
+            report.good(
+                "commands",
+                "can be confined here: shown before they count, and undone (`--sandbox`)",
+            )?;
+            layers(&config, places, report)
         }
         Err(why) => report
             .optional("commands", &format!("run unconfined, after a question, and cannot be undone: {why}")),
+    }
+}
+
+/// What holds for a confined command besides, and what does not.
+fn layers(config: &Config, places: &Places, report: &mut Report) -> Result<(), Failure> {
+    let limits = config.command_access(places).limits;
+    match sandbox::limits_processes() {
+        true => report.good("processes", &format!("{} at a time for one command", limits.processes))?,
+        false => report.optional("processes", "not limited for root before Linux 6.14")?,
+    }
+    match limits.memory_bytes {
+        Some(bytes) => report.good("memory", &format!("{} MB for each process of a command", bytes >> 20))?,
+        None => report.optional("memory", "not limited: set `[commands] memory`")?,
+    }
+    match sandbox::scopes_sockets() {
+        true => report.good("sockets", "those without a file are a command's own (Landlock)"),
+        false => report.optional(
+            "sockets",
+            "a command with all of the network reaches those without a file: Landlock needs Linux 6.12",
+        ),
     }
 }
 

@@ -4,6 +4,8 @@ mod mode;
 mod remote;
 mod schedule;
 mod serve;
+mod shown;
+mod take_up;
 mod work_tree;
 
 use super::{run, welcome};
@@ -11,19 +13,20 @@ use crate::{
     CliContext,
     args::{JobArgs, Jobs, TurnArgs},
     assemble::{self, Assembled, SessionSpec},
-    config::Settings,
     failure::Failure,
 };
 use futures::FutureExt;
 use haft::{
-    engine::{Agent, Engine, Home, Session, Turns, record, run_job},
-    kernel::{Command, Conclusion, Entry, Fact, JobStatus, Order, Outcome, SessionId, Standing},
+    engine::{Agent, Engine, Home, Session, record, run_job},
+    kernel::{Conclusion, Entry, Fact, JobStatus, Order, Outcome, SessionId},
     mcp::server::Begun,
-    terminal::{Exit, print, signals::Interrupts},
+    terminal::{Exit, signals::Interrupts},
 };
-use mode::{chosen, keep};
+use mode::keep;
 pub(super) use remote::JobsOfServer;
 use schedule::Rhythm;
+use shown::Shown;
+pub(super) use shown::{last_outcome, outcome_of};
 use std::{
     collections::HashMap,
     fs,
@@ -31,6 +34,7 @@ use std::{
     path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError},
 };
+pub(super) use take_up::taken_up;
 use work_tree::WorkTree;
 
 /// `haft build` and its kin: one job, in this process (P-52).
@@ -115,12 +119,12 @@ async fn begin(context: &CliContext, wanted: Wanted, turn: &TurnArgs, debug: boo
 }
 
 /// A job with all that it needs.
-struct Job {
-    agent: Agent,
-    order: Order,
+pub(super) struct Job {
+    pub(super) agent: Agent,
+    pub(super) order: Order,
     turn: TurnArgs,
-    assembled: Assembled,
-    session: Session,
+    pub(super) assembled: Assembled,
+    pub(super) session: Session,
 }
 
 async fn open(context: &CliContext, wanted: Wanted, turn: &TurnArgs, debug: bool) -> Result<Job, Failure> {
@@ -151,7 +155,7 @@ async fn create(
     order: &Order,
 ) -> Result<(Assembled, Session), Failure> {
     let assembled = SessionSpec::of(context, turn)?.engine().await?;
-    let session = assembled.engine.create_job(order.clone())?;
+    let session = assembled.engine.create_job(order.clone()).await?;
     keep(&session, turn)?;
     Ok((assembled, session))
 }
@@ -203,7 +207,7 @@ pub(crate) async fn jobs(context: &CliContext, command: Jobs) -> Result<Exit, Fa
                 (None, Some(pattern)) => Some(Rhythm::cron(&pattern)?),
                 (None, None) => None,
             };
-            serve::add(context, &home, Wanted { kind, description, origin }, rhythm, json)
+            serve::add(context, &home, Wanted { kind, description, origin }, rhythm, json).await
         }
         Jobs::Serve { once, turn } => serve::serve(context, &home, &turn, once).await,
     }
@@ -239,7 +243,9 @@ async fn finish(
     if !turn.quiet {
         writeln!(stderr(), "job {} ({})", session.id(), order.kind)?;
     }
-    let mut turns = Shown { session, options: &options, interrupts: &mut interrupts };
+    let workspace = &assembled.engine.setup().workspace;
+    let mut turns =
+        Shown { session, options: &options, interrupts: &mut interrupts, order, folder: workspace };
     let conclusion = run_job(session, agent, order, &assembled.engine.setup().tools, &mut turns).await?;
     assembled.engine.shut_down().await;
     if !turn.quiet || conclusion.status != JobStatus::Completed {
@@ -247,37 +253,6 @@ async fn finish(
     }
     tidy(&folder, assembled, order, &conclusion);
     Ok(exit_of(&conclusion, last_outcome(session)))
-}
-
-/// Turns as `haft run` shows them.
-struct Shown<'a> {
-    session: &'a Session,
-    options: &'a print::Options,
-    interrupts: &'a mut Interrupts,
-}
-
-impl Turns for Shown<'_> {
-    type Error = anyhow::Error;
-
-    async fn turn(&mut self, command: Command) -> Result<Outcome, anyhow::Error> {
-        let from = haft::present::cursor::next(self.session);
-        let exit = print::turn(self.session, command, from, self.options, self.interrupts).await?;
-        Ok(match exit {
-            Exit::Interrupted => Outcome::Interrupted,
-            _ => last_outcome(self.session).unwrap_or(Outcome::Failed),
-        })
-    }
-}
-
-/// A session that cannot be recorded any more has failed, however its last turn ended.
-fn last_outcome(session: &Session) -> Option<Outcome> {
-    if session.journal().failure().is_some() {
-        return Some(Outcome::Failed);
-    }
-    session.entries().iter().rev().find_map(|entry| match &entry.fact {
-        Fact::TurnEnded { outcome, .. } => Some(*outcome),
-        _ => None,
-    })
 }
 
 /// P-63
@@ -298,12 +273,13 @@ fn tell(conclusion: &Conclusion) -> std::io::Result<()> {
 /// What was made for the job goes, unless somebody wants to look at it (P-47). The journal stays.
 fn tidy(folder: &Path, assembled: &Assembled, order: &Order, conclusion: &Conclusion) {
     let _was_never_made = fs::remove_file(folder.join(CANCEL));
+    WorkTree::bring_back(order, &assembled.engine.setup().workspace);
     if order.debug || conclusion.status != JobStatus::Completed {
         return;
     }
     let _was_never_made = fs::remove_dir_all(folder.join("outputs"));
-    if order.branch.is_some() {
-        WorkTree::remove(&order.origin, &assembled.engine.setup().workspace);
+    if let Some(branch) = &order.branch {
+        WorkTree::remove(&order.origin, &assembled.engine.setup().workspace, branch);
     }
 }
 
@@ -344,8 +320,10 @@ async fn stop(context: &CliContext, home: &Home, id: &str) -> Result<SessionId, 
         let conclusion = Conclusion { status: JobStatus::Cancelled, reason, evidence: Vec::new() };
         record(&session, conclusion).await;
         engine.shut_down().await;
-        if standing.status == JobStatus::Pending && standing.order.branch.is_some() {
-            WorkTree::remove(&standing.order.origin, &worked_in(&home.peek(&id.0)?));
+        let folder = worked_in(&home.peek(&id.0)?);
+        WorkTree::bring_back(&standing.order, &folder);
+        if let (JobStatus::Pending, Some(branch)) = (standing.status, &standing.order.branch) {
+            WorkTree::remove(&standing.order.origin, &folder, branch);
         }
     }
     Ok(id)
@@ -368,32 +346,6 @@ fn worked_in(entries: &[Arc<Entry>]) -> PathBuf {
 
 /// Takes up a job that failed, was stopped, or lost its process.
 async fn retry(context: &CliContext, home: &Home, id: &str, turn: TurnArgs) -> Result<Exit, Failure> {
-    let Job { agent, order, turn, assembled, session } = taken_up(context, home, id, turn).await?;
+    let Job { agent, order, turn, assembled, session } = taken_up(context, home, id, turn, |_| {}).await?;
     finish(context, &turn, &assembled, &session, (&agent, &order)).await
-}
-
-async fn taken_up(context: &CliContext, home: &Home, id: &str, turn: TurnArgs) -> Result<Job, Failure> {
-    let (id, Standing { order, status, .. }) = list::find(home, id)?;
-    if status == JobStatus::Completed {
-        return Err(Failure::usage(format!("the job `{id}` is completed"))
-            .hint(format!("`haft sessions resume {id}` talks to it")));
-    }
-    let entries = home.peek(&id.0)?;
-    let turn = run::with_session(turn, &id.0, &entries);
-    let turn = TurnArgs {
-        agent: Some(order.kind.clone()),
-        start: order.start.clone().map(Box::new),
-        settings: Settings {
-            permission: turn.settings.permission.or_else(|| chosen(&entries)),
-            ..turn.settings
-        },
-        ..turn
-    };
-    let agent = assemble::agent(context, &order.origin, &order.kind)?;
-    let assembled = SessionSpec::of(context, &turn)?.engine().await?;
-    let session = assembled.engine.resume(&id.0, &order.kind)?;
-    // Of somebody who wanted it to stop before.
-    let _was_never_made = fs::remove_file(home.folder(&id).join(CANCEL));
-    keep(&session, &turn)?;
-    Ok(Job { agent, order, turn, assembled, session })
 }

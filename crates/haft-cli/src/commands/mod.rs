@@ -6,6 +6,7 @@ pub(crate) mod agents;
 pub(crate) mod check;
 pub(crate) mod config;
 pub(crate) mod doctor;
+pub(crate) mod fleet;
 pub(crate) mod help;
 mod input;
 mod interruptible;

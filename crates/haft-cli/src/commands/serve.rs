@@ -91,12 +91,12 @@ fn folders(engine: &Engine, more: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
     std::iter::once(Ok(first)).chain(more).collect()
 }
 
-fn cannot_listen(args: &ServeArgs, error: &std::io::Error) -> Failure {
+pub(super) fn cannot_listen(args: &ServeArgs, error: &std::io::Error) -> Failure {
     Failure::failed(format!("cannot listen on {}: {error}", args.listen))
         .hint("another `haft serve` may run there; `--listen 127.0.0.1:0` takes any free port")
 }
 
-fn greet(
+pub(super) fn greet(
     listening: &Listening,
     args: &ServeArgs,
     token: &str,

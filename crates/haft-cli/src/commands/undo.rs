@@ -37,12 +37,18 @@ pub(crate) async fn undo(context: &CliContext, args: &UndoArgs) -> Result<Exit, 
     let planned = plan::back_to(&entries, to);
     let undone = prompts(&entries).into_iter().find(|(before, _)| *before >= to).map(|(_, text)| text);
     let exit = match args.dry_run {
-        true => told(&planned.changes, &[], planned.untracked.len(), Direction::Undo, true),
+        true => {
+            let conflicts = session.left_alone(&changed::whole(&planned.changes))?;
+            told(&planned.changes, &conflicts, planned.untracked.len(), Direction::Undo, true)
+        }
         false => run_job(&session, Command::Rewind { to }).await,
     };
     if let (Some(prompt), Ok(_)) = (undone, &exit) {
         let goes = if args.dry_run { "would go" } else { "goes" };
         writeln!(stdout(), "the conversation {goes} on before: {}", first_line(&prompt))?;
+    }
+    if args.dry_run && exit.is_ok() {
+        write!(stdout(), "\n{}", diff::of_all(&session, &changed::whole(&planned.changes)))?;
     }
     engine.shut_down().await;
     exit
@@ -140,7 +146,9 @@ fn told(
         writeln!(stdout, "{sign} {} {would}{}", safe::text(&path), moved(change.kind(), way))?;
     }
     for path in conflicts {
-        writeln!(stdout, "! {} left alone: somebody changed it since", safe::text(&path.to_string_lossy()))?;
+        let would = if is_dry { "would be " } else { "" };
+        let path = safe::text(&path.to_string_lossy()).into_owned();
+        writeln!(stdout, "! {path} {would}left alone: somebody changed it since")?;
     }
     if changes.is_empty() {
         writeln!(stdout, "no file was changed by a call that was tracked")?;

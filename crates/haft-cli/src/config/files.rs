@@ -125,6 +125,8 @@ pub(crate) struct CommandsFile {
     pub(crate) processes: Option<u32>,
     /// Maximum megabytes of a file that they write; a command that writes more is ended. No limit if left out.
     pub(crate) file_size: Option<u32>,
+    /// Maximum megabytes of memory of each process of a command. No limit if left out.
+    pub(crate) memory: Option<u32>,
 }
 
 /// Fails: hooks start programs, and nobody vouches for a repository.

@@ -4,6 +4,8 @@
 pub(crate) mod bare_terminal;
 pub(crate) mod drip;
 pub(crate) mod fenced;
+pub(crate) mod fleet;
+pub(crate) mod nobody;
 pub(crate) mod project;
 pub(crate) mod serving;
 pub(crate) mod terminal;
@@ -39,10 +41,10 @@ impl Place {
 
     /// One with a home that confined commands see, unless the checkout lies in `/tmp`: theirs is their own.
     pub(crate) fn in_sight() -> Self {
-        Self::within(env!("CARGO_TARGET_TMPDIR"))
+        Self::within(nobody::seen_folder())
     }
 
-    fn within(parent: &str) -> Self {
+    fn within(parent: impl AsRef<Path>) -> Self {
         let folder = tempfile::tempdir_in(parent).or_else(|_| tempfile::tempdir()).unwrap();
         std::fs::create_dir(folder.path().join("work")).unwrap();
         Self { folder, confines: true }
@@ -89,7 +91,7 @@ impl Place {
 
     /// `haft` with an environment of its own.
     pub(crate) fn haft(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_haft"));
+        let mut command = Command::new(nobody::program());
         command.args(arguments).current_dir(self.work()).env_clear();
         for name in ["PATH", "HAFT_MODELS", "LD_LIBRARY_PATH"] {
             if let Ok(value) = std::env::var(name) {

@@ -27,17 +27,9 @@ impl Project {
         let work = place.work();
         let bare = place.path().join("remote.git");
         git(place.path().as_path(), &["init", "--quiet", "--bare", "-b", "main", bare.to_str().unwrap()]);
-        for words in [
-            &["init", "--quiet", "-b", "main"][..],
-            &["config", "user.name", "Somebody"],
-            &["config", "user.email", "somebody@example.org"],
-            &["add", "."],
-            &["commit", "--quiet", "-m", "Begin"],
-            &["remote", "add", "origin", bare.to_str().unwrap()],
-            &["push", "--quiet", "origin", "main"],
-        ] {
-            git(&work, words);
-        }
+        begin_repository(&work);
+        git(&work, &["remote", "add", "origin", bare.to_str().unwrap()]);
+        git(&work, &["push", "--quiet", "origin", "main"]);
         let (opened, api, runtime) = api();
         Self { place, opened, api, _runtime: runtime }
     }
@@ -75,6 +67,19 @@ impl Project {
     pub(crate) fn commits(&self, branch: &str) -> String {
         let bare = self.place.path().join("remote.git");
         git(&bare, &["log", "--format=%s", &format!("main..{branch}")])
+    }
+}
+
+/// A repository with one commit, of all that lies in `work`.
+pub(crate) fn begin_repository(work: &Path) {
+    for words in [
+        &["init", "--quiet", "-b", "main"][..],
+        &["config", "user.name", "Somebody"],
+        &["config", "user.email", "somebody@example.org"],
+        &["add", "."],
+        &["commit", "--quiet", "-m", "Begin"],
+    ] {
+        git(work, words);
     }
 }
 

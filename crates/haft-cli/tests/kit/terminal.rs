@@ -12,6 +12,13 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// So often the screen must look the same before it is at rest.
 const AT_REST: usize = 3;
 
+/// The shell is named: without a `$SHELL`, `tmux` would take the one of the account, and that of `nobody` ends at once.
+const CONFIG: &str = "set -g history-limit 50000
+set -g status off
+set -s escape-time 0
+set -g default-shell /bin/sh
+";
+
 /// A terminal with a program in it, gone when it is dropped.
 pub(crate) struct Terminal {
     socket: String,
@@ -29,8 +36,7 @@ impl Terminal {
         let socket = place.path().join("terminal").to_string_lossy().into_owned();
         let terminal = Self { socket, started: Cell::new(0) };
         let config = place.path().join("tmux.conf");
-        std::fs::write(&config, "set -g history-limit 50000\nset -g status off\nset -s escape-time 0\n")
-            .unwrap();
+        std::fs::write(&config, CONFIG).unwrap();
         let (columns, rows) = (columns.to_string(), rows.to_string());
         let folder = place.work();
         let shell = "env -i PATH=\"$PATH\" TERM=tmux-256color PS1='$ ' ENV= /bin/sh";
@@ -54,7 +60,8 @@ impl Terminal {
     /// Types a command for the shell: `haft` with the environment of `place`. On return nothing stands on the screen that
     /// stood there before.
     pub(crate) fn haft(&self, place: &Place, arguments: &str) {
-        let binary = env!("CARGO_BIN_EXE_haft");
+        let binary = super::nobody::program();
+        let binary = binary.display();
         let (home, person) = (place.path().join("home"), place.path().join("person"));
         self.started.set(self.started.get() + 1);
         let title = format!("start {}", self.started.get());

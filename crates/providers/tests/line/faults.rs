@@ -92,6 +92,7 @@ async fn check(timeouts: Timeouts, table: Vec<(&str, Vec<Act>, &str)>) {
     }
 }
 
+// A40, A45, A46, A47, A49, A50, A57
 #[tokio::test]
 async fn answers_that_are_no_reply_are_sorted_and_do_not_tell_the_key() {
     let json = "content-type: application/json";
@@ -139,6 +140,7 @@ async fn answers_that_are_no_reply_are_sorted_and_do_not_tell_the_key() {
     .await;
 }
 
+// A23, A24, A25, A27, A43, A53, A54
 #[tokio::test]
 async fn replies_that_break_off_are_no_replies() {
     let half = text("half");
@@ -180,6 +182,7 @@ async fn replies_that_break_off_are_no_replies() {
     .await;
 }
 
+// A30, A31, A32, A33, A34
 #[tokio::test]
 async fn a_silent_server_is_given_up() {
     let ping = Act::Send(b": ping\n\n".to_vec());
@@ -334,6 +337,7 @@ async fn a_request_that_may_have_been_paid_for_is_repeated_twice() {
     }
 }
 
+// A51, A55, A56
 #[tokio::test]
 async fn nothing_is_read_without_a_bound() {
     let bomb = {
@@ -399,6 +403,7 @@ async fn an_address_where_nothing_listens_is_named() {
     );
 }
 
+// A23, A38, A39, A40, A46
 #[tokio::test]
 async fn faults_that_pass_are_retried_and_the_text_is_not_doubled() {
     let reset = vec![events(&text("half")), Act::Reset];

@@ -1,6 +1,8 @@
 //! The file system of a confined process, step by step.
+use super::rights::is_root_of_machine;
 use super::step::{MOST, NO_DEVICES, NO_PROGRAMS, NO_SETUID, READ_ONLY, Step};
-use haft_core::{Confinement, Overlay, Reach};
+use crate::own::own_folder;
+use haft_core::{Confinement, Found, Overlay, ProcessLimits, Reach};
 use std::{
     ffi::{CString, OsStr, OsString},
     fs, io,
@@ -23,14 +25,22 @@ const KERNEL: [&str; 5] = ["/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/pr
 
 pub(super) fn steps(confinement: &Confinement, is_root: bool) -> io::Result<Vec<Step>> {
     let mut plan = Mounts { steps: vec![Step::Private], slots: 0 };
-    let Confinement { workspace, tmp, writable, hidden, reach, limits, .. } = confinement;
+    let Confinement { workspace, finds, tmp, visible, writable, hidden, reach, limits, .. } = confinement;
     // Everything is looked up by its name before another thing lies there.
-    let overlay = plan.overlay(workspace, is_root)?;
+    let found = match finds {
+        Found::Itself => plan.clone_of(workspace)?,
+        Found::Copy(copy) => plan.clone_of(copy)?,
+        Found::Overlay(overlay) => plan.overlay(workspace, overlay, is_root)?,
+    };
     let own_tmp = plan.clone_of(tmp)?;
     let also_tmp = plan.clone_of(tmp)?;
     let mut others = Vec::new();
     for folder in writable.iter().filter(|folder| folder.is_dir()) {
         others.push((plan.clone_of(folder)?, folder));
+    }
+    let mut shown = Vec::new();
+    for path in visible.iter().filter(|path| is_covered(path) && path.exists()) {
+        shown.push((plan.clone_of(path)?, path));
     }
     let mut devices = Vec::new();
     for name in DEVICES {
@@ -40,16 +50,7 @@ pub(super) fn steps(confinement: &Confinement, is_root: bool) -> io::Result<Vec<
     plan.dev(devices)?;
     plan.fresh("proc", &[], (NO_SETUID | NO_DEVICES | NO_PROGRAMS) as _, "/proc")?;
     if is_root {
-        // No limit on processes of a user holds for root.
-        if counts_by_namespace() {
-            let text = CString::new(limits.processes.to_string())?;
-            plan.steps.push(Step::Write { path: c"/proc/sys/kernel/pid_max".into(), text });
-        }
-        for path in KERNEL.iter().filter(|path| Path::new(path).exists()) {
-            let slot = plan.clone_of(Path::new(path))?;
-            plan.attach(slot, path)?;
-            plan.steps.push(attributes(path, READ_ONLY, 0, false)?);
-        }
+        plan.kernel(*limits)?;
     }
     let resolver = if *reach == Reach::Everything { plan.resolver()? } else { None };
     plan.fresh("tmpfs", &[("mode", "755")], 0, SOCKETS)?;
@@ -64,15 +65,24 @@ pub(super) fn steps(confinement: &Confinement, is_root: bool) -> io::Result<Vec<
         make_mount_point(folder, tmp)?;
         plan.writable(slot, folder)?;
     }
-    make_mount_point(&workspace.folder, tmp)?;
-    plan.writable(overlay, &workspace.folder)?;
-    hidden.iter().try_for_each(|path| plan.hide(path, &workspace.folder))?;
-    sockets(hidden).iter().try_for_each(|path| plan.hide(path, &workspace.folder))?;
+    for (slot, path) in shown {
+        make_mount_point(path, tmp)?;
+        plan.attach(slot, path)?;
+        plan.steps.push(attributes(path, READ_ONLY | NO_SETUID | NO_DEVICES, 0, false)?);
+    }
+    make_mount_point(workspace, tmp)?;
+    plan.writable(found, workspace)?;
+    hidden.iter().try_for_each(|path| plan.hide(path, workspace))?;
+    sockets(hidden).iter().try_for_each(|path| plan.hide(path, workspace))?;
     Ok(plan.steps)
 }
 
-/// Whether each namespace of processes has a number of its own that ends them. Before Linux 6.14 the machine has one.
-fn counts_by_namespace() -> bool {
+/// Whether a limit on processes holds for a command of this user. For root it does where each namespace of processes has a
+/// number of its own that ends them: before Linux 6.14 the machine has one.
+pub fn limits_processes() -> bool {
+    if !is_root_of_machine() {
+        return true;
+    }
     let system = rustix::system::uname();
     let mut numbers = system.release().to_str().unwrap_or_default().split(['.', '-']);
     let mut number = || numbers.next()?.parse::<u32>().ok();
@@ -186,9 +196,9 @@ impl Mounts {
     }
 
     /// As root with what lets existing folders be renamed; that needs attributes which only root may set.
-    fn overlay(&mut self, overlay: &Overlay, is_root: bool) -> io::Result<usize> {
+    fn overlay(&mut self, folder: &Path, overlay: &Overlay, is_root: bool) -> io::Result<usize> {
         let work = new_folder(&overlay.work)?;
-        let (lower, upper, work) = (escaped(&overlay.folder), escaped(&overlay.upper), escaped(&work));
+        let (lower, upper, work) = (escaped(folder), escaped(&overlay.upper), escaped(&work));
         let mut options: Vec<(&str, &OsStr)> =
             vec![("lowerdir", &lower), ("upperdir", &upper), ("workdir", &work)];
         // Nothing is to survive a loss of power here; without it all of the file system is synced when a command ends.
@@ -200,6 +210,20 @@ impl Mounts {
             false => options.push(("userxattr", OsStr::new(""))),
         }
         self.system("overlay", &options, 0)
+    }
+
+    /// What only root needs: no limit on processes of a user holds for root.
+    fn kernel(&mut self, limits: ProcessLimits) -> io::Result<()> {
+        if limits_processes() {
+            let text = CString::new(limits.processes.to_string())?;
+            self.steps.push(Step::Write { path: c"/proc/sys/kernel/pid_max".into(), text });
+        }
+        for path in KERNEL.iter().filter(|path| Path::new(path).exists()) {
+            let slot = self.clone_of(Path::new(path))?;
+            self.attach(slot, path)?;
+            self.steps.push(attributes(path, READ_ONLY, 0, false)?);
+        }
+        Ok(())
     }
 
     fn dev(&mut self, devices: Vec<(usize, &str)>) -> io::Result<()> {
@@ -251,13 +275,15 @@ impl Mounts {
     }
 }
 
-/// Where something is to be mounted below `/tmp`, the folder must be there in the one that takes its place.
-fn make_mount_point(folder: &Path, tmp: &Path) -> io::Result<()> {
-    let inside = ["/tmp", "/var/tmp"].iter().find_map(|place| folder.strip_prefix(place).ok());
-    match inside {
-        Some(inside) => fs::create_dir_all(tmp.join(inside)),
-        None => Ok(()),
+/// Where something is to be mounted below `/tmp`, a file or folder must be there in the one that takes its place.
+fn make_mount_point(path: &Path, tmp: &Path) -> io::Result<()> {
+    let inside = ["/tmp", "/var/tmp"].iter().find_map(|place| path.strip_prefix(place).ok());
+    let Some(place) = inside.map(|inside| tmp.join(inside)) else { return Ok(()) };
+    if !path.is_file() {
+        return own_folder(&place);
     }
+    own_folder(place.parent().unwrap_or(tmp))?;
+    fs::File::options().create(true).append(true).open(place).map(drop)
 }
 
 /// For each mount one: a volatile one leaves a mark, so that nobody takes up what may be lost.

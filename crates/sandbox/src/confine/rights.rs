@@ -1,7 +1,17 @@
 //! What a confined process may not do, whoever it is.
 use super::step::{done, write};
 use haft_core::ProcessLimits;
-use std::{ffi::CString, io, ptr};
+use std::{ffi::CString, fs, io, ptr, sync::LazyLock};
+
+/// Whether this process is root of the machine, and not of a user namespace, as in a container without root: that one may
+/// do no more than its user.
+pub fn is_root_of_machine() -> bool {
+    static IS_WHOLE: LazyLock<bool> = LazyLock::new(|| {
+        let users = fs::read_to_string("/proc/self/uid_map").unwrap_or_default();
+        users.split_whitespace().eq(["0", "0", "4294967295"])
+    });
+    rustix::process::geteuid().is_root() && *IS_WHOLE
+}
 
 /// Who a process is in a user namespace of its own: the user that it was.
 pub(super) struct Identity {
@@ -89,6 +99,10 @@ pub(super) fn give_up(limits: &ProcessLimits) -> io::Result<()> {
         if let Some(bytes) = limits.file_bytes {
             let bytes = most(bytes);
             let _less_is_allowed = libc::setrlimit(libc::RLIMIT_FSIZE, &raw const bytes);
+        }
+        if let Some(bytes) = limits.memory_bytes {
+            let bytes = most(bytes);
+            let _less_is_allowed = libc::setrlimit(libc::RLIMIT_DATA, &raw const bytes);
         }
         done(libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0).into())?;
         // It was lost with the rights.

@@ -168,15 +168,22 @@ fn part(context: &Context, piece: Piece) -> Answer<Part> {
     }
 }
 
-/// Gives a command; with `wait` the answer is what it came to.
+/// Gives a command, and answers at once, but what is said is recorded first; with `wait` when it is done, with what it came to.
 async fn give(session: &Session, command: Command, wait: bool) -> Answer<Response> {
     let from = haft_present::cursor::next(session).0;
+    let is_prompt = matches!(command, Command::Prompt { .. });
+    let mut turn = session.start(command);
     if !wait {
-        session.send(command)?;
+        if is_prompt {
+            turn.recorded().await;
+        }
+        if let Some(why) = turn.refusal() {
+            return Err(ApiError::conflict(why));
+        }
         let taken = Taken { session: session.id().0.clone(), from };
         return Ok((StatusCode::ACCEPTED, Json(taken)).into_response());
     }
-    let report = session.start(command).report().await;
+    let report = turn.report().await;
     Ok(Json(Report::of(session, &report)).into_response())
 }
 
@@ -185,11 +192,11 @@ async fn give(session: &Session, command: Command, wait: bool) -> Answer<Respons
 #[serde(deny_unknown_fields)]
 pub(crate) struct Approval {
     /// The call, as `approval_asked` names it
-    call: String,
+    pub(crate) call: String,
     /// Allow it once, allow such effects in this session from here on, or refuse
-    answer: Allowed,
+    pub(crate) answer: Allowed,
     /// What to do instead: said to the model beside a refusal
-    because: Option<String>,
+    pub(crate) because: Option<String>,
 }
 
 /// What a person says.
@@ -204,6 +211,16 @@ pub(crate) enum Allowed {
     No,
 }
 
+impl From<Allowed> for Said {
+    fn from(allowed: Allowed) -> Self {
+        match allowed {
+            Allowed::Once => Self::Once,
+            Allowed::Always => Self::Always,
+            Allowed::No => Self::No,
+        }
+    }
+}
+
 /// Answer a call that asks for an approval
 #[utoipa::path(post, path = "/v1/sessions/{id}/answer", tag = "sessions", request_body = Approval,
     params(("id" = String, Path, description = "ID of a session")),
@@ -214,11 +231,7 @@ pub(crate) async fn answer(
     Body(given): Body<Approval>,
 ) -> Answer<Response> {
     let (session, call) = asking(&context, &id, &given.call, "an approval").await?;
-    let answer = match given.answer {
-        Allowed::Once => Said::Once,
-        Allowed::Always => Said::Always,
-        Allowed::No => Said::No,
-    };
+    let answer = Said::from(given.answer);
     if !session.may_allow() && answer != Said::No {
         return Err(ApiError::conflict("the process that has the session open takes no approval from here")
             .suggest("answer there"));
@@ -236,9 +249,9 @@ pub(crate) async fn answer(
 #[serde(deny_unknown_fields)]
 pub(crate) struct Told {
     /// The call, as `question_asked` names it
-    call: String,
+    pub(crate) call: String,
     /// What the person says; none where nobody can say anything
-    answer: Option<String>,
+    pub(crate) answer: Option<String>,
 }
 
 /// Answer the question of a call

@@ -21,6 +21,7 @@ export class SessionView {
     this.calls = new Map()
     this.sums = { usd: 0, priced: false, read: 0, written: 0 }
     this.images = []
+    this.queued = []
     this.build()
   }
 
@@ -288,10 +289,20 @@ function pictures(parts) {
   return parts.filter((part) => part.type === 'image').map((part) => el('img', { src: `data:${part.mime};base64,${part.data}`, alt: 'A picture of the prompt' }))
 }
 
+function wordsOf(parts) {
+  return parts.filter((part) => part.type === 'text').map((part) => part.text).join('\n')
+}
+
 /** What each kind of entry looks like; the others are not shown. */
 const TOLD = {
+  prompt_queued({ seq, parts }) {
+    const prompt = el('div', { class: 'prompt' }, el('h2', { class: 'spoken' }, 'You'), el('p', {}, wordsOf(parts)), el('p', { class: 'dim' }, 'read with the next request'))
+    this.queued.push(prompt)
+    this.put(seq, prompt)
+  },
   prompted({ seq, parts }) {
-    const words = parts.filter((part) => part.type === 'text').map((part) => part.text).join('\n')
+    const words = wordsOf(parts)
+    this.queued.shift()?.remove()
     this.put(seq, el('div', { class: 'prompt' }, el('h2', { class: 'spoken' }, 'You'), el('p', {}, words), pictures(parts)))
     if (this.title.textContent === 'New session') this.title.textContent = words.split('\n')[0].slice(0, 60)
     this.stands('working')
@@ -363,6 +374,7 @@ const TOLD = {
     this.put(seq, el('p', { class: 'failure', role: 'alert' }, message, hint && ` (${hint})`))
   },
   prompt_denied({ seq, reason }) {
+    this.queued.shift()?.remove()
     this.put(seq, el('p', { class: 'failure', role: 'alert' }, `A hook denied the prompt: ${reason}`))
   },
   rewound({ seq, way, changes, conflicts }) {

@@ -4,7 +4,7 @@ use super::{
     moved::{Weight, weight},
     upper::{Seen, SeenFolder, look},
 };
-use haft_core::{Change, FileState, Hash, Overlay};
+use haft_core::{Change, FileState, Hash};
 use std::{
     collections::{BTreeSet, HashSet},
     ffi::OsString,
@@ -21,6 +21,8 @@ use std::{
 #[derive(Default)]
 pub(super) struct Difference {
     pub(super) changes: Vec<Change>,
+    /// What somebody else changed as well, since the command began.
+    pub(super) others: Vec<PathBuf>,
     /// Where the contents lie that the changes name.
     pub(super) contents: Vec<(PathBuf, FileState)>,
     named: HashSet<Hash>,
@@ -42,13 +44,13 @@ const KEPT: Weight = Weight { entries: 500, bytes: 8 << 20 };
 const MOST: Weight = Weight { entries: 200_000, bytes: 2 << 30 };
 
 impl Difference {
-    /// `opened`: when the command began. What somebody else changed since, and the command as well, is an error.
-    pub(super) fn of(overlay: &Overlay, opened: (i64, i64)) -> io::Result<Self> {
-        let ignored = Some(Ignored::in_workspace(&overlay.folder));
-        let mut difference = Self { root: overlay.folder.clone(), opened, ignored, ..Self::default() };
-        let (upper, lower) = (Some(overlay.upper.clone()), Some(overlay.folder.clone()));
-        difference.folder(Path::new(""), &SeenFolder { upper, lower }, true)?;
-        difference.rest(&overlay.upper)?;
+    /// `opened`: when the command began.
+    pub(super) fn of(root: &Path, upper: &Path, opened: (i64, i64)) -> io::Result<Self> {
+        let ignored = Some(Ignored::in_workspace(root));
+        let mut difference = Self { root: root.to_owned(), opened, ignored, ..Self::default() };
+        let seen = SeenFolder { upper: Some(upper.to_owned()), lower: Some(root.to_owned()) };
+        difference.folder(Path::new(""), &seen, true)?;
+        difference.rest(upper)?;
         Ok(difference)
     }
 
@@ -114,7 +116,7 @@ impl Difference {
             Seen::File(file) if file == real => Ok(()),
             Seen::Absent => self.removed(path, found),
             Seen::File(file) => {
-                let before = self.before(path, found)?;
+                let Some(before) = self.before(path, found)? else { return Ok(()) };
                 let after = state_of_changed(&file)?;
                 self.changed(path, before, Some((file, after)))
             }
@@ -122,8 +124,10 @@ impl Difference {
                 let is_there = found.as_ref().is_some_and(Metadata::is_dir);
                 let before = match found {
                     Some(found) if is_there => Some(folder_state(&found)),
-                    Some(found) => self.before(path, Some(found))?,
-                    None => None,
+                    found => match self.before(path, found)? {
+                        Some(before) => before,
+                        None => return Ok(()),
+                    },
                 };
                 let after = FileState::folder(folder.permissions()?);
                 let lies = folder.upper.clone().or_else(|| folder.lower.clone()).unwrap_or_default();
@@ -136,32 +140,34 @@ impl Difference {
 
     /// What was there, and is not seen any more.
     fn removed(&mut self, path: &Path, found: Option<Metadata>) -> io::Result<()> {
-        let before = self.before(path, found)?;
-        self.changed(path, before, None)
+        match self.before(path, found)? {
+            Some(before) => self.changed(path, before, None),
+            None => Ok(()),
+        }
     }
 
-    /// What lies at `path` now, which nobody has changed since the command began. What is below it, is removed.
-    fn before(&mut self, path: &Path, found: Option<Metadata>) -> io::Result<Option<FileState>> {
-        let Some(found) = found else { return Ok(None) };
+    /// What lies at `path` now, and what is below it is removed; `None` where somebody else has changed any of that since
+    /// the command began.
+    fn before(&mut self, path: &Path, found: Option<Metadata>) -> io::Result<Option<Option<FileState>>> {
+        let Some(found) = found else { return Ok(Some(None)) };
         let real = self.root.join(path);
         if found.is_dir() {
+            let others = self.others.len();
             for name in names(&real)? {
                 let path = path.join(name);
                 let found = look(&self.root.join(&path))?;
                 self.removed(&path, found)?;
             }
-            return Ok(Some(folder_state(&found)));
+            return Ok((self.others.len() == others).then(|| Some(folder_state(&found))));
         }
         if (found.ctime(), found.ctime_nsec()) > self.opened {
-            return Err(io::Error::other(format!(
-                "`{}` was changed by somebody else while the command ran, so nothing that the command did was kept",
-                path.display()
-            )));
-        }
-        if !(found.is_file() || found.is_symlink()) {
+            self.others.push(path.to_owned());
             return Ok(None);
         }
-        state(&real).map(Some)
+        if !(found.is_file() || found.is_symlink()) {
+            return Ok(Some(None));
+        }
+        state(&real).map(|state| Some(Some(state)))
     }
 
     fn changed(

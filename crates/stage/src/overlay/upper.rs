@@ -1,4 +1,5 @@
 //! What overlayfs keeps in the upper folder, and what it means.
+use haft_sandbox::is_root_of_machine;
 use rustix::{fs::lgetxattr, io::Errno};
 use std::{
     ffi::OsStr,
@@ -71,9 +72,9 @@ pub(super) fn look(path: &Path) -> io::Result<Option<Metadata>> {
     }
 }
 
-/// Stands for a name that was removed.
+/// Stands for a name that was removed. A pipe is never kept, and what it stands in the place of is gone as well.
 fn is_whiteout(kind: FileType, found: &Metadata) -> bool {
-    kind.is_char_device() && found.rdev() == 0
+    kind.is_fifo() || kind.is_char_device() && found.rdev() == 0
 }
 
 /// The folder of the workspace of which `upper` shows what it does not have itself. `below`: the one of its own name.
@@ -100,7 +101,7 @@ fn below_of(
 
 /// An attribute of overlayfs: root has them where nobody else can set them.
 fn attribute(folder: &Path, name: &str) -> io::Result<Option<Vec<u8>>> {
-    let space = if rustix::process::geteuid().is_root() { "trusted" } else { "user" };
+    let space = if is_root_of_machine() { "trusted" } else { "user" };
     let mut value = vec![0; 4096];
     match lgetxattr(folder, format!("{space}.overlay.{name}"), &mut value) {
         Ok(length) => {

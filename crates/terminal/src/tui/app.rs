@@ -6,6 +6,7 @@ use super::{
     list::Item,
     look::Look,
     page::Page,
+    queued::waiting,
     wrap::one_row,
 };
 use crate::{
@@ -141,7 +142,7 @@ impl App {
         let said = entries.iter().flat_map(|entry| self.view.apply(&Event::Recorded(entry.clone())));
         let said: Vec<Block> = said.collect();
         let is_cut_off = self.view.working && !session.is_joined();
-        self.queued.clear();
+        self.queued = waiting(&entries);
         self.events = session.events(next(&session)).boxed();
         let is_known = self.shown.replace(session.id().0.clone()) == Some(session.id().0.clone());
         self.wish.session = Some(session.id().0.clone());
@@ -190,12 +191,8 @@ impl App {
     }
 
     pub(super) fn event(&mut self, event: &Event) {
-        if let Event::Recorded(entry) = event
-            && let Fact::Prompted { parts, .. } | Fact::PromptDenied { parts, .. } = &entry.fact
-        {
-            // A hook may have added something to it.
-            let text = haft_core::text_of(parts);
-            self.queued.retain(|queued| !text.starts_with(queued.as_str()));
+        if let Event::Recorded(entry) = event {
+            self.hear_prompt(&entry.fact);
         }
         let asked = self.asked();
         let blocks = self.view.apply(event);

@@ -208,7 +208,6 @@ impl App {
                 self.stop_refusing();
                 // In front of the answer, so that the next request has it.
                 if !instead.trim().is_empty() {
-                    self.queued.push_back(instead.clone());
                     self.send(Command::Prompt { parts: vec![Part::text(instead)], channel: None });
                 }
                 self.answer(Answer::No);

@@ -2,6 +2,7 @@
 use super::{
     app::App,
     blocks::{dollars, tokens},
+    queued::words,
 };
 use crate::{
     console::{self, Order, typed},
@@ -9,7 +10,7 @@ use crate::{
     host::Wish,
     picture,
 };
-use haft_core::{Command, Mode, Part};
+use haft_core::{Command, Fact, Mode, Part};
 use haft_engine::Session;
 use std::path::PathBuf;
 
@@ -33,6 +34,16 @@ impl App {
         match console::order_beside(&text, &self.host.prompts) {
             Some(order) => self.order(order),
             None => self.say(text.trim(), pictures),
+        }
+    }
+
+    /// A prompt waits, or is taken up.
+    pub(super) fn hear_prompt(&mut self, fact: &Fact) {
+        match (words(fact), fact) {
+            (Some(text), Fact::PromptQueued { .. }) => self.queued.push_back(text),
+            // A hook may have added something to it.
+            (Some(text), _) => self.queued.retain(|queued| !text.starts_with(queued.as_str())),
+            (None, _) => {}
         }
     }
 
@@ -60,15 +71,12 @@ impl App {
     }
 
     fn prompt(&mut self, prompt: String, pictures: Vec<PathBuf>) {
-        let mut parts = vec![Part::text(prompt.clone())];
+        let mut parts = vec![Part::text(prompt)];
         for path in pictures {
             match picture::read(&path) {
                 Ok(picture) => parts.push(Part::Image(picture)),
                 Err(why) => return self.fail(why, None),
             }
-        }
-        if self.view.working {
-            self.queued.push_back(prompt);
         }
         self.send(Command::Prompt { parts, channel: None });
     }

@@ -1,5 +1,5 @@
 //! What a command asks for that a confined one does not have, and how one that failed for want of it is told to ask.
-use haft_core::{Effect, Host, Network};
+use haft_core::{Effect, Execution, Host, Network};
 use haft_sandbox::Unreached;
 use serde::Deserialize;
 
@@ -38,7 +38,14 @@ pub(super) fn effects(command: Effect, needs: &[Need]) -> Vec<Effect> {
     });
     let has = |need: &Need| needs.contains(need);
     match (has(&Need::Live), has(&Need::Network)) {
-        (true, _) => vec![command],
+        // In the background it is kept to its workspace, and to what else it asks for.
+        (true, network) => match command {
+            Effect::Execute(execution) if execution.lasting => {
+                let command = Effect::Execute(Execution { network, ..execution });
+                std::iter::once(command).chain(hosts).collect()
+            }
+            command => vec![command],
+        },
         (false, true) => vec![command.with_network()],
         (false, false) => std::iter::once(command.confined()).chain(hosts).collect(),
     }
@@ -63,8 +70,18 @@ const READ_ONLY: [&str; 2] = ["read-only file system", "erofs"];
 /// What they say that write more than they may (EFBIG).
 const TOO_LARGE: [&str; 2] = ["file too large", "file size limit exceeded"];
 
+/// What they say where no room is left for what they write (ENOSPC, EDQUOT).
+const FULL: [&str; 4] = ["no space left on device", "enospc", "disk quota exceeded", "edquot"];
+
+/// What they say that may not have more memory (ENOMEM).
+const NO_MEMORY: [&str; 6] =
+    ["cannot allocate memory", "out of memory", "memoryerror", "memory allocation of", "bad_alloc", "enomem"];
+
 /// What a view does not let a user who is not root do: rename a folder that was there before (EXDEV).
 const ACROSS: [&str; 2] = ["cross-device", "exdev"];
+
+const FULL_HINT: &str = "[the disk is full on which commands keep what they change, or `/tmp` is: see `df -h`; files \
+    that the command wrote may be cut short]";
 
 /// A confined command that has ended.
 pub(super) struct Ended<'a> {
@@ -75,6 +92,8 @@ pub(super) struct Ended<'a> {
     pub(super) unreached: &'a [Unreached],
     /// What the person lets commands have.
     pub(super) network: &'a Network,
+    /// Bytes that each of its processes may have, where that is limited.
+    pub(super) memory: Option<u64>,
 }
 
 impl Ended<'_> {
@@ -99,6 +118,13 @@ impl Ended<'_> {
             ("commands write in the workspace and in /tmp only".into(), "live".into())
         } else if has(&TOO_LARGE) {
             return Some("[commands may not write files this large (`[commands] file_size`)]".into());
+        } else if has(&FULL) {
+            return Some(FULL_HINT.into());
+        } else if let (Some(bytes), true) = (self.memory, has(&NO_MEMORY)) {
+            let most = bytes >> 20;
+            return Some(format!(
+                "[each process of a command may use {most} MB of memory (`[commands] memory`)]"
+            ));
         } else if has(&ACROSS) {
             ("this folder cannot be renamed in a view of the workspace".into(), "live".to_owned())
         } else {
@@ -145,7 +171,9 @@ mod tests {
 
     fn want(command: &str, said: &str, network: &str) -> String {
         let network = &Network::parse(network).unwrap();
-        Ended { command, said, has_failed: true, unreached: &[], network }.want().unwrap_or_default()
+        Ended { command, said, has_failed: true, unreached: &[], network, memory: Some(64 << 20) }
+            .want()
+            .unwrap_or_default()
     }
 
     #[test]
@@ -174,5 +202,13 @@ mod tests {
             "[commands have no network here (`network = \"off\"`)]"
         );
         assert_eq!(want("true", "all well", "ask"), "");
+        for (said, told) in [
+            ("tar: a: Cannot write: No space left on device", "the disk is full"),
+            ("OSError: [Errno 122] Disk quota exceeded", "the disk is full"),
+            ("MemoryError", "64 MB of memory"),
+            ("memory allocation of 99 bytes failed", "64 MB of memory"),
+        ] {
+            assert!(want("./x", said, "ask").contains(told), "{said}");
+        }
     }
 }

@@ -47,6 +47,7 @@ impl Report {
             has_failed: self.exit != Exit::Code(0),
             unreached: &self.unreached,
             network: &ctx.access.network,
+            memory: ctx.access.confinement.as_ref().and_then(|confinement| confinement.limits.memory_bytes),
         };
         let want = confined.then(|| ended.want()).flatten();
         Self { confined, want, ..self }

@@ -4,7 +4,7 @@ use super::{
     config::{self, Setting},
 };
 use crate::files::text_of;
-use haft_core::{Access, Readable, ToolContext, ToolError, ToolErrorKind};
+use haft_core::{Access, Confinement, Readable, ToolContext, ToolError, ToolErrorKind};
 use haft_sandbox::{Exit, Finished, Program};
 use std::{
     ffi::OsString,
@@ -27,6 +27,7 @@ pub(super) struct Repository {
     /// Which of its files may be read.
     pub(super) readable: Arc<Readable>,
     environment: Vec<(String, String)>,
+    confinement: Option<Arc<Confinement>>,
 }
 
 /// What `git` printed.
@@ -55,7 +56,8 @@ impl Repository {
         let (root, hooks) = crate::files::blocking(move || find(&start)).await?;
         let environment = environment(&ctx.access, &root, action);
         let readable = ctx.readable.clone();
-        let mut repository = Self { root, folder, hooks, readable, environment };
+        let confinement = ctx.access.confinement.clone();
+        let mut repository = Self { root, folder, hooks, readable, environment, confinement };
         let settings = repository.settings().await?;
         repository.set(config::overrides(&settings));
         Ok((repository, settings))
@@ -102,7 +104,7 @@ impl Repository {
             environment: self.environment.clone().into(),
             timeout: Some(TIMEOUT),
             capture: CAPTURE,
-            confinement: None,
+            confinement: self.confinement.clone(),
         };
         let ran = program.run(|_| ()).await;
         let Finished { stdout, stderr, exit, truncated, .. } =

@@ -49,6 +49,9 @@ impl Jobs for Started {
         jobs.push((JobState { id: id.clone(), title, running: true, output }, Some(work)));
         id
     }
+    fn start_in(&self, _: Arc<dyn View>, title: String, work: Work, output: JobOutput) -> JobId {
+        self.start(title, work, output)
+    }
     fn all(&self) -> Vec<JobState> {
         self.0.lock().unwrap().iter().map(|(job, _)| job.clone()).collect()
     }

@@ -165,7 +165,7 @@ fn a_claim_is_shown_by_what_happened() {
         let result = ToolResult { details: json!({"exit_code": exit_code}), ..ToolResult::default() };
         let job = JobId("1".into());
         vec![
-            Fact::JobStarted { job: job.clone(), title: "cargo test".into() },
+            Fact::JobStarted { job: job.clone(), title: "cargo test".into(), how: How::Untracked },
             Fact::JobEnded { job, result },
         ]
     };

@@ -53,13 +53,13 @@ async fn put_down(context: CliContext, wanted: Wanted, model: &str) -> Result<Se
     let prepared = tokio::task::spawn_blocking(move || prepare(&own, wanted, false)).await;
     let Prepared { order, folder, .. } = prepared.map_err(std::io::Error::from)??;
     let engine = assemble::bare_engine(&context, &folder, model).inspect_err(|_| discard(&order, &folder))?;
-    let created = engine.create_job(order.clone()).map(|session| session.id().clone());
+    let created = engine.create_job(order.clone()).await.map(|session| session.id().clone());
     engine.shut_down().await;
     created.map_err(Failure::from).inspect_err(|_| discard(&order, &folder))
 }
 
 async fn take(context: &CliContext, home: &Home, id: &SessionId, turn: TurnArgs) -> Result<Begun, Failure> {
-    let Job { agent, order, assembled, session, .. } = taken_up(context, home, &id.0, turn).await?;
+    let Job { agent, order, assembled, session, .. } = taken_up(context, home, &id.0, turn, |_| {}).await?;
     let folder = home.folder(id);
     let (engine, done) = (assembled.engine.clone(), order.clone());
     let stop = folder.join(super::CANCEL);

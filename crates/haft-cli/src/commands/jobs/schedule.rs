@@ -1,12 +1,16 @@
 //! Jobs that begin by themselves: at intervals, or by a cron pattern.
 use crate::{failure::Failure, untrusted_file};
 use croner::Cron;
-use haft::engine::Home;
+use haft::{
+    engine::Home,
+    sandbox::{own_folder, write_own_file},
+};
 use jiff::{SignedDuration, Span, Timestamp, Zoned};
 use serde::{Deserialize, Serialize};
 use std::{
     fs::{self, File},
     io::ErrorKind,
+    os::unix::fs::OpenOptionsExt,
     path::{Path, PathBuf},
     str::FromStr,
 };
@@ -97,8 +101,13 @@ pub(super) fn take_due(home: &Home, now: Timestamp) -> Result<Option<Plan>, Fail
 
 /// While it is held no other process changes plans.
 fn locked(home: &Home) -> Result<File, Failure> {
-    fs::create_dir_all(folder(home))?;
-    let file = File::create(home.0.join("schedule.lock"))?;
+    own_folder(&folder(home))?;
+    let file = File::options()
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .mode(0o600)
+        .open(home.0.join("schedule.lock"))?;
     file.lock()?;
     Ok(file)
 }
@@ -153,7 +162,7 @@ fn read(file: &Path) -> Result<Option<Plan>, Failure> {
 fn write(file: &Path, plan: &Plan) -> Result<(), Failure> {
     let text = serde_json::to_string_pretty(plan).map_err(std::io::Error::from)?;
     let beside = file.with_extension("new");
-    fs::write(&beside, text)?;
+    write_own_file(&beside, text)?;
     Ok(fs::rename(beside, file)?)
 }
 

@@ -22,7 +22,7 @@ use std::{
 const LOOK: Duration = Duration::from_secs(1);
 
 /// A pending job, or a plan for many.
-pub(super) fn add(
+pub(super) async fn add(
     context: &CliContext,
     home: &Home,
     wanted: Wanted,
@@ -40,7 +40,7 @@ pub(super) fn add(
         None => {
             let Prepared { order, folder, note, .. } = prepare(context, wanted, false)?;
             note.iter().try_for_each(|note| writeln!(stderr(), "note: {note}"))?;
-            put_down(context, &order, &folder).inspect_err(|_| discard(&order, &folder))?
+            put_down(context, &order, &folder).await.inspect_err(|_| discard(&order, &folder))?
         }
     };
     match json {
@@ -51,9 +51,9 @@ pub(super) fn add(
 }
 
 /// As a session that nobody works on; gives its name.
-fn put_down(context: &CliContext, order: &Order, folder: &Path) -> Result<String, Failure> {
+async fn put_down(context: &CliContext, order: &Order, folder: &Path) -> Result<String, Failure> {
     let engine = assemble::bare_engine(context, folder, assemble::NOBODY)?;
-    Ok(engine.create_job(order.clone())?.id().to_string())
+    Ok(engine.create_job(order.clone()).await?.id().to_string())
 }
 
 /// One job after the other: what is due, then what was put down, the oldest first.

@@ -1,6 +1,8 @@
-//! A copy of a repository's files on a branch of its own, for one job (`git worktree`).
+//! A copy of a repository on a branch of its own, for one job.
+mod clone;
+
 use crate::failure::Failure;
-use haft::kernel::Start;
+use haft::kernel::{Order, Start};
 use std::{
     ffi::OsStr,
     path::{Path, PathBuf},
@@ -29,7 +31,7 @@ impl WorkTree {
         let (branch, tree) = (format!("haft/{name}"), home.join("worktrees").join(&name));
         // Asked for in a folder of the repository, it works in the same folder of the work tree.
         let below = origin.strip_prefix(&top).unwrap_or(Path::new(""));
-        let made = add(origin, &tree, &branch).and_then(|()| folder_in(&tree, below));
+        let made = clone::make(origin, &tree, &branch).and_then(|()| folder_in(&tree, below));
         let folder = made.inspect_err(|_| discard(origin, &tree, &branch))?;
         let is_dirty = said(origin, ["status", "--porcelain", "--ignore-submodules=all"])
             .is_some_and(|lines| !lines.is_empty());
@@ -38,30 +40,34 @@ impl WorkTree {
         Ok(Self { branch, folder, start, note })
     }
 
+    /// What the job has committed is on its branch in the repository where it was asked for.
+    pub(super) fn bring_back(order: &Order, folder: &Path) {
+        let Some(branch) = &order.branch else { return };
+        let Some(tree) = top(folder).filter(|tree| clone::is_one(tree)) else { return };
+        clone::bring_back(&order.origin, &tree, branch);
+    }
+
     /// The branch stays; so does a tree with something in it that is not committed.
-    pub(super) fn remove(origin: &Path, folder: &Path) {
-        let Some(top) = said(folder, ["rev-parse", "--show-toplevel"]) else { return };
-        let removed = git(origin).args(["worktree", "remove"]).arg(top).stderr(Stdio::null()).status();
+    pub(super) fn remove(origin: &Path, folder: &Path, branch: &str) {
+        let Some(tree) = top(folder) else { return };
+        if clone::is_one(&tree) {
+            clone::bring_back(origin, &tree, branch);
+            return clone::remove(origin, &tree);
+        }
+        let removed = git(origin).args(["worktree", "remove"]).arg(tree).stderr(Stdio::null()).status();
         let _stays_where_it_is = removed;
     }
 
     /// Of a job that never began: the branch goes, too.
     pub(super) fn discard(origin: &Path, folder: &Path, branch: &str) {
-        if let Some(top) = said(folder, ["rev-parse", "--show-toplevel"]) {
-            discard(origin, Path::new(&top), branch);
+        if let Some(tree) = top(folder) {
+            discard(origin, &tree, branch);
         }
     }
 }
 
-fn add(origin: &Path, tree: &Path, branch: &str) -> Result<(), Failure> {
-    std::fs::create_dir_all(tree.parent().unwrap_or(tree))?;
-    let made =
-        git(origin).args(["worktree", "add", "--quiet", "-b", branch]).arg(tree).arg("HEAD").output()?;
-    if made.status.success() {
-        return Ok(());
-    }
-    let why = String::from_utf8_lossy(&made.stderr).trim().to_owned();
-    Err(Failure::failed(format!("cannot make a work tree: {why}")))
+fn top(folder: &Path) -> Option<PathBuf> {
+    said(folder, ["rev-parse", "--show-toplevel"]).map(PathBuf::from)
 }
 
 /// The folder `below` of the tree, made where nothing of it was ever committed. A link would lead out of the tree.
@@ -84,12 +90,15 @@ fn folder_in(tree: &Path, below: &Path) -> Result<PathBuf, Failure> {
     Ok(folder)
 }
 
-/// What was made for a job goes, with its branch.
+/// What was made for a job goes, with its branch. Older versions made work trees of git's own.
 fn discard(origin: &Path, tree: &Path, branch: &str) {
     let quietly = |words: &[&OsStr]| {
         let _was_never_made = git(origin).args(words).stdout(Stdio::null()).stderr(Stdio::null()).status();
     };
-    quietly(&["worktree".as_ref(), "remove".as_ref(), "--force".as_ref(), tree.as_ref()]);
+    match clone::is_one(tree) {
+        true => clone::discard(tree),
+        false => quietly(&["worktree".as_ref(), "remove".as_ref(), "--force".as_ref(), tree.as_ref()]),
+    }
     quietly(&["branch".as_ref(), "--quiet".as_ref(), "-D".as_ref(), branch.as_ref()]);
 }
 

@@ -1,4 +1,5 @@
 //! Paths of a workspace in texts, as they read in a copy of it.
+use haft::kernel::relocated;
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 use std::path::{Component, Path};
@@ -16,12 +17,12 @@ impl Moved {
 
     /// `text`, which was written of the folder, as it reads of the copy.
     pub(super) fn there(&self, text: &str) -> String {
-        replaced(text, &self.from, &self.to)
+        relocated(text, &self.from, &self.to)
     }
 
     /// `text`, which was written of the copy, as it reads of the folder.
     pub(super) fn back(&self, text: &str) -> String {
-        replaced(text, &self.to, &self.from)
+        relocated(text, &self.to, &self.from)
     }
 
     /// Whether `path`, relative to the copy or absolute, lies in the copy.
@@ -45,23 +46,6 @@ impl Moved {
             other => other,
         }
     }
-}
-
-/// A path ends where no letter of a name follows: `/work` is not in `/works`, nor in `/other/work`.
-fn replaced(text: &str, from: &str, to: &str) -> String {
-    let is_of_name = |c: char| c.is_alphanumeric() || matches!(c, '.' | '_' | '-');
-    let (mut whole, mut rest) = (String::with_capacity(text.len()), text);
-    // The folder of all folders begins every path.
-    while let Some(place) = rest.find(from).filter(|_| from.len() > 1) {
-        let (before, after) = (&rest[..place], &rest[place + from.len()..]);
-        let goes_on = after.chars().next().is_some_and(is_of_name);
-        let before_it = before.chars().next_back().or(whole.chars().next_back());
-        let is_whole = !goes_on && !before_it.is_some_and(|c| is_of_name(c) || c == '/');
-        whole.push_str(before);
-        whole.push_str(if is_whole { to } else { from });
-        rest = after;
-    }
-    whole + rest
 }
 
 #[cfg(test)]

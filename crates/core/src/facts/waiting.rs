@@ -1,0 +1,23 @@
+//! What people said in the middle of a turn, and nobody has taken up.
+use crate::{Entry, Fact};
+use std::collections::VecDeque;
+
+/// Returns, as what opens a turn or joins one, what waits in a session of these entries, the oldest first. They are taken
+/// up in the order in which they were said. What waited where a fork begins is taken up in the session it comes from.
+pub fn waiting_prompts<'a>(entries: impl IntoIterator<Item = &'a Entry>) -> Vec<Fact> {
+    let (mut waiting, mut taken_over) = (VecDeque::new(), None);
+    for entry in entries {
+        match &entry.fact {
+            Fact::SessionOpened { forked_from: Some(from), .. } => taken_over = Some(from.seq),
+            _ if taken_over.is_some_and(|last| entry.seq <= last) => {}
+            Fact::PromptQueued { parts, channel } => {
+                waiting.push_back(Fact::Prompted { parts: parts.clone(), channel: channel.clone() });
+            }
+            Fact::Prompted { .. } | Fact::PromptDenied { .. } => {
+                waiting.pop_front();
+            }
+            _ => {}
+        }
+    }
+    waiting.into()
+}

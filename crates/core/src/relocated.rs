@@ -1,0 +1,19 @@
+//! Texts that name files of a folder, told of another folder.
+
+/// Returns `text` with the folder `to` in place of `from`. A path ends where no letter of a name follows, and begins where
+/// none stands before it: `/work` is not in `/works`, nor in `/other/work`. The folder of all folders stays as it is, since
+/// it begins every path.
+pub fn relocated(text: &str, from: &str, to: &str) -> String {
+    let is_of_name = |c: char| c.is_alphanumeric() || matches!(c, '.' | '_' | '-');
+    let (mut whole, mut rest) = (String::with_capacity(text.len()), text);
+    while let Some(place) = rest.find(from).filter(|_| from.len() > 1) {
+        let (before, after) = (&rest[..place], &rest[place + from.len()..]);
+        let goes_on = after.chars().next().is_some_and(is_of_name);
+        let before_it = before.chars().next_back().or(whole.chars().next_back());
+        let is_whole = !goes_on && !before_it.is_some_and(|c| is_of_name(c) || c == '/');
+        whole.push_str(before);
+        whole.push_str(if is_whole { to } else { from });
+        rest = after;
+    }
+    whole + rest
+}

@@ -1,0 +1,311 @@
+//! Statements on a connection that is made anew where it broke. Each is one transaction: what it checks and what it does
+//! cannot come apart, however the connection ends.
+use crate::{error::FleetError, tls::Tls};
+use std::{
+    future::poll_fn,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::{Duration, Instant},
+};
+use tokio::sync::{Mutex, broadcast};
+use tokio_postgres::{
+    AsyncMessage, Client, Config, Row,
+    config::{Host, SslMode},
+    types::{ToSql, Type},
+};
+use tokio_util::{sync::CancellationToken, sync::DropGuard, task::TaskTracker};
+
+/// So long a server may take to let in, and to answer.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// So long a person waits for a server that went.
+pub(crate) const SHORT: Duration = Duration::from_secs(5);
+/// Between two tries, at first and at most.
+const PAUSE: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(1));
+/// Notices that a slow listener may fall behind.
+const NOTICES: usize = 1024;
+
+/// What a statement is given.
+pub(crate) type Parameters<'a> = &'a [(&'a (dyn ToSql + Sync), Type)];
+
+/// A fleet's database. Cheap to clone; all clones share one connection.
+#[derive(Clone)]
+pub struct Database(Arc<Inner>);
+
+struct Inner {
+    config: Config,
+    tls: Tls,
+    client: Mutex<Option<Arc<Client>>>,
+    tasks: TaskTracker,
+    notices: broadcast::Sender<Notice>,
+    is_listening: AtomicBool,
+    stop: CancellationToken,
+    _stops: DropGuard,
+}
+
+/// What somebody told all who listen.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Notice {
+    /// `haft_jobs`, `haft_commands` or `haft_entries`.
+    pub(crate) channel: String,
+    /// The job.
+    pub(crate) job: String,
+}
+
+impl Database {
+    /// Reads the address and connects, whatever tables there are.
+    pub(crate) async fn connect(address: &str) -> Result<Self, FleetError> {
+        let config = config(address)?;
+        let tls = Tls::new().map_err(FleetError::Address)?;
+        let database = Self::of(config, tls);
+        database.client().await?;
+        Ok(database)
+    }
+
+    /// The same database on a connection of its own, for what must not wait.
+    pub(crate) fn another(&self) -> Self {
+        Self::of(self.0.config.clone(), self.0.tls.clone())
+    }
+
+    fn of(config: Config, tls: Tls) -> Self {
+        let stop = CancellationToken::new();
+        Self(Arc::new(Inner {
+            config,
+            tls,
+            client: Mutex::default(),
+            tasks: TaskTracker::new(),
+            notices: broadcast::channel(NOTICES).0,
+            is_listening: AtomicBool::new(false),
+            _stops: stop.clone().drop_guard(),
+            stop,
+        }))
+    }
+
+    /// Host and port, for people.
+    pub fn place(&self) -> String {
+        place(&self.0.config)
+    }
+
+    /// Carries out a statement once. Where the connection breaks meanwhile, nobody knows whether it was.
+    pub(crate) async fn query(
+        &self,
+        action: &'static str,
+        statement: &str,
+        parameters: Parameters<'_>,
+    ) -> Result<Vec<Row>, FleetError> {
+        let client = self.client().await?;
+        let answered = tokio::time::timeout(PATIENCE, client.query_typed(statement, parameters)).await;
+        match answered {
+            Ok(Ok(rows)) => Ok(rows),
+            Ok(Err(error)) => Err(FleetError::of(action, &self.place(), &error)),
+            Err(_) => {
+                // Whatever this connection waits for, the next one need not.
+                self.0.client.lock().await.take();
+                let why = format!("no answer within {} s", PATIENCE.as_secs());
+                Err(FleetError::Unreachable { place: self.place(), why })
+            }
+        }
+    }
+
+    /// Again and again while nobody answers, until `end`: only for what may be done twice.
+    pub(crate) async fn query_until(
+        &self,
+        end: impl Fn() -> bool,
+        action: &'static str,
+        statement: &str,
+        parameters: Parameters<'_>,
+    ) -> Result<Vec<Row>, FleetError> {
+        let mut pause = PAUSE.0;
+        loop {
+            match self.query(action, statement, parameters).await {
+                Err(error) if error.is_passing() && !end() => {
+                    tracing::debug!(%error, "tried again");
+                    tokio::time::sleep(pause).await;
+                    pause = (pause * 2).min(PAUSE.1);
+                }
+                answered => return answered,
+            }
+        }
+    }
+
+    /// The same for so long.
+    pub(crate) async fn query_within(
+        &self,
+        limit: Duration,
+        action: &'static str,
+        statement: &str,
+        parameters: Parameters<'_>,
+    ) -> Result<Vec<Row>, FleetError> {
+        let begun = Instant::now();
+        self.query_until(|| begun.elapsed() > limit, action, statement, parameters).await
+    }
+
+    /// Several statements, in one transaction of their own.
+    pub(crate) async fn script(&self, action: &'static str, statements: &str) -> Result<(), FleetError> {
+        let client = self.client().await?;
+        client.batch_execute(statements).await.map_err(|error| FleetError::of(action, &self.place(), &error))
+    }
+
+    async fn client(&self) -> Result<Arc<Client>, FleetError> {
+        let mut held = self.0.client.lock().await;
+        if let Some(client) = held.as_ref().filter(|client| !client.is_closed()) {
+            return Ok(client.clone());
+        }
+        let (client, connection) = self.dial().await?;
+        let stop = self.0.stop.clone();
+        self.0.tasks.spawn(async move {
+            tokio::select! {
+                _ended = connection => {}
+                () = stop.cancelled() => {}
+            }
+        });
+        Ok(held.insert(Arc::new(client)).clone())
+    }
+
+    async fn dial(&self) -> Result<(Client, Connection), FleetError> {
+        let place = self.place();
+        let dialled = tokio::time::timeout(PATIENCE, self.0.config.connect(self.0.tls.clone())).await;
+        let why = format!("no answer within {} s", PATIENCE.as_secs());
+        dialled
+            .map_err(|_| FleetError::Unreachable { place: place.clone(), why })?
+            .map_err(|error| FleetError::of("let anybody in", &place, &error))
+    }
+
+    /// What is told from here on. While the connection is away nothing is heard, so that whoever listens looks by itself
+    /// now and then. The first who listens begins it, and it goes on for as long as there is this database.
+    pub(crate) fn notices(&self) -> broadcast::Receiver<Notice> {
+        let heard = self.0.notices.subscribe();
+        if !self.0.is_listening.swap(true, Ordering::Relaxed) {
+            let (own, stop) = (Arc::downgrade(&self.0), self.0.stop.clone());
+            self.0.tasks.spawn(async move {
+                while let Some(inner) = own.upgrade() {
+                    let hearing = Self(inner).hear();
+                    tokio::select! {
+                        _broke = hearing => tokio::time::sleep(PAUSE.1).await,
+                        () = stop.cancelled() => return,
+                    }
+                }
+            });
+        }
+        heard
+    }
+
+    /// What is recorded from here on, as news without words: whoever hears some looks.
+    pub fn news(&self) -> News {
+        News(self.notices())
+    }
+
+    /// Until the connection breaks.
+    async fn hear(self) -> Result<(), FleetError> {
+        let (client, mut connection) = self.dial().await?;
+        let (notices, stop) = (self.0.notices.clone(), self.0.stop.clone());
+        drop(self);
+        let listen = client.batch_execute("LISTEN haft_jobs; LISTEN haft_commands; LISTEN haft_entries");
+        let hear = async {
+            while let Some(Ok(message)) = poll_fn(|cx| connection.poll_message(cx)).await {
+                if let AsyncMessage::Notification(told) = message {
+                    let notice =
+                        Notice { channel: told.channel().to_owned(), job: told.payload().to_owned() };
+                    let _nobody_listens = notices.send(notice);
+                }
+            }
+        };
+        tokio::select! {
+            ((), _) = async { tokio::join!(hear, listen) } => {}
+            () = stop.cancelled() => {}
+        }
+        drop(client);
+        Ok(())
+    }
+}
+
+type Connection =
+    tokio_postgres::Connection<tokio_postgres::Socket, crate::tls::Private<tokio_postgres::Socket>>;
+
+/// See [`Database::news`].
+pub struct News(broadcast::Receiver<Notice>);
+
+impl News {
+    /// Until something may have been recorded of `job`, or until `most` has passed without; says which.
+    pub async fn of(&mut self, job: &str, most: Duration) -> bool {
+        let heard = async {
+            loop {
+                match self.0.recv().await {
+                    Ok(notice) if notice.job == job => return,
+                    Ok(_) => {}
+                    Err(broadcast::error::RecvError::Lagged(_)) => return,
+                    Err(broadcast::error::RecvError::Closed) => std::future::pending().await,
+                }
+            }
+        };
+        tokio::time::timeout(most, heard).await.is_ok()
+    }
+}
+
+/// Words of libpq that mean what always holds here: where there is TLS, the server must prove its name.
+const VERIFIED: [&str; 2] = ["sslmode=verify-full", "sslmode=verify-ca"];
+
+fn config(address: &str) -> Result<Config, FleetError> {
+    let is_address = ["postgres://", "postgresql://"].iter().any(|scheme| address.starts_with(scheme));
+    if !is_address {
+        let hint = "it must look like `postgres://USER@HOST/DATABASE`";
+        return Err(FleetError::Address(hint.to_owned()));
+    }
+    let read = VERIFIED.iter().fold(address.to_owned(), |read, word| read.replace(word, "sslmode=require"));
+    let mut config: Config = read.parse().map_err(|error: tokio_postgres::Error| {
+        let cause = std::error::Error::source(&error).map(ToString::to_string);
+        FleetError::Address(cause.unwrap_or_else(|| error.to_string()))
+    })?;
+    if config.get_hosts().is_empty() {
+        return Err(FleetError::Address("it names no host".to_owned()));
+    }
+    // A password must not go over a network in the clear because somebody said nothing.
+    if !read.contains("sslmode=") {
+        let mode = if config.get_hosts().iter().all(is_here) { SslMode::Disable } else { SslMode::Require };
+        config.ssl_mode(mode);
+    }
+    config.application_name("haft").connect_timeout(PATIENCE / 2);
+    config.tcp_user_timeout(PATIENCE).keepalives_idle(PATIENCE);
+    Ok(config)
+}
+
+fn is_here(host: &Host) -> bool {
+    match host {
+        Host::Tcp(name) => {
+            name == "localhost" || name.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
+        }
+        Host::Unix(_) => true,
+    }
+}
+
+fn place(config: &Config) -> String {
+    let port = config.get_ports().first().copied().unwrap_or(5432);
+    match config.get_hosts().first() {
+        Some(Host::Tcp(name)) => format!("{name}:{port}"),
+        Some(Host::Unix(folder)) => format!("{}/.s.PGSQL.{port}", folder.display()),
+        None => "nowhere".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_without_a_word_on_tls_is_private_but_on_this_machine() {
+        let table = [
+            ("postgres://haft@db.example.org/haft", Some(SslMode::Require)),
+            ("postgres://haft@db.example.org/haft?sslmode=disable", Some(SslMode::Disable)),
+            ("postgres://haft@db.example.org/haft?sslmode=verify-full", Some(SslMode::Require)),
+            ("postgres://haft@127.0.0.1/haft", Some(SslMode::Disable)),
+            ("postgres:///haft?host=/run/postgresql", Some(SslMode::Disable)),
+            ("postgres:///haft", None),
+            ("mysql://haft@db/haft", None),
+            ("postgres://haft@db:port/haft", None),
+        ];
+        for (address, expected) in table {
+            assert_eq!(config(address).ok().map(|config| config.get_ssl_mode()), expected, "{address}");
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! What is kept of journals, read for the next attempt or for somebody who watches.
+use crate::{
+    database::{Database, SHORT},
+    error::FleetError,
+    places::Moved,
+};
+use haft_core::SessionId;
+use haft_engine::Home;
+use std::{
+    collections::BTreeMap,
+    fs::{DirBuilder, File, OpenOptions},
+    io::{self, Write},
+    os::unix::fs::{DirBuilderExt, OpenOptionsExt},
+    path::Path,
+};
+use tokio_postgres::types::Type;
+
+/// Contents that are fetched at a time.
+const AT_ONCE: i64 = 32;
+
+/// The lines of a job's own session from the place `from` on, as they are kept.
+pub async fn entries_since(
+    database: &Database,
+    job: &str,
+    from: i64,
+    most: i64,
+) -> Result<Vec<(i64, String)>, FleetError> {
+    let statement =
+        "SELECT seq, line FROM entries WHERE job = $1 AND session = $1 AND seq >= $2 ORDER BY seq LIMIT $3";
+    let rows = database
+        .query_within(
+            SHORT,
+            "read a journal",
+            statement,
+            &[(&job, Type::TEXT), (&from, Type::INT8), (&most, Type::INT8)],
+        )
+        .await?;
+    Ok(rows.iter().map(|row| (row.get(0), row.get(1))).collect())
+}
+
+/// Writes all that is kept of the job `id` into `home`, which has nothing of it: journals, and contents beside that of
+/// the job's own session.
+pub async fn restore(
+    database: &Database,
+    id: &SessionId,
+    home: &Home,
+    moved: &Moved,
+) -> Result<(), FleetError> {
+    let statement = "SELECT session, line FROM entries WHERE job = $1 ORDER BY session, seq";
+    let rows = database.query_within(SHORT, "read a journal", statement, &[(&id.0, Type::TEXT)]).await?;
+    let mut journals: BTreeMap<String, String> = BTreeMap::new();
+    for row in &rows {
+        let journal = journals.entry(row.get(0)).or_default();
+        journal.push_str(&moved.here(row.get(1)));
+        journal.push('\n');
+    }
+    for (session, text) in &journals {
+        let folder = home.folder(&SessionId(session.clone()));
+        write_journal(&folder, text).map_err(|error| local(&folder, &error))?;
+    }
+    let blobs = home.folder(id).join("blobs");
+    let mut after = String::new();
+    loop {
+        let statement =
+            "SELECT hash, bytes FROM contents WHERE job = $1 AND hash > $2 ORDER BY hash LIMIT $3";
+        let rows = database
+            .query_within(
+                SHORT,
+                "read contents",
+                statement,
+                &[(&id.0, Type::TEXT), (&after, Type::TEXT), (&AT_ONCE, Type::INT8)],
+            )
+            .await?;
+        let Some(last) = rows.last() else { return Ok(()) };
+        after = last.get(0);
+        for row in &rows {
+            write_content(&blobs, row.get(0), row.get(1)).map_err(|error| local(&blobs, &error))?;
+        }
+    }
+}
+
+fn write_journal(folder: &Path, text: &str) -> io::Result<()> {
+    DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+    let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(folder.join("journal.jsonl"));
+    file?.write_all(text.as_bytes())
+}
+
+/// Under the name that it is kept by: whoever wrote it has looked that it is its hash.
+fn write_content(blobs: &Path, hash: &str, bytes: &[u8]) -> io::Result<()> {
+    DirBuilder::new().recursive(true).mode(0o700).create(blobs)?;
+    File::create_new(blobs.join(hash))?.write_all(bytes)
+}
+
+fn local(folder: &Path, error: &io::Error) -> FleetError {
+    FleetError::Local {
+        action: format!("write the journal into `{}`", folder.display()),
+        why: error.to_string(),
+    }
+}

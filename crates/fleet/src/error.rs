@@ -1,0 +1,134 @@
+//! Why something with the fleet cannot be done.
+use std::error::Error as _;
+use tokio_postgres::error::SqlState;
+
+/// Why something with the fleet cannot be done.
+#[derive(Debug, thiserror::Error)]
+pub enum FleetError {
+    /// The address of the database says nothing that can be used.
+    #[error("cannot read the address of the fleet's database: {0}")]
+    Address(String),
+    /// Nobody answers, or not any more; it may come back.
+    #[error("cannot reach PostgreSQL at {place}: {why}")]
+    Unreachable {
+        /// Host and port.
+        place: String,
+        /// In the words of whoever refused.
+        why: String,
+    },
+    /// PostgreSQL answers, and lets nobody in with these words.
+    #[error("PostgreSQL at {place} refuses the connection: {why}")]
+    Refused {
+        /// Host and port.
+        place: String,
+        /// In its words.
+        why: String,
+    },
+    /// The tables are not those of this program.
+    #[error("{0}")]
+    Schema(String),
+    /// The attempt is over: somebody else may have the job.
+    #[error("the lease of the job `{0}` is lost: another worker may have it")]
+    Lost(String),
+    /// There is no such thing, or it is not as it must be.
+    #[error("{0}")]
+    Usage(String),
+    /// PostgreSQL does not carry out a statement.
+    #[error("PostgreSQL cannot {action}: {why}")]
+    Statement {
+        /// What was tried.
+        action: &'static str,
+        /// In its words.
+        why: String,
+    },
+    /// What git, a file or a journal said.
+    #[error("cannot {action}: {why}")]
+    Local {
+        /// What was tried, on what.
+        action: String,
+        /// Why it failed.
+        why: String,
+    },
+}
+
+impl FleetError {
+    /// Whether the same may work in a moment.
+    pub fn is_passing(&self) -> bool {
+        matches!(self, Self::Unreachable { .. })
+    }
+
+    /// What `error` means that came of `action` at `place`.
+    pub(crate) fn of(action: &'static str, place: &str, error: &tokio_postgres::Error) -> Self {
+        let (place, why) = (place.to_owned(), words(error));
+        match error.code() {
+            Some(state) if is_passing(state) => Self::Unreachable { place, why },
+            Some(state) if is_refusal(state) => Self::Refused { place, why },
+            Some(state) if is_no_table(state) => Self::Schema(format!(
+                "the fleet's database at {place} has no tables of Haft ({why}); `haft fleet migrate` makes them"
+            )),
+            Some(state) if *state == SqlState::FOREIGN_KEY_VIOLATION => {
+                Self::Usage("there is no such owner; `haft fleet owner NAME` makes one".to_owned())
+            }
+            Some(_) => Self::Statement { action, why },
+            None if is_certificate(&why) => Self::Refused { place, why },
+            None if error.is_closed() || error.source().is_some_and(|cause| cause.is::<std::io::Error>()) => {
+                Self::Unreachable { place, why }
+            }
+            None if why.contains("password") || why.contains("authentication") => {
+                Self::Refused { place, why }
+            }
+            None if is_connection(&why) => Self::Unreachable { place, why },
+            None => Self::Statement { action, why },
+        }
+    }
+}
+
+/// The innermost cause says what happened.
+fn words(error: &tokio_postgres::Error) -> String {
+    if let Some(told) = error.as_db_error() {
+        return told.message().to_owned();
+    }
+    let mut words = error.to_string();
+    let mut cause = error.source();
+    while let Some(next) = cause {
+        let said = next.to_string();
+        if !words.contains(&said) {
+            words = format!("{words}: {said}");
+        }
+        cause = next.source();
+    }
+    words
+}
+
+/// It goes, comes, or has no room at the moment.
+fn is_passing(state: &SqlState) -> bool {
+    let passing = [
+        SqlState::ADMIN_SHUTDOWN,
+        SqlState::CRASH_SHUTDOWN,
+        SqlState::CANNOT_CONNECT_NOW,
+        SqlState::TOO_MANY_CONNECTIONS,
+        SqlState::T_R_DEADLOCK_DETECTED,
+        SqlState::T_R_SERIALIZATION_FAILURE,
+        SqlState::IDLE_IN_TRANSACTION_SESSION_TIMEOUT,
+    ];
+    state.code().starts_with("08") || passing.contains(state)
+}
+
+fn is_refusal(state: &SqlState) -> bool {
+    state.code().starts_with("28")
+        || [SqlState::INVALID_CATALOG_NAME, SqlState::INSUFFICIENT_PRIVILEGE].contains(state)
+}
+
+fn is_no_table(state: &SqlState) -> bool {
+    [SqlState::UNDEFINED_TABLE, SqlState::INVALID_SCHEMA_NAME].contains(state)
+}
+
+fn is_certificate(why: &str) -> bool {
+    why.contains("certificate") || why.contains("does not support TLS")
+}
+
+fn is_connection(why: &str) -> bool {
+    ["error connecting", "error communicating", "closed", "timed out", "timeout"]
+        .iter()
+        .any(|word| why.contains(word))
+}

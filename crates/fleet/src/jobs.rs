@@ -1,0 +1,218 @@
+//! What people do with jobs: give them, look at them, steer and stop them, have them tried anew.
+use crate::{
+    database::{Database, Parameters, SHORT},
+    error::FleetError,
+    git::is_address,
+    owners::Owner,
+    places::work_place,
+};
+use haft_core::{
+    Command, Conclusion, Entry, Fact, JobStatus, Order, Seq, SessionId, event::JOURNAL_VERSION, line,
+};
+use std::time::SystemTime;
+use tokio_postgres::{Row, types::Type};
+
+/// A job that somebody gives.
+#[derive(Clone, Debug)]
+pub struct NewJob {
+    /// Its name, which is that of its session.
+    pub id: SessionId,
+    /// Who gives it.
+    pub owner: Owner,
+    /// What is to be done; where, is said by `repository`.
+    pub order: Order,
+    /// A URL that git takes; none: it works in an empty folder.
+    pub repository: Option<String>,
+    /// The commit or branch to begin with; none: what the repository calls HEAD.
+    pub base: Option<String>,
+    /// The larger number goes first.
+    pub priority: i32,
+    /// So often it is tried before it is left to people.
+    pub max_attempts: i32,
+    /// As it is told in its first entry.
+    pub model: String,
+    /// As it is told in its first entry.
+    pub profile: String,
+}
+
+/// Puts a job down. On return it is in the database with the first entry of its journal.
+pub async fn add(database: &Database, new: &NewJob) -> Result<(), FleetError> {
+    let statement = "WITH put AS (INSERT INTO jobs (id, owner, kind, title, repository, base, priority, max_attempts) \
+                     VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT DO NOTHING RETURNING id), \
+                     begun AS (INSERT INTO entries SELECT id, id, 0, 0, $9 FROM put) \
+                     SELECT pg_notify('haft_jobs', id) FROM put";
+    let NewJob { id, owner, order, repository, base, priority, max_attempts, .. } = new;
+    if let Some(url) = repository.as_deref().filter(|url| !is_address(url)) {
+        let url = url.escape_debug();
+        return Err(FleetError::Usage(format!(
+            "`{url}` is no address of a repository: give a URL, or an absolute path"
+        )));
+    }
+    let title: String = order.description.lines().next().unwrap_or_default().replace('\0', " ");
+    let parameters: Parameters<'_> = &[
+        (&id.0, Type::TEXT),
+        (&owner.0, Type::TEXT),
+        (&order.kind, Type::TEXT),
+        (&title, Type::TEXT),
+        (repository, Type::TEXT),
+        (base, Type::TEXT),
+        (priority, Type::INT4),
+        (max_attempts, Type::INT4),
+        (&first_line(new), Type::TEXT),
+    ];
+    database.query_within(SHORT, "put a job down", statement, parameters).await?;
+    Ok(())
+}
+
+fn first_line(new: &NewJob) -> String {
+    let workspace = work_place(&new.id);
+    let at = SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default().as_millis() as u64;
+    let order = Order { origin: workspace.clone(), ..new.order.clone() };
+    let fact = Fact::SessionOpened {
+        version: JOURNAL_VERSION,
+        session: new.id.clone(),
+        agent: order.kind.clone(),
+        model: new.model.clone(),
+        workspace,
+        profile: new.profile.clone(),
+        delegated_by: None,
+        order: Some(order),
+        forked_from: None,
+    };
+    line::of_entry(&Entry { seq: Seq(0), parent: None, at, fact })
+}
+
+/// Ends a job of `owner` (none: of anybody) that nobody works on, and tells the worker of one that somebody does. Gives
+/// how it stood; none where there is no such job.
+pub async fn cancel(
+    database: &Database,
+    id: &str,
+    owner: Option<&Owner>,
+) -> Result<Option<JobLine>, FleetError> {
+    let Some(before) = job(database, id, owner).await? else { return Ok(None) };
+    let conclusion = Conclusion {
+        status: JobStatus::Cancelled,
+        reason: "stopped by a person".to_owned(),
+        evidence: Vec::new(),
+    };
+    let whole = serde_json::to_string(&conclusion).unwrap_or_default();
+    let statement = "UPDATE jobs SET is_cancelled = true, \
+         token = CASE WHEN status = 'waiting' THEN token + 1 ELSE token END, \
+         ended = CASE WHEN status = 'waiting' THEN clock_timestamp() END, \
+         reason = CASE WHEN status = 'waiting' THEN $2 ELSE reason END, \
+         conclusion = CASE WHEN status = 'waiting' THEN $3 END, \
+         status = CASE WHEN status = 'waiting' THEN 'cancelled' ELSE status END \
+       WHERE id = $1 AND status IN ('waiting', 'running') RETURNING pg_notify('haft_commands', id)";
+    let parameters: Parameters<'_> =
+        &[(&id, Type::TEXT), (&conclusion.reason, Type::TEXT), (&whole, Type::TEXT)];
+    database.query_within(SHORT, "cancel a job", statement, parameters).await?;
+    Ok(Some(before))
+}
+
+/// Lets a job of `owner` (none: of anybody) that is over, and not completed, be tried anew, once its branch stands. Gives whether there is one.
+pub async fn retry(database: &Database, id: &str, owner: Option<&Owner>) -> Result<bool, FleetError> {
+    let statement = "UPDATE jobs SET status = 'waiting', attempts = 0, token = token + 1, run_after = '-infinity', \
+         is_cancelled = false, ended = NULL, worker = NULL, conclusion = NULL \
+       WHERE id = $1 AND ($2::text IS NULL OR owner = $2) AND status IN ('dead', 'failed', 'cancelled') \
+         AND published IS NOT DISTINCT FROM head \
+       RETURNING pg_notify('haft_jobs', id)";
+    let owner = owner.map(|owner| owner.0.as_str());
+    let rows = database
+        .query_within(SHORT, "put a job back", statement, &[(&id, Type::TEXT), (&owner, Type::TEXT)])
+        .await?;
+    Ok(!rows.is_empty())
+}
+
+/// Sends a command to a job of `owner` (none: of anybody) that somebody works on. Gives whether there is one.
+pub async fn send(
+    database: &Database,
+    id: &str,
+    owner: Option<&Owner>,
+    command: &Command,
+) -> Result<bool, FleetError> {
+    let statement = "WITH job AS (SELECT id FROM jobs WHERE id = $1 AND ($2::text IS NULL OR owner = $2) \
+         AND status IN ('waiting', 'running')), \
+       sent AS (INSERT INTO commands (job, command) SELECT id, $3 FROM job) \
+       SELECT pg_notify('haft_commands', id) FROM job";
+    let (owner, command) =
+        (owner.map(|owner| owner.0.as_str()), serde_json::to_string(command).unwrap_or_default());
+    let parameters: Parameters<'_> = &[(&id, Type::TEXT), (&owner, Type::TEXT), (&command, Type::TEXT)];
+    let rows = database.query("send a command", statement, parameters).await?;
+    Ok(!rows.is_empty())
+}
+
+/// A job as lists show it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct JobLine {
+    /// Its name.
+    pub id: String,
+    /// Who gave it.
+    pub owner: String,
+    /// Which agent does it.
+    pub kind: String,
+    /// The first line of what is to be done.
+    pub title: String,
+    /// `waiting`, `running`, `completed`, `failed`, `cancelled` or `dead`.
+    pub status: String,
+    /// So often it was begun.
+    pub attempts: i32,
+    /// Why it stands so.
+    pub reason: Option<String>,
+    /// The name of the worker that has it.
+    pub worker: Option<String>,
+    /// The last commit of its branch.
+    pub head: Option<String>,
+    /// What it came to, as JSON.
+    pub conclusion: Option<String>,
+    /// When it was given, in seconds since 1970-01-01 UTC.
+    pub made: f64,
+}
+
+const LINE: &str = "SELECT j.id, j.owner, j.kind, j.title, j.status, j.attempts, j.reason, w.name, j.head, j.conclusion, \
+                    extract(epoch FROM j.made)::float8 FROM jobs j LEFT JOIN workers w ON w.instance = j.worker";
+
+/// One job of `owner` (none: of anybody).
+pub async fn job(
+    database: &Database,
+    id: &str,
+    owner: Option<&Owner>,
+) -> Result<Option<JobLine>, FleetError> {
+    let statement = format!("{LINE} WHERE j.id = $1 AND ($2::text IS NULL OR j.owner = $2)");
+    let owner = owner.map(|owner| owner.0.as_str());
+    let parameters: Parameters<'_> = &[(&id, Type::TEXT), (&owner, Type::TEXT)];
+    let rows = database.query_within(SHORT, "look at a job", &statement, parameters).await?;
+    Ok(rows.first().map(job_line))
+}
+
+/// The newest jobs of `owner` (none: of anybody) with this status (none: with any).
+pub async fn jobs(
+    database: &Database,
+    owner: Option<&Owner>,
+    status: Option<&str>,
+    most: i64,
+) -> Result<Vec<JobLine>, FleetError> {
+    let statement = format!(
+        "{LINE} WHERE ($1::text IS NULL OR j.owner = $1) AND ($2::text IS NULL OR j.status = $2) \
+         ORDER BY j.made DESC, j.id DESC LIMIT $3"
+    );
+    let owner = owner.map(|owner| owner.0.as_str());
+    let parameters: Parameters<'_> = &[(&owner, Type::TEXT), (&status, Type::TEXT), (&most, Type::INT8)];
+    let rows = database.query_within(SHORT, "list jobs", &statement, parameters).await?;
+    Ok(rows.iter().map(job_line).collect())
+}
+
+fn job_line(row: &Row) -> JobLine {
+    JobLine {
+        id: row.get(0),
+        owner: row.get(1),
+        kind: row.get(2),
+        title: row.get(3),
+        status: row.get(4),
+        attempts: row.get(5),
+        reason: row.get(6),
+        worker: row.get(7),
+        head: row.get(8),
+        conclusion: row.get(9),
+        made: row.get(10),
+    }
+}

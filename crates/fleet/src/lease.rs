@@ -1,0 +1,126 @@
+//! How long a worker has a job, as far as the worker itself can know.
+//!
+//! PostgreSQL decides, by its own clock. What is said here is only ever stricter: a lease counts from the moment in which
+//! its renewal was *sent*, by a clock that nobody sets.
+use haft_core::SessionId;
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard},
+    time::{Duration, Instant},
+};
+use tokio_util::sync::CancellationToken;
+
+/// A job that a worker has claimed.
+#[derive(Debug)]
+pub struct Lease {
+    /// The job, which is its session as well.
+    pub job: SessionId,
+    /// The fencing token.
+    pub token: i64,
+    length: Duration,
+    /// When the last renewal was sent that PostgreSQL took.
+    sent: Mutex<Instant>,
+    lost: CancellationToken,
+}
+
+impl Lease {
+    /// `sent`: when it was asked for.
+    pub fn new(job: SessionId, token: i64, length: Duration, sent: Instant) -> Self {
+        Self { job, token, length, sent: Mutex::new(sent), lost: CancellationToken::new() }
+    }
+
+    /// Whether it may last yet.
+    pub fn lasts(&self) -> bool {
+        self.lasts_at(Instant::now())
+    }
+
+    fn lasts_at(&self, now: Instant) -> bool {
+        !self.lost.is_cancelled() && now < self.end()
+    }
+
+    fn end(&self) -> Instant {
+        *self.lock() + self.length
+    }
+
+    /// PostgreSQL took a renewal that was sent then.
+    pub fn renewed(&self, sent: Instant) {
+        let mut last = self.lock();
+        *last = sent.max(*last);
+    }
+
+    /// PostgreSQL says that somebody else may have the job.
+    pub fn lose(&self) {
+        self.lost.cancel();
+    }
+
+    /// Until it does not last any more. A process that was stopped learns so when it goes on.
+    pub async fn lost(&self) {
+        loop {
+            let end = self.end();
+            tokio::select! {
+                () = self.lost.cancelled() => return,
+                () = tokio::time::sleep_until(end.into()) => {}
+            }
+            if !self.lasts() {
+                self.lose();
+                return;
+            }
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Instant> {
+        self.sent.lock().expect("no code panics while it holds the time")
+    }
+}
+
+/// The leases of one worker.
+#[derive(Default)]
+pub struct Leases(Mutex<HashMap<String, Arc<Lease>>>);
+
+impl Leases {
+    /// One more, until it is taken out.
+    pub fn add(&self, lease: Arc<Lease>) {
+        self.lock().insert(lease.job.0.clone(), lease);
+    }
+
+    /// It is given back, settled or lost.
+    pub fn remove(&self, lease: &Lease) {
+        let mut held = self.lock();
+        if held.get(&lease.job.0).is_some_and(|held| held.token == lease.token) {
+            held.remove(&lease.job.0);
+        }
+    }
+
+    /// All that there are.
+    pub fn all(&self) -> Vec<Arc<Lease>> {
+        self.lock().values().cloned().collect()
+    }
+
+    /// The one of this job.
+    pub fn find(&self, job: &str) -> Option<Arc<Lease>> {
+        self.lock().get(job).cloned()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, Arc<Lease>>> {
+        self.0.lock().expect("no code panics while it holds the leases")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lease_counts_from_when_its_renewal_was_sent() {
+        let (begun, second) = (Instant::now(), Duration::from_secs(1));
+        let lease = Lease::new(SessionId("a".into()), 1, second * 3, begun);
+        let lasts = |after: u32| lease.lasts_at(begun + second * after);
+        assert_eq!([0, 2, 3].map(lasts), [true, true, false]);
+        lease.renewed(begun + second * 2);
+        // An answer that comes late says nothing of later.
+        lease.renewed(begun + second);
+        assert_eq!([3, 4, 5].map(lasts), [true, true, false]);
+        lease.lose();
+        assert!(!lasts(0));
+    }
+}

@@ -1,0 +1,46 @@
+//! Jobs on many machines: a queue, leases and journals on PostgreSQL.
+//!
+//! A worker has a job for as long as its *lease* lasts, which it renews. Each claim raises the job's *fencing token*, and
+//! PostgreSQL takes an entry, a content or a conclusion only with the token of the last claim, while its lease lasts by
+//! PostgreSQL's own clock. So a worker that was paused can say what it likes: nothing of it counts, and what it wrote lies
+//! in the folder of its own attempt.
+//!
+//! | module | what it is |
+//! | --- | --- |
+//! | `error`, `tls`, `database`, `schema` | statements on a connection that comes back; migrations |
+//! | `owners`, `jobs` | who gives jobs, and what people do with them |
+//! | `queue`, `lease` | who has a job, and until when |
+//! | `entries`, `writer` | journals: read for the next attempt, written by this one |
+//! | `git`, `redo` | the work tree of an attempt |
+//! | `worker` | claims, works, renews, settles |
+//! | `status` | what there is |
+mod database;
+mod entries;
+mod error;
+mod git;
+mod jobs;
+mod lease;
+mod owners;
+mod places;
+mod queue;
+mod redo;
+mod schema;
+mod status;
+mod tls;
+mod worker;
+mod writer;
+
+pub use database::{Database, News};
+pub use entries::{entries_since, restore};
+pub use error::FleetError;
+pub use git::{Attempt, Repository};
+pub use jobs::{JobLine, NewJob, add, cancel, job, jobs, retry, send};
+pub use lease::{Lease, Leases};
+pub use owners::{Owner, add_owner, owner_of};
+pub use places::{Moved, work_place};
+pub use queue::{Claimed, Heard, Settled, claim, put_back, renew, settle, sweep};
+pub use redo::redo;
+pub use schema::{Migrated, migrate};
+pub use status::{Status, WorkerLine, drain, status};
+pub use worker::{Begun, Ended, Settings, Work, work};
+pub use writer::{Carry, Writer};

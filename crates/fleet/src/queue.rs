@@ -1,0 +1,270 @@
+//! What workers do with jobs: claim, renew, put back, settle. Each is one statement, and names its token.
+use crate::{
+    database::{Database, Parameters, SHORT},
+    error::FleetError,
+    lease::Lease,
+    owners::Owner,
+};
+use haft_core::{Command, Conclusion, SessionId};
+use std::time::{Duration, Instant};
+use tokio_postgres::{Row, types::Type};
+
+/// After a first attempt that came to nothing; twice as long after each further one, up to an hour.
+const BACK_OFF: Duration = Duration::from_secs(2);
+
+/// What a worker needs to know of a job that it has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Claimed {
+    /// Which.
+    pub id: SessionId,
+    /// The fencing token of this attempt.
+    pub token: i64,
+    /// The first one is 1.
+    pub attempt: i32,
+    /// Where the files are.
+    pub repository: Option<String>,
+    /// Where it begins.
+    pub base: Option<String>,
+    /// How far an earlier attempt came on its branch, and which.
+    pub head: Option<(String, i64)>,
+    /// Who gave it.
+    pub owner: Owner,
+    /// Somebody wants it to stop.
+    pub is_cancelled: bool,
+}
+
+/// Takes the next job: of the owner who has the fewest that run; of these the one with the highest priority; of these
+/// the oldest. None where none waits.
+pub async fn claim(
+    database: &Database,
+    worker: &str,
+    length: Duration,
+) -> Result<Option<Claimed>, FleetError> {
+    let statement = "WITH fair AS MATERIALIZED ( \
+         SELECT o.name, best.priority, best.made, \
+           (SELECT count(*) FROM jobs r WHERE r.owner = o.name AND r.status = 'running' \
+              AND r.leased_until > clock_timestamp()) AS running \
+         FROM owners o CROSS JOIN LATERAL (SELECT priority, made FROM jobs j WHERE j.owner = o.name \
+           AND j.status = 'waiting' AND j.run_after <= clock_timestamp() \
+           ORDER BY priority DESC, made, id LIMIT 1) best \
+         ORDER BY running, best.priority DESC, best.made), \
+       next AS (SELECT j.id FROM fair CROSS JOIN LATERAL (SELECT id FROM jobs j WHERE j.owner = fair.name \
+           AND j.status = 'waiting' AND j.run_after <= clock_timestamp() \
+           ORDER BY priority DESC, made, id LIMIT 1 FOR UPDATE SKIP LOCKED) j LIMIT 1) \
+       UPDATE jobs SET status = 'running', token = token + 1, attempts = attempts + 1, worker = $1, \
+           leased_until = clock_timestamp() + $2::float8 * interval '1 second' \
+         FROM next WHERE jobs.id = next.id AND jobs.status = 'waiting' \
+         RETURNING jobs.id, token, attempts, repository, base, head, head_token, owner, is_cancelled";
+    let length = length.as_secs_f64();
+    let rows =
+        database.query("claim a job", statement, &[(&worker, Type::TEXT), (&length, Type::FLOAT8)]).await?;
+    Ok(rows.first().map(claimed))
+}
+
+fn claimed(row: &Row) -> Claimed {
+    let (head, by): (Option<String>, Option<i64>) = (row.get(5), row.get(6));
+    Claimed {
+        id: SessionId(row.get(0)),
+        token: row.get(1),
+        attempt: row.get(2),
+        repository: row.get(3),
+        base: row.get(4),
+        head: head.zip(by),
+        owner: Owner(row.get(7)),
+        is_cancelled: row.get(8),
+    }
+}
+
+/// The commit of the work tree that an attempt has made: whoever takes the job up begins there, whatever the repository
+/// calls HEAD by then.
+pub(crate) async fn begin_at(database: &Database, lease: &Lease, commit: &str) -> Result<(), FleetError> {
+    let statement = "UPDATE jobs SET base = $3 WHERE id = $1 AND token = $2 AND status = 'running' \
+         AND leased_until > clock_timestamp() AND head IS NULL RETURNING 1";
+    let parameters: Parameters<'_> =
+        &[(&lease.job.0, Type::TEXT), (&lease.token, Type::INT8), (&commit, Type::TEXT)];
+    database
+        .query_until(|| !lease.lasts(), "record where a job begins", statement, parameters)
+        .await
+        .map(|_| ())
+}
+
+/// What PostgreSQL said to a heartbeat.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Heard {
+    /// The worker is to take no more jobs.
+    pub is_draining: bool,
+    /// Jobs of the worker that somebody wants to stop.
+    pub cancelled: Vec<String>,
+    /// Jobs of the worker to which somebody has sent a command.
+    pub commanded: Vec<String>,
+}
+
+/// Says that the worker lives, and renews these leases: those that PostgreSQL does not renew are lost.
+pub async fn renew(
+    database: &Database,
+    worker: &str,
+    leases: &[std::sync::Arc<Lease>],
+    length: Duration,
+) -> Result<Heard, FleetError> {
+    let statement = "WITH held AS (SELECT * FROM unnest($2::text[], $3::int8[]) AS held (id, token)), \
+       renewed AS (UPDATE jobs SET leased_until = clock_timestamp() + $4::float8 * interval '1 second' FROM held \
+         WHERE jobs.id = held.id AND jobs.token = held.token AND jobs.status = 'running' \
+           AND jobs.leased_until > clock_timestamp() RETURNING jobs.id, is_cancelled), \
+       seen AS (UPDATE workers SET seen = clock_timestamp() WHERE instance = $1 RETURNING is_draining) \
+       SELECT coalesce((SELECT is_draining FROM seen), true), ARRAY(SELECT id FROM renewed), \
+         ARRAY(SELECT id FROM renewed WHERE is_cancelled), \
+         ARRAY(SELECT DISTINCT job FROM commands, renewed WHERE job = renewed.id)";
+    let (sent, seconds) = (Instant::now(), length.as_secs_f64());
+    let jobs: Vec<&str> = leases.iter().map(|lease| lease.job.0.as_str()).collect();
+    let tokens: Vec<i64> = leases.iter().map(|lease| lease.token).collect();
+    let parameters: Parameters<'_> = &[
+        (&worker, Type::TEXT),
+        (&jobs, Type::TEXT_ARRAY),
+        (&tokens, Type::INT8_ARRAY),
+        (&seconds, Type::FLOAT8),
+    ];
+    let rows = database.query("renew leases", statement, parameters).await?;
+    let renewed: Vec<String> = rows[0].get(1);
+    for lease in leases {
+        if renewed.contains(&lease.job.0) { lease.renewed(sent) } else { lease.lose() }
+    }
+    Ok(Heard { is_draining: rows[0].get(0), cancelled: rows[0].get(2), commanded: rows[0].get(3) })
+}
+
+/// Takes jobs from workers whose leases have run out, so that others find them; those that were tried too often are left
+/// to people. Gives how many waited so, and how many are dead.
+pub async fn sweep(database: &Database) -> Result<(i64, i64), FleetError> {
+    let statement = "WITH late AS (SELECT id FROM jobs WHERE status = 'running' AND leased_until <= clock_timestamp() \
+         FOR UPDATE SKIP LOCKED), \
+       swept AS (UPDATE jobs SET token = token + 1, worker = NULL, leased_until = NULL, \
+           status = CASE WHEN attempts >= max_attempts THEN 'dead' ELSE 'waiting' END, \
+           ended = CASE WHEN attempts >= max_attempts THEN clock_timestamp() END, \
+           reason = 'its worker was not heard of any more', \
+           run_after = clock_timestamp() + least(3600, $1::float8 * 2 ^ (attempts - 1)) * interval '1 second' \
+         FROM late WHERE jobs.id = late.id RETURNING jobs.id, status) \
+       SELECT count(*) FILTER (WHERE status = 'waiting'), count(*) FILTER (WHERE status = 'dead'), \
+         max(pg_notify('haft_jobs', id)::text) FROM swept";
+    let pause = BACK_OFF.as_secs_f64();
+    let rows = database.query("look for late workers", statement, &[(&pause, Type::FLOAT8)]).await?;
+    Ok((rows[0].get(0), rows[0].get(1)))
+}
+
+/// The worker cannot go on with it: after a pause somebody tries again, or, where it was tried too often, nobody.
+/// `counts`: whether it was a try; a worker that ends in order has not failed.
+pub async fn put_back(database: &Database, lease: &Lease, why: &str, counts: bool) -> Result<(), FleetError> {
+    let statement = "WITH back AS (UPDATE jobs SET token = token + 1, worker = NULL, leased_until = NULL, \
+           attempts = CASE WHEN $4 THEN attempts ELSE attempts - 1 END, \
+           status = CASE WHEN $4 AND attempts >= max_attempts THEN 'dead' ELSE 'waiting' END, \
+           ended = CASE WHEN $4 AND attempts >= max_attempts THEN clock_timestamp() END, reason = $3, \
+           run_after = CASE WHEN $4 THEN clock_timestamp() \
+             + least(3600, $5::float8 * 2 ^ (attempts - 1)) * interval '1 second' ELSE clock_timestamp() END \
+         WHERE id = $1 AND token = $2 AND status = 'running' RETURNING id) \
+       SELECT pg_notify('haft_jobs', id) FROM back";
+    let (why, pause) = (why.replace('\0', " "), BACK_OFF.as_secs_f64());
+    let parameters: Parameters<'_> = &[
+        (&lease.job.0, Type::TEXT),
+        (&lease.token, Type::INT8),
+        (&why, Type::TEXT),
+        (&counts, Type::BOOL),
+        (&pause, Type::FLOAT8),
+    ];
+    database.query_until(|| !lease.lasts(), "put a job back", statement, parameters).await?;
+    Ok(())
+}
+
+/// What became of a conclusion.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Settled {
+    /// It stands.
+    Stands,
+    /// The lease is lost: it counts for nothing.
+    Refused,
+}
+
+/// Ends a job, with the commit that is its result. It stands once, however often it is said.
+pub async fn settle(
+    database: &Database,
+    lease: &Lease,
+    conclusion: &Conclusion,
+    head: Option<&str>,
+) -> Result<Settled, FleetError> {
+    let statement = "UPDATE jobs SET status = $3, reason = $4, conclusion = $5, head = coalesce($6, head), \
+         head_token = CASE WHEN $6 IS NULL THEN head_token ELSE token END, \
+         leased_until = NULL, ended = clock_timestamp() \
+       WHERE id = $1 AND token = $2 AND status = 'running' AND leased_until > clock_timestamp() \
+       RETURNING pg_notify('haft_entries', id)";
+    let Conclusion { status, reason, .. } = conclusion;
+    let (status, reason) = (status.to_string(), reason.replace('\0', " "));
+    let whole = serde_json::to_string(conclusion).unwrap_or_default();
+    let parameters: Parameters<'_> = &[
+        (&lease.job.0, Type::TEXT),
+        (&lease.token, Type::INT8),
+        (&status, Type::TEXT),
+        (&reason, Type::TEXT),
+        (&whole, Type::TEXT),
+        (&head, Type::TEXT),
+    ];
+    let rows = database.query_until(|| !lease.lasts(), "settle a job", statement, parameters).await?;
+    if !rows.is_empty() {
+        return Ok(Settled::Stands);
+    }
+    // It may have been taken by a connection that broke before it could say so.
+    let statement = "SELECT 1 FROM jobs WHERE id = $1 AND token = $2 AND conclusion = $3 AND status = $4";
+    let parameters: Parameters<'_> = &[
+        (&lease.job.0, Type::TEXT),
+        (&lease.token, Type::INT8),
+        (&whole, Type::TEXT),
+        (&status, Type::TEXT),
+    ];
+    let rows = database.query_within(SHORT, "look at a job", statement, parameters).await?;
+    Ok(if rows.is_empty() { Settled::Refused } else { Settled::Stands })
+}
+
+/// Takes what was sent to a job, in order: who takes it carries it out.
+pub(crate) async fn commands(database: &Database, lease: &Lease) -> Result<Vec<Command>, FleetError> {
+    let statement = "WITH held AS MATERIALIZED (SELECT id FROM jobs WHERE id = $1 AND token = $2 \
+         AND status = 'running' AND leased_until > clock_timestamp() FOR NO KEY UPDATE), \
+       taken AS (DELETE FROM commands USING held WHERE job = held.id RETURNING number, command) \
+       SELECT command FROM taken ORDER BY number";
+    let parameters: Parameters<'_> = &[(&lease.job.0, Type::TEXT), (&lease.token, Type::INT8)];
+    let rows = database.query("take commands", statement, parameters).await?;
+    Ok(rows.iter().filter_map(|row| serde_json::from_str(row.get(0)).ok()).collect())
+}
+
+/// A branch that does not stand where the database says.
+#[derive(Clone, Debug)]
+pub(crate) struct Branch {
+    pub(crate) job: SessionId,
+    pub(crate) repository: String,
+    /// The commit at which it should stand, and the token of who carried it.
+    pub(crate) head: String,
+    pub(crate) token: i64,
+    /// The commit at which a worker put it before: nobody moves it from elsewhere.
+    pub(crate) stands: Option<String>,
+}
+
+/// Of the job `id`, where that is over; else of all whose workers have had the time to move them.
+pub(crate) async fn branches(database: &Database, id: Option<&SessionId>) -> Result<Vec<Branch>, FleetError> {
+    let statement = "SELECT id, repository, head, head_token, published FROM jobs \
+         WHERE published IS DISTINCT FROM head AND repository IS NOT NULL AND head_token IS NOT NULL \
+           AND ended > clock_timestamp() - interval '1 day' \
+           AND (id = $1 OR ($1::text IS NULL AND ended < clock_timestamp() - interval '10 seconds')) \
+         ORDER BY ended LIMIT 10";
+    let id = id.map(|id| id.0.as_str());
+    let rows = database.query_within(SHORT, "look for branches", statement, &[(&id, Type::TEXT)]).await?;
+    let branch = |row: &Row| Branch {
+        job: SessionId(row.get(0)),
+        repository: row.get(1),
+        head: row.get(2),
+        token: row.get(3),
+        stands: row.get(4),
+    };
+    Ok(rows.iter().map(branch).collect())
+}
+
+/// The branch of a job stands at `head`.
+pub(crate) async fn published(database: &Database, id: &SessionId, head: &str) -> Result<(), FleetError> {
+    let statement = "UPDATE jobs SET published = $2 WHERE id = $1 AND head = $2 AND ended IS NOT NULL";
+    let parameters: Parameters<'_> = &[(&id.0, Type::TEXT), (&head, Type::TEXT)];
+    database.query_within(SHORT, "record a branch", statement, parameters).await.map(|_| ())
+}

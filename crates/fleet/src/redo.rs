@@ -1,0 +1,45 @@
+//! A fresh work tree, brought to what the journal says of it.
+use crate::error::FleetError;
+use haft_core::{Change, Changed, Entry, Stage, active_path};
+use std::{fs, path::Path, sync::Arc};
+
+/// Does in `tree`, which begins where the job's branch stands, what calls of earlier attempts have settled. What git
+/// keeps of itself came with the branch. Nobody has worked in `tree` yet, and nobody else does.
+///
+/// Fails where a content is gone, or a file cannot be written.
+pub fn redo(stage: &dyn Stage, tree: &Path, entries: &[Arc<Entry>]) -> Result<(), FleetError> {
+    let path = active_path(entries);
+    let mut changes = Changed::of(path.iter().map(|entry| &entry.fact)).whole();
+    changes.retain(|change| !change.path.is_absolute() && !change.path.starts_with(".git"));
+    let failed = |error: std::io::Error| FleetError::Local {
+        action: "bring the work tree to what the journal says".to_owned(),
+        why: error.to_string(),
+    };
+    if changes.is_empty() {
+        return Ok(());
+    }
+    let odd = stage.settle(tree, &changes).map_err(failed)?;
+    // Commands that nobody recorded had changed these, too: what is known of them is what the last call left.
+    let anew: Vec<Change> = changes
+        .into_iter()
+        .filter(|change| odd.contains(&change.path))
+        .map(|change| Change { before: None, ..change })
+        .collect();
+    for change in &anew {
+        clear(&tree.join(&change.path)).map_err(failed)?;
+    }
+    let left = stage.settle(tree, &anew).map_err(failed)?;
+    match left.first() {
+        None => Ok(()),
+        Some(path) => Err(failed(std::io::Error::other(format!("`{}` is in the way", path.display())))),
+    }
+}
+
+fn clear(place: &Path) -> std::io::Result<()> {
+    match fs::symlink_metadata(place) {
+        Ok(found) if found.is_dir() => fs::remove_dir_all(place),
+        Ok(_) => fs::remove_file(place),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(error),
+    }
+}

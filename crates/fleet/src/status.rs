@@ -1,0 +1,88 @@
+//! What there is: workers, jobs by how they stand, what is left to people.
+use crate::{
+    database::{Database, Parameters, SHORT},
+    error::FleetError,
+    jobs::{JobLine, jobs},
+};
+use tokio_postgres::types::Type;
+
+/// Jobs that are listed.
+const MOST: i64 = 20;
+/// A worker that was not heard of for so long is not shown, in seconds.
+const FORGOTTEN: f64 = 86_400.0;
+
+/// A fleet at one moment.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Status {
+    /// How many jobs stand how, of each owner.
+    pub counts: Vec<(String, String, i64)>,
+    /// Who works.
+    pub workers: Vec<WorkerLine>,
+    /// Jobs that were tried too often.
+    pub dead: Vec<JobLine>,
+    /// How long the oldest job waits that could begin, in seconds.
+    pub oldest_waits: Option<f64>,
+}
+
+/// A worker.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WorkerLine {
+    /// The one thing that no two have in common.
+    pub instance: String,
+    /// What people call it.
+    pub name: String,
+    /// Of its program.
+    pub version: String,
+    /// How long ago it was heard of, in seconds.
+    pub seen: f64,
+    /// It takes no more jobs.
+    pub is_draining: bool,
+    /// How many jobs it has.
+    pub running: i64,
+}
+
+/// Looks at all of it.
+pub async fn status(database: &Database) -> Result<Status, FleetError> {
+    let ask = async |statement: &str, parameters: Parameters<'_>| {
+        database.query_within(SHORT, "look at the fleet", statement, parameters).await
+    };
+    let counts = ask("SELECT owner, status, count(*) FROM jobs GROUP BY 1, 2 ORDER BY 1, 2", &[]).await?;
+    let workers = ask(
+        "SELECT instance, name, version, extract(epoch FROM clock_timestamp() - seen)::float8, is_draining, \
+           (SELECT count(*) FROM jobs WHERE worker = instance AND status = 'running') FROM workers \
+         WHERE seen > clock_timestamp() - $1 * interval '1 second' ORDER BY name, instance",
+        &[(&FORGOTTEN, Type::FLOAT8)],
+    )
+    .await?;
+    let oldest = ask(
+        "SELECT extract(epoch FROM clock_timestamp() - min(greatest(made, run_after)))::float8 FROM jobs \
+         WHERE status = 'waiting' AND run_after <= clock_timestamp()",
+        &[],
+    )
+    .await?;
+    Ok(Status {
+        counts: counts.iter().map(|row| (row.get(0), row.get(1), row.get(2))).collect(),
+        workers: workers
+            .iter()
+            .map(|row| WorkerLine {
+                instance: row.get(0),
+                name: row.get(1),
+                version: row.get(2),
+                seen: row.get(3),
+                is_draining: row.get(4),
+                running: row.get(5),
+            })
+            .collect(),
+        dead: jobs(database, None, Some("dead"), MOST).await?,
+        oldest_waits: oldest.first().and_then(|row| row.get(0)),
+    })
+}
+
+/// Tells the workers called `name` (none: all that there are) to take no more jobs and to end when they have none. Gives
+/// how many it is.
+pub async fn drain(database: &Database, name: Option<&str>) -> Result<i64, FleetError> {
+    let statement = "WITH told AS (UPDATE workers SET is_draining = true WHERE ($1::text IS NULL OR name = $1 OR instance = $1) \
+           AND seen > clock_timestamp() - interval '1 minute' RETURNING 1) SELECT count(*) FROM told";
+    let rows = database.query_within(SHORT, "drain workers", statement, &[(&name, Type::TEXT)]).await?;
+    Ok(rows[0].get(0))
+}

@@ -1,0 +1,283 @@
+//! A worker: claims jobs, has them worked on, renews its leases, settles.
+mod attempt;
+
+use crate::{
+    database::Database,
+    error::FleetError,
+    git::Repository,
+    lease::Leases,
+    queue::{self, Branch, Claimed, Heard},
+    writer::Writer,
+};
+use futures::future::BoxFuture;
+use haft_core::{Command, Conclusion};
+use haft_engine::Home;
+use std::{
+    path::PathBuf,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::{Duration, Instant},
+};
+use tokio::sync::{Semaphore, mpsc};
+use tokio_postgres::types::Type;
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+
+/// A job that waits for its time, or whose notice was missed, is found so soon.
+const LOOK: Duration = Duration::from_secs(1);
+/// A worker that ends waits so long for what it can still say.
+const FAREWELL: Duration = Duration::from_secs(2);
+
+/// What a worker is.
+#[derive(Clone)]
+pub struct Settings {
+    /// What people call it; several may be called so.
+    pub name: String,
+    /// Of its program.
+    pub version: String,
+    /// So many jobs at the same time.
+    pub jobs: usize,
+    /// So long a job is its own without a word.
+    pub lease: Duration,
+    /// Where mirrors and attempts lie.
+    pub folder: PathBuf,
+    /// Hears what a person should know.
+    pub note: Arc<dyn Fn(String) + Send + Sync>,
+}
+
+/// Works on jobs, once the files and the journal are there.
+pub trait Work: Send + Sync {
+    /// Until the job is over, or until `attempt.leave`.
+    fn work(&self, attempt: Begun) -> BoxFuture<'static, Ended>;
+}
+
+/// An attempt that can begin.
+pub struct Begun {
+    /// The job.
+    pub job: Claimed,
+    /// Where its sessions lie, and nothing else.
+    pub home: Home,
+    /// Where its files lie.
+    pub tree: PathBuf,
+    /// The commit that the job begins with; none without a repository.
+    pub start: Option<String>,
+    /// What its sessions record goes there before it counts.
+    pub writer: Writer,
+    /// What people send to it.
+    pub commands: mpsc::UnboundedReceiver<Command>,
+    /// A person wants it to stop.
+    pub cancelled: CancellationToken,
+    /// The worker ends, or the job is not its own any more.
+    pub leave: CancellationToken,
+}
+
+/// How an attempt ended.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Ended {
+    /// The job is over.
+    Concluded(Conclusion),
+    /// It did not work; it may later, or elsewhere.
+    Failed(String),
+    /// It was told to leave.
+    Left,
+}
+
+/// A worker that has told its name.
+pub(crate) struct Worker {
+    pub(crate) database: Database,
+    pub(crate) settings: Settings,
+    instance: String,
+    pub(crate) leases: Leases,
+    attempts: attempt::Attempts,
+    pub(crate) stop: CancellationToken,
+    is_draining: CancellationToken,
+    is_away: AtomicBool,
+}
+
+/// Works on jobs until `stop`, or until it is drained and has none. What it has then is put back.
+///
+/// Fails where PostgreSQL refuses it. While PostgreSQL is away it waits.
+pub async fn work(
+    database: Database,
+    settings: Settings,
+    work: Arc<dyn Work>,
+    stop: CancellationToken,
+) -> Result<(), FleetError> {
+    let instance = register(&database, &settings).await?;
+    attempt::clear(&settings.folder);
+    let worker = Arc::new(Worker {
+        database,
+        settings,
+        instance,
+        leases: Leases::default(),
+        attempts: Default::default(),
+        stop,
+        is_draining: CancellationToken::new(),
+        is_away: AtomicBool::new(false),
+    });
+    let (tasks, over) = (TaskTracker::new(), CancellationToken::new());
+    let (beating, sweeping) = (worker.clone(), worker.clone());
+    tasks.spawn(over.clone().run_until_cancelled_owned(async move { beating.beat().await }));
+    tasks.spawn(over.clone().run_until_cancelled_owned(async move { sweeping.keep_order().await }));
+    let worked = worker.take_jobs(work).await;
+    over.cancel();
+    tasks.close();
+    tasks.wait().await;
+    let _it_is_forgotten_later = tokio::time::timeout(FAREWELL, worker.say_farewell()).await;
+    worked
+}
+
+async fn register(database: &Database, settings: &Settings) -> Result<String, FleetError> {
+    let statement = "INSERT INTO workers (name, version) VALUES ($1, $2) RETURNING instance";
+    let (name, version) = (&settings.name, &settings.version);
+    let rows =
+        database.query("register a worker", statement, &[(name, Type::TEXT), (version, Type::TEXT)]).await?;
+    Ok(rows[0].get(0))
+}
+
+impl Worker {
+    async fn say_farewell(&self) -> Result<(), FleetError> {
+        let (statement, instance) = ("DELETE FROM workers WHERE instance = $1", &self.instance);
+        self.database.query("leave", statement, &[(instance, Type::TEXT)]).await.map(|_| ())
+    }
+
+    async fn take_jobs(self: &Arc<Self>, work: Arc<dyn Work>) -> Result<(), FleetError> {
+        let (tasks, places) = (TaskTracker::new(), Arc::new(Semaphore::new(self.settings.jobs)));
+        let mut notices = self.database.notices();
+        let ended = loop {
+            let Some(Ok(place)) = self.unless_over(places.clone().acquire_owned()).await else {
+                break Ok(());
+            };
+            let sent = Instant::now();
+            let claiming = queue::claim(&self.database, &self.instance, self.settings.lease);
+            match claiming.await {
+                Ok(Some(job)) => {
+                    let (worker, work) = (self.clone(), work.clone());
+                    tasks.spawn(async move {
+                        worker.attempt(job, sent, &*work).await;
+                        drop(place);
+                    });
+                    continue;
+                }
+                Ok(None) => self.answered(),
+                Err(error) if error.is_passing() => self.note(&error),
+                Err(error) => break Err(error),
+            }
+            drop(place);
+            let told = async {
+                while let Ok(notice) = notices.recv().await {
+                    if notice.channel == "haft_jobs" {
+                        return;
+                    }
+                }
+            };
+            let rest = tokio::time::timeout(LOOK, told);
+            if self.unless_over(rest).await.is_none() {
+                break Ok(());
+            }
+        };
+        if ended.is_err() {
+            self.stop.cancel();
+        }
+        tasks.close();
+        tasks.wait().await;
+        ended
+    }
+
+    /// None where no more jobs are to be taken.
+    async fn unless_over<T>(&self, what: impl Future<Output = T>) -> Option<T> {
+        tokio::select! {
+            biased;
+            () = self.stop.cancelled() => None,
+            () = self.is_draining.cancelled() => None,
+            done = what => Some(done),
+        }
+    }
+
+    /// Renews all leases, over and over, on a connection of its own.
+    async fn beat(&self) {
+        let (database, third) = (self.database.another(), self.settings.lease / 3);
+        let mut notices = self.database.notices();
+        loop {
+            let leases = self.leases.all();
+            match queue::renew(&database, &self.instance, &leases, self.settings.lease).await {
+                Ok(heard) => {
+                    self.heed(&database, heard).await;
+                    let told = async {
+                        while let Ok(notice) = notices.recv().await {
+                            if notice.channel == "haft_commands" && self.leases.find(&notice.job).is_some() {
+                                return;
+                            }
+                        }
+                    };
+                    let _either = tokio::time::timeout(third, told).await;
+                }
+                Err(error) => {
+                    self.note(&error);
+                    tokio::time::sleep(LOOK.min(third / 4)).await;
+                }
+            }
+        }
+    }
+
+    async fn heed(&self, database: &Database, heard: Heard) {
+        if heard.is_draining {
+            self.is_draining.cancel();
+        }
+        for job in &heard.cancelled {
+            self.attempts.cancel(job);
+        }
+        for lease in heard.commanded.iter().filter_map(|job| self.leases.find(job)) {
+            let commands = queue::commands(database, &lease).await.unwrap_or_default();
+            commands.into_iter().for_each(|command| self.attempts.send(&lease.job.0, command));
+        }
+    }
+
+    /// Finds jobs whose workers are gone, and branches that do not stand where they should.
+    async fn keep_order(&self) {
+        loop {
+            tokio::time::sleep(self.settings.lease / 2).await;
+            let swept = queue::sweep(&self.database).await;
+            let branches = queue::branches(&self.database, None).await;
+            for error in swept.err().iter().chain(branches.as_ref().err()) {
+                self.note(error);
+            }
+            for branch in branches.unwrap_or_default() {
+                self.publish(branch).await;
+            }
+        }
+    }
+
+    /// Moves a job's branch to where the database says.
+    pub(crate) async fn publish(&self, branch: Branch) {
+        let repository = self.repository(&branch.repository);
+        let (job, head) = (branch.job.clone(), branch.head.clone());
+        let moved = tokio::task::spawn_blocking(move || repository.publish(&branch)).await;
+        let moved = match moved.map_err(std::io::Error::from) {
+            Ok(Ok(())) => queue::published(&self.database, &job, &head).await,
+            Ok(Err(error)) => Err(error),
+            Err(error) => Err(FleetError::Local { action: "run git".to_owned(), why: error.to_string() }),
+        };
+        if let Err(error) = moved {
+            (self.settings.note)(format!("the branch of the job `{job}` is not moved yet: {error}"));
+        }
+    }
+
+    pub(crate) fn repository(&self, url: &str) -> Repository {
+        Repository::new(url, &self.settings.folder.join("mirrors"))
+    }
+
+    /// While PostgreSQL is away, that is told once.
+    pub(crate) fn note(&self, error: &FleetError) {
+        if !(error.is_passing() && self.is_away.swap(true, Ordering::Relaxed)) {
+            (self.settings.note)(error.to_string());
+        }
+    }
+
+    fn answered(&self) {
+        if self.is_away.swap(false, Ordering::Relaxed) {
+            (self.settings.note)(format!("PostgreSQL at {} answers again", self.database.place()));
+        }
+    }
+}

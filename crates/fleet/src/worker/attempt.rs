@@ -1,0 +1,236 @@
+//! One attempt at a job, from its claim to what became of it.
+use super::{Begun, Ended, Work, Worker};
+use crate::{
+    entries::restore,
+    error::FleetError,
+    git::{Attempt, is_commit},
+    lease::Lease,
+    places::Moved,
+    queue::{self, Claimed, Settled},
+    writer::{Carry, Writer},
+};
+use haft_core::{Command, Conclusion};
+use haft_engine::Home;
+use std::{
+    collections::HashMap,
+    fs::{self, File},
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, MutexGuard},
+    time::Instant,
+};
+use tokio::sync::mpsc;
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+
+/// How those that go on here are told of what people want.
+#[derive(Default)]
+pub(crate) struct Attempts(Mutex<HashMap<String, Ears>>);
+
+struct Ears {
+    cancelled: CancellationToken,
+    commands: mpsc::UnboundedSender<Command>,
+}
+
+impl Attempts {
+    pub(crate) fn cancel(&self, job: &str) {
+        if let Some(ears) = self.lock().get(job) {
+            ears.cancelled.cancel();
+        }
+    }
+
+    pub(crate) fn send(&self, job: &str, command: Command) {
+        if let Some(ears) = self.lock().get(job) {
+            let _it_has_ended = ears.commands.send(command);
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, Ears>> {
+        self.0.lock().expect("no code panics while it holds the attempts")
+    }
+}
+
+/// Removes the folders of attempts whose process is gone: nothing of them counts.
+pub(super) fn clear(folder: &Path) {
+    for attempt in fs::read_dir(folder.join("attempts")).into_iter().flatten().flatten() {
+        let is_unseen = attempt.file_name().as_encoded_bytes().starts_with(UNSEEN.as_bytes());
+        let is_held = File::open(attempt.path().join("lock")).is_ok_and(|file| file.try_lock().is_err());
+        if !is_held && !is_unseen {
+            let _next_time = fs::remove_dir_all(attempt.path());
+        }
+    }
+}
+
+/// How the name of a folder begins that is being made.
+const UNSEEN: &str = ".";
+
+/// The folder of an attempt, gone when it is dropped; held, so that no other worker of this machine removes it.
+struct Place {
+    folder: PathBuf,
+    _held: File,
+}
+
+impl Place {
+    fn make(above: &Path, job: &Claimed) -> std::io::Result<Self> {
+        let above = above.join("attempts");
+        fs::create_dir_all(&above)?;
+        let folder = above.canonicalize()?.join(format!("{}-{}", job.id, job.token));
+        // It is held before others see it.
+        let unseen = folder.with_file_name(format!("{UNSEEN}{}-{}", job.id, job.token));
+        fs::create_dir(&unseen)?;
+        let held = File::create(unseen.join("lock"))?;
+        held.lock()?;
+        fs::rename(&unseen, &folder)?;
+        Ok(Self { folder, _held: held })
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let _next_start_tries_again = fs::remove_dir_all(&self.folder);
+    }
+}
+
+impl Worker {
+    pub(super) async fn attempt(&self, job: Claimed, sent: Instant, work: &dyn Work) {
+        let lease = Arc::new(Lease::new(job.id.clone(), job.token, self.settings.lease, sent));
+        self.leases.add(lease.clone());
+        let ended = match Place::make(&self.settings.folder, &job) {
+            Ok(place) => self.begin(&job, &lease, &place, work).await,
+            Err(error) => {
+                Err(FleetError::Local { action: "make a folder".to_owned(), why: error.to_string() })
+            }
+        };
+        if let Err(error) = ended {
+            (self.settings.note)(format!("cannot work on the job `{}`: {error}", job.id));
+            let put_back = queue::put_back(&self.database, &lease, &error.to_string(), true).await;
+            put_back.unwrap_or_else(|error| self.note(&error));
+        }
+        self.leases.remove(&lease);
+    }
+
+    async fn begin(
+        &self,
+        job: &Claimed,
+        lease: &Arc<Lease>,
+        place: &Place,
+        work: &dyn Work,
+    ) -> Result<(), FleetError> {
+        let (tree, home) = (place.folder.join("tree"), Home(place.folder.join("home")));
+        let checked_out = self.files(job, lease, &tree).await?;
+        let moved = Moved::new(&job.id, &place.folder);
+        restore(&self.database, &job.id, &home, &moved).await?;
+        let tasks = TaskTracker::new();
+        let carry = checked_out.clone().map(|attempt| Arc::new(attempt) as Arc<dyn Carry>);
+        let blobs = home.folder(&job.id).join("blobs");
+        let writer = Writer::new(self.database.clone(), lease.clone(), moved, blobs, carry, &tasks);
+        let (to, commands) = mpsc::unbounded_channel();
+        let (cancelled, leave) = (CancellationToken::new(), self.stop.child_token());
+        let ears = Ears { cancelled: cancelled.clone(), commands: to };
+        self.attempts.lock().insert(job.id.0.clone(), ears);
+        if job.is_cancelled {
+            cancelled.cancel();
+        }
+        let begun = Begun {
+            job: job.clone(),
+            home,
+            tree,
+            start: checked_out.as_ref().map(|attempt| {
+                job.base.clone().filter(|base| is_commit(base)).unwrap_or_else(|| attempt.begun().to_owned())
+            }),
+            writer: writer.clone(),
+            commands,
+            cancelled,
+            leave: leave.clone(),
+        };
+        let working = work.work(begun);
+        tokio::pin!(working);
+        let ended = tokio::select! {
+            ended = &mut working => ended,
+            () = lease.lost() => {
+                leave.cancel();
+                working.await
+            }
+        };
+        self.attempts.lock().remove(&job.id.0);
+        let said = self.say(job, lease, &writer, checked_out.as_ref(), ended).await;
+        drop(writer);
+        tasks.close();
+        tasks.wait().await;
+        said
+    }
+
+    /// The work tree, and where it begins.
+    async fn files(&self, job: &Claimed, lease: &Lease, tree: &Path) -> Result<Option<Attempt>, FleetError> {
+        let (job, tree) = (job.clone(), tree.to_owned());
+        let repository = job.repository.as_deref().map(|url| self.repository(url));
+        let fixed = job.base.as_ref().is_some_and(|base| is_commit(base)) || job.head.is_some();
+        let made = tokio::task::spawn_blocking(move || match repository {
+            Some(repository) => {
+                let from = (job.base.as_deref(), job.head.as_ref());
+                repository.check_out(&job.id, job.token, from, &tree).map(Some)
+            }
+            None => fs::create_dir(&tree).map(|()| None).map_err(|error| FleetError::Local {
+                action: format!("make `{}`", tree.display()),
+                why: error.to_string(),
+            }),
+        });
+        let made = made.await.map_err(std::io::Error::from).unwrap_or_else(|error| {
+            Err(FleetError::Local { action: "make a work tree".to_owned(), why: error.to_string() })
+        })?;
+        if let Some(attempt) = made.as_ref().filter(|_| !fixed) {
+            queue::begin_at(&self.database, lease, attempt.begun()).await?;
+        }
+        Ok(made)
+    }
+
+    /// Tells the database what came of it.
+    async fn say(
+        &self,
+        job: &Claimed,
+        lease: &Lease,
+        writer: &Writer,
+        files: Option<&Attempt>,
+        ended: Ended,
+    ) -> Result<(), FleetError> {
+        // What could not be recorded has not happened: whoever has the job by now decides.
+        if let Err(error) = writer.sync().await {
+            (self.settings.note)(format!("the job `{}` is left: {error}", job.id));
+            return if lease.lasts() {
+                queue::put_back(&self.database, lease, &error.to_string(), true).await
+            } else {
+                Ok(())
+            };
+        }
+        match ended {
+            Ended::Concluded(conclusion) => self.settle(job, lease, files, &conclusion).await,
+            Ended::Failed(why) => {
+                (self.settings.note)(format!("the job `{}` is put back: {why}", job.id));
+                queue::put_back(&self.database, lease, &why, true).await
+            }
+            Ended::Left => queue::put_back(&self.database, lease, "its worker has ended", false).await,
+        }
+    }
+
+    async fn settle(
+        &self,
+        job: &Claimed,
+        lease: &Lease,
+        files: Option<&Attempt>,
+        conclusion: &Conclusion,
+    ) -> Result<(), FleetError> {
+        let carried = match files {
+            Some(attempt) => attempt.carry().await?,
+            None => None,
+        };
+        match queue::settle(&self.database, lease, conclusion, carried.as_deref()).await? {
+            Settled::Refused => {
+                (self.settings.note)(format!("the job `{}` is another worker's by now", job.id))
+            }
+            Settled::Stands => {
+                for branch in queue::branches(&self.database, Some(&job.id)).await? {
+                    self.publish(branch).await;
+                }
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,275 @@
+//! What an attempt records, put into the database before it counts.
+//!
+//! Lines go through a channel to one task, which writes what has come so far as one statement. Before them it writes the
+//! contents that they name, and has the commits that they tell of carried to the repository. Every statement checks the
+//! token and the lease, and holds the job's row until it is done.
+use crate::{
+    database::{Database, Parameters},
+    error::FleetError,
+    lease::Lease,
+    places::Moved,
+};
+use futures::{FutureExt, future::BoxFuture};
+use haft_core::{Event, Seq, SessionId, changed, line};
+use haft_engine::{Replica, Replicas};
+use std::{
+    collections::HashSet,
+    fs, io,
+    path::PathBuf,
+    sync::{Arc, OnceLock},
+};
+use tokio::sync::{mpsc, oneshot};
+use tokio_postgres::types::Type;
+use tokio_util::task::TaskTracker;
+
+/// Lines that are written at once.
+const AT_ONCE: usize = 1000;
+/// Bytes of lines that are written at once, if more than one.
+const BYTES_AT_ONCE: usize = 4 << 20;
+
+/// Carries the commits of an attempt to where the next one finds them.
+pub trait Carry: Send + Sync {
+    /// The last commit, where it is another one than the last time; on return it can be fetched.
+    fn carry(&self) -> BoxFuture<'_, Result<Option<String>, FleetError>>;
+}
+
+/// Where an attempt's sessions record. Cheap to clone; all clones are of one attempt.
+#[derive(Clone)]
+pub struct Writer {
+    to: mpsc::UnboundedSender<Message>,
+    failure: Arc<OnceLock<String>>,
+}
+
+enum Message {
+    Line { session: SessionId, seq: Seq, line: String },
+    Sync(oneshot::Sender<()>),
+}
+
+impl Writer {
+    /// Of the attempt that `lease` is of. `blobs`: where its contents lie. Its task ends with the last clone.
+    pub fn new(
+        database: Database,
+        lease: Arc<Lease>,
+        moved: Moved,
+        blobs: PathBuf,
+        carry: Option<Arc<dyn Carry>>,
+        tasks: &TaskTracker,
+    ) -> Self {
+        let ((to, from), failure) = (mpsc::unbounded_channel(), Arc::new(OnceLock::new()));
+        let known = HashSet::new();
+        let task = Task { database, lease, moved, blobs, carry, known, failure: failure.clone() };
+        tasks.spawn(task.run(from));
+        Self { to, failure }
+    }
+
+    /// Takes an entry's line, and waits for nothing.
+    pub fn append(&self, session: &SessionId, seq: Seq, line: &str) {
+        let line = Message::Line { session: session.clone(), seq, line: line.to_owned() };
+        let _told_by_sync = self.to.send(line);
+    }
+
+    /// Returns when all lines that were taken so far stand in the database, with the contents that they name.
+    ///
+    /// Fails where they never will: the lease is lost, or PostgreSQL refuses them.
+    pub async fn sync(&self) -> io::Result<()> {
+        let (done, waits) = oneshot::channel();
+        let _told_below = self.to.send(Message::Sync(done));
+        let answered = waits.await;
+        match (self.failure.get(), answered) {
+            (Some(failure), _) => Err(io::Error::other(failure.clone())),
+            (None, Ok(())) => Ok(()),
+            (None, Err(_)) => Err(io::Error::other("the program that writes to the fleet's database ends")),
+        }
+    }
+
+    /// What an engine is given, so that all of its sessions record here.
+    pub fn replicas(&self) -> Replicas {
+        let writer = self.clone();
+        Arc::new(move |session| Arc::new(OfSession { session: session.clone(), writer: writer.clone() }))
+    }
+
+    /// Why nothing more can be written.
+    pub fn failure(&self) -> Option<&str> {
+        self.failure.get().map(String::as_str)
+    }
+}
+
+/// What one session records.
+struct OfSession {
+    session: SessionId,
+    writer: Writer,
+}
+
+impl Replica for OfSession {
+    fn append(&self, seq: Seq, line: &str) {
+        self.writer.append(&self.session, seq, line.trim_end());
+    }
+
+    fn sync(&self) -> BoxFuture<'_, io::Result<()>> {
+        self.writer.sync().boxed()
+    }
+}
+
+struct Task {
+    database: Database,
+    lease: Arc<Lease>,
+    moved: Moved,
+    blobs: PathBuf,
+    carry: Option<Arc<dyn Carry>>,
+    /// Contents that stand there already.
+    known: HashSet<String>,
+    failure: Arc<OnceLock<String>>,
+}
+
+/// Lines of one statement.
+#[derive(Default)]
+struct Group {
+    sessions: Vec<String>,
+    places: Vec<i64>,
+    lines: Vec<String>,
+    contents: Vec<String>,
+}
+
+impl Task {
+    async fn run(mut self, mut from: mpsc::UnboundedReceiver<Message>) {
+        while let Some(first) = from.recv().await {
+            let (mut group, mut waiting, mut bytes) = (Group::default(), Vec::new(), 0);
+            let mut next = Some(first);
+            while let Some(message) = next {
+                match message {
+                    Message::Sync(done) => waiting.push(done),
+                    Message::Line { session, seq, line } => {
+                        bytes += line.len();
+                        group.add(&session, seq, &line, &self.moved);
+                    }
+                }
+                let has_room = group.lines.len() < AT_ONCE && bytes < BYTES_AT_ONCE;
+                next = if has_room { from.try_recv().ok() } else { None };
+            }
+            if self.failure.get().is_none()
+                && let Err(error) = self.write(&group).await
+            {
+                let _only_here = self.failure.set(error.to_string());
+            }
+            for done in waiting {
+                let _nobody_waits = done.send(());
+            }
+        }
+    }
+
+    async fn write(&mut self, group: &Group) -> Result<(), FleetError> {
+        if group.lines.is_empty() {
+            return Ok(());
+        }
+        if !self.lease.lasts() {
+            return Err(FleetError::Lost(self.lease.job.0.clone()));
+        }
+        for hash in &group.contents {
+            self.keep(hash).await?;
+        }
+        let head = match &self.carry {
+            Some(carry) => carry.carry().await?,
+            None => None,
+        };
+        self.put(group, head).await
+    }
+
+    async fn put(&self, group: &Group, head: Option<String>) -> Result<(), FleetError> {
+        // What a broken connection has written already is counted as well: it is the same, by the same attempt.
+        let statement = "WITH held AS MATERIALIZED (SELECT id FROM jobs WHERE id = $1 AND token = $2 \
+             AND status = 'running' AND leased_until > clock_timestamp() FOR NO KEY UPDATE), \
+           lines AS (SELECT * FROM unnest($3::text[], $4::int8[], $5::text[]) AS lines (session, seq, line)), \
+           put AS (INSERT INTO entries SELECT held.id, lines.session, lines.seq, $2, lines.line FROM lines, held \
+             ON CONFLICT DO NOTHING RETURNING seq), \
+           moved AS (UPDATE jobs SET head = $6, head_token = $2 FROM held WHERE jobs.id = held.id AND $6 IS NOT NULL) \
+           SELECT (SELECT count(*) FROM held), (SELECT count(*) FROM put) + (SELECT count(*) FROM entries e, lines \
+             WHERE e.job = $1 AND e.session = lines.session AND e.seq = lines.seq AND e.token = $2 \
+               AND e.line = lines.line), (SELECT pg_notify('haft_entries', id) FROM held)::text";
+        let parameters: Parameters<'_> = &[
+            (&self.lease.job.0, Type::TEXT),
+            (&self.lease.token, Type::INT8),
+            (&group.sessions, Type::TEXT_ARRAY),
+            (&group.places, Type::INT8_ARRAY),
+            (&group.lines, Type::TEXT_ARRAY),
+            (&head, Type::TEXT),
+        ];
+        let rows = self.while_it_lasts("append to a journal", statement, parameters).await?;
+        let (held, put): (i64, i64) = (rows[0].get(0), rows[0].get(1));
+        if held == 0 {
+            self.lease.lose();
+            return Err(FleetError::Lost(self.lease.job.0.clone()));
+        }
+        if put != group.lines.len() as i64 {
+            let why = "other entries stand in their places".to_owned();
+            return Err(FleetError::Statement { action: "append to a journal", why });
+        }
+        Ok(())
+    }
+
+    /// One that is no longer there when its entry is recorded has been given up by the session as well.
+    async fn keep(&mut self, hash: &str) -> Result<(), FleetError> {
+        if self.known.contains(hash) {
+            return Ok(());
+        }
+        let place = self.blobs.join(hash);
+        let read = tokio::task::spawn_blocking(move || fs::read(place)).await.map_err(io::Error::from);
+        let bytes = match read.flatten() {
+            Ok(bytes) => bytes,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            Err(error) => {
+                let action = format!("read the content `{hash}`");
+                return Err(FleetError::Local { action, why: error.to_string() });
+            }
+        };
+        let statement = "WITH held AS MATERIALIZED (SELECT id FROM jobs WHERE id = $1 AND token = $2 \
+             AND status = 'running' AND leased_until > clock_timestamp() FOR NO KEY UPDATE), \
+           put AS (INSERT INTO contents SELECT id, $3, $4 FROM held ON CONFLICT DO NOTHING) \
+           SELECT count(*) FROM held";
+        let parameters: Parameters<'_> = &[
+            (&self.lease.job.0, Type::TEXT),
+            (&self.lease.token, Type::INT8),
+            (&hash, Type::TEXT),
+            (&bytes, Type::BYTEA),
+        ];
+        let rows = self.while_it_lasts("keep a content", statement, parameters).await?;
+        if rows[0].get::<_, i64>(0) == 0 {
+            self.lease.lose();
+            return Err(FleetError::Lost(self.lease.job.0.clone()));
+        }
+        self.known.insert(hash.to_owned());
+        Ok(())
+    }
+
+    /// While PostgreSQL is away it is asked again, until the lease has certainly ended.
+    async fn while_it_lasts(
+        &self,
+        action: &'static str,
+        statement: &str,
+        parameters: Parameters<'_>,
+    ) -> Result<Vec<tokio_postgres::Row>, FleetError> {
+        tokio::select! {
+            biased;
+            answered = self.database.query_until(|| !self.lease.lasts(), action, statement, parameters) => answered,
+            () = self.lease.lost() => Err(FleetError::Lost(self.lease.job.0.clone())),
+        }
+    }
+}
+
+impl Group {
+    fn add(&mut self, session: &SessionId, seq: Seq, text: &str, moved: &Moved) {
+        if let Ok(Event::Recorded(entry)) = line::read(text.as_bytes()) {
+            let states =
+                changed::named(&entry.fact).iter().flat_map(|change| [&change.before, &change.after]);
+            let hashes = states.flatten().map(|state| state.hash.0.clone());
+            self.contents.extend(hashes.filter(|hash| is_content(hash)));
+        }
+        self.sessions.push(session.0.clone());
+        self.places.push(seq.0 as i64);
+        self.lines.push(moved.kept(text));
+    }
+}
+
+/// A hash comes out of a journal, and must not lead out of the folder of contents.
+fn is_content(name: &str) -> bool {
+    name.len() == 64 && name.bytes().all(|byte| byte.is_ascii_hexdigit())
+}

@@ -1,0 +1,373 @@
+//! The queue, leases and journals on a real PostgreSQL.
+use haft_core::{
+    CallId, Change, Conclusion, Entry, Fact, FileState, Hash, How, JobStatus, Order, Seq, SessionId,
+    ToolResult, line,
+};
+use haft_fleet::{
+    Claimed, Database, FleetError, Lease, Migrated, Moved, NewJob, Owner, Settled, Writer, add, add_owner,
+    cancel, claim, entries_since, job, migrate, owner_of, put_back, renew, retry, settle, status, sweep,
+};
+use haft_testing::postgres::Postgres;
+use std::{
+    collections::HashMap,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::{Duration, Instant},
+};
+use tokio_util::task::TaskTracker;
+
+const LONG: Duration = Duration::from_secs(3600);
+
+fn new_job(id: &str, owner: &str) -> NewJob {
+    let order = Order {
+        kind: "builder".into(),
+        job_type: "build".into(),
+        description: format!("Do {id}\nwith care"),
+        origin: PathBuf::new(),
+        branch: None,
+        start: None,
+        debug: false,
+    };
+    NewJob {
+        id: SessionId(id.into()),
+        owner: Owner(owner.into()),
+        order,
+        repository: None,
+        base: None,
+        priority: 0,
+        max_attempts: 3,
+        model: "none".into(),
+        profile: "default".into(),
+    }
+}
+
+async fn open(server: &Postgres, owners: &[&str]) -> Database {
+    migrate(&server.address()).await.expect("a new database");
+    let database = Database::open(&server.address()).await.expect("tables");
+    for owner in owners {
+        add_owner(&database, &Owner((*owner).into()), Some(&format!("token of {owner}")))
+            .await
+            .expect("an owner");
+    }
+    database
+}
+
+fn lease(job: &Claimed) -> Arc<Lease> {
+    Arc::new(Lease::new(job.id.clone(), job.token, LONG, Instant::now()))
+}
+
+fn done() -> Conclusion {
+    Conclusion { status: JobStatus::Completed, reason: "done".into(), evidence: Vec::new() }
+}
+
+fn late(server: &Postgres, id: &str) {
+    server.sql(&format!(
+        "UPDATE jobs SET leased_until = now() - interval '1 second' WHERE id = '{id}' AND status = 'running'"
+    ));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn migrations_are_made_once_and_again_where_one_was_interrupted() {
+    let Some(server) = Postgres::start() else { return };
+    let address = server.address();
+    let early = Database::open(&address).await.map(|_| ()).expect_err("there are no tables");
+    assert!(early.to_string().contains("`haft fleet migrate`"), "{early}");
+    // One that waits for its turn is killed in the middle of its transaction.
+    let hold = "SELECT pg_advisory_lock(x'68616674'::int); SELECT pg_sleep(600)";
+    std::thread::scope(|scope| {
+        let held =
+            scope.spawn(|| std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| server.sql(hold))));
+        let waits = "SELECT count(*) FROM pg_stat_activity WHERE query LIKE '%pg_sleep(600)%' AND pid <> pg_backend_pid()";
+        while server.sql(waits) != "1" {}
+        let killed = scope.spawn(|| {
+            let runtime =
+                tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+            runtime.block_on(migrate(&address))
+        });
+        let waiting = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted";
+        while server.sql(waiting) != "1" {}
+        server.sql(
+            "SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted",
+        );
+        let error = killed.join().expect("no panic").expect_err("its connection was ended");
+        assert!(error.is_passing(), "{error}");
+        server.sql("SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory'");
+        let _it_was_ended = held.join();
+    });
+    assert_eq!(server.sql("SELECT count(*) FROM pg_tables WHERE tablename = 'jobs'"), "0");
+    // Several at once make it once.
+    let all = futures::future::join_all((0..4).map(|_| migrate(&address))).await;
+    assert!(all.iter().all(|made| made.as_ref().is_ok_and(|made| made.to == 1)), "{all:?}");
+    assert_eq!(migrate(&address).await.expect("tables"), Migrated { from: 1, to: 1 });
+    Database::open(&address).await.expect("tables");
+    for (version, expected) in [(2, "upgrade it"), (1, "")] {
+        server.sql("DELETE FROM migrations WHERE version > 1");
+        server.sql(&format!("INSERT INTO migrations VALUES ({version}, 'x') ON CONFLICT DO NOTHING"));
+        let told = Database::open(&address).await.err().map(|error| error.to_string()).unwrap_or_default();
+        assert!(told.contains(expected) && told.is_empty() == expected.is_empty(), "{version}: {told}");
+    }
+}
+
+#[tokio::test]
+async fn an_address_where_nobody_lets_in_is_told_so() {
+    let Some(server) = Postgres::start() else { return };
+    let address = server.address();
+    let table = [
+        ("mysql://x/y".to_owned(), "must look like `postgres://"),
+        (
+            address.replace("haft@", "nobody-here@"),
+            "refuses the connection: role \"nobody-here\" does not exist",
+        ),
+        (
+            address.replace("/postgres?", "/nothing?"),
+            "refuses the connection: database \"nothing\" does not exist",
+        ),
+        (
+            "postgres://haft@127.0.0.1:1/x".to_owned(),
+            "cannot reach PostgreSQL at 127.0.0.1:1: error connecting",
+        ),
+    ];
+    for (address, expected) in table {
+        let error = Database::open(&address).await.map(|_| ()).expect_err(&address).to_string();
+        assert!(error.contains(expected), "{address}: {error}");
+    }
+}
+
+#[tokio::test]
+async fn whoever_has_least_is_next_then_what_matters_most_then_what_waits_longest() {
+    let Some(server) = Postgres::start() else { return };
+    let database = open(&server, &["many", "few"]).await;
+    for (id, owner, priority) in [
+        ("m1", "many", 0),
+        ("m2", "many", 0),
+        ("m3", "many", 5),
+        ("f1", "few", 0),
+        ("f2", "few", -1),
+        ("m4", "many", 0),
+    ] {
+        add(&database, &NewJob { priority, ..new_job(id, owner) }).await.expect("a job");
+    }
+    let mut order = Vec::new();
+    while let Some(claimed) = claim(&database, "w", LONG).await.expect("an answer") {
+        order.push(claimed.id.0);
+    }
+    assert_eq!(order, ["m3", "f1", "m1", "f2", "m2", "m4"]);
+    let token = |owner: &str| format!("token of {owner}");
+    assert_eq!(owner_of(&database, &token("few")).await.expect("an answer"), Some(Owner("few".into())));
+    assert_eq!(owner_of(&database, "token of nobody").await.expect("an answer"), None);
+    // Nobody sees or stops what is another's.
+    let few = Owner("few".into());
+    assert!(job(&database, "m1", Some(&few)).await.expect("an answer").is_none());
+    assert!(cancel(&database, "m1", Some(&few)).await.expect("an answer").is_none());
+    assert_eq!(server.sql("SELECT count(*) FROM jobs WHERE is_cancelled"), "0");
+    let bad =
+        add(&database, &NewJob { repository: Some("ext::sh -c id".into()), ..new_job("x", "few") }).await;
+    assert!(matches!(bad, Err(FleetError::Usage(_))), "{bad:?}");
+}
+
+#[tokio::test]
+async fn what_fails_is_tried_later_and_at_last_left_to_people() {
+    let Some(server) = Postgres::start() else { return };
+    let database = open(&server, &["a"]).await;
+    add(&database, &new_job("j", "a")).await.expect("a job");
+    for attempt in 1..=3 {
+        let claimed = claim(&database, "w", LONG).await.expect("an answer").expect("a job");
+        assert_eq!(claimed.attempt, attempt);
+        put_back(&database, &lease(&claimed), "no model", true).await.expect("an answer");
+        let pause: f64 =
+            server.sql("SELECT extract(epoch FROM run_after - now()) FROM jobs").parse().unwrap_or(0.0);
+        assert!(pause > f64::from(1 << attempt) * 0.5, "{attempt}: {pause}");
+        assert_eq!(claim(&database, "w", LONG).await.expect("an answer"), None);
+        server.sql("UPDATE jobs SET run_after = now()");
+    }
+    let now = status(&database).await.expect("an answer");
+    assert_eq!((now.dead[0].id.as_str(), now.dead[0].reason.as_deref()), ("j", Some("no model")));
+    assert!(retry(&database, "j", None).await.expect("an answer"));
+    // A worker that is not heard of any more has tried as well; one that ends in order has not.
+    let claimed = claim(&database, "w", LONG).await.expect("an answer").expect("a job");
+    put_back(&database, &lease(&claimed), "it ends", false).await.expect("an answer");
+    for _ in 0..3 {
+        let claimed = claim(&database, "w", LONG).await.expect("an answer").expect("a job");
+        late(&server, "j");
+        sweep(&database).await.expect("an answer");
+        let refused = settle(&database, &lease(&claimed), &done(), None).await.expect("an answer");
+        assert_eq!(refused, Settled::Refused);
+        server.sql("UPDATE jobs SET run_after = now()");
+    }
+    assert_eq!(server.sql("SELECT status, attempts FROM jobs"), "dead|3");
+}
+
+/// How many jobs the workers of the simulation have.
+const JOBS: u8 = 25;
+
+/// A worker of the simulation, with a handle that it may have lost long ago.
+struct Simulated {
+    name: String,
+    holds: Option<(Arc<Lease>, Writer, u64)>,
+}
+
+/// The real statements in any order: workers that pause, are stopped and come back with what they had; leases that run
+/// out at any moment; PostgreSQL's word alone counts, since no lease here ends by the worker's own clock.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn no_order_of_steps_settles_or_writes_twice() {
+    let Some(server) = Postgres::start() else { return };
+    let database = open(&server, &["a"]).await;
+    let (tasks, seed) = (TaskTracker::new(), fastrand::u64(..));
+    let mut chance = fastrand::Rng::with_seed(seed);
+    let (mut settled, mut claims, mut refused): (HashMap<String, i64>, HashMap<String, i64>, u32) =
+        Default::default();
+    let mut workers: Vec<Simulated> =
+        (0..3).map(|number| Simulated { name: format!("w{number}"), holds: None }).collect();
+    for number in 0..JOBS {
+        add(&database, &NewJob { max_attempts: 1000, ..new_job(&format!("j{number}"), "a") })
+            .await
+            .expect("a job");
+    }
+    let mut left_behind = Vec::new();
+    for step in 0..600 {
+        let worker = &mut workers[chance.usize(..3)];
+        match (chance.u8(..12), worker.holds.take()) {
+            (0 | 1, held) => {
+                // Restarted, or so long away that it begins anew; the old handle may still speak.
+                left_behind.extend(held);
+                if let Some(job) = claim(&database, &worker.name, LONG).await.expect("an answer") {
+                    let before = claims.insert(job.id.0.clone(), job.token);
+                    assert!(before.is_none_or(|before| before < job.token), "seed {seed}, step {step}");
+                    assert!(!settled.contains_key(&job.id.0), "seed {seed}, step {step}: {job:?}");
+                    let lease = lease(&job);
+                    let moved = Moved::new(&job.id, Path::new("/attempt"));
+                    let writer =
+                        Writer::new(database.clone(), lease.clone(), moved, PathBuf::new(), None, &tasks);
+                    let next =
+                        entries_since(&database, &job.id.0, 0, 10_000).await.expect("lines").len() as u64;
+                    worker.holds = Some((lease, writer, next));
+                }
+            }
+            (2, held) => {
+                late(&server, &format!("j{}", chance.u8(..JOBS)));
+                worker.holds = held;
+            }
+            (3, held) => {
+                sweep(&database).await.expect("an answer");
+                server.sql("UPDATE jobs SET run_after = now()");
+                worker.holds = held;
+            }
+            (4, Some((lease, writer, next))) => {
+                let leases = [lease.clone()];
+                // What it hears of a lost lease it forgets: only PostgreSQL keeps it from what it does next.
+                let fresh = Arc::new(Lease::new(lease.job.clone(), lease.token, LONG, Instant::now()));
+                renew(&database, &worker.name, &leases, LONG).await.expect("an answer");
+                worker.holds = Some((fresh, writer, next));
+            }
+            (5, Some((lease, _, _))) => {
+                let fresh = Lease::new(lease.job.clone(), lease.token, LONG, Instant::now());
+                match settle(&database, &fresh, &done(), None).await.expect("an answer") {
+                    Settled::Stands => {
+                        assert_eq!(claims.get(&lease.job.0), Some(&lease.token), "seed {seed}, step {step}");
+                        let before = settled.insert(lease.job.0.clone(), lease.token);
+                        assert!(before.is_none_or(|token| token == lease.token), "seed {seed}, step {step}");
+                    }
+                    Settled::Refused => refused += 1,
+                }
+            }
+            (6, Some((lease, _, _))) => {
+                put_back(&database, &lease, "simulated", true).await.expect("an answer")
+            }
+            (7, held) if !left_behind.is_empty() => {
+                // One that everybody took for dead goes on.
+                worker.holds = Some(left_behind.swap_remove(chance.usize(..left_behind.len())));
+                left_behind.extend(held);
+            }
+            (_, Some((lease, writer, next))) => {
+                writer.append(&lease.job, Seq(next), &format!("{{\"token\":{}}}", lease.token));
+                match writer.sync().await {
+                    Ok(()) => {
+                        assert_eq!(claims.get(&lease.job.0), Some(&lease.token), "seed {seed}, step {step}");
+                        worker.holds = Some((lease, writer, next + 1));
+                    }
+                    Err(_) => refused += 1,
+                }
+            }
+            (_, None) => {}
+        }
+    }
+    // All that were ever left go on once more, and none of them counts.
+    for (lease, writer, next) in left_behind {
+        let is_last = claims.get(&lease.job.0) == Some(&lease.token) && !settled.contains_key(&lease.job.0);
+        writer.append(&lease.job, Seq(next), "{}");
+        assert!(writer.sync().await.is_err() || is_last, "seed {seed}: {lease:?}");
+        let fresh = Lease::new(lease.job.clone(), lease.token, LONG, Instant::now());
+        let stands = settle(&database, &fresh, &done(), None).await.expect("an answer") == Settled::Stands;
+        assert!(
+            !stands || is_last || settled.get(&lease.job.0) == Some(&lease.token),
+            "seed {seed}: {lease:?}"
+        );
+        if stands {
+            settled.insert(lease.job.0.clone(), lease.token);
+        }
+        refused += u32::from(!stands);
+    }
+    assert!(refused > 0 && !settled.is_empty(), "seed {seed}: {refused} refused, {} settled", settled.len());
+    for (id, token) in &claims {
+        let lines = entries_since(&database, id, 0, 10_000).await.expect("lines");
+        let places: Vec<i64> = lines.iter().map(|(seq, _)| *seq).collect();
+        assert_eq!(places, (0..lines.len() as i64).collect::<Vec<_>>(), "seed {seed}: {id}");
+        let tokens: Vec<i64> = server
+            .sql(&format!("SELECT token FROM entries WHERE job = '{id}' ORDER BY seq"))
+            .lines()
+            .map(|token| token.parse().expect("a number"))
+            .collect();
+        assert!(tokens.is_sorted() && tokens.iter().all(|by| by <= token), "seed {seed}: {id}: {tokens:?}");
+    }
+    let completed: usize =
+        server.sql("SELECT count(*) FROM jobs WHERE status = 'completed'").parse().expect("a number");
+    assert_eq!(completed, settled.len(), "seed {seed}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn while_the_database_is_away_nothing_counts_and_then_it_goes_on() {
+    let Some(server) = Postgres::start() else { return };
+    let database = open(&server, &["a"]).await;
+    let tasks = TaskTracker::new();
+    for id in ["waits", "ends"] {
+        add(&database, &new_job(id, "a")).await.expect("a job");
+    }
+    let claimed = [claim(&database, "w", LONG).await, claim(&database, "w", LONG).await];
+    let [first, second] = claimed.map(|job| job.expect("an answer").expect("a job"));
+    let short =
+        Arc::new(Lease::new(second.id.clone(), second.token, Duration::from_millis(300), Instant::now()));
+    let blobs = tempfile::tempdir().expect("a folder");
+    let name = "b".repeat(64);
+    std::fs::write(blobs.path().join(&name), [0, 1, 255]).expect("a content");
+    let moved = Moved::new(&first.id, Path::new("/attempt"));
+    let writer = |lease: Arc<Lease>| {
+        Writer::new(database.clone(), lease, moved.clone(), blobs.path().to_owned(), None, &tasks)
+    };
+    let (long, lost) = (writer(lease(&first)), writer(short));
+    server.stop();
+    let after = Some(FileState { hash: Hash(name), mode: 0o644 });
+    let changes = vec![Change { path: "/attempt/tree/a".into(), before: None, after }];
+    let (call, how, result) = (CallId("c".into()), How::Staged, ToolResult::default());
+    let fact = Fact::Staged { call, changes, how, result, unkept: Vec::new() };
+    let change = line::of_entry(&Entry { seq: Seq(1), parent: None, at: 1, fact });
+    long.append(&first.id, Seq(1), &change);
+    lost.append(&second.id, Seq(1), "{}");
+    let waits = {
+        let long = long.clone();
+        tasks.spawn(async move { long.sync().await })
+    };
+    let refused = lost.sync().await.expect_err("its lease ended meanwhile").to_string();
+    assert!(refused.contains("the lease of the job `ends` is lost"), "{refused}");
+    assert!(!waits.is_finished());
+    server.begin();
+    waits.await.expect("no panic").expect("it goes on");
+    assert_eq!(entries_since(&database, "waits", 1, 9).await.expect("lines").len(), 1);
+    assert_eq!(server.sql("SELECT encode(bytes, 'hex') FROM contents WHERE job = 'waits'"), "0001ff");
+    assert_eq!(server.sql("SELECT line LIKE '%/fleet/waits/tree%' FROM entries WHERE seq = 1"), "t");
+    assert_eq!(server.sql("SELECT count(*) FROM entries WHERE job = 'ends'"), "1");
+    let stands = settle(&database, &lease(&first), &done(), None).await.expect("an answer");
+    assert_eq!(
+        (stands, job(&database, "waits", None).await.expect("an answer").expect("a job").status),
+        (Settled::Stands, "completed".into())
+    );
+}

@@ -1,0 +1,104 @@
+//! What `haft worker` and `haft fleet` take.
+use super::WorkArgs;
+use clap::{Args, Subcommand};
+use std::{num::NonZeroUsize, path::PathBuf};
+
+/// The database that the machines of a fleet share.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct FleetUrl {
+    /// PostgreSQL of the fleet, `postgres://USER@HOST/DATABASE` [default: the variable `HAFT_FLEET`]
+    #[arg(long, value_name = "URL")]
+    pub(crate) fleet: Option<String>,
+}
+
+/// `haft worker`
+#[derive(Debug, Args)]
+pub(crate) struct WorkerArgs {
+    /// Which fleet.
+    #[command(flatten)]
+    pub(crate) fleet: FleetUrl,
+    /// Name of this worker in lists [default: the name of the machine]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) name: Option<String>,
+    /// Work on at most this many jobs at a time
+    #[arg(long, value_name = "N", default_value = "2")]
+    pub(crate) workers: NonZeroUsize,
+    /// Give a job to another worker when this one was not heard of for this many seconds
+    #[arg(long, value_name = "SECONDS", default_value = "30", value_parser = clap::value_parser!(u64).range(1..=3600))]
+    pub(crate) lease: u64,
+    /// Keep mirrors and work trees in this directory [default: `fleet` in the data directory]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) folder: Option<PathBuf>,
+    /// How the turns of each job go.
+    #[command(flatten)]
+    pub(crate) work: WorkArgs,
+}
+
+/// `haft fleet …`
+#[derive(Debug, Subcommand)]
+pub(crate) enum Fleet {
+    /// Show workers, how many jobs stand how, and jobs that nobody tries any more
+    Status {
+        /// Which fleet.
+        #[command(flatten)]
+        fleet: FleetUrl,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Tell workers to take no more jobs, and to end when they have none
+    Drain {
+        /// Which fleet.
+        #[command(flatten)]
+        fleet: FleetUrl,
+        /// Name of the workers, or the instance of one [default: all]
+        worker: Option<String>,
+    },
+    /// Make the tables of a fleet, or bring them to what this version needs
+    Migrate {
+        /// Which fleet.
+        #[command(flatten)]
+        fleet: FleetUrl,
+    },
+    /// Queue a job: `haft fleet add builder "Add a test" --repository URL`
+    Add {
+        /// Which fleet.
+        #[command(flatten)]
+        fleet: FleetUrl,
+        /// Agent that does it: `builder`, `debugger`, `reviewer`, `triager` or one of your own
+        kind: String,
+        /// What to do
+        description: String,
+        /// Repository to work on: a URL, or a path that every worker can read; without it, an empty directory
+        #[arg(long, value_name = "URL")]
+        repository: Option<String>,
+        /// Commit or branch to begin with [default: what the repository calls HEAD]
+        #[arg(long, value_name = "COMMIT", requires = "repository")]
+        base: Option<String>,
+        /// Jobs of the same owner with a larger number go first
+        #[arg(long, value_name = "N", default_value = "0", allow_hyphen_values = true)]
+        priority: i32,
+        /// Whose job it is
+        #[arg(long, value_name = "NAME", default_value = "admin")]
+        owner: String,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Try a job anew that has failed, was cancelled, or was tried too often
+    Retry {
+        /// Which fleet.
+        #[command(flatten)]
+        fleet: FleetUrl,
+        /// ID of the job
+        id: String,
+    },
+    /// Make an owner, and print the token that programs send; again, for another token
+    Owner {
+        /// Which fleet.
+        #[command(flatten)]
+        fleet: FleetUrl,
+        /// Name: letters, digits, `-` and `_`
+        name: String,
+    },
+}

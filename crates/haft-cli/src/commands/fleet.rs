@@ -1,0 +1,188 @@
+//! `haft fleet …`: what a fleet's database knows, and what people tell it.
+mod attempt;
+mod serve;
+mod worker;
+
+pub(crate) use serve::serve;
+pub(crate) use worker::worker;
+
+use super::table::Table;
+use crate::{CliContext, args::Fleet, args::FleetUrl, assemble, failure::Failure, token};
+use haft::{
+    engine::new_session_id,
+    fleet::{self, Database, FleetError, NewJob, Owner},
+    kernel::Order,
+    terminal::Exit,
+};
+use serde_json::json;
+use std::{
+    io::{Write, stdout},
+    path::{Path, PathBuf},
+};
+
+/// So often a job is begun before it is left to people.
+const ATTEMPTS: i32 = 5;
+
+/// Carries out one of them.
+pub(crate) async fn fleet(context: &CliContext, command: Fleet) -> Result<Exit, Failure> {
+    match command {
+        Fleet::Migrate { fleet } => {
+            let made = fleet::migrate(&address(context, &fleet)?).await?;
+            match made.from == made.to {
+                true => writeln!(stdout(), "the tables have version {} already", made.to)?,
+                false => writeln!(stdout(), "the tables have version {}", made.to)?,
+            }
+        }
+        Fleet::Status { fleet, json } => status(&open(context, &fleet).await?, json).await?,
+        Fleet::Drain { fleet, worker } => {
+            let told = fleet::drain(&open(context, &fleet).await?, worker.as_deref()).await?;
+            if told == 0 {
+                let called = worker.map(|name| format!(" called `{name}`")).unwrap_or_default();
+                return Err(Failure::usage(format!("no worker{called} was heard of in the last minute"))
+                    .hint("`haft fleet status` names them"));
+            }
+            writeln!(stdout(), "{told} workers take no more jobs")?;
+        }
+        Fleet::Retry { fleet, id } => {
+            if !fleet::retry(&open(context, &fleet).await?, &id, None).await? {
+                return Err(Failure::usage(format!(
+                    "there is no job `{id}` that has failed, was cancelled, or was tried too often"
+                ))
+                .hint("`haft fleet status` names jobs that were tried too often"));
+            }
+            writeln!(stdout(), "{id} waits again")?;
+        }
+        Fleet::Owner { fleet, name } => {
+            let (database, token) = (open(context, &fleet).await?, token::random()?);
+            fleet::add_owner(&database, &Owner(name), Some(&token)).await?;
+            writeln!(stdout(), "{token}")?;
+        }
+        Fleet::Add { fleet, kind, description, repository, base, priority, owner, json } => {
+            let database = open(context, &fleet).await?;
+            let job =
+                NewJob { repository, base, priority, ..new_job(context, kind, description, Owner(owner))? };
+            if job.owner.0 == ADMIN {
+                fleet::add_owner(&database, &job.owner, None).await?;
+            }
+            fleet::add(&database, &job).await?;
+            match json {
+                true => writeln!(stdout(), "{}", json!({"job": job.id.0}))?,
+                false => writeln!(stdout(), "{}", job.id)?,
+            }
+        }
+    }
+    Ok(Exit::Success)
+}
+
+/// The owner of what the person who runs the fleet gives.
+pub(crate) const ADMIN: &str = "admin";
+
+/// A job for a worker.
+pub(crate) fn new_job(
+    context: &CliContext,
+    kind: String,
+    description: String,
+    owner: Owner,
+) -> Result<NewJob, Failure> {
+    // Of agents that a repository brings along nobody here knows.
+    let agent = assemble::agent(context, Path::new("/nonexistent"), &kind)?;
+    let id = new_session_id();
+    let branch = agent.work_tree.then(|| format!("haft/{id}"));
+    let job_type = agent.job.clone().unwrap_or_else(|| kind.clone());
+    let order =
+        Order { kind, job_type, description, origin: PathBuf::new(), branch, start: None, debug: false };
+    Ok(NewJob {
+        id,
+        owner,
+        order,
+        repository: None,
+        base: None,
+        priority: 0,
+        max_attempts: ATTEMPTS,
+        model: assemble::NOBODY.to_owned(),
+        profile: "default".to_owned(),
+    })
+}
+
+/// What was typed, else what the environment says.
+pub(crate) fn address(context: &CliContext, url: &FleetUrl) -> Result<String, Failure> {
+    let known = url.fleet.clone().or_else(|| context.environment.get("HAFT_FLEET").map(str::to_owned));
+    known.ok_or_else(|| {
+        Failure::usage("which fleet is not said").hint(
+            "give `--fleet postgres://USER@HOST/DATABASE`, or set HAFT_FLEET, which no other program sees",
+        )
+    })
+}
+
+async fn open(context: &CliContext, url: &FleetUrl) -> Result<Database, Failure> {
+    Ok(Database::open(&address(context, url)?).await?)
+}
+
+async fn status(database: &Database, json: bool) -> Result<(), Failure> {
+    let fleet::Status { counts, workers, dead, oldest_waits } = fleet::status(database).await?;
+    if json {
+        let jobs: Vec<_> = counts
+            .iter()
+            .map(|(owner, status, count)| json!({"owner": owner, "status": status, "count": count}))
+            .collect();
+        let workers: Vec<_> = workers
+            .iter()
+            .map(|worker| {
+                json!({"instance": worker.instance, "name": worker.name, "version": worker.version,
+                       "seen_seconds_ago": worker.seen, "draining": worker.is_draining, "running": worker.running})
+            })
+            .collect();
+        let dead: Vec<_> = dead
+            .iter()
+            .map(|job| json!({"job": job.id, "owner": job.owner, "title": job.title, "attempts": job.attempts, "reason": job.reason}))
+            .collect();
+        let whole =
+            json!({"jobs": jobs, "workers": workers, "dead": dead, "oldest_waits_seconds": oldest_waits});
+        writeln!(stdout(), "{whole}")?;
+        return Ok(());
+    }
+    let mut table = Table::new(["WORKER", "INSTANCE", "JOBS", "SEEN", "STATE"]);
+    for worker in workers {
+        let state = if worker.is_draining { "draining" } else { "" };
+        let seen = format!("{:.0} s ago", worker.seen);
+        table.row([worker.name, worker.instance, worker.running.to_string(), seen, state.to_owned()]);
+    }
+    table.print("no workers")?;
+    writeln!(stdout())?;
+    let mut table = Table::new(["OWNER", "STATUS", "JOBS"]);
+    for (owner, status, count) in counts {
+        table.row([owner, status, count.to_string()]);
+    }
+    table.print("no jobs")?;
+    if let Some(seconds) = oldest_waits {
+        writeln!(stdout(), "\nthe oldest job that could begin waits for {seconds:.0} s")?;
+    }
+    if !dead.is_empty() {
+        writeln!(stdout(), "\nTried too often; `haft fleet retry ID` tries again:")?;
+        let mut table = Table::new(["JOB", "OWNER", "TITLE", "REASON"]);
+        for job in dead {
+            table.row([job.id, job.owner, job.title, job.reason.unwrap_or_default()]);
+        }
+        table.print("")?;
+    }
+    Ok(())
+}
+
+impl From<FleetError> for Failure {
+    fn from(error: FleetError) -> Self {
+        let message = error.to_string();
+        match error {
+            FleetError::Address(_) => {
+                Self::usage(message).hint("it looks like `postgres://USER@HOST/DATABASE`")
+            }
+            FleetError::Refused { .. } => Self::usage(message)
+                .hint("user, password, database or certificate are not right; see docs/deploy.md"),
+            FleetError::Schema(_) | FleetError::Usage(_) => Self::usage(message),
+            FleetError::Unreachable { .. } => Self::failed(message)
+                .hint("look whether PostgreSQL runs there, and whether this machine may reach it"),
+            FleetError::Lost(_) | FleetError::Statement { .. } | FleetError::Local { .. } => {
+                Self::failed(message)
+            }
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! One attempt at a job of a fleet: the session that was restored goes on as any job that lost its process does.
+use crate::{
+    CliContext,
+    args::TurnArgs,
+    commands::jobs::{Job, last_outcome, outcome_of, taken_up},
+    config::Places,
+    failure::Failure,
+};
+use futures::{FutureExt, StreamExt, future::BoxFuture};
+use haft::{
+    engine::{Session, Turns, run_job},
+    fleet::{self, Begun, Ended},
+    kernel::{Command, Conclusion, Entry, Fact, JobStatus, Outcome, Start},
+};
+use std::sync::Arc;
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+/// Works on jobs with the options that the worker was started with.
+pub(super) struct Attempts {
+    pub(super) context: CliContext,
+    pub(super) turn: TurnArgs,
+}
+
+impl fleet::Work for Attempts {
+    fn work(&self, begun: Begun) -> BoxFuture<'static, Ended> {
+        // Sessions of an attempt lie in a folder of its own.
+        let places = Places { home: begun.home.0.clone(), ..self.context.places.clone() };
+        let context = CliContext { places, ..self.context.clone() };
+        let start = begun.start.clone().map(|commit| Start { commit, branch: Some(base(&begun)) });
+        let (cwd, start) = (Some(begun.tree.clone()), start.map(Box::new));
+        let turn = TurnArgs { cwd, start, quiet: true, ..self.turn.clone() };
+        async move {
+            let ended = attempt(&context, turn, begun).await;
+            ended.unwrap_or_else(|failure| Ended::Failed(failure.message))
+        }
+        .boxed()
+    }
+}
+
+/// What the job's branch is compared with, for people.
+fn base(begun: &Begun) -> String {
+    begun.job.base.clone().unwrap_or_else(|| "HEAD".to_owned())
+}
+
+async fn attempt(context: &CliContext, turn: TurnArgs, begun: Begun) -> Result<Ended, Failure> {
+    let Begun { job, home, writer, commands, cancelled, leave, .. } = begun;
+    let entries = home.peek(&job.id.0)?;
+    if let Some(conclusion) = concluded_before(&entries, job.attempt) {
+        return Ok(Ended::Concluded(conclusion));
+    }
+    let mut redone = Ok(());
+    let taken = taken_up(context, &home, &job.id.0, turn, |setup| {
+        let stage = (setup.stages)(&setup.home.contents(&job.id));
+        redone = fleet::redo(&*stage, &setup.workspace, &entries);
+        setup.replicas = Some(writer.replicas());
+    });
+    let Job { agent, order, assembled, session, .. } = taken.await?;
+    if let Err(error) = redone {
+        assembled.engine.shut_down().await;
+        return Err(error.into());
+    }
+    let mut turns = Followed { session: &session, commands, cancelled, leave };
+    let concluded = run_job(&session, &agent, &order, &assembled.engine.setup().tools, &mut turns).await;
+    let outcome = last_outcome(&session);
+    assembled.engine.shut_down().await;
+    Ok(match concluded {
+        Err(Left) => Ended::Left,
+        // A model that cannot be asked now may be asked later.
+        Ok(conclusion) if outcome == Some(Outcome::Failed) => Ended::Failed(conclusion.reason),
+        Ok(conclusion) => Ended::Concluded(conclusion),
+    })
+}
+
+/// What the job came to, where the worker of an earlier attempt died before it could settle that. A first attempt is one
+/// that a person wants, whatever it came to before.
+fn concluded_before(entries: &[Arc<Entry>], attempt: i32) -> Option<Conclusion> {
+    let Some(Fact::Concluded(conclusion)) = entries.last().map(|entry| &entry.fact) else { return None };
+    let is_failure = outcome_of(entries) == Some(Outcome::Failed);
+    let stands = conclusion.status == JobStatus::Completed || (attempt > 1 && !is_failure);
+    stands.then(|| conclusion.clone())
+}
+
+/// The worker was told to leave.
+struct Left;
+
+/// Turns that people steer and stop through the database.
+struct Followed<'a> {
+    session: &'a Session,
+    commands: mpsc::UnboundedReceiver<Command>,
+    cancelled: CancellationToken,
+    leave: CancellationToken,
+}
+
+impl Turns for Followed<'_> {
+    type Error = Left;
+
+    async fn turn(&mut self, command: Command) -> Result<Outcome, Left> {
+        let mut turn = self.session.start(command);
+        let mut is_told = false;
+        loop {
+            tokio::select! {
+                event = turn.next() => if event.is_none() { break },
+                () = self.leave.cancelled() => return Err(Left),
+                () = self.cancelled.cancelled(), if !is_told => {
+                    is_told = true;
+                    let _it_has_ended = self.session.send(Command::Interrupt);
+                }
+                Some(command) = self.commands.recv() => {
+                    let _it_has_ended = self.session.send(command);
+                }
+            }
+        }
+        Ok(turn.report().await.outcome.unwrap_or(Outcome::Failed))
+    }
+}

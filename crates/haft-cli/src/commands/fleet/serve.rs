@@ -1,0 +1,34 @@
+//! `haft serve --fleet`: the jobs of a fleet over HTTP.
+use super::{ADMIN, address, new_job};
+use crate::{
+    CliContext,
+    args::{FleetUrl, ServeArgs},
+    commands::serve::{cannot_listen, greet},
+    failure::Failure,
+    token::{self, Kept},
+};
+use haft::{
+    fleet::{self, Database, Owner},
+    serve::{self, Fleet, FleetSettings, Make, Problem},
+    terminal::{Exit, signals::Interrupts},
+};
+use std::sync::Arc;
+
+/// Serves until somebody interrupts. No model is needed here: workers have theirs.
+pub(crate) async fn serve(context: &CliContext, args: &ServeArgs) -> Result<Exit, Failure> {
+    let url = address(context, &FleetUrl { fleet: args.fleet.clone() })?;
+    let (database, admin) = (Database::open(&url).await?, Owner(ADMIN.to_owned()));
+    fleet::add_owner(&database, &admin, None).await?;
+    let Kept { token, is_new } = token::of(&context.places.home, token::SERVE)?;
+    let listening = serve::listen(args.listen).await.map_err(|error| cannot_listen(args, &error))?;
+    greet(&listening, args, &token, is_new, &[])?;
+    let own = context.clone();
+    let make: Make = Arc::new(move |kind, description, owner| {
+        new_job(&own, kind, description, owner).map_err(Problem::from)
+    });
+    let settings = FleetSettings { fleet: Fleet { database, make, admin }, token, hosts: args.host.clone() };
+    let mut interrupts = Interrupts::listen()?;
+    let served = interrupts.until(|interrupted| serve::serve_fleet(listening, settings, interrupted)).await;
+    served.unwrap_or(Ok(()))?;
+    Ok(Exit::Success)
+}

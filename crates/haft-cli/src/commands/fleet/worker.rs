@@ -1,0 +1,52 @@
+//! `haft worker`: works on the jobs of a fleet.
+use super::{address, attempt::Attempts};
+use crate::{
+    CliContext,
+    args::{TurnArgs, WorkerArgs},
+    assemble::SessionSpec,
+    failure::Failure,
+    mcp::notes,
+};
+use haft::{
+    fleet::{self, Database},
+    terminal::{Exit, signals::Interrupts},
+};
+use std::{sync::Arc, time::Duration};
+use tokio_util::sync::CancellationToken;
+
+/// Works until somebody interrupts, or until the worker is drained.
+pub(crate) async fn worker(context: &CliContext, args: &WorkerArgs) -> Result<Exit, Failure> {
+    let (turn, address) = (args.work.turn(), address(context, &args.fleet)?);
+    // What is wrong with the model, the configuration or the options shows before a job is taken.
+    let tried = TurnArgs { quiet: true, ..turn.clone() };
+    SessionSpec::of(context, &tried)?.engine().await?;
+    let database = Database::open(&address).await?;
+    let note = notes(args.work.quiet);
+    let folder = args.folder.clone().unwrap_or_else(|| context.places.home.join("fleet"));
+    let name = args.name.clone().unwrap_or_else(own_name);
+    note(format!("`{name}` works on the jobs of {}", database.place()));
+    let settings = fleet::Settings {
+        name,
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        jobs: args.workers.get(),
+        lease: Duration::from_secs(args.lease),
+        folder,
+        note,
+    };
+    let work = Arc::new(Attempts { context: context.clone(), turn });
+    let (mut interrupts, stop) = (Interrupts::listen()?, CancellationToken::new());
+    let working = fleet::work(database, settings, work, stop.clone());
+    tokio::pin!(working);
+    tokio::select! {
+        worked = &mut working => worked?,
+        () = interrupts.next() => {
+            stop.cancel();
+            working.await?;
+        }
+    }
+    Ok(Exit::Success)
+}
+
+fn own_name() -> String {
+    rustix::system::uname().nodename().to_string_lossy().into_owned()
+}

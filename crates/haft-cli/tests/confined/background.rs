@@ -1,0 +1,226 @@
+//! Commands in the background, in views of their own.
+use crate::kit::{Place, Ran, Server};
+use serde_json::{Value, json};
+use std::{
+    fs,
+    path::Path,
+    thread::sleep,
+    time::{Duration, Instant},
+};
+
+const OPTIONS: [&str; 4] = ["--sandbox", "require", "--permission", "accept-edits"];
+
+fn bash(command: &str) -> Value {
+    json!({"name": "bash", "arguments": {"command": command}})
+}
+
+fn background(command: &str) -> Value {
+    json!({"name": "bash", "arguments": {"command": command, "background": true}})
+}
+
+/// Runs one reply with each of `rounds`, and waits for what they leave in the background.
+fn run(place: &Place, permission: &str, rounds: &[Vec<Value>]) -> Ran {
+    let replies = rounds.iter().map(|calls| json!({"calls": calls}));
+    // A task may end in a turn of its own.
+    let replies: Vec<Value> = replies.chain([json!({"say": "done"}), json!({"say": "seen"})]).collect();
+    let model = place.script("model.jsonl", &replies);
+    let options = ["--sandbox", "require", "--permission", permission, "--json", "--model", &model];
+    place.run(&[&["run"], &options[..], &["go"]].concat())
+}
+
+/// What the model read of events of this type.
+fn contents(ran: &Ran, kind: &str) -> Vec<String> {
+    let events = ran.events();
+    let wanted = events.iter().filter(|event| event["type"] == kind);
+    let content =
+        |event: &Value| event["content"].as_str().or(event["result"]["content"].as_str()).map(str::to_owned);
+    wanted.map(|event| content(event).unwrap_or_else(|| panic!("{event}"))).collect()
+}
+
+/// The end of the one task.
+fn ended(ran: &Ran) -> String {
+    let ends = contents(ran, "job_ended");
+    assert_eq!(ends.len(), 1, "{ran:?}");
+    ends[0].clone()
+}
+
+/// Waits in a command until another one says so: `/tmp` is the same for all of a session.
+const UNTIL_GO: &str = "until test -e /tmp/go; do sleep 0.01; done";
+
+#[test]
+fn what_a_background_command_changes_is_real_once_it_has_ended_and_can_be_undone() {
+    let place = Place::new();
+    place.write("old.txt", "old\n");
+    let build =
+        format!("rm old.txt; mkdir out; echo early >out/a; {UNTIL_GO}; echo late >out/b; echo it is built");
+    let ran = run(&place, "accept-edits", &[vec![background(&build)], vec![bash("ls; touch /tmp/go")]]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert!(contents(&ran, "tool_ended")[0].contains("what it changes is real once it has ended"), "{ran:?}");
+    assert_eq!(contents(&ran, "tool_ended")[1], "old.txt", "{ran:?}");
+    assert_eq!(ended(&ran), "it is built\n[changed: - old.txt, + out, + out/a, + out/b]");
+    let undone = place.run(&["undo"]);
+    assert_eq!((undone.code, place.read("old.txt").as_deref()), (0, Some("old\n")), "{undone:?}");
+    assert!(!place.work().join("out").exists());
+    assert_eq!(place.run(&["redo"]).code, 0);
+    assert_eq!((place.read("out/b").as_deref(), place.read("old.txt")), (Some("late\n"), None));
+}
+
+#[test]
+fn what_others_changed_while_it_ran_is_left_alone_and_named() {
+    let place = Place::new();
+    for name in ["shared.txt", "folder/kept.txt", "gone.txt"] {
+        place.write(name, "old\n");
+    }
+    let task = format!(
+        "{UNTIL_GO}; echo task >shared.txt; rm -r folder gone.txt; echo task >new.txt; echo task >other.txt"
+    );
+    let edits = ["shared.txt", "folder/kept.txt"].map(
+        |path| json!({"name": "edit", "arguments": {"path": path, "old_text": "old", "new_text": "edited"}}),
+    );
+    let others = "echo call >new.txt; touch /tmp/go";
+    let ran = run(&place, "accept-edits", &[vec![background(&task)], edits.to_vec(), vec![bash(others)]]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let told = ended(&ran);
+    let left = "[left alone, since somebody else changed it while the task ran: folder/kept.txt, new.txt, shared.txt]";
+    assert!(told.contains("[changed: - gone.txt, + other.txt]") && told.ends_with(left), "{told}");
+    let files = ["shared.txt", "folder/kept.txt", "new.txt", "other.txt", "gone.txt"];
+    let read = files.map(|name| place.read(name));
+    assert_eq!(
+        read.each_ref().map(Option::as_deref),
+        [Some("edited\n"), Some("edited\n"), Some("call\n"), Some("task\n"), None]
+    );
+}
+
+#[test]
+fn only_a_background_command_that_ends_by_itself_and_is_allowed_changes_anything() {
+    let stop = |wait: u64| json!({"name": "job", "arguments": {"id": "1", "stop": true, "wait": wait}});
+    let with = |timeout: u64| {
+        let mut call = background("echo x >made; echo said; sleep 60");
+        call["arguments"]["timeout"] = json!(timeout);
+        call
+    };
+    let table = [
+        (
+            "accept-edits",
+            vec![vec![background("echo x >made; exit 3")]],
+            0,
+            Some("[exit code: 3]\n[changed: + made]"),
+        ),
+        ("accept-edits", vec![vec![with(1)]], 0, None),
+        ("accept-edits", vec![vec![background("echo x >made; sleep 60")], vec![stop(5)]], 0, None),
+        ("ask", vec![vec![background("echo x >made")]], 4, None),
+        ("read-only", vec![vec![background("echo x >made")]], 0, None),
+    ];
+    for (permission, rounds, code, kept) in table {
+        let place = Place::new();
+        let ran = run(&place, permission, &rounds);
+        assert_eq!((ran.code, place.read("made").is_some()), (code, kept.is_some()), "{permission}: {ran:?}");
+        match (kept, permission) {
+            (Some(kept), _) => assert!(ended(&ran).contains(kept), "{ran:?}"),
+            (None, "accept-edits") => {
+                assert!(ended(&ran).ends_with("[nothing that it changed was kept]"), "{ran:?}")
+            }
+            (None, "ask") => assert!(ended(&ran).contains("`write:made` needs approval"), "{ran:?}"),
+            (None, _) => assert!(!ran.out.contains("job_ended"), "{ran:?}"),
+        }
+    }
+}
+
+/// The session of the one journal.
+fn session(place: &Place) -> String {
+    place.journal().parent().unwrap().file_name().unwrap().to_str().unwrap().to_owned()
+}
+
+#[test]
+fn a_background_command_that_was_killed_with_haft_has_changed_nothing_and_is_told_so() {
+    let place = Place::new();
+    let calls = [background("echo x >made; touch /tmp/begun; sleep 60"), bash("touch /tmp/beside; sleep 60")];
+    let model = place.script("model.jsonl", &[json!({"calls": calls}), json!({"say": "done"})]);
+    let mut child =
+        place.haft(&[&["run"], &OPTIONS[..], &["--model", &model, "go"]].concat()).spawn().unwrap();
+    let end = Instant::now() + Duration::from_secs(30);
+    let has_begun = || {
+        let sessions = fs::read_dir(place.path().join("home/sessions")).into_iter().flatten().flatten();
+        sessions.into_iter().any(|session| {
+            ["begun", "beside"].iter().all(|name| session.path().join("tmp").join(name).exists())
+        })
+    };
+    while !has_begun() && Instant::now() < end {
+        sleep(Duration::from_millis(10));
+    }
+    assert!(has_begun());
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let resumed = place.run(
+        &[&["run", "--session", &session(&place)], &OPTIONS[..], &["--json", "--model", &model, "on"]]
+            .concat(),
+    );
+    assert_eq!((resumed.code, place.read("made")), (0, None), "{resumed:?}");
+    let journal = fs::read_to_string(place.journal()).unwrap();
+    assert!(
+        journal.contains("the job ended with the process that ran it; nothing that it changed was kept"),
+        "{journal}"
+    );
+}
+
+#[test]
+fn what_was_staged_when_haft_was_killed_is_settled_once() {
+    let place = Place::new();
+    place.write("old.txt", "old\n");
+    let ran = run(&place, "accept-edits", &[vec![background("echo new >old.txt; echo x >made")]]);
+    assert_eq!((ran.code, place.read("made").as_deref()), (0, Some("x\n")), "{ran:?}");
+    // As it is on disk between the fact and the files.
+    let journal = fs::read_to_string(place.journal()).unwrap();
+    let staged =
+        journal.lines().position(|line| line.contains("\"staged\"") && line.contains("job_1")).unwrap();
+    let cut: String = journal.lines().take(staged + 1).map(|line| format!("{line}\n")).collect();
+    fs::write(place.journal(), cut).unwrap();
+    place.write("old.txt", "old\n");
+    fs::remove_file(place.work().join("made")).unwrap();
+    let model = format!("script/{}", place.path().join("model.jsonl").display());
+    let resumed = place
+        .run(&[&["run", "--session", &session(&place)], &OPTIONS[..], &["--model", &model, "on"]].concat());
+    assert_eq!(resumed.code, 0, "{resumed:?}");
+    assert_eq!(
+        (place.read("old.txt").as_deref(), place.read("made").as_deref()),
+        (Some("new\n"), Some("x\n"))
+    );
+    let journal = fs::read_to_string(place.journal()).unwrap();
+    let ends: Vec<&str> = journal.lines().filter(|line| line.contains("\"job_ended\"")).collect();
+    assert!(
+        matches!(ends[..], [end] if end.contains("[changed: ~ old.txt, + made]") || end.contains("[changed: + made, ~ old.txt]")),
+        "{ends:?}"
+    );
+}
+
+#[test]
+fn a_server_works_in_the_real_workspace_and_is_kept_to_it() {
+    let place = Place::new();
+    let web = Server::start(vec![]);
+    let address = web.address.trim_start_matches("http://").replace(':', "/");
+    let task = format!(
+        "echo x >made; touch /var/lib/haft-outside || echo kept out; \
+         (exec 3<>/dev/tcp/{address}) 2>/dev/null && echo reached || echo alone"
+    );
+    let call = |needs: &[&str]| {
+        let mut call = background(&task);
+        call["arguments"]["needs"] = json!(needs);
+        vec![call]
+    };
+    let asked = run(&place, "accept-edits", &[call(&["live"])]);
+    assert_eq!((asked.code, place.read("made")), (4, None), "{asked:?}");
+    for (needs, reach) in [(vec!["live"], "alone"), (vec!["live", "network"], "reached")] {
+        let ran = run(&place, "full", &[call(&needs)]);
+        let told = ended(&ran);
+        assert!(told.contains("kept out") && told.contains(reach), "{needs:?}: {told}");
+        assert!(place.read("made").is_some() && !Path::new("/var/lib/haft-outside").exists(), "{ran:?}");
+        let started = ran.events().into_iter().find(|event| event["type"] == "tool_started").unwrap();
+        assert_eq!(started["how"], "untracked");
+        fs::remove_file(place.work().join("made")).unwrap();
+    }
+    let denied =
+        place.script("model.jsonl", &[json!({"calls": call(&["live", "network"])}), json!({"say": "no"})]);
+    let options = ["--sandbox", "require", "--permission", "full", "--network", "off", "--model", &denied];
+    let ran = place.run(&[&["run"], &options[..], &["go"]].concat());
+    assert_eq!(place.read("made"), None, "{ran:?}");
+}

@@ -1,0 +1,204 @@
+//! Workers, the database that they share, and the repository on which they work.
+use super::{
+    Place, Ran,
+    project::{begin_repository, git},
+};
+use haft_testing::postgres::Postgres;
+use serde_json::{Value, json};
+use std::{
+    path::PathBuf,
+    process::{Child, Command, Stdio},
+    time::{Duration, Instant},
+};
+
+/// A database, a repository, and a home for each worker.
+pub(crate) struct Fleet {
+    pub(crate) place: Place,
+    pub(crate) server: Postgres,
+}
+
+impl Fleet {
+    /// None where PostgreSQL is not installed.
+    pub(crate) fn new() -> Option<Self> {
+        let (place, server) = (Place::new(), Postgres::start()?);
+        place.write("counter.txt", "end\n");
+        begin_repository(&place.work());
+        let bare = place.path().join("remote.git");
+        let (from, to) = (place.work(), bare.clone());
+        git(&place.path(), &["clone", "--quiet", "--bare", from.to_str().unwrap(), to.to_str().unwrap()]);
+        let fleet = Self { place, server };
+        let made = fleet.run(&["fleet", "migrate"]);
+        assert_eq!((made.code, made.out.as_str()), (0, "the tables have version 1\n"), "{made:?}");
+        Some(fleet)
+    }
+
+    pub(crate) fn remote(&self) -> PathBuf {
+        self.place.path().join("remote.git")
+    }
+
+    pub(crate) fn haft(&self, words: &[&str]) -> Command {
+        let mut command = self.place.haft(words);
+        command.env("HAFT_FLEET", self.server.address());
+        command
+    }
+
+    pub(crate) fn run(&self, words: &[&str]) -> Ran {
+        Ran::from(self.haft(words).output().unwrap())
+    }
+
+    pub(crate) fn add(&self) -> String {
+        let remote = self.remote();
+        let ran =
+            self.run(&["fleet", "add", "builder", "Count once", "--repository", remote.to_str().unwrap()]);
+        assert_eq!(ran.code, 0, "{ran:?}");
+        ran.out.trim().to_owned()
+    }
+
+    pub(crate) fn worker(&self, script: &str, more: &[&str]) -> Child {
+        let log = self.place.path().join("workers.log");
+        let log = std::fs::File::options().create(true).append(true).open(log).unwrap();
+        let words = ["worker", "--permission", "full", "--model", script];
+        let mut command = self.haft(&[&words, more].concat());
+        command.stdout(Stdio::null()).stderr(log).spawn().unwrap()
+    }
+
+    pub(crate) fn log(&self) -> String {
+        std::fs::read_to_string(self.place.path().join("workers.log")).unwrap_or_default()
+    }
+
+    pub(crate) fn job(&self, id: &str, columns: &str) -> String {
+        self.server.sql(&format!("SELECT {columns} FROM jobs WHERE id = '{id}'"))
+    }
+
+    /// Until `look` gives something.
+    pub(crate) fn wait_for<T>(&self, what: &str, look: impl Fn() -> Option<T>) -> T {
+        let begun = Instant::now();
+        loop {
+            if let Some(found) = look() {
+                return found;
+            }
+            assert!(begun.elapsed() < Duration::from_secs(120), "{what}: {}", self.log());
+            std::thread::sleep(Duration::from_millis(30));
+        }
+    }
+
+    pub(crate) fn wait_until_completed(&self, id: &str) {
+        self.wait_for("the job is completed", || (self.job(id, "status") == "completed").then_some(()));
+    }
+
+    /// What the branch of a job says.
+    pub(crate) fn counted(&self, id: &str) -> String {
+        git(&self.remote(), &["show", &format!("haft/{id}:counter.txt")])
+    }
+}
+
+pub(crate) fn count() -> Value {
+    let arguments = json!({"path": "counter.txt", "old_text": "end", "new_text": "+end"});
+    json!({"calls": [{"name": "edit", "arguments": arguments}]})
+}
+
+pub(crate) fn publish() -> Value {
+    json!({"calls": [{"name": "publish", "arguments": {"title": "Count"}}]})
+}
+
+pub(crate) fn say() -> Value {
+    json!({"say": "Counted."})
+}
+
+pub(crate) fn end(worker: &mut Child) {
+    let words = ["-TERM", &worker.id().to_string()].map(str::to_owned);
+    Command::new("kill").args(words).status().unwrap();
+    assert!(worker.wait().unwrap().success());
+}
+
+impl Fleet {
+    /// Puts so many jobs down.
+    pub(crate) fn add_many(&self, count: usize) {
+        use haft::{
+            engine::new_session_id,
+            fleet::{Database, NewJob, Owner, add, add_owner},
+            kernel::Order,
+        };
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let remote = self.remote().display().to_string();
+        let base = git(&self.remote(), &["rev-parse", "main"]);
+        runtime.block_on(async {
+            let database = Database::open(&self.server.address()).await.unwrap();
+            let owner = Owner("storm".into());
+            add_owner(&database, &owner, None).await.unwrap();
+            for _ in 0..count {
+                let order = Order {
+                    kind: "builder".into(),
+                    job_type: "build".into(),
+                    description: "Count once".into(),
+                    origin: PathBuf::new(),
+                    branch: None,
+                    start: None,
+                    debug: false,
+                };
+                let job = NewJob {
+                    id: new_session_id(),
+                    owner: owner.clone(),
+                    order,
+                    repository: Some(remote.clone()),
+                    base: Some(base.clone()),
+                    priority: 0,
+                    // A storm is nobody's fault.
+                    max_attempts: 1000,
+                    model: "script/nobody".into(),
+                    profile: "default".into(),
+                };
+                add(&database, &job).await.unwrap();
+            }
+        });
+    }
+
+    pub(crate) fn number(&self, statement: &str) -> usize {
+        self.server.sql(statement).parse().unwrap()
+    }
+
+    pub(crate) fn over(&self) -> usize {
+        self.number("SELECT count(*) FROM jobs WHERE ended IS NOT NULL AND published = head")
+    }
+
+    /// Every job ended once, with one change, and its branch stands where the database says.
+    pub(crate) fn assert_each_once(&self, count: usize, seed: u64) {
+        let log = || self.log();
+        let table = [
+            ("all are there", "SELECT count(*) FROM jobs", count),
+            ("all are completed", "SELECT count(*) FROM jobs WHERE status = 'completed'", count),
+            (
+                "each has come to one end",
+                "SELECT count(DISTINCT job) FROM entries WHERE line LIKE '%\"type\":\"concluded\"%'",
+                count,
+            ),
+            (
+                "no entry is missing",
+                "SELECT count(*) FROM (SELECT job FROM entries GROUP BY job, session HAVING count(*) <> max(seq) + 1) lost",
+                0,
+            ),
+            (
+                "nobody wrote with a token that was taken from it",
+                "SELECT count(*) FROM (SELECT token < lag(token) OVER (PARTITION BY job, session ORDER BY seq) AS is_late \
+                 FROM entries) written WHERE is_late",
+                0,
+            ),
+        ];
+        for (what, statement, expected) in table {
+            assert_eq!(self.number(statement), expected, "{what}, seed {seed}: {}", log());
+        }
+        let heads = self.server.sql("SELECT 'refs/heads/haft/' || id || ' ' || head FROM jobs ORDER BY id");
+        let stand =
+            git(&self.remote(), &["for-each-ref", "--format=%(refname) %(objectname)", "refs/heads/haft"]);
+        assert_eq!(stand, heads, "seed {seed}: {}", log());
+        let main = git(&self.remote(), &["rev-parse", "main"]);
+        for line in heads.lines() {
+            let head = line.split_once(' ').unwrap().1;
+            let shown = git(&self.remote(), &["show", "--format=%P", "--unified=0", head]);
+            assert!(
+                shown.starts_with(&main) && shown.ends_with("-end\n++end"),
+                "seed {seed}: {line}: {shown}"
+            );
+        }
+    }
+}

@@ -1,0 +1,50 @@
+//! Owners of jobs, known by tokens that stand in the database of their fleet.
+use super::{Bucket, take};
+use haft_fleet::{Database, Owner, owner_of};
+use sha2::{Digest, Sha256};
+use std::{
+    collections::HashMap,
+    sync::{Mutex, MutexGuard},
+    time::{Duration, Instant},
+};
+
+/// So long a token is known without asking again: so long, too, one lets in that was replaced.
+const KNOWN: Duration = Duration::from_secs(10);
+/// Unknown tokens that are looked for at once, and how many come back a second.
+const LOOKS: f64 = 100.0;
+const LOOKS_A_SECOND: f64 = 20.0;
+
+/// Who has which token.
+pub(super) struct Owners {
+    database: Database,
+    known: Mutex<HashMap<[u8; 32], (Owner, Instant)>>,
+    looks: Mutex<Bucket>,
+}
+
+impl Owners {
+    pub(super) fn new(database: Database) -> Self {
+        Self { database, known: Mutex::default(), looks: Mutex::new(Bucket::full(LOOKS, LOOKS_A_SECOND)) }
+    }
+
+    /// Whose token it is. None as well where nobody can say.
+    pub(super) async fn find(&self, given: &[u8]) -> Option<Owner> {
+        let token = std::str::from_utf8(given).ok().filter(|token| !token.is_empty())?;
+        let hash: [u8; 32] = Sha256::digest(given).into();
+        let fresh = |since: &Instant| since.elapsed() < KNOWN;
+        if let Some((owner, _)) = self.lock().get(&hash).filter(|(_, since)| fresh(since)) {
+            return Some(owner.clone());
+        }
+        if !take(&self.looks) {
+            return None;
+        }
+        let owner = owner_of(&self.database, token).await.ok()??;
+        let mut known = self.lock();
+        known.retain(|_, (_, since)| fresh(since));
+        known.insert(hash, (owner.clone(), Instant::now()));
+        Some(owner)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<[u8; 32], (Owner, Instant)>> {
+        self.known.lock().expect("no code panics while it holds the owners")
+    }
+}

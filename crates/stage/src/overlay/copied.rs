@@ -1,0 +1,140 @@
+//! A view without an overlay: a copy of the workspace in the place of the folder for what is changed. Afterwards, only what
+//! was changed is left in it, so that it is read like that of an overlay.
+use super::{moved::Weight, upper::look};
+use rustix::fs::{CWD, FileType, Mode, ioctl_ficlone, lremovexattr, mknodat};
+use std::{
+    collections::HashMap,
+    ffi::OsString,
+    fs::{self, File, Metadata},
+    io,
+    os::unix::fs::{MetadataExt, PermissionsExt, lchown, symlink},
+    path::{Path, PathBuf},
+};
+
+/// Where files share their blocks with what they are copied from, only their number counts.
+const MOST: Weight = Weight { entries: 20_000, bytes: 64 << 20 };
+
+/// What was copied, by path.
+#[derive(Default)]
+pub(super) struct Copied {
+    marks: HashMap<PathBuf, Mark>,
+    /// Names by folder.
+    names: HashMap<PathBuf, Vec<OsString>>,
+    weight: Weight,
+}
+
+/// What nobody sets who writes to a file.
+#[derive(PartialEq, Eq)]
+struct Mark {
+    number: u64,
+    mode: u32,
+    changed: (i64, i64),
+}
+
+impl Mark {
+    fn of(found: &Metadata) -> Self {
+        Self { number: found.ino(), mode: found.mode(), changed: (found.ctime(), found.ctime_nsec()) }
+    }
+}
+
+impl Copied {
+    /// Fills `to`, which is empty. What this user may not read is left out, and pipes, sockets and devices are.
+    pub(super) fn of(workspace: &Path, to: &Path) -> io::Result<Self> {
+        let mut copied = Self::default();
+        copied.folder(workspace, to, Path::new(""))?;
+        Ok(copied)
+    }
+
+    fn folder(&mut self, from: &Path, to: &Path, path: &Path) -> io::Result<()> {
+        for entry in fs::read_dir(from.join(path))? {
+            let name = entry?.file_name();
+            let child = path.join(&name);
+            match self.entry(&from.join(&child), &to.join(&child), from, to, &child) {
+                Ok(()) => {}
+                Err(error) if error.kind() == io::ErrorKind::PermissionDenied => continue,
+                // Somebody else has removed it meanwhile.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                Err(error) => return Err(error),
+            }
+            if let Some(made) = look(&to.join(&child))? {
+                self.marks.insert(child, Mark::of(&made));
+                self.names.entry(path.to_owned()).or_default().push(name);
+            }
+        }
+        Ok(())
+    }
+
+    fn entry(&mut self, real: &Path, own: &Path, from: &Path, to: &Path, path: &Path) -> io::Result<()> {
+        let found = fs::symlink_metadata(real)?;
+        self.weight.entries += 1;
+        if found.is_symlink() {
+            symlink(fs::read_link(real)?, own)?;
+        } else if found.is_dir() {
+            fs::read_dir(real)?;
+            fs::create_dir(own)?;
+            self.folder(from, to, path)?;
+        } else if found.is_file() {
+            self.file(real, own, found.len())?;
+        } else {
+            return Ok(());
+        }
+        if self.weight.entries > MOST.entries || self.weight.bytes > MOST.bytes {
+            let (files, megabytes) = (MOST.entries, MOST.bytes >> 20);
+            let why = format!(
+                "it would have to be copied for each command, and has more than {files} files or {megabytes} MB"
+            );
+            return Err(io::Error::other(why));
+        }
+        let _only_root_may = lchown(own, Some(found.uid()), Some(found.gid()));
+        if !found.is_symlink() {
+            File::open(own)?.set_modified(found.modified()?)?;
+            fs::set_permissions(own, found.permissions())?;
+        }
+        Ok(())
+    }
+
+    fn file(&mut self, real: &Path, own: &Path, bytes: u64) -> io::Result<()> {
+        let (mut from, mut to) = (File::open(real)?, File::create_new(own)?);
+        if ioctl_ficlone(&to, &from).is_err() {
+            self.weight.bytes += bytes;
+            io::copy(&mut from, &mut to)?;
+        }
+        Ok(())
+    }
+
+    /// Leaves in `folder` what was changed, and a pipe for each name that is gone.
+    pub(super) fn prune(&self, folder: &Path) -> io::Result<()> {
+        self.prune_below(folder, Path::new(""))
+    }
+
+    fn prune_below(&self, root: &Path, path: &Path) -> io::Result<()> {
+        let here = root.join(path);
+        // A command may have made it so that nobody may look into it.
+        let mode = fs::symlink_metadata(&here)?.permissions().mode();
+        fs::set_permissions(&here, fs::Permissions::from_mode(mode | 0o700))?;
+        for name in ["user.overlay.opaque", "user.overlay.redirect"] {
+            let _was_never_set = lremovexattr(&here, name);
+        }
+        // Before what is as it was goes as well.
+        for name in self.names.get(path).into_iter().flatten() {
+            let child = root.join(path).join(name);
+            if look(&child)?.is_none() {
+                gone(&child)?;
+            }
+        }
+        for entry in fs::read_dir(&here)? {
+            let (entry, found) = entry.and_then(|entry| Ok((entry.file_name(), entry.metadata()?)))?;
+            let child = path.join(entry);
+            if found.is_dir() {
+                self.prune_below(root, &child)?;
+            } else if self.marks.get(&child) == Some(&Mark::of(&found)) {
+                fs::remove_file(root.join(&child))?;
+            }
+        }
+        fs::set_permissions(&here, fs::Permissions::from_mode(mode))
+    }
+}
+
+fn gone(path: &Path) -> io::Result<()> {
+    Ok(mknodat(CWD, path, FileType::Fifo, Mode::empty(), 0)?)
+}

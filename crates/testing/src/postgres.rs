@@ -1,0 +1,153 @@
+//! A PostgreSQL of a test's own, in a scratch folder, on a Unix socket.
+use crate::left_out;
+use std::{
+    fs,
+    os::unix::fs::{PermissionsExt, chown},
+    path::{Path, PathBuf},
+    process::{Child, Command, Output, Stdio},
+    sync::Mutex,
+    thread::sleep,
+    time::{Duration, Instant},
+};
+
+/// The account `nobody`: PostgreSQL refuses to run as root.
+const NOBODY: u32 = 65_534;
+/// So long it may take to begin.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// A server, gone with its folder when this is dropped; gone, too, when the process of the test is.
+pub struct Postgres {
+    folder: PathBuf,
+    programs: PathBuf,
+    running: Mutex<Option<Child>>,
+}
+
+impl Postgres {
+    /// Starts one; none where PostgreSQL is not installed, which is said.
+    ///
+    /// # Panics
+    ///
+    /// Where it is installed and does not start.
+    pub fn start() -> Option<Self> {
+        let Some(programs) = programs() else {
+            left_out("PostgreSQL: there is no `/usr/lib/postgresql/*/bin/postgres`; `scripts/setup.sh test`");
+            return None;
+        };
+        let folder =
+            std::env::temp_dir().join(format!("haft-pg-{}-{:x}", std::process::id(), fastrand::u64(..)));
+        fs::create_dir(&folder).expect("a scratch folder");
+        fs::set_permissions(&folder, fs::Permissions::from_mode(0o700)).expect("a scratch folder");
+        if is_root() {
+            chown(&folder, Some(NOBODY), Some(NOBODY)).expect("root may give a folder away");
+        }
+        let server = Self { folder, programs, running: Mutex::default() };
+        let data = server.data();
+        let words = ["--no-sync", "--auth=trust", "--username=haft", "--encoding=UTF8", "--locale=C", "-D"];
+        let made = server.program("initdb").args(words).arg(data).output();
+        assert_ok(&made.expect("initdb can be started"));
+        server.begin();
+        Some(server)
+    }
+
+    /// Where it can be reached.
+    pub fn address(&self) -> String {
+        format!("postgres://haft@/postgres?host={}", self.folder.display())
+    }
+
+    /// Starts it again after [`Self::stop`], and waits until it answers.
+    ///
+    /// # Panics
+    ///
+    /// Where it does not.
+    pub fn begin(&self) {
+        let mut running = self.running.lock().expect("no test panics while it holds the server");
+        // It ends with whoever holds the other end of its standard input.
+        let script = r#""$@" & read _; kill -INT $!; wait $!"#;
+        let mut command = Command::new("sh");
+        let log = fs::File::create(self.folder.join("log")).expect("a scratch folder");
+        command.args(["-c", script, "sh"]).args(self.words("postgres")).arg("-D").arg(self.data());
+        let socket = format!("unix_socket_directories={}", self.folder.display());
+        for setting in ["listen_addresses=", &socket, "max_connections=60", "synchronous_commit=on"] {
+            command.args(["-c", setting]);
+        }
+        command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(log);
+        *running = Some(command.spawn().expect("a shell"));
+        let begun = Instant::now();
+        while !self.psql("SELECT 1").status.success() {
+            let log = || fs::read_to_string(self.folder.join("log")).unwrap_or_default();
+            assert!(begun.elapsed() < PATIENCE, "PostgreSQL does not answer: {}", log());
+            sleep(Duration::from_millis(50));
+        }
+    }
+
+    /// Stops it in the middle of whatever it does.
+    pub fn stop(&self) {
+        let running = self.running.lock().ok().and_then(|mut running| running.take());
+        if let Some(mut child) = running {
+            drop(child.stdin.take());
+            let _ended = child.wait();
+        }
+    }
+
+    /// What `statement` gives, without decoration.
+    ///
+    /// # Panics
+    ///
+    /// Where PostgreSQL refuses it.
+    pub fn sql(&self, statement: &str) -> String {
+        let output = self.psql(statement);
+        assert_ok(&output);
+        String::from_utf8_lossy(&output.stdout).trim_end().to_owned()
+    }
+
+    fn psql(&self, statement: &str) -> Output {
+        let words = ["-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-U", "haft", "-d", "postgres"];
+        let mut command = Command::new(self.programs.join("psql"));
+        command.args(words).arg("-h").arg(&self.folder).args(["-c", statement]);
+        command.stdin(Stdio::null()).output().expect("psql can be started")
+    }
+
+    fn data(&self) -> PathBuf {
+        self.folder.join("data")
+    }
+
+    fn program(&self, name: &str) -> Command {
+        let words = self.words(name);
+        let mut command = Command::new(&words[0]);
+        command.args(&words[1..]).current_dir(&self.folder).stdin(Stdio::null());
+        command
+    }
+
+    fn words(&self, name: &str) -> Vec<String> {
+        let program = self.programs.join(name).display().to_string();
+        let as_nobody = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--"];
+        let before = if is_root() { as_nobody.as_slice() } else { &[] };
+        before.iter().map(|word| (*word).to_owned()).chain([program]).collect()
+    }
+}
+
+impl Drop for Postgres {
+    fn drop(&mut self) {
+        self.stop();
+        let _the_system_clears_it = fs::remove_dir_all(&self.folder);
+    }
+}
+
+fn assert_ok(output: &Output) {
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{said}");
+}
+
+fn is_root() -> bool {
+    rustix::process::geteuid().is_root()
+}
+
+/// The newest that Debian's packages have put there.
+fn programs() -> Option<PathBuf> {
+    let versions = fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
+    let number = |path: &Path| path.file_name()?.to_str()?.parse::<u32>().ok();
+    let mut found: Vec<PathBuf> = versions.map(|version| version.path()).collect();
+    found.sort_by_key(|path| number(path));
+    let mut newest = found.into_iter().map(|path| path.join("bin"));
+    newest.rfind(|programs| programs.join("postgres").exists() && programs.join("psql").exists())
+}
