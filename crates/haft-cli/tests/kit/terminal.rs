@@ -39,7 +39,7 @@ impl Terminal {
         std::fs::write(&config, CONFIG).unwrap();
         let (columns, rows) = (columns.to_string(), rows.to_string());
         let folder = place.work();
-        let shell = "env -i PATH=\"$PATH\" TERM=tmux-256color PS1='$ ' ENV= /bin/sh";
+        let shell = "exec env -i PATH=\"$PATH\" TERM=tmux-256color PS1='$ ' ENV= /bin/sh";
         terminal.tmux(&[
             "-f",
             config.to_str().unwrap(),
