@@ -5,7 +5,7 @@ use crate::{
     orphans,
     proxy::Proxy,
     spawn::spawn,
-    strays,
+    strays::{self, Origin},
 };
 use rustix::{
     io::Errno,
@@ -16,7 +16,7 @@ use std::{
     os::fd::{AsFd, OwnedFd},
     process::ExitStatus,
     sync::atomic::{AtomicUsize, Ordering::Relaxed},
-    time::Duration,
+    time::{Duration, Instant},
 };
 use tokio::{
     process::{Child, ChildStderr, ChildStdout, Command},
@@ -49,10 +49,12 @@ impl Group {
         let given = given.find_map(|(_, words)| words?.to_str().map(|words| format!("{words} ")));
         command.env(VARIABLE, given.unwrap_or_default() + &start).kill_on_drop(true);
         let mut children = orphans::hold();
+        let begun = Instant::now();
         let child = spawn(command, plan)?;
         let leader = child.id().and_then(|id| Pid::from_raw(id.cast_signed()));
         children.waits_for(leader);
-        let members = Members { child, leader, started: leader, start, pipes: Vec::new() };
+        let origin = Origin { first: leader, begun };
+        let members = Members { child, leader, origin, start, pipes: Vec::new() };
         Ok(Self { members: Some(members), proxy: None })
     }
 
@@ -162,8 +164,8 @@ struct Members {
     child: Child,
     /// Until the group is killed. Later, another one may have the number.
     leader: Option<Pid>,
-    /// The number of the process that was started.
-    started: Option<Pid>,
+    /// The process that was started.
+    origin: Origin,
     /// What they are known by who left the group.
     start: String,
     /// Whoever prints into a pipe that nobody holds is killed by that.
@@ -209,8 +211,8 @@ impl Members {
 impl Drop for Members {
     fn drop(&mut self) {
         self.kill_group();
-        strays::kill(&self.start);
-        orphans::forget(self.started);
+        strays::kill(&self.start, self.origin);
+        orphans::forget(self.origin.first);
         orphans::reap();
     }
 }
