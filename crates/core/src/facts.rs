@@ -3,6 +3,7 @@ mod active_path;
 pub(crate) mod activity;
 pub mod change;
 pub mod changed;
+mod common;
 pub mod event;
 pub mod fork;
 pub mod job;

@@ -1,8 +1,10 @@
 //! An event as a line of JSON: `{"seq":N|null,"at":MS,"type":TYPE,…}`. What is recorded has a place in the journal, a
 //! live update has none.
+use super::common;
 use crate::{Entry, Event, Seq, Update};
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value, json};
+use std::borrow::Cow;
 
 /// Without a line end. `at` is milliseconds since 1970-01-01 UTC; an entry has its own.
 pub fn of(event: &Event, at: u64) -> String {
@@ -37,8 +39,8 @@ pub fn read(line: &[u8]) -> Result<Event, serde_json::Error> {
 
 /// An entry of a journal. Place and fact are read one after the other: together, each fact would be copied twice.
 pub fn entry(line: &[u8]) -> Result<Entry, serde_json::Error> {
-    let Place { seq, parent, at } = serde_json::from_slice(line)?;
-    Ok(Entry { seq, parent, at, fact: serde_json::from_slice(line)? })
+    let Place { seq, parent, at, kind } = serde_json::from_slice(line)?;
+    Ok(Entry { seq, parent, at, fact: common::read(&kind, line)? })
 }
 
 /// The place of an entry, also where nothing else of the line can be read: one that a newer Haft wrote still has its
@@ -49,11 +51,13 @@ pub fn seq_of(line: &[u8]) -> Option<Seq> {
 
 /// Of an entry all but the fact.
 #[derive(Deserialize)]
-struct Place {
+struct Place<'a> {
     seq: Seq,
     #[serde(default)]
     parent: Option<Seq>,
     at: u64,
+    #[serde(borrow, rename = "type")]
+    kind: Cow<'a, str>,
 }
 
 /// The one field that every event has.
@@ -87,8 +91,37 @@ mod tests {
             assert!(!line.contains('\n'), "{line}");
             assert_eq!(read(line.as_bytes()).unwrap(), event);
         }
+        // What is read by its type is the same as what any other reader finds.
+        let call =
+            || json!({"id": "c", "name": "read", "arguments": {"path": "a \"b\"\n", "n": [1, 2.5, null]}});
+        let common = [
+            json!({"type": "replied", "parts": [{"type": "thinking", "text": "Hm."}, {"type": "text", "text": "é\t"}],
+                "usage": {"input": 7, "output": 1}, "stop": "tool_use"}),
+            json!({"type": "replied", "parts": [merged(json!({"type": "tool_call"}), call())],
+                "usage": {"input": 7, "output": 1}, "stop": "tool_use"}),
+            json!({"type": "tool_started", "call": "c", "name": "read", "arguments": call()["arguments"],
+                "how": "declared"}),
+            json!({"type": "tool_started", "call": "c", "name": "bash", "arguments": [], "how": "staged",
+                "outside": true, "reads": []}),
+            json!({"type": "tool_ended", "call": "c", "name": "read", "ok": true, "content": "1: type \u{1f600}",
+                "error": null, "details": {"type": "x", "ok": false}, "duration_ms": 3}),
+            json!({"type": "tool_ended", "call": "c", "name": "read", "ok": false, "content": "no",
+                "error": {"type": "user_error", "message": "no", "suggestion": null}, "job": "j", "duration_ms": 3}),
+        ];
+        for fact in common {
+            let line = merged(json!({"seq": 3, "at": 7}), fact).to_string();
+            let slowly: Entry = serde_json::from_str(&line).unwrap_or_else(|error| panic!("{line}: {error}"));
+            assert_eq!(entry(line.as_bytes()).unwrap(), slowly, "{line}");
+            assert_eq!(entry(of_entry(&slowly).as_bytes()).unwrap(), slowly, "{line}");
+        }
         let update = of_update(&Update::Text { text: "hi".into() }, 5);
         assert_eq!(update, r#"{"seq":null,"at":5,"type":"text","text":"hi"}"#);
+    }
+
+    fn merged(mut first: Value, second: Value) -> Value {
+        let both = first.as_object_mut().unwrap();
+        both.extend(second.as_object().unwrap().clone());
+        first
     }
 
     #[test]
