@@ -86,9 +86,9 @@ pub(crate) enum Verb {
     Sessions(Sessions),
     /// Show tokens and money by day, model and project
     Usage(UsageArgs),
-    /// Restore files to what they were before the last turn
+    /// Undo the last turn, and restore the files that it changed
     Undo(UndoArgs),
-    /// Restore what the last undo took back
+    /// Redo what the last undo took back
     Redo(SessionArg),
     /// Keep the API key of a vendor: `haft login anthropic`
     Login(LoginArgs),

@@ -83,7 +83,7 @@ impl Default for ReadSettings {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct EditSettings {
-    /// What is replaced where the text occurs more than once, and the call does not say.
+    /// What to replace if the text occurs more than once and the call does not say.
     pub occurrence: Occurrence,
     /// Requires blanks and typographic quotes to match exactly. If not, and there is no exact match, `edit` takes
     /// the only place that differs in nothing else.

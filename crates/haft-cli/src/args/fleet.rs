@@ -23,7 +23,7 @@ pub(crate) struct WorkerArgs {
     /// Work on at most this many jobs at a time
     #[arg(long, value_name = "N", default_value = "2")]
     pub(crate) workers: NonZeroUsize,
-    /// Give a job to another worker when this one was not heard of for this many seconds
+    /// Let another worker take over a job if this one was not heard from for this many seconds
     #[arg(long, value_name = "SECONDS", default_value = "30", value_parser = clap::value_parser!(u64).range(1..=3600))]
     pub(crate) lease: u64,
     /// Keep mirrors and work trees in this directory [default: `fleet` in the data directory]
@@ -37,7 +37,7 @@ pub(crate) struct WorkerArgs {
 /// `haft fleet …`
 #[derive(Debug, Subcommand)]
 pub(crate) enum Fleet {
-    /// Show workers, how many jobs stand how, and jobs that nobody tries any more
+    /// Show workers, the number of jobs in each state, and jobs that failed too often to be tried again
     Status {
         /// Which fleet.
         #[command(flatten)]
@@ -51,10 +51,10 @@ pub(crate) enum Fleet {
         /// Which fleet.
         #[command(flatten)]
         fleet: FleetUrl,
-        /// Name of the workers, or the instance of one [default: all]
+        /// Name of the workers, or one instance of that name [default: all workers]
         worker: Option<String>,
     },
-    /// Make the tables of a fleet, or bring them to what this version needs
+    /// Create the tables of a fleet, or update them for this version
     Migrate {
         /// Which fleet.
         #[command(flatten)]
@@ -72,20 +72,20 @@ pub(crate) enum Fleet {
         /// Repository to work on: a URL, or a path that every worker can read; without it, an empty directory
         #[arg(long, value_name = "URL")]
         repository: Option<String>,
-        /// Commit or branch to begin with [default: what the repository calls HEAD]
+        /// Commit or branch to begin with [default: HEAD of the repository]
         #[arg(long, value_name = "COMMIT", requires = "repository")]
         base: Option<String>,
-        /// Jobs of the same owner with a larger number go first
+        /// Priority among the jobs of the same owner: larger numbers go first
         #[arg(long, value_name = "N", default_value = "0", allow_hyphen_values = true)]
         priority: i32,
-        /// Whose job it is
+        /// Owner of the job
         #[arg(long, value_name = "NAME", default_value = "admin")]
         owner: String,
         /// Print JSON
         #[arg(long)]
         json: bool,
     },
-    /// Try a job anew that has failed, was cancelled, or was tried too often
+    /// Try a job again that failed, was cancelled, or was tried too often
     Retry {
         /// Which fleet.
         #[command(flatten)]
@@ -93,7 +93,7 @@ pub(crate) enum Fleet {
         /// ID of the job
         id: String,
     },
-    /// Make an owner, and print the token that programs send; again, for another token
+    /// Create an owner and print its token for programs; for an existing owner, replace the token
     Owner {
         /// Which fleet.
         #[command(flatten)]

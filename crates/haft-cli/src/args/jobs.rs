@@ -44,7 +44,7 @@ pub(crate) enum Jobs {
     Logs {
         /// Job ID
         id: String,
-        /// Accepted; the output is always JSON
+        /// No effect: the output is always JSON
         #[arg(long)]
         json: bool,
     },

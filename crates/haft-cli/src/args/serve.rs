@@ -8,7 +8,7 @@ use std::{net::SocketAddr, num::NonZeroUsize, path::PathBuf};
 /// `haft serve`
 #[derive(Debug, Args)]
 pub(crate) struct ServeArgs {
-    /// Listen on this address; one that is not of this machine alone is reachable by others, unencrypted
+    /// Listen on this address; other machines can reach any but a loopback address, unencrypted
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8171")]
     pub(crate) listen: SocketAddr,
     /// Accept this name in the header `Host`, e.g. that of a proxy (repeatable)
@@ -17,7 +17,7 @@ pub(crate) struct ServeArgs {
     /// Serve sessions in this directory and below, besides the one to work in (repeatable)
     #[arg(long, value_name = "DIR")]
     pub(crate) folder: Vec<PathBuf>,
-    /// Serve the jobs of a fleet, which workers on any machine do, in place of sessions here: its PostgreSQL
+    /// Serve the jobs of a fleet instead of sessions on this machine; the URL of its PostgreSQL
     #[arg(long, value_name = "URL")]
     pub(crate) fleet: Option<String>,
     /// Run at most this many jobs at a time

@@ -27,7 +27,7 @@ pub(crate) enum Sessions {
     Rm(SessionId),
     /// Resume an unfinished turn, or continue the conversation
     Resume(Box<ResumeArgs>),
-    /// Begin a session with the entries of another one, which stays as it is
+    /// Begin a session with a copy of the entries of another one
     Fork {
         /// Session ID, a unique prefix of it, or its name
         id: String,
@@ -74,7 +74,7 @@ pub(crate) enum Sessions {
 pub(crate) struct ResumeArgs {
     /// Session ID, a unique prefix of it, or its name [default: the newest of this directory]
     pub(crate) id: Option<String>,
-    /// The newest session of this directory, which is the default
+    /// Continue the newest session of this directory (the default)
     #[arg(long, conflicts_with = "id")]
     pub(crate) last: bool,
     /// How the turn goes.
@@ -87,7 +87,7 @@ pub(crate) struct ResumeArgs {
 pub(crate) struct ReplayArgs {
     /// Session ID, a unique prefix of it, or its name
     pub(crate) id: String,
-    /// Ask this model in place of the recorded replies, from `--from` on
+    /// Ask this model instead of using the recorded replies, from round `--from` on
     #[arg(long, short, value_name = "SPEC")]
     pub(crate) model: Option<String>,
     /// Base URL of the vendor's server

@@ -117,9 +117,9 @@ pub(crate) struct Rules {
 pub(crate) struct CommandsFile {
     /// Folders that they may write, e.g. `~/.cargo/registry`. What they do there is real at once, and not undone.
     pub(crate) writable: Vec<String>,
-    /// Files and folders that look empty to them, besides keys, the folders of browsers and Haft's own.
+    /// Files and folders that they see as empty, in addition to keys, browser profiles and Haft's own folders.
     pub(crate) hidden: Vec<String>,
-    /// Lets hosts that they may reach by name lie in private networks; never on this machine.
+    /// Allows hosts in private networks, if commands may reach them by name; never this machine.
     pub(crate) private_hosts: bool,
     /// Maximum processes and threads of one command, from 301; 4,096 if left out. For root this needs Linux 6.14.
     pub(crate) processes: Option<u32>,

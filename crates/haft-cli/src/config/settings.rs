@@ -32,9 +32,9 @@ settings! {
     narrowed {
         /// What to do with an effect (a file read or written, a command, a host) that no rule matches; if nobody can answer, `ask` denies it
         permission: Mode { value: "MODE", otherwise: "ask" },
-        /// Whether commands run confined, without network and in a view of the workspace, so that their changes are shown before they count
+        /// When commands run confined: without network, and in a view of the workspace, so that you see their changes before they are applied
         sandbox: Sandbox { value: "WHEN", is_of_profile: true },
-        /// Network of confined commands: `off`, `ask`, `on`, or the only hosts that they reach, as HOST,HOST
+        /// Network of confined commands: `off`, `ask`, `on`, or a list of the only hosts that they may reach: HOST,HOST
         network: Network { value: "NETWORK", otherwise: "ask" },
         /// Maximum model calls per turn (a prompt and the work that follows); 0 uses the profile's limit
         max_rounds: u32 { value: "N", is_of_profile: true },
@@ -60,7 +60,7 @@ settings! {
         exec: BTreeMap<String, ExecFile>,
         /// MCP servers, by the name that begins their tools' names
         mcp: BTreeMap<String, McpFile>,
-        /// Rules over effects, such as `write:src/**` and `execute:git status`
+        /// Rules about effects, such as `write:src/**` and `execute:git status`
         rules: Rules,
         /// Settings of tools, over those of the profile
         #[cfg_attr(test, schemars(with = "haft::tools::Settings"))]
