@@ -240,6 +240,15 @@ impl Fact {
             _ => None,
         }
     }
+
+    /// Returns whether it tells that this work began: its start, or the end of its call, which may stand long before it.
+    pub fn begins(&self, job: &JobId) -> bool {
+        match self {
+            Self::JobStarted { job: begun, .. } => begun == job,
+            Self::ToolEnded { result, .. } => result.job.as_ref() == Some(job),
+            _ => false,
+        }
+    }
 }
 
 /// A tool result whose text gave way.

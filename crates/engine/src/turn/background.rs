@@ -120,9 +120,7 @@ fn told(mut result: ToolResult, changes: &[Change], others: &[PathBuf]) -> ToolR
 
 /// Whether the conversation has gone back to before the task began.
 fn is_undone(entries: &[Arc<Entry>], job: &JobId) -> bool {
-    let begins =
-        |entry: &&Arc<Entry>| matches!(&entry.fact, Fact::JobStarted { job: begun, .. } if begun == job);
-    !active_path(entries).iter().any(begins)
+    !active_path(entries).iter().any(|entry| entry.fact.begins(job))
 }
 
 /// The call that began it, as it ran.
