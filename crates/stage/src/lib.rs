@@ -18,8 +18,8 @@ mod sync;
 use blobs::Blobs;
 use haft_core::{Change, Effect, Hash, How, Stage, View};
 use lock::Locks;
-pub use overlay::CommandAccess;
 use overlay::Overlays;
+pub use overlay::{CommandAccess, ViewKind};
 use settle::Settling;
 use std::{
     io,
@@ -66,8 +66,8 @@ impl Declared {
         Self { overlays: Some(Overlays::new(access)), ..self }
     }
 
-    /// Why commands have no view of this workspace, if they have none.
-    pub fn command_views(&self, workspace: &Path) -> Result<(), String> {
+    /// What the views of commands are made of in this workspace, or why they have none. It is tried.
+    pub fn command_views(&self, workspace: &Path) -> Result<ViewKind, String> {
         let overlays = self.overlays.as_ref().ok_or("they were not asked for")?;
         overlays.usable(&self.blobs, workspace)
     }

@@ -40,20 +40,21 @@ pub struct CommandAccess {
 /// Opens views for commands, where the system lets it.
 pub(crate) struct Overlays {
     access: CommandAccess,
-    /// By workspace: why not.
-    usable: Mutex<HashMap<PathBuf, Result<Way, String>>>,
+    /// By workspace: what views are made of, or why there are none.
+    usable: Mutex<HashMap<PathBuf, Result<ViewKind, String>>>,
     /// By workspace: what commands see and reach that work in it itself; nothing where the system does not let them be
     /// confined.
     live: Mutex<HashMap<PathBuf, Option<Arc<Confinement>>>>,
     tidied: Once,
 }
 
-/// What a view is made of.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Way {
+/// What a view of a whole workspace is made of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ViewKind {
+    /// An overlay: only what is changed is copied.
     Overlay,
-    /// Where the system has no overlays, or none for these folders.
-    Copy,
+    /// A copy of all of it, since no overlay can be mounted; why not.
+    Copy(String),
 }
 
 impl Overlays {
@@ -74,12 +75,8 @@ impl Overlays {
         effects.iter().any(is_confined) && effects.iter().all(stays) && self.usable(blobs, workspace).is_ok()
     }
 
-    /// Why commands have no view of this workspace, if they have none. It is tried once.
-    pub(crate) fn usable(&self, blobs: &Blobs, workspace: &Path) -> Result<(), String> {
-        self.way(blobs, workspace).map(drop)
-    }
-
-    fn way(&self, blobs: &Blobs, workspace: &Path) -> Result<Way, String> {
+    /// What views of this workspace are made of, or why there are none. It is tried once.
+    pub(crate) fn usable(&self, blobs: &Blobs, workspace: &Path) -> Result<ViewKind, String> {
         let mut known = self.usable.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = known.get(workspace) {
             return known.clone();
@@ -89,7 +86,7 @@ impl Overlays {
         usable
     }
 
-    fn try_out(&self, blobs: &Blobs, workspace: &Path) -> Result<Way, String> {
+    fn try_out(&self, blobs: &Blobs, workspace: &Path) -> Result<ViewKind, String> {
         if workspace.parent().is_none() {
             return Err("the workspace is the root of the file system".into());
         }
@@ -97,29 +94,33 @@ impl Overlays {
             return Err("another file system is mounted below the workspace".into());
         }
         let tried =
-            |way| self.open_as(way, blobs, workspace).and_then(|view| try_confinement(&view.confinement));
+            |kind| self.open_as(kind, blobs, workspace).and_then(|view| try_confinement(&view.confinement));
         let refused = |error| format!("the system does not let a command be confined: {error}");
-        let Err(error) = tried(Way::Overlay) else { return Ok(Way::Overlay) };
+        let Err(error) = tried(&ViewKind::Overlay) else { return Ok(ViewKind::Overlay) };
         // Without an overlay it is known whether it is that alone.
         if self.live(blobs, workspace).is_none() {
             return Err(refused(error));
         }
+        let copy = ViewKind::Copy(error.to_string());
         let uncopied = |why| format!("{}, and a copy of the workspace: {why}", refused(error));
-        tried(Way::Copy).map(|()| Way::Copy).map_err(uncopied)
+        tried(&copy).map_err(uncopied)?;
+        Ok(copy)
     }
 
     pub(crate) fn open(&self, blobs: &Blobs, workspace: &Path) -> io::Result<OverlayView> {
-        let way = self.way(blobs, workspace).map_err(io::Error::other)?;
-        self.open_as(way, blobs, workspace)
+        let kind = self.usable(blobs, workspace).map_err(io::Error::other)?;
+        self.open_as(&kind, blobs, workspace)
     }
 
-    fn open_as(&self, way: Way, blobs: &Blobs, workspace: &Path) -> io::Result<OverlayView> {
+    fn open_as(&self, kind: &ViewKind, blobs: &Blobs, workspace: &Path) -> io::Result<OverlayView> {
         let above = blobs.folder()?;
         self.tidied.call_once(|| remove_left_over(above));
         let folder = OverlayFolder::new(above, workspace)?;
-        let (finds, copied) = match way {
-            Way::Overlay => (Found::Overlay(Overlay { upper: folder.upper(), work: folder.work() }), None),
-            Way::Copy => (Found::Copy(folder.upper()), Some(Copied::of(workspace, &folder.upper())?)),
+        let (finds, copied) = match kind {
+            ViewKind::Overlay => {
+                (Found::Overlay(Overlay { upper: folder.upper(), work: folder.work() }), None)
+            }
+            ViewKind::Copy(_) => (Found::Copy(folder.upper()), Some(Copied::of(workspace, &folder.upper())?)),
         };
         Ok(OverlayView {
             blobs: blobs.clone(),

@@ -11,6 +11,7 @@ use haft::{
     engine::Home,
     providers::{is_listening, vendor, vendors},
     sandbox,
+    stage::ViewKind,
     terminal::Exit,
 };
 use std::{
@@ -61,16 +62,26 @@ fn commands(context: &CliContext, workspace: &Path, report: &mut Report) -> Resu
     let places = &context.places;
     let config = context.config(workspace, &Settings::default()).unwrap_or_default();
     match assemble::command_views(places, &config, workspace) {
-        Ok(()) => {
-            report.good(
-                "commands",
-                "can be confined here: shown before they count, and undone (`--sandbox`)",
-            )?;
+        Ok(kind) => {
+            report.good("commands", &views(&kind))?;
             layers(&config, places, report)
         }
         Err(why) => report
             .optional("commands", &format!("run unconfined, after a question, and cannot be undone: {why}")),
     }
+}
+
+/// Where confined commands work, and why there.
+fn views(kind: &ViewKind) -> String {
+    let place = match kind {
+        ViewKind::Overlay => "in an overlay of the workspace".to_owned(),
+        ViewKind::Copy(why) => {
+            format!(
+                "on a copy of the workspace, made for each command, since no overlay can be mounted ({why})"
+            )
+        }
+    };
+    format!("can be confined here, {place}: changes are shown before they are applied, and can be undone")
 }
 
 /// What holds for a confined command besides, and what does not.
