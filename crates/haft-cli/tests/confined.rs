@@ -214,10 +214,29 @@ fn where_no_overlay_can_be_had_commands_work_on_a_copy() {
     assert_eq!(run("undo", &[]).code, 0);
     let files = ["a.txt", "gone.txt", "d/b.txt", "old/c.txt"].map(|name| place.read(name));
     assert!(files.iter().all(|text| text.as_deref() == Some("old\n")), "{files:?}");
+    let doctor = run("doctor", &[]).out;
+    let on_copies = "can be confined here, on a copy of the workspace, made for each command, since no overlay can be mounted (";
+    assert!(doctor.contains(on_copies), "{doctor}");
     // More than is copied.
     fs::File::create(place.work().join("large")).unwrap().set_len(65 << 20).unwrap();
     let refused = run("run", &[&options[..], &["go"]].concat());
     assert!(refused.code == 2 && refused.err.contains("has more than 20000 files or 64 MB"), "{refused:?}");
+    let doctor = run("doctor", &[]).out;
+    let unconfined = doctor.lines().find(|line| line.contains("commands: run unconfined")).unwrap();
+    assert!(unconfined.contains("has more than 20000 files or 64 MB"), "{doctor}");
+}
+
+// In memory, where every system that mounts overlays mounts them.
+#[test]
+fn the_doctor_says_that_commands_work_in_an_overlay() {
+    let place = Place::new();
+    fs::create_dir_all(place.path().join("memory")).unwrap();
+    let script = "mount -t tmpfs tmpfs \"$0/memory\" && mkdir \"$0/memory/work\" && exec env HAFT_HOME=\"$0/memory/home\" \"$@\"";
+    let folder = place.path().display().to_string();
+    let below = ["unshare", "--map-root-user", "--mount", "sh", "-c", script, &folder];
+    let work = format!("{folder}/memory/work");
+    let doctor = run_below(&place, &below, &["doctor", "--cwd", &work]);
+    assert!(doctor.out.contains("can be confined here, in an overlay of the workspace: "), "{doctor:?}");
 }
 
 // As in a container without root: root of a user namespace, who is no root of the machine.
@@ -383,6 +402,45 @@ fn where_commands_cannot_be_confined_nothing_starts_that_has_to_be() {
         doctor.out.contains("cannot be undone: the workspace is the root of the file system"),
         "{doctor:?}"
     );
+}
+
+/// Whether a process of this machine has this word in its command line.
+fn is_running(word: &str) -> bool {
+    let processes = fs::read_dir("/proc").unwrap().flatten();
+    let lines = processes.filter_map(|process| fs::read(process.path().join("cmdline")).ok());
+    lines.into_iter().any(|line| String::from_utf8_lossy(&line).contains(word))
+}
+
+#[test]
+fn a_command_that_outlasts_its_time_is_ended_with_all_its_processes_and_nothing_of_it_is_kept() {
+    // The number tells our own processes from those of others on this machine.
+    let long = format!("601.{}", std::process::id());
+    let command = format!(
+        "echo new >old.txt; mkdir out; echo early >out/a; echo said; trap '' TERM; setsid sleep {long} & sleep {long}"
+    );
+    for permission in ["ask", "accept-edits", "full"] {
+        let place = Place::new();
+        place.write("old.txt", "old\n");
+        let calls = [json!({"command": command, "timeout": 1}), json!({"command": "cat old.txt; ls"})];
+        let [long, next] =
+            calls.map(|arguments| json!({"calls": [{"name": "bash", "arguments": arguments}]}));
+        let model = place.script("model.jsonl", &[long, next, json!({"say": "done"})]);
+        let options = ["--sandbox", "require", "--permission", permission, "--json", "--model", &model];
+        let ran = place.run(&[&["run"], &options[..], &["go"]].concat());
+        let ends: Vec<Value> =
+            ran.events().into_iter().filter(|event| event["type"] == "tool_ended").collect();
+        let told = ends[0]["content"].as_str().unwrap();
+        assert!(
+            told.starts_with(
+                "error: timed out after 1 s; the command was killed. Its output so far:\nsaid\n"
+            )
+        );
+        assert!(told.contains("nothing that it changed was kept"), "{told}");
+        assert_eq!((ran.code, ends[1]["content"].as_str()), (0, Some("old\nold.txt")), "{ran:?}");
+        assert!(!is_running(&format!("601.{}", std::process::id())), "{permission}: {ran:?}");
+        assert_eq!((place.read("old.txt").as_deref(), place.read("out/a")), (Some("old\n"), None));
+        assert_eq!(place.run(&["undo", "--calls", "1"]).out, "nothing to undo\n");
+    }
 }
 
 // B03

@@ -11,8 +11,8 @@ use futures::StreamExt;
 use haft::{
     engine::{Engine, Home, Model, Session},
     kernel::{
-        Change, ChangeKind, Changed, Command, Direction, Entry, Event, Fact, Seq, SessionId, active_path,
-        changed, undo as plan,
+        Change, ChangeKind, Changed, Command, Direction, Entry, Event, Fact, How, JobId, Seq, SessionId,
+        active_path, changed, undo as plan,
     },
     present::{diff, safe, view::prompts},
     providers::{Scripted, direct},
@@ -47,11 +47,36 @@ pub(crate) async fn undo(context: &CliContext, args: &UndoArgs) -> Result<Exit, 
         let goes = if args.dry_run { "would go" } else { "goes" };
         writeln!(stdout(), "the conversation {goes} on before: {}", first_line(&prompt))?;
     }
+    if exit.is_ok() {
+        tell_tasks(&entries, to)?;
+    }
     if args.dry_run && exit.is_ok() {
         write!(stdout(), "\n{}", diff::of_all(&session, &changed::whole(&planned.changes)))?;
     }
     engine.shut_down().await;
     exit
+}
+
+/// Names the background tasks that run and that began after `to`: nothing that they change will be kept.
+fn tell_tasks(entries: &[Arc<Entry>], to: Seq) -> Result<(), Failure> {
+    let has_ended = |job: &JobId| {
+        entries.iter().any(|entry| matches!(&entry.fact, Fact::JobEnded { job: ended, .. } if ended == job))
+    };
+    let path = active_path(entries);
+    let has_begun = |job: &JobId| path.iter().any(|entry| entry.seq < to && entry.fact.begins(job));
+    for entry in path.iter().filter(|entry| entry.seq >= to) {
+        if let Fact::JobStarted { job, title, how: How::Staged } = &entry.fact
+            && !has_begun(job)
+            && !has_ended(job)
+        {
+            let title = first_line(title);
+            writeln!(
+                stdout(),
+                "background task {job} began later, so nothing that it changes is kept: {title}"
+            )?;
+        }
+    }
+    Ok(())
 }
 
 /// `haft redo`

@@ -1,9 +1,10 @@
 //! Commands in the background, in views of their own.
-use crate::kit::{Place, Ran, Server};
+use crate::kit::{Place, Ran, Server, openai_calls, openai_text, terminal::poll};
 use serde_json::{Value, json};
 use std::{
     fs,
     path::Path,
+    process::{Child, Stdio},
     thread::sleep,
     time::{Duration, Instant},
 };
@@ -223,4 +224,90 @@ fn a_server_works_in_the_real_workspace_and_is_kept_to_it() {
     let options = ["--sandbox", "require", "--permission", "full", "--network", "off", "--model", &denied];
     let ran = place.run(&[&["run"], &options[..], &["go"]].concat());
     assert_eq!(place.read("made"), None, "{ran:?}");
+}
+
+/// A turn with these replies, whose background command waits. The turn has ended when this returns.
+struct Waiting {
+    child: Child,
+    _server: Server,
+}
+
+impl Waiting {
+    fn start(place: &Place, rounds: Vec<Vec<(&'static str, Value)>>) -> Self {
+        let server = Server::answering(move |number, _| match rounds.get(number) {
+            Some(calls) => openai_calls(calls),
+            None => openai_text("done"),
+        });
+        let mut command =
+            place.haft(&[&["run"], &OPTIONS[..], &["--json", "--model", "openai/any", "go"]].concat());
+        command.env("OPENAI_BASE_URL", format!("{}/v1", server.address)).env("OPENAI_API_KEY", "sk-x");
+        let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let is_over = || {
+            let sessions = fs::read_dir(place.path().join("home/sessions")).into_iter().flatten().flatten();
+            let journals = sessions.map(|session| fs::read_to_string(session.path().join("journal.jsonl")));
+            journals.flatten().any(|journal| journal.contains("\"turn_ended\""))
+        };
+        poll(is_over, || "the end of the turn".into());
+        Self { child, _server: server }
+    }
+
+    /// Lets the background command go on, and returns what was told of its end.
+    fn let_go(self, place: &Place) -> String {
+        fs::write(place.journal().with_file_name("tmp").join("go"), "").unwrap();
+        let ran = Ran::from(self.child.wait_with_output().unwrap());
+        assert_eq!(ran.code, 0, "{ran:?}");
+        ended(&ran)
+    }
+}
+
+/// The lines of an undo.
+fn lines(undone: &Ran) -> Vec<&str> {
+    assert_eq!(undone.code, 0, "{undone:?}");
+    undone.out.lines().collect()
+}
+
+fn edit() -> (&'static str, Value) {
+    ("edit", json!({"path": "edited.txt", "old_text": "old", "new_text": "new"}))
+}
+
+fn task(command: &str) -> (&'static str, Value) {
+    ("bash", json!({"command": command, "background": true}))
+}
+
+#[test]
+fn an_undo_to_before_a_running_task_says_that_nothing_of_it_is_kept_and_none_is() {
+    let command = format!("{UNTIL_GO}; cat edited.txt; echo x >made");
+    let dropped =
+        format!("background task 1 began later, so nothing that it changes is kept: {}…", &command[..60]);
+    let before = "the conversation goes on before: go";
+    let table = [
+        (vec!["undo", "--calls", "1"], vec!["~ edited.txt put back", &dropped]),
+        (vec!["undo"], vec!["~ edited.txt put back", before, &dropped]),
+    ];
+    for (words, expected) in table {
+        let place = Place::new();
+        place.write("edited.txt", "old\n");
+        let waiting = Waiting::start(&place, vec![vec![edit(), task(&command)]]);
+        assert_eq!(place.read("edited.txt").as_deref(), Some("new\n"));
+        assert_eq!(lines(&place.run(&words)), expected);
+        let told = waiting.let_go(&place);
+        assert_eq!(told, "old\n[the call that began it was taken back; nothing that it changed was kept]");
+        assert_eq!((place.read("edited.txt").as_deref(), place.read("made")), (Some("old\n"), None));
+    }
+}
+
+#[test]
+fn an_undo_of_a_call_after_a_running_task_leaves_the_task_alone() {
+    let begin = || task(&format!("{UNTIL_GO}; echo x >made"));
+    // In one reply, the start of the task is recorded behind the edit.
+    for rounds in [vec![vec![begin()], vec![edit()]], vec![vec![begin(), edit()]]] {
+        let place = Place::new();
+        place.write("edited.txt", "old\n");
+        let waiting = Waiting::start(&place, rounds);
+        let undone = place.run(&["undo", "--calls", "1"]);
+        assert_eq!(lines(&undone), ["~ edited.txt put back"]);
+        assert_eq!(waiting.let_go(&place), "(no output)\n[changed: + made]");
+        let files = ["edited.txt", "made"].map(|name| place.read(name));
+        assert_eq!(files.each_ref().map(Option::as_deref), [Some("old\n"), Some("x\n")]);
+    }
 }
