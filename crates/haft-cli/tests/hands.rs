@@ -2,7 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "this is a test")]
 mod kit;
 
-use kit::Place;
+use kit::{Place, Reply, vendor::VendorServer};
 use serde_json::{Value, json};
 use std::{
     fs,
@@ -409,4 +409,34 @@ fn two_processes_lose_no_edit_in_silence() {
         let word = if ok { "done" } else { "line" };
         assert!(after.contains(&format!("{word} {line};\n")), "line {line}, told {ok}:\n{after}");
     }
+}
+
+// D56
+#[test]
+fn pages_of_this_machine_are_not_fetched_however_they_are_written() {
+    let place = Place::new();
+    let server = VendorServer::start(|_| Reply(200, "text/html", "<p>a secret of this machine</p>".into()));
+    let address = server.base_url.trim_start_matches("http://").trim_end_matches("/v1").to_owned();
+    let port = address.rsplit(':').next().unwrap();
+    let hosts = [
+        "127.0.0.1",
+        "localhost",
+        "LOCALHOST",
+        "127.1",
+        "2130706433",
+        "0x7f.1",
+        "017700000001",
+        "0.0.0.0",
+        "[::ffff:127.0.0.1]",
+        "①②⑦.0.0.1",
+    ];
+    for host in hosts {
+        let told = call(&place, "fetch", &json!({"url": format!("http://{host}:{port}/")}));
+        assert!(content(&told).contains("of this machine or of a private network"), "{host}: {told}");
+    }
+    assert!(server.asked().is_empty(), "{:?}", server.asked());
+    // The server is there for whoever may reach it.
+    place.configure("[tools.fetch]\nallow_private = true");
+    let told = call(&place, "fetch", &json!({"url": format!("http://{address}/")}));
+    assert_eq!((content(&told).trim(), server.asked().len()), ("a secret of this machine", 1), "{told}");
 }

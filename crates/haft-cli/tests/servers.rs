@@ -1,7 +1,7 @@
 //! Both wires, spoken by the real binary to real HTTP servers on loopback.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 mod kit;
-use kit::{Place, Ran, Reply, Server, anthropic, openai, openai_call, openai_text};
+use kit::{Place, Ran, Reply, Server, anthropic, openai, openai_call, openai_calls, openai_text};
 use serde_json::{Value, json};
 
 fn haft(place: &Place, variable: &str, url: &str, arguments: &[&str]) -> Ran {
@@ -69,10 +69,12 @@ fn a_tool_round_against_an_anthropic_server() {
     );
 }
 
-// A03, A04, A05, A06, A07, A08, A09, A10, A12, A20, A58, A61, A63: calls that are none are answered, never run
+// A03, A04, A05, A06, A07, A08, A09, A10, A12, A20, A58, A61, A63, A64, A66: calls that are none are answered, never run
 #[test]
 fn broken_calls_are_answered_and_the_loop_goes_on() {
     let call = |index: u32, id: &str, name: &str, arguments: &str| json!({"tool_calls": [{"index": index, "id": id, "function": {"name": name, "arguments": arguments}}]});
+    let mut as_object = call(0, "a", "bash", "");
+    as_object["tool_calls"][0]["function"]["arguments"] = json!({"command": "echo t >> ticks"});
     let table = [
         (vec![call(0, "a", "bash", r#"{"command":"echo t >> ticks"#)], "tool_calls", 0),
         (
@@ -102,6 +104,9 @@ fn broken_calls_are_answered_and_the_loop_goes_on() {
         (vec![call(0, "a", "bash", r#"{"command":"echo t >> ticks","mood":"good"}"#)], "tool_calls", 0),
         (vec![call(7, "a", " Bash ", r#"{"command":"echo t >> ticks"}"#)], "tool_calls", 1),
         (vec![call(0, "a", "bash", r#"{"command":"echo t >> ti"#)], "length", 0),
+        (vec![as_object], "tool_calls", 1),
+        (vec![call(0, "a", "bash", &"[".repeat(100_000))], "tool_calls", 0),
+        (vec![call(0, "a", "bash", &(r#"{"command":"#.to_owned() + &"[".repeat(100_000)))], "tool_calls", 0),
     ];
     for (number, (deltas, finish, ticks)) in table.into_iter().enumerate() {
         let place = Place::new();
@@ -181,4 +186,112 @@ fn calls_in_prose_are_not_run_and_escapes_are_not_printed() {
     );
     assert_eq!((ran.code, ran.out.contains("touch x"), ran.out.contains('\u{1b}')), (0, true, false));
     assert!(place.read("x").is_none());
+}
+
+// A13
+#[test]
+fn a_hundred_calls_of_one_reply_all_run_and_are_answered_in_their_order() {
+    let place = Place::new();
+    let all: Vec<(&str, Value)> = (0..100)
+        .map(|n| ("write", json!({"path": format!("f{n}.txt"), "content": format!("{n}")})))
+        .collect();
+    let server = Server::start(vec![openai_calls(&all), openai_text("done")]);
+    let url = format!("{}/v1", server.address);
+    let options = ["run", "--model", "openai/any", "--permission", "full", "go"];
+    let ran = haft(&place, "OPENAI_BASE_URL", &url, &options);
+    assert_eq!((ran.code, ran.out.as_str()), (0, "done\n"), "{ran:?}");
+    for n in 0..100 {
+        assert_eq!(place.read(&format!("f{n}.txt")), Some(n.to_string()));
+    }
+    let messages = server.asked()[1]["messages"].as_array().unwrap().clone();
+    let results: Vec<&Value> = messages.iter().filter(|message| message["role"] == "tool").collect();
+    assert_eq!(results.len(), 100);
+    for (n, result) in results.into_iter().enumerate() {
+        assert_eq!(result["tool_call_id"], messages[2]["tool_calls"][n]["id"]);
+        assert!(result["content"].as_str().unwrap().contains(&format!("f{n}.txt")), "{n}: {result}");
+    }
+}
+
+// A16, A17
+#[test]
+fn a_model_that_goes_in_circles_is_stopped() {
+    for (what, files) in [("A16", &["a.txt"][..]), ("A17", &["a.txt", "b.txt"])] {
+        let place = Place::new();
+        for name in files {
+            place.write(name, "the same");
+        }
+        let server = Server::answering(move |number, _| {
+            openai_call("read", &json!({"path": files[number % files.len()]}))
+        });
+        let url = format!("{}/v1", server.address);
+        let ran = haft(&place, "OPENAI_BASE_URL", &url, &["run", "--model", "openai/any", "--json", "go"]);
+        let ended = ran.events().pop().unwrap();
+        assert_eq!((ran.code, &ended["outcome"]), (3, &json!("repeating")), "{what}: {ran:?}");
+        assert!(server.asked().len() <= 8 * files.len(), "{what}: {}", server.asked().len());
+        let plain = haft(&place, "OPENAI_BASE_URL", &url, &["run", "--model", "openai/any", "go"]);
+        assert!(plain.err.contains("stopped: the model repeats itself"), "{what}: {plain:?}");
+    }
+}
+
+// A19: in a text, and in arguments; as a server writes it, and as a model does
+#[test]
+fn half_a_surrogate_pair_spoils_neither_the_reply_nor_the_next_request() {
+    for (half, made) in [("\\ud83d", Some("x\u{fffd}y")), ("\\\\ud83d", None)] {
+        let place = Place::new();
+        let arguments = json!({"path": "made.txt", "content": "xHALFy"}).to_string();
+        let function = json!({"name": "write", "arguments": arguments});
+        let call = json!({"tool_calls": [{"index": 0, "id": "a", "function": function}]});
+        let Reply(status, media, body) = openai(&[json!({"content": "aHALFb"}), call], "tool_calls");
+        let reply = Reply(status, media, body.replace("HALF", half));
+        let server = Server::start(vec![reply, openai_text("done")]);
+        let url = format!("{}/v1", server.address);
+        let options = ["run", "--model", "openai/any", "--permission", "full", "go"];
+        let ran = haft(&place, "OPENAI_BASE_URL", &url, &options);
+        assert_eq!((ran.code, place.read("made.txt").as_deref()), (0, made), "{half}: {ran:?}");
+        // What is no JSON is remembered as nothing.
+        let asked = server.asked();
+        assert_eq!(
+            (asked.len(), asked[1]["messages"][3]["tool_call_id"].as_str()),
+            (2, Some("a")),
+            "{half}: {asked:?}"
+        );
+    }
+}
+
+// A47, A48: once, and for ever
+#[test]
+fn a_conversation_that_is_too_long_for_the_server_is_made_smaller_once() {
+    let too_long = json!({"error": {"message": "too much", "code": "context_length_exceeded"}}).to_string();
+    for (what, is_for_ever, code) in [("A47", false, 0), ("A48", true, 1)] {
+        let place = Place::new();
+        let refusal = Reply(400, "application/json", too_long.clone());
+        let refused = std::sync::atomic::AtomicUsize::new(0);
+        let server = Server::answering(move |number, request| {
+            let is_last =
+                request["tools"].is_array() && request["messages"].to_string().contains("the last question");
+            match is_last && (is_for_ever || refused.fetch_add(1, std::sync::atomic::Ordering::SeqCst) == 0) {
+                true => refusal.clone(),
+                false if is_last => openai_text("fine"),
+                false => openai_text(&format!("answer {number} {}", "words ".repeat(3_000))),
+            }
+        });
+        let url = format!("{}/v1", server.address);
+        let say = |more: &[&str]| {
+            haft(&place, "OPENAI_BASE_URL", &url, &[&["run", "--model", "openai/any"], more].concat())
+        };
+        for words in [&["one"][..], &["--continue", "two"], &["--continue", "three"]] {
+            assert_eq!(say(words).code, 0);
+        }
+        let before = server.asked().len();
+        let ran = say(&["--continue", "the last question"]);
+        assert_eq!(ran.code, code, "{what}: {ran:?}");
+        let asked: Vec<Value> =
+            server.asked().into_iter().skip(before).filter(|asked| asked["tools"].is_array()).collect();
+        let sizes: Vec<usize> = asked.iter().map(|asked| asked["messages"].to_string().len()).collect();
+        assert!(matches!(sizes[..], [whole, smaller] if smaller < whole / 2), "{what}: {sizes:?} {ran:?}");
+        match is_for_ever {
+            true => assert!(ran.err.contains("too much"), "{ran:?}"),
+            false => assert_eq!(ran.out, "fine\n"),
+        }
+    }
 }

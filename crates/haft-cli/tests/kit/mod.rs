@@ -10,6 +10,7 @@ pub(crate) mod project;
 pub(crate) mod serving;
 pub(crate) mod terminal;
 pub(crate) mod vendor;
+pub(crate) mod wire;
 
 use axum::{
     Router,
