@@ -172,7 +172,8 @@ fn a_prompt_that_waited_when_the_process_was_killed_is_seen_when_the_session_goe
     terminal.keys(&["-l", "stty sane"]);
     terminal.keys(&["C-j"]);
     terminal.haft(&place, "--continue --model script/../model.jsonl --permission full");
-    terminal.see("next: hurry");
+    let cut_off = terminal.see("next: hurry");
+    assert!(cut_off.contains("✗ bash until test -e go;"), "{cut_off}");
     terminal.say("/continue");
     terminal.see("I hurry.");
     let screen = terminal.no_longer_see("next: hurry");

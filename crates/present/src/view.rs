@@ -60,6 +60,8 @@ pub struct View {
     /// The steps of this turn, as the model has told them last.
     pub plan: Option<Plan>,
     pieces: Pieces,
+    /// Calls of a turn that was cut off: how they ended is told when the session goes on.
+    cut_off: Vec<Call>,
     /// What runs unasked, where somebody chose it.
     pub mode: Option<Mode>,
     heard: String,
@@ -194,7 +196,7 @@ impl View {
             | Fact::QuestionAnswered { .. } => self.asking(&entry.fact),
             Fact::ModelFailed { message, hint } => self.failed(message, hint.as_deref()),
             Fact::PromptDenied { reason, .. } => {
-                vec![failure(&format!("a hook denied the prompt: {reason}"), None)]
+                vec![Block::failure(&format!("a hook denied the prompt: {reason}"), None)]
             }
             Fact::TurnEnded { outcome, rounds, usage, cost_usd } => {
                 self.turn_ended(entry.at, *outcome, *rounds, (*usage, *cost_usd))
@@ -250,7 +252,7 @@ impl View {
         let mut blocks: Vec<Block> = self.thought().into_iter().collect();
         blocks.extend(self.pieces.finish().map(Block::Reply));
         self.forget_reply();
-        blocks.push(failure(message, hint));
+        blocks.push(Block::failure(message, hint));
         blocks
     }
 
@@ -281,7 +283,7 @@ impl View {
     pub fn rest(&mut self) {
         self.forget_reply();
         self.thinking.clear();
-        self.calls.clear();
+        self.cut_off = std::mem::take(&mut self.calls);
         self.asked.clear();
         self.asked_at = None;
         (self.working, self.since, self.retry, self.summarizing_since) = (false, None, None, None);
@@ -331,9 +333,12 @@ impl View {
     }
 
     fn ended(&mut self, id: &CallId, name: &str, result: &ToolResult, took: Duration) -> Vec<Block> {
-        let place = self.calls.iter().position(|call| call.id == *id);
+        let take = |calls: &mut Vec<Call>| {
+            calls.iter().position(|call| call.id == *id).map(|place| calls.remove(place))
+        };
+        let known = take(&mut self.calls).or_else(|| take(&mut self.cut_off));
         let unknown = || Call::waiting(&ToolCall::new(id.0.clone(), name, serde_json::json!({})));
-        let call = place.map_or_else(unknown, |place| self.calls.remove(place));
+        let call = known.unwrap_or_else(unknown);
         let state = if result.went_well() { CallState::Done } else { CallState::Failed };
         // Who has typed it wants to see it whole.
         let lines = if call.is_own { usize::MAX } else { words::PREVIEW_LINES };
@@ -388,12 +393,5 @@ impl View {
         if let Some(call) = self.calls.iter_mut().find(|call| call.id == *id) {
             change(call);
         }
-    }
-}
-
-fn failure(message: &str, hint: Option<&str>) -> Block {
-    Block::Failure {
-        message: safe::text(message).into_owned(),
-        hint: hint.map(|hint| safe::text(hint).into_owned()),
     }
 }

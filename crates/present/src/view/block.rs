@@ -52,6 +52,15 @@ pub enum Block {
     },
 }
 
+impl Block {
+    pub(super) fn failure(message: &str, hint: Option<&str>) -> Self {
+        Self::Failure {
+            message: safe::text(message).into_owned(),
+            hint: hint.map(|hint| safe::text(hint).into_owned()),
+        }
+    }
+}
+
 /// A call of the model.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Call {
