@@ -61,7 +61,12 @@ impl Bars {
             short(usage.output),
             if total.cost_usd.is_some() { money(total) } else { "cost unknown".into() },
         )?;
-        writeln!(stdout, "{requests} requests in {sessions} sessions, {first} to {last}")?;
+        let of_requests = if *requests == 1 { "" } else { "s" };
+        let of_sessions = if *sessions == 1 { "" } else { "s" };
+        writeln!(
+            stdout,
+            "{requests} request{of_requests} in {sessions} session{of_sessions}, {first} to {last}"
+        )?;
         if *unpriced_tokens > 0 && total.cost_usd.is_some() {
             writeln!(stdout, "of {} tokens the price is not known", short(*unpriced_tokens))?;
         }
