@@ -4,12 +4,12 @@ use crate::{error::FleetError, tls::Tls};
 use std::{
     future::poll_fn,
     sync::{
-        Arc,
+        Arc, Mutex, MutexGuard,
         atomic::{AtomicBool, Ordering},
     },
     time::{Duration, Instant},
 };
-use tokio::sync::{Mutex, broadcast};
+use tokio::sync::broadcast;
 use tokio_postgres::{
     AsyncMessage, Client, Config, Row,
     config::{Host, SslMode},
@@ -37,6 +37,8 @@ struct Inner {
     config: Config,
     tls: Tls,
     client: Mutex<Option<Arc<Client>>>,
+    /// Held by the one who makes the next connection.
+    dialling: tokio::sync::Mutex<()>,
     tasks: TaskTracker,
     notices: broadcast::Sender<Notice>,
     is_listening: AtomicBool,
@@ -44,8 +46,8 @@ struct Inner {
     _stops: DropGuard,
 }
 
-/// What somebody told all who listen.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// What somebody told all who listen. One of no channel says that some may have been missed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Notice {
     /// `haft_jobs`, `haft_commands` or `haft_entries`.
     pub(crate) channel: String,
@@ -74,6 +76,7 @@ impl Database {
             config,
             tls,
             client: Mutex::default(),
+            dialling: Default::default(),
             tasks: TaskTracker::new(),
             notices: broadcast::channel(NOTICES).0,
             is_listening: AtomicBool::new(false),
@@ -94,18 +97,29 @@ impl Database {
         statement: &str,
         parameters: Parameters<'_>,
     ) -> Result<Vec<Row>, FleetError> {
-        let client = self.client().await?;
-        let answered = tokio::time::timeout(PATIENCE, client.query_typed(statement, parameters)).await;
-        match answered {
-            Ok(Ok(rows)) => Ok(rows),
-            Ok(Err(error)) => Err(FleetError::of(action, &self.place(), &error)),
-            Err(_) => {
-                // Whatever this connection waits for, the next one need not.
-                self.0.client.lock().await.take();
-                let why = format!("no answer within {} s", PATIENCE.as_secs());
-                Err(FleetError::Unreachable { place: self.place(), why })
+        let mut used = None;
+        let asking = async {
+            let client = used.insert(self.client().await?);
+            let answered = client.query_typed(statement, parameters).await;
+            answered.map_err(|error| FleetError::of(action, &self.place(), &error))
+        };
+        // To wait for others who wait for a server that says nothing is counted as well.
+        let answered = tokio::time::timeout(PATIENCE, asking).await;
+        answered.unwrap_or_else(|_| {
+            // Whatever this connection waits for, the next one need not.
+            let mut held = self.held();
+            if let (Some(used), Some(client)) = (&used, &*held)
+                && Arc::ptr_eq(used, client)
+            {
+                held.take();
             }
-        }
+            Err(self.no_answer())
+        })
+    }
+
+    fn no_answer(&self) -> FleetError {
+        let why = format!("no answer within {} s", PATIENCE.as_secs());
+        FleetError::Unreachable { place: self.place(), why }
     }
 
     /// Again and again while nobody answers, until `end`: only for what may be done twice.
@@ -148,9 +162,13 @@ impl Database {
     }
 
     async fn client(&self) -> Result<Arc<Client>, FleetError> {
-        let mut held = self.0.client.lock().await;
-        if let Some(client) = held.as_ref().filter(|client| !client.is_closed()) {
-            return Ok(client.clone());
+        let open = || self.held().clone().filter(|client| !client.is_closed());
+        if let Some(client) = open() {
+            return Ok(client);
+        }
+        let _one_at_a_time = self.0.dialling.lock().await;
+        if let Some(client) = open() {
+            return Ok(client);
         }
         let (client, connection) = self.dial().await?;
         let stop = self.0.stop.clone();
@@ -160,16 +178,18 @@ impl Database {
                 () = stop.cancelled() => {}
             }
         });
-        Ok(held.insert(Arc::new(client)).clone())
+        Ok(self.held().insert(Arc::new(client)).clone())
+    }
+
+    fn held(&self) -> MutexGuard<'_, Option<Arc<Client>>> {
+        self.0.client.lock().expect("no code panics while it holds the connection")
     }
 
     async fn dial(&self) -> Result<(Client, Connection), FleetError> {
-        let place = self.place();
         let dialled = tokio::time::timeout(PATIENCE, self.0.config.connect(self.0.tls.clone())).await;
-        let why = format!("no answer within {} s", PATIENCE.as_secs());
         dialled
-            .map_err(|_| FleetError::Unreachable { place: place.clone(), why })?
-            .map_err(|error| FleetError::of("let anybody in", &place, &error))
+            .map_err(|_| self.no_answer())?
+            .map_err(|error| FleetError::of("let anybody in", &self.place(), &error))
     }
 
     /// What is told from here on. While the connection is away nothing is heard, so that whoever listens looks by itself
@@ -201,7 +221,13 @@ impl Database {
         let (client, mut connection) = self.dial().await?;
         let (notices, stop) = (self.0.notices.clone(), self.0.stop.clone());
         drop(self);
-        let listen = client.batch_execute("LISTEN haft_jobs; LISTEN haft_commands; LISTEN haft_entries");
+        let listen = async {
+            let channels = "LISTEN haft_jobs; LISTEN haft_commands; LISTEN haft_entries";
+            if client.batch_execute(channels).await.is_ok() {
+                // What was told before this connection stood, nobody heard.
+                let _nobody_listens = notices.send(Notice::default());
+            }
+        };
         let hear = async {
             while let Some(Ok(message)) = poll_fn(|cx| connection.poll_message(cx)).await {
                 if let AsyncMessage::Notification(told) = message {
@@ -212,7 +238,7 @@ impl Database {
             }
         };
         tokio::select! {
-            ((), _) = async { tokio::join!(hear, listen) } => {}
+            ((), ()) = async { tokio::join!(hear, listen) } => {}
             () = stop.cancelled() => {}
         }
         drop(client);
@@ -232,7 +258,7 @@ impl News {
         let heard = async {
             loop {
                 match self.0.recv().await {
-                    Ok(notice) if notice.job == job => return,
+                    Ok(notice) if notice.job == job || notice.channel.is_empty() => return,
                     Ok(_) => {}
                     Err(broadcast::error::RecvError::Lagged(_)) => return,
                     Err(broadcast::error::RecvError::Closed) => std::future::pending().await,
@@ -251,6 +277,10 @@ fn config(address: &str) -> Result<Config, FleetError> {
     if !is_address {
         let hint = "it must look like `postgres://USER@HOST/DATABASE`";
         return Err(FleetError::Address(hint.to_owned()));
+    }
+    if address.contains("sslrootcert=") {
+        let instead = "leave `sslrootcert` out, and let the variable SSL_CERT_FILE name that file";
+        return Err(FleetError::Address(instead.to_owned()));
     }
     let read = VERIFIED.iter().fold(address.to_owned(), |read, word| read.replace(word, "sslmode=require"));
     let mut config: Config = read.parse().map_err(|error: tokio_postgres::Error| {

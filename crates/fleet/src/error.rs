@@ -24,6 +24,14 @@ pub enum FleetError {
         /// In its words.
         why: String,
     },
+    /// PostgreSQL does not prove that it is who it should be, or has no TLS.
+    #[error("cannot talk to PostgreSQL at {place} in private: {why}")]
+    NotPrivate {
+        /// Host and port.
+        place: String,
+        /// What is wrong with its certificate.
+        why: String,
+    },
     /// The tables are not those of this program.
     #[error("{0}")]
     Schema(String),
@@ -66,11 +74,14 @@ impl FleetError {
             Some(state) if is_no_table(state) => Self::Schema(format!(
                 "the fleet's database at {place} has no tables of Haft ({why}); `haft fleet migrate` makes them"
             )),
+            Some(state) if *state == SqlState::DUPLICATE_TABLE => Self::Schema(format!(
+                "the fleet's database at {place} has tables of another program ({why}); give the fleet one of its own"
+            )),
             Some(state) if *state == SqlState::FOREIGN_KEY_VIOLATION => {
                 Self::Usage("there is no such owner; `haft fleet owner NAME` makes one".to_owned())
             }
             Some(_) => Self::Statement { action, why },
-            None if is_certificate(&why) => Self::Refused { place, why },
+            None if is_about_tls(&why) => Self::NotPrivate { place, why },
             None if error.is_closed() || error.source().is_some_and(|cause| cause.is::<std::io::Error>()) => {
                 Self::Unreachable { place, why }
             }
@@ -123,7 +134,7 @@ fn is_no_table(state: &SqlState) -> bool {
     [SqlState::UNDEFINED_TABLE, SqlState::INVALID_SCHEMA_NAME].contains(state)
 }
 
-fn is_certificate(why: &str) -> bool {
+fn is_about_tls(why: &str) -> bool {
     why.contains("certificate") || why.contains("does not support TLS")
 }
 

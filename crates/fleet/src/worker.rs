@@ -16,7 +16,7 @@ use std::{
     path::PathBuf,
     sync::{
         Arc,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicU8, Ordering},
     },
     time::{Duration, Instant},
 };
@@ -83,6 +83,15 @@ pub enum Ended {
     Left,
 }
 
+/// Which of a worker's connections.
+#[derive(Clone, Copy)]
+pub(crate) enum Asks {
+    /// The one for jobs and journals.
+    Jobs = 1,
+    /// The one for leases alone.
+    Leases = 2,
+}
+
 /// A worker that has told its name.
 pub(crate) struct Worker {
     pub(crate) database: Database,
@@ -92,7 +101,8 @@ pub(crate) struct Worker {
     attempts: attempt::Attempts,
     pub(crate) stop: CancellationToken,
     is_draining: CancellationToken,
-    is_away: AtomicBool,
+    /// The connections, as [`Asks`], on which PostgreSQL does not answer.
+    away: AtomicU8,
 }
 
 /// Works on jobs until `stop`, or until it is drained and has none. What it has then is put back.
@@ -114,7 +124,7 @@ pub async fn work(
         attempts: Default::default(),
         stop,
         is_draining: CancellationToken::new(),
-        is_away: AtomicBool::new(false),
+        away: AtomicU8::new(0),
     });
     let (tasks, over) = (TaskTracker::new(), CancellationToken::new());
     let (beating, sweeping) = (worker.clone(), worker.clone());
@@ -153,6 +163,7 @@ impl Worker {
             let claiming = queue::claim(&self.database, &self.instance, self.settings.lease);
             match claiming.await {
                 Ok(Some(job)) => {
+                    self.answered(Asks::Jobs);
                     let (worker, work) = (self.clone(), work.clone());
                     tasks.spawn(async move {
                         worker.attempt(job, sent, &*work).await;
@@ -160,8 +171,8 @@ impl Worker {
                     });
                     continue;
                 }
-                Ok(None) => self.answered(),
-                Err(error) if error.is_passing() => self.note(&error),
+                Ok(None) => self.answered(Asks::Jobs),
+                Err(error) if error.is_passing() => self.note(Asks::Jobs, &error),
                 Err(error) => break Err(error),
             }
             drop(place);
@@ -203,6 +214,7 @@ impl Worker {
             let leases = self.leases.all();
             match queue::renew(&database, &self.instance, &leases, self.settings.lease).await {
                 Ok(heard) => {
+                    self.answered(Asks::Leases);
                     self.heed(&database, heard).await;
                     let told = async {
                         while let Ok(notice) = notices.recv().await {
@@ -214,7 +226,7 @@ impl Worker {
                     let _either = tokio::time::timeout(third, told).await;
                 }
                 Err(error) => {
-                    self.note(&error);
+                    self.note(Asks::Leases, &error);
                     tokio::time::sleep(LOOK.min(third / 4)).await;
                 }
             }
@@ -238,10 +250,13 @@ impl Worker {
     async fn keep_order(&self) {
         loop {
             tokio::time::sleep(self.settings.lease / 2).await;
-            let swept = queue::sweep(&self.database).await;
+            // Each error is told before the next statement waits: it may answer again by then.
+            if let Err(error) = queue::sweep(&self.database).await {
+                self.note(Asks::Jobs, &error);
+            }
             let branches = queue::branches(&self.database, None).await;
-            for error in swept.err().iter().chain(branches.as_ref().err()) {
-                self.note(error);
+            if let Err(error) = &branches {
+                self.note(Asks::Jobs, error);
             }
             for branch in branches.unwrap_or_default() {
                 self.publish(branch).await;
@@ -269,14 +284,16 @@ impl Worker {
     }
 
     /// While PostgreSQL is away, that is told once.
-    pub(crate) fn note(&self, error: &FleetError) {
-        if !(error.is_passing() && self.is_away.swap(true, Ordering::Relaxed)) {
+    pub(crate) fn note(&self, asks: Asks, error: &FleetError) {
+        let is_told = error.is_passing() && self.away.fetch_or(asks as u8, Ordering::Relaxed) != 0;
+        if !is_told {
             (self.settings.note)(error.to_string());
         }
     }
 
-    fn answered(&self) {
-        if self.is_away.swap(false, Ordering::Relaxed) {
+    fn answered(&self, asks: Asks) {
+        let bit = asks as u8;
+        if self.away.fetch_and(!bit, Ordering::Relaxed) == bit {
             (self.settings.note)(format!("PostgreSQL at {} answers again", self.database.place()));
         }
     }

@@ -75,13 +75,17 @@ impl From<FleetError> for ApiError {
         let message = error.to_string();
         match error {
             FleetError::Usage(_) => Self::wrong(message),
-            FleetError::Unreachable { .. } => {
-                Self::new(StatusCode::SERVICE_UNAVAILABLE, "overloaded", message)
-                    .suggest("send the request again")
-            }
+            FleetError::Unreachable { .. } => Self::away(message),
             _ => Self::failed(message),
         }
     }
+}
+
+/// What was sent and never answered may have been done: whoever sends it again unseen does it twice.
+fn unsure(error: FleetError) -> ApiError {
+    let is_passing = error.is_passing();
+    let answer = ApiError::from(error);
+    if is_passing { answer.suggest("look whether it was done before you send it again") } else { answer }
 }
 
 /// What an asker may see: all, or what is its own.
@@ -162,7 +166,7 @@ async fn create(
     let owner = seen_by(&asker).unwrap_or(&fleet.admin).clone();
     let made = (fleet.make)(new.kind.unwrap_or_else(|| "builder".to_owned()), new.description, owner)?;
     let made = NewJob { repository: new.repository, base: new.base, priority: new.priority, ..made };
-    haft_fleet::add(&fleet.database, &made).await?;
+    haft_fleet::add(&fleet.database, &made).await.map_err(unsure)?;
     let job = find(&context, &asker, &made.id.0).await?;
     Ok((StatusCode::CREATED, Json(job)).into_response())
 }
@@ -302,7 +306,8 @@ async fn interrupt(
 /// The job's worker carries it out, once it has one.
 async fn send(context: &Context, asker: &Asker, id: &str, command: Command) -> Answer<Response> {
     let job = find(context, asker, id).await?;
-    if !haft_fleet::send(&context.fleet.database, id, seen_by(asker), &command).await? {
+    let sent = haft_fleet::send(&context.fleet.database, id, seen_by(asker), &command).await;
+    if !sent.map_err(unsure)? {
         return Err(ApiError::conflict(format!("the job `{id}` is {} already", job.status)));
     }
     Ok((StatusCode::ACCEPTED, Json(json!({"session": id}))).into_response())

@@ -68,6 +68,8 @@ enum Refusal {
     Often,
     /// With a content that needs no permission of ours to be sent from a foreign page.
     Content,
+    /// With a token that nobody can look for: why.
+    Away(String),
 }
 
 impl Gate {
@@ -88,12 +90,19 @@ impl Gate {
     }
 
     /// Whose token it is, where it is not the server's own.
-    async fn owner(&self, headers: &HeaderMap) -> Option<Owner> {
-        let (owners, given) = (self.owners.as_ref()?, given(headers)?);
-        if self.is_token(given) { None } else { owners.find(given).await }
+    async fn owner(&self, headers: &HeaderMap) -> Result<Option<Owner>, Refusal> {
+        match (&self.owners, given(headers)) {
+            (Some(owners), Some(given)) if !self.is_token(given) => owners.find(given).await,
+            _ => Ok(None),
+        }
     }
 
-    fn check(&self, request: &Request, is_owner: bool) -> Result<(), Refusal> {
+    /// Gives the owner who asks; none where it is somebody with the server's own token, or where none is needed.
+    fn check(
+        &self,
+        request: &Request,
+        owner: Result<Option<Owner>, Refusal>,
+    ) -> Result<Option<Owner>, Refusal> {
         let (headers, method) = (request.headers(), request.method());
         if !self.names.is_ours(headers.get(HOST), request.uri()) {
             return Err(Refusal::Host);
@@ -104,16 +113,17 @@ impl Gate {
             return Err(Refusal::Page);
         }
         if is_open {
-            return Ok(());
+            return Ok(None);
         }
-        if !is_owner {
+        let owner = owner?;
+        if owner.is_none() {
             self.check_token(headers)?;
         }
         if !take(&self.requests) {
             return Err(Refusal::Often);
         }
         match is_read(method) || !has_body(headers) || is_content_of_ours(headers) {
-            true => Ok(()),
+            true => Ok(owner),
             false => Err(Refusal::Content),
         }
     }
@@ -149,12 +159,10 @@ impl Gate {
 /// Lets a request in, or says why not. Nothing else has looked at it.
 pub(crate) async fn keep(State(gate): State<Arc<Gate>>, mut request: Request, next: Next) -> Response {
     let (begun, method) = (Instant::now(), request.method().clone());
-    let owner = match &gate.owners {
-        Some(_) => gate.owner(&request.headers().clone()).await,
-        None => None,
-    };
-    let mut response = match gate.check(&request, owner.is_some()) {
-        Ok(()) => {
+    let (path, headers) = (request.uri().path().to_owned(), request.headers().clone());
+    let owner = if is_open(&path) { Ok(None) } else { gate.owner(&headers).await };
+    let mut response = match gate.check(&request, owner) {
+        Ok(owner) => {
             request.extensions_mut().insert(owner.map_or(Asker::Admin, Asker::Owner));
             if !is_open(request.uri().path())
                 && let Some(peer) = request.extensions().get::<Peer>()
@@ -225,6 +233,7 @@ impl Refusal {
             Self::Guessing => "guessing",
             Self::Often => "rate",
             Self::Content => "content",
+            Self::Away(_) => "away",
         }
     }
 
@@ -260,6 +269,7 @@ impl Refusal {
                 "the body is not said to be JSON",
             )
             .suggest("send `Content-Type: application/json`"),
+            Self::Away(why) => ApiError::away(why),
         }
     }
 }
@@ -270,7 +280,7 @@ impl IntoResponse for Refusal {
             Self::Token => {
                 ([(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"))], self.error()).into_response()
             }
-            Self::Guessing | Self::Often => {
+            Self::Guessing | Self::Often | Self::Away(_) => {
                 ([(RETRY_AFTER, HeaderValue::from_static("1"))], self.error()).into_response()
             }
             Self::Host | Self::Page | Self::Content => self.error().into_response(),

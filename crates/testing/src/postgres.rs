@@ -1,7 +1,9 @@
 //! A PostgreSQL of a test's own, in a scratch folder, on a Unix socket.
 use crate::left_out;
+use rustix::process::{Pid, Signal, kill_process};
 use std::{
     fs,
+    net::TcpListener,
     os::unix::fs::{PermissionsExt, chown},
     path::{Path, PathBuf},
     process::{Child, Command, Output, Stdio},
@@ -19,6 +21,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 pub struct Postgres {
     folder: PathBuf,
     programs: PathBuf,
+    port: u16,
     running: Mutex<Option<Child>>,
 }
 
@@ -40,7 +43,7 @@ impl Postgres {
         if is_root() {
             chown(&folder, Some(NOBODY), Some(NOBODY)).expect("root may give a folder away");
         }
-        let server = Self { folder, programs, running: Mutex::default() };
+        let server = Self { folder, programs, port: free_port(), running: Mutex::default() };
         let data = server.data();
         let words = ["--no-sync", "--auth=trust", "--username=haft", "--encoding=UTF8", "--locale=C", "-D"];
         let made = server.program("initdb").args(words).arg(data).output();
@@ -49,9 +52,19 @@ impl Postgres {
         Some(server)
     }
 
+    /// What it says of itself since it began.
+    pub fn log(&self) -> String {
+        fs::read_to_string(self.folder.join("log")).unwrap_or_default()
+    }
+
     /// Where it can be reached.
     pub fn address(&self) -> String {
-        format!("postgres://haft@/postgres?host={}", self.folder.display())
+        format!("postgres://haft@/postgres?host={}&port={}", self.folder.display(), self.port)
+    }
+
+    /// The number in the name of its socket, and where it listens if it is told to (`listen_addresses=127.0.0.1`).
+    pub fn port(&self) -> u16 {
+        self.port
     }
 
     /// Starts it again after [`Self::stop`], and waits until it answers.
@@ -60,6 +73,15 @@ impl Postgres {
     ///
     /// Where it does not.
     pub fn begin(&self) {
+        self.begin_with(&[]);
+    }
+
+    /// The same, with settings of this run's own, such as `ssl=on`.
+    ///
+    /// # Panics
+    ///
+    /// Where it does not.
+    pub fn begin_with(&self, settings: &[&str]) {
         let mut running = self.running.lock().expect("no test panics while it holds the server");
         // It ends with whoever holds the other end of its standard input.
         let script = r#""$@" & read _; kill -INT $!; wait $!"#;
@@ -67,25 +89,62 @@ impl Postgres {
         let log = fs::File::create(self.folder.join("log")).expect("a scratch folder");
         command.args(["-c", script, "sh"]).args(self.words("postgres")).arg("-D").arg(self.data());
         let socket = format!("unix_socket_directories={}", self.folder.display());
-        for setting in ["listen_addresses=", &socket, "max_connections=60", "synchronous_commit=on"] {
+        let port = format!("port={}", self.port);
+        let usual = ["listen_addresses=", &socket, &port, "max_connections=60", "synchronous_commit=on"];
+        for setting in usual.iter().chain(settings) {
             command.args(["-c", setting]);
         }
         command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(log);
         *running = Some(command.spawn().expect("a shell"));
         let begun = Instant::now();
         while !self.psql("SELECT 1").status.success() {
-            let log = || fs::read_to_string(self.folder.join("log")).unwrap_or_default();
-            assert!(begun.elapsed() < PATIENCE, "PostgreSQL does not answer: {}", log());
+            assert!(begun.elapsed() < PATIENCE, "PostgreSQL does not answer: {}", self.log());
             sleep(Duration::from_millis(50));
         }
     }
 
     /// Stops it in the middle of whatever it does.
     pub fn stop(&self) {
+        self.thaw();
         let running = self.running.lock().ok().and_then(|mut running| running.take());
         if let Some(mut child) = running {
             drop(child.stdin.take());
             let _ended = child.wait();
+        }
+    }
+
+    /// Whoever talks to it is not answered any more, and not refused either.
+    pub fn freeze(&self) {
+        self.signal(Signal::STOP);
+    }
+
+    /// It answers all that was asked meanwhile.
+    pub fn thaw(&self) {
+        self.signal(Signal::CONT);
+    }
+
+    /// To the server and its processes for clients.
+    fn signal(&self, signal: Signal) {
+        let own = fs::read_to_string(self.data().join("postmaster.pid")).unwrap_or_default();
+        let Some(own) = own.lines().next().map(str::to_owned) else { return };
+        let children = fs::read_to_string(format!("/proc/{own}/task/{own}/children")).unwrap_or_default();
+        let all = std::iter::once(own.as_str()).chain(children.split_whitespace());
+        for process in all.filter_map(|process| Pid::from_raw(process.parse().ok()?)) {
+            let _it_has_ended = kill_process(process, signal);
+        }
+    }
+
+    /// Puts a file into its folder, such as `pg_hba.conf`, which it reads when it begins the next time.
+    ///
+    /// # Panics
+    ///
+    /// Where it cannot be written.
+    pub fn keep(&self, name: &str, content: impl AsRef<[u8]>) {
+        let place = self.data().join(name);
+        fs::write(&place, content).expect("a scratch folder");
+        fs::set_permissions(&place, fs::Permissions::from_mode(0o600)).expect("a scratch folder");
+        if is_root() {
+            chown(&place, Some(NOBODY), Some(NOBODY)).expect("root may give a file away");
         }
     }
 
@@ -103,7 +162,7 @@ impl Postgres {
     fn psql(&self, statement: &str) -> Output {
         let words = ["-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-U", "haft", "-d", "postgres"];
         let mut command = Command::new(self.programs.join("psql"));
-        command.args(words).arg("-h").arg(&self.folder).args(["-c", statement]);
+        command.args(words).arg("-h").arg(&self.folder).args(["-p", &self.port.to_string(), "-c", statement]);
         command.stdin(Stdio::null()).output().expect("psql can be started")
     }
 
@@ -136,6 +195,12 @@ impl Drop for Postgres {
 fn assert_ok(output: &Output) {
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{said}");
+}
+
+/// One that nobody has at the moment.
+fn free_port() -> u16 {
+    let listening = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());
+    listening.expect("loopback").port()
 }
 
 fn is_root() -> bool {

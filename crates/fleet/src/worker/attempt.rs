@@ -1,5 +1,5 @@
 //! One attempt at a job, from its claim to what became of it.
-use super::{Begun, Ended, Work, Worker};
+use super::{Asks, Begun, Ended, Work, Worker};
 use crate::{
     entries::restore,
     error::FleetError,
@@ -102,7 +102,7 @@ impl Worker {
         if let Err(error) = ended {
             (self.settings.note)(format!("cannot work on the job `{}`: {error}", job.id));
             let put_back = queue::put_back(&self.database, &lease, &error.to_string(), true).await;
-            put_back.unwrap_or_else(|error| self.note(&error));
+            put_back.unwrap_or_else(|error| self.note(Asks::Jobs, &error));
         }
         self.leases.remove(&lease);
     }

@@ -175,8 +175,13 @@ impl From<FleetError> for Failure {
             FleetError::Address(_) => {
                 Self::usage(message).hint("it looks like `postgres://USER@HOST/DATABASE`")
             }
-            FleetError::Refused { .. } => Self::usage(message)
-                .hint("user, password, database or certificate are not right; see docs/deploy.md"),
+            FleetError::Refused { .. } => {
+                Self::usage(message).hint("user, password or database are not right; see docs/deploy.md")
+            }
+            FleetError::NotPrivate { .. } => Self::usage(message).hint(
+                "let SSL_CERT_FILE name the authority that signed its certificate; \
+                 `sslmode=disable` in the address does without TLS; see docs/deploy.md",
+            ),
             FleetError::Schema(_) | FleetError::Usage(_) => Self::usage(message),
             FleetError::Unreachable { .. } => Self::failed(message)
                 .hint("look whether PostgreSQL runs there, and whether this machine may reach it"),

@@ -20,16 +20,26 @@ pub(crate) struct Fleet {
 impl Fleet {
     /// None where PostgreSQL is not installed.
     pub(crate) fn new() -> Option<Self> {
+        Self::with("SELECT 1")
+    }
+
+    /// One in whose database `statement` is carried out before Haft makes its tables.
+    pub(crate) fn with(statement: &str) -> Option<Self> {
+        let fleet = Self::without_tables()?;
+        fleet.server.sql(statement);
+        let made = fleet.run(&["fleet", "migrate"]);
+        assert_eq!((made.code, made.out.as_str()), (0, "the tables have version 1\n"), "{made:?}");
+        Some(fleet)
+    }
+
+    pub(crate) fn without_tables() -> Option<Self> {
         let (place, server) = (Place::new(), Postgres::start()?);
         place.write("counter.txt", "end\n");
         begin_repository(&place.work());
         let bare = place.path().join("remote.git");
         let (from, to) = (place.work(), bare.clone());
         git(&place.path(), &["clone", "--quiet", "--bare", from.to_str().unwrap(), to.to_str().unwrap()]);
-        let fleet = Self { place, server };
-        let made = fleet.run(&["fleet", "migrate"]);
-        assert_eq!((made.code, made.out.as_str()), (0, "the tables have version 1\n"), "{made:?}");
-        Some(fleet)
+        Some(Self { place, server })
     }
 
     pub(crate) fn remote(&self) -> PathBuf {
@@ -57,9 +67,12 @@ impl Fleet {
     pub(crate) fn worker(&self, script: &str, more: &[&str]) -> Child {
         let log = self.place.path().join("workers.log");
         let log = std::fs::File::options().create(true).append(true).open(log).unwrap();
-        let words = ["worker", "--permission", "full", "--model", script];
-        let mut command = self.haft(&[&words, more].concat());
+        let mut command = self.worker_command(script, more);
         command.stdout(Stdio::null()).stderr(log).spawn().unwrap()
+    }
+
+    pub(crate) fn worker_command(&self, script: &str, more: &[&str]) -> Command {
+        self.haft(&[&["worker", "--permission", "full", "--model", script], more].concat())
     }
 
     pub(crate) fn log(&self) -> String {

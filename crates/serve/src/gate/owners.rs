@@ -1,5 +1,5 @@
 //! Owners of jobs, known by tokens that stand in the database of their fleet.
-use super::{Bucket, take};
+use super::{Bucket, Refusal, take};
 use haft_fleet::{Database, Owner, owner_of};
 use sha2::{Digest, Sha256};
 use std::{
@@ -26,22 +26,25 @@ impl Owners {
         Self { database, known: Mutex::default(), looks: Mutex::new(Bucket::full(LOOKS, LOOKS_A_SECOND)) }
     }
 
-    /// Whose token it is. None as well where nobody can say.
-    pub(super) async fn find(&self, given: &[u8]) -> Option<Owner> {
-        let token = std::str::from_utf8(given).ok().filter(|token| !token.is_empty())?;
+    /// Whose token it is, if anybody's. Fails where nobody can say.
+    pub(super) async fn find(&self, given: &[u8]) -> Result<Option<Owner>, Refusal> {
+        let Some(token) = std::str::from_utf8(given).ok().filter(|token| !token.is_empty()) else {
+            return Ok(None);
+        };
         let hash: [u8; 32] = Sha256::digest(given).into();
         let fresh = |since: &Instant| since.elapsed() < KNOWN;
         if let Some((owner, _)) = self.lock().get(&hash).filter(|(_, since)| fresh(since)) {
-            return Some(owner.clone());
+            return Ok(Some(owner.clone()));
         }
         if !take(&self.looks) {
-            return None;
+            return Err(Refusal::Guessing);
         }
-        let owner = owner_of(&self.database, token).await.ok()??;
+        let found = owner_of(&self.database, token).await;
+        let Some(owner) = found.map_err(|error| Refusal::Away(error.to_string()))? else { return Ok(None) };
         let mut known = self.lock();
         known.retain(|_, (_, since)| fresh(since));
         known.insert(hash, (owner.clone(), Instant::now()));
-        Some(owner)
+        Ok(Some(owner))
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<[u8; 32], (Owner, Instant)>> {
