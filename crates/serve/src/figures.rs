@@ -1,12 +1,16 @@
 //! What `/metrics` tells, in Prometheus' text format. The names are a promise; labels have few values, never a name that a
 //! model or a client chose.
+use axum::{
+    http::{HeaderValue, header::CONTENT_TYPE},
+    response::{IntoResponse, Response},
+};
 use haft_core::{Entry, Fact, Outcome};
 use prometheus_client::{
     encoding::{EncodeLabelSet, text::encode},
     metrics::{counter::Counter, family::Family, gauge::Gauge, histogram::Histogram},
     registry::{Registry, Unit},
 };
-use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, atomic::AtomicU64};
 
 /// Seconds that a request may take, as the borders of a histogram.
 const SECONDS: [f64; 10] = [0.001, 0.005, 0.01, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0, 30.0];
@@ -60,7 +64,26 @@ pub(crate) struct Figures {
 }
 
 impl Figures {
+    /// Of a server with sessions of its own.
     pub(crate) fn new() -> Self {
+        let mut this = Self::of_requests();
+        let registry = &mut this.registry;
+        registry.register("sessions_open", "Sessions that are open in this process", this.sessions.clone());
+        registry.register("sessions_working", "Sessions in which a turn goes", this.working.clone());
+        registry.register("jobs_running", "Jobs that are worked on", this.jobs.clone());
+        registry.register("turns", "Turns that ended", this.turns.clone());
+        registry.register("tool_calls", "Calls that ended", this.calls.clone());
+        registry.register("tokens", "Tokens of the turns that ended", this.tokens.clone());
+        registry.register(
+            "cost_usd",
+            "Cost of the turns that ended, where it is known",
+            this.dollars.clone(),
+        );
+        this
+    }
+
+    /// Of a server that runs nothing itself.
+    pub(crate) fn of_requests() -> Self {
         let mut registry = Registry::with_prefix("haft");
         let mut this = Self {
             registry: Registry::default(),
@@ -83,19 +106,13 @@ impl Figures {
         registry.register("http_refused", "Requests that were let in nowhere", this.refused.clone());
         registry.register("http_connections", "Connections that are open", this.connections.clone());
         registry.register("event_streams", "Clients that follow events", this.streams.clone());
-        registry.register("sessions_open", "Sessions that are open in this process", this.sessions.clone());
-        registry.register("sessions_working", "Sessions in which a turn goes", this.working.clone());
-        registry.register("jobs_running", "Jobs that are worked on", this.jobs.clone());
-        registry.register("turns", "Turns that ended", this.turns.clone());
-        registry.register("tool_calls", "Calls that ended", this.calls.clone());
-        registry.register("tokens", "Tokens of the turns that ended", this.tokens.clone());
-        registry.register(
-            "cost_usd",
-            "Cost of the turns that ended, where it is known",
-            this.dollars.clone(),
-        );
         this.registry = registry;
         this
+    }
+
+    /// For figures that somebody else keeps.
+    pub(crate) fn registry(&mut self) -> &mut Registry {
+        &mut self.registry
     }
 
     /// A request was answered.
@@ -134,10 +151,33 @@ impl Figures {
     }
 
     /// All of it.
-    pub(crate) fn text(&self) -> String {
+    fn text(&self) -> String {
         let mut text = String::new();
         let _a_string_takes_everything = encode(&mut text, &self.registry);
         text
+    }
+}
+
+impl IntoResponse for &Figures {
+    fn into_response(self) -> Response {
+        let kind = HeaderValue::from_static("application/openmetrics-text; version=1.0.0; charset=utf-8");
+        ([(CONTENT_TYPE, kind)], self.text()).into_response()
+    }
+}
+
+/// Counted as a client that follows, for as long as it does.
+pub(crate) struct Counted(Arc<Figures>);
+
+impl Counted {
+    pub(crate) fn new(figures: Arc<Figures>) -> Self {
+        figures.streams.inc();
+        Self(figures)
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.0.streams.dec();
     }
 }
 

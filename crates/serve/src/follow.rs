@@ -3,7 +3,10 @@
 //!
 //! Nothing is kept for a client: what it has not read stands in the journal. Live pieces that a slow one misses are part of
 //! what is recorded later.
-use crate::hub::{Hub, Known, News};
+use crate::{
+    figures::Counted,
+    hub::{Hub, Known, News},
+};
 use async_stream::stream;
 use axum::{
     body::Body,
@@ -34,7 +37,7 @@ pub(crate) fn from(headers: &HeaderMap, asked: Option<u64>) -> Seq {
 
 /// Follows the session from `from` on until the client leaves or the server stops.
 pub(crate) fn session(hub: Hub, known: Known, from: Seq) -> Response {
-    let counted = Counted::new(&hub);
+    let counted = Counted::new(hub.figures().clone());
     let told = stream! {
         let _counted = counted;
         let (mut next, mut read) = (from, None);
@@ -106,7 +109,7 @@ async fn reopened(hub: &Hub, known: &Known, news: &mut Receiver<News>) -> bool {
 
 /// What changes about all sessions: `{"session":ID,"state":STATE|null}`.
 pub(crate) fn all(hub: Hub) -> Response {
-    let counted = Counted::new(&hub);
+    let counted = Counted::new(hub.figures().clone());
     let told = stream! {
         let _counted = counted;
         let mut news = hub.news();
@@ -130,22 +133,6 @@ pub(crate) fn all(hub: Hub) -> Response {
         }
     };
     response(told)
-}
-
-/// Counted as a client that follows, for as long as it does.
-struct Counted(Hub);
-
-impl Counted {
-    fn new(hub: &Hub) -> Self {
-        hub.figures().streams.inc();
-        Self(hub.clone())
-    }
-}
-
-impl Drop for Counted {
-    fn drop(&mut self) {
-        self.0.figures().streams.dec();
-    }
 }
 
 fn told(event: &Event) -> Bytes {

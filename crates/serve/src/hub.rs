@@ -101,7 +101,7 @@ impl Hub {
         &self.0.settings.home
     }
 
-    pub(crate) fn figures(&self) -> &Figures {
+    pub(crate) fn figures(&self) -> &Arc<Figures> {
         &self.0.figures
     }
 

@@ -23,7 +23,7 @@ macro_rules! files {
     };
 }
 
-const FILES: [File; 11] = files! {
+const FILES: [File; 12] = files! {
     "/" "text/html; charset=utf-8" "index.html",
     "/style.css" "text/css; charset=utf-8" "style.css",
     "/icon.svg" "image/svg+xml" "icon.svg",
@@ -33,6 +33,7 @@ const FILES: [File; 11] = files! {
     "/diff.js" "text/javascript; charset=utf-8" "diff.js",
     "/markdown.js" "text/javascript; charset=utf-8" "markdown.js",
     "/session.js" "text/javascript; charset=utf-8" "session.js",
+    "/job.js" "text/javascript; charset=utf-8" "job.js",
     "/lists.js" "text/javascript; charset=utf-8" "lists.js",
     "/asking.js" "text/javascript; charset=utf-8" "asking.js",
 };

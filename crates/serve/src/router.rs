@@ -38,7 +38,7 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 struct Description;
 
 /// How clients show who they are.
-struct Token;
+pub(crate) struct Token;
 
 impl Modify for Token {
     fn modify(&self, description: &mut utoipa::openapi::OpenApi) {
@@ -50,7 +50,7 @@ impl Modify for Token {
 
 /// All routes. Nobody has looked yet at who asks.
 pub(crate) fn router(hub: Hub, crew: Crew) -> Router {
-    let (routes, description) = OpenApiRouter::with_openapi(Description::openapi())
+    let routes = OpenApiRouter::with_openapi(Description::openapi())
         .routes(routes!(health))
         .routes(routes!(metrics))
         .routes(routes!(sessions::create, sessions::list))
@@ -78,16 +78,20 @@ pub(crate) fn router(hub: Hub, crew: Crew) -> Router {
         .routes(routes!(lists::tools))
         .routes(routes!(lists::models))
         .routes(routes!(openai::chat::completions))
-        .routes(routes!(openai::responses::create))
-        .split_for_parts();
-    let described = description.to_json().unwrap_or_default();
+        .routes(routes!(openai::responses::create));
     let context = Context { hub, crew, uploads: Arc::default(), conversations: Arc::default() };
+    described(routes).with_state(context)
+}
+
+/// The routes, a description of them, the page, and what is said where there is none.
+pub(crate) fn described<S: Clone + Send + Sync + 'static>(routes: OpenApiRouter<S>) -> Router<S> {
+    let (routes, description) = routes.split_for_parts();
+    let described = description.to_json().unwrap_or_default();
     routes
         .route("/openapi.json", get(move || async move { json(described.clone()) }))
         .merge(page::routes())
         .fallback(nothing_here)
         .method_not_allowed_fallback(not_so)
-        .with_state(context)
 }
 
 fn json(text: String) -> Response {
@@ -119,6 +123,5 @@ pub(crate) struct Health {
 /// Figures, in the text format of Prometheus
 #[utoipa::path(get, path = "/metrics", tag = "server", responses((status = OK, body = String, content_type = "text/plain")))]
 async fn metrics(State(context): State<Context>) -> Response {
-    let kind = HeaderValue::from_static("application/openmetrics-text; version=1.0.0; charset=utf-8");
-    ([(CONTENT_TYPE, kind)], context.hub.figures().text()).into_response()
+    (&**context.hub.figures()).into_response()
 }

@@ -3,7 +3,7 @@ use crate::{
     connection::{Connections, Patient, Peer},
     crew::Crew,
     figures::Figures,
-    fleet::{self, Fleet},
+    fleet::{self, Fleet, FleetFigures},
     gate::{self, Gate, Names},
     hub::Hub,
     parts::Settings,
@@ -107,12 +107,12 @@ pub async fn serve_fleet(
     stop: impl Future<Output = ()> + Send,
 ) -> io::Result<()> {
     allow_many_files();
-    let (figures, stopping) = (Arc::new(Figures::new()), CancellationToken::new());
+    let (figures, stopping) = (Arc::new(FleetFigures::new()), CancellationToken::new());
     let names = Names::new(listening.address()?, &settings.hosts);
-    let gate =
-        Gate::new(&settings.token, names, figures.clone()).with_owners(settings.fleet.database.clone());
-    let router = fleet::router(settings.fleet, stopping.clone());
-    let doors = Doors::new(router, Arc::new(gate), figures);
+    let own = figures.own.clone();
+    let gate = Gate::new(&settings.token, names, own.clone()).with_owners(settings.fleet.database.clone());
+    let router = fleet::router(settings.fleet, figures, stopping.clone());
+    let doors = Doors::new(router, Arc::new(gate), own);
     tokio::select! {
         never = doors.receive(listening.0) => match never {},
         () = stop => {}

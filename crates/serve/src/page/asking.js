@@ -6,6 +6,11 @@ import { files } from './diff.js'
 /** Shows what `session` asks now in `place`; `failed` hears what goes wrong. */
 export async function showAsked(session, place, failed) {
   const asked = await call('GET', `/v1/sessions/${session}/asked`)
+  put(session, place, asked, failed)
+}
+
+/** Shows these, unless they are shown already. */
+export function put(session, place, asked, failed) {
   const known = [...place.children].map((card) => card.dataset.call).join()
   if (known === asked.map((one) => one.call).join()) return
   const answer = async (what, body) => {

@@ -2,25 +2,36 @@
 import { call, follow } from './api.js'
 import { age, ask, el, fill } from './dom.js'
 
+/** Milliseconds between two looks at the jobs of a fleet. */
+const LOOK = 3000
 const STATES = { working: 'working', asking: 'asks you', idle: '', elsewhere: 'open elsewhere' }
 
 export class Lists {
-  constructor(place, { open, failed }) {
-    Object.assign(this, { open, failed, rows: new Map() })
+  /** `isFleet`: there are jobs alone, and nobody tells when they change. */
+  constructor(place, { open, failed, isFleet }) {
+    Object.assign(this, { open, failed, isFleet, rows: new Map() })
     this.sessions = el('ul')
     this.jobs = el('ul')
     this.more = el('button', { type: 'button', hidden: true, onclick: () => this.load(true).catch(failed) }, 'Older sessions')
     this.search = el('input', { id: 'search', type: 'search', placeholder: 'Find a session', oninput: () => this.find() })
     const button = (words, action) => el('button', { type: 'button', class: 'main', onclick: () => action().catch(failed) }, words)
     fill(place,
-      el('section', { 'aria-labelledby': 'sessions-title' }, el('div', { class: 'row' }, el('h2', { id: 'sessions-title' }, 'Sessions'), button('New', () => this.begin())),
+      !isFleet && el('section', { 'aria-labelledby': 'sessions-title' }, el('div', { class: 'row' }, el('h2', { id: 'sessions-title' }, 'Sessions'), button('New', () => this.begin())),
         el('label', { for: 'search', class: 'spoken' }, 'Find a session'), this.search, this.sessions, this.more),
       el('section', { 'aria-labelledby': 'jobs-title' }, el('div', { class: 'row' }, el('h2', { id: 'jobs-title' }, 'Jobs'), button('New job', () => this.job())), this.jobs))
   }
 
   async show() {
+    if (this.isFleet) return this.look()
     await Promise.all([this.load(), this.loadJobs()])
     follow('/v1/events', { stop: new AbortController().signal, heard: (news) => this.heard(news) }).catch(this.failed)
+  }
+
+  /** Again and again; while the server does not answer, that is said beside the lists. */
+  async look() {
+    const stands = await this.loadJobs().then(() => true, (error) => { if (error.status === 401) throw error; return false })
+    document.dispatchEvent(new CustomEvent('connection', { detail: stands }))
+    setTimeout(() => this.look().catch(this.failed), LOOK)
   }
 
   find() {
@@ -92,11 +103,21 @@ export class Lists {
   }
 
   async job() {
+    if (this.isFleet) return this.fleetJob()
     const { agents } = await call('GET', '/v1/agents')
     const options = agents.filter((agent) => agent.takes_jobs).map((agent) => ({ value: agent.name, label: `${agent.name}: ${agent.description}` }))
     const given = await ask('New job', [{ name: 'kind', label: 'Agent', options }, { name: 'description', label: 'What to do', long: true, required: true }], 'Start')
     if (!given) return
     const { job } = await call('POST', '/v1/jobs', given)
+    await this.loadJobs()
+    this.open(job)
+  }
+
+  async fleetJob() {
+    const given = await ask('New job', [{ name: 'description', label: 'What to do', long: true, required: true }, { name: 'repository', label: 'Repository', placeholder: 'https://git.example.org/parser.git' },
+      { name: 'base', label: 'Commit or branch to begin with' }, { name: 'kind', label: 'Agent', value: 'builder' }], 'Start')
+    if (!given) return
+    const { job } = await call('POST', '/v1/jobs', Object.fromEntries(Object.entries(given).filter(([, words]) => words)))
     await this.loadJobs()
     this.open(job)
   }

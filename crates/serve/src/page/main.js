@@ -1,6 +1,7 @@
 // The page: lists at the side, one session in the middle. Where it stands is in the address, behind `#`.
 import { Refused, call, forgetToken, keepToken, takeToken } from './api.js'
 import { el, fill } from './dom.js'
+import { JobView } from './job.js'
 import { Lists } from './lists.js'
 import { SessionView } from './session.js'
 
@@ -9,6 +10,7 @@ const lists = document.getElementById('lists')
 const menu = document.getElementById('menu')
 let shown
 let list
+let isFleet
 
 function failed(error) {
   if (error instanceof Refused && error.status === 401) return askForToken()
@@ -39,10 +41,11 @@ async function route() {
   list.choose(id)
   if (!id) {
     document.title = 'Haft'
-    fill(main, el('h1', {}, 'Haft'), el('p', {}, 'Choose a session, or begin one.'), el('p', {}, el('button', { type: 'button', class: 'main', onclick: () => list.begin().catch(failed) }, 'New session')))
+    const [words, action, begin] = isFleet ? ['Choose a job, or give one.', 'New job', () => list.job()] : ['Choose a session, or begin one.', 'New session', () => list.begin()]
+    fill(main, el('h1', {}, 'Haft'), el('p', {}, words), el('p', {}, el('button', { type: 'button', class: 'main', onclick: () => begin().catch(failed) }, action)))
     return
   }
-  shown = new SessionView(id, main, { open, failed, gone: () => { location.hash = '' } })
+  shown = new (isFleet ? JobView : SessionView)(id, main, { open, failed, gone: () => { location.hash = '' } })
   try {
     await shown.show()
   } catch (error) {
@@ -56,8 +59,10 @@ function unfold(is) {
 }
 
 async function begin() {
-  await call('GET', '/v1/models')
-  list = new Lists(lists, { open, failed })
+  // A server of a fleet has no models.
+  isFleet = await call('GET', '/v1/models').then(() => false, (error) => { if (error.status === 404) return true; throw error })
+  menu.textContent = isFleet ? 'Jobs' : 'Sessions'
+  list = new Lists(lists, { open, failed, isFleet })
   await list.show()
   await route()
 }

@@ -57,14 +57,21 @@ export class SessionView {
     const form = el('form', { class: 'say', onsubmit: (event) => { event.preventDefault(); this.send() } },
       el('label', { for: 'prompt', class: 'spoken' }, 'Prompt'), this.input,
       el('div', { class: 'actions' }, this.sending, this.stopping, this.continuing, picture, el('label', { for: 'picture', class: 'button' }, 'Picture'), this.attached))
-    const item = (words, action, kind) => el('button', { type: 'button', class: kind, onclick: () => action().catch(this.failed) }, words)
-    const menu = el('details', { class: 'menu' }, el('summary', {}, 'More'), el('div', {},
-      item('Rename', () => this.rename()), item('Fork', () => this.fork()), item('Permission', () => this.permit()), item('Compact', () => this.act('compact', {})),
-      item('Export', () => this.exported()), item('Delete', () => this.remove(), 'danger')))
     fill(this.main,
-      el('header', { class: 'head' }, el('div', {}, this.title, this.facts),
-        el('div', { class: 'actions' }, this.state, item('Undo', () => this.move('undo')), item('Redo', () => this.move('redo')), menu)),
+      el('header', { class: 'head' }, el('div', {}, this.title, this.facts), el('div', { class: 'actions' }, this.state, this.acts())),
       this.meters, this.told, this.thinking, this.pending, this.asked, form)
+  }
+
+  item(words, action, kind) {
+    return el('button', { type: 'button', class: kind, onclick: () => action().catch(this.failed) }, words)
+  }
+
+  /** What can be done with all of it. */
+  acts() {
+    const menu = el('details', { class: 'menu' }, el('summary', {}, 'More'), el('div', {},
+      this.item('Rename', () => this.rename()), this.item('Fork', () => this.fork()), this.item('Permission', () => this.permit()), this.item('Compact', () => this.act('compact', {})),
+      this.item('Export', () => this.exported()), this.item('Delete', () => this.remove(), 'danger')))
+    return [this.item('Undo', () => this.move('undo')), this.item('Redo', () => this.move('redo')), menu]
   }
 
   async refresh() {
@@ -78,8 +85,8 @@ export class SessionView {
     this.measure()
   }
 
-  /** How the session stands: `working`, `asking`, `idle` or `elsewhere`. */
-  stands(state) {
+  /** How the session stands: `working`, `asking`, `idle` or `elsewhere`; where it asks, with the entry that says so. */
+  stands(state, asks) {
     const words = { working: 'Working', asking: 'Asks you', idle: 'Ready', elsewhere: 'Open elsewhere' }
     this.state.textContent = words[state] ?? state
     this.state.dataset.state = state
@@ -87,17 +94,21 @@ export class SessionView {
     this.stopping.hidden = !busy
     this.sending.textContent = busy ? 'Steer' : 'Send'
     if (busy) this.continuing.hidden = true
-    if (state === 'asking') showAsked(this.id, this.asked, this.failed).catch(this.failed)
+    if (state === 'asking') this.showAsked(asks)
     else fill(this.asked)
+  }
+
+  showAsked() {
+    showAsked(this.id, this.asked, this.failed).catch(this.failed)
   }
 
   measure() {
     const { usd, priced, read, written } = this.sums
-    const share = this.detail?.window && this.context ? Math.round((this.context / this.detail.window) * 100) : undefined
+    const share = this.detail?.window && this.context > 0 ? Math.round((this.context / this.detail.window) * 100) : undefined
     const row = (name, value) => el('div', {}, el('dt', {}, name), el('dd', {}, value))
     const filled = share !== undefined && el('meter', { min: 0, max: 100, value: share, 'aria-label': 'Context in use' })
     fill(this.meters, row('Cost', priced ? money(usd) : read || written ? 'unknown' : '–'), row('Read', tokens(read)), row('Written', tokens(written)),
-      this.context && row('Context', [tokens(this.context), share !== undefined && ` (${share} %) `, filled]))
+      this.context > 0 && row('Context', [tokens(this.context), share !== undefined && ` (${share} %) `, filled]))
   }
 
   heard(event) {
@@ -191,10 +202,9 @@ export class SessionView {
   async send() {
     const words = this.input.value.trim()
     if (!words && !this.images.length) return
-    const parts = [...(words ? [{ type: 'text', text: words }] : []), ...this.images]
     this.sending.disabled = true
     try {
-      await call('POST', `/v1/sessions/${this.id}/prompt`, { parts })
+      await call('POST', `/v1/sessions/${this.id}/prompt`, this.said(words))
       this.input.value = ''
       this.images = []
       this.attached.textContent = ''
@@ -203,6 +213,10 @@ export class SessionView {
     }
     this.sending.disabled = false
     this.input.focus()
+  }
+
+  said(words) {
+    return { parts: [...(words ? [{ type: 'text', text: words }] : []), ...this.images] }
   }
 
   async act(what, body) {
@@ -331,7 +345,7 @@ const TOLD = {
     const place = el('div', { class: 'changes' })
     made.box.after(place)
     place.dataset.seq = made.box.dataset.seq
-    this.diff(seq, place)
+    this.diff(seq, place, changes)
   },
   tool_ended({ seq, call: id, name, ok, content, duration_ms: took, images }) {
     const made = this.calls.get(id) ?? this.begin(id, name, {}, seq)
@@ -343,11 +357,11 @@ const TOLD = {
     made.output.textContent = content
     for (const image of images ?? []) made.inside.append(el('img', { src: `data:${image.mime};base64,${image.data}`, alt: `A picture of ${name}` }))
   },
-  approval_asked() {
-    this.stands('asking')
+  approval_asked(asks) {
+    this.stands('asking', asks)
   },
-  question_asked() {
-    this.stands('asking')
+  question_asked(asks) {
+    this.stands('asking', asks)
   },
   approval_answered({ answer }) {
     if (answer === 'no') this.note('You said no.')

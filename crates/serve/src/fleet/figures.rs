@@ -1,0 +1,99 @@
+//! What `/metrics` tells of a fleet, looked at whenever somebody asks.
+use super::Context;
+use crate::{error::ApiError, figures::Figures, gate::Asker, router::nothing_here};
+use axum::{
+    Extension,
+    extract::State,
+    response::{IntoResponse, Response},
+};
+use haft_fleet::Database;
+use prometheus_client::{
+    encoding::EncodeLabelSet,
+    metrics::{family::Family, gauge::Gauge},
+    registry::Unit,
+};
+use std::{
+    sync::{Arc, atomic::AtomicU64},
+    time::Duration,
+};
+
+/// Whoever collects figures waits for ten seconds, if nobody has told it otherwise.
+const PATIENCE: Duration = Duration::from_secs(4);
+/// A worker that was not heard of for so long, in seconds, is not counted.
+const SILENT: f64 = 60.0;
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Stands {
+    status: String,
+}
+
+/// Figures of a fleet, as they were when somebody asked last.
+#[derive(Default)]
+struct Counts {
+    jobs: Family<Stands, Gauge>,
+    workers: Gauge,
+    oldest: Gauge<f64, AtomicU64>,
+    is_reached: Gauge,
+}
+
+/// What this server counts, and what its fleet does.
+pub(crate) struct FleetFigures {
+    pub(crate) own: Arc<Figures>,
+    counts: Counts,
+}
+
+impl FleetFigures {
+    pub(crate) fn new() -> Self {
+        let (mut own, counts) = (Figures::of_requests(), Counts::default());
+        let registry = own.registry();
+        registry.register("fleet_jobs", "Jobs of all owners, by how they stand", counts.jobs.clone());
+        registry.register(
+            "fleet_workers",
+            "Workers that were heard of in the last minute",
+            counts.workers.clone(),
+        );
+        let oldest = "How long the oldest job waits that could begin";
+        registry.register_with_unit("fleet_oldest_waits", oldest, Unit::Seconds, counts.oldest.clone());
+        registry.register(
+            "fleet_database_up",
+            "Whether the database answered this request",
+            counts.is_reached.clone(),
+        );
+        Self { own: Arc::new(own), counts }
+    }
+
+    /// While nobody answers, nothing is told of jobs.
+    async fn look(&self, database: &Database) {
+        let Counts { jobs, workers, oldest, is_reached } = &self.counts;
+        let status = tokio::time::timeout(PATIENCE, haft_fleet::status(database)).await;
+        let status = status.ok().and_then(Result::ok);
+        is_reached.set(i64::from(status.is_some()));
+        jobs.clear();
+        let Some(status) = status else { return };
+        for word in ["waiting", "running", "completed", "failed", "cancelled", "dead"] {
+            let counts = status.counts.iter().filter(|(_, stands, _)| stands == word);
+            let stands = Stands { status: word.to_owned() };
+            jobs.get_or_create(&stands).set(counts.map(|(_, _, count)| count).sum());
+        }
+        workers.set(status.workers.iter().filter(|worker| worker.seen < SILENT).count() as i64);
+        oldest.set(status.oldest_waits.unwrap_or_default());
+    }
+}
+
+/// Figures, in the text format of Prometheus
+///
+/// Only for the server's own token: they are of all owners.
+#[utoipa::path(get, path = "/metrics", tag = "server",
+    responses((status = OK, body = String, content_type = "text/plain"), (status = "4XX", body = crate::error::ErrorBody)))]
+pub(super) async fn metrics(
+    State(context): State<Context>,
+    Extension(asker): Extension<Asker>,
+) -> Result<Response, ApiError> {
+    match asker {
+        Asker::Owner(_) => Err(nothing_here().await),
+        Asker::Admin => {
+            context.figures.look(&context.fleet.database).await;
+            Ok((&*context.figures.own).into_response())
+        }
+    }
+}

@@ -1,0 +1,174 @@
+//! Jobs of a fleet: given, listed, stopped, tried again.
+use super::{Context, find, no_job, seen_by, unsure};
+use crate::{
+    api::body::{Body, Id},
+    error::{Answer, ApiError, ErrorBody},
+    gate::Asker,
+};
+use axum::{
+    Extension, Json,
+    extract::State,
+    http::StatusCode,
+    response::{IntoResponse, Response},
+};
+use haft_fleet::{JobLine, NewJob};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use utoipa::ToSchema;
+
+/// Jobs that are listed.
+const MOST: i64 = 1_000;
+
+/// A job to do.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct New {
+    /// Agent: `builder`, `debugger`, `reviewer`, `triager` or another one that the server knows [default: builder]
+    kind: Option<String>,
+    /// What to do
+    description: String,
+    /// URL of the repository; an empty folder where there is none
+    repository: Option<String>,
+    /// Commit or branch to begin with [default: what the repository calls HEAD]
+    base: Option<String>,
+    /// The larger number goes first
+    #[serde(default)]
+    priority: i32,
+}
+
+/// A job, with the fields that a server without a fleet gives, and those of a fleet.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct Job {
+    job: String,
+    kind: String,
+    /// `pending`, `running`, `completed`, `failed` or `cancelled`
+    pub(super) status: &'static str,
+    description: String,
+    /// The branch that its commits are on
+    branch: Option<String>,
+    /// Why it stands so
+    progress: String,
+    /// What it came to
+    output: Option<Value>,
+    /// Who gave it
+    owner: String,
+    /// How often it was begun
+    attempts: i32,
+    /// Name of the worker that has it, or had it last
+    worker: Option<String>,
+    /// The last commit of its branch
+    commit: Option<String>,
+}
+
+impl From<JobLine> for Job {
+    fn from(line: JobLine) -> Self {
+        let status = match line.status.as_str() {
+            "waiting" => "pending",
+            "running" => "running",
+            "completed" => "completed",
+            "cancelled" => "cancelled",
+            _ => "failed",
+        };
+        let output = line.conclusion.and_then(|whole| serde_json::from_str(&whole).ok());
+        let dead =
+            (line.status == "dead").then(|| json!({"status": "dead", "reason": line.reason, "evidence": []}));
+        Self {
+            branch: line.head.as_ref().map(|_| format!("haft/{}", line.id)),
+            job: line.id,
+            kind: line.kind,
+            status,
+            description: line.title,
+            progress: line.reason.unwrap_or_default(),
+            output: output.or(dead),
+            owner: line.owner,
+            attempts: line.attempts,
+            worker: line.worker,
+            commit: line.head,
+        }
+    }
+}
+
+/// Queue a job
+///
+/// On return it is in the database; a worker takes it as soon as one is free.
+#[utoipa::path(post, path = "/v1/jobs", tag = "jobs", request_body = New,
+    responses((status = CREATED, body = Job), (status = "4XX", body = ErrorBody), (status = SERVICE_UNAVAILABLE, body = ErrorBody)))]
+pub(super) async fn create(
+    State(context): State<Context>,
+    Extension(asker): Extension<Asker>,
+    Body(new): Body<New>,
+) -> Answer<Response> {
+    if new.description.trim().is_empty() {
+        return Err(
+            ApiError::wrong("missing 'description' in input").suggest("say what to do in `description`")
+        );
+    }
+    let fleet = &context.fleet;
+    let owner = seen_by(&asker).unwrap_or(&fleet.admin).clone();
+    let made = (fleet.make)(new.kind.unwrap_or_else(|| "builder".to_owned()), new.description, owner)?;
+    let made = NewJob { repository: new.repository, base: new.base, priority: new.priority, ..made };
+    haft_fleet::add(&fleet.database, &made).await.map_err(unsure)?;
+    let job = find(&context, &asker, &made.id.0).await?;
+    Ok((StatusCode::CREATED, Json(job)).into_response())
+}
+
+/// All jobs of an answer.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct JobList {
+    /// Newest first
+    jobs: Vec<Job>,
+}
+
+/// List jobs
+///
+/// Those of the owner whose token it is; with the server's own token, all.
+#[utoipa::path(get, path = "/v1/jobs", tag = "jobs", responses((status = OK, body = JobList), (status = "4XX", body = ErrorBody), (status = SERVICE_UNAVAILABLE, body = ErrorBody)))]
+pub(super) async fn list(
+    State(context): State<Context>,
+    Extension(asker): Extension<Asker>,
+) -> Answer<Json<JobList>> {
+    let found = haft_fleet::jobs(&context.fleet.database, seen_by(&asker), None, MOST).await?;
+    Ok(Json(JobList { jobs: found.into_iter().map(Job::from).collect() }))
+}
+
+/// Show a job
+#[utoipa::path(get, path = "/v1/jobs/{id}", tag = "jobs", params(("id" = String, Path, description = "ID of a job")),
+    responses((status = OK, body = Job), (status = "4XX", body = ErrorBody), (status = SERVICE_UNAVAILABLE, body = ErrorBody)))]
+pub(super) async fn show(
+    State(context): State<Context>,
+    Extension(asker): Extension<Asker>,
+    Id(id): Id,
+) -> Answer<Json<Job>> {
+    find(&context, &asker, &id).await.map(Json)
+}
+
+/// Stop a job
+#[utoipa::path(post, path = "/v1/jobs/{id}/cancel", tag = "jobs", params(("id" = String, Path, description = "ID of a job")),
+    responses((status = ACCEPTED, body = Job), (status = "4XX", body = ErrorBody), (status = SERVICE_UNAVAILABLE, body = ErrorBody)))]
+pub(super) async fn cancel(
+    State(context): State<Context>,
+    Extension(asker): Extension<Asker>,
+    Id(id): Id,
+) -> Answer<Response> {
+    let before = haft_fleet::cancel(&context.fleet.database, &id, seen_by(&asker)).await?;
+    let before = before.ok_or_else(|| no_job(&id))?;
+    if !["waiting", "running"].contains(&before.status.as_str()) {
+        return Err(ApiError::conflict(format!("the job `{id}` is {} already", before.status)));
+    }
+    Ok((StatusCode::ACCEPTED, Json(find(&context, &asker, &id).await?)).into_response())
+}
+
+/// Try a job again that failed, was stopped, or was tried too often
+#[utoipa::path(post, path = "/v1/jobs/{id}/retry", tag = "jobs", params(("id" = String, Path, description = "ID of a job")),
+    responses((status = ACCEPTED, body = Job), (status = "4XX", body = ErrorBody), (status = SERVICE_UNAVAILABLE, body = ErrorBody)))]
+pub(super) async fn retry(
+    State(context): State<Context>,
+    Extension(asker): Extension<Asker>,
+    Id(id): Id,
+) -> Answer<Response> {
+    let before = find(&context, &asker, &id).await?;
+    if !haft_fleet::retry(&context.fleet.database, &id, seen_by(&asker)).await? {
+        return Err(ApiError::conflict(format!("the job `{id}` is {} already", before.status)));
+    }
+    Ok((StatusCode::ACCEPTED, Json(find(&context, &asker, &id).await?)).into_response())
+}
