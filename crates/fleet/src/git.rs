@@ -1,4 +1,5 @@
-//! The files of a job: a bare mirror of its repository per worker, a clone per attempt, refs for what came of it.
+//! The files of a job: a bare mirror of its repository per worker, a repository per attempt that borrows the mirror's
+//! objects, refs for what came of it.
 //!
 //! An attempt pushes to `refs/haft/ID/TOKEN` alone, which nobody else does. The branch `haft/ID` is moved when the job is
 //! settled, and only to the commit that the database names: so a worker that lost its lease moves nothing that counts.
@@ -6,11 +7,13 @@ use crate::{error::FleetError, queue::Branch, writer::Carry};
 use futures::{FutureExt, future::BoxFuture};
 use haft_core::SessionId;
 use std::{
-    ffi::OsStr,
+    ffi::{OsStr, OsString},
     fs::{self, File},
+    io::Write,
+    os::unix::ffi::{OsStrExt, OsStringExt},
     path::{Path, PathBuf},
     process::{Command, Stdio},
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, OnceLock, PoisonError},
 };
 
 /// A repository, as a worker has it.
@@ -37,31 +40,51 @@ impl Repository {
         (base, head): (Option<&str>, Option<&(String, i64)>),
         tree: &Path,
     ) -> Result<Attempt, FleetError> {
-        self.fetch(base, head.map(|(commit, token)| (commit.as_str(), reference(id, *token))))?;
-        let commit = match (head, base) {
-            (Some((head, _)), _) => self.commit(head)?,
-            (None, Some(base)) => self.commit(base)?,
-            (None, None) => self.commit(HEAD)?,
-        };
-        let (mirror, clone) = (self.mirror.as_os_str(), tree.as_os_str());
-        let words = ["clone", "--quiet", "--shared", "--no-checkout", "--no-tags", "--"].map(OsStr::new);
-        run(None, words.into_iter().chain([mirror, clone]))?;
-        // Whatever the agent pushes has nowhere to go: what counts goes through the worker.
-        run(Some(tree), ["remote", "remove", "origin"])?;
-        if run(Some(tree), ["config", "user.email"]).is_err() {
-            run(Some(tree), ["config", "user.name", "Haft"])?;
-            run(Some(tree), ["config", "user.email", "haft@localhost"])?;
-        }
+        let head = head.map(|(commit, token)| (commit.as_str(), reference(id, *token)));
+        let commit = self.find(base, head)?;
+        self.make(tree)?;
         let branch = branch(id);
         run(Some(tree), ["checkout", "--quiet", "--no-track", "-B", &branch, &commit])?;
-        let (tree, url) = (tree.to_owned(), self.url.clone());
-        let carried = Mutex::new(commit.clone());
-        Ok(Attempt { tree, url, branch, to: reference(id, token), begun: commit, carried: Arc::new(carried) })
+        let carried = Arc::new(Mutex::new(commit.clone()));
+        let (tree, to) = (tree.to_owned(), reference(id, token));
+        Ok(Attempt { tree, branch, repository: self.clone(), to, begun: commit, carried })
     }
 
-    /// The mirror has `base`, or what it had before where the repository does not answer.
-    fn fetch(&self, base: Option<&str>, head: Option<(&str, String)>) -> Result<(), FleetError> {
+    /// An empty repository that borrows the mirror's objects and knows of no other: whatever the agent pushes has nowhere
+    /// to go, and what counts goes through the worker.
+    fn make(&self, tree: &Path) -> Result<(), FleetError> {
+        run(None, ["init", "--quiet", "--"].map(OsStr::new).into_iter().chain([tree.as_os_str()]))?;
+        let (git, objects) = (tree.join(".git"), self.mirror.join("objects"));
+        let written = objects.canonicalize().and_then(|objects| {
+            fs::create_dir_all(git.join("objects/info"))?;
+            let line = [objects.as_os_str().as_bytes(), b"\n"].concat();
+            fs::write(git.join("objects/info/alternates"), line)?;
+            if has_identity(tree) {
+                return Ok(());
+            }
+            let mut config = File::options().append(true).open(git.join("config"))?;
+            config.write_all(b"[user]\n\tname = Haft\n\temail = haft@localhost\n")
+        });
+        written.map_err(|error| FleetError::Local {
+            action: format!("make a repository in `{}`", tree.display()),
+            why: error.to_string(),
+        })
+    }
+
+    /// Where an attempt begins: at `head`, else at `base`, else at the repository's HEAD. Fetches what the mirror has not,
+    /// and what may have moved.
+    fn find(&self, base: Option<&str>, head: Option<(&str, String)>) -> Result<String, FleetError> {
+        // A commit never changes; a branch and HEAD do.
+        let fixed = head.as_ref().map(|(commit, _)| *commit).or(base.filter(|base| is_commit(base)));
+        let known = || fixed.and_then(|commit| self.commit(commit).ok());
+        if let Some(known) = known() {
+            return Ok(known);
+        }
         let _one_at_a_time = self.lock()?;
+        // Somebody else may have fetched it meanwhile.
+        if let Some(known) = known() {
+            return Ok(known);
+        }
         if !self.mirror.join("HEAD").exists() {
             fs::create_dir_all(&self.mirror).map_err(|error| FleetError::Local {
                 action: format!("make a mirror in `{}`", self.mirror.display()),
@@ -72,18 +95,17 @@ impl Repository {
                 ["init", "--quiet", "--bare"].map(OsStr::new).into_iter().chain([self.mirror.as_os_str()]),
             )?;
         }
-        let has = |commit: &str| self.commit(commit).is_ok();
-        if let Some((commit, reference)) = &head
-            && !has(commit)
-        {
-            self.get(&[&format!("+{reference}:{reference}")])?;
+        match head {
+            Some((commit, reference)) => {
+                self.get(&[&format!("+{reference}:{reference}")])?;
+                self.commit(commit)
+            }
+            None => {
+                let head = format!("+HEAD:{HEAD}");
+                self.get(&["+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*", &head])?;
+                self.commit(base.unwrap_or(HEAD))
+            }
         }
-        // A commit never changes; a branch and HEAD do.
-        let is_commit = base.is_some_and(is_commit);
-        if head.is_none() && !(is_commit && base.is_some_and(has)) {
-            self.get(&["+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*", &format!("+HEAD:{HEAD}")])?;
-        }
-        Ok(())
     }
 
     /// Two at a time would make the mirror twice; other workers of this machine may have the same folder.
@@ -103,30 +125,49 @@ impl Repository {
     }
 
     fn commit(&self, name: &str) -> Result<String, FleetError> {
-        run(
-            Some(&self.mirror),
-            ["rev-parse", "--quiet", "--verify", "--end-of-options", &format!("{name}^{{commit}}")],
-        )
-        .map_err(|_| FleetError::Local {
-            action: format!("find the commit `{name}` in `{}`", self.url),
-            why: "the repository has no such commit or branch".to_owned(),
+        // Where there is no mirror yet, another repository may lie around its folder.
+        let words = ["--git-dir=.", "rev-parse", "--quiet", "--verify", "--end-of-options"];
+        let name_of_commit = format!("{name}^{{commit}}");
+        run(Some(&self.mirror), words.iter().chain([&name_of_commit.as_str()])).map_err(|_| {
+            FleetError::Local {
+                action: format!("find the commit `{name}` in `{}`", self.url),
+                why: "the repository has no such commit or branch".to_owned(),
+            }
         })
     }
 
-    /// Moves the branch of a job, where it stands as the database says or not at all: somebody else who was paused in the
-    /// middle of this may come later. Doing it twice is doing it once. Waits for git.
+    /// Moves the branch of a job, with what was carried to the repository. Waits for git.
     pub(crate) fn publish(&self, of: &Branch) -> Result<(), FleetError> {
-        let Branch { job, head, token, stands, .. } = of;
-        self.fetch(None, Some((head, reference(job, *token))))?;
+        self.find(None, Some((&of.head, reference(&of.job, of.token))))?;
+        self.move_branch(of, None)
+    }
+
+    /// Moves the branch of a job, where it stands as the database says or not at all: somebody else who was paused in the
+    /// middle of this may come later. Doing it twice is doing it once.
+    fn move_branch(&self, of: &Branch, tree: Option<&Path>) -> Result<(), FleetError> {
+        let Branch { job, head, stands, .. } = of;
         let to = format!("refs/heads/{}", branch(job));
         let expected = format!("--force-with-lease={to}:{}", stands.as_deref().unwrap_or_default());
-        let moved = ["push", "--quiet", &expected, "--", &self.url, &format!("{head}:{to}")];
-        run(Some(&self.mirror), moved).map(|_| ()).or_else(|refused| {
+        self.push(tree, &[&expected, "--", &self.url, &format!("{head}:{to}")]).or_else(|refused| {
             // It may have been moved by somebody who died before saying so.
             let stands = run(Some(&self.mirror), ["ls-remote", "--quiet", "--", &self.url, &to])?;
             if stands.split_whitespace().next() == Some(head) { Ok(()) } else { Err(refused) }
         })
     }
+
+    /// Pushes out of the mirror, with the objects of a work tree besides: of the work tree itself, which an agent may
+    /// configure as it likes, nothing is asked.
+    fn push(&self, tree: Option<&Path>, words: &[&str]) -> Result<(), FleetError> {
+        let words = ["push", "--quiet"].iter().chain(words);
+        let objects = tree.map(|tree| tree.join(".git/objects"));
+        run_with(Some(&self.mirror), objects.as_deref(), words).map(|_| ())
+    }
+}
+
+/// Whether whose account this is has a name for commits, wherever they are made.
+fn has_identity(folder: &Path) -> bool {
+    static KNOWN: OnceLock<bool> = OnceLock::new();
+    *KNOWN.get_or_init(|| run(Some(folder), ["config", "user.email"]).is_ok())
 }
 
 /// Not the name of a branch.
@@ -154,7 +195,7 @@ pub struct Attempt {
     pub tree: PathBuf,
     /// Its branch.
     pub branch: String,
-    url: String,
+    repository: Repository,
     to: String,
     begun: String,
     carried: Arc<Mutex<String>>,
@@ -175,19 +216,23 @@ impl Attempt {
     }
 
     fn push(&self) -> Result<Option<String>, FleetError> {
-        // Without git, where nothing has moved: this is asked for with every few entries.
+        // Without git, where it can be read: this is asked for with every few entries.
         let known = self.carried.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let place = self.tree.join(".git/refs/heads").join(&self.branch);
-        if fs::read_to_string(place).is_ok_and(|stands| stands.trim() == known) {
-            return Ok(None);
-        }
-        let head = self.head()?;
+        let stands = fs::read_to_string(self.tree.join(".git/refs/heads").join(&self.branch));
+        let stands = stands.ok().map(|stands| stands.trim().to_owned()).filter(|stands| is_commit(stands));
+        let head = stands.map_or_else(|| self.head(), Ok)?;
         if head == known {
             return Ok(None);
         }
-        run(Some(&self.tree), ["push", "--quiet", "--", &self.url, &format!("+{head}:{}", self.to)])?;
+        let words = ["--", &self.repository.url, &format!("+{head}:{}", self.to)];
+        self.repository.push(Some(&self.tree), &words)?;
         self.carried.lock().unwrap_or_else(PoisonError::into_inner).clone_from(&head);
         Ok(Some(head))
+    }
+
+    /// As [`Repository::publish`] does, without fetching what is here. Waits for git.
+    pub(crate) fn publish(&self, of: &Branch) -> Result<(), FleetError> {
+        self.repository.move_branch(of, Some(&self.tree))
     }
 }
 
@@ -210,6 +255,15 @@ fn run(
     folder: Option<&Path>,
     words: impl IntoIterator<Item = impl AsRef<OsStr>>,
 ) -> Result<String, FleetError> {
+    run_with(folder, None, words)
+}
+
+/// The same, with more objects than those of `folder`.
+fn run_with(
+    folder: Option<&Path>,
+    objects: Option<&Path>,
+    words: impl IntoIterator<Item = impl AsRef<OsStr>>,
+) -> Result<String, FleetError> {
     let words: Vec<_> = words.into_iter().map(|word| word.as_ref().to_owned()).collect();
     let mut command = Command::new("git");
     command.stdin(Stdio::null()).env_clear();
@@ -223,6 +277,7 @@ fn run(
         ("GIT_TERMINAL_PROMPT", "0"),
         ("GIT_ALLOW_PROTOCOL", "file:git:http:https:ssh"),
     ]);
+    command.envs(objects.map(|objects| ("GIT_ALTERNATE_OBJECT_DIRECTORIES", quoted(objects))));
     let off = ["core.hooksPath=/dev/null", "core.fsmonitor=false", "submodule.recurse=false", "gc.auto=0"];
     command.args(off.iter().flat_map(|setting| ["-c", setting]));
     command.args(["-c", "maintenance.auto=false", "-c", "safe.directory=*"]).args(&words);
@@ -236,6 +291,19 @@ fn run(
     }
     let why = String::from_utf8_lossy(&output.stderr).trim().to_owned();
     Err(FleetError::Local { action: action(), why })
+}
+
+/// As git reads it in a list of paths, which `:` parts (git(1), GIT_ALTERNATE_OBJECT_DIRECTORIES).
+fn quoted(path: &Path) -> OsString {
+    let mut quoted = vec![b'"'];
+    for byte in path.as_os_str().as_bytes() {
+        if matches!(byte, b'"' | b'\\') {
+            quoted.push(b'\\');
+        }
+        quoted.push(*byte);
+    }
+    quoted.push(b'"');
+    OsString::from_vec(quoted)
 }
 
 /// Whether `url` is one that a fleet may fetch: a scheme that git knows and that starts no program, or an absolute path.

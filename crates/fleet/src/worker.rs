@@ -259,16 +259,20 @@ impl Worker {
                 self.note(Asks::Jobs, error);
             }
             for branch in branches.unwrap_or_default() {
-                self.publish(branch).await;
+                self.publish(branch, |branch, repository| repository.publish(branch)).await;
             }
         }
     }
 
-    /// Moves a job's branch to where the database says.
-    pub(crate) async fn publish(&self, branch: Branch) {
+    /// Moves a job's branch to where the database says, as `how` does it.
+    pub(crate) async fn publish(
+        &self,
+        branch: Branch,
+        how: impl FnOnce(&Branch, &Repository) -> Result<(), FleetError> + Send + 'static,
+    ) {
         let repository = self.repository(&branch.repository);
         let (job, head) = (branch.job.clone(), branch.head.clone());
-        let moved = tokio::task::spawn_blocking(move || repository.publish(&branch)).await;
+        let moved = tokio::task::spawn_blocking(move || how(&branch, &repository)).await;
         let moved = match moved.map_err(std::io::Error::from) {
             Ok(Ok(())) => queue::published(&self.database, &job, &head).await,
             Ok(Err(error)) => Err(error),

@@ -420,3 +420,21 @@ fn a_worker_whose_disk_is_full_gives_its_job_back() {
     fleet.assert_each_once(1, 0);
     end(&mut roomy);
 }
+
+#[test]
+fn what_an_agent_configures_has_no_say_in_what_its_worker_pushes() {
+    let Some(fleet) = Fleet::new() else { return };
+    let id = fleet.add();
+    let remote = fleet.remote().display().to_string();
+    let command = format!(
+        "git config url./nowhere/.insteadOf '{remote}' && git config core.sshCommand false && git pack-refs --all"
+    );
+    let configure = json!({"calls": [{"name": "bash", "arguments": {"command": command}}]});
+    let script = fleet.place.script("steps.jsonl", &[count(), configure, publish(), say()]);
+    let mut worker = fleet.worker(&script, &["--sandbox", "off"]);
+    wait_until_published(&fleet, &id);
+    let told = fleet.server.sql("SELECT string_agg(line, ' ') FROM entries WHERE line LIKE '%tool_ended%'");
+    assert!(!told.contains("\"ok\":false"), "{told}");
+    fleet.assert_each_once(1, 0);
+    end(&mut worker);
+}

@@ -227,7 +227,12 @@ impl Worker {
             }
             Settled::Stands => {
                 for branch in queue::branches(&self.database, Some(&job.id)).await? {
-                    self.publish(branch).await;
+                    let files = files.cloned();
+                    self.publish(branch, move |branch, repository| match &files {
+                        Some(attempt) => attempt.publish(branch),
+                        None => repository.publish(branch),
+                    })
+                    .await;
                 }
             }
         }
