@@ -23,6 +23,13 @@ fn publish_slowly() -> Value {
     step
 }
 
+/// What a model says, with enough behind it for one that is told again and again that nobody knows what its call did:
+/// on a machine that is busy, a short lease is lost in the middle of any of them.
+fn steps(first: &[Value]) -> Vec<Value> {
+    let again = (0..40).map(|number| if number % 2 == 0 { publish() } else { say() });
+    first.iter().cloned().chain(again).collect()
+}
+
 /// Until the job has counted, and is about to publish.
 fn wait_until_counted(fleet: &Fleet, id: &str) {
     let ended =
@@ -43,10 +50,10 @@ fn own_journal(fleet: &Fleet, id: &str) -> String {
 
 #[test]
 fn while_postgresql_is_away_workers_wait_and_jobs_end_once() {
-    for (lease, attempts) in [("1", "2"), ("60", "1")] {
+    for lease in ["2", "60"] {
         let Some(fleet) = Fleet::new() else { return };
         let id = fleet.add();
-        let script = fleet.place.script("steps.jsonl", &[count(), publish_slowly(), say()]);
+        let script = fleet.place.script("steps.jsonl", &steps(&[count(), publish_slowly()]));
         let mut workers =
             ["one", "two"].map(|name| fleet.worker(&script, &["--lease", lease, "--name", name]));
         wait_until_counted(&fleet, &id);
@@ -55,7 +62,7 @@ fn while_postgresql_is_away_workers_wait_and_jobs_end_once() {
         fleet.wait_for("a worker says so", || {
             fleet.log().contains("cannot reach PostgreSQL at ").then_some(())
         });
-        if lease == "1" {
+        if lease == "2" {
             let left = format!("the job `{id}` is left: the lease of the job `{id}` is lost");
             fleet.wait_for("the worker leaves the job", || fleet.log().contains(&left).then_some(()));
         } else {
@@ -68,7 +75,8 @@ fn while_postgresql_is_away_workers_wait_and_jobs_end_once() {
         let log = fleet.log();
         let told = log.matches("cannot reach PostgreSQL at ").count();
         assert!(told <= 2, "{log}");
-        assert_eq!(fleet.job(&id, "attempts"), attempts, "{log}");
+        let begun: u32 = fleet.job(&id, "attempts").parse().unwrap();
+        assert!(if lease == "2" { begun > 1 } else { begun == 1 }, "{begun}: {log}");
         fleet.assert_each_once(1, 0);
         workers.iter_mut().for_each(end);
     }
@@ -119,7 +127,7 @@ fn a_server_says_that_its_database_is_away_and_goes_on_after_it() {
     for (token, jobs) in [(&ann, 0), (&admin, 1)] {
         assert_eq!(ask(token, "GET /v1/jobs", "").json()["jobs"].as_array().map(Vec::len), Some(jobs));
     }
-    let script = fleet.place.script("steps.jsonl", &[count(), publish(), say()]);
+    let script = fleet.place.script("steps.jsonl", &steps(&[count()]));
     let mut worker = fleet.worker(&script, &[]);
     let seen = followed.until("concluded");
     let places: Vec<u64> = seen.iter().filter_map(|event| event["seq"].as_u64()).collect();
@@ -137,9 +145,9 @@ fn a_wrong_password_is_told_and_costs_no_job() {
     fleet.server.stop();
     fleet.server.keep("pg_hba.conf", "local all haft trust\nlocal all all scram-sha-256\n");
     fleet.server.begin();
-    let script = fleet.place.script("steps.jsonl", &[count(), publish_slowly(), say()]);
+    let script = fleet.place.script("steps.jsonl", &steps(&[count(), publish_slowly()]));
     let address = |password: &str| fleet.server.address().replace("haft@", &format!("helper{password}@"));
-    let worker = ["worker", "--permission", "full", "--lease", "1", "--model", &script];
+    let worker = ["worker", "--permission", "full", "--lease", "2", "--model", &script];
     let started = |password: &str, words: &[&str]| {
         let mut command = fleet.place.haft(words);
         command.env("HAFT_FLEET", address(password));
@@ -281,7 +289,7 @@ fn a_worker_whose_clock_is_an_hour_off_works_as_any_other() {
         assert_eq!(fleet.job(&id, "status, attempts"), "running|1", "{hours}");
         first.kill().unwrap();
         first.wait().unwrap();
-        let script = fleet.place.script("steps.jsonl", &[count(), publish(), say()]);
+        let script = fleet.place.script("steps.jsonl", &steps(&[count()]));
         let mut second = fleet.worker(&script, &["--lease", "2"]);
         wait_until_published(&fleet, &id);
         fleet.assert_each_once(1, 0);
@@ -302,7 +310,7 @@ fn two_workers_with_one_name_are_two() {
     let Some(fleet) = Fleet::new() else { return };
     const JOBS: usize = 6;
     fleet.add_many(JOBS);
-    let script = fleet.place.script("steps.jsonl", &[count(), publish_slowly(), say()]);
+    let script = fleet.place.script("steps.jsonl", &steps(&[count(), publish_slowly()]));
     let twins = ["twin", "twin"].map(|name| fleet.worker(&script, &["--name", name]));
     let working = || fleet.number("SELECT count(DISTINCT worker) FROM jobs WHERE status = 'running'");
     fleet.wait_for("both work", || (working() == 2).then_some(()));
@@ -381,12 +389,8 @@ fn tables_of_another_program_are_left_as_they_are() {
 fn a_worker_whose_disk_is_full_gives_its_job_back() {
     let Some(fleet) = Fleet::new() else { return };
     let bash = |command: &str| json!({"calls": [{"name": "bash", "arguments": {"command": command}}]});
-    let steps = |second: Value| -> Vec<Value> {
-        let again = (0..20).map(|number| if number % 2 == 0 { publish() } else { say() });
-        [count(), second].into_iter().chain(again).collect()
-    };
     let full = bash("head -c 16M /dev/zero >$HOME/filler 2>/dev/null; true");
-    let script = fleet.place.script("full.jsonl", &steps(full));
+    let script = fleet.place.script("full.jsonl", &steps(&[count(), full]));
     let id = fleet.add();
     let mount = r#"mount -t tmpfs -o size=8m none "$HOME" && mkdir "$HAFT_HOME" || exit 9; exec "$@""#;
     let worker = fleet.worker_command(&script, &["--sandbox", "off"]);
@@ -406,6 +410,7 @@ fn a_worker_whose_disk_is_full_gives_its_job_back() {
         (cannot || (!reason.is_empty() && fleet.job(&id, "attempts") == "2")).then_some((cannot, reason))
     });
     if given_back.0 {
+        let _it_has_ended = small.wait();
         return haft_testing::left_out(&format!(
             "a worker's full disk: nothing can be mounted here: {}",
             said()
@@ -414,7 +419,7 @@ fn a_worker_whose_disk_is_full_gives_its_job_back() {
     assert!(given_back.1.contains("No space left on device"), "{given_back:?} {}", said());
     assert!(!said().contains("panicked"), "{}", said());
     end(&mut small);
-    let script = fleet.place.script("roomy.jsonl", &steps(bash("true")));
+    let script = fleet.place.script("roomy.jsonl", &steps(&[count(), bash("true")]));
     let mut roomy = fleet.worker(&script, &["--sandbox", "off"]);
     wait_until_published(&fleet, &id);
     fleet.assert_each_once(1, 0);
@@ -430,7 +435,7 @@ fn what_an_agent_configures_has_no_say_in_what_its_worker_pushes() {
         "git config url./nowhere/.insteadOf '{remote}' && git config core.sshCommand false && git pack-refs --all"
     );
     let configure = json!({"calls": [{"name": "bash", "arguments": {"command": command}}]});
-    let script = fleet.place.script("steps.jsonl", &[count(), configure, publish(), say()]);
+    let script = fleet.place.script("steps.jsonl", &steps(&[count(), configure]));
     let mut worker = fleet.worker(&script, &["--sandbox", "off"]);
     wait_until_published(&fleet, &id);
     let told = fleet.server.sql("SELECT string_agg(line, ' ') FROM entries WHERE line LIKE '%tool_ended%'");

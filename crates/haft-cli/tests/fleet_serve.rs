@@ -13,7 +13,6 @@ fn routes(server: &Serving, job: &str) -> Vec<String> {
     routes.collect()
 }
 
-// D46
 #[test]
 fn a_server_of_a_fleet_describes_each_of_its_routes() {
     let Some(fleet) = Fleet::new() else { return };
@@ -37,7 +36,6 @@ fn a_server_of_a_fleet_describes_each_of_its_routes() {
     }
 }
 
-// D46
 #[test]
 fn a_server_of_a_fleet_tells_figures_of_all_jobs_to_nobody_but_its_admin() {
     let Some(fleet) = Fleet::new() else { return };
