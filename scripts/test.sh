@@ -16,3 +16,4 @@ scripts/acp.sh
 scripts/telegram.sh
 scripts/page.sh
 scripts/serve.sh
+scripts/fleet_page.sh

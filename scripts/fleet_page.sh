@@ -1,0 +1,63 @@
+#!/bin/bash
+# The page of `haft serve --fleet` in a browser: a PostgreSQL of its own, a worker with a scripted model, and a repository.
+#
+# HAFT names the binary; without it the debug build is taken.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+. scripts/peers.sh
+haft=${HAFT:-$PWD/target/debug/haft}
+scratch=$(mktemp -d)
+running=()
+trap 'for one in "${running[@]}"; do kill -INT "$one" 2>/dev/null || true; wait "$one" 2>/dev/null || true; done; rm -rf "$scratch"' EXIT
+programs=$(ls -d /usr/lib/postgresql/*/bin 2>/dev/null | sort -V | tail -1)
+browser=$(command -v chromium || command -v chromium-browser || command -v google-chrome || true)
+if [ -z "$programs" ] || [ -z "$browser" ] || [ ! -d "$packages/axe-core" ]; then
+    left_out "the page of \`haft serve --fleet\` in a browser"
+    exit 0
+fi
+
+mkdir "$scratch/pg" "$scratch/work"
+chmod 755 "$scratch"
+as_nobody=()
+if [ "$(id -u)" = 0 ]; then
+    as_nobody=(setpriv --reuid=65534 --regid=65534 --clear-groups --)
+    chown 65534:65534 "$scratch/pg"
+fi
+(cd "$scratch/pg" && "${as_nobody[@]}" "$programs/initdb" --no-sync --auth=trust --username=haft -D "$scratch/pg/data") >"$scratch/log"
+"${as_nobody[@]}" "$programs/postgres" -D "$scratch/pg/data" -c listen_addresses= -c "unix_socket_directories=$scratch/pg" 2>"$scratch/pg.log" &
+running+=($!)
+export HAFT_FLEET="postgres://haft@/postgres?host=$scratch/pg" HAFT_HOME=$scratch/home XDG_CONFIG_HOME=$scratch/config
+for _ in $(seq 100); do
+    if "$haft" fleet migrate >"$scratch/log" 2>&1; then break; fi
+    sleep 0.1
+done
+git -C "$scratch/work" init --quiet
+echo end >"$scratch/work/counter.txt"
+git -C "$scratch/work" add .
+git -C "$scratch/work" -c user.name=Haft -c user.email=haft@localhost commit --quiet --message=Begin
+cat >"$scratch/script" <<'SCRIPT'
+{"say": "I count.", "calls": [{"name": "edit", "arguments": {"path": "counter.txt", "old_text": "end", "new_text": "+end"}}]}
+{"calls": [{"name": "publish", "arguments": {"title": "Count"}}]}
+{"say": "# Done\n\nCounted."}
+{"calls": [{"name": "publish", "arguments": {"title": "Count"}}]}
+{"say": "# Done\n\nCounted."}
+SCRIPT
+"$haft" serve --fleet "$HAFT_FLEET" --listen 127.0.0.1:0 2>"$scratch/said" &
+running=($! "${running[@]}")
+"$haft" worker --permission accept-edits --model "script/$scratch/script" 2>"$scratch/worker" &
+running=($! "${running[@]}")
+address=
+for _ in $(seq 100); do
+    address=$(sed -n 's/^note: listening on //p' "$scratch/said")
+    if [ -n "$address" ]; then break; fi
+    sleep 0.1
+done
+cp scripts/fleet_page.mjs "$peers/"
+if timeout 200 node "$peers/fleet_page.mjs" "$browser" "$address" "$(cat "$scratch/home/serve-token")" "$scratch/work"; then
+    echo "ok      the page of a fleet in a browser"
+else
+    echo "FAILED  the page of a fleet in a browser"
+    cat "$scratch/worker"
+    exit 1
+fi
