@@ -29,7 +29,7 @@ check:
 	python3 scripts/requirements.py
 
 # What takes too long for every day: random scripts in views against the same ones without, random sessions replayed,
-# sessions killed at random instants, 10,000 jobs, and as many on workers that are killed and paused.
+# sessions killed at random instants and at every step of settling, 10,000 jobs, and as many on workers that are killed and paused.
 soak:
 	HAFT_SOAK=2000 $(CARGO) test -p haft-stage --test commands
 	HAFT_SOAK=1000 $(CARGO) test -p haft-cli --no-default-features --test random_replays

@@ -1,6 +1,7 @@
 //! Killed at whatever instant, a session goes on, and what it did to files happened once or not at all. The real binary.
 #![cfg(target_os = "linux")]
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+#![expect(clippy::print_stderr, reason = "figures are for whoever runs the tests")]
 mod kit;
 use fastrand::Rng;
 use kit::{Place, terminal::poll};
@@ -9,7 +10,7 @@ use std::{
     collections::BTreeMap,
     env, fs,
     path::{Path, PathBuf},
-    process::{Child, Stdio},
+    process::{Child, Command, Stdio},
     thread,
     time::Duration,
 };
@@ -134,7 +135,18 @@ enum When {
     Lines(usize, u64),
     /// So many microseconds after it was recorded that the changes of a call with many files are going to be settled.
     Settling(usize, u64),
+    /// As one of its threads is about to make one of these system calls for so many times.
+    Step(&'static str, usize),
 }
+
+/// What is done to keep and to settle, step by step, by nobody but `haft`; how often a command does it in its stead; and how
+/// many steps may be passed over from one that is tried to the next one, where there is no time for all.
+const STEPS: [(&str, usize, usize); 4] = [
+    ("fsync,fdatasync,syncfs", 0, 16),
+    ("openat2", 0, 160),
+    ("copy_file_range,fchmod", 0, 120),
+    ("renameat2,unlinkat,mkdirat,symlinkat", 1, 80),
+];
 
 impl When {
     fn random(random: &mut Rng) -> Self {
@@ -158,6 +170,10 @@ impl When {
                 recorded(&|text| whole(text).len() >= *count);
                 *rest
             }
+            Self::Step(..) => {
+                run.wait().unwrap();
+                return;
+            }
             Self::Settling(number, rest) => {
                 let is_large = |line: &&str| line.contains("\"staged\"") && line.contains("/100\"");
                 recorded(&|text| text.lines().filter(is_large).count() > *number);
@@ -168,23 +184,38 @@ impl When {
     }
 }
 
-/// Killed once, and taken up; what went wrong.
-fn killed(random: &mut Rng) -> Result<(), String> {
-    let (place, when) = (Place::new(), When::random(random));
+impl When {
+    /// How `command` is started, so that it can be killed then.
+    fn prepared(&self, command: Command) -> Command {
+        let Self::Step(calls, count) = self else { return command };
+        let mut traced = Command::new("strace");
+        traced.args(["--follow-forks", "--quiet=all", "--output=/dev/null"]);
+        traced.arg(format!("--inject={calls}:signal=KILL:when={count}"));
+        traced.arg(command.get_program()).args(command.get_args());
+        traced.env_clear().envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        traced.current_dir(command.get_current_dir().unwrap());
+        traced
+    }
+}
+
+/// Killed once, and taken up; what went wrong, or whether it was killed before its end.
+fn killed(when: &When, random: &mut Rng) -> Result<bool, String> {
+    let place = Place::new();
     for name in ["log", "old", "gone"] {
         place.write(name, if name == "log" { "end\n" } else { "old\n" });
     }
     let model = place.script("m", &steps());
     let options = ["--model", &model, "--permission", "full", "--sandbox", "require"];
     let out = place.path().join("out");
-    let mut command = place.haft(&[&["run", "--json", "go"], &options[..]].concat());
+    let command = place.haft(&[&["run", "--json", "go"], &options[..]].concat());
+    let mut command = when.prepared(command);
     command.stdout(fs::File::create(&out).unwrap()).stderr(Stdio::null());
     let mut run = command.spawn().unwrap();
     when.wait(&place, &mut run);
     run.kill().unwrap();
-    run.wait().unwrap();
+    let is_killed = !run.wait().unwrap().success();
     let before = journal(&place).unwrap_or_default();
-    let Some(_) = before.contains("\"prompted\"").then_some(()) else { return Ok(()) };
+    let Some(_) = before.contains("\"prompted\"").then_some(()) else { return Ok(is_killed) };
     // What was cut off runs again when the turn goes on, and not where the person says something else.
     let goes_on = random.bool();
     let words: &[&str] = if goes_on { &["resume", "--last"] } else { &["run", "--continue", "go on"] };
@@ -216,24 +247,57 @@ fn killed(random: &mut Rng) -> Result<(), String> {
         return say("a command was not run once");
     }
     poll(|| !works_in(&place.work()), || format!("{when:?}: nobody to work there any more"));
-    Ok(())
+    Ok(is_killed)
+}
+
+/// Chance that a failed run can name.
+fn seed() -> u64 {
+    let seed = env::var("HAFT_TEST_SEED").ok().and_then(|seed| seed.parse().ok());
+    seed.unwrap_or_else(|| fastrand::u64(..))
+}
+
+/// Does all of `parts` beside each other. None may go wrong.
+fn all_go_on<F: FnOnce(&mut Rng) -> Vec<String> + Send>(seed: u64, parts: Vec<F>) {
+    let wrong: Vec<String> = thread::scope(|scope| {
+        let begin =
+            |(part, run): (u64, F)| scope.spawn(move || run(&mut Rng::with_seed(seed.wrapping_add(part))));
+        let parts: Vec<_> = (0..).zip(parts).map(begin).collect();
+        parts.into_iter().flat_map(|part| part.join().unwrap()).collect()
+    });
+    assert!(wrong.is_empty(), "seed {seed}, {} times:\n{}", wrong.len(), wrong.join("\n\n"));
 }
 
 // C01, C02, C03, C04, C18: whatever it is in the middle of
 #[test]
 fn killed_at_any_instant_a_session_loses_nothing_and_does_nothing_twice() {
-    let seed = env::var("HAFT_TEST_SEED").ok().and_then(|seed| seed.parse().ok());
-    let seed: u64 = seed.unwrap_or_else(|| fastrand::u64(..));
-    let wrong: Vec<String> = thread::scope(|scope| {
-        let parts: Vec<_> = (0..AT_ONCE)
-            .map(|part| {
-                scope.spawn(move || {
-                    let mut random = Rng::with_seed(seed.wrapping_add(part));
-                    (0..instants() / AT_ONCE).filter_map(|_| killed(&mut random).err()).collect::<Vec<_>>()
-                })
-            })
-            .collect();
-        parts.into_iter().flat_map(|part| part.join().unwrap()).collect()
-    });
-    assert!(wrong.is_empty(), "seed {seed}, {} of {}:\n{}", wrong.len(), instants(), wrong.join("\n\n"));
+    let part = |_| {
+        |random: &mut Rng| {
+            let tries = (0..instants() / AT_ONCE).map(|_| killed(&When::random(random), random).err());
+            tries.flatten().collect()
+        }
+    };
+    all_go_on(seed(), (0..AT_ONCE).map(part).collect());
+}
+
+// C02, C18: at each step of settling; a few of them where there is no time for all
+#[test]
+fn killed_at_any_step_a_session_loses_nothing_and_does_nothing_twice() {
+    let is_long = env::var_os("HAFT_SOAK").is_some();
+    let part = |(calls, passed, stride): (&'static str, usize, usize)| {
+        move |random: &mut Rng| {
+            let (mut wrong, mut count) = (Vec::new(), passed);
+            loop {
+                count += if is_long { 1 } else { random.usize(1..stride) };
+                match killed(&When::Step(calls, count), random) {
+                    Ok(true) => {}
+                    Ok(false) => break,
+                    Err(error) => wrong.push(error),
+                }
+            }
+            assert!(count > passed + stride / 4, "{calls}: there are only {count}");
+            eprintln!("{calls}: killed up to the {count}th");
+            wrong
+        }
+    };
+    all_go_on(seed(), STEPS.map(part).into());
 }
