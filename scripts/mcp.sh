@@ -19,7 +19,7 @@ mkdir -p "$scratch/work" "$scratch/config/haft"
 node=$(command -v node)
 suite() { timeout 120 node "$packages/@modelcontextprotocol/conformance/dist/index.js" "$@" >"$scratch/log" 2>&1; }
 
-cargo build --quiet -p haft-mcp --example mcp_probe --example mcp_fixture
+cargo build --quiet --workspace --example mcp_probe --example mcp_fixture
 examples=$PWD/target/debug/examples
 
 # `name: outcome`; the log of what went wrong.
