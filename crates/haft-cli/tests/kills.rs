@@ -282,11 +282,15 @@ fn killed_at_any_instant_a_session_loses_nothing_and_does_nothing_twice() {
 // C02, C18: at each step of settling; a few of them where there is no time for all
 #[test]
 fn killed_at_any_step_a_session_loses_nothing_and_does_nothing_twice() {
+    if Command::new("strace").arg("-V").output().is_err() {
+        return haft_testing::left_out("what is killed at each step: there is no `strace` here");
+    }
     let is_long = env::var_os("HAFT_SOAK").is_some();
     let part = |(calls, passed, stride): (&'static str, usize, usize)| {
         move |random: &mut Rng| {
             let (mut wrong, mut count) = (Vec::new(), passed);
-            loop {
+            // Where everything goes wrong, there is no end to it.
+            while wrong.len() < 5 {
                 count += if is_long { 1 } else { random.usize(1..stride) };
                 match killed(&When::Step(calls, count), random) {
                     Ok(true) => {}
