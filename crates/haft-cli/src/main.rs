@@ -134,7 +134,7 @@ async fn run(cli: Cli, environment: Environment) -> Result<Exit, Failure> {
             refuse_near_command(&cli.prompt)?;
             commands::run::run(&context, &cli.prompt, &cli.turn).await
         }
-        None if has_screen(&context, &cli.turn) => commands::talk::screen(&context, &cli.turn).await,
+        None if has_screen(&context, &cli.turn) => commands::talk::screen(&context, &cli.turn, None).await,
         None if stdin().is_terminal() && stdout().is_terminal() => {
             commands::talk::chat(&context, &cli.turn).await
         }

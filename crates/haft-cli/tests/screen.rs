@@ -152,35 +152,43 @@ fn escape_interrupts_and_words_steer() {
     assert!(screen.contains("It waits for"), "{screen}");
 }
 
-/// What was said in the middle of a turn is not lost when that turn is killed: it is seen, and it is said.
+/// What was said in the middle of a turn is not lost when that turn is killed: it is seen, and it is said. `haft resume` goes
+/// on at once, and both let the person go on talking.
 #[test]
 fn a_prompt_that_waited_when_the_process_was_killed_is_seen_when_the_session_goes_on() {
-    let place = Place::unconfined();
-    let script = [
-        json!({"say": "Working on it", "calls": [{"name": "bash", "arguments": {"command": "until test -e go; do sleep 0.05; done"}}]}),
-        json!({"say": "It went on."}),
-        json!({"say": "I hurry.", "expect": "hurry"}),
-    ];
-    let Some(terminal) = opened(&place, (60, 40), &script, "--permission full") else { return };
-    terminal.say("begin");
-    terminal.see("● bash");
-    terminal.say("hurry");
-    terminal.see("next: hurry");
-    terminal.signal("KILL");
-    terminal.see("left 137");
-    // Nobody has given the terminal back, so that Enter ends no line.
-    terminal.keys(&["-l", "stty sane"]);
-    terminal.keys(&["C-j"]);
-    terminal.haft(&place, "--continue --model script/../model.jsonl --permission full");
-    let cut_off = terminal.see("next: hurry");
-    assert!(cut_off.contains("✗ bash until test -e go;"), "{cut_off}");
-    terminal.say("/continue");
-    terminal.see("I hurry.");
-    let screen = terminal.no_longer_see("next: hurry");
-    let places =
-        ["> begin", "Working on it", "It went on.", "> hurry", "I hurry."].map(|part| screen.find(part));
-    assert!(places.is_sorted() && places[0].is_some(), "{screen}");
-    assert_eq!(screen.matches("> hurry").count(), 1, "{screen}");
+    for (way, word) in [("--continue", Some("/continue")), ("resume --last", None)] {
+        let place = Place::unconfined();
+        let script = [
+            json!({"say": "Working on it", "calls": [{"name": "bash", "arguments": {"command": "until test -e go; do sleep 0.05; done"}}]}),
+            json!({"say": "It went on."}),
+            json!({"say": "I hurry.", "expect": "hurry"}),
+            json!({"say": "Still here.", "expect": "are you there"}),
+        ];
+        let Some(terminal) = opened(&place, (60, 40), &script, "--permission full") else { return };
+        terminal.say("begin");
+        terminal.see("● bash");
+        terminal.say("hurry");
+        terminal.see("next: hurry");
+        terminal.signal("KILL");
+        terminal.see("left 137");
+        // Nobody has given the terminal back, so that Enter ends no line.
+        terminal.keys(&["-l", "stty sane"]);
+        terminal.keys(&["C-j"]);
+        terminal.haft(&place, &format!("{way} --model script/../model.jsonl --permission full"));
+        if let Some(word) = word {
+            let cut_off = terminal.see("next: hurry");
+            assert!(cut_off.contains("✗ bash until test -e go;"), "{cut_off}");
+            terminal.say(word);
+        }
+        terminal.see("I hurry.");
+        let screen = terminal.no_longer_see("next: hurry");
+        let places =
+            ["> begin", "Working on it", "It went on.", "> hurry", "I hurry."].map(|part| screen.find(part));
+        assert!(places.is_sorted() && places[0].is_some(), "{screen}");
+        assert_eq!(screen.matches("> hurry").count(), 1, "{screen}");
+        terminal.say("are you there");
+        terminal.see("Still here.");
+    }
 }
 
 /// C-72, C-73: back and forward again, and twice Esc to an earlier prompt.

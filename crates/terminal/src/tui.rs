@@ -33,7 +33,7 @@ use crate::{
 use app::App;
 use crossterm::event::{Event as Key, EventStream, KeyEventKind};
 use futures::{FutureExt, StreamExt};
-use haft_core::{Command, Event, Part};
+use haft_core::{Command, Event};
 use ratatui::text::Line;
 use screen::Screen;
 use std::{
@@ -52,20 +52,20 @@ const AT_ONCE: usize = 256;
 /// To its own screen and back (private mode 1049).
 const OTHER_SCREEN: (&str, &str) = ("\x1b[?1049h", "\x1b[?1049l");
 
-/// Talks until the person leaves. `prompt` is said first.
+/// Talks until the person leaves. `first` is sent before anything is typed.
 pub async fn run(
     host: Host,
     opened: Opened,
     look: Look,
-    prompt: Option<Vec<Part>>,
+    first: Option<Command>,
     interrupts: &mut Interrupts,
 ) -> anyhow::Result<Exit> {
     let terminal = Terminal::take()?;
     let size = crossterm::terminal::size()?;
     let mut app = App::new(host, look, size);
     app.show(opened);
-    if let Some(parts) = prompt {
-        app.send(Command::Prompt { parts, channel: None });
+    if let Some(command) = first {
+        app.send(command);
     }
     let mut shown = Shown::new(Screen::new(stdout(), size));
     let exit = talk(&mut app, &mut shown, &terminal, interrupts).await;

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     CliContext,
-    args::{ExportForm, ResumeArgs, Sessions},
+    args::{ExportForm, Form, ResumeArgs, Sessions},
     assemble,
     failure::Failure,
 };
@@ -158,7 +158,8 @@ fn export_markdown(entries: &[Arc<Entry>]) -> Result<Exit, Failure> {
     Ok(Exit::Success)
 }
 
-/// An unfinished turn is taken up, unless another process is at it; a finished session is talked to.
+/// The session is talked to. An unfinished turn is taken up first, unless another process is at it; without a screen that
+/// is all.
 pub(crate) async fn resume(context: &CliContext, given: ResumeArgs) -> Result<Exit, Failure> {
     let home = Home(context.places.home.clone());
     let id = match given.id {
@@ -169,10 +170,13 @@ pub(crate) async fn resume(context: &CliContext, given: ResumeArgs) -> Result<Ex
     let turn = run::with_session(given.turn, &id, &entries);
     let unfinished = is_unfinished(&active_path(&entries));
     let is_free = !home.find(&id).is_ok_and(|id| home.is_open(&id));
-    match unfinished && is_free {
-        true => run::start(context, &turn, Command::Continue).await,
-        false if crate::has_screen(context, &turn) => talk::screen(context, &turn).await,
-        false => talk::chat(context, &turn).await,
+    let first = (unfinished && is_free).then_some(Command::Continue);
+    let prints = turn.json || turn.output != Form::Text;
+    let has_screen = crate::has_screen(context, &turn);
+    match first {
+        Some(first) if prints || !has_screen => run::start(context, &turn, first).await,
+        first if has_screen => talk::screen(context, &turn, first).await,
+        _ => talk::chat(context, &turn).await,
     }
 }
 

@@ -12,6 +12,7 @@ use crate::{
 };
 use haft::{
     engine::Home,
+    kernel::Command,
     providers::Effort,
     terminal::{
         Exit, Pictures, chat as line_mode,
@@ -25,8 +26,12 @@ use std::{
     sync::Arc,
 };
 
-/// The screen.
-pub(crate) async fn screen(context: &CliContext, turn: &TurnArgs) -> Result<Exit, Failure> {
+/// The screen. `first` is sent before anything is typed.
+pub(crate) async fn screen(
+    context: &CliContext,
+    turn: &TurnArgs,
+    first: Option<Command>,
+) -> Result<Exit, Failure> {
     // Whatever is written beside the screen would stand in the middle of it.
     let turn = &TurnArgs { quiet: true, ..turn.clone() };
     let Some(spec) = welcome::with_model(context, turn, SessionSpec::of(context, turn)?).await? else {
@@ -37,7 +42,7 @@ pub(crate) async fn screen(context: &CliContext, turn: &TurnArgs) -> Result<Exit
     let opened = open(spec, turn, false).await?;
     let mut interrupts = Interrupts::listen()?;
     let host = host(context, turn, &opened, config, false);
-    Ok(tui::run(host, opened, look, None, &mut interrupts).await?)
+    Ok(tui::run(host, opened, look, first, &mut interrupts).await?)
 }
 
 /// Turn after turn, line by line.
