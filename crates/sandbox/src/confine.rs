@@ -11,20 +11,29 @@ mod rights;
 mod scope;
 mod step;
 
+use crate::{
+    begin::{Beginning, Teller},
+    launch::Launch,
+};
 use haft_core::{Confinement, ProcessLimits, Reach};
 pub(crate) use listener::{ADDRESS, Receiver};
 pub use mounts::limits_processes;
 use mounts::steps;
 use rights::Identity;
 pub use rights::is_root_of_machine;
+use rustix::process::{WaitOptions, waitpid};
 pub use scope::scopes_sockets;
 use std::{
+    convert::Infallible,
     ffi::CString,
-    fs, io,
-    os::unix::{ffi::OsStrExt, process::ExitStatusExt},
+    fs::{self, File},
+    io,
+    os::{
+        fd::OwnedFd,
+        unix::{ffi::OsStrExt, process::ExitStatusExt},
+    },
     path::Path,
-    process::{Command, Stdio},
-    sync::Arc,
+    process::ExitStatus,
 };
 use step::{MOST, Slots, Step};
 
@@ -63,9 +72,9 @@ impl Plan {
         Ok((plan, receiver))
     }
 
-    /// Confines this process, which was just forked and has one thread. It returns in another process below it: the two
-    /// between wait for that one. Allocates nothing.
-    pub(crate) fn enter(&self) -> io::Result<()> {
+    /// Runs the program of `launch`, confined, in a process below this one, which has just begun and has one thread; and
+    /// ends as that one does. Returns where it could not begin. Allocates nothing.
+    pub(crate) fn run(&self, launch: &Launch, teller: Teller) -> io::Result<Infallible> {
         step::done(rights::unshare(self.namespaces))?;
         if let Some(identity) = &self.identity {
             identity.take()?;
@@ -76,7 +85,11 @@ impl Plan {
         if let Some(listening) = &self.listening {
             listening.send_listener()?;
         }
-        init::become_child_of_init()?;
+        init::run(self, launch, teller)
+    }
+
+    /// Confines this process, which is in new namespaces already.
+    fn confine(&self) -> io::Result<()> {
         let mut slots: Slots = [-1; MOST];
         self.steps.iter().try_for_each(|step| step.run(&mut slots))?;
         step::enter_folder(&self.folder)?;
@@ -89,16 +102,15 @@ impl Plan {
 /// Whether processes can be confined here as `confinement` says; the error says why not. Starts one that ends at once.
 pub fn try_confinement(confinement: &Confinement) -> io::Result<()> {
     let (plan, _) = Plan::new(confinement, &confinement.workspace)?;
-    let mut command = Command::new("/proc/self/exe");
-    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    init::confine_and_end(&mut command, Arc::new(plan));
-    let ended = command.spawn()?.wait()?;
-    match (ended.success(), ended.code(), ended.signal()) {
-        (true, ..) => Ok(()),
-        (_, Some(code), _) => Err(io::Error::from_raw_os_error(code)),
-        (_, None, signal) => {
-            Err(io::Error::other(format!("killed by signal {}", signal.unwrap_or_default())))
+    let nothing = || File::open("/dev/null").map(OwnedFd::from);
+    let launch = Launch::nothing(plan, &confinement.workspace)?;
+    let streams = [nothing()?, nothing()?, nothing()?];
+    let pid = Beginning { launch, streams, number: None, ends_with: None }.begin()?;
+    match waitpid(Some(pid), WaitOptions::empty())? {
+        Some((_, status)) if status.as_raw() != 0 => {
+            Err(io::Error::other(format!("ended with {}", ExitStatus::from_raw(status.as_raw()))))
         }
+        _ => Ok(()),
     }
 }
 

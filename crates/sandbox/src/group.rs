@@ -1,6 +1,8 @@
 //! A command and all its children, to be ended together.
 use crate::{
+    child::Child,
     confine::Plan,
+    launch::Launch,
     marks::{VARIABLE, new_start},
     orphans,
     proxy::Proxy,
@@ -13,13 +15,16 @@ use rustix::{
 };
 use std::{
     io,
-    os::fd::{AsFd, OwnedFd},
-    process::ExitStatus,
+    os::{
+        fd::{AsFd, OwnedFd},
+        unix::process::ExitStatusExt,
+    },
+    process::{Command, ExitStatus},
     sync::atomic::{AtomicUsize, Ordering::Relaxed},
     time::{Duration, Instant},
 };
 use tokio::{
-    process::{Child, ChildStderr, ChildStdout, Command},
+    process::{ChildStderr, ChildStdout},
     runtime::Handle,
     task::spawn_blocking,
     time::{sleep, timeout},
@@ -42,19 +47,22 @@ pub(crate) struct Group {
 }
 
 impl Group {
-    /// Starts `command`, as [`spawn`] does, confined as `plan` says, with a word of its own behind those that the command's variable has.
-    pub(crate) fn start(mut command: Command, plan: Option<Plan>) -> io::Result<Self> {
+    /// Starts `command` with the environment that it names, as [`spawn`] does, confined as `plan` says, with a word of its
+    /// own behind those that its variable has. `takes_input`: whether it is written to.
+    pub(crate) fn start(mut command: Command, plan: Option<Plan>, takes_input: bool) -> io::Result<Self> {
         let start = new_start();
-        let mut given = command.as_std().get_envs().filter(|(name, _)| *name == VARIABLE);
+        let mut given = command.get_envs().filter(|(name, _)| *name == VARIABLE);
         let given = given.find_map(|(_, words)| words?.to_str().map(|words| format!("{words} ")));
-        command.env(VARIABLE, given.unwrap_or_default() + &start).kill_on_drop(true);
+        command.env(VARIABLE, given.unwrap_or_default() + &start);
+        let (mut launch, is_confined) = (Launch::new(&command)?, plan.is_some());
+        (launch.plan, launch.takes_input) = (plan, takes_input);
         let mut children = orphans::hold();
         let begun = Instant::now();
-        let child = spawn(command, plan)?;
-        let leader = child.id().and_then(|id| Pid::from_raw(id.cast_signed()));
+        let child = spawn(launch)?;
+        let leader = Some(child.pid());
         children.waits_for(leader);
         let origin = Origin { first: leader, begun };
-        let members = Members { child, leader, origin, start, pipes: Vec::new() };
+        let members = Members { child, leader, origin, start, is_confined, pipes: Vec::new() };
         Ok(Self { members: Some(members), proxy: None })
     }
 
@@ -168,6 +176,8 @@ struct Members {
     origin: Origin,
     /// What they are known by who left the group.
     start: String,
+    /// Whether they all end before the process that was started does.
+    is_confined: bool,
     /// Whoever prints into a pipe that nobody holds is killed by that.
     pipes: Vec<OwnedFd>,
 }
@@ -192,8 +202,17 @@ impl Members {
 
     async fn kill(mut self) {
         self.kill_group();
-        // To look for those who left takes a moment.
-        let _done = spawn_blocking(move || drop(self)).await;
+        if !self.are_gone() {
+            // To look for those who left takes a moment.
+            let _done = spawn_blocking(move || drop(self)).await;
+        }
+    }
+
+    /// Whether it is known that nobody is left. What waits for a confined command ends as the last, where it is not killed.
+    fn are_gone(&mut self) -> bool {
+        let killed = Some(Signal::KILL.as_raw());
+        self.is_confined
+            && self.child.try_wait().is_ok_and(|ended| ended.is_some_and(|ended| ended.signal() != killed))
     }
 
     fn kill_group(&mut self) {
@@ -211,7 +230,9 @@ impl Members {
 impl Drop for Members {
     fn drop(&mut self) {
         self.kill_group();
-        strays::kill(&self.start, self.origin);
+        if !self.are_gone() {
+            strays::kill(&self.start, self.origin);
+        }
         orphans::forget(self.origin.first);
         orphans::reap();
     }

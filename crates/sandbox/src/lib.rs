@@ -10,8 +10,11 @@
 //! [`end_left_over`] first.
 
 mod appears;
+mod begin;
+mod child;
 mod confine;
 mod group;
+mod launch;
 mod left_over;
 mod marks;
 mod mask;
@@ -25,6 +28,7 @@ mod program;
 mod programs;
 mod proxy;
 mod regular;
+mod signals;
 mod spawn;
 mod strays;
 mod supervisor;

@@ -13,13 +13,13 @@ use std::{
     os::unix::process::ExitStatusExt,
     path::{Path, PathBuf},
     pin::pin,
-    process::{ExitStatus, Stdio},
+    process::{Command, ExitStatus},
     sync::Arc,
     time::Duration,
 };
 use tokio::{
     io::{AsyncRead, AsyncReadExt},
-    process::{ChildStderr, ChildStdout, Command},
+    process::{ChildStderr, ChildStdout},
     time::{sleep, timeout},
 };
 
@@ -136,8 +136,8 @@ impl Shell {
 
     fn start_in(&self, shell: &str) -> io::Result<Group> {
         let mut command = Command::new(shell);
-        command.arg("-c").arg(&self.command).stdin(Stdio::null());
-        start(command, &self.folder, &self.environment, self.confinement.as_deref())
+        command.arg("-c").arg(&self.command);
+        start(command, &self.folder, &self.environment, self.confinement.as_deref(), false)
     }
 }
 
@@ -148,15 +148,16 @@ impl ProcessError {
     }
 }
 
-/// Starts `command` in `folder`, with this environment and no other.
+/// Starts `command` in `folder`, with this environment and no other. `takes_input`: whether it is written to.
 pub(crate) fn start(
     mut command: Command,
     folder: &Path,
     environment: &[(String, String)],
     confinement: Option<&Confinement>,
+    takes_input: bool,
 ) -> io::Result<Group> {
     let (plan, receiver) = confinement.map(|confinement| Plan::new(confinement, folder)).transpose()?.unzip();
-    command.current_dir(folder).env_clear().envs(environment.iter().map(|(name, value)| (name, value)));
+    command.current_dir(folder).envs(environment.iter().map(|(name, value)| (name, value)));
     let hosts = match confinement.map(|confinement| &confinement.reach) {
         Some(Reach::Hosts(hosts)) => hosts.as_slice(),
         Some(Reach::Nothing | Reach::Everything) | None => &[],
@@ -169,8 +170,7 @@ pub(crate) fn start(
     if !hosts.is_empty() {
         command.envs(proxied(hosts));
     }
-    command.stdout(Stdio::piped()).stderr(Stdio::piped());
-    let group = Group::start(command, plan)?;
+    let group = Group::start(command, plan, takes_input)?;
     match receiver.flatten() {
         Some(receiver) => Ok(group.with_proxy(Proxy::new(receiver.listener()?, hosts, private)?)),
         None => Ok(group),

@@ -6,18 +6,24 @@ use crate::{
 };
 use haft_core::Confinement;
 use std::{
-    ffi::OsString, io, os::unix::ffi::OsStrExt, path::PathBuf, process::Stdio, sync::Arc, time::Duration,
+    ffi::OsString,
+    io,
+    os::unix::ffi::OsStrExt,
+    path::PathBuf,
+    process::{Command, ExitStatus},
+    sync::Arc,
+    time::Duration,
 };
 use tokio::{
     io::AsyncWriteExt,
-    process::{Child, ChildStderr, ChildStdin, ChildStdout, Command},
+    process::{ChildStderr, ChildStdin, ChildStdout},
 };
 
 /// A program with its arguments. It runs, ends and is ended as [`crate::Shell`] says.
 #[derive(Clone, Debug)]
 pub struct Program {
     /// Its name, looked up in the `PATH` of `environment`; or a path.
-    pub program: String,
+    pub program: OsString,
     /// What it is given, one by one.
     pub arguments: Vec<OsString>,
     /// Where it starts.
@@ -35,7 +41,7 @@ pub struct Program {
 impl Program {
     /// As [`crate::Shell::run`].
     pub async fn run(self, on_chunk: impl FnMut(&str) + Send) -> Result<Finished, ProcessError> {
-        let group = self.start(Stdio::null())?;
+        let group = self.start(false)?;
         follow(group, self.timeout, Output::new(self.capture, None), on_chunk).await
     }
 
@@ -45,7 +51,7 @@ impl Program {
         input: &[u8],
         on_chunk: impl FnMut(&str) + Send,
     ) -> Result<Finished, ProcessError> {
-        let mut group = self.start(Stdio::piped())?;
+        let mut group = self.start(true)?;
         let stdin = group.child().stdin.take();
         let feeding = async {
             if let Some(mut stdin) = stdin {
@@ -61,7 +67,7 @@ impl Program {
 
     /// Starts it, to be talked to for as long as its [`Process`] is kept. `timeout` and `capture` mean nothing here.
     pub fn start_piped(&self) -> Result<Piped, ProcessError> {
-        let mut group = self.start(Stdio::piped())?;
+        let mut group = self.start(true)?;
         let child = group.child();
         let held = "this stream was asked for when the process was started";
         let (input, output) = (child.stdin.take().expect(held), child.stdout.take().expect(held));
@@ -69,14 +75,16 @@ impl Program {
         Ok(Piped { input, output, errors, process: Process(group) })
     }
 
-    fn start(&self, input: Stdio) -> Result<Group, ProcessError> {
-        if self.program.contains('\0') || self.arguments.iter().any(|word| word.as_bytes().contains(&0)) {
+    fn start(&self, takes_input: bool) -> Result<Group, ProcessError> {
+        let mut words = [&self.program].into_iter().chain(&self.arguments);
+        if words.any(|word| word.as_bytes().contains(&0)) {
             return Err(ProcessError::Nul);
         }
         let mut command = Command::new(&self.program);
-        command.args(&self.arguments).stdin(input);
-        let started = start(command, &self.folder, &self.environment, self.confinement.as_deref());
-        let what = format!("`{}`", self.program);
+        command.args(&self.arguments);
+        let confinement = self.confinement.as_deref();
+        let started = start(command, &self.folder, &self.environment, confinement, takes_input);
+        let what = format!("`{}`", self.program.display());
         started.map_err(|source| ProcessError::not_started(&what, &self.folder, source))
     }
 }
@@ -99,18 +107,13 @@ pub struct Piped {
 pub struct Process(Group);
 
 impl Process {
-    /// Starts `command`, whose streams are as it says. Needs a runtime of tokio.
-    pub fn start(command: Command) -> io::Result<Self> {
-        Group::start(command, None).map(Self)
-    }
-
-    /// The process that was started, to be waited for and talked to.
-    pub fn child(&mut self) -> &mut Child {
-        self.0.child()
+    /// Waits for its end, and tells how it ended. May be dropped and asked again.
+    pub async fn wait(&mut self) -> io::Result<ExitStatus> {
+        self.0.child().wait().await
     }
 
     /// How it ended, if it has: `exit status: 1`. Its children are killed then.
-    pub fn ended(&mut self) -> io::Result<Option<std::process::ExitStatus>> {
+    pub fn ended(&mut self) -> io::Result<Option<ExitStatus>> {
         self.0.ended()
     }
 }

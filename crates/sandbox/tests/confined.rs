@@ -187,6 +187,9 @@ async fn a_confined_command_ends_as_others_do() {
     let place = Place::new();
     assert_eq!(place.run("exit 7").await.1, Exit::Code(7));
     assert_eq!(place.run("kill -TERM $$").await.1, Exit::Signal(15));
+    assert_eq!(place.run("kill -SEGV $$").await.1, Exit::Signal(11));
+    let held = place.run("exec sed -nE '/^Sig(Blk|Cgt)/p' /proc/self/status").await.0;
+    assert_eq!(held, "SigBlk:\t0000000000000000\nSigCgt:\t0000000000000000\n");
     let begun = Instant::now();
     let left = Shell {
         timeout: Some(Duration::from_millis(300)),

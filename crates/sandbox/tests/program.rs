@@ -1,6 +1,6 @@
 //! Programs with arguments that a shell would read differently.
 use haft_sandbox::{Exit, Finished, Piped, Program};
-use std::time::Duration;
+use std::{fs, os::unix::fs::PermissionsExt, time::Duration};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 fn program(program: &str, arguments: &[&str]) -> Program {
@@ -26,6 +26,13 @@ async fn arguments_arrive_as_they_are() {
         (program("pwd", &[]), "/\n", Exit::Code(0)),
         (program("cat", &[]), "", Exit::Code(0)),
         (program("/bin/sh", &["-c", "exit 3"]), "", Exit::Code(3)),
+        // No signal is held or caught, and a broken pipe ends a program.
+        (
+            program("sed", &["-nE", "/^Sig(Blk|Cgt)/p", "/proc/self/status"]),
+            "SigBlk:\t0000000000000000\nSigCgt:\t0000000000000000\n",
+            Exit::Code(0),
+        ),
+        (program("bash", &["-c", "yes | head -n1; exit ${PIPESTATUS[0]}"]), "y\n", Exit::Code(141)),
     ];
     for (program, expected, end) in table {
         let Finished { stdout, exit, .. } = program.run(|_| ()).await.unwrap();
@@ -70,6 +77,47 @@ async fn what_cannot_start_says_why() {
     ];
     for (program, expected) in table {
         assert_eq!(program.run(|_| ()).await.unwrap_err().to_string(), expected);
+    }
+}
+
+/// As `execvp` of the system's library looks for it.
+#[tokio::test]
+async fn a_program_is_looked_up_in_the_path_of_its_own_environment() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str, text: &str, mode: u32| {
+        let path = folder.path().join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, text).unwrap();
+        fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+    };
+    file("first/tool", "#!/bin/sh\necho first", 0o644);
+    file("second/tool", "#!/bin/sh\necho second \"$@\"", 0o755);
+    file("second/plain", "echo plain \"$@\"", 0o755);
+    file("second/no-interpreter", "#!/no/such\n", 0o755);
+    let path = ["first", "second", "no/such"].map(|name| folder.path().join(name).display().to_string());
+    let path = path.join(":");
+    let run = async |name: &str, path: &str| {
+        let environment = [("PATH".to_owned(), path.to_owned())].into();
+        let ran = Program { environment, ..program(name, &["a b", "c"]) }.run(|_| ()).await;
+        ran.map_or_else(|error| error.to_string(), |Finished { stdout, .. }| stdout.text)
+    };
+    let table = [
+        ("tool", path.as_str(), "second a b c\n"),
+        ("plain", &path, "plain a b c\n"),
+        (
+            "tool",
+            path.split(':').next().unwrap(),
+            "cannot start `tool` in `/`: Permission denied (os error 13)",
+        ),
+        (
+            "no-interpreter",
+            &path,
+            "cannot start `no-interpreter` in `/`: No such file or directory (os error 2)",
+        ),
+        ("true", &path, "cannot start `true` in `/`: No such file or directory (os error 2)"),
+    ];
+    for (name, path, expected) in table {
+        assert_eq!(run(name, path).await, expected, "{name} in {path}");
     }
 }
 

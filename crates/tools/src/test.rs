@@ -113,7 +113,7 @@ fn refuse_options(args: &Args) -> Result<(), ToolError> {
 
 async fn run(command: &Command, seconds: u64, ctx: &ToolContext) -> Result<Finished, ToolError> {
     let program = Program {
-        program: command.program.clone(),
+        program: command.program.clone().into(),
         arguments: command.arguments.iter().map(Into::into).collect(),
         folder: command.folder.clone(),
         environment: environment(&ctx.access.environment),

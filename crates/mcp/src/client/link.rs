@@ -218,7 +218,7 @@ impl Running {
         environment: Arc<[(String, String)]>,
     ) -> Result<(Self, Streams), ProcessError> {
         let program = Program {
-            program: program.to_owned(),
+            program: program.into(),
             arguments: arguments.iter().map(Into::into).collect(),
             folder: folder.to_owned(),
             environment,

@@ -1,16 +1,18 @@
 //! One run of the command: the prompt in, bytes out, and an end for all that it started.
 use super::{Clean, Exec};
 use haft_core::{ProviderError, clip::Clip, clip::Keep};
-use haft_sandbox::Process;
+use haft_sandbox::{Piped, Process, ProcessError, Program};
 use std::{
+    env,
+    ffi::OsString,
     io::{self, ErrorKind},
     os::unix::process::ExitStatusExt,
-    process::{ExitStatus, Stdio},
+    process::ExitStatus,
     time::Duration,
 };
 use tokio::{
     io::{AsyncRead, AsyncReadExt, AsyncWriteExt},
-    process::{ChildStdin, ChildStdout, Command},
+    process::{ChildStdin, ChildStdout},
     task::JoinSet,
     time::{Instant, timeout_at},
 };
@@ -34,27 +36,25 @@ pub(super) struct Running {
 
 impl Running {
     pub(super) fn start(exec: &Exec, prompt: &str, model: &str) -> Result<Self, ProviderError> {
-        let input = if exec.takes_prompt() { Stdio::null() } else { Stdio::piped() };
-        let mut command = Command::new(&exec.program);
-        if let Some(environment) = &exec.environment {
-            command.env_clear().envs(environment.iter().map(|(name, value)| (name, value)));
-        }
-        // Some look here before they paint.
-        command.args(exec.filled(prompt, model)).env("NO_COLOR", "1").env("TERM", "dumb");
-        command.current_dir(exec.folder.as_deref().unwrap_or(".".as_ref()));
-        command.stdin(input).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut process = Process::start(command).map_err(|error| not_started(exec, &error))?;
-        let child = process.child();
+        let program = Program {
+            program: exec.program.clone().into(),
+            arguments: exec.filled(prompt, model).into_iter().map(Into::into).collect(),
+            folder: exec.folder.clone().unwrap_or(".".into()),
+            environment: environment(exec).into(),
+            timeout: None,
+            capture: 0,
+            confinement: None,
+        };
+        let Piped { input, output, errors: stderr, process } =
+            program.start_piped().map_err(|error| not_started(exec, &error))?;
         let (mut feeding, mut errors) = (JoinSet::new(), JoinSet::new());
-        if let Some(stdin) = child.stdin.take() {
-            feeding.spawn(feed(stdin, prompt.to_owned()));
+        // Else it is at its end for the command.
+        if !exec.takes_prompt() {
+            feeding.spawn(feed(input, prompt.to_owned()));
         }
-        if let Some(stderr) = child.stderr.take() {
-            errors.spawn(end_of(stderr));
-        }
-        let stdout = child.stdout.take().ok_or_else(|| exec.broken("has no standard output"))?;
+        errors.spawn(end_of(stderr));
         let deadline = Instant::now() + exec.patience;
-        Ok(Self { process, stdout, feeding, errors, ended: None, deadline })
+        Ok(Self { process, stdout: output, feeding, errors, ended: None, deadline })
     }
 
     /// What it prints next; `None` at the end.
@@ -72,7 +72,7 @@ impl Running {
                     buffer.truncate(count);
                     return Ok(Some(buffer).filter(|bytes| !bytes.is_empty()));
                 }
-                ended = self.process.child().wait(), if self.ended.is_none() => self.end(exec, ended)?,
+                ended = self.process.wait(), if self.ended.is_none() => self.end(exec, ended)?,
                 () = tokio::time::sleep_until(self.deadline) => match self.ended {
                     Some(_) => return Ok(None),
                     None => return Err(silent(exec)),
@@ -91,7 +91,7 @@ impl Running {
     /// Whether it did what it was asked to.
     pub(super) async fn finish(&mut self, exec: &Exec) -> Result<(), ProviderError> {
         if self.ended.is_none() {
-            let ended = timeout_at(self.deadline, self.process.child().wait()).await;
+            let ended = timeout_at(self.deadline, self.process.wait()).await;
             let ended = ended.map_err(|_| silent(exec))?;
             self.end(exec, ended)?;
         }
@@ -128,9 +128,26 @@ async fn end_of(mut stderr: impl AsyncRead + Unpin) -> Vec<u8> {
     kept
 }
 
-fn not_started(exec: &Exec, error: &io::Error) -> ProviderError {
-    let message = format!("cannot start `{}`: {error}", exec.program.display());
-    match error.kind() {
+/// What it is started with. Some look here before they paint.
+fn environment(exec: &Exec) -> Vec<(String, String)> {
+    let ours = || {
+        let text =
+            |(name, value): (OsString, OsString)| name.into_string().ok().zip(value.into_string().ok());
+        env::vars_os().filter_map(text).collect()
+    };
+    let mut environment = exec.environment.clone().unwrap_or_else(ours);
+    environment
+        .extend([("NO_COLOR", "1"), ("TERM", "dumb")].map(|(name, value)| (name.into(), value.into())));
+    environment
+}
+
+fn not_started(exec: &Exec, error: &ProcessError) -> ProviderError {
+    let source = match error {
+        ProcessError::Start { source, .. } | ProcessError::Lost(source) => source,
+        ProcessError::Nul => return exec.rejected(error.to_string(), "can it be started by hand?"),
+    };
+    let message = format!("cannot start `{}`: {source}", exec.program.display());
+    match source.kind() {
         // Linux takes 128 kB in one argument.
         ErrorKind::ArgumentListTooLong => ProviderError::ContextTooLong {
             message: format!(

@@ -1,0 +1,107 @@
+//! A process of ours, and its three streams.
+use rustix::process::{Pid, PidfdFlags, Signal, WaitOptions, kill_process, pidfd_open, waitpid};
+use std::{
+    io, mem,
+    os::{fd::OwnedFd, unix::process::ExitStatusExt},
+    process::ExitStatus,
+    sync::{Mutex, PoisonError},
+    time::Duration,
+};
+use tokio::{
+    io::{Interest, unix::AsyncFd},
+    process::{ChildStderr, ChildStdin, ChildStdout},
+    time::sleep,
+};
+
+/// Where the system does not tell when a process ends, it is asked so often.
+const MOMENT: Duration = Duration::from_millis(10);
+
+/// A process that this one has started. Dropped before it has ended, it is killed.
+#[derive(Debug)]
+pub(crate) struct Child {
+    pid: Pid,
+    ended: Option<ExitStatus>,
+    /// Can be read once the process has ended. Not every system has them.
+    end: Option<AsyncFd<OwnedFd>>,
+    /// What it reads, where it does.
+    pub(crate) stdin: Option<ChildStdin>,
+    pub(crate) stdout: Option<ChildStdout>,
+    pub(crate) stderr: Option<ChildStderr>,
+}
+
+/// Our ends of a process's pipes.
+pub(crate) struct Streams {
+    pub(crate) stdin: Option<OwnedFd>,
+    pub(crate) stdout: OwnedFd,
+    pub(crate) stderr: OwnedFd,
+}
+
+impl Child {
+    /// The process `pid`, for which nobody else waits. Needs a runtime of tokio.
+    pub(crate) fn new(pid: Pid, streams: Streams) -> io::Result<Self> {
+        // From here on a failure kills it.
+        let mut child = Self { pid, ended: None, end: None, stdin: None, stdout: None, stderr: None };
+        let end = pidfd_open(pid, PidfdFlags::NONBLOCK).ok();
+        child.end = end.map(end_of).transpose()?;
+        child.stdin = streams.stdin.map(|pipe| ChildStdin::from_std(pipe.into())).transpose()?;
+        child.stdout = Some(ChildStdout::from_std(streams.stdout.into())?);
+        child.stderr = Some(ChildStderr::from_std(streams.stderr.into())?);
+        Ok(child)
+    }
+
+    pub(crate) fn pid(&self) -> Pid {
+        self.pid
+    }
+
+    /// How it ended, once it has. May be dropped and asked again.
+    pub(crate) async fn wait(&mut self) -> io::Result<ExitStatus> {
+        loop {
+            if let Some(ended) = self.try_wait()? {
+                return Ok(ended);
+            }
+            match &self.end {
+                Some(end) => end.readable().await?.clear_ready(),
+                None => sleep(MOMENT).await,
+            }
+        }
+    }
+
+    /// How it ended, if it has.
+    pub(crate) fn try_wait(&mut self) -> io::Result<Option<ExitStatus>> {
+        if self.ended.is_none() {
+            let ended = waitpid(Some(self.pid), WaitOptions::NOHANG)?;
+            self.ended = ended.map(|(_, status)| ExitStatus::from_raw(status.as_raw()));
+        }
+        Ok(self.ended)
+    }
+}
+
+#[expect(unsafe_code, reason = "what is registered must stay the descriptor that it is")]
+fn end_of(process: OwnedFd) -> io::Result<AsyncFd<OwnedFd>> {
+    // SAFETY: an `OwnedFd` is one descriptor, for as long as it is there.
+    let registered = unsafe { AsyncFd::register_with_interest(process, Interest::READABLE) };
+    Ok(registered?)
+}
+
+impl Drop for Child {
+    fn drop(&mut self) {
+        if self.ended.is_none() {
+            let _ended_meanwhile = kill_process(self.pid, Signal::KILL);
+            let mut killed = KILLED.lock().unwrap_or_else(PoisonError::into_inner);
+            killed.push(self.pid);
+            take_killed(&mut killed);
+        }
+    }
+}
+
+/// Processes that were killed and whose end nobody has taken yet.
+static KILLED: Mutex<Vec<Pid>> = Mutex::new(Vec::new());
+
+/// The next one that is killed takes the end of those before.
+fn take_killed(killed: &mut Vec<Pid>) {
+    for pid in mem::take(killed) {
+        if let Ok(None) = waitpid(Some(pid), WaitOptions::NOHANG) {
+            killed.push(pid);
+        }
+    }
+}

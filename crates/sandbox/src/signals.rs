@@ -1,0 +1,75 @@
+//! Signals around the beginning of a process: none of our handlers may run in it.
+use std::{ffi::c_int, mem::MaybeUninit, ptr};
+
+/// No signal but those that cannot be held comes to this thread until the result is dropped, nor to what it starts.
+pub(crate) fn hold() -> Held {
+    Held(replace(&all()))
+}
+
+pub(crate) struct Held(libc::sigset_t);
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        replace(&self.0);
+    }
+}
+
+/// From here on every signal comes to this process, those too that were held.
+pub(crate) fn take_all() {
+    replace(&none());
+}
+
+/// Only this one comes.
+#[expect(unsafe_code, reason = "sigdelset(3) has no safe form")]
+pub(crate) fn take_one(signal: c_int) {
+    let mut others = all();
+    // SAFETY: the set outlives the call.
+    unsafe { libc::sigdelset(&raw mut others, signal) };
+    replace(&others);
+}
+
+/// Whatever was to run at a signal does not, as in a program that begins. What is ignored stays so, but for the signal of
+/// a broken pipe, which programs expect.
+#[expect(unsafe_code, reason = "sigaction(2) has no safe form")]
+pub(crate) fn forget_handlers() {
+    for signal in 1..=libc::SIGRTMAX() {
+        let mut now = MaybeUninit::<libc::sigaction>::zeroed();
+        // SAFETY: zeros are a valid action, the default one; both outlive the calls. A number without a signal is refused.
+        unsafe {
+            let known = libc::sigaction(signal, ptr::null(), now.as_mut_ptr()) == 0;
+            let is_ignored = now.assume_init_ref().sa_sigaction == libc::SIG_IGN && signal != libc::SIGPIPE;
+            if known && now.assume_init_ref().sa_sigaction != libc::SIG_DFL && !is_ignored {
+                libc::sigaction(signal, MaybeUninit::zeroed().as_ptr(), ptr::null_mut());
+            }
+        }
+    }
+}
+
+#[expect(unsafe_code, reason = "sigfillset(3) has no safe form")]
+fn all() -> libc::sigset_t {
+    let mut set = MaybeUninit::uninit();
+    // SAFETY: it writes the whole set.
+    unsafe {
+        libc::sigfillset(set.as_mut_ptr());
+        set.assume_init()
+    }
+}
+
+#[expect(unsafe_code, reason = "sigemptyset(3) has no safe form")]
+fn none() -> libc::sigset_t {
+    let mut set = MaybeUninit::uninit();
+    // SAFETY: it writes the whole set.
+    unsafe {
+        libc::sigemptyset(set.as_mut_ptr());
+        set.assume_init()
+    }
+}
+
+/// What was held before.
+#[expect(unsafe_code, reason = "pthread_sigmask(3) has no safe form")]
+fn replace(held: &libc::sigset_t) -> libc::sigset_t {
+    let mut before = none();
+    // SAFETY: both sets outlive the call.
+    unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, held, &raw mut before) };
+    before
+}
