@@ -13,15 +13,15 @@ mod upper;
 use crate::blobs::Blobs;
 use copied::Copied;
 use difference::Difference;
-use folder::{OverlayFolder, remove_left_over};
-use haft_core::{Change, Confinement, Effect, Found, How, Overlay, ProcessLimits, Reach, View};
+use folder::{OverlayFolder, Views};
+use haft_core::{Change, Confinement, Effect, Found, How, ProcessLimits, Reach, View};
 use haft_sandbox::{has_mounts_below, own_folder, try_confinement};
 use moved::Moving;
 use std::{
     collections::HashMap,
     io,
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, Once, PoisonError},
+    sync::{Arc, Mutex, PoisonError},
 };
 
 /// What commands see and reach besides the workspace.
@@ -45,7 +45,8 @@ pub(crate) struct Overlays {
     /// By workspace: what commands see and reach that work in it itself; nothing where the system does not let them be
     /// confined.
     live: Mutex<HashMap<PathBuf, Option<Arc<Confinement>>>>,
-    tidied: Once,
+    /// Where the views lie, once there is one.
+    views: Mutex<Option<Arc<Views>>>,
 }
 
 /// What a view of a whole workspace is made of.
@@ -59,7 +60,7 @@ pub enum ViewKind {
 
 impl Overlays {
     pub(crate) fn new(access: CommandAccess) -> Self {
-        Self { access, usable: Mutex::default(), live: Mutex::default(), tidied: Once::new() }
+        Self { access, usable: Mutex::default(), live: Mutex::default(), views: Mutex::default() }
     }
 
     /// Whether a call with these effects works in such a view: it runs commands that say so, and writes nothing
@@ -113,14 +114,12 @@ impl Overlays {
     }
 
     fn open_as(&self, kind: &ViewKind, blobs: &Blobs, workspace: &Path) -> io::Result<OverlayView> {
-        let above = blobs.folder()?;
-        self.tidied.call_once(|| remove_left_over(above));
-        let folder = OverlayFolder::new(above, workspace)?;
+        let folder = self.views(blobs)?.view(workspace)?;
         let (finds, copied) = match kind {
-            ViewKind::Overlay => {
-                (Found::Overlay(Overlay { upper: folder.upper(), work: folder.work() }), None)
+            ViewKind::Overlay => (Found::Overlay(folder.overlay()), None),
+            ViewKind::Copy(_) => {
+                (Found::Copy(folder.upper().to_owned()), Some(Copied::of(workspace, folder.upper())?))
             }
-            ViewKind::Copy(_) => (Found::Copy(folder.upper()), Some(Copied::of(workspace, &folder.upper())?)),
         };
         Ok(OverlayView {
             blobs: blobs.clone(),
@@ -129,6 +128,14 @@ impl Overlays {
             copied: Mutex::new(copied),
             moved: Mutex::default(),
         })
+    }
+
+    fn views(&self, blobs: &Blobs) -> io::Result<Arc<Views>> {
+        let mut views = self.views.lock().unwrap_or_else(PoisonError::into_inner);
+        match &*views {
+            Some(views) => Ok(views.clone()),
+            None => Ok(views.insert(Arc::new(Views::new(blobs.folder()?)?)).clone()),
+        }
     }
 
     /// What a command sees and reaches that works in the workspace itself. It is tried once.
@@ -188,9 +195,9 @@ impl View for OverlayView {
     fn changes_of_its_own(&self) -> io::Result<(Vec<Change>, Vec<PathBuf>)> {
         let upper = self.folder.upper();
         if let Some(copied) = self.copied.lock().unwrap_or_else(PoisonError::into_inner).take() {
-            copied.prune(&upper)?;
+            copied.prune(upper)?;
         }
-        let difference = Difference::of(self.root(), &upper, self.folder.opened())?;
+        let difference = Difference::of(self.root(), upper, self.folder.opened())?;
         let kept: Vec<_> = difference.contents.iter().map(|(file, state)| (file.as_path(), state)).collect();
         let named = difference.changes.iter().map(|change| &change.path).chain(&difference.moved);
         // What cannot be written down could not be taken back.
@@ -208,7 +215,7 @@ impl View for OverlayView {
     }
 
     fn settle_unkept(&self) -> io::Result<()> {
-        let moving = Moving { root: self.root(), upper: &self.folder.upper() };
+        let moving = Moving { root: self.root(), upper: self.folder.upper() };
         self.unkept().iter().try_for_each(|path| moving.settle(path))
     }
 

@@ -89,6 +89,18 @@ pub enum Found {
 pub struct Overlay {
     /// What is changed, as overlayfs of Linux keeps it. The folder exists.
     pub upper: PathBuf,
-    /// Folder for what overlayfs needs besides, on the same file system.
+    /// Where to make folders for what overlayfs needs besides, on the same file system; see [`Overlay::work_of`].
     pub work: PathBuf,
+}
+
+impl Overlay {
+    /// The folder of one mount, counted from 0: `work`, `work-1`, `work-2` … Each mount takes the first name that is free,
+    /// since what one has used no other may.
+    pub fn work_of(&self, mount: usize) -> PathBuf {
+        let mut work = self.work.clone().into_os_string();
+        if mount > 0 {
+            work.push(format!("-{mount}"));
+        }
+        work.into()
+    }
 }

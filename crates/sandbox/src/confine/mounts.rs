@@ -11,7 +11,6 @@ use std::{
         fs::FileTypeExt,
     },
     path::{Path, PathBuf},
-    sync::atomic::{AtomicU64, Ordering::Relaxed},
 };
 
 /// What is in `/dev`: no disk, and no terminal of somebody else's.
@@ -197,7 +196,7 @@ impl Mounts {
 
     /// As root with what lets existing folders be renamed; that needs attributes which only root may set.
     fn overlay(&mut self, folder: &Path, overlay: &Overlay, is_root: bool) -> io::Result<usize> {
-        let work = new_folder(&overlay.work)?;
+        let work = new_work(overlay)?;
         let (lower, upper, work) = (escaped(folder), escaped(&overlay.upper), escaped(&work));
         let mut options: Vec<(&str, &OsStr)> =
             vec![("lowerdir", &lower), ("upperdir", &upper), ("workdir", &work)];
@@ -287,15 +286,15 @@ fn make_mount_point(path: &Path, tmp: &Path) -> io::Result<()> {
 }
 
 /// For each mount one: a volatile one leaves a mark, so that nobody takes up what may be lost.
-fn new_folder(above: &Path) -> io::Result<PathBuf> {
-    static NEXT: AtomicU64 = AtomicU64::new(0);
-    loop {
-        let folder = above.join(NEXT.fetch_add(1, Relaxed).to_string());
+fn new_work(overlay: &Overlay) -> io::Result<PathBuf> {
+    for mount in 0.. {
+        let folder = overlay.work_of(mount);
         match fs::create_dir(&folder) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             made => return made.map(|()| folder),
         }
     }
+    Err(io::ErrorKind::AlreadyExists.into())
 }
 
 /// What overlayfs takes for a separator or an escape in the names of its folders.

@@ -1,62 +1,92 @@
-//! The folder in which one view lies. It goes with the view.
+//! The folders in which views lie. They go with the views.
+use haft_core::Overlay;
 use std::{
     fs::{self, File, TryLockError},
     io,
     os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt, chown},
-    path::{Path, PathBuf},
+    path::Path,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
     time::Duration,
 };
 use tempfile::TempDir;
 
-/// Begins the names of such folders.
+/// Begins the names of folders of processes.
 const PREFIX: &str = ".overlay-";
 
 /// A folder is made and locked in less.
 const YOUNG: Duration = Duration::from_secs(60);
 
-pub(crate) struct OverlayFolder {
+/// Where all views of this process lie. A view has as few folders as can be: each takes longer to make than all other
+/// calls of the system together that a view needs.
+pub(super) struct Views {
     folder: TempDir,
-    /// Locked for as long as it is open: the folder belongs to a process that lives. It was made when the view was.
-    mark: File,
+    made: AtomicU64,
+    /// Locked for as long as it is open: the folder belongs to a process that lives.
+    _mark: File,
+}
+
+impl Views {
+    /// A new folder in `above`.
+    pub(super) fn new(above: &Path) -> io::Result<Self> {
+        remove_left_over(above);
+        let folder = tempfile::Builder::new().prefix(PREFIX).tempdir_in(above)?;
+        let mark = File::create_new(folder.path().join("mark"))?;
+        mark.lock()?;
+        Ok(Self { folder, made: AtomicU64::new(0), _mark: mark })
+    }
+
+    pub(super) fn view(self: &Arc<Self>, workspace: &Path) -> io::Result<OverlayFolder> {
+        let upper = self.folder.path().join(self.made.fetch_add(1, Relaxed).to_string());
+        fs::DirBuilder::new().mode(0o755).create(&upper)?;
+        let overlay = Overlay { work: upper.with_extension("work"), upper };
+        let mut folder = OverlayFolder { overlay, opened: (i64::MAX, 0), _views: self.clone() };
+        // The root of the view is this folder.
+        let root = fs::metadata(workspace)?;
+        fs::set_permissions(folder.upper(), root.permissions())?;
+        let _only_root_may = chown(folder.upper(), Some(root.uid()), Some(root.gid()));
+        let made = fs::metadata(folder.upper())?;
+        folder.opened = (made.ctime(), made.ctime_nsec());
+        Ok(folder)
+    }
+}
+
+/// Where one view lies.
+pub(crate) struct OverlayFolder {
+    overlay: Overlay,
+    opened: (i64, i64),
+    _views: Arc<Views>,
 }
 
 impl OverlayFolder {
-    pub(super) fn new(folder: &Path, workspace: &Path) -> io::Result<Self> {
-        let folder = tempfile::Builder::new().prefix(PREFIX).tempdir_in(folder)?;
-        let mark = File::create_new(folder.path().join("mark"))?;
-        mark.lock()?;
-        for name in ["upper", "work"] {
-            fs::DirBuilder::new().mode(0o755).create(folder.path().join(name))?;
-        }
-        // The root of the view is this folder.
-        let (upper, root) = (folder.path().join("upper"), fs::metadata(workspace)?);
-        fs::set_permissions(&upper, root.permissions())?;
-        let _only_root_may = chown(&upper, Some(root.uid()), Some(root.gid()));
-        Ok(Self { folder, mark })
+    /// What is changed in the view.
+    pub(super) fn upper(&self) -> &Path {
+        &self.overlay.upper
     }
 
-    pub(super) fn upper(&self) -> PathBuf {
-        self.folder.path().join("upper")
-    }
-
-    pub(super) fn work(&self) -> PathBuf {
-        self.folder.path().join("work")
+    pub(super) fn overlay(&self) -> Overlay {
+        self.overlay.clone()
     }
 
     /// When the view was opened, in seconds and nanoseconds: as the system dates changes.
     pub(super) fn opened(&self) -> (i64, i64) {
-        self.mark.metadata().map_or((i64::MAX, 0), |mark| (mark.ctime(), mark.ctime_nsec()))
+        self.opened
     }
 }
 
 impl Drop for OverlayFolder {
+    /// What cannot be removed is tried again with the folder above.
     fn drop(&mut self) {
-        let _it_is_tried_again_later = remove(self.folder.path());
+        let _it_is_tried_again_later = remove(self.upper());
+        let works = (0..).map(|mount| self.overlay.work_of(mount));
+        works.map(|work| remove(&work)).take_while(Result::is_ok).for_each(drop);
     }
 }
 
 /// Removes what killed processes left in `folder`.
-pub(super) fn remove_left_over(folder: &Path) {
+fn remove_left_over(folder: &Path) {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     for entry in entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(PREFIX)) {
         let path = entry.path();
