@@ -8,14 +8,13 @@ use std::{env, error::Error, fs, sync::Arc, time::Instant};
 async fn main() -> Result<(), Box<dyn Error>> {
     let folder = tempfile::tempdir()?;
     let root = folder.path().canonicalize()?;
-    for name in ["workspace", "upper", "work", "tmp"] {
+    for name in ["workspace", "tmp"] {
         fs::create_dir(root.join(name))?;
     }
-    let overlay = Overlay { upper: root.join("upper"), work: root.join("work") };
-    let confined = |reach| {
+    let confined = |reach, overlay| {
         Some(Arc::new(Confinement {
             workspace: root.join("workspace"),
-            finds: Found::Overlay(overlay.clone()),
+            finds: Found::Overlay(overlay),
             tmp: root.join("tmp"),
             visible: Vec::new(),
             writable: Vec::new(),
@@ -27,12 +26,16 @@ async fn main() -> Result<(), Box<dyn Error>> {
     };
     let ways = [
         ("as it is", None),
-        ("confined, on the network", confined(Reach::Everything)),
-        ("confined", confined(Reach::Nothing)),
+        ("confined, on the network", Some(Reach::Everything)),
+        ("confined", Some(Reach::Nothing)),
     ];
-    for (name, confinement) in ways {
+    for (name, reach) in ways {
         let mut times = Vec::new();
-        for _ in 0..100 {
+        for number in 0..100 {
+            let upper = root.join(format!("{name} {number}"));
+            fs::create_dir(&upper)?;
+            let overlay = Overlay { work: upper.with_extension("work"), upper };
+            let confinement = reach.clone().and_then(|reach| confined(reach, overlay));
             let shell = Shell {
                 command: "true".into(),
                 folder: root.join("workspace"),
@@ -41,7 +44,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
                 capture: 1_000,
                 spill: None,
                 hidden: Arc::default(),
-                confinement: confinement.clone(),
+                confinement,
             };
             let begun = Instant::now();
             shell.run(|_| ()).await?;

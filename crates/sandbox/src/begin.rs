@@ -3,14 +3,18 @@
 //! It has the memory of this one until then, as after vfork(2): to copy that takes longer than all else that a command
 //! needs. So it has a stack of its own, does one system call after the other, allocates nothing and takes no lock, and no
 //! handler of a signal runs in it.
-use crate::{launch::Launch, signals};
-use rustix::process::{Pid, Resource, Rlimit, WaitOptions, waitpid};
+use crate::{launch::Launch, signals, told::Told};
+use rustix::{
+    io::retry_on_intr,
+    process::{Pid, Resource, Rlimit, WaitOptions, waitpid},
+};
 use std::{
     convert::Infallible,
     ffi::{c_int, c_void},
     io::{self, Read},
     mem::MaybeUninit,
     os::fd::{AsRawFd, OwnedFd, RawFd},
+    sync::atomic::AtomicI32,
 };
 
 /// What a process needs for its beginning.
@@ -24,22 +28,43 @@ pub(crate) struct Beginning {
     pub(crate) ends_with: Option<Pid>,
 }
 
+/// A process whose program runs.
+pub(crate) struct Begun {
+    pub(crate) pid: Pid,
+    /// Of a confined command: `pid` waits for it, and tells here how it ended.
+    pub(crate) told: Option<Told>,
+}
+
 impl Beginning {
-    /// The process, once its program runs; or why it does not.
-    pub(crate) fn begin(&self) -> io::Result<Pid> {
-        let (mut told, pipe) = io::pipe()?;
-        let first = First { beginning: self, teller: Teller(pipe.as_raw_fd()) };
-        // Who waits for a confined command has a copy of the memory, since that one stays.
-        let shared = if self.launch.plan.is_none() { AS_VFORK } else { 0 };
+    /// Returns once the program runs; an error says why it does not.
+    pub(crate) fn begin(&self) -> io::Result<Begun> {
+        let Some(plan) = &self.launch.plan else {
+            let pid = self.begin_on(&mut Stack::<STACK>::uninit(), AS_VFORK, &AtomicI32::new(0))?;
+            return Ok(Begun { pid, told: None });
+        };
+        let mut told = Told::new()?;
+        let (stack, ended) = told.parts();
+        let pid = self.begin_on(stack, plan.memory(), ended)?;
+        Ok(Begun { pid, told: Some(told) })
+    }
+
+    /// All that the new process is given is there until its program runs, or it has ended.
+    fn begin_on<const BYTES: usize>(
+        &self,
+        stack: &mut Stack<BYTES>,
+        memory: c_int,
+        ended: &AtomicI32,
+    ) -> io::Result<Pid> {
+        let (mut unable, pipe) = io::pipe()?;
+        let first = First { beginning: self, teller: Teller(pipe.as_raw_fd()), ended };
         let held = signals::hold();
-        let mut stack = Stack::<{ 4 * STACK }>::uninit();
-        let begun = start(shared, &mut stack, first_moment, &first);
+        let begun = start(memory, stack, first_moment, &first);
         drop((held, pipe));
         let pid = begun?;
         let mut number = [0; size_of::<c_int>()];
-        match told.read_exact(&mut number) {
+        match unable.read_exact(&mut number) {
             Ok(()) => {
-                let _it_has_ended = waitpid(Some(pid), WaitOptions::empty());
+                let _it_has_ended = retry_on_intr(|| waitpid(Some(pid), WaitOptions::empty()));
                 Err(io::Error::from_raw_os_error(c_int::from_ne_bytes(number)))
             }
             // A program has begun: nobody can say any more why it has not.
@@ -48,7 +73,7 @@ impl Beginning {
     }
 
     /// In the new process. Returns where something fails.
-    fn go_on(&self, teller: Teller) -> io::Result<Infallible> {
+    fn go_on(&self, teller: Teller, ended: &AtomicI32) -> io::Result<Infallible> {
         signals::forget_handlers();
         for (number, stream) in self.streams.iter().enumerate() {
             become_stream(stream.as_raw_fd(), number as c_int)?;
@@ -64,7 +89,7 @@ impl Beginning {
         }
         keep_files();
         match &self.launch.plan {
-            Some(plan) => plan.run(&self.launch, teller),
+            Some(plan) => plan.run(&self.launch, teller, ended),
             None => self.launch.run_program(),
         }
     }
@@ -76,15 +101,15 @@ pub(crate) const AS_VFORK: c_int = libc::CLONE_VM | libc::CLONE_VFORK;
 struct First<'a> {
     beginning: &'a Beginning,
     teller: Teller,
+    ended: &'a AtomicI32,
 }
 
 #[expect(unsafe_code, reason = "the start of a process has the form that clone(2) wants")]
 extern "C" fn first_moment(first: *mut c_void) -> c_int {
-    // SAFETY: `Beginning::begin` gives it, and keeps it until the program has begun, or has a copy made.
-    let first = unsafe { &*first.cast::<First<'_>>() };
-    first.teller.end(first.beginning.go_on(first.teller))
+    // SAFETY: `Beginning::begin` gives it, and does not return before the program has begun.
+    let First { beginning, teller, ended } = unsafe { &*first.cast::<First<'_>>() };
+    teller.end(beginning.go_on(*teller, ended))
 }
-
 /// Says why a program could not begin, in the processes before it.
 #[derive(Clone, Copy)]
 pub(crate) struct Teller(RawFd);

@@ -1,4 +1,5 @@
 //! A process of ours, and its three streams.
+use crate::{begin::Begun, told::Told};
 use rustix::process::{Pid, PidfdFlags, Signal, WaitOptions, kill_process, pidfd_open, waitpid};
 use std::{
     io, mem,
@@ -21,6 +22,10 @@ const MOMENT: Duration = Duration::from_millis(10);
 pub(crate) struct Child {
     pid: Pid,
     ended: Option<ExitStatus>,
+    /// Of a confined command, until it has ended.
+    told: Option<Told>,
+    /// Whether all that came of it ended before.
+    is_last: bool,
     /// Can be read once the process has ended. Not every system has them.
     end: Option<AsyncFd<OwnedFd>>,
     /// What it reads, where it does.
@@ -37,10 +42,19 @@ pub(crate) struct Streams {
 }
 
 impl Child {
-    /// The process `pid`, for which nobody else waits. Needs a runtime of tokio.
-    pub(crate) fn new(pid: Pid, streams: Streams) -> io::Result<Self> {
+    /// A process for which nobody else waits. Needs a runtime of tokio.
+    pub(crate) fn new(Begun { pid, told }: Begun, streams: Streams) -> io::Result<Self> {
         // From here on a failure kills it.
-        let mut child = Self { pid, ended: None, end: None, stdin: None, stdout: None, stderr: None };
+        let mut child = Self {
+            pid,
+            ended: None,
+            told,
+            is_last: false,
+            end: None,
+            stdin: None,
+            stdout: None,
+            stderr: None,
+        };
         let end = pidfd_open(pid, PidfdFlags::NONBLOCK).ok();
         child.end = end.map(end_of).transpose()?;
         child.stdin = streams.stdin.map(|pipe| ChildStdin::from_std(pipe.into())).transpose()?;
@@ -70,9 +84,29 @@ impl Child {
     pub(crate) fn try_wait(&mut self) -> io::Result<Option<ExitStatus>> {
         if self.ended.is_none() {
             let ended = waitpid(Some(self.pid), WaitOptions::NOHANG)?;
-            self.ended = ended.map(|(_, status)| ExitStatus::from_raw(status.as_raw()));
+            self.ended = ended.map(|(_, status)| self.status(ExitStatus::from_raw(status.as_raw())));
         }
         Ok(self.ended)
+    }
+
+    /// Whether it is known that all processes that came of it have ended, as those of a confined command have.
+    pub(crate) fn is_last(&self) -> bool {
+        self.is_last
+    }
+
+    /// `own`: how the process itself ended.
+    fn status(&mut self, own: ExitStatus) -> ExitStatus {
+        match self.told.take() {
+            Some(told) if own.success() => {
+                self.is_last = true;
+                told.status().unwrap_or(own)
+            }
+            // Who waited for the command was killed; those below it may still use what they share for a moment.
+            told => {
+                mem::forget(told);
+                own
+            }
+        }
     }
 }
 
@@ -86,6 +120,7 @@ fn end_of(process: OwnedFd) -> io::Result<AsyncFd<OwnedFd>> {
 impl Drop for Child {
     fn drop(&mut self) {
         if self.ended.is_none() {
+            mem::forget(self.told.take());
             let _ended_meanwhile = kill_process(self.pid, Signal::KILL);
             let mut killed = KILLED.lock().unwrap_or_else(PoisonError::into_inner);
             killed.push(self.pid);

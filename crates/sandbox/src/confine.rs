@@ -12,8 +12,9 @@ mod scope;
 mod step;
 
 use crate::{
-    begin::{Beginning, Teller},
+    begin::{Beginning, Begun, Teller},
     launch::Launch,
+    told::Told,
 };
 use haft_core::{Confinement, ProcessLimits, Reach};
 pub(crate) use listener::{ADDRESS, Receiver};
@@ -21,19 +22,19 @@ pub use mounts::limits_processes;
 use mounts::steps;
 use rights::Identity;
 pub use rights::is_root_of_machine;
-use rustix::process::{WaitOptions, waitpid};
+use rustix::{
+    io::retry_on_intr,
+    process::{WaitOptions, waitpid},
+};
 pub use scope::scopes_sockets;
 use std::{
     convert::Infallible,
     ffi::CString,
     fs::{self, File},
     io,
-    os::{
-        fd::OwnedFd,
-        unix::{ffi::OsStrExt, process::ExitStatusExt},
-    },
+    os::{fd::OwnedFd, unix::ffi::OsStrExt},
     path::Path,
-    process::ExitStatus,
+    sync::atomic::AtomicI32,
 };
 use step::{MOST, Slots, Step};
 
@@ -72,9 +73,15 @@ impl Plan {
         Ok((plan, receiver))
     }
 
+    /// How the process that waits for the command is made, as flags of clone(2): with our memory. In a user namespace of its
+    /// own it would open ours to all processes of this user for a moment ([`Identity::take`]), so there it has a copy.
+    pub(crate) fn memory(&self) -> libc::c_int {
+        if self.identity.is_none() { libc::CLONE_VM } else { 0 }
+    }
+
     /// Runs the program of `launch`, confined, in a process below this one, which has just begun and has one thread; and
-    /// ends as that one does. Returns where it could not begin. Allocates nothing.
-    pub(crate) fn run(&self, launch: &Launch, teller: Teller) -> io::Result<Infallible> {
+    /// tells how that one ended. Returns where it could not begin. Allocates nothing.
+    pub(crate) fn run(&self, launch: &Launch, teller: Teller, ended: &AtomicI32) -> io::Result<Infallible> {
         step::done(rights::unshare(self.namespaces))?;
         if let Some(identity) = &self.identity {
             identity.take()?;
@@ -85,7 +92,7 @@ impl Plan {
         if let Some(listening) = &self.listening {
             listening.send_listener()?;
         }
-        init::run(self, launch, teller)
+        init::run(self, launch, teller, ended)
     }
 
     /// Confines this process, which is in new namespaces already.
@@ -105,12 +112,11 @@ pub fn try_confinement(confinement: &Confinement) -> io::Result<()> {
     let nothing = || File::open("/dev/null").map(OwnedFd::from);
     let launch = Launch::nothing(plan, &confinement.workspace)?;
     let streams = [nothing()?, nothing()?, nothing()?];
-    let pid = Beginning { launch, streams, number: None, ends_with: None }.begin()?;
-    match waitpid(Some(pid), WaitOptions::empty())? {
-        Some((_, status)) if status.as_raw() != 0 => {
-            Err(io::Error::other(format!("ended with {}", ExitStatus::from_raw(status.as_raw()))))
-        }
-        _ => Ok(()),
+    let Begun { pid, told } = Beginning { launch, streams, number: None, ends_with: None }.begin()?;
+    retry_on_intr(|| waitpid(Some(pid), WaitOptions::empty()))?;
+    match told.and_then(Told::status) {
+        Some(ended) if ended.success() => Ok(()),
+        ended => Err(io::Error::other(format!("it ended with {}", ended.unwrap_or_default()))),
     }
 }
 

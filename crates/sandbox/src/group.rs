@@ -15,10 +15,7 @@ use rustix::{
 };
 use std::{
     io,
-    os::{
-        fd::{AsFd, OwnedFd},
-        unix::process::ExitStatusExt,
-    },
+    os::fd::{AsFd, OwnedFd},
     process::{Command, ExitStatus},
     sync::atomic::{AtomicUsize, Ordering::Relaxed},
     time::{Duration, Instant},
@@ -54,7 +51,7 @@ impl Group {
         let mut given = command.get_envs().filter(|(name, _)| *name == VARIABLE);
         let given = given.find_map(|(_, words)| words?.to_str().map(|words| format!("{words} ")));
         command.env(VARIABLE, given.unwrap_or_default() + &start);
-        let (mut launch, is_confined) = (Launch::new(&command)?, plan.is_some());
+        let mut launch = Launch::new(&command)?;
         (launch.plan, launch.takes_input) = (plan, takes_input);
         let mut children = orphans::hold();
         let begun = Instant::now();
@@ -62,7 +59,7 @@ impl Group {
         let leader = Some(child.pid());
         children.waits_for(leader);
         let origin = Origin { first: leader, begun };
-        let members = Members { child, leader, origin, start, is_confined, pipes: Vec::new() };
+        let members = Members { child, leader, origin, start, pipes: Vec::new() };
         Ok(Self { members: Some(members), proxy: None })
     }
 
@@ -176,8 +173,6 @@ struct Members {
     origin: Origin,
     /// What they are known by who left the group.
     start: String,
-    /// Whether they all end before the process that was started does.
-    is_confined: bool,
     /// Whoever prints into a pipe that nobody holds is killed by that.
     pipes: Vec<OwnedFd>,
 }
@@ -202,17 +197,10 @@ impl Members {
 
     async fn kill(mut self) {
         self.kill_group();
-        if !self.are_gone() {
+        if !self.child.is_last() {
             // To look for those who left takes a moment.
             let _done = spawn_blocking(move || drop(self)).await;
         }
-    }
-
-    /// Whether it is known that nobody is left. What waits for a confined command ends as the last, where it is not killed.
-    fn are_gone(&mut self) -> bool {
-        let killed = Some(Signal::KILL.as_raw());
-        self.is_confined
-            && self.child.try_wait().is_ok_and(|ended| ended.is_some_and(|ended| ended.signal() != killed))
     }
 
     fn kill_group(&mut self) {
@@ -230,7 +218,7 @@ impl Members {
 impl Drop for Members {
     fn drop(&mut self) {
         self.kill_group();
-        if !self.are_gone() {
+        if !self.child.is_last() {
             strays::kill(&self.start, self.origin);
         }
         orphans::forget(self.origin.first);

@@ -32,6 +32,7 @@ mod signals;
 mod spawn;
 mod strays;
 mod supervisor;
+mod told;
 mod unread;
 
 pub use appears::appears;

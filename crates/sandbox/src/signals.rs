@@ -1,5 +1,5 @@
 //! Signals around the beginning of a process: none of our handlers may run in it.
-use std::{ffi::c_int, mem::MaybeUninit, ptr};
+use std::{mem::MaybeUninit, ptr};
 
 /// No signal but those that cannot be held comes to this thread until the result is dropped, nor to what it starts.
 pub(crate) fn hold() -> Held {
@@ -17,15 +17,6 @@ impl Drop for Held {
 /// From here on every signal comes to this process, those too that were held.
 pub(crate) fn take_all() {
     replace(&none());
-}
-
-/// Only this one comes.
-#[expect(unsafe_code, reason = "sigdelset(3) has no safe form")]
-pub(crate) fn take_one(signal: c_int) {
-    let mut others = all();
-    // SAFETY: the set outlives the call.
-    unsafe { libc::sigdelset(&raw mut others, signal) };
-    replace(&others);
 }
 
 /// Whatever was to run at a signal does not, as in a program that begins. What is ignored stays so, but for the signal of

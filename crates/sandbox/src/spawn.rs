@@ -3,7 +3,7 @@
 //! Linux sends the *parent-death signal* of a process when the thread ends that started it. Threads of a runtime come and
 //! go, so one thread starts all processes, and lasts as long as this process does.
 use crate::{
-    begin::Beginning,
+    begin::{Beginning, Begun},
     child::{Child, Streams},
     launch::Launch,
     marks, supervisor,
@@ -25,14 +25,14 @@ pub(crate) fn spawn(launch: Launch) -> io::Result<Child> {
     let thread = lasting_thread();
     // Where no thread can be had, it lives until somebody looks for it.
     let (beginning, streams) = prepared(launch, thread.is_some().then(getpid))?;
-    let pid = match thread {
+    let begun = match thread {
         Some(thread) => begin_in(&thread, beginning)?,
         None => beginning.begin()?,
     };
-    Child::new(pid, streams)
+    Child::new(begun, streams)
 }
 
-fn begin_in(thread: &mpsc::Sender<Job>, beginning: Beginning) -> io::Result<Pid> {
+fn begin_in(thread: &mpsc::Sender<Job>, beginning: Beginning) -> io::Result<Begun> {
     let (answer, started) = mpsc::channel();
     let start: Job = Box::new(move || {
         let begun = beginning.begin();

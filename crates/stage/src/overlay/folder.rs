@@ -6,9 +6,10 @@ use std::{
     os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt, chown},
     path::Path,
     sync::{
-        Arc,
+        Arc, Mutex, PoisonError,
         atomic::{AtomicU64, Ordering::Relaxed},
     },
+    thread::{self, JoinHandle},
     time::Duration,
 };
 use tempfile::TempDir;
@@ -24,6 +25,8 @@ const YOUNG: Duration = Duration::from_secs(60);
 pub(super) struct Views {
     folder: TempDir,
     made: AtomicU64,
+    /// Removes the folders of views, the last one after those before it.
+    removing: Mutex<Option<JoinHandle<()>>>,
     /// Locked for as long as it is open: the folder belongs to a process that lives.
     _mark: File,
 }
@@ -35,14 +38,14 @@ impl Views {
         let folder = tempfile::Builder::new().prefix(PREFIX).tempdir_in(above)?;
         let mark = File::create_new(folder.path().join("mark"))?;
         mark.lock()?;
-        Ok(Self { folder, made: AtomicU64::new(0), _mark: mark })
+        Ok(Self { folder, made: AtomicU64::new(0), removing: Mutex::default(), _mark: mark })
     }
 
     pub(super) fn view(self: &Arc<Self>, workspace: &Path) -> io::Result<OverlayFolder> {
         let upper = self.folder.path().join(self.made.fetch_add(1, Relaxed).to_string());
         fs::DirBuilder::new().mode(0o755).create(&upper)?;
         let overlay = Overlay { work: upper.with_extension("work"), upper };
-        let mut folder = OverlayFolder { overlay, opened: (i64::MAX, 0), _views: self.clone() };
+        let mut folder = OverlayFolder { overlay, opened: (i64::MAX, 0), views: self.clone() };
         // The root of the view is this folder.
         let root = fs::metadata(workspace)?;
         fs::set_permissions(folder.upper(), root.permissions())?;
@@ -51,13 +54,34 @@ impl Views {
         folder.opened = (made.ctime(), made.ctime_nsec());
         Ok(folder)
     }
+
+    /// While others go on. What cannot be removed is tried again with the folder above.
+    fn remove(&self, Overlay { upper, work }: Overlay) {
+        let mut last = self.removing.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = last.take();
+        let removing = move || {
+            before.map(JoinHandle::join);
+            let _it_is_tried_again_later = remove(&upper);
+            let overlay = Overlay { upper, work };
+            let works = (0..).map(|mount| overlay.work_of(mount));
+            works.map(|work| remove(&work)).take_while(Result::is_ok).for_each(drop);
+        };
+        *last = thread::Builder::new().name("haft-views".into()).spawn(removing).ok();
+    }
+}
+
+impl Drop for Views {
+    fn drop(&mut self) {
+        let last = self.removing.lock().unwrap_or_else(PoisonError::into_inner).take();
+        last.map(JoinHandle::join);
+    }
 }
 
 /// Where one view lies.
 pub(crate) struct OverlayFolder {
     overlay: Overlay,
     opened: (i64, i64),
-    _views: Arc<Views>,
+    views: Arc<Views>,
 }
 
 impl OverlayFolder {
@@ -77,11 +101,8 @@ impl OverlayFolder {
 }
 
 impl Drop for OverlayFolder {
-    /// What cannot be removed is tried again with the folder above.
     fn drop(&mut self) {
-        let _it_is_tried_again_later = remove(self.upper());
-        let works = (0..).map(|mount| self.overlay.work_of(mount));
-        works.map(|work| remove(&work)).take_while(Result::is_ok).for_each(drop);
+        self.views.remove(self.overlay.clone());
     }
 }
 
