@@ -17,11 +17,13 @@ use std::{
     sync::{Mutex, mpsc},
     thread,
 };
+use tokio::runtime::Handle;
 
 /// Starts a process in a session of its own: with a process group and without a terminal, so that what asks `/dev/tty`
 /// for a password fails at once instead of waiting for ever. It is killed when this process ends, however it does. Needs a
 /// runtime of tokio.
 pub(crate) fn spawn(launch: Launch) -> io::Result<Child> {
+    Handle::try_current().map_err(io::Error::other)?;
     let thread = lasting_thread();
     // Where no thread can be had, it lives until somebody looks for it.
     let (beginning, streams) = prepared(launch, thread.is_some().then(getpid))?;

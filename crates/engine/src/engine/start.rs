@@ -29,7 +29,7 @@ use haft_core::{
     Effect, Entry, Fact, Limits, Order, Policy, Registry, SessionId, Stage, Transcript,
     event::JOURNAL_VERSION,
 };
-use std::{collections::HashMap, sync::Arc};
+use std::{collections::HashMap, sync::Arc, thread};
 use tokio::sync::mpsc;
 
 /// Folds what was recorded, and starts the task of the session.
@@ -46,13 +46,19 @@ pub(super) fn start(
         journal.replicate(replicas(&id));
     }
     let model = model_of(setup, &agent)?;
-    let mut log = Log { transcript: Transcript::replay(&journal.entries()), journal: journal.clone() };
-    if journal.entries().is_empty() {
+    let mut log = Log { transcript: Transcript::default(), journal: journal.clone() };
+    let entries = journal.entries();
+    if entries.is_empty() {
         log.record(opened(setup, &model, &id, &agent, &above))?;
     }
     let (sender, mailbox) = mpsc::unbounded_channel();
     let folder = setup.home.folder(&id);
-    let session = context(shared, &id, agent, model, &above, &journal, &sender)?;
+    let context = || context(shared, &id, agent, model, &above, &journal, &sender);
+    let (transcript, session) = beside(entries.len(), || Transcript::replay(&entries), context);
+    let session = session?;
+    if !entries.is_empty() {
+        log.transcript = transcript;
+    }
     let (stage, permission) = (session.stage.clone(), session.permission.clone());
     let stop = shared.stop.clone();
     let is_root = above.caller.is_none();
@@ -63,6 +69,21 @@ pub(super) fn start(
     let session = Session { id, mailbox: sender, journal, stage, permission, may_allow: true };
     shared.live.add(&session);
     Ok(session)
+}
+
+/// Fewer entries are folded sooner than a thread is started.
+const MANY: usize = 10_000;
+
+/// Both at the same time, where there are many entries.
+fn beside<A: Send, B>(entries: usize, one: impl FnOnce() -> A + Send, other: impl FnOnce() -> B) -> (A, B) {
+    if entries < MANY {
+        return (one(), other());
+    }
+    thread::scope(|scope| {
+        let one = scope.spawn(one);
+        let other = other();
+        (one.join().expect("to fold entries does not panic"), other)
+    })
 }
 
 /// What the session works with. Its journal has been opened.

@@ -1,6 +1,7 @@
 //! What the file of a journal holds.
 use super::JournalError;
 use haft_core::{Entry, Fact, Seq, event::JOURNAL_VERSION, line};
+use memchr::memchr;
 use std::{
     fs::File,
     io::{Read, Seek},
@@ -70,21 +71,52 @@ fn parse(bytes: &[u8]) -> Contents {
 /// A journal of more bytes is read by all cores.
 const LARGE: usize = 1 << 20;
 
-/// Each line, and the entry that it is.
-fn lines(bytes: &[u8]) -> Vec<(&[u8], Option<Arc<Entry>>)> {
-    let lines: Vec<&[u8]> = bytes.split_inclusive(|byte| *byte == b'\n').collect();
+/// A line, and the entry that it is.
+type Line<'a> = (&'a [u8], Option<Arc<Entry>>);
+
+fn lines(bytes: &[u8]) -> Vec<Line<'_>> {
     let cores = if bytes.len() < LARGE { 1 } else { thread::available_parallelism().map_or(1, usize::from) };
-    let read = |part: &[&'_ [u8]]| part.iter().map(|line| line::entry(line).ok().map(Arc::new)).collect();
-    let entries: Vec<Option<Arc<Entry>>> = match cores {
-        1 => read(&lines),
+    match cores {
+        1 => read_lines(bytes),
         cores => thread::scope(|scope| {
-            let parts = lines.chunks(lines.len().div_ceil(cores).max(1));
-            let readers: Vec<_> = parts.map(|part| scope.spawn(move || read(part))).collect();
-            readers
-                .into_iter()
-                .flat_map(|reader| reader.join().expect("to read a line does not panic"))
-                .collect()
-        }),
-    };
-    lines.into_iter().zip(entries).collect()
+            let parts = parts(bytes, cores).into_iter();
+            let readers: Vec<_> = parts.map(|part| scope.spawn(move || read_lines(part))).collect();
+            let read =
+                readers.into_iter().map(|reader| reader.join().expect("to read a line does not panic"));
+            read.reduce(|mut all, next| {
+                all.extend(next);
+                all
+            })
+        })
+        .unwrap_or_default(),
+    }
+}
+
+/// As many parts of whole lines.
+fn parts(mut bytes: &[u8], number: usize) -> Vec<&[u8]> {
+    let size = bytes.len() / number;
+    let mut parts = Vec::new();
+    for _ in 1..number {
+        let (part, rest) = bytes.split_at(end_of_line(bytes, size));
+        parts.push(part);
+        bytes = rest;
+    }
+    parts.push(bytes);
+    parts
+}
+
+fn read_lines(mut bytes: &[u8]) -> Vec<Line<'_>> {
+    let mut lines = Vec::new();
+    while !bytes.is_empty() {
+        let (line, rest) = bytes.split_at(end_of_line(bytes, 0));
+        lines.push((line, line::entry(line).ok().map(Arc::new)));
+        bytes = rest;
+    }
+    lines
+}
+
+/// Behind the first line that ends at `from` or later.
+fn end_of_line(bytes: &[u8], from: usize) -> usize {
+    let rest = bytes.get(from..).unwrap_or_default();
+    memchr(b'\n', rest).map_or(bytes.len(), |at| from + at + 1)
 }
