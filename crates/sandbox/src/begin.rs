@@ -3,7 +3,13 @@
 //! It has the memory of this one until then, as after vfork(2): to copy that takes longer than all else that a command
 //! needs. So it has a stack of its own, does one system call after the other, allocates nothing and takes no lock, and no
 //! handler of a signal runs in it.
-use crate::{launch::Launch, signals, told::Told};
+use crate::{
+    clone::{AS_VFORK, STACK, Stack, Teller, start},
+    confine::Plan,
+    launch::Launch,
+    signals,
+    told::Told,
+};
 use rustix::{
     io::retry_on_intr,
     process::{Pid, Resource, Rlimit, WaitOptions, waitpid},
@@ -12,7 +18,6 @@ use std::{
     convert::Infallible,
     ffi::{c_int, c_void},
     io::{self, Read},
-    mem::MaybeUninit,
     os::fd::{AsRawFd, OwnedFd, RawFd},
     sync::atomic::AtomicI32,
 };
@@ -20,6 +25,8 @@ use std::{
 /// What a process needs for its beginning.
 pub(crate) struct Beginning {
     pub(crate) launch: Launch,
+    /// What it sees and reaches, where that is not all.
+    pub(crate) plan: Option<Plan>,
     /// Its standard input, output and error.
     pub(crate) streams: [OwnedFd; 3],
     /// What it is known by, see [`crate::marks`].
@@ -38,7 +45,7 @@ pub(crate) struct Begun {
 impl Beginning {
     /// Returns once the program runs; an error says why it does not.
     pub(crate) fn begin(&self) -> io::Result<Begun> {
-        let Some(plan) = &self.launch.plan else {
+        let Some(plan) = &self.plan else {
             let pid = self.begin_on(&mut Stack::<STACK>::uninit(), AS_VFORK, &AtomicI32::new(0))?;
             return Ok(Begun { pid, told: None });
         };
@@ -56,7 +63,7 @@ impl Beginning {
         ended: &AtomicI32,
     ) -> io::Result<Pid> {
         let (mut unable, pipe) = io::pipe()?;
-        let first = First { beginning: self, teller: Teller(pipe.as_raw_fd()), ended };
+        let first = First { beginning: self, teller: Teller::new(pipe.as_raw_fd()), ended };
         let held = signals::hold();
         let begun = start(memory, stack, first_moment, &first);
         drop((held, pipe));
@@ -88,15 +95,12 @@ impl Beginning {
             end_with(self.ends_with)?;
         }
         keep_files();
-        match &self.launch.plan {
+        match &self.plan {
             Some(plan) => plan.run(&self.launch, teller, ended),
             None => self.launch.run_program(),
         }
     }
 }
-
-/// As vfork(2): the new process has our memory, and we wait until its program begins.
-pub(crate) const AS_VFORK: c_int = libc::CLONE_VM | libc::CLONE_VFORK;
 
 struct First<'a> {
     beginning: &'a Beginning,
@@ -110,52 +114,6 @@ extern "C" fn first_moment(first: *mut c_void) -> c_int {
     let First { beginning, teller, ended } = unsafe { &*first.cast::<First<'_>>() };
     teller.end(beginning.go_on(*teller, ended))
 }
-/// Says why a program could not begin, in the processes before it.
-#[derive(Clone, Copy)]
-pub(crate) struct Teller(RawFd);
-
-impl Teller {
-    /// Ends this process, which could not go on.
-    #[expect(unsafe_code, reason = "write(2) and _exit(2) in a process without memory of its own")]
-    pub(crate) fn end(self, failed: io::Result<Infallible>) -> ! {
-        let Err(error) = failed;
-        let number = error.raw_os_error().unwrap_or(libc::EINVAL).to_ne_bytes();
-        // SAFETY: the bytes outlive the call; `_exit` runs nothing of the program that this process was made from.
-        unsafe {
-            libc::write(self.0, number.as_ptr().cast(), number.len());
-            libc::_exit(127)
-        }
-    }
-}
-
-/// Where a process with the memory of another one keeps what it works with.
-pub(crate) type Stack<const BYTES: usize> = MaybeUninit<[u8; BYTES]>;
-
-/// So many bytes are enough for a process that starts no other one.
-pub(crate) const STACK: usize = 64 << 10;
-
-/// What a process does from its first moment on, with what it is given. It never returns.
-pub(crate) type FirstMoment = extern "C" fn(*mut c_void) -> c_int;
-
-/// A process that begins with `first` on `stack`, and with `flags` of clone(2). Neither `fork(3)`, which runs what
-/// libraries have asked for, nor that memory is copied where the flags say so: `stack` and `given` must outlive it then.
-#[expect(unsafe_code, reason = "clone(2) has no safe form")]
-pub(crate) fn start<const BYTES: usize, T>(
-    flags: c_int,
-    stack: &mut Stack<BYTES>,
-    first: FirstMoment,
-    given: &T,
-) -> io::Result<Pid> {
-    let given = (&raw const *given).cast_mut().cast();
-    // SAFETY: stacks grow downwards, and the system's library aligns their beginning; `first` takes what it is given as what
-    // it is, and never returns.
-    let pid = unsafe {
-        let top = stack.as_mut_ptr().add(1);
-        libc::clone(first, top.cast(), flags | libc::SIGCHLD, given)
-    };
-    Pid::from_raw(pid).filter(|_| pid > 0).ok_or_else(io::Error::last_os_error)
-}
-
 /// The same file, as one of the three that a program finds.
 #[expect(unsafe_code, reason = "dup2(2) onto a number that something else has")]
 fn become_stream(file: RawFd, number: c_int) -> io::Result<()> {

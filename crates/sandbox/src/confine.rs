@@ -11,30 +11,16 @@ mod rights;
 mod scope;
 mod step;
 
-use crate::{
-    begin::{Beginning, Begun, Teller},
-    launch::Launch,
-    told::Told,
-};
+use crate::{clone::Teller, launch::Launch};
 use haft_core::{Confinement, ProcessLimits, Reach};
 pub(crate) use listener::{ADDRESS, Receiver};
 pub use mounts::limits_processes;
 use mounts::steps;
 use rights::Identity;
 pub use rights::is_root_of_machine;
-use rustix::{
-    io::retry_on_intr,
-    process::{WaitOptions, waitpid},
-};
 pub use scope::scopes_sockets;
 use std::{
-    convert::Infallible,
-    ffi::CString,
-    fs::{self, File},
-    io,
-    os::{fd::OwnedFd, unix::ffi::OsStrExt},
-    path::Path,
-    sync::atomic::AtomicI32,
+    convert::Infallible, ffi::CString, fs, io, os::unix::ffi::OsStrExt, path::Path, sync::atomic::AtomicI32,
 };
 use step::{MOST, Slots, Step};
 
@@ -103,20 +89,6 @@ impl Plan {
         rights::give_up(&self.limits)?;
         scope::apply()?;
         filter::apply(&self.filter)
-    }
-}
-
-/// Whether processes can be confined here as `confinement` says; the error says why not. Starts one that ends at once.
-pub fn try_confinement(confinement: &Confinement) -> io::Result<()> {
-    let (plan, _) = Plan::new(confinement, &confinement.workspace)?;
-    let nothing = || File::open("/dev/null").map(OwnedFd::from);
-    let launch = Launch::nothing(plan, &confinement.workspace)?;
-    let streams = [nothing()?, nothing()?, nothing()?];
-    let Begun { pid, told } = Beginning { launch, streams, number: None, ends_with: None }.begin()?;
-    retry_on_intr(|| waitpid(Some(pid), WaitOptions::empty()))?;
-    match told.and_then(Told::status) {
-        Some(ended) if ended.success() => Ok(()),
-        ended => Err(io::Error::other(format!("it ended with {}", ended.unwrap_or_default()))),
     }
 }
 

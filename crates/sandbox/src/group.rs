@@ -51,11 +51,10 @@ impl Group {
         let mut given = command.get_envs().filter(|(name, _)| *name == VARIABLE);
         let given = given.find_map(|(_, words)| words?.to_str().map(|words| format!("{words} ")));
         command.env(VARIABLE, given.unwrap_or_default() + &start);
-        let mut launch = Launch::new(&command)?;
-        (launch.plan, launch.takes_input) = (plan, takes_input);
+        let launch = Launch::new(&command)?;
         let mut children = orphans::hold();
         let begun = Instant::now();
-        let child = spawn(launch)?;
+        let child = spawn(launch, plan, takes_input)?;
         let leader = Some(child.pid());
         children.waits_for(leader);
         let origin = Origin { first: leader, begun };

@@ -1,5 +1,5 @@
 //! What a new process is given, ready before there is one: between its beginning and its program nothing is allocated.
-use crate::{confine::Plan, signals};
+use crate::signals;
 use std::{
     convert::Infallible,
     ffi::{CStr, CString, OsStr, OsString},
@@ -18,10 +18,6 @@ pub(crate) struct Launch {
     environment: Words,
     /// Where the process starts.
     pub(crate) folder: CString,
-    /// What the process sees and reaches, where that is not all.
-    pub(crate) plan: Option<Plan>,
-    /// Whether something can be written to its standard input.
-    pub(crate) takes_input: bool,
 }
 
 /// Where programs are looked for without a `PATH`, as `execvp` of the system's library does.
@@ -51,15 +47,13 @@ impl Launch {
             arguments: Words::new(words.map(OsStr::to_owned))?,
             environment: Words::new(variables)?,
             folder: c_string(folder.as_os_str().to_owned())?,
-            plan: None,
-            takes_input: false,
         })
     }
 
-    /// A process that ends as soon as it is confined.
-    pub(crate) fn nothing(plan: Plan, folder: &Path) -> io::Result<Self> {
+    /// A process that ends where it could begin a program.
+    pub(crate) fn nothing(folder: &Path) -> io::Result<Self> {
         let launch = Self::new(Command::new("").current_dir(folder))?;
-        Ok(Self { places: Vec::new(), plan: Some(plan), ..launch })
+        Ok(Self { places: Vec::new(), ..launch })
     }
 
     /// Puts the program in the place of this process. Returns where there is none, or it cannot be run. Allocates nothing.

@@ -12,6 +12,7 @@
 mod appears;
 mod begin;
 mod child;
+mod clone;
 mod confine;
 mod group;
 mod launch;
@@ -33,10 +34,11 @@ mod spawn;
 mod strays;
 mod supervisor;
 mod told;
+mod tried;
 mod unread;
 
 pub use appears::appears;
-pub use confine::{has_mounts_below, is_root_of_machine, limits_processes, scopes_sockets, try_confinement};
+pub use confine::{has_mounts_below, is_root_of_machine, limits_processes, scopes_sockets};
 pub use group::{is_tidy, tidied_up};
 pub use left_over::{Owner, end_left_over};
 pub use marks::VARIABLE;
@@ -51,4 +53,5 @@ pub use programs::Programs;
 pub use proxy::Unreached;
 pub use regular::{open_regular, read_regular};
 pub use supervisor::{dismiss_supervisor, supervise, supervise_by};
+pub use tried::try_confinement;
 pub use unread::is_read;

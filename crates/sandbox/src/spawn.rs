@@ -5,6 +5,7 @@
 use crate::{
     begin::{Beginning, Begun},
     child::{Child, Streams},
+    confine::Plan,
     launch::Launch,
     marks, supervisor,
 };
@@ -20,13 +21,13 @@ use std::{
 use tokio::runtime::Handle;
 
 /// Starts a process in a session of its own: with a process group and without a terminal, so that what asks `/dev/tty`
-/// for a password fails at once instead of waiting for ever. It is killed when this process ends, however it does. Needs a
-/// runtime of tokio.
-pub(crate) fn spawn(launch: Launch) -> io::Result<Child> {
+/// for a password fails at once instead of waiting for ever. It is killed when this process ends, however it does. It is
+/// confined as `plan` says. `takes_input`: whether something can be written to it. Needs a runtime of tokio.
+pub(crate) fn spawn(launch: Launch, plan: Option<Plan>, takes_input: bool) -> io::Result<Child> {
     Handle::try_current().map_err(io::Error::other)?;
     let thread = lasting_thread();
     // Where no thread can be had, it lives until somebody looks for it.
-    let (beginning, streams) = prepared(launch, thread.is_some().then(getpid))?;
+    let (beginning, streams) = prepared(launch, plan, takes_input, thread.is_some().then(getpid))?;
     let begun = match thread {
         Some(thread) => begin_in(&thread, beginning)?,
         None => beginning.begin()?,
@@ -49,14 +50,19 @@ fn begin_in(thread: &mpsc::Sender<Job>, beginning: Beginning) -> io::Result<Begu
 }
 
 /// Both ends of what it reads and prints.
-fn prepared(launch: Launch, ends_with: Option<Pid>) -> io::Result<(Beginning, Streams)> {
-    let (stdin, input): (OwnedFd, Option<OwnedFd>) = match launch.takes_input {
+fn prepared(
+    launch: Launch,
+    plan: Option<Plan>,
+    takes_input: bool,
+    ends_with: Option<Pid>,
+) -> io::Result<(Beginning, Streams)> {
+    let (stdin, input): (OwnedFd, Option<OwnedFd>) = match takes_input {
         true => io::pipe().map(|(stdin, input)| (stdin.into(), Some(input.into())))?,
         false => (File::open("/dev/null")?.into(), None),
     };
     let ((output, stdout), (errors, stderr)) = (io::pipe()?, io::pipe()?);
     let streams = [stdin, stdout.into(), stderr.into()];
-    let beginning = Beginning { launch, streams, number: marks::numbered(), ends_with };
+    let beginning = Beginning { launch, plan, streams, number: marks::numbered(), ends_with };
     Ok((beginning, Streams { stdin: input, stdout: output.into(), stderr: errors.into() }))
 }
 

@@ -1,7 +1,7 @@
 //! What the process that waits for a confined command shares with this one: its stack, and how the command ended.
 //!
 //! It is memory that stays shared where everything else is copied, see [`crate::confine::Plan::memory`].
-use crate::begin::{STACK, Stack};
+use crate::clone::{STACK, Stack};
 use std::{
     ffi::c_int,
     io,

@@ -8,7 +8,7 @@
 //! only waits. None of our handlers runs in them.
 use super::{Plan, step::done};
 use crate::{
-    begin::{AS_VFORK, STACK, Stack, Teller, start},
+    clone::{AS_VFORK, STACK, Stack, Teller, start},
     launch::Launch,
     told::NOTHING,
 };

@@ -3,7 +3,7 @@ use haft_core::Overlay;
 use std::{
     fs::{self, File, TryLockError},
     io,
-    os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt, chown},
+    os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt, chown},
     path::Path,
     sync::{
         Arc, Mutex, PoisonError,
@@ -35,8 +35,10 @@ impl Views {
     /// A new folder in `above`.
     pub(super) fn new(above: &Path) -> io::Result<Self> {
         remove_left_over(above);
-        let folder = tempfile::Builder::new().prefix(PREFIX).tempdir_in(above)?;
-        let mark = File::create_new(folder.path().join("mark"))?;
+        let own = fs::Permissions::from_mode(0o700);
+        let folder = tempfile::Builder::new().prefix(PREFIX).permissions(own).tempdir_in(above)?;
+        let mark =
+            File::options().write(true).create_new(true).mode(0o600).open(folder.path().join("mark"))?;
         mark.lock()?;
         Ok(Self { folder, made: AtomicU64::new(0), removing: Mutex::default(), _mark: mark })
     }
