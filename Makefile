@@ -28,10 +28,12 @@ check:
 	$(CARGO) test -p haft-cli --no-default-features --bins --test floors --test structure --quiet
 	python3 scripts/requirements.py
 
-# What takes too long for every day: random scripts in views against the same ones without, random sessions replayed,
+# What takes too long for every day: random scripts in views against the same ones without, random calls side by side
+# against the same ones one after the other, random sessions replayed,
 # sessions killed at random instants and at every step of settling, 10,000 jobs, and as many on workers that are killed and paused.
 soak:
 	HAFT_SOAK=2000 $(CARGO) test -p haft-stage --test commands
+	HAFT_SOAK=2000 $(CARGO) test -p haft-cli --no-default-features --test side_by_side
 	HAFT_SOAK=1000 $(CARGO) test -p haft-cli --no-default-features --test random_replays
 	HAFT_SOAK=600 $(CARGO) test -p haft-cli --no-default-features --test kills
 	HAFT_SOAK=10000 $(CARGO) test -p haft-cli --no-default-features --test load queued_jobs
