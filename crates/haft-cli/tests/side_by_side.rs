@@ -51,9 +51,12 @@ fn command(random: &mut Rng, number: usize) -> String {
     format!("{line} # {number}")
 }
 
+/// The mode of each file, and its content or where it leads.
+type Tree = BTreeMap<PathBuf, (u32, Vec<u8>)>;
+
 /// The exit code (some changes are asked about, and nobody answers), what was answered to each call, and the tree after
 /// them.
-fn done(replies: &[Vec<String>]) -> (i32, Vec<String>, BTreeMap<PathBuf, (u32, Vec<u8>)>) {
+fn done(replies: &[Vec<String>]) -> (i32, Vec<String>, Tree) {
     let place = Place::new();
     place.write("a", "1\n");
     place.write("d/a", "2\n");
@@ -72,7 +75,7 @@ fn done(replies: &[Vec<String>]) -> (i32, Vec<String>, BTreeMap<PathBuf, (u32, V
     (ran.code, told, tree)
 }
 
-fn take(root: &Path, folder: &Path, tree: &mut BTreeMap<PathBuf, (u32, Vec<u8>)>) {
+fn take(root: &Path, folder: &Path, tree: &mut Tree) {
     for entry in fs::read_dir(root.join(folder)).unwrap() {
         let path = folder.join(entry.unwrap().file_name());
         // What git keeps there has the time in it.
@@ -105,7 +108,7 @@ fn random_calls_of_one_reply_end_as_one_after_the_other() {
                     let commands: Vec<String> = (0..calls).map(|place| command(&mut random, place)).collect();
                     let each: Vec<Vec<String>> =
                         commands.iter().map(|command| vec![command.clone()]).collect();
-                    let (together, apart) = (done(&[commands.clone()]), done(&each));
+                    let (together, apart) = (done(std::slice::from_ref(&commands)), done(&each));
                     assert_eq!(together, apart, "HAFT_SEED={seed}, reply {number}: {commands:#?}");
                 }
             });
