@@ -11,13 +11,14 @@ use crate::{
     told::Told,
 };
 use rustix::{
-    io::retry_on_intr,
+    io::{read, retry_on_intr},
     process::{Pid, Resource, Rlimit, WaitOptions, waitpid},
 };
 use std::{
     convert::Infallible,
     ffi::{c_int, c_void},
-    io::{self, Read},
+    io,
+    mem::ManuallyDrop,
     os::fd::{AsRawFd, OwnedFd, RawFd},
     sync::atomic::AtomicI32,
 };
@@ -49,10 +50,11 @@ impl Beginning {
             let pid = self.begin_on(&mut Stack::<STACK>::uninit(), AS_VFORK, &AtomicI32::new(0))?;
             return Ok(Begun { pid, told: None });
         };
-        let mut told = Told::new()?;
+        // Where it could not begin, it is not given back: who was killed meanwhile may have left others that still use it.
+        let mut told = ManuallyDrop::new(Told::new()?);
         let (stack, ended) = told.parts();
         let pid = self.begin_on(stack, plan.memory(), ended)?;
-        Ok(Begun { pid, told: Some(told) })
+        Ok(Begun { pid, told: Some(ManuallyDrop::into_inner(told)) })
     }
 
     /// All that the new process is given is there until its program runs, or it has ended.
@@ -62,20 +64,22 @@ impl Beginning {
         memory: c_int,
         ended: &AtomicI32,
     ) -> io::Result<Pid> {
-        let (mut unable, pipe) = io::pipe()?;
+        let (unable, pipe) = io::pipe()?;
         let first = First { beginning: self, teller: Teller::new(pipe.as_raw_fd()), ended };
-        let held = signals::hold();
+        // Until the program has begun: no signal may end the waiting before.
+        let _held = signals::hold();
         let begun = start(memory, stack, first_moment, &first);
-        drop((held, pipe));
+        drop(pipe);
         let pid = begun?;
         let mut number = [0; size_of::<c_int>()];
-        match unable.read_exact(&mut number) {
-            Ok(()) => {
+        // Not with a call that looks at `errno`, which the new processes may set meanwhile.
+        match retry_on_intr(|| read(&unable, &mut number))? {
+            // A program has begun: nobody can say any more why it has not.
+            0 => Ok(pid),
+            _ => {
                 let _it_has_ended = retry_on_intr(|| waitpid(Some(pid), WaitOptions::empty()));
                 Err(io::Error::from_raw_os_error(c_int::from_ne_bytes(number)))
             }
-            // A program has begun: nobody can say any more why it has not.
-            Err(_) => Ok(pid),
         }
     }
 
@@ -102,6 +106,7 @@ impl Beginning {
     }
 }
 
+/// What the new process is given.
 struct First<'a> {
     beginning: &'a Beginning,
     teller: Teller,
@@ -110,10 +115,11 @@ struct First<'a> {
 
 #[expect(unsafe_code, reason = "the start of a process has the form that clone(2) wants")]
 extern "C" fn first_moment(first: *mut c_void) -> c_int {
-    // SAFETY: `Beginning::begin` gives it, and does not return before the program has begun.
+    // SAFETY: `Beginning::begin_on` gives it, and does not return before the program has begun.
     let First { beginning, teller, ended } = unsafe { &*first.cast::<First<'_>>() };
     teller.end(beginning.go_on(*teller, ended))
 }
+
 /// The same file, as one of the three that a program finds.
 #[expect(unsafe_code, reason = "dup2(2) onto a number that something else has")]
 fn become_stream(file: RawFd, number: c_int) -> io::Result<()> {

@@ -43,8 +43,8 @@ pub(crate) const STACK: usize = 64 << 10;
 /// What a process does from its first moment on, with what it is given. It never returns.
 pub(crate) type FirstMoment = extern "C" fn(*mut c_void) -> c_int;
 
-/// A process that begins with `first` on `stack`, and with `flags` of clone(2). Neither `fork(3)`, which runs what
-/// libraries have asked for, nor that memory is copied where the flags say so: `stack` and `given` must outlive it then.
+/// A process that begins with `first` on `stack`, made as `flags` of clone(2) say. Where they share the memory, `stack` and
+/// `given` must be there for as long as it uses them.
 #[expect(unsafe_code, reason = "clone(2) has no safe form")]
 pub(crate) fn start<const BYTES: usize, T>(
     flags: c_int,

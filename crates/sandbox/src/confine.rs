@@ -1,7 +1,7 @@
 //! Confined processes: they see and reach what a [`Confinement`] says.
 //!
-//! All that takes memory is made before the fork, as a [`Plan`]: the names of files, the filter of system calls. After
-//! it, the new process does one system call after the other, so that a program with threads can start confined ones, and
+//! All that takes memory is made before the process, as a [`Plan`]: the names of files, the filter of system calls. Then
+//! the new process does one system call after the other, so that a program with threads can start confined ones, and
 //! no program of ours has to be started in between.
 mod filter;
 mod init;
@@ -24,7 +24,7 @@ use std::{
 };
 use step::{MOST, Slots, Step};
 
-/// What a process has to do to be confined, ready to be done after a fork.
+/// What a new process has to do to be confined.
 pub(crate) struct Plan {
     namespaces: libc::c_int,
     /// Of a user that is not root: who it is in a user namespace of its own.

@@ -3,7 +3,7 @@ use std::{mem::MaybeUninit, ptr};
 
 /// No signal but those that cannot be held comes to this thread until the result is dropped, nor to what it starts.
 pub(crate) fn hold() -> Held {
-    Held(replace(&all()))
+    Held(replace(&filled(libc::sigfillset)))
 }
 
 pub(crate) struct Held(libc::sigset_t);
@@ -16,7 +16,7 @@ impl Drop for Held {
 
 /// From here on every signal comes to this process, those too that were held.
 pub(crate) fn take_all() {
-    replace(&none());
+    replace(&filled(libc::sigemptyset));
 }
 
 /// Whatever was to run at a signal does not, as in a program that begins. What is ignored stays so, but for the signal of
@@ -36,22 +36,15 @@ pub(crate) fn forget_handlers() {
     }
 }
 
-#[expect(unsafe_code, reason = "sigfillset(3) has no safe form")]
-fn all() -> libc::sigset_t {
-    let mut set = MaybeUninit::uninit();
-    // SAFETY: it writes the whole set.
-    unsafe {
-        libc::sigfillset(set.as_mut_ptr());
-        set.assume_init()
-    }
-}
+/// `sigfillset` or `sigemptyset`.
+type Fill = unsafe extern "C" fn(*mut libc::sigset_t) -> libc::c_int;
 
-#[expect(unsafe_code, reason = "sigemptyset(3) has no safe form")]
-fn none() -> libc::sigset_t {
+#[expect(unsafe_code, reason = "sigfillset(3) and sigemptyset(3) have no safe form")]
+fn filled(fill: Fill) -> libc::sigset_t {
     let mut set = MaybeUninit::uninit();
-    // SAFETY: it writes the whole set.
+    // SAFETY: either writes the whole set.
     unsafe {
-        libc::sigemptyset(set.as_mut_ptr());
+        fill(set.as_mut_ptr());
         set.assume_init()
     }
 }
@@ -59,7 +52,7 @@ fn none() -> libc::sigset_t {
 /// What was held before.
 #[expect(unsafe_code, reason = "pthread_sigmask(3) has no safe form")]
 fn replace(held: &libc::sigset_t) -> libc::sigset_t {
-    let mut before = none();
+    let mut before = filled(libc::sigemptyset);
     // SAFETY: both sets outlive the call.
     unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, held, &raw mut before) };
     before

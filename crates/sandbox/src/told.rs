@@ -17,6 +17,7 @@ pub(crate) const NOTHING: c_int = -1;
 /// Enough for that process, for init, and for the beginning of the command: each lies in the one before.
 const ALL: usize = 4 * STACK;
 
+/// Dropped, it is given back: only once nobody uses it any more.
 #[derive(Debug)]
 pub(crate) struct Told(NonNull<Shared>);
 
