@@ -225,7 +225,7 @@ fn command(
     let exec = Exec::new(name, file.program.clone(), file.arguments.clone());
     let usual = Timeouts { repeating: exec.repeating, reply: exec.reply, ..Timeouts::default() };
     let Timeouts { repeating, reply, .. } = config.user.timeouts.in_place_of(usual);
-    let environment = Some(context.environment.access(config).environment.to_vec());
+    let environment = context.environment.access(config).environment.to_vec();
     let exec = Exec { folder: Some("/".into()), environment, repeating, reply, ..exec };
     let model = file.model.clone().unwrap_or_else(|| name.to_owned());
     let speech = Speech { dialect: speech.dialect.or(Some("auto")), is_fallback: false, ..speech };

@@ -38,8 +38,8 @@ pub struct Exec {
     pub arguments: Vec<String>,
     /// Where it starts. `None`: where this process runs.
     pub folder: Option<PathBuf>,
-    /// Its whole environment. `None`: that of this process, keys included.
-    pub environment: Option<Vec<(String, String)>>,
+    /// Its whole environment; nothing of that of this process.
+    pub environment: Vec<(String, String)>,
     /// For how long it may say nothing.
     pub patience: Duration,
     /// As [`crate::Timeouts::repeating`].
@@ -56,7 +56,7 @@ impl Exec {
             program: program.into(),
             arguments,
             folder: None,
-            environment: None,
+            environment: Vec::new(),
             patience: PATIENCE,
             repeating: Timeouts::default().repeating,
             reply: REPLY,

@@ -3,8 +3,6 @@ use super::{Clean, Exec};
 use haft_core::{ProviderError, clip::Clip, clip::Keep};
 use haft_sandbox::{Piped, Process, ProcessError, Program};
 use std::{
-    env,
-    ffi::OsString,
     io::{self, ErrorKind},
     os::unix::process::ExitStatusExt,
     process::ExitStatus,
@@ -36,11 +34,13 @@ pub(super) struct Running {
 
 impl Running {
     pub(super) fn start(exec: &Exec, prompt: &str, model: &str) -> Result<Self, ProviderError> {
+        // Some look here before they paint.
+        let plain = [("NO_COLOR", "1"), ("TERM", "dumb")].map(|(name, value)| (name.into(), value.into()));
         let program = Program {
             program: exec.program.clone().into(),
             arguments: exec.filled(prompt, model).into_iter().map(Into::into).collect(),
             folder: exec.folder.clone().unwrap_or(".".into()),
-            environment: environment(exec).into(),
+            environment: exec.environment.iter().cloned().chain(plain).collect(),
             timeout: None,
             capture: 0,
             confinement: None,
@@ -126,19 +126,6 @@ async fn end_of(mut stderr: impl AsyncRead + Unpin) -> Vec<u8> {
         kept.drain(..kept.len().saturating_sub(KEPT_ERRORS));
     }
     kept
-}
-
-/// What it is started with. Some look here before they paint.
-fn environment(exec: &Exec) -> Vec<(String, String)> {
-    let ours = || {
-        let text =
-            |(name, value): (OsString, OsString)| name.into_string().ok().zip(value.into_string().ok());
-        env::vars_os().filter_map(text).collect()
-    };
-    let mut environment = exec.environment.clone().unwrap_or_else(ours);
-    environment
-        .extend([("NO_COLOR", "1"), ("TERM", "dumb")].map(|(name, value)| (name.into(), value.into())));
-    environment
 }
 
 fn not_started(exec: &Exec, error: &ProcessError) -> ProviderError {
