@@ -46,19 +46,15 @@ pub(super) fn start(
         journal.replicate(replicas(&id));
     }
     let model = model_of(setup, &agent)?;
-    let mut log = Log { transcript: Transcript::default(), journal: journal.clone() };
-    let entries = journal.entries();
-    if entries.is_empty() {
-        log.record(opened(setup, &model, &id, &agent, &above))?;
+    if journal.entries().is_empty() {
+        journal.append(opened(setup, &model, &id, &agent, &above), None)?;
     }
+    let entries = journal.entries();
     let (sender, mailbox) = mpsc::unbounded_channel();
     let folder = setup.home.folder(&id);
     let context = || context(shared, &id, agent, model, &above, &journal, &sender);
     let (transcript, session) = beside(entries.len(), || Transcript::replay(&entries), context);
-    let session = session?;
-    if !entries.is_empty() {
-        log.transcript = transcript;
-    }
+    let (session, log) = (session?, Log { transcript, journal: journal.clone() });
     let (stage, permission) = (session.stage.clone(), session.permission.clone());
     let stop = shared.stop.clone();
     let is_root = above.caller.is_none();
