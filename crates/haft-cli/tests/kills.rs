@@ -15,11 +15,6 @@ use std::{
     time::Duration,
 };
 
-/// How many instants are tried. `make soak` tries more.
-fn instants() -> u64 {
-    env::var("HAFT_SOAK").ok().and_then(|number| number.parse().ok()).unwrap_or(16)
-}
-
 const AT_ONCE: u64 = 4;
 
 /// So many files of one command are settled together, and some more.
@@ -272,7 +267,8 @@ fn all_go_on<F: FnOnce(&mut Rng) -> Vec<String> + Send>(seed: u64, parts: Vec<F>
 fn killed_at_any_instant_a_session_loses_nothing_and_does_nothing_twice() {
     let part = |_| {
         |random: &mut Rng| {
-            let tries = (0..instants() / AT_ONCE).map(|_| killed(&When::random(random), random).err());
+            let tries =
+                (0..haft_testing::tries(16) / AT_ONCE).map(|_| killed(&When::random(random), random).err());
             tries.flatten().collect()
         }
     };

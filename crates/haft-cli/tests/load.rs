@@ -7,7 +7,7 @@ use rustix::process::{Pid, Resource, Rlimit, Signal, kill_process, prlimit};
 use serde_json::{Value, json};
 use std::{
     collections::{BTreeMap, BTreeSet},
-    env, fs,
+    fs,
     io::{Read, Write},
     ops::Range,
     process::Command,
@@ -15,11 +15,6 @@ use std::{
     thread,
     time::{Duration, Instant},
 };
-
-/// How many jobs are queued. `make soak` queues more.
-fn jobs() -> usize {
-    env::var("HAFT_SOAK").ok().and_then(|number| number.parse().ok()).unwrap_or(120)
-}
 
 const WORKERS: usize = 16;
 
@@ -59,7 +54,7 @@ fn queued_jobs_end_once_whatever_happens_to_the_server() {
         json!({"calls": [{"name": "bash", "arguments": {"command": "echo ${HAFT_CALL%% *} >>ticks"}}]});
     let model = place.script("m", &[tick, json!({"say": "It is kept."})]);
     let words = ["--model", &model, "--permission", "full", "--workers", &WORKERS.to_string()];
-    let count = jobs();
+    let count = haft_testing::tries(120) as usize;
     let server = Serving::start(&place, &words);
     let begun = Instant::now();
     // It is killed when half of them are accepted; what it has not answered by then may be there or not.

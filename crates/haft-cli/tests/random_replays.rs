@@ -5,16 +5,11 @@ use fastrand::Rng;
 use kit::Place;
 use serde_json::{Value, json};
 use std::{
-    env, fs,
+    fs,
     process::Command,
     sync::atomic::{AtomicU64, Ordering},
     thread,
 };
-
-/// How many random sessions are tried. `make soak` tries more.
-fn sessions() -> u64 {
-    env::var("HAFT_SOAK").ok().and_then(|number| number.parse().ok()).unwrap_or(20)
-}
 
 const NAMES: [&str; 5] = ["a.txt", "b.txt", "d/c.txt", "d/e f.txt", "new/g.txt"];
 
@@ -148,7 +143,7 @@ fn random_sessions_replay_without_a_difference_and_one_that_was_put_in_is_found_
     let work = || {
         loop {
             let seed = next.fetch_add(1, Ordering::Relaxed);
-            if seed >= sessions() {
+            if seed >= haft_testing::tries(20) {
                 break;
             }
             check(seed);

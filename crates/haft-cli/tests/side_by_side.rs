@@ -13,11 +13,6 @@ use std::{
     thread,
 };
 
-/// How many random replies are tried. `make soak` tries more.
-fn replies() -> u64 {
-    env::var("HAFT_SOAK").ok().and_then(|number| number.parse().ok()).unwrap_or(12)
-}
-
 /// At the same time.
 const AT_ONCE: u64 = 4;
 
@@ -102,7 +97,7 @@ fn random_calls_of_one_reply_end_as_one_after_the_other() {
     thread::scope(|scope| {
         for part in 0..AT_ONCE {
             scope.spawn(move || {
-                for number in (part..replies()).step_by(AT_ONCE as usize) {
+                for number in (part..haft_testing::tries(12)).step_by(AT_ONCE as usize) {
                     let mut random = Rng::with_seed(seed.wrapping_add(number));
                     let calls = 2 + random.usize(..6);
                     let commands: Vec<String> = (0..calls).map(|place| command(&mut random, place)).collect();

@@ -16,11 +16,6 @@ use std::{
     time::Duration,
 };
 
-/// How many random scripts are tried. `make soak` tries more.
-fn scripts() -> u64 {
-    env::var("HAFT_SOAK").ok().and_then(|number| number.parse().ok()).unwrap_or(60)
-}
-
 /// What lies under a name: its mode, its content or where it leads, and when its content was changed.
 type Found = (u32, Vec<u8>, (i64, i64));
 
@@ -140,7 +135,7 @@ fn script(random: &mut fastrand::Rng, lines: usize) -> String {
 
 #[tokio::test]
 async fn random_scripts_leave_the_same_tree_in_a_view_as_without_and_are_undone_and_redone() {
-    for seed in 0..scripts() {
+    for seed in 0..haft_testing::tries(60) {
         let mut random = fastrand::Rng::with_seed(seed);
         let (beginning, then) = (script(&mut random, 14), script(&mut random, 10));
         // A second name of a file becomes a file of its own where one of them is changed (`docs/security.md`).
@@ -252,7 +247,7 @@ fn random_scripts_leave_the_same_tree_in_a_copy() {
     let mut again = std::process::Command::new("unshare");
     again.args(["--map-root-user", "--mount", "sh", "-c", script]).arg(folder.path());
     again.arg(env::current_exe().unwrap()).arg("random_scripts_leave_the_same_tree_in_a_view");
-    let ended = again.env("HAFT_SOAK", (scripts() / 4).to_string()).output().unwrap();
+    let ended = again.env("HAFT_SOAK", (haft_testing::tries(60) / 4).to_string()).output().unwrap();
     let told = String::from_utf8_lossy(&ended.stdout);
     assert!(ended.status.success() && told.contains("1 passed"), "{told}");
 }

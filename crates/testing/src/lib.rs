@@ -17,6 +17,11 @@ pub fn left_out(what: &str) {
     eprintln!("note: left out: {what}");
 }
 
+/// Returns how often something random is tried: `usual`, or as often as the variable `HAFT_SOAK` says (`make soak`).
+pub fn tries(usual: u64) -> u64 {
+    std::env::var("HAFT_SOAK").ok().and_then(|number| number.parse().ok()).unwrap_or(usual)
+}
+
 /// Returns the path of conformance cases in `../shared/conformance` beside the repository, where they are there.
 ///
 /// # Panics
