@@ -23,7 +23,9 @@ pub mod tool;
 
 pub use budget::{Budget, Price, Reached, Resource, Spending};
 pub use call_form::{ArgumentForm, CallForm, ReplyForm, grammar};
-pub use change::{Change, ChangeKind, FileKind, FileRead, FileState, Hash, How, Print, Stage, View};
+pub use change::{
+    Attributes, Change, ChangeKind, FileKind, FileRead, FileState, Hash, How, Print, Stage, View,
+};
 pub use changed::Changed;
 pub use clip::{Clip, Keep};
 pub use conversation::{

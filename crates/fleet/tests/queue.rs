@@ -345,7 +345,7 @@ async fn while_the_database_is_away_nothing_counts_and_then_it_goes_on() {
     };
     let (long, lost) = (writer(lease(&first)), writer(short));
     server.stop();
-    let after = Some(FileState { hash: Hash(name), mode: 0o644 });
+    let after = Some(FileState::file(Hash(name), 0o644));
     let changes = vec![Change { path: "/attempt/tree/a".into(), before: None, after }];
     let (call, how, result) = (CallId("c".into()), How::Staged, ToolResult::default());
     let fact = Fact::Staged { call, changes, how, result, unkept: Vec::new() };

@@ -315,6 +315,57 @@ fn a_dry_undo_shows_all_that_a_command_did_and_what_stays() {
     assert_eq!(place.read("changed").as_deref(), Some("new\n"));
 }
 
+/// The attribute of a file, by the program that shows them.
+fn attribute(place: &Place, name: &str, path: &str) -> Option<String> {
+    let options = ["--only-values", "-n", name, path];
+    let told = Command::new("getfattr").args(options).current_dir(place.work()).output().unwrap();
+    told.status.success().then(|| String::from_utf8(told.stdout).unwrap())
+}
+
+#[test]
+fn attributes_that_a_command_sets_are_settled_undone_and_redone() {
+    let place = Place::new();
+    for (name, value) in [("file", "kept"), ("gone", "mine")] {
+        place.write(name, "old\n");
+        let set = ["-n", "user.old", "-v", value, name];
+        assert!(Command::new("setfattr").args(set).current_dir(place.work()).status().unwrap().success());
+    }
+    place.write("folder/a", "a\n");
+    let seen = || {
+        let names =
+            [("user.old", "file"), ("user.new", "file"), ("user.old", "gone"), ("user.new", "folder")];
+        names.map(|(name, path)| attribute(&place, name, path))
+    };
+    let some = |text: &str| Some(text.to_owned());
+    let before = [some("kept"), None, some("mine"), None];
+    assert_eq!(seen(), before);
+    let what = "setfattr -n user.new -v 1 file; setfattr -x user.old file; rm gone; setfattr -n user.new -v 2 folder; \
+                cp -a file copy; echo more >>copy";
+    assert_eq!(command(&place, "accept-edits", what).code, 0);
+    let after = [None, some("1"), None, some("2")];
+    assert_eq!((seen(), attribute(&place, "user.new", "copy")), (after.clone(), some("1")));
+    let dry = place.run(&["undo", "--dry-run"]);
+    for line in [
+        "file: attribute user.old set, attribute user.new removed",
+        "~ folder (attribute user.new removed)",
+        "gone: attribute user.old set",
+    ] {
+        assert!(dry.out.contains(line), "{line}: {dry:?}");
+    }
+    assert_eq!((place.run(&["undo"]).code, seen()), (0, before));
+    assert_eq!(place.read("copy"), None);
+    assert_eq!((place.run(&["redo"]).code, seen()), (0, after));
+    // An edit keeps them.
+    let edit = json!({"path": "file", "old_text": "old", "new_text": "new"});
+    let model =
+        place.script("m", &[json!({"calls": [{"name": "edit", "arguments": edit}]}), json!({"say": "done"})]);
+    assert_eq!(place.run(&["run", "--permission", "accept-edits", "--model", &model, "go"]).code, 0);
+    assert_eq!(
+        (place.read("file").as_deref(), attribute(&place, "user.new", "file")),
+        (Some("new\n"), some("1"))
+    );
+}
+
 #[test]
 fn what_goes_is_named_first_and_what_git_keeps_in_one_line() {
     let place = Place::new();

@@ -1,6 +1,6 @@
 //! What changes would do to files, as people read it.
 use crate::safe;
-use haft_core::{Change, ChangeKind, FileKind, FileState, policy::is_git_data};
+use haft_core::{Attributes, Change, ChangeKind, FileKind, FileState, policy::is_git_data};
 use haft_engine::Session;
 use similar::TextDiff;
 
@@ -71,7 +71,7 @@ pub(crate) fn in_words(session: &Session, change: &Change) -> Option<String> {
         return None;
     }
     match (what(&change.before), what(&change.after)) {
-        (Some(before), Some(after)) if before == after => mode(change),
+        (Some(before), Some(after)) if before == after => properties(change),
         (Some(before), Some(after)) => Some(format!("{before} becomes {after}")),
         (before, after) => before.or(after),
     }
@@ -83,26 +83,42 @@ fn whole(session: &Session, change: &Change) -> String {
     if let Some(what) = in_words(session, change) {
         return format!("{} {path} ({what})\n", sign(change.kind()));
     }
-    let mode = mode(change).map_or(String::new(), |mode| format!("{path}: {mode}\n"));
+    let properties = properties(change).map_or(String::new(), |what| format!("{path}: {what}\n"));
     let Some((before, after)) = contents(session, change) else {
-        return format!("{mode}{} {path} ({})\n", sign(change.kind()), not_text(session, change));
+        return format!("{properties}{} {path} ({})\n", sign(change.kind()), not_text(session, change));
     };
-    if before == after && mode.is_empty() {
+    if before == after && properties.is_empty() {
         return format!("{} {path} (empty)\n", sign(change.kind()));
     }
     let diff = TextDiff::from_lines(&before, &after);
     let unified = diff.unified_diff().header(&format!("a/{path}"), &format!("b/{path}")).to_string();
-    mode + &safe::visible_lines(&unified)
+    properties + &safe::visible_lines(&unified)
 }
 
-/// How the permission bits of a file change that was there before, or what a new one may do that others may not.
-pub(crate) fn mode(change: &Change) -> Option<String> {
-    let mode = |state: &Option<FileState>| state.as_ref().map(FileState::permissions);
-    match (mode(&change.before), mode(&change.after)) {
-        (Some(before), Some(after)) if before != after => Some(format!("mode {before:o} becomes {after:o}")),
-        (None, Some(after)) if after & 0o7111 != 0 => Some(format!("mode {after:o}")),
+/// What changes besides the content of something that is there afterwards: its permission bits, where there was nothing
+/// before those that others may not have, and its attributes.
+pub(crate) fn properties(change: &Change) -> Option<String> {
+    let after = change.after.as_ref()?;
+    let mode = match change.before.as_ref().map(FileState::permissions) {
+        Some(before) if before != after.permissions() => {
+            Some(format!("mode {before:o} becomes {:o}", after.permissions()))
+        }
+        None if after.permissions() & 0o7111 != 0 => Some(format!("mode {:o}", after.permissions())),
         _ => None,
-    }
+    };
+    let all: Vec<_> = mode.into_iter().chain(attributes(change.before.as_ref(), after)).collect();
+    (!all.is_empty()).then(|| all.join(", "))
+}
+
+/// Those that are set, then those that are removed.
+fn attributes(before: Option<&FileState>, after: &FileState) -> Vec<String> {
+    let none = Attributes::new();
+    let Some(is) = &after.attributes else { return Vec::new() };
+    let was = before.and_then(|before| before.attributes.as_ref()).unwrap_or(&none);
+    let set = is.iter().filter(|(name, value)| was.get(*name) != Some(*value));
+    let removed = was.keys().filter(|name| !is.contains_key(*name));
+    let set = set.map(|(name, _)| format!("attribute {} set", safe::visible_line(name)));
+    set.chain(removed.map(|name| format!("attribute {} removed", safe::visible_line(name)))).collect()
 }
 
 /// Before and after; nothing where one of them is not text.

@@ -17,8 +17,8 @@ pub struct FileDiff {
     pub path: String,
     /// What becomes of the file.
     pub kind: ChangeKind,
-    /// What becomes of its permission bits, where that is worth a word.
-    pub mode: Option<String>,
+    /// What becomes of its permission bits and its attributes, where that is worth a word.
+    pub properties: Option<String>,
     /// Why there are no lines.
     pub note: Option<String>,
     /// Neighboring lines, in groups.
@@ -43,7 +43,7 @@ impl FileDiff {
         let data = git.map(|what| Self {
             path: ".git".into(),
             kind: ChangeKind::Modified,
-            mode: None,
+            properties: None,
             note: Some(what),
             hunks: Vec::new(),
         });
@@ -53,15 +53,17 @@ impl FileDiff {
     fn of(session: &Session, change: &Change) -> Self {
         let (path, kind) = (safe::visible_line(&change.path.to_string_lossy()), change.kind());
         if let note @ Some(_) = diff::in_words(session, change) {
-            return Self { path, kind, mode: None, note, hunks: Vec::new() };
+            return Self { path, kind, properties: None, note, hunks: Vec::new() };
         }
-        let (mode, contents) = (diff::mode(change), diff::contents(session, change));
+        let (properties, contents) = (diff::properties(change), diff::contents(session, change));
         let (note, hunks) = match contents {
             None => (Some(diff::not_text(session, change)), Vec::new()),
-            Some((before, after)) if before == after && mode.is_none() => (Some("empty".into()), Vec::new()),
+            Some((before, after)) if before == after && properties.is_none() => {
+                (Some("empty".into()), Vec::new())
+            }
             Some((before, after)) => (None, hunks(&before, &after)),
         };
-        Self { path, kind, mode, note, hunks }
+        Self { path, kind, properties, note, hunks }
     }
 
     /// All its lines.

@@ -440,7 +440,7 @@ mod tests {
     #[test]
     fn long_arguments_are_counted_beside_a_diff() {
         let made = ToolCall::new("1", "write", json!({"path": "a.txt", "content": "x".repeat(500)}));
-        let state = haft_core::FileState { hash: haft_core::Hash(String::new()), mode: 0o644 };
+        let state = haft_core::FileState::file(haft_core::Hash(String::new()), 0o644);
         let changes = [Change { path: "a.txt".into(), before: None, after: Some(state) }];
         let proposal =
             Proposal::new(&made, "", &[Effect::Write("/w/a.txt".into())], &changes, Path::new("/w"));

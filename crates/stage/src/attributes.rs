@@ -1,33 +1,73 @@
-//! What a file has beside its content and its mode, carried over to the one that takes its place.
+//! What a file has beside its content and its mode: read, set, and carried over to the one that takes its place.
+use haft_core::Attributes;
 use rustix::{
-    fs::{Gid, Uid, XattrFlags, fchown, fgetxattr, flistxattr, fsetxattr},
+    fs::{
+        Gid, Uid, XattrFlags, fchown, fgetxattr, flistxattr, fremovexattr, fsetxattr, lgetxattr, llistxattr,
+        lsetxattr,
+    },
     io::Errno,
 };
-use std::{fs::File, io, os::unix::fs::MetadataExt};
+use std::{fs::File, io, os::unix::fs::MetadataExt, path::Path};
 
-/// Gives `new` the owner and the extended attributes of `old`, access control lists among them. Set its mode afterwards:
-/// a change of owner takes bits away from it.
-pub(crate) fn carry_over(old: &File, new: &File) -> io::Result<()> {
+/// Those that its owner sets, which are recorded; `None` where they may not be read.
+pub(crate) fn of(file: &File) -> Option<Attributes> {
+    recorded(names(|list| flistxattr(file, list)), |name, value| fgetxattr(file, name, value))
+}
+
+/// The same of what lies at a path; a link is not followed.
+pub(crate) fn at(path: &Path) -> Option<Attributes> {
+    recorded(names(|list| llistxattr(path, list)), |name, value| lgetxattr(path, name, value))
+}
+
+/// Gives `to`, which is new, those that `from` has.
+pub(crate) fn copy(from: &Path, to: &Path) -> io::Result<()> {
+    for (name, value) in at(from).into_iter().flatten() {
+        lsetxattr(to, &*name, &decoded(&name, &value)?, XattrFlags::empty())?;
+    }
+    Ok(())
+}
+
+/// Gives `file` these, and no others of the kind. Set its mode afterwards: an access list sets it as well.
+pub(crate) fn set(file: &File, attributes: &Attributes) -> io::Result<()> {
+    for name in names(|list| flistxattr(file, list))? {
+        if is_recorded(&name) && !attributes.contains_key(&name) {
+            fremovexattr(file, &*name)?;
+        }
+    }
+    for (name, value) in attributes {
+        let set = fsetxattr(file, &**name, &decoded(name, value)?, XattrFlags::empty());
+        set.map_err(|error| {
+            let error = io::Error::from(error);
+            io::Error::new(error.kind(), format!("its attribute `{name}` cannot be set: {error}"))
+        })?;
+    }
+    Ok(())
+}
+
+/// Gives `new` the owner and the extended attributes of `old`, access control lists among them; in place of those that its
+/// owner sets `recorded`, where that is known. Set its mode afterwards: a change of owner takes bits away from it.
+pub(crate) fn carry_over(old: &File, new: &File, recorded: Option<&Attributes>) -> io::Result<()> {
     keep_owner(old, new)?;
-    for name in names(old)? {
-        if SPENT.contains(&name.as_str()) {
+    for name in names(|list| flistxattr(old, list))? {
+        if SPENT.contains(&&*name) || recorded.is_some() && is_recorded(&name) {
             continue;
         }
         let Some(value) = value(old, &name)? else { continue };
-        match fsetxattr(new, name.as_str(), &value, XattrFlags::empty()) {
-            Err(_) if !is_the_persons(&name) => {}
+        match fsetxattr(new, &*name, &value, XattrFlags::empty()) {
+            Err(_) if !is_recorded(&name) => {}
             set => set?,
         }
     }
-    Ok(())
+    recorded.map_or(Ok(()), |recorded| set(new, recorded))
 }
 
 /// They speak of the old content: the rights of a program, and its signatures.
 const SPENT: [&str; 3] = ["security.capability", "security.ima", "security.evm"];
 
-/// Whether it is lost where it cannot be set. Others are the system's: it may set them itself, or let nobody do so.
-fn is_the_persons(name: &str) -> bool {
-    name.starts_with("user.") || name.starts_with("system.posix_acl_")
+/// Whether the owner of a file sets it, and it is lost where it cannot be set. Others are the system's: it may set them
+/// itself, or let nobody do so; or those of overlayfs.
+fn is_recorded(name: &str) -> bool {
+    name.starts_with("user.") && !name.starts_with("user.overlay.") || name.starts_with("system.posix_acl_")
 }
 
 /// Only root can give a file away; anybody may give it to a group of theirs.
@@ -41,23 +81,45 @@ fn keep_owner(old: &File, new: &File) -> io::Result<()> {
     Ok(())
 }
 
-/// None where the file system has no attributes.
-fn names(file: &File) -> io::Result<Vec<String>> {
-    let list = grown(|buffer| flistxattr(file, buffer));
-    let list = match list {
+fn recorded(
+    names: io::Result<Vec<String>>,
+    get: impl Fn(&str, &mut [u8]) -> rustix::io::Result<usize>,
+) -> Option<Attributes> {
+    let names = names.ok()?.into_iter().filter(|name| is_recorded(name));
+    let values = names.map(|name| match grown(|value| get(&name, value)) {
+        // Somebody has just removed it.
+        Err(Errno::NODATA) => Ok(None),
+        value => value.map(|value| Some((name, hex::encode(value)))),
+    });
+    values.filter_map(Result::transpose).collect::<Result<_, _>>().ok()
+}
+
+/// None where the file system has no attributes. Those that are not UTF-8 are left out.
+fn names(list: impl Fn(&mut [u8]) -> rustix::io::Result<usize>) -> io::Result<Vec<String>> {
+    let list = match grown(list) {
         Err(Errno::OPNOTSUPP | Errno::NOSYS) => return Ok(Vec::new()),
         list => list?,
     };
     let names = list.split(|byte| *byte == 0).filter(|name| !name.is_empty());
-    Ok(names.map(|name| String::from_utf8_lossy(name).into_owned()).collect())
+    Ok(names.filter_map(|name| String::from_utf8(name.to_vec()).ok()).collect())
 }
 
 /// `None` where it is gone, or only the system may see it.
 fn value(file: &File, name: &str) -> io::Result<Option<Vec<u8>>> {
     match grown(|buffer| fgetxattr(file, name, buffer)) {
         Err(Errno::NODATA) => Ok(None),
-        Err(_) if !is_the_persons(name) => Ok(None),
+        Err(_) if !is_recorded(name) => Ok(None),
         value => Ok(Some(value?)),
+    }
+}
+
+/// A journal names both, which anyone may have written.
+fn decoded(name: &str, value: &str) -> io::Result<Vec<u8>> {
+    let invalid = |why| io::Error::new(io::ErrorKind::InvalidInput, format!("its attribute `{name}` {why}"));
+    match hex::decode(value) {
+        _ if !is_recorded(name) => Err(invalid("is none that its owner sets")),
+        Err(_) => Err(invalid("is not in hexadecimal")),
+        Ok(value) => Ok(value),
     }
 }
 

@@ -19,7 +19,7 @@ const MOST: usize = 100;
 /// Names for a change, in the order in which they are taken.
 pub(crate) fn names(change: &Change) -> impl Iterator<Item = OsString> {
     let state = |state: &Option<FileState>| match state {
-        Some(FileState { hash: Hash(hash), mode }) => format!("{hash} {mode}"),
+        Some(FileState { hash: Hash(hash), mode, .. }) => format!("{hash} {mode}"),
         None => String::new(),
     };
     let states = [state(&change.before), state(&change.after)].join("\n");

@@ -1,5 +1,6 @@
 //! A view made of private copies of the files that a call's effects name for writing.
 use crate::{
+    attributes,
     blobs::Blobs,
     paths::resolve,
     place::{Lookup, Opened, Place, State, state_of},
@@ -150,13 +151,15 @@ impl View for Copies {
     fn changes(&self) -> io::Result<Vec<Change>> {
         let (mut changes, mut contents) = (Vec::new(), Vec::new());
         for copy in &self.copies {
-            let after = self.after(copy)?;
-            if after == copy.before {
+            // Those of a copy are nobody's.
+            let after = self.after(copy)?.map(|after| after.with_attributes(None));
+            let path = copy.real.strip_prefix(&self.workspace).unwrap_or(&copy.real).to_owned();
+            let change = Change::between(path, copy.before.clone(), after);
+            if change.before == change.after {
                 continue;
             }
-            let path = copy.real.strip_prefix(&self.workspace).unwrap_or(&copy.real).to_owned();
             contents.extend([&copy.pristine, &copy.private]);
-            changes.push(Change { path, before: copy.before.clone(), after });
+            changes.push(change);
         }
         let states = changes.iter().flat_map(|change| [&change.before, &change.after]);
         let kept = contents.into_iter().zip(states);
@@ -193,7 +196,8 @@ fn copy_in(real: &Path, private: &Path, pristine: &Path) -> io::Result<Option<Fi
     io::copy(&mut file, &mut copy)?;
     copy.set_permissions(file.metadata()?.permissions())?;
     fs::copy(pristine, private)?;
-    Ok(private_state(pristine)?.recorded().flatten())
+    let state = private_state(pristine)?.recorded().flatten();
+    Ok(state.map(|state| state.with_attributes(attributes::of(&file))))
 }
 
 /// What lies at a path where nobody but the call writes, links not followed.

@@ -1,6 +1,7 @@
 //! A file by its name in a folder that is held by a descriptor: whatever becomes of the path, the folder stays the one
 //! that was looked at.
-use haft_core::{FileState, Hash};
+use crate::attributes;
+use haft_core::{FileKind, FileState, Hash};
 use rustix::{
     fs::{AtFlags, CWD, FileType, Mode, OFlags, RenameFlags, Stat},
     io::Errno,
@@ -15,6 +16,9 @@ use std::{
     },
     path::{Component, Path, PathBuf},
 };
+
+/// Without it, an owner can change nothing in a folder, nor its attributes.
+pub(crate) const OWNER_WRITES: u32 = 0o200;
 
 /// What lies under a name.
 #[derive(Debug, PartialEq)]
@@ -35,11 +39,15 @@ impl State {
         }
     }
 
+    pub(crate) fn is_folder(&self) -> bool {
+        matches!(self, Self::Known(state) if state.kind() == FileKind::Folder)
+    }
+
     /// Whether it is this.
     pub(crate) fn is(&self, state: &Option<FileState>) -> bool {
         match self {
             Self::Absent => state.is_none(),
-            Self::Known(found) => state.as_ref() == Some(found),
+            Self::Known(found) => state.as_ref().is_some_and(|state| state.is_met_by(found)),
             Self::Other => false,
         }
     }
@@ -142,7 +150,10 @@ impl Place {
             Opened::Absent => (State::Absent, None),
             Opened::Other => (State::Other, None),
             Opened::Link(target) => (State::Known(link_state(&target)?), None),
-            Opened::Folder(permissions) => (State::Known(FileState::folder(permissions)), None),
+            Opened::Folder(permissions) => {
+                let attributes = self.open_folder(name).ok().and_then(|folder| attributes::of(&folder));
+                (State::Known(FileState::folder(permissions).with_attributes(attributes)), None)
+            }
             Opened::File(file) => (state_of(&file)?, Some(file)),
         })
     }
@@ -213,11 +224,20 @@ impl Place {
         rustix::fs::unlinkat(&self.folder, name, AtFlags::REMOVEDIR)
     }
 
-    /// Gives a folder these permissions.
-    pub(crate) fn set_permissions(&self, name: &OsStr, permissions: u32) -> rustix::io::Result<()> {
+    /// Gives a folder the permissions of `state`, and its attributes where they are known.
+    pub(crate) fn set_state(&self, name: &OsStr, state: &FileState) -> io::Result<()> {
+        let folder = self.open_folder(name)?;
+        let permit = |permissions| rustix::fs::fchmod(&folder, Mode::from_raw_mode(permissions));
+        if let Some(attributes) = &state.attributes {
+            permit(state.permissions() | OWNER_WRITES)?;
+            attributes::set(&folder, attributes)?;
+        }
+        Ok(permit(state.permissions())?)
+    }
+
+    fn open_folder(&self, name: &OsStr) -> rustix::io::Result<File> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let folder = rustix::fs::openat(&self.folder, name, flags, Mode::empty())?;
-        rustix::fs::fchmod(&folder, Mode::from_raw_mode(permissions))
+        rustix::fs::openat(&self.folder, name, flags, Mode::empty()).map(File::from)
     }
 
     /// Gives a file of the folder a second name, where nothing has it.
@@ -233,7 +253,8 @@ impl Place {
 /// The state of an open file, which is read from where it stands.
 pub(crate) fn state_of(file: &File) -> io::Result<State> {
     let mode = file.metadata()?.mode();
-    Ok(State::Known(FileState::file(Hash::of(file)?, mode)))
+    let state = FileState::file(Hash::of(file)?, mode);
+    Ok(State::Known(state.with_attributes(attributes::of(file))))
 }
 
 /// The state of a link that leads there.

@@ -119,14 +119,13 @@ impl Settling<'_> {
             Lookup::Missing => None,
         };
         let (now, old) = place.as_ref().map_or(Ok((State::Absent, None)), Place::look)?;
-        let Some(now) = now.recorded() else { return Ok(Looked::Left) };
-        if now == change.after {
+        if now.is(&change.after) {
             if let (Some(place), true) = (&place, change.before != change.after) {
                 beside::tidy(self.blobs, change, place);
             }
             return Ok(Looked::Settled);
         }
-        if now != change.before {
+        if !now.is(&change.before) {
             return Ok(Looked::Left);
         }
         let mut made = Made::default();

@@ -1,8 +1,7 @@
 //! One file or link on its way from `before` to `after`: prepared beside it, put in place in one step, and taken back where
 //! that step met something else than `before`.
 use crate::{
-    attributes::carry_over,
-    beside,
+    attributes, beside,
     blobs::Blobs,
     place::{Made, Place, State},
 };
@@ -87,7 +86,11 @@ impl<'a> Step<'a> {
     fn write(&mut self, blobs: &Blobs, after: &FileState, old: Option<&File>) -> io::Result<()> {
         let Some(file) = &mut self.content else { return Ok(()) };
         io::copy(&mut blobs.open(&after.hash)?, file)?;
-        old.map_or(Ok(()), |old| carry_over(old, file))?;
+        match (old, &after.attributes) {
+            (Some(old), recorded) => attributes::carry_over(old, file, recorded.as_ref())?,
+            (None, Some(recorded)) => attributes::set(file, recorded)?,
+            (None, None) => {}
+        }
         file.set_permissions(fs::Permissions::from_mode(after.permissions()))
     }
 
@@ -124,7 +127,7 @@ impl<'a> Step<'a> {
         if self.is_done && !self.place.is_reached() {
             self.take_back()?;
         }
-        Ok(self.is_done || self.place.look()?.0.recorded() == Some(self.change.after.clone()))
+        Ok(self.is_done || self.place.look()?.0.is(&self.change.after))
     }
 
     /// As it was before [`Step::commit`], if that can be.
@@ -281,7 +284,7 @@ impl<'a> Step<'a> {
     }
 
     fn is_before(&self, name: &OsStr) -> io::Result<bool> {
-        Ok(self.place.look_at(name)?.0.recorded() == Some(self.change.before.clone()))
+        Ok(self.place.look_at(name)?.0.is(&self.change.before))
     }
 
     fn kept_aside(&self) -> io::Error {

@@ -1,7 +1,7 @@
 //! What a file has beside its content stays with it: extended attributes, access control lists, owner and mode.
 #![expect(clippy::unwrap_used, reason = "this is a test")]
 mod kit;
-use haft_core::Change;
+use haft_core::{Change, FileState, Stage};
 use kit::Place;
 use rustix::fs::{Gid, Uid, XattrFlags, chown, getxattr, listxattr, setxattr, stat};
 use std::{collections::BTreeMap, fs, os::unix::fs::PermissionsExt, path::Path};
@@ -91,6 +91,46 @@ fn a_mode_that_a_call_changes_is_changed_in_the_access_list_too() {
     assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o7777, 0o600);
     if let Some(list) = attributes(&path).get(ACL) {
         assert_eq!(list[28 + 2], 0, "the mask takes from everybody what the mode took from the group");
+    }
+}
+
+// As after a process that was killed in the middle.
+#[test]
+fn a_folder_that_has_a_part_of_its_attributes_gets_the_rest() {
+    let place = Place::new(&[]);
+    let path = place.workspace.join("d");
+    fs::create_dir(&path).unwrap();
+    let known = |names: &[&str], mode| {
+        let attributes = names.iter().map(|name| (format!("user.{name}"), "6f6e65".into()));
+        Some(FileState::folder(mode).with_attributes(Some(attributes.collect())))
+    };
+    let change = |before, after| Change { path: "d".into(), before, after };
+    let (none, all) = (known(&[], 0o755), known(&["one", "two"], 0o700));
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+    let set = |name: &str, value: &str| setxattr(&path, name, value.as_bytes(), XattrFlags::empty()).unwrap();
+    set("user.one", "one");
+    let names = || attributes(&path).into_keys().filter(|name| name.starts_with("user.")).collect::<Vec<_>>();
+    assert!(place.settle(&[change(none.clone(), all.clone())]).is_empty());
+    assert_eq!((names(), seen(&path).2 & 0o777), (vec!["user.one".into(), "user.two".into()], 0o700));
+    // What is neither is somebody else's.
+    set("user.one", "another");
+    assert_eq!(place.settle(&[change(all.clone(), none.clone())]), [Path::new("d")]);
+    set("user.one", "one");
+    assert!(place.settle(&[change(all, none)]).is_empty());
+    assert_eq!((names(), seen(&path).2 & 0o777), (vec![], 0o755));
+}
+
+#[test]
+fn no_journal_sets_what_only_the_system_may() {
+    let place = Place::new(&[("a", "1")]);
+    for (name, value) in
+        [("trusted.x", "31"), ("security.capability", "31"), ("user.overlay.x", "31"), ("user.x", "x")]
+    {
+        let after = FileState::folder(0o755).with_attributes(Some([(name.into(), value.into())].into()));
+        let change = Change { path: "d".into(), before: None, after: Some(after) };
+        let refused = place.stage.settle(&place.workspace, &[change]).unwrap_err();
+        assert_eq!(refused.kind(), std::io::ErrorKind::InvalidInput, "{refused}");
+        assert!(refused.to_string().contains(name), "{refused}");
     }
 }
 

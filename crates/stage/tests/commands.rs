@@ -16,8 +16,18 @@ use std::{
     time::Duration,
 };
 
-/// What lies under a name: its mode, its content or where it leads, and when its content was changed.
+/// What lies under a name: its mode, its content or where it leads and its attributes, and when its content was changed.
 type Found = (u32, Vec<u8>, (i64, i64));
+
+/// The [`NOTES`] of a file, as lines.
+fn attributes(path: &Path) -> Vec<u8> {
+    let names = NOTES.iter().filter_map(|name| {
+        let mut value = [0; 100];
+        let length = rustix::fs::lgetxattr(path, *name, &mut value[..]).ok()?;
+        Some(format!("\n{name}={}", value[..length].escape_ascii()))
+    });
+    names.collect::<String>().into_bytes()
+}
 
 fn tree(folder: &Path) -> BTreeMap<PathBuf, Found> {
     let mut all = BTreeMap::new();
@@ -26,7 +36,7 @@ fn tree(folder: &Path) -> BTreeMap<PathBuf, Found> {
         for entry in fs::read_dir(&next).unwrap() {
             let path = entry.unwrap().path();
             let found = fs::symlink_metadata(&path).unwrap();
-            let content = match found.file_type() {
+            let mut content = match found.file_type() {
                 kind if kind.is_dir() => {
                     ahead.push(path.clone());
                     Vec::new()
@@ -36,6 +46,7 @@ fn tree(folder: &Path) -> BTreeMap<PathBuf, Found> {
                 }
                 _ => fs::read(&path).unwrap(),
             };
+            content.extend(attributes(&path));
             let name = path.strip_prefix(folder).unwrap().to_owned();
             // When files were changed, and where they lie on the disk, stands in the one; templates in the other.
             if name.ends_with(".git/index") || name.ends_with(".git/hooks") {
@@ -93,6 +104,18 @@ async fn run(command: &str, folder: &Path, view: Option<&dyn View>) -> (String, 
     (finished.stdout.text + &finished.stderr.text, finished.exit)
 }
 
+/// Attributes that commands set.
+const NOTES: [&str; 3] = ["user.note", "user.empty", "system.posix_acl_access"];
+
+/// For whoever runs this to use, besides the owner, and for nobody else (acl(5), `posix_acl_xattr.h` of Linux).
+fn access_list() -> String {
+    let number = rustix::process::getuid().as_raw().swap_bytes();
+    format!(
+        "0x02000000_01000700ffffffff_02000500{number:08x}_04000500ffffffff_10000500ffffffff_20000000ffffffff"
+    )
+    .replace('_', "")
+}
+
 const NAMES: [&str; 9] = ["a", "b", "c", "d", "d/a", "d/b", "d/e", "d/e/a", "new name"];
 
 /// At a certain time, by somebody.
@@ -102,7 +125,7 @@ const GIT: &str = "GIT_AUTHOR_DATE='@1700000000 +0000' GIT_COMMITTER_DATE='@1700
 fn line(random: &mut fastrand::Rng) -> String {
     let [one, other] = [(); 2].map(|()| NAMES[random.usize(..NAMES.len())]);
     let number = random.u32(0..1000);
-    match random.u32(0..21) {
+    match random.u32(0..25) {
         0 => format!("echo {number} >'{one}'"),
         1 => format!("echo {number} >>'{one}'"),
         2 => format!("rm -f '{one}'"),
@@ -125,6 +148,10 @@ fn line(random: &mut fastrand::Rng) -> String {
         17 => "git add -A .".to_owned(),
         18 => format!("{GIT} commit -qm {number}"),
         19 => format!("git checkout -q -- '{one}'"),
+        20 => format!("setfattr -n user.note -v {number} '{one}'"),
+        21 => format!("setfattr -x user.note '{one}'"),
+        22 => format!("setfattr -n user.empty '{one}'"),
+        23 => format!("setfattr -n system.posix_acl_access -v {} '{one}'", access_list()),
         _ => format!("cat '{one}' >'{other}'"),
     }
 }

@@ -3,6 +3,7 @@ use crate::{Confinement, Effect};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::{
+    collections::BTreeMap,
     fmt, io,
     path::{Path, PathBuf},
     sync::Arc,
@@ -46,7 +47,13 @@ pub struct FileState {
     /// Of a file its permission bits, e.g. `0o644`. Else as stat(2) tells it: `0o120777` for a link, `0o040755` for a
     /// folder.
     pub mode: u32,
+    /// `None`: nothing was recorded of them, and whoever settles a change leaves them as they are.
+    pub attributes: Option<Attributes>,
 }
+
+/// The extended attributes that the owner of a file sets (xattr(7)), by name: `user.…`, and the access lists
+/// `system.posix_acl_access` and `system.posix_acl_default`. Values in hexadecimal. Links have none.
+pub type Attributes = BTreeMap<String, String>;
 
 /// What lies under a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,18 +74,29 @@ const FOLDER: u32 = 0o040_000;
 impl FileState {
     /// A regular file with this content.
     pub fn file(hash: Hash, permissions: u32) -> Self {
-        Self { hash, mode: permissions & !KIND }
+        Self { hash, mode: permissions & !KIND, attributes: None }
     }
 
     /// A link; `hash` is that of where it leads. Its permissions mean nothing, and are always the same.
     pub fn link(hash: Hash) -> Self {
-        Self { hash, mode: LINK | 0o777 }
+        Self { hash, mode: LINK | 0o777, attributes: None }
     }
 
     /// A folder.
     pub fn folder(permissions: u32) -> Self {
         let hash = Hash::of(io::empty()).expect("nothing can be read");
-        Self { hash, mode: FOLDER | permissions & !KIND }
+        Self { hash, mode: FOLDER | permissions & !KIND, attributes: None }
+    }
+
+    /// The same with these attributes.
+    pub fn with_attributes(self, attributes: Option<Attributes>) -> Self {
+        Self { attributes, ..self }
+    }
+
+    /// Whether `found`, of which all is known, is what was recorded here.
+    pub fn is_met_by(&self, found: &Self) -> bool {
+        let has_attributes = self.attributes.is_none() || self.attributes == found.attributes;
+        has_attributes && (&self.hash, self.mode) == (&found.hash, found.mode)
     }
 
     /// What it is.
@@ -128,8 +146,8 @@ pub enum Print {
 
 /// One file, link or folder before and after. `None`: there was, or is, nothing.
 ///
-/// As JSON `{path, kind, before, after}` with the two hashes, and `before_mode`, `after_mode` where they are
-/// known, as [`FileState::mode`] says.
+/// As JSON `{path, kind, before, after}` with the two hashes, and where they are known `before_mode` and `after_mode`, as
+/// [`FileState::mode`] says, `before_attributes` and `after_attributes`, as [`Attributes`] says.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "ChangeRecord", into = "ChangeRecord")]
 pub struct Change {
@@ -154,6 +172,28 @@ pub enum ChangeKind {
 }
 
 impl Change {
+    /// From one state to another, of which all is known. Attributes are recorded where they differ, and where those of
+    /// one that is not there on the other side are not empty.
+    pub fn between(path: PathBuf, before: Option<FileState>, after: Option<FileState>) -> Self {
+        let (mut before, mut after) = (before, after);
+        match (&mut before, &mut after) {
+            (Some(before), Some(after)) if before.kind() == after.kind() => {
+                if before.attributes.is_none()
+                    || after.attributes.is_none()
+                    || before.attributes == after.attributes
+                {
+                    (before.attributes, after.attributes) = (None, None);
+                }
+            }
+            (before, after) => {
+                for state in [before, after].into_iter().flatten() {
+                    state.attributes.take_if(|attributes| attributes.is_empty());
+                }
+            }
+        }
+        Self { path, before, after }
+    }
+
     /// Returns the same change the other way round, which is what an undo makes.
     pub fn inverse(&self) -> Self {
         Self { path: self.path.clone(), before: self.after.clone(), after: self.before.clone() }
@@ -179,6 +219,10 @@ struct ChangeRecord {
     before_mode: Option<u32>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     after_mode: Option<u32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    before_attributes: Option<Attributes>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    after_attributes: Option<Attributes>,
 }
 
 /// What a file gets whose mode nobody recorded.
@@ -186,22 +230,36 @@ const PLAIN: u32 = 0o644;
 
 impl From<ChangeRecord> for Change {
     fn from(wire: ChangeRecord) -> Self {
-        let state = |hash: Option<Hash>, mode: Option<u32>| {
-            hash.map(|hash| FileState { hash, mode: mode.unwrap_or(PLAIN) })
+        let state = |hash: Option<Hash>, mode: Option<u32>, attributes| {
+            hash.map(|hash| FileState { hash, mode: mode.unwrap_or(PLAIN), attributes })
         };
-        let ChangeRecord { path, before, after, before_mode, after_mode, kind: _ } = wire;
-        Self { path, before: state(before, before_mode), after: state(after, after_mode) }
+        Self {
+            path: wire.path,
+            before: state(wire.before, wire.before_mode, wire.before_attributes),
+            after: state(wire.after, wire.after_mode, wire.after_attributes),
+        }
     }
 }
 
 impl From<Change> for ChangeRecord {
     fn from(change: Change) -> Self {
         let kind = change.kind();
-        let mode = |state: &Option<FileState>| state.as_ref().map(|state| state.mode);
-        let (before_mode, after_mode) = (mode(&change.before), mode(&change.after));
-        let hash = |state: Option<FileState>| state.map(|state| state.hash);
-        let Change { path, before, after } = change;
-        Self { path, kind, before: hash(before), after: hash(after), before_mode, after_mode }
+        let parts = |state: Option<FileState>| match state {
+            Some(FileState { hash, mode, attributes }) => (Some(hash), Some(mode), attributes),
+            None => (None, None, None),
+        };
+        let (before, before_mode, before_attributes) = parts(change.before);
+        let (after, after_mode, after_attributes) = parts(change.after);
+        Self {
+            path: change.path,
+            kind,
+            before,
+            after,
+            before_mode,
+            after_mode,
+            before_attributes,
+            after_attributes,
+        }
     }
 }
 

@@ -56,12 +56,25 @@ pub fn whole<'a>(steps: impl IntoIterator<Item = &'a Change>) -> Vec<Change> {
     let mut files: Vec<Change> = Vec::new();
     for step in steps {
         match files.iter_mut().find(|file| file.path == step.path) {
-            Some(file) => file.after.clone_from(&step.after),
+            Some(file) => append(file, step),
             None => files.push(step.clone()),
         }
     }
     files.retain(|file| file.before != file.after);
     files
+}
+
+/// Attributes that a step does not name stay as they are.
+fn append(file: &mut Change, step: &Change) {
+    let known = file.after.as_mut().and_then(|after| after.attributes.take());
+    let first = step.before.as_ref().and_then(|before| before.attributes.clone());
+    if let (Some(before), None) = (&mut file.before, &known) {
+        before.attributes = before.attributes.take().or(first);
+    }
+    file.after.clone_from(&step.after);
+    if let (Some(_), Some(after)) = (&step.before, &mut file.after) {
+        after.attributes = after.attributes.take().or(known);
+    }
 }
 
 /// The changes that a fact names, be they made, asked for or taken back: a session keeps their contents.
@@ -86,8 +99,7 @@ mod tests {
     use crate::{FileState, Hash, How, ToolResult};
 
     fn change(path: &str, before: &str, after: &str) -> Change {
-        let state =
-            |text: &str| (!text.is_empty()).then(|| FileState { hash: Hash(text.into()), mode: 0o644 });
+        let state = |text: &str| (!text.is_empty()).then(|| FileState::file(Hash(text.into()), 0o644));
         Change { path: path.into(), before: state(before), after: state(after) }
     }
 

@@ -90,7 +90,7 @@ mod tests {
     use crate::{FileState, Hash, Part, ToolResult};
 
     fn state(text: &str) -> Option<FileState> {
-        (!text.is_empty()).then(|| FileState { hash: Hash(text.into()), mode: 0o644 })
+        (!text.is_empty()).then(|| FileState::file(Hash(text.into()), 0o644))
     }
     fn change(before: &str, after: &str) -> Change {
         Change { path: "f".into(), before: state(before), after: state(after) }

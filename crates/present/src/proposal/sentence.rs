@@ -166,7 +166,7 @@ mod tests {
     use haft_core::{FileState, Hash};
 
     fn change(path: &str, is_there: (bool, bool)) -> Change {
-        let state = |is_there: bool| is_there.then(|| FileState { hash: Hash(String::new()), mode: 0o644 });
+        let state = |is_there: bool| is_there.then(|| FileState::file(Hash(String::new()), 0o644));
         Change { path: path.into(), before: state(is_there.0), after: state(is_there.1) }
     }
 

@@ -170,11 +170,11 @@ fn files(session: &Session, changes: &[Change]) -> Vec<FileLines> {
 }
 
 impl std::convert::From<FileDiff> for FileLines {
-    fn from(FileDiff { path, kind, mode, note, hunks }: FileDiff) -> Self {
+    fn from(FileDiff { path, kind, properties, note, hunks }: FileDiff) -> Self {
         let kind = serde_json::to_value(kind).ok().and_then(|kind| kind.as_str().map(str::to_owned));
         let line = |DiffLine { old, new, parts }: DiffLine| Line { old, new, parts };
         let hunks = hunks.into_iter().map(|hunk| hunk.into_iter().map(line).collect()).collect();
-        Self { path, kind: kind.unwrap_or_default(), mode, note, hunks }
+        Self { path, kind: kind.unwrap_or_default(), mode: properties, note, hunks }
     }
 }
 

@@ -1,6 +1,7 @@
 //! A view without an overlay: a copy of the workspace in the place of the folder for what is changed. Afterwards, only what
 //! was changed is left in it, so that it is read like that of an overlay.
 use super::{moved::Weight, upper::look};
+use crate::attributes;
 use rustix::fs::{CWD, FileType, Mode, ioctl_ficlone, lremovexattr, mknodat};
 use std::{
     collections::HashMap,
@@ -87,6 +88,7 @@ impl Copied {
         }
         let _only_root_may = lchown(own, Some(found.uid()), Some(found.gid()));
         if !found.is_symlink() {
+            attributes::copy(real, own)?;
             File::open(own)?.set_modified(found.modified()?)?;
             fs::set_permissions(own, found.permissions())?;
         }

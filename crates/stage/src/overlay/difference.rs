@@ -4,6 +4,7 @@ use super::{
     moved::{Weight, weight},
     upper::{Seen, SeenFolder, look},
 };
+use crate::attributes;
 use haft_core::{Change, FileState, Hash};
 use std::{
     collections::{BTreeSet, HashSet},
@@ -123,14 +124,14 @@ impl Difference {
             Seen::Folder(folder) => {
                 let is_there = found.as_ref().is_some_and(Metadata::is_dir);
                 let before = match found {
-                    Some(found) if is_there => Some(folder_state(&found)),
+                    Some(found) if is_there => Some(folder_state(&real, found.mode())),
                     found => match self.before(path, found)? {
                         Some(before) => before,
                         None => return Ok(()),
                     },
                 };
-                let after = FileState::folder(folder.permissions()?);
-                let lies = folder.upper.clone().or_else(|| folder.lower.clone()).unwrap_or_default();
+                let lies = folder.lies().to_owned();
+                let after = folder_state(&lies, fs::symlink_metadata(&lies)?.mode());
                 self.changed(path, before, Some((lies, after)))?;
                 self.folder(path, &folder, is_there)
             }
@@ -158,7 +159,7 @@ impl Difference {
                 let found = look(&self.root.join(&path))?;
                 self.removed(&path, found)?;
             }
-            return Ok((self.others.len() == others).then(|| Some(folder_state(&found))));
+            return Ok((self.others.len() == others).then(|| Some(folder_state(&real, found.mode()))));
         }
         if (found.ctime(), found.ctime_nsec()) > self.opened {
             self.others.push(path.to_owned());
@@ -176,14 +177,15 @@ impl Difference {
         before: Option<FileState>,
         after: Option<(PathBuf, FileState)>,
     ) -> io::Result<()> {
-        if before.as_ref() == after.as_ref().map(|(_, state)| state) {
+        let (lies, after) = after.unzip();
+        let change = Change::between(path.to_owned(), before, after);
+        if change.before == change.after {
             return Ok(());
         }
-        let real = self.root.join(path);
-        let states = [before.clone().map(|state| (real, state)), after.clone()].into_iter().flatten();
+        let before = change.before.clone().map(|state| (self.root.join(path), state));
+        let states = before.into_iter().chain(lies.zip(change.after.clone()));
         self.contents.extend(states.filter(|(_, state)| self.named.insert(state.hash.clone())));
-        let after = after.map(|(_, state)| state);
-        self.changes.push(Change { path: path.to_owned(), before, after });
+        self.changes.push(change);
         if self.changes.len() as u64 > MOST.entries {
             let why = format!("the command changed more than {} files; nothing of it was kept", MOST.entries);
             return Err(io::Error::other(why));
@@ -196,8 +198,8 @@ fn names(folder: &Path) -> io::Result<Vec<OsString>> {
     fs::read_dir(folder)?.map(|entry| Ok(entry?.file_name())).collect()
 }
 
-fn folder_state(found: &Metadata) -> FileState {
-    FileState::folder(found.mode() & 0o7777)
+fn folder_state(path: &Path, mode: u32) -> FileState {
+    FileState::folder(mode).with_attributes(attributes::at(path))
 }
 
 /// The same of one that only this view shows. A command may have left it so that its owner may not read it.
@@ -206,7 +208,7 @@ fn state_of_changed(file: &Path) -> io::Result<FileState> {
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
             let permissions = fs::metadata(file)?.mode();
             fs::set_permissions(file, fs::Permissions::from_mode(permissions | 0o400))?;
-            Ok(FileState::file(state(file)?.hash, permissions))
+            Ok(FileState { mode: permissions & 0o7777, ..state(file)? })
         }
         state => state,
     }
@@ -219,5 +221,6 @@ fn state(path: &Path) -> io::Result<FileState> {
         let target = fs::read_link(path)?;
         return Ok(FileState::link(Hash::of(target.as_os_str().as_bytes())?));
     }
-    Ok(FileState::file(Hash::of(File::open(path)?)?, found.mode()))
+    let state = FileState::file(Hash::of(File::open(path)?)?, found.mode());
+    Ok(state.with_attributes(attributes::at(path)))
 }

@@ -1,4 +1,5 @@
 //! The folders in which views lie. They go with the views.
+use crate::attributes;
 use haft_core::Overlay;
 use std::{
     fs::{self, File, TryLockError},
@@ -50,6 +51,7 @@ impl Views {
         let mut folder = OverlayFolder { overlay, opened: (i64::MAX, 0), views: self.clone() };
         // The root of the view is this folder.
         let root = fs::metadata(workspace)?;
+        attributes::copy(workspace, folder.upper())?;
         fs::set_permissions(folder.upper(), root.permissions())?;
         let _only_root_may = chown(folder.upper(), Some(root.uid()), Some(root.gid()));
         let made = fs::metadata(folder.upper())?;

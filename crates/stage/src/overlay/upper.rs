@@ -29,10 +29,9 @@ pub(super) struct SeenFolder {
 }
 
 impl SeenFolder {
-    /// Its permissions.
-    pub(super) fn permissions(&self) -> io::Result<u32> {
-        let folder = self.upper.as_ref().or(self.lower.as_ref()).expect("a folder lies somewhere");
-        Ok(fs::symlink_metadata(folder)?.mode() & 0o7777)
+    /// Where its permissions and attributes are found.
+    pub(super) fn lies(&self) -> &Path {
+        self.upper.as_ref().or(self.lower.as_ref()).expect("a folder lies somewhere")
     }
 
     /// What it shows under `name`. `root`: the workspace.

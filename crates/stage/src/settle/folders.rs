@@ -1,7 +1,7 @@
 //! Folders that are made, removed, or get other permissions.
 use super::{Settling, named};
 use crate::{
-    place::{Lookup, Made, Place, State},
+    place::{Lookup, Made, OWNER_WRITES, Place, State},
     sync::sync_systems,
 };
 use haft_core::{Change, FileKind, FileState};
@@ -12,16 +12,13 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// What may do without being written in by its owner.
-const OWNER_WRITES: u32 = 0o200;
-
 /// Folders that were made or found, until all that belongs into them is there.
 #[derive(Default)]
-pub(super) struct Folders {
+pub(super) struct Folders<'a> {
     /// Those that were made, from above to below.
     made: Vec<Place>,
-    /// Permissions that would keep us from writing in them.
-    later: Vec<(Place, u32)>,
+    /// What would keep us from writing in them, or pass to what we write.
+    later: Vec<(Place, &'a FileState)>,
     /// Neither as before nor as after.
     pub(super) left: Vec<PathBuf>,
 }
@@ -50,7 +47,7 @@ fn is_folder(state: &Option<FileState>) -> bool {
 
 impl Settling<'_> {
     /// Makes those that are missing, from above to below.
-    pub(super) fn make_folders(&self, mut changes: Vec<&Change>) -> io::Result<Folders> {
+    pub(super) fn make_folders<'a>(&self, mut changes: Vec<&'a Change>) -> io::Result<Folders<'a>> {
         changes.sort_by(|one, other| one.path.cmp(&other.path));
         let mut folders = Folders::default();
         for change in changes {
@@ -66,7 +63,7 @@ impl Settling<'_> {
         Ok(folders)
     }
 
-    fn make_folder(&self, change: &Change, folders: &mut Folders) -> io::Result<Done> {
+    fn make_folder<'a>(&self, change: &'a Change, folders: &mut Folders<'a>) -> io::Result<Done> {
         let (Some(after), path) = (&change.after, self.workspace.join(&change.path)) else {
             return Ok(Done::Settled);
         };
@@ -81,24 +78,22 @@ impl Settling<'_> {
             }
             Lookup::Open(place) => place,
         };
-        let now = place.look()?.0.recorded();
-        let permissions = after.permissions();
-        match now {
-            Some(now) if now == change.after => return Ok(Done::Settled),
+        match (place.look()?.0, &change.before) {
+            (now, _) if now.is(&change.after) => return Ok(Done::Settled),
             _ if only_compares => return Ok(Done::Left),
-            Some(None) if is_folder(&change.before) => return Ok(Done::Left),
-            Some(None) => folders.make(place, permissions)?,
+            (State::Absent, before) if is_folder(before) => return Ok(Done::Left),
+            (State::Absent, _) => folders.make(place, after)?,
             // It may be ours: a process that was killed had made it, or a file needed it.
-            Some(Some(now)) if now.kind() == FileKind::Folder && change.before.is_none() => {
-                folders.permit(place, permissions)?;
+            (now, None) if now.is_folder() => folders.bring(place, after)?,
+            (State::Known(now), Some(before)) if is_on_the_way(&now, before, after) => {
+                folders.bring(place, after)?;
             }
-            Some(now) if now == change.before && is_folder(&now) => folders.permit(place, permissions)?,
-            Some(now) if now == change.before => {
+            (now, before) if now.is(before) => {
                 let gone = Change { after: None, ..change.clone() };
                 if !self.batch(&[&gone])?.is_empty() {
                     return Ok(Done::Left);
                 }
-                folders.make(place, permissions)?;
+                folders.make(place, after)?;
             }
             _ => return Ok(Done::Left),
         }
@@ -140,7 +135,7 @@ impl Settling<'_> {
         match place.look()?.0 {
             now if now.is(&change.after) => return Ok(Done::Settled),
             State::Absent => {}
-            State::Known(now) if now.kind() == FileKind::Folder => match place.remove_folder(&place.name) {
+            now if now.is_folder() => match place.remove_folder(&place.name) {
                 Err(Errno::NOTEMPTY | Errno::EXIST) => return Ok(Done::Left),
                 removed => removed?,
             },
@@ -152,29 +147,40 @@ impl Settling<'_> {
     }
 }
 
-impl Folders {
+/// Whether a folder is as it was, or partly as it is to be: a process that was killed had begun.
+fn is_on_the_way(now: &FileState, before: &FileState, after: &FileState) -> bool {
+    let modes = [before.mode, after.mode, after.mode | OWNER_WRITES];
+    let attributes = |state: &FileState| state.attributes.clone().unwrap_or_default();
+    let [is, was, will_be] = [now, before, after].map(attributes);
+    let names = || is.keys().chain(was.keys()).chain(will_be.keys());
+    let is_either = |name| [was.get(name), will_be.get(name)].contains(&is.get(name));
+    before.kind() == after.kind()
+        && modes.contains(&now.mode)
+        && (after.attributes.is_none() || now.attributes.is_some() && names().all(is_either))
+}
+
+impl<'a> Folders<'a> {
     /// For us alone until all that belongs into it is there.
-    fn make(&mut self, place: Place, permissions: u32) -> io::Result<()> {
+    fn make(&mut self, place: Place, state: &'a FileState) -> io::Result<()> {
         place.make_folder(&place.name)?;
         let again = place.again()?;
         self.made.push(place);
-        self.later.push((again, permissions));
+        self.later.push((again, state));
         Ok(())
     }
 
-    fn permit(&mut self, place: Place, permissions: u32) -> io::Result<()> {
-        if permissions & OWNER_WRITES != 0 {
-            place.set_permissions(&place.name, permissions)?;
-        } else {
-            self.later.push((place, permissions));
+    fn bring(&mut self, place: Place, state: &'a FileState) -> io::Result<()> {
+        if state.permissions() & OWNER_WRITES != 0 {
+            place.set_state(&place.name, &state.clone().with_attributes(None))?;
         }
+        self.later.push((place, state));
         Ok(())
     }
 
     /// All that belongs into them is there.
     pub(super) fn finish(self) -> io::Result<Vec<PathBuf>> {
-        for (place, permissions) in self.later.iter().rev() {
-            place.set_permissions(&place.name, *permissions)?;
+        for (place, state) in self.later.iter().rev() {
+            place.set_state(&place.name, state)?;
         }
         let above = self.made.iter().map(|place| place.folder.try_clone().map(File::from));
         sync_systems(&above.collect::<io::Result<Vec<File>>>()?)?;

@@ -27,7 +27,7 @@ impl Ground {
     fn state(&self, text: &str) -> FileState {
         let hash = Hash::of(text.as_bytes()).unwrap();
         fs::write(self.file.with_file_name("../blobs").join(&hash.0), text).unwrap();
-        FileState { hash, mode: 0o644 }
+        FileState::file(hash, 0o644)
     }
 
     fn change(&self, before: Option<&str>, after: Option<&str>) -> Change {

@@ -63,7 +63,7 @@ pub(crate) fn head(file: &FileDiff, look: &Look) -> Vec<Span<'static>> {
         let gap = if added > 0 { " " } else { "  " };
         spans.push(Span::styled(format!("{gap}−{removed}"), look.bad()));
     }
-    for word in file.mode.iter().chain(&file.note) {
+    for word in file.properties.iter().chain(&file.note) {
         spans.push(Span::styled(format!("  ({word})"), look.dim()));
     }
     spans
@@ -266,7 +266,7 @@ mod tests {
     fn file(signs: &str) -> FileDiff {
         let hunk = signs.chars().enumerate().map(|(at, sign)| line(sign, at + 1, &format!("let x = {at};")));
         let (path, kind, hunks) = ("a.rs".into(), ChangeKind::Modified, vec![hunk.collect()]);
-        FileDiff { path, kind, mode: None, note: None, hunks }
+        FileDiff { path, kind, properties: None, note: None, hunks }
     }
 
     fn drawn(file: &FileDiff, look: Look, room: Room, columns: usize) -> Vec<Line<'static>> {

@@ -141,7 +141,7 @@ fn bash(command: &str, exit_code: i32) -> Vec<Fact> {
 }
 
 fn staged(path: &str, is_there: bool) -> Vec<Fact> {
-    let state = FileState { hash: Hash("00".into()), mode: 0o644 };
+    let state = FileState::file(Hash("00".into()), 0o644);
     let (before, after) = if is_there { (None, Some(state)) } else { (Some(state), None) };
     let change = Change { path: PathBuf::from(path), before, after };
     let (call, result) = (CallId("c".into()), ToolResult::default());

@@ -2,18 +2,14 @@
 //! the session changed as they were before.
 use crate::failure::Failure;
 use haft::{
-    kernel::{Entry, Fact, FileKind, FileState, Stage, active_path, changed},
+    kernel::{Change, Entry, Fact, FileKind, FileState, Stage, active_path, changed},
     stage::Declared,
 };
 use ignore::WalkBuilder;
 use std::{
     collections::BTreeMap,
-    ffi::OsStr,
     fs, io,
-    os::unix::{
-        ffi::OsStrExt,
-        fs::{PermissionsExt, symlink},
-    },
+    os::unix::fs::symlink,
     path::{Component, Path, PathBuf},
     sync::Arc,
 };
@@ -42,9 +38,8 @@ pub(super) fn copy(
         .hint("name what is not needed in `.gitignore`: ignored files are left out"));
     }
     let kept = Declared::new(contents.to_owned());
-    put_all_back(&kept, to, &beginnings(entries)).map_err(|(path, error)| {
-        Failure::failed(format!("cannot put `{}` back for the replay: {error}", path.display()))
-    })?;
+    put_all_back(&kept, to, &beginnings(entries))
+        .map_err(|error| Failure::failed(format!("cannot put its files back for the replay: {error}")))?;
     Ok(copied)
 }
 
@@ -119,10 +114,10 @@ fn put_all_back(
     kept: &Declared,
     copy: &Path,
     beginnings: &BTreeMap<PathBuf, Option<FileState>>,
-) -> Result<(), (PathBuf, io::Error)> {
+) -> io::Result<()> {
     let of = |path: &Path| {
-        let path = path.to_owned();
-        |error| (path, error)
+        let path = path.display().to_string();
+        move |error: io::Error| io::Error::new(error.kind(), format!("`{path}`: {error}"))
     };
     for path in beginnings.keys() {
         clear(copy, path, |kind| !kind.is_dir(), |place| fs::remove_file(place)).map_err(of(path))?;
@@ -135,10 +130,14 @@ fn put_all_back(
     for (path, _) in beginnings.iter().rev().filter(|(_, before)| before.is_none()) {
         leave_no_empty_folder(copy, path, beginnings);
     }
-    for (path, before) in beginnings {
-        before.as_ref().map_or(Ok(()), |before| put_back(kept, copy, path, before)).map_err(of(path))?;
+    let back = |(path, before): (&PathBuf, &Option<FileState>)| {
+        before.is_some().then(|| Change { path: path.clone(), before: None, after: before.clone() })
+    };
+    let back: Vec<Change> = beginnings.iter().filter_map(back).collect();
+    match kept.settle(copy, &back)?.first() {
+        None => Ok(()),
+        Some(path) => Err(of(path)(io::Error::other("something stands in its place"))),
     }
-    Ok(())
 }
 
 /// A folder that a file made is not a change of its own.
@@ -176,16 +175,4 @@ fn check_inside(copy: &Path, place: &Path) -> io::Result<()> {
         }
         _ => Ok(()),
     }
-}
-
-fn put_back(kept: &Declared, copy: &Path, path: &Path, before: &FileState) -> io::Result<()> {
-    let place = &copy.join(path);
-    place.parent().map_or(Ok(()), fs::create_dir_all)?;
-    check_inside(copy, place)?;
-    match before.kind() {
-        FileKind::Link => return symlink(OsStr::from_bytes(&kept.content(&before.hash)?), place),
-        FileKind::Folder => fs::create_dir_all(place)?,
-        FileKind::File => fs::write(place, kept.content(&before.hash)?)?,
-    }
-    fs::set_permissions(place, fs::Permissions::from_mode(before.mode & 0o7777))
 }
