@@ -21,7 +21,7 @@ const NAMES: [&str; 7] = ["a", "b", "d", "d/a", "d/b", "d/e", "new name"];
 /// What it prints and does depends on what it finds, and on nothing else.
 fn command(random: &mut Rng, number: usize) -> String {
     let [one, other] = [(); 2].map(|()| NAMES[random.usize(..NAMES.len())]);
-    let line = match random.u32(0..17) {
+    let line = match random.u32(0..19) {
         0 => format!("echo {number} >'{one}'"),
         1 => format!("echo {number} >>'{one}'"),
         2 => format!("cat '{one}'"),
@@ -40,14 +40,16 @@ fn command(random: &mut Rng, number: usize) -> String {
             format!("git add '{one}' && git -c user.name=x -c user.email=x commit -qm {number}; git ls-files")
         }
         15 => "git checkout -q -- . ; git status --short".to_owned(),
+        16 => format!("setfattr -n user.note -v {number} '{one}' && getfattr -d '{one}'"),
+        17 => format!("ln '{one}' '{other}' && cat '{other}'"),
         _ => format!("rmdir '{one}'; test -e '{other}'; echo $?"),
     };
     // None is the same as another one: repeated calls are told so.
     format!("{line} # {number}")
 }
 
-/// The mode of each file, and its content or where it leads.
-type Tree = BTreeMap<PathBuf, (u32, Vec<u8>)>;
+/// The mode of each file, its content or where it leads, and its attribute.
+type Tree = BTreeMap<PathBuf, (u32, Vec<u8>, Option<Vec<u8>>)>;
 
 /// The exit code (some changes are asked about, and nobody answers), what was answered to each call, and the tree after
 /// them.
@@ -83,7 +85,9 @@ fn take(root: &Path, folder: &Path, tree: &mut Tree) {
             () if found.is_file() => fs::read(&real).unwrap(),
             () => Vec::new(),
         };
-        tree.insert(path.clone(), (found.mode(), content));
+        let mut note = [0; 9];
+        let length = rustix::fs::lgetxattr(&real, "user.note", &mut note[..]).ok();
+        tree.insert(path.clone(), (found.mode(), content, length.map(|length| note[..length].to_vec())));
         if found.is_dir() {
             take(root, &path, tree);
         }
