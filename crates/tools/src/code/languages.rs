@@ -44,48 +44,43 @@ type Row = (&'static str, &'static [&'static str], fn() -> tree_sitter::Language
 static LANGUAGES: LazyLock<Vec<Language>> = LazyLock::new(|| {
     let rows: Vec<Row> = vec![
         #[cfg(feature = "lang-c")]
-        ("C", &["c", "h"], || tree_sitter_c::LANGUAGE.into(), &[include_str!("c.scm")]),
+        ("C", &["c", "h"], haft_languages::c, &[include_str!("c.scm")]),
         #[cfg(feature = "lang-cpp")]
         (
             "C++",
             &["cpp", "cc", "cxx", "hpp", "hh", "hxx"],
-            || tree_sitter_cpp::LANGUAGE.into(),
+            haft_languages::cpp,
             &[include_str!("c.scm"), include_str!("cpp.scm")],
         ),
         #[cfg(feature = "lang-go")]
-        ("Go", &["go"], || tree_sitter_go::LANGUAGE.into(), &[include_str!("go.scm")]),
+        ("Go", &["go"], haft_languages::go, &[include_str!("go.scm")]),
         #[cfg(feature = "lang-java")]
-        ("Java", &["java"], || tree_sitter_java::LANGUAGE.into(), &[include_str!("java.scm")]),
+        ("Java", &["java"], haft_languages::java, &[include_str!("java.scm")]),
         #[cfg(feature = "lang-javascript")]
         (
             "JavaScript",
             &["js", "mjs", "cjs", "jsx"],
-            || tree_sitter_javascript::LANGUAGE.into(),
+            haft_languages::javascript,
             &[include_str!("ecmascript.scm"), include_str!("javascript.scm")],
         ),
         #[cfg(feature = "lang-python")]
-        ("Python", &["py", "pyi"], || tree_sitter_python::LANGUAGE.into(), &[include_str!("python.scm")]),
+        ("Python", &["py", "pyi"], haft_languages::python, &[include_str!("python.scm")]),
         #[cfg(feature = "lang-ruby")]
-        (
-            "Ruby",
-            &["rb", "rake", "gemspec"],
-            || tree_sitter_ruby::LANGUAGE.into(),
-            &[include_str!("ruby.scm")],
-        ),
+        ("Ruby", &["rb", "rake", "gemspec"], haft_languages::ruby, &[include_str!("ruby.scm")]),
         #[cfg(feature = "lang-rust")]
-        ("Rust", &["rs"], || tree_sitter_rust::LANGUAGE.into(), &[include_str!("rust.scm")]),
+        ("Rust", &["rs"], haft_languages::rust, &[include_str!("rust.scm")]),
         #[cfg(feature = "lang-typescript")]
         (
             "TypeScript",
             &["ts", "mts", "cts"],
-            || tree_sitter_typescript::LANGUAGE_TYPESCRIPT.into(),
+            haft_languages::typescript,
             &[include_str!("ecmascript.scm"), include_str!("typescript.scm")],
         ),
         #[cfg(feature = "lang-typescript")]
         (
             "TSX",
             &["tsx"],
-            || tree_sitter_typescript::LANGUAGE_TSX.into(),
+            haft_languages::tsx,
             &[include_str!("ecmascript.scm"), include_str!("typescript.scm")],
         ),
     ];
