@@ -3,6 +3,7 @@ mod acp;
 mod fleet;
 mod jobs;
 mod known;
+mod lazy;
 mod login;
 mod mcp;
 mod models;
@@ -19,6 +20,7 @@ pub(crate) use acp::AcpArgs;
 pub(crate) use fleet::{Fleet, FleetUrl, WorkerArgs};
 pub(crate) use jobs::{Agents, JobArgs, Jobs};
 pub(crate) use known::{Commands, Profiles};
+pub(crate) use lazy::Lazy;
 pub(crate) use login::{Login, LoginArgs, LogoutArgs};
 pub(crate) use mcp::McpArgs;
 pub(crate) use models::{CheckArgs, Models};
@@ -31,7 +33,7 @@ pub(crate) use usage::{By, UsageArgs};
 pub(crate) use work::WorkArgs;
 
 use crate::config::{Settings, mode};
-use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
+use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use haft::kernel::Mode;
 use std::{ffi::OsString, path::PathBuf};
 
@@ -59,73 +61,73 @@ pub(crate) struct Cli {
 pub(crate) enum Verb {
     /// Run one prompt and print the reply; `-` reads the prompt from standard input
     #[command(visible_alias = "prompt")]
-    Run(RunArgs),
+    Run(Lazy<RunArgs>),
     /// Chat line by line, without the interactive screen; `exit` quits
-    Chat(ChatArgs),
+    Chat(Lazy<ChatArgs>),
     /// Continue a session: the one named, else the newest of this directory
-    Resume(Box<ResumeArgs>),
+    Resume(Lazy<ResumeArgs>),
     /// Build a feature from a description: a branch with commits, and a pull request
-    Build(JobArgs),
+    Build(Lazy<JobArgs>),
     /// Reproduce and fix a bug
-    Debug(JobArgs),
+    Debug(Lazy<JobArgs>),
     /// Review a change
-    Review(JobArgs),
+    Review(Lazy<JobArgs>),
     /// Classify an issue and rate its severity
-    Triage(JobArgs),
+    Triage(Lazy<JobArgs>),
     /// List, show, queue and run jobs
     #[command(subcommand)]
-    Jobs(Jobs),
+    Jobs(Lazy<Jobs>),
     /// List and show agents
     #[command(subcommand)]
-    Agents(Agents),
+    Agents(Lazy<Agents>),
     /// List saved prompts, which run as `/NAME ARGUMENTS`
     #[command(subcommand)]
-    Commands(Commands),
+    Commands(Lazy<Commands>),
     /// List, show, resume, fork, replay and export sessions
     #[command(subcommand)]
-    Sessions(Sessions),
+    Sessions(Lazy<Sessions>),
     /// Show tokens and money by day, model and project
-    Usage(UsageArgs),
+    Usage(Lazy<UsageArgs>),
     /// Undo the last turn, and restore the files that it changed
-    Undo(UndoArgs),
+    Undo(Lazy<UndoArgs>),
     /// Redo what the last undo took back
-    Redo(SessionArg),
+    Redo(Lazy<SessionArg>),
     /// Keep the API key of a vendor: `haft login anthropic`
-    Login(LoginArgs),
+    Login(Lazy<LoginArgs>),
     /// Remove a key that `haft login` kept
-    Logout(LogoutArgs),
+    Logout(Lazy<LogoutArgs>),
     /// List tools, or call one without a model
     #[command(subcommand)]
-    Tools(Tools),
+    Tools(Lazy<Tools>),
     /// List, download and test models
     #[command(subcommand)]
-    Models(Models),
+    Models(Lazy<Models>),
     /// List and show profiles: sets of prompts, limits and output formats
     #[command(subcommand)]
-    Profiles(Profiles),
+    Profiles(Lazy<Profiles>),
     /// Extract tool calls from a model's text
-    Parse(ParseArgs),
+    Parse(Lazy<ParseArgs>),
     /// Show the configuration in effect and where each value comes from; change it
     #[command(subcommand)]
-    Config(Config),
+    Config(Lazy<Config>),
     /// Explain what is allowed, asked for or denied
     #[command(subcommand)]
-    Policy(Policy),
+    Policy(Lazy<Policy>),
     /// Serve agents and tools to other programs over MCP
-    Mcp(McpArgs),
+    Mcp(Lazy<McpArgs>),
     /// Serve the agent to an editor over ACP, on standard input and output
-    Acp(AcpArgs),
+    Acp(Lazy<AcpArgs>),
     /// Serve sessions and jobs over HTTP: a page, an API, an OpenAI-compatible endpoint
-    Serve(ServeArgs),
+    Serve(Lazy<ServeArgs>),
     /// Work on the jobs of a fleet, together with other machines
-    Worker(WorkerArgs),
+    Worker(Lazy<WorkerArgs>),
     /// Show, drain and set up a fleet of workers
     #[command(subcommand)]
-    Fleet(Fleet),
+    Fleet(Lazy<Fleet>),
     /// Run a Telegram bot
-    Telegram(TelegramArgs),
+    Telegram(Lazy<TelegramArgs>),
     /// Check what this machine has and what is missing
-    Doctor(DoctorArgs),
+    Doctor(Lazy<DoctorArgs>),
     /// Explain a topic or a command; without one, list them
     Help {
         /// permissions, sessions, models, configuration, or a command
@@ -148,20 +150,16 @@ pub(crate) enum Verb {
 /// Commands that begin a job.
 const JOBS: [&str; 4] = ["build", "debug", "review", "triage"];
 
-/// What a turn takes and a job does not, since it begins anew with an agent of its own.
-const NOT_OF_JOBS: [&str; 4] = ["agent", "session", "newest", "image"];
-
-/// The command line as help, manual and completions show it.
+/// The command line as help, manual and completions show it, all of it.
 pub(crate) fn command() -> clap::Command {
-    let without = |job: clap::Command| {
-        NOT_OF_JOBS.iter().fold(job, |job, option| job.mut_arg(option, |option| option.hide(true)))
-    };
-    JOBS.iter().fold(Cli::command(), |command, job| command.mut_subcommand(job, without))
+    let mut command = Cli::command();
+    command.build();
+    command
 }
 
 /// What was typed. Prints help or an error, and ends the program, where there is nothing else to do.
 pub(crate) fn parse() -> Cli {
-    Cli::from_arg_matches(&command().get_matches_from(words())).unwrap_or_else(|error| error.exit())
+    Cli::parse_from(words())
 }
 
 /// The words of the command line. Jobs take `-description` as well, which is how programs in Go write a long option.

@@ -16,7 +16,7 @@ mod source_dir;
 mod token;
 mod untrusted_file;
 
-use args::{Cli, Verb};
+use args::{Cli, Lazy, Verb};
 use config::{Config, ConfigError, Environment, Places, Settings, hide_keys};
 use failure::Failure;
 use haft::{sandbox::VARIABLE, terminal::Exit};
@@ -98,27 +98,27 @@ async fn run(cli: Cli, environment: Environment) -> Result<Exit, Failure> {
     let context = CliContext { environment, places };
     match cli.command {
         Some(Verb::Run(run)) => commands::run::run(&context, &run.prompt, &run.turn).await,
-        Some(Verb::Resume(resume)) => commands::sessions::resume(&context, *resume).await,
+        Some(Verb::Resume(Lazy(resume))) => commands::sessions::resume(&context, *resume).await,
         Some(Verb::Chat(chat)) => commands::talk::chat(&context, &chat.turn).await,
         Some(Verb::Build(job)) => commands::jobs::start(&context, "builder", &job).await,
         Some(Verb::Debug(job)) => commands::jobs::start(&context, "debugger", &job).await,
         Some(Verb::Review(job)) => commands::jobs::start(&context, "reviewer", &job).await,
         Some(Verb::Triage(job)) => commands::jobs::start(&context, "triager", &job).await,
-        Some(Verb::Jobs(jobs)) => commands::jobs::jobs(&context, jobs).await,
-        Some(Verb::Agents(agents)) => commands::agents::agents(&context, agents),
+        Some(Verb::Jobs(Lazy(jobs))) => commands::jobs::jobs(&context, *jobs).await,
+        Some(Verb::Agents(Lazy(agents))) => commands::agents::agents(&context, *agents),
         Some(Verb::Commands(list)) => commands::prompts::prompts(&context, &list),
-        Some(Verb::Sessions(sessions)) => commands::sessions::sessions(&context, sessions).await,
+        Some(Verb::Sessions(Lazy(sessions))) => commands::sessions::sessions(&context, *sessions).await,
         Some(Verb::Usage(usage)) => commands::usage::usage(&context, &usage),
         Some(Verb::Undo(undo)) => commands::undo::undo(&context, &undo).await,
         Some(Verb::Redo(session)) => commands::undo::redo(&context, &session).await,
         Some(Verb::Login(login)) => commands::login::login(&context, &login).await,
         Some(Verb::Logout(logout)) => commands::login::logout(&context, &logout).await,
-        Some(Verb::Tools(tools)) => commands::tools::tools(&context, tools).await,
-        Some(Verb::Models(models)) => commands::models::models(&context, models).await,
-        Some(Verb::Profiles(profiles)) => commands::profiles::profiles(profiles),
+        Some(Verb::Tools(Lazy(tools))) => commands::tools::tools(&context, *tools).await,
+        Some(Verb::Models(Lazy(models))) => commands::models::models(&context, *models).await,
+        Some(Verb::Profiles(Lazy(profiles))) => commands::profiles::profiles(*profiles),
         Some(Verb::Parse(parse)) => commands::parse::parse(&context, &parse),
-        Some(Verb::Config(config)) => commands::config::config(&context, config),
-        Some(Verb::Policy(policy)) => commands::policy::policy(&context, policy),
+        Some(Verb::Config(Lazy(config))) => commands::config::config(&context, *config),
+        Some(Verb::Policy(Lazy(policy))) => commands::policy::policy(&context, *policy),
         Some(Verb::Help { words }) => commands::help::help(&words),
         Some(Verb::Mcp(mcp)) => commands::mcp::mcp(&context, &mcp).await,
         Some(Verb::Completions { shell }) => commands::manual::completions(shell),
@@ -127,7 +127,7 @@ async fn run(cli: Cli, environment: Environment) -> Result<Exit, Failure> {
         Some(Verb::Serve(serve)) if serve.fleet.is_some() => commands::fleet::serve(&context, &serve).await,
         Some(Verb::Serve(serve)) => commands::serve::serve(&context, &serve).await,
         Some(Verb::Worker(worker)) => commands::fleet::worker(&context, &worker).await,
-        Some(Verb::Fleet(fleet)) => commands::fleet::fleet(&context, fleet).await,
+        Some(Verb::Fleet(Lazy(fleet))) => commands::fleet::fleet(&context, *fleet).await,
         Some(Verb::Telegram(telegram)) => commands::telegram::telegram(&context, &telegram).await,
         Some(Verb::Doctor(doctor)) => commands::doctor::doctor(&context, &doctor).await,
         None if !cli.prompt.is_empty() => {

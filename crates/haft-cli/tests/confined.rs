@@ -239,6 +239,26 @@ fn the_doctor_says_that_commands_work_in_an_overlay() {
     assert!(doctor.out.contains("can be confined here, in an overlay of the workspace: "), "{doctor:?}");
 }
 
+// As where a system lets nobody but root make namespaces.
+#[test]
+fn whoever_refuses_confinement_is_named_and_how_that_is_changed() {
+    let place = Place::new();
+    let script = "echo 0 >/proc/sys/user/max_user_namespaces && exec \"$@\"";
+    let below = ["unshare", "--map-root-user", "sh", "-c", script, "sh"];
+    let doctor = run_below(&place, &below, &["doctor"]);
+    let why = "the system does not let a command be confined: no user namespaces are allowed here: \
+               `sudo sysctl user.max_user_namespaces=15000` allows them";
+    assert!(
+        doctor
+            .out
+            .contains(&format!("commands: run unconfined, after a question, and cannot be undone: {why}")),
+        "{doctor:?}"
+    );
+    let model = model(&place, json!({"command": "echo ran"}));
+    let ran = run_below(&place, &below, &["run", "--sandbox", "require", "--model", &model, "go"]);
+    assert!(ran.code == 2 && ran.err.contains(why), "{ran:?}");
+}
+
 // As in a container without root: root of a user namespace, who is no root of the machine.
 #[test]
 fn commands_are_confined_for_root_of_a_user_namespace() {

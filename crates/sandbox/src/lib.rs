@@ -28,6 +28,7 @@ mod process;
 mod program;
 mod programs;
 mod proxy;
+mod refused;
 mod regular;
 mod signals;
 mod spawn;

@@ -3,6 +3,7 @@ use crate::{
     begin::{Beginning, Begun},
     confine::Plan,
     launch::Launch,
+    refused::explained,
     told::Told,
 };
 use haft_core::Confinement;
@@ -18,8 +19,8 @@ pub fn try_confinement(confinement: &Confinement) -> io::Result<()> {
     let nothing = || File::open("/dev/null").map(OwnedFd::from);
     let launch = Launch::nothing(&confinement.workspace)?;
     let streams = [nothing()?, nothing()?, nothing()?];
-    let Begun { pid, told } =
-        Beginning { launch, plan: Some(plan), streams, number: None, ends_with: None }.begin()?;
+    let beginning = Beginning { launch, plan: Some(plan), streams, number: None, ends_with: None };
+    let Begun { pid, told } = beginning.begin().map_err(explained)?;
     retry_on_intr(|| waitpid(Some(pid), WaitOptions::empty()))?;
     match told.and_then(Told::status) {
         Some(ended) if ended.success() => Ok(()),

@@ -41,6 +41,9 @@ const BEGINNINGS: [(&str, usize); 36] = [
     ("ya29.", 20), // Google
 ];
 
+/// No key is shorter.
+const SHORTEST: usize = 15;
+
 /// Addresses that let in whoever knows them.
 const ADDRESSES: [&str; 3] =
     ["hooks.slack.com/services/", "discord.com/api/webhooks/", "discordapp.com/api/webhooks/"];
@@ -107,7 +110,7 @@ fn is_of_word(letter: char) -> bool {
 
 fn is_key(word: &str) -> bool {
     let is_long = |(begin, least): &(&str, usize)| word.starts_with(begin) && word.len() >= *least;
-    BEGINNINGS.iter().any(is_long) || is_amazon(word) || is_web_token(word)
+    word.len() >= SHORTEST && (BEGINNINGS.iter().any(is_long) || is_amazon(word) || is_web_token(word))
 }
 
 /// The id of an access key.
@@ -118,8 +121,10 @@ fn is_amazon(word: &str) -> bool {
 
 /// A JSON Web Token (RFC 7519): three parts in base64, the first two of them JSON objects.
 fn is_web_token(word: &str) -> bool {
-    let parts: Vec<&str> = word.split('.').collect();
-    matches!(parts[..], [head, body, proof] if head.starts_with("eyJ") && body.starts_with("eyJ") && proof.len() >= 20)
+    let mut parts = word.split('.');
+    let mut is_object = || parts.next().is_some_and(|part| part.starts_with("eyJ"));
+    let are_objects = is_object() && is_object();
+    are_objects && parts.next().is_some_and(|proof| proof.len() >= 20) && parts.next().is_none()
 }
 
 /// Telegram: `123456789:AAF…`, 35 letters behind the colon.
@@ -135,12 +140,13 @@ fn is_bot_token(word: &str) -> bool {
 
 /// Whether a name like `password` stands there as a word of its own, with a value behind its `=`.
 fn assigns(lower: &str) -> bool {
-    ASSIGNED.iter().any(|name| {
-        lower.match_indices(name).any(|(at, _)| {
-            let before = lower[..at].chars().next_back();
-            let behind = lower[at + name.len()..].strip_prefix('=').unwrap_or_default();
-            let value = behind.find([';', '&', ' ', '"', '\'']).map_or(behind, |end| &behind[..end]);
-            before.is_none_or(|letter| !letter.is_alphanumeric()) && value.len() >= 4
-        })
+    lower.match_indices('=').any(|(sign, _)| {
+        let behind = &lower[sign + 1..];
+        let value = behind.find([';', '&', ' ', '"', '\'']).map_or(behind, |end| &behind[..end]);
+        let ends = |name: &&str| {
+            let before = lower[..sign].strip_suffix(*name).map(|before| before.chars().next_back());
+            before.is_some_and(|letter| letter.is_none_or(|letter| !letter.is_alphanumeric()))
+        };
+        value.len() >= 4 && ASSIGNED.iter().any(|name| ends(&name))
     })
 }

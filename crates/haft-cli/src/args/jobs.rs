@@ -3,8 +3,11 @@ use super::TurnArgs;
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
 
-/// `haft build`, `debug`, `review`, `triage`
+/// `haft build`, `debug`, `review`, `triage`; hidden is what a turn takes and a job does not, since it begins anew with an
+/// agent of its own.
 #[derive(Debug, Args)]
+#[command(mut_arg("agent", |arg| arg.hide(true)), mut_arg("session", |arg| arg.hide(true)))]
+#[command(mut_arg("newest", |arg| arg.hide(true)), mut_arg("image", |arg| arg.hide(true)))]
 pub(crate) struct JobArgs {
     /// Task to do
     #[arg(value_name = "TEXT")]

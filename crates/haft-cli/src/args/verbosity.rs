@@ -11,8 +11,15 @@ impl Cli {
             Some(Verb::Build(job) | Verb::Debug(job) | Verb::Review(job) | Verb::Triage(job)) => {
                 job.turn.verbose
             }
-            Some(Verb::Jobs(Jobs::Retry { turn, .. } | Jobs::Serve { turn, .. })) => turn.verbose,
-            Some(Verb::Resume(resume) | Verb::Sessions(Sessions::Resume(resume))) => resume.turn.verbose,
+            Some(Verb::Jobs(jobs)) => match &**jobs {
+                Jobs::Retry { turn, .. } | Jobs::Serve { turn, .. } => turn.verbose,
+                _ => 0,
+            },
+            Some(Verb::Resume(resume)) => resume.turn.verbose,
+            Some(Verb::Sessions(sessions)) => match &**sessions {
+                Sessions::Resume(resume) => resume.turn.verbose,
+                _ => 0,
+            },
             Some(Verb::Mcp(mcp)) => mcp.verbose,
             Some(Verb::Acp(acp)) => acp.work.verbose,
             Some(Verb::Telegram(telegram)) => telegram.work.verbose,
@@ -20,9 +27,7 @@ impl Cli {
             Some(Verb::Worker(worker)) => worker.work.verbose,
             // These open no turn, and have no such option.
             Some(
-                Verb::Jobs(_)
-                | Verb::Sessions(_)
-                | Verb::Agents(_)
+                Verb::Agents(_)
                 | Verb::Commands(_)
                 | Verb::Usage(_)
                 | Verb::Fleet(_)

@@ -36,7 +36,6 @@ fn topics() -> String {
 
 fn of_command(words: &[String]) -> Result<String, Failure> {
     let mut command = args::command();
-    command.build();
     let mut found = &mut command;
     for word in words {
         let known: Vec<String> = found.get_subcommands().map(|known| known.get_name().to_owned()).collect();

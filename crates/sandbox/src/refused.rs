@@ -1,0 +1,84 @@
+//! Why a system lets nobody but root confine a process, as its settings say, and how that is changed.
+use std::{fs, io, path::Path};
+
+/// A setting below `/proc/sys`, the value with which it refuses, and what to say of it.
+struct Setting {
+    path: &'static str,
+    refusing: &'static str,
+    told: &'static str,
+}
+
+const SETTINGS: [Setting; 3] = [
+    // Ubuntu since 23.10.
+    Setting {
+        path: "kernel/apparmor_restrict_unprivileged_userns",
+        refusing: "1",
+        told: "AppArmor restricts user namespaces: `sudo sysctl kernel.apparmor_restrict_unprivileged_userns=0` allows them to all programs, a profile to `haft` alone (docs/troubleshooting.md)",
+    },
+    // Debian and what is made of it.
+    Setting {
+        path: "kernel/unprivileged_userns_clone",
+        refusing: "0",
+        told: "user namespaces are for root alone here: `sudo sysctl kernel.unprivileged_userns_clone=1` allows them to everybody",
+    },
+    Setting {
+        path: "user/max_user_namespaces",
+        refusing: "0",
+        told: "no user namespaces are allowed here: `sudo sysctl user.max_user_namespaces=15000` allows them",
+    },
+];
+
+/// Files by which engines of containers tell that this is one.
+const CONTAINERS: [&str; 2] = [".dockerenv", "run/.containerenv"];
+
+/// The same error, with what the settings of this system say.
+pub(crate) fn explained(error: io::Error) -> io::Error {
+    match reason(Path::new("/")) {
+        Some(reason) => io::Error::new(error.kind(), format!("{reason} ({error})")),
+        None => error,
+    }
+}
+
+fn reason(root: &Path) -> Option<&'static str> {
+    let refuses = |setting: &&Setting| {
+        let value = fs::read_to_string(root.join("proc/sys").join(setting.path));
+        value.is_ok_and(|value| value.trim() == setting.refusing)
+    };
+    let is_container = || CONTAINERS.iter().any(|file| root.join(file).exists());
+    let container = "this container may not make namespaces (docs/deploy.md, \"A container\")";
+    SETTINGS.iter().find(refuses).map(|setting| setting.told).or_else(|| is_container().then_some(container))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_setting_that_refuses_is_named() {
+        let table = [
+            (&[][..], None),
+            (&[("proc/sys/user/max_user_namespaces", "96365\n")], None),
+            (&[("proc/sys/user/max_user_namespaces", "0\n")], Some("user.max_user_namespaces=15000")),
+            (&[("proc/sys/kernel/unprivileged_userns_clone", "0\n")], Some("unprivileged_userns_clone=1")),
+            (
+                &[
+                    ("proc/sys/kernel/apparmor_restrict_unprivileged_userns", "1\n"),
+                    ("proc/sys/kernel/unprivileged_userns_clone", "1\n"),
+                ],
+                Some("apparmor_restrict_unprivileged_userns=0"),
+            ),
+            (&[(".dockerenv", "")], Some("docs/deploy.md")),
+        ];
+        for (files, expected) in table {
+            let root = tempfile::tempdir().unwrap();
+            for (path, text) in files {
+                let file = root.path().join(path);
+                fs::create_dir_all(file.parent().unwrap()).unwrap();
+                fs::write(file, text).unwrap();
+            }
+            let told = reason(root.path());
+            assert!(told.is_some() == expected.is_some(), "{files:?}: {told:?}");
+            assert!(expected.is_none_or(|part| told.unwrap().contains(part)), "{files:?}: {told:?}");
+        }
+    }
+}
