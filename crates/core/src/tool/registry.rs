@@ -6,7 +6,10 @@ use crate::{
 };
 use indexmap::IndexMap;
 use serde_json::Value;
-use std::{any::TypeId, sync::Arc};
+use std::{
+    any::TypeId,
+    sync::{Arc, OnceLock},
+};
 
 /// The tools an agent may call, in the order in which they were registered. Cheap to clone.
 #[derive(Clone, Default)]
@@ -14,15 +17,16 @@ pub struct Registry {
     tools: IndexMap<String, Registered>,
 }
 
-/// A tool with its schema made ready for checking.
+/// A tool and how it is offered.
 #[derive(Clone)]
 pub struct Registered {
     /// The tool.
     pub tool: Arc<dyn AnyTool>,
-    schema: Arc<Schema>,
+    /// Made when it is first called: most tools never are.
+    schema: Arc<OnceLock<Schema>>,
     offer: Offer,
-    /// What they are told.
-    told: Arc<ToolSpec>,
+    /// What models are told, where that is not what the tool says.
+    told: Option<Arc<ToolSpec>>,
     presentation: Arc<Presentation>,
 }
 
@@ -41,13 +45,17 @@ impl Registered {
     /// The arguments by their own names, coerced where `validation` allows it; or an error that lists every
     /// problem (C-19 to C-24).
     pub fn check(&self, arguments: &Value, validation: Validation) -> Result<Value, ToolError> {
-        let named = self.tool.aliases().rename(self.own_names(arguments), self.schema.parameters());
-        self.schema.check(&self.told, &named, validation)
+        let named = self.tool.aliases().rename(self.own_names(arguments), self.schema().parameters());
+        self.schema().check(self.told(), &named, validation)
     }
 
     /// What models are told of the tool.
     pub fn told(&self) -> &ToolSpec {
-        &self.told
+        self.told.as_deref().unwrap_or_else(|| self.tool.spec())
+    }
+
+    fn schema(&self) -> &Schema {
+        self.schema.get_or_init(|| Schema::new(self.tool.accepts()))
     }
 
     fn renames(&self) -> Renames<'_> {
@@ -57,7 +65,7 @@ impl Registered {
 
     /// What models are told, where other tools have these names.
     fn in_names(&self, tools: &Renames<'_>) -> ToolSpec {
-        let mut told = ToolSpec::clone(&self.told);
+        let mut told = self.told().clone();
         for renames in [&self.renames(), tools] {
             told.description = renames.text(&told.description).into_owned();
             renames.descriptions(&mut told.parameters);
@@ -112,9 +120,8 @@ impl Registry {
 
     /// Adds a tool as [`Registry::with_any`] does, in place.
     pub fn register(&mut self, tool: Arc<dyn AnyTool>) {
-        let schema = Arc::new(Schema::new(tool.accepts()));
-        let (told, presentation) = (Arc::new(tool.spec().clone()), Arc::default());
-        let registered = Registered { tool, schema, offer: Offer::Told, told, presentation };
+        let (schema, presentation) = (Arc::default(), Arc::default());
+        let registered = Registered { tool, schema, offer: Offer::Told, told: None, presentation };
         self.tools.insert(registered.tool.spec().name.clone(), registered);
     }
 
@@ -172,8 +179,8 @@ impl Registry {
     /// Tells models of the tool of this name as `presentation` says; nothing where there is no such tool.
     pub fn presenting(mut self, name: &str, presentation: Presentation) -> Self {
         if let Some(registered) = self.tools.get_mut(name) {
-            let told = presentation.of(registered.tool.spec(), registered.schema.parameters());
-            (registered.told, registered.presentation) = (Arc::new(told), Arc::new(presentation));
+            let told = presentation.of(registered.tool.spec(), registered.schema().parameters());
+            (registered.told, registered.presentation) = (Some(Arc::new(told)), Arc::new(presentation));
         }
         self
     }
@@ -186,7 +193,7 @@ impl Registry {
 
     fn any(&self, name: &str) -> Option<&Registered> {
         let alike = |known: &str| known.eq_ignore_ascii_case(name.trim());
-        let called = |tool: &&Registered| alike(&tool.told.name) || alike(&tool.tool.spec().name);
+        let called = |tool: &&Registered| alike(&tool.told().name) || alike(&tool.tool.spec().name);
         let called_elsewhere =
             |tool: &&Registered| tool.tool.aliases().names.iter().any(|known| alike(known));
         let by_name = || only(self.tools.values().filter(called));
@@ -215,7 +222,9 @@ impl Registry {
     }
 
     fn renames(&self) -> Renames<'_> {
-        Renames::new(self.tools.iter().map(|(own, registered)| (own.as_str(), registered.told.name.as_str())))
+        Renames::new(
+            self.tools.iter().map(|(own, registered)| (own.as_str(), registered.told().name.as_str())),
+        )
     }
 
     /// Returns the names of the offered tools, in the order of registration (T-32).
@@ -248,7 +257,7 @@ impl Registry {
 
     fn offered(&self) -> impl Iterator<Item = &ToolSpec> {
         let offered = self.tools.values().filter(|registered| registered.offer == Offer::Told);
-        offered.map(|registered| &*registered.told)
+        offered.map(Registered::told)
     }
 
     /// Returns how many are offered (T-33).

@@ -155,36 +155,39 @@ fn yes() -> bool {
     true
 }
 
-const BUILT_IN: &[&str] = &[
-    include_str!("../../profiles/default.toml"),
-    include_str!("../../profiles/alfred.toml"),
-    include_str!("../../profiles/pedro.toml"),
-    include_str!("../../profiles/ally.toml"),
-    include_str!("../../profiles/opencode.toml"),
-    include_str!("../../profiles/picoclaw.toml"),
+/// By name: what nobody asks for is not read.
+const BUILT_IN: [(&str, &str); 6] = [
+    ("default", include_str!("../../profiles/default.toml")),
+    ("alfred", include_str!("../../profiles/alfred.toml")),
+    ("pedro", include_str!("../../profiles/pedro.toml")),
+    ("ally", include_str!("../../profiles/ally.toml")),
+    ("opencode", include_str!("../../profiles/opencode.toml")),
+    ("picoclaw", include_str!("../../profiles/picoclaw.toml")),
 ];
 
 impl Profile {
     /// The one that people get who ask for none.
     pub fn standard() -> Self {
-        Self::parse(BUILT_IN[0]).expect("the built-in profile is tested")
+        Self::built_in(BUILT_IN[0].1)
     }
 
     /// A built-in profile.
     pub fn named(name: &str) -> Option<Self> {
-        Self::all().into_iter().find(|profile| profile.name == name)
+        Self::source(name).map(Self::built_in)
     }
 
     /// The built-in profiles.
     pub fn all() -> Vec<Self> {
-        let parsed = BUILT_IN.iter().map(|text| Self::parse(text).expect("the built-in profiles are tested"));
-        parsed.collect()
+        BUILT_IN.iter().map(|(_, text)| Self::built_in(text)).collect()
     }
 
     /// The TOML of a built-in profile.
     pub fn source(name: &str) -> Option<&'static str> {
-        let place = Self::all().iter().position(|profile| profile.name == name)?;
-        BUILT_IN.get(place).copied()
+        BUILT_IN.iter().find(|(known, _)| *known == name).map(|(_, text)| *text)
+    }
+
+    fn built_in(text: &str) -> Self {
+        Self::parse(text).expect("the built-in profiles are tested")
     }
 
     /// A built-in agent as it is in this profile (P-05).
@@ -210,6 +213,7 @@ mod tests {
     fn the_built_in_profiles_can_be_read() {
         let names: Vec<_> = Profile::all().into_iter().map(|profile| profile.name).collect();
         assert_eq!(names, ["default", "alfred", "pedro", "ally", "opencode", "picoclaw"]);
+        assert_eq!(names, BUILT_IN.map(|(name, _)| name));
     }
 
     //
