@@ -155,20 +155,19 @@ fn yes() -> bool {
     true
 }
 
-/// By name: what nobody asks for is not read.
-const BUILT_IN: [(&str, &str); 6] = [
-    ("default", include_str!("../../profiles/default.toml")),
-    ("alfred", include_str!("../../profiles/alfred.toml")),
-    ("pedro", include_str!("../../profiles/pedro.toml")),
-    ("ally", include_str!("../../profiles/ally.toml")),
-    ("opencode", include_str!("../../profiles/opencode.toml")),
-    ("picoclaw", include_str!("../../profiles/picoclaw.toml")),
+const BUILT_IN: [&str; 6] = [
+    include_str!("../../profiles/default.toml"),
+    include_str!("../../profiles/alfred.toml"),
+    include_str!("../../profiles/pedro.toml"),
+    include_str!("../../profiles/ally.toml"),
+    include_str!("../../profiles/opencode.toml"),
+    include_str!("../../profiles/picoclaw.toml"),
 ];
 
 impl Profile {
     /// The one that people get who ask for none.
     pub fn standard() -> Self {
-        Self::built_in(BUILT_IN[0].1)
+        Self::built_in(BUILT_IN[0])
     }
 
     /// A built-in profile.
@@ -178,12 +177,14 @@ impl Profile {
 
     /// The built-in profiles.
     pub fn all() -> Vec<Self> {
-        BUILT_IN.iter().map(|(_, text)| Self::built_in(text)).collect()
+        BUILT_IN.map(Self::built_in).into()
     }
 
     /// The TOML of a built-in profile.
     pub fn source(name: &str) -> Option<&'static str> {
-        BUILT_IN.iter().find(|(known, _)| *known == name).map(|(_, text)| *text)
+        // It is the first line. What nobody asks for is not read.
+        let line = format!("name = \"{name}\"");
+        BUILT_IN.into_iter().find(|text| text.lines().next() == Some(&line))
     }
 
     fn built_in(text: &str) -> Self {
@@ -213,7 +214,10 @@ mod tests {
     fn the_built_in_profiles_can_be_read() {
         let names: Vec<_> = Profile::all().into_iter().map(|profile| profile.name).collect();
         assert_eq!(names, ["default", "alfred", "pedro", "ally", "opencode", "picoclaw"]);
-        assert_eq!(names, BUILT_IN.map(|(name, _)| name));
+        for name in &names {
+            assert_eq!(Profile::named(name).unwrap().name, *name);
+        }
+        assert!(["", "alf", "alfred\"", "edit_file"].iter().all(|name| Profile::named(name).is_none()));
     }
 
     // A-25, A-33, A-38, A-40, A-41, A-52, A-53, A-85, A-87, A-88, X-02, X-03, X-29, X-31

@@ -2,10 +2,12 @@
 mod writer;
 
 use crate::failure::Failure;
+use rustix::{
+    event::{PollFd, PollFlags, Timespec, poll},
+    io::Errno,
+};
 use std::{
-    io::{ErrorKind, IsTerminal, Read, Write, stderr, stdin},
-    sync::mpsc::{RecvTimeoutError, channel},
-    thread,
+    io::{IsTerminal, Read, Write, stderr, stdin},
     time::Duration,
 };
 
@@ -26,38 +28,32 @@ pub(super) fn piped(quiet: bool) -> Result<Option<String>, Failure> {
     if stdin().is_terminal() {
         return Ok(None);
     }
-    let (sender, receiver) = channel();
-    thread::spawn(move || {
-        let mut first = vec![0; 8 << 10];
-        let began = loop {
-            match stdin().lock().read(&mut first) {
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                read => break read,
-            }
-        };
-        let began = began.map(|length| first[..length].to_vec());
-        let _nobody_waits = sender.send(began);
-    });
-    let first = receiver.recv_timeout(PATIENCE).or_else(|error| match error {
-        RecvTimeoutError::Timeout if writer::is_in_a_pipeline() => {
-            receiver.recv().map_err(|_| RecvTimeoutError::Disconnected)
+    if !is_there(Some(PATIENCE)) && !(writer::is_in_a_pipeline() && is_there(None)) {
+        if !quiet {
+            writeln!(stderr(), "(nothing came on standard input; going on without it)")?;
         }
-        error => Err(error),
-    });
-    let first = match first {
+        return Ok(None);
+    }
+    let mut first = vec![0; 8 << 10];
+    match stdin().lock().read(&mut first) {
+        Ok(length) => first.truncate(length),
         // Closed, or never opened.
-        Ok(Err(_)) | Err(RecvTimeoutError::Disconnected) => return Ok(None),
-        Ok(Ok(first)) => first,
-        Err(RecvTimeoutError::Timeout) => {
-            if !quiet {
-                let note = "(nothing came on standard input; going on without it)";
-                writeln!(stderr(), "{note}")?;
-            }
-            return Ok(None);
-        }
-    };
+        Err(_) => return Ok(None),
+    }
     let text = text(read(first)?)?;
     Ok((!text.trim().is_empty()).then_some(text))
+}
+
+/// Waits until something can be read, or nothing more will come; not longer than `patience`.
+fn is_there(patience: Option<Duration>) -> bool {
+    let patience = patience.and_then(|patience| Timespec::try_from(patience).ok());
+    loop {
+        match poll(&mut [PollFd::new(&stdin(), PollFlags::IN)], patience.as_ref()) {
+            Err(Errno::INTR) => {}
+            // What cannot be waited for says why when it is read.
+            ready => return ready != Ok(0),
+        }
+    }
 }
 
 /// A part of a prompt on lines of its own, marked so that nothing in it can end it.
