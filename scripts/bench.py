@@ -182,11 +182,11 @@ def main():
         fill(work, 100_000)
         large = {sandbox: round_of_a_command(environment, folder, work, sandbox) for sandbox in ("off", "require")}
     milliseconds = lambda values: statistics.median(values) * 1000
-    print(f"start to first request   {milliseconds(request):6.1f} ms   (bar: 25)")
+    print(f"start to first request   {milliseconds(request):6.1f} ms   (bar: 4)")
     print(f"whole turn               {milliseconds(whole):6.1f} ms")
     print(f"`haft --version`         {milliseconds(version):6.1f} ms   ratio {milliseconds(request) / milliseconds(version):.1f}")
-    print(f"round that reads a file  {reading * 1000:6.2f} ms   (bar: 1)")
-    print(f"peak memory              {peak:6.1f} MB   (bar: 20)")
+    print(f"round that reads a file  {reading * 1000:6.2f} ms   (bar: 0.4)")
+    print(f"peak memory              {peak:6.1f} MB   (bar: 14)")
     print(f"round with a command     {commands['off'] * 1000:6.2f} ms   {commands['off'] / bare:.2f} of a bare loop's   (bar: 2)")
     for files, took in ((10, commands), (100_000, large)):
         more = (took["require"] - took["off"]) * 1000

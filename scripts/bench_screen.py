@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """What the screen costs: wake-ups while nothing happens, and CPU while 20,000 deltas stream.
 
-Runs the release binary in a terminal of its own (`tmux`) against a written model.
+Runs the release binary, or the one that `HAFT` names, in a terminal of its own (`tmux`) against a written model.
 """
 import json, os, shutil, subprocess, sys, tempfile, time
 
-HAFT = os.path.realpath(os.path.join(os.path.dirname(__file__), "..", "target", "release", "haft"))
+HAFT = os.environ.get("HAFT") or os.path.realpath(os.path.join(os.path.dirname(__file__), "..", "target", "release", "haft"))
 DELTAS = 20_000
 PIECE = 5
 
@@ -63,7 +63,7 @@ def main():
             wait_for(socket, "The last words.")
             wait_for(socket, "what to do?")
             print(f"screen, idle             {idle:6d}      wake-ups in 10 s   (bar: 0)")
-            print(f"screen, {DELTAS} deltas     {cpu(pid) - before:6.2f} s    of CPU   (bar: 0.3)")
+            print(f"screen, {DELTAS} deltas     {cpu(pid) - before:6.2f} s    of CPU   (bar: 0.06)")
         finally:
             tmux(socket, "kill-server")
 
