@@ -127,4 +127,22 @@ mod tests {
         assert_eq!(changed.whole(), [change("a", "", "2")]);
         assert!(Changed::of(&[staged("1", vec![change("b", "", "1")]), unsettled("1")]).is_empty());
     }
+
+    #[test]
+    fn attributes_that_a_later_step_does_not_name_are_as_the_step_before_left_them() {
+        let state = |text: &str, note: Option<&str>| {
+            let notes = note.map(|note| [("user.note".to_owned(), note.to_owned())].into());
+            Some(FileState::file(Hash(text.into()), 0o644).with_attributes(notes))
+        };
+        let step = |before: Option<FileState>, after| Change { path: "a".into(), before, after };
+        let edit = step(state("1", None), state("2", None));
+        let note = step(state("2", Some("31")), state("2", Some("32")));
+        let again = step(state("2", None), state("3", None));
+        assert_eq!(whole([&edit, &note, &again]), [step(state("1", Some("31")), state("3", Some("32")))]);
+        let back = note.inverse();
+        assert_eq!(whole([&edit, &note, &back, &edit.inverse()]), []);
+        let made = step(None, state("2", None));
+        let noted = step(state("2", Some("31")), state("2", Some("32")));
+        assert_eq!(whole([&made, &noted]), [step(None, state("2", Some("32")))]);
+    }
 }
