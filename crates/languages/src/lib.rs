@@ -1,4 +1,4 @@
-//! Programming languages that tools read: grammars of tree-sitter, packed (`build/main.rs` says how and why).
+//! Programming languages that tools read: grammars of tree-sitter, packed (`build/build.rs` says how and why).
 //!
 //! It uses the crates of the grammars. Where to begin: each function gives a language.
 #![cfg_attr(not(plain), expect(unsafe_code, reason = "a grammar is a function in C"))]

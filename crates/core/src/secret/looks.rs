@@ -147,6 +147,6 @@ fn assigns(lower: &str) -> bool {
             let before = lower[..sign].strip_suffix(*name).map(|before| before.chars().next_back());
             before.is_some_and(|letter| letter.is_none_or(|letter| !letter.is_alphanumeric()))
         };
-        value.len() >= 4 && ASSIGNED.iter().any(|name| ends(&name))
+        value.len() >= 4 && ASSIGNED.iter().any(ends)
     })
 }

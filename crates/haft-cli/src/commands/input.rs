@@ -28,7 +28,8 @@ pub(super) fn piped(quiet: bool) -> Result<Option<String>, Failure> {
     if stdin().is_terminal() {
         return Ok(None);
     }
-    if !is_there(Some(PATIENCE)) && !(writer::is_in_a_pipeline() && is_there(None)) {
+    let came = is_there(Some(PATIENCE)) || writer::is_in_a_pipeline() && is_there(None);
+    if !came {
         if !quiet {
             writeln!(stderr(), "(nothing came on standard input; going on without it)")?;
         }
