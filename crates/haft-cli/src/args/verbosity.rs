@@ -53,13 +53,13 @@ impl Cli {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::{CommandFactory, Parser};
+    use clap::Parser;
 
     // Whoever adds a command with `-v` is told here where it is forgotten.
     #[test]
     fn every_command_that_takes_v_hears_it() {
         let mut paths = Vec::new();
-        collect(&Cli::command(), &mut Vec::new(), &mut paths);
+        collect(&crate::args::command(), &mut Vec::new(), &mut paths);
         assert!(paths.len() > 12, "{paths:?}");
         for path in paths {
             let needed: &[&str] = match path.last().map(String::as_str) {
