@@ -11,14 +11,14 @@ use std::{
     fs::File,
     io,
     os::{
-        fd::OwnedFd,
+        fd::{AsRawFd, OwnedFd},
         unix::{ffi::OsStrExt, fs::MetadataExt},
     },
     path::{Component, Path, PathBuf},
 };
 
-/// Without it, an owner can change nothing in a folder, nor its attributes.
-pub(crate) const OWNER_WRITES: u32 = 0o200;
+/// With it, an owner can do all in a folder, and change its attributes.
+pub(crate) const OWNER: u32 = 0o700;
 
 /// What lies under a name.
 #[derive(Debug, PartialEq)]
@@ -226,13 +226,27 @@ impl Place {
 
     /// Gives a folder the permissions of `state`, and its attributes where they are known.
     pub(crate) fn set_state(&self, name: &OsStr, state: &FileState) -> io::Result<()> {
-        let folder = self.open_folder(name)?;
+        let folder = match self.open_folder(name) {
+            #[cfg(target_os = "linux")]
+            Err(Errno::ACCESS) => self.open_unreadable(name)?,
+            opened => opened?,
+        };
         let permit = |permissions| rustix::fs::fchmod(&folder, Mode::from_raw_mode(permissions));
         if let Some(attributes) = &state.attributes {
-            permit(state.permissions() | OWNER_WRITES)?;
+            permit(state.permissions() | OWNER)?;
             attributes::set(&folder, attributes)?;
         }
         Ok(permit(state.permissions())?)
+    }
+
+    /// Opens a folder that its owner may not read, and so makes it one that they may.
+    #[cfg(target_os = "linux")]
+    fn open_unreadable(&self, name: &OsStr) -> io::Result<File> {
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let held = File::from(rustix::fs::openat(&self.folder, name, flags, Mode::empty())?);
+        let mode = Mode::from_raw_mode(held.metadata()?.mode() | OWNER);
+        rustix::fs::chmod(format!("/proc/self/fd/{}", held.as_raw_fd()), mode)?;
+        Ok(self.open_folder(name)?)
     }
 
     fn open_folder(&self, name: &OsStr) -> rustix::io::Result<File> {

@@ -121,6 +121,23 @@ fn a_folder_that_has_a_part_of_its_attributes_gets_the_rest() {
 }
 
 #[test]
+fn a_folder_that_nobody_may_look_into_gets_its_mode_and_gives_it_back() {
+    for mode in [0o300, 0o500, 0o100] {
+        let place = Place::new(&[]);
+        let path = place.workspace.join("d");
+        fs::create_dir(&path).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+        let folder = |mode| Some(FileState::folder(mode));
+        let change = Change { path: "d".into(), before: folder(0o755), after: folder(mode) };
+        for (change, expected) in [(change.clone(), mode), (change.clone(), mode), (change.inverse(), 0o755)]
+        {
+            assert_eq!(place.settle(&[change]), [""; 0].map(Path::new), "{mode:o}");
+            assert_eq!(seen(&path).2 & 0o777, expected);
+        }
+    }
+}
+
+#[test]
 fn no_journal_sets_what_only_the_system_may() {
     let place = Place::new(&[("a", "1")]);
     for (name, value) in

@@ -10,7 +10,7 @@ use kit::Place;
 use std::{
     collections::BTreeMap,
     env, fs,
-    os::unix::fs::MetadataExt,
+    os::unix::fs::{MetadataExt, PermissionsExt},
     path::{Path, PathBuf},
     sync::Arc,
     time::Duration,
@@ -202,6 +202,26 @@ async fn random_scripts_leave_the_same_tree_in_a_view_as_without_and_are_undone_
         }
         assert_eq!(plain(&tree(&place.workspace)), plain(&after), "{told}");
     }
+}
+
+#[tokio::test]
+async fn what_nobody_may_look_into_is_recorded_and_settled() {
+    let place = with_views();
+    fs::create_dir(place.workspace.join("old")).unwrap();
+    place.put("old/a", "1\n");
+    let mode = |name: &str| fs::symlink_metadata(place.workspace.join(name)).unwrap().mode() & 0o777;
+    let view = view(&place);
+    let what = "echo 2 >old/a; chmod 0 old/a; chmod 300 old; mkdir -p new/below; echo 3 >new/below/b; chmod 100 new/below new";
+    run(what, &place.workspace, Some(&*view)).await;
+    let changes = view.changes().unwrap();
+    drop(view);
+    assert_eq!(place.settle(&changes), [""; 0].map(Path::new));
+    assert_eq!(["old", "old/a", "new", "new/below"].map(mode), [0o300, 0, 0o100, 0o100]);
+    assert_eq!(place.get("new/below/b").as_deref(), Some("3\n"));
+    for name in ["old", "old/a", "new", "new/below"] {
+        fs::set_permissions(place.workspace.join(name), fs::Permissions::from_mode(0o700)).unwrap();
+    }
+    assert_eq!(place.get("old/a").as_deref(), Some("2\n"));
 }
 
 #[tokio::test]

@@ -88,6 +88,7 @@ impl Difference {
         let real = self.root.join(path);
         let mut all = BTreeSet::new();
         if let Some(upper) = &seen.upper {
+            open_up(upper)?;
             all.extend(names(upper)?);
         }
         // What shows itself is as it was.
@@ -200,6 +201,15 @@ fn names(folder: &Path) -> io::Result<Vec<OsString>> {
 
 fn folder_state(path: &Path, mode: u32) -> FileState {
     FileState::folder(mode).with_attributes(attributes::at(path))
+}
+
+/// A command may have left a folder so that its owner may not look into it. Its mode was read before.
+fn open_up(folder: &Path) -> io::Result<()> {
+    let mode = fs::symlink_metadata(folder)?.mode();
+    match mode & 0o700 {
+        0o700 => Ok(()),
+        _ => fs::set_permissions(folder, fs::Permissions::from_mode(mode | 0o700)),
+    }
 }
 
 /// The same of one that only this view shows. A command may have left it so that its owner may not read it.

@@ -7,7 +7,7 @@ use std::{
     io,
     os::unix::{
         ffi::OsStrExt,
-        fs::{FileTypeExt, MetadataExt},
+        fs::{FileTypeExt, MetadataExt, PermissionsExt},
     },
     path::{Path, PathBuf},
 };
@@ -98,6 +98,18 @@ fn below_of(
     })
 }
 
+/// Reads something of a folder that a command left so that its owner may not look into it.
+fn while_open<T>(folder: &Path, read: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
+    let left = fs::symlink_metadata(folder)?.permissions();
+    if left.mode() & 0o700 == 0o700 {
+        return Err(io::ErrorKind::PermissionDenied.into());
+    }
+    fs::set_permissions(folder, fs::Permissions::from_mode(left.mode() | 0o700))?;
+    let value = read();
+    fs::set_permissions(folder, left)?;
+    value
+}
+
 /// An attribute of overlayfs: root has them where nobody else can set them.
 fn attribute(folder: &Path, name: &str) -> io::Result<Option<Vec<u8>>> {
     let space = if is_root_of_machine() { "trusted" } else { "user" };
@@ -108,6 +120,7 @@ fn attribute(folder: &Path, name: &str) -> io::Result<Option<Vec<u8>>> {
             Ok(Some(value))
         }
         Err(Errno::NODATA | Errno::OPNOTSUPP) => Ok(None),
+        Err(Errno::ACCESS) => while_open(folder, || attribute(folder, name)),
         Err(error) => Err(error.into()),
     }
 }

@@ -1,7 +1,7 @@
 //! Folders that are made, removed, or get other permissions.
 use super::{Settling, named};
 use crate::{
-    place::{Lookup, Made, OWNER_WRITES, Place, State},
+    place::{Lookup, Made, OWNER, Place, State},
     sync::sync_systems,
 };
 use haft_core::{Change, FileKind, FileState};
@@ -22,6 +22,9 @@ pub(super) struct Folders<'a> {
     /// Neither as before nor as after.
     pub(super) left: Vec<PathBuf>,
 }
+
+/// Without it, an owner can change nothing in a folder.
+const OWNER_WRITES: u32 = 0o200;
 
 /// What becomes of a change while it is settled.
 enum Done {
@@ -149,7 +152,7 @@ impl Settling<'_> {
 
 /// Whether a folder is as it was, or partly as it is to be: a process that was killed had begun.
 fn is_on_the_way(now: &FileState, before: &FileState, after: &FileState) -> bool {
-    let modes = [before.mode, after.mode, after.mode | OWNER_WRITES];
+    let modes = [before.mode, before.mode | OWNER, after.mode, after.mode | OWNER];
     let attributes = |state: &FileState| state.attributes.clone().unwrap_or_default();
     let [is, was, will_be] = [now, before, after].map(attributes);
     let names = || is.keys().chain(was.keys()).chain(will_be.keys());
@@ -170,8 +173,13 @@ impl<'a> Folders<'a> {
     }
 
     fn bring(&mut self, place: Place, state: &'a FileState) -> io::Result<()> {
-        if state.permissions() & OWNER_WRITES != 0 {
-            place.set_state(&place.name, &state.clone().with_attributes(None))?;
+        let may_write = state.permissions() & OWNER_WRITES != 0;
+        match &state.attributes {
+            None if may_write => return place.set_state(&place.name, state),
+            Some(_) if may_write => {
+                place.set_state(&place.name, &FileState::folder(state.permissions() | OWNER))?;
+            }
+            _ => {}
         }
         self.later.push((place, state));
         Ok(())
