@@ -63,7 +63,8 @@ fn pack_all() -> Result<()> {
     let folders = sources::of(&wanted, &out)?;
     // Nothing is linked before all of it is there.
     let packed = wanted.iter().map(|grammar| {
-        let source = folders[grammar.package].join(grammar.folder);
+        let folder = folders.get(grammar.package).ok_or("cargo does not tell where its crate lies");
+        let source = folder.map(|folder| folder.join(grammar.folder))?;
         let packed =
             pack::pack(grammar.name, &source, &out).map_err(|why| format!("{}: {why}", grammar.name))?;
         Ok((grammar.name, source, packed))
