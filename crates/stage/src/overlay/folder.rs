@@ -51,7 +51,8 @@ impl Views {
         let mut folder = OverlayFolder { overlay, opened: (i64::MAX, 0), views: self.clone() };
         // The root of the view is this folder.
         let root = fs::metadata(workspace)?;
-        attributes::copy(workspace, folder.upper())?;
+        // What is made in it may inherit an access list. It lies on another file system, perhaps, that has none.
+        let _best_effort = attributes::copy(workspace, folder.upper());
         fs::set_permissions(folder.upper(), root.permissions())?;
         let _only_root_may = chown(folder.upper(), Some(root.uid()), Some(root.gid()));
         let made = fs::metadata(folder.upper())?;
