@@ -24,7 +24,8 @@ pub mod tool;
 pub use budget::{Budget, Price, Reached, Resource, Spending};
 pub use call_form::{ArgumentForm, CallForm, ReplyForm, grammar};
 pub use change::{
-    Attributes, Change, ChangeKind, FileKind, FileRead, FileState, Hash, How, Print, Stage, View,
+    Attributes, Bulk, BulkFolder, Change, ChangeKind, FileKind, FileRead, FileState, Hash, How, Print, Stage,
+    View,
 };
 pub use changed::Changed;
 pub use clip::{Clip, Keep};
@@ -45,7 +46,7 @@ pub use haft_macros::tool;
 pub use host::Host;
 pub use job::{Conclusion, JobStatus, Order, Start};
 pub use message::{CallId, Image, Message, Part, StopReason, ToolCall, Usage, text_of};
-pub use policy::{Mode, Policy, Readable, Rule, Ruling, Verdict};
+pub use policy::{Mode, Policy, Readable, Rule, Ruling, Verdict, is_gits_own};
 pub use provider::{Delta, Provider, ProviderError, Request, TimedOut};
 pub use relocated::relocated;
 pub use reply::Reply;

@@ -4,7 +4,7 @@ mod git;
 mod readable;
 mod rule;
 
-pub use git::is_data as is_git_data;
+pub use git::{is_data as is_git_data, is_gits_own};
 pub use readable::Readable;
 pub use rule::{BadRule, Rule, Ruling};
 
@@ -95,25 +95,42 @@ type IsGitsOwn<'a> = &'a dyn Fn(&Path) -> bool;
 impl Policy {
     /// Judges a call before it runs, by what it says it will touch. `effects` must be resolved.
     pub fn judge(&self, effects: &[Effect], workspace: &Path, is_repository: IsRepository<'_>) -> Verdict {
-        self.judge_as(effects, workspace, &|path| is_gits_own(path, workspace, is_repository))
+        self.judge_as(effects, workspace, &|path| belongs_to_git(path, workspace, is_repository))
     }
 
-    /// Judges a call after it ran, before its changes are settled, by what it did. Of a command that worked in a view,
-    /// what `git` wrote as its data is judged as other files are; nothing of it is ever run.
+    /// Judges a call after it ran, before its changes are settled, by what it did: each path of `changes` and of `bulk`. Of a
+    /// command that worked in a view, what `git` wrote as its data is judged as other files are; nothing of it is ever run.
     pub fn judge_changes(
         &self,
         changes: &[Change],
+        bulk: &[PathBuf],
         how: How,
         workspace: &Path,
         is_repository: IsRepository<'_>,
     ) -> Verdict {
         let is_data = |change: &&Change| how == How::Staged && git::is_data(change);
         let (data, others): (Vec<_>, Vec<_>) = changes.iter().partition(is_data);
-        let written = |changes: Vec<&Change>| -> Vec<Effect> {
-            changes.into_iter().map(|change| Effect::Write(change.path.clone())).collect()
-        };
-        let rest = self.judge(&written(others), workspace, is_repository);
-        self.judge_as(&written(data), workspace, &|_| false).and(rest)
+        let path = |change: &&'_ Change| change.path.clone();
+        let others = others.iter().map(path).chain(bulk.iter().cloned()).map(Effect::Write);
+        let rest = self.judge(&others.collect::<Vec<_>>(), workspace, is_repository);
+        let data = data.iter().map(path).map(Effect::Write);
+        let data = self.judge_as(&data.collect::<Vec<_>>(), workspace, &|_| false);
+        data.and(rest).and(self.judge_rights(changes))
+    }
+
+    /// No rule about writing speaks of programs that run with the rights of somebody else.
+    fn judge_rights(&self, changes: &[Change]) -> Verdict {
+        let given = changes.iter().filter(|change| change.gives_rights() && self.mode != Mode::Full);
+        let written: Vec<Effect> = given.map(|change| Effect::Write(change.path.clone())).collect();
+        match &written[..] {
+            [] => Verdict::Allow,
+            written => {
+                let names = named(&written.iter().collect::<Vec<_>>());
+                let needs = if written.len() == 1 { "needs" } else { "need" };
+                let why = "a program that is setuid or setgid runs with the rights of its owner";
+                Verdict::Ask { reason: format!("{names} {needs} approval: {why}") }
+            }
+        }
     }
 
     fn judge_as(&self, effects: &[Effect], workspace: &Path, is_gits_own: IsGitsOwn<'_>) -> Verdict {
@@ -137,7 +154,7 @@ impl Policy {
         workspace: &Path,
         is_repository: IsRepository<'_>,
     ) -> (Verdict, Vec<&Rule>) {
-        let ground = self.ground(effect, workspace, &|path| is_gits_own(path, workspace, is_repository));
+        let ground = self.ground(effect, workspace, &|path| belongs_to_git(path, workspace, is_repository));
         let rules = match &ground {
             Ground::Rule(rule) => vec![*rule],
             Ground::Outside(rules) | Ground::Each(rules) => rules.clone(),
@@ -182,7 +199,7 @@ impl Policy {
 }
 
 /// Where the workspace lies says nothing about its files: working trees may lie in their repository.
-fn is_gits_own(file: &Path, workspace: &Path, is_repository: IsRepository<'_>) -> bool {
+fn belongs_to_git(file: &Path, workspace: &Path, is_repository: IsRepository<'_>) -> bool {
     let inside = file.strip_prefix(workspace).ok();
     let above = file.ancestors().skip(1);
     let mut folders = above.take_while(|folder| inside.is_none() || folder.starts_with(workspace));

@@ -29,7 +29,12 @@ use order::Turn;
 use run::{CallLog, run_tool};
 use serde_json::Value;
 use settle::Settled;
-use std::{io, sync::Arc};
+use std::{
+    io,
+    path::PathBuf,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 use tokio_util::sync::CancellationToken;
 use tool_context::{Round, context};
 
@@ -41,7 +46,7 @@ pub(crate) struct Done {
     pub(crate) result: ToolResult,
     pub(crate) changes: Vec<Change>,
     pub(crate) how: How,
-    /// Holds what is settled besides.
+    /// The view of a call that ran a command; it applies what is not recorded, too.
     pub(crate) view: Option<Arc<dyn View>>,
 }
 
@@ -231,8 +236,8 @@ async fn done(
     if session.jobs.holds(&view) {
         return Ok(Done::nothing(result));
     }
-    let changes = changes_of(&view).await?;
-    judge::judge_changes(session, call, &changes, how, None, notes).await?;
+    let changes = changes_of(&view, session.limits.call_seconds).await?;
+    judge::judge_changes(session, call, &changes, &view.bulk(), how, None, notes).await?;
     result.content += &links::told(&changes, &session.shared.setup.workspace).unwrap_or_default();
     Ok(Done { result, changes, how, view: Some(view) })
 }
@@ -258,10 +263,24 @@ async fn open_view(
     Ok(Arc::new(view))
 }
 
-async fn changes_of(view: &Arc<dyn View>) -> Result<Vec<Change>, ToolError> {
-    let view = view.clone();
-    let changes = tokio::task::spawn_blocking(move || view.changes()).await;
+/// Compares for `seconds` at most; 0 for no limit. An interrupted call stops comparing.
+async fn changes_of(view: &Arc<dyn View>, seconds: u64) -> Result<Vec<Change>, ToolError> {
+    if seconds > 0 {
+        view.finish_by(Instant::now() + Duration::from_secs(seconds));
+    }
+    let _stopping = StopOnDrop(view);
+    let comparing = view.clone();
+    let changes = tokio::task::spawn_blocking(move || comparing.changes()).await;
     changes.unwrap_or_else(|error| Err(io::Error::other(error))).map_err(not_staged)
+}
+
+/// Stops comparing when its result is not awaited any more.
+struct StopOnDrop<'a>(&'a Arc<dyn View>);
+
+impl Drop for StopOnDrop<'_> {
+    fn drop(&mut self) {
+        self.0.stop();
+    }
 }
 
 /// The intent is on disk before anything happens that cannot be taken back.
@@ -294,7 +313,8 @@ pub(crate) async fn commit(
     turn: Option<&Turn>,
 ) -> Result<ToolResult, Stopped> {
     let Done { result, changes, how, view } = done;
-    let unkept = view.as_ref().map(|view| view.unkept()).unwrap_or_default();
+    let bulk = view.as_ref().map(|view| view.bulk()).unwrap_or_default();
+    let unkept: Vec<PathBuf> = bulk.folders.iter().map(|folder| folder.path.clone()).collect();
     if changes.is_empty() && unkept.is_empty() {
         return Ok(result);
     }
@@ -311,7 +331,7 @@ pub(crate) async fn commit(
     };
     let Settled { unsettled, error } = settled;
     let Some(error) = error else {
-        settle_unkept(view).await?;
+        apply_bulk(view).await?;
         return Ok(result);
     };
     if let Some(seen) = recorded {
@@ -321,10 +341,10 @@ pub(crate) async fn commit(
     Err(error.into())
 }
 
-/// Makes real what no undo takes back.
-async fn settle_unkept(view: Option<Arc<dyn View>>) -> Result<(), ToolError> {
+/// Writes what no undo takes back.
+async fn apply_bulk(view: Option<Arc<dyn View>>) -> Result<(), ToolError> {
     let Some(view) = view else { return Ok(()) };
-    let settled = tokio::task::spawn_blocking(move || view.settle_unkept()).await;
+    let settled = tokio::task::spawn_blocking(move || view.apply_bulk()).await;
     settled.unwrap_or_else(|error| Err(io::Error::other(error))).map_err(|error| not_settled(error, true))
 }
 

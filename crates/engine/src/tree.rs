@@ -163,9 +163,10 @@ struct Open {
 impl Open {
     fn apply(&mut self, fact: &Fact) {
         match fact {
-            Fact::ApprovalAsked { call, reason, effects, changes, runs } => {
-                let (effects, changes, runs) = (effects.clone(), changes.clone(), runs.clone());
-                self.ask(call, Asked::Approval(Wish { reason: reason.clone(), effects, changes, runs }));
+            Fact::ApprovalAsked { call, reason, effects, changes, bulk, runs } => {
+                let (reason, bulk, runs) = (reason.clone(), bulk.clone(), runs.clone());
+                let (effects, changes) = (effects.clone(), changes.clone());
+                self.ask(call, Asked::Approval(Wish { reason, effects, changes, bulk, runs }));
             }
             Fact::QuestionAsked { call, question } => self.ask(call, Asked::Question(question.clone())),
             Fact::ApprovalAnswered { call, answer } => {

@@ -1,5 +1,5 @@
 //! Who answers for a person in a program: what a call asks, and nobody where the program has no answer.
-use haft_core::{Answer, CallId, Change, Command, Effect, Event, Fact, Question, ToolCall};
+use haft_core::{Answer, BulkFolder, CallId, Change, Command, Effect, Event, Fact, Question, ToolCall};
 use haft_engine::{Session, called};
 use std::sync::Arc;
 
@@ -16,18 +16,27 @@ pub struct Approval {
     pub effects: Vec<Effect>,
     /// What the call would do to files; it has run in a private view already.
     pub changes: Vec<Change>,
+    /// What it would also change below folders that Git ignores; an undo does not take that back.
+    pub bulk: Vec<BulkFolder>,
 }
 
 impl Approval {
     /// Returns what `event` asks in `session`, where it asks for an approval.
     fn of(session: &Session, event: &Event) -> Option<Self> {
         let Event::Recorded(entry) = event else { return None };
-        let Fact::ApprovalAsked { call: id, reason, effects, changes, runs } = &entry.fact else {
+        let Fact::ApprovalAsked { call: id, reason, effects, changes, bulk, runs } = &entry.fact else {
             return None;
         };
         let call = runs.as_deref().cloned().or_else(|| called::made(session, id));
         let (id, reason) = (id.clone(), reason.clone());
-        Some(Self { call, id, reason, effects: effects.clone(), changes: changes.clone() })
+        Some(Self {
+            call,
+            id,
+            reason,
+            effects: effects.clone(),
+            changes: changes.clone(),
+            bulk: bulk.clone(),
+        })
     }
 }
 

@@ -2,7 +2,7 @@
 pub mod sentence;
 
 use crate::safe;
-use haft_core::{CallId, Change, ChangeKind, Effect, Execution, Fact, ToolCall};
+use haft_core::{BulkFolder, CallId, Change, ChangeKind, Effect, Execution, Fact, ToolCall};
 use haft_engine::{Session, called};
 use sentence::Sentence;
 use serde_json::{Map, Value};
@@ -28,6 +28,8 @@ pub struct Proposal {
     arguments: Vec<Argument>,
     /// What it does to files is known, and shown as a diff.
     has_changes: bool,
+    /// What it does below folders that Git ignores, one line each.
+    bulk: Vec<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -61,7 +63,7 @@ const LOOKED_FOR: usize = 64 << 10;
 impl Proposal {
     /// Of a fact that asks for an approval; nothing of another one.
     pub fn of(session: &Session, fact: &Fact) -> Option<Self> {
-        let Fact::ApprovalAsked { call, reason, effects, changes, runs } = fact else { return None };
+        let Fact::ApprovalAsked { call, reason, effects, changes, bulk, runs } = fact else { return None };
         let made = runs.as_deref().cloned().or_else(|| called::made(session, call));
         let made = made.unwrap_or_else(|| unknown(call));
         let entries = session.entries();
@@ -70,7 +72,10 @@ impl Proposal {
             Some(Fact::SessionOpened { workspace, .. }) => workspace.as_path(),
             _ => Path::new("/"),
         };
-        Some(Self::new(&made, reason, effects, changes, workspace))
+        Some(Self {
+            bulk: bulk.iter().map(in_bulk).collect(),
+            ..Self::new(&made, reason, effects, changes, workspace)
+        })
     }
 
     fn new(made: &ToolCall, reason: &str, effects: &[Effect], changes: &[Change], workspace: &Path) -> Self {
@@ -94,6 +99,7 @@ impl Proposal {
             effects: effects_in_words,
             arguments,
             has_changes: !changes.is_empty(),
+            bulk: Vec::new(),
         }
     }
 
@@ -127,7 +133,16 @@ impl Proposal {
 
     /// What it is called with that `diff` does not show.
     pub fn beside_all_of(&self, diff: &str) -> String {
-        titled(self.unseen_in(diff).map(|argument| line(&argument.name, &argument.shown)).collect())
+        let arguments = self.unseen_in(diff).map(|argument| line(&argument.name, &argument.shown)).collect();
+        self.bulk_lines() + &titled(arguments)
+    }
+
+    /// What it does below folders that Git ignores.
+    fn bulk_lines(&self) -> String {
+        let lines = self.bulk.iter().map(|folder| format!("  {folder}\n"));
+        let title =
+            (!self.bulk.is_empty()).then(|| "ignored by Git, and not taken back by an undo\n".to_owned());
+        title.into_iter().chain(lines).collect()
     }
 
     /// The same; of what is long the two ends are shown, and beside a diff it is only counted.
@@ -143,7 +158,7 @@ impl Proposal {
             }
         });
         let is_whole = self.unseen_in(diff).all(|argument| argument.shown.len() <= most);
-        Brief { text: titled(lines.collect()), is_whole }
+        Brief { text: self.bulk_lines() + &titled(lines.collect()), is_whole }
     }
 
     fn unseen_in(&self, diff: &str) -> impl Iterator<Item = &Argument> {
@@ -251,6 +266,23 @@ fn in_words(effect: &Effect, workspace: &Path) -> (String, String) {
         Effect::Write(path) => ("write".into(), called(path)),
         Effect::Read(path) => ("read".into(), called(path)),
     }
+}
+
+/// `node_modules: 12,410 files, 312.0 MB`.
+fn in_bulk(folder: &BulkFolder) -> String {
+    let files = |number: u64| format!("{} file{}", grouped(number), if number == 1 { "" } else { "s" });
+    let megabytes = folder.bytes as f64 / f64::from(1 << 20);
+    let written = (folder.written > 0).then(|| format!("{}, {megabytes:.1} MB", files(folder.written)));
+    let removed = (folder.removed > 0).then(|| format!("{} removed", files(folder.removed)));
+    let parts: Vec<String> = written.into_iter().chain(removed).collect();
+    format!("{}: {}", safe::visible_line(&folder.path.to_string_lossy()), parts.join("; "))
+}
+
+/// `12,410`.
+fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let groups = digits.as_bytes().rchunks(3).rev().map(String::from_utf8_lossy);
+    groups.collect::<Vec<_>>().join(",")
 }
 
 fn changed(change: &Change) -> (String, String) {

@@ -1,11 +1,14 @@
 //! Contents of files, each kept once, under its SHA-256.
-use crate::sync::sync_system;
+use crate::{
+    sparse::{self, Stop},
+    sync::sync_system,
+};
 use haft_core::{FileKind, FileState, Hash};
 use haft_sandbox::own_folder;
 use std::{
     fs::{self, File},
     io::{self, Read},
-    os::unix::{ffi::OsStrExt, fs::PermissionsExt},
+    os::unix::ffi::OsStrExt,
     path::{Path, PathBuf},
 };
 use tempfile::NamedTempFile;
@@ -31,14 +34,14 @@ impl Blobs {
     }
 
     /// Keeps the contents of these files, whose states are known, synced. Nothing is written of what is kept already.
-    pub(crate) fn keep(&self, files: &[(&Path, &FileState)]) -> io::Result<()> {
-        files.chunks(TOGETHER).try_for_each(|files| self.keep_some(files))
+    pub(crate) fn keep(&self, files: &[(&Path, &FileState)], stop: &Stop) -> io::Result<()> {
+        files.chunks(TOGETHER).try_for_each(|files| self.keep_some(files, stop))
     }
 
-    fn keep_some(&self, files: &[(&Path, &FileState)]) -> io::Result<()> {
+    fn keep_some(&self, files: &[(&Path, &FileState)], stop: &Stop) -> io::Result<()> {
         let mut copies = Vec::new();
         for (source, state) in files {
-            copies.extend(self.copy(source, state)?);
+            copies.extend(self.copy(source, state, stop)?);
         }
         let Some((copy, _)) = copies.first() else { return Ok(()) };
         if copies.len() == 1 {
@@ -54,21 +57,23 @@ impl Blobs {
     }
 
     /// Not yet under its name, and not synced.
-    fn copy(&self, source: &Path, state: &FileState) -> io::Result<Option<(NamedTempFile, PathBuf)>> {
+    fn copy(
+        &self,
+        source: &Path,
+        state: &FileState,
+        stop: &Stop,
+    ) -> io::Result<Option<(NamedTempFile, PathBuf)>> {
         let place = self.place(&state.hash)?;
         if place.try_exists()? {
             return Ok(None);
         }
-        let copy = NamedTempFile::with_prefix_in(".blob-", self.folder()?)?;
+        let mut copy = NamedTempFile::with_prefix_in(".blob-", self.folder()?)?;
         match state.kind() {
-            // Not `io::copy` in blocks: this one shares the blocks where the file system can.
-            FileKind::File => drop(fs::copy(source, copy.path())?),
+            FileKind::File => sparse::copy(&File::open(source)?, copy.as_file_mut())?,
             FileKind::Link => fs::write(copy.path(), fs::read_link(source)?.as_os_str().as_bytes())?,
             FileKind::Folder => {}
         }
-        // The copy took over the mode of the file; what is kept is for its owner alone.
-        fs::set_permissions(copy.path(), fs::Permissions::from_mode(0o600))?;
-        if Hash::of(File::open(copy.path())?)? != state.hash {
+        if sparse::hash(&File::open(copy.path())?, stop)? != state.hash {
             return Err(io::Error::other(format!("`{}` changed while it was recorded", source.display())));
         }
         Ok(Some((copy, place)))
@@ -110,10 +115,10 @@ mod tests {
         fs::write(&source, "hello").unwrap();
         let state = private_state(&source).unwrap().recorded().flatten().unwrap();
         assert_eq!(state.hash.0, "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824");
-        blobs.keep(&[(&source, &state)]).unwrap();
+        blobs.keep(&[(&source, &state)], &Stop::default()).unwrap();
         let written = |()| fs::metadata(blobs.place(&state.hash).unwrap()).unwrap().modified().unwrap();
         let first = written(());
-        blobs.keep(&[(&source, &state)]).unwrap();
+        blobs.keep(&[(&source, &state)], &Stop::default()).unwrap();
         assert_eq!((blobs.content(&state.hash).unwrap(), written(())), (b"hello".to_vec(), first));
         assert_eq!(fs::read_dir(folder.path().join("blobs")).unwrap().count(), 1);
     }

@@ -4,6 +4,7 @@ use crate::{
     blobs::Blobs,
     paths::resolve,
     place::{Lookup, Opened, Place, State, state_of},
+    sparse::Stop,
 };
 use haft_core::{Change, Confinement, Effect, FileState, How, View};
 use std::{
@@ -164,7 +165,7 @@ impl View for Copies {
         let states = changes.iter().flat_map(|change| [&change.before, &change.after]);
         let kept = contents.into_iter().zip(states);
         let kept: Vec<_> = kept.filter_map(|(file, state)| Some((file.as_path(), state.as_ref()?))).collect();
-        self.blobs.keep(&kept)?;
+        self.blobs.keep(&kept, &Stop::default())?;
         Ok(changes)
     }
 

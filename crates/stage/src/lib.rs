@@ -12,6 +12,7 @@ mod overlay;
 mod paths;
 mod place;
 mod settle;
+mod sparse;
 mod step;
 mod sync;
 

@@ -2,26 +2,27 @@
 //!
 //! The kernel does it (overlayfs, Documentation/filesystems/overlayfs.rst): `haft-sandbox` mounts it where the process
 //! starts, and here is read what was changed.
+mod bulk;
 mod copied;
 mod difference;
 mod folder;
 mod ignored;
-mod moved;
 mod repository;
 mod upper;
 
-use crate::blobs::Blobs;
+use crate::{blobs::Blobs, sparse::Stop};
+use bulk::Moves;
 use copied::Copied;
 use difference::Difference;
 use folder::{OverlayFolder, Views};
-use haft_core::{Change, Confinement, Effect, Found, How, ProcessLimits, Reach, View};
+use haft_core::{Bulk, Change, Confinement, Effect, Found, How, ProcessLimits, Reach, View};
 use haft_sandbox::{has_mounts_below, own_folder, try_confinement};
-use moved::Moving;
 use std::{
     collections::HashMap,
     io,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError},
+    time::Instant,
 };
 
 /// What commands see and reach besides the workspace.
@@ -126,7 +127,8 @@ impl Overlays {
             confinement: Arc::new(self.confinement(blobs, workspace, finds)?),
             folder,
             copied: Mutex::new(copied),
-            moved: Mutex::default(),
+            bulk: Mutex::default(),
+            stop: Stop::default(),
         })
     }
 
@@ -165,8 +167,9 @@ pub(crate) struct OverlayView {
     folder: OverlayFolder,
     /// Where there is no overlay, until it was looked at what was changed.
     copied: Mutex<Option<Copied>>,
-    /// What is settled and not kept, once it was looked at what was changed.
-    moved: Mutex<Vec<PathBuf>>,
+    /// What is applied and not recorded, after [`View::changes`].
+    bulk: Mutex<(Arc<Bulk>, Arc<Moves>)>,
+    stop: Stop,
 }
 
 impl View for OverlayView {
@@ -197,26 +200,41 @@ impl View for OverlayView {
         if let Some(copied) = self.copied.lock().unwrap_or_else(PoisonError::into_inner).take() {
             copied.prune(upper)?;
         }
-        let difference = Difference::of(self.root(), upper, self.folder.opened())?;
+        let difference = Difference::of(self.root(), upper, self.folder.opened(), &self.stop)?;
         let kept: Vec<_> = difference.contents.iter().map(|(file, state)| (file.as_path(), state)).collect();
-        let named = difference.changes.iter().map(|change| &change.path).chain(&difference.moved);
+        let named = difference.changes.iter().map(|change| &change.path).chain(&difference.bulk.paths);
         // What cannot be written down could not be taken back.
         if let Some(path) = named.into_iter().find(|path| path.to_str().is_none()) {
             let why = format!("the name `{}` is not UTF-8", path.to_string_lossy().escape_debug());
             return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
         }
-        self.blobs.keep(&kept)?;
-        *self.moved.lock().unwrap_or_else(PoisonError::into_inner) = difference.moved;
+        self.blobs.keep(&kept, &self.stop)?;
+        *self.bulk.lock().unwrap_or_else(PoisonError::into_inner) =
+            (Arc::new(difference.bulk), Arc::new(difference.moves));
         Ok((difference.changes, difference.others))
     }
 
-    fn unkept(&self) -> Vec<PathBuf> {
-        self.moved.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    fn bulk(&self) -> Arc<Bulk> {
+        self.bulk.lock().unwrap_or_else(PoisonError::into_inner).0.clone()
     }
 
-    fn settle_unkept(&self) -> io::Result<()> {
-        let moving = Moving { root: self.root(), upper: self.folder.upper() };
-        self.unkept().iter().try_for_each(|path| moving.settle(path))
+    fn apply_bulk(&self) -> io::Result<()> {
+        let moves = self.bulk.lock().unwrap_or_else(PoisonError::into_inner).1.clone();
+        match moves.apply(self.root())?.first() {
+            None => Ok(()),
+            Some(path) => Err(io::Error::other(format!(
+                "`{}` was changed by another process, or a link leads there, so it was left as it is",
+                path.display()
+            ))),
+        }
+    }
+
+    fn stop(&self) {
+        self.stop.set();
+    }
+
+    fn finish_by(&self, deadline: Instant) {
+        self.stop.at(deadline);
     }
 
     fn how(&self) -> How {

@@ -1,6 +1,9 @@
 //! A file by its name in a folder that is held by a descriptor: whatever becomes of the path, the folder stays the one
 //! that was looked at.
-use crate::attributes;
+use crate::{
+    attributes,
+    sparse::{self, Stop},
+};
 use haft_core::{FileKind, FileState, Hash};
 use rustix::{
     fs::{AtFlags, CWD, FileType, Mode, OFlags, RenameFlags, Stat},
@@ -267,7 +270,7 @@ impl Place {
 /// The state of an open file, which is read from where it stands.
 pub(crate) fn state_of(file: &File) -> io::Result<State> {
     let mode = file.metadata()?.mode();
-    let state = FileState::file(Hash::of(file)?, mode);
+    let state = FileState::file(sparse::hash(file, &Stop::default())?, mode);
     Ok(State::Known(state.with_attributes(attributes::of(file))))
 }
 

@@ -4,6 +4,7 @@ use crate::{
     attributes, beside,
     blobs::Blobs,
     place::{Made, Place, State},
+    sparse,
 };
 use haft_core::{Change, FileKind, FileState};
 use rustix::{
@@ -85,7 +86,7 @@ impl<'a> Step<'a> {
 
     fn write(&mut self, blobs: &Blobs, after: &FileState, old: Option<&File>) -> io::Result<()> {
         let Some(file) = &mut self.content else { return Ok(()) };
-        io::copy(&mut blobs.open(&after.hash)?, file)?;
+        sparse::copy(&blobs.open(&after.hash)?, file)?;
         match (old, &after.attributes) {
             (Some(old), recorded) => attributes::carry_over(old, file, recorded.as_ref())?,
             (None, Some(recorded)) => attributes::set(file, recorded)?,

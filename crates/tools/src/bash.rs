@@ -12,7 +12,7 @@ use serde::Deserialize;
 use std::{
     borrow::Cow,
     path::{Path, PathBuf},
-    time::Duration,
+    time::{Duration, Instant},
 };
 use watch::{Running, Watch};
 
@@ -154,6 +154,7 @@ impl Tool for Bash {
             }
             OnTimeout::Background | OnTimeout::Kill => {
                 let shell = self.shell(command, folder, Some(limit.seconds), ctx);
+                ctx.view.finish_by(Instant::now() + Duration::from_secs(limit.seconds));
                 let finished = Running::new(shell, Watch::new(ctx)).await.map_err(not_run)?;
                 self.report(finished, ctx).of(&typed, ctx).result(&limit)
             }

@@ -1,6 +1,6 @@
 //! A view in which unsaved texts stand in place of the files on disk.
 use super::{EditorStage, buffers::Buffer};
-use haft_core::{Change, Confinement, Effect, How, Stage, View};
+use haft_core::{Bulk, Change, Confinement, Effect, How, Stage, View};
 use std::{
     collections::HashMap,
     fs, io,
@@ -10,6 +10,7 @@ use std::{
         Arc,
         atomic::{AtomicUsize, Ordering::SeqCst},
     },
+    time::Instant,
 };
 
 /// The inner stage's view, unless the call touches a file that is not saved.
@@ -179,16 +180,24 @@ impl View for EditorView {
         self.inner.changes_of_its_own()
     }
 
+    fn stop(&self) {
+        self.inner.stop();
+    }
+
+    fn finish_by(&self, deadline: Instant) {
+        self.inner.finish_by(deadline);
+    }
+
     fn how(&self) -> How {
         self.inner.how()
     }
 
-    fn unkept(&self) -> Vec<PathBuf> {
-        self.inner.unkept()
+    fn bulk(&self) -> Arc<Bulk> {
+        self.inner.bulk()
     }
 
-    fn settle_unkept(&self) -> io::Result<()> {
-        self.inner.settle_unkept()
+    fn apply_bulk(&self) -> io::Result<()> {
+        self.inner.apply_bulk()
     }
 
     fn confinement(&self) -> Option<Arc<Confinement>> {

@@ -7,6 +7,7 @@ use std::{
     fmt, io,
     path::{Path, PathBuf},
     sync::Arc,
+    time::Instant,
 };
 
 /// SHA-256 of a file's content, in lower-case hexadecimal.
@@ -70,6 +71,8 @@ pub enum FileKind {
 const KIND: u32 = 0o170_000;
 const LINK: u32 = 0o120_000;
 const FOLDER: u32 = 0o040_000;
+/// Setuid and setgid.
+const SET_ID: u32 = 0o6_000;
 
 impl FileState {
     /// A regular file with this content.
@@ -199,6 +202,17 @@ impl Change {
         Self { path: self.path.clone(), before: self.after.clone(), after: self.before.clone() }
     }
 
+    /// Returns whether it leaves a file that runs with the rights of its owner or group (setuid, setgid) and did not before.
+    pub fn gives_rights(&self) -> bool {
+        let bits = |state: &Option<FileState>| match state {
+            Some(state) if state.kind() == FileKind::File => state.mode & SET_ID,
+            _ => 0,
+        };
+        let differs =
+            self.before.as_ref().map(|state| &state.hash) != self.after.as_ref().map(|state| &state.hash);
+        bits(&self.after) != 0 && (differs || bits(&self.after) != bits(&self.before))
+    }
+
     /// Returns its kind in one word.
     pub fn kind(&self) -> ChangeKind {
         match (&self.before, &self.after) {
@@ -261,6 +275,32 @@ impl From<Change> for ChangeRecord {
             after_attributes,
         }
     }
+}
+
+/// Changes below folders that Git ignores, where there are too many to record each file for an undo: what a build or a
+/// package manager leaves.
+///
+/// Every path is judged like any other change. A person is shown the folders.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Bulk {
+    /// Each file, link and folder that is created, changed or removed, relative to the workspace.
+    pub paths: Vec<PathBuf>,
+    /// The same by ignored folder.
+    pub folders: Vec<BulkFolder>,
+}
+
+/// What a call changes below one folder that Git ignores.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BulkFolder {
+    /// The folder, or an ignored file, relative to the workspace.
+    pub path: PathBuf,
+    /// Number of files and links that are created or changed.
+    pub written: u64,
+    /// Number of files and links that are removed.
+    #[serde(default)]
+    pub removed: u64,
+    /// Length of the written files, in bytes.
+    pub bytes: u64,
 }
 
 /// How much of a call's file effects is recorded, and so can be settled once and undone.
@@ -342,17 +382,27 @@ pub trait View: Send + Sync {
         Ok((self.changes()?, Vec::new()))
     }
 
+    /// Makes [`View::changes`] fail soon, also while it runs: its result is not needed.
+    fn stop(&self) {}
+
+    /// Makes [`View::changes`] fail if it runs beyond `deadline`, the end of the call's time. The first one counts.
+    fn finish_by(&self, _deadline: Instant) {}
+
     /// How much of what happens here is recorded.
     fn how(&self) -> How;
 
-    /// What was changed besides what [`View::changes`] gave, and cannot be undone: relative to the workspace. Known once the
-    /// changes are.
-    fn unkept(&self) -> Vec<PathBuf> {
-        Vec::new()
+    /// What was changed in addition to what [`View::changes`] returned, and cannot be undone. Known after
+    /// [`View::changes`] has returned.
+    fn bulk(&self) -> Arc<Bulk> {
+        Arc::default()
     }
 
-    /// Makes that real. Doing it twice is doing it once.
-    fn settle_unkept(&self) -> io::Result<()> {
+    /// Writes [`View::bulk`] into the workspace. Applying it twice has the effect of applying it once.
+    ///
+    /// # Errors
+    /// Fails if a file was changed by another process since [`View::changes`], which is then left as it is, or if a link
+    /// stands in the way. Everything else is written.
+    fn apply_bulk(&self) -> io::Result<()> {
         Ok(())
     }
 

@@ -1,7 +1,7 @@
 //! What happens, and what people may ask for.
 use crate::{
-    CallId, Change, Conclusion, Effect, FileRead, Forked, How, JobId, Left, Mode, Order, Part, Question,
-    Resource, Seq, SessionId, StopReason, ToolCall, ToolResult, Update, Usage,
+    BulkFolder, CallId, Change, Conclusion, Effect, FileRead, Forked, How, JobId, Left, Mode, Order, Part,
+    Question, Resource, Seq, SessionId, StopReason, ToolCall, ToolResult, Update, Usage,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -106,6 +106,9 @@ pub enum Fact {
         /// What an answer holds for.
         effects: Vec<Effect>,
         changes: Vec<Change>,
+        /// What it would also change below folders that Git ignores, without a record for an undo.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        bulk: Vec<BulkFolder>,
         /// What would run, where the call itself does not say so: it is read otherwise, or one of a session below.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         runs: Option<Box<ToolCall>>,
@@ -134,8 +137,8 @@ pub enum Fact {
         reads: Vec<FileRead>,
     },
     /// On disk before the files are touched: after a crash it is settled again. `result` is what the call will
-    /// have given once it is settled. `unkept`: what a command left besides in folders that git ignores, which no undo
-    /// takes back.
+    /// have given once it is settled. `unkept`: folders that Git ignores in which a command changed more than is recorded; no
+    /// undo takes that back.
     Staged {
         call: CallId,
         changes: Vec<Change>,

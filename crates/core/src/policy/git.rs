@@ -6,7 +6,7 @@ use std::path::{Component, Path};
 /// a repository.
 ///
 /// By names alone. A folder that is a repository without being named `.git` is for the engine to recognize.
-pub(super) fn is_gits_own(path: &Path) -> bool {
+pub fn is_gits_own(path: &Path) -> bool {
     let names = || {
         path.components().filter_map(|component| match component {
             Component::Normal(name) => Some(name.to_string_lossy()),

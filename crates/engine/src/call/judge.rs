@@ -8,7 +8,7 @@ use crate::session::{
     ready::Ready,
 };
 use haft_core::{
-    Access, Answer, Change, Confinement, Effect, Execution, Fact, Host, How, Network, Reach, Readable,
+    Access, Answer, Bulk, Change, Confinement, Effect, Execution, Fact, Host, How, Network, Reach, Readable,
     ToolCall, ToolError, Verdict,
 };
 use haft_sandbox::Programs;
@@ -189,7 +189,8 @@ pub(crate) async fn ask_to_run(
     let effects = judged.about(&ready.effects, &session.access.network);
     let workspace = &session.shared.setup.workspace;
     let programs = Programs::of(&ready.effects, workspace);
-    ask(session, call, Wish { reason, effects, changes: Vec::new(), runs }, notes).await?;
+    let wish = Wish { reason, effects, changes: Vec::new(), bulk: Vec::new(), runs };
+    ask(session, call, wish, notes).await?;
     // Whoever answers takes their time, and what was shown must be what runs.
     let (effects, _) = ready.effects_now(&*session.stage, workspace)?;
     if effects != ready.effects {
@@ -210,6 +211,7 @@ pub(crate) async fn judge_changes(
     session: &SessionContext,
     call: &ToolCall,
     changes: &[Change],
+    bulk: &Bulk,
     how: How,
     runs: Option<&ToolCall>,
     notes: &Notes,
@@ -218,13 +220,19 @@ pub(crate) async fn judge_changes(
         return Ok(());
     }
     let workspace = &session.shared.setup.workspace;
-    match session.permission.judge_changes(changes, how, workspace) {
+    match session.permission.judge_changes(changes, &bulk.paths, how, workspace) {
         Verdict::Allow => Ok(()),
         Verdict::Deny { reason } => Err(denied(reason).into()),
         Verdict::Ask { reason } => {
-            let effects = changes.iter().map(|change| Effect::Write(workspace.join(&change.path))).collect();
+            let bulk = match session.permission.judge_changes(&[], &bulk.paths, how, workspace) {
+                Verdict::Allow => Vec::new(),
+                _ => bulk.folders.clone(),
+            };
+            let paths =
+                changes.iter().map(|change| &change.path).chain(bulk.iter().map(|folder| &folder.path));
+            let effects = paths.map(|path| Effect::Write(workspace.join(path))).collect();
             let runs = runs.cloned().map(Box::new);
-            ask(session, call, Wish { reason, effects, changes: changes.to_vec(), runs }, notes).await
+            ask(session, call, Wish { reason, effects, changes: changes.to_vec(), bulk, runs }, notes).await
         }
     }
 }
@@ -235,7 +243,9 @@ async fn ask(session: &SessionContext, call: &ToolCall, wish: Wish, notes: &Note
         session.permission.judge(std::slice::from_ref(*effect), workspace) == Verdict::Allow
     };
     let asked: Vec<Effect> = wish.effects.iter().filter(|effect| !is_open(effect)).cloned().collect();
-    if session.inbox.has_granted(&asked) {
+    // What was allowed for the whole session was single files, and their content.
+    let is_more = !wish.bulk.is_empty() || wish.changes.iter().any(Change::gives_rights);
+    if !is_more && session.inbox.has_granted(&asked) {
         return Ok(());
     }
     let answer = session.inbox.wait_for(&call.id);

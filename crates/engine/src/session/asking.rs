@@ -4,7 +4,7 @@ use super::{
     notes::{Unrecorded, WeakNotes},
 };
 use futures::future::BoxFuture;
-use haft_core::{Answer, CallId, Change, Effect, Fact, Person, Question, ToolCall};
+use haft_core::{Answer, BulkFolder, CallId, Change, Effect, Fact, Person, Question, ToolCall};
 use tokio::sync::oneshot;
 
 /// Records what a call asks and what it is answered.
@@ -34,14 +34,16 @@ pub(crate) struct Wish {
     pub(crate) effects: Vec<Effect>,
     pub(crate) changes: Vec<Change>,
     /// See [`Fact::ApprovalAsked`].
+    pub(crate) bulk: Vec<BulkFolder>,
+    /// See [`Fact::ApprovalAsked`].
     pub(crate) runs: Option<Box<ToolCall>>,
 }
 
 impl Wish {
     /// As the journal has it.
     pub(crate) fn asked(self, call: CallId) -> Fact {
-        let Self { reason, effects, changes, runs } = self;
-        Fact::ApprovalAsked { call, reason, effects, changes, runs }
+        let Self { reason, effects, changes, bulk, runs } = self;
+        Fact::ApprovalAsked { call, reason, effects, changes, bulk, runs }
     }
 }
 
@@ -79,7 +81,8 @@ impl Asking {
         wish: Wish,
         settled: &mut oneshot::Receiver<Answer>,
     ) -> Option<Answer> {
-        if self.inbox.has_granted(&wish.effects) {
+        let is_more = !wish.bulk.is_empty() || wish.changes.iter().any(Change::gives_rights);
+        if !is_more && self.inbox.has_granted(&wish.effects) {
             return Some(Answer::Once);
         }
         let (call, given) = (self.call.clone(), self.inbox.wait_for(&self.call));

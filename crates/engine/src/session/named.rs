@@ -2,12 +2,13 @@
 //!
 //! A call's effects are resolved before they are judged. While the call runs, somebody may put a link in the place of a
 //! folder: what the call then names as before is still what was judged, and nothing else.
-use haft_core::{Change, Confinement, Effect, Execution, How, Stage, View};
+use haft_core::{Bulk, Change, Confinement, Effect, Execution, How, Stage, View};
 use std::{
     collections::HashMap,
     io,
     path::{Path, PathBuf},
     sync::Arc,
+    time::Instant,
 };
 
 /// Paths as the call names them, absolute, and where they were found to lie.
@@ -74,16 +75,24 @@ impl View for Named {
         self.view.changes_of_its_own()
     }
 
+    fn stop(&self) {
+        self.view.stop();
+    }
+
+    fn finish_by(&self, deadline: Instant) {
+        self.view.finish_by(deadline);
+    }
+
     fn how(&self) -> How {
         self.view.how()
     }
 
-    fn unkept(&self) -> Vec<PathBuf> {
-        self.view.unkept()
+    fn bulk(&self) -> Arc<Bulk> {
+        self.view.bulk()
     }
 
-    fn settle_unkept(&self) -> io::Result<()> {
-        self.view.settle_unkept()
+    fn apply_bulk(&self) -> io::Result<()> {
+        self.view.apply_bulk()
     }
 
     fn confinement(&self) -> Option<Arc<Confinement>> {

@@ -1,6 +1,8 @@
 //! What runs unasked in a session: the engine's rules, and a mode that a person may change up to a ceiling.
 use haft_core::{Change, Effect, Entry, Fact, How, Mode, Policy, Readable, Verdict};
 use std::{
+    cell::RefCell,
+    collections::HashMap,
     fs,
     path::{Path, PathBuf},
     sync::{Arc, RwLock},
@@ -56,8 +58,24 @@ impl Permission {
     }
 
     /// See [`Policy::judge_changes`].
-    pub(crate) fn judge_changes(&self, changes: &[Change], how: How, workspace: &Path) -> Verdict {
-        self.policy().judge_changes(changes, how, workspace, &is_repository)
+    pub(crate) fn judge_changes(
+        &self,
+        changes: &[Change],
+        bulk: &[PathBuf],
+        how: How,
+        workspace: &Path,
+    ) -> Verdict {
+        // Thousands of paths lie in the same folders.
+        let known = RefCell::new(HashMap::<PathBuf, bool>::new());
+        let is_repository = |folder: &Path| {
+            let looked = known.borrow().get(folder).copied();
+            looked.unwrap_or_else(|| {
+                let found = is_repository(folder);
+                known.borrow_mut().insert(folder.to_owned(), found);
+                found
+            })
+        };
+        self.policy().judge_changes(changes, bulk, how, workspace, &is_repository)
     }
 
     /// See [`Readable::new`].

@@ -79,7 +79,8 @@ impl Task {
         let looked = tokio::task::spawn_blocking(move || view.changes_of_its_own()).await;
         let (changes, others) =
             looked.unwrap_or_else(|error| Err(io::Error::other(error))).map_err(not_kept)?;
-        judge_changes(session, &self.call, &changes, How::Staged, Some(&self.call), notes).await?;
+        let bulk = self.view.bulk();
+        judge_changes(session, &self.call, &changes, &bulk, How::Staged, Some(&self.call), notes).await?;
         let mut result = told(self.result.clone(), &changes, &others);
         result.content += &links::told(&changes, &session.shared.setup.workspace).unwrap_or_default();
         Ok(Done { result, changes, how: How::Staged, view: Some(self.view.clone()) })

@@ -1,7 +1,7 @@
 //! A view without an overlay: a copy of the workspace in the place of the folder for what is changed. Afterwards, only what
 //! was changed is left in it, so that it is read like that of an overlay.
-use super::{moved::Weight, upper::look};
-use crate::attributes;
+use super::{bulk::Weight, upper::look};
+use crate::{attributes, sparse};
 use rustix::fs::{CWD, FileType, Mode, ioctl_ficlone, lremovexattr, mknodat};
 use std::{
     collections::HashMap,
@@ -96,10 +96,10 @@ impl Copied {
     }
 
     fn file(&mut self, real: &Path, own: &Path, bytes: u64) -> io::Result<()> {
-        let (mut from, mut to) = (File::open(real)?, File::create_new(own)?);
+        let (from, mut to) = (File::open(real)?, File::create_new(own)?);
         if ioctl_ficlone(&to, &from).is_err() {
             self.weight.bytes += bytes;
-            io::copy(&mut from, &mut to)?;
+            sparse::copy(&from, &mut to)?;
         }
         Ok(())
     }

@@ -1,11 +1,14 @@
 //! What differs between a workspace and what a command sees of it.
 use super::{
+    bulk::{Listing, Moves, PutOff, Weight, weight},
     ignored::Ignored,
-    moved::{Weight, weight},
     upper::{Seen, SeenFolder, look},
 };
-use crate::attributes;
-use haft_core::{Change, FileState, Hash};
+use crate::{
+    attributes,
+    sparse::{self, Stop},
+};
+use haft_core::{Bulk, Change, FileState, Hash};
 use std::{
     collections::{BTreeSet, HashSet},
     ffi::OsString,
@@ -19,8 +22,7 @@ use std::{
 };
 
 /// What a command changed.
-#[derive(Default)]
-pub(super) struct Difference {
+pub(super) struct Difference<'a> {
     pub(super) changes: Vec<Change>,
     /// What somebody else changed as well, since the command began.
     pub(super) others: Vec<PathBuf>,
@@ -28,27 +30,45 @@ pub(super) struct Difference {
     pub(super) contents: Vec<(PathBuf, FileState)>,
     named: HashSet<Hash>,
     /// What is moved as it is, and not kept for an undo: see [`KEPT`].
-    pub(super) moved: Vec<PathBuf>,
+    pub(super) bulk: Bulk,
+    pub(super) moves: Moves,
     root: PathBuf,
     opened: (i64, i64),
+    stop: &'a Stop,
+    /// Length of the files that were compared, in bytes.
+    compared: u64,
     ignored: Option<Ignored>,
     /// What git ignores, put off until it is known how much that is.
-    put_off: Vec<(PathBuf, Seen, Option<Metadata>)>,
-    /// Of what was put off.
-    weight: Weight,
+    put_off: Vec<PutOff>,
 }
 
 /// What git ignores is kept for an undo up to this; more of it is what a build leaves, and a build makes it again.
 const KEPT: Weight = Weight { entries: 500, bytes: 8 << 20 };
 
-/// More than this of other files is no work of an agent's hands.
-const MOST: Weight = Weight { entries: 200_000, bytes: 2 << 30 };
+/// More than this of other files is not recorded. A command can make a file of any length in a moment, and hashing takes a
+/// second for each gigabyte.
+const MOST: Weight = Weight { entries: 200_000, bytes: 8 << 30 };
 
-impl Difference {
+impl<'a> Difference<'a> {
     /// `opened`: when the command began.
-    pub(super) fn of(root: &Path, upper: &Path, opened: (i64, i64)) -> io::Result<Self> {
-        let ignored = Some(Ignored::in_workspace(root));
-        let mut difference = Self { root: root.to_owned(), opened, ignored, ..Self::default() };
+    ///
+    /// # Errors
+    /// Fails if a file cannot be read, if the command changed too much, or once `stop` is set.
+    pub(super) fn of(root: &Path, upper: &Path, opened: (i64, i64), stop: &'a Stop) -> io::Result<Self> {
+        let mut difference = Self {
+            changes: Vec::new(),
+            others: Vec::new(),
+            contents: Vec::new(),
+            named: HashSet::new(),
+            bulk: Bulk::default(),
+            moves: Moves::default(),
+            root: root.to_owned(),
+            opened,
+            stop,
+            compared: 0,
+            ignored: Some(Ignored::in_workspace(root)),
+            put_off: Vec::new(),
+        };
         let seen = SeenFolder { upper: Some(upper.to_owned()), lower: Some(root.to_owned()) };
         difference.folder(Path::new(""), &seen, true)?;
         difference.rest(upper)?;
@@ -59,13 +79,14 @@ impl Difference {
     fn rest(&mut self, upper: &Path) -> io::Result<()> {
         self.ignored = None;
         let put_off = std::mem::take(&mut self.put_off);
+        let mut all = Weight::default();
         for (path, ..) in &put_off {
             let Weight { entries, bytes } = weight(&upper.join(path))?;
-            self.weight.entries += entries;
-            self.weight.bytes += bytes;
+            all.entries += entries;
+            all.bytes += bytes;
         }
-        if self.weight.entries > KEPT.entries || self.weight.bytes > KEPT.bytes {
-            self.moved = put_off.into_iter().map(|(path, ..)| path).collect();
+        if all.entries > KEPT.entries || all.bytes > KEPT.bytes {
+            (self.bulk, self.moves) = Listing::of(self, upper, put_off)?;
             return Ok(());
         }
         put_off.into_iter().try_for_each(|(path, seen, found)| self.compare(&path, seen, found))
@@ -82,9 +103,22 @@ impl Difference {
         ignored.holds(path, is_folder)
     }
 
-    /// Compares all that a folder shows with what lies at `path`. `is_there`: a folder; a link that lay there leads
-    /// elsewhere.
+    /// Compares all that a folder shows with what lies at `path`.
     fn folder(&mut self, path: &Path, seen: &SeenFolder, is_there: bool) -> io::Result<()> {
+        for (name, child, found) in self.children(path, seen, is_there)? {
+            self.compare(&path.join(name), child, found)?;
+        }
+        Ok(())
+    }
+
+    /// The names of a folder that may differ from the workspace, what the view shows under each, and what lies there.
+    /// `is_there`: a folder lies at `path`; a link that lay there leads elsewhere.
+    pub(super) fn children(
+        &self,
+        path: &Path,
+        seen: &SeenFolder,
+        is_there: bool,
+    ) -> io::Result<Vec<(OsString, Seen, Option<Metadata>)>> {
         let real = self.root.join(path);
         let mut all = BTreeSet::new();
         if let Some(upper) = &seen.upper {
@@ -100,15 +134,23 @@ impl Difference {
                 all.extend(names(&real)?);
             }
         }
-        for name in all {
-            let child = seen.seen(&name, &self.root)?;
+        let child = |name: OsString| {
             let found = if is_there { look(&real.join(&name))? } else { None };
-            self.compare(&path.join(name), child, found)?;
-        }
-        Ok(())
+            Ok((name.clone(), seen.seen(&name, &self.root)?, found))
+        };
+        all.into_iter().map(child).collect()
     }
 
-    fn compare(&mut self, path: &Path, seen: Seen, found: Option<Metadata>) -> io::Result<()> {
+    pub(super) fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Whether another process changed it since the command began.
+    pub(super) fn is_newer(&self, found: &Metadata) -> bool {
+        (found.ctime(), found.ctime_nsec()) > self.opened
+    }
+
+    pub(super) fn compare(&mut self, path: &Path, seen: Seen, found: Option<Metadata>) -> io::Result<()> {
         if self.is_ignored(path, &seen, found.as_ref()) {
             self.put_off.push((path.to_owned(), seen, found));
             return Ok(());
@@ -119,7 +161,7 @@ impl Difference {
             Seen::Absent => self.removed(path, found),
             Seen::File(file) => {
                 let Some(before) = self.before(path, found)? else { return Ok(()) };
-                let after = state_of_changed(&file)?;
+                let after = self.state_of_changed(path, &file)?;
                 self.changed(path, before, Some((file, after)))
             }
             Seen::Folder(folder) => {
@@ -162,14 +204,47 @@ impl Difference {
             }
             return Ok((self.others.len() == others).then(|| Some(folder_state(&real, found.mode()))));
         }
-        if (found.ctime(), found.ctime_nsec()) > self.opened {
+        if self.is_newer(&found) {
             self.others.push(path.to_owned());
             return Ok(None);
         }
         if !(found.is_file() || found.is_symlink()) {
             return Ok(Some(None));
         }
-        state(&real).map(|state| Some(Some(state)))
+        self.state(path, &real).map(|state| Some(Some(state)))
+    }
+
+    /// Of a file that only this view shows. A command may have left it so that its owner may not read it.
+    fn state_of_changed(&mut self, path: &Path, file: &Path) -> io::Result<FileState> {
+        match self.state(path, file) {
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                let permissions = fs::metadata(file)?.mode();
+                fs::set_permissions(file, fs::Permissions::from_mode(permissions | 0o400))?;
+                Ok(FileState { mode: permissions & 0o7777, ..self.state(path, file)? })
+            }
+            state => state,
+        }
+    }
+
+    /// Of the file or link `lies`, which the view or the workspace shows at `path`.
+    fn state(&mut self, path: &Path, lies: &Path) -> io::Result<FileState> {
+        let found = fs::symlink_metadata(lies)?;
+        if found.is_symlink() {
+            let target = fs::read_link(lies)?;
+            return Ok(FileState::link(Hash::of(target.as_os_str().as_bytes())?));
+        }
+        self.compared += found.len();
+        if self.compared > MOST.bytes {
+            let why = format!(
+                "with `{}` the command changed files of {} GB, and more than {} GB are not recorded; nothing of it was kept",
+                path.display(),
+                self.compared >> 30,
+                MOST.bytes >> 30
+            );
+            return Err(io::Error::other(why));
+        }
+        let state = FileState::file(sparse::hash(&File::open(lies)?, self.stop)?, found.mode());
+        Ok(state.with_attributes(attributes::at(lies)))
     }
 
     fn changed(
@@ -210,27 +285,4 @@ fn open_up(folder: &Path) -> io::Result<()> {
         0o700 => Ok(()),
         _ => fs::set_permissions(folder, fs::Permissions::from_mode(mode | 0o700)),
     }
-}
-
-/// The same of one that only this view shows. A command may have left it so that its owner may not read it.
-fn state_of_changed(file: &Path) -> io::Result<FileState> {
-    match state(file) {
-        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
-            let permissions = fs::metadata(file)?.mode();
-            fs::set_permissions(file, fs::Permissions::from_mode(permissions | 0o400))?;
-            Ok(FileState { mode: permissions & 0o7777, ..state(file)? })
-        }
-        state => state,
-    }
-}
-
-/// Of a file or a link.
-fn state(path: &Path) -> io::Result<FileState> {
-    let found = fs::symlink_metadata(path)?;
-    if found.is_symlink() {
-        let target = fs::read_link(path)?;
-        return Ok(FileState::link(Hash::of(target.as_os_str().as_bytes())?));
-    }
-    let state = FileState::file(Hash::of(File::open(path)?)?, found.mode());
-    Ok(state.with_attributes(attributes::at(path)))
 }

@@ -1,4 +1,5 @@
 //! Which files git ignores: what builds leave, by nearly everybody's habit.
+use haft_core::is_gits_own;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use std::{
     collections::HashMap,
@@ -16,8 +17,12 @@ impl Ignored {
         Self { root: root.to_owned(), by_folder: HashMap::new() }
     }
 
-    /// Whether git ignores `path`, which is relative to the workspace; nothing above it is ignored.
+    /// Whether git ignores `path`, which is relative to the workspace; nothing above it is ignored. Whatever the rules say,
+    /// git never ignores its own files.
     pub(super) fn holds(&mut self, path: &Path, is_folder: bool) -> bool {
+        if is_gits_own(path) {
+            return false;
+        }
         let mut above = path.ancestors().skip(1);
         let root = self.root.clone();
         let said = above.find_map(|folder| {

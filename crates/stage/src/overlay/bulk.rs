@@ -1,0 +1,398 @@
+//! [`Bulk`] of a command: what it changed below folders that Git ignores, where that is too much to be recorded. Each path is
+//! listed, so that it can be judged, and moved from the view into the workspace one by one.
+use super::{
+    difference::Difference,
+    upper::{Seen, SeenFolder, look},
+};
+use crate::{
+    attributes,
+    place::{Lookup, OWNER, Place},
+    sparse,
+};
+use haft_core::{Bulk, BulkFolder, FileState, is_gits_own};
+use rustix::{
+    fs::{CWD, RenameFlags, lgetxattr},
+    io::Errno,
+};
+use std::{
+    ffi::{OsStr, OsString},
+    fs::{self, File, Metadata},
+    io,
+    os::unix::{
+        ffi::OsStrExt,
+        fs::{MetadataExt, PermissionsExt},
+    },
+    path::{Path, PathBuf},
+};
+
+/// Setuid and setgid.
+const SET_ID: u32 = 0o6_000;
+
+/// What is moved, in the order in which it is done.
+#[derive(Default)]
+pub(super) struct Moves {
+    /// Makes and replaces. What is in the way of something new is removed among these.
+    first: Vec<Move>,
+    /// Removes: nothing goes before all that is new is there.
+    last: Vec<Move>,
+}
+
+struct Move {
+    /// Relative to the workspace.
+    path: PathBuf,
+    what: What,
+    /// What lay there when the command had ended.
+    was: Option<Identity>,
+}
+
+enum What {
+    /// Make a folder that shows this one.
+    Folder(PathBuf),
+    /// Give a folder this mode.
+    Mode(u32),
+    /// Put a file or link there that lies in the view.
+    FromView(PathBuf),
+    /// The same, where a folder of the workspace has another name in the view. Relative to the workspace.
+    FromWorkspace(PathBuf),
+    RemoveFile,
+    RemoveFolder,
+}
+
+/// Tells whether another process changed a file: its number, and when anything of it was last changed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Identity(u64, i64, i64);
+
+impl Identity {
+    fn of(found: &Metadata) -> Self {
+        Self(found.ino(), found.ctime(), found.ctime_nsec())
+    }
+}
+
+/// Lists what lies below the folders that were put off.
+pub(super) struct Listing<'a, 'b> {
+    difference: &'a mut Difference<'b>,
+    upper: &'a Path,
+    /// The folders that were put off.
+    roots: Vec<PathBuf>,
+    moves: Moves,
+    bulk: Bulk,
+}
+
+/// An ignored path, what the view shows there, and what lies there in the workspace.
+pub(super) type PutOff = (PathBuf, Seen, Option<Metadata>);
+
+impl<'a, 'b> Listing<'a, 'b> {
+    /// What has to be recorded all the same is added to `difference`: Git's own files, and programs that run with the rights
+    /// of somebody else.
+    pub(super) fn of(
+        difference: &'a mut Difference<'b>,
+        upper: &'a Path,
+        put_off: Vec<PutOff>,
+    ) -> io::Result<(Bulk, Moves)> {
+        let roots = put_off.iter().map(|(path, ..)| path.clone()).collect();
+        let mut listing = Self { difference, upper, roots, moves: Moves::default(), bulk: Bulk::default() };
+        for (path, seen, found) in put_off {
+            listing.bulk.folders.push(BulkFolder { path: path.clone(), written: 0, removed: 0, bytes: 0 });
+            let before = listing.bulk.paths.len();
+            listing.visit(path, seen, found)?;
+            if listing.bulk.paths.len() == before {
+                listing.bulk.folders.pop();
+            }
+        }
+        Ok((listing.bulk, listing.moves))
+    }
+
+    fn visit(&mut self, path: PathBuf, seen: Seen, found: Option<Metadata>) -> io::Result<()> {
+        if self.is_recorded(&path, &seen)? {
+            return self.difference.compare(&path, seen, found);
+        }
+        match seen {
+            Seen::File(file) if file == self.difference.root().join(&path) => Ok(()),
+            Seen::Absent => self.removed(path, found),
+            Seen::File(file) => self.file(path, file, found),
+            Seen::Folder(folder) => self.folder(path, &folder, found),
+            Seen::Other => Ok(()),
+        }
+    }
+
+    fn is_recorded(&self, path: &Path, seen: &Seen) -> io::Result<bool> {
+        if is_gits_own(path) {
+            return Ok(true);
+        }
+        match seen {
+            Seen::File(file) => gives_rights(file),
+            Seen::Folder(folder) => is_repository(folder, self.difference.root()),
+            Seen::Absent | Seen::Other => Ok(false),
+        }
+    }
+
+    fn file(&mut self, path: PathBuf, lies: PathBuf, found: Option<Metadata>) -> io::Result<()> {
+        let what = match lies.strip_prefix(self.upper) {
+            Ok(_) => What::FromView(lies.clone()),
+            Err(_) => {
+                let root = self.difference.root();
+                let inside = lies.strip_prefix(root).map_err(io::Error::other)?.to_owned();
+                // What git does not ignore goes away where it was, and is recorded there.
+                if !self.roots.iter().any(|ignored| inside.starts_with(ignored)) {
+                    return self.difference.compare(&path, Seen::File(lies), found);
+                }
+                What::FromWorkspace(inside)
+            }
+        };
+        if !self.clear_the_way(&path, found.as_ref())? {
+            return Ok(());
+        }
+        if let Some(folder) = self.bulk.folders.last_mut() {
+            folder.written += 1;
+            folder.bytes += fs::symlink_metadata(&lies)?.len();
+        }
+        let was = found.filter(|found| !found.is_dir());
+        self.add_first(path, what, was.as_ref());
+        Ok(())
+    }
+
+    fn folder(&mut self, path: PathBuf, seen: &SeenFolder, found: Option<Metadata>) -> io::Result<()> {
+        let lies = seen.lies().to_owned();
+        let mode = fs::symlink_metadata(&lies)?.mode();
+        let is_there = found.as_ref().is_some_and(Metadata::is_dir);
+        if !is_there {
+            if !self.clear_the_way(&path, found.as_ref())? {
+                return Ok(());
+            }
+            if let Some(found) = &found {
+                let (path, was) = (path.clone(), Some(Identity::of(found)));
+                self.moves.first.push(Move { path, what: What::RemoveFile, was });
+            }
+            self.add_first(path.clone(), What::Folder(lies), None);
+        }
+        for (name, child, below) in self.difference.children(&path, seen, is_there)? {
+            self.visit(path.join(name), child, below)?;
+        }
+        // When all that belongs into it is there: the mode may keep its owner from writing.
+        let differs = found.filter(|_| is_there).is_none_or(|found| found.mode() != mode);
+        if is_there && differs || mode & OWNER != OWNER {
+            self.add_first(path, What::Mode(mode), None);
+        }
+        Ok(())
+    }
+
+    /// Whether something may be put at `path`: it is no file that another process has changed since the command began. A
+    /// folder that lies there is removed before.
+    fn clear_the_way(&mut self, path: &Path, found: Option<&Metadata>) -> io::Result<bool> {
+        match found {
+            Some(found) if found.is_dir() => {
+                let others = self.difference.others.len();
+                let last = std::mem::take(&mut self.moves.last);
+                self.removed(path.to_owned(), Some(found.clone()))?;
+                let before = std::mem::replace(&mut self.moves.last, last);
+                self.moves.first.extend(before);
+                Ok(self.difference.others.len() == others)
+            }
+            Some(found) if self.difference.is_newer(found) => {
+                self.difference.others.push(path.to_owned());
+                Ok(false)
+            }
+            _ => Ok(true),
+        }
+    }
+
+    /// What is below a folder goes before it.
+    fn removed(&mut self, path: PathBuf, found: Option<Metadata>) -> io::Result<()> {
+        let Some(found) = found else { return Ok(()) };
+        if is_gits_own(&path) {
+            return self.difference.compare(&path, Seen::Absent, Some(found));
+        }
+        let real = self.difference.root().join(&path);
+        let what = if found.is_dir() {
+            for entry in fs::read_dir(&real)? {
+                let name = entry?.file_name();
+                let below = look(&real.join(&name))?;
+                self.removed(path.join(name), below)?;
+            }
+            What::RemoveFolder
+        } else if self.difference.is_newer(&found) {
+            self.difference.others.push(path);
+            return Ok(());
+        } else {
+            if let Some(folder) = self.bulk.folders.last_mut() {
+                folder.removed += 1;
+            }
+            What::RemoveFile
+        };
+        self.bulk.paths.push(path.clone());
+        self.moves.last.push(Move { path, what, was: Some(Identity::of(&found)) });
+        Ok(())
+    }
+
+    fn add_first(&mut self, path: PathBuf, what: What, was: Option<&Metadata>) {
+        self.bulk.paths.push(path.clone());
+        self.moves.first.push(Move { path, what, was: was.map(Identity::of) });
+    }
+}
+
+/// Whether a program there runs with the rights of somebody else.
+fn gives_rights(file: &Path) -> io::Result<bool> {
+    let found = fs::symlink_metadata(file)?;
+    let has_capabilities = || lgetxattr(file, "security.capability", &mut [0_u8; 64]).is_ok();
+    Ok(found.is_file() && (found.mode() & SET_ID != 0 || has_capabilities()))
+}
+
+/// Whether the view shows a Git repository's own folder there, whatever its name (gitrepository-layout(5)).
+fn is_repository(folder: &SeenFolder, root: &Path) -> io::Result<bool> {
+    let has = |name: &str| Ok::<_, io::Error>(!matches!(folder.seen(OsStr::new(name), root)?, Seen::Absent));
+    Ok(has("HEAD")? && (has("commondir")? || has("objects")? && has("refs")?))
+}
+
+impl Moves {
+    /// Does all of them below `root`. Returns the paths that were left as they are: something else lies there by now, or a
+    /// link leads there.
+    pub(super) fn apply(&self, root: &Path) -> io::Result<Vec<PathBuf>> {
+        let mut left = Vec::new();
+        for step in self.first.iter().chain(&self.last) {
+            let done = step.apply(root).map_err(|error| {
+                io::Error::new(error.kind(), format!("cannot change `{}`: {error}", step.path.display()))
+            })?;
+            if !done {
+                left.push(step.path.clone());
+            }
+        }
+        Ok(left)
+    }
+}
+
+impl Move {
+    /// Returns whether the workspace is as it should be at this path. A second time does nothing.
+    fn apply(&self, root: &Path) -> io::Result<bool> {
+        let place = match Place::find(&root.join(&self.path))? {
+            Lookup::Open(place) => place,
+            Lookup::Missing => return Ok(matches!(self.what, What::RemoveFile | What::RemoveFolder)),
+            Lookup::Blocked => return Ok(false),
+        };
+        match &self.what {
+            What::Folder(lies) => make_folder(&place, lies),
+            What::Mode(mode) => match place.stat(&place.name) {
+                Some(found) if is_folder(found.st_mode) => {
+                    place.set_state(&place.name, &FileState::folder(*mode)).map(|()| true)
+                }
+                _ => Ok(false),
+            },
+            What::FromView(lies) => match self.is_as_it_was(&place) {
+                true => from_view(lies, &place),
+                false => Ok(look(lies)?.is_none()),
+            },
+            What::FromWorkspace(inside) => match Place::find(&root.join(inside))? {
+                Lookup::Open(from) if from.stat(&from.name).is_some() => {
+                    if !self.is_as_it_was(&place) {
+                        return Ok(false);
+                    }
+                    rustix::fs::renameat(&from.folder, &from.name, &place.folder, &place.name)?;
+                    Ok(true)
+                }
+                Lookup::Open(_) | Lookup::Missing => Ok(place.stat(&place.name).is_some()),
+                Lookup::Blocked => Ok(false),
+            },
+            What::RemoveFile => match (place.stat(&place.name), self.is_as_it_was(&place)) {
+                (None, _) => Ok(true),
+                (Some(_), true) => place.unlink(&place.name).map(|()| true).map_err(Into::into),
+                (Some(_), false) => Ok(false),
+            },
+            What::RemoveFolder => match place.remove_folder(&place.name) {
+                Ok(()) | Err(Errno::NOENT) => Ok(true),
+                Err(Errno::NOTEMPTY | Errno::EXIST | Errno::NOTDIR) => Ok(false),
+                Err(error) => Err(error.into()),
+            },
+        }
+    }
+
+    fn is_as_it_was(&self, place: &Place) -> bool {
+        let now = place.stat(&place.name);
+        now.map(|now| Identity(now.st_ino, now.st_ctime, now.st_ctime_nsec as i64)) == self.was
+    }
+}
+
+fn is_folder(mode: u32) -> bool {
+    rustix::fs::FileType::from_raw_mode(mode).is_dir()
+}
+
+fn make_folder(place: &Place, lies: &Path) -> io::Result<bool> {
+    match place.make_folder(&place.name) {
+        Err(Errno::EXIST) if !place.stat(&place.name).is_some_and(|found| is_folder(found.st_mode)) => {
+            return Ok(false);
+        }
+        Err(Errno::EXIST) => {}
+        made => made?,
+    }
+    let mode = fs::symlink_metadata(lies)?.mode() | OWNER;
+    let attributes = attributes::at(lies).filter(|attributes| !attributes.is_empty());
+    place.set_state(&place.name, &FileState::folder(mode).with_attributes(attributes)).map(|()| true)
+}
+
+/// In the place of whatever file or link lies there: its name goes, and what has other names keeps its content.
+fn from_view(lies: &Path, place: &Place) -> io::Result<bool> {
+    match rustix::fs::renameat(CWD, lies, &place.folder, &place.name) {
+        Err(Errno::XDEV) => copy(lies, place).map(|()| true),
+        Err(Errno::ISDIR | Errno::NOTEMPTY) => Ok(false),
+        moved => moved.map(|()| true).map_err(Into::into),
+    }
+}
+
+/// From another file system: beside the place first, since a reader must not see half of it.
+fn copy(lies: &Path, place: &Place) -> io::Result<()> {
+    let found = fs::symlink_metadata(lies)?;
+    let beside = free_name(place)?;
+    let copied = if found.is_symlink() {
+        let target = fs::read_link(lies)?;
+        place.make_link(&beside, target.as_os_str().as_bytes()).map_err(Into::into)
+    } else {
+        copy_file(lies, &found, place, &beside)
+    };
+    let copied = copied.and_then(|()| Ok(place.rename(&beside, &place.name, RenameFlags::empty())?));
+    if copied.is_err() {
+        let _was_never_made = place.unlink(&beside);
+    }
+    copied
+}
+
+fn copy_file(lies: &Path, found: &Metadata, place: &Place, beside: &OsStr) -> io::Result<()> {
+    let mut to = place.create(beside)?;
+    sparse::copy(&File::open(lies)?, &mut to)?;
+    if let Some(attributes) = attributes::at(lies) {
+        attributes::set(&to, &attributes)?;
+    }
+    to.set_permissions(fs::Permissions::from_mode(found.mode() & 0o7_777))?;
+    to.set_modified(found.modified()?)
+}
+
+/// Names that are tried beside a file.
+const MOST_NAMES: usize = 100;
+
+fn free_name(place: &Place) -> io::Result<OsString> {
+    let mut names = (0..MOST_NAMES).map(|number| OsString::from(format!(".haft-moved-{number}")));
+    let free = names.find(|name| place.stat(name).is_none());
+    free.ok_or_else(|| io::Error::new(io::ErrorKind::AlreadyExists, "all names beside it are taken"))
+}
+
+/// How much a view holds of its own under a path.
+pub(super) fn weight(upper: &Path) -> io::Result<Weight> {
+    let mut weight = Weight::default();
+    let mut ahead: Vec<PathBuf> = vec![upper.to_owned()];
+    while let Some(next) = ahead.pop() {
+        let Some(found) = look(&next)? else { continue };
+        weight.entries += 1;
+        if found.is_dir() {
+            for entry in fs::read_dir(&next)? {
+                ahead.push(entry?.path());
+            }
+        } else {
+            weight.bytes += found.len();
+        }
+    }
+    Ok(weight)
+}
+
+/// A number of files, links and folders, and of bytes in them.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Weight {
+    pub(super) entries: u64,
+    pub(super) bytes: u64,
+}

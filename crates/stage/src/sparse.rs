@@ -1,0 +1,139 @@
+//! Reads and copies files by their extents, so that a hole of a terabyte costs no reading and no space (lseek(2)).
+use haft_core::Hash;
+use rustix::{
+    fs::{SeekFrom, ftruncate, seek},
+    io::Errno,
+};
+use std::{
+    fs::File,
+    io::{self, Read},
+    sync::{
+        OnceLock,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
+    time::{Duration, Instant},
+};
+
+/// A call that used up its time with its command gets this much for comparing.
+const LEAST_TIME: Duration = Duration::from_secs(10);
+
+/// Ends long reading early: when it is set, or when the time of a call is over.
+#[derive(Default)]
+pub(crate) struct Stop {
+    is_set: AtomicBool,
+    deadline: OnceLock<Instant>,
+    /// When reading began.
+    began: OnceLock<Instant>,
+}
+
+impl Stop {
+    pub(crate) fn set(&self) {
+        self.is_set.store(true, Relaxed);
+    }
+
+    /// Only the first deadline counts.
+    pub(crate) fn at(&self, deadline: Instant) {
+        self.deadline.get_or_init(|| deadline);
+    }
+
+    /// Fails once it is set, and after the deadline.
+    pub(crate) fn check(&self) -> io::Result<()> {
+        let is_late = |deadline: &Instant| {
+            let least = *self.began.get_or_init(Instant::now) + LEAST_TIME;
+            Instant::now() > least.max(*deadline)
+        };
+        if self.is_set.load(Relaxed) || self.deadline.get().is_some_and(is_late) {
+            let why = "comparing its files took longer than the call may take; nothing that the command changed was kept";
+            return Err(io::Error::new(io::ErrorKind::TimedOut, why));
+        }
+        Ok(())
+    }
+}
+
+/// SHA-256 of the content of `file`.
+///
+/// # Errors
+/// Fails if the file cannot be read, or with [`io::ErrorKind::TimedOut`] if `stop` is set meanwhile.
+pub(crate) fn hash(file: &File, stop: &Stop) -> io::Result<Hash> {
+    Hash::of(Extents::of(file, stop)?)
+}
+
+/// Gives `to`, which is empty, the content of `from`. Holes stay holes.
+pub(crate) fn copy(from: &File, to: &mut File) -> io::Result<()> {
+    let length = from.metadata()?.len();
+    let mut at = 0;
+    while let Some((start, end)) = next_extent(from, at, length)? {
+        seek(&*to, SeekFrom::Start(start))?;
+        seek(from, SeekFrom::Start(start))?;
+        io::copy(&mut from.take(end - start), to)?;
+        at = end;
+    }
+    Ok(ftruncate(&*to, length)?)
+}
+
+/// The next part of a file that has content, from `at` on. A file system that knows no holes has one part.
+fn next_extent(file: &File, at: u64, length: u64) -> io::Result<Option<(u64, u64)>> {
+    if at >= length {
+        return Ok(None);
+    }
+    let start = match seek(file, SeekFrom::Data(at)) {
+        Ok(start) => start,
+        Err(Errno::NXIO) => return Ok(None),
+        Err(Errno::INVAL | Errno::OPNOTSUPP) => return Ok(Some((at, length))),
+        Err(error) => return Err(error.into()),
+    };
+    let end = seek(file, SeekFrom::Hole(start))?.min(length);
+    Ok((start < end).then_some((start, end)))
+}
+
+/// The content of a file, with the zeros of its holes, which are not read.
+struct Extents<'a> {
+    file: &'a File,
+    stop: &'a Stop,
+    at: u64,
+    length: u64,
+    /// The part with content that is read, or comes next.
+    extent: Option<(u64, u64)>,
+}
+
+impl<'a> Extents<'a> {
+    fn of(file: &'a File, stop: &'a Stop) -> io::Result<Self> {
+        let length = file.metadata()?.len();
+        let extent = next_extent(file, 0, length)?;
+        seek(file, SeekFrom::Start(extent.map_or(0, |(start, _)| start)))?;
+        Ok(Self { file, stop, at: 0, length, extent })
+    }
+
+    fn zeros(&mut self, buffer: &mut [u8], end: u64) -> usize {
+        let count = buffer.len().min(usize::try_from(end - self.at).unwrap_or(usize::MAX));
+        buffer[..count].fill(0);
+        self.at += count as u64;
+        count
+    }
+}
+
+impl Read for Extents<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.stop.check()?;
+        match self.extent {
+            None => Ok(self.zeros(buffer, self.length)),
+            Some((start, _)) if self.at < start => Ok(self.zeros(buffer, start)),
+            Some((_, end)) => {
+                let most = buffer.len().min(usize::try_from(end - self.at).unwrap_or(usize::MAX));
+                let count = self.file.read(&mut buffer[..most])?;
+                self.at += count as u64;
+                // A file that was cut meanwhile has no more.
+                if count == 0 {
+                    return Ok(0);
+                }
+                if self.at >= end {
+                    self.extent = next_extent(self.file, self.at, self.length)?;
+                    if let Some((start, _)) = self.extent {
+                        seek(self.file, SeekFrom::Start(start))?;
+                    }
+                }
+                Ok(count)
+            }
+        }
+    }
+}
