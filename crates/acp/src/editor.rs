@@ -45,6 +45,14 @@ impl Stage for EditorStage {
         self.inner.how(workspace, effects)
     }
 
+    fn unconfined(&self, workspace: &Path) -> Option<String> {
+        self.inner.unconfined(workspace)
+    }
+
+    fn writes_elsewhere(&self, workspace: &Path, effects: &[Effect]) -> bool {
+        self.inner.writes_elsewhere(workspace, effects)
+    }
+
     fn open(&self, workspace: &Path, effects: &[Effect]) -> io::Result<Box<dyn View>> {
         view::open(self, workspace, effects)
     }

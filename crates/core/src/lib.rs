@@ -56,7 +56,7 @@ pub use tool::{
     access::{Access, AccessRules},
     alias::{self, Aliases},
     background::{JobId, JobOutput, JobState, Jobs, NoJobs, Work},
-    confinement::{Confinement, Found, Overlay, ProcessLimits, Sandbox},
+    confinement::{Confinement, Found, Outside, Overlay, ProcessLimits, Sandbox},
     effect::{Effect, Execution},
     hook::{Hooked, Hooks, Moment, NoHooks},
     network::{Network, Reach},

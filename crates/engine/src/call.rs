@@ -32,7 +32,7 @@ use settle::Settled;
 use std::{
     io,
     path::PathBuf,
-    sync::Arc,
+    sync::{Arc, atomic::Ordering::Relaxed},
     time::{Duration, Instant},
 };
 use tokio_util::sync::CancellationToken;
@@ -191,6 +191,9 @@ async fn run_in_view(
     if let Verdict::Ask { reason } = verdict {
         judge::ask_to_run(session, call, &ready, &judged, reason, notes).await?;
     }
+    if judged.is_unconfined {
+        tell_unconfined(session, notes).await?;
+    }
     let readable = Arc::new(judge::readable(session, &ready.effects));
     let (how, mut seen) = (judged.how, turn.map(Turn::sees).unwrap_or_default());
     let open = || open_view(session, &ready.effects, ready.names.clone(), how);
@@ -283,6 +286,16 @@ impl Drop for StopOnDrop<'_> {
     }
 }
 
+/// Once, since it is so for each of them.
+async fn tell_unconfined(session: &SessionContext, notes: &Notes) -> Result<(), Unrecorded> {
+    match session.stage.unconfined(&session.shared.setup.workspace) {
+        Some(reason) if !session.told_unconfined.swap(true, Relaxed) => {
+            notes.record(Fact::Unconfined { reason }).await
+        }
+        _ => Ok(()),
+    }
+}
+
 /// The intent is on disk before anything happens that cannot be taken back.
 async fn start(
     session: &SessionContext,
@@ -315,11 +328,13 @@ pub(crate) async fn commit(
     let Done { result, changes, how, view } = done;
     let bulk = view.as_ref().map(|view| view.bulk()).unwrap_or_default();
     let unkept: Vec<PathBuf> = bulk.folders.iter().map(|folder| folder.path.clone()).collect();
-    if changes.is_empty() && unkept.is_empty() {
-        return Ok(result);
-    }
-    if let Some(turn) = turn {
+    let changes_files = !changes.is_empty() || !unkept.is_empty();
+    if let Some(turn) = turn.filter(|_| changes_files || bulk.changes_tmp) {
         turn.changes();
+    }
+    if !changes_files {
+        apply_bulk(view).await?;
+        return Ok(result);
     }
     let _alone = session.before_others(&changes).await?;
     let (id, recorded) = (call.id.clone(), (changes.clone(), result.clone()));

@@ -13,7 +13,7 @@ use haft::{
     engine::{Agent, Engine, Home, Knowledge, Model, Models, Profile, Setup, Stages},
     kernel::{Fact, Registry, Sandbox, Skill, Start},
     providers::Scripted,
-    stage::{CommandAccess, Declared, ViewKind},
+    stage::{CommandAccess, CommandViews, Declared},
     tools::SKILL,
 };
 use std::{
@@ -143,7 +143,11 @@ fn stages(home: &Home, sandbox: Sandbox, access: CommandAccess, workspace: &Path
 }
 
 /// What the views of commands are made of in `workspace`, or why they have none. It is tried.
-pub(crate) fn command_views(places: &Places, config: &Config, workspace: &Path) -> Result<ViewKind, String> {
+pub(crate) fn command_views(
+    places: &Places,
+    config: &Config,
+    workspace: &Path,
+) -> Result<CommandViews, String> {
     let stage = Declared::new(places.home.join(TRIED)).with_command_views(config.command_access(places));
     stage.command_views(workspace)
 }

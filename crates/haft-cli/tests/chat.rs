@@ -3,7 +3,7 @@
 mod kit;
 
 use kit::{
-    Place,
+    Place, UNTIL_GO,
     terminal::{Terminal, poll},
 };
 use serde_json::json;
@@ -179,8 +179,9 @@ fn what_is_said_while_a_turn_winds_down_is_answered_before_the_prompt_comes_back
 #[test]
 fn a_turn_that_a_job_opens_is_told_at_the_next_line() {
     let place = Place::new();
+    place.hold();
     let bash = |command: &str| json!({"name": "bash", "arguments": {"command": command}});
-    let mut job = bash("until test -e /tmp/go; do sleep 0.05; done; echo y > b.txt");
+    let mut job = bash(&format!("{UNTIL_GO}; echo y > b.txt"));
     job["arguments"]["background"] = json!(true);
     let script = [
         json!({"calls": [job]}),
@@ -195,7 +196,7 @@ fn a_turn_that_a_job_opens_is_told_at_the_next_line() {
     terminal.see("`exit` to leave.");
     terminal.say("serve");
     terminal.see("It runs.");
-    std::fs::write(place.journal().with_file_name("tmp").join("go"), "").unwrap();
+    place.let_go();
     let asked = || std::fs::read_to_string(place.journal()).unwrap().contains("\"approval_asked\"");
     poll(asked, || "the question about what the job did".into());
     terminal.say("hello there");

@@ -3,12 +3,12 @@
 #[path = "confined/background.rs"]
 mod background;
 mod kit;
-use kit::{Place, Ran};
+use kit::{Place, Ran, UNTIL_GO, terminal::poll};
 use serde_json::{Value, json};
 use std::{
     fs,
     os::unix::fs::PermissionsExt,
-    process::Command,
+    process::{Child, Command, Stdio},
     time::{Duration, Instant},
 };
 
@@ -249,9 +249,9 @@ fn whoever_refuses_confinement_is_named_and_how_that_is_changed() {
     let why = "the system does not let a command be confined: no user namespaces are allowed here: \
                `sudo sysctl user.max_user_namespaces=15000` allows them";
     assert!(
-        doctor
-            .out
-            .contains(&format!("commands: run unconfined, after a question, and cannot be undone: {why}")),
+        doctor.out.contains(&format!(
+            "commands: run unconfined, without a question under `full`, and cannot be undone: {why}"
+        )),
         "{doctor:?}"
     );
     let model = model(&place, json!({"command": "echo ran"}));
@@ -284,7 +284,8 @@ fn commands_are_confined_for_root_of_a_user_namespace() {
 // A view holds no repository that lies elsewhere: it is read, and a command that would write there says how to ask.
 #[test]
 fn commands_work_in_a_folder_of_a_repository_and_in_a_work_tree_of_one() {
-    let place = Place::new();
+    // Of `/tmp`, commands see their own.
+    let place = Place::in_sight();
     let git = |arguments: &[&str]| {
         let ran = Command::new("git").args(arguments).current_dir(place.work()).output().unwrap();
         assert!(ran.status.success(), "{ran:?}");
@@ -436,22 +437,15 @@ fn a_command_that_was_killed_in_the_middle_runs_again_and_counts_once() {
     let place = Place::new();
     let model = model(
         &place,
-        json!({"command": "echo once >>log; test -e /tmp/begun || { touch /tmp/begun; sleep 60; }"}),
+        json!({"command": "mkdir /tmp/made || exit 7; echo once >>log; test -e resumed || sleep 60"}),
     );
     let arguments = ["run", "--sandbox", "require", "--permission", "accept-edits", "--model", &model, "go"];
     let mut child = place.haft(&arguments).spawn().unwrap();
-    let end = Instant::now() + Duration::from_secs(30);
-    let has_begun = || {
-        let sessions = fs::read_dir(place.path().join("home/sessions")).into_iter().flatten().flatten();
-        sessions.into_iter().any(|session| session.path().join("tmp/begun").exists())
-    };
-    while !has_begun() && Instant::now() < end {
-        std::thread::sleep(Duration::from_millis(10));
-    }
-    assert!(has_begun());
+    poll(|| place.has_made("made"), || "the beginning of the command".into());
     child.kill().unwrap();
     child.wait().unwrap();
     assert_eq!(place.read("log"), None);
+    place.write("resumed", "");
     let session = place.journal().parent().unwrap().file_name().unwrap().to_str().unwrap().to_owned();
     let options = ["--sandbox", "require", "--permission", "accept-edits", "--model", &model];
     let resumed = place.run(&[&["sessions", "resume", &session], &options[..]].concat());
@@ -534,31 +528,37 @@ fn a_command_that_forks_for_ever_or_takes_all_memory_or_disk_ends_and_the_next_o
 #[test]
 fn calls_of_one_reply_run_side_by_side_and_end_as_one_after_the_other() {
     let place = Place::new();
-    let reply = |commands: &[&str]| {
+    place.hold();
+    let start = |commands: &[&str]| {
         let calls = commands.iter().map(|command| json!({"name": "bash", "arguments": {"command": command}}));
         let lines = [json!({"calls": calls.collect::<Vec<_>>()}), json!({"say": "done"})];
         let model = place.script("model.jsonl", &lines);
         let options = ["--sandbox", "require", "--permission", "accept-edits", "--json"];
-        let ran = place.run(&[&["run", "--model", &model], &options[..], &["go"]].concat());
+        let mut command = place.haft(&[&["run", "--model", &model], &options[..], &["go"]].concat());
+        command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+    };
+    let told = |child: Child| {
+        let ran = Ran::from(child.wait_with_output().unwrap());
         assert_eq!(ran.code, 0, "{ran:?}");
         let events = ran.events();
         let ended = events.iter().filter(|event| event["type"] == "tool_ended");
         ended.map(|event| event["content"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
     };
-    // Each waits for the other one.
-    let wait = |own: &str, other: &str| {
-        format!("touch /tmp/{own}; until test -e /tmp/{other}; do sleep 0.01; done; echo {own}")
-    };
-    assert_eq!(reply(&[&wait("a", "b"), &wait("b", "a")]), ["a", "b"]);
+    let wait = |own: &str| format!("touch /tmp/{own}; {UNTIL_GO}; ls /tmp");
+    let both = start(&[&wait("a"), &wait("b")]);
+    poll(|| place.has_made("a") && place.has_made("b"), || "both of them".into());
+    place.let_go();
+    assert_eq!(told(both), ["a", "a\nb"]);
+    fs::remove_file(place.work().join(".go")).unwrap();
     place.write("log", "0\n");
-    let told = reply(&[
+    let told = told(start(&[
         "cat log",
         "echo 1 >>log",
         "echo 2 >>log; cat log",
         "sleep 0.2; cat log",
         "rm log; ls -A",
         "ls -A",
-    ]);
+    ]));
     assert_eq!(told, ["0", "(no output)", "0\n1\n2", "0\n1\n2", "(no output)", "(no output)"]);
 }
 

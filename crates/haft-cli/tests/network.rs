@@ -2,7 +2,7 @@
 #![cfg(target_os = "linux")]
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 mod kit;
-use kit::{Place, Ran};
+use kit::{Place, Ran, terminal::poll};
 use serde_json::{Value, json};
 use std::{
     fs,
@@ -11,7 +11,6 @@ use std::{
     path::PathBuf,
     process::Command,
     thread,
-    time::{Duration, Instant},
 };
 
 /// A server of the files in a folder, over plain HTTP; gives its port.
@@ -208,14 +207,7 @@ fn a_command_that_reached_somebody_is_not_made_again_after_a_crash() {
         &model,
     ];
     let mut child = place.haft(&[&["run"], &options[..], &["go"]].concat()).spawn().unwrap();
-    let end = Instant::now() + Duration::from_secs(30);
-    let has_begun = || {
-        let sessions = fs::read_dir(place.path().join("home/sessions")).into_iter().flatten().flatten();
-        sessions.into_iter().any(|session| session.path().join("tmp/begun").exists())
-    };
-    while !has_begun() && Instant::now() < end {
-        thread::sleep(Duration::from_millis(10));
-    }
+    poll(|| place.has_made("begun"), || "the beginning of the command".into());
     child.kill().unwrap();
     child.wait().unwrap();
     let session = place.journal().parent().unwrap().file_name().unwrap().to_str().unwrap().to_owned();

@@ -35,6 +35,9 @@ pub fn of(fact: &Fact) -> Option<String> {
             format!("the model could not be asked: {message}{hint}")
         }
         Fact::PromptDenied { reason, .. } => format!("a hook denied the prompt: {reason}"),
+        Fact::Unconfined { reason } => {
+            format!("commands run unconfined, and an undo cannot take back what they do: {reason}")
+        }
         Fact::Reminded { claims, .. } => format!("nothing shows what it claims: {}", claims.join("; ")),
         _ => return fact.limit_reached(),
     })

@@ -1,6 +1,6 @@
 //! What confinement costs: a command with and without, in milliseconds.
 #![expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
-use haft_core::{Confinement, Found, Overlay, Reach};
+use haft_core::{Confinement, Found, Outside, Overlay, Reach};
 use haft_sandbox::Shell;
 use std::{env, error::Error, fs, sync::Arc, time::Instant};
 
@@ -16,7 +16,8 @@ async fn main() -> Result<(), Box<dyn Error>> {
             workspace: root.join("workspace"),
             finds: Found::Overlay(overlay),
             tmp: root.join("tmp"),
-            visible: Vec::new(),
+            finds_tmp: Found::Itself,
+            outside: Outside::Overlays,
             writable: Vec::new(),
             hidden: Vec::new(),
             reach,

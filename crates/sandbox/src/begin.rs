@@ -1,8 +1,8 @@
 //! A new process, from its first moment to its program.
 //!
-//! It has the memory of this one until then, as after vfork(2): to copy that takes longer than all else that a command
-//! needs. So it has a stack of its own, does one system call after the other, allocates nothing and takes no lock, and no
-//! handler of a signal runs in it.
+//! One that is not confined has the memory of this one until then, as after vfork(2), since a copy of it takes longer than
+//! all else that a command needs. A confined one has a copy. Either has a stack of its own, does one system call after the
+//! other, allocates nothing and takes no lock, and no handler of a signal runs in it.
 use crate::{
     clone::{AS_VFORK, STACK, Stack, Teller, start},
     confine::Plan,
@@ -46,14 +46,16 @@ pub(crate) struct Begun {
 impl Beginning {
     /// Returns once the program runs; an error says why it does not.
     pub(crate) fn begin(&self) -> io::Result<Begun> {
-        let Some(plan) = &self.plan else {
+        if self.plan.is_none() {
             let pid = self.begin_on(&mut Stack::<STACK>::uninit(), AS_VFORK, &AtomicI32::new(0))?;
             return Ok(Begun { pid, told: None });
-        };
+        }
         // Where it could not begin, it is not given back: who was killed meanwhile may have left others that still use it.
         let mut told = ManuallyDrop::new(Told::new()?);
         let (stack, ended) = told.parts();
-        let pid = self.begin_on(stack, plan.memory(), ended)?;
+        // With a copy of our memory: what shares it with a process that the command sees could be changed through that one,
+        // such as `oom_score_adj`.
+        let pid = self.begin_on(stack, 0, ended)?;
         Ok(Begun { pid, told: Some(ManuallyDrop::into_inner(told)) })
     }
 

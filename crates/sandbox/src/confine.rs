@@ -4,15 +4,19 @@
 //! the new process does one system call after the other, so that a program with threads can start confined ones, and
 //! no program of ours has to be started in between.
 mod filter;
+mod hidden;
 mod init;
 mod listener;
 mod mounts;
+mod outside;
 mod rights;
 mod scope;
 mod step;
+mod table;
 
 use crate::{clone::Teller, launch::Launch};
 use haft_core::{Confinement, ProcessLimits, Reach};
+pub use hidden::hidden_places;
 pub(crate) use listener::{ADDRESS, Receiver};
 pub use mounts::limits_processes;
 use mounts::steps;
@@ -20,9 +24,10 @@ use rights::Identity;
 pub use rights::is_root_of_machine;
 pub use scope::scopes_sockets;
 use std::{
-    convert::Infallible, ffi::CString, fs, io, os::unix::ffi::OsStrExt, path::Path, sync::atomic::AtomicI32,
+    convert::Infallible, ffi::CString, io, os::unix::ffi::OsStrExt, path::Path, sync::atomic::AtomicI32,
 };
 use step::{MOST, Slots, Step};
+pub use table::has_mounts_below;
 
 /// What a new process has to do to be confined.
 pub(crate) struct Plan {
@@ -59,12 +64,6 @@ impl Plan {
         Ok((plan, receiver))
     }
 
-    /// How the process that waits for the command is made, as flags of clone(2): with our memory. In a user namespace of its
-    /// own it would open ours to all processes of this user for a moment ([`Identity::take`]), so there it has a copy.
-    pub(crate) fn memory(&self) -> libc::c_int {
-        if self.identity.is_none() { libc::CLONE_VM } else { 0 }
-    }
-
     /// Runs the program of `launch`, confined, in a process below this one, which has just begun and has one thread; and
     /// tells how that one ended. Returns where it could not begin. Allocates nothing.
     pub(crate) fn run(&self, launch: &Launch, teller: Teller, ended: &AtomicI32) -> io::Result<Infallible> {
@@ -90,35 +89,4 @@ impl Plan {
         scope::apply()?;
         filter::apply(&self.filter)
     }
-}
-
-/// Whether something is mounted below `folder`, which an overlay of it would not show.
-pub fn has_mounts_below(folder: &Path) -> bool {
-    let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
-    let mut places = mounts.lines().filter_map(|line| line.split(' ').nth(4));
-    places.any(|place| {
-        let place = unescaped(place);
-        let place = Path::new(std::ffi::OsStr::from_bytes(&place));
-        place != folder && place.starts_with(folder)
-    })
-}
-
-/// As proc_pid_mountinfo(5) writes blanks and backslashes: `\040`.
-fn unescaped(text: &str) -> Vec<u8> {
-    let (mut plain, mut rest) = (Vec::new(), text.as_bytes());
-    while let Some((&first, behind)) = rest.split_first() {
-        let octal =
-            || std::str::from_utf8(behind.get(..3)?).ok().and_then(|code| u8::from_str_radix(code, 8).ok());
-        match octal().filter(|_| first == b'\\') {
-            Some(byte) => {
-                plain.push(byte);
-                rest = &behind[3..];
-            }
-            None => {
-                plain.push(first);
-                rest = behind;
-            }
-        }
-    }
-    plain
 }

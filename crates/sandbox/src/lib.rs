@@ -39,7 +39,7 @@ mod tried;
 mod unread;
 
 pub use appears::appears;
-pub use confine::{has_mounts_below, is_root_of_machine, limits_processes, scopes_sockets};
+pub use confine::{has_mounts_below, hidden_places, is_root_of_machine, limits_processes, scopes_sockets};
 pub use group::{is_tidy, tidied_up};
 pub use left_over::{Owner, end_left_over};
 pub use marks::VARIABLE;

@@ -1,7 +1,7 @@
 //! What a confined command sees, changes and reaches.
 #![cfg(target_os = "linux")]
 #![expect(clippy::unwrap_used, reason = "this is a test")]
-use haft_core::{Confinement, Found, Overlay, Reach};
+use haft_core::{Confinement, Found, Outside, Overlay, Reach};
 use haft_sandbox::{Exit, Shell, scopes_sockets, try_confinement};
 use std::{
     env, fs,
@@ -41,7 +41,8 @@ impl Place {
             workspace: root.join("work: a,b"),
             finds: Found::Overlay(overlay),
             tmp: root.join("tmp"),
-            visible: Vec::new(),
+            finds_tmp: Found::Itself,
+            outside: Outside::Overlays,
             writable: vec![root.join("cache")],
             hidden: vec![root.join("secret")],
             reach: Reach::Nothing,

@@ -20,7 +20,7 @@ use blobs::Blobs;
 use haft_core::{Change, Effect, Hash, How, Stage, View};
 use lock::Locks;
 use overlay::Overlays;
-pub use overlay::{CommandAccess, ViewKind};
+pub use overlay::{CommandAccess, CommandViews, ViewKind};
 use settle::Settling;
 use std::{
     io,
@@ -62,13 +62,14 @@ impl Declared {
     }
 
     /// Gives calls that run confined commands a view of the whole workspace, where the system lets it: nothing of what a
-    /// command did is real before it is settled. `/tmp` of the commands is the folder `tmp` beside the contents.
+    /// command did is real before it is settled. `/tmp` of the commands is the folder `tmp` beside the contents; it has a view as
+    /// well, and is changed when the call is settled.
     pub fn with_command_views(self, access: CommandAccess) -> Self {
         Self { overlays: Some(Overlays::new(access)), ..self }
     }
 
-    /// What the views of commands are made of in this workspace, or why they have none. It is tried.
-    pub fn command_views(&self, workspace: &Path) -> Result<ViewKind, String> {
+    /// How the views of commands are made in this workspace, or why they have none. It is tried.
+    pub fn command_views(&self, workspace: &Path) -> Result<CommandViews, String> {
         let overlays = self.overlays.as_ref().ok_or("they were not asked for")?;
         overlays.usable(&self.blobs, workspace)
     }
@@ -80,6 +81,16 @@ impl Stage for Declared {
             Some(overlays) if overlays.fits(&self.blobs, workspace, effects) => How::Staged,
             _ => declared::how(effects),
         }
+    }
+
+    fn unconfined(&self, workspace: &Path) -> Option<String> {
+        self.overlays.as_ref()?.usable(&self.blobs, workspace).err()
+    }
+
+    fn writes_elsewhere(&self, workspace: &Path, effects: &[Effect]) -> bool {
+        self.overlays
+            .as_ref()
+            .is_some_and(|all| all.writes_elsewhere() && all.fits(&self.blobs, workspace, effects))
     }
 
     fn open(&self, workspace: &Path, effects: &[Effect]) -> io::Result<Box<dyn View>> {

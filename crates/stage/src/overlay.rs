@@ -7,16 +7,15 @@ mod copied;
 mod difference;
 mod folder;
 mod ignored;
-mod repository;
+mod layer;
 mod upper;
 
 use crate::{blobs::Blobs, sparse::Stop};
 use bulk::Moves;
-use copied::Copied;
-use difference::Difference;
-use folder::{OverlayFolder, Views};
-use haft_core::{Bulk, Change, Confinement, Effect, Found, How, ProcessLimits, Reach, View};
-use haft_sandbox::{has_mounts_below, own_folder, try_confinement};
+use folder::Views;
+use haft_core::{Bulk, Change, Confinement, Effect, Found, How, Outside, ProcessLimits, Reach, View};
+use haft_sandbox::{has_mounts_below, hidden_places, own_folder, try_confinement};
+use layer::Layer;
 use std::{
     collections::HashMap,
     io,
@@ -41,13 +40,22 @@ pub struct CommandAccess {
 /// Opens views for commands, where the system lets it.
 pub(crate) struct Overlays {
     access: CommandAccess,
-    /// By workspace: what views are made of, or why there are none.
-    usable: Mutex<HashMap<PathBuf, Result<ViewKind, String>>>,
+    /// By workspace: how views are made, or why there are none.
+    usable: Mutex<HashMap<PathBuf, Result<CommandViews, String>>>,
     /// By workspace: what commands see and reach that work in it itself; nothing where the system does not let them be
     /// confined.
     live: Mutex<HashMap<PathBuf, Option<Arc<Confinement>>>>,
     /// Where the views lie, once there is one.
     views: Mutex<Option<Arc<Views>>>,
+}
+
+/// How the views of commands are made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CommandViews {
+    /// What the view of the workspace is made of.
+    pub kind: ViewKind,
+    /// How commands see the rest of the machine.
+    pub outside: Outside,
 }
 
 /// What a view of a whole workspace is made of.
@@ -58,6 +66,9 @@ pub enum ViewKind {
     /// A copy of all of it, since no overlay can be mounted; why not.
     Copy(String),
 }
+
+/// From the better to the worse.
+const OUTSIDE: [Outside; 2] = [Outside::Overlays, Outside::Bound];
 
 impl Overlays {
     pub(crate) fn new(access: CommandAccess) -> Self {
@@ -77,8 +88,13 @@ impl Overlays {
         effects.iter().any(is_confined) && effects.iter().all(stays) && self.usable(blobs, workspace).is_ok()
     }
 
-    /// What views of this workspace are made of, or why there are none. It is tried once.
-    pub(crate) fn usable(&self, blobs: &Blobs, workspace: &Path) -> Result<ViewKind, String> {
+    /// Whether its commands can change folders outside of their views.
+    pub(crate) fn writes_elsewhere(&self) -> bool {
+        self.access.writable.iter().any(|folder| folder.is_dir())
+    }
+
+    /// How views of this workspace are made, or why there are none. It is tried once.
+    pub(crate) fn usable(&self, blobs: &Blobs, workspace: &Path) -> Result<CommandViews, String> {
         let mut known = self.usable.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = known.get(workspace) {
             return known.clone();
@@ -88,48 +104,69 @@ impl Overlays {
         usable
     }
 
-    fn try_out(&self, blobs: &Blobs, workspace: &Path) -> Result<ViewKind, String> {
+    fn try_out(&self, blobs: &Blobs, workspace: &Path) -> Result<CommandViews, String> {
         if workspace.parent().is_none() {
             return Err("the workspace is the root of the file system".into());
         }
         if has_mounts_below(workspace) {
             return Err("another file system is mounted below the workspace".into());
         }
-        let tried =
-            |kind| self.open_as(kind, blobs, workspace).and_then(|view| try_confinement(&view.confinement));
         let refused = |error| format!("the system does not let a command be confined: {error}");
-        let Err(error) = tried(&ViewKind::Overlay) else { return Ok(ViewKind::Overlay) };
+        let error = match self.first_that_works(&ViewKind::Overlay, blobs, workspace) {
+            Ok(views) => return Ok(views),
+            Err(error) => error,
+        };
         // Without an overlay it is known whether it is that alone.
         if self.live(blobs, workspace).is_none() {
             return Err(refused(error));
         }
         let copy = ViewKind::Copy(error.to_string());
         let uncopied = |why| format!("{}, and a copy of the workspace: {why}", refused(error));
-        tried(&copy).map_err(uncopied)?;
-        Ok(copy)
+        self.first_that_works(&copy, blobs, workspace).map_err(uncopied)
+    }
+
+    /// The error is that of the last one that was tried.
+    fn first_that_works(&self, kind: &ViewKind, blobs: &Blobs, workspace: &Path) -> io::Result<CommandViews> {
+        let tried = OUTSIDE.map(|outside| CommandViews { kind: kind.clone(), outside });
+        let mut error = io::Error::other("nothing was tried");
+        for views in tried {
+            let view = self.open_as(&views, blobs, workspace)?;
+            match try_confinement(&view.confinement) {
+                Ok(()) => return Ok(views),
+                Err(why) => error = why,
+            }
+        }
+        Err(error)
     }
 
     pub(crate) fn open(&self, blobs: &Blobs, workspace: &Path) -> io::Result<OverlayView> {
-        let kind = self.usable(blobs, workspace).map_err(io::Error::other)?;
-        self.open_as(&kind, blobs, workspace)
+        let views = self.usable(blobs, workspace).map_err(io::Error::other)?;
+        self.open_as(&views, blobs, workspace)
     }
 
-    fn open_as(&self, kind: &ViewKind, blobs: &Blobs, workspace: &Path) -> io::Result<OverlayView> {
-        let folder = self.views(blobs)?.view(workspace)?;
-        let (finds, copied) = match kind {
-            ViewKind::Overlay => (Found::Overlay(folder.overlay()), None),
-            ViewKind::Copy(_) => {
-                (Found::Copy(folder.upper().to_owned()), Some(Copied::of(workspace, folder.upper())?))
-            }
-        };
+    fn open_as(&self, made: &CommandViews, blobs: &Blobs, workspace: &Path) -> io::Result<OverlayView> {
+        let CommandViews { kind, outside } = made;
+        let (views, tmp) = (self.views(blobs)?, tmp(blobs)?);
+        let hidden = self.hidden_in(workspace);
+        let (files, scratch) =
+            (Layer::open(&views, kind, workspace, &hidden)?, Layer::open(&views, kind, &tmp, &[])?);
+        let plain = self.confinement(tmp, workspace, *outside);
+        let (finds, finds_tmp) = (files.found(kind), scratch.found(kind));
         Ok(OverlayView {
             blobs: blobs.clone(),
-            confinement: Arc::new(self.confinement(blobs, workspace, finds)?),
-            folder,
-            copied: Mutex::new(copied),
-            bulk: Mutex::default(),
+            confinement: Arc::new(Confinement { finds, finds_tmp, ..plain }),
+            hidden,
+            files,
+            scratch,
+            left: Mutex::default(),
             stop: Stop::default(),
         })
+    }
+
+    /// Where hidden files and folders of the workspace lie.
+    fn hidden_in(&self, workspace: &Path) -> Vec<PathBuf> {
+        let hidden = hidden_places(&self.access.hidden, workspace);
+        hidden.into_iter().filter(|place| place.starts_with(workspace)).collect()
     }
 
     fn views(&self, blobs: &Blobs) -> io::Result<Arc<Views>> {
@@ -140,36 +177,69 @@ impl Overlays {
         }
     }
 
-    /// What a command sees and reaches that works in the workspace itself. It is tried once.
+    /// What a command sees and reaches that works in the workspace itself, and in the session's own `/tmp`. It is tried once.
     pub(crate) fn live(&self, blobs: &Blobs, workspace: &Path) -> Option<Arc<Confinement>> {
         let mut known = self.live.lock().unwrap_or_else(PoisonError::into_inner);
         let tried = || {
-            let confinement = self.confinement(blobs, workspace, Found::Itself)?;
-            try_confinement(&confinement).map(|()| Arc::new(confinement))
+            let tmp = tmp(blobs).ok()?;
+            let mut all =
+                OUTSIDE.map(|outside| self.confinement(tmp.clone(), workspace, outside)).into_iter();
+            all.find(|confinement| try_confinement(confinement).is_ok()).map(Arc::new)
         };
-        known.entry(workspace.to_owned()).or_insert_with(|| tried().ok()).clone()
+        known.entry(workspace.to_owned()).or_insert_with(tried).clone()
     }
 
-    fn confinement(&self, blobs: &Blobs, workspace: &Path, finds: Found) -> io::Result<Confinement> {
-        let tmp = blobs.folder()?.with_file_name("tmp");
-        own_folder(&tmp)?;
+    fn confinement(&self, tmp: PathBuf, workspace: &Path, outside: Outside) -> Confinement {
         let CommandAccess { writable, hidden, private_hosts, limits } = self.access.clone();
-        let (visible, reach) = (repository::elsewhere(workspace), Reach::Nothing);
+        let (finds, finds_tmp, reach) = (Found::Itself, Found::Itself, Reach::Nothing);
         let workspace = workspace.to_owned();
-        Ok(Confinement { workspace, finds, tmp, visible, writable, hidden, reach, private_hosts, limits })
+        Confinement {
+            workspace,
+            finds,
+            tmp,
+            finds_tmp,
+            outside,
+            writable,
+            hidden,
+            reach,
+            private_hosts,
+            limits,
+        }
     }
+}
+
+/// What commands of the session find as `/tmp`.
+fn tmp(blobs: &Blobs) -> io::Result<PathBuf> {
+    let tmp = blobs.folder()?.with_file_name("tmp");
+    own_folder(&tmp)?;
+    Ok(tmp)
 }
 
 /// What one command sees.
 pub(crate) struct OverlayView {
     blobs: Blobs,
     confinement: Arc<Confinement>,
-    folder: OverlayFolder,
-    /// Where there is no overlay, until it was looked at what was changed.
-    copied: Mutex<Option<Copied>>,
+    /// Of the workspace, what the command must not see.
+    hidden: Vec<PathBuf>,
+    files: Layer,
+    /// `/tmp`.
+    scratch: Layer,
     /// What is applied and not recorded, after [`View::changes`].
-    bulk: Mutex<(Arc<Bulk>, Arc<Moves>)>,
+    left: Mutex<Left>,
     stop: Stop,
+}
+
+#[derive(Clone, Default)]
+struct Left {
+    bulk: Arc<Bulk>,
+    files: Arc<Moves>,
+    scratch: Arc<Moves>,
+}
+
+impl OverlayView {
+    fn left(&self) -> Left {
+        self.left.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
 }
 
 impl View for OverlayView {
@@ -179,7 +249,7 @@ impl View for OverlayView {
 
     fn locate(&self, path: &Path) -> PathBuf {
         let real = self.root().join(path);
-        let changed = real.strip_prefix(self.root()).ok().map(|inside| self.folder.upper().join(inside));
+        let changed = real.strip_prefix(self.root()).ok().map(|inside| self.files.upper().join(inside));
         // Commands start in folders by their real names.
         changed.filter(|changed| changed.is_file()).unwrap_or(real)
     }
@@ -196,11 +266,7 @@ impl View for OverlayView {
     }
 
     fn changes_of_its_own(&self) -> io::Result<(Vec<Change>, Vec<PathBuf>)> {
-        let upper = self.folder.upper();
-        if let Some(copied) = self.copied.lock().unwrap_or_else(PoisonError::into_inner).take() {
-            copied.prune(upper)?;
-        }
-        let difference = Difference::of(self.root(), upper, self.folder.opened(), &self.stop)?;
+        let difference = self.files.difference(&self.stop, &self.hidden)?;
         let kept: Vec<_> = difference.contents.iter().map(|(file, state)| (file.as_path(), state)).collect();
         let named = difference.changes.iter().map(|change| &change.path).chain(&difference.bulk.paths);
         // What cannot be written down could not be taken back.
@@ -209,18 +275,22 @@ impl View for OverlayView {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
         }
         self.blobs.keep(&kept, &self.stop)?;
-        *self.bulk.lock().unwrap_or_else(PoisonError::into_inner) =
-            (Arc::new(difference.bulk), Arc::new(difference.moves));
+        let (scratch, moves) = self.scratch.moves(&self.stop)?;
+        let bulk = Bulk { changes_tmp: !scratch.paths.is_empty(), ..difference.bulk };
+        *self.left.lock().unwrap_or_else(PoisonError::into_inner) =
+            Left { bulk: Arc::new(bulk), files: Arc::new(difference.moves), scratch: Arc::new(moves) };
         Ok((difference.changes, difference.others))
     }
 
     fn bulk(&self) -> Arc<Bulk> {
-        self.bulk.lock().unwrap_or_else(PoisonError::into_inner).0.clone()
+        self.left().bulk
     }
 
     fn apply_bulk(&self) -> io::Result<()> {
-        let moves = self.bulk.lock().unwrap_or_else(PoisonError::into_inner).1.clone();
-        match moves.apply(self.root())?.first() {
+        let Left { files, scratch, .. } = self.left();
+        // What another command of the session put there meanwhile stays.
+        let _newer = scratch.apply(&self.confinement.tmp)?;
+        match files.apply(self.root())?.first() {
             None => Ok(()),
             Some(path) => Err(io::Error::other(format!(
                 "`{}` was changed by another process, or a link leads there, so it was left as it is",

@@ -115,6 +115,7 @@ impl Transcript {
             | Fact::Staged { .. }
             | Fact::ChangedBelow { .. }
             | Fact::Unsettled { .. }
+            | Fact::Unconfined { .. }
             | Fact::RoundsReached { .. }
             | Fact::ModeSet { .. }
             | Fact::Concluded(_)

@@ -287,6 +287,8 @@ pub struct Bulk {
     pub paths: Vec<PathBuf>,
     /// The same by ignored folder.
     pub folders: Vec<BulkFolder>,
+    /// Whether the call also changed its `/tmp`, which later calls of the session find.
+    pub changes_tmp: bool,
 }
 
 /// What a call changes below one folder that Git ignores.
@@ -342,6 +344,17 @@ pub trait Stage: Send + Sync {
     /// How much is recorded of what a call with these effects does: as [`View::how`] of the view that is opened for
     /// it. Nothing is copied, so that a call can be judged before.
     fn how(&self, workspace: &Path, effects: &[Effect]) -> How;
+
+    /// Whether a call with these effects could change files outside of its view, so that running it a second time would do
+    /// something twice.
+    fn writes_elsewhere(&self, _workspace: &Path, _effects: &[Effect]) -> bool {
+        false
+    }
+
+    /// Why commands are not confined that were to be. `None` if they are, or if that was not asked for.
+    fn unconfined(&self, _workspace: &Path) -> Option<String> {
+        None
+    }
 
     /// A view for one call. `workspace` and `effects` must be resolved: no path in them leads through a symbolic link.
     /// One that does so by now is refused.

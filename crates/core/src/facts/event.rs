@@ -136,6 +136,9 @@ pub enum Fact {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         reads: Vec<FileRead>,
     },
+    /// A command that was to be confined is not, since the system does not let it. Recorded once each time a session is
+    /// opened.
+    Unconfined { reason: String },
     /// On disk before the files are touched: after a crash it is settled again. `result` is what the call will
     /// have given once it is settled. `unkept`: folders that Git ignores in which a command changed more than is recorded; no
     /// undo takes that back.

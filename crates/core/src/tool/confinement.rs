@@ -41,8 +41,10 @@ pub struct Confinement {
     pub finds: Found,
     /// What it sees as `/tmp`. The folder exists.
     pub tmp: PathBuf,
-    /// Files and folders outside of the workspace that it sees although they lie in a `/tmp` that it does not see.
-    pub visible: Vec<PathBuf>,
+    /// How it finds that folder.
+    pub finds_tmp: Found,
+    /// How it sees the rest of the machine.
+    pub outside: Outside,
     /// Other folders that it may change. What it does there is real at once.
     pub writable: Vec<PathBuf>,
     /// Files and folders that look empty to it.
@@ -71,6 +73,16 @@ impl Default for ProcessLimits {
     fn default() -> Self {
         Self { processes: 4_096, file_bytes: None, memory_bytes: None }
     }
+}
+
+/// How a process sees the file systems of the machine, apart from what it may change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outside {
+    /// Through overlays: it cannot connect to the Unix sockets of other programs.
+    Overlays,
+    /// As they are, for systems that refuse such overlays: it cannot connect to those Unix sockets that are known when it
+    /// starts.
+    Bound,
 }
 
 /// What a process finds at the path of its workspace.

@@ -23,6 +23,10 @@ pub(crate) struct Judged {
     pub(crate) how: How,
     /// What a command in that view reaches.
     reach: Reach,
+    /// Whether it can change folders outside of that view.
+    writes_elsewhere: bool,
+    /// Whether a command that can be confined is not.
+    pub(crate) is_unconfined: bool,
 }
 
 impl Judged {
@@ -34,9 +38,9 @@ impl Judged {
         if self.waits() { self.others.clone() } else { self.writes.clone().and(self.others.clone()) }
     }
 
-    /// Whether more can happen than is recorded of files.
+    /// Whether more can happen than is recorded of files, so that the call must not run a second time by itself.
     pub(crate) fn reaches_out(&self) -> bool {
-        self.reach != Reach::Nothing
+        self.reach != Reach::Nothing || self.writes_elsewhere
     }
 
     /// What the processes of the call may reach that works under `confinement`.
@@ -78,7 +82,11 @@ pub(crate) fn judge(session: &SessionContext, effects: &[Effect]) -> Judged {
     let (writes, others): (Vec<Effect>, Vec<Effect>) =
         judged.into_iter().partition(|effect| matches!(effect, Effect::Write(_)));
     let judge = |effects: &[Effect]| session.permission.judge(effects, workspace);
-    Judged { writes: judge(&writes), others: judge(&others).and(refused), how, reach }
+    let writes_elsewhere = how == How::Staged && session.stage.writes_elsewhere(workspace, effects);
+    let is_confinable = |effect: &Effect| matches!(effect, Effect::Execute(execution) if execution.confined);
+    let is_unconfined = how == How::Untracked && effects.iter().any(is_confinable);
+    let (writes, others) = (judge(&writes), judge(&others).and(refused));
+    Judged { writes, others, how, reach, writes_elsewhere, is_unconfined }
 }
 
 /// Whether the network settings hold for these effects: their command has a view, or goes on in the background, where it is

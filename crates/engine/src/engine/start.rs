@@ -133,6 +133,7 @@ fn context(
         jobs: Arc::new(jobs),
         seen,
         repeats: Default::default(),
+        told_unconfined: Default::default(),
         artifacts: setup.home.folder(id).join("outputs"),
         budget,
         owns_budget,

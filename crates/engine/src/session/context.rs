@@ -16,7 +16,10 @@ use crate::{
     setup::Model,
 };
 use haft_core::{Access, Fact, Limits, SessionId, Stage, Transcript};
-use std::{path::PathBuf, sync::Arc};
+use std::{
+    path::PathBuf,
+    sync::{Arc, atomic::AtomicBool},
+};
 
 /// What a session works with; never changes while it runs.
 pub(crate) struct SessionContext {
@@ -42,6 +45,8 @@ pub(crate) struct SessionContext {
     pub(crate) access: Access,
     pub(crate) seen: Seen,
     pub(crate) repeats: Repeats,
+    /// Whether [`Fact::Unconfined`] was recorded.
+    pub(crate) told_unconfined: AtomicBool,
     /// See [`haft_core::ToolContext::artifacts`].
     pub(crate) artifacts: PathBuf,
     /// What this turn has spent, shared with those below.

@@ -9,6 +9,7 @@ use crate::{
 };
 use haft::{
     engine::Home,
+    kernel::Outside,
     providers::{is_listening, vendor, vendors},
     sandbox,
     stage::ViewKind,
@@ -62,12 +63,24 @@ fn commands(context: &CliContext, workspace: &Path, report: &mut Report) -> Resu
     let places = &context.places;
     let config = context.config(workspace, &Settings::default()).unwrap_or_default();
     match assemble::command_views(places, &config, workspace) {
-        Ok(kind) => {
-            report.good("commands", &views(&kind))?;
+        Ok(found) => {
+            report.good("commands", &views(&found.kind))?;
+            match found.outside {
+                Outside::Overlays => report.good("Unix sockets", "of other programs are out of reach")?,
+                Outside::Bound => report.optional(
+                    "Unix sockets",
+                    "of other programs are hidden if they exist when a command starts: the system refuses overlays of its folders",
+                )?,
+            }
             layers(&config, places, report)
         }
-        Err(why) => report
-            .optional("commands", &format!("run unconfined, after a question, and cannot be undone: {why}")),
+        Err(why) => report.optional(
+            "commands",
+            &format!(
+                "run unconfined, without a question under `full`, and cannot be undone: {why}; \
+                 `--sandbox require` does not start without confinement"
+            ),
+        ),
     }
 }
 

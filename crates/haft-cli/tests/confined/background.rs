@@ -1,12 +1,10 @@
 //! Commands in the background, in views of their own.
-use crate::kit::{Place, Ran, Server, openai_calls, openai_text, terminal::poll};
+use crate::kit::{Place, Ran, Server, UNTIL_GO, openai_calls, openai_text, terminal::poll};
 use serde_json::{Value, json};
 use std::{
     fs,
     path::Path,
     process::{Child, Stdio},
-    thread::sleep,
-    time::{Duration, Instant},
 };
 
 const OPTIONS: [&str; 4] = ["--sandbox", "require", "--permission", "accept-edits"];
@@ -45,8 +43,23 @@ fn ended(ran: &Ran) -> String {
     ends[0].clone()
 }
 
-/// Waits in a command until another one says so: `/tmp` is the same for all of a session.
-const UNTIL_GO: &str = "until test -e /tmp/go; do sleep 0.01; done";
+/// The same, and lets the background command go on once the model has read what became of `calls` calls.
+fn run_and_let_go(place: &Place, rounds: &[Vec<Value>], calls: usize) -> Ran {
+    place.hold();
+    let replies = rounds.iter().map(|calls| json!({"calls": calls}));
+    let replies: Vec<Value> = replies.chain([json!({"say": "done"}), json!({"say": "seen"})]).collect();
+    let model = place.script("model.jsonl", &replies);
+    let mut command = place.haft(&[&["run"], &OPTIONS[..], &["--json", "--model", &model, "go"]].concat());
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let are_over = || {
+        let sessions = fs::read_dir(place.path().join("home/sessions")).into_iter().flatten().flatten();
+        let journals = sessions.map(|session| fs::read_to_string(session.path().join("journal.jsonl")));
+        journals.flatten().any(|journal| journal.matches("\"type\":\"tool_ended\"").count() == calls)
+    };
+    poll(are_over, || "the ends of the calls".into());
+    place.let_go();
+    Ran::from(child.wait_with_output().unwrap())
+}
 
 #[test]
 fn what_a_background_command_changes_is_real_once_it_has_ended_and_can_be_undone() {
@@ -54,7 +67,7 @@ fn what_a_background_command_changes_is_real_once_it_has_ended_and_can_be_undone
     place.write("old.txt", "old\n");
     let build =
         format!("rm old.txt; mkdir out; echo early >out/a; {UNTIL_GO}; echo late >out/b; echo it is built");
-    let ran = run(&place, "accept-edits", &[vec![background(&build)], vec![bash("ls; touch /tmp/go")]]);
+    let ran = run_and_let_go(&place, &[vec![background(&build)], vec![bash("ls")]], 2);
     assert_eq!(ran.code, 0, "{ran:?}");
     assert!(contents(&ran, "tool_ended")[0].contains("what it changes is real once it has ended"), "{ran:?}");
     assert_eq!(contents(&ran, "tool_ended")[1], "old.txt", "{ran:?}");
@@ -78,8 +91,8 @@ fn what_others_changed_while_it_ran_is_left_alone_and_named() {
     let edits = ["shared.txt", "folder/kept.txt"].map(
         |path| json!({"name": "edit", "arguments": {"path": path, "old_text": "old", "new_text": "edited"}}),
     );
-    let others = "echo call >new.txt; touch /tmp/go";
-    let ran = run(&place, "accept-edits", &[vec![background(&task)], edits.to_vec(), vec![bash(others)]]);
+    let others = "echo call >new.txt";
+    let ran = run_and_let_go(&place, &[vec![background(&task)], edits.to_vec(), vec![bash(others)]], 4);
     assert_eq!(ran.code, 0, "{ran:?}");
     let told = ended(&ran);
     let left = "[left alone, since somebody else changed it while the task ran: folder/kept.txt, new.txt, shared.txt]";
@@ -135,23 +148,17 @@ fn session(place: &Place) -> String {
 #[test]
 fn a_background_command_that_was_killed_with_haft_has_changed_nothing_and_is_told_so() {
     let place = Place::new();
-    let calls = [background("echo x >made; touch /tmp/begun; sleep 60"), bash("touch /tmp/beside; sleep 60")];
+    let calls = [
+        background("echo x >made; touch /tmp/begun; sleep 60"),
+        bash("touch /tmp/beside; test -e resumed || sleep 60"),
+    ];
     let model = place.script("model.jsonl", &[json!({"calls": calls}), json!({"say": "done"})]);
     let mut child =
         place.haft(&[&["run"], &OPTIONS[..], &["--model", &model, "go"]].concat()).spawn().unwrap();
-    let end = Instant::now() + Duration::from_secs(30);
-    let has_begun = || {
-        let sessions = fs::read_dir(place.path().join("home/sessions")).into_iter().flatten().flatten();
-        sessions.into_iter().any(|session| {
-            ["begun", "beside"].iter().all(|name| session.path().join("tmp").join(name).exists())
-        })
-    };
-    while !has_begun() && Instant::now() < end {
-        sleep(Duration::from_millis(10));
-    }
-    assert!(has_begun());
+    poll(|| place.has_made("begun") && place.has_made("beside"), || "the beginning of both".into());
     child.kill().unwrap();
     child.wait().unwrap();
+    place.write("resumed", "");
     let resumed = place.run(
         &[&["run", "--session", &session(&place)], &OPTIONS[..], &["--json", "--model", &model, "on"]]
             .concat(),
@@ -234,6 +241,7 @@ struct Waiting {
 
 impl Waiting {
     fn start(place: &Place, rounds: Vec<Vec<(&'static str, Value)>>) -> Self {
+        place.hold();
         let server = Server::answering(move |number, _| match rounds.get(number) {
             Some(calls) => openai_calls(calls),
             None => openai_text("done"),
@@ -253,7 +261,7 @@ impl Waiting {
 
     /// Lets the background command go on, and returns what was told of its end.
     fn let_go(self, place: &Place) -> String {
-        fs::write(place.journal().with_file_name("tmp").join("go"), "").unwrap();
+        place.let_go();
         let ran = Ran::from(self.child.wait_with_output().unwrap());
         assert_eq!(ran.code, 0, "{ran:?}");
         ended(&ran)

@@ -28,6 +28,9 @@ use std::{
     sync::{Arc, Mutex},
 };
 
+/// Waits in a command until the test says so: nothing that one command does is seen by another one before it has ended.
+pub(crate) const UNTIL_GO: &str = "until grep -q go .go; do sleep 0.01; done";
+
 /// A workspace and a home, gone when it is dropped.
 pub(crate) struct Place {
     folder: tempfile::TempDir,
@@ -123,6 +126,25 @@ impl Place {
         let output = child.wait_with_output().unwrap();
         writing.join().unwrap();
         Ran::from(output)
+    }
+
+    /// Lets commands go on that wait with [`UNTIL_GO`]. The file must be there before they begin: see [`Place::hold`].
+    pub(crate) fn let_go(&self) {
+        // In place: a view shows what becomes of a file that it has opened, and no other one that takes its name.
+        let mut file = std::fs::File::options().append(true).open(self.work().join(".go")).unwrap();
+        file.write_all(b"go\n").unwrap();
+    }
+
+    /// Commands that wait with [`UNTIL_GO`] do so until [`Place::let_go`].
+    pub(crate) fn hold(&self) {
+        self.write(".go", "");
+    }
+
+    /// Whether a command of a session has made a file of this name, also where that is seen in its view alone.
+    pub(crate) fn has_made(&self, name: &str) -> bool {
+        let mut find = Command::new("find");
+        let found = find.arg(self.path().join("home/sessions")).args(["-name", name]).output().unwrap();
+        !found.stdout.is_empty()
     }
 
     /// The only journal there is.

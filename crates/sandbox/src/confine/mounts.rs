@@ -1,8 +1,13 @@
 //! The file system of a confined process, step by step.
-use super::rights::is_root_of_machine;
-use super::step::{MOST, NO_DEVICES, NO_PROGRAMS, NO_SETUID, READ_ONLY, Step};
+use super::{
+    hidden::places,
+    outside::{Piece, below, is_bound, pieces},
+    rights::is_root_of_machine,
+    step::{MOST, NO_DEVICES, NO_PROGRAMS, NO_SETUID, READ_ONLY, Step},
+    table::MountTable,
+};
 use crate::own::own_folder;
-use haft_core::{Confinement, Found, Overlay, ProcessLimits, Reach};
+use haft_core::{Confinement, Found, Outside, Overlay, ProcessLimits, Reach};
 use std::{
     ffi::{CString, OsStr, OsString},
     fs, io,
@@ -22,57 +27,67 @@ const SOCKETS: &str = "/run";
 /// Files of the kernel's that change the system for everybody; root may write them without any capability.
 const KERNEL: [&str; 5] = ["/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus", "/proc/fs"];
 
+/// Where the new root is made, and an empty folder: places of the old root that nothing is taken from any more.
+const NEW_ROOT: &str = SOCKETS;
+const EMPTY: &str = "/dev";
+
 pub(super) fn steps(confinement: &Confinement, is_root: bool) -> io::Result<Vec<Step>> {
     let mut plan = Mounts { steps: vec![Step::Private], slots: 0 };
-    let Confinement { workspace, finds, tmp, visible, writable, hidden, reach, limits, .. } = confinement;
+    let Confinement { workspace, tmp, writable, reach, limits, .. } = confinement;
+    let table = MountTable::read();
     // Everything is looked up by its name before another thing lies there.
-    let found = match finds {
-        Found::Itself => plan.clone_of(workspace)?,
-        Found::Copy(copy) => plan.clone_of(copy)?,
-        Found::Overlay(overlay) => plan.overlay(workspace, overlay, is_root)?,
-    };
-    let own_tmp = plan.clone_of(tmp)?;
-    let also_tmp = plan.clone_of(tmp)?;
+    let found = plan.found(workspace, &confinement.finds, is_root)?;
+    let own_tmp = plan.found(tmp, &confinement.finds_tmp, is_root)?;
     let mut others = Vec::new();
-    for folder in writable.iter().filter(|folder| folder.is_dir()) {
-        others.push((plan.clone_of(folder)?, folder));
-    }
-    let mut shown = Vec::new();
-    for path in visible.iter().filter(|path| is_covered(path) && path.exists()) {
-        shown.push((plan.clone_of(path)?, path));
+    for folder in writable.iter().filter_map(|folder| folder.canonicalize().ok()).filter(|path| path.is_dir())
+    {
+        others.push((plan.clone_of(&folder)?, folder));
     }
     let mut devices = Vec::new();
     for name in DEVICES {
         devices.push((plan.clone_of(&Path::new("/dev").join(name))?, name));
     }
+    let resolver = if *reach == Reach::Everything { plan.resolver()? } else { None };
+    let pieces = match confinement.outside {
+        Outside::Overlays => pieces(&table, is_root),
+        Outside::Bound => Vec::new(),
+    };
+    // In a user namespace it can be made only where another one is seen.
+    let processes = plan.system("proc", &[], (NO_SETUID | NO_DEVICES | NO_PROGRAMS) as _)?;
+    plan.outside(&pieces, is_root)?;
     plan.steps.push(attributes("/", READ_ONLY | NO_SETUID, 0, true)?);
     plan.dev(devices)?;
-    plan.fresh("proc", &[], (NO_SETUID | NO_DEVICES | NO_PROGRAMS) as _, "/proc")?;
+    plan.attach(processes, "/proc")?;
     if is_root {
         plan.kernel(*limits)?;
     }
-    let resolver = if *reach == Reach::Everything { plan.resolver()? } else { None };
     plan.fresh("tmpfs", &[("mode", "755")], 0, SOCKETS)?;
     if let Some((slot, file)) = resolver {
         plan.attach_new_file(slot, &file)?;
     }
     plan.writable(own_tmp, Path::new("/tmp"))?;
     if Path::new("/var/tmp").is_dir() {
+        let also_tmp = plan.clone_of(Path::new("/tmp"))?;
         plan.writable(also_tmp, Path::new("/var/tmp"))?;
     }
+    let tmp = match &confinement.finds_tmp {
+        Found::Copy(copy) => copy,
+        Found::Itself | Found::Overlay(_) => tmp,
+    };
     for (slot, folder) in others {
-        make_mount_point(folder, tmp)?;
-        plan.writable(slot, folder)?;
-    }
-    for (slot, path) in shown {
-        make_mount_point(path, tmp)?;
-        plan.attach(slot, path)?;
-        plan.steps.push(attributes(path, READ_ONLY | NO_SETUID | NO_DEVICES, 0, false)?);
+        make_mount_point(&folder, tmp)?;
+        plan.writable(slot, &folder)?;
     }
     make_mount_point(workspace, tmp)?;
     plan.writable(found, workspace)?;
+    let hidden = places(&confinement.hidden, workspace, &table);
     hidden.iter().try_for_each(|path| plan.hide(path, workspace))?;
-    sockets(hidden).iter().try_for_each(|path| plan.hide(path, workspace))?;
+    let is_open = |path: &Path| {
+        confinement.outside == Outside::Bound
+            || is_bound(path, &pieces)
+            || writable.iter().any(|folder| path.starts_with(folder))
+    };
+    sockets(&hidden, is_open).iter().try_for_each(|path| plan.hide(path, workspace))?;
     Ok(plan.steps)
 }
 
@@ -89,10 +104,11 @@ pub fn limits_processes() -> bool {
 }
 
 /// More sockets than these are not hidden, so that a command does not wait for them.
-const MOST_SOCKETS: usize = 256;
+const MOST_SOCKETS: usize = 4_096;
 
-/// Where programs listen at this moment (proc_net(5)): what cannot be written to can still be spoken to.
-fn sockets(hidden: &[PathBuf]) -> Vec<PathBuf> {
+/// Where programs listen at this moment (proc_net(5)) and a command could connect: what cannot be written to can still be
+/// spoken to.
+fn sockets(hidden: &[PathBuf], is_open: impl Fn(&Path) -> bool) -> Vec<PathBuf> {
     let all = fs::read("/proc/net/unix").unwrap_or_default();
     let paths = all.split(|byte| *byte == b'\n').filter_map(|line| {
         let at = line.iter().position(|byte| *byte == b'/')?;
@@ -100,7 +116,8 @@ fn sockets(hidden: &[PathBuf]) -> Vec<PathBuf> {
     });
     let is_hidden = |path: &PathBuf| hidden.iter().any(|folder| path.starts_with(folder));
     let seen = paths.filter_map(|path| fs::canonicalize(path).ok());
-    let mut paths: Vec<PathBuf> = seen.filter(|path| !is_covered(path) && !is_hidden(path)).collect();
+    let mut paths: Vec<PathBuf> =
+        seen.filter(|path| !is_covered(path) && !is_hidden(path) && is_open(path)).collect();
     paths.sort_unstable();
     paths.dedup();
     paths.retain(|path| fs::symlink_metadata(path).is_ok_and(|found| found.file_type().is_socket()));
@@ -125,6 +142,51 @@ impl Mounts {
             return Err(io::Error::other("too many folders are to be writable"));
         }
         Ok(self.slots - 1)
+    }
+
+    /// What lies at `folder` for the command.
+    fn found(&mut self, folder: &Path, finds: &Found, is_root: bool) -> io::Result<usize> {
+        match finds {
+            Found::Itself => self.clone_of(folder),
+            Found::Copy(copy) => self.clone_of(copy),
+            Found::Overlay(overlay) => self.overlay(folder, overlay, is_root),
+        }
+    }
+
+    /// Makes the root anew of `pieces`.
+    fn outside(&mut self, pieces: &[Piece], is_root: bool) -> io::Result<()> {
+        if pieces.is_empty() {
+            return Ok(());
+        }
+        self.fresh("tmpfs", &[("mode", "755")], 0, EMPTY)?;
+        if !is_root {
+            self.fresh("tmpfs", &[("mode", "755")], 0, NEW_ROOT)?;
+        }
+        for piece in pieces {
+            match piece {
+                Piece::Overlay(place) => {
+                    let layers = [escaped(place), EMPTY.into()].join(OsStr::new(":"));
+                    let slot = self.system("overlay", &[("lowerdir", &layers)], 0)?;
+                    self.attach(slot, below(NEW_ROOT, place))?;
+                    self.slots -= 1;
+                }
+                Piece::Bound(place) => {
+                    let slot = self.clone_of(place)?;
+                    self.attach(slot, below(NEW_ROOT, place))?;
+                    self.slots -= 1;
+                }
+                Piece::Folder(place, mode) => {
+                    self.steps.push(Step::Folder { path: name(&below(NEW_ROOT, place))?, mode: *mode });
+                }
+                Piece::File(place) => self.steps.push(Step::File { path: name(&below(NEW_ROOT, place))? }),
+                Piece::Link(place, target) => {
+                    let (path, target) = (name(&below(NEW_ROOT, place))?, name(target)?);
+                    self.steps.push(Step::Link { path, target });
+                }
+            }
+        }
+        self.steps.push(Step::Root { place: CString::new(NEW_ROOT)? });
+        Ok(())
     }
 
     fn clone_of(&mut self, path: &Path) -> io::Result<usize> {
@@ -255,9 +317,10 @@ impl Mounts {
         Ok(())
     }
 
-    /// What is below the workspace or `/tmp` was looked at where it really lies; it may be hidden by those already.
+    /// `path` leads through no link. What is below the workspace or `/tmp` was looked at where it really lies; it may be hidden
+    /// by those already.
     fn hide(&mut self, path: &Path, workspace: &Path) -> io::Result<()> {
-        let Ok(found) = fs::metadata(path) else { return Ok(()) };
+        let Ok(found) = fs::symlink_metadata(path) else { return Ok(()) };
         if is_covered(path) && !path.starts_with(workspace) {
             return Ok(());
         }

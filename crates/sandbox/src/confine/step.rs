@@ -22,6 +22,8 @@ pub(super) enum Step {
     Hide { slot: usize, place: CString },
     /// Sets and clears attributes of the mount at `place`, and with `all` of those below it.
     Attributes { place: CString, set: u64, clear: u64, all: bool },
+    /// Makes what is mounted at `place` the root, and takes the old one away.
+    Root { place: CString },
     /// Makes a folder.
     Folder { path: CString, mode: libc::mode_t },
     /// Makes an empty file.
@@ -68,6 +70,7 @@ impl Step {
                 hidden => hidden,
             },
             Self::Attributes { place, set, clear, all } => attributes(place, *set, *clear, *all),
+            Self::Root { place } => root(place),
             Self::Folder { path, mode } => folder(path, *mode),
             Self::File { path } => file(path),
             Self::Write { path, text } => write(path, text),
@@ -150,10 +153,26 @@ fn attributes(place: &CString, set: u64, clear: u64, all: bool) -> io::Result<()
     done(unsafe { libc::syscall(call, at, place.as_ptr(), flags, &raw const wanted, size) })
 }
 
+/// The old root lies on the new one for a moment, as pivot_root(2) says.
+#[expect(unsafe_code, reason = "pivot_root(2) has no safe form, and the others shall allocate nothing")]
+fn root(place: &CString) -> io::Result<()> {
+    let here = c".".as_ptr();
+    // SAFETY: the names outlive the calls.
+    unsafe {
+        done(libc::chdir(place.as_ptr()).into())?;
+        done(libc::syscall(libc::SYS_pivot_root, here, here))?;
+        done(libc::umount2(here, libc::MNT_DETACH).into())?;
+        done(libc::chdir(c"/".as_ptr()).into())
+    }
+}
+
 #[expect(unsafe_code, reason = "mkdir(2) without memory of its own")]
 fn folder(path: &CString, mode: libc::mode_t) -> io::Result<()> {
-    // SAFETY: the name outlives the call.
-    done(unsafe { libc::mkdir(path.as_ptr(), mode) }.into())
+    // SAFETY: the name outlives the calls. The mode is set once more, since some bits are taken away at first.
+    unsafe {
+        done(libc::mkdir(path.as_ptr(), mode).into())?;
+        done(libc::chmod(path.as_ptr(), mode).into())
+    }
 }
 
 #[expect(unsafe_code, reason = "open(2) without memory of its own")]

@@ -74,6 +74,8 @@ pub(super) struct Listing<'a, 'b> {
     upper: &'a Path,
     /// The folders that were put off.
     roots: Vec<PathBuf>,
+    /// Nothing is recorded.
+    is_all: bool,
     moves: Moves,
     bulk: Bulk,
 }
@@ -90,7 +92,8 @@ impl<'a, 'b> Listing<'a, 'b> {
         put_off: Vec<PutOff>,
     ) -> io::Result<(Bulk, Moves)> {
         let roots = put_off.iter().map(|(path, ..)| path.clone()).collect();
-        let mut listing = Self { difference, upper, roots, moves: Moves::default(), bulk: Bulk::default() };
+        let mut listing =
+            Self { difference, upper, roots, is_all: false, moves: Moves::default(), bulk: Bulk::default() };
         for (path, seen, found) in put_off {
             listing.bulk.folders.push(BulkFolder { path: path.clone(), written: 0, removed: 0, bytes: 0 });
             let before = listing.bulk.paths.len();
@@ -98,6 +101,17 @@ impl<'a, 'b> Listing<'a, 'b> {
             if listing.bulk.paths.len() == before {
                 listing.bulk.folders.pop();
             }
+        }
+        Ok((listing.bulk, listing.moves))
+    }
+
+    /// Lists all that differs, whatever it is.
+    pub(super) fn of_all(difference: &'a mut Difference<'b>, upper: &'a Path) -> io::Result<(Bulk, Moves)> {
+        let (roots, moves, bulk) = (vec![PathBuf::new()], Moves::default(), Bulk::default());
+        let seen = SeenFolder { upper: Some(upper.to_owned()), lower: Some(difference.root().to_owned()) };
+        let mut listing = Self { difference, upper, roots, is_all: true, moves, bulk };
+        for (name, child, found) in listing.difference.children(Path::new(""), &seen, true)? {
+            listing.visit(name.into(), child, found)?;
         }
         Ok((listing.bulk, listing.moves))
     }
@@ -116,6 +130,9 @@ impl<'a, 'b> Listing<'a, 'b> {
     }
 
     fn is_recorded(&self, path: &Path, seen: &Seen) -> io::Result<bool> {
+        if self.is_all {
+            return Ok(false);
+        }
         if is_gits_own(path) {
             return Ok(true);
         }
@@ -199,7 +216,7 @@ impl<'a, 'b> Listing<'a, 'b> {
     /// What is below a folder goes before it.
     fn removed(&mut self, path: PathBuf, found: Option<Metadata>) -> io::Result<()> {
         let Some(found) = found else { return Ok(()) };
-        if is_gits_own(&path) {
+        if !self.is_all && is_gits_own(&path) {
             return self.difference.compare(&path, Seen::Absent, Some(found));
         }
         let real = self.difference.root().join(&path);

@@ -1,6 +1,6 @@
 //! A view without an overlay: a copy of the workspace in the place of the folder for what is changed. Afterwards, only what
 //! was changed is left in it, so that it is read like that of an overlay.
-use super::{bulk::Weight, upper::look};
+use super::{bulk::Weight, difference::renamed_hidden, upper::look};
 use crate::{attributes, sparse};
 use rustix::fs::{CWD, FileType, Mode, ioctl_ficlone, lremovexattr, mknodat};
 use std::{
@@ -21,6 +21,8 @@ pub(super) struct Copied {
     marks: HashMap<PathBuf, Mark>,
     /// Names by folder.
     names: HashMap<PathBuf, Vec<OsString>>,
+    /// Empty files in the place of hidden ones, by their numbers, and where those lie.
+    hidden: HashMap<u64, PathBuf>,
     weight: Weight,
 }
 
@@ -38,26 +40,35 @@ impl Mark {
     }
 }
 
+/// From where to where.
+struct Copying<'a> {
+    workspace: &'a Path,
+    to: &'a Path,
+    hidden: &'a [PathBuf],
+}
+
 impl Copied {
     /// Fills `to`, which is empty. What this user may not read is left out, and pipes, sockets and devices are.
-    pub(super) fn of(workspace: &Path, to: &Path) -> io::Result<Self> {
+    /// Of files in `hidden` or below it, only the names are copied.
+    pub(super) fn of(workspace: &Path, to: &Path, hidden: &[PathBuf]) -> io::Result<Self> {
         let mut copied = Self::default();
-        copied.folder(workspace, to, Path::new(""))?;
+        let from = Copying { workspace, to, hidden };
+        copied.folder(&from, Path::new(""))?;
         Ok(copied)
     }
 
-    fn folder(&mut self, from: &Path, to: &Path, path: &Path) -> io::Result<()> {
-        for entry in fs::read_dir(from.join(path))? {
+    fn folder(&mut self, from: &Copying<'_>, path: &Path) -> io::Result<()> {
+        for entry in fs::read_dir(from.workspace.join(path))? {
             let name = entry?.file_name();
             let child = path.join(&name);
-            match self.entry(&from.join(&child), &to.join(&child), from, to, &child) {
+            match self.entry(from, &child) {
                 Ok(()) => {}
                 Err(error) if error.kind() == io::ErrorKind::PermissionDenied => continue,
                 // Somebody else has removed it meanwhile.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
                 Err(error) => return Err(error),
             }
-            if let Some(made) = look(&to.join(&child))? {
+            if let Some(made) = look(&from.to.join(&child))? {
                 self.marks.insert(child, Mark::of(&made));
                 self.names.entry(path.to_owned()).or_default().push(name);
             }
@@ -65,7 +76,8 @@ impl Copied {
         Ok(())
     }
 
-    fn entry(&mut self, real: &Path, own: &Path, from: &Path, to: &Path, path: &Path) -> io::Result<()> {
+    fn entry(&mut self, from: &Copying<'_>, path: &Path) -> io::Result<()> {
+        let (real, own) = (&from.workspace.join(path), &from.to.join(path));
         let found = fs::symlink_metadata(real)?;
         self.weight.entries += 1;
         if found.is_symlink() {
@@ -73,7 +85,10 @@ impl Copied {
         } else if found.is_dir() {
             fs::read_dir(real)?;
             fs::create_dir(own)?;
-            self.folder(from, to, path)?;
+            self.folder(from, path)?;
+        } else if found.is_file() && from.hidden.iter().any(|hidden| real.starts_with(hidden)) {
+            let empty = File::create_new(own)?;
+            self.hidden.insert(empty.metadata()?.ino(), real.clone());
         } else if found.is_file() {
             self.file(real, own, found.len())?;
         } else {
@@ -127,9 +142,13 @@ impl Copied {
         for entry in fs::read_dir(&here)? {
             let (entry, found) = entry.and_then(|entry| Ok((entry.file_name(), entry.metadata()?)))?;
             let child = path.join(entry);
+            let is_as_it_was = self.marks.get(&child) == Some(&Mark::of(&found));
+            if let Some(hidden) = self.hidden.get(&found.ino()).filter(|_| !is_as_it_was) {
+                return Err(renamed_hidden(hidden));
+            }
             if found.is_dir() {
                 self.prune_below(root, &child)?;
-            } else if self.marks.get(&child) == Some(&Mark::of(&found)) {
+            } else if is_as_it_was {
                 fs::remove_file(root.join(&child))?;
             }
         }

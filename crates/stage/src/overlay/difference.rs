@@ -35,6 +35,8 @@ pub(super) struct Difference<'a> {
     root: PathBuf,
     opened: (i64, i64),
     stop: &'a Stop,
+    /// Files and folders of the workspace that the command must not see, absolute.
+    hidden: &'a [PathBuf],
     /// Length of the files that were compared, in bytes.
     compared: u64,
     ignored: Option<Ignored>,
@@ -54,8 +56,23 @@ impl<'a> Difference<'a> {
     ///
     /// # Errors
     /// Fails if a file cannot be read, if the command changed too much, or once `stop` is set.
-    pub(super) fn of(root: &Path, upper: &Path, opened: (i64, i64), stop: &'a Stop) -> io::Result<Self> {
-        let mut difference = Self {
+    pub(super) fn of(
+        root: &Path,
+        upper: &Path,
+        opened: (i64, i64),
+        stop: &'a Stop,
+        hidden: &'a [PathBuf],
+    ) -> io::Result<Self> {
+        let mut difference = Self::empty(root, opened, stop, hidden);
+        let seen = SeenFolder { upper: Some(upper.to_owned()), lower: Some(root.to_owned()) };
+        difference.folder(Path::new(""), &seen, true)?;
+        difference.rest(upper)?;
+        Ok(difference)
+    }
+
+    /// Nothing is compared yet.
+    pub(super) fn empty(root: &Path, opened: (i64, i64), stop: &'a Stop, hidden: &'a [PathBuf]) -> Self {
+        Self {
             changes: Vec::new(),
             others: Vec::new(),
             contents: Vec::new(),
@@ -65,14 +82,11 @@ impl<'a> Difference<'a> {
             root: root.to_owned(),
             opened,
             stop,
+            hidden,
             compared: 0,
             ignored: Some(Ignored::in_workspace(root)),
             put_off: Vec::new(),
-        };
-        let seen = SeenFolder { upper: Some(upper.to_owned()), lower: Some(root.to_owned()) };
-        difference.folder(Path::new(""), &seen, true)?;
-        difference.rest(upper)?;
-        Ok(difference)
+        }
     }
 
     /// What was put off.
@@ -135,10 +149,25 @@ impl<'a> Difference<'a> {
             }
         }
         let child = |name: OsString| {
-            let found = if is_there { look(&real.join(&name))? } else { None };
-            Ok((name.clone(), seen.seen(&name, &self.root)?, found))
+            let place = real.join(&name);
+            let found = if is_there { look(&place)? } else { None };
+            let shown = seen.seen(&name, &self.root)?;
+            self.keeps_its_name(&place, &shown)?;
+            Ok((name, shown, found))
         };
         all.into_iter().map(child).collect()
+    }
+
+    /// A hidden file is hidden by where it lies, so a command must not give it another name by renaming a folder above it.
+    fn keeps_its_name(&self, place: &Path, shown: &Seen) -> io::Result<()> {
+        match shown {
+            Seen::File(lies)
+                if lies != place && self.hidden.iter().any(|hidden| lies.starts_with(hidden)) =>
+            {
+                Err(renamed_hidden(lies))
+            }
+            _ => Ok(()),
+        }
     }
 
     pub(super) fn root(&self) -> &Path {
@@ -268,6 +297,15 @@ impl<'a> Difference<'a> {
         }
         Ok(())
     }
+}
+
+/// A command renamed a folder in which `hidden` lies.
+pub(super) fn renamed_hidden(hidden: &Path) -> io::Error {
+    let why = format!(
+        "`{}` is hidden from commands, and the command renamed a folder in which it lies; nothing that the command changed was kept",
+        hidden.display()
+    );
+    io::Error::new(io::ErrorKind::PermissionDenied, why)
 }
 
 fn names(folder: &Path) -> io::Result<Vec<OsString>> {

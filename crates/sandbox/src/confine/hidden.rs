@@ -1,0 +1,137 @@
+//! Where hidden files and folders really lie. A secret is hidden by what it is: links to it and out of it are followed, and
+//! other mounts and hard links of it are found.
+use super::table::MountTable;
+use std::{
+    collections::{BTreeSet, HashSet},
+    fs::{self, Metadata},
+    os::unix::fs::MetadataExt,
+    path::{Path, PathBuf},
+};
+
+/// Below a hidden folder, links are looked for among this many entries.
+const MOST_ENTRIES: usize = 512;
+/// And this deep.
+const MOST_DEPTH: usize = 3;
+/// In the workspace, other names of a hidden file are looked for among this many entries.
+const MOST_IN_WORKSPACE: usize = 100_000;
+
+/// Folders of the system: a link that leads there leads to no secret.
+const SYSTEM: [&str; 12] = [
+    "/bin",
+    "/boot",
+    "/dev",
+    "/lib",
+    "/lib32",
+    "/lib64",
+    "/nix/store",
+    "/opt",
+    "/proc",
+    "/sbin",
+    "/sys",
+    "/usr",
+];
+
+/// Where `hidden` files and folders really lie: links to them and out of them followed, with what other mounts and, in the
+/// workspace, hard links show of them. None lies below another one.
+pub fn hidden_places(hidden: &[PathBuf], workspace: &Path) -> Vec<PathBuf> {
+    places(hidden, workspace, &MountTable::read())
+}
+
+/// The real places of `hidden`, none below another one. A place that holds the workspace is left out.
+pub(super) fn places(hidden: &[PathBuf], workspace: &Path, mounts: &MountTable) -> Vec<PathBuf> {
+    let mut found = Places { workspace, places: BTreeSet::new(), numbers: HashSet::new() };
+    for path in hidden {
+        if let Ok(place) = fs::canonicalize(path) {
+            found.add(place);
+        }
+    }
+    let aliases: Vec<PathBuf> = found.places.iter().flat_map(|place| mounts.aliases(place)).collect();
+    aliases.into_iter().filter(|alias| alias.exists()).for_each(|alias| found.insert(alias));
+    found.add_other_names();
+    outermost(found.places)
+}
+
+struct Places<'a> {
+    workspace: &'a Path,
+    places: BTreeSet<PathBuf>,
+    /// Device and number of hidden files that have more than one name.
+    numbers: HashSet<(u64, u64)>,
+}
+
+impl Places<'_> {
+    /// `place`: absolute, links followed.
+    fn add(&mut self, place: PathBuf) {
+        let Ok(found) = fs::symlink_metadata(&place) else { return };
+        self.note(&found);
+        if found.is_dir() && !self.workspace.starts_with(&place) {
+            let mut left = MOST_ENTRIES;
+            self.add_below(&place, MOST_DEPTH, &mut left);
+        }
+        self.insert(place);
+    }
+
+    /// Where links in a hidden folder lead.
+    fn add_below(&mut self, folder: &Path, depth: usize, left: &mut usize) {
+        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+            if *left == 0 {
+                return;
+            }
+            *left -= 1;
+            let path = entry.path();
+            let Ok(found) = entry.metadata() else { continue };
+            if found.is_symlink() {
+                if let Ok(target) = fs::canonicalize(&path)
+                    && !SYSTEM.iter().any(|system| target.starts_with(system))
+                {
+                    fs::symlink_metadata(&target).iter().for_each(|found| self.note(found));
+                    self.insert(target);
+                }
+            } else if found.is_dir() && depth > 1 {
+                self.add_below(&path, depth - 1, left);
+            } else {
+                self.note(&found);
+            }
+        }
+    }
+
+    fn note(&mut self, found: &Metadata) {
+        if found.is_file() && found.nlink() > 1 {
+            self.numbers.insert((found.dev(), found.ino()));
+        }
+    }
+
+    fn insert(&mut self, place: PathBuf) {
+        if !self.workspace.starts_with(&place) {
+            self.places.insert(place);
+        }
+    }
+
+    /// Hard links in the workspace. To look for them elsewhere would take as long as the disk is large.
+    fn add_other_names(&mut self) {
+        if self.numbers.is_empty() {
+            return;
+        }
+        let (mut ahead, mut left) = (vec![self.workspace.to_owned()], MOST_IN_WORKSPACE);
+        while let Some(folder) = ahead.pop() {
+            for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
+                left = left.saturating_sub(1);
+                let Ok(found) = entry.metadata() else { continue };
+                if found.is_dir() && left > 0 {
+                    ahead.push(entry.path());
+                } else if found.nlink() > 1 && self.numbers.contains(&(found.dev(), found.ino())) {
+                    self.places.insert(entry.path());
+                }
+            }
+        }
+    }
+}
+
+fn outermost(places: BTreeSet<PathBuf>) -> Vec<PathBuf> {
+    let mut outermost: Vec<PathBuf> = Vec::new();
+    for place in places {
+        if !outermost.iter().any(|above| place.starts_with(above)) {
+            outermost.push(place);
+        }
+    }
+    outermost
+}

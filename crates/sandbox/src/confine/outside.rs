@@ -1,0 +1,131 @@
+//! The machine as a confined command sees it: through overlays of its file systems, without an upper layer.
+//!
+//! A socket or a named pipe of another program that is seen through an overlay is another one than the program has: what
+//! connects to it is refused, whatever its name and whenever it was made. So sockets need not be known to be out of reach.
+use super::table::MountTable;
+use std::{
+    fs,
+    os::unix::fs::PermissionsExt,
+    path::{Path, PathBuf},
+};
+
+/// Places that get something else of their own anyway.
+pub(super) const REPLACED: [&str; 5] = ["/proc", "/dev", "/run", "/tmp", "/var/tmp"];
+
+/// Entries of a folder that is made anew because something is mounted below it. One with more is seen as it is.
+const MOST_ENTRIES: usize = 128;
+
+/// A part of the new root, in the order in which they are made.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Piece {
+    /// An overlay of the folder.
+    Overlay(PathBuf),
+    /// What is mounted, or lies, there, as it is.
+    Bound(PathBuf),
+    /// A folder with these permissions.
+    Folder(PathBuf, u32),
+    /// An empty file on which something is put.
+    File(PathBuf),
+    Link(PathBuf, PathBuf),
+}
+
+/// As root an overlay may hide what is mounted below its folder, and is one for each file system. Another user may not take
+/// such mounts away, so folders above mounts are made anew.
+pub(super) fn pieces(mounts: &MountTable, is_root: bool) -> Vec<Piece> {
+    if is_root { of_root(mounts) } else { of_user(mounts) }
+}
+
+fn is_replaced(place: &Path) -> bool {
+    REPLACED.iter().any(|replaced| place.starts_with(replaced))
+}
+
+fn of_root(mounts: &MountTable) -> Vec<Piece> {
+    let mut pieces = vec![Piece::Overlay("/".into())];
+    let mut bound: Vec<&Path> = Vec::new();
+    let mut seen: Vec<&Path> = Vec::new();
+    for mount in &mounts.0 {
+        let place = mount.place.as_path();
+        let is_below_bound = bound.iter().any(|above| place.starts_with(above));
+        if place == Path::new("/") || is_replaced(place) || is_below_bound || seen.contains(&place) {
+            continue;
+        }
+        seen.push(place);
+        match fs::metadata(place) {
+            Ok(found) if found.is_dir() && mount.may_have_sockets => {
+                pieces.push(Piece::Overlay(place.to_owned()));
+            }
+            Ok(_) => {
+                bound.push(place);
+                pieces.push(Piece::Bound(place.to_owned()));
+            }
+            // Another mount covers it.
+            Err(_) => {}
+        }
+    }
+    pieces
+}
+
+fn of_user(mounts: &MountTable) -> Vec<Piece> {
+    let mut pieces = Vec::new();
+    folder_anew(Path::new("/"), mounts, &mut pieces);
+    pieces
+}
+
+fn folder_anew(folder: &Path, mounts: &MountTable, pieces: &mut Vec<Piece>) {
+    let entries: Vec<_> = fs::read_dir(folder).into_iter().flatten().flatten().collect();
+    if entries.len() > MOST_ENTRIES && folder != Path::new("/") {
+        pieces.push(Piece::Bound(folder.to_owned()));
+        return;
+    }
+    for entry in entries {
+        let path = entry.path();
+        let Ok(found) = entry.metadata() else { continue };
+        let mode = found.permissions().mode() & 0o7_777;
+        if found.is_symlink() {
+            pieces.extend(fs::read_link(&path).map(|target| Piece::Link(path, target)));
+        } else if found.is_dir() {
+            pieces.push(Piece::Folder(path.clone(), mode));
+            inside_of(&path, mounts, pieces);
+        } else if found.is_file() {
+            pieces.extend([Piece::File(path.clone()), Piece::Bound(path)]);
+        }
+    }
+}
+
+/// What is seen in a folder that was made.
+fn inside_of(path: &Path, mounts: &MountTable, pieces: &mut Vec<Piece>) {
+    let mount = mounts.0.iter().rev().find(|mount| mount.place == path);
+    if is_replaced(path) || !may_enter(path) {
+        return;
+    }
+    if mount.is_some_and(|mount| !mount.may_have_sockets) {
+        pieces.push(Piece::Bound(path.to_owned()));
+    } else if mounts.has_below(path) {
+        folder_anew(path, mounts, pieces);
+    } else {
+        pieces.push(Piece::Overlay(path.to_owned()));
+    }
+}
+
+fn may_enter(folder: &Path) -> bool {
+    rustix::fs::access(folder, rustix::fs::Access::EXEC_OK).is_ok()
+}
+
+/// Whether sockets that lie at `path` can be connected to: it is seen as it is.
+pub(super) fn is_bound(path: &Path, pieces: &[Piece]) -> bool {
+    let shown = pieces.iter().rev().find_map(|piece| match piece {
+        Piece::Overlay(place) if path.starts_with(place) => Some(false),
+        Piece::Bound(place) if path.starts_with(place) => Some(true),
+        _ => None,
+    });
+    shown.unwrap_or(false)
+}
+
+/// Below the folder `root`.
+pub(super) fn below(root: &str, path: &Path) -> PathBuf {
+    match path.strip_prefix("/") {
+        Ok(inside) if inside.as_os_str().is_empty() => root.into(),
+        Ok(inside) => Path::new(root).join(inside),
+        Err(_) => path.to_owned(),
+    }
+}

@@ -1,0 +1,73 @@
+//! One folder as a command sees it: what it changes lies elsewhere.
+use super::{
+    ViewKind,
+    bulk::{Listing, Moves},
+    copied::Copied,
+    difference::Difference,
+    folder::{OverlayFolder, Views},
+};
+use crate::sparse::Stop;
+use haft_core::{Bulk, Found};
+use std::{
+    io,
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, PoisonError},
+};
+
+/// The workspace, or the folder that a command finds as `/tmp`.
+pub(super) struct Layer {
+    /// Where the folder itself lies.
+    root: PathBuf,
+    folder: OverlayFolder,
+    /// Without an overlay, until the changes are looked at.
+    copied: Mutex<Option<Copied>>,
+}
+
+impl Layer {
+    /// `hidden`: files and folders below `root` whose content a copy does not get.
+    pub(super) fn open(
+        views: &Arc<Views>,
+        kind: &ViewKind,
+        root: &Path,
+        hidden: &[PathBuf],
+    ) -> io::Result<Self> {
+        let folder = views.view(root)?;
+        let copied = match kind {
+            ViewKind::Overlay => None,
+            ViewKind::Copy(_) => Some(Copied::of(root, folder.upper(), hidden)?),
+        };
+        Ok(Self { root: root.to_owned(), folder, copied: Mutex::new(copied) })
+    }
+
+    pub(super) fn found(&self, kind: &ViewKind) -> Found {
+        match kind {
+            ViewKind::Overlay => Found::Overlay(self.folder.overlay()),
+            ViewKind::Copy(_) => Found::Copy(self.folder.upper().to_owned()),
+        }
+    }
+
+    /// Where what was changed lies.
+    pub(super) fn upper(&self) -> &Path {
+        self.folder.upper()
+    }
+
+    /// What was changed, as a command left it. `hidden`: files and folders that keep their names.
+    pub(super) fn difference<'a>(&self, stop: &'a Stop, hidden: &'a [PathBuf]) -> io::Result<Difference<'a>> {
+        self.prune()?;
+        Difference::of(&self.root, self.upper(), self.folder.opened(), stop, hidden)
+    }
+
+    /// The same without contents: all of it is moved.
+    pub(super) fn moves(&self, stop: &Stop) -> io::Result<(Bulk, Moves)> {
+        self.prune()?;
+        let mut difference = Difference::empty(&self.root, self.folder.opened(), stop, &[]);
+        Listing::of_all(&mut difference, self.upper())
+    }
+
+    fn prune(&self) -> io::Result<()> {
+        match self.copied.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            Some(copied) => copied.prune(self.upper()),
+            None => Ok(()),
+        }
+    }
+}
