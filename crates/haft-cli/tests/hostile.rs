@@ -407,8 +407,8 @@ fn whatever_is_kept_is_readable_for_nobody_else() {
     let all = below(&place.path().join("home"));
     assert!(all.len() > 10, "{all:?}");
     let is_open = |path: &PathBuf| {
-        let found = path.symlink_metadata().unwrap();
-        !found.is_symlink() && found.mode() & 0o077 != 0
+        // The folders of a view go while others are looked at.
+        path.symlink_metadata().is_ok_and(|found| !found.is_symlink() && found.mode() & 0o077 != 0)
     };
     let open: Vec<PathBuf> = all.into_iter().chain([place.path().join("home")]).filter(is_open).collect();
     assert_eq!(open, [""; 0].map(PathBuf::from));

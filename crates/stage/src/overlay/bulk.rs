@@ -58,13 +58,14 @@ enum What {
     RemoveFolder,
 }
 
-/// Tells whether another process changed a file: its number, and when anything of it was last changed.
+/// Tells whether another process changed a file: its number, its length, and when its content was last changed. Not when
+/// anything of it was, since that is also when one of its other names went.
 #[derive(Clone, Copy, PartialEq, Eq)]
-struct Identity(u64, i64, i64);
+struct Identity(u64, u64, i64, i64);
 
 impl Identity {
     fn of(found: &Metadata) -> Self {
-        Self(found.ino(), found.ctime(), found.ctime_nsec())
+        Self(found.ino(), found.len(), found.mtime(), found.mtime_nsec())
     }
 }
 
@@ -323,7 +324,8 @@ impl Move {
 
     fn is_as_it_was(&self, place: &Place) -> bool {
         let now = place.stat(&place.name);
-        now.map(|now| Identity(now.st_ino, now.st_ctime, now.st_ctime_nsec as i64)) == self.was
+        now.map(|now| Identity(now.st_ino, now.st_size as u64, now.st_mtime, now.st_mtime_nsec as i64))
+            == self.was
     }
 }
 
