@@ -34,7 +34,8 @@ fn no_route_does_anything_for_those_who_are_not_let_in() {
     let (address, token) = (server.address.clone(), format!("Bearer {}", server.token));
     let port = address.rsplit(':').next().unwrap();
     let (rebound, foreign) = (format!("127.0.0.1.evil.example:{port}"), format!("http://127.0.0.1:1{port}"));
-    let host = ("host", address.as_str());
+    let (own, both) = (format!("http://{address}"), format!("{address}, evil.example"));
+    let (host, ours) = (("host", address.as_str()), ("origin", own.as_str()));
     let known = ("authorization", token.as_str());
     let wrong = format!("Bearer {}", "0".repeat(64));
     let table = [
@@ -49,6 +50,14 @@ fn no_route_does_anything_for_those_who_are_not_let_in() {
         ("another port of this machine", 403, vec![host, known, ("origin", &foreign)]),
         ("a page of another site", 403, vec![host, known, ("sec-fetch-site", "cross-site")]),
         ("a page of a neighbor", 403, vec![host, known, ("sec-fetch-site", "same-site")]),
+        ("a foreign host behind ours", 421, vec![host, ("host", "evil.example"), known]),
+        ("a foreign host before ours", 421, vec![("Host", "evil.example"), host, known]),
+        ("our host twice", 421, vec![host, host, known]),
+        ("two hosts in one", 421, vec![("host", &both), known]),
+        ("a foreign origin behind ours", 403, vec![host, known, ours, ("origin", "http://evil.example")]),
+        ("a foreign origin before ours", 403, vec![host, known, ("origin", "http://evil.example"), ours]),
+        ("two sites", 403, vec![host, known, ("sec-fetch-site", "none"), ("sec-fetch-site", "cross-site")]),
+        ("a second token", 401, vec![host, known, ("authorization", &wrong)]),
     ];
     let all = routes(&server);
     assert!(all.len() > 30, "{all:?}");

@@ -104,8 +104,12 @@ impl Gate {
         owner: Result<Option<Owner>, Refusal>,
     ) -> Result<Option<Owner>, Refusal> {
         let (headers, method) = (request.headers(), request.method());
-        if !self.names.is_ours(headers.get(HOST), request.uri()) {
+        // A proxy may have looked at the one and passed on both.
+        if is_repeated(headers, &HOST) || !self.names.is_ours(headers.get(HOST), request.uri()) {
             return Err(Refusal::Host);
+        }
+        if [ORIGIN, SEC_FETCH_SITE, SEC_FETCH_MODE].iter().any(|name| is_repeated(headers, name)) {
+            return Err(Refusal::Page);
         }
         let is_open = is_read(method) && is_open(request.uri().path());
         let is_from_here = self.is_own_page(headers) || (is_open && is_followed_link(headers));
@@ -200,8 +204,15 @@ fn is_followed_link(headers: &HeaderMap) -> bool {
     headers.get(ORIGIN).is_none() && headers.get(SEC_FETCH_MODE).is_some_and(|mode| mode == "navigate")
 }
 
-/// RFC 9110, 11.1: the name of a scheme may be written in any case.
+fn is_repeated(headers: &HeaderMap, name: &HeaderName) -> bool {
+    headers.get_all(name).iter().nth(1).is_some()
+}
+
+/// The token, where there is one and no other. RFC 9110, 11.1: the name of a scheme may be written in any case.
 fn given(headers: &HeaderMap) -> Option<&[u8]> {
+    if is_repeated(headers, &AUTHORIZATION) {
+        return None;
+    }
     let value = headers.get(AUTHORIZATION)?.as_bytes();
     let (scheme, token) = value.split_at_checked(b"bearer ".len())?;
     scheme.eq_ignore_ascii_case(b"bearer ").then(|| token.trim_ascii())
@@ -215,6 +226,9 @@ fn has_body(headers: &HeaderMap) -> bool {
 
 /// Three kinds of content are sent by any page without a question: text, forms, and forms with files.
 fn is_content_of_ours(headers: &HeaderMap) -> bool {
+    if is_repeated(headers, &CONTENT_TYPE) {
+        return false;
+    }
     let kind = headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
     let kind = kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
     kind == "application/json" || kind.starts_with("image/")
@@ -242,7 +256,7 @@ impl Refusal {
             Self::Host => ApiError::new(
                 StatusCode::MISDIRECTED_REQUEST,
                 "wrong_host",
-                "the header `Host` does not name this server",
+                "the request does not name this server in one header `Host`",
             )
             .suggest("use the address that `haft serve` prints, or start it with `--host NAME`"),
             Self::Page => ApiError::new(
