@@ -164,6 +164,87 @@ fn no_name_is_a_path() {
     assert_eq!(server.ask("POST /v1/sessions", &body).status, 400);
 }
 
+// D68
+#[test]
+fn a_profile_and_a_model_are_names_or_files_of_a_folder_that_is_served() {
+    let place = Place::new();
+    let server = serving(&place, &[]);
+    let (outside, script) = (place.path().join("outside.toml"), place.path().join("outside.jsonl"));
+    std::fs::write(&outside, "secret = \"of another folder\"\n").unwrap();
+    std::fs::write(&script, "{\"say\": \"secret\"}\n").unwrap();
+    std::fs::create_dir(place.work().join("below")).unwrap();
+    std::os::unix::fs::symlink(&outside, place.work().join("link.toml")).unwrap();
+    std::os::unix::fs::symlink(&script, place.work().join("link.jsonl")).unwrap();
+    std::os::unix::fs::symlink(place.path(), place.work().join("up")).unwrap();
+    let whole = |path: &std::path::Path| path.display().to_string();
+    let profiles = [
+        &whole(&outside),
+        "/no/such/profile.toml",
+        "../outside.toml",
+        "below/../../outside.toml",
+        "link.toml",
+        "up/outside.toml",
+        "/dev/null/x.toml",
+        "/etc/passwd",
+        "below",
+    ];
+    let scripts = [whole(&script), "/no/such".into(), "../outside.jsonl".into(), "link.jsonl".into()];
+    let models = scripts.iter().map(|file| format!("script/{file}"));
+    let models: Vec<String> = models
+        .chain(["script/up/outside.jsonl", "script//dev/zero", "script/."].map(str::to_owned))
+        .chain(["local//no/such.gguf", "local/../x.gguf", "local/local//no/such.gguf"].map(str::to_owned))
+        .collect();
+    let profiles = profiles.map(|profile| ("POST /v1/sessions", json!({"profile": profile})));
+    let made = models.iter().map(|model| ("POST /v1/sessions", json!({"model": model})));
+    let said = models.iter().flat_map(|model| {
+        let messages = json!([{"role": "user", "content": "x"}]);
+        [
+            ("POST /v1/chat/completions", json!({"model": model, "messages": messages})),
+            ("POST /v1/responses", json!({"model": model, "input": "x"})),
+        ]
+    });
+    let what = |error: &Value| {
+        let message = error["error"]["message"].as_str().unwrap().to_owned();
+        message.split('`').step_by(2).collect::<String>()
+    };
+    for (line, body) in profiles.into_iter().chain(made).chain(said) {
+        let refused = server.ask(line, &body.to_string());
+        // Whether there is such a file elsewhere is not said.
+        let is_same = if body["profile"] == "below" { refused.status >= 400 } else { refused.status == 400 };
+        assert!(is_same && !refused.body.contains("secret"), "{line} {body}: {refused:?}");
+        if body["profile"] != "below" {
+            let ending = what(&refused.json());
+            assert!(ending.ends_with("is not a file in a folder that is served"), "{body}: {ending}");
+        }
+    }
+    assert_eq!(server.ask("GET /v1/sessions?all=true", "").json()["sessions"], json!([]));
+}
+
+#[test]
+fn a_profile_of_the_workspace_holds_when_the_session_is_opened_again() {
+    let place = Place::new();
+    let standard = place.run(&["profiles", "show", "default"]).out;
+    let file =
+        place.write("profiles/mill.toml", standard.replacen("\"default\"", "\"/no/such/place.toml\"", 1));
+    place.write("mill.jsonl", "{\"say\": \"Hello.\"}\n{\"say\": \"Again.\"}\n");
+    for profile in ["profiles/mill.toml", file.to_str().unwrap()] {
+        let mut server = serving(&place, &[]);
+        let id = server.session(&json!({"profile": profile, "model": "script/mill.jsonl"}).to_string());
+        let shown = server.ask(&format!("GET /v1/sessions/{id}"), "").json();
+        assert_eq!(shown["profile"], json!(file), "{profile}");
+        let prompt = format!("POST /v1/sessions/{id}/prompt");
+        let mut events = server.follow(&id, "");
+        assert_eq!(server.ask(&prompt, r#"{"text":"hi"}"#).status, 202);
+        assert_eq!(events.until("turn_ended").last().unwrap()["outcome"], "finished", "{profile}");
+        server.stop();
+        let server = serving(&place, &[]);
+        let mut events = server.follow(&id, "");
+        events.until("turn_ended");
+        assert_eq!(server.ask(&prompt, r#"{"text":"again"}"#).status, 202);
+        assert_eq!(events.until("turn_ended").last().unwrap()["outcome"], "finished", "{profile}");
+    }
+}
+
 #[test]
 fn a_session_of_another_folder_is_not_there() {
     let place = Place::new();

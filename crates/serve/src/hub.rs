@@ -4,6 +4,7 @@
 //! file. The next command opens it: opening is replaying. Whoever only follows opens nothing.
 mod engines;
 mod held;
+mod named;
 mod now;
 
 use crate::{
@@ -151,11 +152,10 @@ impl Hub {
     ) -> Answer<Wanted> {
         let workspace = self.folder(folder)?;
         let Settings { model: own_model, profile: own_profile, .. } = self.settings();
-        Ok(Wanted {
-            workspace,
-            model: model.unwrap_or_else(|| own_model.clone()),
-            profile: profile.unwrap_or_else(|| own_profile.clone()),
-        })
+        let model = model.map_or_else(|| Ok(own_model.clone()), |named| self.model(&workspace, named))?;
+        let profile =
+            profile.map_or_else(|| Ok(own_profile.clone()), |named| self.profile(&workspace, named))?;
+        Ok(Wanted { workspace, model, profile })
     }
 
     fn is_served(&self, folder: &Path) -> bool {
@@ -203,7 +203,7 @@ impl Hub {
         if let Some((_, below)) = self.engines().with(&known.id) {
             return Ok(self.hold(below, Kind::Running));
         }
-        let engine = self.engines().get(&known.place).await?;
+        let engine = self.engines().get(&self.place_again(&known)?).await?;
         self.make_room()?;
         let session = engine.open(&known.id.0, &known.agent).await?;
         let kind = if session.is_joined() { Kind::Running } else { Kind::Fresh };
@@ -218,7 +218,7 @@ impl Hub {
         if !self.home().is_open(&known.id) {
             return None;
         }
-        let engine = self.engines().get(&known.place).await.ok()?;
+        let engine = self.engines().get(&self.place_again(known).ok()?).await.ok()?;
         let joined = engine.join(&known.id.0).await.ok()?;
         Some(self.hold(joined, Kind::Running).events(from).boxed())
     }

@@ -154,12 +154,21 @@ impl Own {
             } else {
                 Some(model)
             },
-            profile: if profile == first.profile.name { typed.profile.clone() } else { Some(profile) },
+            profile: if profile == first.profile.name {
+                typed.profile.clone()
+            } else {
+                Some(profile.clone())
+            },
             ..typed.clone()
         };
         let turn = TurnArgs { cwd: Some(workspace), settings, ..self.turn.clone() };
+        let file = turn.settings.profile.clone().filter(|profile| profile.ends_with(".toml"));
         let assembled = SessionSpec::of(&self.context, &turn)?.engine_with(|setup| {
             setup.ceiling = self.up_to;
+            // The session is opened again by what its journal names: the file, not what the file calls itself.
+            if let Some(file) = file.filter(|_| profile != first.profile.name) {
+                setup.profile.name = file;
+            }
             self.models.share(setup);
         });
         Ok(assembled.await?.engine)
