@@ -21,23 +21,43 @@ pub(super) struct Limited<R> {
     inner: R,
     /// Bytes since the last end of a line.
     line: usize,
-    has_overflowed: Arc<AtomicBool>,
+    state: Arc<LineState>,
+}
+
+/// How far a stream is, for those who do not read it.
+#[derive(Default)]
+pub(super) struct LineState {
+    has_overflowed: AtomicBool,
+    is_inside_line: AtomicBool,
+}
+
+impl LineState {
+    /// Whether it ended because of a line that was too long.
+    pub(super) fn has_overflowed(&self) -> bool {
+        self.has_overflowed.load(Ordering::Relaxed)
+    }
+
+    /// Whether the beginning of a line was read, and its end was not.
+    pub(super) fn is_inside_line(&self) -> bool {
+        self.is_inside_line.load(Ordering::Relaxed)
+    }
 }
 
 impl<R> Limited<R> {
-    /// `has_overflowed` tells afterwards why it ended.
-    pub(super) fn new(inner: R, has_overflowed: Arc<AtomicBool>) -> Self {
-        Self { inner, line: 0, has_overflowed }
+    pub(super) fn new(inner: R, state: Arc<LineState>) -> Self {
+        Self { inner, line: 0, state }
     }
 
     /// Whether a line has become too long with these bytes.
     fn overflows(&mut self, bytes: &[u8]) -> bool {
         let mut parts = bytes.split_inclusive(|byte| *byte == b'\n');
-        parts.any(|part| {
+        let overflows = parts.any(|part| {
             let length = self.line + part.len();
             self.line = if part.ends_with(b"\n") { 0 } else { length };
             length > LONGEST
-        })
+        });
+        self.state.is_inside_line.store(self.line > 0, Ordering::Relaxed);
+        overflows
     }
 }
 
@@ -47,13 +67,13 @@ impl<R: AsyncRead + Unpin> AsyncRead for Limited<R> {
         cx: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        if self.has_overflowed.load(Ordering::Relaxed) {
+        if self.state.has_overflowed() {
             return Poll::Ready(Err(too_long()));
         }
         let known = buffer.filled().len();
         ready!(Pin::new(&mut self.inner).poll_read(cx, buffer))?;
         if self.overflows(&buffer.filled()[known..]) {
-            self.has_overflowed.store(true, Ordering::Relaxed);
+            self.state.has_overflowed.store(true, Ordering::Relaxed);
             // Where reading fails, nothing was read.
             buffer.set_filled(known);
             return Poll::Ready(Err(too_long()));
@@ -77,10 +97,11 @@ mod tests {
         let table =
             [(fits.repeat(2), true), (format!("a\n{fits}b"), true), (format!("{fits}x{fits}"), false)];
         for (text, passes) in table {
-            let flag = Arc::default();
-            let mut limited = Limited::new(text.as_bytes(), Arc::clone(&flag));
+            let state = Arc::<LineState>::default();
+            let mut limited = Limited::new(text.as_bytes(), state.clone());
             let read = limited.read_to_end(&mut Vec::new()).await;
-            assert_eq!((read.is_ok(), flag.load(Ordering::Relaxed)), (passes, !passes), "{}", text.len());
+            assert_eq!((read.is_ok(), state.has_overflowed()), (passes, !passes), "{}", text.len());
+            assert_eq!(state.is_inside_line(), !text.ends_with('\n'), "{}", text.len());
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The connection to a server that runs.
 use super::{
     calls::{Calls, Client},
-    limited::Limited,
+    limited::{Limited, LineState},
     settings::{McpServer, Transport},
 };
 use haft_sandbox::{Process, ProcessError, Program};
@@ -25,7 +25,7 @@ use std::{
     path::Path,
     sync::{
         Arc, Mutex,
-        atomic::{AtomicBool, AtomicU64, Ordering},
+        atomic::{AtomicU64, Ordering},
     },
     time::Duration,
 };
@@ -68,8 +68,8 @@ pub(crate) enum LinkError {
 struct Running {
     process: Mutex<Process>,
     words: Arc<Mutex<String>>,
-    /// It sent a message that is too long, and was hung up on.
-    has_overflowed: Arc<AtomicBool>,
+    /// How far it is with what it says.
+    said: Arc<LineState>,
     _reader: JoinSet<()>,
 }
 
@@ -132,7 +132,17 @@ impl Link {
 
     /// Whether it was hung up on for a message that is too long.
     pub(crate) fn has_overflowed(&self) -> bool {
-        self.program.as_ref().is_some_and(|program| program.has_overflowed.load(Ordering::Relaxed))
+        self.program.as_ref().is_some_and(|program| program.said.has_overflowed())
+    }
+
+    /// Whether the server began a message and did not end it. Whatever it says next would be read as the rest of it.
+    pub(crate) fn is_inside_message(&self) -> bool {
+        self.program.as_ref().is_some_and(|program| program.said.is_inside_line())
+    }
+
+    /// Ends all calls that wait for an answer.
+    pub(crate) fn hang_up(&self) {
+        self.service.cancellation_token().cancel();
     }
 
     /// What is known of a program's end: `, exit status: 1; it said: …`.
@@ -229,9 +239,9 @@ impl Running {
         let piped = program.start_piped()?;
         let (words, mut reader) = (Arc::default(), JoinSet::new());
         reader.spawn(listen(piped.errors, Arc::clone(&words)));
-        let has_overflowed = Arc::default();
-        let output = Limited::new(piped.output, Arc::clone(&has_overflowed));
-        let running = Self { process: Mutex::new(piped.process), words, has_overflowed, _reader: reader };
+        let said = Arc::default();
+        let output = Limited::new(piped.output, Arc::clone(&said));
+        let running = Self { process: Mutex::new(piped.process), words, said, _reader: reader };
         Ok((running, (output, piped.input)))
     }
 

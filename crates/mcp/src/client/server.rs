@@ -85,6 +85,9 @@ impl Server {
         let link = self.link().await.inspect_err(|_| self.known().give_up(&self.changes))?;
         let as_of = self.changes.load(Ordering::Relaxed);
         let listed = timeout(self.settings.start_timeout, list(&link)).await;
+        if listed.is_err() {
+            self.leave_if_stuck(&link).await;
+        }
         let listed = listed.map_err(|_| ListError::Silent).and_then(|listed| {
             listed.map_err(|error| ListError::Refused(in_full(&error) + &link.last_words()))
         });
@@ -119,10 +122,39 @@ impl Server {
             () = entered.call.is_silent_for(limit) => Err(ServiceError::Timeout { timeout: limit }),
         };
         drop(entered);
+        if let Err(ServiceError::Timeout { .. }) = &answer
+            && self.leave_if_stuck(&link).await
+        {
+            return Err(self.stuck(tool));
+        }
         match answer {
             Ok(result) => super::result::output(result),
             Err(error) => Err(self.failed(tool, error, &link)),
         }
+    }
+
+    /// Hangs up on a server that stopped in the middle of a message, so that the next call starts it again. Says whether
+    /// it did.
+    async fn leave_if_stuck(&self, stuck: &Arc<Link>) -> bool {
+        if !stuck.is_inside_message() {
+            return false;
+        }
+        let mut link = self.link.lock().await;
+        if link.as_ref().is_some_and(|link| Arc::ptr_eq(link, stuck)) {
+            *link = None;
+        }
+        stuck.hang_up();
+        true
+    }
+
+    fn stuck(&self, tool: &str) -> ToolError {
+        let (name, seconds) = (&self.settings.name, self.settings.call_timeout.as_secs());
+        let message = format!(
+            "the MCP server `{name}` sent the beginning of a message and then nothing for {seconds} seconds; `{tool}` was \
+             given up"
+        );
+        ToolError::new(ToolErrorKind::System, message)
+            .hint("what it did is unknown; the server is started again with the next call")
     }
 
     fn failed(&self, tool: &str, error: ServiceError, link: &Link) -> ToolError {

@@ -165,6 +165,32 @@ async fn a_server_that_misbehaves_is_an_error_that_says_what_to_do() {
     assert_eq!(place.text("mcp__mill__echo", json!({"text": "here again"})).await, "here again");
 }
 
+// X-21: the answer begins and does not end; the next one would be read as the rest of it
+#[tokio::test]
+async fn a_server_that_stops_in_the_middle_of_a_message_is_given_up_at_the_deadline() {
+    let hasty = McpServer { call_timeout: Duration::from_millis(500), ..server("hasty", &[]) };
+    let mut place = Place::new(vec![hasty]);
+    let mut first = place.text("mcp__hasty__pid", json!({})).await;
+    let long = format!(r#"{{"jsonrpc":"2.0","method":"{}"#, "x".repeat(100_000));
+    for half in ["{", r#"{"jsonrpc":"2.0","id":"#, " ", "Content-Length: 12\r", &long] {
+        let told = place.text("mcp__hasty__half", json!({"text": half})).await;
+        let expected = [
+            "the MCP server `hasty` sent the beginning of a message",
+            "`half` was given up",
+            "started again",
+        ];
+        assert!(expected.iter().all(|part| told.contains(part)), "{half:.30}: {told}");
+        let next = place.text("mcp__hasty__pid", json!({})).await;
+        assert!(next.parse::<u32>().is_ok() && next != first, "{half:.30}: {next}");
+        until(|| !runs(&first)).await;
+        first = next;
+    }
+    // A whole line that is no answer is no reason to begin anew.
+    let told = place.text("mcp__hasty__half", json!({"text": "nothing\n"})).await;
+    assert!(told.contains("was silent for 0 seconds"), "{told}");
+    assert_eq!(place.text("mcp__hasty__pid", json!({})).await, first);
+}
+
 #[tokio::test]
 async fn a_server_that_does_not_start_is_told_once_in_a_session() {
     let transport =
@@ -258,10 +284,10 @@ async fn tools_that_are_too_many_are_found_by_search() {
     let offered = names(&tools);
     assert_eq!(offered[0], "tool_search");
     assert!(
-        offered[1..].iter().all(|name| name.starts_with("mcp__small__")) && offered.len() == 12,
+        offered[1..].iter().all(|name| name.starts_with("mcp__small__")) && offered.len() == 13,
         "{offered:?}"
     );
-    assert!(tools.specs()[0].description.ends_with("There are tools of: big (311)."));
+    assert!(tools.specs()[0].description.ends_with("There are tools of: big (312)."));
     let found = place.text("tool_search", json!({"query": "wheel 217 mill", "limit": 1})).await;
     assert_eq!(
         found,

@@ -62,8 +62,9 @@ impl Server {
             json!({"name": name, "description": description, "inputSchema": {"type": "object",
                    "properties": {"text": {"type": "string"}}}})
         };
-        let names =
-            ["echo", "pid", "where", "ask", "slow", "die", "change", "long", "flood", "wrong", "child"];
+        let names = [
+            "echo", "pid", "where", "ask", "slow", "die", "change", "long", "flood", "wrong", "child", "half",
+        ];
         let mut tools: Vec<Value> =
             names.iter().map(|name| tool(name, format!("Does {name} ({}).", self.changed))).collect();
         tools[0]["annotations"] = json!({"readOnlyHint": true});
@@ -95,6 +96,12 @@ impl Server {
                 self.changed += 1;
                 send(json!({"method": "notifications/tools/list_changed"}));
                 answer(text("changed"));
+            }
+            // Nothing more comes of it, and what is said next stands on the same line.
+            "half" => {
+                let how = call["arguments"]["text"].as_str().unwrap_or("{").to_owned();
+                stdout().write_all(how.as_bytes()).unwrap();
+                stdout().flush().unwrap();
             }
             "long" => answer(text("line\n".repeat(50_000))),
             "flood" => answer(text("x".repeat(17 << 20))),
