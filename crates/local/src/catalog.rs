@@ -12,8 +12,8 @@ pub struct CatalogModel {
     pub file: String,
     /// Bytes, where known.
     pub size: Option<u64>,
-    /// Of the whole file, in lower-case hexadecimal; `None` where it is not known and not checked.
-    pub sha256: Option<String>,
+    /// Of the whole file, in lower-case hexadecimal. A file that has another one is not used.
+    pub sha256: String,
     /// What its makers allow, by their name for it.
     pub license: String,
     /// On Hugging Face.

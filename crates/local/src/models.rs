@@ -57,11 +57,11 @@ fn pulled(file: &str, folder: &Path) -> Option<PathBuf> {
     entries.filter(|path| path.is_file()).find(is_same)
 }
 
-/// Gets the file of a known model into `folder` and gives its path; at once where it is there already.
+/// Gets the file of a known model into `folder` and gives its path. Fetches nothing where the file is there already.
 ///
 /// Blocks. Uses the programs `curl` and `python3` where a source needs them. A download that broke off goes on
-/// where it stopped. Size and hash are checked, and only a whole file gets its name. The programs get `environment` and
-/// no other.
+/// where it stopped. The SHA-256 is checked, also of a file that is there: one with another hash is replaced, and what
+/// arrives with another hash is deleted. The programs get `environment` and no other.
 pub fn pull(
     name: &str,
     folder: &Path,
@@ -88,9 +88,8 @@ mod tests {
         for (name, model) in known() {
             assert!(model.file.ends_with(".gguf") && !model.file.contains('/'), "{name}");
             assert!(model.repository.is_some() || !model.packages.is_empty(), "{name}");
-            let is_hash =
-                |hash: &String| hash.len() == 64 && hash.bytes().all(|byte| byte.is_ascii_hexdigit());
-            assert!(model.sha256.as_ref().is_none_or(is_hash), "{name}");
+            let is_hex = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
+            assert!(model.sha256.len() == 64 && model.sha256.bytes().all(is_hex), "{name}");
         }
     }
 

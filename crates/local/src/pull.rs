@@ -64,8 +64,7 @@ pub(crate) fn pull(
     let unwritable = |source| PullError::Folder { path: folder.into(), source };
     fs::create_dir_all(folder).map_err(unwritable)?;
     let file = folder.join(&model.file);
-    let length = |path: &Path| fs::metadata(path).map(|metadata| metadata.len()).ok();
-    if length(&file).is_some_and(|bytes| model.size.is_none_or(|size| size == bytes)) {
+    if check_content(&file, model).is_ok() {
         return Ok(file);
     }
     let part = folder.join(format!("{}.part", model.file));
@@ -259,35 +258,37 @@ fn check_content(part: &Path, model: &CatalogModel) -> Result<(), String> {
     if let Some(size) = model.size.filter(|size| *size != bytes) {
         return Err(format!("the file has {bytes} bytes instead of {size}"));
     }
-    if let Some(expected) = &model.sha256 {
-        let mut hash = Sha256::new();
-        let mut file = File::open(part).map_err(|error| error.to_string())?;
-        let mut piece = vec![0; 1 << 20];
-        loop {
-            let count = file.read(&mut piece).map_err(|error| error.to_string())?;
-            if count == 0 {
-                break;
-            }
-            hash.update(&piece[..count]);
-        }
-        let actual = hex::encode(hash.finalize());
-        if actual != *expected {
-            return Err(format!("the file's SHA-256 is {actual} instead of {expected}"));
-        }
+    let actual = sha256(part).map_err(|error| error.to_string())?;
+    if actual != model.sha256 {
+        return Err(format!("the file's SHA-256 is {actual} instead of {}", model.sha256));
     }
     crate::read_header(part).map(|_| ()).map_err(|error| error.to_string())
+}
+
+/// Of the whole file, in lower-case hexadecimal.
+fn sha256(path: &Path) -> io::Result<String> {
+    let (mut file, mut hash) = (File::open(path)?, Sha256::new());
+    let mut piece = vec![0; 1 << 20];
+    loop {
+        match file.read(&mut piece)? {
+            0 => return Ok(hex::encode(hash.finalize())),
+            count => hash.update(&piece[..count]),
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn model(size: Option<u64>, sha256: Option<&str>) -> CatalogModel {
+    const HASH_OF_ABC: &str = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+
+    fn model(size: Option<u64>, sha256: &str) -> CatalogModel {
         CatalogModel {
             title: "t".into(),
             file: "m.gguf".into(),
             size,
-            sha256: sha256.map(String::from),
+            sha256: sha256.into(),
             license: "MIT".into(),
             repository: None,
             packages: vec![],
@@ -298,11 +299,11 @@ mod tests {
     fn what_is_not_the_file_is_removed() {
         let folder = tempfile::tempdir().unwrap();
         let part = folder.path().join("m.gguf.part");
-        let hash_of_abc = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
         let table = [
-            (model(Some(4), None), "the file has 3 bytes instead of 4".to_owned()),
-            (model(None, Some("00")), format!("the file's SHA-256 is {hash_of_abc} instead of 00")),
-            (model(Some(3), Some(hash_of_abc)), "is not a GGUF file".into()),
+            (model(Some(4), HASH_OF_ABC), "the file has 3 bytes instead of 4".to_owned()),
+            (model(None, "00"), format!("the file's SHA-256 is {HASH_OF_ABC} instead of 00")),
+            (model(None, ""), format!("the file's SHA-256 is {HASH_OF_ABC} instead of ")),
+            (model(Some(3), HASH_OF_ABC), "is not a GGUF file".into()),
         ];
         for (model, expected) in table {
             fs::write(&part, "abc").unwrap();
@@ -327,14 +328,29 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_is_there_is_not_fetched() {
+    fn a_file_that_is_there_is_kept_only_if_its_hash_is_the_one_of_the_catalog() {
         let folder = tempfile::tempdir().unwrap();
-        fs::write(folder.path().join("m.gguf"), "abc").unwrap();
-        let mut ticks = 0;
-        let path = pull("m", &model(Some(3), None), (folder.path(), &[]), &mut |_| ticks += 1).unwrap();
-        assert_eq!((path, ticks), (folder.path().join("m.gguf"), 0));
-        let none =
-            pull("m", &model(Some(4), None), (folder.path(), &[]), &mut |_| ()).unwrap_err().to_string();
-        assert_eq!(none, "cannot get the model `m`: ");
+        let whole = gguf();
+        let hash = hex::encode(Sha256::digest(&whole));
+        let mut other = whole.clone();
+        other.push(0);
+        let nothing = "cannot get the model `m`: ";
+        let size = Some(whole.len() as u64);
+        for (content, size, hash, expected) in [
+            (&whole, size, hash.as_str(), Ok(folder.path().join("m.gguf"))),
+            (&whole, None, &hash, Ok(folder.path().join("m.gguf"))),
+            (&whole, size, HASH_OF_ABC, Err(nothing.to_owned())),
+            (&other, None, &hash, Err(nothing.to_owned())),
+        ] {
+            fs::write(folder.path().join("m.gguf"), content).unwrap();
+            let mut ticks = 0;
+            let pulled = pull("m", &model(size, hash), (folder.path(), &[]), &mut |_| ticks += 1);
+            assert_eq!((pulled.map_err(|error| error.to_string()), ticks), (expected, 0));
+        }
+    }
+
+    /// The shortest file that has a header: version 3, no tensors, no metadata.
+    fn gguf() -> Vec<u8> {
+        [b"GGUF".as_slice(), &3_u32.to_le_bytes(), &0_u64.to_le_bytes(), &0_u64.to_le_bytes()].concat()
     }
 }
