@@ -187,7 +187,7 @@ impl Host {
         here.sort_by_key(|session| std::cmp::Reverse(session.last_at));
         let told = here.into_iter().map(|session| {
             let title =
-                Some(haft_present::safe::text(&session.title).into_owned()).filter(|title| !title.is_empty());
+                Some(haft_present::safe::name(&session.title).into_owned()).filter(|title| !title.is_empty());
             SessionInfo::new(session.id.0.clone(), &session.workspace)
                 .title(title)
                 .updated_at(session.updated())

@@ -80,7 +80,7 @@ const WIDTH: usize = 120;
 fn title(name: &str, arguments: &Value) -> String {
     let named = ["command", "path", "pattern", "url", "query"].iter().find_map(|key| arguments[key].as_str());
     let first = || arguments.as_object().and_then(|all| all.values().find_map(Value::as_str));
-    let Some(about) = named.or_else(first) else { return safe::text(name).into_owned() };
+    let Some(about) = named.or_else(first) else { return safe::name(name).into_owned() };
     let line = safe::visible_line(about.trim());
     let text = match arguments["command"].is_string() {
         true => format!("`{line}`"),

@@ -95,3 +95,33 @@ fn what_is_no_name_for_a_session_is_refused() {
     let listed = place.run(&["sessions", "list", "--json"]).events();
     assert!(listed.iter().all(|session| session["name"].is_null()), "{listed:?}");
 }
+
+// D15
+#[test]
+fn what_is_hidden_in_a_title_is_shown_in_every_list() {
+    let place = Place::new();
+    let hidden =
+        ['\u{202e}', '\u{2066}', '\u{200f}', '\u{200b}', '\u{200d}', '\u{2060}', '\u{feff}', '\u{e0041}'];
+    let title: String = hidden.iter().map(|sign| format!("a{sign}b")).collect();
+    let id = session(&place, &title);
+    let is_open = |text: &str| !hidden.iter().any(|sign| text.contains(*sign));
+    let shown = |text: &str| hidden.iter().all(|sign| text.contains(&sign.escape_default().to_string()));
+    for arguments in [
+        &["sessions", "list"][..],
+        &["sessions", "search", "b"],
+        &["sessions", "rename", &id, &title],
+        &["sessions", "list"],
+        &["undo", &id, "--dry-run"],
+    ] {
+        let ran = place.run(arguments);
+        let said = format!("{}{}", ran.out, ran.err);
+        assert!(is_open(&said) && shown(&said), "{arguments:?}: {said:?}");
+    }
+    let page = place.run(&["sessions", "export", &id, "--format", "html"]).out;
+    let heading = page.split("<h1>").nth(1).and_then(|rest| rest.split("</h1>").next()).unwrap();
+    assert!(is_open(heading) && shown(heading), "{heading:?}");
+    // Programs get it as it is, and a terminal that shows their line does not.
+    let listed = place.run(&["sessions", "list", "--json"]);
+    assert!(is_open(&listed.out), "{listed:?}");
+    assert_eq!(listed.events()[0]["title"], json!(title));
+}

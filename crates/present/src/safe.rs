@@ -1,7 +1,7 @@
 //! Text of models and tools made harmless for a terminal.
 //!
 //! What is told loses what would do harm ([`text`]). What a person is asked about keeps everything, and shows it: see
-//! [`visible`].
+//! [`visible`]. So does a [`name`], by which a person tells one thing from another.
 use std::{borrow::Cow, iter::Peekable, str::Chars};
 
 /// Without what moves the cursor, sets the title, fills the clipboard or turns the reading direction: control
@@ -13,20 +13,56 @@ pub fn text(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// The same for a line of JSON, where such characters stand in strings only and can be escaped.
+/// A line of JSON whose strings show what they hold: control characters, direction overrides and what takes no room are
+/// escaped. A reader of JSON gets the same strings.
 pub fn json(line: &str) -> Cow<'_, str> {
-    match line.contains(is_harmful) {
+    match line.contains(is_covert) {
         true => Cow::Owned(line.chars().fold(String::new(), escaped)),
         false => Cow::Borrowed(line),
     }
 }
 
+/// Beyond U+FFFF as a pair of surrogates (RFC 8259, 7).
 fn escaped(mut line: String, c: char) -> String {
-    match is_harmful(c) {
-        true => line += &format!("\\u{:04x}", u32::from(c)),
+    match is_covert(c) {
+        true => c.encode_utf16(&mut [0; 2]).iter().for_each(|unit| line += &format!("\\u{unit:04x}")),
         false => line.push(c),
     }
     line
+}
+
+/// A name or a title on one line, in which nothing is hidden: two that differ look different. Blanks of any kind are
+/// spaces; control characters, direction overrides and what takes no room stand there as escapes. An emoji that is joined
+/// from several stays whole.
+pub fn name(text: &str) -> Cow<'_, str> {
+    if !text.contains(|c: char| is_covert(c) || (c.is_whitespace() && c != ' ')) {
+        return Cow::Borrowed(text);
+    }
+    let mut shown = String::with_capacity(text.len());
+    let (mut letters, mut before) = (text.chars().peekable(), None);
+    while let Some(letter) = letters.next() {
+        match letter {
+            letter if letter.is_whitespace() => shown.push(' '),
+            letter if is_covert(letter) && !is_part_of_emoji(before, letter, letters.peek()) => {
+                shown.extend(letter.escape_default());
+            }
+            letter => shown.push(letter),
+        }
+        before = Some(letter);
+    }
+    Cow::Owned(shown)
+}
+
+/// Whether a joiner or a selector makes one picture of what stands beside it (Unicode Technical Standard 51).
+fn is_part_of_emoji(before: Option<char>, letter: char, after: Option<&char>) -> bool {
+    let is_picture =
+        |c: char| matches!(c, '\u{2190}'..='\u{2bff}' | '\u{3030}' | '\u{303d}' | '\u{1f000}'..='\u{1faff}');
+    let follows = before.is_some_and(|before| is_picture(before) || before == '\u{fe0f}');
+    match letter {
+        '\u{200d}' => follows && after.is_some_and(|after| is_picture(*after)),
+        '\u{fe0f}' => before.is_some_and(is_picture),
+        _ => false,
+    }
 }
 
 fn is_harmful(c: char) -> bool {
@@ -90,12 +126,17 @@ fn blanks(number: usize) -> String {
     if number > BLANKS { format!("[{number} blanks]") } else { " ".repeat(number) }
 }
 
-/// Characters that show nothing, turn the reading direction, or look like a blank without being one (Unicode 16:
-/// `Default_Ignorable_Code_Point`, `White_Space`, and fillers that are drawn empty).
+/// Characters that show nothing, turn the reading direction, or look like a blank without being one.
 fn is_unseen(c: char) -> bool {
     let is_blank = c.is_whitespace() && c != ' ';
-    c.is_control()
-        || is_blank
+    c.is_control() || is_blank || is_covert(c)
+}
+
+/// Characters other than blanks that show nothing or turn the reading direction (Unicode 16: control characters,
+/// `Default_Ignorable_Code_Point`, and fillers that are drawn empty).
+fn is_covert(c: char) -> bool {
+    let is_control = c.is_control() && c != '\n' && c != '\t';
+    is_control
         || matches!(c,
             '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
             | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'
@@ -117,6 +158,33 @@ mod tests {
         let line = serde_json::to_string(evil).unwrap();
         assert!(!json(&line).contains(is_harmful));
         assert_eq!(serde_json::from_str::<String>(&json(&line)).unwrap(), evil);
+        let hidden = "a\u{200b}\u{feff}b\u{e0041}";
+        let line = serde_json::to_string(hidden).unwrap();
+        assert_eq!(json(&line), r#""a\u200b\ufeffb\udb40\udc41""#);
+        assert_eq!(serde_json::from_str::<String>(&json(&line)).unwrap(), hidden);
+    }
+
+    // D15
+    #[test]
+    fn names_that_differ_look_different() {
+        let table = [
+            ("a plain name ä漢", "a plain name ä漢"),
+            ("one\ntwo\tthree\u{a0}four\u{3000}", "one two three four "),
+            ("gpj.\u{202e}exe", "gpj.\\u{202e}exe"),
+            ("a\u{2066}b\u{2069}c\u{61c}\u{200f}", "a\\u{2066}b\\u{2069}c\\u{61c}\\u{200f}"),
+            (
+                "ad\u{200b}min\u{200d}\u{2060}\u{feff}\u{ad}",
+                "ad\\u{200b}min\\u{200d}\\u{2060}\\u{feff}\\u{ad}",
+            ),
+            ("x\u{1b}]0;y\u{7}\u{9b}", "x\\u{1b}]0;y\\u{7}\\u{9b}"),
+            ("tag\u{e0041}\u{3164}\u{115f}\u{2800}", "tag\\u{e0041}\\u{3164}\\u{115f}\\u{2800}"),
+            ("👩\u{200d}💻 ❤\u{fe0f} done", "👩\u{200d}💻 ❤\u{fe0f} done"),
+            ("👩\u{200d}x a\u{fe0f}", "👩\\u{200d}x a\\u{fe0f}"),
+        ];
+        for (text, expected) in table {
+            assert_eq!(name(text), expected, "{text:?}");
+        }
+        assert!(matches!(name("plain"), Cow::Borrowed(_)));
     }
 
     // D60

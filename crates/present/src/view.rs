@@ -132,7 +132,7 @@ impl View {
                 begun.then_some(Block::Note(note)).into_iter().collect()
             }
             Update::ToolCall { name, .. } => {
-                self.calling = Some(safe::text(name).into_owned());
+                self.calling = Some(safe::name(name).into_owned());
                 Vec::new()
             }
             Update::Summarizing => {

@@ -176,7 +176,7 @@ impl<Out: Write, Err: Write> Words<Out, Err> {
     fn started(&mut self, call: &ToolCall) -> io::Result<()> {
         let bold =
             |text: &str| if self.style.color { format!("\x1b[1m{text}\x1b[0m") } else { text.to_owned() };
-        let line = format!("● {} {}", bold(&safe::text(&call.name)), summary(&call.arguments));
+        let line = format!("● {} {}", bold(&safe::name(&call.name)), summary(&call.arguments));
         self.line(&line)
     }
 
@@ -205,7 +205,7 @@ impl<Out: Write, Err: Write> Words<Out, Err> {
         }
         let mark = if result.went_well() { &self.chat.done } else { &self.chat.failed };
         if let Some(mark) = mark {
-            write!(self.reply, "{}", mark.replace("{name}", &safe::text(name)))?;
+            write!(self.reply, "{}", mark.replace("{name}", &safe::name(name)))?;
             return self.reply.flush();
         }
         let sign = if result.went_well() { "✓" } else { "✗" };

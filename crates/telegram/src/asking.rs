@@ -73,7 +73,7 @@ impl Button {
 /// Buttons, row by row.
 pub(super) fn keyboard(rows: Vec<Vec<(String, Button)>>) -> InlineKeyboardMarkup {
     let button = |(label, button): (String, Button)| {
-        let text = safe::text(&label).chars().take(LABEL).collect();
+        let text = safe::name(&label).chars().take(LABEL).collect();
         InlineKeyboardButton { text, callback_data: button.data() }
     };
     let inline_keyboard = rows.into_iter().map(|row| row.into_iter().map(button).collect()).collect();

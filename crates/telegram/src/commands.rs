@@ -8,6 +8,7 @@ use super::{
 };
 use haft_core::{Command, Fact, JobStatus, Usage, undo};
 use haft_engine::Summary;
+use haft_present::safe;
 
 /// The commands, as Telegram shows them while somebody types.
 pub(super) const COMMANDS: [(&str, &str); 13] = [
@@ -138,7 +139,8 @@ impl Chat {
                 standing.order.description.lines().next().unwrap_or_default().chars().take(60).collect();
             let progress: String =
                 standing.progress.lines().next().unwrap_or_default().chars().take(80).collect();
-            let mut line = Rich::default().with(sign(standing.status), &[]).with(&title, &[Style::Bold]);
+            let mut line =
+                Rich::default().with(sign(standing.status), &[]).with(&safe::name(&title), &[Style::Bold]);
             line.push(&format!("\n{} {}, {progress}\n", standing.order.kind, standing.status), &[]);
             line.push(&id.0, &[Style::Code]);
             text.block(line, "\n\n");
@@ -188,7 +190,8 @@ impl Chat {
         let mut text = Rich::default().with("Conversations in this workspace", &[Style::Bold]);
         let mut rows = Vec::new();
         for session in listed {
-            let title = if session.title.is_empty() { "(nothing was said)" } else { &session.title };
+            let title = safe::name(&session.title);
+            let title = if title.is_empty() { "(nothing was said)" } else { &title };
             let here = if now.as_ref() == Some(&session.id.0) { " (this one)" } else { "" };
             text.push(&format!("\n{}{here}: {title}", session.id), &[]);
             if here.is_empty() {

@@ -220,7 +220,10 @@ impl Talk<'_> {
         let setup = engine.setup();
         let own = setup.home.list().into_iter();
         let own = own.filter(|known| known.workspace == setup.workspace && known.delegated_by.is_none());
-        list(own.map(|known| (known.id.0, known.title)).collect(), "/sessions ID")
+        list(
+            own.map(|known| (known.id.0, haft_present::safe::name(&known.title).into_owned())).collect(),
+            "/sessions ID",
+        )
     }
 
     fn agents(&self) -> anyhow::Result<()> {

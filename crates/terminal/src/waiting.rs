@@ -51,7 +51,7 @@ impl Waiting {
     fn each(&self, session: &Session, quiet: bool, what: &str, more: &str) -> std::io::Result<()> {
         let running = Running::of(&self.entries(session)).into_iter().filter(|_| !quiet);
         running.into_iter().try_for_each(|Running { job, title, .. }| {
-            writeln!(stderr(), "({what} {job}: {}{more})", safe::text(&title))
+            writeln!(stderr(), "({what} {job}: {}{more})", safe::name(&title))
         })
     }
 

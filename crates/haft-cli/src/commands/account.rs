@@ -32,7 +32,7 @@ pub(crate) fn print(context: &CliContext, entries: &[Arc<Entry>]) -> Result<Exit
     let mut stdout = stdout();
     writeln!(stdout, "\n{:>12} {:>10}  tokens went to, by estimate", usage.total(), dollars(usd))?;
     for Row { what, tokens, usd } in rows {
-        writeln!(stdout, "{tokens:>12} {:>10}  {}", dollars(usd), safe::text(&what))?;
+        writeln!(stdout, "{tokens:>12} {:>10}  {}", dollars(usd), safe::name(&what))?;
     }
     Ok(Exit::Success)
 }

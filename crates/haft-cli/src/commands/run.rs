@@ -109,7 +109,7 @@ pub(super) async fn opened(
     // Who is asked is up to whoever has the session open.
     let mut notices = if session.is_joined() { vec![JOINED.to_owned()] } else { notices.clone() };
     if let Some(name) = engine.setup().home.name(session.id()) {
-        notices.insert(0, format!("going on with `{}`", haft::present::safe::text(&name)));
+        notices.insert(0, format!("going on with `{}`", haft::present::safe::name(&name)));
     }
     let notices = notices.into_iter().filter(|_| !turn.quiet).chain(permission).chain(damage).collect();
     Ok((session, notices))

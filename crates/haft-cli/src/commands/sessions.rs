@@ -87,8 +87,10 @@ fn rename(home: &Home, id: &str, name: &str, json: bool) -> Result<Exit, Failure
     let session = home.rename(id, name)?;
     let name = home.name(&session);
     match (json, &name) {
-        (true, _) => writeln!(stdout(), "{}", json!({"session": session, "name": name}))?,
-        (false, Some(name)) => writeln!(stdout(), "{session} is called `{name}`")?,
+        (true, _) => {
+            writeln!(stdout(), "{}", safe::json(&json!({"session": session, "name": name}).to_string()))?
+        }
+        (false, Some(name)) => writeln!(stdout(), "{session} is called `{}`", safe::name(name))?,
         (false, None) => writeln!(stdout(), "{session} has no name")?,
     }
     Ok(Exit::Success)
@@ -117,13 +119,13 @@ fn list(context: &CliContext, home: &Home, json: bool) -> Result<Exit, Failure> 
             writeln!(stdout(), "{}", safe::json(&line.to_string()))?;
         } else {
             let below = if delegated_by.is_some() { BELOW } else { "" };
-            let folder = safe::text(&short(&workspace, person)).into_owned();
+            let folder = safe::name(&short(&workspace, person)).into_owned();
             table.row([
                 format!("{below}{id}"),
                 age(last_at),
                 folder,
-                safe::text(&model).into_owned(),
-                safe::text(&title).into_owned(),
+                safe::name(&model).into_owned(),
+                safe::name(&title).into_owned(),
             ]);
         }
     }

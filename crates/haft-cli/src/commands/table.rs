@@ -143,7 +143,7 @@ impl<const COLUMNS: usize> List<COLUMNS> {
     pub(super) fn row(&mut self, cells: [&str; COLUMNS], object: impl FnOnce() -> Value) {
         match &mut self.lines {
             Some(lines) => lines.push(object()),
-            None => self.table.row(cells.map(|cell| safe::text(cell).replace('\n', " "))),
+            None => self.table.row(cells.map(|cell| safe::name(cell).into_owned())),
         }
     }
 

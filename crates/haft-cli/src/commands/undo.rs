@@ -142,7 +142,7 @@ fn known(entries: &[Arc<Entry>], seq: Seq) -> Result<Seq, Failure> {
 fn first_line(text: &str) -> String {
     let line = text.lines().next().unwrap_or_default();
     let short: String = line.chars().take(60).collect();
-    safe::text(&short).into_owned() + if short.len() < text.len() { "…" } else { "" }
+    safe::name(&short).into_owned() + if short.len() < text.len() { "…" } else { "" }
 }
 
 async fn run_job(session: &Session, command: Command) -> Result<Exit, Failure> {
@@ -168,11 +168,11 @@ fn told(
     for change in changed::whole(changes).iter().filter(|change| !conflicts.contains(&change.path)) {
         let (sign, path) = (diff::sign(change.kind()), change.path.to_string_lossy());
         let would = if is_dry { "would be " } else { "" };
-        writeln!(stdout, "{sign} {} {would}{}", safe::text(&path), moved(change.kind(), way))?;
+        writeln!(stdout, "{sign} {} {would}{}", safe::name(&path), moved(change.kind(), way))?;
     }
     for path in conflicts {
         let would = if is_dry { "would be " } else { "" };
-        let path = safe::text(&path.to_string_lossy()).into_owned();
+        let path = safe::name(&path.to_string_lossy()).into_owned();
         writeln!(stdout, "! {path} {would}left alone: somebody changed it since")?;
     }
     if changes.is_empty() {

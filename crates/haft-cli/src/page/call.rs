@@ -2,7 +2,7 @@
 use super::{
     diff::{self, Contents},
     story::Call,
-    text::{duration, escaped},
+    text::{duration, escaped, named},
 };
 use haft::{
     kernel::{Answer, How, ToolResult},
@@ -20,7 +20,7 @@ pub(super) fn html(call: &Call, contents: Contents<'_>) -> String {
     let time = call.result.as_ref().map(|(_, ms)| format!("<span class=\"quiet\">{}</span>", duration(*ms)));
     let summary = format!(
         "<summary><span class=\"mark\" aria-hidden=\"true\">{sign}</span><span class=\"spoken\">{word}:</span> <span class=\"name\">{}</span> <span class=\"about\">{}</span> {}</summary>",
-        escaped(&call.name),
+        named(&call.name),
         escaped(&words::summary(&call.arguments)),
         time.unwrap_or_default()
     );
@@ -91,7 +91,7 @@ fn diffs(call: &Call, contents: Contents<'_>) -> String {
     let is_settled = |path: &std::path::Path| !call.unsettled.iter().any(|left| left == path);
     let done = call.changes.iter().filter(|change| is_settled(&change.path));
     let left = call.unsettled.iter().map(|path| {
-        let path = escaped(&path.to_string_lossy());
+        let path = named(&path.to_string_lossy());
         format!("<p class=\"note\">left as it was: <code>{path}</code></p>")
     });
     done.map(|change| diff::html(change, contents)).chain(left).collect()

@@ -1,5 +1,5 @@
 //! What a change did to a file, line by line, with the words that changed in a line.
-use super::text::{counted, escaped};
+use super::text::{counted, escaped, named};
 use haft::{
     kernel::{Change, FileState},
     present::file_diff::{self, DiffLine},
@@ -13,7 +13,7 @@ pub(super) type Contents<'a> = &'a dyn Fn(&FileState) -> Option<Vec<u8>>;
 
 /// A change as a figure with its path, how many lines came and went, and the lines.
 pub(super) fn html(change: &Change, contents: Contents<'_>) -> String {
-    let path = escaped(&change.path.to_string_lossy());
+    let path = named(&change.path.to_string_lossy());
     let what = match (&change.before, &change.after) {
         (None, Some(_)) => "created",
         (Some(_), None) => "deleted",

@@ -2,6 +2,11 @@
 use haft::present::safe;
 use jiff::Timestamp;
 
+/// A name or a title as text, with all that is hidden in it.
+pub(super) fn named(name: &str) -> String {
+    escaped(&safe::name(name))
+}
+
 /// Without control characters, and with nothing that HTML reads as markup, in an attribute neither.
 pub(super) fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());

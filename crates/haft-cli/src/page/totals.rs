@@ -2,7 +2,7 @@
 use super::{
     diff::{self, Contents},
     story::{Item, Turn},
-    text::{counted, dollars, duration, escaped, grouped, time},
+    text::{counted, dollars, duration, escaped, grouped, named, time},
 };
 use haft::kernel::{Changed, Entry, Fact, Price, Usage, active_path};
 use std::sync::Arc;
@@ -17,7 +17,7 @@ pub(super) fn html(
 ) -> String {
     let opened = entries.first().map(|entry| &entry.fact);
     let Some(Fact::SessionOpened { session, model, workspace, profile, forked_from, .. }) = opened else {
-        return format!("<header class=\"head\"><h1>{}</h1></header>", escaped(title));
+        return format!("<header class=\"head\"><h1>{}</h1></header>", named(title));
     };
     let fork = forked_from.as_ref().map(|from| {
         format!(
@@ -28,10 +28,10 @@ pub(super) fn html(
     });
     format!(
         "<header class=\"head\"><p class=\"brow\">Session</p><h1>{}</h1><dl class=\"facts\"><dt>Model</dt><dd>{}</dd><dt>Directory</dt><dd><code>{}</code></dd><dt>Profile</dt><dd>{}</dd><dt>Begun</dt><dd>{}</dd><dt>Session</dt><dd><code>{}</code></dd>{}</dl><ul class=\"totals\">{}</ul></header>",
-        escaped(title),
-        escaped(model),
-        escaped(&workspace.to_string_lossy()),
-        escaped(profile),
+        named(title),
+        named(model),
+        named(&workspace.to_string_lossy()),
+        named(profile),
         begun(entries),
         escaped(&session.0),
         fork.unwrap_or_default(),

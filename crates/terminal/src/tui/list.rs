@@ -1,5 +1,6 @@
 //! A list that something is chosen from.
 use super::{look::Look, wrap::one_row};
+use haft_present::safe;
 use nucleo_matcher::{
     Config, Matcher,
     pattern::{CaseMatching, Normalization, Pattern},
@@ -24,6 +25,12 @@ impl Item {
     }
 }
 
+fn shown(items: Vec<Item>) -> Vec<Item> {
+    let safe = |text: &str| safe::name(text).into_owned();
+    let item = |item: Item| Item { label: safe(&item.label), detail: safe(&item.detail), value: item.value };
+    items.into_iter().map(item).collect()
+}
+
 /// Items, those of them that fit what was typed, and the one that is chosen.
 #[derive(Debug, Default)]
 pub(super) struct List {
@@ -39,9 +46,10 @@ pub(super) struct List {
 const ROWS: usize = 8;
 
 impl List {
+    /// What people read of the items shows all that it holds.
     pub(super) fn new(items: Vec<Item>) -> Self {
         let found = (0..items.len()).collect();
-        Self { items, found, chosen: 0, most: ROWS }
+        Self { items: shown(items), found, chosen: 0, most: ROWS }
     }
 
     /// As [`Self::new`], and as high as the terminal is.
@@ -58,7 +66,7 @@ impl List {
     /// Other items; the one that is chosen stays so.
     pub(super) fn replace(&mut self, items: Vec<Item>, typed: &str) {
         let chosen = self.chosen().map(|item| item.value.clone());
-        self.items = items;
+        self.items = shown(items);
         self.narrow(typed);
         let place = self.found.iter().position(|place| Some(&self.items[*place].value) == chosen.as_ref());
         self.chosen = place.unwrap_or_default();

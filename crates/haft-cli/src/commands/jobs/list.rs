@@ -112,5 +112,5 @@ fn type_of(order: &Order) -> String {
 
 fn first_line(text: &str, most: usize) -> String {
     let line: String = text.lines().next().unwrap_or_default().chars().take(most).collect();
-    safe::text(&line).into()
+    safe::name(&line).into()
 }

@@ -33,7 +33,7 @@ impl Bars {
     pub(super) fn print(&self, title: &str, rows: &[Row]) -> io::Result<()> {
         let most = rows.iter().map(|row| row.tokens).max().unwrap_or_default();
         let room = self.columns.saturating_sub(NUMBERS + SHORTEST + 2).clamp(8, LONGEST_NAME);
-        let names: Vec<String> = rows.iter().map(|row| end_of(&safe::text(&row.key), room)).collect();
+        let names: Vec<String> = rows.iter().map(|row| end_of(&safe::name(&row.key), room)).collect();
         let widest = names.iter().map(|name| name.width()).max().unwrap_or_default();
         let length = self.columns.saturating_sub(widest + NUMBERS + 2).min(LONGEST);
         let mut stdout = stdout().lock();
