@@ -117,15 +117,21 @@ pub(crate) struct Client {
     pub(crate) calls: Arc<Calls>,
     /// How often the list of tools changed.
     pub(crate) changes: Arc<AtomicU64>,
+    /// Whether the server is told of the workspace. One that was started with folders of its own would give them up for it.
+    pub(crate) tells_workspace: bool,
 }
 
 impl ClientHandler for Client {
     fn get_info(&self) -> InitializeRequestParams {
-        introduction()
+        let mut introduction = introduction();
+        if !self.tells_workspace {
+            introduction.capabilities.roots = None;
+        }
+        introduction
     }
 
     async fn list_roots(&self, _: RequestContext<RoleClient>) -> Result<ListRootsResult, ErrorData> {
-        let url = url::Url::from_directory_path(&self.workspace).ok();
+        let url = self.tells_workspace.then(|| url::Url::from_directory_path(&self.workspace).ok()).flatten();
         Ok(ListRootsResult::new(url.map(|url| Root::new(url.to_string())).into_iter().collect()))
     }
 

@@ -204,6 +204,7 @@ impl Server {
             workspace: self.workspace.clone(),
             calls: Arc::new(Calls::default()),
             changes: self.changes.clone(),
+            tells_workspace: !self.settings.has_own_folders(),
         };
         let opened = Link::open(&self.settings, &self.workspace, &self.environment, client).await?;
         // Whoever starts again may have other tools.

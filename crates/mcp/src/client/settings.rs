@@ -1,5 +1,9 @@
 //! Which servers there are, as data.
-use std::{path::PathBuf, sync::Arc, time::Duration};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
 
 /// A server that a person has set up. It may hold keys, so it prints nothing of itself but its name.
 #[derive(Clone)]
@@ -16,6 +20,15 @@ pub struct McpServer {
     pub start_timeout: Duration,
     /// How long a call may be silent: each word of its progress counts anew.
     pub call_timeout: Duration,
+}
+
+impl McpServer {
+    /// Whether one of the arguments is a folder that is there, by its absolute path.
+    pub(super) fn has_own_folders(&self) -> bool {
+        let Transport::Program { arguments, .. } = &self.transport else { return false };
+        let is_folder = |text: &str| Path::new(text).is_absolute() && Path::new(text).is_dir();
+        arguments.iter().any(|argument| is_folder(argument.rsplit('=').next().unwrap_or(argument)))
+    }
 }
 
 impl std::fmt::Debug for McpServer {

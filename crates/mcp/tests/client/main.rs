@@ -165,6 +165,22 @@ async fn a_server_that_misbehaves_is_an_error_that_says_what_to_do() {
     assert_eq!(place.text("mcp__mill__echo", json!({"text": "here again"})).await, "here again");
 }
 
+#[tokio::test]
+async fn a_server_that_has_folders_of_its_own_is_not_told_of_the_workspace() {
+    let own = tempfile::tempdir().unwrap();
+    let folder = own.path().display().to_string();
+    for (arguments, is_told) in [
+        (vec!["0", "no/folder"], true),
+        (vec!["0", "/no/such/folder"], true),
+        (vec!["0", folder.as_str()], false),
+        (vec!["0", &format!("--root={folder}")], false),
+    ] {
+        let mut place = Place::new(vec![server("mill", &arguments)]);
+        let told = place.text("mcp__mill__where", json!({})).await;
+        assert_eq!(told.contains("file://"), is_told, "{arguments:?}: {told}");
+    }
+}
+
 // the answer begins and does not end; the next one would be read as the rest of it
 #[tokio::test]
 async fn a_server_that_stops_in_the_middle_of_a_message_is_given_up_at_the_deadline() {
