@@ -349,8 +349,8 @@ mod tests {
         }
     }
 
-    /// The shortest file that has a header: version 3, no tensors, no metadata.
+    /// The shortest file that is whole: version 3, no tensors, no metadata, and the padding of 32 bytes.
     fn gguf() -> Vec<u8> {
-        [b"GGUF".as_slice(), &3_u32.to_le_bytes(), &0_u64.to_le_bytes(), &0_u64.to_le_bytes()].concat()
+        [b"GGUF".as_slice(), &3_u32.to_le_bytes(), &[0; 24]].concat()
     }
 }
