@@ -427,3 +427,114 @@ fn a_job_that_was_queued_elsewhere_asks_the_model_of_whoever_works_on_it() {
     assert!(!shown.out.contains("nobody") && shown.out.contains("rounds       "), "{shown:?} {ran:?}");
     assert!(!shown.out.contains("rounds       0"), "{shown:?} {ran:?}");
 }
+
+#[test]
+fn every_operation_of_the_description_has_a_name_of_its_own_and_every_response_is_described() {
+    let place = Place::new();
+    let model = place.script("model", &writes());
+    let server = Serving::start(&place, &["--model", &model]);
+    let described = server.ask("GET /openapi.json", "").json();
+    let mut names = std::collections::BTreeSet::new();
+    for (path, methods) in described["paths"].as_object().unwrap() {
+        assert!(!path.contains('*'), "{path}");
+        for (method, operation) in methods.as_object().unwrap() {
+            let name = operation["operationId"].as_str().unwrap();
+            assert!(names.insert(name.to_owned()), "{method} {path}: {name}");
+            for (status, response) in operation["responses"].as_object().unwrap() {
+                let words = response["description"].as_str().unwrap_or_default();
+                assert!(!words.is_empty(), "{method} {path} {status}: {response}");
+            }
+        }
+    }
+    assert!(names.len() > 30, "{names:?}");
+}
+
+#[test]
+fn the_endpoint_of_openai_refuses_by_name_what_would_change_the_form_of_a_reply() {
+    let place = Place::new();
+    let model = place.script("model", &[json!({"say": "Hello."})]);
+    let server = Serving::start(&place, &["--model", &model]);
+    let chat = json!({"model": "haft", "messages": [{"role": "user", "content": "hi"}]});
+    let responses = json!({"model": "haft", "input": "hi"});
+    let schema = json!({"type": "json_schema", "json_schema": {"name": "x", "schema": {}}});
+    let table = [
+        ("response_format", schema.clone()),
+        ("response_format", json!({"type": "json_object"})),
+        ("background", json!(true)),
+        ("functions", json!([{"name": "x"}])),
+        ("tool_choice", json!("required")),
+        ("logprobs", json!(true)),
+        ("modalities", json!(["text", "audio"])),
+        ("stop", json!(["x"])),
+        ("conversation", json!("conv_1")),
+    ];
+    for (name, value) in &table {
+        for (line, body) in [("POST /v1/chat/completions", &chat), ("POST /v1/responses", &responses)] {
+            let mut body = body.clone();
+            body[*name] = value.clone();
+            let refused = server.ask(line, &body.to_string());
+            assert_eq!(refused.status, 400, "{line} {name}: {refused:?}");
+            let message = refused.json()["error"]["message"].as_str().unwrap().to_owned();
+            assert!(message.starts_with(&format!("`{name}` is not supported")), "{line} {name}: {message}");
+        }
+    }
+    let mut formatted = responses.clone();
+    formatted["text"] = json!({"format": schema});
+    assert_eq!(server.ask("POST /v1/responses", &formatted.to_string()).status, 400);
+    // What changes nothing is taken, as clients send it unasked.
+    for (line, body) in [("POST /v1/chat/completions", chat), ("POST /v1/responses", responses)] {
+        let mut body = body;
+        for (name, value) in [
+            ("response_format", json!({"type": "text"})),
+            ("background", json!(false)),
+            ("tool_choice", json!("auto")),
+            ("stop", json!(null)),
+            ("temperature", json!(0.2)),
+            ("max_tokens", json!(100)),
+            ("text", json!({"format": {"type": "text"}})),
+        ] {
+            body[name] = value;
+        }
+        let taken = server.ask(line, &body.to_string());
+        assert_eq!(taken.status, 200, "{line}: {taken:?}");
+    }
+}
+
+#[test]
+fn models_and_responses_can_be_had_again_by_their_id() {
+    let place = Place::new();
+    let lines = [
+        json!({"say": "I read.", "calls": [{"name": "read", "arguments": {"path": "missing.txt"}}]}),
+        json!({"say": "It is not there.", "usage": {"input": 20, "output": 5}}),
+    ];
+    let model = place.script("model", &lines);
+    let mut server = Serving::start(&place, &["--model", &model]);
+    let all = server.ask("GET /v1/models", "").json();
+    for row in all["data"].as_array().unwrap() {
+        let id = row["id"].as_str().unwrap();
+        for id in [id.to_owned(), id.replace('/', "%2F")] {
+            assert_eq!(server.ask(&format!("GET /v1/models/{id}"), "").json(), *row, "{id}");
+        }
+    }
+    let missing = server.ask("GET /v1/models/gpt-9", "");
+    assert_eq!((missing.status, missing.error().as_str()), (404, "model_not_found"));
+
+    let made =
+        server.ask("POST /v1/responses", &json!({"model": "haft", "input": "look"}).to_string()).json();
+    let call = made["output"].as_array().unwrap().iter().find(|item| item["type"] == "mcp_call").unwrap();
+    assert_eq!(call["error"]["type"], "mcp_tool_execution_error", "{call}");
+    let id = made["id"].as_str().unwrap();
+    server.stop();
+    let server = Serving::start(&place, &["--model", &model]);
+    let again = server.ask(&format!("GET /v1/responses/{id}"), "");
+    assert_eq!(again.status, 200, "{again:?}");
+    let again = again.json();
+    for field in ["id", "object", "status", "output", "usage"] {
+        assert_eq!(again[field], made[field], "{field}: {again}");
+    }
+    let session = id.strip_prefix("resp_").unwrap().rsplit_once('_').unwrap().0;
+    for id in ["resp_x", "x", &format!("resp_{session}_999"), &format!("resp_{session}_x"), "resp_..%2F.._1"]
+    {
+        assert_eq!(server.ask(&format!("GET /v1/responses/{id}"), "").status, 404, "{id}");
+    }
+}

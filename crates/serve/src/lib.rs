@@ -24,6 +24,7 @@ mod api;
 mod connection;
 mod conversations;
 mod crew;
+mod description;
 mod error;
 mod figures;
 mod fleet;

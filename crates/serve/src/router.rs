@@ -77,8 +77,10 @@ pub(crate) fn router(hub: Hub, crew: Crew) -> Router {
         .routes(routes!(lists::agents))
         .routes(routes!(lists::tools))
         .routes(routes!(lists::models))
+        .routes(routes!(lists::model))
         .routes(routes!(openai::chat::completions))
-        .routes(routes!(openai::responses::create));
+        .routes(routes!(openai::responses::create))
+        .routes(routes!(openai::responses::retrieve));
     let context = Context { hub, crew, uploads: Arc::default(), conversations: Arc::default() };
     described(routes).with_state(context)
 }
@@ -86,7 +88,7 @@ pub(crate) fn router(hub: Hub, crew: Crew) -> Router {
 /// The routes, a description of them, the page, and what is said where there is none.
 pub(crate) fn described<S: Clone + Send + Sync + 'static>(routes: OpenApiRouter<S>) -> Router<S> {
     let (routes, description) = routes.split_for_parts();
-    let described = description.to_json().unwrap_or_default();
+    let described = crate::description::text(description);
     routes
         .route("/openapi.json", get(move || async move { json(described.clone()) }))
         .merge(page::routes())

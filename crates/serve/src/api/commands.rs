@@ -303,7 +303,7 @@ pub(crate) struct Wait {
 }
 
 /// Take up a turn that did not come to its end
-#[utoipa::path(post, path = "/v1/sessions/{id}/continue", tag = "sessions", request_body = Wait,
+#[utoipa::path(post, path = "/v1/sessions/{id}/continue", operation_id = "continue", tag = "sessions", request_body = Wait,
     params(("id" = String, Path, description = "ID of a session")),
     responses((status = ACCEPTED, body = Taken), (status = OK, body = Report, description = "with `wait`"), (status = "4XX", body = ErrorBody)))]
 pub(crate) async fn go_on(

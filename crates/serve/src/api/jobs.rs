@@ -84,7 +84,7 @@ fn job(id: SessionId, standing: Standing) -> Job {
 /// Queue a job
 ///
 /// On return it is on disk, and is done as soon as a worker is free, also where the server is started anew before.
-#[utoipa::path(post, path = "/v1/jobs", tag = "jobs", request_body = NewJob,
+#[utoipa::path(post, path = "/v1/jobs", operation_id = "create_job", tag = "jobs", request_body = NewJob,
     responses((status = CREATED, body = Job), (status = "4XX", body = ErrorBody)))]
 pub(crate) async fn create(State(context): State<Context>, Body(new): Body<NewJob>) -> Answer<Response> {
     if new.description.trim().is_empty() {
@@ -113,7 +113,7 @@ pub(crate) struct JobList {
 }
 
 /// List jobs
-#[utoipa::path(get, path = "/v1/jobs", tag = "jobs", responses((status = OK, body = JobList)))]
+#[utoipa::path(get, path = "/v1/jobs", operation_id = "list_jobs", tag = "jobs", responses((status = OK, body = JobList)))]
 pub(crate) async fn list(State(context): State<Context>) -> Answer<Json<JobList>> {
     let jobs = blocking(move || {
         let hub = &context.hub;
@@ -125,14 +125,14 @@ pub(crate) async fn list(State(context): State<Context>) -> Answer<Json<JobList>
 }
 
 /// Show a job
-#[utoipa::path(get, path = "/v1/jobs/{id}", tag = "jobs", params(("id" = String, Path, description = "ID of a job")),
+#[utoipa::path(get, path = "/v1/jobs/{id}", operation_id = "show_job", tag = "jobs", params(("id" = String, Path, description = "ID of a job")),
     responses((status = OK, body = Job), (status = "4XX", body = ErrorBody)))]
 pub(crate) async fn show(State(context): State<Context>, Id(id): Id) -> Answer<Json<Job>> {
     find(&context.hub, &id).await.map(Json)
 }
 
 /// Stop a job
-#[utoipa::path(post, path = "/v1/jobs/{id}/cancel", tag = "jobs", params(("id" = String, Path, description = "ID of a job")),
+#[utoipa::path(post, path = "/v1/jobs/{id}/cancel", operation_id = "cancel_job", tag = "jobs", params(("id" = String, Path, description = "ID of a job")),
     responses((status = ACCEPTED, body = Job), (status = "4XX", body = ErrorBody)))]
 pub(crate) async fn cancel(State(context): State<Context>, Id(id): Id) -> Answer<Response> {
     let standing = standing(&context.hub, &id).await?;
@@ -148,7 +148,7 @@ pub(crate) async fn cancel(State(context): State<Context>, Id(id): Id) -> Answer
 }
 
 /// Take up a job that failed, was stopped, or lost its process
-#[utoipa::path(post, path = "/v1/jobs/{id}/retry", tag = "jobs", params(("id" = String, Path, description = "ID of a job")),
+#[utoipa::path(post, path = "/v1/jobs/{id}/retry", operation_id = "retry_job", tag = "jobs", params(("id" = String, Path, description = "ID of a job")),
     responses((status = ACCEPTED, body = Job), (status = "4XX", body = ErrorBody)))]
 pub(crate) async fn retry(State(context): State<Context>, Id(id): Id) -> Answer<Response> {
     let standing = standing(&context.hub, &id).await?;

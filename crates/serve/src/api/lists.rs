@@ -1,7 +1,7 @@
 //! What there is: agents, tools, models.
-use super::Context;
-use crate::error::{Answer, ErrorBody};
-use axum::{Json, extract::State};
+use super::{Context, body::Id};
+use crate::error::{Answer, ApiError, ErrorBody};
+use axum::{Json, extract::State, http::StatusCode};
 use haft_engine::Engine;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -28,7 +28,7 @@ pub(crate) struct Agents {
 }
 
 /// List agents
-#[utoipa::path(get, path = "/v1/agents", tag = "lists", responses((status = OK, body = Agents), (status = "5XX", body = ErrorBody)))]
+#[utoipa::path(get, path = "/v1/agents", operation_id = "list_agents", tag = "lists", responses((status = OK, body = Agents), (status = "5XX", body = ErrorBody)))]
 pub(crate) async fn agents(State(context): State<Context>) -> Answer<Json<Agents>> {
     let engine = engine(&context).await?;
     let agents = engine.setup().agents.iter().map(|agent| AgentRow {
@@ -47,7 +47,7 @@ pub(crate) struct Tools {
 }
 
 /// List tools
-#[utoipa::path(get, path = "/v1/tools", tag = "lists", responses((status = OK, body = Tools), (status = "5XX", body = ErrorBody)))]
+#[utoipa::path(get, path = "/v1/tools", operation_id = "list_tools", tag = "lists", responses((status = OK, body = Tools), (status = "5XX", body = ErrorBody)))]
 pub(crate) async fn tools(State(context): State<Context>) -> Answer<Json<Tools>> {
     Ok(Json(Tools { tools: engine(&context).await?.setup().tools.definitions() }))
 }
@@ -73,9 +73,28 @@ pub(crate) struct Models {
 /// List what can be given as `model`: agents, and the model that they ask
 ///
 /// Any other `VENDOR/MODEL` can be given as well, where there is a key for it.
-#[utoipa::path(get, path = "/v1/models", tag = "openai", responses((status = OK, body = Models), (status = "5XX", body = ErrorBody)))]
+#[utoipa::path(get, path = "/v1/models", operation_id = "list_models", tag = "openai", responses((status = OK, body = Models), (status = "5XX", body = ErrorBody)))]
 pub(crate) async fn models(State(context): State<Context>) -> Answer<Json<Models>> {
-    let engine = engine(&context).await?;
+    Ok(Json(Models { object: "list", data: rows(&engine(&context).await?) }))
+}
+
+/// Show an agent or the model, by what can be given as `model`
+#[utoipa::path(get, path = "/v1/models/{*id}", operation_id = "show_model", tag = "openai",
+    params(("id" = String, Path, description = "An agent, or `VENDOR/MODEL`")),
+    responses((status = OK, body = ModelRow), (status = "4XX", body = ErrorBody), (status = "5XX", body = ErrorBody)))]
+pub(crate) async fn model(State(context): State<Context>, Id(id): Id) -> Answer<Json<ModelRow>> {
+    let found = rows(&engine(&context).await?).into_iter().find(|row| row.id == id);
+    found.map(Json).ok_or_else(|| no_model(&id))
+}
+
+/// There is no agent of this name, and it is no model.
+pub(crate) fn no_model(name: &str) -> ApiError {
+    let message = format!("there is no agent or model `{}`", name.escape_debug());
+    ApiError::new(StatusCode::NOT_FOUND, "model_not_found", message)
+        .suggest("`GET /v1/models` lists them; a model is `VENDOR/MODEL`")
+}
+
+fn rows(engine: &Engine) -> Vec<ModelRow> {
     let setup = engine.setup();
     let row = |id: &str, owned_by: &str| ModelRow {
         id: id.to_owned(),
@@ -86,5 +105,5 @@ pub(crate) async fn models(State(context): State<Context>) -> Answer<Json<Models
     let agents = setup.agents.iter().map(|agent| row(&agent.name, "haft"));
     let spec = &setup.model.spec;
     let own = row(spec, spec.split_once('/').map_or("", |(vendor, _)| vendor));
-    Ok(Json(Models { object: "list", data: agents.chain([own]).collect() }))
+    agents.chain([own]).collect()
 }

@@ -117,7 +117,7 @@ pub(crate) struct Which {
 }
 
 /// Begin a session
-#[utoipa::path(post, path = "/v1/sessions", tag = "sessions", request_body = NewSession,
+#[utoipa::path(post, path = "/v1/sessions", operation_id = "create_session", tag = "sessions", request_body = NewSession,
     responses((status = CREATED, body = SessionDetail), (status = "4XX", body = ErrorBody)))]
 pub(crate) async fn create(State(context): State<Context>, Body(new): Body<NewSession>) -> Answer<Response> {
     let hub = &context.hub;
@@ -148,7 +148,7 @@ fn mode(name: &str) -> Answer<Mode> {
 }
 
 /// List sessions
-#[utoipa::path(get, path = "/v1/sessions", tag = "sessions", params(Which),
+#[utoipa::path(get, path = "/v1/sessions", operation_id = "list_sessions", tag = "sessions", params(Which),
     responses((status = OK, body = SessionPage), (status = "4XX", body = ErrorBody)))]
 pub(crate) async fn list(
     State(context): State<Context>,
@@ -190,7 +190,7 @@ fn row(hub: &Hub, session: Summary) -> SessionRow {
 }
 
 /// Show a session
-#[utoipa::path(get, path = "/v1/sessions/{id}", tag = "sessions", params(("id" = String, Path, description = "ID of a session")),
+#[utoipa::path(get, path = "/v1/sessions/{id}", operation_id = "show_session", tag = "sessions", params(("id" = String, Path, description = "ID of a session")),
     responses((status = OK, body = SessionDetail), (status = "4XX", body = ErrorBody)))]
 pub(crate) async fn show(State(context): State<Context>, Id(id): Id) -> Answer<Json<SessionDetail>> {
     detail(&context.hub, &id).await.map(Json)
@@ -245,7 +245,7 @@ pub(crate) struct Changed {
 }
 
 /// Rename a session, or change what runs unasked in it
-#[utoipa::path(patch, path = "/v1/sessions/{id}", tag = "sessions", request_body = Changed,
+#[utoipa::path(patch, path = "/v1/sessions/{id}", operation_id = "change_session", tag = "sessions", request_body = Changed,
     params(("id" = String, Path, description = "ID of a session")),
     responses((status = OK, body = SessionDetail), (status = "4XX", body = ErrorBody)))]
 pub(crate) async fn change(
@@ -267,7 +267,7 @@ pub(crate) async fn change(
 }
 
 /// Delete a session, with those that it delegated to
-#[utoipa::path(delete, path = "/v1/sessions/{id}", tag = "sessions", params(("id" = String, Path, description = "ID of a session")),
+#[utoipa::path(delete, path = "/v1/sessions/{id}", operation_id = "delete_session", tag = "sessions", params(("id" = String, Path, description = "ID of a session")),
     responses((status = OK, body = Deleted), (status = "4XX", body = ErrorBody)))]
 pub(crate) async fn delete(State(context): State<Context>, Id(id): Id) -> Answer<Json<Deleted>> {
     let hub = context.hub.clone();
@@ -296,7 +296,7 @@ pub(crate) struct At {
 }
 
 /// Copy a session, whole or up to an entry
-#[utoipa::path(post, path = "/v1/sessions/{id}/fork", tag = "sessions", request_body = At,
+#[utoipa::path(post, path = "/v1/sessions/{id}/fork", operation_id = "fork_session", tag = "sessions", request_body = At,
     params(("id" = String, Path, description = "ID of a session")),
     responses((status = CREATED, body = SessionDetail), (status = "4XX", body = ErrorBody)))]
 pub(crate) async fn fork(
@@ -320,7 +320,7 @@ pub(crate) struct As {
 }
 
 /// Write a session out
-#[utoipa::path(get, path = "/v1/sessions/{id}/export", tag = "sessions", params(As, ("id" = String, Path, description = "ID of a session")),
+#[utoipa::path(get, path = "/v1/sessions/{id}/export", operation_id = "export_session", tag = "sessions", params(As, ("id" = String, Path, description = "ID of a session")),
     responses((status = OK, body = String, content_type = "application/x-ndjson"), (status = "4XX", body = ErrorBody)))]
 pub(crate) async fn export(
     State(context): State<Context>,

@@ -29,7 +29,7 @@ pub(crate) struct From {
 ///
 /// Each event is a line of `--output stream-json`; what is recorded has its `seq` as the event's ID. The stream goes on until
 /// the client leaves. One that reads too slowly is closed, and goes on with `Last-Event-ID`.
-#[utoipa::path(get, path = "/v1/sessions/{id}/events", tag = "sessions",
+#[utoipa::path(get, path = "/v1/sessions/{id}/events", operation_id = "session_events", tag = "sessions",
     params(From, ("id" = String, Path, description = "ID of a session"), ("Last-Event-ID" = Option<u64>, Header, description = "The last entry that was read")),
     responses((status = OK, body = String, content_type = "text/event-stream"), (status = "4XX", body = ErrorBody)))]
 pub(crate) async fn events(
@@ -46,7 +46,7 @@ pub(crate) async fn events(
 ///
 /// Each event is `{"session":ID,"state":STATE}`; no state says that the session is gone, no session that some events were
 /// missed.
-#[utoipa::path(get, path = "/v1/events", tag = "sessions",
+#[utoipa::path(get, path = "/v1/events", operation_id = "all_events", tag = "sessions",
     responses((status = OK, body = String, content_type = "text/event-stream")))]
 pub(crate) async fn all(State(context): State<Context>) -> Response {
     follow::all(context.hub)
@@ -132,7 +132,7 @@ pub(crate) struct Line {
 }
 
 /// Show what a session asks a person
-#[utoipa::path(get, path = "/v1/sessions/{id}/asked", tag = "sessions",
+#[utoipa::path(get, path = "/v1/sessions/{id}/asked", operation_id = "list_asked", tag = "sessions",
     params(("id" = String, Path, description = "ID of a session")),
     responses((status = OK, body = Vec<Waiting>), (status = "4XX", body = ErrorBody)))]
 pub(crate) async fn asked(State(context): State<Context>, Id(id): Id) -> Answer<Json<Vec<Waiting>>> {
@@ -186,7 +186,7 @@ pub(crate) struct Which {
 }
 
 /// Show what an entry does to files, line by line
-#[utoipa::path(get, path = "/v1/sessions/{id}/diff", tag = "sessions",
+#[utoipa::path(get, path = "/v1/sessions/{id}/diff", operation_id = "entry_diff", tag = "sessions",
     params(Which, ("id" = String, Path, description = "ID of a session")),
     responses((status = OK, body = Vec<FileLines>), (status = "4XX", body = ErrorBody)))]
 pub(crate) async fn diff(

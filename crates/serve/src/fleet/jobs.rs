@@ -91,7 +91,7 @@ impl From<JobLine> for Job {
 /// Queue a job
 ///
 /// On return it is in the database; a worker takes it as soon as one is free.
-#[utoipa::path(post, path = "/v1/jobs", tag = "jobs", request_body = New,
+#[utoipa::path(post, path = "/v1/jobs", operation_id = "create_job", tag = "jobs", request_body = New,
     responses((status = CREATED, body = Job), (status = "4XX", body = ErrorBody), (status = SERVICE_UNAVAILABLE, body = ErrorBody)))]
 pub(super) async fn create(
     State(context): State<Context>,
@@ -122,7 +122,7 @@ pub(super) struct JobList {
 /// List jobs
 ///
 /// Those of the owner whose token it is; with the server's own token, all.
-#[utoipa::path(get, path = "/v1/jobs", tag = "jobs", responses((status = OK, body = JobList), (status = "4XX", body = ErrorBody), (status = SERVICE_UNAVAILABLE, body = ErrorBody)))]
+#[utoipa::path(get, path = "/v1/jobs", operation_id = "list_jobs", tag = "jobs", responses((status = OK, body = JobList), (status = "4XX", body = ErrorBody), (status = SERVICE_UNAVAILABLE, body = ErrorBody)))]
 pub(super) async fn list(
     State(context): State<Context>,
     Extension(asker): Extension<Asker>,
@@ -132,7 +132,7 @@ pub(super) async fn list(
 }
 
 /// Show a job
-#[utoipa::path(get, path = "/v1/jobs/{id}", tag = "jobs", params(("id" = String, Path, description = "ID of a job")),
+#[utoipa::path(get, path = "/v1/jobs/{id}", operation_id = "show_job", tag = "jobs", params(("id" = String, Path, description = "ID of a job")),
     responses((status = OK, body = Job), (status = "4XX", body = ErrorBody), (status = SERVICE_UNAVAILABLE, body = ErrorBody)))]
 pub(super) async fn show(
     State(context): State<Context>,
@@ -143,7 +143,7 @@ pub(super) async fn show(
 }
 
 /// Stop a job
-#[utoipa::path(post, path = "/v1/jobs/{id}/cancel", tag = "jobs", params(("id" = String, Path, description = "ID of a job")),
+#[utoipa::path(post, path = "/v1/jobs/{id}/cancel", operation_id = "cancel_job", tag = "jobs", params(("id" = String, Path, description = "ID of a job")),
     responses((status = ACCEPTED, body = Job), (status = "4XX", body = ErrorBody), (status = SERVICE_UNAVAILABLE, body = ErrorBody)))]
 pub(super) async fn cancel(
     State(context): State<Context>,
@@ -159,7 +159,7 @@ pub(super) async fn cancel(
 }
 
 /// Try a job again that failed, was stopped, or was tried too often
-#[utoipa::path(post, path = "/v1/jobs/{id}/retry", tag = "jobs", params(("id" = String, Path, description = "ID of a job")),
+#[utoipa::path(post, path = "/v1/jobs/{id}/retry", operation_id = "retry_job", tag = "jobs", params(("id" = String, Path, description = "ID of a job")),
     responses((status = ACCEPTED, body = Job), (status = "4XX", body = ErrorBody), (status = SERVICE_UNAVAILABLE, body = ErrorBody)))]
 pub(super) async fn retry(
     State(context): State<Context>,

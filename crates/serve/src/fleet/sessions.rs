@@ -36,7 +36,7 @@ pub(super) struct Since {
 ///
 /// Each event is a line of `--output stream-json`; what is recorded has its `seq` as the event's ID. The stream goes on until
 /// the client leaves. Pieces of a reply that is not whole yet are known to the job's worker alone.
-#[utoipa::path(get, path = "/v1/sessions/{id}/events", tag = "sessions",
+#[utoipa::path(get, path = "/v1/sessions/{id}/events", operation_id = "session_events", tag = "sessions",
     params(Since, ("id" = String, Path, description = "ID of a job"), ("Last-Event-ID" = Option<u64>, Header, description = "The last entry that was read")),
     responses((status = OK, body = String, content_type = "text/event-stream"), (status = "4XX", body = ErrorBody), (status = SERVICE_UNAVAILABLE, body = ErrorBody)))]
 pub(super) async fn events(

@@ -24,7 +24,8 @@ use std::time::SystemTime;
 use tokio::time::timeout;
 use utoipa::ToSchema;
 
-/// What a client asks for. Other fields of OpenAI's are taken and change nothing: the agent's own settings hold.
+/// What a client asks for. Sampling settings of OpenAI's are taken and change nothing: the agent's own hold. What would
+/// change the form of the reply is refused by name.
 #[derive(Debug, Deserialize, ToSchema)]
 pub(crate) struct ChatRequest {
     /// An agent, or `VENDOR/MODEL`
@@ -42,10 +43,14 @@ pub(crate) struct ChatRequest {
     tools: Option<Value>,
     /// `{"approvals": "wait"}`: what needs an approval waits for a person at the page; else it is refused
     metadata: Option<Value>,
+    /// What else stands in the request
+    #[serde(flatten)]
+    #[schema(ignore)]
+    other: Map<String, Value>,
 }
 
 /// Talk to an agent as to a model
-#[utoipa::path(post, path = "/v1/chat/completions", tag = "openai", request_body = ChatRequest,
+#[utoipa::path(post, path = "/v1/chat/completions", operation_id = "create_chat_completion", tag = "openai", request_body = ChatRequest,
     responses((status = OK, description = "As OpenAI answers, with what the agent did in `haft`", body = Object), (status = "4XX", body = ErrorBody)))]
 pub(crate) async fn completions(
     State(context): State<Context>,
@@ -70,7 +75,39 @@ fn refuse_what_cannot_be(asked: &ChatRequest) -> Answer<()> {
     if asked.n.is_some_and(|n| n != 1) {
         return Err(ApiError::wrong("there is one reply to a prompt").suggest("leave `n` out"));
     }
+    refuse_form(&asked.other)?;
     refuse_tools(asked.tools.as_ref())
+}
+
+/// Fields of both endpoints that would change what a reply is, with the values that change nothing.
+const FORM: [(&str, &[&str]); 15] = [
+    ("audio", &[]),
+    ("background", &["false"]),
+    ("conversation", &[]),
+    ("function_call", &[r#""auto""#, r#""none""#]),
+    ("functions", &["[]"]),
+    ("include", &["[]"]),
+    ("logit_bias", &["{}"]),
+    ("logprobs", &["false"]),
+    ("modalities", &[r#"["text"]"#]),
+    ("prompt", &[]),
+    ("response_format", &[r#"{"type":"text"}"#]),
+    ("stop", &["[]"]),
+    ("tool_choice", &[r#""auto""#, r#""none""#]),
+    ("top_logprobs", &["0"]),
+    ("web_search_options", &[]),
+];
+
+/// A client that is not told would take the reply for what it asked for.
+pub(super) fn refuse_form(other: &Map<String, Value>) -> Answer<()> {
+    for (name, harmless) in FORM {
+        let given = other.get(name).filter(|given| !given.is_null());
+        if given.is_some_and(|given| !harmless.contains(&given.to_string().as_str())) {
+            return Err(ApiError::wrong(format!("`{name}` is not supported here"))
+                .suggest(format!("leave `{name}` out; the reply is plain text of the agent")));
+        }
+    }
+    Ok(())
 }
 
 /// None, or an empty list.

@@ -2,13 +2,16 @@
 mod items;
 
 use super::{
-    chat::{came_to, now, refuse_tools, waits},
+    chat::{came_to, now, refuse_form, refuse_tools, waits},
     messages::Said,
     teller::Teller,
     turn::{Attended, end_of, session},
 };
 use crate::{
-    api::{Context, body::Body},
+    api::{
+        Context,
+        body::{Body, Id, blocking},
+    },
     error::{Answer, ApiError, ErrorBody},
     follow::{HEARTBEAT, beat, response},
 };
@@ -19,15 +22,16 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use bytes::Bytes;
-use haft_core::{Outcome, Seq, SessionId, Usage};
+use haft_core::{Event, Fact, Outcome, Seq, SessionId, Usage};
 use haft_engine::{Session, TurnReport};
 use items::Items;
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use tokio::time::timeout;
 use utoipa::ToSchema;
 
-/// What a client asks for. Other fields of OpenAI's are taken and change nothing: the agent's own settings hold.
+/// What a client asks for. Sampling settings of OpenAI's are taken and change nothing: the agent's own hold. What would
+/// change the form of the reply is refused by name.
 #[derive(Debug, Deserialize, ToSchema)]
 pub(crate) struct ResponseRequest {
     /// An agent, or `VENDOR/MODEL`
@@ -45,16 +49,25 @@ pub(crate) struct ResponseRequest {
     tools: Option<Value>,
     /// `{"approvals": "wait"}`: what needs an approval waits for a person at the page; else it is refused
     metadata: Option<Value>,
+    /// What else stands in the request
+    #[serde(flatten)]
+    #[schema(ignore)]
+    other: Map<String, Value>,
 }
 
 /// Talk to an agent, with its calls as items
-#[utoipa::path(post, path = "/v1/responses", tag = "openai", request_body = ResponseRequest,
+#[utoipa::path(post, path = "/v1/responses", operation_id = "create_response", tag = "openai", request_body = ResponseRequest,
     responses((status = OK, description = "As OpenAI answers, with what the turn came to in `haft`", body = Object), (status = "4XX", body = ErrorBody)))]
 pub(crate) async fn create(
     State(context): State<Context>,
     Body(asked): Body<ResponseRequest>,
 ) -> Answer<Response> {
     refuse_tools(asked.tools.as_ref())?;
+    refuse_form(&asked.other)?;
+    let format = asked.other.get("text").map_or(&Value::Null, |text| &text["format"]);
+    if !format.is_null() && format["type"] != "text" {
+        return Err(ApiError::wrong("`text.format` is not supported here").suggest("leave it out"));
+    }
     let items = match &asked.input {
         Value::String(text) => vec![json!({"role": "user", "content": text})],
         Value::Array(items) => items.clone(),
@@ -70,6 +83,55 @@ pub(crate) async fn create(
         false => talk.whole(turn).await,
         true => Ok(talk.streamed(turn)),
     }
+}
+
+/// Show a response that was made before
+///
+/// It is made of what is recorded, so that it is there after the server was started anew, too.
+#[utoipa::path(get, path = "/v1/responses/{id}", operation_id = "show_response", tag = "openai",
+    params(("id" = String, Path, description = "ID of a response")),
+    responses((status = OK, description = "As OpenAI answers", body = Object), (status = "4XX", body = ErrorBody)))]
+pub(crate) async fn retrieve(State(context): State<Context>, Id(id): Id) -> Answer<Json<Value>> {
+    blocking(move || {
+        let (session, from) = place_of(&context, &id)?;
+        let entries = context.hub.home().peek(&session.0)?;
+        let turn = entries.iter().skip_while(|entry| entry.seq < from);
+        let (mut teller, mut items, mut usage) = (Teller::default(), Items::default(), Usage::default());
+        let (mut at, mut status, mut model) = (0, "in_progress", Value::Null);
+        if let Some(Fact::SessionOpened { model: spec, .. }) = entries.first().map(|entry| &entry.fact) {
+            model = spec.as_str().into();
+        }
+        for entry in turn {
+            at = if at == 0 { entry.at / 1_000 } else { at };
+            teller.tell(&Event::Recorded(entry.clone())).iter().for_each(|told| drop(items.tell(told)));
+            if let Fact::TurnEnded { outcome, usage: taken, .. } = &entry.fact {
+                (status, usage) = (how(*outcome), *taken);
+                break;
+            }
+        }
+        items.end();
+        Ok(Json(json!({
+            "id": id, "object": "response", "created_at": at, "status": status, "model": model,
+            "output": items.all(), "error": null, "incomplete_details": null, "instructions": null,
+            "metadata": {}, "parallel_tool_calls": true, "tool_choice": "auto", "tools": [], "temperature": null,
+            "top_p": null, "usage": (status != "in_progress").then(|| self::usage(usage)),
+            "haft": {"session": session},
+        })))
+    })
+    .await
+}
+
+/// The session of a response, and the entry at which its turn begins.
+fn place_of(context: &Context, id: &str) -> Answer<(SessionId, Seq)> {
+    let missing = || ApiError::missing(format!("there is no response `{}`", id.escape_debug()));
+    let (session, from) =
+        id.strip_prefix("resp_").and_then(|rest| rest.rsplit_once('_')).ok_or_else(missing)?;
+    let from = from.parse().map(Seq).map_err(|_| missing())?;
+    let known = context.hub.find(session).map_err(|_| missing())?;
+    let entries = context.hub.home().peek(&known.id.0)?;
+    let is_there =
+        entries.iter().any(|entry| entry.seq == from && matches!(entry.fact, Fact::Prompted { .. }));
+    if is_there { Ok((known.id, from)) } else { Err(missing()) }
 }
 
 /// The session of a response, and where that one ended: its ID says both.
@@ -172,9 +234,15 @@ fn event(count: &mut u64, mut line: Value) -> Bytes {
 }
 
 fn status(report: &TurnReport) -> &'static str {
-    match report.outcome {
-        Some(Outcome::RoundLimit | Outcome::Budget) => "incomplete",
-        _ => "completed",
+    report.outcome.map_or("completed", how)
+}
+
+fn how(outcome: Outcome) -> &'static str {
+    match outcome {
+        Outcome::RoundLimit | Outcome::Budget => "incomplete",
+        Outcome::Failed => "failed",
+        Outcome::Interrupted => "cancelled",
+        Outcome::Finished | Outcome::Repeating | Outcome::Refused | Outcome::Unproven => "completed",
     }
 }
 

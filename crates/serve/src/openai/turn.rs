@@ -1,7 +1,7 @@
 //! The session and the turn that a request is.
 use super::messages::Said;
 use crate::{
-    api::{Context, body::blocking, sessions::agent_of},
+    api::{Context, body::blocking, lists::no_model, sessions::agent_of},
     error::{Answer, ApiError},
 };
 use axum::http::StatusCode;
@@ -144,11 +144,6 @@ async fn chosen(context: &Context, name: &str) -> Answer<(String, Option<String>
     match name == setup.model.spec {
         true => Ok((agent_of(hub, None), None)),
         false if name.contains('/') => Ok((agent_of(hub, None), Some(name.to_owned()))),
-        false => Err(ApiError::new(
-            StatusCode::NOT_FOUND,
-            "model_not_found",
-            format!("there is no agent or model `{}`", name.escape_debug()),
-        )
-        .suggest("`GET /v1/models` lists them; a model is `VENDOR/MODEL`")),
+        false => Err(no_model(name)),
     }
 }

@@ -44,9 +44,11 @@ impl Items {
                 let Some(index) = known else { return events };
                 let item = &mut self.all[index];
                 let status = if result.is_ok() { "completed" } else { "failed" };
-                let what = if result.is_ok() { "output" } else { "error" };
                 item["status"] = status.into();
-                item[what] = result.content.clone().into();
+                match result.is_ok() {
+                    true => item["output"] = result.content.clone().into(),
+                    false => item["error"] = failure(&result.content),
+                }
                 let done = item.clone();
                 let kind = format!("response.mcp_call.{status}");
                 events.push(json!({"type": kind, "item_id": call, "output_index": index}));
@@ -137,4 +139,9 @@ impl Items {
         events.push(json!({"type": "response.output_item.done", "output_index": index, "item": item}));
         events
     }
+}
+
+/// As OpenAI's SDKs read the error of a call that ran on a server of MCP (`McpToolCallError`, openai-python 3.54).
+fn failure(content: &str) -> Value {
+    json!({"type": "mcp_tool_execution_error", "content": [{"type": "text", "text": content}]})
 }
