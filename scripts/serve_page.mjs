@@ -72,6 +72,13 @@ expect('text is seen while it streams', !(await text('main')).includes('assert T
 await tab.waitForSelector('.asking .diff')
 expect(`the diff: ${await text('.asking')}`, /Create parser\.py\?/.test(await text('.asking')) && /return int\(text\)/.test(await text('.asking .diff')))
 expect('nothing is written before', !existsSync(join(workspace, 'parser.py')))
+// In sight above the composer, with the focus, and no key that is typed on answers it.
+const sight = await tab.evaluate(() => {
+  const card = document.querySelector('.asking')
+  const [answer, composer] = [card.querySelector('button.main'), document.querySelector('.say')].map((one) => one.getBoundingClientRect())
+  return { above: answer.top >= 0 && answer.bottom <= composer.top, focused: document.activeElement === card, end: window.innerHeight + window.scrollY >= document.documentElement.scrollHeight - 80 }
+})
+expect(`the question is in sight: ${JSON.stringify(sight)}`, sight.above && sight.focused && sight.end)
 await looked('asking')
 await press('.asking button', 'Allow once')
 await has('Done ·')

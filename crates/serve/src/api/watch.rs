@@ -128,6 +128,7 @@ pub(crate) struct Line {
     /// Its number after
     new: Option<usize>,
     /// Its text; those parts that differ from the line that it replaces are marked
+    #[schema(value_type = Vec<Vec<serde_json::Value>>)]
     parts: Vec<(bool, String)>,
 }
 

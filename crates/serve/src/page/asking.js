@@ -23,13 +23,21 @@ export function put(session, place, asked, failed) {
     }
   }
   fill(place, asked.map((one) => (one.approval ? approval(one, answer) : question(one, answer))))
+  if (asked.length) inSight(place.firstChild)
   if (asked.length) say(asked[0].approval ? `Approval needed: ${asked[0].approval.sentence}` : 'A question waits for you')
+}
+
+/** The card takes the focus, and none of its buttons: who is typing must not answer with the next key. */
+function inSight(card) {
+  const prompt = document.getElementById('prompt')
+  if (document.activeElement !== prompt || !prompt.value) card.focus({ preventScroll: true })
+  card.scrollIntoView({ block: 'end' })
 }
 
 function approval({ call: id, approval }, answer) {
   const reason = el('input', { id: `because-${id}`, placeholder: 'say what to do instead', autocomplete: 'off' })
   const no = () => answer('answer', { call: id, answer: 'no', because: reason.value.trim() || null })
-  return el('section', { class: 'asking', 'data-call': id, 'aria-label': 'Approval' },
+  return el('section', { class: 'asking', tabindex: -1, 'data-call': id, 'aria-label': 'Approval' },
     el('h2', {}, approval.sentence),
     approval.why && el('p', { class: 'quiet' }, approval.why),
     files(approval.files),
@@ -46,7 +54,7 @@ function approval({ call: id, approval }, answer) {
 function question({ call: id, question }, answer) {
   const words = el('input', { id: `reply-${id}`, autocomplete: 'off' })
   const reply = (text) => answer('reply', { call: id, answer: text })
-  return el('section', { class: 'asking', 'data-call': id, 'aria-label': 'Question' },
+  return el('section', { class: 'asking', tabindex: -1, 'data-call': id, 'aria-label': 'Question' },
     el('h2', {}, question.text),
     el('p', { class: 'actions' }, (question.choices ?? []).map((option) => el('button', { type: 'button', onclick: () => reply(option) }, option))),
     el('form', { class: 'because', onsubmit: (event) => { event.preventDefault(); if (words.value.trim()) reply(words.value.trim()) } },

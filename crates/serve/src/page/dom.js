@@ -26,6 +26,11 @@ export function fill(element, ...children) {
   return element
 }
 
+const HIDDEN = /(\p{Extended_Pictographic}\ufe0f?(?:\u200d\p{Extended_Pictographic}\ufe0f?)*)|[\p{Cc}\p{Default_Ignorable_Code_Point}\p{Bidi_Control}\u2800\ufff9-\ufffb]/gu
+
+/** A name or a title: what turns the reading direction or takes no room stands there as an escape; an emoji stays whole. */
+export const named = (text) => String(text ?? '').replace(/\s+/gu, ' ').replace(HIDDEN, (sign, emoji) => emoji ?? `\\u{${sign.codePointAt(0).toString(16)}}`)
+
 /** Told to those who hear the page. */
 export function say(text) {
   document.getElementById('said').textContent = text

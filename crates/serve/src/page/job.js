@@ -1,7 +1,7 @@
 // A job of a fleet, live: what is recorded of it. Its files are with its worker.
 import { put } from './asking.js'
 import { call } from './api.js'
-import { el, fill } from './dom.js'
+import { el, fill, named } from './dom.js'
 import { SessionView } from './session.js'
 
 const OVER = ['completed', 'failed', 'cancelled']
@@ -26,9 +26,9 @@ export class JobView extends SessionView {
   async refresh() {
     const { description, kind, owner, worker, branch, attempts, status } = await call('GET', `/v1/jobs/${this.id}`)
     this.detail = {}
-    this.title.textContent = description.split('\n')[0]
+    this.title.textContent = named(description.split('\n')[0])
     document.title = `${this.title.textContent} – Haft`
-    fill(this.facts, el('code', {}, kind), ` for ${owner}`, worker && ` · on ${worker}`, attempts > 1 && ` · attempt ${attempts}`, branch && [' · ', el('code', {}, branch)])
+    fill(this.facts, el('code', {}, named(kind)), ` for ${named(owner)}`, worker && ` · on ${named(worker)}`, attempts > 1 && ` · attempt ${attempts}`, branch && [' · ', el('code', {}, branch)])
     this.stands(status)
     this.cancelling.hidden = OVER.includes(status)
     this.retrying.hidden = !OVER.includes(status) || status === 'completed'
@@ -61,6 +61,6 @@ export class JobView extends SessionView {
 
   async diff(seq, place, changes) {
     const kind = ({ before, after }) => (before ? (after ? 'changed' : 'deleted') : 'created')
-    fill(place, el('ul', {}, changes.map((change) => el('li', {}, el('code', {}, change.path), ` ${kind(change)}`))))
+    fill(place, el('ul', {}, changes.map((change) => el('li', {}, el('code', {}, named(change.path)), ` ${kind(change)}`))))
   }
 }

@@ -1,6 +1,6 @@
 // Sessions and jobs, with how they stand.
 import { call, follow } from './api.js'
-import { age, ask, el, fill } from './dom.js'
+import { age, ask, el, fill, named } from './dom.js'
 
 /** Milliseconds between two looks at the jobs of a fleet. */
 const LOOK = 3000
@@ -24,7 +24,7 @@ export class Lists {
   async show() {
     if (this.isFleet) return this.look()
     await Promise.all([this.load(), this.loadJobs()])
-    follow('/v1/events', { stop: new AbortController().signal, heard: (news) => this.heard(news) }).catch(this.failed)
+    follow('/v1/events', { stop: new AbortController().signal, heard: (news) => this.heard(news), state: (stands) => this.stands(stands) }).catch(this.failed)
   }
 
   /** Again and again; while the server does not answer, that is said beside the lists. */
@@ -32,6 +32,13 @@ export class Lists {
     const stands = await this.loadJobs().then(() => true, (error) => { if (error.status === 401) throw error; return false })
     document.dispatchEvent(new CustomEvent('connection', { detail: stands }))
     setTimeout(() => this.look().catch(this.failed), LOOK)
+  }
+
+  /** Where the connection was lost, all that was heard before may be out of date. */
+  stands(stands) {
+    if (stands && this.wasLost) Promise.all([this.load(), this.loadJobs()]).catch(this.failed)
+    this.wasLost = !stands
+    document.dispatchEvent(new CustomEvent('connection', { detail: stands }))
   }
 
   find() {
@@ -55,7 +62,7 @@ export class Lists {
 
   row({ id, title, state, last_at: at, model }) {
     const mark = el('span', { class: 'state', 'data-state': state }, STATES[state])
-    const link = el('a', { href: `#s/${id}` }, el('span', { class: 'title' }, title || 'New session'), el('span', { class: 'quiet' }, `${age(at)} · ${model}`), mark)
+    const link = el('a', { href: `#s/${id}` }, el('span', { class: 'title' }, named(title) || 'New session'), el('span', { class: 'quiet' }, `${age(at)} · ${named(model)}`), mark)
     this.rows.set(id, { mark, link, isNew: !title })
     return el('li', {}, link)
   }
@@ -91,8 +98,8 @@ export class Lists {
   jobRow({ job, kind, status, description, progress }) {
     const act = (what) => call('POST', `/v1/jobs/${job}/${what}`, {}).then(() => this.loadJobs()).catch(this.failed)
     const over = ['completed', 'failed', 'cancelled'].includes(status)
-    const about = description.split('\n')[0].slice(0, 60)
-    return el('li', {}, el('a', { href: `#s/${job}` }, el('span', { class: 'title' }, about), el('span', { class: 'quiet' }, `${kind} · ${progress.slice(0, 80)}`), el('span', { class: 'state', 'data-state': status }, status)),
+    const about = named(description.split('\n')[0].slice(0, 60))
+    return el('li', {}, el('a', { href: `#s/${job}` }, el('span', { class: 'title' }, about), el('span', { class: 'quiet' }, named(`${kind} · ${progress.slice(0, 80)}`)), el('span', { class: 'state', 'data-state': status }, status)),
       !over && el('button', { type: 'button', 'aria-label': `Cancel the job: ${about}`, onclick: () => act('cancel') }, 'Cancel'),
       (status === 'failed' || status === 'cancelled') && el('button', { type: 'button', 'aria-label': `Retry the job: ${about}`, onclick: () => act('retry') }, 'Retry'))
   }

@@ -16,7 +16,8 @@ function failed(error) {
   if (error instanceof Refused && error.status === 401) return askForToken()
   document.getElementById('failure')?.remove()
   const close = el('button', { type: 'button', class: 'plain', onclick: () => box.remove() }, 'Close')
-  const box = el('div', { id: 'failure', class: 'failure', role: 'alert' }, el('p', {}, error.message), error.suggestion && el('p', { class: 'quiet' }, error.suggestion), close)
+  const isAway = !(error instanceof Refused)
+  const box = el('div', { id: 'failure', class: 'failure', role: 'alert', 'data-away': isAway }, el('p', {}, error.message), error.suggestion && el('p', { class: 'quiet' }, error.suggestion), close)
   document.body.append(box)
 }
 
@@ -69,6 +70,7 @@ async function begin() {
 
 menu.addEventListener('click', () => unfold(menu.getAttribute('aria-expanded') !== 'true'))
 document.addEventListener('connection', ({ detail }) => {
+  if (detail) document.querySelector('#failure[data-away]')?.remove()
   document.getElementById('connection').textContent = detail ? '' : 'The connection is lost; trying again…'
 })
 document.addEventListener('keydown', (event) => {

@@ -2,7 +2,7 @@
 import { call, follow, text, upload } from './api.js'
 import { showAsked } from './asking.js'
 import { files } from './diff.js'
-import { ask, el, fill, money, say, seconds, tokens } from './dom.js'
+import { ask, el, fill, money, named, say, seconds, tokens } from './dom.js'
 import { blocks } from './markdown.js'
 
 const OUTCOMES = {
@@ -27,15 +27,24 @@ export class SessionView {
 
   async show() {
     await this.refresh()
+    this.follow()
     follow(`/v1/sessions/${this.id}/events`, {
       stop: this.stop.signal,
       heard: (event) => this.heard(event),
-      state: (stands) => document.dispatchEvent(new CustomEvent('connection', { detail: stands })),
+      state: (stands) => this.connected(stands),
     }).catch((error) => this.failed(error))
     this.input.focus()
   }
 
+  /** How the session stood before the connection was lost need not be how it stands. */
+  connected(stands) {
+    if (stands && this.wasLost) this.refresh().catch(this.failed)
+    this.wasLost = !stands
+    document.dispatchEvent(new CustomEvent('connection', { detail: stands }))
+  }
+
   close() {
+    this.growth?.disconnect()
     this.stop.abort()
   }
 
@@ -77,12 +86,16 @@ export class SessionView {
   async refresh() {
     this.detail = await call('GET', `/v1/sessions/${this.id}`)
     const { title, workspace, model, agent, permission, state, is_unfinished: unfinished } = this.detail
-    this.title.textContent = title || 'New session'
-    document.title = `${title || 'New session'} – Haft`
-    fill(this.facts, el('code', {}, model), ` · ${agent} in `, el('code', {}, workspace), permission && ` · ${permission}`)
+    this.titled(title)
+    fill(this.facts, el('code', {}, named(model)), ` · ${named(agent)} in `, el('code', {}, named(workspace)), permission && ` · ${permission}`)
     this.continuing.hidden = !unfinished
     this.stands(state)
     this.measure()
+  }
+
+  titled(title) {
+    this.title.textContent = named(title) || 'New session'
+    document.title = `${this.title.textContent} – Haft`
   }
 
   /** How the session stands: `working`, `asking`, `idle` or `elsewhere`; where it asks, with the entry that says so. */
@@ -112,10 +125,19 @@ export class SessionView {
   }
 
   heard(event) {
-    const stays = window.innerHeight + window.scrollY >= document.body.scrollHeight - 80
     if (event.seq === null) this.live(event)
     else if (!this.entries.has(event.seq)) this.recorded(event)
-    if (stays) window.scrollTo({ top: document.body.scrollHeight })
+  }
+
+  /** Stays at the end while the person is there, whatever grows: replies, diffs that come later, questions. */
+  follow() {
+    this.isAtEnd = true
+    window.addEventListener('scroll', () => {
+      this.isAtEnd = window.innerHeight + window.scrollY >= document.documentElement.scrollHeight - 80
+    }, { signal: this.stop.signal, passive: true })
+    this.growth = new ResizeObserver(() => { if (this.isAtEnd) window.scrollTo({ top: document.documentElement.scrollHeight }) })
+    this.growth.observe(this.main)
+    for (const place of [this.told, this.pending, this.asked]) this.growth.observe(place)
   }
 
   live({ type, text: words, call: id, chunk, reason }) {
@@ -283,7 +305,7 @@ export class SessionView {
     const about = given && typeof given === 'object' ? Object.values(given).find((value) => typeof value === 'string') ?? '' : ''
     const shown = typeof given === 'string' ? given : JSON.stringify(given, null, 2)
     fill(inside, el('pre', { tabindex: 0 }, shown), output)
-    const box = el('details', { class: 'call' }, el('summary', {}, mark, state, el('span', { class: 'name' }, name), el('span', { class: 'about' }, about.split('\n')[0].slice(0, 120)), took), inside)
+    const box = el('details', { class: 'call' }, el('summary', {}, mark, state, el('span', { class: 'name' }, named(name)), el('span', { class: 'about' }, named(about.split('\n')[0].slice(0, 120))), took), inside)
     this.put(seq, box)
     const made = { box, mark, state, took, inside, output }
     this.calls.set(id, made)
@@ -318,7 +340,7 @@ const TOLD = {
     const words = wordsOf(parts)
     this.queued.shift()?.remove()
     this.put(seq, el('div', { class: 'prompt' }, el('h2', { class: 'spoken' }, 'You'), el('p', {}, words), pictures(parts)))
-    if (this.title.textContent === 'New session') this.title.textContent = words.split('\n')[0].slice(0, 60)
+    if (this.title.textContent === 'New session') this.titled(words.split('\n')[0].slice(0, 60))
     this.stands('working')
   },
   replied({ seq, parts, usage }) {
