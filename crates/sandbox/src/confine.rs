@@ -3,6 +3,7 @@
 //! All that takes memory is made before the process, as a [`Plan`]: the names of files, the filter of system calls. Then
 //! the new process does one system call after the other, so that a program with threads can start confined ones, and
 //! no program of ours has to be started in between.
+mod calls;
 mod filter;
 mod hidden;
 mod init;
@@ -38,7 +39,7 @@ pub(crate) struct Plan {
     /// Where it may reach hosts through us: makes what we listen on.
     listening: Option<listener::Sender>,
     limits: ProcessLimits,
-    filter: filter::Filter,
+    filter: &'static filter::Filter,
     /// Where the process starts. Its folder was chosen before that became another one.
     folder: CString,
 }
@@ -87,6 +88,6 @@ impl Plan {
         step::enter_folder(&self.folder)?;
         rights::give_up(&self.limits)?;
         scope::apply()?;
-        filter::apply(&self.filter)
+        filter::apply(self.filter)
     }
 }

@@ -1,11 +1,12 @@
 //! The way of a confined command to the hosts that it may reach: a proxy of ours on its own loopback.
+mod client;
 mod dial;
 mod hello;
 mod request;
 
+use client::pass_on;
 use dial::dial;
 use haft_core::Host;
-use hello::{Hello, hello};
 use request::{Asked, Refusal};
 use std::{
     convert::Infallible,
@@ -15,7 +16,7 @@ use std::{
     time::Duration,
 };
 use tokio::{
-    io::{AsyncReadExt, AsyncWriteExt, copy, copy_bidirectional},
+    io::{AsyncReadExt, AsyncWriteExt, copy},
     net::{TcpListener, TcpStream},
     task::JoinSet,
     time::{sleep, timeout},
@@ -143,31 +144,39 @@ impl Rules {
         }
     }
 
-    /// Of TLS it is looked whom the client asks for: at one address others may answer as well.
+    /// Ends where the client asks for another host in TLS.
     async fn tunnel(
         &self,
         mut client: TcpStream,
-        mut begun: Vec<u8>,
+        begun: Vec<u8>,
         mut server: TcpStream,
         host: &Host,
     ) -> io::Result<()> {
         client.write_all(b"HTTP/1.1 200 Connection established\r\n\r\n").await?;
-        tokio::select! {
-            read = read_hello(&mut client, &mut begun) => read?,
-            // Who speaks first does not speak TLS.
-            spoken = server.readable() => spoken?,
-        }
-        let is_other = match hello(&begun) {
-            Hello::Begun | Hello::Other | Hello::Tls(None) => false,
-            Hello::Tls(Some(name)) => !Host::parse(&name).is_ok_and(|name| name.domain() == host.domain()),
-            Hello::Unreadable => true,
+        let ((from_client, mut to_client), (mut from_server, to_server)) = (client.split(), server.split());
+        let asking = pass_on(from_client, to_server, begun, host);
+        let answering = async {
+            copy(&mut from_server, &mut to_client).await?;
+            to_client.shutdown().await
+        };
+        tokio::pin!(asking, answering);
+        let is_other = tokio::select! {
+            asked = &mut asking => {
+                let is_other = asked?;
+                if !is_other {
+                    answering.await?;
+                }
+                is_other
+            }
+            answered = &mut answering => {
+                answered?;
+                asking.await?
+            }
         };
         if is_other {
             self.log.add(host, Some(format!("`{host}` was asked for as another host")));
-            return Ok(());
         }
-        server.write_all(&begun).await?;
-        copy_bidirectional(&mut client, &mut server).await.map(drop)
+        Ok(())
     }
 }
 
@@ -201,17 +210,6 @@ async fn read_head(client: &mut TcpStream, bytes: &mut Vec<u8>) -> io::Result<us
         }
         read_more(client, bytes).await?;
     }
-}
-
-/// Reads until it can be told what a client speaks, or it says no more.
-async fn read_hello(client: &mut TcpStream, bytes: &mut Vec<u8>) -> io::Result<()> {
-    while hello(bytes) == Hello::Begun {
-        match read_more(client, bytes).await {
-            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(()),
-            read => read?,
-        }
-    }
-    Ok(())
 }
 
 async fn read_more(client: &mut TcpStream, bytes: &mut Vec<u8>) -> io::Result<()> {

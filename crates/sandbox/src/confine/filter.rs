@@ -1,15 +1,19 @@
-//! System calls that no confined process needs, and that lead out of confinement where the kernel has a fault.
-use super::step::done;
+//! The filter of system calls of a confined process: a list of those that it may make, and what is refused of these.
+use super::{
+    calls::{ALLOWED, OLDER, PERSONALITIES},
+    step::done,
+};
 use seccompiler::{
     BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule,
     TargetArch,
 };
-use std::{collections::BTreeMap, io};
+use std::{collections::BTreeMap, io, sync::OnceLock};
 
-/// One for what is not there, one for what is refused.
+/// One for what is not there, one for what is refused. Of two errors that of the last one counts.
 pub(super) type Filter = [BpfProgram; 2];
 
-/// Refused with `EPERM`, whatever they are given.
+/// Refused with `EPERM`, whatever they are given: with these, programs ask for rights that a confined one does not get, and
+/// say so in words that people know. Other calls that are not allowed do not exist (`ENOSYS`).
 const REFUSED: &[libc::c_long] = &[
     libc::SYS_mount,
     libc::SYS_umount2,
@@ -67,7 +71,19 @@ const NAMESPACES: [libc::c_int; 7] = [
 /// Of netlink only what tells the addresses of this machine.
 const SOCKETS: [libc::c_int; 4] = [libc::AF_UNIX, libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK];
 
-pub(super) fn filter() -> io::Result<Filter> {
+/// TCP over several paths at once, which the proxy and the rules about networks know nothing of.
+const MULTIPATH: u64 = 262;
+
+/// Made once: every command has the same.
+pub(super) fn filter() -> io::Result<&'static Filter> {
+    static FILTER: OnceLock<Filter> = OnceLock::new();
+    match FILTER.get() {
+        Some(filter) => Ok(filter),
+        None => made().map(|filter| FILTER.get_or_init(|| filter)),
+    }
+}
+
+fn made() -> io::Result<Filter> {
     let mut rules: BTreeMap<i64, Vec<SeccompRule>> = REFUSED.iter().map(|call| (*call, Vec::new())).collect();
     let masked = |bits: u64| SeccompCmpOp::MaskedEq(bits);
     let namespaces = NAMESPACES.iter().map(|bits| {
@@ -80,15 +96,22 @@ pub(super) fn filter() -> io::Result<Filter> {
         condition(0, SeccompCmpOp::Eq, libc::AF_NETLINK as u64)?,
         condition(2, SeccompCmpOp::Ne, libc::NETLINK_ROUTE as u64)?,
     ];
-    rules.insert(libc::SYS_socket, vec![rule(others.collect::<io::Result<_>>()?)?, rule(netlink)?]);
+    let multipath = vec![condition(2, SeccompCmpOp::Eq, MULTIPATH)?];
+    let sockets = vec![rule(others.collect::<io::Result<_>>()?)?, rule(netlink)?, rule(multipath)?];
+    rules.insert(libc::SYS_socket, sockets);
     // What a person would read in their terminal as typed by themselves.
     let typed =
         [libc::TIOCSTI, libc::TIOCLINUX].map(|request| rule(vec![condition(1, SeccompCmpOp::Eq, request)?]));
     rules.insert(libc::SYS_ioctl, typed.into_iter().collect::<io::Result<_>>()?);
-    let refused = compiled(rules, SeccompAction::Errno(libc::EPERM as u32))?;
-    // Its arguments cannot be looked at: libraries take `clone` where it is not there.
-    let unknown = BTreeMap::from([(libc::SYS_clone3, Vec::new())]);
-    Ok([compiled(unknown, SeccompAction::Errno(libc::ENOSYS as u32))?, refused])
+    let refused = compiled(rules, SeccompAction::Allow, SeccompAction::Errno(libc::EPERM as u32))?;
+    let mut allowed: BTreeMap<i64, Vec<SeccompRule>> =
+        ALLOWED.iter().chain(OLDER).map(|call| (*call, Vec::new())).collect();
+    let personalities = PERSONALITIES.iter().map(|kind| rule(vec![condition(0, SeccompCmpOp::Eq, *kind)?]));
+    allowed.insert(libc::SYS_personality, personalities.collect::<io::Result<_>>()?);
+    // What is refused is refused by the other one.
+    allowed.extend(REFUSED.iter().map(|call| (*call, Vec::new())));
+    let unknown = SeccompAction::Errno(libc::ENOSYS as u32);
+    Ok([compiled(allowed, unknown, SeccompAction::Allow)?, refused])
 }
 
 /// Lays the filter on this process, for ever. Allocates nothing.
@@ -104,10 +127,13 @@ pub(super) fn apply(filter: &Filter) -> io::Result<()> {
     Ok(())
 }
 
-fn compiled(rules: BTreeMap<i64, Vec<SeccompRule>>, matched: SeccompAction) -> io::Result<BpfProgram> {
+fn compiled(
+    rules: BTreeMap<i64, Vec<SeccompRule>>,
+    otherwise: SeccompAction,
+    matched: SeccompAction,
+) -> io::Result<BpfProgram> {
     let machine = TargetArch::try_from(std::env::consts::ARCH).map_err(io::Error::other)?;
-    let filter =
-        SeccompFilter::new(rules, SeccompAction::Allow, matched, machine).map_err(io::Error::other)?;
+    let filter = SeccompFilter::new(rules, otherwise, matched, machine).map_err(io::Error::other)?;
     filter.try_into().map_err(io::Error::other)
 }
 

@@ -1,0 +1,154 @@
+//! What a client says in a tunnel, passed on: whom it asks for in TLS is looked at before, also where TLS begins only after
+//! other words (STARTTLS). At one address others may answer as well.
+use super::{
+    LONGEST_HEAD,
+    hello::{Hello, hello},
+};
+use haft_core::Host;
+use std::io;
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, copy};
+
+/// A client that has said this much without TLS is not looked at any more, in bytes.
+const LOOKED_AT: usize = 64 << 10;
+
+/// What is read at a time, in bytes.
+const PIECE: usize = 16 << 10;
+
+/// The first bytes of a message of TLS: a handshake, in any version.
+const BEGINNING: [u8; 2] = [22, 3];
+
+/// What to do with bytes of which nothing was passed on yet.
+#[derive(Debug, PartialEq, Eq)]
+enum Next {
+    /// Pass on this many, and look at the rest.
+    Pass(usize),
+    /// Pass on all, and look at nothing more: it is TLS with the allowed host.
+    Trust,
+    /// More is needed to tell.
+    Wait,
+    /// It is TLS with another host.
+    Refuse,
+}
+
+/// Passes on what `client` says, of which `begun` was read already. Returns whether it asked for another host than `host`,
+/// which nothing is passed on of.
+pub(super) async fn pass_on(
+    mut client: impl AsyncRead + Unpin,
+    mut server: impl AsyncWrite + Unpin,
+    mut begun: Vec<u8>,
+    host: &Host,
+) -> io::Result<bool> {
+    let (mut passed, mut has_ended) = (0, false);
+    while passed < LOOKED_AT {
+        match next(&begun, passed == 0, host) {
+            Next::Pass(count) if count > 0 => {
+                server.write_all(&begun[..count]).await?;
+                begun.drain(..count);
+                passed += count;
+            }
+            Next::Trust => break,
+            Next::Refuse => return Ok(true),
+            Next::Wait if has_ended || begun.len() >= LONGEST_HEAD => break,
+            Next::Pass(_) | Next::Wait if has_ended => break,
+            Next::Pass(_) | Next::Wait => {
+                server.flush().await?;
+                begun.reserve(PIECE);
+                has_ended = client.read_buf(&mut begun).await? == 0;
+            }
+        }
+    }
+    server.write_all(&begun).await?;
+    copy(&mut client, &mut server).await?;
+    server.shutdown().await?;
+    Ok(false)
+}
+
+fn next(bytes: &[u8], is_first: bool, host: &Host) -> Next {
+    let Some(at) = beginning(bytes) else { return Next::Pass(bytes.len()) };
+    if at > 0 {
+        return Next::Pass(at);
+    }
+    match hello(bytes) {
+        Hello::Begun => Next::Wait,
+        Hello::Tls(None) => Next::Trust,
+        Hello::Tls(Some(name)) if Host::parse(&name).is_ok_and(|name| name.domain() == host.domain()) => {
+            Next::Trust
+        }
+        Hello::Tls(Some(_)) => Next::Refuse,
+        // What begins with it is TLS in a form that no client needs; further on it is something else.
+        Hello::Unreadable | Hello::Other if is_first => Next::Refuse,
+        Hello::Unreadable | Hello::Other => Next::Pass(1),
+    }
+}
+
+/// Where a message of TLS may begin. The last byte may be the first one of it.
+fn beginning(bytes: &[u8]) -> Option<usize> {
+    let found = bytes.windows(BEGINNING.len()).position(|pair| pair == BEGINNING);
+    found.or_else(|| bytes.last().is_some_and(|last| *last == BEGINNING[0]).then(|| bytes.len() - 1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::{
+        pin::Pin,
+        task::{Context, Poll},
+    };
+    use tokio::io::ReadBuf;
+
+    /// The first message of a client that asks for `name`.
+    fn client_hello(name: &str) -> Vec<u8> {
+        let sized = |bytes: &[u8]| [&u16::try_from(bytes.len()).unwrap().to_be_bytes()[..], bytes].concat();
+        let entry = [&[0][..], &sized(name.as_bytes())].concat();
+        let extension = [&[0, 0][..], &sized(&sized(&entry))].concat();
+        let body = [&[3, 3][..], &[7; 32], &[0], &sized(&[0x13, 1]), &[1, 0], &sized(&extension)].concat();
+        let length = u32::try_from(body.len()).unwrap().to_be_bytes();
+        let message = [&[1][..], &length[1..], &body].concat();
+        [&[22, 3, 1][..], &sized(&message)].concat()
+    }
+
+    /// Each read gives one piece.
+    struct Pieces<'a>(std::slice::Iter<'a, &'a [u8]>);
+
+    impl AsyncRead for Pieces<'_> {
+        fn poll_read(
+            mut self: Pin<&mut Self>,
+            _: &mut Context<'_>,
+            buffer: &mut ReadBuf<'_>,
+        ) -> Poll<io::Result<()>> {
+            self.0.next().into_iter().for_each(|piece| buffer.put_slice(piece));
+            Poll::Ready(Ok(()))
+        }
+    }
+
+    async fn passed(pieces: &[&[u8]]) -> (bool, Vec<u8>) {
+        let (host, mut server) = (Host::parse("mail.example:587").unwrap(), Vec::new());
+        let is_other = pass_on(Pieces(pieces.iter()), &mut server, Vec::new(), &host).await.unwrap();
+        (is_other, server)
+    }
+
+    #[tokio::test]
+    async fn whom_a_client_asks_for_is_looked_at_wherever_tls_begins() {
+        let (own, other) = (client_hello("mail.example"), client_hello("evil.example"));
+        let joined = [b"EHLO x\r\nSTARTTLS\r\n".as_slice(), &other].concat();
+        let table: [(&str, Vec<&[u8]>, bool); 8] = [
+            ("the allowed host", vec![&own], false),
+            ("another host", vec![&other], true),
+            ("the allowed host after other words", vec![b"EHLO x\r\n", b"STARTTLS\r\n", &own], false),
+            ("another host after other words", vec![b"EHLO x\r\n", b"STARTTLS\r\n", &other], true),
+            ("another host in one piece with other words", vec![&joined], true),
+            ("another host byte by byte", other.chunks(1).collect(), true),
+            ("something that looks alike", vec![b"a\x16\x03\x01\x00\x02ab\x16", b"\x03b"], false),
+            ("no TLS", vec![b"one", b"two\x16"], false),
+        ];
+        for (what, pieces, expected) in table {
+            let (is_other, server) = passed(&pieces).await;
+            assert_eq!(is_other, expected, "{what}");
+            let all = pieces.concat();
+            assert!(
+                if expected { !server.ends_with(&other) && server.len() < all.len() } else { server == all },
+                "{what}"
+            );
+        }
+    }
+}
