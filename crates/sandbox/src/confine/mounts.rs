@@ -7,7 +7,7 @@ use super::{
     table::MountTable,
 };
 use crate::own::own_folder;
-use haft_core::{Confinement, Found, Outside, Overlay, ProcessLimits, Reach};
+use haft_core::{Confinement, Found, Outside, Overlay, Reach};
 use std::{
     ffi::{CString, OsStr, OsString},
     fs, io,
@@ -58,8 +58,12 @@ pub(super) fn steps(confinement: &Confinement, is_root: bool) -> io::Result<Vec<
     plan.steps.push(attributes("/", READ_ONLY | NO_SETUID, 0, true)?);
     plan.dev(devices)?;
     plan.attach(processes, "/proc")?;
-    if is_root {
-        plan.kernel(*limits)?;
+    if is_root && limits_processes() {
+        let text = CString::new(limits.processes.to_string())?;
+        plan.steps.push(Step::Write { path: c"/proc/sys/kernel/pid_max".into(), text });
+    }
+    if rustix::process::geteuid().is_root() {
+        plan.kernel()?;
     }
     plan.fresh("tmpfs", &[("mode", "755")], 0, SOCKETS)?;
     if let Some((slot, file)) = resolver {
@@ -273,12 +277,8 @@ impl Mounts {
         self.system("overlay", &options, 0)
     }
 
-    /// What only root needs: no limit on processes of a user holds for root.
-    fn kernel(&mut self, limits: ProcessLimits) -> io::Result<()> {
-        if limits_processes() {
-            let text = CString::new(limits.processes.to_string())?;
-            self.steps.push(Step::Write { path: c"/proc/sys/kernel/pid_max".into(), text });
-        }
+    /// Also for root of a user namespace, who may be root of the machine to the files of the kernel.
+    fn kernel(&mut self) -> io::Result<()> {
         for path in KERNEL.iter().filter(|path| Path::new(path).exists()) {
             let slot = self.clone_of(Path::new(path))?;
             self.attach(slot, path)?;
