@@ -125,6 +125,7 @@ mod tests {
             reason: "`git push` needs approval".into(),
             effects: vec![],
             changes: vec![],
+            bulk: vec![],
             runs: None,
         };
         let concluded =
