@@ -6,8 +6,11 @@ use super::{
     step::{MOST, NO_DEVICES, NO_PROGRAMS, NO_SETUID, READ_ONLY, Step},
     table::MountTable,
 };
-use crate::own::own_folder;
 use haft_core::{Confinement, Found, Outside, Overlay, Reach};
+use rustix::{
+    fs::{AtFlags, Mode, OFlags},
+    io::Errno,
+};
 use std::{
     ffi::{CString, OsStr, OsString},
     fs, io,
@@ -337,15 +340,29 @@ impl Mounts {
     }
 }
 
-/// Where something is to be mounted below `/tmp`, a file or folder must be there in the one that takes its place.
+/// Where something is to be mounted below `/tmp`, a folder must be there in the one that takes its place. Commands write in
+/// that one: a link that they left in the way goes, and is not followed.
 fn make_mount_point(path: &Path, tmp: &Path) -> io::Result<()> {
-    let inside = ["/tmp", "/var/tmp"].iter().find_map(|place| path.strip_prefix(place).ok());
-    let Some(place) = inside.map(|inside| tmp.join(inside)) else { return Ok(()) };
-    if !path.is_file() {
-        return own_folder(&place);
+    let Some(inside) = ["/tmp", "/var/tmp"].iter().find_map(|place| path.strip_prefix(place).ok()) else {
+        return Ok(());
+    };
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let mut folder = rustix::fs::open(tmp, flags, Mode::empty())?;
+    for name in inside {
+        folder = match rustix::fs::openat(&folder, name, flags, Mode::empty()) {
+            Err(Errno::NOENT) => {
+                rustix::fs::mkdirat(&folder, name, Mode::RWXU)?;
+                rustix::fs::openat(&folder, name, flags, Mode::empty())?
+            }
+            Err(Errno::LOOP | Errno::NOTDIR) => {
+                rustix::fs::unlinkat(&folder, name, AtFlags::empty())?;
+                rustix::fs::mkdirat(&folder, name, Mode::RWXU)?;
+                rustix::fs::openat(&folder, name, flags, Mode::empty())?
+            }
+            opened => opened?,
+        };
     }
-    own_folder(place.parent().unwrap_or(tmp))?;
-    fs::File::options().create(true).append(true).open(place).map(drop)
+    Ok(())
 }
 
 /// For each mount one: a volatile one leaves a mark, so that nobody takes up what may be lost.
