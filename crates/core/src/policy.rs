@@ -9,6 +9,7 @@ pub use readable::Readable;
 pub use rule::{BadRule, Rule, Ruling};
 
 use crate::{Change, Effect, Execution, How};
+use haft_shell::{Command, Runs};
 use serde::{Deserialize, Serialize};
 use std::{
     collections::HashSet,
@@ -156,7 +157,7 @@ impl Policy {
     ) -> (Verdict, Vec<&Rule>) {
         let ground = self.ground(effect, workspace, &|path| belongs_to_git(path, workspace, is_repository));
         let rules = match &ground {
-            Ground::Rule(rule) => vec![*rule],
+            Ground::Rule(rule) | Ground::Unread(rule) => vec![*rule],
             Ground::Outside(rules) | Ground::Each(rules) => rules.clone(),
             Ground::Open | Ground::Asked | Ground::GitsOwn | Ground::Elsewhere | Ground::ReadOnly => {
                 Vec::new()
@@ -179,8 +180,14 @@ impl Policy {
             let mut others = self.rules.iter().filter(|rule| rule.ruling != Ruling::Only);
             others.find(|rule| rule.matches(effect, workspace, is_gits_own))
         };
-        match (first(effect), effect) {
-            (Some(rule), _) => return Ground::Rule(rule),
+        let whole = first(effect).map(|rule| (rule.ruling, Ground::Rule(rule)));
+        let inside = match effect {
+            Effect::Execute(execution) => self.strictest_inside(execution, workspace),
+            Effect::Read(_) | Effect::Write(_) | Effect::Network(_) => None,
+        };
+        let settled = inside.into_iter().chain(whole).max_by_key(|(ruling, _)| ruling.strictness());
+        match (settled, effect) {
+            (Some((_, ground)), _) => return ground,
             (None, Effect::Execute(execution)) => {
                 // Quotes, expansions and redirections are in no command that a rule allows.
                 let allowed = |command: &str| {
@@ -196,6 +203,27 @@ impl Policy {
         }
         self.mode.ground(effect, workspace, is_gits_own)
     }
+
+    /// The strictest of what settles each command inside the line that `execution` runs; none where no rule that asks or
+    /// denies matches one of them.
+    fn strictest_inside(&self, execution: &Execution, workspace: &Path) -> Option<(Ruling, Ground<'_>)> {
+        if !self.rules.iter().any(|rule| rule.holds_unread(None)) {
+            return None;
+        }
+        let runs = Runs::of(&execution.command);
+        let first = |command: &Command| {
+            let matches = |rule: &&Rule| rule.may_match(command, runs.moves, &execution.folder, workspace);
+            self.rules.iter().filter(|rule| rule.ruling != Ruling::Only).find(matches)
+        };
+        let read = runs.commands.iter().filter_map(first).map(|rule| (rule.ruling, Ground::Rule(rule)));
+        let read = read.filter(|(ruling, _)| *ruling != Ruling::Allow);
+        let unread = self.rules.iter().filter(|rule| {
+            let is_mentioned = || runs.texts.iter().any(|text| rule.holds_unread(Some(text)));
+            if runs.is_whole { is_mentioned() } else { rule.holds_unread(None) }
+        });
+        let unread = unread.map(|rule| (rule.ruling, Ground::Unread(rule)));
+        read.chain(unread).max_by_key(|(ruling, _)| ruling.strictness())
+    }
 }
 
 /// Where the workspace lies says nothing about its files: working trees may lie in their repository.
@@ -209,6 +237,8 @@ fn belongs_to_git(file: &Path, workspace: &Path, is_repository: IsRepository<'_>
 /// Why an effect runs, is asked for, or does not run.
 enum Ground<'a> {
     Rule(&'a Rule),
+    /// The line does not tell all that it runs, and may run what this rule is about.
+    Unread(&'a Rule),
     /// Each command of a line is allowed by one of these.
     Each(Vec<&'a Rule>),
     /// None of the rules that say what may run at all matches.
@@ -228,7 +258,9 @@ enum Ground<'a> {
 impl PartialEq for Ground<'_> {
     fn eq(&self, other: &Self) -> bool {
         match (self, other) {
-            (Self::Rule(rule), Self::Rule(other)) => std::ptr::eq(*rule, *other),
+            (Self::Rule(rule), Self::Rule(other)) | (Self::Unread(rule), Self::Unread(other)) => {
+                std::ptr::eq(*rule, *other)
+            }
             (Self::Outside(rules), Self::Outside(others)) | (Self::Each(rules), Self::Each(others)) => {
                 std::ptr::eq(rules[0], others[0])
             }
@@ -236,6 +268,8 @@ impl PartialEq for Ground<'_> {
         }
     }
 }
+
+const UNREAD: &str = ", which holds for what cannot be read as plain commands; write them out";
 
 impl Ground<'_> {
     fn verdict(self, effects: &[&Effect]) -> Verdict {
@@ -259,6 +293,11 @@ impl Ground<'_> {
                     reason: format!("{names} {is} denied: the rules allow only {}", texts.join(", ")),
                 }
             }
+            Self::Unread(rule) => match Self::Rule(rule).verdict(effects) {
+                Verdict::Allow => Verdict::Allow,
+                Verdict::Ask { reason } => Verdict::Ask { reason: reason + UNREAD },
+                Verdict::Deny { reason } => Verdict::Deny { reason: reason + UNREAD },
+            },
             Self::Rule(Rule { ruling, text, .. }) => match ruling {
                 Ruling::Allow => Verdict::Allow,
                 Ruling::Ask => {
@@ -406,10 +445,10 @@ mod tests {
             (execute("cargo test; ./t.sh"), "ask"),
             (execute("cargo test && cargo test -p a | cargo test; cargo test"), "allow"),
             (execute("cargo test && git log"), "ask"),
-            (execute("cargo test && rm -rf $HOME"), "ask"),
+            (execute("cargo test && rm -rf $HOME"), "deny"),
             (execute("cargo test && cargo test >x"), "ask"),
             (execute("cargo test && cargo test 'a && cargo test'"), "ask"),
-            (execute("&& ;"), "ask"),
+            (execute("&& ;"), "deny"),
             (execute("cd src && git status"), "ask"),
             (execute("cargo test $(./t.sh)"), "ask"),
             (execute("cargo test\n./t.sh"), "ask"),
@@ -420,6 +459,42 @@ mod tests {
         for (effect, expected) in table {
             assert_eq!(verdict(&rules, Mode::Ask, effect.clone()), expected, "{effect}");
         }
+    }
+
+    #[test]
+    fn a_rule_that_asks_or_denies_holds_for_each_command_of_a_line() {
+        use Ruling::{Allow, Ask, Deny};
+        let rules = [
+            (Allow, "execute:git push fork"),
+            (Deny, "execute:git push *"),
+            (Ask, "execute:touch *"),
+            (Deny, "execute@sub:make"),
+            (Allow, "execute:env *"),
+        ];
+        let table = [
+            ("true; git push", "deny"),
+            ("touch x && git push", "deny"),
+            ("(touch x)", "ask"),
+            ("env touch x", "ask"),
+            ("env ls", "allow"),
+            ("git push fork", "allow"),
+            ("ls; git push fork", "allow"),
+            ("git push fork; git push", "deny"),
+            ("cd sub && make", "deny"),
+            ("make", "allow"),
+            ("eval \"$x\"", "deny"),
+            ("$x", "deny"),
+            ("echo git push; echo \"touch x\"", "allow"),
+            ("vim -c '!touch x'", "ask"),
+            ("python3 -c 'import os'", "deny"),
+        ];
+        for (line, expected) in table {
+            assert_eq!(verdict(&rules, Mode::Full, execute(line)), expected, "{line}");
+        }
+        let told = judged(&policy(&[(Deny, "execute:touch *")], Mode::Full), &[execute("eval \"$x\"")]);
+        let reason = "`execute:eval \"$x\"` is denied by the rule `execute:touch *`, which holds for what cannot be read as \
+                      plain commands; write them out";
+        assert_eq!(told, Verdict::Deny { reason: reason.into() });
     }
 
     // P-12, X-23

@@ -83,6 +83,42 @@ fn rules_hold_for_each_path_that_git_ignores() {
 }
 
 #[test]
+fn a_rule_holds_for_each_command_that_a_line_runs() {
+    let place = Place::new();
+    let runs = [
+        "touch x",
+        "true; touch x",
+        "(touch x)",
+        "env touch x",
+        "env -i /usr/bin/touch x",
+        "echo x | xargs touch",
+        "sh -c 'touch x'",
+        "bash -c \"t=touch; \\$t x\"",
+        "find . -maxdepth 0 -exec touch x \\;",
+        "t=touch; $t x",
+        "echo touch x | sh",
+        "eval 'tou''ch x'",
+        "if true; then timeout 5 touch x; fi",
+        "echo $(touch x)",
+        "sh <<E\ntouch x\nE",
+        "python3 -c 'open(\"x\", \"w\")'",
+        "awk 'BEGIN { system(\"touch x\") }'",
+        "\\touch x",
+        "git -c alias.t='!touch x' t",
+    ];
+    for (rule, code) in [("deny", 0), ("ask", 4)] {
+        place.configure(&format!("[rules]\n{rule} = [\"execute:touch *\"]\n"));
+        let ran = run(&place, &under("full"), &runs);
+        assert_eq!((ran.code, facts(&ran, "tool_started").len()), (code, 0), "{rule}: {ran:?}");
+        assert!(told(&ran).iter().all(|told| told.contains("by the rule `execute:touch *`")), "{ran:?}");
+        let other =
+            run(&place, &under("full"), &["echo 'touch x'; grep -c touch /dev/null; ls | xargs echo"]);
+        assert_eq!((other.code, facts(&other, "tool_started").len()), (0, 1), "{rule}: {other:?}");
+    }
+    assert!(!place.work().join("x").exists());
+}
+
+#[test]
 fn what_git_would_run_is_shown_as_a_change_also_below_ignored_folders() {
     let place = Place::new();
     place.write(".gitignore", "node_modules\n*.log\n.git\n");

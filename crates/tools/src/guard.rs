@@ -2,9 +2,7 @@
 //!
 //! A seat belt against slips of a model, not a wall against malice: whoever wants to can write these in other words.
 //! What a command may reach is for the policy and the sandbox to say.
-mod shell;
-
-use shell::{Deed, Word, deeds};
+use haft_shell::{Deed, Line, Word, behind, is_flag, is_interpreter, is_shell, name, unwrapped};
 
 /// A shell in a shell in a shell … is looked into so far.
 const DEPTH: usize = 5;
@@ -15,7 +13,7 @@ pub fn refusal(command: &str) -> Option<&'static str> {
 }
 
 fn refusal_at(command: &str, depth: usize) -> Option<&'static str> {
-    deeds(command).iter().find_map(|deed| match deed {
+    Line::read(command).deeds.iter().find_map(|deed| match deed {
         Deed::Run(words) => of_words(words, depth),
         Deed::Write(file) if is_disk(&file.text) => Some("it writes over a disk"),
         Deed::Pipe(programs) if runs_a_download(programs) => Some("it runs what it downloads, unseen"),
@@ -54,58 +52,6 @@ fn of_words(words: &[Word], depth: usize) -> Option<&'static str> {
     }
 }
 
-/// Programs that run another one, and their options that take a value.
-const WRAPPERS: [(&str, &[&str]); 17] = [
-    ("sudo", &["-u", "-g", "-h", "-p", "-C", "-D", "-R", "-T", "-U", "-r", "-t"]),
-    ("doas", &["-u", "-C"]),
-    ("env", &["-u", "-C", "--unset", "--chdir"]),
-    ("exec", &["-a"]),
-    ("command", &[]),
-    ("builtin", &[]),
-    ("nohup", &[]),
-    ("setsid", &[]),
-    ("nice", &["-n"]),
-    ("ionice", &["-c", "-n", "-p"]),
-    ("time", &["-f", "-o"]),
-    ("timeout", &["-k", "-s"]),
-    ("stdbuf", &["-i", "-o", "-e"]),
-    ("xargs", &["-I", "-n", "-P", "-L", "-d", "-E", "-s", "-a"]),
-    ("busybox", &[]),
-    ("chroot", &[]),
-    ("unshare", &[]),
-];
-
-/// The program that is run in the end, and what it is given.
-fn unwrapped(words: &[Word]) -> Vec<Word> {
-    let mut rest = words;
-    while let Some((first, after)) = rest.split_first() {
-        let Some((wrapper, valued)) = WRAPPERS.iter().find(|(wrapper, _)| *wrapper == name(first)) else {
-            break;
-        };
-        rest = after;
-        while let Some((option, after)) = rest.split_first() {
-            let is_assignment = matches!(*wrapper, "sudo" | "env" | "doas") && is_assignment(&option.text);
-            match option.text.starts_with('-') {
-                true if valued.contains(&option.text.as_str()) => rest = after.get(1..).unwrap_or_default(),
-                true => rest = after,
-                false if is_assignment => rest = after,
-                false => break,
-            }
-        }
-        // How long, and where.
-        if matches!(*wrapper, "timeout" | "chroot") {
-            rest = rest.get(1..).unwrap_or_default();
-        }
-    }
-    rest.to_vec()
-}
-
-fn is_assignment(word: &str) -> bool {
-    let is_name =
-        |name: &str| !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
-    word.split_once('=').is_some_and(|(name, _)| is_name(name))
-}
-
 /// `find` removes what it finds, and looks for nothing in particular.
 fn removes_all(arguments: &[Word]) -> bool {
     let texts: Vec<&str> = arguments.iter().map(|word| word.text.as_str()).collect();
@@ -123,7 +69,7 @@ fn removes_all(arguments: &[Word]) -> bool {
     let removes = |at: usize| {
         let program = unwrapped(&arguments[at + 1..]);
         let lines = lines_in(&program);
-        let mut run = lines.iter().flat_map(|line| deeds(line));
+        let mut run = lines.iter().flat_map(|line| Line::read(line).deeds);
         is_removal(&program)
             || run.any(|deed| matches!(deed, Deed::Run(words) if is_removal(&unwrapped(&words))))
     };
@@ -132,11 +78,12 @@ fn removes_all(arguments: &[Word]) -> bool {
 
 /// `bash <(curl …)`, `sh -c "$(curl …)"`, `eval "$(wget …)"`, `source <(curl …)`
 fn runs_a_substitution(program: &Word, arguments: &[Word]) -> bool {
-    let runs = matches!(name(program), "eval" | "source" | ".") || is_interpreter(program);
+    let runs = matches!(name(program), "eval" | "source" | ".") || runs_input(program);
     let is_program = |deed: &Deed| matches!(deed, Deed::Run(words) if downloads(&unwrapped(words)));
     let fetches = |word: &Word| {
         let line = word.pattern.trim_start();
-        ["$(", "`", "<("].iter().any(|open| line.starts_with(open)) && deeds(line).iter().any(is_program)
+        ["$(", "`", "<("].iter().any(|open| line.starts_with(open))
+            && Line::read(line).deeds.iter().any(is_program)
     };
     runs && arguments.iter().any(fetches)
 }
@@ -146,12 +93,9 @@ fn downloads(words: &[Word]) -> bool {
 }
 
 /// A shell, or a language that runs what it reads from a pipe.
-fn is_interpreter(program: &Word) -> bool {
-    let name = name(program).trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
-    SHELLS.contains(&name) || ["python", "perl", "ruby", "node", "php"].contains(&name)
+fn runs_input(program: &Word) -> bool {
+    is_shell(program) || is_interpreter(program)
 }
-
-const SHELLS: [&str; 6] = ["sh", "bash", "dash", "zsh", "ksh", "ash"];
 
 /// Command lines that a program is given to run.
 fn lines_in(words: &[Word]) -> Vec<String> {
@@ -159,38 +103,26 @@ fn lines_in(words: &[Word]) -> Vec<String> {
     let all = || arguments.iter().map(|word| word.text.as_str()).collect::<Vec<_>>().join(" ");
     match name(program) {
         "eval" => vec![all()],
-        "su" | "script" => behind(arguments, |option| is_flag(option, 'c')).into_iter().collect(),
-        shell if SHELLS.contains(&shell) => {
-            behind(arguments, |option| is_flag(option, 'c')).into_iter().collect()
-        }
+        "su" | "script" => given(arguments),
+        _ if is_shell(program) => given(arguments),
         _ => Vec::new(),
     }
 }
 
-fn behind(words: &[Word], is_it: impl Fn(&str) -> bool) -> Option<String> {
-    let place = words.iter().position(|word| is_it(&word.text))?;
-    words[place + 1..].iter().find(|word| !word.text.starts_with('-')).map(|word| word.text.clone())
+/// What stands behind `-c`.
+fn given(arguments: &[Word]) -> Vec<String> {
+    behind(arguments, |option| is_flag(option, 'c')).map(|line| line.text.clone()).into_iter().collect()
 }
 
-/// `curl … | sh`
 fn runs_a_download(programs: &[Vec<Word>]) -> bool {
-    let programs: Vec<Vec<Word>> = programs.iter().map(|words| unwrapped(words)).collect();
+    let programs: Vec<&[Word]> = programs.iter().map(|words| unwrapped(words)).collect();
     let download = programs.iter().position(|words| downloads(words));
     download.is_some_and(|place| {
         // A script of its own reads the download as data.
         let reads_it =
             |words: &[Word]| words[1..].iter().all(|word| word.text.starts_with('-') && word.text != "-c");
-        programs[place + 1..].iter().any(|words| words.first().is_some_and(is_interpreter) && reads_it(words))
+        programs[place + 1..].iter().any(|words| words.first().is_some_and(runs_input) && reads_it(words))
     })
-}
-
-/// `/sbin/reboot` is `reboot`.
-fn name(word: &Word) -> &str {
-    word.text.rsplit('/').next().unwrap_or_default()
-}
-
-fn is_flag(word: &str, letter: char) -> bool {
-    word.starts_with('-') && !word.starts_with("--") && word.contains(letter)
 }
 
 /// The root or the home folder, or all that lies in it.

@@ -2,6 +2,7 @@
 use super::{commands::commands, git, normal};
 use crate::{Effect, Execution};
 use globset::{Glob, GlobBuilder, GlobMatcher};
+use haft_shell::Runs;
 use std::{
     fmt,
     path::{Path, PathBuf},
@@ -23,6 +24,15 @@ pub enum Ruling {
 }
 
 impl Ruling {
+    /// The stricter, the higher.
+    pub(super) fn strictness(self) -> u8 {
+        match self {
+            Self::Allow => 0,
+            Self::Ask => 1,
+            Self::Deny | Self::Only => 2,
+        }
+    }
+
     /// Returns its name, as the configuration writes it.
     pub fn name(self) -> &'static str {
         match self {
@@ -131,7 +141,9 @@ impl Rule {
     /// pattern names `.git`.
     ///
     /// A command is matched word for word; a `*` at the end stands for any further words, and a command with anything
-    /// but plain words in it (pipes, substitutions, quotes …) is matched by no `allow` rule. `FOLDER` is a glob like
+    /// but plain words in it (pipes, substitutions, quotes …) is matched by no `allow` rule. A rule that asks or denies
+    /// holds for each simple command of a line, at any depth, for what other programs are given to run (`env`, `xargs`,
+    /// `sh -c` …), and for a line that does not tell what it runs. `FOLDER` is a glob like
     /// those of paths; `.` is the workspace's root. Without one, a rule that allows means the workspace's root, and any
     /// other rule means every folder. No rule allows a command in a folder outside of the workspace.
     ///
@@ -181,6 +193,37 @@ impl Rule {
             (Pattern::Network(words), Effect::Network(target)) => words.begin(target),
             _ => false,
         }
+    }
+
+    /// Of a rule about commands: whether `command`, which is a part of the line that `execution` runs, may be what it is
+    /// about. What leads to another folder leads to any.
+    pub(super) fn may_match(
+        &self,
+        command: &haft_shell::Command,
+        moves: bool,
+        at: &Path,
+        workspace: &Path,
+    ) -> bool {
+        let Pattern::Execute { folder, words } = &self.pattern else { return false };
+        let own: Vec<&str> = words.words.split(' ').filter(|word| !word.is_empty()).collect();
+        let is_there = |at| self.holds_in(folder.as_ref(), at, workspace);
+        match self.ruling {
+            Ruling::Allow => {
+                let line = command.literal().filter(|line| is_plain(line) && words.are_in(line));
+                line.is_some() && !moves && is_there(at)
+            }
+            Ruling::Ask | Ruling::Deny | Ruling::Only => {
+                command.may_be(&own, words.more) && (moves || is_there(at))
+            }
+        }
+    }
+
+    /// Of a rule that denies or asks about commands: whether it holds for what cannot be read as commands.
+    pub(super) fn holds_unread(&self, text: Option<&str>) -> bool {
+        let Pattern::Execute { words, .. } = &self.pattern else { return false };
+        let own: Vec<&str> = words.words.split(' ').filter(|word| !word.is_empty()).collect();
+        matches!(self.ruling, Ruling::Ask | Ruling::Deny)
+            && text.is_none_or(|text| Runs::mentions(text, &own))
     }
 
     /// Of an `only` rule: whether it is about effects like this one.

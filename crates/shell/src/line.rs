@@ -11,16 +11,19 @@ use tree_sitter::{Node, ParseOptions, Parser, Tree};
 
 /// A word of a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Word {
+pub struct Word {
     /// Without its quotes.
-    pub(super) text: String,
+    pub text: String,
     /// The same with a backslash before each sign that quotes keep a shell from reading: `~`, `*`, `?`, `[`, `$`.
-    pub(super) pattern: String,
+    pub pattern: String,
+    /// Whether the shell puts nothing in the place of any part of it: `text` is the word that the program gets. A leading
+    /// `~/` is taken as it is written.
+    pub is_literal: bool,
 }
 
 /// Something in a command line that a shell would do.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Deed {
+pub enum Deed {
     /// Runs a program: its name and arguments.
     Run(Vec<Word>),
     /// Sends output into a file.
@@ -31,6 +34,15 @@ pub(super) enum Deed {
     Bomb,
 }
 
+/// What a line would do.
+#[derive(Debug, Default)]
+pub struct Line {
+    /// At any depth: in substitutions, groups, functions and bodies of loops too.
+    pub deeds: Vec<Deed>,
+    /// Whether the grammar covers all of the line, so that nothing is missing in `deeds`.
+    pub is_whole: bool,
+}
+
 /// No system starts a shell with a longer command line (`MAX_ARG_STRLEN`, execve(2)).
 const LONGEST: usize = 128 << 10;
 /// Who needs longer to be understood was written to keep a parser busy.
@@ -39,18 +51,34 @@ const PATIENCE: Duration = Duration::from_secs(1);
 const SHORT: usize = 2 << 10;
 const STACK_FOR_EACH_BYTE: usize = 256;
 
-/// All that `line` would do, at any depth. What cannot be understood is left out.
-pub(super) fn deeds(line: &str) -> Vec<Deed> {
-    match line.len() {
-        0..=SHORT => parse(line).map(|tree| collect(&tree, line)).unwrap_or_default(),
-        length @ ..=LONGEST => thread::scope(|scope| {
-            let stack = (1 << 20) + length * STACK_FOR_EACH_BYTE;
-            let work = || parse(line).map(|tree| collect(&tree, line));
-            let started = thread::Builder::new().stack_size(stack).spawn_scoped(scope, work).ok();
-            started.and_then(|work| work.join().ok()).flatten().unwrap_or_default()
-        }),
-        _ => Vec::new(),
+impl Line {
+    /// Reads `line` by the grammar of bash. What cannot be understood is left out of [`Self::deeds`].
+    pub fn read(line: &str) -> Self {
+        let read = || {
+            let tree = parse(line)?;
+            let is_whole = !tree.root_node().has_error() && !has_broken_word(line);
+            Some(Self { deeds: collect(&tree, line), is_whole })
+        };
+        let found = match line.len() {
+            0..=SHORT => read(),
+            length @ ..=LONGEST => thread::scope(|scope| {
+                let stack = (1 << 20) + length * STACK_FOR_EACH_BYTE;
+                let started = thread::Builder::new().stack_size(stack).spawn_scoped(scope, read).ok();
+                started.and_then(|work| work.join().ok()).flatten()
+            }),
+            _ => None,
+        };
+        found.unwrap_or_default()
     }
+}
+
+/// Whether a word goes on behind a line break, where the grammar sees two.
+fn has_broken_word(line: &str) -> bool {
+    line.match_indices("\\\n").any(|(place, sign)| {
+        let before = line[..place].chars().next_back();
+        let after = line[place + sign.len()..].chars().next();
+        [before, after].iter().all(|letter| letter.is_some_and(|letter| !letter.is_whitespace()))
+    })
 }
 
 fn parse(line: &str) -> Option<Tree> {
@@ -88,7 +116,7 @@ fn deed(node: Node<'_>, line: &str) -> Option<Deed> {
         "file_redirect" => {
             let sign = children(node).find(|child| !child.is_named())?;
             let is_output = sign.kind().contains('>');
-            let target = children(node).filter(Node::is_named).last()?;
+            let target = destinations(node).next()?;
             is_output.then(|| Deed::Write(word(target, line)))
         }
         "pipeline" => {
@@ -110,17 +138,36 @@ fn inner(node: Node<'_>) -> Node<'_> {
 
 /// Name and arguments; none of what is not a simple command.
 fn words(command: Node<'_>, line: &str) -> Vec<Word> {
-    let is_word = |child: &Node<'_>| {
-        child.is_named()
-            && !matches!(
-                child.kind(),
-                "variable_assignment" | "file_redirect" | "herestring_redirect" | "heredoc_redirect"
-            )
-    };
-    match command.kind() {
-        "command" => children(command).filter(is_word).map(|child| word(child, line)).collect(),
+    if command.kind() != "command" {
+        return Vec::new();
+    }
+    let mut words: Vec<Word> =
+        children(command).flat_map(|child| arguments(child)).map(|child| word(child, line)).collect();
+    let around = command.parent().filter(|parent| inner(*parent) == command && *parent != command);
+    let behind = around.into_iter().flat_map(children).filter(|child| *child != command);
+    words.extend(behind.flat_map(|child| arguments(child)).map(|child| word(child, line)));
+    words
+}
+
+/// The words that a part of a command gives its program. To the grammar all that stands behind `>file` belongs to the
+/// redirection; to a shell the file alone does.
+fn arguments<'a>(part: Node<'a>) -> Vec<Node<'a>> {
+    match part.kind() {
+        "file_redirect" => destinations(part).skip(1).collect(),
+        "heredoc_redirect" => (0..part.child_count())
+            .filter(|place| {
+                u32::try_from(*place).is_ok_and(|place| part.field_name_for_child(place) == Some("argument"))
+            })
+            .filter_map(|place| part.child(place))
+            .collect(),
+        "variable_assignment" | "herestring_redirect" => Vec::new(),
+        _ if part.is_named() => vec![part],
         _ => Vec::new(),
     }
+}
+
+fn destinations<'a>(redirect: Node<'a>) -> impl Iterator<Item = Node<'a>> {
+    children(redirect).filter(|child| child.is_named() && child.kind() != "file_descriptor")
 }
 
 /// `:(){ :|:& };:`
@@ -144,7 +191,7 @@ fn text<'a>(node: Node<'_>, line: &'a str) -> &'a str {
 
 /// What a word is without its quotes.
 fn word(node: Node<'_>, line: &str) -> Word {
-    let mut word = Word { text: String::new(), pattern: String::new() };
+    let mut word = Word { text: String::new(), pattern: String::new(), is_literal: true };
     word.take(node, line);
     word
 }
@@ -160,7 +207,8 @@ impl Word {
             }
             "string" | "translated_string" => self.quoted(node, line),
             "word" => self.bare(text),
-            _ => self.as_is(text),
+            "number" => self.as_is(text),
+            _ => self.replaced(text),
         }
     }
 
@@ -172,7 +220,7 @@ impl Word {
         let parts = children(node).filter(|child| child.is_named() && child.kind() != "string_content");
         for part in parts {
             self.backslashed(line.get(done..part.start_byte()).unwrap_or_default());
-            self.as_is(text(part, line));
+            self.replaced(text(part, line));
             done = part.end_byte();
         }
         self.backslashed(line.get(done..end).unwrap_or_default());
@@ -181,6 +229,12 @@ impl Word {
     fn as_is(&mut self, text: &str) {
         self.text += text;
         self.pattern += text;
+    }
+
+    /// What a shell puts something else in the place of.
+    fn replaced(&mut self, text: &str) {
+        self.is_literal = false;
+        self.as_is(text);
     }
 
     fn literally(&mut self, text: &str) {
@@ -197,14 +251,22 @@ impl Word {
     fn bare(&mut self, text: &str) {
         let mut rest = text;
         while let Some((before, after)) = rest.split_once('\\') {
-            self.as_is(before);
+            self.unquoted(before);
             let length = after.chars().next().map_or(0, char::len_utf8);
             if !after.starts_with('\n') {
                 self.literally(&after[..length]);
             }
             rest = &after[length..];
         }
-        self.as_is(rest);
+        self.unquoted(rest);
+    }
+
+    fn unquoted(&mut self, text: &str) {
+        let is_home = self.text.is_empty() && text.starts_with('~') && !text.starts_with("~/");
+        let is_list = text.contains('{') && (text.contains(',') || text.contains(".."));
+        let is_pattern = text.contains(['*', '?']) || (text.contains('[') && text != "[");
+        self.is_literal &= !(is_home || is_list || is_pattern);
+        self.as_is(text);
     }
 
     /// In double quotes a backslash means that for few letters only.
@@ -261,7 +323,7 @@ mod tests {
     use super::*;
 
     fn runs(line: &str) -> Vec<String> {
-        let runs = deeds(line).into_iter().filter_map(|deed| match deed {
+        let runs = Line::read(line).deeds.into_iter().filter_map(|deed| match deed {
             Deed::Run(words) => Some(words.into_iter().map(|word| word.text).collect::<Vec<_>>().join("|")),
             _ => None,
         });
@@ -298,7 +360,7 @@ mod tests {
     fn a_line_may_be_as_long_and_as_deep_as_it_likes() {
         assert_eq!(runs(&"ls; ".repeat(20_000)).len(), 20_000);
         for line in ["$(", "(", "{ ", "\"$(", "if "].map(|open| open.repeat(30_000)) {
-            let _whatever_is_in_it = deeds(&line);
+            assert!(!Line::read(&line).is_whole);
         }
     }
 }

@@ -1,0 +1,164 @@
+//! Programs that run others, and how they are given them.
+use crate::Word;
+
+/// Programs that run another one, and their options that take a value.
+const WRAPPERS: [(&str, &[&str]); 30] = [
+    ("sudo", &["-u", "-g", "-h", "-p", "-C", "-D", "-R", "-T", "-U", "-r", "-t"]),
+    ("doas", &["-u", "-C"]),
+    ("env", &["-u", "-C", "--unset", "--chdir"]),
+    ("exec", &["-a"]),
+    ("command", &[]),
+    ("builtin", &[]),
+    ("coproc", &[]),
+    ("nohup", &[]),
+    ("setsid", &[]),
+    ("nice", &["-n"]),
+    ("ionice", &["-c", "-n", "-p"]),
+    ("time", &["-f", "-o"]),
+    ("timeout", &["-k", "-s"]),
+    ("stdbuf", &["-i", "-o", "-e"]),
+    ("xargs", &["-I", "-n", "-P", "-L", "-d", "-E", "-s", "-a"]),
+    ("parallel", &["-j", "-I", "-a", "-n", "-N"]),
+    ("busybox", &[]),
+    ("toybox", &[]),
+    ("chroot", &[]),
+    ("unshare", &["-w", "-S", "-G"]),
+    ("flock", &["-w", "-E"]),
+    ("strace", &["-o", "-e", "-p", "-s", "-u"]),
+    ("ltrace", &["-o", "-e", "-p", "-s", "-u"]),
+    ("taskset", &[]),
+    ("chrt", &["-T", "-P", "-D"]),
+    ("setpriv", &[]),
+    ("prlimit", &[]),
+    ("watch", &["-n"]),
+    ("runuser", &["-u", "-g"]),
+    ("fakeroot", &["-i", "-s"]),
+];
+
+/// What these take before the program: how long, where, which.
+const POSITIONAL: [&str; 5] = ["timeout", "chroot", "flock", "taskset", "chrt"];
+
+/// Whether `program` runs the program that its arguments name.
+pub(crate) fn is_wrapper(program: &Word) -> bool {
+    WRAPPERS.iter().any(|(wrapper, _)| *wrapper == name(program))
+}
+
+/// The program that is run in the end, and what it is given.
+pub fn unwrapped(words: &[Word]) -> &[Word] {
+    let mut rest = words;
+    while let Some((first, after)) = rest.split_first() {
+        let Some((wrapper, valued)) = WRAPPERS.iter().find(|(wrapper, _)| *wrapper == name(first)) else {
+            break;
+        };
+        rest = after;
+        while let Some((option, after)) = rest.split_first() {
+            let is_assignment = matches!(*wrapper, "sudo" | "env" | "doas") && is_assignment(&option.text);
+            match option.text.starts_with('-') {
+                true if valued.contains(&option.text.as_str()) => rest = after.get(1..).unwrap_or_default(),
+                true => rest = after,
+                false if is_assignment => rest = after,
+                false => break,
+            }
+        }
+        if POSITIONAL.contains(wrapper) {
+            rest = rest.get(1..).unwrap_or_default();
+        }
+    }
+    rest
+}
+
+fn is_assignment(word: &str) -> bool {
+    let is_name =
+        |name: &str| !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    word.split_once('=').is_some_and(|(name, _)| is_name(name))
+}
+
+/// Shells that read the same language as `sh`, or nearly.
+const SHELLS: [&str; 10] = ["sh", "bash", "dash", "zsh", "ksh", "mksh", "ash", "yash", "rbash", "fish"];
+
+/// Whether `program` is a shell.
+pub fn is_shell(program: &Word) -> bool {
+    SHELLS.contains(&name(program))
+}
+
+/// Programs of other languages, and the options behind which code stands.
+const INTERPRETERS: [(&str, &[char], &[&str]); 16] = [
+    ("python", &['c'], &[]),
+    ("pypy", &['c'], &[]),
+    ("perl", &['e', 'E'], &[]),
+    ("ruby", &['e'], &[]),
+    ("node", &['e', 'p'], &["--eval", "--print"]),
+    ("nodejs", &['e', 'p'], &["--eval", "--print"]),
+    ("bun", &['e', 'p'], &["--eval", "--print"]),
+    ("deno", &[], &["eval"]),
+    ("php", &['r', 'B', 'R', 'E'], &[]),
+    ("lua", &['e'], &[]),
+    ("luajit", &['e'], &[]),
+    ("tclsh", &[], &[]),
+    ("Rscript", &['e'], &[]),
+    ("osascript", &['e'], &[]),
+    ("csh", &['c'], &[]),
+    ("tcsh", &['c'], &[]),
+];
+
+/// Whether `program` runs code of a language that is not a shell's.
+pub fn is_interpreter(program: &Word) -> bool {
+    interpreter(program).is_some()
+}
+
+fn interpreter(program: &Word) -> Option<(&'static [char], &'static [&'static str])> {
+    let name = name(program).trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
+    INTERPRETERS.iter().find(|(known, ..)| *known == name).map(|(_, flags, options)| (*flags, *options))
+}
+
+/// Whether an interpreter is given code that stands in the line, or comes from its input.
+pub(crate) fn runs_inline_code(program: &Word, arguments: &[Word]) -> bool {
+    let Some((flags, options)) = interpreter(program) else { return false };
+    let is_code = |word: &Word| {
+        let text = &word.text;
+        flags.iter().any(|flag| is_flag(text, *flag))
+            || options.iter().any(|option| {
+                text.strip_prefix(option).is_some_and(|rest| matches!(rest.chars().next(), None | Some('=')))
+            })
+    };
+    // What stands behind the script belongs to the script.
+    let script = arguments.iter().position(|word| !word.text.starts_with('-') || word.text == "-");
+    let before = &arguments[..script.unwrap_or(arguments.len())];
+    if before.iter().any(is_code)
+        || arguments.first().is_some_and(|first| options.contains(&first.text.as_str()))
+    {
+        return true;
+    }
+    match script {
+        Some(place) => is_input(&arguments[place]),
+        None => !only_tells(arguments) && !arguments.iter().any(|word| is_flag(&word.text, 'm')),
+    }
+}
+
+/// `--version`, `-V`, `--help`, `-h`: nothing is run.
+pub(crate) fn only_tells(arguments: &[Word]) -> bool {
+    let tells = |word: &Word| matches!(word.text.as_str(), "--version" | "-V" | "-v" | "--help" | "-h");
+    arguments.len() == 1 && arguments.iter().all(tells)
+}
+
+/// A file that stands for what a program reads from another one.
+pub(crate) fn is_input(word: &Word) -> bool {
+    let is_handle = ["/dev/stdin", "/dev/fd/", "/proc/"].iter().any(|place| word.text.starts_with(place));
+    word.text == "-" || is_handle || word.pattern.starts_with("<(")
+}
+
+/// `/sbin/reboot` is `reboot`.
+pub fn name(word: &Word) -> &str {
+    word.text.rsplit('/').next().unwrap_or_default()
+}
+
+/// Whether `word` is `-x`, or has `x` among several letters.
+pub fn is_flag(word: &str, letter: char) -> bool {
+    word.starts_with('-') && !word.starts_with("--") && word.contains(letter)
+}
+
+/// Returns the first word behind an option that is none itself.
+pub fn behind(words: &[Word], is_it: impl Fn(&str) -> bool) -> Option<&Word> {
+    let place = words.iter().position(|word| is_it(&word.text))?;
+    words[place + 1..].iter().find(|word| !word.text.starts_with('-'))
+}

@@ -1,0 +1,483 @@
+//! The commands that a line runs, those inside others too, as far as its text tells.
+use crate::{
+    Deed, Line, Word,
+    programs::{
+        behind, is_flag, is_input, is_interpreter, is_shell, is_wrapper, name, only_tells, runs_inline_code,
+        unwrapped,
+    },
+};
+use std::collections::VecDeque;
+
+/// Lines in lines in lines … are read so far.
+const DEPTH: usize = 5;
+/// More commands, or more words behind a program that runs another, are not told apart.
+const MOST: usize = 20_000;
+const MOST_WORDS: usize = 256;
+
+/// A simple command. A word that a shell replaces may be anything.
+#[derive(Clone, Debug)]
+pub struct Command {
+    words: Vec<Word>,
+    /// Whether further words come from elsewhere, as `xargs` adds them.
+    has_more: bool,
+}
+
+/// What a line would run.
+#[derive(Debug, Default)]
+pub struct Runs {
+    /// Simple commands at any depth, and those that other programs are given to run.
+    pub commands: Vec<Command>,
+    /// Arguments in which a program might find something to run.
+    pub texts: Vec<String>,
+    /// Whether nothing else can run but scripts and programs that lie in files. Where the line is not understood, names
+    /// its program by a variable, or holds code of another language, anything can.
+    pub is_whole: bool,
+    /// Whether it goes to another folder.
+    pub moves: bool,
+}
+
+impl Command {
+    /// Whether it may be `words`, word for word; with `more`, whether it may begin with them. Its program may be named with
+    /// its folder.
+    pub fn may_be(&self, words: &[&str], more: bool) -> bool {
+        let mut own = self.words.iter();
+        for (place, expected) in words.iter().enumerate() {
+            match own.next() {
+                None => return self.has_more,
+                Some(word) if !word.is_literal => return may_become(word, expected),
+                Some(word) => {
+                    let is_program = place == 0 && name(word) == *expected;
+                    if word.text != *expected && !is_program {
+                        return false;
+                    }
+                }
+            }
+        }
+        more || own.all(|word| !word.is_literal)
+    }
+
+    /// Returns its words; none where a shell replaces some of them.
+    pub fn literal(&self) -> Option<String> {
+        let is_known = !self.has_more && self.words.iter().all(|word| word.is_literal);
+        let words = self.words.iter().map(|word| word.text.as_str());
+        is_known.then(|| words.collect::<Vec<_>>().join(" "))
+    }
+}
+
+/// Whether a shell may put `expected`, or several words that begin with it, in the place of `word`: what stands before the
+/// first sign that it reads stays.
+fn may_become(word: &Word, expected: &str) -> bool {
+    let mut before = String::new();
+    let mut letters = word.pattern.chars();
+    while let Some(letter) = letters.next() {
+        match letter {
+            '\\' => before.extend(letters.next()),
+            '~' | '*' | '?' | '[' | '$' | '`' | '{' | '<' | '>' => break,
+            plain => before.push(plain),
+        }
+    }
+    expected.starts_with(&before)
+}
+
+impl Runs {
+    /// Reads `line`, and what the programs in it are given to run.
+    pub fn of(line: &str) -> Self {
+        let mut runs = Self { is_whole: true, ..Self::default() };
+        let mut lines = VecDeque::from([(line.to_owned(), 0)]);
+        while let Some((line, depth)) = lines.pop_front() {
+            let read = Line::read(&line);
+            runs.is_whole &= read.is_whole && depth < DEPTH && runs.commands.len() < MOST;
+            if depth >= DEPTH || runs.commands.len() >= MOST {
+                break;
+            }
+            for deed in read.deeds {
+                if let Deed::Run(words) = deed {
+                    let found = runs.take(words);
+                    lines.extend(found.into_iter().map(|line| (line, depth + 1)));
+                }
+            }
+        }
+        runs
+    }
+
+    /// Whether some argument speaks of `words`, one behind the other.
+    pub fn mentions(text: &str, words: &[&str]) -> bool {
+        let is_part = |c: char| c.is_alphanumeric() || "_./-".contains(c);
+        let parts: Vec<&str> = text.split(|c| !is_part(c)).filter(|part| !part.is_empty()).collect();
+        let last = |part: &str| part.rsplit('/').next().unwrap_or_default().to_owned();
+        parts.windows(words.len().max(1)).any(|found| {
+            let first = found.first().zip(words.first()).is_none_or(|(part, word)| last(part) == last(word));
+            first && found.iter().zip(words).skip(1).all(|(part, word)| part == word)
+        })
+    }
+
+    /// Adds a command and those it is given to run. Returns the lines that it would have a shell run.
+    fn take(&mut self, words: Vec<Word>) -> Vec<String> {
+        let Some(first) = words.first() else { return Vec::new() };
+        if !is_wrapper(first) {
+            self.is_whole &= first.is_literal;
+            return self.add(words, false);
+        }
+        let (appends, place) = match name(first) {
+            "xargs" => (true, placeholder(&words[1..])),
+            "parallel" => (true, Some("{}".to_owned())),
+            _ => (false, None),
+        };
+        let words: Vec<Word> = words.into_iter().map(|word| replaced(word, place.as_deref())).collect();
+        let is_given = match unwrapped(&words).first() {
+            Some(program) => program.is_literal,
+            None => !appends || !words[1..].iter().any(is_wrapper),
+        };
+        self.is_whole &= words.len() <= MOST_WORDS && is_given;
+        // Any word may begin the command that is run, whatever the options before it mean.
+        let begins = |place: &usize| words[*place].is_literal && !words[*place].text.starts_with('-');
+        let places: Vec<usize> = (1..words.len().min(MOST_WORDS)).filter(begins).collect();
+        let mut lines = self.add(words.clone(), appends);
+        lines.extend(places.into_iter().flat_map(|place| self.add(words[place..].to_vec(), appends)));
+        lines
+    }
+
+    fn add(&mut self, words: Vec<Word>, has_more: bool) -> Vec<String> {
+        let Some((program, arguments)) = words.split_first() else { return Vec::new() };
+        let mut lines = Vec::new();
+        match name(program) {
+            "cd" | "pushd" | "popd" => self.moves = true,
+            // They join their arguments to a line.
+            "eval" | "alias" | "trap" | "watch" | "ssh" | "tmux" | "screen" | "parallel" => {
+                let read: Vec<&Word> = arguments.iter().filter(|word| !word.text.starts_with('-')).collect();
+                if matches!(name(program), "eval" | "alias" | "trap") {
+                    self.is_whole &= read.iter().all(|word| word.is_literal) && !has_more;
+                }
+                let texts: Vec<&str> = read.iter().map(|word| word.text.as_str()).collect();
+                lines.extend(texts.iter().filter(|text| !is_name(text)).map(|text| assigned(text)));
+                lines.push(texts.join(" "));
+            }
+            "env" | "mapfile" | "readarray" | "compgen" | "complete" => {
+                let is_it = |option: &&Word| {
+                    is_flag(&option.text, 'S')
+                        || is_flag(&option.text, 'C')
+                        || option.text.starts_with("--split")
+                };
+                if let Some(place) = arguments.iter().position(|word| is_it(&word)) {
+                    let rest: Vec<&str> = arguments[place..].iter().map(|word| word.text.as_str()).collect();
+                    let line = rest.join(" ");
+                    let line = line.trim_start_matches(|c: char| c == '-' || c.is_alphabetic());
+                    lines.push(line.trim_start_matches('=').to_owned());
+                }
+            }
+            // They read lines from elsewhere, or give a program another name.
+            "at" | "batch" | "hash" | "enable" => self.is_whole = false,
+            "." | "source" => self.is_whole &= !arguments.first().is_some_and(is_input),
+            "su" | "script" | "flock" | "runuser" => {
+                let is_it = |option: &str| is_flag(option, 'c') || option == "--command";
+                if let Some(line) = behind(arguments, is_it) {
+                    self.is_whole &= line.is_literal;
+                    lines.push(line.text.clone());
+                }
+            }
+            "awk" | "gawk" | "mawk" | "nawk" => {
+                let starts = |word: &Word| ["system", "|", "@"].iter().any(|sign| word.text.contains(sign));
+                self.is_whole &= !arguments.iter().any(starts);
+            }
+            "find" | "fd" | "fdfind" => self.take_found(arguments, &mut lines),
+            "git" => self.take_git(arguments, &mut lines),
+            _ if is_shell(program) => self.take_shell(arguments, has_more, &mut lines),
+            _ if is_interpreter(program) => {
+                self.is_whole &= !runs_inline_code(program, arguments) && !(has_more && arguments.is_empty());
+            }
+            // These show or look for text, and run nothing.
+            "echo" | "printf" | "grep" | "egrep" | "fgrep" | "rg" | "ag" | "test" | "[" | "gh" | "jq" => {}
+            _ => {
+                let is_text = |text: &&str| !text.chars().all(|c| c.is_alphanumeric() || "_./-".contains(c));
+                let texts = arguments.iter().map(|word| word.text.as_str()).filter(is_text);
+                self.texts.extend(texts.map(str::to_owned));
+            }
+        }
+        self.commands.push(Command { words, has_more });
+        lines
+    }
+
+    fn take_shell(&mut self, arguments: &[Word], has_more: bool, lines: &mut Vec<String>) {
+        if let Some(place) = arguments.iter().position(|word| is_flag(&word.text, 'c')) {
+            let line = arguments[place + 1..].iter().find(|word| !word.text.starts_with(['-', '+']));
+            self.is_whole &= line.is_some_and(|line| line.is_literal);
+            // `sh -c '"$@"' sh touch x`
+            let behind = arguments[place + 1..].iter().filter(|word| word.is_literal);
+            lines.extend(behind.map(|word| word.text.clone()));
+            return;
+        }
+        let mut rest = arguments.iter();
+        let script = loop {
+            match rest.next() {
+                Some(word)
+                    if matches!(
+                        word.text.as_str(),
+                        "-o" | "+o" | "-O" | "+O" | "--rcfile" | "--init-file"
+                    ) =>
+                {
+                    rest.next();
+                }
+                Some(word) if word.text.starts_with(['-', '+']) && word.text != "-" => {}
+                other => break other,
+            }
+        };
+        let reads_input =
+            arguments.iter().any(|word| is_flag(&word.text, 's')) || script.is_none_or(is_input);
+        self.is_whole &= !reads_input || only_tells(arguments) || (has_more && script.is_none());
+    }
+
+    fn take_found(&mut self, arguments: &[Word], lines: &mut Vec<String>) {
+        let runs = ["-exec", "-execdir", "-ok", "-okdir", "-x", "-X", "--exec", "--exec-batch"];
+        let begins = (0..arguments.len()).filter(|place| runs.contains(&arguments[*place].text.as_str()));
+        for place in begins.take(MOST_WORDS).collect::<Vec<_>>() {
+            let run = arguments[place + 1..].iter().take(MOST_WORDS);
+            let run = run.take_while(|word| !matches!(word.text.as_str(), ";" | "+"));
+            let run: Vec<Word> = run.map(|word| replaced(word.clone(), Some("{}"))).collect();
+            lines.extend(self.take(run));
+        }
+    }
+
+    /// `git bisect run …`, `git submodule foreach …`, `git rebase --exec …`, `git -c alias.x='!…' x`
+    fn take_git(&mut self, arguments: &[Word], lines: &mut Vec<String>) {
+        for (place, word) in arguments.iter().enumerate() {
+            let next = arguments.get(place + 1).filter(|_| {
+                matches!(word.text.as_str(), "-c" | "-x" | "--exec" | "--upload-pack" | "--receive-pack")
+                    || (word.text.starts_with("--") && word.text.ends_with("-filter"))
+            });
+            let joined = word.text.starts_with("--").then(|| word.text.split_once('=')).flatten();
+            lines.extend(next.map(|next| assigned(&next.text)));
+            lines.extend(joined.map(|(_, value)| value.to_owned()));
+        }
+        let run = arguments.iter().position(|word| matches!(word.text.as_str(), "run" | "foreach"));
+        if let Some(place) = run {
+            let run = arguments[place + 1..].iter().skip_while(|word| word.text.starts_with('-'));
+            let run: Vec<Word> = run.cloned().collect();
+            lines.extend(run.first().map(|first| first.text.clone()));
+            if run.len() > 1 {
+                lines.extend(self.take(run));
+            }
+        }
+    }
+}
+
+/// What `xargs` puts its input in the place of.
+fn placeholder(arguments: &[Word]) -> Option<String> {
+    arguments.iter().enumerate().find_map(|(place, word)| match word.text.as_str() {
+        "-I" => arguments.get(place + 1).map(|next| next.text.clone()),
+        "-i" | "--replace" => Some("{}".to_owned()),
+        text => text.strip_prefix("-I").or_else(|| text.strip_prefix("--replace=")).map(str::to_owned),
+    })
+}
+
+fn replaced(word: Word, place: Option<&str>) -> Word {
+    let is_replaced = place.is_some_and(|place| !place.is_empty() && word.text.contains(place));
+    let pattern = if is_replaced { "*".to_owned() } else { word.pattern.clone() };
+    Word { is_literal: word.is_literal && !is_replaced, pattern, ..word }
+}
+
+fn is_name(text: &str) -> bool {
+    text.chars().all(|c| c.is_alphanumeric() || "_-./".contains(c))
+}
+
+/// `name=value` is the value; a `!` before it has git run it.
+fn assigned(text: &str) -> String {
+    let value = match text.split_once('=') {
+        Some((name, value)) if !name.contains(char::is_whitespace) => value,
+        _ => text,
+    };
+    value.trim_start_matches('!').to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whether a rule `touch *` may be about what the line runs: by a command, by a text, or since it does not tell.
+    fn may_touch(line: &str) -> bool {
+        let runs = Runs::of(line);
+        let is_command = runs.commands.iter().any(|command| command.may_be(&["touch"], true));
+        is_command || !runs.is_whole || runs.texts.iter().any(|text| Runs::mentions(text, &["touch"]))
+    }
+
+    #[test]
+    fn what_a_line_may_run_is_found_in_all_that_a_shell_reads() {
+        let table = [
+            "touch x",
+            "true; touch x",
+            "(touch x)",
+            "{ touch x; }",
+            "! touch x",
+            "if true; then touch x; fi",
+            "for i in 1 2; do touch $i; done",
+            "f() { touch x; }; f",
+            "case a in a) touch x;; esac",
+            "a && b || touch x &",
+            "echo $(touch x)",
+            "echo `touch x`",
+            "X=$(touch x)",
+            "[[ -n $(touch x) ]]",
+            "echo $(( $(touch x) + 1 ))",
+            "cat <(touch x)",
+            "cat <<E\n$(touch x)\nE",
+            ">log touch x",
+            "a >log 2>&1; touch x",
+            "'tou'\"ch\" x",
+            "\\touch x",
+            "to\\\nuch x",
+            "$'touch' x",
+            "/usr/bin/touch x",
+            "~/bin/touch x",
+            "A=1 touch x",
+            "time touch x",
+            "coproc touch x",
+            "exec touch x",
+            "command -- touch x",
+            "builtin command touch x",
+            "env -i A=1 touch x",
+            "env -u A -S 'touch x'",
+            "env --split-string='touch x'",
+            "nohup nice -n 5 setsid touch x",
+            "timeout -k 1 5 touch x",
+            "sudo -u me touch x",
+            "xargs touch",
+            "echo x | xargs -n1 -I% touch %",
+            "xargs -I% sh -c '% x'",
+            "xargs -I% %",
+            "xargs env",
+            "parallel touch ::: x",
+            "flock f touch x",
+            "flock f -c 'touch x'",
+            "busybox touch x",
+            "sh -c 'touch x'",
+            "bash -lc 'true; touch x'",
+            "bash -o pipefail -c 'touch x'",
+            "sh -c '\"$@\"' sh touch x",
+            "sh -c 'sh -c \"sh -c touch\"'",
+            "echo touch x | sh",
+            "sh <<E\ntouch x\nE",
+            "bash -s < file",
+            "bash <(echo touch x)",
+            "bash -c \"$line\"",
+            "sh /dev/stdin < file",
+            ". <(echo touch x)",
+            "source /dev/stdin",
+            "eval touch x",
+            "eval 'touch' \"x\"",
+            "eval \"$line\"",
+            "trap 'touch x' EXIT",
+            "alias t='touch x'",
+            "hash -p /usr/bin/touch t; t x",
+            "t=touch; $t x",
+            "${t} x",
+            "$(echo touch) x",
+            "t?uch x",
+            "{touch,x}",
+            "find . -exec touch {} ;",
+            "find . -type f -execdir sh -c 'touch \"$1\"' _ {} +",
+            "find . -exec {} \\;",
+            "fd -x touch",
+            "git bisect run touch x",
+            "git submodule foreach 'touch x'",
+            "git rebase --exec 'touch x' main",
+            "git -c alias.x='!touch x' x",
+            "watch -n1 'touch x'",
+            "awk 'BEGIN { system(\"tou\" \"ch x\") }'",
+            "sed '1e touch x' file",
+            "vim -c '!touch x' file",
+            "tar --to-command='touch x' -xf a",
+            "python3 -c 'import os'",
+            "python3 - <<E\nprint(1)\nE",
+            "cat x | python3",
+            "perl -ne 'print'",
+            "ruby -e 'x'",
+            "node --eval=x",
+            "deno eval x",
+            "touch 'x",
+            "if",
+        ];
+        let missed: Vec<_> = table.into_iter().filter(|line| !may_touch(line)).collect();
+        assert!(missed.is_empty(), "{missed:#?}");
+    }
+
+    #[test]
+    fn what_only_speaks_of_a_command_does_not_run_it() {
+        let table = [
+            "echo touch x",
+            "echo 'a; touch x'",
+            "env echo 'a; touch x'",
+            "printf '%s\\n' \"touch x\" >notes",
+            "grep -rn 'touch x' src | sort -u",
+            "git commit -m 'touch x'",
+            "git log --format=%s touch",
+            "cat touch; ls touch/",
+            "cat <<'E'\n$(touch x)\nE",
+            "# touch x\nls",
+            "cargo test -p a --features b,c -- --test-threads=1 touch_up",
+            "for f in *.rs; do wc -l \"$f\"; done",
+            "cd sub && make -j4 2>&1 | tail -n 20",
+            "ls -la $HOME \"$x\" ${y:-z} *.c",
+            "find . -name '*.rs' -newer touch",
+            "find . -name '*.rs' -exec grep -l main {} +",
+            "find . -type f | xargs grep -n main",
+            "xargs -I% cp % dest/%",
+            "python3 script.py -c touch",
+            "python3 -m pytest -x tests",
+            "node build.js --print",
+            "bash build.sh touch",
+            "bash --version; python3 --version",
+            "awk '{ print $1 }' file",
+            "sed -i 's/a/b/' file",
+            "timeout 5 cargo build",
+            "if [ -f x ]; then echo y; else exit 1; fi",
+            "A=$(git rev-parse HEAD); echo \"$A\"",
+            "[[ $x == y ]] && (( 1 + 1 ))",
+            "while read -r line; do echo \"$line\"; done <file",
+            "function f { ls; }; f",
+            "~/.cargo/bin/cargo test",
+            "test -n \"$(git status --porcelain)\"",
+            "cat >file <<'E'\nlet x = touch;\nE",
+            "",
+        ];
+        let wrong: Vec<_> = table.into_iter().filter(|line| may_touch(line)).collect();
+        assert!(wrong.is_empty(), "{wrong:#?}");
+    }
+
+    #[test]
+    fn a_word_that_a_shell_replaces_may_be_what_a_rule_is_about() {
+        let is = |line: &str, words: &[&str], more: bool| {
+            Runs::of(line).commands.iter().any(|command| command.may_be(words, more))
+        };
+        let table = [
+            ("rm $x", "rm -rf *", true),
+            ("rm *", "rm -rf *", true),
+            ("rm src/*.o", "rm -rf *", false),
+            ("rm -r$x y", "rm -rf *", true),
+            ("git push$x", "git push *", true),
+            ("git \"$x\" push", "git push *", true),
+            ("git status $x", "git push *", false),
+            ("xargs git", "git push *", true),
+            ("make $x", "make", true),
+            ("make all", "make", false),
+            (">out git push origin", "git push *", true),
+            ("git >out push origin", "git push *", true),
+            ("git 2>&1 push", "git push *", true),
+            ("git push<in", "git push *", true),
+            ("cat <<E push\nx\nE", "cat push", true),
+            ("git pushx", "git push *", false),
+        ];
+        for (line, rule, expected) in table {
+            let (words, more) = (rule.strip_suffix(" *").unwrap_or(rule), rule.ends_with('*'));
+            assert_eq!(is(line, &words.split(' ').collect::<Vec<_>>(), more), expected, "{line} / {rule}");
+        }
+    }
+
+    #[test]
+    fn a_line_that_is_too_long_or_too_deep_may_run_anything() {
+        let nested = |depth: usize| (0..depth).fold("ls".to_owned(), |line, _| format!("eval {line}"));
+        let long = [format!("env {} ls", "A=1 ".repeat(300)), "ls; ".repeat(40_000), "$(".repeat(30_000)];
+        for line in long.into_iter().chain([nested(9)]) {
+            assert!(!Runs::of(&line).is_whole, "{}", &line[..20]);
+        }
+        assert!(Runs::of(&nested(3)).is_whole && Runs::of(&"ls; ".repeat(5_000)).is_whole);
+    }
+}
