@@ -155,9 +155,7 @@ fn arguments<'a>(part: Node<'a>) -> Vec<Node<'a>> {
     match part.kind() {
         "file_redirect" => destinations(part).skip(1).collect(),
         "heredoc_redirect" => (0..part.child_count())
-            .filter(|place| {
-                u32::try_from(*place).is_ok_and(|place| part.field_name_for_child(place) == Some("argument"))
-            })
+            .filter(|place| part.field_name_for_child(*place) == Some("argument"))
             .filter_map(|place| part.child(place))
             .collect(),
         "variable_assignment" | "herestring_redirect" => Vec::new(),

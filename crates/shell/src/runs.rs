@@ -183,7 +183,8 @@ impl Runs {
             "git" => self.take_git(arguments, &mut lines),
             _ if is_shell(program) => self.take_shell(arguments, has_more, &mut lines),
             _ if is_interpreter(program) => {
-                self.is_whole &= !runs_inline_code(program, arguments) && !(has_more && arguments.is_empty());
+                self.is_whole &=
+                    !(runs_inline_code(program, arguments) || (has_more && arguments.is_empty()));
             }
             // These show or look for text, and run nothing.
             "echo" | "printf" | "grep" | "egrep" | "fgrep" | "rg" | "ag" | "test" | "[" | "gh" | "jq" => {}

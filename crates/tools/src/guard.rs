@@ -48,7 +48,7 @@ fn of_words(words: &[Word], depth: usize) -> Option<&'static str> {
         "find" if has_everything && removes_all(arguments) => Some("it removes everything"),
         program if program == "mkfs" || program.starts_with("mkfs.") => Some("it formats a disk"),
         _ if runs_a_substitution(program, arguments) => Some("it runs what it downloads, unseen"),
-        _ => lines_in(&words).iter().find_map(|line| refusal_at(line, depth.checked_sub(1)?)),
+        _ => lines_in(words).iter().find_map(|line| refusal_at(line, depth.checked_sub(1)?)),
     }
 }
 
@@ -68,10 +68,10 @@ fn removes_all(arguments: &[Word]) -> bool {
         |words: &[Word]| words.first().is_some_and(|first| matches!(name(first), "rm" | "shred"));
     let removes = |at: usize| {
         let program = unwrapped(&arguments[at + 1..]);
-        let lines = lines_in(&program);
+        let lines = lines_in(program);
         let mut run = lines.iter().flat_map(|line| Line::read(line).deeds);
-        is_removal(&program)
-            || run.any(|deed| matches!(deed, Deed::Run(words) if is_removal(&unwrapped(&words))))
+        is_removal(program)
+            || run.any(|deed| matches!(deed, Deed::Run(words) if is_removal(unwrapped(&words))))
     };
     texts.contains(&"-delete") || runs.is_some_and(removes)
 }
@@ -79,7 +79,7 @@ fn removes_all(arguments: &[Word]) -> bool {
 /// `bash <(curl …)`, `sh -c "$(curl …)"`, `eval "$(wget …)"`, `source <(curl …)`
 fn runs_a_substitution(program: &Word, arguments: &[Word]) -> bool {
     let runs = matches!(name(program), "eval" | "source" | ".") || runs_input(program);
-    let is_program = |deed: &Deed| matches!(deed, Deed::Run(words) if downloads(&unwrapped(words)));
+    let is_program = |deed: &Deed| matches!(deed, Deed::Run(words) if downloads(unwrapped(words)));
     let fetches = |word: &Word| {
         let line = word.pattern.trim_start();
         ["$(", "`", "<("].iter().any(|open| line.starts_with(open))
