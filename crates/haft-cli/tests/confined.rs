@@ -6,9 +6,11 @@ mod kit;
 use kit::{Place, Ran, UNTIL_GO, terminal::poll};
 use serde_json::{Value, json};
 use std::{
+    collections::BTreeSet,
     fs,
     os::unix::fs::PermissionsExt,
     process::{Child, Command, Stdio},
+    thread,
     time::{Duration, Instant},
 };
 
@@ -544,12 +546,16 @@ fn calls_of_one_reply_run_side_by_side_and_end_as_one_after_the_other() {
         let ended = events.iter().filter(|event| event["type"] == "tool_ended");
         ended.map(|event| event["content"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
     };
-    let wait = |own: &str| format!("touch /tmp/{own}; {UNTIL_GO}; ls /tmp");
-    let both = start(&[&wait("a"), &wait("b")]);
-    poll(|| place.has_made("a") && place.has_made("b"), || "both of them".into());
+    let mark = |own: &str| format!("{own}{}", std::process::id());
+    let wait = |own: &str| format!("{UNTIL_GO}; echo {own}; : {}", mark(own));
+    let both = start(&[&wait("reads"), &wait("looks"), "echo late >late"]);
+    poll(|| is_running(&mark("reads")) && is_running(&mark("looks")), || "both of them".into());
     place.let_go();
-    assert_eq!(told(both), ["a", "a\nb"]);
-    fs::remove_file(place.work().join(".go")).unwrap();
+    assert_eq!(
+        (told(both), place.read("late").as_deref()),
+        (vec!["reads".into(), "looks".into(), "(no output)".into()], Some("late\n"))
+    );
+    [".go", "late"].iter().for_each(|name| fs::remove_file(place.work().join(name)).unwrap());
     place.write("log", "0\n");
     let told = told(start(&[
         "cat log",
@@ -560,6 +566,34 @@ fn calls_of_one_reply_run_side_by_side_and_end_as_one_after_the_other() {
         "ls -A",
     ]));
     assert_eq!(told, ["0", "(no output)", "0\n1\n2", "0\n1\n2", "(no output)", "(no output)"]);
+}
+
+#[test]
+fn commands_that_may_change_something_follow_one_another_and_none_runs_twice() {
+    let place = Place::new();
+    let time = format!("0.3{}", std::process::id());
+    let call = |number| json!({"name": "bash", "arguments": {"command": format!("sleep {time}; echo {number} >f{number}; echo {number} >>/tmp/log")}});
+    let calls: Vec<_> = (0..4).map(call).collect();
+    let look = json!({"name": "bash", "arguments": {"command": "cat /tmp/log"}});
+    let model = place
+        .script("model.jsonl", &[json!({"calls": calls}), json!({"calls": [look]}), json!({"say": "done"})]);
+    let options = ["--sandbox", "require", "--permission", "accept-edits", "--json"];
+    let mut command = place.haft(&[&["run", "--model", &model], &options[..], &["go"]].concat());
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let wanted = format!("sleep\0{time}\0").into_bytes();
+    let mut sleepers = BTreeSet::new();
+    while child.try_wait().unwrap().is_none() {
+        let processes = fs::read_dir("/proc").unwrap().flatten();
+        let found = processes
+            .filter(|process| fs::read(process.path().join("cmdline")).is_ok_and(|line| line == wanted));
+        sleepers.extend(found.map(|process| process.file_name()));
+        thread::sleep(Duration::from_millis(10));
+    }
+    let ran = Ran::from(child.wait_with_output().unwrap());
+    assert_eq!((ran.code, sleepers.len()), (0, 4), "{ran:?}");
+    let log = ran.events().into_iter().rfind(|event| event["type"] == "tool_ended").unwrap();
+    assert_eq!(log["content"], "0\n1\n2\n3", "{ran:?}");
+    assert!((0..4).all(|number| place.read(&format!("f{number}")) == Some(format!("{number}\n"))), "{ran:?}");
 }
 
 #[test]

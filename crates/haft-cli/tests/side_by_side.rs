@@ -3,7 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 mod kit;
 use fastrand::Rng;
-use kit::Place;
+use kit::{Place, Ran};
 use serde_json::{Value, json};
 use std::{
     collections::BTreeMap,
@@ -21,7 +21,7 @@ const NAMES: [&str; 7] = ["a", "b", "d", "d/a", "d/b", "d/e", "new name"];
 /// What it prints and does depends on what it finds, and on nothing else.
 fn command(random: &mut Rng, number: usize) -> String {
     let [one, other] = [(); 2].map(|()| NAMES[random.usize(..NAMES.len())]);
-    let line = match random.u32(0..19) {
+    let line = match random.u32(0..24) {
         0 => format!("echo {number} >'{one}'"),
         1 => format!("echo {number} >>'{one}'"),
         2 => format!("cat '{one}'"),
@@ -41,7 +41,12 @@ fn command(random: &mut Rng, number: usize) -> String {
         }
         15 => "git checkout -q -- . ; git status --short".to_owned(),
         16 => format!("setfattr -n user.note -v {number} '{one}' && getfattr -d '{one}'"),
-        17 => format!("ln '{one}' '{other}' && cat '{other}'"),
+        17 => format!("echo {number} >>'/tmp/{}'", one.replace('/', "-")),
+        18 => format!("mv -T '/tmp/{}' '{other}'", one.replace('/', "-")),
+        19 => format!("cat '/tmp/{}'; ls -1A /tmp | grep -v ^.tmp", one.replace('/', "-")),
+        20 => format!("echo {number} >>$SHARED/log"),
+        21 => "cat $SHARED/log".to_owned(),
+        22 => format!("ln '{one}' '{other}' && cat '{other}'"),
         _ => format!("rmdir '{one}'; test -e '{other}'; echo $?"),
     };
     // None is the same as another one: repeated calls are told so.
@@ -51,18 +56,29 @@ fn command(random: &mut Rng, number: usize) -> String {
 /// The mode of each file, its content or where it leads, and its attribute.
 type Tree = BTreeMap<PathBuf, (u32, Vec<u8>, Option<Vec<u8>>)>;
 
+/// What is left at the end in what else a command may write in.
+const LOOK: &str = "cat $SHARED/log; cd /tmp && grep -r . .";
+
 /// The exit code (some changes are asked about, and nobody answers), what was answered to each call, and the tree after
 /// them.
-fn done(replies: &[Vec<String>]) -> (i32, Vec<String>, Tree) {
-    let place = Place::new();
+fn done(replies: &[Vec<String>], is_shared: bool) -> (i32, Vec<String>, Tree) {
+    let place = Place::in_sight();
+    let shared = place.path().join("shared");
+    fs::create_dir(&shared).unwrap();
+    if is_shared {
+        place.configure(&format!("[commands]\nwritable = [\"{}\"]\n", shared.display()));
+    }
     place.write("a", "1\n");
     place.write("d/a", "2\n");
     let call = |command: &String| json!({"name": "bash", "arguments": {"command": command}});
     let calls = |reply: &Vec<String>| json!({"calls": reply.iter().map(call).collect::<Value>()});
-    let lines: Vec<Value> = replies.iter().map(calls).chain([json!({"say": "done"})]).collect();
+    let look = vec![LOOK.to_owned()];
+    let lines: Vec<Value> =
+        replies.iter().chain([&look]).map(calls).chain([json!({"say": "done"})]).collect();
     let model = place.script("model.jsonl", &lines);
     let options = ["--sandbox", "require", "--permission", "full", "--json"];
-    let ran = place.run(&[&["run", "--model", &model], &options[..], &["go"]].concat());
+    let mut haft = place.haft(&[&["run", "--model", &model], &options[..], &["go"]].concat());
+    let ran = Ran::from(haft.env("SHARED", "../shared").output().unwrap());
     assert!([0, 4].contains(&ran.code), "{ran:?}");
     let events = ran.events();
     let ended = events.iter().filter(|event| event["type"] == "tool_ended");
@@ -107,7 +123,10 @@ fn random_calls_of_one_reply_end_as_one_after_the_other() {
                     let commands: Vec<String> = (0..calls).map(|place| command(&mut random, place)).collect();
                     let each: Vec<Vec<String>> =
                         commands.iter().map(|command| vec![command.clone()]).collect();
-                    let (together, apart) = (done(std::slice::from_ref(&commands)), done(&each));
+                    // Commands that can write elsewhere run alone.
+                    let is_shared = number % 3 == 0;
+                    let together = done(std::slice::from_ref(&commands), is_shared);
+                    let apart = done(&each, is_shared);
                     assert_eq!(together, apart, "HAFT_SEED={seed}, reply {number}: {commands:#?}");
                 }
             });

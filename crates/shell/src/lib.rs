@@ -4,6 +4,7 @@
 //! in turn: `env touch x`, `sh -c 'touch x'`, `find . -exec touch {} +`.
 mod line;
 mod programs;
+mod readers;
 mod runs;
 
 pub use line::{Deed, Line, Word};

@@ -26,7 +26,7 @@ pub struct Word {
 pub enum Deed {
     /// Runs a program: its name and arguments.
     Run(Vec<Word>),
-    /// Sends output into a file.
+    /// Sends output into a file, not into what another handle leads to (`2>&1`).
     Write(Word),
     /// Runs programs at once, each reading what the one before prints; their words.
     Pipe(Vec<Vec<Word>>),
@@ -116,8 +116,9 @@ fn deed(node: Node<'_>, line: &str) -> Option<Deed> {
         "file_redirect" => {
             let sign = children(node).find(|child| !child.is_named())?;
             let is_output = sign.kind().contains('>');
-            let target = destinations(node).next()?;
-            is_output.then(|| Deed::Write(word(target, line)))
+            let target = word(destinations(node).next()?, line);
+            let is_handle = target.text == "-" || target.text.chars().all(|c| c.is_ascii_digit());
+            (is_output && !(sign.kind().ends_with('&') && is_handle)).then_some(Deed::Write(target))
         }
         "pipeline" => {
             let parts = children(node).filter(|child| child.kind() != "|" && child.kind() != "|&");

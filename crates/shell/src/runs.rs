@@ -5,6 +5,7 @@ use crate::{
         behind, is_flag, is_input, is_interpreter, is_shell, is_wrapper, name, only_tells, runs_inline_code,
         unwrapped,
     },
+    readers::only_reads,
 };
 use std::collections::VecDeque;
 
@@ -34,6 +35,8 @@ pub struct Runs {
     pub is_whole: bool,
     /// Whether it goes to another folder.
     pub moves: bool,
+    /// Whether it writes nothing into files, and runs nothing but programs that are known to change none.
+    pub only_reads: bool,
 }
 
 impl Command {
@@ -82,7 +85,7 @@ fn may_become(word: &Word, expected: &str) -> bool {
 impl Runs {
     /// Reads `line`, and what the programs in it are given to run.
     pub fn of(line: &str) -> Self {
-        let mut runs = Self { is_whole: true, ..Self::default() };
+        let mut runs = Self { is_whole: true, only_reads: true, ..Self::default() };
         let mut lines = VecDeque::from([(line.to_owned(), 0)]);
         while let Some((line, depth)) = lines.pop_front() {
             let read = Line::read(&line);
@@ -91,12 +94,21 @@ impl Runs {
                 break;
             }
             for deed in read.deeds {
-                if let Deed::Run(words) = deed {
-                    let found = runs.take(words);
-                    lines.extend(found.into_iter().map(|line| (line, depth + 1)));
+                match deed {
+                    Deed::Run(words) => {
+                        let found = runs.take(words);
+                        lines.extend(found.into_iter().map(|line| (line, depth + 1)));
+                    }
+                    Deed::Write(file) => {
+                        let is_shown =
+                            ["/dev/null", "/dev/stdout", "/dev/stderr"].contains(&file.text.as_str());
+                        runs.only_reads &= is_shown;
+                    }
+                    Deed::Pipe(_) | Deed::Bomb => {}
                 }
             }
         }
+        runs.only_reads &= runs.is_whole;
         runs
     }
 
@@ -116,6 +128,7 @@ impl Runs {
         let Some(first) = words.first() else { return Vec::new() };
         if !is_wrapper(first) {
             self.is_whole &= first.is_literal;
+            self.only_reads &= only_reads(&words, false);
             return self.add(words, false);
         }
         let (appends, place) = match name(first) {
@@ -124,6 +137,7 @@ impl Runs {
             _ => (false, None),
         };
         let words: Vec<Word> = words.into_iter().map(|word| replaced(word, place.as_deref())).collect();
+        self.only_reads &= only_reads(unwrapped(&words), appends);
         let is_given = match unwrapped(&words).first() {
             Some(program) => program.is_literal,
             None => !appends || !words[1..].iter().any(is_wrapper),
@@ -441,6 +455,51 @@ mod tests {
         ];
         let wrong: Vec<_> = table.into_iter().filter(|line| may_touch(line)).collect();
         assert!(wrong.is_empty(), "{wrong:#?}");
+    }
+
+    #[test]
+    fn a_line_only_reads_where_all_its_programs_are_known_to() {
+        let table = [
+            ("cat a b | grep -c x", true),
+            ("ls -la \"$d\" 2>&1", true),
+            ("cd sub && sed -n 10,20p a.rs", true),
+            ("git log --oneline -5; git --no-pager show HEAD", true),
+            ("find . -name '*.rs' -exec grep -l main {} +", true),
+            ("find . -type f | xargs -n1 wc -l", true),
+            ("timeout 5 sh -c 'sleep 1; echo done' 2>/dev/null", true),
+            ("for f in *.rs; do head -n1 \"$f\"; done", true),
+            ("echo $(cat a) >&2", true),
+            ("sort -u a | uniq -c | awk '{ print $2 }'", true),
+            ("uniq a b", false),
+            ("awk '{ print > \"b\" }' a", false),
+            ("echo a >b", false),
+            ("echo a >1", false),
+            ("echo a >>b", false),
+            ("echo a &>b", false),
+            ("cat <<E >b\nx\nE", false),
+            ("echo $(touch x)", false),
+            ("sort -uo b a", false),
+            ("sort --output=b a", false),
+            ("sort $x", false),
+            ("find . -delete", false),
+            ("find . -exec rm {} +", false),
+            ("ls | xargs touch", false),
+            ("ls | xargs find", false),
+            ("sed -i s/a/b/ f", false),
+            ("sed -n 's/a/b/w f' g", false),
+            ("git status", false),
+            ("git show --output=x", false),
+            ("tee a", false),
+            ("./script", false),
+            ("cargo test", false),
+            ("$x", false),
+            ("eval ls", false),
+            ("f() { touch x; }; ls", false),
+            ("if", false),
+        ];
+        for (line, expected) in table {
+            assert_eq!(Runs::of(line).only_reads, expected, "{line}");
+        }
     }
 
     #[test]

@@ -106,6 +106,11 @@ pub struct Execution {
 }
 
 impl Execution {
+    /// Whether its command line runs nothing but programs that are known to change no file.
+    pub fn only_reads(&self) -> bool {
+        haft_shell::Runs::of(&self.command).only_reads
+    }
+
     /// Whether it can do nothing but change its view of the workspace.
     pub fn stays_inside(&self) -> bool {
         self.confined && !self.network

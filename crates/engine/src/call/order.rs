@@ -1,8 +1,9 @@
 //! Calls of one reply that run side by side, with the result of one after the other.
 //!
-//! Each works in a view of the same state. When a call is done it waits for those before it; if one of these has changed
-//! something meanwhile, the call has seen a state that is gone, and is made again on the new one. Nothing that it did was
-//! real, so it happens once.
+//! Only calls begin side by side that are expected to change nothing, and one that may as the last of them
+//! (`turn/calls.rs`). Each works in a view of the same state. When a call is done it waits for those before it; if one of
+//! these has changed something after all (a program of the name `ls` that is another one), the call has seen a state that is
+//! gone, and is made again on the new one. Nothing that it did was real, so it happens once.
 use std::sync::{
     Arc, Mutex, MutexGuard, PoisonError,
     atomic::{AtomicBool, Ordering::Relaxed},

@@ -1,4 +1,4 @@
-//! Runs the calls of a reply: neighbors that do nothing real before they end side by side, all others one by one.
+//! Runs the calls of a reply: neighbors that only read side by side, all others one by one.
 use crate::{
     call::{judge::judge, order::Order, prepare, run_call, tool_context::Round},
     journal::JournalError,
@@ -96,9 +96,10 @@ fn too_many(call: ToolCall) -> Prepared {
     Prepared { call, ready: Err(error.hint("make fewer calls at a time")) }
 }
 
-/// In the model's order. Neighboring calls that only read, or whose commands work in views, share a batch where they may
-/// run at once; any other call has one of its own. So has one that is made twice: the second may be answered with the
-/// first.
+/// In the model's order. Neighboring calls that only read share a batch, and run at once; a command that works in a view and
+/// may change something there may be the last of them. It does not begin before those that may change what it reads, since
+/// it would have to be made again. Any other call has a batch of its own. So has one that is made twice: the second may be
+/// answered with the first.
 fn next_batch(
     session: &SessionContext,
     calls: &mut Peekable<impl Iterator<Item = (usize, ToolCall)>>,
@@ -110,7 +111,7 @@ fn next_batch(
     let mut batch = vec![looked_at(place, call)];
     let fits = |call: &Prepared| only_reads(call) || runs_in_view(session, call);
     while parallel
-        && fits(&batch[0])
+        && batch.last().is_some_and(|call| fits(call) && changes_nothing(call))
         && let Some((place, call)) = calls.peek().cloned()
     {
         let next = looked_at(place, call);
@@ -139,6 +140,16 @@ fn runs_in_view(session: &SessionContext, call: &Prepared) -> bool {
             && !judged.reaches_out()
             && judged.now(session, &call.call) == Verdict::Allow
     })
+}
+
+/// As far as can be told before it runs.
+fn changes_nothing(call: &Prepared) -> bool {
+    let reads = |effect: &Effect| match effect {
+        Effect::Read(_) => true,
+        Effect::Execute(execution) => execution.only_reads(),
+        Effect::Write(_) | Effect::Network(_) => false,
+    };
+    call.ready.as_ref().is_ok_and(|ready| !ready.effects.is_empty() && ready.effects.iter().all(reads))
 }
 
 fn only_reads(call: &Prepared) -> bool {
