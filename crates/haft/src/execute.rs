@@ -4,8 +4,8 @@ use crate::{
 };
 use futures::{StreamExt, stream};
 use haft_core::{
-    Access, Alone, Effect, Fact, JobId, Jobs, Nobody, Policy, Render, Stage, ToolContext, ToolError,
-    ToolErrorKind, ToolOutput, Verdict, View,
+    Access, Alone, Effect, Fact, JobId, Jobs, Nobody, Policy, Readable, Render, Stage, ToolContext,
+    ToolError, ToolErrorKind, ToolOutput, Verdict, View,
 };
 use haft_engine::{BackgroundCommands, CallLog, as_found, is_repository, run_tool};
 use haft_stage::Declared;
@@ -128,7 +128,10 @@ impl<'a> Runner<'a> {
         let view: Arc<dyn View> = self.stage.open(&self.workspace, &effects).map_err(not_staged)?.into();
         let (waits, ends) = (self.context.background.is_none(), Ends::default());
         let jobs = self.context.background.clone().unwrap_or_else(|| ends.collecting());
-        let context = self.tool_context(call, &view, jobs.clone());
+        let readable =
+            Readable::new(&self.context.policy, &self.workspace, &effects, vec![self.folder.clone()]);
+        let context =
+            ToolContext { readable: Arc::new(readable), ..self.tool_context(call, &view, jobs.clone()) };
         let output = run_tool(&*tool, arguments, &context, self.context.call_seconds).await?;
         let changes = view.changes().map_err(not_staged)?;
         let left = self.stage.settle(&self.workspace, &changes).map_err(not_staged)?;

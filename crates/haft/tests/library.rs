@@ -259,6 +259,26 @@ async fn the_loop_alone_writes_only_what_its_policy_allows() {
     assert!(!folder.path().join("b.txt").exists());
 }
 
+#[cfg(feature = "tools")]
+#[tokio::test]
+async fn the_loop_alone_searches_only_what_its_policy_lets_it_read() {
+    let folder = tempfile::tempdir().unwrap();
+    for name in [".env", "sub/.env.local", "sub/open"] {
+        fs::create_dir_all(folder.path().join("sub")).unwrap();
+        fs::write(folder.path().join(name), "canary").unwrap();
+    }
+    let model = scripted().calls([("grep", json!({"pattern": "canary", "path": "."}))]).says("done");
+    let rules = vec![Rule::parse(Ruling::Deny, "read:**/.env*").unwrap()];
+    let config = ToolLoop {
+        policy: Policy { rules, mode: Mode::Full },
+        tools: haft::tools::builtin(&Default::default()).into(),
+        ..looping(model, folder.path())
+    };
+    let result = run_tool_loop(&config, Conversation::default().user("go"), None).await.unwrap();
+    let told = &told(&result.messages)[2];
+    assert!(told.contains("sub/open") && !told.contains(".env:") && !told.contains(".env.local:"), "{told}");
+}
+
 /// Breaks off in the middle.
 struct CutOff;
 

@@ -98,6 +98,25 @@ async fn a_command_changes_its_view_and_not_the_workspace() {
 }
 
 #[tokio::test]
+async fn a_confined_command_changes_nothing_of_the_process_that_runs_it() {
+    let place = Place::new();
+    let own = || {
+        ["oom_score_adj", "coredump_filter", "timerslack_ns"]
+            .map(|name| fs::read(format!("/proc/self/{name}")).unwrap())
+    };
+    let before = own();
+    let set = "for p in /proc/[0-9]* /proc/self/task/*; do for n in 900 1000; do echo $n >$p/oom_score_adj; echo $n >$p/timerslack_ns; \
+               echo 0x7f >$p/coredump_filter; done; done 2>/dev/null; cat /proc/self/oom_score_adj; ls /proc";
+    let (told, _) = place.run(set).await;
+    assert!(told.starts_with("1000\n") && own() == before, "{told}");
+    let others = told
+        .lines()
+        .filter_map(|line| line.parse::<u32>().ok())
+        .filter(|number| *number == std::process::id());
+    assert_eq!(others.count(), usize::from(std::process::id() < 3), "{told}");
+}
+
+#[tokio::test]
 async fn what_a_confined_command_may_not_do_fails() {
     let place = Place::new();
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();

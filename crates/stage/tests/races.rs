@@ -1,7 +1,9 @@
 //! What others do to folders and files while changes are settled.
 #![expect(clippy::unwrap_used, reason = "this is a test")]
 mod kit;
-use haft_core::{Effect, Stage};
+use haft_core::{Effect, Stage, View};
+use haft_sandbox::Shell;
+use haft_stage::{CommandAccess, Declared};
 use kit::Place;
 use std::{
     collections::BTreeMap,
@@ -29,8 +31,16 @@ impl Drop for Stop<'_> {
 }
 
 /// Puts a link to `elsewhere` in the place of `folder` and takes it away again, as fast as can be.
-fn swap(folder: &Path, parked: &Path, elsewhere: &Path, swaps: &AtomicUsize, stop: &AtomicBool) {
+fn swap(
+    folder: &Path,
+    parked: &Path,
+    elsewhere: &Path,
+    swaps: &AtomicUsize,
+    stop: &AtomicBool,
+    pause: Duration,
+) {
     while !stop.load(Relaxed) {
+        thread::sleep(pause);
         fs::rename(folder, parked).unwrap();
         let _whoever_settles_made_the_folder_anew = symlink(elsewhere, folder);
         swaps.fetch_add(1, Relaxed);
@@ -107,7 +117,7 @@ fn no_byte_lands_elsewhere_while_folders_are_swapped_for_links() {
         fs::write(folder.join("kept"), "mine").unwrap();
         let (swaps, stop) = (AtomicUsize::new(0), AtomicBool::new(false));
         thread::scope(|scope| {
-            scope.spawn(|| swap(&folder, &root.join(parked), &outside, &swaps, &stop));
+            scope.spawn(|| swap(&folder, &root.join(parked), &outside, &swaps, &stop, Duration::ZERO));
             let _however_this_ends = Stop(&stop);
             work(&place, if is_inside { Path::new("sub") } else { &folder }, &swaps);
         });
@@ -116,6 +126,71 @@ fn no_byte_lands_elsewhere_while_folders_are_swapped_for_links() {
         assert!(left.iter().all(|path| !path.to_string_lossy().contains(".haft-")), "{left:?}");
         assert!(!root.join(parked).exists());
     }
+}
+
+/// What a command changes in an ignored folder is moved there, or copied from another file system.
+#[cfg(target_os = "linux")]
+#[test]
+fn no_moved_byte_lands_elsewhere_while_folders_are_swapped_for_links() {
+    const ROUNDS: usize = 25;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let memory = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap();
+    for blobs in [None, Some(memory.path().join("blobs"))] {
+        let mut place = Place::new(&[(".gitignore", "node_modules\n")]);
+        let root = place.workspace.parent().unwrap().to_owned();
+        let blobs = blobs.unwrap_or_else(|| root.join("blobs"));
+        place.stage = Declared::new(blobs).with_command_views(CommandAccess::default());
+        place.stage.command_views(&place.workspace).unwrap();
+        let outside = root.join("outside");
+        fs::create_dir(&outside).unwrap();
+        let folder = place.workspace.join("node_modules");
+        fs::create_dir_all(folder.join("pkg")).unwrap();
+        // A file of theirs has a second name inside.
+        for name in ["1", "kept"] {
+            fs::write(outside.join(name), "theirs").unwrap();
+        }
+        fs::hard_link(outside.join("1"), folder.join("pkg/1")).unwrap();
+        let theirs = everything(&outside);
+        let (swaps, stop) = (AtomicUsize::new(0), AtomicBool::new(false));
+        let mut tried = 0;
+        thread::scope(|scope| {
+            let (parked, inside) = (root.join("parked"), folder.join("pkg"));
+            let (swaps, stop, outside) = (&swaps, &stop, &outside);
+            scope.spawn(move || swap(&inside, &parked, outside, swaps, stop, Duration::from_millis(2)));
+            let _however_this_ends = Stop(stop);
+            for round in 0..ROUNDS {
+                let command = format!(
+                    "mkdir -p node_modules/pkg; cd node_modules/pkg && for i in $(seq 520); do echo {round} >$i; done; rm -f kept"
+                );
+                let Ok(view) = place.stage.open(&place.workspace, &[Effect::execute("anything").confined()])
+                else {
+                    continue;
+                };
+                runtime.block_on(run_in(&command, &*view, &place.workspace));
+                if view.changes().is_ok() && !view.bulk().folders.is_empty() {
+                    tried += 1;
+                    let _a_folder_may_be_a_link_at_this_moment = view.apply_bulk();
+                }
+            }
+        });
+        assert_eq!(everything(&outside), theirs);
+        assert!(tried > ROUNDS / 2 && swaps.load(Relaxed) > ROUNDS, "{tried} of {ROUNDS} were tried");
+    }
+}
+
+#[cfg(target_os = "linux")]
+async fn run_in(command: &str, view: &dyn View, workspace: &Path) {
+    let shell = Shell {
+        command: command.into(),
+        folder: workspace.to_owned(),
+        environment: [("PATH".to_owned(), std::env::var("PATH").unwrap_or_default())].into(),
+        timeout: Some(Duration::from_secs(20)),
+        capture: 10_000,
+        spill: None,
+        hidden: Default::default(),
+        confinement: view.confinement(),
+    };
+    let _a_folder_may_be_a_link_at_this_moment = shell.run(|_| ()).await;
 }
 
 /// Fails where `settle` waits for ever.
