@@ -1,7 +1,8 @@
 //! Which model is taken where nobody names one. The real binary, servers on loopback.
 #![expect(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
 mod kit;
-use kit::{Place, Ran, Server, openai_text};
+use kit::{Place, Ran, Server, openai_text, terminal::Terminal};
+use serde_json::json;
 use std::{
     io::{BufRead, BufReader, Write},
     net::TcpListener,
@@ -84,4 +85,50 @@ fn a_key_takes_its_vendor_and_says_so() {
     place.configure("[vendors.groq]\nkey = \"key-of-the-file\"");
     let ran = run(None);
     assert!(ran.code == 0 && ran.err.contains("since the configuration has a key for Groq"), "{ran:?}");
+}
+
+/// A session goes on with its own model, whatever is configured meanwhile, unless another one is named.
+#[test]
+fn a_session_that_goes_on_keeps_its_model() {
+    let place = Place::new();
+    let script = |name: &str, steps: usize| {
+        let steps: Vec<_> = (0..steps).map(|_| json!({"say": format!("I am {name}.")})).collect();
+        place.script(&format!("{name}.jsonl"), &steps)
+    };
+    let (own, other) = (script("own", 20), script("other", 20));
+    assert_eq!(place.run(&["--model", &own, "begin"]).code, 0);
+    let id = place.run(&["sessions", "list", "--json"]).events()[0]["session"].as_str().unwrap().to_owned();
+    let ways: &[&[&str]] = &[
+        &["-c", "more"],
+        &["--continue", "more"],
+        &["run", "-c", "more"],
+        &["--session", &id, "more"],
+        &["run", "--session", &id, "more"],
+    ];
+    for configured in ["", &format!("model = {other:?}\n")] {
+        place.configure(configured);
+        for way in ways {
+            let ran = place.run(way);
+            assert_eq!((ran.code, ran.out.as_str()), (0, "I am own.\n"), "{configured:?} {way:?}: {ran:?}");
+        }
+        let ran = place.run_with_input(&["chat", "-c"], b"more\nexit\n");
+        assert!(ran.code == 0 && ran.out.contains("I am own."), "{configured:?}: {ran:?}");
+    }
+    let ran = place.run(&["-c", "--model", &other, "more"]);
+    assert_eq!((ran.code, ran.out.as_str()), (0, "I am other.\n"), "{ran:?}");
+    place.configure("");
+    let Some(terminal) = Terminal::open(&place, (90, 24)) else { return };
+    terminal.haft(&place, "-c");
+    terminal.see("what to do?");
+    terminal.say("more");
+    terminal.see("I am own.");
+}
+
+#[test]
+fn where_no_session_goes_on_nothing_is_asked_for() {
+    let place = Place::new();
+    for way in [&["-c", "more"][..], &["run", "-c", "more"], &["chat", "-c"]] {
+        let ran = place.run(way);
+        assert!(ran.code == 2 && ran.err.contains("there is no session in `"), "{way:?}: {ran:?}");
+    }
 }

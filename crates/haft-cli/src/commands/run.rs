@@ -51,6 +51,7 @@ pub(crate) async fn piped(context: &CliContext, turn: &TurnArgs) -> Result<Optio
 
 /// Opens the session that `turn` asks for and carries out `command` in it.
 pub(crate) async fn start(context: &CliContext, turn: &TurnArgs, command: Command) -> Result<Exit, Failure> {
+    let turn = &continued(context, turn)?;
     let spec = SessionSpec::of(context, turn)?;
     let Some(spec) = welcome::with_model(context, turn, spec).await? else {
         return Ok(Exit::Interrupted);
@@ -95,10 +96,9 @@ pub(super) async fn opened(
 ) -> Result<(Session, Vec<String>), Failure> {
     let Assembled { engine, notices } = assembled;
     let agent = turn.agent.as_deref().unwrap_or(AGENT);
-    let session = match (&turn.session, turn.newest) {
-        (Some(id), _) => engine.open(id, agent).await?,
-        (None, true) => engine.open(&newest(&engine.setup().home, &engine.setup().workspace)?, agent).await?,
-        (None, false) => engine.create(agent)?,
+    let session = match &turn.session {
+        Some(id) => engine.open(id, agent).await?,
+        None => engine.create(agent)?,
     };
     let permission = permitted(&session, turn.settings.permission)?;
     let damage = session
@@ -165,16 +165,30 @@ pub(super) fn options(
     })
 }
 
-/// The model and the folder that the session began with, where nothing else is asked for.
+/// `turn` with the session that it names or, for `--continue`, the newest one of the folder; that session goes on as
+/// [`with_session`] says.
+pub(super) fn continued(context: &CliContext, turn: &TurnArgs) -> Result<TurnArgs, Failure> {
+    let home = Home(context.places.home.clone());
+    let id = match &turn.session {
+        Some(id) => id.clone(),
+        None if turn.newest => newest(&home, &assemble::workspace(turn.cwd.as_deref())?)?,
+        None => return Ok(turn.clone()),
+    };
+    // Whoever named another folder is told: see `workspace_for`.
+    let entries = home.peek(&id)?;
+    Ok(with_session(turn.clone(), &id, &entries))
+}
+
+/// The model, the profile and the folder that the session began with, where nothing else is asked for.
 pub(super) fn with_session(turn: TurnArgs, id: &str, entries: &[Arc<Entry>]) -> TurnArgs {
     let opened = entries.first().map(|entry| &entry.fact);
     let Some(Fact::SessionOpened { model, workspace, profile, .. }) = opened else { return turn };
     TurnArgs {
         settings: Settings {
-            model: turn
-                .settings
-                .model
-                .or_else(|| Some(model.clone()).filter(|model| model != assemble::NOBODY)),
+            model: turn.settings.model.or_else(|| {
+                Some(model.clone())
+                    .filter(|model| ![assemble::NOBODY, direct::MODEL].contains(&model.as_str()))
+            }),
             profile: turn.settings.profile.or_else(|| Some(profile.clone())),
             ..turn.settings
         },

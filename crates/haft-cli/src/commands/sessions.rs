@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     CliContext,
-    args::{ExportForm, Form, ResumeArgs, Sessions},
+    args::{ExportForm, Form, ResumeArgs, Sessions, TurnArgs},
     assemble,
     failure::Failure,
 };
@@ -169,7 +169,7 @@ pub(crate) async fn resume(context: &CliContext, given: ResumeArgs) -> Result<Ex
         None => run::newest(&home, &assemble::workspace(given.turn.cwd.as_deref())?)?,
     };
     let entries = entries(&home, &id)?;
-    let turn = run::with_session(given.turn, &id, &entries);
+    let turn = TurnArgs { session: Some(id.clone()), ..given.turn };
     let unfinished = is_unfinished(&active_path(&entries));
     let is_free = !home.find(&id).is_ok_and(|id| home.is_open(&id));
     let first = (unfinished && is_free).then_some(Command::Continue);

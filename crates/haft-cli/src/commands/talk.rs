@@ -33,7 +33,7 @@ pub(crate) async fn screen(
     first: Option<Command>,
 ) -> Result<Exit, Failure> {
     // Whatever is written beside the screen would stand in the middle of it.
-    let turn = &TurnArgs { quiet: true, ..turn.clone() };
+    let turn = &TurnArgs { quiet: true, ..run::continued(context, turn)? };
     let Some(spec) = welcome::with_model(context, turn, SessionSpec::of(context, turn)?).await? else {
         return Ok(Exit::Interrupted);
     };
@@ -47,6 +47,7 @@ pub(crate) async fn screen(
 
 /// Turn after turn, line by line.
 pub(crate) async fn chat(context: &CliContext, turn: &TurnArgs) -> Result<Exit, Failure> {
+    let turn = &run::continued(context, turn)?;
     let Some(spec) = welcome::with_model(context, turn, SessionSpec::of(context, turn)?).await? else {
         return Ok(Exit::Interrupted);
     };
