@@ -24,7 +24,7 @@ pub(crate) use lazy::Lazy;
 pub(crate) use login::{Login, LoginArgs, LogoutArgs};
 pub(crate) use mcp::McpArgs;
 pub(crate) use models::{CheckArgs, Models};
-pub(crate) use near::near_command;
+pub(crate) use near::mistaken;
 pub(crate) use policy::{Policy, PolicyCheck};
 pub(crate) use serve::ServeArgs;
 pub(crate) use sessions::{ExportForm, ReplayArgs, ResumeArgs, Sessions};
@@ -35,7 +35,7 @@ pub(crate) use work::WorkArgs;
 use crate::config::{Settings, mode};
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use haft::kernel::Mode;
-use std::{ffi::OsString, path::PathBuf};
+use std::{ffi::OsString, io::Write, path::PathBuf, process::ExitCode};
 
 /// What `haft --help` prints; each command has help of its own.
 pub(crate) const HELP: &str = include_str!("args/help.txt");
@@ -157,9 +157,25 @@ pub(crate) fn command() -> clap::Command {
     command
 }
 
-/// What was typed. Prints help or an error, and ends the program, where there is nothing else to do.
-pub(crate) fn parse() -> Cli {
-    Cli::parse_from(words())
+/// What was typed. Prints help or an error where there is nothing else to do; then the program exits with this code.
+pub(crate) fn parse() -> Result<Cli, ExitCode> {
+    let words = words();
+    Cli::try_parse_from(&words).map_err(|error| {
+        let _nobody_reads = error.print();
+        if let Some(prompt) = prompt_in(&error, &words[1..]) {
+            let hint = format!("hint: `haft run \"{prompt}\"` sends it as a prompt");
+            let _nobody_reads = writeln!(std::io::stderr(), "{}", haft::present::safe::text(&hint));
+        }
+        u8::try_from(error.exit_code()).map_or(ExitCode::FAILURE, ExitCode::from)
+    })
+}
+
+/// A command that does not go on as typed may have been meant as a sentence: `review my changes`.
+fn prompt_in(error: &clap::Error, words: &[OsString]) -> Option<String> {
+    use clap::error::ErrorKind::{InvalidSubcommand, UnknownArgument};
+    let words: Vec<&str> = words.iter().map(|word| word.to_str()).collect::<Option<_>>()?;
+    let is_said = words.iter().all(|word| !word.starts_with('-'));
+    (is_said && matches!(error.kind(), InvalidSubcommand | UnknownArgument)).then(|| words.join(" "))
 }
 
 /// The words of the command line. Jobs take `-description` as well, which is how programs in Go write a long option.

@@ -59,7 +59,10 @@ fn main() -> ExitCode {
     haft::sandbox::supervise_by(own_program(), environment.get(VARIABLE).map(str::to_owned));
     // Where it cannot be done, nobody answers from another process.
     let _it_is_no_linux = haft::sandbox::adopt_orphans();
-    let cli = args::parse();
+    let cli = match args::parse() {
+        Ok(cli) => cli,
+        Err(code) => return code,
+    };
     log_to_stderr(&cli);
     let runtime = runtime(&cli).expect("the system gives threads and an event queue");
     let ended = runtime.block_on(async {
@@ -131,7 +134,7 @@ async fn run(cli: Cli, environment: Environment) -> Result<Exit, Failure> {
         Some(Verb::Telegram(telegram)) => commands::telegram::telegram(&context, &telegram).await,
         Some(Verb::Doctor(doctor)) => commands::doctor::doctor(&context, &doctor).await,
         None if !cli.prompt.is_empty() => {
-            refuse_near_command(&cli.prompt)?;
+            refuse_command(&cli.prompt, &cli.turn)?;
             commands::run::run(&context, &cli.prompt, &cli.turn).await
         }
         None if has_screen(&context, &cli.turn) => commands::talk::screen(&context, &cli.turn, None).await,
@@ -148,12 +151,21 @@ async fn run(cli: Cli, environment: Environment) -> Result<Exit, Failure> {
     }
 }
 
-fn refuse_near_command(words: &[String]) -> Result<(), Failure> {
-    let commands = args::command();
-    let Some(near) = args::near_command(words, &commands) else { return Ok(()) };
-    let (typed, all) = (&words[0], words.join(" "));
-    Err(Failure::usage(format!("there is no command `{typed}`; did you mean `{near}`?"))
-        .hint(format!("`haft run \"{all}\"` sends it as a prompt")))
+/// Whoever goes on with a session or shows an image speaks to a model, in however few words.
+fn refuse_command(words: &[String], turn: &args::TurnArgs) -> Result<(), Failure> {
+    if turn.newest || turn.session.is_some() || !turn.image.is_empty() {
+        return Ok(());
+    }
+    let Some(mistaken) = args::mistaken(words, &args::command()) else { return Ok(()) };
+    if !mistaken.is_known && commands::input::has_come() {
+        return Ok(());
+    }
+    let (near, help) = match &mistaken.nearest {
+        Some(near) => (format!("; did you mean `{near}`?"), ""),
+        None => (String::new(), "`haft help` lists the commands; "),
+    };
+    let hint = format!("{help}`haft run \"{}\"` sends it as a prompt", words.join(" "));
+    Err(Failure::usage(format!("there is no command `{}`{near}", mistaken.typed)).hint(hint))
 }
 
 /// Whether there is a terminal that can be drawn on, and the person wants that: a screen reader follows lines better.

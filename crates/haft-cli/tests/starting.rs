@@ -84,6 +84,119 @@ fn a_mistyped_command_is_no_prompt() {
     assert_eq!((ran.code, ran.out.as_str()), (0, "done\n"), "{ran:?}");
 }
 
+/// Lines as they are typed behind `haft`, quotes included. What a command of another program looks like is refused with the
+/// nearest one of ours; sentences are sent, however short.
+#[test]
+fn words_that_look_like_a_command_are_not_sent() {
+    let place = Place::new();
+    let model = place.script("m", &[json!({"say": "done"})]);
+    let run = |line: &str| {
+        let words = match line.strip_prefix('"') {
+            Some(quoted) => vec![quoted.trim_end_matches('"')],
+            None => line.split(' ').collect(),
+        };
+        let mut command = place.haft(&words);
+        Ran::from(command.env("HAFT_MODEL", &model).output().unwrap())
+    };
+    let refused = [
+        ("status", "status", "`doctor`"),
+        ("init", "init", "`config show`"),
+        ("update", "update", "`--version`"),
+        ("upgrade", "upgrade", "`--version`"),
+        ("Status", "Status", "`doctor`"),
+        ("whoami", "whoami", "`doctor`"),
+        ("setup", "setup", "`config show`"),
+        ("skills", "skills", "`commands list`"),
+        ("skills list", "skills list", "`commands list`"),
+        ("skill add x", "skill add", "`commands list`"),
+        ("plugin install x", "plugin install", "`tools list`"),
+        ("plugin marketplace add owner/repo", "plugin marketplace add", "`tools list`"),
+        ("extensions list --json", "extensions list", "`tools list`"),
+        ("hooks list", "hooks list", "`tools list`"),
+        ("auth login", "auth login", "`login status`"),
+        ("server start", "server start", "`serve`"),
+        ("memory show", "memory show", "`config show`"),
+        ("permissions", "permissions", "`policy check`"),
+        ("history", "history", "`sessions list`"),
+        ("list skills", "list skills", "`commands list`"),
+        ("list models", "list models", "`models`"),
+        ("session list", "session", "`sessions`"),
+        ("tool list", "tool", "`tools`"),
+    ];
+    for (line, typed, near) in refused {
+        let ran = run(line);
+        let expected =
+            format!("error: there is no command `{typed}`; did you mean {near}?\nhint: `haft run \"");
+        assert!(ran.code == 2 && ran.err.starts_with(&expected), "{line}: {ran:?}");
+    }
+    for line in ["frobnicate", "self-destruct", "deploy"] {
+        let ran = run(line);
+        let hint =
+            format!("hint: `haft help` lists the commands; `haft run \"{line}\"` sends it as a prompt\n");
+        let expected = format!("error: there is no command `{line}`\n{hint}");
+        assert_eq!((ran.code, ran.err), (2, expected), "{line}");
+    }
+    // Commands of ours that do not go on like this.
+    for line in ["mcp add", "mcp list", "policy explain", "models add x", "doctor now", "sessions open"] {
+        let ran = run(line);
+        let hint = format!("hint: `haft run \"{line}\"` sends it as a prompt\n");
+        assert!(
+            ran.code == 2 && ran.err.starts_with("error: ") && ran.err.ends_with(&hint),
+            "{line}: {ran:?}"
+        );
+    }
+    assert!(!place.path().join("home/sessions").exists(), "nothing was started");
+    let sent = [
+        "fix the tests",
+        "\"fix the tests\"",
+        "fix tests",
+        "\"status\u{20}\"",
+        "\"skills list\"",
+        "run status",
+        "run init",
+        "run skills list",
+        "update the readme",
+        "update dependencies",
+        "init a git repository",
+        "add a test",
+        "add tests",
+        "install the dependencies and build",
+        "install numpy",
+        "status of the build?",
+        "status?",
+        "plugin system design",
+        "skills are not found",
+        "memory leak in main.rs",
+        "hook install fails",
+        "list all files",
+        "list tests",
+        "show me the code",
+        "explain main.rs",
+        "setup ci for this",
+        "hello",
+        "hi",
+        "x",
+        "Hello",
+        "erkläre",
+        "why?",
+    ];
+    for line in sent {
+        let ran = run(line);
+        assert_eq!((ran.code, ran.out.as_str()), (0, "done\n"), "{line}: {ran:?}");
+    }
+    // Whoever goes on with a session or pipes something in speaks to a model.
+    let model = place.script("m", &vec![json!({"say": "done"}); 9]);
+    let model = ["--model", &model];
+    let ran = place.run(&[&["-c", "status"], &model[..]].concat());
+    assert_eq!((ran.code, ran.out.as_str()), (0, "done\n"), "{ran:?}");
+    let ran = place.run_with_input(&[&["translate"], &model[..]].concat(), b"one");
+    assert_eq!((ran.code, ran.out.as_str()), (0, "done\n"), "{ran:?}");
+    for input in [&b""[..], b"one"] {
+        let ran = place.run_with_input(&[&["status"], &model[..]].concat(), input);
+        assert_eq!(ran.code, 2, "{ran:?}");
+    }
+}
+
 #[test]
 fn a_conversation_goes_on_by_name_or_as_the_newest() {
     let place = Place::new();

@@ -1,8 +1,128 @@
 //! Words that were meant as a command: as a prompt they would cost money.
 
+/// Words that look like a command of another program, or like one of ours with a slip in it.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Mistaken {
+    /// What was taken for a command: one word, or a noun and a verb.
+    pub(crate) typed: String,
+    /// The command that comes nearest, without `haft` in front.
+    pub(crate) nearest: Option<String>,
+    /// `false` for a word that is known from nowhere: with input piped in it says what to do with that.
+    pub(crate) is_known: bool,
+}
+
+/// What programs of this kind have commands for, with the command of ours that comes nearest.
+const NOUNS: [(&str, &str); 14] = [
+    ("skill skills template templates alias aliases", "commands list"),
+    ("plugin plugins extension extensions addon addons marketplace hook hooks", "tools list"),
+    ("server servers daemon gateway web ui dashboard", "serve"),
+    ("auth account accounts key keys token tokens credential credentials", "login status"),
+    ("provider providers vendor vendors", "models list"),
+    ("setting settings preference preferences theme themes env memory memories rule rules", "config show"),
+    ("permission permissions sandbox trust mode modes", "policy check"),
+    ("history conversation conversations thread threads chats checkpoint checkpoints", "sessions list"),
+    ("task tasks queue cron schedule schedules", "jobs list"),
+    ("subagent subagents persona personas", "agents list"),
+    ("cost costs stats budget billing", "usage"),
+    ("log logs trace traces", "sessions show"),
+    ("self cache workspace workspaces project projects", "doctor"),
+    ("bot channel channels", "telegram"),
+];
+
+/// Verbs that stand alone in programs of this kind.
+const VERBS: [(&str, &str); 11] = [
+    ("status info check health diagnose diagnostics ping whoami", "doctor"),
+    ("init setup onboard onboarding configure get set", "config show"),
+    ("update upgrade self-update selfupdate version about", "--version"),
+    ("signin sign-in authenticate connect", "login"),
+    ("signout sign-out disconnect", "logout"),
+    ("ls list ps show search open switch", "sessions list"),
+    ("continue-session attach restore rewind", "resume"),
+    ("start up listen", "serve"),
+    ("exec execute ask query print", "run"),
+    ("install uninstall enable disable add remove", "tools list"),
+    ("repl interactive tui shell", "chat"),
+];
+
+/// What follows a noun in a command.
+const ACTIONS: &str = "list ls show get set add remove rm delete install uninstall update upgrade enable disable info search \
+                       create new edit start stop restart status init import export clear reset rename login logout view \
+                       connect disconnect on off path help use select refresh sync prune reload";
+
+/// What comes before the noun as well: `list skills`.
+const LEADING: &str = "list ls show install uninstall enable disable";
+
+/// What stands in sentences, and in no command.
+const OF_SENTENCES: &str = "a an the my our your this that these it is are was not and or to for of in on with from by as at \
+                            fails failed broken wrong please again";
+
+/// What people say in one word, to somebody who answers.
+const SAID: &str = "hello hi hey hallo hola salut bonjour ciao moin yes no ok okay sure thanks please go begin \
+                    continue again next more";
+
+/// Whether `words` look like a command: a lone word, or a noun in front of its verb (`skills list`). A verb in front of what
+/// it does something to is a sentence (`fix tests`), unless that is something which programs of this kind list. A word with
+/// a space, a capital, a sign or a letter of another language is no command.
+pub(crate) fn mistaken(words: &[String], commands: &clap::Command) -> Option<Mistaken> {
+    let known = |count: usize, nearest: &str| Mistaken {
+        typed: words[..count].join(" "),
+        nearest: Some(nearest.to_owned()),
+        is_known: true,
+    };
+    let found = foreign(words, commands).map(|(count, nearest)| known(count, &nearest));
+    let slip = || near_command(words, commands).map(|near| known(1, near));
+    let lone = || match words {
+        [word] if is_small(word) && !has(SAID, word) => {
+            Some(Mistaken { typed: word.clone(), nearest: None, is_known: false })
+        }
+        _ => None,
+    };
+    found.or_else(slip).or_else(lone)
+}
+
+/// How many of `words` are a command of other programs, and which of ours comes nearest.
+fn foreign(words: &[String], commands: &clap::Command) -> Option<(usize, String)> {
+    let lower: Vec<String> = words.iter().map(|word| word.to_lowercase()).collect();
+    let lower: Vec<&str> = lower.iter().map(String::as_str).collect();
+    let thing = |word: &str| {
+        let own = commands.find_subcommand(word).map(|own| own.get_name().to_owned());
+        own.or_else(|| row(&NOUNS, word).map(str::to_owned))
+    };
+    let is_call =
+        |operands: &[&str]| operands.len() <= 2 && !operands.iter().any(|word| has(OF_SENTENCES, word));
+    match lower.as_slice() {
+        [word] => row(&VERBS, word).or_else(|| row(&NOUNS, word)).map(|near| (1, near.to_owned())),
+        [action, noun, rest @ ..] if has(LEADING, action) && is_call(rest) && thing(noun).is_some() => {
+            thing(noun).map(|near| (2, near))
+        }
+        [noun, action, rest @ ..] if has(ACTIONS, action) && is_call(rest) => {
+            row(&NOUNS, noun).map(|near| (2, near.to_owned()))
+        }
+        // `plugin marketplace add x`
+        [noun, second, action, rest @ ..] if has(ACTIONS, action) && is_call(rest) => {
+            row(&NOUNS, second).and(row(&NOUNS, noun)).map(|near| (3, near.to_owned()))
+        }
+        _ => None,
+    }
+}
+
+fn row(table: &[(&str, &'static str)], word: &str) -> Option<&'static str> {
+    table.iter().find(|(words, _)| has(words, word)).map(|(_, nearest)| *nearest)
+}
+
+fn has(words: &str, word: &str) -> bool {
+    words.split_whitespace().any(|known| known == word)
+}
+
+/// One word in small ASCII letters, digits, `-` and `_`. A letter alone is tried out with.
+fn is_small(word: &str) -> bool {
+    let is_small = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"-_".contains(&byte);
+    word.len() > 1 && word.starts_with(|c: char| c.is_ascii_lowercase()) && word.bytes().all(is_small)
+}
+
 /// The command that `words` begin with, but for a slip of the fingers. Where the words may be a sentence, only a smaller slip
 /// counts: `what` is no `chat`.
-pub(crate) fn near_command<'a>(words: &[String], commands: &'a clap::Command) -> Option<&'a str> {
+fn near_command<'a>(words: &[String], commands: &'a clap::Command) -> Option<&'a str> {
     let first = words.first()?.to_lowercase();
     if !first.bytes().all(|byte| byte.is_ascii_alphabetic()) {
         return None;
@@ -76,6 +196,15 @@ mod tests {
         for (line, expected) in table {
             let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
             assert_eq!(near_command(&words, &commands), expected, "{line}");
+        }
+    }
+
+    #[test]
+    fn what_comes_nearest_is_there() {
+        let commands = crate::args::command();
+        for (_, nearest) in NOUNS.iter().chain(&VERBS).filter(|(_, nearest)| !nearest.starts_with("--")) {
+            let found = nearest.split(' ').try_fold(&commands, |command, word| command.find_subcommand(word));
+            assert!(found.is_some(), "{nearest}");
         }
     }
 }

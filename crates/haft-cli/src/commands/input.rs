@@ -4,7 +4,7 @@ mod writer;
 use crate::failure::Failure;
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
-    io::Errno,
+    io::{Errno, ioctl_fionread},
 };
 use std::{
     io::{IsTerminal, Read, Write, stderr, stdin},
@@ -28,8 +28,7 @@ pub(super) fn piped(quiet: bool) -> Result<Option<String>, Failure> {
     if stdin().is_terminal() {
         return Ok(None);
     }
-    let came = is_there(Some(PATIENCE)) || writer::is_in_a_pipeline() && is_there(None);
-    if !came {
+    if !is_written() {
         if !quiet {
             writeln!(stderr(), "(nothing came on standard input; going on without it)")?;
         }
@@ -43,6 +42,15 @@ pub(super) fn piped(quiet: bool) -> Result<Option<String>, Failure> {
     }
     let text = text(read(first)?)?;
     Ok((!text.trim().is_empty()).then_some(text))
+}
+
+/// Whether anything is piped in. It stays there.
+pub(crate) fn has_come() -> bool {
+    !stdin().is_terminal() && is_written() && ioctl_fionread(stdin()).is_ok_and(|bytes| bytes > 0)
+}
+
+fn is_written() -> bool {
+    is_there(Some(PATIENCE)) || writer::is_in_a_pipeline() && is_there(None)
 }
 
 /// Waits until something can be read, or nothing more will come; not longer than `patience`.

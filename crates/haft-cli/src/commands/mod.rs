@@ -8,7 +8,7 @@ pub(crate) mod config;
 pub(crate) mod doctor;
 pub(crate) mod fleet;
 pub(crate) mod help;
-mod input;
+pub(crate) mod input;
 mod interruptible;
 pub(crate) mod jobs;
 pub(crate) mod login;
