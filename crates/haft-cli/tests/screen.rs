@@ -245,7 +245,7 @@ fn lists_are_chosen_from_and_files_completed() {
     terminal.keys(&["Enter"]);
     terminal.see("I see it.");
     terminal.say("/sessions");
-    terminal.see("there is nothing to choose from");
+    terminal.see("there is no other session in this directory");
 }
 
 /// E06: however long an answer is, each line is there once and in order.

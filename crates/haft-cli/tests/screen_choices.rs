@@ -146,3 +146,71 @@ fn effort_is_said_behind_the_model_line_by_line() {
     terminal.say("/model openai/gpt-5 most");
     terminal.see("there is no effort `most`");
 }
+
+/// Each list begins on what holds now, says so, and Enter leaves all as it is.
+#[test]
+fn a_list_begins_on_what_holds_now() {
+    let place = Place::new();
+    place.configure("theme = \"light\"\n");
+    place.script("model.jsonl", &[json!({"say": "unheard"})]);
+    place.script("other.jsonl", &[json!({"say": "unheard"})]);
+    let Some(terminal) = Terminal::open(&place, (100, 30)) else { return };
+    terminal.haft(&place, "--model script/../model.jsonl --permission accept-edits");
+    terminal.see("what to do?");
+    let holds = [
+        ("/mode", "❯ accept-edits  current · "),
+        ("/permissions", "❯ accept-edits  current · "),
+        ("/theme", "❯ light     current"),
+        ("/model", "❯ script/../model.jsonl  current"),
+        ("/agent", "❯ haft      current · the default"),
+    ];
+    for (command, row) in holds {
+        terminal.say(command);
+        let screen = terminal.see("❯ ");
+        let is_there = screen.lines().any(|line| line.trim_end().starts_with(row.trim_end()));
+        assert!(is_there, "{command}: {screen}");
+        terminal.keys(&["Enter"]);
+        let screen = terminal.see("what to do?");
+        let changed = ["colors:", "· what is allowed"];
+        assert!(changed.iter().all(|said| !screen.contains(said)), "{command}: {screen}");
+        assert!(screen.contains("model.jsonl · accept-edits"), "{command}: {screen}");
+    }
+    // After a change something else holds.
+    terminal.say("/model script/../other.jsonl");
+    terminal.see("now with script/../other.jsonl");
+    terminal.say("/model");
+    terminal.see("❯ script/../other.jsonl  current");
+    terminal.keys(&["Escape"]);
+    terminal.say("/mode");
+    terminal.see("❯ accept-edits");
+    terminal.keys(&["Up", "Enter"]);
+    terminal.see("other.jsonl · ask");
+    terminal.say("/mode");
+    terminal.see("❯ ask           current");
+}
+
+/// Enter takes the first command that begins with what was typed, in the order of the list.
+#[test]
+fn the_beginning_of_a_command_is_enough() {
+    let place = Place::new();
+    place.script("model.jsonl", &[json!({"say": "unheard"})]);
+    let Some(terminal) = Terminal::open(&place, (100, 30)) else { return };
+    terminal.haft(&place, "--model script/../model.jsonl");
+    terminal.see("what to do?");
+    for (typed, expected) in
+        [("/mo", "model:"), ("/mod", "model:"), ("/model", "model:"), ("/mode", "mode:"), ("/th", "theme:")]
+    {
+        terminal.say(typed);
+        terminal.see(expected);
+        terminal.keys(&["Escape"]);
+        terminal.see("what to do?");
+    }
+    for (command, said) in [
+        ("/tasks", "no background command and no subagent is running"),
+        ("/rewind", "there is no earlier prompt to go back to"),
+        ("/sessions", "there is no other session in this directory"),
+    ] {
+        terminal.say(command);
+        terminal.see(said);
+    }
+}

@@ -29,7 +29,7 @@ fn panels_are_left_with_escape() {
     let panels: [(&str, &[&str]); 4] = [
         ("/help", &["/model [SPEC]", "keys", "Shift+Tab", "Esc or q leaves"]),
         ("/context", &["4.1k tokens", "system prompt", "tools", "notes", "messages", "results", "█"]),
-        ("/permissions", &["allow execute:make *", "mode: ask", "❯ read-only"]),
+        ("/permissions", &["allow execute:make *", "mode: ask", "❯ ask"]),
         ("/mcp", &["no MCP server is configured"]),
     ];
     for (command, expected) in panels {
@@ -47,8 +47,8 @@ fn panels_are_left_with_escape() {
     terminal.keys(&["Escape"]);
     terminal.see("what to do?");
     terminal.say("/permissions");
-    terminal.see("❯ read-only");
-    terminal.keys(&["Down", "Down", "Enter"]);
+    terminal.see("❯ ask");
+    terminal.keys(&["Down", "Enter"]);
     terminal.see("· accept-edits");
     terminal.say("/theme nosuch");
     terminal.see("there are terminal, dark, light, plain");

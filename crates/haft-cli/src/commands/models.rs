@@ -41,7 +41,7 @@ pub(crate) async fn models(context: &CliContext, command: Models) -> Result<Exit
 /// What people may choose in a conversation: what is in use, what they wrote down, what lies here, and vendors whose key
 /// is set. An `…` stands for a name that has to be typed.
 pub(crate) fn choices(context: &CliContext, config: &Config, own: &str) -> Vec<(String, String)> {
-    let mut choices = vec![(own.to_owned(), "in use".to_owned())];
+    let mut choices = vec![(own.to_owned(), String::new())];
     let model = config.said().model;
     let written = model.iter().chain(config.user.models.keys());
     choices.extend(written.map(|spec| (spec.clone(), "in your configuration".to_owned())));

@@ -173,7 +173,7 @@ impl App {
     }
 
     /// The same session with somebody else in it.
-    fn tell_who_works(&mut self) {
+    pub(super) fn tell_who_works(&mut self) {
         let Some(engine) = &self.engine else { return };
         let agent = self.wish.agent.as_ref().map(|agent| format!(", agent {agent}")).unwrap_or_default();
         let effort = self.effort.as_ref().map(|effort| format!(", effort {effort}")).unwrap_or_default();

@@ -37,6 +37,23 @@ pub(super) enum What {
     GoOn,
 }
 
+impl What {
+    /// What a person reads where there is none.
+    pub(super) fn nothing(self) -> &'static str {
+        match self {
+            Self::Session => "there is no other session in this directory",
+            Self::Model => "no model is known; `/model VENDOR/MODEL` names one",
+            Self::Agent => "there is no agent",
+            Self::Mode => "there is no other mode",
+            Self::Theme => "there is no theme",
+            Self::Prompt => "there is no earlier prompt to go back to",
+            Self::Job => "no background command and no subagent is running",
+            Self::Typed => "no prompt was typed before",
+            Self::GoOn => "there is nothing to continue",
+        }
+    }
+}
+
 /// What could be meant by the word that is being typed.
 pub(super) struct Popup {
     pub(super) list: List,

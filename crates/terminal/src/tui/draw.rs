@@ -172,8 +172,7 @@ impl App {
         let setup = self.engine.as_ref().map(|engine| engine.setup());
         let model = setup.map_or("…".to_owned(), |setup| setup.model.spec.clone());
         let effort = self.effort.clone();
-        let mode = self.view.mode.or(self.session.as_ref().map(haft_engine::Session::mode));
-        let mode = mode.map(|mode| mode.name().to_owned());
+        let mode = self.mode_now().map(|mode| mode.name().to_owned());
         let agent = Some(self.view.agent.clone()).filter(|agent| !agent.is_empty() && agent != "haft");
         let left: Vec<String> = [Some(model), effort, agent, mode].into_iter().flatten().collect();
         let window = setup.and_then(|setup| setup.model.window);

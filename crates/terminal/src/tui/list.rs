@@ -38,6 +38,8 @@ pub(super) struct List {
     /// Places in `items`, the best first.
     found: Vec<usize>,
     chosen: usize,
+    /// The value that holds now, where one does.
+    current: Option<String>,
     /// Rows that it takes at most.
     most: usize,
 }
@@ -49,7 +51,24 @@ impl List {
     /// What people read of the items shows all that it holds.
     pub(super) fn new(items: Vec<Item>) -> Self {
         let found = (0..items.len()).collect();
-        Self { items: shown(items), found, chosen: 0, most: ROWS }
+        Self { items: shown(items), found, chosen: 0, current: None, most: ROWS }
+    }
+
+    /// As [`Self::new`], with the item that holds now: it is marked, and chosen at first.
+    pub(super) fn with_current(items: Vec<Item>, current: Option<String>) -> Self {
+        let mut list = Self { current, ..Self::new(items) };
+        list.chosen = list.place_of(list.current.as_deref());
+        list
+    }
+
+    fn place_of(&self, value: Option<&str>) -> usize {
+        let is_it = |place: &usize| Some(self.items[*place].value.as_str()) == value;
+        self.found.iter().position(is_it).unwrap_or_default()
+    }
+
+    /// Whether what is chosen holds already.
+    pub(super) fn is_at_current(&self) -> bool {
+        self.current.is_some() && self.chosen().map(|item| &item.value) == self.current.as_ref()
     }
 
     /// As [`Self::new`], and as high as the terminal is.
@@ -60,7 +79,19 @@ impl List {
     /// Leaves what fits `typed`.
     pub(super) fn narrow(&mut self, typed: &str) {
         self.found = if typed.is_empty() { (0..self.items.len()).collect() } else { self.fitting(typed) };
-        self.chosen = 0;
+        self.chosen = if typed.is_empty() { self.place_of(self.current.as_deref()) } else { 0 };
+    }
+
+    /// As [`Self::narrow`] for names of commands: the one that was typed whole comes first, then those that begin so, in the
+    /// order of the list.
+    pub(super) fn narrow_names(&mut self, typed: &str) {
+        self.narrow(typed);
+        let rank = |place: &usize| match self.items[*place].label.trim_start_matches('/') {
+            name if name == typed => (0, 0),
+            name if name.starts_with(typed) => (1, *place),
+            _ => (2, 0),
+        };
+        self.found.sort_by_key(rank);
     }
 
     /// Other items; the one that is chosen stays so.
@@ -68,8 +99,7 @@ impl List {
         let chosen = self.chosen().map(|item| item.value.clone());
         self.items = shown(items);
         self.narrow(typed);
-        let place = self.found.iter().position(|place| Some(&self.items[*place].value) == chosen.as_ref());
-        self.chosen = place.unwrap_or_default();
+        self.chosen = self.place_of(chosen.as_deref());
     }
 
     fn fitting(&self, typed: &str) -> Vec<usize> {
@@ -124,8 +154,16 @@ impl List {
             let mark = if is_chosen { Span::styled("❯ ", look.chosen()) } else { Span::raw("  ") };
             let label = Span::styled(item.label.clone(), if is_chosen { look.chosen() } else { look.bold() });
             let gap = widest.saturating_sub(label.width()) + 2;
-            let detail = Span::styled(format!("{}{}", " ".repeat(gap), item.detail), look.dim());
-            one_row(Line::from_iter([mark, label, detail]), columns)
+            let is_current = self.current.as_ref() == Some(&item.value);
+            let current = match (is_current, item.detail.is_empty()) {
+                (false, _) => "",
+                (true, true) => "current",
+                (true, false) => "current · ",
+            };
+            let gap = Span::raw(" ".repeat(gap));
+            let current = Span::styled(current, look.accent());
+            let detail = Span::styled(item.detail.clone(), look.dim());
+            one_row(Line::from_iter([mark, label, gap, current, detail]), columns)
         };
         let mut rows: Vec<_> = self.found.iter().enumerate().skip(top).take(height).map(row).collect();
         if rows.is_empty() {
@@ -161,5 +199,40 @@ mod tests {
         assert_eq!(list.chosen().map(|item| item.value.as_str()), Some("README.md"));
         list.down();
         assert_eq!(list.chosen().map(|item| item.value.as_str()), Some("src/main.rs"));
+    }
+
+    #[test]
+    fn the_beginning_of_a_command_finds_the_first_that_begins_so() {
+        let names = ["/help", "/model", "/mode", "/compact", "/permissions", "/copy"];
+        let mut list = List::new(names.map(|name| Item::new(name, "")).to_vec());
+        for (typed, expected) in [
+            ("", "/help"),
+            ("m", "/model"),
+            ("mo", "/model"),
+            ("mod", "/model"),
+            ("mode", "/mode"),
+            ("model", "/model"),
+            ("co", "/compact"),
+            ("cop", "/copy"),
+            ("perm", "/permissions"),
+        ] {
+            list.narrow_names(typed);
+            assert_eq!(list.chosen().map(|item| item.value.as_str()), Some(expected), "{typed:?}");
+        }
+    }
+
+    #[test]
+    fn what_holds_now_is_chosen_until_something_is_typed() {
+        let items = ["read-only", "ask", "accept-edits"].map(|name| Item::new(name, "")).to_vec();
+        let mut list = List::with_current(items.clone(), Some("ask".into()));
+        for (typed, expected) in [("", "ask"), ("read", "read-only"), ("", "ask")] {
+            list.narrow(typed);
+            assert_eq!(list.chosen().map(|item| item.value.as_str()), Some(expected), "{typed:?}");
+        }
+        assert!(list.is_at_current());
+        list.replace(items, "");
+        assert!(list.is_at_current());
+        list.up();
+        assert!(!list.is_at_current());
     }
 }

@@ -11,7 +11,7 @@ use crate::{
     console, export,
     host::{Server, Wish},
 };
-use haft_engine::Session;
+use haft_core::Mode;
 use haft_present::{context::Filling, safe};
 use ratatui::{
     style::Style,
@@ -104,8 +104,7 @@ impl App {
         if rules.is_empty() {
             head.push("no rules; the mode alone decides".into());
         }
-        let mode = self.view.mode.or(self.session.as_ref().map(Session::mode));
-        head.push(format!("mode: {}", mode.map(|mode| mode.name()).unwrap_or_default()));
+        head.push(format!("mode: {}", self.mode_now().map(Mode::name).unwrap_or_default()));
         if let Some(pick) = &mut self.pick {
             pick.head = head;
         }
@@ -176,7 +175,9 @@ impl App {
     /// What is known at once, and then what vendors and servers list.
     pub(super) fn pick_model(&mut self) {
         let items = (self.host.models)().into_iter().map(|(spec, what)| Item::new(spec, what)).collect();
-        self.offer(What::Model, "model", items);
+        let current = self.engine.as_ref().map(|engine| engine.setup().model.spec.clone());
+        let items = with_model(items, current.as_deref());
+        self.offer(What::Model, "model", items, current);
         if let Some(pick) = &mut self.pick {
             pick.effort.clone_from(&self.effort);
         }
@@ -185,12 +186,21 @@ impl App {
     }
 
     pub(super) fn models(&mut self, models: Vec<(String, String)>) {
+        let current = self.engine.as_ref().map(|engine| engine.setup().model.spec.clone());
         if let Some(pick) = self.pick.as_mut().filter(|pick| pick.what == What::Model) {
             let items =
                 models.into_iter().map(|(spec, what)| Item::new(safe::text(&spec).into_owned(), what));
-            pick.list.replace(items.collect(), &pick.typed);
+            pick.list.replace(with_model(items.collect(), current.as_deref()), &pick.typed);
         }
     }
+}
+
+/// The model `current` stands among the others, wherever it was named.
+fn with_model(mut items: Vec<Item>, current: Option<&str>) -> Vec<Item> {
+    if let Some(current) = current.filter(|current| items.iter().all(|item| item.value != *current)) {
+        items.insert(0, Item::new(current, ""));
+    }
+    items
 }
 
 /// Two texts in columns, the second from column `at` on.

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{console, going_on, host::Wish};
 use haft_core::{Command, Event, Mode, Seq};
-use haft_engine::Session;
+use haft_engine::{Agent, Session};
 use haft_present::{
     age::age,
     view::{self, Asked, View},
@@ -18,12 +18,18 @@ use haft_present::{
 use serde_json::json;
 
 impl App {
-    pub(super) fn offer(&mut self, what: What, title: &'static str, items: Vec<Item>) {
+    /// `current`: the value of the item that holds now.
+    pub(super) fn offer(
+        &mut self,
+        what: What,
+        title: &'static str,
+        items: Vec<Item>,
+        current: Option<String>,
+    ) {
         if items.is_empty() {
-            self.note(&format!("{title}: there is nothing to choose from"));
-            return;
+            return self.note(what.nothing());
         }
-        let (list, head) = (List::new(items), Vec::new());
+        let (list, head) = (List::with_current(items, current), Vec::new());
         self.pick = Some(Pick { title, head, list, typed: String::new(), what, effort: None });
     }
 
@@ -38,7 +44,7 @@ impl App {
             Item::new("no", format!("stop here; {rounds} rounds used")),
             Item::new("yes", format!("continue, for {rounds} more")),
         ];
-        self.offer(What::GoOn, "continue?", items);
+        self.offer(What::GoOn, "continue?", items, None);
     }
 
     pub(super) fn pick_session(&mut self) {
@@ -56,14 +62,19 @@ impl App {
             },
         );
         let items = items.collect();
-        self.offer(What::Session, "session", items);
+        self.offer(What::Session, "session", items, None);
     }
 
     pub(super) fn pick_agent(&mut self) {
         let Some(engine) = &self.engine else { return };
         let agents = engine.setup().agents.iter();
-        let items = agents.map(|agent| Item::new(agent.name.clone(), agent.description.clone())).collect();
-        self.offer(What::Agent, "agent", items);
+        let means = |agent: &Agent| match (agent.name.as_str(), agent.description.as_str()) {
+            ("haft", "") => "the default".to_owned(),
+            (_, description) => description.to_owned(),
+        };
+        let items = agents.map(|agent| Item::new(agent.name.clone(), means(agent))).collect();
+        let current = self.wished().agent.unwrap_or_else(|| self.view.agent.clone());
+        self.offer(What::Agent, "agent", items, Some(current));
     }
 
     pub(super) fn pick_mode(&mut self) {
@@ -76,12 +87,13 @@ impl App {
         };
         let modes = Mode::ALL.into_iter().filter(|mode| *mode <= ceiling);
         let items = modes.map(|mode| Item::new(mode.name(), means(mode))).collect();
-        self.offer(What::Mode, "mode", items);
+        let current = self.mode_now().map(|mode| mode.name().to_owned());
+        self.offer(What::Mode, "mode", items, current);
     }
 
     pub(super) fn pick_theme(&mut self) {
         let items = Theme::ALL.iter().map(|theme| Item::new(theme.name(), "")).collect();
-        self.offer(What::Theme, "theme", items);
+        self.offer(What::Theme, "theme", items, Some(self.look.theme.name().to_owned()));
     }
 
     pub(super) fn pick_prompt(&mut self) {
@@ -95,7 +107,7 @@ impl App {
             detail: String::new(),
         });
         let items = items.collect();
-        self.offer(What::Prompt, "go back to before", items);
+        self.offer(What::Prompt, "go back to before", items, None);
     }
 
     /// What was typed before, in all conversations.
@@ -108,7 +120,7 @@ impl App {
             detail: String::new(),
         });
         let items = items.collect();
-        self.offer(What::Typed, "history", items);
+        self.offer(What::Typed, "history", items, None);
     }
 
     pub(super) fn pick_job(&mut self) {
@@ -119,7 +131,7 @@ impl App {
             .iter()
             .map(|session| Item::new(session.id().0.clone(), format!("subagent: {}", asked_of(session))));
         let items: Vec<Item> = jobs.chain(below).collect();
-        self.offer(What::Job, "background", items);
+        self.offer(What::Job, "background", items, None);
     }
 
     /// The sessions that this one delegated to, and those below them.
@@ -132,6 +144,13 @@ impl App {
     pub(super) fn choose(&mut self, is_kept: bool) {
         let Some(Pick { list, what, effort, .. }) = self.pick.take() else { return };
         let Some(item) = list.chosen().cloned() else { return };
+        let is_same_effort = what != What::Model || effort == self.effort;
+        if list.is_at_current() && is_same_effort && !is_kept {
+            if what == What::Model {
+                self.tell_who_works();
+            }
+            return;
+        }
         let wish =
             Wish { session: self.session.as_ref().map(|session| session.id().0.clone()), ..self.wished() };
         match what {
@@ -221,7 +240,11 @@ impl App {
 
     fn pop_up(&mut self, items: Vec<Item>, typed: &str, is_file: bool) {
         let mut list = List::new(items);
-        list.narrow(typed);
+        if is_file {
+            list.narrow(typed)
+        } else {
+            list.narrow_names(typed)
+        }
         self.popup = Some(Popup { list, is_file }).filter(|popup| !popup.list.is_empty());
     }
 

@@ -147,10 +147,15 @@ impl App {
         }
     }
 
+    /// What the session has said last, else what it began with.
+    pub(super) fn mode_now(&self) -> Option<Mode> {
+        self.view.mode.or(self.session.as_ref().map(Session::mode))
+    }
+
     /// The next of those that ask about something; that everything runs is said in words only.
     pub(super) fn next_mode(&mut self) {
-        let Some(session) = &self.session else { return };
-        let next = match self.view.mode.unwrap_or(session.mode()) {
+        let (Some(session), Some(now)) = (&self.session, self.mode_now()) else { return };
+        let next = match now {
             Mode::ReadOnly => Mode::Ask,
             Mode::Ask if session.ceiling() > Mode::Ask => Mode::AcceptEdits,
             _ => Mode::ReadOnly,
