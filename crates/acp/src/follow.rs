@@ -133,8 +133,9 @@ impl Follower {
         let Fact::ApprovalAsked { call, changes, .. } = fact else { return };
         let Some(proposal) = Proposal::of(&self.open.session, fact) else { return };
         let mut content = diffs(&self.open.session, &self.open.folder, changes);
-        let beside = proposal.beside_all_of(&diff::of_all(&self.open.session, changes));
-        let about = format!("{}{beside}{}\n{}", proposal.head(), proposal.always_line(), proposal.reason);
+        let called = proposal.called_with_all(&diff::of_all(&self.open.session, changes));
+        let (head, bulk) = (proposal.head(), proposal.bulk());
+        let about = format!("{head}{called}{bulk}{}\n{}", proposal.always_line(), proposal.reason);
         content.push(text(&fenced_as_is(&about)));
         let options = vec![
             PermissionOption::new("once", "Allow", PermissionOptionKind::AllowOnce),

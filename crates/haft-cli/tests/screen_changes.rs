@@ -202,3 +202,124 @@ fn one_key_allows_this_change_and_all_further_ones() {
     terminal.see("· accept-edits");
     assert!(place.read("calc.py").is_some_and(|text| text.contains("return sum([a, b])")));
 }
+
+const SIZES: [(u16, u16); 2] = [(80, 24), (40, 12)];
+
+/// The page that Ctrl+O opens, all of it.
+fn pages(terminal: &Terminal) -> String {
+    terminal.keys(&["C-o"]);
+    let mut all = terminal.see("q leaves");
+    for _ in 0..6 {
+        terminal.keys(&["PPage"]);
+    }
+    for _ in 0..6 {
+        all += &terminal.see("q leaves");
+        terminal.keys(&["NPage"]);
+    }
+    terminal.keys(&["q"]);
+    terminal.no_longer_see("q leaves");
+    all
+}
+
+/// The beginning or the end of a word of `text` that stands alone in what is seen.
+fn broken<'a>(seen: &'a str, text: &str) -> Option<&'a str> {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let is_part = |word: &&str| {
+        let word = word.trim_end_matches(['`', '?', '…']).trim_start_matches('`');
+        let is_end = |whole: &&str| whole.starts_with(word) || whole.ends_with(word);
+        word.len() > 2 && !words.contains(&word) && words.iter().any(is_end)
+    };
+    seen.split_whitespace().find(is_part)
+}
+
+/// Wherever a person reads a command before it runs, or again with what came of it, its words are whole.
+#[test]
+fn no_word_of_a_command_is_broken() {
+    let commands = [
+        "for step in one two three; do sleep 0; echo working-on-$step; done; echo finished >made.txt; true https://example.com/a/b?c=d",
+        "printf '%s %s' --flag=with-a-value another-argument-here >>made.txt && test -f made.txt && echo everything-is-well-that-ends-well",
+    ];
+    for place in [Place::unconfined(), Place::new()] {
+        for command in commands {
+            let call = json!({"name": "bash", "arguments": {"command": command, "timeout": 50}});
+            for how in ["", "chat"] {
+                for size in SIZES {
+                    let Some(terminal) = opened(&place, how, &[json!({"calls": [call]})], size) else {
+                        return;
+                    };
+                    terminal.see(if how.is_empty() { "what to do?" } else { "/help" });
+                    terminal.say("make it");
+                    let seen = terminal.see(if how.is_empty() { "3. No" } else { "INSTEAD" });
+                    assert_eq!(broken(&seen, command), None, "{how} {size:?}: {seen}");
+                    if how.is_empty() {
+                        let pages = pages(&terminal);
+                        assert_eq!(broken(&pages, command), None, "{size:?}: {pages}");
+                        let missing = command.split_whitespace().find(|word| !pages.contains(word));
+                        assert_eq!(missing, None, "{size:?}: {pages}");
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// A command that ran in its view is seen above what came of it.
+#[test]
+fn a_command_stands_above_its_diff() {
+    let long = format!("echo finished >made.txt; true {}", "and-more ".repeat(80));
+    for command in ["echo finished >made.txt", long.trim_end()] {
+        let script = [
+            json!({"calls": [{"name": "bash", "arguments": {"command": command}}]}),
+            json!({"say": "Done."}),
+        ];
+        for how in ["", "chat"] {
+            for size in SIZES {
+                let place = Place::new();
+                let Some(terminal) = opened(&place, how, &script, size) else { return };
+                terminal.see(if how.is_empty() { "what to do?" } else { "/help" });
+                terminal.say("make it");
+                terminal.see(if how.is_empty() { "3. No" } else { "INSTEAD" });
+                let seen = if how.is_empty() { terminal.screen() } else { terminal.all() };
+                let at = |text: &str| seen.find(text);
+                let (command, change) = (at("command: echo finished"), at("Create made.txt  +1"));
+                assert!(command.is_some() && command < change, "{how} {size:?}: {seen}");
+                if how.is_empty() {
+                    let pages = pages(&terminal);
+                    let (command, change) = (pages.find("command: echo"), pages.find("Create made.txt  +1"));
+                    assert!(command.is_some() && command < change, "{size:?}: {pages}");
+                }
+            }
+        }
+    }
+}
+
+/// However small the terminal and long the line, what was there and what comes are both seen, with what differs.
+#[test]
+fn both_sides_of_a_change_are_seen_on_a_small_terminal() {
+    let long = "let total_of_everything = first_operand_of_the_sum";
+    let table = [
+        ("world".to_owned(), "Welt".to_owned()),
+        (format!("{long} - second_operand;"), format!("{long} + second_operand;")),
+        (format!("{} old", "word ".repeat(30)), format!("{} new", "word ".repeat(30))),
+    ];
+    for (old, new) in table {
+        for name in ["a.txt", "source/of/some/rather/deep/folder/with_a_long_name.txt"] {
+            let place = Place::new();
+            place.write(name, format!("one\ntwo\nthree\n{old}\nfive\nsix\nseven\n"));
+            let arguments = json!({"path": name, "old": old, "new": new});
+            let script = [json!({"calls": [{"name": "edit", "arguments": arguments}]})];
+            let Some(terminal) = opened(&place, "", &script, (40, 12)) else { return };
+            terminal.see("what to do?");
+            terminal.say("change it");
+            let screen = terminal.see("3. No");
+            let side = |sign: &str| screen.lines().find(|line| line.contains(sign)).unwrap_or_default();
+            let (last_old, last_new) = (&old[old.len() - 3..], &new[new.len() - 3..]);
+            assert!(side(" - ").contains(last_old) || side(" - ").contains(" - second"), "{name}: {screen}");
+            assert!(side(" + ").contains(last_new) || side(" + ").contains(" + second"), "{name}: {screen}");
+            assert!(screen.contains("Ctrl+O shows all"), "{screen}");
+            for answer in ["? Edit", "1. Yes", "2. Yes", "3. No"] {
+                assert!(screen.contains(answer), "{answer}: {screen}");
+            }
+        }
+    }
+}

@@ -55,6 +55,8 @@ const REASON: usize = 400;
 
 /// A longer argument is counted beside a diff that does not show it, in bytes.
 const BESIDE_A_DIFF: usize = 400;
+/// The argument that is what runs, under its usual name.
+const COMMAND: &str = "command";
 /// Of a longer value the two ends are shown at first, in bytes: it would push everything else out of sight.
 const LONG: usize = 8_000;
 /// A longer one is not looked for in a diff.
@@ -103,18 +105,19 @@ impl Proposal {
         }
     }
 
-    /// What it would do and what it is called with; `diff` shows what comes of it in files. Nothing is left out.
+    /// What it would do and what it is called with, and below that `diff`, which shows what comes of it in files. Nothing is
+    /// left out.
     pub fn whole(&self, diff: &str) -> String {
-        format!("{}{diff}{}", self.head(), self.beside_all_of(diff))
+        format!("{}{}{diff}{}", self.head(), self.called_with_all(diff), self.bulk())
     }
 
     /// The same where there is little room.
     pub fn brief(&self, diff: &str) -> Brief {
-        let (head, beside) = (self.brief_head(), self.beside(diff));
+        let (head, called) = (self.brief_head(), self.called_with(diff));
         let head = if self.has_changes { Brief::default() } else { head };
         Brief {
-            text: format!("{}{diff}{}", head.text, beside.text),
-            is_whole: head.is_whole && beside.is_whole,
+            text: format!("{}{}{diff}{}", head.text, called.text, self.bulk()),
+            is_whole: head.is_whole && called.is_whole,
         }
     }
 
@@ -132,33 +135,32 @@ impl Proposal {
     }
 
     /// What it is called with that `diff` does not show.
-    pub fn beside_all_of(&self, diff: &str) -> String {
-        let arguments = self.unseen_in(diff).map(|argument| line(&argument.name, &argument.shown)).collect();
-        self.bulk_lines() + &titled(arguments)
+    pub fn called_with_all(&self, diff: &str) -> String {
+        titled(self.unseen_in(diff).map(|argument| line(&argument.name, &argument.shown)).collect())
+    }
+
+    /// The same; of what is long the two ends are shown, and with a diff it is only counted, unless it is a command.
+    pub fn called_with(&self, diff: &str) -> Brief {
+        let is_counted = |argument: &Argument| {
+            self.has_changes && argument.name != COMMAND && argument.shown.len() > BESIDE_A_DIFF
+        };
+        let lines = self.unseen_in(diff).map(|argument| match is_counted(argument) {
+            true => {
+                let length = argument.shown.chars().count();
+                line(&argument.name, &format!("{length} characters; the changes show what comes of them"))
+            }
+            false => line(&argument.name, &ends(&argument.shown)),
+        });
+        let is_whole = |argument: &Argument| !is_counted(argument) && argument.shown.len() <= LONG;
+        Brief { text: titled(lines.collect()), is_whole: self.unseen_in(diff).all(is_whole) }
     }
 
     /// What it does below folders that Git ignores.
-    fn bulk_lines(&self) -> String {
+    pub fn bulk(&self) -> String {
         let lines = self.bulk.iter().map(|folder| format!("  {folder}\n"));
         let title =
             (!self.bulk.is_empty()).then(|| "ignored by Git, and not taken back by an undo\n".to_owned());
         title.into_iter().chain(lines).collect()
-    }
-
-    /// The same; of what is long the two ends are shown, and beside a diff it is only counted.
-    pub fn beside(&self, diff: &str) -> Brief {
-        let most = if self.has_changes { BESIDE_A_DIFF } else { LONG };
-        let lines = self.unseen_in(diff).map(|Argument { name, shown, .. }| {
-            let length = shown.chars().count();
-            match (shown.len() > most, self.has_changes) {
-                (true, true) => {
-                    line(name, &format!("{length} characters; the changes show what comes of them"))
-                }
-                (_, _) => line(name, &ends(shown)),
-            }
-        });
-        let is_whole = self.unseen_in(diff).all(|argument| argument.shown.len() <= most);
-        Brief { text: self.bulk_lines() + &titled(lines.collect()), is_whole }
     }
 
     fn unseen_in(&self, diff: &str) -> impl Iterator<Item = &Argument> {
@@ -480,8 +482,8 @@ mod tests {
         let counted = "  content: 500 characters; the changes show what comes of them\n";
         let diff = format!("+++ b/a.txt\n+{}\n", "x".repeat(500));
         let table = [
-            ("DIFF\n", format!("DIFF\ncalled with\n  path: a.txt\n{counted}"), false),
-            ("+++ b/a.txt\n", format!("+++ b/a.txt\ncalled with\n{counted}"), false),
+            ("DIFF\n", format!("called with\n  path: a.txt\n{counted}DIFF\n"), false),
+            ("+++ b/a.txt\n", format!("called with\n{counted}+++ b/a.txt\n"), false),
             (&diff, diff.clone(), true),
         ];
         for (diff, text, is_whole) in table {

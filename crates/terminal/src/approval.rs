@@ -13,14 +13,20 @@ pub(crate) fn ask(session: &Session, fact: &Fact, diffs: Diffs) -> Option<Asking
     let Fact::ApprovalAsked { call, changes, .. } = fact else { return None };
     let proposal = Proposal::of(session, fact)?;
     let (cut, whole) = (diffs.cut(session, changes, Some("s shows all")), diffs.whole(session, changes));
-    let brief = proposal.brief(&cut.plain);
-    let (first, all) = (brief.text.replacen(&cut.plain, &cut.shown, 1), proposal.whole(&whole.plain));
+    let (called, bulk) = (proposal.called_with(&cut.plain), diffs.in_rows(&proposal.bulk()));
+    let head = proposal.brief_head();
+    let is_whole = called.is_whole && (head.is_whole || !changes.is_empty());
+    let head = if changes.is_empty() { diffs.in_rows(&head.text) } else { String::new() };
+    let first = format!("{head}{}{}{bulk}", diffs.in_rows(&called.text), cut.shown);
+    let called = diffs.in_rows(&proposal.called_with_all(&whole.plain));
+    let all = format!("{}{called}{}{bulk}", diffs.in_rows(&proposal.head()), whole.shown);
     let is_said = proposal.sentence.is_whole && changes.is_empty();
+    let whole = Some(all).filter(|_| !is_whole || cut.plain != whole.plain || cut.is_cut);
+    let end = choice(&question(&proposal), whole.is_some());
     let shown = Shown {
         first: if is_said { String::new() } else { first },
-        whole: Some(all.replacen(&whole.plain, &whole.shown, 1))
-            .filter(|_| !brief.is_whole || cut.plain != whole.plain || cut.is_cut),
-        end: question(&proposal),
+        whole,
+        end: format!("{} ", diffs.in_rows(&end).trim_end()),
     };
     let (session, call) = (session.clone(), call.clone());
     Some(Asking::begin(
@@ -42,6 +48,12 @@ fn question(proposal: &Proposal) -> String {
     format!("{}\n{why}  1. {YES}\n  2. {}\n  3. {NO}\n", sentence.question, sentence.always())
 }
 
+/// `question` and what can be typed.
+fn choice(question: &str, has_more: bool) -> String {
+    let more = if has_more { ", s shows all of it" } else { "" };
+    format!("{question}allow? y, a, n, or n WHAT TO DO INSTEAD{more}:")
+}
+
 /// What is shown of a question.
 struct Shown {
     first: String,
@@ -53,11 +65,9 @@ struct Shown {
 
 /// Asks until it understands: the answer, and what to do instead. The end of the input is a no.
 fn read_answer(shown: &Shown, input: &mut dyn BufRead, output: &mut dyn Write) -> (Answer, Option<String>) {
-    let more = if shown.whole.is_some() { ", s shows all of it" } else { "" };
-    let end = format!("{}allow? y, a, n, or n WHAT TO DO INSTEAD{more}: ", shown.end);
     let mut text = &shown.first;
     loop {
-        let _no_terminal = write!(output, "{text}{end}").and_then(|()| output.flush());
+        let _no_terminal = write!(output, "{text}{}", shown.end).and_then(|()| output.flush());
         let mut line = String::new();
         if !input.read_line(&mut line).is_ok_and(|bytes| bytes > 0) {
             return (Answer::No, None);
@@ -79,8 +89,8 @@ mod tests {
     use super::*;
 
     fn answered(typed: &str, whole: Option<&str>) -> ((Answer, Option<String>), String) {
-        let whole = whole.map(str::to_owned);
-        let shown = Shown { first: "a diff\n".into(), whole, end: "it asks\n".into() };
+        let end = format!("{} ", choice("it asks\n", whole.is_some()));
+        let shown = Shown { first: "a diff\n".into(), whole: whole.map(str::to_owned), end };
         let mut output = Vec::new();
         let answer = read_answer(&shown, &mut typed.as_bytes(), &mut output);
         (answer, String::from_utf8(output).unwrap())

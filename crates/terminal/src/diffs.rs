@@ -2,10 +2,12 @@
 use crate::paint::{
     diff::{DiffPainter, Room},
     look::Look,
+    wrap::laid_out,
 };
 use haft_core::Change;
 use haft_engine::Session;
 use haft_present::{diff, file_diff::FileDiff};
+use ratatui::style::Style;
 
 /// How diffs are shown: drawn where there is a terminal.
 #[derive(Clone, Copy, Debug, Default)]
@@ -34,6 +36,15 @@ impl Diffs {
         self.of(session, changes, diff::of_all(session, changes), (Room::WHOLE, None))
     }
 
+    /// `text` in rows that end between words, where there is a terminal: it would end them anywhere.
+    pub(crate) fn in_rows(self, text: &str) -> String {
+        if self.0.is_none() {
+            return text.to_owned();
+        }
+        let rows = laid_out(text, Style::new(), columns()).into_iter();
+        rows.map(|row| format!("{row}\n")).collect()
+    }
+
     fn of(
         self,
         session: &Session,
@@ -42,10 +53,14 @@ impl Diffs {
         (room, how): (Room, Option<&str>),
     ) -> Shown {
         let Some(look) = self.0 else { return Shown { shown: plain.clone(), plain, is_cut: false } };
-        let columns = crossterm::terminal::size().map_or(COLUMNS, |(columns, _)| columns.max(20).into());
+        let columns = columns();
         let files = FileDiff::all(session, changes);
         let painter = DiffPainter { columns, look: &look, how };
         let is_cut = files.iter().flat_map(FileDiff::lines).count() > room.most();
         Shown { shown: painter.text(&files, room), plain, is_cut }
     }
+}
+
+fn columns() -> usize {
+    crossterm::terminal::size().map_or(COLUMNS, |(columns, _)| columns.max(20).into())
 }

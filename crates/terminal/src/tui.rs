@@ -192,7 +192,7 @@ impl Shown {
         }
         self.turn_page(app.page.is_some())?;
         if let Some(page) = &app.page {
-            return self.screen.fill(&page.rows(app.rows, &app.look));
+            return self.screen.fill(&page.rows((app.columns, app.rows), &app.look));
         }
         let spins =
             (app.busy_since().map_or(0, |since| since.elapsed().as_millis()) / SPIN.as_millis()) as usize;

@@ -3,7 +3,7 @@ use super::{
     ansi,
     highlight::highlight_in,
     look::{Look, Side},
-    wrap::{Break, one_row, wrap},
+    wrap::{one_row, width, window, wrap},
 };
 use haft_core::ChangeKind;
 use haft_present::file_diff::{DiffLine, FileDiff};
@@ -19,13 +19,15 @@ pub(crate) struct Room {
     most: usize,
     /// So many lines that are removed are shown all the same.
     removed: usize,
+    /// A line takes one row, with what differs in it.
+    is_tight: bool,
 }
 
 impl Room {
     /// For all of it.
-    pub(crate) const WHOLE: Self = Self { most: usize::MAX, removed: 0 };
+    pub(crate) const WHOLE: Self = Self { most: usize::MAX, removed: 0, is_tight: false };
     /// Where one can scroll back: what is gone cannot be looked at in the file.
-    pub(crate) const SCROLLS: Self = Self { most: 40, removed: 200 };
+    pub(crate) const SCROLLS: Self = Self { most: 40, removed: 200, is_tight: false };
 
     /// A diff of more lines may be cut.
     pub(crate) fn most(self) -> usize {
@@ -34,7 +36,12 @@ impl Room {
 
     /// For `most` lines and no more.
     pub(crate) fn of(most: usize) -> Self {
-        Self { most, removed: 0 }
+        Self { most, removed: 0, is_tight: false }
+    }
+
+    /// The same, and no line takes more than one row.
+    pub(crate) fn tight(most: usize) -> Self {
+        Self { is_tight: true, ..Self::of(most) }
     }
 }
 
@@ -111,7 +118,7 @@ impl DiffPainter<'_> {
             lines.extend(head);
             let kept: Vec<Vec<bool>> =
                 file.hunks.iter().map(|hunk| is_shown.by_ref().take(hunk.len()).collect()).collect();
-            lines.extend(self.file(file, &kept));
+            lines.extend(self.file(file, &kept, room));
         }
         let left_out = || all.iter().zip(&shown).filter(|(_, shown)| !**shown).map(|(line, _)| line);
         let (more, removed) = (left_out().count(), left_out().filter(|line| line.is_removed()).count());
@@ -125,19 +132,19 @@ impl DiffPainter<'_> {
         lines
     }
 
-    fn file(&self, file: &FileDiff, kept: &[Vec<bool>]) -> Vec<Line<'static>> {
+    fn file(&self, file: &FileDiff, kept: &[Vec<bool>], room: Room) -> Vec<Line<'static>> {
         let number = file.lines().flat_map(|line| [line.old, line.new]).flatten().max().unwrap_or_default();
         let digits = number.to_string().len();
         let language = language(&file.path);
         let mut lines = Vec::new();
         for (hunk, kept) in file.hunks.iter().zip(kept).filter(|(_, kept)| kept.contains(&true)) {
-            if !lines.is_empty() {
+            if !lines.is_empty() && !room.is_tight {
                 lines.push(Line::styled(format!("  {:>digits$} ⋮", ""), self.look.dim()));
             }
             let last = kept.iter().rposition(|kept| *kept).map_or(0, |last| last + 1);
             let texts = self.texts(&hunk[..last], &language).into_iter();
             let rows = hunk.iter().zip(texts).zip(kept).filter(|(_, kept)| **kept);
-            lines.extend(rows.flat_map(|((line, text), _)| self.line(line, text, digits)));
+            lines.extend(rows.flat_map(|((line, text), _)| self.line(line, text, digits, room)));
         }
         lines
     }
@@ -164,8 +171,14 @@ impl DiffPainter<'_> {
         hunk.iter().map(text).collect()
     }
 
-    /// In as many rows as it takes, behind its numbers.
-    fn line(&self, line: &DiffLine, text: Vec<Span<'static>>, digits: usize) -> Vec<Line<'static>> {
+    /// In as many rows as it takes or has room for, behind its numbers.
+    fn line(
+        &self,
+        line: &DiffLine,
+        text: Vec<Span<'static>>,
+        digits: usize,
+        room: Room,
+    ) -> Vec<Line<'static>> {
         let (sign, style, part) = self.styles(line);
         let number = |number: Option<usize>| number.map_or(String::new(), |number| number.to_string());
         let gutter = format!("  {:>digits$} {:>digits$} ", number(line.old), number(line.new));
@@ -175,11 +188,12 @@ impl DiffPainter<'_> {
             Span::styled(sign, style),
         ];
         let text = text.into_iter().map(|span| Span::styled(span.content, style.patch(span.style))).collect();
-        let rows = wrap(
-            &marked(text, &line.parts, part),
-            self.columns.saturating_sub(blank.content.len()),
-            Break::Anywhere,
-        );
+        let text = marked(text, &line.parts, part);
+        let columns = self.columns.saturating_sub(blank.content.len());
+        let rows = match room.is_tight {
+            true => vec![window(&text, first_column(line, columns), columns)],
+            false => wrap(&text, columns),
+        };
         let rows = rows.into_iter().enumerate().map(|(place, row)| {
             let lead = if place == 0 { lead.to_vec() } else { vec![blank.clone()] };
             Line::from_iter(lead.into_iter().chain(row)).style(Style { bg: style.bg, ..Style::new() })
@@ -203,8 +217,16 @@ impl DiffPainter<'_> {
     }
 }
 
+/// From where on a line is seen that has one row: what differs in it is in sight.
+fn first_column(line: &DiffLine, columns: usize) -> usize {
+    let before = line.parts.iter().take_while(|(is_other, _)| !is_other);
+    let before: usize = before.map(|(_, part)| width(part)).sum();
+    let is_in_sight = before + columns / 4 < columns || line.parts.iter().all(|(is_other, _)| !is_other);
+    if is_in_sight { 0 } else { before - columns / 4 }
+}
+
 /// Which of `lines` have room. What surrounds a change goes first, what it removes last.
-fn shown(lines: &[&DiffLine], Room { most, removed: always }: Room) -> Vec<bool> {
+fn shown(lines: &[&DiffLine], Room { most, removed: always, .. }: Room) -> Vec<bool> {
     if lines.len() <= most {
         return vec![true; lines.len()];
     }
@@ -283,7 +305,7 @@ mod tests {
             ("+++++-----", Room::of(4), "++--", "  … 6 more lines, 3 of them removed (more)"),
             ("++-----", Room::of(6), "++----", "  … 1 more line, 1 of them removed (more)"),
             ("----------", Room::of(3), "---", "  … 7 more lines, 7 of them removed (more)"),
-            ("+++++-----", Room { most: 4, removed: 200 }, "++-----", "  … 3 more lines (more)"),
+            ("+++++-----", Room { removed: 200, ..Room::of(4) }, "++-----", "  … 3 more lines (more)"),
         ];
         for (signs, room, expected, more) in table {
             let lines: Vec<String> =
@@ -300,6 +322,25 @@ mod tests {
                 .collect();
             assert_eq!(shown, expected, "{lines:#?}");
             assert_eq!(lines.iter().find(|line| line.contains('…')).map_or("", |line| line), more);
+        }
+    }
+
+    /// Both sides of a change are seen, and in them what differs, however long the line is.
+    #[test]
+    fn where_room_is_tight_a_line_takes_one_row() {
+        let common = "let a_rather_long_name_of_something = another_call_with(arguments, and, more);";
+        let changed = |sign, other: &str| DiffLine {
+            parts: vec![(false, common.to_owned()), (true, other.to_owned()), (false, " end".into())],
+            ..line(sign, 1, "")
+        };
+        let hunk = vec![line(' ', 1, common), changed('-', "old"), changed('+', "new")];
+        let file = FileDiff { hunks: vec![hunk], ..file("") };
+        for columns in [30, 40, 60] {
+            let rows = drawn(&file, PLAIN, Room::tight(2), columns);
+            let rows: Vec<String> = rows.iter().map(Line::to_string).collect();
+            assert_eq!(rows.len(), 4, "{rows:?}");
+            assert!(rows[1].contains("- ") && rows[1].contains("old"), "{columns}: {rows:?}");
+            assert!(rows[2].contains("+ ") && rows[2].contains("new"), "{columns}: {rows:?}");
         }
     }
 

@@ -15,33 +15,54 @@ fn columns(grapheme: &str) -> usize {
     if grapheme == "\t" { 4 } else { grapheme.width() }
 }
 
-/// Where a row ends that is too long.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Break {
-    /// Between words, or within one that is longer than a row.
-    Words,
-    /// Anywhere: code means its blanks.
-    Anywhere,
-}
-
 struct Cell<'a> {
     text: &'a str,
     style: Style,
     columns: usize,
 }
 
-/// The rows of `spans`; at least one.
-pub(crate) fn wrap(spans: &[Span<'_>], width: usize, at: Break) -> Vec<Vec<Span<'static>>> {
+impl Cell<'_> {
+    fn is_blank(&self) -> bool {
+        matches!(self.text, " " | "\t")
+    }
+}
+
+/// The rows of `spans`; at least one. A row ends between words, or within one that is longer than a row.
+pub(crate) fn wrap(spans: &[Span<'_>], width: usize) -> Vec<Vec<Span<'static>>> {
     let cells: Vec<Cell<'_>> = spans.iter().flat_map(cells).collect();
     let mut rows = Vec::new();
     let mut rest = &cells[..];
     while !rest.is_empty() {
-        let (row, after) = rest.split_at(row_length(rest, width.max(1), at));
-        let row = if after.is_empty() || at == Break::Anywhere { row } else { trimmed(row) };
-        rows.push(joined(row));
+        let (row, after) = rest.split_at(row_length(rest, width.max(1)));
+        let row = if after.is_empty() { row } else { trimmed(row) };
+        if !row.is_empty() {
+            rows.push(joined(row));
+        }
         rest = after;
     }
     if rows.is_empty() { vec![Vec::new()] } else { rows }
+}
+
+/// So many columns of `spans` from the column `from` on, with `…` where something is missing.
+pub(crate) fn window(spans: &[Span<'_>], from: usize, width: usize) -> Vec<Span<'static>> {
+    let cells: Vec<Cell<'_>> = spans.iter().flat_map(cells).collect();
+    let mut column = 0;
+    let first = cells.iter().position(|cell| {
+        column += cell.columns;
+        column > from
+    });
+    let rest = &cells[first.unwrap_or(cells.len())..];
+    let lead = (from > 0).then(|| Span::raw("…"));
+    let room = width.saturating_sub(lead.iter().len());
+    let is_cut = rest.iter().map(|cell| cell.columns).sum::<usize>() > room;
+    let room = room.saturating_sub(usize::from(is_cut));
+    let mut used = 0;
+    let fits = rest.iter().take_while(|cell| {
+        used += cell.columns;
+        used <= room
+    });
+    let shown = joined(&rest[..fits.count()]);
+    lead.into_iter().chain(shown).chain(is_cut.then(|| Span::raw("…"))).collect()
 }
 
 fn cells<'a>(span: &'a Span<'_>) -> impl Iterator<Item = Cell<'a>> {
@@ -50,28 +71,34 @@ fn cells<'a>(span: &'a Span<'_>) -> impl Iterator<Item = Cell<'a>> {
 }
 
 /// How many cells make the next row; always one at least.
-fn row_length(cells: &[Cell<'_>], width: usize, at: Break) -> usize {
+fn row_length(cells: &[Cell<'_>], width: usize) -> usize {
     let mut used = 0;
     let mut last_break = None;
     for (place, cell) in cells.iter().enumerate() {
         if used + cell.columns > width && place > 0 {
-            let is_blank = cell.text == " ";
-            return match at {
-                Break::Words if is_blank => place + 1,
-                Break::Words => last_break.unwrap_or(place),
-                Break::Anywhere => place,
-            };
+            if cell.is_blank() {
+                return place + 1;
+            }
+            // Nothing but blanks before a word that fits in no row: they keep their place in front of it.
+            let has_words = |end: &usize| cells[..*end].iter().any(|cell| !cell.is_blank());
+            let fits = |start: &usize| word(&cells[*start..]) <= width;
+            return last_break.filter(|end| has_words(end) || fits(end)).unwrap_or(place);
         }
         used += cell.columns;
-        if cell.text == " " || cell.columns > 1 {
+        if cell.is_blank() || cell.columns > 1 {
             last_break = Some(place + 1);
         }
     }
     cells.len()
 }
 
+/// Columns of the word that `cells` begin with.
+fn word(cells: &[Cell<'_>]) -> usize {
+    cells.iter().take_while(|cell| !cell.is_blank()).map(|cell| cell.columns).sum()
+}
+
 fn trimmed<'a, 'b>(row: &'a [Cell<'b>]) -> &'a [Cell<'b>] {
-    let kept = row.iter().rposition(|cell| cell.text != " ").map_or(0, |last| last + 1);
+    let kept = row.iter().rposition(|cell| !cell.is_blank()).map_or(0, |last| last + 1);
     &row[..kept]
 }
 
@@ -88,14 +115,9 @@ fn joined(row: &[Cell<'_>]) -> Vec<Span<'static>> {
 }
 
 /// Rows behind `first`, and behind as many blanks as it is wide.
-pub(crate) fn hanging(
-    first: Span<'static>,
-    spans: &[Span<'_>],
-    columns: usize,
-    at: Break,
-) -> Vec<Line<'static>> {
+pub(crate) fn hanging(first: Span<'static>, spans: &[Span<'_>], columns: usize) -> Vec<Line<'static>> {
     let indent = width(&first.content);
-    let rows = wrap(spans, columns.saturating_sub(indent), at).into_iter().enumerate();
+    let rows = wrap(spans, columns.saturating_sub(indent)).into_iter().enumerate();
     let lines = rows.map(|(place, row)| {
         let lead = if place == 0 { first.clone() } else { Span::raw(" ".repeat(indent)) };
         Line::from_iter(std::iter::once(lead).chain(row))
@@ -103,41 +125,69 @@ pub(crate) fn hanging(
     lines.collect()
 }
 
+/// The rows of a text that is laid out already: those of a line stand behind the blanks that it begins with.
+pub(crate) fn laid_out(text: &str, style: Style, columns: usize) -> Vec<Line<'static>> {
+    let rows = text.lines().flat_map(|line| {
+        let blanks = line.len() - line.trim_start_matches(' ').len();
+        let (lead, rest) = line.split_at(blanks.min(columns / 2));
+        hanging(Span::raw(lead.to_owned()), &[Span::styled(rest.to_owned(), style)], columns)
+    });
+    rows.collect()
+}
+
 /// Cut to one row, with `…` where something is missing.
 pub(crate) fn one_row(line: Line<'static>, columns: usize) -> Line<'static> {
     if line.width() <= columns {
         return line;
     }
-    let mut rows = wrap(&line.spans, columns.saturating_sub(1), Break::Anywhere).into_iter();
-    let mut row = rows.next().unwrap_or_default();
-    row.push(Span::raw("…"));
-    Line::from(row)
+    Line::from(window(&line.spans, 0, columns))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn rows(text: &str, width: usize, at: Break) -> Vec<String> {
-        let rows = wrap(&[Span::raw(text.to_owned())], width, at).into_iter();
+    fn rows(text: &str, width: usize) -> Vec<String> {
+        let rows = wrap(&[Span::raw(text.to_owned())], width).into_iter();
         rows.map(|row| row.iter().map(|span| span.content.as_ref()).collect()).collect()
     }
 
     #[test]
     fn rows_end_between_words_and_never_in_a_character() {
-        let table: [(&str, usize, Break, &[&str]); 9] = [
-            ("", 5, Break::Words, &[""]),
-            ("one two", 7, Break::Words, &["one two"]),
-            ("one two", 6, Break::Words, &["one", "two"]),
-            ("one two", 3, Break::Words, &["one", "two"]),
-            ("abcdefgh", 3, Break::Words, &["abc", "def", "gh"]),
-            ("  a b", 4, Break::Anywhere, &["  a ", "b"]),
-            ("漢字漢字", 5, Break::Words, &["漢字", "漢字"]),
-            ("e\u{301}e\u{301}e\u{301}", 2, Break::Words, &["e\u{301}e\u{301}", "e\u{301}"]),
-            ("漢", 1, Break::Anywhere, &["漢"]),
+        let table: [(&str, usize, &[&str]); 13] = [
+            ("", 5, &[""]),
+            ("one two", 7, &["one two"]),
+            ("one two", 6, &["one", "two"]),
+            ("one two", 3, &["one", "two"]),
+            ("abcdefgh", 3, &["abc", "def", "gh"]),
+            ("  a b", 4, &["  a", "b"]),
+            ("  abcd", 4, &["abcd"]),
+            ("  abcdef", 4, &["  ab", "cdef"]),
+            ("    ", 6, &["    "]),
+            ("curl https://a.b/c", 16, &["curl", "https://a.b/c"]),
+            ("漢字漢字", 5, &["漢字", "漢字"]),
+            ("e\u{301}e\u{301}e\u{301}", 2, &["e\u{301}e\u{301}", "e\u{301}"]),
+            ("漢", 1, &["漢"]),
         ];
-        for (text, width, at, expected) in table {
-            assert_eq!(rows(text, width, at), expected, "{text:?} in {width}");
+        for (text, width, expected) in table {
+            assert_eq!(rows(text, width), expected, "{text:?} in {width}");
+        }
+    }
+
+    #[test]
+    fn a_window_says_where_something_is_missing() {
+        let shown = |text: &str, from, width| {
+            Line::from(window(&[Span::raw(text.to_owned())], from, width)).to_string()
+        };
+        let table = [
+            ("abcdef", 0, 6, "abcdef"),
+            ("abcdef", 0, 4, "abc…"),
+            ("abcdef", 2, 5, "…cdef"),
+            ("abcdef", 2, 4, "…cd…"),
+            ("漢字漢字", 0, 4, "漢…"),
+        ];
+        for (text, from, width, expected) in table {
+            assert_eq!(shown(text, from, width), expected, "{text:?} from {from} in {width}");
         }
     }
 

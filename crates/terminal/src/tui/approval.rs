@@ -5,7 +5,7 @@ use super::{
     draw::Picture,
     keys::PAUSE_FIRST,
     markdown::plain,
-    wrap::{Break, hanging},
+    wrap::{hanging, laid_out, one_row},
 };
 use crate::paint::diff::Room;
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
@@ -25,55 +25,80 @@ use ratatui::text::{Line, Span};
 const ANSWERS: usize = 3;
 /// Columns from which an answer has room for a second key.
 const WIDE: usize = 60;
+/// Rows from which a blank line may stand above what asks.
+const ROOMY: usize = 16;
+/// Rows of a diff that shows both sides of a change: its head, two lines, and how many more there are.
+const DIFF: usize = 4;
+/// A line that is removed, and one that is added.
+const BOTH_SIDES: usize = 2;
 const INSTEAD: &str = "what to do instead? Enter refuses, Esc goes back";
 
 impl App {
     /// What asks, below `lines`, with the cursor where something is typed.
     pub(super) fn approval_picture(&mut self, mut lines: Vec<Line<'static>>, fact: &Fact) -> Picture {
-        lines.extend(self.approval(fact));
-        if !self.answering.is_refusing {
-            // What somebody was writing waits, and is seen to.
-            if !self.input.is_empty() {
-                lines.extend(self.input.rows(self.columns, &self.look).0);
-            }
-            lines.push(self.foot());
-            return (lines, None);
+        if self.rows < ROOMY {
+            lines.retain(|line| line.width() > 0);
         }
-        let (rows, (row, column)) = self.input.rows_for(INSTEAD, self.columns, &self.look);
-        let cursor = (lines.len() + row, column);
-        lines.extend(rows);
+        let (typed, cursor) = match self.answering.is_refusing {
+            true => {
+                let (rows, cursor) = self.input.rows_for(INSTEAD, self.columns, &self.look);
+                (rows, Some(cursor))
+            }
+            // What somebody was writing waits, and is seen to.
+            false if !self.input.is_empty() => (self.input.rows(self.columns, &self.look).0, None),
+            false => (Vec::new(), None),
+        };
+        // A row for the foot, and one for what stands above.
+        let room = self.rows.saturating_sub(lines.len() + typed.len() + 2).max(3);
+        lines.extend(self.approval(fact, room));
+        let cursor = cursor.map(|(row, column)| (lines.len() + row, column));
+        lines.extend(typed);
         lines.push(self.foot());
-        (lines, Some(cursor))
+        (lines, cursor)
     }
 
-    /// What the call would do, the question, and what each answer means. The answers are always seen.
-    fn approval(&self, fact: &Fact) -> Vec<Line<'static>> {
+    /// What the call would do, the question, and what each answer means. The answers are always seen; above them stands
+    /// what it is called with, and below that what comes of it in files.
+    fn approval(&self, fact: &Fact, room: usize) -> Vec<Line<'static>> {
         let Some(proposal) = self.proposal(fact) else { return Vec::new() };
-        let room = self.rows.saturating_sub(if self.answering.is_refusing { 5 } else { 4 }).max(3);
-        let end = self.question_and_answers(&proposal, room);
-        let room = room.saturating_sub(end.len()).max(1);
         let changes = changes_of(fact);
-        let beside = proposal.beside(&self.text_of(changes, diff::of_changes));
-        let mut beside = self.lines_of(&beside.text);
+        let mut end = self.question_and_answers(&proposal, (room / 4).max(1));
+        if !changes.is_empty() && room < end.len() + DIFF {
+            end = self.question_and_answers(&proposal, 1);
+        }
+        let room = room.saturating_sub(end.len()).max(1);
+        let mut called = self.lines_of(&proposal.called_with(&self.text_of(changes, diff::of_changes)).text);
+        let bulk = self.lines_of(&proposal.bulk());
         let mut lines = match changes {
-            [] if proposal.sentence.names_all => Vec::new(),
-            [] => self.lines_of(&proposal.brief_head().text),
-            changes => self.diff_in(changes, room.saturating_sub(beside.len()).max(room / 2)),
+            [] if proposal.sentence.names_all => called,
+            [] => [self.lines_of(&proposal.brief_head().text), called].concat(),
+            changes => {
+                let most = (room / 2).max(2);
+                // The title gives way first.
+                let title = usize::from(called.len() > most);
+                let mut lines = self.beginning(called.split_off(title), most);
+                let rest = room.saturating_sub(lines.len() + bulk.len()).max(room / 2);
+                lines.extend(self.diff_in(changes, rest));
+                lines
+            }
         };
-        lines.append(&mut beside);
+        lines.extend(bulk);
         let mut lines = self.beginning(lines, room);
         lines.extend(end);
         lines
     }
 
-    fn question_and_answers(&self, proposal: &Proposal, room: usize) -> Vec<Line<'static>> {
+    /// In at most so many rows each, the answers themselves whole.
+    fn question_and_answers(&self, proposal: &Proposal, most: usize) -> Vec<Line<'static>> {
         let look = &self.look;
         let sentence = &proposal.sentence;
-        let question = plain(&sentence.question, Span::styled("? ", look.warn()), self.columns, look.bold());
-        let mut lines = self.beginning(question, (room / 4).max(1));
+        let mut lines = self.part(
+            Span::styled("? ", look.warn()),
+            vec![Span::styled(sentence.question.clone(), look.bold())],
+            most,
+        );
         if let Some(why) = &proposal.why {
-            let why = plain(why, Span::raw("  "), self.columns, look.dim());
-            lines.extend(self.beginning(why, (room / 4).max(1)));
+            lines.extend(self.part(Span::raw("  "), vec![Span::styled(why.clone(), look.dim())], most));
         }
         let yes = if self.may_accept_edits() && self.columns >= WIDE {
             "y; Shift+Tab: and all further edits"
@@ -85,26 +110,39 @@ impl App {
             let is_chosen = place == self.answering.chosen;
             let (mark, style) = if is_chosen { ("❯ ", look.chosen()) } else { ("  ", Default::default()) };
             let first = Span::styled(format!("{mark}{}. ", place + 1), style);
-            let spans = [Span::styled(answer, style), Span::styled(format!("  ({key})"), look.dim())];
-            let rows = hanging(first, &spans, self.columns, Break::Words);
-            lines.extend(self.beginning(rows, (room / 4).max(1)));
+            let key = Span::styled(format!("  ({key})"), look.dim());
+            lines.extend(self.part(first, vec![Span::styled(answer, style), key], most));
         }
         lines
     }
 
-    /// As much of a diff as fits in so many rows.
-    fn diff_in(&self, changes: &[Change], rows: usize) -> Vec<Line<'static>> {
-        let mut most = rows;
-        loop {
-            let lines = self.painted_in(Room::of(most), |painter| {
-                painter.diffs().files(&(painter.files_of)(changes), painter.room)
-            });
-            let spare = lines.len().saturating_sub(rows);
-            if spare == 0 || most == 0 {
-                return lines;
-            }
-            most = most.saturating_sub(spare.div_ceil(4));
+    /// A text in at most `most` rows; in one row with `…` at its end where it is longer.
+    fn part(&self, first: Span<'static>, spans: Vec<Span<'static>>, most: usize) -> Vec<Line<'static>> {
+        match most {
+            1 => vec![one_row(Line::from_iter(std::iter::once(first).chain(spans)), self.columns)],
+            most => self.beginning(hanging(first, &spans, self.columns), most),
         }
+    }
+
+    /// As much of a diff as fits in so many rows. Where not all lines do whole, each takes one row, so that both sides of
+    /// a change are seen.
+    fn diff_in(&self, changes: &[Change], rows: usize) -> Vec<Line<'static>> {
+        let drawn = |room: Room| {
+            self.painted_in(room, |painter| painter.diffs().files(&(painter.files_of)(changes), painter.room))
+        };
+        let fitting = |room: fn(usize) -> Room| {
+            let mut most = rows;
+            while most >= BOTH_SIDES {
+                let lines = drawn(room(most));
+                let spare = lines.len().saturating_sub(rows);
+                if spare == 0 {
+                    return Some(lines);
+                }
+                most = most.min(lines.len()).saturating_sub(spare.div_ceil(4));
+            }
+            None
+        };
+        fitting(Room::of).or_else(|| fitting(Room::tight)).unwrap_or_else(|| drawn(Room::tight(BOTH_SIDES)))
     }
 
     fn proposal(&self, fact: &Fact) -> Option<Proposal> {
@@ -117,11 +155,8 @@ impl App {
 
     /// A text that is laid out already, and whose blanks count.
     fn lines_of(&self, text: &str) -> Vec<Line<'static>> {
-        let line = |line: &str| {
-            let line = Span::styled(line.to_owned(), self.look.dim());
-            hanging(Span::raw("  "), &[line], self.columns, Break::Anywhere)
-        };
-        text.lines().flat_map(line).collect()
+        let text: String = text.lines().map(|line| format!("  {line}\n")).collect();
+        laid_out(&text, self.look.dim(), self.columns)
     }
 
     /// The beginning says what it is about; the rest is on a page.
@@ -141,10 +176,11 @@ impl App {
         let mut lines = plain(&proposal.sentence.question, Span::raw("? "), self.columns, self.look.bold());
         lines.extend(self.lines_of(&format!("{}\n{}", proposal.reason, proposal.always_line())));
         lines.extend(self.lines_of(&proposal.head()));
+        lines.extend(self.lines_of(&proposal.called_with_all(&self.text_of(changes_of(fact), diff::of_all))));
         let changes = changes_of(fact);
         let files = self.session.as_ref().map(|session| FileDiff::all(session, changes)).unwrap_or_default();
         lines.extend(self.painted_in(Room::WHOLE, |painter| painter.diffs().files(&files, painter.room)));
-        lines.extend(self.lines_of(&proposal.beside_all_of(&self.text_of(changes, diff::of_all))));
+        lines.extend(self.lines_of(&proposal.bulk()));
         lines
     }
 

@@ -2,7 +2,7 @@
 use super::{
     look::Look,
     markdown::{self, plain},
-    wrap::{Break, hanging, one_row, width},
+    wrap::{hanging, one_row, width},
 };
 use crate::paint::diff::{self, DiffPainter, Room};
 use haft_core::{Change, Direction, Outcome, Usage};
@@ -116,7 +116,7 @@ impl Painter<'_> {
                 StepState::InProgress => self.look.chosen(),
                 StepState::Pending => Style::new(),
             };
-            hanging(Span::raw("  "), &[Span::styled(step.line(), style)], self.columns, Break::Words)
+            hanging(Span::raw("  "), &[Span::styled(step.line(), style)], self.columns)
         };
         steps.iter().flat_map(line).collect()
     }
@@ -159,7 +159,7 @@ impl Painter<'_> {
         let line = |line: &str| {
             let line = Span::styled(line.to_owned(), style);
             match call.is_own {
-                true => hanging(Span::raw("  "), &[line], self.columns, Break::Anywhere),
+                true => hanging(Span::raw("  "), &[line], self.columns),
                 false => vec![one_row(Line::from_iter([Span::raw("  "), line]), self.columns)],
             }
         };

@@ -4,7 +4,7 @@ mod table;
 use super::{
     highlight::highlight,
     look::Look,
-    wrap::{Break, hanging, width, wrap},
+    wrap::{hanging, width, wrap},
 };
 use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 use ratatui::{
@@ -217,7 +217,7 @@ impl Writer {
         let Some((language, code)) = self.code.take() else { return };
         let columns = self.columns.saturating_sub(self.indent() + CODE.len());
         for line in highlight(&code, &language, &self.look) {
-            for row in wrap(&line, columns, Break::Anywhere) {
+            for row in wrap(&line, columns) {
                 self.push(std::iter::once(Span::raw(CODE)).chain(row).collect());
             }
         }
@@ -254,7 +254,7 @@ impl Writer {
             return;
         }
         let columns = self.columns.saturating_sub(self.indent());
-        wrap(&spans, columns, Break::Words).into_iter().for_each(|row| self.push(row));
+        wrap(&spans, columns).into_iter().for_each(|row| self.push(row));
     }
 
     fn push(&mut self, row: Vec<Span<'static>>) {
@@ -272,7 +272,7 @@ pub(super) fn plain(text: &str, first: Span<'static>, columns: usize, style: Sty
     let indent = Span::raw(" ".repeat(width(&first.content)));
     let lines = text.lines().enumerate().flat_map(|(place, line)| {
         let lead = if place == 0 { first.clone() } else { indent.clone() };
-        hanging(lead, &[Span::styled(line.to_owned(), style)], columns, Break::Words)
+        hanging(lead, &[Span::styled(line.to_owned(), style)], columns)
     });
     lines.collect()
 }

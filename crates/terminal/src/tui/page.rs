@@ -1,5 +1,5 @@
 //! A text that fills the screen until the person has read it.
-use super::look::Look;
+use super::{look::Look, wrap::width};
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui::text::{Line, Span};
 
@@ -43,7 +43,7 @@ impl Page {
     }
 
     /// The rows of the screen.
-    pub(super) fn rows(&self, rows: usize, look: &Look) -> Vec<Line<'static>> {
+    pub(super) fn rows(&self, (columns, rows): (usize, usize), look: &Look) -> Vec<Line<'static>> {
         let height = rows.saturating_sub(2);
         let top = self.top.min(self.last_top(rows));
         let shown = self.lines.iter().skip(top).take(height).cloned();
@@ -51,8 +51,11 @@ impl Page {
         all.extend(shown);
         all.resize(rows.saturating_sub(1).max(1), Line::default());
         let end = (top + height).min(self.lines.len());
-        let foot =
-            format!("{}–{end} of {}  ↑↓ PgUp PgDn  Esc or q leaves", (top + 1).min(end), self.lines.len());
+        let place = format!("{}–{end} of {}", (top + 1).min(end), self.lines.len());
+        // How it is left is seen on a narrow terminal, too.
+        let feet =
+            ["  ↑↓ PgUp PgDn  Esc or q leaves", "  Esc or q leaves", ""].map(|keys| format!("{place}{keys}"));
+        let foot = feet.into_iter().find(|foot| width(foot) <= columns).unwrap_or_default();
         all.push(Line::from(Span::styled(foot, look.dim())));
         all
     }

@@ -5,7 +5,7 @@ use super::{
     choice::What,
     list::Item,
     page::Page,
-    wrap::{Break, hanging, one_row, width},
+    wrap::{hanging, one_row, width},
 };
 use crate::{
     console, export,
@@ -49,7 +49,7 @@ impl App {
         let row = |(name, what): &(String, String)| {
             let gap = " ".repeat(widest.saturating_sub(width(name)) + 2);
             let first = Span::styled(format!("{name}{gap}"), self.look.accent());
-            hanging(first, &[Span::raw(what.clone())], columns, Break::Words)
+            hanging(first, &[Span::raw(what.clone())], columns)
         };
         let title = Line::styled(title.to_owned(), self.look.bold());
         std::iter::once(title).chain(rows.iter().flat_map(row)).collect()

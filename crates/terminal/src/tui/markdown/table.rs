@@ -1,8 +1,5 @@
 //! A table with its columns side by side.
-use super::super::{
-    look::Look,
-    wrap::{Break, wrap},
-};
+use super::super::{look::Look, wrap::wrap};
 use ratatui::text::{Line, Span};
 
 type Cell = Vec<Span<'static>>;
@@ -66,9 +63,7 @@ fn laid_out(row: &[Cell], widths: &[usize], look: &Look) -> Vec<Cell> {
     let cells: Vec<Vec<Cell>> = widths
         .iter()
         .enumerate()
-        .map(|(place, width)| {
-            row.get(place).map_or(vec![Vec::new()], |cell| wrap(cell, *width, Break::Words))
-        })
+        .map(|(place, width)| row.get(place).map_or(vec![Vec::new()], |cell| wrap(cell, *width)))
         .collect();
     let height = cells.iter().map(Vec::len).max().unwrap_or_default();
     let last = widths.len().saturating_sub(1);
