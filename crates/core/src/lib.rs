@@ -64,7 +64,7 @@ pub use tool::{
     present::Presentation,
     registry::{self, Declared, Registered, Registry},
     render::{Render, ResultObject, Wording},
-    result::{Failure, Shown, ToolError, ToolErrorKind, ToolOutput, ToolResult},
+    result::{Failure, OUTPUT_FILE, Shown, TOTAL_LINES, ToolError, ToolErrorKind, ToolOutput, ToolResult},
     schema::{self, Validation},
     skill::Skill,
     source::ToolSource,

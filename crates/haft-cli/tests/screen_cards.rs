@@ -50,6 +50,46 @@ fn a_command_that_failed_says_so_in_numbers() {
     }
 }
 
+/// However little of it the result holds, its lines are counted, and Ctrl+O shows all of them.
+#[test]
+fn of_a_long_output_all_lines_are_counted_and_shown() {
+    let table = [
+        ("seq 1 3000", "2997", 3000),
+        ("seq 1 9 && seq 10 2000 >&2", "1997", 2000),
+        ("seq 1 90000; exit 3", "89997", 90_000),
+        ("seq 1 5", "2", 5),
+    ];
+    for (command, earlier, last) in table {
+        let place = Place::new();
+        let script = [json!({"calls": [bash(command)]}), json!({"say": "Counted."})];
+        let Some(terminal) = opened(&place, "--permission full", &script) else { return };
+        terminal.say("count");
+        let screen = terminal.see("Counted.");
+        let expected = format!("  … {earlier} earlier lines (Ctrl+O shows all)\n");
+        assert!(screen.contains(&expected), "{command}: {screen}");
+        terminal.keys(&["C-o"]);
+        terminal.see("q leaves");
+        terminal.keys(&["g"]);
+        let mut rows = terminal.see("q leaves");
+        for _ in 0..6 {
+            terminal.keys(&["NPage"]);
+            rows += &terminal.see("q leaves");
+        }
+        terminal.keys(&["G"]);
+        let end = terminal.see("q leaves");
+        assert!(end.contains(&format!("    {last}\n")), "{command}: {end}");
+        let seen = rows + &end;
+        // All of it is there: nothing is said to be left out, and the page has as many rows.
+        assert!(!seen.contains("left out"), "{command}: {seen}");
+        for number in 1..last.min(200) {
+            assert!(seen.contains(&format!("    {number}\n")), "{command}: {number} in {seen}");
+        }
+        let rows =
+            end.lines().last().and_then(|foot| foot.split(" of ").nth(1)?.split(' ').next()?.parse().ok());
+        assert!(rows >= Some(last) && rows < Some(last + 40), "{command}: {rows:?} in {end}");
+    }
+}
+
 /// A list of steps is boxes, and the step at work is seen while the turn goes.
 #[test]
 fn a_plan_is_a_list_of_boxes_and_its_progress_is_seen() {

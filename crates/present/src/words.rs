@@ -5,7 +5,9 @@ use crate::{
     outcome::{Plan, verdict},
     safe,
 };
-use haft_core::{CallId, Change, Event, Fact, Outcome, Part, Shown, ToolCall, ToolResult, Update, text_of};
+use haft_core::{
+    CallId, Change, Event, Fact, Outcome, Part, Shown, TOTAL_LINES, ToolCall, ToolResult, Update, text_of,
+};
 use haft_engine::Chat;
 use serde_json::Value;
 use std::{
@@ -270,8 +272,12 @@ pub fn preview(result: &ToolResult, lines: usize, how: &str) -> Vec<String> {
         // The verdict stands beside the call; the room is for what the command said.
         all.pop_if(|last| last.starts_with("[exit code: "));
     }
-    let left_out = all.len().saturating_sub(lines);
-    let told = if is_command { &all[left_out..] } else { &all[..all.len() - left_out] };
+    let skipped = all.len().saturating_sub(lines);
+    let told = if is_command { &all[skipped..] } else { &all[..all.len() - skipped] };
+    // The result may hold less than the command has printed.
+    let printed =
+        result.details.get(TOTAL_LINES).and_then(Value::as_u64).map_or(all.len(), |all| all as usize);
+    let left_out = if skipped == 0 { 0 } else { printed.saturating_sub(told.len()) };
     let line = |line: &&str| match lines {
         usize::MAX => safe::text(line).into_owned(),
         _ => short(&safe::text(line)),
@@ -373,6 +379,9 @@ mod tests {
         let ran = ToolResult { details: json!({"exit_code": 1}), ..result("a\nb\nc\nd") };
         assert_eq!(preview(&ran, 3, " (there)"), ["… 1 earlier line (there)", "b", "c", "d"]);
         assert!(!ran.went_well() && ran.is_ok());
+        let cut =
+            ToolResult { details: json!({"exit_code": 0, "total_lines": 3000}), ..result("a\nb\nc\nd") };
+        assert_eq!(preview(&cut, 3, ""), ["… 2997 earlier lines", "b", "c", "d"]);
         let failed = ToolResult { content: "a\nb\nc\n[exit code: 1]".into(), ..ran };
         assert_eq!(preview(&failed, 3, ""), ["a", "b", "c"]);
         assert_eq!(preview(&failed, usize::MAX, ""), ["a", "b", "c", "[exit code: 1]"]);

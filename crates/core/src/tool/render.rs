@@ -1,5 +1,5 @@
 //! How a result is worded for the model: one outcome, several accents.
-use crate::{Failure, Shown, ToolCall, ToolError, ToolOutput, ToolResult};
+use crate::{Failure, Shown, TOTAL_LINES, ToolCall, ToolError, ToolOutput, ToolResult};
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -141,7 +141,8 @@ impl Render {
     fn named(&self, details: &Value) -> Value {
         let Value::Object(fields) = details else { return details.clone() };
         let name = |own: &String| self.fields.get(own).unwrap_or(own).clone();
-        let named = fields.iter().map(|(own, value)| (name(own), value.clone()));
+        let told = fields.iter().filter(|(own, _)| *own != TOTAL_LINES);
+        let named = told.map(|(own, value)| (name(own), value.clone()));
         Value::Object(named.filter(|(name, _)| !name.is_empty()).collect())
     }
 

@@ -21,6 +21,12 @@ pub struct ToolOutput {
     pub job: Option<JobId>,
 }
 
+/// Field in the details of a result: how many lines the command printed, where the result holds fewer. For front-ends; no
+/// model is told of it.
+pub const TOTAL_LINES: &str = "total_lines";
+/// Field in the details of a result: the file with all that the command printed, where the result holds less.
+pub const OUTPUT_FILE: &str = "output_file";
+
 /// What people see of a result.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

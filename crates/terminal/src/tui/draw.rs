@@ -6,13 +6,14 @@ use super::{
     markdown::{self, plain},
     wrap::one_row,
 };
-use crate::loading;
-use haft_core::{Event, Fact, Question};
+use crate::{loading, outputs};
+use haft_core::{Event, Fact, Question, ToolResult};
 use haft_present::{
     safe,
     view::{Activity, Asked, Call, View},
 };
 use ratatui::text::{Line, Span};
+use std::borrow::Cow;
 
 const FRAMES: [&str; 8] = ["⠋", "⠙", "⠸", "⠴", "⠦", "⠧", "⠇", "⠏"];
 
@@ -188,6 +189,17 @@ impl App {
         two_ends(left, vec![Span::styled(right.join(" · "), dim)], self.columns)
     }
 
+    /// What a call gave; of a command whose output was too long for the result, all that it printed.
+    fn whole_result<'a>(&self, result: &'a ToolResult) -> Cow<'a, str> {
+        let content = || Cow::Borrowed(result.content.as_str());
+        let (Some(engine), Some(session)) = (&self.engine, &self.session) else { return content() };
+        let folder = engine.setup().home.folder(session.id());
+        match outputs::whole(result, &folder) {
+            Some(printed) => Cow::Owned(printed),
+            None => content(),
+        }
+    }
+
     /// Everything that was said and done, with whole results.
     pub(super) fn whole(&self) -> Vec<Line<'static>> {
         let mut view = View::default();
@@ -200,12 +212,8 @@ impl App {
                 }),
             );
             if let Fact::ToolEnded { result, .. } = &entry.fact {
-                lines.extend(plain(
-                    &safe::text(&result.content),
-                    Span::raw("    "),
-                    self.columns,
-                    self.look.dim(),
-                ));
+                let text = self.whole_result(result);
+                lines.extend(plain(&safe::text(&text), Span::raw("    "), self.columns, self.look.dim()));
             }
         }
         lines

@@ -1,7 +1,7 @@
 //! What a command left, cut to what a model reads.
 use super::{Limit, need::Ended, screen::as_lines};
 use crate::BashSettings;
-use haft_core::{ToolContext, ToolError, ToolErrorKind, ToolOutput};
+use haft_core::{OUTPUT_FILE, TOTAL_LINES, ToolContext, ToolError, ToolErrorKind, ToolOutput};
 use haft_sandbox::{Captured, Exit, Finished, Unreached, new_file};
 use serde_json::{Value, json};
 use std::{
@@ -16,6 +16,8 @@ pub(super) struct Report {
     /// The file with all of it, where something is left out.
     whole: Option<PathBuf>,
     truncated: bool,
+    /// Lines that it printed.
+    lines: u64,
     exit: Exit,
     /// Whether the command had a view of the workspace.
     confined: bool,
@@ -33,8 +35,9 @@ impl Report {
             true => spilled.or_else(|| keep(artifacts, &[&stdout.text, &stderr.text])),
             false => None,
         };
+        let lines = lines_of(&stdout) + lines_of(&stderr);
         let [stdout, stderr] = [stdout, stderr].map(|stream| clip(settings, &stream, whole.as_deref()));
-        Self { stdout, stderr, whole, truncated, exit, confined: false, unreached, want: None }
+        Self { stdout, stderr, whole, truncated, lines, exit, confined: false, unreached, want: None }
     }
 
     /// Of a command in a view it is said what it lacked.
@@ -110,7 +113,10 @@ impl Report {
             "stdout": self.stdout, "stderr": self.stderr, "exit_code": code, "truncated": self.truncated,
         });
         if let Some(whole) = &self.whole {
-            details["output_file"] = json!(whole);
+            details[OUTPUT_FILE] = json!(whole);
+        }
+        if self.truncated {
+            details[TOTAL_LINES] = json!(self.lines);
         }
         if self.exit == Exit::TimedOut {
             details["timed_out"] = json!(true);
@@ -121,6 +127,12 @@ impl Report {
 
 fn is_cut(settings: &BashSettings, captured: &Captured) -> bool {
     captured.missing_bytes > 0 || settings.clip.split(&captured.text).missing_bytes > 0
+}
+
+/// Lines that were printed, those that are left out included.
+fn lines_of(stream: &Captured) -> u64 {
+    let is_open = !stream.text.is_empty() && !stream.text.ends_with('\n');
+    stream.text.matches('\n').count() as u64 + stream.missing_lines + u64::from(is_open)
 }
 
 /// A file with these texts; none where it cannot be written: the result says then only what is left out.

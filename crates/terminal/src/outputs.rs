@@ -1,0 +1,30 @@
+//! Output of commands that is too long for a result, and lies in a file of the session.
+use haft_core::{OUTPUT_FILE, ToolResult};
+use serde_json::Value;
+use std::{
+    fs::File,
+    io::{Read, Seek, SeekFrom},
+    path::Path,
+};
+
+/// Of a longer file the end is shown, in bytes: laid out for a page it takes many times as much memory.
+const MOST: u64 = 8 << 20;
+
+/// All that the command of `result` printed, where the result holds less, and how it ended; none where nothing was kept in
+/// the `folder` of the session.
+pub(crate) fn whole(result: &ToolResult, folder: &Path) -> Option<String> {
+    let path = result.details.get(OUTPUT_FILE).and_then(Value::as_str).map(Path::new)?;
+    // Who writes a result, such as a server of tools, names no other file of the person.
+    let folder = folder.canonicalize().ok()?;
+    let path = path.canonicalize().ok().filter(|path| path.starts_with(folder))?;
+    let mut file = File::open(&path).ok()?;
+    let left_out = file.metadata().ok()?.len().saturating_sub(MOST);
+    file.seek(SeekFrom::Start(left_out)).ok()?;
+    let mut bytes = Vec::new();
+    file.take(MOST).read_to_end(&mut bytes).ok()?;
+    let printed = String::from_utf8_lossy(&bytes);
+    let note = (left_out > 0).then(|| format!("… {left_out} earlier bytes are in `{}`\n", path.display()));
+    let end = result.content.lines().last().filter(|line| line.starts_with("[exit code: "));
+    let end = end.map(|end| format!("{}{end}", if printed.ends_with('\n') { "" } else { "\n" }));
+    Some([note.unwrap_or_default(), printed.into_owned(), end.unwrap_or_default()].concat())
+}
