@@ -19,10 +19,10 @@ use crate::{
     },
     setup::Redundancy,
 };
-use errors::{denied, interrupted, not_settled, not_staged};
+use errors::{denied, interrupted_after, not_settled, not_staged};
 use haft_core::{
-    Change, Effect, Fact, FileRead, How, ToolCall, ToolContext, ToolError, ToolErrorKind, ToolOutput,
-    ToolResult, Verdict, View, Wording, changed::paths, loops::warning,
+    Change, Effect, Fact, FileRead, How, JobOutput, ToolCall, ToolContext, ToolError, ToolErrorKind,
+    ToolOutput, ToolResult, Verdict, View, Wording, changed::paths, loops::warning,
 };
 use judge::{Judged, Refused};
 use order::Turn;
@@ -83,6 +83,16 @@ impl From<Refused> for Stopped {
     }
 }
 
+/// What one run of a call is given.
+struct Run<'a> {
+    round: &'a Round,
+    cancel: &'a CancellationToken,
+    notes: &'a Notes,
+    turn: Option<&'a Turn>,
+    /// What it has said so far.
+    output: JobOutput,
+}
+
 /// Looks only; nothing runs.
 pub(crate) fn prepare(session: &SessionContext, call: ToolCall) -> Prepared {
     let ready = ready(session, &call);
@@ -117,10 +127,12 @@ pub(crate) async fn run_call(
 ) {
     let mut logged = CallLog::start(&call);
     let named = ready.as_ref().ok().map(|ready| ready.named(&call));
+    let output = JobOutput::default();
+    let run = Run { round, cancel, notes: &notes, turn: turn.as_ref(), output: output.clone() };
     let done = tokio::select! {
         biased;
-        () = cancel.cancelled() => Err(interrupted().into()),
-        done = run_guarded(session, &call, ready, round, cancel, &notes, turn.as_ref()) => done,
+        () = cancel.cancelled() => Err(interrupted_after(output.take()).into()),
+        done = run_guarded(session, &call, ready, &run) => done,
     };
     // From here on nothing is interrupted but a wait for other processes: what is staged is settled.
     let done = match done {
@@ -149,14 +161,11 @@ async fn run_guarded(
     session: &SessionContext,
     call: &ToolCall,
     ready: Result<Ready, ToolError>,
-    round: &Round,
-    cancel: &CancellationToken,
-    notes: &Notes,
-    turn: Option<&Turn>,
+    run: &Run<'_>,
 ) -> Result<Done, Stopped> {
     let ready = ready?;
     let context = hooks::before(session, &ready.named(call)).await?;
-    let mut done = match run_in_view(session, call, ready, round, cancel, notes, turn).await {
+    let mut done = match run_in_view(session, call, ready, run).await {
         Err(Stopped::Error(error)) if !context.is_empty() => Done::nothing(worded(session, call, Err(error))),
         done => done?,
     };
@@ -168,10 +177,7 @@ async fn run_in_view(
     session: &SessionContext,
     call: &ToolCall,
     ready: Ready,
-    round: &Round,
-    cancel: &CancellationToken,
-    notes: &Notes,
-    turn: Option<&Turn>,
+    Run { round, cancel, notes, turn, output: said }: &Run<'_>,
 ) -> Result<Done, Stopped> {
     let setup = &session.shared.setup;
     let judged = judge::judge(session, &ready.effects);
@@ -203,7 +209,9 @@ async fn run_in_view(
     start(session, call, &ready.arguments, &judged, reads, notes).await?;
     let output = loop {
         let access = judged.access(session, view.confinement());
-        let context = context(session, call, round, &view, cancel, notes);
+        // A call that is made again says all of it again.
+        said.take();
+        let context = context(session, call, round, (&view, said), cancel, notes);
         let context = ToolContext { readable: readable.clone(), access, ..context };
         let running = run_tool(&*ready.tool, ready.arguments.clone(), &context, session.limits.call_seconds);
         let Some(turn) = turn else { break running.await? };

@@ -70,10 +70,13 @@ fn step(item: &Value) -> Option<Step> {
     Some(Step { text, state })
 }
 
-/// The numbers of a call that did not go well: `2 failed, 14 passed`, `exit code 1`.
+/// Why a call did not go well: `2 failed, 14 passed`, `exit code 1`; of a command that was stopped, why.
 pub fn verdict(result: &ToolResult) -> Option<String> {
-    if result.went_well() || !result.is_ok() {
+    if result.went_well() {
         return None;
+    }
+    if !result.is_ok() {
+        return stopped(result);
     }
     let count = |name: &str| result.details.get(name).and_then(Value::as_u64);
     let counts = match (count("failed"), count("passed")) {
@@ -84,6 +87,16 @@ pub fn verdict(result: &ToolResult) -> Option<String> {
     let code = result.details.get("exit_code").and_then(Value::as_i64);
     let code = code.map(|code| format!("exit code {code}"));
     counts.map(|(failed, passed)| format!("{failed} failed, {passed} passed")).or(code)
+}
+
+/// Why a command was stopped that had said something until then: `interrupted`, `timed out after 5 s`.
+pub(crate) fn stopped(result: &ToolResult) -> Option<String> {
+    let is = |name: &str| result.details.get(name).and_then(Value::as_bool) == Some(true);
+    match (is("interrupted"), is("timed_out")) {
+        (true, _) => Some("interrupted".into()),
+        (_, true) => Some(result.details.get("error").and_then(Value::as_str).unwrap_or("timed out").into()),
+        _ => None,
+    }
 }
 
 /// Lines at the end of an output in which a test runner tells its counts.

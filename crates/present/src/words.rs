@@ -2,7 +2,7 @@
 use crate::{
     call_order::CallOrder,
     diff, notes,
-    outcome::{Plan, verdict},
+    outcome::{Plan, stopped, verdict},
     safe,
 };
 use haft_core::{
@@ -271,6 +271,9 @@ pub fn preview(result: &ToolResult, lines: usize, how: &str) -> Vec<String> {
     if is_command && lines != usize::MAX && verdict(result).is_some() {
         // The verdict stands beside the call; the room is for what the command said.
         all.pop_if(|last| last.starts_with("[exit code: "));
+        let is_said =
+            stopped(result).is_some() && all.first().is_some_and(|first| first.ends_with("so far:"));
+        all.drain(..usize::from(is_said));
     }
     let skipped = all.len().saturating_sub(lines);
     let told = if is_command { &all[skipped..] } else { &all[..all.len() - skipped] };

@@ -1,9 +1,21 @@
 //! Why a call came to nothing, as the model is told.
-use haft_core::{ToolError, ToolErrorKind};
+use haft_core::{ToolError, ToolErrorKind, tool::background::Unread};
+use serde_json::json;
 use std::{any::Any, io, path::PathBuf};
 
 pub(crate) fn interrupted() -> ToolError {
     ToolError::new(ToolErrorKind::System, "interrupted by the user")
+}
+
+/// With what the call has said until then. As with a command whose time was over, there is no exit code.
+pub(crate) fn interrupted_after(Unread { text, missing }: Unread) -> ToolError {
+    if text.trim().is_empty() {
+        return interrupted();
+    }
+    let before =
+        if missing > 0 { format!("[{missing} earlier bytes were not kept]\n") } else { String::new() };
+    let message = format!("interrupted by the user. Its output so far:\n{before}{}", text.trim_end());
+    ToolError::new(ToolErrorKind::System, message).details(json!({"exit_code": null, "interrupted": true}))
 }
 
 pub(crate) fn denied(reason: String) -> ToolError {

@@ -5,10 +5,15 @@ use crate::session::{
     notes::Notes,
     parent::{Caller, Ceiling, ParentCall},
 };
-use haft_core::{Alone, Channel, Subagents, ToolCall, ToolContext, Update, View, clip};
-use std::sync::Arc;
+use haft_core::{Alone, Channel, JobOutput, Subagents, ToolCall, ToolContext, Update, View, clip};
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering::Relaxed},
+};
 use tokio_util::sync::CancellationToken;
 
+/// So many bytes of a call are shown while it runs. More nobody reads, and it would wait in memory.
+const LIVE: usize = 1_000_000;
 /// Live output beyond this is cut; the whole of it reaches the model by another way.
 const MAX_CHUNK: usize = 4_096;
 
@@ -26,11 +31,12 @@ pub(crate) fn context(
     session: &SessionContext,
     call: &ToolCall,
     round: &Round,
-    view: &Arc<dyn View>,
+    (view, said): (&Arc<dyn View>, &JobOutput),
     cancel: &CancellationToken,
     notes: &Notes,
 ) -> ToolContext {
-    let (progress, id) = (notes.downgrade(), call.id.clone());
+    let (progress, id, said) = (notes.downgrade(), call.id.clone(), said.clone());
+    let room = AtomicUsize::new(LIVE);
     let person = Asking { call: call.id.clone(), inbox: session.inbox.clone(), notes: notes.downgrade() };
     ToolContext {
         session: session.id.clone(),
@@ -48,6 +54,12 @@ pub(crate) fn context(
         person: Arc::new(person),
         cancel: cancel.child_token(),
         on_progress: Arc::new(move |chunk| {
+            said.push(&chunk);
+            let left = room.load(Relaxed);
+            room.store(left.saturating_sub(chunk.len()), Relaxed);
+            if left == 0 {
+                return;
+            }
             let chunk = clip::head(&chunk, MAX_CHUNK).to_owned();
             if let Some(notes) = progress.upgrade() {
                 notes.live(Update::ToolOutput { call: id.clone(), chunk });

@@ -10,9 +10,6 @@ use std::{
 };
 use tokio::time::{Instant, sleep_until};
 
-/// So many bytes are shown while a command runs. More nobody reads, and it would wait in memory.
-const LIVE: usize = 1_000_000;
-
 /// Where the output of a command goes while it runs. All clones are one.
 #[derive(Clone)]
 pub(super) struct Watch(Arc<Mutex<State>>);
@@ -20,7 +17,6 @@ pub(super) struct Watch(Arc<Mutex<State>>);
 struct State {
     /// Who watches the call; nobody, once it is over.
     shown: Option<Shown>,
-    room: usize,
     output: JobOutput,
     last: Instant,
 }
@@ -40,7 +36,7 @@ impl Watch {
 
     fn of(shown: Option<Shown>) -> Self {
         let output = JobOutput::default();
-        Self(Arc::new(Mutex::new(State { shown, room: LIVE, output, last: Instant::now() })))
+        Self(Arc::new(Mutex::new(State { shown, output, last: Instant::now() })))
     }
 
     /// What was printed and not read yet.
@@ -58,11 +54,8 @@ impl Watch {
         let mut state = self.lock();
         state.last = Instant::now();
         state.output.push(chunk);
-        if state.room > 0 {
-            state.room = state.room.saturating_sub(chunk.len());
-            if let Some(show) = &state.shown {
-                show(chunk.to_owned());
-            }
+        if let Some(show) = &state.shown {
+            show(chunk.to_owned());
         }
     }
 
