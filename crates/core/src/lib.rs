@@ -63,7 +63,7 @@ pub use tool::{
     person::{Nobody, Person, Question},
     present::Presentation,
     registry::{self, Declared, Registered, Registry},
-    render::{Render, ResultObject, Wording},
+    render::{ErrorWording, Render, ResultObject, Wording},
     result::{Failure, OUTPUT_FILE, Shown, TOTAL_LINES, ToolError, ToolErrorKind, ToolOutput, ToolResult},
     schema::{self, Validation},
     skill::Skill,

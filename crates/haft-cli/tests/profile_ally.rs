@@ -261,24 +261,24 @@ fn no_text_of_any_tool_is_lost() {
 #[test]
 fn errors_say_the_call_its_type_and_what_would_be_right() {
     let table = [
-        ("read", json!({}), "read(): cannot call `read`: `file_paths` is required", "validation_error"),
+        ("read", json!({}), "read(): cannot call read: file_paths is required", "validation_error"),
         (
             "read",
             json!({"file_paths": [7]}),
-            "read(file_paths=[7]): cannot call `read`: `file_paths[0]` must be a string, not an integer",
+            "read(file_paths=[7]): cannot call read: file_paths[0] must be a string, not an integer",
             "validation_error",
         ),
         (
             "bash",
             json!({"command": "ls", "timeout": "long"}),
-            "bash(command=\"ls\", timeout=\"long\"): cannot call `bash`: `timeout` must be an integer, not a string",
+            "bash(command=\"ls\", timeout=\"long\"): cannot call bash: timeout must be an integer, not a string",
             "validation_error",
         ),
-        ("no_such", json!({"a": 1}), "no_such(a=1): there is no tool `no_such`", "validation_error"),
+        ("no_such", json!({"a": 1}), "no_such(a=1): there is no tool no_such", "validation_error"),
         (
             "read",
             json!({"file_paths": ["nope.txt"]}),
-            "read(file_paths=[\"nope.txt\"]): cannot read `nope.txt`: no such file",
+            "read(file_paths=[\"nope.txt\"]): cannot read nope.txt: no such file",
             "user_error",
         ),
         (

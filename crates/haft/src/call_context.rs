@@ -1,6 +1,6 @@
 //! Whose calls run that no session makes, where, and what they may touch.
-use crate::{Channel, JobId, Policy, SessionId, ToolResult, Validation};
-use haft_core::{Fact, Limits, Render};
+use crate::{Channel, JobId, Policy, SessionId, ToolResult, Validation, execute::wording};
+use haft_core::{Fact, Limits};
 use haft_engine::BackgroundCommands;
 use std::{
     fmt,
@@ -79,7 +79,7 @@ impl CallContext {
                 ended(job, result);
             }
         };
-        Self { background: Some(Arc::new(BackgroundCommands::new(tell, 1, Render::default()))), ..self }
+        Self { background: Some(Arc::new(BackgroundCommands::new(tell, 1, wording()))), ..self }
     }
 }
 

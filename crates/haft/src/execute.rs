@@ -4,7 +4,7 @@ use crate::{
 };
 use futures::{StreamExt, stream};
 use haft_core::{
-    Access, Alone, Effect, Fact, JobId, Jobs, Nobody, Policy, Readable, Render, Stage, ToolContext,
+    Access, Alone, Effect, ErrorWording, Fact, JobId, Jobs, Nobody, Policy, Readable, Render, Stage, ToolContext,
     ToolError, ToolErrorKind, ToolOutput, Verdict, View,
 };
 use haft_engine::{BackgroundCommands, CallLog, as_found, is_repository, run_tool};
@@ -62,9 +62,14 @@ pub(crate) async fn all(tools: &Registry, calls: Vec<ToolCall>, context: &CallCo
     results
 }
 
+/// The model reads the message of an error as the tool gave it (T-19).
+pub(crate) fn wording() -> Render {
+    Render { error: ErrorWording::Bare, ..Render::default() }
+}
+
 fn refused(call: ToolCall, error: &Error) -> Executed {
     let error = ToolError::new(ToolErrorKind::System, error.to_string());
-    let result = Render::default().result(&call, Err(error));
+    let result = wording().result(&call, Err(error));
     Executed { call, result }
 }
 
@@ -94,7 +99,7 @@ impl<'a> Runner<'a> {
         let log = CallLog::start(&call);
         let result = match self.run(tools, &call).await {
             Ok(ran) => ran,
-            Err(error) => Render::default().result(&call, Err(log.cause(error))),
+            Err(error) => wording().result(&call, Err(log.cause(error))),
         };
         log.end(&result);
         Executed { call, result }
@@ -183,7 +188,7 @@ impl Ends {
                 ends.0.lock().unwrap_or_else(PoisonError::into_inner).insert(job, result);
             }
         };
-        Arc::new(BackgroundCommands::new(tell, 1, Render::default()))
+        Arc::new(BackgroundCommands::new(tell, 1, wording()))
     }
 
     async fn of(&self, job: &JobId, jobs: &dyn Jobs) -> Option<ToolResult> {
@@ -203,7 +208,7 @@ fn allowed(policy: &Policy, effects: &[Effect], workspace: &Path, name: &str) ->
 }
 
 fn told(call: &ToolCall, output: ToolOutput) -> ToolResult {
-    Render::default().result(call, Ok(output))
+    wording().result(call, Ok(output))
 }
 
 fn changed_meanwhile(path: &Path) -> ToolError {

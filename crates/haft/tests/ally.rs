@@ -55,7 +55,7 @@ async fn a_tool_of_ones_own_answers_in_the_form_of_the_document() {
     let example = json!("Example: my_tool(param1=\"…\")");
     assert_eq!(
         told[1],
-        failed("my_tool(): cannot call `my_tool`: `param1` is required", "validation_error", example)
+        failed("my_tool(): cannot call my_tool: param1 is required", "validation_error", example)
     );
     let hint = json!("Check the file path and try again");
     assert_eq!(told[2], failed("my_tool(param1=\"other\"): File not found", "user_error", hint));

@@ -115,7 +115,7 @@ async fn a_result_is_for_the_model_for_people_and_for_the_system() {
         result
     };
     // What caused an error is for the log: it is in no JSON.
-    let failed = json!({"for_llm": "error: failed", "silent": false, "is_error": true, "async": false});
+    let failed = json!({"for_llm": "failed", "silent": false, "is_error": true, "async": false});
     let table = [
         ("new_tool_result", saved(false)),
         ("silent_result", saved(true)),
@@ -144,10 +144,7 @@ async fn a_registry_is_shared_and_changed_while_others_run_its_tools() {
     assert!(tools.snapshot().get("say").is_some() && tools.snapshot().get("shout").is_none());
     assert_eq!(tools.execute("say", json!({})).await.content, "one");
     let unknown = tools.execute("shout", json!({})).await;
-    assert!(
-        !unknown.is_ok() && unknown.content.starts_with("error: there is no tool `shout`"),
-        "{unknown:?}"
-    );
+    assert!(!unknown.is_ok() && unknown.content.starts_with("there is no tool `shout`"), "{unknown:?}");
     let mut tasks = JoinSet::new();
     for number in 0..8 {
         let tools = tools.clone();

@@ -113,14 +113,14 @@ async fn a_call_with_arguments_as_text_is_executed() {
     let table = [
         ("who", "{}", "session/msg/agent/tool_1"),
         ("who", "", "session/msg/agent/tool_1"),
-        ("who", "{oops", "error: cannot call `who`: the arguments are not JSON"),
-        ("read", "{}", "error: cannot call `read`: `filePath` is required"),
-        ("raed", "{}", "error: there is no tool `raed`\nhint: did you mean `read`?"),
+        ("who", "{oops", "cannot call `who`: the arguments are not JSON"),
+        ("read", "{}", "cannot call `read`: `filePath` is required"),
+        ("raed", "{}", "there is no tool `raed`\nhint: did you mean `read`?"),
     ];
     for (name, arguments, expected) in table {
         let result = tools().execute_in(&ctx, ToolCall::parse("tool_1", name, arguments)).await;
         assert!(result.content.starts_with(expected), "{name} {arguments}: {result:?}");
-        assert_eq!(result.is_ok(), !expected.starts_with("error"));
+        assert_eq!(result.is_ok(), expected.starts_with("session"));
     }
 }
 
@@ -179,8 +179,7 @@ async fn endless() {
 // O-38, O-39: a tool that the program brings along, in a session and without one
 #[tokio::test]
 async fn a_call_of_any_tool_ends_in_time() {
-    let timed_out =
-        "error: `endless` timed out after 1 s; the call was stopped\nhint: ask for less at a time";
+    let timed_out = "`endless` timed out after 1 s; the call was stopped\nhint: ask for less at a time";
     let model = Scripted::new([]).calls([("endless", json!({}))]).says("It took too long.");
     let limits = Limits { call_seconds: 1, ..Limits::default() };
     let builder = Haft::builder().provider(model).tool(endless).limits(limits);
@@ -188,7 +187,7 @@ async fn a_call_of_any_tool_ends_in_time() {
     let report = agent.session().unwrap().prompt("go").await.unwrap();
     assert_eq!(
         (report.outcome, report.calls[0].result().content.as_str()),
-        (Some(Outcome::Finished), timed_out)
+        (Some(Outcome::Finished), &*format!("error: {timed_out}"))
     );
     let tools = SharedRegistry::new();
     tools.register(endless).unwrap();

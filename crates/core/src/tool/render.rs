@@ -56,7 +56,7 @@ pub enum ErrorWording {
     Plain,
     /// `Error: MESSAGE` (A-32), `Tool 'NAME' not found` for an unknown one (A-46).
     Prefixed,
-    /// `my_tool(param1="value"): MESSAGE` (C-56).
+    /// `my_tool(param1="value"): MESSAGE` (C-56), in which names stand without backticks: `param1 is required` (C-53).
     Call,
     /// `MESSAGE` alone (T-19), and `hint: HINT` on a line of its own.
     Bare,
@@ -92,7 +92,10 @@ impl Render {
 
     fn failure(&self, call: &ToolCall, error: ToolError) -> ToolResult {
         let hint = self.hint(&error);
-        let ToolError { kind, message, details, is_in_details, .. } = error;
+        let ToolError { kind, mut message, details, is_in_details, .. } = error;
+        if self.error == ErrorWording::Call {
+            message = without_backticks(&message);
+        }
         let unknown = details.get("unknown_tool").is_some();
         let text = match self.error {
             ErrorWording::Plain => format!("error: {message}"),
@@ -191,6 +194,30 @@ fn written(name: &str, arguments: &Value) -> String {
     format!("{name}({})", shown.collect::<Vec<_>>().join(", "))
 }
 
+/// `message` with the names of its first line bare: `` `files[0].name` is required `` without the backticks. What stands
+/// below that line is output, and stays as it is.
+fn without_backticks(message: &str) -> String {
+    let end = message.find('\n').unwrap_or(message.len());
+    let (mut line, rest) = message.split_at(end);
+    let mut bare = String::with_capacity(message.len());
+    let is_name =
+        |text: &str| !text.is_empty() && text.chars().all(|c| c.is_alphanumeric() || "_-./:[]".contains(c));
+    while let Some((before, after)) = line.split_once('`') {
+        bare += before;
+        line = match after.split_once('`') {
+            Some((name, after)) if is_name(name) => {
+                bare += name;
+                after
+            }
+            _ => {
+                bare.push('`');
+                after
+            }
+        };
+    }
+    bare + line + rest
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -270,6 +297,14 @@ mod tests {
                 r#"{"title":"my_tool","output":"Error: File not found\nhint: check the path"}"#,
             ),
         ];
+        let quoting = Err(ToolError::new(
+            ToolErrorKind::Validation,
+            "cannot call `my_tool`: `a[0].b` is required; not `x y`, `\nsaid: `it`",
+        ));
+        let bare =
+            "my_tool(param1=\"value\"): cannot call my_tool: a[0].b is required; not `x y`, `\nsaid: `it`";
+        let accent = Render { error: ErrorWording::Call, ..Render::default() };
+        assert_eq!(accent.result(&call, quoting).content, bare);
         for (render, result, expected) in table {
             let failed = result.is_err();
             let recorded = render.result(&call, result);
