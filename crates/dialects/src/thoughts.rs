@@ -133,7 +133,7 @@ impl Objects {
 }
 
 /// What comes before a list of calls that is not shown.
-const SENTINEL: &str = "[TOOL_CALLS]";
+pub(super) const SENTINEL: &str = "[TOOL_CALLS]";
 
 /// Looks for [`SENTINEL`], and leaves the rest to another reader.
 struct Sentinel {
@@ -209,14 +209,11 @@ impl Sentinel {
     }
 }
 
-/// What cannot be read stays text.
+/// What cannot be read is for the model alone: nothing behind the sentinel is shown.
 fn finish(list: &str, said: &mut Vec<Said>) {
     match json::calls(list) {
         Ok(calls) => said.extend(calls.into_iter().map(Said::Call)),
-        Err(why) => {
-            say(said, Said::Text, &format!("{SENTINEL}{list}"));
-            said.push(Said::Problem(why));
-        }
+        Err(why) => said.push(Said::Problem(format!("{why}: `{SENTINEL}{list}`"))),
     }
 }
 
@@ -296,7 +293,9 @@ mod tests {
         check(
             &ALFRED,
             broken,
-            &[text(broken), problem("it is not valid JSON: EOF while parsing a value at line 1 column 7")],
+            &[problem(
+                "it is not valid JSON: EOF while parsing a value at line 1 column 7: `[TOOL_CALLS][{\"id\": `",
+            )],
         );
     }
 

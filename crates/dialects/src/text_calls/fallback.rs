@@ -1,5 +1,5 @@
 //! Calls in the text of a reply that may still bring native ones, which come first.
-use crate::Said;
+use crate::{Said, thoughts::SENTINEL};
 
 /// From the first call in the text on, everything waits for the end of the reply.
 #[derive(Default)]
@@ -41,11 +41,16 @@ impl Fallback {
         certain
     }
 
-    /// The rest: the calls, or the text that they stood in beside native ones.
+    /// The rest: the calls, or the text that they stood in beside native ones. What stands behind the sentinel is no text
+    /// for people either way.
     pub(super) fn end(mut self, said: Vec<Said>) -> Vec<Said> {
         let mut rest = self.sift(said);
         let is_text = self.has_native && !self.waiting.is_empty();
         match self.raw.get(self.told..).filter(|_| is_text) {
+            Some(text) if text.contains(SENTINEL) => {
+                let is_text = |said: &Said| matches!(said, Said::Text(_) | Said::Thinking(_));
+                rest.extend(self.waiting.into_iter().filter(is_text));
+            }
             Some(text) => rest.push(Said::Text(text.to_owned())),
             None => rest.extend(self.waiting),
         }

@@ -259,14 +259,18 @@ async fn calls_in_text_count_where_a_reply_has_no_native_ones() {
     let fence =
         "Look:\n```json\n{\"tool_calls\":[{\"function\":{\"name\":\"file\",\"arguments\":\"{}\"}}]}\n```";
     let native = || vec![StepCall { id: None, name: "bash".into(), arguments: json!({}) }];
-    let table: [(&str, Vec<StepCall>, &[&str]); 5] = [
-        (sentinel, vec![], &["file"]),
-        (fence, vec![], &["file"]),
-        ("No call.", vec![], &[]),
-        ("I look.", native(), &["bash"]),
-        (fence, native(), &["bash"]),
+    let broken = "I look.[TOOL_CALLS][{\"id\":\"a\",";
+    let table: [(&str, Vec<StepCall>, &[&str], &str); 8] = [
+        (sentinel, vec![], &["file"], ""),
+        (fence, vec![], &["file"], "Look:\n"),
+        ("No call.", vec![], &[], "No call."),
+        ("I look.", native(), &["bash"], "I look."),
+        (fence, native(), &["bash"], fence),
+        (sentinel, native(), &["bash"], ""),
+        (broken, vec![], &["unreadable_call"], "I look."),
+        (broken, native(), &["bash"], "I look."),
     ];
-    for (text, calls, expected) in table {
+    for (text, calls, expected, shown) in table {
         let step = Step { calls, ..says(text, Some(3), None) };
         let scripted = Arc::new(Scripted::new([step]));
         let alfred = TextToolCalls::fallback(scripted.clone(), dialect("alfred").unwrap());
@@ -276,8 +280,7 @@ async fn calls_in_text_count_where_a_reply_has_no_native_ones() {
             Delta::Text(text) => Some(text.as_str()),
             _ => None,
         });
-        let is_text = expected != ["file"];
-        assert_eq!(said.collect::<String>() == text, is_text, "{text}");
+        assert_eq!(said.collect::<String>(), shown, "{text}");
         let asked = &scripted.requests()[0];
         assert!(!asked.tools.is_empty() && asked.form.is_none());
     }
