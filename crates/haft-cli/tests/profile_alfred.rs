@@ -36,8 +36,12 @@ impl Scene {
     }
 
     fn json(&self) -> Vec<Value> {
+        self.json_of(..)
+    }
+
+    fn json_of(&self, calls: impl std::slice::SliceIndex<[String], Output = [String]>) -> Vec<Value> {
         let read = |text: &String| serde_json::from_str(text).unwrap_or_else(|_| panic!("{text}"));
-        self.results().iter().map(read).collect()
+        self.results()[calls].iter().map(read).collect()
     }
 }
 
@@ -121,6 +125,9 @@ fn read_gives_text_a_part_of_it_and_images() {
     let place = Place::new();
     place.write("a.txt", "one\ntwo\nthree\nfour\n");
     place.write("long.txt", "x".repeat(60_000));
+    // Characters, whatever bytes they take, and whatever lines.
+    place.write("fits.txt", "𝄞".repeat(50_000));
+    place.write("wide.txt", "äöü€𝄞\n".repeat(10_000));
     place.write("a.PNG", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01\0\0\0\x01\x08\x06\0\0\0\x1f\x15\xc4\x89");
     let read = |arguments: Value| ("read", arguments);
     let scene = Scene::play(
@@ -132,6 +139,8 @@ fn read_gives_text_a_part_of_it_and_images() {
                 read(json!({"path": "long.txt"})),
                 read(json!({"path": "a.PNG"})),
                 read(json!({"path": "nowhere.txt"})),
+                read(json!({"path": "fits.txt"})),
+                read(json!({"path": "wide.txt"})),
             ]),
             done(),
         ],
@@ -143,12 +152,15 @@ fn read_gives_text_a_part_of_it_and_images() {
     assert!(results[3].starts_with("[Image: a.PNG]"), "{}", results[3]);
     // A-32, A-50
     assert!(results[4].starts_with("Error: cannot read `nowhere.txt`: no such file"), "{}", results[4]);
+    assert!(results[5] == "𝄞".repeat(50_000), "{} characters", results[5].chars().count());
+    let (text, marker) = results[6].rsplit_once('\n').unwrap();
+    assert_eq!((text.chars().count(), marker), (50_000, "[Content truncated...]"));
     // A-40, A-94, X-29
     assert!(
         scene
             .ran
             .out
-            .starts_with("\n[Executing 5 tool(s)...]\n[read] ✓\n[read] ✓\n[read] ✓\n[read] ✓\n[read] ✗\n"),
+            .starts_with("\n[Executing 7 tool(s)...]\n[read] ✓\n[read] ✓\n[read] ✓\n[read] ✓\n[read] ✗\n[read] ✓\n[read] ✓\n"),
         "{:?}",
         scene.ran
     );
@@ -218,7 +230,7 @@ fn bash_answers_with_four_fields_and_cuts_its_output() {
             done(),
         ],
     );
-    let results = scene.json();
+    let results = scene.json_of(0..4);
     assert_eq!(results[0], json!({"stdout": "out\n", "stderr": "err\n", "exit_code": 3, "truncated": false}));
     let marker = "\n[Output truncated: use file redirection or grep for large outputs]";
     let lines: String = (1..=2000).map(|n| format!("{n}\n")).collect();
@@ -226,8 +238,9 @@ fn bash_answers_with_four_fields_and_cuts_its_output() {
     assert_eq!(results[1]["truncated"], true);
     assert_eq!(results[2]["stdout"], format!("{}{marker}", "x".repeat(50_000)));
     assert_eq!(results[3]["note"], "[a timeout of 1000 s is too long: it was cut to 300 s]");
-    assert_eq!(results[4]["error"], "timed out after 1 s", "{}", results[4]);
-    assert_eq!(results[4]["stdout"], "before\n");
+    // A-32, A-50, A-82: what raises an error is one, with what was printed until then.
+    let told = scene.results().remove(4);
+    assert!(told.starts_with("Error: timed out after 1 s; ") && told.contains("\nbefore"), "{told}");
 }
 
 // A-60, A-46, X-34: what the profile does not offer does not answer
@@ -324,15 +337,31 @@ fn calls_are_native_or_stand_in_the_text() {
     // What is no call stays an answer; what cannot be read is told to the model and never ends the turn.
     let scene = Scene::play(Place::new(), vec![text(sample)]);
     assert_eq!((scene.ran.code, scene.ran.out.trim_end()), (0, sample), "{:?}", scene.ran);
-    for broken in
-        ["[TOOL_CALLS][{\"name\": \"read\", ", "```json\n{\"tool_calls\": [{\"function\": 1}]}\n```"]
-    {
-        let scene = Scene::play(Place::new(), vec![text(broken), done()]);
+    let broken = [
+        ("[TOOL_CALLS][{\"name\": \"read\", ", ""),
+        ("I look.\n[TOOL_CALLS][{\"name\": read}] Then.", "I look.\n Then."),
+        ("[TOOL_CALLS] none", ""),
+        (
+            "```json\n{\"tool_calls\": [{\"function\": 1}]}\n```",
+            "```json\n{\"tool_calls\": [{\"function\": 1}]}\n```",
+        ),
+    ];
+    for (broken, shown) in broken {
+        // However the server cuts it.
+        let deltas: Vec<Value> = broken.chars().map(|c| json!({"content": c.to_string()})).collect();
+        let scene = Scene::play(Place::new(), vec![openai(&deltas, "stop"), done()]);
         let told = scene.results();
         assert_eq!((scene.ran.code, told.len()), (0, 1), "{broken}: {:?}", scene.ran);
         assert!(
             told[0].starts_with("Error: ") && told[0].contains("A call is written like this:"),
             "{told:?}"
+        );
+        let (text, _) = scene.ran.out.split_once("\n[Executing 1 tool(s)...]").unwrap();
+        assert_eq!(
+            (text.trim_end(), scene.ran.err.contains("TOOL_CALLS")),
+            (shown, false),
+            "{:?}",
+            scene.ran
         );
     }
 }

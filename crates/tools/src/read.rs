@@ -119,12 +119,12 @@ fn read_many(places: &[Place], part: Part, settings: &ReadSettings) -> Result<To
     let mut whole = ToolOutput::default();
     let (mut files, mut errors, mut left_out) = (Vec::new(), Vec::new(), Vec::new());
     for place in places {
-        let room = settings.max_bytes.saturating_sub(whole.for_model.len());
+        let room = settings.room().saturating_sub(settings.size(&whole.for_model));
         if room == 0 {
             left_out.push(format!("`{}`", place.name.display()));
             continue;
         }
-        let settings = ReadSettings { max_bytes: room, ..settings.clone() };
+        let settings = settings.with_room(room);
         whole.for_model += &format!("=== {} ===\n", place.name.display());
         match read_one(place, part, &settings) {
             Ok(read) => {

@@ -68,14 +68,48 @@ pub struct ReadSettings {
     pub lines: u64,
     /// Maximum bytes of one call.
     pub max_bytes: usize,
+    /// Maximum characters of one call, instead of `max_bytes`.
+    pub max_characters: Option<usize>,
     /// Text at the end of a file that did not fit, instead of Haft's own note.
     pub marker: Option<String>,
 }
 
 impl Default for ReadSettings {
-    /// 2,000 lines, 50,000 bytes.
+    /// 2,000 lines, 50,000 bytes.
     fn default() -> Self {
-        Self { numbered: true, header: false, lines: 2_000, max_bytes: 50_000, marker: None }
+        let (max_characters, marker) = (None, None);
+        Self { numbered: true, header: false, lines: 2_000, max_bytes: 50_000, max_characters, marker }
+    }
+}
+
+impl ReadSettings {
+    /// How much one call may give: characters or bytes, as [`ReadSettings::size`] counts.
+    pub(crate) fn room(&self) -> usize {
+        self.max_characters.unwrap_or(self.max_bytes)
+    }
+
+    /// The same settings with so much room.
+    pub(crate) fn with_room(&self, room: usize) -> Self {
+        let max_characters = self.max_characters.map(|_| room);
+        Self { max_bytes: room, max_characters, ..self.clone() }
+    }
+
+    /// The size of `text` in the unit that is limited.
+    pub(crate) fn size(&self, text: &str) -> usize {
+        if self.max_characters.is_some() { text.chars().count() } else { text.len() }
+    }
+
+    /// As much of the beginning of `text` as fits.
+    pub(crate) fn head<'t>(&self, text: &'t str, room: usize) -> &'t str {
+        match self.max_characters {
+            Some(_) => text.char_indices().nth(room).map_or(text, |(end, _)| &text[..end]),
+            None => haft_core::clip::head(text, room),
+        }
+    }
+
+    /// A line of more bytes has no room, whatever it says.
+    pub(crate) fn longest(&self) -> usize {
+        self.max_characters.map_or(self.max_bytes, |most| most.saturating_mul(4))
     }
 }
 

@@ -82,8 +82,7 @@ impl Report {
             }
             false => "give a longer `timeout`, or run it in the `background`",
         };
-        details["error"] = json!(format!("timed out after {} s", limit.seconds));
-        Err(ToolError::new(ToolErrorKind::System, message).hint(hint).fields(details))
+        Err(ToolError::new(ToolErrorKind::System, message).hint(hint).details(details))
     }
 
     /// Standard output, standard error, and how it ended if not well.

@@ -15,6 +15,8 @@ pub(super) struct Passage {
     pub(super) end: End,
     /// Whether something was not valid UTF-8.
     pub(super) lossy: bool,
+    /// Of the text, in the unit of the settings.
+    size: usize,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -60,8 +62,8 @@ pub(super) fn passage(
         Some(limit) => limit.min(settings.lines),
     };
     let asked = limit == Some(most);
-    let mut passage = Passage { text: String::new(), lines: 0, end: End::OfFile, lossy: false };
-    let keep = if settings.numbered { LONGEST_LINE } else { settings.max_bytes };
+    let mut passage = Passage { text: String::new(), lines: 0, end: End::OfFile, lossy: false, size: 0 };
+    let keep = if settings.numbered { LONGEST_LINE } else { settings.longest() };
     while lines.more()? {
         let next = from + passage.lines;
         if passage.lines == most {
@@ -88,16 +90,17 @@ impl Passage {
         self.lossy |= std::str::from_utf8(&line.kept)
             .is_err_and(|error| line.is_whole() || error.error_len().is_some());
         let shown = if settings.numbered { numbered(number, &text, line) } else { text.into_owned() };
-        let room = settings.max_bytes.saturating_sub(self.text.len());
-        if shown.len() <= room && (line.is_whole() || settings.numbered) {
+        let (room, size) = (settings.room().saturating_sub(self.size), settings.size(&shown));
+        if size <= room && (line.is_whole() || settings.numbered) {
             self.text += &shown;
+            self.size += size;
             self.lines += 1;
             return true;
         }
         // A line that does not fit is shown as far as it does where nothing else is, or where no note would say
         // how to see it.
         if self.text.is_empty() || !settings.numbered {
-            self.text += haft_core::clip::head(&shown, room);
+            self.text += settings.head(&shown, room);
             self.lines += u64::from(self.lines == 0);
         }
         false
@@ -177,6 +180,8 @@ mod tests {
     fn a_passage_is_cut_by_lines_and_by_bytes() {
         let numbered = ReadSettings { lines: 3, max_bytes: 40, ..ReadSettings::default() };
         let raw = ReadSettings { numbered: false, ..numbered.clone() };
+        let characters = ReadSettings { max_characters: Some(7), ..raw.clone() };
+        let (many, wide) = ("ä\n".repeat(25), "€".repeat(99));
         let long = "x".repeat(99);
         let long = long.as_bytes();
         type Row<'a> = (&'a str, &'a [u8], u64, Option<u64>, &'a ReadSettings, String, End);
@@ -197,6 +202,33 @@ mod tests {
                 &raw,
                 "a\nb\nc\n".into(),
                 End::Full { next: 4 },
+            ),
+            (
+                "by characters",
+                many.as_bytes(),
+                1,
+                Some(0),
+                &characters,
+                format!("{}ä", "ä\n".repeat(3)),
+                End::Full { next: 4 },
+            ),
+            (
+                "as many characters",
+                "äöü\n€𝄞\n".as_bytes(),
+                1,
+                None,
+                &characters,
+                "äöü\n€𝄞\n".into(),
+                End::OfFile,
+            ),
+            (
+                "a long line of characters",
+                wide.as_bytes(),
+                1,
+                None,
+                &characters,
+                "€".repeat(7),
+                End::Full { next: 2 },
             ),
             ("one long line, raw", long, 1, None, &raw, "x".repeat(40), End::Full { next: 2 }),
             (
