@@ -91,6 +91,21 @@ fn git_does_what_is_typed() {
     assert_eq!(told("git diff --name-status main feature -- instances.go"), "M\tinstances.go");
     assert!(told("git show --stat HEAD").ends_with(&said(&["show", "--stat", "--format=", "HEAD"])));
     project.place.write("new.go", "package instances\n");
+    let stashed = told("git stash -u -m 'for later'");
+    assert!(
+        stashed.starts_with("Saved working directory and index state On feature: for later\n"),
+        "{stashed}"
+    );
+    assert_eq!((project.place.read("new.go"), told("git stash list")), (None, said(&["stash", "list"])));
+    told("git stash pop");
+    assert!(project.place.read("new.go").is_some() && told("git stash list") == "Nothing is stashed.");
+    told("git add -A");
+    told("git stash");
+    assert_eq!((project.place.read("new.go"), said(&["status", "--porcelain"])), (None, String::new()));
+    assert_eq!(told("git stash show --name-only"), "new.go");
+    told("git stash apply");
+    told("git stash drop 0");
+    assert_eq!(said(&["stash", "list"]), "");
     told("git add -A");
     told("git commit --amend --no-edit");
     assert_eq!(said(&["show", "--name-only", "--format=%s"]), "Make it short\n\ninstances.go\nnew.go");
@@ -128,7 +143,9 @@ fn what_git_is_not_let_do_is_refused_with_the_reason() {
         ("git log --graph -p", "cannot log: `--graph` is not done here; `-p` is not done here"),
         ("git diff nowhere", "git refused: `nowhere` is neither a revision nor a file"),
         ("git branch -D main", "cannot branch: `-D` is not done here"),
-        ("git stash", "cannot call `git`: `action` must be one of [\"status\",\"diff\","),
+        ("git stash clear", "cannot stash: `clear` is not done here"),
+        ("git stash pop", "git refused: "),
+        ("git bisect", "cannot call `git`: `action` must be one of [\"status\",\"diff\","),
         (
             "git -C .. status",
             "cannot call `unreadable_call`: failed to parse tool calls: `git -C .. status`: `git` takes its command first",

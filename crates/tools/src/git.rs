@@ -7,6 +7,7 @@ use haft_core::{
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
+use stash::Stash;
 use std::path::{Path, PathBuf};
 
 mod config;
@@ -17,6 +18,7 @@ mod patch;
 mod publish;
 mod push;
 mod repository;
+mod stash;
 mod status;
 mod words;
 mod work;
@@ -60,6 +62,8 @@ pub(crate) struct Args {
     /// Words that are revisions or files.
     #[serde(skip)]
     unclear: Vec<String>,
+    #[serde(skip)]
+    stash: Stash,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
@@ -74,6 +78,7 @@ pub(crate) enum Action {
     Commit,
     Branch,
     Checkout,
+    Stash,
     Push,
 }
 
@@ -138,6 +143,7 @@ impl Tool for Git {
             Action::Commit => work::commit(&repository, &args).await,
             Action::Branch => work::branch(&repository, &args).await,
             Action::Checkout => work::checkout(&repository, &args).await,
+            Action::Stash => stash::stash(&repository, &args).await,
             Action::Push => push::push(&repository, &args, ctx).await,
         }
     }
@@ -159,6 +165,7 @@ impl Action {
             Self::Commit => "commit",
             Self::Branch => "branch",
             Self::Checkout => "checkout",
+            Self::Stash => "stash",
             Self::Push => "push",
         }
     }
@@ -169,6 +176,7 @@ impl Args {
         match self.action {
             Action::Status | Action::Diff | Action::Log | Action::Show | Action::Blame => true,
             Action::Branch => self.revision.is_none(),
+            Action::Stash => self.stash.only_looks(),
             Action::Add | Action::Commit | Action::Checkout | Action::Push => false,
         }
     }
@@ -176,9 +184,22 @@ impl Args {
     /// Of a call that looks at everything.
     fn looking() -> Self {
         let (paths, message, revision, staged, limit, remote) = Default::default();
-        let (words, options, start, unclear) = Default::default();
+        let (words, options, start, unclear, stash) = Default::default();
         let action = Action::Status;
-        Self { action, paths, message, revision, staged, limit, remote, words, options, start, unclear }
+        Self {
+            action,
+            paths,
+            message,
+            revision,
+            staged,
+            limit,
+            remote,
+            words,
+            options,
+            start,
+            unclear,
+            stash,
+        }
     }
 
     fn remote(&self) -> &str {
@@ -188,6 +209,7 @@ impl Args {
     /// As rules of the policy are written: `git add src/main.rs`.
     fn command(&self) -> String {
         let mut words = vec!["git".to_owned(), self.action.word().to_owned()];
+        words.extend((self.action == Action::Stash).then(|| self.stash.word().to_owned()));
         words.extend(self.options.clone());
         if self.action == Action::Push {
             words.push(self.remote().to_owned());
@@ -262,6 +284,7 @@ impl Action {
             Self::Show | Self::Blame | Self::Checkout => &["paths", "ref"],
             Self::Commit => &["paths", "message"],
             Self::Branch => &["ref"],
+            Self::Stash => &["paths", "message", "ref", "staged"],
             Self::Push => &["ref", "remote"],
         }
     }

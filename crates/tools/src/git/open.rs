@@ -12,7 +12,7 @@ const MOST: usize = 100;
 /// Returns the repository around the workspace, in which nothing of it runs.
 pub(super) async fn open(ctx: &ToolContext, action: Action) -> Result<Repository, ToolError> {
     let (repository, settings) = Repository::locate(ctx, action).await?;
-    if matches!(action, Action::Add | Action::Commit | Action::Checkout) {
+    if matches!(action, Action::Add | Action::Commit | Action::Checkout | Action::Stash) {
         refuse_filters(&settings, "its own configuration")?;
         refuse_filters_inside(&repository).await?;
     }

@@ -1,5 +1,5 @@
 //! `git` as people type it: the words behind the action. Each is done as git does it, or refused: none is dropped.
-use super::{Action, Args, repository::Repository};
+use super::{Action, Args, repository::Repository, stash::Stash};
 use haft_core::{ToolError, ToolErrorKind};
 
 /// An option that is done: of which action, how it is written, the name that git is given first, and whether a value
@@ -41,6 +41,14 @@ const KNOWN: &[Known] = &[
     (Action::Branch, &["--show-current"], false),
     (Action::Checkout, &["-b"], true),
     (Action::Checkout, &["--quiet", "-q"], false),
+    (Action::Stash, &["--message", "-m"], true),
+    (Action::Stash, &["--include-untracked", "-u"], false),
+    (Action::Stash, &["--keep-index", "-k"], false),
+    (Action::Stash, &["--index"], false),
+    (Action::Stash, &["--stat"], false),
+    (Action::Stash, &["--name-only"], false),
+    (Action::Stash, &["--name-status"], false),
+    (Action::Stash, &["--quiet", "-q"], false),
     (Action::Push, &["--set-upstream", "-u"], false),
     (Action::Push, &["--quiet", "-q"], false),
 ];
@@ -155,6 +163,7 @@ impl Args {
                 self.revision = words.next().or(self.revision.take());
                 self.start = words.next();
             }
+            Action::Stash => return self.place_stash(words.collect()),
             Action::Push => {
                 self.remote = words.next().or(self.remote.take());
                 self.revision = words.next().or(self.revision.take());
@@ -164,6 +173,38 @@ impl Args {
             None => Ok(()),
             Some(more) => Err(format!("`{more}` is one word too many")),
         }
+    }
+
+    /// `stash`, `stash push FILES`, `stash save MESSAGE`, `stash pop ENTRY`.
+    fn place_stash(&mut self, words: Vec<String>) -> Result<(), String> {
+        // A call that is no command line has one word for it.
+        let mut words: Vec<String> = self.revision.take().into_iter().chain(words).collect();
+        let verb = words.first().cloned().unwrap_or_default();
+        self.stash = match Stash::named(&verb) {
+            Some(stash) => {
+                words.remove(0);
+                stash
+            }
+            None if verb.is_empty() => Stash::Push,
+            None => return Err(format!("`{verb}` is not done here")),
+        };
+        match self.stash {
+            Stash::Push if verb == "save" && !words.is_empty() => self.message = Some(words.join(" ")),
+            Stash::Push => self.paths.extend(words.into_iter().map(Into::into)),
+            Stash::List if words.is_empty() => {}
+            Stash::Pop | Stash::Apply | Stash::Drop | Stash::Show if words.len() < 2 => {
+                if let Some(word) = words.pop() {
+                    let number = word.strip_prefix("stash@{").and_then(|word| word.strip_suffix('}'));
+                    let entry: u32 =
+                        number.unwrap_or(&word).parse().map_err(|_| format!("`{word}` is no entry"))?;
+                    self.revision = Some(entry.to_string());
+                }
+            }
+            Stash::List | Stash::Pop | Stash::Apply | Stash::Drop | Stash::Show => {
+                return Err(format!("`{}` is one word too many", words.join(" ")));
+            }
+        }
+        Ok(())
     }
 
     /// Whether git is given this option.
@@ -218,7 +259,7 @@ mod tests {
     #[test]
     fn words_are_read_as_git_reads_them() {
         type Check = fn(&Args) -> bool;
-        let table: [(&str, Check); 22] = [
+        let table: [(&str, Check); 29] = [
             ("push origin feature", |a| a.remote() == "origin" && a.revision.as_deref() == Some("feature")),
             ("push -u origin feature", |a| {
                 a.has("--set-upstream") && a.revision.as_deref() == Some("feature")
@@ -243,6 +284,13 @@ mod tests {
             ("status -sb", |a| a.options.is_empty()),
             ("add -A", |a| a.has("--all") && a.paths.is_empty()),
             ("blame -L 1,3 a.go", |a| a.has("-L1,3") && a.unclear == ["a.go"]),
+            ("stash", |a| a.stash == Stash::Push && a.paths.is_empty()),
+            ("stash -u -m _", |a| a.has("--include-untracked") && a.message.as_deref() == Some("a message")),
+            ("stash push a.go", |a| a.stash == Stash::Push && a.paths.len() == 1),
+            ("stash save for later", |a| a.message.as_deref() == Some("for later")),
+            ("stash pop", |a| a.stash == Stash::Pop && a.revision.is_none()),
+            ("stash drop stash@{1}", |a| a.stash == Stash::Drop && a.revision.as_deref() == Some("1")),
+            ("stash show --stat", |a| a.stash == Stash::Show && a.has("--stat") && a.only_looks()),
             ("branch -a", |a| a.revision.is_none() && a.options.is_empty()),
             ("branch topic main", |a| a.start.as_deref() == Some("main")),
         ];
@@ -255,7 +303,7 @@ mod tests {
     // P-11, P-31
     #[test]
     fn what_is_not_done_is_named() {
-        let table: [(&str, &[&str]); 12] = [
+        let table: [(&str, &[&str]); 15] = [
             ("push --force origin main", &["`--force` is not done here"]),
             ("push -f", &["`-f` is not done here"]),
             ("push origin a b", &["`b` is one word too many"]),
@@ -266,6 +314,9 @@ mod tests {
             ("log --graph -x", &["`--graph` is not done here", "`-x` is not done here"]),
             ("log -n x", &["`x` is no number of entries"]),
             ("log -501", &["more than 500 entries are not shown at once"]),
+            ("stash clear", &["`clear` is not done here"]),
+            ("stash pop x", &["`x` is no entry"]),
+            ("stash pop 1 2", &["`1 2` is one word too many"]),
             ("branch -D x", &["`-D` is not done here"]),
             ("add --all=x", &["`--all=x` is not done here"]),
         ];
