@@ -6,15 +6,18 @@
 //! file pkg/recurrence/generator.go
 //! code_edit -f generator.go -l 10:12 -r "func New() {"
 //! code_edit -f notes.md -a "One more line"
+//! file --path notes.md --action write --content "All of it"
 //! ```
 //! ````
 //!
-//! One line is one call; a quote may span lines, and a `\` at the end of a line joins the next one to it.
+//! One line is one call; a quote may span lines, a `\` at the end of a line joins the next one to it, and so does a
+//! here-document (`<<EOF`).
 use super::{
     Call, Dialect, Said, Setting,
     fences::{self, Blocks},
     tokens::say,
 };
+use std::borrow::Cow;
 
 mod grammar;
 mod words;
@@ -60,14 +63,19 @@ impl Blocks for Shell {
 
 impl Shell {
     fn call(&self, command: &words::Command<'_>) -> Result<Call, String> {
-        let words = match words::split(command.raw) {
+        let is_bash = command.raw.starts_with("bash ");
+        let (line, body) = match words::here_document(command.raw).filter(|_| !is_bash) {
+            Some((line, body)) => (Cow::Owned(line), Some(body)),
+            None => (Cow::Borrowed(command.raw), None),
+        };
+        let words = match words::split(&line) {
             // Its command is not ours to split.
-            Err(_) if command.raw.starts_with("bash ") => vec!["bash".into()],
+            Err(_) if is_bash => vec!["bash".into()],
             words => words?,
         };
         match self.0.tool(&words[0]) {
             None => Err(format!("`{}` is not a tool", words[0])),
-            Some(tool) => grammar::call(tool, &words[1..], command.raw),
+            Some(tool) => grammar::call(tool, &words[1..], command.raw, body),
         }
     }
 }
@@ -86,8 +94,10 @@ mod tests {
             parameters,
             examples: Default::default(),
         };
-        let plain = ["file", "search", "code_edit", "navigate", "git", "bash", "test"];
+        let plain = ["search", "code_edit", "navigate", "git", "bash", "test"];
         let mut tools: Vec<ToolSpec> = plain.iter().map(|name| tool(name, json!({}))).collect();
+        let text = json!({"type": "string"});
+        tools.push(tool("file", json!({"properties": {"path": text, "action": text, "content": text}})));
         tools.push(tool(
             "fetch",
             json!({"properties": {"url": {"type": "string"}, "limit": {"type": "integer"}}, "required": ["url"]}),
@@ -194,6 +204,19 @@ mod tests {
                 Said::Problem("`file a b`: `file` takes one path; quote it if it has blanks".into()),
             ),
         ]);
+        let write = |action: &str, text: &str| {
+            called("file", json!({"path": "a.md", "action": action, "content": text}))
+        };
+        check_lines(&[
+            ("file --path a.md --action write --content \"-- one\ntwo\"", write("write", "-- one\ntwo")),
+            ("file -path a.md -action=append -content 5", write("append", "5")),
+            ("file write a.md \"- x\"", write("write", "- x")),
+            ("file a.md append 'one more'", write("append", "one more")),
+            ("file write a.md <<'EOF'\n# `x`\n'\nEOF", write("write", "# `x`\n'\n")),
+            ("file a.md --content x", called("file", json!({"path": "a.md", "content": "x"}))),
+            ("file read", called("file", json!({"path": "read"}))),
+            ("file a.md --content", Said::Problem("`file a.md --content`: `--content` needs a value".into())),
+        ]);
     }
 
     // P-28
@@ -203,6 +226,25 @@ mod tests {
             ("search -t \"func New\" pkg/", called("search", json!({"query": "func New", "path": "pkg/"}))),
             ("search -t New", called("search", json!({"query": "New"}))),
             ("search New pkg/", called("search", json!({"query": "New", "path": "pkg/"}))),
+            ("search -d New", called("search", json!({"type": "definitions", "query": "New"}))),
+            (
+                "search -d New pkg/",
+                called("search", json!({"type": "definitions", "query": "New", "path": "pkg/"})),
+            ),
+            ("search New -d", called("search", json!({"type": "definitions", "query": "New"}))),
+            (
+                "search -f '*.go' pkg",
+                called("search", json!({"type": "files", "query": "*.go", "path": "pkg"})),
+            ),
+            (
+                "search --type definitions New",
+                called("search", json!({"type": "definitions", "query": "New"})),
+            ),
+            (
+                "search --type=files go pkg",
+                called("search", json!({"type": "files", "query": "go", "path": "pkg"})),
+            ),
+            ("search -t \"--flag\" pkg", called("search", json!({"query": "--flag", "path": "pkg"}))),
             ("search", Said::Problem("`search`: `search` needs `-t PATTERN`".into())),
         ]);
     }
@@ -226,6 +268,46 @@ mod tests {
                 ),
             ),
             (
+                "code_edit -f a.sql -l 1 -r '-- none'",
+                called(
+                    "code_edit",
+                    json!({"path": "a.sql", "action": "replace", "start": 1, "end": 1, "text": "-- none"}),
+                ),
+            ),
+            (
+                "code_edit -f a.go -l 4 -i x",
+                called("code_edit", json!({"path": "a.go", "action": "insert", "start": 4, "text": "x"})),
+            ),
+            (
+                "code_edit -f a.go -l 2:3 -d",
+                called("code_edit", json!({"path": "a.go", "action": "delete", "start": 2, "end": 3})),
+            ),
+            (
+                "code_edit delete a.go --start 2 --end 3",
+                called("code_edit", json!({"path": "a.go", "action": "delete", "start": 2, "end": 3})),
+            ),
+            (
+                "code_edit --path a.go --start 1 --end 2 --content x",
+                called(
+                    "code_edit",
+                    json!({"path": "a.go", "action": "replace", "start": 1, "end": 2, "text": "x"}),
+                ),
+            ),
+            (
+                "code_edit -f a.go -l 1:2 -r <<EOF\n\"a\"\nb\nEOF",
+                called(
+                    "code_edit",
+                    json!({"path": "a.go", "action": "replace", "start": 1, "end": 2, "text": "\"a\"\nb"}),
+                ),
+            ),
+            (
+                "code_edit -f a.go -r x -a y",
+                Said::Problem(
+                    "`code_edit -f a.go -r x -a y`: `-r` and `-a` do not go together; `-l START:END` is missing to replace"
+                        .into(),
+                ),
+            ),
+            (
                 "code_edit -l 1:x -r y",
                 Said::Problem(
                     "`code_edit -l 1:x -r y`: `-f FILE` is missing; `-l` takes `START:END`, not `1:x`".into(),
@@ -242,6 +324,9 @@ mod tests {
         check_lines(&[
             ("code_edit -f a_test.go -a 'package a'", append("package a")),
             ("code_edit -f a_test.go -a package a", append("package a")),
+            ("code_edit -f a_test.go --content 'package a'", append("package a")),
+            ("code_edit a_test.go -a '-- package a'", append("-- package a")),
+            ("code_edit -f a_test.go -a <<EOF\npackage a\nEOF", append("package a")),
         ]);
     }
 
@@ -268,6 +353,9 @@ mod tests {
                 ),
             ),
             ("bash go vet ./... | tail -3", called("bash", json!({"command": "go vet ./... | tail -3"}))),
+            ("bash cat >a <<EOF\nit's\nEOF", called("bash", json!({"command": "cat >a <<EOF\nit's\nEOF"}))),
+            ("bash --command 'go vet'", called("bash", json!({"command": "go vet"}))),
+            ("bash echo $((1<<2))", called("bash", json!({"command": "echo $((1<<2))"}))),
             ("bash echo it's", called("bash", json!({"command": "echo it's"}))),
             ("bash -c \"go test 'a b'\"", called("bash", json!({"command": "go test 'a b'"}))),
             ("test ./pkg -run TestNew", called("test", json!({"path": "./pkg", "filter": "TestNew"}))),

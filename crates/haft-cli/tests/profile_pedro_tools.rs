@@ -3,7 +3,7 @@
 mod kit;
 use kit::{
     Place,
-    fenced::{fence, heard, run, says},
+    fenced::{fence, heard, run, says, system},
 };
 use serde_json::{Value, json};
 use std::process::{Command, Stdio};
@@ -42,6 +42,26 @@ fn file_reads_writes_and_modifies_whole_files() {
     assert_eq!(place.read("pkg/notes.md").as_deref(), Some("new"));
     results_of(&place, &format!("file pkg/notes.md\nfile {path} --action delete"));
     assert_eq!(place.read("pkg/notes.md"), None);
+    // However it is written.
+    let quoted = "# It's `this`\n\n--- \"a\" $b\n";
+    let table = [
+        ("file --path a.md --content \"--- x\"", "--- x"),
+        ("file a.md --action=write --content 'x y'", "x y"),
+        ("file -path a.md -action write -content x", "x"),
+        ("file write a.md 'x y'", "x y"),
+        ("file a.md write x y", "x y"),
+        ("file --action write a.md --content x", "x"),
+        (&format!("file write a.md <<'EOF'\n{quoted}EOF"), quoted),
+        ("code_edit -f a.md -a '-- x'", "-- x\n"),
+        ("code_edit a.md --content x", "x\n"),
+        ("code_edit --path a.md --action append --text \"x\ny\"", "x\ny\n"),
+        (&format!("code_edit -f a.md -a <<EOF\n{quoted}EOF"), quoted),
+    ];
+    for (line, expected) in table {
+        let place = Place::new();
+        let told = results_of(&place, line);
+        assert_eq!(place.read("a.md").as_deref(), Some(expected), "{line}: {told}");
+    }
 }
 
 /// "code_edit: Precise line-based editing (edit/insert/delete specific lines)"
@@ -54,6 +74,10 @@ fn code_edit_edits_inserts_and_deletes_lines() {
         ("code_edit -f a.go -a \"5\"", "1\n2\n3\n4\n5\n"),
         ("code_edit --path a.go --action insert --start 1 --text 0", "0\n1\n2\n3\n4\n"),
         ("code_edit --path a.go --action delete --start 2 --end 3", "1\n4\n"),
+        ("code_edit -f a.go -l 2:3 -d", "1\n4\n"),
+        ("code_edit -f a.go -l 2 -i '-- x'", "1\n-- x\n2\n3\n4\n"),
+        ("code_edit insert a.go --start 2 --content x", "1\nx\n2\n3\n4\n"),
+        ("code_edit -file a.go -lines 2:3 -r <<EOF\n\"x\"\nEOF", "1\n\"x\"\n4\n"),
         (
             "code_edit -f a.go -l 1:1 -r 'a \"b\"'\n# and another\ncode_edit -f a.go \\\n  -l 4:4 -r c",
             "a \"b\"\n2\n3\nc\n",
@@ -95,6 +119,13 @@ fn search_and_navigate_find_what_there_is() {
             "search",
             "func GenerateInstances(n int) error",
         ),
+        ("search -d GenerateInstances", "search", "func GenerateInstances(n int) error"),
+        ("search -d GenerateInstances pkg/", "search", "func GenerateInstances(n int) error"),
+        ("search --type definitions GenerateInstances", "search", "func GenerateInstances(n int) error"),
+        ("search -type definitions GenerateInstances pkg", "search", "func GenerateInstances(n int) error"),
+        ("search -f '*.go' pkg", "search", "pkg/other.go\npkg/recurrence/generator.go"),
+        ("search --type=files other", "search", "pkg/other.go"),
+        ("search -t '-- none' pkg", "search", "No match"),
         ("navigate list pkg", "navigate", "recurrence/"),
         ("navigate outline pkg/recurrence/generator.go", "navigate", "func GenerateInstances(n int) error"),
         ("navigate imports pkg/recurrence/generator.go", "navigate", "errors"),
@@ -103,6 +134,38 @@ fn search_and_navigate_find_what_there_is() {
         let told = results_of(&place, line);
         let begin = format!("Tool 1 ({tool}) output:\n");
         assert!(told.starts_with(&begin) && told.contains(expected), "{line}: {told}");
+    }
+}
+
+/// Each line that the prompt shows is a call that can be made as it stands.
+// P-20, P-31
+#[test]
+fn what_the_prompt_teaches_is_understood() {
+    let place = Place::new();
+    let model = says(&["Task complete."]);
+    run(place.haft(&["run", "go"]), &model);
+    let prompt = system(&model.asked()[0]);
+    let (_, block) = prompt.split_once("```bash\n").unwrap();
+    let (block, _) = block.split_once("\n```").unwrap();
+    for tool in ["file", "code_edit", "search", "navigate", "git", "bash", "test"] {
+        let lines: Vec<&str> = block.lines().filter(|line| line.split(' ').next() == Some(tool)).collect();
+        assert!(!lines.is_empty(), "{tool}: {block}");
+        for line in lines {
+            let place = Place::new();
+            place.write("notes.md", "1\n2\n3\n");
+            place.write("main.go", "package main\n\nfunc New() {}\n");
+            place.write("pkg/a.go", "package pkg\n");
+            place.write("go.mod", "module main\n");
+            let git = Command::new("git").args(["init", "-q"]).current_dir(place.work()).status().unwrap();
+            assert!(git.success());
+            let told = results_of(&place, &format!("file notes.md\n{line}"));
+            let (_, told) = told.split_once("\n\n").unwrap();
+            let expected = format!("Tool 2 ({tool}) ");
+            let is_told = told.starts_with(&expected) && !told.contains("cannot call");
+            // What may run is another matter.
+            let has_run = told.starts_with(&format!("{expected}output:")) || ["bash", "test"].contains(&tool);
+            assert!(is_told && has_run, "{line}: {told}");
+        }
     }
 }
 

@@ -17,21 +17,26 @@ pub(crate) struct File(pub(crate) ReadSettings);
 pub(crate) struct Args {
     /// The file, relative to the workspace or absolute.
     path: PathBuf,
-    /// read if not given.
-    #[serde(default)]
-    action: Action,
+    /// If not given: read, or write where there is `content`.
+    action: Option<Action>,
     /// What to write or append.
     content: Option<String>,
 }
 
-#[derive(Clone, Copy, Default, Deserialize, JsonSchema, PartialEq)]
+#[derive(Clone, Copy, Deserialize, JsonSchema, PartialEq)]
 #[serde(rename_all = "snake_case")]
 enum Action {
-    #[default]
     Read,
     Write,
     Append,
     Delete,
+}
+
+impl Args {
+    /// What comes with a content is written.
+    fn action(&self) -> Action {
+        self.action.unwrap_or(if self.content.is_some() { Action::Write } else { Action::Read })
+    }
 }
 
 impl Tool for File {
@@ -51,7 +56,7 @@ impl Tool for File {
 
     fn effects(&self, args: &Args, workspace: &Path) -> Vec<Effect> {
         let path = workspace.join(&args.path);
-        match args.action {
+        match args.action() {
             Action::Read => vec![Effect::Read(path)],
             Action::Write => vec![Effect::Write(path)],
             Action::Append | Action::Delete => vec![Effect::Read(path.clone()), Effect::Write(path)],
@@ -61,11 +66,12 @@ impl Tool for File {
     async fn run(&self, args: Args, ctx: &ToolContext) -> Result<ToolOutput, ToolError> {
         let place = Place::new(ctx, &args.path);
         let settings = self.0.clone();
-        let content = match (args.action, args.content) {
+        let action = args.action();
+        let content = match (action, args.content) {
             (Action::Write | Action::Append, None) => return Err(without_content(&place)),
             (_, content) => content.unwrap_or_default(),
         };
-        blocking(move || match args.action {
+        blocking(move || match action {
             Action::Read => read::read_one(&place, read::Part::default(), &settings),
             Action::Write => write::write(&place, &content),
             Action::Append => append(&place, &content),

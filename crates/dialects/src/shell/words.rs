@@ -31,19 +31,87 @@ pub(super) fn commands(body: &str) -> Vec<Command<'_>> {
 
 /// Where the command ends with which the text begins; `None`: within a quote.
 fn end_of_command(text: &str) -> Option<usize> {
-    let mut quote = None;
-    let mut escaped = false;
+    let mut document = None;
+    let end = outside_quotes(text, |at, byte| match byte {
+        b'\n' => {
+            let body = document.and_then(|document: Document<'_>| document.end_in(&text[at + 1..]));
+            Some(body.map_or(at, |(_, end)| at + 1 + end))
+        }
+        b'<' if document.is_none() => {
+            document = Document::at(&text[at..]);
+            None
+        }
+        _ => None,
+    });
+    end.map(|end| end.unwrap_or(text.len()))
+}
+
+/// What `look` gives first of the bytes outside of quotes; nothing where a quote is never closed.
+fn outside_quotes<T>(text: &str, mut look: impl FnMut(usize, u8) -> Option<T>) -> Option<Option<T>> {
+    let (mut quote, mut escaped) = (None, false);
     for (at, c) in text.bytes().enumerate() {
         match (c, quote) {
             _ if escaped => escaped = false,
             (b'\\', None | Some(b'"')) => escaped = true,
             (b'"' | b'\'', None) => quote = Some(c),
             (_, Some(open)) if c == open => quote = None,
-            (b'\n', None) => return Some(at),
-            _ => {}
+            (_, Some(_)) => {}
+            (c, None) => {
+                if let Some(found) = look(at, c) {
+                    return Some(Some(found));
+                }
+            }
         }
     }
-    quote.is_none().then_some(text.len())
+    quote.is_none().then_some(None)
+}
+
+/// `<<WORD`, `<<-WORD` or `<<'WORD'`.
+#[derive(Clone, Copy)]
+struct Document<'a> {
+    /// What ends it, on a line of its own.
+    word: &'a str,
+    /// How long its mark is.
+    mark: usize,
+}
+
+impl<'a> Document<'a> {
+    /// With which `text` begins.
+    fn at(text: &'a str) -> Option<Self> {
+        let rest = text.strip_prefix("<<")?;
+        let rest = rest.strip_prefix('-').unwrap_or(rest).trim_start_matches(' ');
+        let quote = if rest.starts_with(['\'', '"']) { &rest[..1] } else { "" };
+        let rest = &rest[quote.len()..];
+        let end = rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(rest.len());
+        let (word, rest) = rest.split_at(end);
+        let rest = rest.strip_prefix(quote)?;
+        let is_word = word.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
+        is_word.then_some(Self { word, mark: text.len() - rest.len() })
+    }
+
+    /// Where the document ends that stands at the beginning of `text`, and where the line ends behind it.
+    fn end_in(&self, text: &str) -> Option<(usize, usize)> {
+        let mut begin = 0;
+        for line in text.split_inclusive('\n') {
+            if line.trim() == self.word {
+                return Some((begin, begin + line.trim_end_matches('\n').len()));
+            }
+            begin += line.len();
+        }
+        None
+    }
+}
+
+/// The command without its here-document, and that document.
+pub(super) fn here_document(command: &str) -> Option<(String, &str)> {
+    let found = outside_quotes(command, |at, byte| {
+        let document = (byte == b'<').then(|| Document::at(&command[at..]))??;
+        Some((at, document))
+    });
+    let (at, document) = found??;
+    let (rest, body) = command[at + document.mark..].split_once('\n')?;
+    let (end, _) = document.end_in(body)?;
+    Some((format!("{}{rest}", &command[..at]), &body[..end]))
 }
 
 /// The words of a command. Within `'…'` everything is itself; within `"…"` a `\` takes the meaning from `"` and `\`.

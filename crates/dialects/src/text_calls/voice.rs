@@ -63,8 +63,38 @@ pub(super) fn tools(dialect: &Dialect, tools: &[ToolSpec]) -> String {
     )
 }
 
-/// A correct call, of the first tool.
+/// Calls of PedroCLI's tools as lines of a shell: what a schema does not tell.
+const COMMANDS: [(&str, &[&str]); 7] = [
+    ("file", &["file notes.md", "file --path notes.md --action write --content \"All of the file\""]),
+    (
+        "code_edit",
+        &[
+            "code_edit -f notes.md -l 2:3 -r \"In place of these lines\"",
+            "code_edit -f notes.md -l 2 -i \"Before this line\"",
+            "code_edit -f notes.md -l 2:3 -d",
+            "code_edit -f notes.md -a \"At the end\"",
+        ],
+    ),
+    ("search", &["search -t \"func New\" pkg/", "search -d New", "search -f \"*.go\""]),
+    ("navigate", &["navigate outline main.go"]),
+    ("git", &["git status"]),
+    ("bash", &["bash echo \"any command\""]),
+    ("test", &["test"]),
+];
+
+/// A block with calls of all tools of which lines are known; nothing where a call is no line.
+fn commands(dialect: &Dialect, tools: &[ToolSpec]) -> Option<String> {
+    let of = |tool: &ToolSpec| COMMANDS.iter().find(|(name, _)| *name == tool.name).map(|(_, lines)| *lines);
+    let lines: Vec<&str> = tools.iter().filter_map(of).flatten().copied().collect();
+    (dialect.name == "fenced_shell" && !lines.is_empty())
+        .then(|| format!("```bash\n{}\n```", lines.join("\n")))
+}
+
+/// A correct call, of the first tool; calls of several where a schema does not tell how they are written.
 pub(super) fn example(dialect: &Dialect, tools: &[ToolSpec]) -> String {
+    if let Some(commands) = commands(dialect, tools) {
+        return commands;
+    }
     let Some(tool) = tools.first() else { return String::new() };
     let arguments = schema::example(tool);
     written(dialect.name, &Call::new(&tool.name, arguments))
