@@ -197,7 +197,7 @@ fn read_gives_several_files_with_numbered_lines() {
             read(json!({"file_paths": ["long.txt"], "limit": 0})),
             read(json!({"file_paths": ["long.txt"]})),
             read(json!({"file_paths": ["binary"]})),
-            read(json!({"file_paths": "package.json"})),
+            read(json!({"path": "package.json"})),
         ],
     );
     let results = scene.results();
@@ -268,6 +268,19 @@ fn errors_say_the_call_its_type_and_what_would_be_right() {
             "read(file_paths=[7]): cannot call read: file_paths[0] must be a string, not an integer",
             "validation_error",
         ),
+        // As they are told to be, though other profiles tell of other types (C-21).
+        (
+            "read",
+            json!({"file_paths": "package.json"}),
+            "read(file_paths=\"package.json\"): cannot call read: file_paths must be an array, not a string",
+            "validation_error",
+        ),
+        (
+            "bash",
+            json!({"command": ["ls"], "neds": 1}),
+            "bash(command=[\"ls\"], neds=1): cannot call bash: command must be a string, not an array; there is no parameter neds",
+            "validation_error",
+        ),
         (
             "bash",
             json!({"command": "ls", "timeout": "long"}),
@@ -305,10 +318,11 @@ fn errors_say_the_call_its_type_and_what_would_be_right() {
     let suggestions: Vec<&str> =
         results.iter().map(|result| result["suggestion"].as_str().unwrap_or_default()).collect();
     assert_eq!(suggestions[0], r#"Example: read(file_paths=["diary.txt"])"#);
-    assert!(suggestions[2].starts_with("Example: bash(command="), "{}", suggestions[2]);
-    assert!(suggestions[3].contains("bash, read, write, edit"), "{}", suggestions[3]);
-    assert!(suggestions[5].contains("`class.*Test`"), "{}", suggestions[5]);
-    assert!(suggestions[6].contains("read it"), "{}", suggestions[6]);
+    assert_eq!(suggestions[2], r#"Example: read(file_paths=["diary.txt"])"#);
+    assert!(suggestions[4].starts_with("Example: bash(command="), "{}", suggestions[4]);
+    assert!(suggestions[5].contains("bash, read, write, edit"), "{}", suggestions[5]);
+    assert!(suggestions[7].contains("`class.*Test`"), "{}", suggestions[7]);
+    assert!(suggestions[8].contains("read it"), "{}", suggestions[8]);
     // Denied: C-60, C-72, C-09
     let bash = ("bash", json!({"command": "touch made"}));
     let scene = Scene::run(place(), vec![openai_calls(&[bash]), openai_text("done")], &[]);

@@ -1,7 +1,7 @@
 //! Tools by name.
 use crate::{
     AnyTool, Presentation, Tool, ToolError, ToolErrorKind, ToolSpec, Validation,
-    schema::Schema,
+    schema::{self, Problem, Schema},
     tool::{erase, renames::Renames},
 };
 use indexmap::IndexMap;
@@ -24,6 +24,8 @@ pub struct Registered {
     pub tool: Arc<dyn AnyTool>,
     /// Made when it is first called: most tools never are.
     schema: Arc<OnceLock<Schema>>,
+    /// The same for the types that models were told.
+    told_types: Arc<OnceLock<Schema>>,
     offer: Offer,
     /// What models are told, where that is not what the tool says.
     told: Option<Arc<ToolSpec>>,
@@ -46,7 +48,33 @@ impl Registered {
     /// problem (C-19 to C-24).
     pub fn check(&self, arguments: &Value, validation: Validation) -> Result<Value, ToolError> {
         let named = self.tool.aliases().rename(self.own_names(arguments), self.schema().parameters());
+        if validation == Validation::Strict {
+            self.check_types(arguments, &named)?;
+        }
         self.schema().check(self.told(), &named, validation)
+    }
+
+    /// What is called as models were told must be of the type that they were told, though the tool takes others (C-21).
+    fn check_types(&self, arguments: &Value, named: &Value) -> Result<(), ToolError> {
+        let schema = self.told_types.get_or_init(|| {
+            let properties = self.told().parameters.get("properties").cloned().unwrap_or_default();
+            Schema::new(serde_json::json!({"type": "object", "properties": properties}))
+        });
+        let mut problems = schema.problems(arguments)?;
+        if problems.is_empty() || !arguments.is_object() {
+            return Ok(());
+        }
+        // All problems at once; those of the same parameters were told.
+        let own = |problem: &Problem| {
+            let name = problem.path.first().and_then(Value::as_str).unwrap_or_default();
+            self.presentation.own_name(name).unwrap_or(name).to_owned()
+        };
+        let told: Vec<String> = problems.iter().map(own).collect();
+        let rest = self.schema().problems_among(named, &self.told().parameters)?;
+        let is_new =
+            |problem: &Problem| problem.path.first().is_none_or(|name| told.iter().all(|told| name != told));
+        problems.extend(rest.into_iter().filter(is_new));
+        Err(schema::refused(self.told(), &problems))
     }
 
     /// What models are told of the tool.
@@ -61,6 +89,18 @@ impl Registered {
     fn renames(&self) -> Renames<'_> {
         let parameters = self.presentation.parameters.iter();
         Renames::new(parameters.map(|(own, told)| (own.as_str(), told.as_str())))
+    }
+
+    /// The tool's own names of parameters that it takes and models were not told.
+    fn untold(&self) -> Vec<&str> {
+        let told = &self.told().parameters["properties"];
+        let name = |own: &str| self.presentation.parameters.get(own).map_or(own.to_owned(), String::clone);
+        let own = self.schema().parameters().get("properties").and_then(Value::as_object);
+        own.into_iter()
+            .flat_map(|all| all.keys())
+            .map(String::as_str)
+            .filter(|own| told.get(name(own)).is_none())
+            .collect()
     }
 
     /// What models are told, where other tools have these names.
@@ -120,8 +160,9 @@ impl Registry {
 
     /// Adds a tool as [`Registry::with_any`] does, in place.
     pub fn register(&mut self, tool: Arc<dyn AnyTool>) {
-        let (schema, presentation) = (Arc::default(), Arc::default());
-        let registered = Registered { tool, schema, offer: Offer::Told, told: None, presentation };
+        let (schema, told_types, presentation) = (Arc::default(), Arc::default(), Arc::default());
+        let registered =
+            Registered { tool, schema, told_types, offer: Offer::Told, told: None, presentation };
         self.tools.insert(registered.tool.spec().name.clone(), registered);
     }
 
@@ -181,6 +222,7 @@ impl Registry {
         if let Some(registered) = self.tools.get_mut(name) {
             let told = presentation.of(registered.tool.spec(), registered.schema().parameters());
             (registered.told, registered.presentation) = (Some(Arc::new(told)), Arc::new(presentation));
+            registered.told_types = Arc::default();
         }
         self
     }
@@ -213,12 +255,18 @@ impl Registry {
         })
     }
 
-    /// Returns `error` of a call of the tool `name`, with the names that models were told (C-22).
+    /// Returns `error` of a call of the tool `name`, with the names that models were told (C-22). What a hint says of
+    /// parameters that they were not told is left out.
     pub fn in_told_names(&self, name: &str, error: ToolError) -> ToolError {
-        let parameters = self.get(name).map(Registered::renames).unwrap_or_default();
+        let called = self.get(name);
+        let parameters = called.map(Registered::renames).unwrap_or_default();
         let tools = self.renames();
         let told = |text: &str| tools.text(&parameters.text(text)).into_owned();
-        ToolError { message: told(&error.message), hint: error.hint.as_deref().map(told), ..error }
+        let hint = error.hint.as_deref().and_then(|hint| match called {
+            Some(called) => without(hint, &called.untold()),
+            None => Some(hint.to_owned()),
+        });
+        ToolError { message: told(&error.message), hint: hint.as_deref().map(told), ..error }
     }
 
     fn renames(&self) -> Renames<'_> {
@@ -269,6 +317,20 @@ impl Registry {
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
+}
+
+/// The parts of a hint that name none of these in backticks; nothing where each does.
+fn without(hint: &str, names: &[&str]) -> Option<String> {
+    let is_told = |part: &&str| {
+        let quoted = part.split('`').skip(1).step_by(2);
+        !quoted.map(|name| name.split(['[', '.']).next().unwrap_or(name)).any(|name| names.contains(&name))
+    };
+    let kept = hint.split("; ").filter_map(|advice| {
+        let ways: Vec<&str> = advice.split(", or ").filter(is_told).collect();
+        (!ways.is_empty()).then(|| ways.join(", or "))
+    });
+    let kept: Vec<String> = kept.collect();
+    (!kept.is_empty()).then(|| kept.join("; "))
 }
 
 fn only<'a>(mut found: impl Iterator<Item = &'a Registered>) -> Option<&'a Registered> {
@@ -350,6 +412,19 @@ mod tests {
         for (given, expected) in table {
             let checked = look.check(&given, Validation::Coerce).map_err(|error| error.message);
             assert_eq!(checked, expected.map_err(str::to_owned), "{given}");
+        }
+        // As models were told, in a strict profile; a hint names nothing that they were not.
+        let strict = |given| look.check(&given, Validation::Strict).map_err(|error| error.message);
+        let refused =
+            "cannot call `look`: `path` must be a string, not an array; there is no parameter `agan`";
+        assert_eq!(strict(serde_json::json!({"path": ["a"], "agan": true})), Err(refused.to_owned()));
+        assert_eq!(strict(serde_json::json!({"file": ["a"]})), Ok(serde_json::json!({"path": ["a"]})));
+        for (hint, expected) in [
+            ("look closer, or `again`; use a smaller `path`", Some("look closer; use a smaller `path`")),
+            ("look `again`", None),
+        ] {
+            let error = ToolError::new(ToolErrorKind::User, "x").hint(hint);
+            assert_eq!(registry.in_told_names("look", error).hint.as_deref(), expected);
         }
         let off = registry.clone().offering_only::<&str>(&[]);
         assert!(off.get("look").is_none() && off.find("look").is_err());

@@ -78,24 +78,31 @@ impl Schema {
             Validation::Strict => arguments.clone(),
             Validation::Coerce => coerce::coerce(arguments.clone(), &self.parameters),
         };
-        let problems = self.problems(&arguments)?;
-        if problems.is_empty() {
-            return Ok(arguments);
-        }
-        let messages: Vec<&str> = problems.iter().map(|problem| problem.message.as_str()).collect();
-        let message = format!("cannot call `{}`: {}", spec.name, messages.join("; "));
-        Err(ToolError::new(ToolErrorKind::Validation, message).example(&spec.name, example(spec)))
+        let problems = self.problems_among(&arguments, &spec.parameters)?;
+        if problems.is_empty() { Ok(arguments) } else { Err(refused(spec, &problems)) }
     }
 
     /// Returns everything that is wrong with `arguments`. Fails if the schema itself is not a valid schema.
     pub fn problems(&self, arguments: &Value) -> Result<Vec<Problem>, ToolError> {
+        self.problems_among(arguments, &self.parameters)
+    }
+
+    /// The same, with the names of `told` for those that were probably meant: a schema of parameters.
+    pub(crate) fn problems_among(&self, arguments: &Value, told: &Value) -> Result<Vec<Problem>, ToolError> {
         let built = self.validator.get_or_init(|| Validator::new(&self.parameters, self.known.clone()));
         let validator = built.as_ref().map_err(|error| {
             ToolError::new(ToolErrorKind::System, format!("the tool's own schema cannot be used: {error}"))
         })?;
         let error = validator.error_of(arguments);
-        Ok(error.map_or_else(Vec::new, |error| explain::problems(&error, arguments, &self.parameters)))
+        Ok(error.map_or_else(Vec::new, |error| explain::problems(&error, arguments, told)))
     }
+}
+
+/// An error for the model with every problem and a call that would have been right.
+pub(crate) fn refused(spec: &ToolSpec, problems: &[Problem]) -> ToolError {
+    let messages: Vec<&str> = problems.iter().map(|problem| problem.message.as_str()).collect();
+    let message = format!("cannot call `{}`: {}", spec.name, messages.join("; "));
+    ToolError::new(ToolErrorKind::Validation, message).example(&spec.name, example(spec))
 }
 
 #[cfg(test)]

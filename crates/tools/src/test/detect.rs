@@ -189,7 +189,7 @@ fn one_of(found: &[Framework], start: &Path) -> Result<Framework, ToolError> {
             let names: Vec<_> = found.iter().map(|framework| format!("`{}`", framework.words())).collect();
             let message = format!("cannot tell which tests to run: there are {}", names.join(" and "));
             Err(ToolError::new(ToolErrorKind::Validation, message)
-                .hint("give `framework`, or a narrower `path`"))
+                .hint("give a narrower `path`, or `framework`"))
         }
     }
 }

@@ -4,8 +4,8 @@ use crate::reply::kind_of;
 use boon::{ErrorKind as Kind, InstanceLocation, InstanceToken, Type, Types, ValidationError};
 use serde_json::{Map, Value, json};
 
-/// Every problem that `error` stands for, in the order of the schema's keywords. `parameters`: the schema itself, for
-/// names that were probably meant.
+/// Every problem that `error` stands for, in the order of the schema's keywords. `parameters`: a schema with the names that
+/// were probably meant.
 pub(super) fn problems(
     error: &ValidationError<'_, '_>,
     arguments: &Value,
