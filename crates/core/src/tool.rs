@@ -236,6 +236,11 @@ pub trait AnyTool: Send + Sync {
     fn ends_itself(&self) -> bool {
         false
     }
+    /// Returns whether a call is said to change nothing, wherever it works: such calls run side by side once they are
+    /// allowed. What they may do is still for [`AnyTool::effects`] to say.
+    fn is_read_only(&self) -> bool {
+        false
+    }
     /// As [`Tool::effects`]. `args` has passed the check against the schema.
     fn effects(&self, args: &Value, workspace: &Path) -> Result<Vec<Effect>, ToolError>;
     /// As [`Tool::run`].

@@ -102,10 +102,10 @@ async fn profile_ally_says_success_or_what_is_wrong_and_how_to_do_better() {
     let scene = Scene::play("ally", &[], &script).await;
     let wrong = scene.json("read-0");
     assert_eq!((&wrong["success"], &wrong["error_type"]), (&json!(false), &json!("validation_error")));
-    assert_eq!(wrong["error"], "read(): cannot call `read`: `file_paths` is required");
+    assert_eq!(wrong["error"], "read(): cannot call read: file_paths is required");
     assert_eq!(wrong["suggestion"], r#"Example: read(file_paths=["diary.txt"])"#);
     let missing = scene.json("read-1");
-    let error = "read(file_paths=[\"nope\"]): cannot read `nope`: no such file";
+    let error = "read(file_paths=[\"nope\"]): cannot read nope: no such file";
     assert_eq!((&missing["error"], &missing["error_type"]), (&json!(error), &json!("user_error")));
 }
 

@@ -106,8 +106,9 @@ impl<'a> Runner<'a> {
     }
 
     fn only_reads(&self, tools: &Registry, call: &ToolCall) -> bool {
-        let effects = self.effects(tools, call).unwrap_or_default();
-        !effects.is_empty() && effects.iter().all(|effect| matches!(effect, Effect::Read(_)))
+        let Ok(effects) = self.effects(tools, call) else { return false };
+        let is_read_only = tools.find(&call.name).is_ok_and(|found| found.tool.is_read_only());
+        is_read_only || !effects.is_empty() && effects.iter().all(|effect| matches!(effect, Effect::Read(_)))
     }
 
     fn effects(&self, tools: &Registry, call: &ToolCall) -> Result<Vec<Effect>, ToolError> {

@@ -5,7 +5,7 @@ use crate::{
     session::{
         context::{Log, SessionContext},
         notes::{Note, Notes},
-        ready::Prepared,
+        ready::{Prepared, Ready},
     },
 };
 use futures::{StreamExt, stream};
@@ -33,7 +33,7 @@ pub(crate) async fn run_tools(
     while let Some(batch) = next_batch(session, &mut calls, parallel) {
         attended(log, async |notes| {
             // Who only reads changes nothing for the others.
-            let is_ordered = !batch.iter().all(only_reads);
+            let is_ordered = !batch.iter().all(|call| is_reader(session, call));
             let turns = Order::turns(batch.len()).map(|turn| is_ordered.then_some(turn));
             let runs = batch.into_iter().zip(turns);
             let runs = runs.map(|(call, turn)| run_call(session, call, round, cancel, notes.clone(), turn));
@@ -109,17 +109,24 @@ fn next_batch(
     let looked_at = |place, call| if place < MAX_CALLS { prepare(session, call) } else { too_many(call) };
     let (place, call) = calls.next()?;
     let mut batch = vec![looked_at(place, call)];
-    let fits = |call: &Prepared| only_reads(call) || runs_in_view(session, call);
+    // What works elsewhere is never made again, as a call in a view may be.
+    let fits = |batch: &[Prepared]| {
+        batch.iter().all(|call| is_reader(session, call))
+            || batch.iter().all(|call| only_reads(call) || runs_in_view(session, call))
+    };
     while parallel
-        && batch.last().is_some_and(|call| fits(call) && changes_nothing(call))
+        && batch.last().is_some_and(|call| changes_nothing(session, call))
+        && fits(&batch)
         && let Some((place, call)) = calls.peek().cloned()
     {
         let next = looked_at(place, call);
-        if !fits(&next) || !is_new(&next, &batch) {
+        let is_new = is_new(&next, &batch);
+        batch.push(next);
+        if !is_new || !fits(&batch) {
+            batch.pop();
             break;
         }
         calls.next();
-        batch.push(next);
     }
     Some(batch)
 }
@@ -143,13 +150,23 @@ fn runs_in_view(session: &SessionContext, call: &Prepared) -> bool {
 }
 
 /// As far as can be told before it runs.
-fn changes_nothing(call: &Prepared) -> bool {
+fn changes_nothing(session: &SessionContext, call: &Prepared) -> bool {
     let reads = |effect: &Effect| match effect {
         Effect::Read(_) => true,
         Effect::Execute(execution) => execution.only_reads(),
         Effect::Write(_) | Effect::Network(_) => false,
     };
-    call.ready.as_ref().is_ok_and(|ready| !ready.effects.is_empty() && ready.effects.iter().all(reads))
+    let only_reads = |effects: &[Effect]| !effects.is_empty() && effects.iter().all(reads);
+    is_reader(session, call) || call.ready.as_ref().is_ok_and(|ready| only_reads(&ready.effects))
+}
+
+/// Whether it changes nothing for the others: a call that reads files, or one of a tool that is said to read only and that
+/// nobody is asked about.
+fn is_reader(session: &SessionContext, call: &Prepared) -> bool {
+    let is_read_only = |ready: &Ready| {
+        ready.tool.is_read_only() && judge(session, &ready.effects).now(session, &call.call) == Verdict::Allow
+    };
+    only_reads(call) || call.ready.as_ref().is_ok_and(is_read_only)
 }
 
 fn only_reads(call: &Prepared) -> bool {

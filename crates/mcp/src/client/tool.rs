@@ -17,6 +17,8 @@ pub(super) struct RemoteTool {
     /// What the server calls it.
     name: String,
     effects: Vec<Effect>,
+    /// Whether the server says that it only reads.
+    is_read_only: bool,
 }
 
 impl RemoteTool {
@@ -29,12 +31,12 @@ impl RemoteTool {
             parameters: parameters(&tool.input_schema),
             examples: Examples::default(),
         };
-        let only_reads = tool.annotations.as_ref().and_then(|hints| hints.read_only_hint) == Some(true);
-        let effects = match only_reads && server.settings.trust_hints {
+        let is_read_only = tool.annotations.as_ref().and_then(|hints| hints.read_only_hint) == Some(true);
+        let effects = match is_read_only && server.settings.trust_hints {
             true => Vec::new(),
             false => vec![Effect::execute(command(own, tool))],
         };
-        Self { spec, server: server.clone(), name: tool.name.to_string(), effects }
+        Self { spec, server: server.clone(), name: tool.name.to_string(), effects, is_read_only }
     }
 
     pub(super) fn server(&self) -> &str {
@@ -51,6 +53,10 @@ impl AnyTool for RemoteTool {
     /// anew is another one, and what a person has allowed does not hold for it (faults D44).
     fn effects(&self, _: &Value, _: &Path) -> Result<Vec<Effect>, ToolError> {
         Ok(self.effects.clone())
+    }
+
+    fn is_read_only(&self) -> bool {
+        self.is_read_only
     }
 
     /// A server that says nothing for too long is given up, and one that asks a person may wait.
