@@ -36,7 +36,15 @@ impl Engine {
 
     /// A new session.
     pub fn create(&self, agent: &str) -> Result<Session, EngineError> {
-        self.open_new(agent, Above::default())
+        self.begin(agent, Above::default(), None)
+    }
+
+    /// A new session of this name, which [`new_session_id`](crate::new_session_id) gave.
+    ///
+    /// # Errors
+    /// Also fails where a session has the name.
+    pub fn create_as(&self, id: SessionId, agent: &str) -> Result<Session, EngineError> {
+        self.begin(agent, Above::default(), Some(id))
     }
 
     /// The sessions that are open, those below others too: who holds one can watch it, steer it and stop it.
@@ -49,17 +57,22 @@ impl Engine {
         self.0.live.find(id)
     }
 
-    /// A new session that is a job. On return it survives a power cut.
-    pub async fn create_job(&self, order: Order) -> Result<Session, EngineError> {
-        let session = self.open_new(&order.kind.clone(), Above { order: Some(order), ..Above::default() })?;
+    /// A new session that is a job, of this name where one is given. On return it survives a power cut.
+    pub async fn create_job(&self, order: Order, id: Option<SessionId>) -> Result<Session, EngineError> {
+        let above = Above { order: Some(order.clone()), ..Above::default() };
+        let session = self.begin(&order.kind, above, id)?;
         session.journal().sync().await?;
         Ok(session)
     }
 
-    fn open_new(&self, agent: &str, above: Above) -> Result<Session, EngineError> {
+    fn begin(&self, agent: &str, above: Above, id: Option<SessionId>) -> Result<Session, EngineError> {
         self.check_home()?;
         let agent = self.agent(agent)?;
-        let (id, journal) = self.0.setup.home.create()?;
+        let home = &self.0.setup.home;
+        let (id, journal) = match id {
+            Some(id) => home.create_as(&id).map(|journal| (id, journal))?,
+            None => home.create()?,
+        };
         start(&self.0, id, agent, journal, above)
     }
 
@@ -125,6 +138,6 @@ impl Engine {
 
 impl Opens for Engine {
     fn open_below(&self, agent: &str, caller: Caller) -> Result<Session, EngineError> {
-        self.open_new(agent, Above { caller: Some(caller), order: None })
+        self.begin(agent, Above { caller: Some(caller), order: None }, None)
     }
 }

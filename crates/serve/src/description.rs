@@ -1,8 +1,9 @@
-//! The description of the API, finished: what OpenAPI 3.1 wants of every response, and paths as it writes them.
+//! The description of the API, finished: what OpenAPI 3.1 wants of every response, paths as it writes them, and the header
+//! that every `POST` takes.
 use axum::http::StatusCode;
 use utoipa::openapi::{
-    OpenApi, RefOr,
-    path::{Operation, PathItem},
+    ObjectBuilder, OpenApi, RefOr, Required, Type,
+    path::{Operation, Parameter, ParameterBuilder, ParameterIn, PathItem},
 };
 
 /// As JSON.
@@ -10,10 +11,26 @@ pub(crate) fn text(mut description: OpenApi) -> String {
     let paths = std::mem::take(&mut description.paths.paths);
     for (path, mut item) in paths {
         operations(&mut item).for_each(describe);
+        if let Some(post) = &mut item.post {
+            post.parameters.get_or_insert_default().push(RefOr::T(key()));
+        }
         // A name that may hold slashes is marked for the router alone.
         description.paths.paths.insert(path.replace("{*", "{"), item);
     }
     description.to_json().unwrap_or_default()
+}
+
+fn key() -> Parameter {
+    ParameterBuilder::new()
+        .name("Idempotency-Key")
+        .parameter_in(ParameterIn::Header)
+        .required(Required::False)
+        .description(Some(
+            "Up to 255 visible ASCII characters. The same request with the same key is done once within 24 hours, and \
+             answered alike; another request with it is refused with 422",
+        ))
+        .schema(Some(ObjectBuilder::new().schema_type(Type::String).min_length(Some(1)).max_length(Some(255))))
+        .build()
 }
 
 fn operations(item: &mut PathItem) -> impl Iterator<Item = &mut Operation> {

@@ -209,7 +209,7 @@ fn is_repeated(headers: &HeaderMap, name: &HeaderName) -> bool {
 }
 
 /// The token, where there is one and no other. RFC 9110, 11.1: the name of a scheme may be written in any case.
-fn given(headers: &HeaderMap) -> Option<&[u8]> {
+pub(crate) fn given(headers: &HeaderMap) -> Option<&[u8]> {
     if is_repeated(headers, &AUTHORIZATION) {
         return None;
     }

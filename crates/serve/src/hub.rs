@@ -186,11 +186,11 @@ impl Hub {
         Ok(Known { id, agent, place: Wanted { workspace, model, profile }, order })
     }
 
-    /// A new session.
-    pub(crate) async fn create(&self, place: Wanted, agent: &str) -> Answer<Session> {
+    /// A new session of this name.
+    pub(crate) async fn create(&self, id: SessionId, place: Wanted, agent: &str) -> Answer<Session> {
         let engine = self.engines().get(&place).await?;
         self.make_room()?;
-        let session = engine.create(agent)?;
+        let session = engine.create_as(id, agent)?;
         Ok(self.hold(session, Kind::Fresh))
     }
 

@@ -7,6 +7,7 @@
 //! | `error` | what a client reads where something does not work |
 //! | `figures` | what `/metrics` tells |
 //! | `gate` | who is let in, before anything else is done |
+//! | `requests` | an `Idempotency-Key`, by which one is done once |
 //! | `hub` | the sessions that are open, and those that lie on disk |
 //! | `follow` | what happens in a session, as server-sent events |
 //! | `crew` | works on jobs |
@@ -34,6 +35,7 @@ mod hub;
 mod openai;
 mod page;
 mod parts;
+mod requests;
 mod router;
 mod server;
 

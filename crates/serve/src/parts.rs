@@ -74,9 +74,10 @@ pub struct Problem {
 
 /// Jobs, as the binary makes them.
 pub trait Jobs: Send + Sync {
-    /// Puts a job down that nobody works on yet. On return it is on disk.
+    /// Puts a job of this name down that nobody works on yet. On return it is on disk.
     fn add(
         &self,
+        id: SessionId,
         kind: String,
         description: String,
         folder: PathBuf,

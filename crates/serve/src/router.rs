@@ -5,11 +5,13 @@ use crate::{
     error::{ApiError, ErrorBody},
     hub::Hub,
     openai, page,
+    requests::{Requests, once},
 };
 use axum::{
     Json, Router,
     extract::State,
     http::{HeaderValue, StatusCode, header::CONTENT_TYPE},
+    middleware::from_fn_with_state,
     response::{IntoResponse, Response},
     routing::get,
 };
@@ -49,7 +51,7 @@ impl Modify for Token {
 }
 
 /// All routes. Nobody has looked yet at who asks.
-pub(crate) fn router(hub: Hub, crew: Crew) -> Router {
+pub(crate) fn router(hub: Hub, crew: Crew, requests: Requests) -> Router {
     let routes = OpenApiRouter::with_openapi(Description::openapi())
         .routes(routes!(health))
         .routes(routes!(metrics))
@@ -82,7 +84,7 @@ pub(crate) fn router(hub: Hub, crew: Crew) -> Router {
         .routes(routes!(openai::responses::create))
         .routes(routes!(openai::responses::retrieve));
     let context = Context { hub, crew, uploads: Arc::default(), conversations: Arc::default() };
-    described(routes).with_state(context)
+    described(routes).with_state(context).layer(from_fn_with_state(requests, once))
 }
 
 /// The routes, a description of them, the page, and what is said where there is none.

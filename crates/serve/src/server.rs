@@ -7,6 +7,7 @@ use crate::{
     gate::{self, Gate, Names},
     hub::Hub,
     parts::Settings,
+    requests::Requests,
     router::router,
 };
 use axum::{Router, extract::Request, middleware};
@@ -74,7 +75,8 @@ pub async fn serve(
     let gate = Arc::new(Gate::new(&settings.token, names, figures.clone()));
     let hub = Hub::new(settings, figures.clone());
     let crew = Crew::new(hub.clone());
-    let doors = Doors::new(router(hub.clone(), crew.clone()), gate, figures);
+    let requests = Requests::new(hub.home().0.join("serve-requests"));
+    let doors = Doors::new(router(hub.clone(), crew.clone(), requests.clone()), gate, figures);
     let background = async { tokio::join!(hub.close_idle(), crew.work()) };
     tokio::select! {
         never = doors.receive(listening.0) => match never {},
@@ -83,6 +85,7 @@ pub async fn serve(
     }
     crew.stop().await;
     hub.shut_down().await;
+    requests.close().await;
     doors.close().await;
     Ok(())
 }

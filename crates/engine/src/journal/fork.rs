@@ -1,5 +1,8 @@
 //! A session that begins with the entries of another one.
-use super::{Journal, JournalError, not_ours, sessions::is_content};
+use super::{
+    Journal, JournalError, not_ours,
+    sessions::{is_content, new_session_id},
+};
 use crate::setup::Home;
 use haft_core::{Entry, Fact, Forked, Hash, Seq, SessionId, changed, event, fork, line};
 use haft_sandbox::own_folder;
@@ -20,11 +23,19 @@ impl Home {
     /// Fails where there is no such session or entry, where a call has no result there yet, and where nothing can be
     /// written.
     pub fn fork(&self, id: &str, at: Option<Seq>) -> Result<SessionId, JournalError> {
+        self.fork_as(new_session_id(), id, at)
+    }
+
+    /// The same, where the new session gets the name `forked`, which [`new_session_id`] gave.
+    ///
+    /// # Errors
+    /// Also fails where a session has the name.
+    pub fn fork_as(&self, forked: SessionId, id: &str, at: Option<Seq>) -> Result<SessionId, JournalError> {
         let session = self.find(id)?;
         let entries = Journal::peek(&self.folder(&session))?;
         let taken = fork::up_to(&entries, at)
             .map_err(|why| JournalError::NoFork { session: session.clone(), why })?;
-        let (forked, journal) = self.create()?;
+        let journal = self.create_as(&forked)?;
         let folder = self.folder(&forked);
         let from = Forked { seq: taken.last().map_or(Seq(0), |last| last.seq), session };
         let filled = take_contents(taken, &self.contents(&from.session), &folder.join("blobs"))

@@ -22,11 +22,22 @@ const DEEPEST: usize = 100;
 impl Home {
     /// A journal for a new session, in a folder that was not there before.
     pub fn create(&self) -> Result<(SessionId, Journal), JournalError> {
-        self.create_as(new_session_id)
+        self.create_first(new_session_id)
+    }
+
+    /// A journal for a new session of this name, which [`new_session_id`] gave.
+    ///
+    /// # Errors
+    /// Fails where a session has the name.
+    pub fn create_as(&self, id: &SessionId) -> Result<Journal, JournalError> {
+        Journal::create(&self.folder(id))
     }
 
     /// Under the first of these names that nothing has.
-    fn create_as(&self, mut name: impl FnMut() -> SessionId) -> Result<(SessionId, Journal), JournalError> {
+    fn create_first(
+        &self,
+        mut name: impl FnMut() -> SessionId,
+    ) -> Result<(SessionId, Journal), JournalError> {
         let mut tries = 1;
         loop {
             let id = name();
@@ -277,7 +288,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let home = Home(folder.path().to_owned());
         let mut names = ["taken", "taken", "free", "free"].into_iter();
-        let mut create = || home.create_as(|| SessionId(names.next().unwrap().to_owned()));
+        let mut create = || home.create_first(|| SessionId(names.next().unwrap().to_owned()));
         let (first, journal) = create().unwrap();
         journal.append(Fact::Interrupted, None).unwrap();
         drop(journal);
@@ -291,7 +302,7 @@ mod tests {
     fn where_every_name_is_taken_that_is_said() {
         let folder = tempfile::tempdir().unwrap();
         let home = Home(folder.path().to_owned());
-        let create = || home.create_as(|| SessionId("taken".into()));
+        let create = || home.create_first(|| SessionId("taken".into()));
         create().unwrap();
         let error = create().map(|_| ()).unwrap_err().to_string();
         assert!(error.starts_with("cannot create the journal `") && error.contains("/taken/"), "{error}");

@@ -155,7 +155,7 @@ async fn create(
     order: &Order,
 ) -> Result<(Assembled, Session), Failure> {
     let assembled = SessionSpec::of(context, turn)?.engine().await?;
-    let session = assembled.engine.create_job(order.clone()).await?;
+    let session = assembled.engine.create_job(order.clone(), None).await?;
     keep(&session, turn)?;
     Ok((assembled, session))
 }

@@ -9,6 +9,7 @@ use super::{
 use crate::{
     error::{Answer, ApiError, ErrorBody},
     hub::State as Standing,
+    requests::{Key, Keyed},
 };
 use axum::{
     Json,
@@ -18,7 +19,8 @@ use axum::{
 };
 use base64::{Engine, prelude::BASE64_STANDARD};
 use haft_core::{
-    Answer as Said, CallId, Change, Command, Entry, Fact, Image, Part, StopReason, Usage, active_path,
+    Answer as Said, CallId, Change, Channel, Command, Entry, Fact, Image, Part, Seq, StopReason, Usage,
+    active_path,
 };
 use haft_engine::{Session, TurnReport};
 use serde::{Deserialize, Serialize};
@@ -115,6 +117,19 @@ impl From<&Change> for FileChange {
 }
 
 impl Report {
+    /// Of what is recorded from the entry `from` on: the turn was cut off, or has ended.
+    fn since(session: &Session, from: u64) -> Self {
+        let entries = session.entries_since(Seq(from));
+        let is_end = |entry: &Arc<Entry>| matches!(entry.fact, Fact::TurnEnded { .. });
+        let end = entries.iter().position(is_end).map_or(entries.len(), |last| last + 1);
+        let mut report = TurnReport::of(&entries[..end]);
+        if report.outcome.is_none() {
+            report.error =
+                Some("the server ended in the middle of the turn; `continue` takes it up".to_owned());
+        }
+        Self::of(session, &report)
+    }
+
     pub(crate) fn of(session: &Session, report: &TurnReport) -> Self {
         let Usage { input, output, cache_read, cache_write, .. } = report.usage;
         let outcome = report.outcome.and_then(|outcome| serde_json::to_value(outcome).ok());
@@ -138,6 +153,7 @@ impl Report {
 pub(crate) async fn prompt(
     State(context): State<Context>,
     Id(id): Id,
+    Key(key): Key,
     Body(said): Body<Prompt>,
 ) -> Answer<Response> {
     let words = said.text.map(|text| Ok(Part::text(text)));
@@ -148,7 +164,33 @@ pub(crate) async fn prompt(
         return Err(ApiError::wrong("the prompt is empty").suggest("say what to do in `text`"));
     }
     let session = opened(&context, &id).await?;
-    give(&session, Command::Prompt { parts, channel: None }, said.wait).await
+    if let Some(key) = key.as_ref().filter(|key| key.is_repeated)
+        && let Some(taken) = taken_before(&session, key)
+    {
+        return Ok(match said.wait {
+            true => Json(Report::since(&session, taken.from)).into_response(),
+            false => (StatusCode::ACCEPTED, Json(taken)).into_response(),
+        });
+    }
+    give(&session, Command::Prompt { parts, channel: key.as_ref().map(channel) }, said.wait).await
+}
+
+/// Where a prompt of a request with a key was said: whoever finds it in a journal does not say it again.
+fn channel(key: &Keyed) -> Channel {
+    Channel { messages: vec![key.name.clone()], ..Channel::new("http", "") }
+}
+
+/// What was answered to a prompt of this key, if a crash came before the answer was kept.
+fn taken_before(session: &Session, key: &Keyed) -> Option<Taken> {
+    let own = channel(key);
+    let entries = session.entries();
+    let said = entries.iter().find(|entry| match &entry.fact {
+        Fact::Prompted { channel, .. }
+        | Fact::PromptQueued { channel, .. }
+        | Fact::PromptDenied { channel, .. } => channel.as_ref() == Some(&own),
+        _ => false,
+    })?;
+    Some(Taken { session: session.id().0.clone(), from: said.seq.0 })
 }
 
 fn part(context: &Context, piece: Piece) -> Answer<Part> {

@@ -2,10 +2,12 @@
 use super::{
     Context,
     body::{Body, Id, blocking},
+    sessions::made_as,
 };
 use crate::{
     error::{Answer, ApiError, ErrorBody},
     hub::Hub,
+    requests::Key,
 };
 use axum::{
     Json,
@@ -86,7 +88,11 @@ fn job(id: SessionId, standing: Standing) -> Job {
 /// On return it is on disk, and is done as soon as a worker is free, also where the server is started anew before.
 #[utoipa::path(post, path = "/v1/jobs", operation_id = "create_job", tag = "jobs", request_body = NewJob,
     responses((status = CREATED, body = Job), (status = "4XX", body = ErrorBody)))]
-pub(crate) async fn create(State(context): State<Context>, Body(new): Body<NewJob>) -> Answer<Response> {
+pub(crate) async fn create(
+    State(context): State<Context>,
+    Key(key): Key,
+    Body(new): Body<NewJob>,
+) -> Answer<Response> {
     if new.description.trim().is_empty() {
         return Err(
             ApiError::wrong("missing 'description' in input").suggest("say what to do in `description`")
@@ -94,7 +100,10 @@ pub(crate) async fn create(State(context): State<Context>, Body(new): Body<NewJo
     }
     let folder = context.hub.folder(new.workspace.as_deref())?;
     let kind = new.kind.unwrap_or_else(|| "builder".to_owned());
-    let id = context.hub.settings().jobs.add(kind, new.description, folder).await?;
+    let id = made_as(key);
+    if context.hub.home().exact(&id.0).is_none() {
+        context.hub.settings().jobs.add(id.clone(), kind, new.description, folder).await?;
+    }
     context.crew.add(id.clone());
     context.hub.tell(&id);
     let job = find(&context.hub, &id.0).await?;

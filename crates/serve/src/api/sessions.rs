@@ -7,6 +7,7 @@ use crate::{
     error::{Answer, ApiError, ErrorBody},
     hub::{Hub, State as Standing},
     parts::Format,
+    requests::{Key, Keyed},
 };
 use axum::{
     Json,
@@ -15,7 +16,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use haft_core::{Command, Entry, Fact, Mode, Outcome, Seq, SessionId, active_path};
-use haft_engine::{Session, Summary};
+use haft_engine::{Session, Summary, new_session_id};
 use haft_present::lines;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -119,11 +120,19 @@ pub(crate) struct Which {
 /// Begin a session
 #[utoipa::path(post, path = "/v1/sessions", operation_id = "create_session", tag = "sessions", request_body = NewSession,
     responses((status = CREATED, body = SessionDetail), (status = "4XX", body = ErrorBody)))]
-pub(crate) async fn create(State(context): State<Context>, Body(new): Body<NewSession>) -> Answer<Response> {
+pub(crate) async fn create(
+    State(context): State<Context>,
+    Key(key): Key,
+    Body(new): Body<NewSession>,
+) -> Answer<Response> {
     let hub = &context.hub;
     let mode = new.permission.as_deref().map(mode).transpose()?;
     let place = hub.place(new.workspace.as_deref(), new.model, new.profile)?;
-    let session = hub.create(place, &agent_of(hub, new.agent)).await?;
+    let id = made_as(key);
+    let session = match hub.home().exact(&id.0) {
+        Some(begun) => hub.open(&begun.0).await?,
+        None => hub.create(id, place, &agent_of(hub, new.agent)).await?,
+    };
     if let Some(mode) = mode {
         session.start(Command::SetMode { mode }).report().await;
     }
@@ -132,6 +141,11 @@ pub(crate) async fn create(State(context): State<Context>, Body(new): Body<NewSe
     }
     let detail = detail(hub, &session.id().0).await?;
     Ok((StatusCode::CREATED, Json(detail)).into_response())
+}
+
+/// The ID of what a request makes. Where there is such a session already, the request was cut off behind that.
+pub(crate) fn made_as(key: Option<Keyed>) -> SessionId {
+    key.map_or_else(new_session_id, |key| key.id)
 }
 
 /// Who works where a client may have named somebody.
@@ -302,12 +316,17 @@ pub(crate) struct At {
 pub(crate) async fn fork(
     State(context): State<Context>,
     Id(id): Id,
+    Key(key): Key,
     Body(At { at }): Body<At>,
 ) -> Answer<Response> {
     let hub = context.hub.clone();
     hub.find(&id)?;
-    let own = hub.clone();
-    let forked = blocking(move || own.home().fork(&id, at.map(Seq)).map_err(ApiError::from)).await?;
+    let (own, made) = (hub.clone(), made_as(key));
+    let forked = blocking(move || match own.home().exact(&made.0) {
+        Some(forked) => Ok(forked),
+        None => own.home().fork_as(made, &id, at.map(Seq)).map_err(ApiError::from),
+    });
+    let forked = forked.await?;
     hub.tell(&forked);
     Ok((StatusCode::CREATED, Json(detail(&hub, &forked.0).await?)).into_response())
 }

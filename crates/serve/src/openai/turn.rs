@@ -6,7 +6,7 @@ use crate::{
 };
 use axum::http::StatusCode;
 use haft_core::{Command, Entry, Event, Fact, Outcome, Part, Seq, SessionId, active_path, text_of};
-use haft_engine::{Session, Turn, TurnReport};
+use haft_engine::{Session, Turn, TurnReport, new_session_id};
 use haft_present::unattended;
 use std::sync::Arc;
 
@@ -83,7 +83,7 @@ pub(super) async fn session(
         }
     }
     let place = hub.place(None, model, None)?;
-    let session = hub.create(place, &agent).await?;
+    let session = hub.create(new_session_id(), place, &agent).await?;
     let parts = said.whole();
     // Lists show the beginning of the first prompt, which here is what came before.
     if parts != said.prompt {

@@ -26,13 +26,14 @@ impl JobsOfServer {
 impl Jobs for JobsOfServer {
     fn add(
         &self,
+        id: SessionId,
         kind: String,
         description: String,
         folder: PathBuf,
     ) -> BoxFuture<'static, Result<SessionId, Problem>> {
         let (context, model) = (self.context.clone(), self.model.clone());
         let wanted = Wanted { kind, description, origin: folder };
-        async move { put_down(context, wanted, &model).await.map_err(Problem::from) }.boxed()
+        async move { put_down(context, id, wanted, &model).await.map_err(Problem::from) }.boxed()
     }
 
     fn take(&self, id: SessionId) -> BoxFuture<'static, Result<Begun, Problem>> {
@@ -47,13 +48,18 @@ impl Jobs for JobsOfServer {
 }
 
 /// As a session that nobody works on.
-async fn put_down(context: CliContext, wanted: Wanted, model: &str) -> Result<SessionId, Failure> {
+async fn put_down(
+    context: CliContext,
+    id: SessionId,
+    wanted: Wanted,
+    model: &str,
+) -> Result<SessionId, Failure> {
     // A work tree of a large repository takes its time, and others may wait for this thread.
     let own = context.clone();
     let prepared = tokio::task::spawn_blocking(move || prepare(&own, wanted, false)).await;
     let Prepared { order, folder, .. } = prepared.map_err(std::io::Error::from)??;
     let engine = assemble::bare_engine(&context, &folder, model).inspect_err(|_| discard(&order, &folder))?;
-    let created = engine.create_job(order.clone()).await.map(|session| session.id().clone());
+    let created = engine.create_job(order.clone(), Some(id)).await.map(|session| session.id().clone());
     engine.shut_down().await;
     created.map_err(Failure::from).inspect_err(|_| discard(&order, &folder))
 }

@@ -53,7 +53,7 @@ pub(super) async fn add(
 /// As a session that nobody works on; gives its name.
 async fn put_down(context: &CliContext, order: &Order, folder: &Path) -> Result<String, Failure> {
     let engine = assemble::bare_engine(context, folder, assemble::NOBODY)?;
-    Ok(engine.create_job(order.clone()).await?.id().to_string())
+    Ok(engine.create_job(order.clone(), None).await?.id().to_string())
 }
 
 /// One job after the other: what is due, then what was put down, the oldest first.

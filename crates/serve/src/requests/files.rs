@@ -1,0 +1,177 @@
+//! Keys of requests in a folder, a file each, locked while its request is at work: by this server or another one of the
+//! same home.
+use super::KEPT;
+use crate::{
+    api::body::blocking,
+    error::{Answer, ApiError},
+};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header::CONTENT_TYPE};
+use haft_core::SessionId;
+use haft_engine::new_session_id;
+use haft_sandbox::own_folder;
+use serde::{Deserialize, Serialize};
+use std::{
+    fs::{self, File, TryLockError},
+    io::{self, Read, Seek, SeekFrom, Write},
+    os::unix::fs::{MetadataExt, OpenOptionsExt},
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, PoisonError},
+    time::{Duration, Instant, SystemTime},
+};
+
+/// How soon it is noticed that the first request of a key is answered.
+const LOOK: Duration = Duration::from_millis(20);
+/// How often files are removed that are too old.
+const SWEEP: Duration = Duration::from_secs(60 * 60);
+
+/// All keys.
+pub(super) struct Files {
+    folder: PathBuf,
+    swept: Mutex<Option<Instant>>,
+}
+
+/// A key that is this request's alone until it is dropped. Its file has a line for what was begun and one for the answer: a
+/// line that a crash cut off counts for nothing.
+pub(super) struct Taken {
+    file: Arc<File>,
+    begun: Option<Kept>,
+    answer: Option<Answered>,
+}
+
+/// A request that was begun.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Kept {
+    request: String,
+    /// What it makes.
+    session: SessionId,
+}
+
+/// What it came to.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Answered {
+    status: u16,
+    kind: String,
+    body: String,
+}
+
+impl Files {
+    pub(super) fn new(folder: PathBuf) -> Self {
+        Self { folder, swept: Mutex::default() }
+    }
+
+    /// The key of this name, once no other request has it.
+    pub(super) async fn take(&self, name: &str) -> Answer<Taken> {
+        let path = self.folder.join(name);
+        self.sweep();
+        loop {
+            let path = path.clone();
+            match blocking(move || take(&path).map_err(not_kept)).await? {
+                Some(taken) => return Ok(taken),
+                None => tokio::time::sleep(LOOK).await,
+            }
+        }
+    }
+
+    fn sweep(&self) {
+        let mut swept = self.swept.lock().unwrap_or_else(PoisonError::into_inner);
+        if swept.is_none_or(|last| last.elapsed() > SWEEP) {
+            *swept = Some(Instant::now());
+            let folder = self.folder.clone();
+            tokio::task::spawn_blocking(move || remove_old(&folder));
+        }
+    }
+}
+
+/// None where another request has it.
+fn take(path: &Path) -> io::Result<Option<Taken>> {
+    own_folder(path.parent().unwrap_or(path))?;
+    let mut file =
+        File::options().read(true).write(true).create(true).truncate(false).mode(0o600).open(path)?;
+    match file.try_lock() {
+        Ok(()) => {}
+        Err(TryLockError::WouldBlock) => return Ok(None),
+        Err(TryLockError::Error(error)) => return Err(error),
+    }
+    let about = file.metadata()?;
+    // It was removed between opening and locking.
+    if about.nlink() == 0 {
+        return Ok(None);
+    }
+    let mut text = String::new();
+    if !is_old(&about) {
+        file.read_to_string(&mut text)?;
+    }
+    let mut lines = text.lines();
+    let begun = lines.next().and_then(|line| serde_json::from_str(line).ok());
+    let answer = begun.as_ref().and(lines.next()).and_then(|line| serde_json::from_str(line).ok());
+    Ok(Some(Taken { file: Arc::new(file), begun, answer }))
+}
+
+fn is_old(about: &fs::Metadata) -> bool {
+    let modified = about.modified().unwrap_or(SystemTime::UNIX_EPOCH);
+    modified.elapsed().is_ok_and(|passed| passed > KEPT)
+}
+
+fn remove_old(folder: &Path) {
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let is_free = || File::open(entry.path()).is_ok_and(|file| file.try_lock().is_ok());
+        if entry.metadata().is_ok_and(|about| is_old(&about)) && is_free() {
+            let _next_time = fs::remove_file(entry.path());
+        }
+    }
+}
+
+impl Taken {
+    /// Whether the key came with another request before.
+    pub(super) fn is_other(&self, request: &str) -> bool {
+        self.begun.as_ref().is_some_and(|begun| begun.request != request)
+    }
+
+    /// What was answered.
+    pub(super) fn answer(&self) -> Option<(StatusCode, HeaderValue, String)> {
+        let Answered { status, kind, body } = self.answer.clone()?;
+        Some((StatusCode::from_u16(status).ok()?, HeaderValue::from_str(&kind).ok()?, body))
+    }
+
+    /// Keeps what is to be done before it is. Gives the ID of what is made, and whether that was kept before.
+    pub(super) async fn begin(&mut self, request: String) -> Answer<(SessionId, bool)> {
+        if let Some(begun) = &self.begun {
+            return Ok((begun.session.clone(), true));
+        }
+        let begun = Kept { request, session: new_session_id() };
+        self.write(String::new(), &begun).await?;
+        let session = begun.session.clone();
+        self.begun = Some(begun);
+        Ok((session, false))
+    }
+
+    /// Keeps an answer. After an error the same request is tried again.
+    pub(super) async fn keep(&mut self, status: StatusCode, headers: &HeaderMap, body: &[u8]) -> Answer<()> {
+        let Some(begun) = self.begun.as_ref().filter(|_| status.is_success()) else { return Ok(()) };
+        let kind = headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+        let body = String::from_utf8_lossy(body).into_owned();
+        let answer = Answered { status: status.as_u16(), kind: kind.to_owned(), body };
+        self.write(line(begun), &answer).await
+    }
+
+    /// Writes a line behind what stays.
+    async fn write(&self, before: String, what: &impl Serialize) -> Answer<()> {
+        let (file, line, length) = (self.file.clone(), line(what), before.len() as u64);
+        let write = move || {
+            let mut file = &*file;
+            file.set_len(length)?;
+            file.seek(SeekFrom::Start(length))?;
+            file.write_all(line.as_bytes())?;
+            file.sync_data()
+        };
+        blocking(move || write().map_err(not_kept)).await
+    }
+}
+
+fn line(what: &impl Serialize) -> String {
+    serde_json::to_string(what).unwrap_or_default() + "\n"
+}
+
+fn not_kept(error: io::Error) -> ApiError {
+    ApiError::failed(format!("cannot keep the `Idempotency-Key`: {error}"))
+}
