@@ -35,7 +35,7 @@ pub struct NewJob {
     pub profile: String,
 }
 
-/// Puts a job down. On return it is in the database with the first entry of its journal.
+/// Puts a job down, unless there is one of its name. On return it is in the database with the first entry of its journal.
 pub async fn add(database: &Database, new: &NewJob) -> Result<(), FleetError> {
     let statement = "WITH put AS (INSERT INTO jobs (id, owner, kind, title, repository, base, priority, max_attempts) \
                      VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT DO NOTHING RETURNING id), \
@@ -123,21 +123,32 @@ pub async fn retry(database: &Database, id: &str, owner: Option<&Owner>) -> Resu
     Ok(!rows.is_empty())
 }
 
-/// Sends a command to a job of `owner` (none: of anybody) that somebody works on. Gives whether there is one.
+/// Sends commands to a job of `owner` (none: of anybody) that is not over. Gives whether there is one. What was sent under
+/// the name of a `request` is not sent again.
 pub async fn send(
     database: &Database,
     id: &str,
     owner: Option<&Owner>,
-    command: &Command,
+    commands: &[Command],
+    request: Option<&str>,
 ) -> Result<bool, FleetError> {
     let statement = "WITH job AS (SELECT id FROM jobs WHERE id = $1 AND ($2::text IS NULL OR owner = $2) \
          AND status IN ('waiting', 'running')), \
-       sent AS (INSERT INTO commands (job, command) SELECT id, $3 FROM job) \
+       first AS (UPDATE requests SET is_sent = true FROM job WHERE name = $4 AND NOT is_sent RETURNING name), \
+       sent AS (INSERT INTO commands (job, command) SELECT job.id, said.command \
+         FROM job, unnest($3::text[]) WITH ORDINALITY AS said (command, place) \
+         WHERE $4::text IS NULL OR EXISTS (SELECT FROM first) ORDER BY place) \
        SELECT pg_notify('haft_commands', id) FROM job";
-    let (owner, command) =
-        (owner.map(|owner| owner.0.as_str()), serde_json::to_string(command).unwrap_or_default());
-    let parameters: Parameters<'_> = &[(&id, Type::TEXT), (&owner, Type::TEXT), (&command, Type::TEXT)];
-    let rows = database.query("send a command", statement, parameters).await?;
+    let owner = owner.map(|owner| owner.0.as_str());
+    let commands: Vec<String> =
+        commands.iter().map(|command| serde_json::to_string(command).unwrap_or_default()).collect();
+    let parameters: Parameters<'_> =
+        &[(&id, Type::TEXT), (&owner, Type::TEXT), (&commands, Type::TEXT_ARRAY), (&request, Type::TEXT)];
+    let rows = match request {
+        // Without a name it would be sent twice where the answer is lost.
+        None => database.query("send a command", statement, parameters).await?,
+        Some(_) => database.query_within(SHORT, "send a command", statement, parameters).await?,
+    };
     Ok(!rows.is_empty())
 }
 

@@ -9,6 +9,7 @@
 //! | --- | --- |
 //! | `error`, `tls`, `database`, `schema` | statements on a connection that comes back; migrations |
 //! | `owners`, `jobs` | who gives jobs, and what people do with them |
+//! | `requests` | what clients may send again |
 //! | `queue`, `lease` | who has a job, and until when |
 //! | `entries`, `writer` | journals: read for the next attempt, written by this one |
 //! | `git`, `redo` | the work tree of an attempt |
@@ -24,6 +25,7 @@ mod owners;
 mod places;
 mod queue;
 mod redo;
+mod requests;
 mod schema;
 mod status;
 mod tls;
@@ -40,6 +42,7 @@ pub use owners::{Owner, add_owner, owner_of};
 pub use places::{Moved, work_place};
 pub use queue::{Claimed, Heard, Settled, claim, put_back, renew, settle, sweep};
 pub use redo::redo;
+pub use requests::{Request, RequestAnswer, answer_request, begin_request};
 pub use schema::{Migrated, migrate};
 pub use status::{Status, WorkerLine, drain, status};
 pub use worker::{Begun, Ended, Settings, Work, work};

@@ -65,3 +65,61 @@ fn a_server_of_a_fleet_tells_figures_of_all_jobs_to_nobody_but_its_admin() {
     assert!(away.status == 200 && away.body.contains("haft_fleet_database_up 0\n"), "{away:?}");
     assert!(!away.body.contains("haft_fleet_jobs{"), "{away:?}");
 }
+
+#[test]
+fn a_request_with_a_key_is_done_once_by_all_servers_of_a_fleet() {
+    let Some(fleet) = Fleet::new() else { return };
+    let start = || Serving::start(&fleet.place, &["--fleet", &fleet.server.address()]);
+    let (mut one, two) = (start(), start());
+    let keyed = |server: &Serving, line: &str, body: &str| {
+        let token = format!("Bearer {}", server.token);
+        let head = [
+            ("host", server.address.as_str()),
+            ("authorization", token.as_str()),
+            ("content-type", "application/json"),
+            ("idempotency-key", "the key"),
+        ];
+        server.with(line, &head, body)
+    };
+    let path = {
+        let made = one.ask("POST /v1/jobs", r#"{"description":"before"}"#).json();
+        format!("POST /v1/sessions/{}", made["job"].as_str().unwrap())
+    };
+    let count = |table: &str| fleet.number(&format!("SELECT count(*) FROM {table}"));
+    let table = [
+        ("POST /v1/jobs".to_owned(), r#"{"description":"once"}"#, "jobs", 1),
+        (format!("{path}/prompt"), r#"{"text":"go on"}"#, "commands", 1),
+        (format!("{path}/answer"), r#"{"call":"a","answer":"no","because":"later"}"#, "commands", 2),
+        (format!("{path}/interrupt"), "{}", "commands", 1),
+    ];
+    for (line, body, rows, more) in &table {
+        fleet.server.sql("DELETE FROM requests");
+        let before = count(rows);
+        let answers: Vec<_> = std::thread::scope(|scope| {
+            let asks: Vec<_> =
+                [&one, &two, &one, &two].map(|server| scope.spawn(|| keyed(server, line, body))).into();
+            asks.into_iter().map(|ask| ask.join().unwrap()).collect()
+        });
+        for answer in &answers {
+            assert!(answer.status == 201 || answer.status == 202, "{line}: {answer:?}");
+            assert_eq!((answer.status, &answer.body), (answers[0].status, &answers[0].body), "{line}");
+        }
+        assert_eq!(count(rows) - before, *more, "{line}");
+        assert_eq!(keyed(&one, line, r#"{"description":"other"}"#).status, 422, "{line}");
+        // The answer was lost with the server that gave it.
+        fleet.server.sql("UPDATE requests SET status = NULL");
+        one.kill();
+        one = start();
+        let again = keyed(&one, line, body);
+        assert_eq!((again.status, &again.body), (answers[0].status, &answers[0].body), "{line}");
+        assert_eq!(count(rows) - before, *more, "{line}");
+    }
+    // Another client's key is another one, and an old one is forgotten.
+    let jobs = count("jobs");
+    let (line, body, ..) = &table[0];
+    fleet.server.sql("UPDATE requests SET made = made - interval '25 hours'");
+    assert_eq!(keyed(&one, line, body).status, 201);
+    fleet.run(&["fleet", "owner", "ann"]).out.trim().clone_into(&mut one.token);
+    assert_eq!(keyed(&one, line, body).status, 201);
+    assert_eq!(count("jobs"), jobs + 2);
+}

@@ -7,9 +7,10 @@ use crate::{
     error::{Answer, ApiError, ErrorBody},
     gate::Asker,
     parts::Problem,
+    requests::{Requests, once},
     router::{self, Token, described},
 };
-use axum::Router;
+use axum::{Router, middleware::from_fn_with_state};
 pub(crate) use figures::FleetFigures;
 use haft_fleet::{Database, FleetError, NewJob, Owner};
 use jobs::Job;
@@ -69,7 +70,9 @@ pub(crate) fn router(fleet: Fleet, figures: Arc<FleetFigures>, stopping: Cancell
         .routes(routes!(sessions::answer))
         .routes(routes!(sessions::reply))
         .routes(routes!(sessions::interrupt));
-    described(routes).with_state(Context { fleet, figures, stopping })
+    let requests = Requests::in_fleet(fleet.database.clone());
+    let context = Context { fleet, figures, stopping };
+    described(routes).with_state(context).layer(from_fn_with_state(requests, once))
 }
 
 impl From<FleetError> for ApiError {

@@ -4,6 +4,7 @@
 //! crash came between, the handler finds by [`Keyed`] what was done already: the session has that ID, the prompt stands in
 //! the journal under the key's name.
 mod files;
+mod rows;
 
 use crate::{
     api::body::whole,
@@ -17,9 +18,10 @@ use axum::{
     middleware::Next,
     response::{IntoResponse, Response},
 };
-use files::{Files, Taken};
+use files::Files;
 use futures::{StreamExt, stream};
 use haft_core::SessionId;
+use haft_fleet::{Database, RequestAnswer};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 use std::{convert::Infallible, fmt::Write, path::PathBuf, sync::Arc, time::Duration};
@@ -66,14 +68,68 @@ impl<S: Send + Sync> FromRequestParts<S> for Key {
 pub(crate) struct Requests(Arc<Inner>);
 
 struct Inner {
-    files: Files,
+    store: Store,
     tasks: TaskTracker,
+}
+
+/// Where keys are kept.
+enum Store {
+    Files(Files),
+    Fleet(Database),
+}
+
+/// What is known of a key.
+enum Found {
+    /// It came with another request.
+    Other,
+    Answered(RequestAnswer),
+    /// The request is to be done, and its answer kept.
+    Begun {
+        id: SessionId,
+        is_repeated: bool,
+        keeper: Keeper,
+    },
+}
+
+/// Keeps the answer to a request. While there is one of [`Keeper::File`], no other request has the key.
+enum Keeper {
+    File(files::Taken),
+    Row(rows::Row),
+}
+
+impl Store {
+    async fn find(&self, name: &str, request: String) -> Answer<Found> {
+        match self {
+            Self::Files(files) => files.find(name, request).await,
+            Self::Fleet(database) => rows::find(database, name, &request).await,
+        }
+    }
+}
+
+impl Keeper {
+    /// Gives the answer that was kept first. After an error the same request is tried again.
+    async fn keep(&self, answer: RequestAnswer) -> Answer<RequestAnswer> {
+        match self {
+            _ if !(200..300).contains(&answer.status) => Ok(answer),
+            Self::File(taken) => taken.keep(&answer).await.map(|()| answer),
+            Self::Row(row) => row.keep(answer).await,
+        }
+    }
 }
 
 impl Requests {
     /// Keeps keys in `folder`.
     pub(crate) fn new(folder: PathBuf) -> Self {
-        Self(Arc::new(Inner { files: Files::new(folder), tasks: TaskTracker::new() }))
+        Self::of(Store::Files(Files::new(folder)))
+    }
+
+    /// Keeps keys in the database of a fleet, for all its servers.
+    pub(crate) fn in_fleet(database: Database) -> Self {
+        Self::of(Store::Fleet(database))
+    }
+
+    fn of(store: Store) -> Self {
+        Self(Arc::new(Inner { store, tasks: TaskTracker::new() }))
     }
 
     /// Waits until those that were begun have kept their answers, but not for ever.
@@ -83,32 +139,39 @@ impl Requests {
     }
 
     /// Does the request, also where its client leaves meanwhile, and keeps the answer.
-    async fn perform(&self, mut taken: Taken, request: Request, next: Next) -> Answer<Response> {
+    async fn perform(&self, keeper: Keeper, request: Request, next: Next) -> Answer<Response> {
         let (to, answered) = oneshot::channel();
         self.0.tasks.spawn(async move {
-            let response = next.run(request).await;
-            let (head, body) = response.into_parts();
+            let (head, body) = next.run(request).await.into_parts();
             if !is_stream(&head.headers) {
                 let body = to_bytes(body, usize::MAX).await.unwrap_or_default();
-                let kept = taken.keep(head.status, &head.headers, &body).await;
-                let _it_has_left = to.send(kept.map(|()| Response::from_parts(head, Body::from(body))));
+                let kept = keeper.keep(answer_of(&head, &body)).await;
+                let respond = |kept: RequestAnswer| Response::from_parts(head, Body::from(kept.body));
+                let _it_has_left = to.send(kept.map(respond));
                 return;
             }
             let (piece, mut pieces) = mpsc::channel::<Bytes>(AHEAD);
             let told = stream::poll_fn(move |context| pieces.poll_recv(context)).map(Ok::<_, Infallible>);
-            let (status, headers) = (head.status, head.headers.clone());
+            let begun = answer_of(&head, b"");
             let _it_has_left = to.send(Ok(Response::from_parts(head, Body::from_stream(told))));
             let (mut all, mut body) = (Vec::new(), body.into_data_stream());
             while let Some(Ok(bytes)) = body.next().await {
                 all.extend_from_slice(&bytes);
                 let _it_has_left = piece.send(bytes).await;
             }
-            if let Err(error) = taken.keep(status, &headers, &all).await {
+            let answer = RequestAnswer { body: String::from_utf8_lossy(&all).into_owned(), ..begun };
+            if let Err(error) = keeper.keep(answer).await {
                 tracing::warn!(?error, "the answer to a request with a key is not kept");
             }
         });
         answered.await.unwrap_or_else(|_| Err(ApiError::failed("a fault in the program")))
     }
+}
+
+fn answer_of(head: &axum::http::response::Parts, body: &[u8]) -> RequestAnswer {
+    let kind = head.headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+    let body = String::from_utf8_lossy(body).into_owned();
+    RequestAnswer { status: head.status.as_u16(), kind: kind.to_owned(), body }
 }
 
 /// Answers a request with a key once; all others pass.
@@ -124,22 +187,25 @@ async fn answer(requests: &Requests, request: Request, next: Next) -> Answer<Res
     let (mut head, body) = request.into_parts();
     let body = whole(Request::from_parts(head.clone(), body)).await?;
     let asked = fingerprint(&head, &body);
-    let mut taken = requests.0.files.take(&name).await?;
-    if taken.is_other(&asked) {
-        return Err(ApiError::new(
+    match requests.0.store.find(&name, asked).await? {
+        Found::Other => Err(ApiError::new(
             StatusCode::UNPROCESSABLE_ENTITY,
             "key_reused",
             "the `Idempotency-Key` came with another request before",
         )
-        .suggest("take a new key for each request, and the same one only to send that request again"));
+        .suggest("take a new key for each request, and the same one only to send that request again")),
+        Found::Answered(answer) => Ok(again(answer)),
+        Found::Begun { id, is_repeated, keeper } => {
+            head.extensions.insert(Keyed { name, id, is_repeated });
+            requests.perform(keeper, Request::from_parts(head, Body::from(body)), next).await
+        }
     }
-    if let Some((status, kind, body)) = taken.answer() {
-        return Ok((status, [(CONTENT_TYPE, kind), (REPLAYED, HeaderValue::from_static("true"))], body)
-            .into_response());
-    }
-    let (id, is_repeated) = taken.begin(asked).await?;
-    head.extensions.insert(Keyed { name, id, is_repeated });
-    requests.perform(taken, Request::from_parts(head, Body::from(body)), next).await
+}
+
+fn again(RequestAnswer { status, kind, body }: RequestAnswer) -> Response {
+    let status = StatusCode::from_u16(status).unwrap_or(StatusCode::OK);
+    let kind = HeaderValue::from_str(&kind).unwrap_or(HeaderValue::from_static("application/json"));
+    (status, [(CONTENT_TYPE, kind), (REPLAYED, HeaderValue::from_static("true"))], body).into_response()
 }
 
 /// Of the client by its token, and of its key: two clients may choose the same one.

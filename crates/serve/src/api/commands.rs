@@ -176,7 +176,7 @@ pub(crate) async fn prompt(
 }
 
 /// Where a prompt of a request with a key was said: whoever finds it in a journal does not say it again.
-fn channel(key: &Keyed) -> Channel {
+pub(crate) fn channel(key: &Keyed) -> Channel {
     Channel { messages: vec![key.name.clone()], ..Channel::new("http", "") }
 }
 

@@ -4,6 +4,7 @@ use crate::{
     api::body::{Body, Id},
     error::{Answer, ApiError, ErrorBody},
     gate::Asker,
+    requests::Key,
 };
 use axum::{
     Extension, Json,
@@ -96,6 +97,7 @@ impl From<JobLine> for Job {
 pub(super) async fn create(
     State(context): State<Context>,
     Extension(asker): Extension<Asker>,
+    Key(key): Key,
     Body(new): Body<New>,
 ) -> Answer<Response> {
     if new.description.trim().is_empty() {
@@ -106,7 +108,8 @@ pub(super) async fn create(
     let fleet = &context.fleet;
     let owner = seen_by(&asker).unwrap_or(&fleet.admin).clone();
     let made = (fleet.make)(new.kind.unwrap_or_else(|| "builder".to_owned()), new.description, owner)?;
-    let made = NewJob { repository: new.repository, base: new.base, priority: new.priority, ..made };
+    let id = key.map_or_else(|| made.id.clone(), |key| key.id);
+    let made = NewJob { id, repository: new.repository, base: new.base, priority: new.priority, ..made };
     haft_fleet::add(&fleet.database, &made).await.map_err(unsure)?;
     let job = find(&context, &asker, &made.id.0).await?;
     Ok((StatusCode::CREATED, Json(job)).into_response())

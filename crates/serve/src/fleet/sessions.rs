@@ -3,12 +3,13 @@ use super::{Context, find, seen_by, unsure};
 use crate::{
     api::{
         body::{Asked, Body, Id},
-        commands::{Approval, Told},
+        commands::{Approval, Told, channel},
     },
     error::{Answer, ApiError, ErrorBody},
     figures::Counted,
     follow,
     gate::Asker,
+    requests::{Key, Keyed},
 };
 use async_stream::stream;
 use axum::{
@@ -93,9 +94,11 @@ pub(super) async fn prompt(
     State(context): State<Context>,
     Extension(asker): Extension<Asker>,
     Id(id): Id,
+    Key(key): Key,
     Body(Prompt { text }): Body<Prompt>,
 ) -> Answer<Response> {
-    send(&context, &asker, &id, Command::Prompt { parts: vec![Part::text(text)], channel: None }).await
+    let channel = key.as_ref().map(channel);
+    send((&context, &asker, &id, key), &[Command::Prompt { parts: vec![Part::text(text)], channel }]).await
 }
 
 /// Answer a call that asks
@@ -105,16 +108,15 @@ pub(super) async fn answer(
     State(context): State<Context>,
     Extension(asker): Extension<Asker>,
     Id(id): Id,
+    Key(key): Key,
     Body(told): Body<Approval>,
 ) -> Answer<Response> {
     let said = Said::from(told.answer);
     // It waits in the turn, so that the model reads both at once.
     let because = told.because.filter(|because| said == Said::No && !because.trim().is_empty());
-    if let Some(because) = because {
-        send(&context, &asker, &id, Command::Prompt { parts: vec![Part::text(because)], channel: None })
-            .await?;
-    }
-    send(&context, &asker, &id, Command::Answer { call: CallId(told.call), answer: said }).await
+    let because = because.map(|because| Command::Prompt { parts: vec![Part::text(because)], channel: None });
+    let answer = Command::Answer { call: CallId(told.call), answer: said };
+    send((&context, &asker, &id, key), &because.into_iter().chain([answer]).collect::<Vec<_>>()).await
 }
 
 /// Answer a question of a tool
@@ -124,9 +126,11 @@ pub(super) async fn reply(
     State(context): State<Context>,
     Extension(asker): Extension<Asker>,
     Id(id): Id,
+    Key(key): Key,
     Body(told): Body<Told>,
 ) -> Answer<Response> {
-    send(&context, &asker, &id, Command::Reply { call: CallId(told.call), answer: told.answer }).await
+    let reply = Command::Reply { call: CallId(told.call), answer: told.answer };
+    send((&context, &asker, &id, key), &[reply]).await
 }
 
 /// Stop the turn
@@ -136,14 +140,19 @@ pub(super) async fn interrupt(
     State(context): State<Context>,
     Extension(asker): Extension<Asker>,
     Id(id): Id,
+    Key(key): Key,
 ) -> Answer<Response> {
-    send(&context, &asker, &id, Command::Interrupt).await
+    send((&context, &asker, &id, key), &[Command::Interrupt]).await
 }
 
 /// The job's worker carries it out, once it has one.
-async fn send(context: &Context, asker: &Asker, id: &str, command: Command) -> Answer<Response> {
+async fn send(
+    (context, asker, id, key): (&Context, &Asker, &str, Option<Keyed>),
+    commands: &[Command],
+) -> Answer<Response> {
     let job = find(context, asker, id).await?;
-    let sent = haft_fleet::send(&context.fleet.database, id, seen_by(asker), &command).await;
+    let name = key.as_ref().map(|key| key.name.as_str());
+    let sent = haft_fleet::send(&context.fleet.database, id, seen_by(asker), commands, name).await;
     if !sent.map_err(unsure)? {
         return Err(ApiError::conflict(format!("the job `{id}` is {} already", job.status)));
     }

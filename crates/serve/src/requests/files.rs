@@ -1,13 +1,13 @@
 //! Keys of requests in a folder, a file each, locked while its request is at work: by this server or another one of the
 //! same home.
-use super::KEPT;
+use super::{Found, KEPT, Keeper};
 use crate::{
     api::body::blocking,
     error::{Answer, ApiError},
 };
-use axum::http::{HeaderMap, HeaderValue, StatusCode, header::CONTENT_TYPE};
 use haft_core::SessionId;
 use haft_engine::new_session_id;
+use haft_fleet::RequestAnswer;
 use haft_sandbox::own_folder;
 use serde::{Deserialize, Serialize};
 use std::{
@@ -54,20 +54,38 @@ struct Answered {
     body: String,
 }
 
+impl From<Answered> for RequestAnswer {
+    fn from(Answered { status, kind, body }: Answered) -> Self {
+        Self { status, kind, body }
+    }
+}
+
 impl Files {
     pub(super) fn new(folder: PathBuf) -> Self {
         Self { folder, swept: Mutex::default() }
     }
 
-    /// The key of this name, once no other request has it.
-    pub(super) async fn take(&self, name: &str) -> Answer<Taken> {
+    /// What is known of the key of this name, once no other request has it.
+    pub(super) async fn find(&self, name: &str, request: String) -> Answer<Found> {
         let path = self.folder.join(name);
         self.sweep();
-        loop {
+        let mut taken = loop {
             let path = path.clone();
             match blocking(move || take(&path).map_err(not_kept)).await? {
-                Some(taken) => return Ok(taken),
+                Some(taken) => break taken,
                 None => tokio::time::sleep(LOOK).await,
+            }
+        };
+        match (&taken.begun, taken.answer.take()) {
+            (Some(begun), _) if begun.request != request => Ok(Found::Other),
+            (Some(_), Some(answer)) => Ok(Found::Answered(answer.into())),
+            (Some(begun), None) => {
+                let id = begun.session.clone();
+                Ok(Found::Begun { id, is_repeated: true, keeper: Keeper::File(taken) })
+            }
+            (None, _) => {
+                let id = taken.begin(request).await?;
+                Ok(Found::Begun { id, is_repeated: false, keeper: Keeper::File(taken) })
             }
         }
     }
@@ -122,36 +140,18 @@ fn remove_old(folder: &Path) {
 }
 
 impl Taken {
-    /// Whether the key came with another request before.
-    pub(super) fn is_other(&self, request: &str) -> bool {
-        self.begun.as_ref().is_some_and(|begun| begun.request != request)
-    }
-
-    /// What was answered.
-    pub(super) fn answer(&self) -> Option<(StatusCode, HeaderValue, String)> {
-        let Answered { status, kind, body } = self.answer.clone()?;
-        Some((StatusCode::from_u16(status).ok()?, HeaderValue::from_str(&kind).ok()?, body))
-    }
-
-    /// Keeps what is to be done before it is. Gives the ID of what is made, and whether that was kept before.
-    pub(super) async fn begin(&mut self, request: String) -> Answer<(SessionId, bool)> {
-        if let Some(begun) = &self.begun {
-            return Ok((begun.session.clone(), true));
-        }
+    /// Keeps what is to be done before it is. Gives the ID of what is made.
+    async fn begin(&mut self, request: String) -> Answer<SessionId> {
         let begun = Kept { request, session: new_session_id() };
         self.write(String::new(), &begun).await?;
         let session = begun.session.clone();
         self.begun = Some(begun);
-        Ok((session, false))
+        Ok(session)
     }
 
-    /// Keeps an answer. After an error the same request is tried again.
-    pub(super) async fn keep(&mut self, status: StatusCode, headers: &HeaderMap, body: &[u8]) -> Answer<()> {
-        let Some(begun) = self.begun.as_ref().filter(|_| status.is_success()) else { return Ok(()) };
-        let kind = headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
-        let body = String::from_utf8_lossy(body).into_owned();
-        let answer = Answered { status: status.as_u16(), kind: kind.to_owned(), body };
-        self.write(line(begun), &answer).await
+    pub(super) async fn keep(&self, answer: &RequestAnswer) -> Answer<()> {
+        let RequestAnswer { status, kind, body } = answer.clone();
+        self.write(self.begun.as_ref().map(line).unwrap_or_default(), &Answered { status, kind, body }).await
     }
 
     /// Writes a line behind what stays.
@@ -168,7 +168,7 @@ impl Taken {
     }
 }
 
-fn line(what: &impl Serialize) -> String {
+fn line<T: Serialize>(what: &T) -> String {
     serde_json::to_string(what).unwrap_or_default() + "\n"
 }
 
