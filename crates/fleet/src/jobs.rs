@@ -97,12 +97,12 @@ pub async fn cancel(
     };
     let whole = serde_json::to_string(&conclusion).unwrap_or_default();
     let statement = "UPDATE jobs SET is_cancelled = true, \
-         token = CASE WHEN status = 'waiting' THEN token + 1 ELSE token END, \
-         ended = CASE WHEN status = 'waiting' THEN clock_timestamp() END, \
-         reason = CASE WHEN status = 'waiting' THEN $2 ELSE reason END, \
-         conclusion = CASE WHEN status = 'waiting' THEN $3 END, \
-         status = CASE WHEN status = 'waiting' THEN 'cancelled' ELSE status END \
-       WHERE id = $1 AND status IN ('waiting', 'running') RETURNING pg_notify('haft_commands', id)";
+         token = CASE WHEN status = 'pending' THEN token + 1 ELSE token END, \
+         ended = CASE WHEN status = 'pending' THEN clock_timestamp() END, \
+         reason = CASE WHEN status = 'pending' THEN $2 ELSE reason END, \
+         conclusion = CASE WHEN status = 'pending' THEN $3 END, \
+         status = CASE WHEN status = 'pending' THEN 'cancelled' ELSE status END \
+       WHERE id = $1 AND status IN ('pending', 'running') RETURNING pg_notify('haft_commands', id)";
     let parameters: Parameters<'_> =
         &[(&id, Type::TEXT), (&conclusion.reason, Type::TEXT), (&whole, Type::TEXT)];
     database.query_within(SHORT, "cancel a job", statement, parameters).await?;
@@ -111,7 +111,7 @@ pub async fn cancel(
 
 /// Lets a job of `owner` (none: of anybody) that is over, and not completed, be tried anew, once its branch stands. Gives whether there is one.
 pub async fn retry(database: &Database, id: &str, owner: Option<&Owner>) -> Result<bool, FleetError> {
-    let statement = "UPDATE jobs SET status = 'waiting', attempts = 0, token = token + 1, run_after = '-infinity', \
+    let statement = "UPDATE jobs SET status = 'pending', attempts = 0, token = token + 1, run_after = '-infinity', \
          is_cancelled = false, ended = NULL, worker = NULL, conclusion = NULL \
        WHERE id = $1 AND ($2::text IS NULL OR owner = $2) AND status IN ('dead', 'failed', 'cancelled') \
          AND published IS NOT DISTINCT FROM head \
@@ -133,7 +133,7 @@ pub async fn send(
     request: Option<&str>,
 ) -> Result<bool, FleetError> {
     let statement = "WITH job AS (SELECT id FROM jobs WHERE id = $1 AND ($2::text IS NULL OR owner = $2) \
-         AND status IN ('waiting', 'running')), \
+         AND status IN ('pending', 'running')), \
        first AS (UPDATE requests SET is_sent = true FROM job WHERE name = $4 AND NOT is_sent RETURNING name), \
        sent AS (INSERT INTO commands (job, command) SELECT job.id, said.command \
          FROM job, unnest($3::text[]) WITH ORDINALITY AS said (command, place) \
@@ -163,7 +163,7 @@ pub struct JobLine {
     pub kind: String,
     /// The first line of what is to be done.
     pub title: String,
-    /// `waiting`, `running`, `completed`, `failed`, `cancelled` or `dead`.
+    /// `pending`, `running`, `waiting` (for a person), `completed`, `failed`, `cancelled` or `dead`.
     pub status: String,
     /// So often it was begun.
     pub attempts: i32,
@@ -179,8 +179,8 @@ pub struct JobLine {
     pub made: f64,
 }
 
-const LINE: &str = "SELECT j.id, j.owner, j.kind, j.title, j.status, j.attempts, j.reason, w.name, j.head, j.conclusion, \
-                    extract(epoch FROM j.made)::float8 FROM jobs j LEFT JOIN workers w ON w.instance = j.worker";
+const LINE: &str = "SELECT j.id, j.owner, j.kind, j.title, j.stands, j.attempts, j.reason, w.name, j.head, j.conclusion, \
+                    extract(epoch FROM j.made)::float8 FROM standing j LEFT JOIN workers w ON w.instance = j.worker";
 
 /// One job of `owner` (none: of anybody).
 pub async fn job(
@@ -195,19 +195,32 @@ pub async fn job(
     Ok(rows.first().map(job_line))
 }
 
-/// The newest jobs of `owner` (none: of anybody) with this status (none: with any).
+/// Which jobs of a list.
+#[derive(Clone, Debug, Default)]
+pub struct JobsWanted<'a> {
+    /// Those that stand so; empty: all.
+    pub statuses: Vec<String>,
+    /// Those behind this job.
+    pub after: Option<&'a str>,
+    /// So many at most.
+    pub most: i64,
+}
+
+/// Jobs of `owner` (none: of anybody), the newest first.
 pub async fn jobs(
     database: &Database,
     owner: Option<&Owner>,
-    status: Option<&str>,
-    most: i64,
+    wanted: &JobsWanted<'_>,
 ) -> Result<Vec<JobLine>, FleetError> {
     let statement = format!(
-        "{LINE} WHERE ($1::text IS NULL OR j.owner = $1) AND ($2::text IS NULL OR j.status = $2) \
-         ORDER BY j.made DESC, j.id DESC LIMIT $3"
+        "{LINE} WHERE ($1::text IS NULL OR j.owner = $1) AND ($2::text[] = '{{}}' OR j.stands = ANY ($2)) \
+         AND ($3::text IS NULL OR (j.made, j.id) < (SELECT made, id FROM jobs WHERE id = $3)) \
+         ORDER BY j.made DESC, j.id DESC LIMIT $4"
     );
     let owner = owner.map(|owner| owner.0.as_str());
-    let parameters: Parameters<'_> = &[(&owner, Type::TEXT), (&status, Type::TEXT), (&most, Type::INT8)];
+    let JobsWanted { statuses, after, most } = wanted;
+    let parameters: Parameters<'_> =
+        &[(&owner, Type::TEXT), (statuses, Type::TEXT_ARRAY), (after, Type::TEXT), (most, Type::INT8)];
     let rows = database.query_within(SHORT, "list jobs", &statement, parameters).await?;
     Ok(rows.iter().map(job_line).collect())
 }

@@ -36,7 +36,7 @@ pub use database::{Database, News};
 pub use entries::{entries_since, restore};
 pub use error::FleetError;
 pub use git::{Attempt, Repository};
-pub use jobs::{JobLine, NewJob, add, cancel, job, jobs, retry, send};
+pub use jobs::{JobLine, JobsWanted, NewJob, add, cancel, job, jobs, retry, send};
 pub use lease::{Lease, Leases};
 pub use owners::{Owner, add_owner, owner_of};
 pub use places::{Moved, work_place};

@@ -42,18 +42,18 @@ pub async fn claim(
 ) -> Result<Option<Claimed>, FleetError> {
     let statement = "WITH fair AS MATERIALIZED ( \
          SELECT o.name, best.priority, best.made, \
-           (SELECT count(*) FROM jobs r WHERE r.owner = o.name AND r.status = 'running' \
+           (SELECT count(*) FROM jobs r WHERE r.owner = o.name AND r.status = 'running' AND NOT r.is_asking \
               AND r.leased_until > clock_timestamp()) AS running \
          FROM owners o CROSS JOIN LATERAL (SELECT priority, made FROM jobs j WHERE j.owner = o.name \
-           AND j.status = 'waiting' AND j.run_after <= clock_timestamp() \
+           AND j.status = 'pending' AND j.run_after <= clock_timestamp() \
            ORDER BY priority DESC, made, id LIMIT 1) best \
          ORDER BY running, best.priority DESC, best.made), \
        next AS (SELECT j.id FROM fair CROSS JOIN LATERAL (SELECT id FROM jobs j WHERE j.owner = fair.name \
-           AND j.status = 'waiting' AND j.run_after <= clock_timestamp() \
+           AND j.status = 'pending' AND j.run_after <= clock_timestamp() \
            ORDER BY priority DESC, made, id LIMIT 1 FOR UPDATE SKIP LOCKED) j LIMIT 1) \
-       UPDATE jobs SET status = 'running', token = token + 1, attempts = attempts + 1, worker = $1, \
+       UPDATE jobs SET status = 'running', is_asking = false, token = token + 1, attempts = attempts + 1, worker = $1, \
            leased_until = clock_timestamp() + $2::float8 * interval '1 second' \
-         FROM next WHERE jobs.id = next.id AND jobs.status = 'waiting' \
+         FROM next WHERE jobs.id = next.id AND jobs.status = 'pending' \
          RETURNING jobs.id, token, attempts, repository, base, head, head_token, owner, is_cancelled";
     let length = length.as_secs_f64();
     let rows =
@@ -137,12 +137,12 @@ pub async fn sweep(database: &Database) -> Result<(i64, i64), FleetError> {
     let statement = "WITH late AS (SELECT id FROM jobs WHERE status = 'running' AND leased_until <= clock_timestamp() \
          FOR UPDATE SKIP LOCKED), \
        swept AS (UPDATE jobs SET token = token + 1, worker = NULL, leased_until = NULL, \
-           status = CASE WHEN attempts >= max_attempts THEN 'dead' ELSE 'waiting' END, \
+           status = CASE WHEN attempts >= max_attempts THEN 'dead' ELSE 'pending' END, \
            ended = CASE WHEN attempts >= max_attempts THEN clock_timestamp() END, \
            reason = 'its worker was not heard of any more', \
            run_after = clock_timestamp() + least(3600, $1::float8 * 2 ^ (attempts - 1)) * interval '1 second' \
          FROM late WHERE jobs.id = late.id RETURNING jobs.id, status) \
-       SELECT count(*) FILTER (WHERE status = 'waiting'), count(*) FILTER (WHERE status = 'dead'), \
+       SELECT count(*) FILTER (WHERE status = 'pending'), count(*) FILTER (WHERE status = 'dead'), \
          max(pg_notify('haft_jobs', id)::text) FROM swept";
     let pause = BACK_OFF.as_secs_f64();
     let rows = database.query("look for late workers", statement, &[(&pause, Type::FLOAT8)]).await?;
@@ -154,7 +154,7 @@ pub async fn sweep(database: &Database) -> Result<(i64, i64), FleetError> {
 pub async fn put_back(database: &Database, lease: &Lease, why: &str, counts: bool) -> Result<(), FleetError> {
     let statement = "WITH back AS (UPDATE jobs SET token = token + 1, worker = NULL, leased_until = NULL, \
            attempts = CASE WHEN $4 THEN attempts ELSE attempts - 1 END, \
-           status = CASE WHEN $4 AND attempts >= max_attempts THEN 'dead' ELSE 'waiting' END, \
+           status = CASE WHEN $4 AND attempts >= max_attempts THEN 'dead' ELSE 'pending' END, \
            ended = CASE WHEN $4 AND attempts >= max_attempts THEN clock_timestamp() END, reason = $3, \
            run_after = CASE WHEN $4 THEN clock_timestamp() \
              + least(3600, $5::float8 * 2 ^ (attempts - 1)) * interval '1 second' ELSE clock_timestamp() END \

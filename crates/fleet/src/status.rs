@@ -2,7 +2,7 @@
 use crate::{
     database::{Database, Parameters, SHORT},
     error::FleetError,
-    jobs::{JobLine, jobs},
+    jobs::{JobLine, JobsWanted, jobs},
 };
 use tokio_postgres::types::Type;
 
@@ -46,7 +46,7 @@ pub async fn status(database: &Database) -> Result<Status, FleetError> {
     let ask = async |statement: &str, parameters: Parameters<'_>| {
         database.query_within(SHORT, "look at the fleet", statement, parameters).await
     };
-    let counts = ask("SELECT owner, status, count(*) FROM jobs GROUP BY 1, 2 ORDER BY 1, 2", &[]).await?;
+    let counts = ask("SELECT owner, stands, count(*) FROM standing GROUP BY 1, 2 ORDER BY 1, 2", &[]).await?;
     let workers = ask(
         "SELECT instance, name, version, extract(epoch FROM clock_timestamp() - seen)::float8, is_draining, \
            (SELECT count(*) FROM jobs WHERE worker = instance AND status = 'running') FROM workers \
@@ -56,10 +56,11 @@ pub async fn status(database: &Database) -> Result<Status, FleetError> {
     .await?;
     let oldest = ask(
         "SELECT extract(epoch FROM clock_timestamp() - min(greatest(made, run_after)))::float8 FROM jobs \
-         WHERE status = 'waiting' AND run_after <= clock_timestamp()",
+         WHERE status = 'pending' AND run_after <= clock_timestamp()",
         &[],
     )
     .await?;
+    let dead = JobsWanted { statuses: vec!["dead".to_owned()], after: None, most: MOST };
     Ok(Status {
         counts: counts.iter().map(|row| (row.get(0), row.get(1), row.get(2))).collect(),
         workers: workers
@@ -73,7 +74,7 @@ pub async fn status(database: &Database) -> Result<Status, FleetError> {
                 running: row.get(5),
             })
             .collect(),
-        dead: jobs(database, None, Some("dead"), MOST).await?,
+        dead: jobs(database, None, &dead).await?,
         oldest_waits: oldest.first().and_then(|row| row.get(0)),
     })
 }

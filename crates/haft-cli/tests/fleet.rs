@@ -43,7 +43,7 @@ fn a_job_goes_on_with_another_worker_where_the_first_one_was_killed() {
     // As where a worker dies between what it recorded and what it settles: what was recorded stands, and nothing is added.
     let written = || fleet.number("SELECT count(*) FROM entries");
     let (before, attempts) = (written(), fleet.job(&id, "attempts"));
-    fleet.server.sql("UPDATE jobs SET status = 'waiting', conclusion = NULL, ended = NULL");
+    fleet.server.sql("UPDATE jobs SET status = 'pending', conclusion = NULL, ended = NULL");
     fleet.wait_until_completed(&id);
     assert!(fleet.job(&id, "attempts") > attempts && written() == before, "{}", fleet.log());
     end(&mut second);
@@ -348,7 +348,7 @@ fn a_server_of_a_fleet_shows_each_owner_what_is_its_own() {
     assert_eq!(ask(&ann, "POST", &format!("{path}/retry"), None).1["status"], "pending");
     assert_eq!(fleet.run(&["fleet", "drain"]).code, 2);
     let status: Value = serde_json::from_str(&fleet.run(&["fleet", "status", "--json"]).out).unwrap();
-    assert_eq!(status["jobs"], json!([{"owner": "ann", "status": "waiting", "count": 1}]), "{status}");
+    assert_eq!(status["jobs"], json!([{"owner": "ann", "status": "pending", "count": 1}]), "{status}");
     end(&mut served);
 }
 
@@ -382,7 +382,7 @@ fn what_is_wrong_with_a_fleet_is_told_before_anything_begins() {
     for words in [&worker[..], &["fleet", "migrate"], &["serve", "--listen", "127.0.0.1:0"]] {
         let (code, told) = ask(Some(&address), words);
         assert!(
-            code == 2 && told.contains("version 9, and this haft knows them up to version 2"),
+            code == 2 && told.contains("version 9, and this haft knows them up to version 3"),
             "{words:?}: {told}"
         );
     }

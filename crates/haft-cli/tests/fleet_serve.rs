@@ -44,8 +44,8 @@ fn a_server_of_a_fleet_tells_figures_of_all_jobs_to_nobody_but_its_admin() {
     let told = server.ask("GET /metrics", "");
     assert!(told.head.contains("content-type: application/openmetrics-text"), "{told:?}");
     for line in [
-        "haft_fleet_jobs{status=\"waiting\"} 1\n",
-        "haft_fleet_jobs{status=\"running\"} 0\n",
+        "haft_fleet_jobs{status=\"pending\"} 1\n",
+        "haft_fleet_jobs{status=\"waiting\"} 0\n",
         "haft_fleet_workers 0\n",
         "haft_fleet_database_up 1\n",
         "# UNIT haft_fleet_oldest_waits_seconds seconds\n",

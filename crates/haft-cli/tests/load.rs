@@ -22,7 +22,15 @@ const WORKERS: usize = 16;
 const KEEPER: &str = "---\nname: keeper\ndescription: Keeps a log\ntools: [bash]\n---\nYou keep a log.\n";
 
 fn all_jobs(server: &Serving) -> Vec<Value> {
-    server.ask("GET /v1/jobs", "").json()["jobs"].as_array().unwrap().clone()
+    let (mut all, mut next) = (Vec::new(), String::new());
+    loop {
+        let page = server.ask(&format!("GET /v1/jobs?limit=500{next}"), "").json();
+        all.extend(page["jobs"].as_array().unwrap().iter().cloned());
+        match page["next"].as_str() {
+            Some(last) => next = format!("&after={last}"),
+            None => return all,
+        }
+    }
 }
 
 /// Waits until all have ended; longer than the others of this file do.

@@ -3,6 +3,7 @@ pub(crate) mod body;
 pub(crate) mod commands;
 pub(crate) mod jobs;
 pub(crate) mod lists;
+pub(crate) mod pages;
 pub(crate) mod sessions;
 pub(crate) mod undo;
 pub(crate) mod uploads;

@@ -12,6 +12,7 @@ use crate::{
 };
 use axum::{Router, middleware::from_fn_with_state};
 pub(crate) use figures::FleetFigures;
+use haft_core::SessionId;
 use haft_fleet::{Database, FleetError, NewJob, Owner};
 use jobs::Job;
 use std::sync::Arc;
@@ -19,8 +20,8 @@ use tokio_util::sync::CancellationToken;
 use utoipa::OpenApi;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
-/// Makes a job of a kind and a description, for an owner.
-pub type Make = Arc<dyn Fn(String, String, Owner) -> Result<NewJob, Problem> + Send + Sync>;
+/// Makes a job of this ID, a kind and a description, for an owner.
+pub type Make = Arc<dyn Fn(SessionId, String, String, Owner) -> Result<NewJob, Problem> + Send + Sync>;
 
 /// A fleet, as a server knows it.
 #[derive(Clone)]

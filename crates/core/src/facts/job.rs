@@ -54,6 +54,10 @@ pub enum JobStatus {
 }
 
 impl JobStatus {
+    /// All there are.
+    pub const ALL: [Self; 6] =
+        [Self::Pending, Self::Running, Self::Waiting, Self::Completed, Self::Failed, Self::Cancelled];
+
     /// Whether nothing more will happen by itself.
     pub fn is_over(self) -> bool {
         match self {

@@ -11,7 +11,7 @@ use crate::{CliContext, args::Fleet, args::FleetUrl, assemble, failure::Failure,
 use haft::{
     engine::new_session_id,
     fleet::{self, Database, FleetError, NewJob, Owner},
-    kernel::Order,
+    kernel::{Order, SessionId},
     terminal::Exit,
 };
 use serde_json::json;
@@ -59,8 +59,12 @@ pub(crate) async fn fleet(context: &CliContext, command: Fleet) -> Result<Exit, 
         }
         Fleet::Add { fleet, kind, description, repository, base, priority, owner, json } => {
             let database = open(context, &fleet).await?;
-            let job =
-                NewJob { repository, base, priority, ..new_job(context, kind, description, Owner(owner))? };
+            let job = NewJob {
+                repository,
+                base,
+                priority,
+                ..new_job(context, new_session_id(), (kind, description), Owner(owner))?
+            };
             if job.owner.0 == ADMIN {
                 fleet::add_owner(&database, &job.owner, None).await?;
             }
@@ -80,13 +84,12 @@ pub(crate) const ADMIN: &str = "admin";
 /// A job for a worker.
 pub(crate) fn new_job(
     context: &CliContext,
-    kind: String,
-    description: String,
+    id: SessionId,
+    (kind, description): (String, String),
     owner: Owner,
 ) -> Result<NewJob, Failure> {
     // Of agents that a repository brings along nobody here knows.
     let agent = assemble::agent(context, Path::new("/nonexistent"), &kind)?;
-    let id = new_session_id();
     let branch = agent.work_tree.then(|| format!("haft/{id}"));
     let job_type = agent.job.clone().unwrap_or_else(|| kind.clone());
     let order =

@@ -1,7 +1,8 @@
 //! Jobs: put down, listed, stopped, taken up again.
 use super::{
     Context,
-    body::{Body, Id, blocking},
+    body::{Asked, Body, Id, blocking},
+    pages::{self, JobsWanted},
     sessions::made_as,
 };
 use crate::{
@@ -114,21 +115,33 @@ async fn find(hub: &Hub, id: &str) -> Answer<Job> {
     standing(hub, id).await.map(|standing| job(SessionId(id.to_owned()), standing))
 }
 
-/// All jobs.
+/// Some jobs.
 #[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct JobList {
+pub(crate) struct JobPage {
     /// Newest first
     jobs: Vec<Job>,
+    /// Give it as `after` for those that come next; none at the end
+    next: Option<String>,
 }
 
 /// List jobs
-#[utoipa::path(get, path = "/v1/jobs", operation_id = "list_jobs", tag = "jobs", responses((status = OK, body = JobList)))]
-pub(crate) async fn list(State(context): State<Context>) -> Answer<Json<JobList>> {
+#[utoipa::path(get, path = "/v1/jobs", operation_id = "list_jobs", tag = "jobs", params(JobsWanted),
+    responses((status = OK, body = JobPage), (status = "4XX", body = ErrorBody)))]
+pub(crate) async fn list(
+    State(context): State<Context>,
+    Asked(wanted): Asked<JobsWanted>,
+) -> Answer<Json<JobPage>> {
+    let (limit, status) = (pages::limit(wanted.limit), wanted.status()?);
     let jobs = blocking(move || {
         let hub = &context.hub;
-        let shown =
-            context.crew.jobs().into_iter().filter(|(id, standing)| hub.shows(&standing.order.origin, id));
-        Ok(JobList { jobs: shown.map(|(id, standing)| job(id, standing)).collect() })
+        let is_wanted = |(id, standing): &(SessionId, Standing)| {
+            wanted.after.as_ref().is_none_or(|after| id.0 < *after)
+                && status.is_none_or(|status| standing.status == status)
+                && hub.shows(&standing.order.origin, id)
+        };
+        let found = context.crew.jobs().into_iter().filter(is_wanted).take(limit + 1).collect();
+        let (found, next) = pages::page(found, limit, |(id, _)| id.0.clone());
+        Ok(JobPage { jobs: found.into_iter().map(|(id, standing)| job(id, standing)).collect(), next })
     });
     jobs.await.map(Json)
 }

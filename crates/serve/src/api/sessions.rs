@@ -2,6 +2,7 @@
 use super::{
     Context,
     body::{Asked, Body, Id, blocking},
+    pages,
 };
 use crate::{
     error::{Answer, ApiError, ErrorBody},
@@ -21,10 +22,6 @@ use haft_present::lines;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use utoipa::{IntoParams, ToSchema};
-
-/// Sessions of one answer, where the client names no number.
-const SOME: usize = 50;
-const MOST: usize = 500;
 
 /// A session to begin. Whatever is left out is as `haft serve` was started.
 #[derive(Debug, Default, Deserialize, ToSchema)]
@@ -79,7 +76,7 @@ pub(crate) struct SessionRow {
 pub(crate) struct SessionPage {
     /// Newest first
     sessions: Vec<SessionRow>,
-    /// Give it as `behind` for those that come next; none at the end
+    /// Give it as `after` for those that come next; none at the end
     next: Option<String>,
 }
 
@@ -107,10 +104,14 @@ pub(crate) struct SessionDetail {
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct Which {
-    /// How many [default: 50]
+    /// How many, at most 500 [default: 50]
     limit: Option<usize>,
-    /// Only those older than this session
-    behind: Option<String>,
+    /// Only those older than this session, which is the `next` of the page before
+    #[serde(alias = "cursor", alias = "behind")]
+    after: Option<String>,
+    /// Only those that are `working`, `asking`, `idle` or open `elsewhere`
+    #[serde(alias = "state")]
+    status: Option<String>,
     /// Only those whose title holds this text
     search: Option<String>,
     /// Those that other sessions delegated to, too
@@ -168,18 +169,20 @@ pub(crate) async fn list(
     State(context): State<Context>,
     Asked(which): Asked<Which>,
 ) -> Answer<Json<SessionPage>> {
-    let limit = which.limit.unwrap_or(SOME).clamp(1, MOST);
+    let limit = pages::limit(which.limit);
+    let status = which.status.map(|name| pages::one_of(&name, &Standing::ALL)).transpose()?;
     let page = blocking(move || {
         let hub = &context.hub;
-        let behind = which.behind.map(SessionId);
+        let after = which.after.map(SessionId);
         let search = which.search.unwrap_or_default().to_lowercase();
         let is_wanted = |session: &Summary| {
             (session.delegated_by.is_none() || which.all == Some(true))
                 && session.title.to_lowercase().contains(&search)
                 && hub.shows(&session.workspace, &session.id)
+                && status.is_none_or(|status| hub.state(&session.id) == status)
         };
-        let found = hub.home().page(behind.as_ref(), limit, is_wanted);
-        let next = (found.len() == limit).then(|| found.last().map(|last| last.id.0.clone())).flatten();
+        let found = hub.home().page(after.as_ref(), limit + 1, is_wanted);
+        let (found, next) = pages::page(found, limit, |session| session.id.0.clone());
         Ok(SessionPage { sessions: found.into_iter().map(|session| row(hub, session)).collect(), next })
     });
     page.await.map(Json)

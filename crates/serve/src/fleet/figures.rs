@@ -70,7 +70,7 @@ impl FleetFigures {
         is_reached.set(i64::from(status.is_some()));
         jobs.clear();
         let Some(status) = status else { return };
-        for word in ["waiting", "running", "completed", "failed", "cancelled", "dead"] {
+        for word in ["pending", "running", "waiting", "completed", "failed", "cancelled", "dead"] {
             let counts = status.counts.iter().filter(|(_, stands, _)| stands == word);
             let stands = Stands { status: word.to_owned() };
             jobs.get_or_create(&stands).set(counts.map(|(_, _, count)| count).sum());

@@ -1,7 +1,11 @@
 //! Jobs of a fleet: given, listed, stopped, tried again.
 use super::{Context, find, no_job, seen_by, unsure};
 use crate::{
-    api::body::{Body, Id},
+    api::{
+        body::{Asked, Body, Id},
+        pages::{self, JobsWanted},
+        sessions::made_as,
+    },
     error::{Answer, ApiError, ErrorBody},
     gate::Asker,
     requests::Key,
@@ -12,13 +16,11 @@ use axum::{
     http::StatusCode,
     response::{IntoResponse, Response},
 };
+use haft_core::JobStatus;
 use haft_fleet::{JobLine, NewJob};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use utoipa::ToSchema;
-
-/// Jobs that are listed.
-const MOST: i64 = 1_000;
 
 /// A job to do.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -42,7 +44,7 @@ pub(super) struct New {
 pub(super) struct Job {
     job: String,
     kind: String,
-    /// `pending`, `running`, `completed`, `failed` or `cancelled`
+    /// `pending`, `running`, `waiting` (for a person), `completed`, `failed` or `cancelled`
     pub(super) status: &'static str,
     description: String,
     /// The branch that its commits are on
@@ -64,8 +66,9 @@ pub(super) struct Job {
 impl From<JobLine> for Job {
     fn from(line: JobLine) -> Self {
         let status = match line.status.as_str() {
-            "waiting" => "pending",
+            "pending" => "pending",
             "running" => "running",
+            "waiting" => "waiting",
             "completed" => "completed",
             "cancelled" => "cancelled",
             _ => "failed",
@@ -107,31 +110,47 @@ pub(super) async fn create(
     }
     let fleet = &context.fleet;
     let owner = seen_by(&asker).unwrap_or(&fleet.admin).clone();
-    let made = (fleet.make)(new.kind.unwrap_or_else(|| "builder".to_owned()), new.description, owner)?;
-    let id = key.map_or_else(|| made.id.clone(), |key| key.id);
-    let made = NewJob { id, repository: new.repository, base: new.base, priority: new.priority, ..made };
+    let kind = new.kind.unwrap_or_else(|| "builder".to_owned());
+    let made = (fleet.make)(made_as(key), kind, new.description, owner)?;
+    let made = NewJob { repository: new.repository, base: new.base, priority: new.priority, ..made };
     haft_fleet::add(&fleet.database, &made).await.map_err(unsure)?;
     let job = find(&context, &asker, &made.id.0).await?;
     Ok((StatusCode::CREATED, Json(job)).into_response())
 }
 
-/// All jobs of an answer.
+/// Some jobs.
 #[derive(Debug, Serialize, ToSchema)]
-pub(super) struct JobList {
+pub(super) struct JobPage {
     /// Newest first
     jobs: Vec<Job>,
+    /// Give it as `after` for those that come next; none at the end
+    next: Option<String>,
 }
 
 /// List jobs
 ///
 /// Those of the owner whose token it is; with the server's own token, all.
-#[utoipa::path(get, path = "/v1/jobs", operation_id = "list_jobs", tag = "jobs", responses((status = OK, body = JobList), (status = "4XX", body = ErrorBody), (status = SERVICE_UNAVAILABLE, body = ErrorBody)))]
+#[utoipa::path(get, path = "/v1/jobs", operation_id = "list_jobs", tag = "jobs", params(JobsWanted), responses((status = OK, body = JobPage), (status = "4XX", body = ErrorBody), (status = SERVICE_UNAVAILABLE, body = ErrorBody)))]
 pub(super) async fn list(
     State(context): State<Context>,
     Extension(asker): Extension<Asker>,
-) -> Answer<Json<JobList>> {
-    let found = haft_fleet::jobs(&context.fleet.database, seen_by(&asker), None, MOST).await?;
-    Ok(Json(JobList { jobs: found.into_iter().map(Job::from).collect() }))
+    Asked(wanted): Asked<JobsWanted>,
+) -> Answer<Json<JobPage>> {
+    let limit = pages::limit(wanted.limit);
+    let statuses = match wanted.status()? {
+        None => Vec::new(),
+        // One that was tried too often is told as one that failed.
+        Some(JobStatus::Failed) => vec!["failed".to_owned(), "dead".to_owned()],
+        Some(status) => vec![status.to_string()],
+    };
+    let after = wanted.after.as_deref();
+    if let Some(after) = after {
+        find(&context, &asker, after).await?;
+    }
+    let wanted = haft_fleet::JobsWanted { statuses, after, most: limit as i64 + 1 };
+    let found = haft_fleet::jobs(&context.fleet.database, seen_by(&asker), &wanted).await?;
+    let (found, next) = pages::page(found, limit, |job| job.id.clone());
+    Ok(Json(JobPage { jobs: found.into_iter().map(Job::from).collect(), next }))
 }
 
 /// Show a job
@@ -155,7 +174,7 @@ pub(super) async fn cancel(
 ) -> Answer<Response> {
     let before = haft_fleet::cancel(&context.fleet.database, &id, seen_by(&asker)).await?;
     let before = before.ok_or_else(|| no_job(&id))?;
-    if !["waiting", "running"].contains(&before.status.as_str()) {
+    if !["pending", "running", "waiting"].contains(&before.status.as_str()) {
         return Err(ApiError::conflict(format!("the job `{id}` is {} already", before.status)));
     }
     Ok((StatusCode::ACCEPTED, Json(find(&context, &asker, &id).await?)).into_response())

@@ -1,6 +1,7 @@
 //! How a session stands, folded from what is recorded.
 use haft_core::{Entry, Fact};
 use serde::Serialize;
+use std::fmt;
 use utoipa::ToSchema;
 
 /// How a session stands.
@@ -15,6 +16,22 @@ pub(crate) enum State {
     Idle,
     /// Another process has it open.
     Elsewhere,
+}
+
+impl State {
+    /// All there are.
+    pub(crate) const ALL: [Self; 4] = [Self::Working, Self::Asking, Self::Idle, Self::Elsewhere];
+}
+
+impl fmt::Display for State {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(match self {
+            Self::Working => "working",
+            Self::Asking => "asking",
+            Self::Idle => "idle",
+            Self::Elsewhere => "elsewhere",
+        })
+    }
 }
 
 /// What goes on.

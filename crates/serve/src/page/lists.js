@@ -4,6 +4,8 @@ import { age, ask, el, fill, named } from './dom.js'
 
 /** Milliseconds between two looks at the jobs of a fleet. */
 const LOOK = 3000
+/** Jobs that are listed at first, and so many more each time. */
+const JOBS = 20
 const STATES = { working: 'working', asking: 'asks you', idle: '', elsewhere: 'open elsewhere' }
 
 export class Lists {
@@ -13,12 +15,13 @@ export class Lists {
     this.sessions = el('ul')
     this.jobs = el('ul')
     this.more = el('button', { type: 'button', hidden: true, onclick: () => this.load(true).catch(failed) }, 'Older sessions')
+    this.moreJobs = el('button', { type: 'button', hidden: true, onclick: () => this.loadJobs(true).catch(failed) }, 'Older jobs')
     this.search = el('input', { id: 'search', type: 'search', placeholder: 'Find a session', oninput: () => this.find() })
     const button = (words, action) => el('button', { type: 'button', class: 'main', onclick: () => action().catch(failed) }, words)
     fill(place,
       !isFleet && el('section', { 'aria-labelledby': 'sessions-title' }, el('div', { class: 'row' }, el('h2', { id: 'sessions-title' }, 'Sessions'), button('New', () => this.begin())),
         el('label', { for: 'search', class: 'spoken' }, 'Find a session'), this.search, this.sessions, this.more),
-      el('section', { 'aria-labelledby': 'jobs-title' }, el('div', { class: 'row' }, el('h2', { id: 'jobs-title' }, 'Jobs'), button('New job', () => this.job())), this.jobs))
+      el('section', { 'aria-labelledby': 'jobs-title' }, el('div', { class: 'row' }, el('h2', { id: 'jobs-title' }, 'Jobs'), button('New job', () => this.job())), this.jobs, this.moreJobs))
   }
 
   async show() {
@@ -47,8 +50,8 @@ export class Lists {
   }
 
   async load(more = false) {
-    const behind = more && this.next ? `&behind=${this.next}` : ''
-    const found = await call('GET', `/v1/sessions?limit=40${behind}&search=${encodeURIComponent(this.search.value)}`)
+    const after = more && this.next ? `&after=${this.next}` : ''
+    const found = await call('GET', `/v1/sessions?limit=40${after}&search=${encodeURIComponent(this.search.value)}`)
     if (!more) {
       this.rows.clear()
       fill(this.sessions)
@@ -90,9 +93,15 @@ export class Lists {
     }
   }
 
-  async loadJobs() {
-    const { jobs } = await call('GET', '/v1/jobs')
-    fill(this.jobs, jobs.length ? jobs.slice(0, 50).map((job) => this.jobRow(job)) : el('li', { class: 'quiet' }, 'There is no job yet.'))
+  /** The newest, as many as are shown, or those behind them. */
+  async loadJobs(more = false) {
+    const [from, limit] = more ? [`&after=${this.nextJob}`, JOBS] : ['', Math.min(500, Math.max(JOBS, this.jobs.children.length))]
+    const { jobs, next } = await call('GET', `/v1/jobs?limit=${limit}${from}`)
+    if (!more) fill(this.jobs)
+    this.nextJob = next
+    this.moreJobs.hidden = !next
+    this.jobs.append(...jobs.map((job) => this.jobRow(job)))
+    if (!this.jobs.children.length) fill(this.jobs, el('li', { class: 'quiet' }, 'There is no job yet.'))
   }
 
   jobRow({ job, kind, status, description, progress }) {

@@ -23,8 +23,8 @@ pub(crate) async fn serve(context: &CliContext, args: &ServeArgs) -> Result<Exit
     let listening = serve::listen(args.listen).await.map_err(|error| cannot_listen(args, &error))?;
     greet(&listening, args, &token, is_new, &[])?;
     let own = context.clone();
-    let make: Make = Arc::new(move |kind, description, owner| {
-        new_job(&own, kind, description, owner).map_err(Problem::from)
+    let make: Make = Arc::new(move |id, kind, description, owner| {
+        new_job(&own, id, (kind, description), owner).map_err(Problem::from)
     });
     let settings = FleetSettings { fleet: Fleet { database, make, admin }, token, hosts: args.host.clone() };
     let mut interrupts = Interrupts::listen()?;
