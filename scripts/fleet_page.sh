@@ -45,7 +45,7 @@ cat >"$scratch/script" <<'SCRIPT'
 SCRIPT
 "$haft" serve --fleet "$HAFT_FLEET" --listen 127.0.0.1:0 2>"$scratch/said" &
 running=($! "${running[@]}")
-"$haft" worker --permission accept-edits --model "script/$scratch/script" 2>"$scratch/worker" &
+"$haft" worker --permission ask --model "script/$scratch/script" 2>"$scratch/worker" &
 running=($! "${running[@]}")
 address=
 for _ in $(seq 100); do

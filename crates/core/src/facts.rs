@@ -1,6 +1,7 @@
 //! What happened: the entries of a journal, the changes they record, and what is folded from them.
 mod active_path;
 pub(crate) mod activity;
+mod asking;
 pub mod change;
 pub mod changed;
 mod common;
@@ -18,6 +19,7 @@ pub(crate) mod update;
 mod waiting;
 
 pub use active_path::active_path;
+pub use asking::Asking;
 pub use left::Left;
 pub use place::{Forked, Seq, SessionId};
 pub use running::Running;

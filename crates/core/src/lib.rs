@@ -35,7 +35,7 @@ pub use conversation::{
 };
 pub use event::{Answer, Channel, Command, Direction, Entry, Event, Evicted, Fact, Outcome, Summarizer};
 pub use facts::{
-    Forked, Left, Running, Seq, SessionId, Standing, active_path,
+    Asking, Forked, Left, Running, Seq, SessionId, Standing, active_path,
     activity::{Activities, Activity, ActivityType},
     change, changed, event, fork, job, line, undo,
     update::Update,

@@ -35,7 +35,7 @@ pub use journal::{
     Account, Garbage, Journal, JournalError, Row, Summary, Unnamed, Used, account, new_session_id,
 };
 pub use session::{
-    Closed, EngineError, Session,
+    Closed, EngineError, Recorded, Session,
     background::BackgroundCommands,
     called,
     named::as_found,

@@ -170,3 +170,25 @@ impl Session {
         }
     }
 }
+
+/// What was recorded of a session, wherever it is kept: what people are shown is made of it.
+pub trait Recorded {
+    /// Its entries, oldest first.
+    fn entries(&self) -> Vec<Arc<Entry>>;
+
+    /// A content that a change in them names.
+    ///
+    /// # Errors
+    /// Fails where it is not kept, or cannot be read.
+    fn content(&self, hash: &Hash) -> io::Result<Vec<u8>>;
+}
+
+impl Recorded for Session {
+    fn entries(&self) -> Vec<Arc<Entry>> {
+        Self::entries(self)
+    }
+
+    fn content(&self, hash: &Hash) -> io::Result<Vec<u8>> {
+        Self::content(self, hash)
+    }
+}

@@ -1,6 +1,6 @@
 //! What is kept of journals, read for the next attempt or for somebody who watches.
 use crate::{
-    database::{Database, SHORT},
+    database::{Database, Parameters, SHORT},
     error::FleetError,
     places::Moved,
 };
@@ -35,6 +35,18 @@ pub async fn entries_since(
             &[(&job, Type::TEXT), (&from, Type::INT8), (&most, Type::INT8)],
         )
         .await?;
+    Ok(rows.iter().map(|row| (row.get(0), row.get(1))).collect())
+}
+
+/// The contents of these hashes that are kept of a job, with their hashes.
+pub async fn contents(
+    database: &Database,
+    job: &str,
+    hashes: &[String],
+) -> Result<Vec<(String, Vec<u8>)>, FleetError> {
+    let statement = "SELECT hash, bytes FROM contents WHERE job = $1 AND hash = ANY ($2)";
+    let parameters: Parameters<'_> = &[(&job, Type::TEXT), (&hashes, Type::TEXT_ARRAY)];
+    let rows = database.query_within(SHORT, "read contents", statement, parameters).await?;
     Ok(rows.iter().map(|row| (row.get(0), row.get(1))).collect())
 }
 

@@ -33,7 +33,7 @@ mod worker;
 mod writer;
 
 pub use database::{Database, News};
-pub use entries::{entries_since, restore};
+pub use entries::{contents, entries_since, restore};
 pub use error::FleetError;
 pub use git::{Attempt, Repository};
 pub use jobs::{JobLine, JobsWanted, NewJob, add, cancel, job, jobs, retry, send};

@@ -1,5 +1,6 @@
 //! A worker: claims jobs, has them worked on, renews its leases, settles.
 mod attempt;
+mod slot;
 
 use crate::{
     database::Database,
@@ -12,6 +13,7 @@ use crate::{
 use futures::future::BoxFuture;
 use haft_core::{Command, Conclusion};
 use haft_engine::Home;
+use slot::Slots;
 use std::{
     path::PathBuf,
     sync::{
@@ -20,7 +22,7 @@ use std::{
     },
     time::{Duration, Instant},
 };
-use tokio::sync::{Semaphore, mpsc};
+use tokio::sync::mpsc;
 use tokio_postgres::types::Type;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
@@ -153,10 +155,10 @@ impl Worker {
     }
 
     async fn take_jobs(self: &Arc<Self>, work: Arc<dyn Work>) -> Result<(), FleetError> {
-        let (tasks, places) = (TaskTracker::new(), Arc::new(Semaphore::new(self.settings.jobs)));
+        let (tasks, slots) = (TaskTracker::new(), Slots::new(self.settings.jobs));
         let mut notices = self.database.notices();
         let ended = loop {
-            let Some(Ok(place)) = self.unless_over(places.clone().acquire_owned()).await else {
+            let Some(Some(slot)) = self.unless_over(slots.take()).await else {
                 break Ok(());
             };
             let sent = Instant::now();
@@ -166,8 +168,7 @@ impl Worker {
                     self.answered(Asks::Jobs);
                     let (worker, work) = (self.clone(), work.clone());
                     tasks.spawn(async move {
-                        worker.attempt(job, sent, &*work).await;
-                        drop(place);
+                        worker.attempt(job, sent, slot, &*work).await;
                     });
                     continue;
                 }
@@ -175,7 +176,7 @@ impl Worker {
                 Err(error) if error.is_passing() => self.note(Asks::Jobs, &error),
                 Err(error) => break Err(error),
             }
-            drop(place);
+            drop(slot);
             let told = async {
                 while let Ok(notice) = notices.recv().await {
                     if notice.channel == "haft_jobs" {

@@ -10,7 +10,7 @@ use crate::{
     places::Moved,
 };
 use futures::{FutureExt, future::BoxFuture};
-use haft_core::{Event, Seq, SessionId, changed, line};
+use haft_core::{Asking, Event, Seq, SessionId, changed, line};
 use haft_engine::{Replica, Replicas};
 use std::{
     collections::HashSet,
@@ -18,7 +18,7 @@ use std::{
     path::PathBuf,
     sync::{Arc, OnceLock},
 };
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{mpsc, oneshot, watch};
 use tokio_postgres::types::Type;
 use tokio_util::task::TaskTracker;
 
@@ -38,6 +38,7 @@ pub trait Carry: Send + Sync {
 pub struct Writer {
     to: mpsc::UnboundedSender<Message>,
     failure: Arc<OnceLock<String>>,
+    asks: watch::Receiver<bool>,
 }
 
 enum Message {
@@ -56,10 +57,11 @@ impl Writer {
         tasks: &TaskTracker,
     ) -> Self {
         let ((to, from), failure) = (mpsc::unbounded_channel(), Arc::new(OnceLock::new()));
-        let known = HashSet::new();
-        let task = Task { database, lease, moved, blobs, carry, known, failure: failure.clone() };
+        let (told, asks) = watch::channel(false);
+        let (known, asking, failed) = (HashSet::new(), Asking::default(), failure.clone());
+        let task = Task { database, lease, moved, blobs, carry, known, failure: failed, asking, asks: told };
         tasks.spawn(task.run(from));
-        Self { to, failure }
+        Self { to, failure, asks }
     }
 
     /// Takes an entry's line, and waits for nothing.
@@ -86,6 +88,11 @@ impl Writer {
     pub fn replicas(&self) -> Replicas {
         let writer = self.clone();
         Arc::new(move |session| Arc::new(OfSession { session: session.clone(), writer: writer.clone() }))
+    }
+
+    /// Whether the job's session waits for a person, as far as that stands in the database. Told anew with what is written.
+    pub fn asks(&self) -> watch::Receiver<bool> {
+        self.asks.clone()
     }
 
     /// Why nothing more can be written.
@@ -119,6 +126,9 @@ struct Task {
     /// Contents that stand there already.
     known: HashSet<String>,
     failure: Arc<OnceLock<String>>,
+    /// Of the job's own session: what those below it ask stands there, too.
+    asking: Asking,
+    asks: watch::Sender<bool>,
 }
 
 /// Lines of one statement.
@@ -128,19 +138,22 @@ struct Group {
     places: Vec<i64>,
     lines: Vec<String>,
     contents: Vec<String>,
+    /// Of the job's own session, whether calls wait for a person behind these lines.
+    asking: Asking,
 }
 
 impl Task {
     async fn run(mut self, mut from: mpsc::UnboundedReceiver<Message>) {
         while let Some(first) = from.recv().await {
-            let (mut group, mut waiting, mut bytes) = (Group::default(), Vec::new(), 0);
+            let mut group = Group { asking: self.asking.clone(), ..Group::default() };
+            let (mut waiting, mut bytes) = (Vec::new(), 0);
             let mut next = Some(first);
             while let Some(message) = next {
                 match message {
                     Message::Sync(done) => waiting.push(done),
                     Message::Line { session, seq, line } => {
                         bytes += line.len();
-                        group.add(&session, seq, &line, &self.moved);
+                        group.add((&session, seq), &line, &self.moved, session == self.lease.job);
                     }
                 }
                 let has_room = group.lines.len() < AT_ONCE && bytes < BYTES_AT_ONCE;
@@ -171,7 +184,10 @@ impl Task {
             Some(carry) => carry.carry().await?,
             None => None,
         };
-        self.put(group, head).await
+        self.put(group, head).await?;
+        self.asking.clone_from(&group.asking);
+        self.asks.send_replace(!group.asking.is_empty());
+        Ok(())
     }
 
     async fn put(&self, group: &Group, head: Option<String>) -> Result<(), FleetError> {
@@ -181,7 +197,9 @@ impl Task {
            lines AS (SELECT * FROM unnest($3::text[], $4::int8[], $5::text[]) AS lines (session, seq, line)), \
            put AS (INSERT INTO entries SELECT held.id, lines.session, lines.seq, $2, lines.line FROM lines, held \
              ON CONFLICT DO NOTHING RETURNING seq), \
-           moved AS (UPDATE jobs SET head = $6, head_token = $2 FROM held WHERE jobs.id = held.id AND $6 IS NOT NULL) \
+           moved AS (UPDATE jobs SET head = coalesce($6, head), is_asking = $7, \
+               head_token = CASE WHEN $6 IS NULL THEN head_token ELSE $2 END FROM held \
+             WHERE jobs.id = held.id AND ($6 IS NOT NULL OR is_asking <> $7)) \
            SELECT (SELECT count(*) FROM held), (SELECT count(*) FROM put) + (SELECT count(*) FROM entries e, lines \
              WHERE e.job = $1 AND e.session = lines.session AND e.seq = lines.seq AND e.token = $2 \
                AND e.line = lines.line), (SELECT pg_notify('haft_entries', id) FROM held)::text";
@@ -192,6 +210,7 @@ impl Task {
             (&group.places, Type::INT8_ARRAY),
             (&group.lines, Type::TEXT_ARRAY),
             (&head, Type::TEXT),
+            (&!group.asking.is_empty(), Type::BOOL),
         ];
         let rows = self.while_it_lasts("append to a journal", statement, parameters).await?;
         let (held, put): (i64, i64) = (rows[0].get(0), rows[0].get(1));
@@ -256,8 +275,11 @@ impl Task {
 }
 
 impl Group {
-    fn add(&mut self, session: &SessionId, seq: Seq, text: &str, moved: &Moved) {
+    fn add(&mut self, (session, seq): (&SessionId, Seq), text: &str, moved: &Moved, is_own: bool) {
         if let Ok(Event::Recorded(entry)) = line::read(text.as_bytes()) {
+            if is_own {
+                self.asking.apply(&entry.fact);
+            }
             let states =
                 changed::named(&entry.fact).iter().flat_map(|change| [&change.before, &change.after]);
             let hashes = states.flatten().map(|state| state.hash.0.clone());

@@ -4,8 +4,8 @@ use crate::{
 };
 use futures::{StreamExt, stream};
 use haft_core::{
-    Access, Alone, Effect, ErrorWording, Fact, JobId, Jobs, Nobody, Policy, Readable, Render, Stage, ToolContext,
-    ToolError, ToolErrorKind, ToolOutput, Verdict, View,
+    Access, Alone, Effect, ErrorWording, Fact, JobId, Jobs, Nobody, Policy, Readable, Render, Stage,
+    ToolContext, ToolError, ToolErrorKind, ToolOutput, Verdict, View,
 };
 use haft_engine::{BackgroundCommands, CallLog, as_found, is_repository, run_tool};
 use haft_stage::Declared;

@@ -1,20 +1,20 @@
 //! What changes would do to files, as people read it.
 use crate::safe;
 use haft_core::{Attributes, Change, ChangeKind, FileKind, FileState, policy::is_git_data};
-use haft_engine::Session;
+use haft_engine::Recorded;
 use similar::TextDiff;
 
 /// A diff of more lines than this is cut.
 const MAX_LINES: usize = 200;
 
 /// A unified diff of all `changes`, with contents from the session's blobs.
-pub fn of_changes(session: &Session, changes: &[Change]) -> String {
+pub fn of_changes(session: &dyn Recorded, changes: &[Change]) -> String {
     let Shown { changes, git } = Shown::of(changes);
     changes.into_iter().map(|change| clipped(&whole(session, change))).chain(git.map(git_line)).collect()
 }
 
 /// The same, however long it is.
-pub fn of_all(session: &Session, changes: &[Change]) -> String {
+pub fn of_all(session: &dyn Recorded, changes: &[Change]) -> String {
     let Shown { changes, git } = Shown::of(changes);
     changes.into_iter().map(|change| whole(session, change)).chain(git.map(git_line)).collect()
 }
@@ -53,7 +53,7 @@ fn takes_away(change: &Change) -> bool {
 }
 
 /// What becomes of a folder or a link, in a few words; nothing for files.
-pub(crate) fn in_words(session: &Session, change: &Change) -> Option<String> {
+pub(crate) fn in_words(session: &dyn Recorded, change: &Change) -> Option<String> {
     let what = |state: &Option<FileState>| {
         let state = state.as_ref()?;
         Some(match state.kind() {
@@ -78,7 +78,7 @@ pub(crate) fn in_words(session: &Session, change: &Change) -> Option<String> {
 }
 
 /// Nothing of it is hidden: see [`safe::visible_lines`].
-fn whole(session: &Session, change: &Change) -> String {
+fn whole(session: &dyn Recorded, change: &Change) -> String {
     let path = safe::visible_line(&change.path.to_string_lossy());
     if let Some(what) = in_words(session, change) {
         return format!("{} {path} ({what})\n", sign(change.kind()));
@@ -122,18 +122,18 @@ fn attributes(before: Option<&FileState>, after: &FileState) -> Vec<String> {
 }
 
 /// Before and after; nothing where one of them is not text.
-pub(crate) fn contents(session: &Session, change: &Change) -> Option<(String, String)> {
+pub(crate) fn contents(session: &dyn Recorded, change: &Change) -> Option<(String, String)> {
     Some((content(session, &change.before)?, content(session, &change.after)?))
 }
 
 /// Instead of lines.
-pub(crate) fn not_text(session: &Session, change: &Change) -> String {
+pub(crate) fn not_text(session: &dyn Recorded, change: &Change) -> String {
     let size = change.after.as_ref().and_then(|state| session.content(&state.hash).ok());
     let size = size.map_or(String::new(), |bytes| format!(", {} bytes", bytes.len()));
     format!("not text{size}")
 }
 
-fn content(session: &Session, state: &Option<FileState>) -> Option<String> {
+fn content(session: &dyn Recorded, state: &Option<FileState>) -> Option<String> {
     match state {
         None => Some(String::new()),
         Some(state) => String::from_utf8(session.content(&state.hash).ok()?).ok(),

@@ -4,7 +4,7 @@ use crate::{
     safe,
 };
 use haft_core::{Change, ChangeKind};
-use haft_engine::Session;
+use haft_engine::Recorded;
 use similar::{ChangeTag, InlineChange, TextDiff};
 
 /// Lines around a change that are shown with it.
@@ -38,7 +38,7 @@ pub struct DiffLine {
 
 impl FileDiff {
     /// Of each of `changes`, with contents from the session's blobs.
-    pub fn all(session: &Session, changes: &[Change]) -> Vec<Self> {
+    pub fn all(session: &dyn Recorded, changes: &[Change]) -> Vec<Self> {
         let Shown { changes, git } = Shown::of(changes);
         let data = git.map(|what| Self {
             path: ".git".into(),
@@ -50,7 +50,7 @@ impl FileDiff {
         changes.into_iter().map(|change| Self::of(session, change)).chain(data).collect()
     }
 
-    fn of(session: &Session, change: &Change) -> Self {
+    fn of(session: &dyn Recorded, change: &Change) -> Self {
         let (path, kind) = (safe::visible_line(&change.path.to_string_lossy()), change.kind());
         if let note @ Some(_) = diff::in_words(session, change) {
             return Self { path, kind, properties: None, note, hunks: Vec::new() };

@@ -3,7 +3,7 @@ pub mod sentence;
 
 use crate::safe;
 use haft_core::{BulkFolder, CallId, Change, ChangeKind, Effect, Execution, Fact, ToolCall};
-use haft_engine::{Session, called};
+use haft_engine::{Recorded, called};
 use sentence::Sentence;
 use serde_json::{Map, Value};
 use std::path::Path;
@@ -64,7 +64,7 @@ const LOOKED_FOR: usize = 64 << 10;
 
 impl Proposal {
     /// Of a fact that asks for an approval; nothing of another one.
-    pub fn of(session: &Session, fact: &Fact) -> Option<Self> {
+    pub fn of(session: &dyn Recorded, fact: &Fact) -> Option<Self> {
         let Fact::ApprovalAsked { call, reason, effects, changes, bulk, runs } = fact else { return None };
         let made = runs.as_deref().cloned().or_else(|| called::made(session, call));
         let made = made.unwrap_or_else(|| unknown(call));
@@ -108,7 +108,7 @@ impl Proposal {
     /// What it would do and what it is called with, and below that `diff`, which shows what comes of it in files. Nothing is
     /// left out.
     pub fn whole(&self, diff: &str) -> String {
-        format!("{}{}{diff}{}", self.head(), self.called_with_all(diff), self.bulk())
+        format!("{}{}{diff}{}", self.head(), self.called_with_all(diff), self.bulk_lines())
     }
 
     /// The same where there is little room.
@@ -116,7 +116,7 @@ impl Proposal {
         let (head, called) = (self.brief_head(), self.called_with(diff));
         let head = if self.has_changes { Brief::default() } else { head };
         Brief {
-            text: format!("{}{}{diff}{}", head.text, called.text, self.bulk()),
+            text: format!("{}{}{diff}{}", head.text, called.text, self.bulk_lines()),
             is_whole: head.is_whole && called.is_whole,
         }
     }
@@ -155,8 +155,13 @@ impl Proposal {
         Brief { text: titled(lines.collect()), is_whole: self.unseen_in(diff).all(is_whole) }
     }
 
-    /// What it does below folders that Git ignores.
-    pub fn bulk(&self) -> String {
+    /// What it does below folders that Git ignores, one line each. No undo takes it back.
+    pub fn bulk(&self) -> &[String] {
+        &self.bulk
+    }
+
+    /// The same as text below a heading.
+    pub fn bulk_lines(&self) -> String {
         let lines = self.bulk.iter().map(|folder| format!("  {folder}\n"));
         let title =
             (!self.bulk.is_empty()).then(|| "ignored by Git, and not taken back by an undo\n".to_owned());

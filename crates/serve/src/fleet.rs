@@ -67,6 +67,8 @@ pub(crate) fn router(fleet: Fleet, figures: Arc<FleetFigures>, stopping: Cancell
         .routes(routes!(jobs::cancel))
         .routes(routes!(jobs::retry))
         .routes(routes!(sessions::events))
+        .routes(routes!(sessions::asked))
+        .routes(routes!(sessions::diff))
         .routes(routes!(sessions::prompt))
         .routes(routes!(sessions::answer))
         .routes(routes!(sessions::reply))

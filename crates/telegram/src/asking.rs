@@ -108,7 +108,7 @@ pub(super) fn approval(session: &Session, id: u64, fact: &Fact) -> Option<Approv
     match is_whole {
         true => {
             let head = if changes.is_empty() { proposal.head() } else { String::new() };
-            let (called, bulk) = (proposal.called_with(&diff).text, proposal.bulk());
+            let (called, bulk) = (proposal.called_with(&diff).text, proposal.bulk_lines());
             let parts = [(head, None), (called, None), (diff.clone(), Some("diff")), (bulk, None)];
             for (part, language) in parts.into_iter().filter(|(part, _)| !part.is_empty()) {
                 let language = language.map(str::to_owned);

@@ -13,7 +13,7 @@ pub(crate) fn ask(session: &Session, fact: &Fact, diffs: Diffs) -> Option<Asking
     let Fact::ApprovalAsked { call, changes, .. } = fact else { return None };
     let proposal = Proposal::of(session, fact)?;
     let (cut, whole) = (diffs.cut(session, changes, Some("s shows all")), diffs.whole(session, changes));
-    let (called, bulk) = (proposal.called_with(&cut.plain), diffs.in_rows(&proposal.bulk()));
+    let (called, bulk) = (proposal.called_with(&cut.plain), diffs.in_rows(&proposal.bulk_lines()));
     let head = proposal.brief_head();
     let is_whole = called.is_whole && (head.is_whole || !changes.is_empty());
     let head = if changes.is_empty() { diffs.in_rows(&head.text) } else { String::new() };

@@ -1,5 +1,5 @@
 //! How a job stands, folded from its journal.
-use crate::{Conclusion, Entry, Fact, JobStatus, Order, Outcome, active_path};
+use crate::{Asking, Conclusion, Entry, Fact, JobStatus, Order, active_path};
 use std::sync::Arc;
 
 /// A job as its journal tells it.
@@ -25,11 +25,11 @@ impl Standing {
         for entry in active_path(entries) {
             fold.apply(&entry.fact);
         }
-        let Fold { rounds, progress, has_begun, is_asking, conclusion } = fold;
+        let Fold { rounds, progress, has_begun, asking, conclusion } = fold;
         let status = match &conclusion {
             Some(conclusion) => conclusion.status,
             None if !has_begun => JobStatus::Pending,
-            None if is_alive && !is_asking => JobStatus::Running,
+            None if is_alive && asking.is_empty() => JobStatus::Running,
             None => JobStatus::Waiting,
         };
         Some(Self { order: order.clone(), status, rounds, progress, conclusion })
@@ -41,7 +41,7 @@ struct Fold {
     rounds: u32,
     progress: String,
     has_begun: bool,
-    is_asking: bool,
+    asking: Asking,
     conclusion: Option<Conclusion>,
 }
 
@@ -51,6 +51,7 @@ impl Fold {
     }
 
     fn apply(&mut self, fact: &Fact) {
+        self.asking.apply(fact);
         match fact {
             // Talking about what is done does not undo it.
             Fact::Prompted { .. } | Fact::Continued if self.is_completed() => {}
@@ -59,19 +60,11 @@ impl Fold {
             }
             Fact::Replied { .. } => self.rounds += 1,
             Fact::ToolStarted { name, .. } => self.progress = format!("`{name}`"),
-            Fact::ApprovalAsked { reason, .. } => {
-                (self.is_asking, self.progress) = (true, reason.clone());
-            }
-            Fact::QuestionAsked { question, .. } => {
-                (self.is_asking, self.progress) = (true, question.text.clone());
-            }
-            Fact::ApprovalAnswered { .. } | Fact::QuestionAnswered { .. } => self.is_asking = false,
-            Fact::ToolEnded { .. } => (self.is_asking, self.progress) = (false, "thinking".into()),
+            Fact::ApprovalAsked { reason, .. } => self.progress.clone_from(reason),
+            Fact::QuestionAsked { question, .. } => self.progress.clone_from(&question.text),
+            Fact::ToolEnded { .. } => self.progress = "thinking".into(),
             Fact::ModelFailed { message, .. } | Fact::PromptDenied { reason: message, .. } => {
                 self.progress.clone_from(message);
-            }
-            Fact::TurnEnded { outcome, .. } if *outcome != Outcome::Finished => {
-                self.is_asking = false;
             }
             Fact::Concluded(conclusion) => {
                 self.progress.clone_from(&conclusion.reason);

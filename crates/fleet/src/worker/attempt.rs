@@ -1,5 +1,5 @@
 //! One attempt at a job, from its claim to what became of it.
-use super::{Asks, Begun, Ended, Work, Worker};
+use super::{Asks, Begun, Ended, Work, Worker, slot::Slot};
 use crate::{
     entries::restore,
     error::FleetError,
@@ -12,13 +12,14 @@ use crate::{
 use haft_core::{Command, Conclusion};
 use haft_engine::Home;
 use std::{
-    collections::HashMap,
+    collections::{HashMap, VecDeque},
+    convert::Infallible,
     fs::{self, File},
     path::{Path, PathBuf},
     sync::{Arc, Mutex, MutexGuard},
     time::Instant,
 };
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 /// How those that go on here are told of what people want.
@@ -89,12 +90,43 @@ impl Drop for Place {
     }
 }
 
+/// Hands over what people send to a job, and leaves its slot while it waits for them: an answer is handed over once there is
+/// a slot again.
+async fn hand_over(
+    mut slot: Slot,
+    mut asks: watch::Receiver<bool>,
+    mut heard: mpsc::UnboundedReceiver<Command>,
+    to: mpsc::UnboundedSender<Command>,
+) -> Infallible {
+    let mut kept = VecDeque::new();
+    loop {
+        let is_wanted = !slot.is_held() && (!kept.is_empty() || !*asks.borrow());
+        tokio::select! {
+            Ok(()) = asks.changed() => {
+                if *asks.borrow_and_update() && kept.is_empty() && slot.is_held() {
+                    slot.leave();
+                }
+            }
+            () = slot.take_back(), if is_wanted => {}
+            Some(command) = heard.recv() => kept.push_back(command),
+        }
+        // What needs no slot passes, but for what waits behind an answer.
+        let passes = |command: &Command| !matches!(command, Command::Answer { .. } | Command::Reply { .. });
+        while let Some(command) = kept.pop_front_if(|first| slot.is_held() || passes(first)) {
+            let _it_has_ended = to.send(command);
+        }
+        if let Some(place) = kept.iter().position(|command| matches!(command, Command::Interrupt)) {
+            let _it_has_ended = kept.remove(place).map(|interrupt| to.send(interrupt));
+        }
+    }
+}
+
 impl Worker {
-    pub(super) async fn attempt(&self, job: Claimed, sent: Instant, work: &dyn Work) {
+    pub(super) async fn attempt(&self, job: Claimed, sent: Instant, slot: Slot, work: &dyn Work) {
         let lease = Arc::new(Lease::new(job.id.clone(), job.token, self.settings.lease, sent));
         self.leases.add(lease.clone());
         let ended = match Place::make(&self.settings.folder, &job) {
-            Ok(place) => self.begin(&job, &lease, &place, work).await,
+            Ok(place) => self.begin(&job, &lease, &place, slot, work).await,
             Err(error) => {
                 Err(FleetError::Local { action: "make a folder".to_owned(), why: error.to_string() })
             }
@@ -112,6 +144,7 @@ impl Worker {
         job: &Claimed,
         lease: &Arc<Lease>,
         place: &Place,
+        slot: Slot,
         work: &dyn Work,
     ) -> Result<(), FleetError> {
         let (tree, home) = (place.folder.join("tree"), Home(place.folder.join("home")));
@@ -122,7 +155,8 @@ impl Worker {
         let carry = checked_out.clone().map(|attempt| Arc::new(attempt) as Arc<dyn Carry>);
         let blobs = home.folder(&job.id).join("blobs");
         let writer = Writer::new(self.database.clone(), lease.clone(), moved, blobs, carry, &tasks);
-        let (to, commands) = mpsc::unbounded_channel();
+        let (to, heard) = mpsc::unbounded_channel();
+        let (hand_on, commands) = mpsc::unbounded_channel();
         let (cancelled, leave) = (CancellationToken::new(), self.stop.child_token());
         let ears = Ears { cancelled: cancelled.clone(), commands: to };
         self.attempts.lock().insert(job.id.0.clone(), ears);
@@ -145,6 +179,7 @@ impl Worker {
         tokio::pin!(working);
         let ended = tokio::select! {
             ended = &mut working => ended,
+            never = hand_over(slot, writer.asks(), heard, hand_on) => match never {},
             () = lease.lost() => {
                 leave.cancel();
                 working.await

@@ -8,8 +8,8 @@ use crate::{
     follow,
 };
 use axum::{Json, extract::State, http::HeaderMap, response::Response};
-use haft_core::{CallId, Change, Entry, Fact, Seq, changed};
-use haft_engine::Session;
+use haft_core::{Asking, CallId, Change, Entry, Fact, Seq, changed};
+use haft_engine::Recorded;
 use haft_present::{
     file_diff::{DiffLine, FileDiff},
     proposal::Proposal,
@@ -53,23 +53,19 @@ pub(crate) async fn all(State(context): State<Context>) -> Response {
 }
 
 /// The calls that wait for a person, the first first, with what asked.
-pub(super) fn pending(entries: &[Arc<Entry>]) -> Vec<(CallId, Arc<Entry>)> {
-    let mut waiting: Vec<(CallId, Arc<Entry>)> = Vec::new();
-    for entry in entries {
-        match &entry.fact {
-            Fact::ApprovalAsked { call, .. } | Fact::QuestionAsked { call, .. } => {
-                waiting.push((call.clone(), entry.clone()));
+pub(crate) fn pending(entries: &[Arc<Entry>]) -> Vec<(CallId, Arc<Entry>)> {
+    let mut asking = Asking::default();
+    entries.iter().for_each(|entry| asking.apply(&entry.fact));
+    let asks = |call: &CallId| {
+        let is_it = |entry: &&Arc<Entry>| match &entry.fact {
+            Fact::ApprovalAsked { call: asked, .. } | Fact::QuestionAsked { call: asked, .. } => {
+                asked == call
             }
-            Fact::ApprovalAnswered { call, .. }
-            | Fact::QuestionAnswered { call, .. }
-            | Fact::ToolEnded { call, .. } => {
-                waiting.retain(|(asked, _)| asked != call);
-            }
-            Fact::TurnEnded { .. } | Fact::Rewound { .. } => waiting.clear(),
-            _ => {}
-        }
-    }
-    waiting
+            _ => false,
+        };
+        Some((call.clone(), entries.iter().rev().find(is_it)?.clone()))
+    };
+    asking.calls().iter().filter_map(asks).collect()
 }
 
 /// What a person is asked.
@@ -102,6 +98,8 @@ pub(crate) struct ToApprove {
     whole: String,
     /// What it would do to files
     files: Vec<FileLines>,
+    /// What it would do below folders that Git ignores, which no undo takes back: a line for each of them
+    bulk: Vec<String>,
 }
 
 /// What a change does to one file.
@@ -139,14 +137,16 @@ pub(crate) struct Line {
 pub(crate) async fn asked(State(context): State<Context>, Id(id): Id) -> Answer<Json<Vec<Waiting>>> {
     let known = context.hub.find(&id)?;
     let Some(session) = context.hub.live(&known.id) else { return Ok(Json(Vec::new())) };
-    let waiting = blocking(move || {
-        let waiting = pending(&session.entries());
-        Ok(waiting.into_iter().map(|(call, entry)| told(&session, call, &entry)).collect())
-    });
+    let waiting = blocking(move || Ok(waiting(&session)));
     waiting.await.map(Json)
 }
 
-fn told(session: &Session, call: CallId, entry: &Entry) -> Waiting {
+/// What people are asked in a session.
+pub(crate) fn waiting(session: &dyn Recorded) -> Vec<Waiting> {
+    pending(&session.entries()).into_iter().map(|(call, entry)| told(session, call, &entry)).collect()
+}
+
+fn told(session: &dyn Recorded, call: CallId, entry: &Entry) -> Waiting {
     let question = match &entry.fact {
         Fact::QuestionAsked { question, .. } => serde_json::to_value(question).ok(),
         _ => None,
@@ -158,6 +158,7 @@ fn told(session: &Session, call: CallId, entry: &Entry) -> Waiting {
             always: proposal.always.clone(),
             why: proposal.why.clone(),
             whole: proposal.whole(""),
+            bulk: proposal.bulk().to_vec(),
             tool: proposal.tool,
             files,
         }
@@ -165,7 +166,8 @@ fn told(session: &Session, call: CallId, entry: &Entry) -> Waiting {
     Waiting { call: call.0, seq: entry.seq.0, approval, question }
 }
 
-fn files(session: &Session, changes: &[Change]) -> Vec<FileLines> {
+/// What changes do to files, line by line.
+pub(crate) fn files(session: &dyn Recorded, changes: &[Change]) -> Vec<FileLines> {
     let changes = changed::whole(changes);
     FileDiff::all(session, &changes).into_iter().map(FileLines::from).collect()
 }
@@ -183,7 +185,7 @@ impl std::convert::From<FileDiff> for FileLines {
 #[into_params(parameter_in = Query)]
 pub(crate) struct Which {
     /// The entry: one of type `staged`, `approval_asked`, `changed_below` or `rewound`
-    seq: u64,
+    pub(crate) seq: u64,
 }
 
 /// Show what an entry does to files, line by line

@@ -22,6 +22,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use utoipa::ToSchema;
 
+/// How a job stands that waits for a person.
+pub(super) const WAITING: &str = "waiting";
+
 /// A job to do.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
@@ -68,7 +71,7 @@ impl From<JobLine> for Job {
         let status = match line.status.as_str() {
             "pending" => "pending",
             "running" => "running",
-            "waiting" => "waiting",
+            WAITING => WAITING,
             "completed" => "completed",
             "cancelled" => "cancelled",
             _ => "failed",

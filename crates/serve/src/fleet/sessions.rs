@@ -1,9 +1,10 @@
 //! What goes on in jobs of a fleet, and what people say to them.
-use super::{Context, find, seen_by, unsure};
+use super::{Context, find, jobs::WAITING, seen_by, unsure};
 use crate::{
     api::{
-        body::{Asked, Body, Id},
+        body::{Asked, Body, Id, blocking},
         commands::{Approval, Told, channel},
+        watch::{self, FileLines, Waiting, Which},
     },
     error::{Answer, ApiError, ErrorBody},
     figures::Counted,
@@ -19,8 +20,10 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use bytes::Bytes;
-use haft_core::{Answer as Said, CallId, Command, Part};
+use haft_core::{Answer as Said, CallId, Command, Entry, Hash, Part, changed, line};
+use haft_engine::Recorded;
 use serde::{Deserialize, Serialize};
+use std::{collections::HashMap, io, sync::Arc};
 use utoipa::{IntoParams, ToSchema};
 
 /// Entries that are read at a time.
@@ -70,6 +73,78 @@ pub(super) async fn events(
         }
     };
     Ok(follow::response(told))
+}
+
+/// A job, as its database keeps it.
+struct Kept {
+    entries: Vec<Arc<Entry>>,
+    contents: HashMap<String, Vec<u8>>,
+}
+
+impl Recorded for Kept {
+    fn entries(&self) -> Vec<Arc<Entry>> {
+        self.entries.clone()
+    }
+
+    fn content(&self, hash: &Hash) -> io::Result<Vec<u8>> {
+        self.contents.get(&hash.0).cloned().ok_or_else(|| io::ErrorKind::NotFound.into())
+    }
+}
+
+impl Kept {
+    /// The entries of a job from `from` on, `most` at most, with the contents that those of `wanted` name.
+    async fn read(
+        context: &Context,
+        id: &str,
+        (from, most): (i64, i64),
+        wanted: impl Fn(&[Arc<Entry>]) -> Vec<Arc<Entry>>,
+    ) -> Answer<Self> {
+        let database = &context.fleet.database;
+        let lines = haft_fleet::entries_since(database, id, from, most).await?;
+        let read = |(_, text): &(i64, String)| line::entry(text.as_bytes()).ok().map(Arc::new);
+        let entries: Vec<_> = lines.iter().filter_map(read).collect();
+        let wanted = wanted(&entries);
+        let states = wanted.iter().flat_map(|entry| changed::named(&entry.fact));
+        let states = states.flat_map(|change| [&change.before, &change.after]).flatten();
+        let hashes: Vec<String> = states.map(|state| state.hash.0.clone()).collect();
+        let contents = haft_fleet::contents(database, id, &hashes).await?.into_iter().collect();
+        Ok(Self { entries, contents })
+    }
+}
+
+/// Show what a job asks a person
+#[utoipa::path(get, path = "/v1/sessions/{id}/asked", operation_id = "list_asked", tag = "sessions",
+    params(("id" = String, Path, description = "ID of a job")),
+    responses((status = OK, body = Vec<Waiting>), (status = "4XX", body = ErrorBody), (status = SERVICE_UNAVAILABLE, body = ErrorBody)))]
+pub(super) async fn asked(
+    State(context): State<Context>,
+    Extension(asker): Extension<Asker>,
+    Id(id): Id,
+) -> Answer<Json<Vec<Waiting>>> {
+    if find(&context, &asker, &id).await?.status != WAITING {
+        return Ok(Json(Vec::new()));
+    }
+    let asks = |entries: &[Arc<Entry>]| watch::pending(entries).into_iter().map(|(_, entry)| entry).collect();
+    let kept = Kept::read(&context, &id, (0, i64::MAX), asks).await?;
+    blocking(move || Ok(watch::waiting(&kept))).await.map(Json)
+}
+
+/// Show what an entry does to files, line by line
+#[utoipa::path(get, path = "/v1/sessions/{id}/diff", operation_id = "entry_diff", tag = "sessions",
+    params(Which, ("id" = String, Path, description = "ID of a job")),
+    responses((status = OK, body = Vec<FileLines>), (status = "4XX", body = ErrorBody), (status = SERVICE_UNAVAILABLE, body = ErrorBody)))]
+pub(super) async fn diff(
+    State(context): State<Context>,
+    Extension(asker): Extension<Asker>,
+    Id(id): Id,
+    Asked(Which { seq }): Asked<Which>,
+) -> Answer<Json<Vec<FileLines>>> {
+    find(&context, &asker, &id).await?;
+    let missing = || ApiError::missing(format!("there is no entry {seq} in the job"));
+    let from = i64::try_from(seq).map_err(|_| missing())?;
+    let kept = Kept::read(&context, &id, (from, 1), <[_]>::to_vec).await?;
+    let entry = kept.entries.first().filter(|entry| entry.seq.0 == seq).cloned().ok_or_else(missing)?;
+    blocking(move || Ok(watch::files(&kept, changed::named(&entry.fact)))).await.map(Json)
 }
 
 /// What is said.

@@ -1,5 +1,4 @@
-// A job of a fleet, live: what is recorded of it. Its files are with its worker.
-import { put } from './asking.js'
+// A job of a fleet, live: what is recorded of it.
 import { call } from './api.js'
 import { el, fill, named } from './dom.js'
 import { SessionView } from './session.js'
@@ -35,8 +34,10 @@ export class JobView extends SessionView {
     this.measure()
   }
 
-  stands(state, asks) {
-    super.stands(state === 'running' ? 'working' : state, asks)
+  stands(state) {
+    const words = { running: 'working', waiting: 'asking' }
+    super.stands(words[state] ?? state)
+    this.form.hidden = OVER.includes(state)
   }
 
   recorded(event) {
@@ -47,20 +48,7 @@ export class JobView extends SessionView {
     this.ending = setTimeout(() => this.refresh().catch(this.failed), 500)
   }
 
-  showAsked(asks) {
-    if (!asks) return
-    if (asks.type === 'question_asked') return put(this.id, this.asked, [asks], this.failed)
-    const about = this.calls.get(asks.call)
-    const approval = { sentence: 'May the job do this?', always: 'what is asked here, in this job', whole: about?.inside.firstChild.textContent ?? '', files: [] }
-    put(this.id, this.asked, [{ call: asks.call, approval }], this.failed)
-  }
-
   said(words) {
     return { text: words }
-  }
-
-  async diff(seq, place, changes) {
-    const kind = ({ before, after }) => (before ? (after ? 'changed' : 'deleted') : 'created')
-    fill(place, el('ul', {}, changes.map((change) => el('li', {}, el('code', {}, named(change.path)), ` ${kind(change)}`))))
   }
 }

@@ -63,12 +63,12 @@ export class SessionView {
     this.continuing = el('button', { type: 'button', hidden: true, onclick: () => this.act('continue', {}) }, 'Continue')
     this.attached = el('p', { class: 'quiet attached', role: 'status' })
     const picture = el('input', { type: 'file', id: 'picture', accept: 'image/png,image/jpeg,image/gif,image/webp', class: 'spoken', onchange: () => this.attach([...picture.files]) })
-    const form = el('form', { class: 'say', onsubmit: (event) => { event.preventDefault(); this.send() } },
+    this.form = el('form', { class: 'say', onsubmit: (event) => { event.preventDefault(); this.send() } },
       el('label', { for: 'prompt', class: 'spoken' }, 'Prompt'), this.input,
       el('div', { class: 'actions' }, this.sending, this.stopping, this.continuing, picture, el('label', { for: 'picture', class: 'button' }, 'Picture'), this.attached))
     fill(this.main,
       el('header', { class: 'head' }, el('div', {}, this.title, this.facts), el('div', { class: 'actions' }, this.state, this.acts())),
-      this.meters, this.told, this.thinking, this.pending, this.asked, form)
+      this.meters, this.told, this.thinking, this.pending, this.asked, this.form)
   }
 
   item(words, action, kind) {
@@ -98,8 +98,8 @@ export class SessionView {
     document.title = `${this.title.textContent} – Haft`
   }
 
-  /** How the session stands: `working`, `asking`, `idle` or `elsewhere`; where it asks, with the entry that says so. */
-  stands(state, asks) {
+  /** How the session stands: `working`, `asking`, `idle` or `elsewhere`. */
+  stands(state) {
     const words = { working: 'Working', asking: 'Asks you', idle: 'Ready', elsewhere: 'Open elsewhere' }
     this.state.textContent = words[state] ?? state
     this.state.dataset.state = state
@@ -107,7 +107,7 @@ export class SessionView {
     this.stopping.hidden = !busy
     this.sending.textContent = busy ? 'Steer' : 'Send'
     if (busy) this.continuing.hidden = true
-    if (state === 'asking') this.showAsked(asks)
+    if (state === 'asking') this.showAsked()
     else fill(this.asked)
   }
 
@@ -379,11 +379,14 @@ const TOLD = {
     made.output.textContent = content
     for (const image of images ?? []) made.inside.append(el('img', { src: `data:${image.mime};base64,${image.data}`, alt: `A picture of ${name}` }))
   },
-  approval_asked(asks) {
-    this.stands('asking', asks)
+  approval_asked() {
+    this.stands('asking')
   },
-  question_asked(asks) {
-    this.stands('asking', asks)
+  question_asked() {
+    this.stands('asking')
+  },
+  unconfined({ seq, reason }) {
+    this.put(seq, el('p', { class: 'note warning' }, `Commands run unconfined, and an undo cannot take back what they do: ${reason}`))
   },
   approval_answered({ answer }) {
     if (answer === 'no') this.note('You said no.')

@@ -10,7 +10,7 @@ use super::{
 use crate::paint::diff::Room;
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use haft_core::{Answer, Change, Command, Fact, Mode, Part};
-use haft_engine::Session;
+use haft_engine::{Recorded, Session};
 use haft_present::{
     diff,
     file_diff::FileDiff,
@@ -68,7 +68,7 @@ impl App {
         }
         let room = room.saturating_sub(end.len()).max(1);
         let mut called = self.lines_of(&proposal.called_with(&self.text_of(changes, diff::of_changes)).text);
-        let bulk = self.lines_of(&proposal.bulk());
+        let bulk = self.lines_of(&proposal.bulk_lines());
         let mut lines = match changes {
             [] if proposal.sentence.names_all => called,
             [] => [self.lines_of(&proposal.brief_head().text), called].concat(),
@@ -149,7 +149,7 @@ impl App {
         Proposal::of(self.session.as_ref()?, fact)
     }
 
-    fn text_of(&self, changes: &[Change], text: fn(&Session, &[Change]) -> String) -> String {
+    fn text_of(&self, changes: &[Change], text: fn(&dyn Recorded, &[Change]) -> String) -> String {
         self.session.as_ref().map(|session| text(session, changes)).unwrap_or_default()
     }
 
@@ -180,7 +180,7 @@ impl App {
         let changes = changes_of(fact);
         let files = self.session.as_ref().map(|session| FileDiff::all(session, changes)).unwrap_or_default();
         lines.extend(self.painted_in(Room::WHOLE, |painter| painter.diffs().files(&files, painter.room)));
-        lines.extend(self.lines_of(&proposal.bulk()));
+        lines.extend(self.lines_of(&proposal.bulk_lines()));
         lines
     }
 

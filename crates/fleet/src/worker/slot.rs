@@ -1,0 +1,53 @@
+//! Room for one job at work. A job that waits for a person leaves it to another one.
+use std::sync::Arc;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+/// Jobs that wait for people beside those at work: each has its work tree on the disk of the worker.
+const MOST_WAITING: usize = 64;
+
+/// Where slots come from. All clones are one.
+#[derive(Clone)]
+pub(super) struct Slots {
+    work: Arc<Semaphore>,
+    waiting: Arc<Semaphore>,
+}
+
+impl Slots {
+    pub(super) fn new(jobs: usize) -> Self {
+        Self { work: Arc::new(Semaphore::new(jobs)), waiting: Arc::new(Semaphore::new(MOST_WAITING)) }
+    }
+
+    /// Waits until there is one. None are refused: nothing closes them.
+    pub(super) async fn take(&self) -> Option<Slot> {
+        let work = self.work.clone().acquire_owned().await.ok()?;
+        Some(Slot { slots: self.clone(), work: Some(work), waiting: None })
+    }
+}
+
+/// One job's.
+pub(super) struct Slot {
+    slots: Slots,
+    work: Option<OwnedSemaphorePermit>,
+    waiting: Option<OwnedSemaphorePermit>,
+}
+
+impl Slot {
+    pub(super) fn is_held(&self) -> bool {
+        self.work.is_some()
+    }
+
+    /// Leaves it to another job, unless too many wait already.
+    pub(super) fn leave(&mut self) {
+        if let Ok(waiting) = self.slots.waiting.clone().try_acquire_owned() {
+            (self.work, self.waiting) = (None, Some(waiting));
+        }
+    }
+
+    /// Waits until there is room again.
+    pub(super) async fn take_back(&mut self) {
+        if !self.is_held() {
+            self.work = self.slots.work.clone().acquire_owned().await.ok();
+            self.waiting = None;
+        }
+    }
+}
