@@ -321,9 +321,10 @@ fn hiding() -> String {
     format!("touch owned\n{}{}echo \u{202e}ok\u{200b}", "\n".repeat(45), " ".repeat(3_000))
 }
 
-/// The text of a screen whose lines were wrapped.
-fn unwrapped(screen: &str) -> String {
-    screen.lines().map(str::trim_end).collect()
+/// Whether a screen, whose lines are wrapped at blanks, shows the text.
+fn shows(screen: &str, text: &str) -> bool {
+    let without_blanks = |text: &str| text.split_whitespace().collect::<String>();
+    without_blanks(screen).contains(&without_blanks(text))
 }
 
 // D15, D60
@@ -343,10 +344,10 @@ fn a_question_on_a_plain_terminal_hides_nothing() {
         let screen = terminal.see("allow? y, a, n, or n WHAT TO DO INSTEAD:");
         for expected in ["touch owned\\n\\n", "[3000 blanks]echo \\u{202e}ok\\u{200b}", "`sub`", "timeout: 7"]
         {
-            assert!(unwrapped(&screen).contains(expected), "{how}: {expected} in {screen}");
+            assert!(shows(&screen, expected), "{how}: {expected} in {screen}");
         }
         let always = "do not ask again for this command in sub, whatever else it is called with";
-        assert!(unwrapped(&screen).contains(always), "{screen}");
+        assert!(shows(&screen, always), "{screen}");
         terminal.say("n");
         terminal.see("Then not.");
         assert_eq!(place.read("sub/owned"), None);
@@ -376,14 +377,14 @@ fn a_question_on_the_screen_hides_nothing() {
         "timeout: 7",
         "do not ask again for this command, whatever else",
     ] {
-        assert!(screen.contains(expected), "{expected} in {screen}");
+        assert!(shows(&screen, expected), "{expected} in {screen}");
     }
     terminal.keys(&["Escape"]);
     terminal.see("Then not.");
     terminal.say("push");
     let screen = terminal.see("1. Yes");
     for expected in ["Run `git push upstream main` and reach `upstream`?", "ref: main"] {
-        assert!(screen.contains(expected), "{expected} in {screen}");
+        assert!(shows(&screen, expected), "{expected} in {screen}");
     }
     terminal.keys(&["Escape"]);
     terminal.see("Not pushed.");

@@ -1,6 +1,6 @@
 //! Whose calls run that no session makes, where, and what they may touch.
-use crate::{Channel, JobId, Policy, SessionId, ToolResult, Validation, execute::wording};
-use haft_core::{Fact, Limits};
+use crate::{Channel, JobId, Policy, SessionId, ToolResult, Validation};
+use haft_core::{ErrorWording, Fact, Limits, Render};
 use haft_engine::BackgroundCommands;
 use std::{
     fmt,
@@ -90,4 +90,9 @@ impl fmt::Debug for CallContext {
         told.field("session", session).field("message", message).field("agent", agent);
         told.field("channel", channel).field("workspace", workspace).finish_non_exhaustive()
     }
+}
+
+/// The model reads the message of an error as the tool gave it (T-19).
+pub(crate) fn wording() -> Render {
+    Render { error: ErrorWording::Bare, ..Render::default() }
 }

@@ -1,11 +1,12 @@
 //! Calls without a session: checked, judged, run in a view of their own, settled.
 use crate::{
     CallContext, Error, Message, Registry, Result, ToolCall, ToolResult, builder::folder_to_work_in,
+    call_context::wording,
 };
 use futures::{StreamExt, stream};
 use haft_core::{
-    Access, Alone, Effect, ErrorWording, Fact, JobId, Jobs, Nobody, Policy, Readable, Render, Stage,
-    ToolContext, ToolError, ToolErrorKind, ToolOutput, Verdict, View,
+    Access, Alone, Effect, Fact, JobId, Jobs, Nobody, Policy, Readable, Stage, ToolContext, ToolError,
+    ToolErrorKind, ToolOutput, Verdict, View,
 };
 use haft_engine::{BackgroundCommands, CallLog, as_found, is_repository, run_tool};
 use haft_stage::Declared;
@@ -60,11 +61,6 @@ pub(crate) async fn all(tools: &Registry, calls: Vec<ToolCall>, context: &CallCo
         results.extend(stream::iter(running).buffered(MAX_PARALLEL).collect::<Vec<_>>().await);
     }
     results
-}
-
-/// The model reads the message of an error as the tool gave it (T-19).
-pub(crate) fn wording() -> Render {
-    Render { error: ErrorWording::Bare, ..Render::default() }
 }
 
 fn refused(call: ToolCall, error: &Error) -> Executed {

@@ -2,7 +2,6 @@
 //!
 //! The kernel does it (overlayfs, Documentation/filesystems/overlayfs.rst): `haft-sandbox` mounts it where the process
 //! starts, and here is read what was changed.
-mod bulk;
 mod copied;
 mod difference;
 mod folder;
@@ -11,7 +10,7 @@ mod layer;
 mod upper;
 
 use crate::{blobs::Blobs, sparse::Stop};
-use bulk::Moves;
+use difference::Moves;
 use folder::Views;
 use haft_core::{Bulk, Change, Confinement, Effect, Found, How, Outside, ProcessLimits, Reach, View};
 use haft_sandbox::{has_mounts_below, hidden_places, own_folder, try_confinement};

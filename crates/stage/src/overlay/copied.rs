@@ -1,6 +1,9 @@
 //! A view without an overlay: a copy of the workspace in the place of the folder for what is changed. Afterwards, only what
 //! was changed is left in it, so that it is read like that of an overlay.
-use super::{bulk::Weight, difference::renamed_hidden, upper::look};
+use super::{
+    difference::{Weight, renamed_hidden},
+    upper::look,
+};
 use crate::{attributes, sparse};
 use rustix::fs::{CWD, FileType, Mode, ioctl_ficlone, lremovexattr, mknodat};
 use std::{

@@ -1,6 +1,9 @@
 //! What differs between a workspace and what a command sees of it.
+mod bulk;
+
+pub(super) use bulk::{Listing, Moves, Weight};
+
 use super::{
-    bulk::{Listing, Moves, PutOff, Weight, weight},
     ignored::Ignored,
     upper::{Seen, SeenFolder, look},
 };
@@ -8,6 +11,7 @@ use crate::{
     attributes,
     sparse::{self, Stop},
 };
+use bulk::{PutOff, weight};
 use haft_core::{Bulk, Change, FileState, Hash};
 use std::{
     collections::{BTreeSet, HashSet},

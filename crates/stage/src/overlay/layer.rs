@@ -1,9 +1,8 @@
 //! One folder as a command sees it: what it changes lies elsewhere.
 use super::{
     ViewKind,
-    bulk::{Listing, Moves},
     copied::Copied,
-    difference::Difference,
+    difference::{Difference, Listing, Moves},
     folder::{OverlayFolder, Views},
 };
 use crate::sparse::Stop;

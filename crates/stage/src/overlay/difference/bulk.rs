@@ -1,8 +1,8 @@
 //! [`Bulk`] of a command: what it changed below folders that Git ignores, where that is too much to be recorded. Each path is
 //! listed, so that it can be judged, and moved from the view into the workspace one by one.
 use super::{
-    difference::Difference,
-    upper::{Seen, SeenFolder, look},
+    super::upper::{Seen, SeenFolder, look},
+    Difference,
 };
 use crate::{
     attributes,
@@ -30,7 +30,7 @@ const SET_ID: u32 = 0o6_000;
 
 /// What is moved, in the order in which it is done.
 #[derive(Default)]
-pub(super) struct Moves {
+pub(in crate::overlay) struct Moves {
     /// Makes and replaces. What is in the way of something new is removed among these.
     first: Vec<Move>,
     /// Removes: nothing goes before all that is new is there.
@@ -70,7 +70,7 @@ impl Identity {
 }
 
 /// Lists what lies below the folders that were put off.
-pub(super) struct Listing<'a, 'b> {
+pub(in crate::overlay) struct Listing<'a, 'b> {
     difference: &'a mut Difference<'b>,
     upper: &'a Path,
     /// The folders that were put off.
@@ -82,12 +82,12 @@ pub(super) struct Listing<'a, 'b> {
 }
 
 /// An ignored path, what the view shows there, and what lies there in the workspace.
-pub(super) type PutOff = (PathBuf, Seen, Option<Metadata>);
+pub(in crate::overlay) type PutOff = (PathBuf, Seen, Option<Metadata>);
 
 impl<'a, 'b> Listing<'a, 'b> {
     /// What has to be recorded all the same is added to `difference`: Git's own files, and programs that run with the rights
     /// of somebody else.
-    pub(super) fn of(
+    pub(in crate::overlay) fn of(
         difference: &'a mut Difference<'b>,
         upper: &'a Path,
         put_off: Vec<PutOff>,
@@ -107,7 +107,10 @@ impl<'a, 'b> Listing<'a, 'b> {
     }
 
     /// Lists all that differs, whatever it is.
-    pub(super) fn of_all(difference: &'a mut Difference<'b>, upper: &'a Path) -> io::Result<(Bulk, Moves)> {
+    pub(in crate::overlay) fn of_all(
+        difference: &'a mut Difference<'b>,
+        upper: &'a Path,
+    ) -> io::Result<(Bulk, Moves)> {
         let (roots, moves, bulk) = (vec![PathBuf::new()], Moves::default(), Bulk::default());
         let seen = SeenFolder { upper: Some(upper.to_owned()), lower: Some(difference.root().to_owned()) };
         let mut listing = Self { difference, upper, roots, is_all: true, moves, bulk };
@@ -264,7 +267,7 @@ fn is_repository(folder: &SeenFolder, root: &Path) -> io::Result<bool> {
 impl Moves {
     /// Does all of them below `root`. Returns the paths that were left as they are: something else lies there by now, or a
     /// link leads there.
-    pub(super) fn apply(&self, root: &Path) -> io::Result<Vec<PathBuf>> {
+    pub(in crate::overlay) fn apply(&self, root: &Path) -> io::Result<Vec<PathBuf>> {
         let mut left = Vec::new();
         for step in self.first.iter().chain(&self.last) {
             let done = step.apply(root).map_err(|error| {
@@ -392,7 +395,7 @@ fn free_name(place: &Place) -> io::Result<OsString> {
 }
 
 /// How much a view holds of its own under a path.
-pub(super) fn weight(upper: &Path) -> io::Result<Weight> {
+pub(in crate::overlay) fn weight(upper: &Path) -> io::Result<Weight> {
     let mut weight = Weight::default();
     let mut ahead: Vec<PathBuf> = vec![upper.to_owned()];
     while let Some(next) = ahead.pop() {
@@ -411,7 +414,7 @@ pub(super) fn weight(upper: &Path) -> io::Result<Weight> {
 
 /// A number of files, links and folders, and of bytes in them.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Weight {
-    pub(super) entries: u64,
-    pub(super) bytes: u64,
+pub(in crate::overlay) struct Weight {
+    pub(in crate::overlay) entries: u64,
+    pub(in crate::overlay) bytes: u64,
 }
