@@ -177,8 +177,21 @@ fn on_a_terminal_a_vendor_is_chosen_and_the_key_is_not_echoed() {
     let screen = terminal.see("left 0");
     assert!(screen.contains("is kept in") && !terminal.all().contains("sk-"), "{}", terminal.all());
     terminal.is_usable();
+    // Esc leads back one step, where there is one, and the question says so.
+    terminal.haft(&place, "login");
+    terminal.see("❯ OpenAI");
+    terminal.keys(&["Down", "Enter"]);
+    terminal.see("Key of Anthropic:");
+    terminal.see("Esc goes back to the list");
+    terminal.keys(&["Escape"]);
+    terminal.see("❯ OpenAI");
+    terminal.keys(&["Enter"]);
+    terminal.see("Key of OpenAI:");
+    terminal.keys(&["C-c"]);
+    terminal.see("left 130");
     terminal.haft(&place, "login mistral");
     terminal.see("Key of Mistral:");
+    terminal.see("Esc leaves");
     terminal.keys(&["Escape"]);
     terminal.see("left 130");
     terminal.is_usable();

@@ -104,6 +104,12 @@ fn a_key_is_entered_tried_and_kept_before_the_first_reply() {
     );
     terminal.keys(&["Enter"]);
     terminal.see("Key of OpenAI:");
+    terminal.see("Esc goes back to the list");
+    terminal.keys(&["-l", "half of a ke"]);
+    terminal.keys(&["Escape"]);
+    terminal.see("❯ OpenAI");
+    terminal.keys(&["Enter"]);
+    terminal.see("Key of OpenAI:");
     terminal.paste(&place, KEY);
     terminal.keys(&["Enter"]);
     let screen = terminal.see("left 0");

@@ -11,7 +11,10 @@ use crate::{
 use haft::{
     kernel::ProviderError,
     providers::{Connection, Key, Vendor, check_key, vendors},
-    terminal::{Exit, tui::menu},
+    terminal::{
+        Exit,
+        tui::menu::{self, Secret},
+    },
 };
 use serde_json::json;
 use std::io::{IsTerminal, Read, Write, stderr, stdin, stdout};
@@ -25,17 +28,39 @@ pub(crate) async fn login(context: &CliContext, args: &LoginArgs) -> Result<Exit
     if let Some(Login::Status { json }) = args.command {
         return status(context, &config, json);
     }
-    let vendor = match &args.vendor {
-        Some(name) => with_key(name)?,
-        None => match chosen(context, "Log in to", with_keys().collect()).await? {
-            Some(vendor) => vendor,
-            None => return Ok(Exit::Interrupted),
-        },
-    };
-    match enter(context, &config, vendor, !args.no_check).await? {
-        true => Ok(Exit::Success),
-        false => Ok(Exit::Interrupted),
+    loop {
+        let (vendor, escape) = match &args.vendor {
+            Some(name) => (with_key(name)?, Escape::Leaves),
+            None => match chosen(context, "Log in to", with_keys().collect()).await? {
+                Some(vendor) => (vendor, Escape::GoesBack),
+                None => return Ok(Exit::Interrupted),
+            },
+        };
+        match enter(context, &config, vendor, !args.no_check, escape).await? {
+            Entered::Kept => return Ok(Exit::Success),
+            Entered::Back => {}
+            Entered::Left => return Ok(Exit::Interrupted),
+        }
     }
+}
+
+/// What Esc does where a key is asked for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Escape {
+    /// Back to the list that the vendor was chosen from.
+    GoesBack,
+    /// Out of the program: there is nothing to go back to.
+    Leaves,
+}
+
+/// What came of a question for a key.
+pub(crate) enum Entered {
+    /// There is one.
+    Kept,
+    /// The person goes back to what was asked before.
+    Back,
+    /// The person leaves.
+    Left,
 }
 
 /// `haft logout …`
@@ -68,16 +93,21 @@ pub(crate) async fn logout(context: &CliContext, args: &LogoutArgs) -> Result<Ex
     Ok(Exit::Success)
 }
 
-/// Asks for the key of `vendor`, tries it, and keeps it. `false` where the person leaves.
+/// Asks for the key of `vendor`, tries it, and keeps it.
 pub(crate) async fn enter(
     context: &CliContext,
     config: &Config,
     vendor: &Vendor,
     is_checked: bool,
-) -> Result<bool, Failure> {
-    let Some(key) = typed(vendor).await? else { return Ok(false) };
+    escape: Escape,
+) -> Result<Entered, Failure> {
+    let key = match typed(context, vendor, escape).await? {
+        Secret::Typed(key) => key,
+        Secret::Back if escape == Escape::GoesBack => return Ok(Entered::Back),
+        Secret::Back | Secret::Left => return Ok(Entered::Left),
+    };
     if is_checked && !is_usable(context, config, vendor, &key).await? {
-        return Ok(false);
+        return Ok(if escape == Escape::GoesBack { Entered::Back } else { Entered::Left });
     }
     let path = &context.places.keys_file;
     KeptKeys::load(path)?.add(vendor, key, path).map_err(|error| cannot_write(context, &error))?;
@@ -92,18 +122,19 @@ pub(crate) async fn enter(
     if let Some((_, source)) = stronger {
         writeln!(stderr(), "note: {} has a key, too, and that one counts", place(context, source))?;
     }
-    Ok(true)
+    Ok(Entered::Kept)
 }
 
 /// From the terminal without showing it, else from standard input.
-async fn typed(vendor: &Vendor) -> Result<Option<String>, Failure> {
+async fn typed(context: &CliContext, vendor: &Vendor, escape: Escape) -> Result<Secret, Failure> {
     let key = if is_terminal() {
         if let Some(page) = &vendor.key_page {
             writeln!(stderr(), "Make a key at {page}, and paste it here; it is not shown.")?;
         }
-        match menu::secret(&format!("Key of {}", vendor.title)).await? {
-            Some(key) => key,
-            None => return Ok(None),
+        let escape = if escape == Escape::GoesBack { "goes back to the list" } else { "leaves" };
+        match menu::secret(&format!("Key of {}", vendor.title), escape, of_questions(context)).await? {
+            Secret::Typed(key) => key,
+            left => return Ok(left),
         }
     } else {
         let mut text = String::new();
@@ -121,7 +152,7 @@ async fn typed(vendor: &Vendor) -> Result<Option<String>, Failure> {
         )
         .hint("was something else pasted?"));
     }
-    Ok(Some(key.to_owned()))
+    Ok(Secret::Typed(key.to_owned()))
 }
 
 /// Whether the key may be kept: the vendor takes it, or cannot be asked and the person wants it all the same.

@@ -20,6 +20,7 @@ use std::collections::HashSet;
 pub(super) use embedded::{demo, fetch_demo};
 
 /// The model to try things out with.
+#[derive(Clone)]
 pub(super) struct Demo {
     /// As `--model` takes it.
     pub(super) spec: String,

@@ -1,5 +1,10 @@
 //! The first start: whoever sits at a terminal and has no model chooses one, and the choice is kept.
-use super::{interruptible::interruptible, login, look::of_questions, models};
+use super::{
+    interruptible::interruptible,
+    login::{self, Entered, Escape},
+    look::of_questions,
+    models,
+};
 use crate::{
     CliContext,
     args::{Form, TurnArgs},
@@ -45,24 +50,29 @@ const NO_SERVER: &str = "A server here, such as Ollama (`ollama serve`), is list
 
 /// Lets the person choose, and keeps the choice. `false` where they leave.
 async fn choose(context: &CliContext, config: &Config) -> Result<bool, Failure> {
-    let (lines, mut ways): (Vec<_>, Vec<_>) = ways(context, config).await.into_iter().unzip();
+    let (lines, ways): (Vec<_>, Vec<_>) = ways(context, config).await.into_iter().unzip();
     let title = "Haft needs a model. Which one?";
     let has_server = ways.iter().any(|way| matches!(way, Way::Model(spec) if !spec.starts_with("local/")));
     let note = (!has_server).then_some(NO_SERVER);
-    let chosen = menu::choose(title, &lines, note, of_questions(context)).await?;
-    let Some(place) = chosen else { return Ok(false) };
-    let model = match ways.swap_remove(place) {
-        Way::Model(spec) => spec,
-        Way::Key(vendor) => {
-            if !login::enter(context, config, vendor, true).await? {
-                return Ok(false);
+    let model = loop {
+        let chosen = menu::choose(title, &lines, note, of_questions(context)).await?;
+        match chosen.map(|place| &ways[place]) {
+            None => return Ok(false),
+            Some(Way::Model(spec)) => break spec.clone(),
+            Some(Way::Key(vendor)) => match login::enter(context, config, vendor, true, Escape::GoesBack)
+                .await?
+            {
+                Entered::Kept => {
+                    break format!("{}/{}", vendor.name, vendor.default_model.as_deref().unwrap_or_default());
+                }
+                Entered::Back => {}
+                Entered::Left => return Ok(false),
+            },
+            Some(Way::Download(demo)) => {
+                let (context, demo) = (context.clone(), demo.clone());
+                let fetched = tokio::task::spawn_blocking(move || models::fetch_demo(&context, demo));
+                break interruptible(fetched).await?.map_err(anyhow::Error::from)??;
             }
-            format!("{}/{}", vendor.name, vendor.default_model.as_deref().unwrap_or_default())
-        }
-        Way::Download(demo) => {
-            let context = context.clone();
-            let fetched = tokio::task::spawn_blocking(move || models::fetch_demo(&context, demo));
-            interruptible(fetched).await?.map_err(anyhow::Error::from)??
         }
     };
     edit::set(&context.places.user_file, "model", &model)?;

@@ -38,14 +38,29 @@ pub async fn choose(
     Ok(menu.and_then(|menu| menu.list.chosen()?.value.parse().ok()))
 }
 
-/// Asks for a line that is not shown, such as a key. Nothing where the person leaves.
+/// What a person did at a question for a line that is not shown.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Secret {
+    /// Typed it.
+    Typed(String),
+    /// Goes back to the question before this one.
+    Back,
+    /// Leaves the program.
+    Left,
+}
+
+/// Asks for a line that is not shown, such as a key. `escape`: what Esc does, in words.
 ///
 /// # Errors
 ///
 /// Where the terminal cannot be read or drawn on.
-pub async fn secret(title: &str) -> io::Result<Option<String>> {
-    let hidden = ask(Hidden { title, typed: String::new() }).await?;
-    Ok(hidden.map(|hidden| hidden.typed))
+pub async fn secret(title: &str, escape: &str, look: Look) -> io::Result<Secret> {
+    let hidden = ask(Hidden { title, escape, typed: String::new(), goes_back: false, look }).await?;
+    Ok(match hidden {
+        Some(hidden) if hidden.goes_back => Secret::Back,
+        Some(hidden) => Secret::Typed(hidden.typed),
+        None => Secret::Left,
+    })
 }
 
 /// What a key does to a question.
@@ -160,7 +175,10 @@ impl Question for Menu<'_> {
 
 struct Hidden<'a> {
     title: &'a str,
+    escape: &'a str,
     typed: String,
+    goes_back: bool,
+    look: Look,
 }
 
 impl Question for Hidden<'_> {
@@ -168,7 +186,8 @@ impl Question for Hidden<'_> {
         let marks = "•".repeat(self.typed.chars().count().min(MARKS));
         let line = Line::raw(format!("{}: {marks}", self.title));
         let column = line.width().min(columns.saturating_sub(1));
-        (vec![line], (0, column))
+        let keys = format!("Enter takes it · Esc {} · Ctrl+C leaves", self.escape);
+        (vec![line, Line::styled(keys, self.look.dim())], (0, column))
     }
 
     fn press(&mut self, key: KeyEvent) -> Step {
@@ -178,7 +197,10 @@ impl Question for Hidden<'_> {
                 self.typed.pop();
             }
             KeyCode::Char('u') => self.typed.clear(),
-            KeyCode::Esc => return Step::Leave,
+            KeyCode::Esc => {
+                self.goes_back = true;
+                return Step::Answer;
+            }
             _ => {}
         }
         Step::Stay
