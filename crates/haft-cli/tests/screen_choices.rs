@@ -214,3 +214,50 @@ fn the_beginning_of_a_command_is_enough() {
         terminal.see(said);
     }
 }
+
+/// A long paste does not flood the scrollback, while it waits, once it is sent, and when the session goes on; Ctrl+O has it.
+#[test]
+fn a_paste_stays_folded_once_it_is_sent() {
+    let place = Place::unconfined();
+    let wait = json!({"name": "bash", "arguments": {"command": "until test -e go; do sleep 0.05; done"}});
+    let script =
+        [json!({"calls": [wait]}), json!({"say": "First.", "expect": "line 499"}), json!({"say": "Second."})];
+    place.script("model.jsonl", &script);
+    let Some(terminal) = Terminal::open(&place, (100, 30)) else { return };
+    terminal.haft(&place, "--model script/../model.jsonl --permission full");
+    terminal.see("what to do?");
+    let paste = |from: usize| (from..500).map(|line| format!("line {line}\n")).collect::<String>();
+    terminal.keys(&["-l", "look at "]);
+    terminal.paste(&place, &paste(0));
+    terminal.see("> look at [paste 1: 500 lines]");
+    terminal.keys(&["Enter"]);
+    terminal.see("● bash");
+    terminal.keys(&["-l", "and at "]);
+    terminal.paste(&place, &paste(100));
+    terminal.see("> and at [paste 1: 400 lines]");
+    terminal.keys(&["Enter"]);
+    terminal.see("next: and at [paste 1: 400 lines]");
+    place.write("go", "");
+    terminal.see("First.");
+    terminal.no_longer_see("Esc interrupts");
+    terminal.say("once more");
+    terminal.see("Second.");
+    let all = terminal.all();
+    assert!(
+        all.contains("> look at [paste 1: 500 lines]") && all.contains("> and at [paste 1: 400"),
+        "{all}"
+    );
+    assert!(!all.contains("line 1") && !all.contains("line 300"), "{all}");
+    terminal.keys(&["C-o"]);
+    terminal.see("q leaves");
+    terminal.keys(&["g"]);
+    let page = terminal.see("> look at line 0");
+    assert!(page.contains("  line 9\n"), "{page}");
+    terminal.keys(&["q"]);
+    terminal.see("what to do?");
+    terminal.keys(&["C-d"]);
+    terminal.see("left 0");
+    terminal.haft(&place, "-c");
+    let again = terminal.see("what to do?");
+    assert!(again.contains("more lines (Ctrl+O shows all)") && !again.contains("line 300"), "{again}");
+}

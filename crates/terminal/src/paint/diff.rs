@@ -29,6 +29,11 @@ impl Room {
     /// Where one can scroll back: what is gone cannot be looked at in the file.
     pub(crate) const SCROLLS: Self = Self { most: 40, removed: 200, is_tight: false };
 
+    /// Whether nothing is left out.
+    pub(crate) fn is_whole(self) -> bool {
+        self.most == usize::MAX
+    }
+
     /// A diff of more lines may be cut.
     pub(crate) fn most(self) -> usize {
         self.most

@@ -55,6 +55,8 @@ pub(super) struct App {
     pub(super) page: Option<Page>,
     /// What was said during a turn and has not been read yet.
     pub(super) queued: VecDeque<String>,
+    /// Prompts with pastes: all of it, and as it was typed.
+    pub(super) folded: Vec<(String, String)>,
     /// Lines for the scrollback.
     pub(super) above: Vec<Line<'static>>,
     /// Pictures, and in front of which of those lines.
@@ -111,6 +113,7 @@ impl App {
             pick: None,
             page: None,
             queued: VecDeque::new(),
+            folded: Vec::new(),
             above: Vec::new(),
             pictures: Vec::new(),
             hint: None,
@@ -234,7 +237,12 @@ impl App {
         self.fail(message, Some("`/new` begins another one".into()));
     }
 
-    fn finished(&mut self, block: Block) {
+    fn finished(&mut self, mut block: Block) {
+        if let Block::Prompt { text, .. } = &mut block
+            && let Some(typed) = self.as_it_was_typed(text)
+        {
+            *text = typed;
+        }
         if let Block::Ended { took, .. } = &block {
             self.hint = None;
             if *took >= LONG_TURN && !self.is_watched {

@@ -53,7 +53,13 @@ impl Painter<'_> {
     }
 
     fn prompt(&self, text: &str, images: usize, from: Option<&str>) -> Vec<Line<'static>> {
+        let (text, left_out) = if self.room.is_whole() { (text, 0) } else { beginning(text) };
         let mut lines = plain(text, Span::styled("> ", self.look.accent()), self.columns, self.look.bold());
+        let more = (left_out > 0).then(|| {
+            let s = if left_out == 1 { "" } else { "s" };
+            Line::styled(format!("  … {left_out} more line{s} (Ctrl+O shows all)"), self.look.dim())
+        });
+        lines.extend(more);
         let pictures =
             (images > 0).then(|| format!("with {images} picture{}", if images == 1 { "" } else { "s" }));
         let from = from.map(|from| format!("from {from}"));
@@ -210,6 +216,19 @@ impl Painter<'_> {
         let facts: Vec<String> =
             why.into_iter().chain([seconds(took)]).chain(rounds).chain(tokens).chain(cost).collect();
         vec![one_row(Line::styled(format!("─ {}", facts.join(" · ")), self.look.dim()), self.columns)]
+    }
+}
+
+/// Of a longer prompt the beginning is shown, in lines: nobody has typed it here.
+const LONG_PROMPT: (usize, usize) = (20, 5);
+
+/// What is shown of a prompt, and how many lines more it has.
+fn beginning(text: &str) -> (&str, usize) {
+    let lines = text.lines().count();
+    let (most, shown) = LONG_PROMPT;
+    match text.match_indices('\n').nth(shown - 1) {
+        Some((end, _)) if lines > most => (&text[..end], lines - shown),
+        _ => (text, 0),
     }
 }
 

@@ -6,11 +6,11 @@ use super::{
     markdown::{self, plain},
     wrap::one_row,
 };
-use crate::{loading, outputs};
+use crate::{loading, outputs, paint::diff::Room};
 use haft_core::{Event, Fact, Question, ToolResult};
 use haft_present::{
     safe,
-    view::{Activity, Asked, Call, View},
+    view::{Activity, Asked, Block, Call, View},
 };
 use ratatui::text::{Line, Span};
 use std::borrow::Cow;
@@ -65,8 +65,10 @@ impl App {
         let mut lines = vec![Line::default()];
         lines.extend(self.status(frame));
         lines.extend(self.queued.iter().map(|text| {
+            let text = safe::text(text);
+            let text = self.as_it_was_typed(&text).unwrap_or_else(|| text.into_owned());
             let line = text.lines().next().unwrap_or_default();
-            one_row(Line::styled(format!("  next: {}", safe::text(line)), self.look.dim()), self.columns)
+            one_row(Line::styled(format!("  next: {line}"), self.look.dim()), self.columns)
         }));
         if let Some(pick) = &self.pick {
             let head = pick.head.iter().map(|line| Line::styled(format!("  {line}"), self.look.dim()));
@@ -205,13 +207,19 @@ impl App {
         let mut view = View::default();
         let mut lines = Vec::new();
         for entry in self.entries().unwrap_or_default() {
-            let blocks = view.apply(&Event::Recorded(entry.clone()));
-            lines.extend(
-                self.painted(|painter| {
-                    blocks.iter().flat_map(|block| painter.block(block)).collect::<Vec<_>>()
-                }),
-            );
-            if let Fact::ToolEnded { result, .. } = &entry.fact {
+            let mut blocks = view.apply(&Event::Recorded(entry.clone()));
+            let result = match &entry.fact {
+                Fact::ToolEnded { result, .. } => Some(result),
+                _ => None,
+            };
+            for block in &mut blocks {
+                // All of it follows.
+                if let (Block::Call(call), Some(_)) = (&mut *block, result) {
+                    call.preview.clear();
+                }
+                lines.extend(self.painted_in(Room::WHOLE, |painter| painter.block(block)));
+            }
+            if let Some(result) = result {
                 let text = self.whole_result(result);
                 lines.extend(plain(&safe::text(&text), Span::raw("    "), self.columns, self.look.dim()));
             }

@@ -116,7 +116,9 @@ impl Input {
             self.area.insert_str(text);
             return;
         }
-        let mark = format!("[paste {}: {} lines]", self.pastes.len() + 1, text.lines().count());
+        let lines = text.lines().count();
+        let s = if lines == 1 { "" } else { "s" };
+        let mark = format!("[paste {}: {lines} line{s}]", self.pastes.len() + 1);
         self.area.insert_str(&mark);
         self.pastes.push((mark, text));
     }

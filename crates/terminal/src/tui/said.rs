@@ -12,6 +12,7 @@ use crate::{
 };
 use haft_core::{Command, Fact, Mode, Part};
 use haft_engine::Session;
+use haft_present::safe;
 use std::path::PathBuf;
 
 impl App {
@@ -24,7 +25,11 @@ impl App {
             self.hint = Some("wait until the session is open".into());
             return;
         }
+        let folded = self.input.text();
         let (text, pictures) = self.input.take();
+        if folded != text {
+            self.folded.push((safe::text(text.trim()).into_owned(), folded.trim().to_owned()));
+        }
         if let Some(path) = &self.host.history
             && let Err(error) = history::append(path, &text)
         {
@@ -45,6 +50,14 @@ impl App {
             (Some(text), _) => self.queued.retain(|queued| !text.starts_with(queued.as_str())),
             (None, _) => {}
         }
+    }
+
+    /// What was pasted stays folded once it is said.
+    pub(super) fn as_it_was_typed(&self, said: &str) -> Option<String> {
+        // A hook may have added something to it.
+        let rest =
+            |(whole, folded): &(String, String)| Some(format!("{folded}{}", said.strip_prefix(whole)?));
+        self.folded.iter().rev().find_map(rest)
     }
 
     fn say(&mut self, text: &str, pictures: Vec<PathBuf>) {
