@@ -1,7 +1,7 @@
 //! The IDs of sessions, and the names that people give them.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 mod kit;
-use kit::Place;
+use kit::{Place, terminal::Terminal};
 use serde_json::{Value, json};
 use std::{collections::BTreeSet, process::Stdio};
 
@@ -124,4 +124,75 @@ fn what_is_hidden_in_a_title_is_shown_in_every_list() {
     let listed = place.run(&["sessions", "list", "--json"]);
     assert!(is_open(&listed.out), "{listed:?}");
     assert_eq!(listed.events()[0]["title"], json!(title));
+}
+
+/// A subagent stands below the session that it works for, whatever was begun meanwhile; what has no words has no empty title,
+/// and a long name of a model leaves the table as it is.
+#[test]
+fn a_list_of_sessions_is_a_tree() {
+    let place = Place::new();
+    let folder = place.path().join("person/.config/haft/agents");
+    std::fs::create_dir_all(&folder).unwrap();
+    let child = place.script("child.jsonl", &[json!({"say": "Looked."})]);
+    std::fs::write(
+        folder.join("helper.md"),
+        format!("---\nname: helper\ndescription: h\nmodel: {child}\n---\nHelp.\n"),
+    )
+    .unwrap();
+    let help =
+        |task: &str| json!({"calls": [{"name": "delegate", "arguments": {"task": task, "agent": "helper"}}]});
+    let long = format!("{}.jsonl", "a-rather-long-name-of-a-model".repeat(6));
+    let first = place.script(
+        &long,
+        &[
+            json!({"say": "Begun."}),
+            help("look here"),
+            json!({"say": "One."}),
+            help("look there"),
+            json!({"say": "Two."}),
+        ],
+    );
+    let second = place.script("second.jsonl", &[json!({"say": "Hello."})]);
+    let ids = |place: &Place| -> Vec<(String, String)> {
+        let all = place.run(&["sessions", "list", "--json"]).events();
+        all.iter()
+            .map(|one| (one["session"].as_str().unwrap().into(), one["title"].as_str().unwrap().into()))
+            .collect()
+    };
+    assert_eq!(place.run(&["--model", &first, "the first one"]).code, 0);
+    let own = ids(&place)[0].0.clone();
+    assert_eq!(place.run(&["--model", &second, "the second one"]).code, 0);
+    assert_eq!(place.run(&["--session", &own, "--permission", "full", "go on"]).code, 0);
+    assert_eq!(place.run_with_input(&["chat", "--model", &second], b"exit\n").code, 0);
+    assert_eq!(place.run(&["--session", &own, "--permission", "full", "and on"]).code, 0);
+    let titles = |listed: &str| -> Vec<String> {
+        let rows = listed.lines().skip(1);
+        rows.map(|row| {
+            let (id, title) = (row.split_whitespace().next().unwrap(), row.rsplit("  ").next().unwrap());
+            format!("{}{title}", if id == "└" { "└ " } else { "" })
+        })
+        .collect()
+    };
+    let listed = place.run(&["sessions", "list"]).out;
+    let expected = ["(nothing was said)", "the second one", "the first one", "└ look here", "└ look there"];
+    assert_eq!(titles(&listed), expected, "{listed}");
+    let model = listed.lines().find(|row| row.ends_with("the first one")).unwrap();
+    assert!(model.contains("…") && model.contains("model.jsonl") && !model.contains("a-model/"), "{listed}");
+    let at = |row: &str| row.find("the ").map(|at| row[..at].chars().count());
+    let rows: Vec<_> = listed.lines().filter_map(at).collect();
+    assert_eq!(rows[0], rows[1], "{listed}");
+    assert!(listed.lines().all(|row| row.chars().count() < 160), "{listed}");
+    // One whose own is gone stands alone.
+    let journal = place.path().join("home/sessions").join(&own);
+    std::fs::remove_dir_all(journal).unwrap();
+    let listed = place.run(&["sessions", "list"]).out;
+    assert_eq!(
+        titles(&listed),
+        ["look there", "(nothing was said)", "look here", "the second one"],
+        "{listed}"
+    );
+    let Some(terminal) = Terminal::open(&place, (80, 24)) else { return };
+    terminal.haft(&place, "sessions list");
+    let screen = terminal.see("left 0");
+    assert_eq!(screen.lines().filter(|line| line.contains("  now  ")).count(), 4, "{screen}");
 }

@@ -220,6 +220,7 @@ impl Talk<'_> {
         let setup = engine.setup();
         let own = setup.home.list().into_iter();
         let own = own.filter(|known| known.workspace == setup.workspace && known.delegated_by.is_none());
+        let own = own.filter(|known| !known.title.is_empty());
         list(
             own.map(|known| (known.id.0, haft_present::safe::name(&known.title).into_owned())).collect(),
             "/sessions ID",

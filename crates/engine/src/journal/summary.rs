@@ -44,7 +44,7 @@ impl Summary {
             return None;
         }
         let title = first_prompt(&mut reader);
-        let title = title.lines().next().unwrap_or_default().chars().take(60).collect();
+        let title = title.trim_start().lines().next().unwrap_or_default().chars().take(60).collect();
         let last = last_entry(&mut reader.into_inner()).ok()??;
         // Places are given away once and in order, so the last one tells how many there are.
         let entries = usize::try_from(last.seq.0 + 1).unwrap_or(usize::MAX);

@@ -7,7 +7,7 @@ mod search;
 
 use super::{
     account, run,
-    table::{BELOW, Table, short},
+    table::{BELOW, Table, end_of, short},
     talk,
 };
 use crate::{
@@ -28,6 +28,7 @@ use haft::{
 };
 use serde_json::json;
 use std::{
+    collections::{HashMap, HashSet},
     io::{Write, stdout},
     sync::Arc,
 };
@@ -96,43 +97,75 @@ fn rename(home: &Home, id: &str, name: &str, json: bool) -> Result<Exit, Failure
     Ok(Exit::Success)
 }
 
+/// Wider names of models are cut at their beginning.
+const MODEL: usize = 32;
+
 fn list(context: &CliContext, home: &Home, json: bool) -> Result<Exit, Failure> {
+    let sessions = home.list();
+    if json {
+        return list_json(&sessions);
+    }
     let person = context.environment.get("HOME");
     let mut table = Table::of_ids(["SESSION", "LAST USED", "DIRECTORY", "MODEL", "TITLE"]);
-    for Summary {
-        id,
-        opened_at,
-        last_at,
-        workspace,
-        model,
-        name,
-        title,
-        entries,
-        delegated_by,
-        forked_from,
-    } in home.list()
-    {
-        if json {
-            let line = json!({"session": id, "opened_at": opened_at, "last_at": last_at, "workspace": workspace,
-                              "model": model, "name": name, "title": title, "entries": entries, "delegated_by": delegated_by,
-                              "forked_from": forked_from});
-            writeln!(stdout(), "{}", safe::json(&line.to_string()))?;
-        } else {
-            let below = if delegated_by.is_some() { BELOW } else { "" };
-            let folder = safe::name(&short(&workspace, person)).into_owned();
-            table.row([
-                format!("{below}{id}"),
-                age(last_at),
-                folder,
-                safe::name(&model).into_owned(),
-                safe::name(&title).into_owned(),
-            ]);
-        }
+    for (depth, session) in below_their_own(&sessions) {
+        let id = &session.id;
+        let below = depth.checked_sub(1).map(|depth| format!("{}{BELOW}", "  ".repeat(depth)));
+        let title = match session.title.as_str() {
+            "" => "(nothing was said)".into(),
+            title => safe::name(title),
+        };
+        table.row([
+            format!("{}{id}", below.unwrap_or_default()),
+            age(session.last_at),
+            safe::name(&short(&session.workspace, person)).into_owned(),
+            end_of(&safe::name(&session.model), MODEL),
+            title.into_owned(),
+        ]);
     }
-    if !json {
-        table.print("There is no session yet: `haft` begins one.")?;
+    table.print("There is no session yet: `haft` begins one.")?;
+    Ok(Exit::Success)
+}
+
+fn list_json(sessions: &[Summary]) -> Result<Exit, Failure> {
+    for session in sessions {
+        let Summary { id, opened_at, last_at, workspace, model, name, title, .. } = session;
+        let Summary { entries, delegated_by, forked_from, .. } = session;
+        let line = json!({"session": id, "opened_at": opened_at, "last_at": last_at, "workspace": workspace,
+                          "model": model, "name": name, "title": title, "entries": entries, "delegated_by": delegated_by,
+                          "forked_from": forked_from});
+        writeln!(stdout(), "{}", safe::json(&line.to_string()))?;
     }
     Ok(Exit::Success)
+}
+
+/// `sessions` with those of subagents below the one that they work for, in the order of their beginning, and how deep each
+/// stands. One whose own is gone stands alone.
+fn below_their_own(sessions: &[Summary]) -> Vec<(usize, &Summary)> {
+    let mut below: HashMap<&str, Vec<&Summary>> = HashMap::new();
+    let known: HashSet<&str> = sessions.iter().map(|session| session.id.0.as_str()).collect();
+    let has_above =
+        |session: &&Summary| session.delegated_by.as_ref().is_some_and(|id| known.contains(id.0.as_str()));
+    for session in sessions {
+        if let Some(id) = &session.delegated_by {
+            below.entry(id.0.as_str()).or_default().push(session);
+        }
+    }
+    // The last is taken first: of those that a person opened the newest, of those below them the oldest.
+    let mut open: Vec<(usize, &Summary)> =
+        sessions.iter().rev().filter(|session| !has_above(session)).map(|session| (0, session)).collect();
+    let mut ordered = Vec::new();
+    while let Some((depth, session)) = open.pop() {
+        ordered.push((depth, session));
+        open.extend(
+            below.remove(session.id.0.as_str()).unwrap_or_default().into_iter().map(|one| (depth + 1, one)),
+        );
+    }
+    // A damaged journal may name one that stands below it.
+    let listed: HashSet<&str> = ordered.iter().map(|(_, session)| session.id.0.as_str()).collect();
+    ordered.extend(
+        sessions.iter().filter(|session| !listed.contains(session.id.0.as_str())).map(|session| (0, session)),
+    );
+    ordered
 }
 
 fn show(entries: &[Arc<Entry>]) -> Result<(), Failure> {

@@ -73,15 +73,19 @@ fn over(widths: &[usize], columns: Option<usize>) -> usize {
 
 /// Leaves so much of each ID as tells it from the others; commands take that, too.
 fn shorten_ids<const COLUMNS: usize>(rows: &mut [[String; COLUMNS]]) {
-    let id = |row: &[String; COLUMNS]| row[0].trim_start_matches(BELOW).to_owned();
+    let split = |row: &[String; COLUMNS]| {
+        let end = row[0].find(BELOW).map_or(0, |at| at + BELOW.len());
+        (row[0][..end].to_owned(), row[0][end..].to_owned())
+    };
+    let id = |row: &[String; COLUMNS]| split(row).1;
     let ids: HashSet<String> = rows.iter().map(id).collect();
     let prefix = |id: &str, length: usize| id.chars().take(length).collect::<String>();
     let is_enough =
         |length: &usize| ids.iter().map(|id| prefix(id, *length)).collect::<HashSet<_>>().len() == ids.len();
     let length = (SHORTEST_ID..).find(is_enough).unwrap_or(SHORTEST_ID);
     for row in rows {
-        let (id, below) = (id(row), row[0].starts_with(BELOW));
-        row[0] = format!("{}{}", if below { BELOW } else { "" }, prefix(&id, length));
+        let (below, id) = split(row);
+        row[0] = format!("{below}{}", prefix(&id, length));
     }
 }
 
@@ -174,9 +178,10 @@ mod tests {
     #[test]
     fn ids_are_shortened_as_far_as_they_differ() {
         let rows = |ids: [&str; 3]| ids.map(|id| [id.to_owned(), "x".to_owned()]);
-        let mut long = rows(["20261123-101500-aaaa-x", "└ 20261123-101500-aabb-y", "20261123-101501-cccc-z"]);
+        let mut long =
+            rows(["20261123-101500-aaaa-x", "  └ 20261123-101500-aabb-y", "20261123-101501-cccc-z"]);
         shorten_ids(&mut long);
-        assert_eq!(long, rows(["20261123-101500-aaa", "└ 20261123-101500-aab", "20261123-101501-ccc"]));
+        assert_eq!(long, rows(["20261123-101500-aaa", "  └ 20261123-101500-aab", "20261123-101501-ccc"]));
         let mut short = rows(["one", "two", "two"]);
         shorten_ids(&mut short);
         assert_eq!(short, rows(["one", "two", "two"]));
