@@ -311,6 +311,9 @@ pub(crate) struct UndoArgs {
     /// Print what would be restored, and change nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
+    /// Print this file as an undo would restore it, and change nothing; also one that the last undo left alone
+    #[arg(long, value_name = "FILE", conflicts_with = "dry_run")]
+    pub(crate) show: Option<PathBuf>,
 }
 
 fn positive(text: &str) -> Result<usize, String> {

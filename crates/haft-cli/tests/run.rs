@@ -1,6 +1,6 @@
 //! What a person, a script or a client sees of `haft run` and its neighbors. The real binary, a scripted model.
 mod kit;
-use kit::Place;
+use kit::{Place, Ran};
 use serde_json::{Value, json};
 
 fn bash(command: &str) -> Value {
@@ -462,16 +462,16 @@ fn undo_and_redo_move_files_and_respect_what_you_changed() {
     let dry = place.run(&["undo", "--dry-run"]);
     assert_eq!(
         dry.out,
-        "- sub/made would be removed\n~ kept would be put back\nthe conversation would go on before: go\n\n\
+        "- sub/made would be removed\n~ kept would be put back\nthe conversation would be back before your prompt: go\n\n\
          --- a/sub/made\n+++ b/sub/made\n@@ -1 +0,0 @@\n-made\n--- a/kept\n+++ b/kept\n@@ -1 +1 @@\n-new\n+old\n",
         "{dry:?}"
     );
     assert_eq!(
         place.run(&["undo"]).out,
-        "- sub/made removed\n~ kept put back\nthe conversation goes on before: go\n"
+        "- sub/made removed\n~ kept put back\nthe conversation is back before your prompt: go\n"
     );
     assert_eq!(state(), ("old\n".into(), None));
-    assert_eq!(place.run(&["redo"]).out, "~ kept brought again\n+ sub/made brought again\n");
+    assert_eq!(place.run(&["redo"]).out, "~ kept changed again\n+ sub/made created again\n");
     assert_eq!(state(), ("new\n".into(), Some("made\n".into())));
     assert_eq!(place.run(&["redo"]).out, "nothing to redo\n");
     place.write("kept", "mine\n");
@@ -480,21 +480,42 @@ fn undo_and_redo_move_files_and_respect_what_you_changed() {
         dry.code == 1 && dry.out.contains("! kept would be left alone: somebody changed it since\n"),
         "{dry:?}"
     );
+    // Only what would happen.
+    assert!(dry.out.contains("-made") && !dry.out.contains("+old") && !dry.out.contains("b/kept"), "{dry:?}");
+    let next = "hint: `haft undo --show kept` prints the earlier version";
+    assert!(dry.err.contains(next), "{dry:?}");
+    assert_eq!(place.run(&["undo", "--show", "kept"]).out, "old\n");
+    let refused = place.run(&["undo", "--show", "sub/made"]);
+    assert!(refused.code == 1 && refused.err.contains("`sub/made` was not there before"), "{refused:?}");
+    let refused = place.run(&["undo", "--show", "other"]);
+    assert!(refused.code == 2 && refused.err.contains("it would restore: `sub/made`, `kept`"), "{refused:?}");
     let ran = place.run(&["undo"]);
     assert_eq!(
         (ran.code, ran.out.as_str()),
         (
             1,
-            "- sub/made removed\n! kept left alone: somebody changed it since\nthe conversation goes on before: go\n"
+            "- sub/made removed\n! kept left alone: somebody changed it since\nthe conversation is back before your prompt: go\n"
         )
     );
+    assert!(ran.err.contains(next), "{ran:?}");
+    assert_eq!(state(), ("mine\n".into(), None));
+    // Once more nothing is done, and what to do is said again.
+    let ran = place.run(&["undo"]);
+    assert!(ran.out == "nothing to undo\n" && ran.err.contains(next), "{ran:?}");
+    for (folder, file) in [("", "kept"), ("sub", "../kept"), ("sub", "kept")] {
+        std::fs::create_dir_all(place.work().join(folder)).unwrap();
+        let mut command = place.haft(&["undo", "--show", file]);
+        let command = command.args(["--cwd", &place.work().to_string_lossy()]);
+        let shown = Ran::from(command.current_dir(place.work().join(folder)).output().unwrap());
+        assert_eq!((shown.code, shown.out.as_str()), (0, "old\n"), "{folder} {file}: {shown:?}");
+    }
     assert_eq!(state(), ("mine\n".into(), None));
     // What was in the way of a redo may go out of it.
     place.write("sub/made", "mine, too\n");
     assert_eq!(place.run(&["redo"]).code, 1);
     std::fs::remove_file(place.work().join("sub/made")).unwrap();
     place.write("kept", "old\n");
-    assert_eq!(place.run(&["redo"]).out, "~ kept brought again\n+ sub/made brought again\n");
+    assert_eq!(place.run(&["redo"]).out, "~ kept changed again\n+ sub/made created again\n");
     for (arguments, expected) in [
         (["undo", "--to", "99999"], "there is no entry 99999 to go back to"),
         (["undo", "--calls", "0"], "it must be at least 1"),

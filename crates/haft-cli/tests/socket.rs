@@ -64,11 +64,11 @@ fn a_chat_is_undone_and_spoken_to_from_the_command_line() {
     let note = format!("{NOTE}; a turn that runs there comes to its end first\n");
     assert_eq!(
         (undone.code, undone.out.as_str(), undone.err),
-        (0, "- made removed\nthe conversation goes on before: go\n", note.clone())
+        (0, "- made removed\nthe conversation is back before your prompt: go\n", note.clone())
     );
     assert_eq!(place.read("made"), None);
     let redone = place.run(&["redo", &id(&place)]);
-    assert_eq!((redone.code, redone.out.as_str(), redone.err), (0, "+ made brought again\n", note));
+    assert_eq!((redone.code, redone.out.as_str(), redone.err), (0, "+ made created again\n", note));
     assert_eq!(place.read("made").as_deref(), Some("made"));
     // Its model answers, not the one that is named here.
     let ran = place.run(&["run", "--model", "script/nowhere", "--session", &id(&place), "more"]);

@@ -5,7 +5,7 @@ mod history;
 
 pub use activity::Activity;
 pub use block::{Asked, Block, Call, CallState};
-pub use history::{moved, moved_by, prompts, usage};
+pub use history::{moved, moved_by, next_step, prompts, usage};
 
 use crate::{
     notes,
@@ -203,7 +203,7 @@ impl View {
             }
             Fact::Rewound { way, changes, conflicts, untracked } => {
                 self.rest();
-                vec![Block::Rewound { way: *way, files: files(changes, conflicts, untracked.len()) }]
+                vec![Block::Rewound { way: *way, files: files(*way, changes, conflicts, untracked.len()) }]
             }
             // What held before is not news.
             Fact::ModeSet { mode } if self.mode.replace(*mode) == Some(*mode) => Vec::new(),

@@ -14,10 +14,13 @@ pub(super) fn moved(changes: &[Change], conflicts: &[PathBuf], untracked: usize)
         lines.push(format!("! {} was left alone: somebody changed it since", safe::text(&path)));
     }
     if changes.is_empty() {
-        lines.push("No file was changed by a call that was tracked.".into());
+        lines.push("There were no files to restore.".into());
     }
     if untracked > 0 {
-        lines.push(format!("{untracked} calls were not tracked, so what they did to files stands."));
+        let s = if untracked == 1 { "" } else { "s" };
+        lines.push(format!(
+            "What {untracked} unconfined command{s} did to files was not recorded, and stays."
+        ));
     }
     lines.join("\n")
 }

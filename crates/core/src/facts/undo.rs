@@ -1,6 +1,6 @@
 //! What to put back: read off the journal, without touching anything.
-use crate::{CallId, Change, Changed, Direction, Entry, Fact, How, Seq, active_path};
-use std::{cmp::Reverse, collections::HashMap, ops::Range, sync::Arc};
+use crate::{CallId, Change, Changed, Direction, Entry, Fact, How, Seq, active_path, changed};
+use std::{cmp::Reverse, collections::HashMap, ops::Range, path::PathBuf, sync::Arc};
 
 /// What going back to an entry would do.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -84,6 +84,20 @@ pub fn last_undo(entries: &[Arc<Entry>]) -> Option<(Vec<Change>, Seq)> {
     None
 }
 
+/// What the last undo would have done to the files that it left alone, one change for each; nothing once somebody spoke.
+pub fn left_alone(entries: &[Arc<Entry>]) -> Vec<Change> {
+    let path = active_path(entries);
+    let since = path.iter().rev().take_while(|entry| !matches!(entry.fact, Fact::Prompted { .. }));
+    let undone = since.filter_map(|entry| match &entry.fact {
+        Fact::Rewound { way: Direction::Undo, changes, conflicts, .. } => Some((changes, conflicts)),
+        _ => None,
+    });
+    let left = |(changes, conflicts): (&Vec<Change>, &Vec<PathBuf>)| {
+        changed::whole(changes).into_iter().filter(|change| conflicts.contains(&change.path)).collect()
+    };
+    undone.map(left).next().unwrap_or_default()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -118,6 +132,22 @@ mod tests {
                 Arc::new(Entry { seq: Seq(seq as u64), parent: parent.map(Seq), at: 0, fact })
             })
             .collect()
+    }
+
+    #[test]
+    fn what_an_undo_left_alone_is_known_until_somebody_speaks() {
+        let left = Fact::Rewound {
+            way: Direction::Undo,
+            changes: vec![change("2", "1"), change("1", "")],
+            conflicts: vec!["f".into()],
+            untracked: vec![],
+        };
+        let start =
+            vec![(Fact::Interrupted, None), (prompted(), None), (staged("", "2"), None), (left, Some(0))];
+        let with = |more: Vec<(Fact, Option<u64>)>| left_alone(&journal([start.clone(), more].concat()));
+        assert_eq!(with(vec![]), [change("2", "")]);
+        assert_eq!(with(vec![(prompted(), None)]), []);
+        assert_eq!(left_alone(&journal(vec![(rewound(Direction::Undo, vec![change("2", "1")]), None)])), []);
     }
 
     // C-73, trap 6

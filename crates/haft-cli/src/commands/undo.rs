@@ -11,10 +11,13 @@ use futures::StreamExt;
 use haft::{
     engine::{Engine, Home, Model, Session},
     kernel::{
-        Change, ChangeKind, Changed, Command, Direction, Entry, Event, Fact, How, JobId, Seq, SessionId,
-        active_path, changed, undo as plan,
+        Change, ChangeKind, Changed, Command, Direction, Entry, Event, Fact, FileKind, How, JobId, Seq,
+        SessionId, active_path, changed, undo as plan,
     },
-    present::{diff, safe, view::prompts},
+    present::{
+        diff, safe,
+        view::{next_step, prompts},
+    },
     providers::{Scripted, direct},
     terminal::Exit,
 };
@@ -33,28 +36,78 @@ pub(crate) async fn undo(context: &CliContext, args: &UndoArgs) -> Result<Exit, 
         (None, Some(calls)) => plan::before_last_calls(&entries, calls),
         (None, None) => plan::before_last_turn(&entries),
     };
-    let Some(to) = to else { return say("nothing to undo") };
-    let planned = plan::back_to(&entries, to);
-    let undone = prompts(&entries).into_iter().find(|(before, _)| *before >= to).map(|(_, text)| text);
-    let exit = match args.dry_run {
-        true => {
-            let conflicts = session.left_alone(&changed::whole(&planned.changes))?;
-            told(&planned.changes, &conflicts, planned.untracked.len(), Direction::Undo, true)
+    let exit = match (&args.show, to) {
+        (Some(file), to) => show(&session, file, to),
+        (None, Some(to)) if args.dry_run => dry(&session, to),
+        (None, Some(to)) => go_back(&session, to).await,
+        (None, None) => {
+            let left: Vec<PathBuf> =
+                plan::left_alone(&entries).into_iter().map(|change| change.path).collect();
+            say("nothing to undo").and_then(|exit| hint(&left, Direction::Undo).map(|()| exit))
         }
-        false => run_job(&session, Command::Rewind { to }).await,
     };
-    if let (Some(prompt), Ok(_)) = (undone, &exit) {
-        let goes = if args.dry_run { "would go" } else { "goes" };
-        writeln!(stdout(), "the conversation {goes} on before: {}", first_line(&prompt))?;
-    }
-    if exit.is_ok() {
-        tell_tasks(&entries, to)?;
-    }
-    if args.dry_run && exit.is_ok() {
-        write!(stdout(), "\n{}", diff::of_all(&session, &changed::whole(&planned.changes)))?;
-    }
     engine.shut_down().await;
     exit
+}
+
+/// Tells what would be done, with the diff of that and of nothing else.
+fn dry(session: &Session, to: Seq) -> Result<Exit, Failure> {
+    let entries = session.entries();
+    let planned = plan::back_to(&entries, to);
+    let whole = changed::whole(&planned.changes);
+    let conflicts = session.left_alone(&whole)?;
+    let exit = told(&planned.changes, &conflicts, planned.untracked.len(), Direction::Undo, true)?;
+    if let Some(prompt) = prompt_after(&entries, to) {
+        writeln!(stdout(), "the conversation would be back before your prompt: {}", first_line(&prompt))?;
+    }
+    tell_tasks(&entries, to)?;
+    let moved: Vec<Change> = whole.into_iter().filter(|change| !conflicts.contains(&change.path)).collect();
+    if !moved.is_empty() {
+        write!(stdout(), "\n{}", diff::of_all(session, &moved))?;
+    }
+    Ok(exit)
+}
+
+async fn go_back(session: &Session, to: Seq) -> Result<Exit, Failure> {
+    let entries = session.entries();
+    let exit = run_job(session, Command::Rewind { to }).await?;
+    if let Some(prompt) = prompt_after(&entries, to) {
+        writeln!(stdout(), "the conversation is back before your prompt: {}", first_line(&prompt))?;
+    }
+    tell_tasks(&entries, to)?;
+    Ok(exit)
+}
+
+fn prompt_after(entries: &[Arc<Entry>], to: Seq) -> Option<String> {
+    prompts(entries).into_iter().find(|(before, _)| *before >= to).map(|(_, text)| text)
+}
+
+/// Prints `file` as going back `to` would restore it, or as the last undo would have that left it alone.
+fn show(session: &Session, file: &Path, to: Option<Seq>) -> Result<Exit, Failure> {
+    let entries = session.entries();
+    let Some(Fact::SessionOpened { workspace, .. }) = entries.first().map(|entry| &entry.fact) else {
+        return Err(Failure::failed("cannot read the session"));
+    };
+    let planned = to.map(|to| changed::whole(&plan::back_to(&entries, to).changes)).unwrap_or_default();
+    let changes: Vec<Change> = plan::left_alone(&entries).into_iter().chain(planned).collect();
+    // As it is printed, or as it lies from where the person stands.
+    let here = [file.canonicalize(), std::path::absolute(file)].map(Result::unwrap_or_default);
+    let is_it = |change: &&Change| change.path == file || here.contains(&workspace.join(&change.path));
+    let Some(change) = changes.iter().find(is_it) else {
+        let names = changes.iter().map(|change| format!("`{}`", change.path.display())).collect::<Vec<_>>();
+        let hint = if names.is_empty() { "no file would be restored".into() } else { names.join(", ") };
+        let why = format!("an undo would not restore `{}`", file.display());
+        return Err(Failure::usage(why).hint(format!("it would restore: {hint}")));
+    };
+    match &change.after {
+        Some(state) if state.kind() == FileKind::File => {
+            stdout().write_all(&session.content(&state.hash)?)?;
+            Ok(Exit::Success)
+        }
+        Some(_) => Err(Failure::failed(format!("`{}` was no file before", file.display()))),
+        None => Err(Failure::failed(format!("`{}` was not there before", file.display()))
+            .hint("an undo removes it, unless it was changed since: remove it yourself")),
+    }
 }
 
 /// Names the background tasks that run and that began after `to`: nothing that they change will be kept.
@@ -176,12 +229,21 @@ fn told(
         writeln!(stdout, "! {path} {would}left alone: somebody changed it since")?;
     }
     if changes.is_empty() {
-        writeln!(stdout, "no file was changed by a call that was tracked")?;
+        writeln!(stdout, "there were no files to restore")?;
     }
     if untracked > 0 {
-        writeln!(stdout, "{untracked} calls were not tracked, so what they did to files stands")?;
+        let s = if untracked == 1 { "" } else { "s" };
+        writeln!(stdout, "what {untracked} unconfined command{s} did to files was not recorded, and stays")?;
     }
+    hint(conflicts, way)?;
     Ok(if conflicts.is_empty() { Exit::Success } else { Exit::Failed })
+}
+
+/// What to do about files that were left alone.
+fn hint(conflicts: &[PathBuf], way: Direction) -> Result<(), Failure> {
+    let Some(first) = conflicts.first() else { return Ok(()) };
+    writeln!(stderr(), "hint: {}", safe::text(&next_step(first, way)))?;
+    Ok(())
 }
 
 fn moved(kind: ChangeKind, way: Direction) -> &'static str {
@@ -189,7 +251,8 @@ fn moved(kind: ChangeKind, way: Direction) -> &'static str {
         (Direction::Undo, ChangeKind::Modified) => "put back",
         (Direction::Undo, ChangeKind::Created) => "brought back",
         (Direction::Undo, ChangeKind::Deleted) => "removed",
-        (Direction::Redo, ChangeKind::Modified | ChangeKind::Created) => "brought again",
+        (Direction::Redo, ChangeKind::Modified) => "changed again",
+        (Direction::Redo, ChangeKind::Created) => "created again",
         (Direction::Redo, ChangeKind::Deleted) => "removed again",
     }
 }

@@ -287,7 +287,7 @@ fn an_undo_to_before_a_running_task_says_that_nothing_of_it_is_kept_and_none_is(
     let command = format!("{UNTIL_GO}; cat edited.txt; echo x >made");
     let dropped =
         format!("background task 1 began later, so nothing that it changes is kept: {}…", &command[..60]);
-    let before = "the conversation goes on before: go";
+    let before = "the conversation is back before your prompt: go";
     let table = [
         (vec!["undo", "--calls", "1"], vec!["~ edited.txt put back", &dropped]),
         (vec!["undo"], vec!["~ edited.txt put back", before, &dropped]),

@@ -1,9 +1,12 @@
 //! What a session was told, what it took, and what going back or forward moved.
 use crate::safe;
 use futures::StreamExt;
-use haft_core::{Change, Command, Entry, Event, Fact, Seq, Usage, changed, text_of};
+use haft_core::{Change, Command, Direction, Entry, Event, Fact, Seq, Usage, changed, text_of};
 use haft_engine::Session;
-use std::{path::PathBuf, sync::Arc};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 /// Where a conversation can be taken up again: its prompts, and the entry before each.
 pub fn prompts(entries: &[Arc<Entry>]) -> Vec<(Seq, String)> {
@@ -46,19 +49,47 @@ pub async fn moved(session: &Session, command: Command) -> anyhow::Result<Vec<St
 
 /// Which files going back or forward has moved, one line each; nothing of another fact.
 pub fn moved_by(fact: &Fact) -> Option<Vec<String>> {
-    let Fact::Rewound { changes, conflicts, untracked, .. } = fact else { return None };
-    let files = files(changes, conflicts, untracked.len());
-    let nothing = files.is_empty().then(|| "no file was changed by a call that was tracked".to_owned());
+    let Fact::Rewound { way, changes, conflicts, untracked } = fact else { return None };
+    let files = files(*way, changes, conflicts, untracked.len());
+    let nothing = files.is_empty().then(|| "there were no files to restore".to_owned());
     Some(files.into_iter().chain(nothing).collect())
 }
 
-pub(super) fn files(changes: &[Change], conflicts: &[PathBuf], untracked: usize) -> Vec<String> {
+/// What a person can do about `file`, which going back or forward left alone.
+pub fn next_step(file: &Path, way: Direction) -> String {
+    let file = quoted(&file.to_string_lossy());
+    match way {
+        Direction::Undo => format!(
+            "`haft undo --show {file}` prints the earlier version, to compare with yours; with `>{file}` behind it, it takes \
+             the place of yours"
+        ),
+        Direction::Redo => format!("undo your change to {file}, then redo once more"),
+    }
+}
+
+/// As one word of a shell.
+fn quoted(name: &str) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || "._/-+@%".contains(c);
+    match name.chars().all(is_plain) && !name.starts_with('-') {
+        true => name.to_owned(),
+        false => format!("'{}'", name.replace('\'', r"'\''")),
+    }
+}
+
+pub(super) fn files(
+    way: Direction,
+    changes: &[Change],
+    conflicts: &[PathBuf],
+    untracked: usize,
+) -> Vec<String> {
     let name = |path: &PathBuf| safe::text(&path.to_string_lossy()).into_owned();
     let whole = changed::whole(changes);
     let moved = whole.iter().filter(|change| !conflicts.contains(&change.path));
     let moved = moved.map(|change| format!("{} {}", crate::diff::sign(change.kind()), name(&change.path)));
     let kept = conflicts.iter().map(|path| format!("! {} left alone: somebody changed it since", name(path)));
+    let next = conflicts.first().map(|path| safe::text(&next_step(path, way)).into_owned());
+    let s = if untracked == 1 { "" } else { "s" };
     let unknown = (untracked > 0)
-        .then(|| format!("{untracked} calls were not tracked, so what they did to files stands"));
-    moved.chain(kept).chain(unknown).collect()
+        .then(|| format!("what {untracked} unconfined command{s} did to files was not recorded, and stays"));
+    moved.chain(kept).chain(next).chain(unknown).collect()
 }
