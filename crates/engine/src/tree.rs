@@ -10,6 +10,7 @@ use crate::session::{
 use futures::{StreamExt, future::BoxFuture};
 use haft_core::{
     Answer, CallId, Command, Event, Fact, Outcome, Question, Subagents, ToolError, ToolErrorKind, ToolOutput,
+    arguments_in_brief,
 };
 use serde_json::json;
 use std::{collections::HashMap, sync::Arc};
@@ -135,7 +136,7 @@ async fn listen(mut turn: Turn, progress: Box<dyn Fn(String) + Send + Sync>, mut
         let Event::Recorded(entry) = event else { continue };
         open.apply(&entry.fact);
         if let Fact::ToolStarted { name, arguments, .. } = &entry.fact {
-            progress(format!("{name} {arguments}\n"));
+            progress(format!("{name} {}\n", arguments_in_brief(arguments)));
         }
     }
     turn.report().await

@@ -73,15 +73,16 @@ fn template(dir: &SourceDir, file: PathBuf, warn: Warn<'_>) -> Option<Template> 
     Some(Template { name, header, text: text.trim().to_owned(), is_own: dir.is_own(), file })
 }
 
-/// What `prompt` stands for: itself, unless it begins with `/NAME`. A path is not a name.
-pub(crate) fn expand(known: &[Template], prompt: &str) -> Result<Expanded, Failure> {
+/// What `prompt` stands for: itself, unless it begins with `/NAME`. A path is not a name. `listed_by`: the command that lists
+/// all names.
+pub(crate) fn expand(known: &[Template], prompt: &str, listed_by: &str) -> Result<Expanded, Failure> {
     let as_it_is = || Expanded { prompt: prompt.to_owned(), ..Expanded::default() };
     let Some(rest) = prompt.trim_start().strip_prefix('/') else { return Ok(as_it_is()) };
     let (name, arguments) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
     match known.iter().find(|template| template.name == name) {
         Some(template) => template.filled(arguments.trim()),
         None if !is_name(name) || Path::new("/").join(name).exists() => Ok(as_it_is()),
-        None => Err(unknown(name, known)),
+        None => Err(unknown(name, known, listed_by)),
     }
 }
 
@@ -89,12 +90,11 @@ fn is_name(word: &str) -> bool {
     !word.is_empty() && word.chars().all(|c| c.is_alphanumeric() || "-_".contains(c))
 }
 
-fn unknown(name: &str, known: &[Template]) -> Failure {
+fn unknown(name: &str, known: &[Template], listed_by: &str) -> Failure {
     let names: Vec<&str> = known.iter().map(|template| template.name.as_str()).collect();
     let near = nearest(name, &names).map(|near| format!("did you mean `/{near}`? ")).unwrap_or_default();
-    Failure::usage(format!("there is no command `/{name}`")).hint(format!(
-        "{near}`haft commands list` names them; a prompt may begin with a word in front of the `/`"
-    ))
+    Failure::usage(format!("there is no command `/{name}`"))
+        .hint(format!("{near}`{listed_by}` lists them; a prompt may begin with a word in front of the `/`"))
 }
 
 impl Template {
@@ -184,11 +184,12 @@ mod tests {
             ("/fxi x", Err("there is no command `/fxi`")),
         ];
         for (prompt, expected) in table {
-            let told =
-                expand(&known, prompt).map(|expanded| expanded.prompt).map_err(|failure| failure.message);
+            let told = expand(&known, prompt, "/help")
+                .map(|expanded| expanded.prompt)
+                .map_err(|failure| failure.message);
             assert_eq!(told, expected.map(str::to_owned).map_err(str::to_owned), "{prompt}");
         }
-        let hint = expand(&known, "/fxi").unwrap_err().hint.unwrap_or_default();
+        let hint = expand(&known, "/fxi", "/help").unwrap_err().hint.unwrap_or_default();
         assert!(hint.starts_with("did you mean `/fix`? `haft commands list`"), "{hint}");
     }
 
@@ -198,7 +199,7 @@ mod tests {
             Header { model: Some("openai/x".into()), agent: Some("reviewer".into()), ..Header::default() };
         let theirs = Template { header, ..template("x", "y") };
         assert!(
-            expand(std::slice::from_ref(&theirs), "/x")
+            expand(std::slice::from_ref(&theirs), "/x", "/help")
                 .unwrap_err()
                 .message
                 .ends_with("may not choose the model `openai/x`")
@@ -206,6 +207,6 @@ mod tests {
         let mine = Template { is_own: true, ..theirs };
         let expected =
             Expanded { prompt: "y".into(), agent: Some("reviewer".into()), model: Some("openai/x".into()) };
-        assert_eq!(expand(&[mine], "/x").unwrap(), expected);
+        assert_eq!(expand(&[mine], "/x", "/help").unwrap(), expected);
     }
 }

@@ -64,6 +64,8 @@ pub struct View {
     cut_off: Vec<Call>,
     /// What runs unasked, where somebody chose it.
     pub mode: Option<Mode>,
+    /// Commands run unconfined that were to be confined.
+    pub is_unconfined: bool,
     heard: String,
     /// The tool whose call is being written.
     calling: Option<String>,
@@ -205,8 +207,18 @@ impl View {
                 self.rest();
                 vec![Block::Rewound { way: *way, files: files(*way, changes, conflicts, untracked.len()) }]
             }
-            // What held before is not news.
-            Fact::ModeSet { mode } if self.mode.replace(*mode) == Some(*mode) => Vec::new(),
+            // It is seen as it holds, and not each time that somebody changes it.
+            Fact::ModeSet { mode } => {
+                self.mode = Some(*mode);
+                Vec::new()
+            }
+            Fact::Unconfined { .. } => {
+                self.is_unconfined = true;
+                notes::of(&entry.fact)
+                    .map(|note| Block::Note(safe::text(&note).into_owned()))
+                    .into_iter()
+                    .collect()
+            }
             fact => {
                 notes::of(fact).map(|note| Block::Note(safe::text(&note).into_owned())).into_iter().collect()
             }
@@ -270,8 +282,15 @@ impl View {
             }
             Fact::ApprovalAnswered { call, .. } | Fact::QuestionAnswered { call, .. } => {
                 self.answered(call);
-                if let Fact::ApprovalAnswered { answer: Answer::No | Answer::Nobody, .. } = fact {
-                    self.with_call(call, |call| call.refused.append(&mut call.proposed));
+                match fact {
+                    Fact::ApprovalAnswered { answer: Answer::No | Answer::Nobody, .. } => {
+                        self.with_call(call, |call| call.refused.append(&mut call.proposed));
+                    }
+                    Fact::QuestionAnswered { answer: Some(answer), .. } => {
+                        let answer = safe::text(answer).into_owned();
+                        self.with_call(call, |call| call.answer = Some(answer));
+                    }
+                    _ => {}
                 }
                 notes::of(fact).map(Block::Note).into_iter().collect()
             }
@@ -342,8 +361,12 @@ impl View {
         let state = if result.went_well() { CallState::Done } else { CallState::Failed };
         // Who has typed it wants to see it whole.
         let lines = if call.is_own { usize::MAX } else { words::PREVIEW_LINES };
-        let (preview, verdict, plan) =
+        let (mut preview, verdict, plan) =
             (words::preview(result, lines, self.how), verdict(result), Plan::of(result));
+        if let (true, Some(answer)) = (preview.is_empty(), &call.answer) {
+            preview = answer.lines().map(str::to_owned).collect();
+            preview.iter_mut().take(1).for_each(|line| *line = format!("answer: {line}"));
+        }
         let summary = plan.as_ref().map_or(call.summary, Plan::progress);
         self.plan = plan.clone().or(self.plan.take());
         vec![Block::Call(Call {

@@ -6,7 +6,8 @@ use crate::{
     safe,
 };
 use haft_core::{
-    CallId, Change, Event, Fact, Outcome, Part, Shown, TOTAL_LINES, ToolCall, ToolResult, Update, text_of,
+    CallId, Change, Event, Fact, Outcome, Part, Shown, TOTAL_LINES, ToolCall, ToolResult, Update,
+    arguments_in_brief, text_of,
 };
 use haft_engine::Chat;
 use serde_json::Value;
@@ -242,15 +243,9 @@ impl<Out: Write, Err: Write> Words<Out, Err> {
     }
 }
 
-/// The arguments in a few words: the first text among them, the number of items of the first list, else all as JSON.
+/// The arguments in a few words: see [`arguments_in_brief`].
 pub fn summary(arguments: &Value) -> String {
-    let all = || arguments.as_object().into_iter().flat_map(|all| all.values());
-    let text = all().find_map(Value::as_str).map(str::to_owned);
-    let items =
-        all().find_map(Value::as_array).map(|items| format!("{} item{}", items.len(), s(items.len())));
-    let text = text.or(items).unwrap_or_else(|| arguments.to_string());
-    let line = text.lines().next().unwrap_or_default();
-    short(&safe::text(line))
+    short(&safe::text(&arguments_in_brief(arguments)))
 }
 
 /// What people see of a result: at most so many `lines`, or all of them uncut with `usize::MAX`, of the tool's own words

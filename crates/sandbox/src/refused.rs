@@ -13,7 +13,7 @@ const SETTINGS: [Setting; 3] = [
     Setting {
         path: "kernel/apparmor_restrict_unprivileged_userns",
         refusing: "1",
-        told: "AppArmor restricts user namespaces: `sudo sysctl kernel.apparmor_restrict_unprivileged_userns=0` allows them to all programs, a profile to `haft` alone (docs/troubleshooting.md)",
+        told: "AppArmor restricts user namespaces: `sudo sysctl kernel.apparmor_restrict_unprivileged_userns=0` allows them to all programs, a profile to `haft` alone",
     },
     // Debian and what is made of it.
     Setting {
@@ -45,7 +45,7 @@ fn reason(root: &Path) -> Option<&'static str> {
         value.is_ok_and(|value| value.trim() == setting.refusing)
     };
     let is_container = || CONTAINERS.iter().any(|file| root.join(file).exists());
-    let container = "this container may not make namespaces (docs/deploy.md, \"A container\")";
+    let container = "this container may not make namespaces (Docker and Podman let it with `--security-opt seccomp=unconfined`)";
     SETTINGS.iter().find(refuses).map(|setting| setting.told).or_else(|| is_container().then_some(container))
 }
 
@@ -67,7 +67,7 @@ mod tests {
                 ],
                 Some("apparmor_restrict_unprivileged_userns=0"),
             ),
-            (&[(".dockerenv", "")], Some("docs/deploy.md")),
+            (&[(".dockerenv", "")], Some("seccomp=unconfined")),
         ];
         for (files, expected) in table {
             let root = tempfile::tempdir().unwrap();

@@ -63,7 +63,7 @@ pub async fn run(
     let terminal = Terminal::take()?;
     let size = crossterm::terminal::size()?;
     let mut app = App::new(host, look, size);
-    app.show(opened);
+    app.show(opened, matches!(first, Some(Command::Continue)));
     if let Some(command) = first {
         app.send(command);
     }

@@ -117,6 +117,18 @@ impl ToolCall {
     }
 }
 
+/// Returns the arguments of a call in one line, for people: the first text among them, the number of items of the first list,
+/// else each with its value.
+pub fn arguments_in_brief(arguments: &Value) -> String {
+    let all = || arguments.as_object().into_iter().flatten();
+    let text = all().find_map(|(_, value)| value.as_str()).map(str::to_owned);
+    let items = || all().find_map(|(_, value)| value.as_array()).map(Vec::len);
+    let items = || items().map(|count| format!("{count} item{}", if count == 1 { "" } else { "s" }));
+    let each = || all().map(|(name, value)| format!("{name}: {value}")).collect::<Vec<_>>().join(", ");
+    let text = text.or_else(items).unwrap_or_else(each);
+    text.trim_start().lines().next().unwrap_or_default().to_owned()
+}
+
 /// Tokens of one reply, or of many.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Usage {

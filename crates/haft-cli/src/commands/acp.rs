@@ -70,7 +70,7 @@ fn listed(template: &Template) -> SlashCommand {
 
 /// Who works in a session and who is asked is settled when it begins.
 fn expand(known: &[Template], prompt: &str) -> Result<String, Failure> {
-    match slash::expand(known, prompt)? {
+    match slash::expand(known, prompt, "haft commands list")? {
         Expanded { prompt, agent: None, model: None } => Ok(prompt),
         Expanded { .. } => Err(Failure::usage("the command names an agent or a model")
             .hint("use it with `haft run`, or start `haft acp` with `--agent` and `--model`")),

@@ -30,7 +30,7 @@ fn set(context: &CliContext, key: &str, value: &str) -> Result<Exit, Failure> {
     let file = &context.places.user_file;
     edit::set(file, key, value).map_err(|error| {
         Failure::usage(error.to_string())
-            .hint("`haft config show` lists settings, docs/configuration.md all tables")
+            .hint("`haft config show` lists settings, `haft help configuration` explains them")
     })?;
     writeln!(stderr(), "`{key}` is set in `{}`.", file.display())?;
     let variable = SETTINGS.iter().find(|setting| setting.key == key).map(Setting::variable);

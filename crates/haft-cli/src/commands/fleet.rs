@@ -179,11 +179,11 @@ impl From<FleetError> for Failure {
                 Self::usage(message).hint("it looks like `postgres://USER@HOST/DATABASE`")
             }
             FleetError::Refused { .. } => {
-                Self::usage(message).hint("user, password or database are not right; see docs/deploy.md")
+                Self::usage(message).hint("user, password or database are not right")
             }
             FleetError::NotPrivate { .. } => Self::usage(message).hint(
                 "let SSL_CERT_FILE name the authority that signed its certificate; \
-                 `sslmode=disable` in the address does without TLS; see docs/deploy.md",
+                 `sslmode=disable` in the address does without TLS",
             ),
             FleetError::Schema(_) | FleetError::Usage(_) => Self::usage(message),
             FleetError::Unreachable { .. } => Self::failed(message)

@@ -75,7 +75,11 @@ fn expand(context: &CliContext, turn: &TurnArgs, words: &[String]) -> Result<Exp
         return Ok(Expanded { prompt, ..Expanded::default() });
     }
     let workspace = assemble::workspace_for(context, turn)?;
-    slash::expand(&slash::known(&context.places, &workspace, &*notes(turn.quiet)), &prompt)
+    slash::expand(
+        &slash::known(&context.places, &workspace, &*notes(turn.quiet)),
+        &prompt,
+        "haft commands list",
+    )
 }
 
 /// What a person is told whose session another `haft` has open.

@@ -115,7 +115,7 @@ pub(super) fn greet(
     }
     if !address.ip().is_loopback() {
         lines.push(
-            "others can reach this address, and what they say is not encrypted; see docs/deploy.md"
+            "others can reach this address, and what they say is not encrypted: put a proxy with TLS in front of it"
                 .to_owned(),
         );
     }

@@ -171,7 +171,7 @@ fn said(failure: &Failure) -> String {
 
 /// What a line of a conversation stands for. Who works in it and who is asked is settled when it begins.
 fn in_conversation(known: &[Template], line: &str) -> Result<String, Failure> {
-    match slash::expand(known, line)? {
+    match slash::expand(known, line, "/help")? {
         Expanded { prompt, agent: None, model: None } => Ok(prompt),
         Expanded { .. } => Err(Failure::usage(format!("`{line}` names an agent or a model"))
             .hint("choose them with `/agent` and `/model`, or use `haft run`")),

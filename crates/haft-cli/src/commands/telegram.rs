@@ -87,7 +87,7 @@ fn engines(context: &CliContext, turn: &TurnArgs) -> Engines {
 
 /// Who works in a chat and who is asked is settled when its conversation begins.
 fn expand(known: &[Template], line: &str) -> Result<String, String> {
-    match slash::expand(known, line) {
+    match slash::expand(known, line, "/help") {
         Ok(Expanded { prompt, agent: None, model: None }) => Ok(prompt),
         Ok(Expanded { .. }) => {
             Err(format!("`{line}` names an agent or a model, which is not possible here."))

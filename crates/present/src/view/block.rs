@@ -86,6 +86,8 @@ pub struct Call {
     pub preview: Vec<String>,
     /// What went wrong in it, in numbers.
     pub verdict: Option<String>,
+    /// What a person answered to its last question.
+    pub answer: Option<String>,
     /// The steps that its result is.
     pub plan: Option<Plan>,
     /// Pictures in its result.
@@ -156,6 +158,7 @@ impl Call {
             is_delegated: false,
             preview: Vec::new(),
             verdict: None,
+            answer: None,
             plan: None,
             images: Vec::new(),
             is_command: false,

@@ -135,8 +135,8 @@ impl App {
         }
     }
 
-    /// Shows a session, from what it has so far.
-    pub(super) fn show(&mut self, opened: Opened) {
+    /// Shows a session, from what it has so far. `goes_on`: a turn that was cut off is taken up at once.
+    pub(super) fn show(&mut self, opened: Opened, goes_on: bool) {
         let Opened { engine, session, notices, effort } = opened;
         self.effort = effort;
         self.view = View::default();
@@ -145,6 +145,8 @@ impl App {
         let said = entries.iter().flat_map(|entry| self.view.apply(&Event::Recorded(entry.clone())));
         let said: Vec<Block> = said.collect();
         let is_cut_off = self.view.working && !session.is_joined();
+        // It was so when the session was open before, and is told anew where it still is.
+        self.view.is_unconfined &= session.is_joined();
         self.queued = waiting(&entries);
         self.events = session.events(next(&session)).boxed();
         let is_known = self.shown.replace(session.id().0.clone()) == Some(session.id().0.clone());
@@ -160,7 +162,9 @@ impl App {
         notices.iter().for_each(|notice| self.note(notice));
         if is_cut_off {
             self.view.rest();
-            self.note("the last turn was cut off; `/continue` takes it up");
+            if !goes_on {
+                self.note("the last turn was cut off; `/continue` takes it up");
+            }
         }
     }
 
@@ -345,7 +349,7 @@ impl App {
         match done {
             Done::Opened(Ok((opened, wish))) => {
                 (self.hint, self.wish) = (None, Wish { is_kept: false, ..wish });
-                self.show(opened);
+                self.show(opened, false);
             }
             Done::Opened(Err(why)) => {
                 self.hint = None;

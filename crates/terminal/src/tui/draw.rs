@@ -177,7 +177,9 @@ impl App {
         let effort = self.effort.clone();
         let mode = self.mode_now().map(|mode| mode.name().to_owned());
         let agent = Some(self.view.agent.clone()).filter(|agent| !agent.is_empty() && agent != "haft");
-        let left: Vec<String> = [Some(model), effort, agent, mode].into_iter().flatten().collect();
+        let unconfined = self.view.is_unconfined.then(|| "unconfined".to_owned());
+        let left: Vec<String> =
+            [Some(model), effort, agent, mode, unconfined].into_iter().flatten().collect();
         let window = setup.and_then(|setup| setup.model.window);
         let window = window.filter(|window| *window > 0 && self.view.context > 0);
         let context =

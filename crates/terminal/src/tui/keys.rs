@@ -6,7 +6,7 @@ use haft_present::view::Asked;
 use std::time::{Duration, Instant};
 
 /// For the help.
-pub(super) const KEYS: [(&str, &str); 12] = [
+pub(super) const KEYS: [(&str, &str); 13] = [
     ("Enter", "send; during a turn the model reads it next"),
     ("Shift+Enter", "new line (also Alt+Enter, Ctrl+J, \\ at the end)"),
     ("Esc", "interrupt; twice: go back to an earlier prompt"),
@@ -17,6 +17,7 @@ pub(super) const KEYS: [(&str, &str); 12] = [
     ("Ctrl+G", "edit the prompt in $VISUAL or $EDITOR"),
     ("Ctrl+O", "show everything so far, with whole results"),
     ("Ctrl+T", "list background commands and subagents"),
+    ("?", "on an empty line: show this help"),
     ("Ctrl+C", "clear the prompt, interrupt, or quit (twice)"),
     ("Ctrl+D, Ctrl+Z", "quit; suspend"),
 ];
@@ -61,6 +62,7 @@ impl App {
             KeyCode::Enter if !key.modifiers.intersects(KeyModifiers::SHIFT | KeyModifiers::ALT) => {
                 self.enter()
             }
+            KeyCode::Char('?') if !ctrl && self.input.is_empty() && self.view.asked.is_empty() => self.help(),
             _ => self.type_in(key),
         }
     }

@@ -75,7 +75,8 @@ impl App {
         match expanded {
             Ok(prompt) => self.prompt(prompt, pictures),
             Err(why) => {
-                let near = console::near(text).map(|near| format!("did you mean `/{near}`?"));
+                let near =
+                    console::near(text).map(|near| format!("did you mean `/{near}`? `/help` lists all"));
                 let (message, hint) = why.split_once("\nhint: ").unwrap_or((&why, ""));
                 let hint = Some(hint.to_owned()).filter(|hint| !hint.is_empty());
                 self.fail(message.to_owned(), near.or(hint));
