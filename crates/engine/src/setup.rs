@@ -19,7 +19,7 @@ pub use profile::{AgentInProfile, Chat, Edits, Profile, Reasons};
 pub use profile_rules::ProfileRules;
 pub use replica::{Replica, Replicas};
 
-use haft_core::{Access, Hooks, Mode, Policy, Registry, Stage, ToolSource};
+use haft_core::{Access, Hooks, Limits, Mode, Policy, Registry, Stage, ToolSource};
 use std::{
     path::{Path, PathBuf},
     sync::Arc,
@@ -60,4 +60,15 @@ pub struct Setup {
     pub models: Option<Models>,
     /// Where else all that is recorded stands.
     pub replicas: Option<Replicas>,
+}
+
+impl Setup {
+    /// For sessions of one call that a program or a person makes in place of a model: nothing was read before it, and the
+    /// turn is over when the call is, whatever the profile says of the end of a turn.
+    pub fn for_one_call(mut self) -> Self {
+        self.profile.unread = Unread::Allow;
+        let call_seconds = self.profile.limits.call_seconds;
+        self.profile.limits = Limits { call_seconds, ..Limits::default() };
+        self
+    }
 }

@@ -6,7 +6,7 @@ use haft_core::{
     CallId, Command, Delta, Message, Part, Provider, ProviderError, Request, StopReason, text_of,
 };
 
-/// Makes the call that a prompt of [`prompt`] names, then has nothing more to say.
+/// Makes the call that a prompt of [`prompt`] names, once in a session, and has nothing more to say.
 pub struct Direct;
 
 const WORD: &str = "call";
@@ -23,11 +23,18 @@ pub fn prompt(tool: &str, arguments: &str) -> Command {
 impl Provider for Direct {
     fn stream(&self, request: Request) -> BoxStream<'static, Result<Delta, ProviderError>> {
         let deltas = match request.messages.last().map(AsRef::as_ref) {
-            Some(Message::User { parts }) => call(&text_of(parts)),
+            Some(Message::User { parts }) if !has_called(&request) => {
+                call(&text_of(&parts[..parts.len().min(1)]))
+            }
             _ => vec![Delta::Text("done".into()), Delta::Stop(StopReason::EndTurn)],
         };
         stream::iter(deltas.into_iter().map(Ok)).boxed()
     }
+}
+
+/// Whatever a turn asks after that, for all that hooks and limits say.
+fn has_called(request: &Request) -> bool {
+    request.messages.iter().any(|message| matches!(**message, Message::Tool { .. }))
 }
 
 fn call(prompt: &str) -> Vec<Delta> {

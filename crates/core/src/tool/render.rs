@@ -1,4 +1,5 @@
 //! How a result is worded for the model: one outcome, several accents (X-14, X-15).
+use super::result::is_red;
 use crate::{Failure, Shown, TOTAL_LINES, ToolCall, ToolError, ToolOutput, ToolResult};
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
@@ -79,8 +80,9 @@ impl Render {
             Wording::Text => for_model,
             Wording::Fields => self.as_json(&details).filter(|_| is_in_details).unwrap_or(for_model),
             Wording::Success => {
+                let outcome = success(&details, &for_model);
                 let text = (!is_in_details).then_some(for_model);
-                flat(success(&details), &self.named(&details), text)
+                flat(outcome, &self.named(&details), text)
             }
             Wording::Titled => json!({"title": self.title(call, &shown), "output": for_model}).to_string(),
         };
@@ -159,9 +161,10 @@ impl Render {
     }
 }
 
-/// A command that ended badly is no success (C-40).
-fn success(details: &Value) -> Value {
+/// A command that ended badly is no success (C-40), nor is a run of tests: its first line says what it came to.
+fn success(details: &Value, text: &str) -> Value {
     match details.get("exit_code").and_then(Value::as_i64) {
+        None if is_red(details) => json!({"success": false, "error": text.lines().next()}),
         None | Some(0) => json!({"success": true, "error": ""}),
         Some(code) => json!({"success": false, "error": format!("exit code {code}")}),
     }
@@ -274,6 +277,11 @@ mod tests {
             (alfred, fields(), "{\n  \"edited\": false\n}"),
             (alfred, unknown(), "Error: Tool 'my_tool' not found\nhint: available tools: "),
             (ally, good(), r#"{"success":true,"error":"","done":1}"#),
+            (
+                ally,
+                Ok(ToolOutput::text("1 failed\nmore").details(json!({"ok": false}))),
+                r#"{"success":false,"error":"1 failed","content":"1 failed\nmore","ok":false}"#,
+            ),
             (ally, Ok(ToolOutput::text("no fields")), r#"{"success":true,"error":"","content":"no fields"}"#),
             (
                 ally,

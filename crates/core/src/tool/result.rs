@@ -223,14 +223,23 @@ impl ToolResult {
         self.error.is_none()
     }
 
+    /// Returns whether the call did what it was asked to and found what it was to find: no run of tests that failed (`ok`
+    /// among the fields).
+    pub fn is_green(&self) -> bool {
+        self.is_ok() && !is_red(&self.details)
+    }
+
     /// Returns whether what it ran did well, too: no command that ended with another code than 0 (`exit_code` among the
-    /// fields), no run of tests that failed (`ok`).
+    /// fields).
     pub fn went_well(&self) -> bool {
         let code = self.details.get("exit_code").and_then(Value::as_i64);
-        self.is_ok()
-            && code.is_none_or(|code| code == 0)
-            && self.details.get("ok") != Some(&Value::Bool(false))
+        self.is_green() && code.is_none_or(|code| code == 0)
     }
+}
+
+/// Whether named fields are those of a run of tests that failed.
+pub(super) fn is_red(details: &Value) -> bool {
+    details.get("ok") == Some(&Value::Bool(false))
 }
 
 #[derive(Clone, Serialize, Deserialize)]

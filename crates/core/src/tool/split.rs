@@ -12,7 +12,7 @@ pub struct SplitResult {
     pub for_user: Option<String>,
     /// Whether people see nothing (T-12).
     pub silent: bool,
-    /// Whether the call failed (T-13).
+    /// Whether the call failed, or the tests did that it ran (T-13).
     pub is_error: bool,
     /// Whether the work goes on, and its end will be reported (T-14).
     #[serde(rename = "async")]
@@ -28,6 +28,6 @@ impl From<&ToolResult> for SplitResult {
             Shown::Text(text) | Shown::Message(text) => (Some(text.clone()), false),
             Shown::Nothing => (None, true),
         };
-        Self { for_llm, for_user, silent, is_error: !result.is_ok(), is_async: result.job.is_some() }
+        Self { for_llm, for_user, silent, is_error: !result.is_green(), is_async: result.job.is_some() }
     }
 }

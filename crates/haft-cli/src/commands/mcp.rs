@@ -9,7 +9,7 @@ use crate::{
     token,
 };
 use haft::{
-    engine::{Agent, Engine, Model, Unread},
+    engine::{Agent, Engine, Model},
     kernel::Registry,
     mcp::server::{
         AgentTool, Begin, HaftServer, JobTool, Offer, Open, OwnTool, listen, over_http, over_stdio,
@@ -123,10 +123,7 @@ fn open(engine: &Engine, agent: String) -> Open {
 /// An engine whose model makes the calls that clients make.
 fn for_calls(context: &CliContext, turn: &TurnArgs) -> Result<Engine, Failure> {
     let model = Model::plain(direct::MODEL, Arc::new(Direct));
-    let mut setup = SessionSpec::of(context, turn)?.setup(model)?;
-    // Each call has a session of its own, in which nothing was read before.
-    setup.profile.unread = Unread::Allow;
-    Ok(Engine::new(setup))
+    Ok(Engine::new(SessionSpec::of(context, turn)?.setup(model)?.for_one_call()))
 }
 
 fn own(engine: &Engine, names: &[String]) -> Result<Vec<Arc<dyn Offer>>, Failure> {

@@ -10,7 +10,7 @@ use crate::{
 };
 use futures::StreamExt;
 use haft::{
-    engine::{CallReport, Engine, Model, Turn, TurnReport, Unread},
+    engine::{CallReport, Engine, Model, Turn, TurnReport},
     kernel::{Change, Command, How, Registry, ResultObject, SplitResult, ToolResult},
     present::safe,
     providers::direct::{self, Direct},
@@ -70,13 +70,11 @@ async fn run(context: &CliContext, call: CallArgs) -> Result<Exit, Failure> {
     let settings = Settings { permission, profile, ..Settings::default() };
     let turn = TurnArgs { cwd, settings, ..TurnArgs::default() };
     let model = Model::plain(direct::MODEL, Arc::new(Direct));
-    let mut setup = SessionSpec::of(context, &turn)?.setup(model)?;
+    let setup = SessionSpec::of(context, &turn)?.setup(model)?.for_one_call();
     if setup.tools.find(&name).is_ok_and(|found| found.tool.spec().name == "delegate") {
         return Err(Failure::usage(format!("`{name}` needs a model, and here is none"))
             .hint("`haft run` lets a model give tasks to others"));
     }
-    // Whoever types a call knows what is there, and has nobody to read it first.
-    setup.profile.unread = Unread::Allow;
     let form = setup.profile.render.object;
     let engine = Engine::new(setup);
     let mut interrupts = Interrupts::listen()?;
@@ -87,14 +85,14 @@ async fn run(context: &CliContext, call: CallArgs) -> Result<Exit, Failure> {
         interrupts.or_leave(engine.shut_down()).await;
         return Err(Failure::failed(report.error.unwrap_or_default()));
     }
-    let call = report.calls.last();
+    let call = report.calls.first();
     let result = call.map(|call| call.result().clone()).unwrap_or_default();
     print(&result, call.and_then(CallReport::how), &report.changes, form)?;
     interrupts.or_leave(engine.shut_down()).await;
     if let Some(job) = &result.job {
         writeln!(stderr(), "(ended background task {job}: nobody is left to hear of its end)")?;
     }
-    Ok(if result.is_ok() { Exit::Success } else { Exit::Failed })
+    Ok(if result.is_green() { Exit::Success } else { Exit::Failed })
 }
 
 /// In one line.
@@ -106,7 +104,7 @@ fn print(
 ) -> Result<(), Failure> {
     let object = match form {
         ResultObject::Plain => json!({
-            "ok": result.is_ok(), "content": result.content, "error": result.error, "changes": changes,
+            "ok": result.is_green(), "content": result.content, "error": result.error, "changes": changes,
             "how": how, "details": result.details,
         }),
         ResultObject::Split => json!(SplitResult::from(result)),

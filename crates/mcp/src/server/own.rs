@@ -34,12 +34,12 @@ impl Offer for OwnTool {
             };
             let prompt = direct::prompt(&self.spec.name, &Value::Object(arguments).to_string());
             let report = follow(&session, prompt, client).await;
-            let Some(result) = report.calls.last().map(CallReport::result) else {
+            let Some(result) = report.calls.first().map(CallReport::result) else {
                 return failed(report.error.as_deref().unwrap_or("the call did not come to its end"));
             };
             let mut content = vec![ContentBlock::text(result.content.clone())];
             content.extend(result.images.iter().map(|image| ContentBlock::image(&image.data, &image.mime)));
-            match result.is_ok() {
+            match result.is_green() {
                 true => CallToolResult::success(content),
                 false => CallToolResult::error(content),
             }
