@@ -72,8 +72,10 @@ fn a_call_that_ran_is_told_as_it_ended_under_every_profile() {
     }
 }
 
-/// Projects whose tests come to what is said, by the program that runs them.
-fn projects() -> Vec<(&'static str, &'static str, bool, Vec<(&'static str, String)>)> {
+/// A program that runs tests, what is tried, whether they pass, and files with their contents.
+type Project = (&'static str, &'static str, bool, Vec<(&'static str, String)>);
+
+fn projects() -> Vec<Project> {
     let mut all = Vec::new();
     for passes in [true, false] {
         let sum = if passes { 4 } else { 5 };
