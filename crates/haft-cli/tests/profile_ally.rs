@@ -18,6 +18,14 @@ impl Scene {
         Self::run(place, vec![openai_calls(all), openai_text("done")], &["--permission", "full"])
     }
 
+    /// Each call in a reply of its own: those of one reply run side by side.
+    fn one_by_one(place: Place, all: &[(&str, Value)], options: &[&str]) -> Self {
+        let mut replies: Vec<Reply> =
+            all.iter().map(|call| openai_calls(std::slice::from_ref(call))).collect();
+        replies.push(openai_text("done"));
+        Self::run(place, replies, &[&["--permission", "full"], options].concat())
+    }
+
     fn run(place: Place, replies: Vec<Reply>, options: &[&str]) -> Self {
         let server = Server::start(replies);
         let words = ["run", "--profile", "ally", "--model", "openai/m", "go"];
@@ -391,11 +399,7 @@ fn events_have_the_types_and_data_of_the_document() {
         ("read", json!({"file_paths": ["nope"]})),
         ("read", json!({})),
     ];
-    let scene = Scene::run(
-        place(),
-        vec![openai_calls(&all), openai_text("done")],
-        &["--permission", "full", "--output", "activity"],
-    );
+    let scene = Scene::one_by_one(place(), &all, &["--output", "activity"]);
     let (chunks, events): (Vec<Value>, Vec<Value>) =
         scene.ran.events().into_iter().partition(|event| event["type"] == "tool_output_chunk");
     let told: Vec<String> = events
@@ -426,7 +430,7 @@ fn people_see_the_tools_own_words() {
         ("bash", json!({"command": "seq 1 9"})),
         ("read", json!({"file_paths": ["nope"]})),
     ];
-    let scene = Scene::play(place(), &all);
+    let scene = Scene::one_by_one(place(), &all, &[]);
     let lines: Vec<&str> = scene.ran.err.lines().collect();
     let expected = [
         "● grep class",

@@ -182,7 +182,7 @@ fn the_loop_can_be_stopped_while_a_tool_runs() {
     let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     let has_begun = (0..600).any(|_| {
         std::thread::sleep(std::time::Duration::from_millis(50));
-        place.read("begun").is_some()
+        place.has_made("begun")
     });
     assert!(has_begun);
     assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());

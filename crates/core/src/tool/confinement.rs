@@ -8,9 +8,9 @@ use std::path::PathBuf;
 #[serde(rename_all = "kebab-case")]
 pub enum Sandbox {
     /// They run as the person's own would, and are asked about before.
-    #[default]
     Off,
     /// They are where the system lets it.
+    #[default]
     Auto,
     /// They are, or nothing starts.
     Require,

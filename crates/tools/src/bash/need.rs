@@ -2,6 +2,7 @@
 use haft_core::{Effect, Execution, Host, Network};
 use haft_sandbox::Unreached;
 use serde::Deserialize;
+use std::path::Path;
 
 /// One thing that a command needs.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
@@ -59,7 +60,8 @@ const NO_NETWORK: [&str; 9] = [
     "name resolution",
     "name or service not known",
     "no such host",
-    "enotfound",
+    // A blank before it: `FileNotFoundError` is another matter.
+    " enotfound",
     "eai_again",
     "failed to connect",
 ];
@@ -80,12 +82,17 @@ const NO_MEMORY: [&str; 6] =
 /// What a view does not let a user who is not root do: rename a folder that was there before (EXDEV).
 const ACROSS: [&str; 2] = ["cross-device", "exdev"];
 
+/// What they say that miss a file (ENOENT).
+const MISSING: [&str; 2] = ["no such file or directory", "enoent"];
+
 const FULL_HINT: &str = "[the disk is full on which commands keep what they change, or `/tmp` is: see `df -h`; files \
     that the command wrote may be cut short]";
 
 /// A confined command that has ended.
 pub(super) struct Ended<'a> {
     pub(super) command: &'a str,
+    /// The workspace, which may lie in `/tmp`.
+    pub(super) workspace: &'a Path,
     /// Both streams.
     pub(super) said: &'a str,
     pub(super) has_failed: bool,
@@ -127,10 +134,24 @@ impl Ended<'_> {
             ));
         } else if has(&ACROSS) {
             ("this folder cannot be renamed in a view of the workspace".into(), "live".to_owned())
+        } else if has(&MISSING) && self.misses_machines_tmp() {
+            (
+                "commands have a `/tmp` of their own and do not see what lies in the machine's".into(),
+                "live".into(),
+            )
         } else {
             return None;
         };
         Some(asking(&what, &[need]))
+    }
+
+    /// Whether something is missing in `/tmp` that is none of the workspace.
+    fn misses_machines_tmp(&self) -> bool {
+        let lines =
+            self.said.lines().filter(|line| MISSING.iter().any(|word| line.to_lowercase().contains(word)));
+        let words = lines.flat_map(|line| line.split([' ', '\'', '"', '(', ')', ',', ';', '`']));
+        let mut paths = words.map(|word| Path::new(word.trim_end_matches([':', '.'])));
+        paths.any(|path| path.starts_with("/tmp") && !path.starts_with(self.workspace))
     }
 
     /// Those that it asked its proxy for.
@@ -171,7 +192,9 @@ mod tests {
 
     fn want(command: &str, said: &str, network: &str) -> String {
         let network = &Network::parse(network).unwrap();
-        Ended { command, said, has_failed: true, unreached: &[], network, memory: Some(64 << 20) }
+        let workspace = Path::new("/tmp/w");
+        let memory = Some(64 << 20);
+        Ended { command, workspace, said, has_failed: true, unreached: &[], network, memory }
             .want()
             .unwrap_or_default()
     }
@@ -193,6 +216,8 @@ mod tests {
             ("./x", "dial tcp: lookup d.org: no such host", "network:d.org"),
             ("./x", "Network is unreachable", "network:HOST"),
             ("mv a b", "mv: Invalid cross-device link", "live"),
+            ("cat /tmp/test.txt", "cat: /tmp/test.txt: No such file or directory", "live"),
+            ("./x", "FileNotFoundError: [Errno 2] No such file or directory: '/tmp/foo'", "live"),
         ];
         for (command, said, need) in table {
             assert!(want(command, said, "ask").contains(&format!("`needs: [\"{need}\"]`")), "{said}");
@@ -201,7 +226,14 @@ mod tests {
             want("curl x.org", "Could not resolve host: x.org", "off"),
             "[commands have no network here (`network = \"off\"`)]"
         );
-        assert_eq!(want("true", "all well", "ask"), "");
+        for said in [
+            "all well",
+            "cat: /tmp/w/a.txt: No such file or directory",
+            "cat: a.txt: No such file or directory",
+            "cat: /tmpx: No such file or directory",
+        ] {
+            assert_eq!(want("true", said, "ask"), "", "{said}");
+        }
         for (said, told) in [
             ("tar: a: Cannot write: No space left on device", "the disk is full"),
             ("OSError: [Errno 122] Disk quota exceeded", "the disk is full"),

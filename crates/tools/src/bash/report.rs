@@ -46,6 +46,7 @@ impl Report {
         let said = format!("{}\n{}", self.stdout, self.stderr);
         let ended = Ended {
             command,
+            workspace: &ctx.live,
             said: &said,
             has_failed: self.exit != Exit::Code(0),
             unreached: &self.unreached,
