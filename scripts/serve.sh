@@ -92,6 +92,14 @@ SCRIPT
     cp scripts/serve_page.mjs "$peers/"
     try "the page in a browser" timeout 300 node "$peers/serve_page.mjs" "$browser" "$address" "$token" "$scratch/work" "${PAGES:-}"
     stop
+    cat >"$scratch/tabs" <<'SCRIPT'
+{"say": "All is said.", "pieces": 4, "delay_ms": 50}
+{"say": "All is said.", "pieces": 4, "delay_ms": 50}
+{"say": "All is said.", "pieces": 4, "delay_ms": 50}
+SCRIPT
+    cp scripts/serve_tabs.mjs "$peers/"
+    mkdir -p "$scratch/tabs-home"
+    try "six tabs, and a server that is started anew" env HAFT_HOME="$scratch/tabs-home" timeout 300 node "$peers/serve_tabs.mjs" "$browser" "$haft" "$scratch/work" "script/$scratch/tabs"
 else
     left_out "the page of \`haft serve\` in a browser"
 fi

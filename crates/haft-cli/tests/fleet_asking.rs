@@ -62,7 +62,15 @@ fn a_job_that_waits_for_a_person_says_so_and_leaves_its_slot_to_others() {
     assert_eq!(same, approval["files"], "{same}");
     assert_eq!(server.ask(&format!("GET /v1/sessions/{first}/diff?seq=9999"), "").status, 404);
 
-    // One that nobody may see is not there; an answer lets the job go on, the others wait.
+    // One stream follows them all, as the page does.
+    let path = format!("/v1/events?follow={first}:0,{}:0,nobody:0", jobs[1]);
+    let mut stream = server.stream(&path, "");
+    let mut seen = [0; 3];
+    while seen.contains(&0) {
+        let event = stream.next().unwrap();
+        seen[event["follow"].as_u64().unwrap() as usize] += 1;
+    }
+    // An answer lets the job go on, the others wait.
     let answer = |id: &str, answer: &str| {
         let call = asked(&server, id).remove(0)["call"].clone();
         let body = json!({"call": call, "answer": answer}).to_string();

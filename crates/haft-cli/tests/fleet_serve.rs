@@ -19,7 +19,7 @@ fn a_server_of_a_fleet_describes_each_of_its_routes() {
     let id = fleet.add();
     let server = Serving::start(&fleet.place, &["--fleet", &fleet.server.address()]);
     let routes = routes(&server, &id);
-    assert_eq!(routes.len(), 12, "{routes:?}");
+    assert_eq!(routes.len(), 15, "{routes:?}");
     for route in routes.iter().filter(|route| !route.ends_with("/events") && !route.ends_with("/healthz")) {
         let answered = server.ask(route, "");
         assert!(!answered.body.contains("there is no such route"), "{route}: {answered:?}");
@@ -30,7 +30,7 @@ fn a_server_of_a_fleet_describes_each_of_its_routes() {
     let missing = server.ask("GET /v1/models", "");
     assert!(missing.status == 404 && missing.error() == "not_found", "{missing:?}");
     // The page holds nothing of anybody.
-    for file in ["/", "/main.js", "/job.js"] {
+    for file in ["/", "/main.js", "/job.js", "/worker.js"] {
         let page = server.with(&format!("GET {file}"), &[("host", &server.address)], "");
         assert!(page.status == 200 && page.head.contains("content-security-policy"), "{file}: {page:?}");
     }

@@ -76,6 +76,11 @@ impl ApiError {
         self
     }
 
+    /// Whether there is no such thing.
+    pub(crate) fn is_missing(&self) -> bool {
+        self.status == StatusCode::NOT_FOUND
+    }
+
     /// The same as JSON, for an event of a stream that has begun.
     pub(crate) fn body(self) -> ErrorBody {
         ErrorBody { error: self.detail }

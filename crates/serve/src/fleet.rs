@@ -67,6 +67,7 @@ pub(crate) fn router(fleet: Fleet, figures: Arc<FleetFigures>, stopping: Cancell
         .routes(routes!(jobs::cancel))
         .routes(routes!(jobs::retry))
         .routes(routes!(sessions::events))
+        .routes(routes!(sessions::all))
         .routes(routes!(sessions::asked))
         .routes(routes!(sessions::diff))
         .routes(routes!(sessions::prompt))

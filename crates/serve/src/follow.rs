@@ -4,7 +4,8 @@
 //! Nothing is kept for a client: what it has not read stands in the journal. Live pieces that a slow one misses are part of
 //! what is recorded later.
 use crate::{
-    figures::Counted,
+    error::{Answer, ApiError},
+    figures::{Counted, Figures},
     hub::{Hub, Known, News},
 };
 use async_stream::stream;
@@ -17,14 +18,20 @@ use axum::{
     response::Response,
 };
 use bytes::Bytes;
-use futures::{Stream, StreamExt};
+use futures::{
+    Stream, StreamExt,
+    stream::{BoxStream, select_all},
+};
 use haft_core::{Entry, Event, Seq};
 use haft_present::lines;
+use serde::Deserialize;
+use serde_json::json;
 use std::{convert::Infallible, sync::Arc, time::Duration};
 use tokio::{
     sync::broadcast::{Receiver, error::RecvError},
     time::timeout,
 };
+use utoipa::IntoParams;
 
 /// How often a client that hears nothing else hears that the connection stands.
 pub(crate) const HEARTBEAT: Duration = Duration::from_secs(15);
@@ -35,11 +42,87 @@ pub(crate) fn from(headers: &HeaderMap, asked: Option<u64>) -> Seq {
     Seq(last.map_or(asked.unwrap_or_default(), |last| last + 1))
 }
 
+/// What a client is told.
+pub(crate) enum Message {
+    /// A line of `stream-json`, with its place where it is recorded.
+    Line { seq: Option<u64>, line: String },
+    /// It cannot be followed.
+    Refused(ApiError),
+    /// A comment, which clients pass over.
+    Beat,
+}
+
+impl Message {
+    fn of(event: &Event) -> Self {
+        let seq = match event {
+            Event::Recorded(entry) => Some(entry.seq.0),
+            Event::Live(_) => None,
+        };
+        Self::Line { seq, line: lines::event(event) }
+    }
+
+    /// As an event of a stream of its own.
+    pub(crate) fn alone(self) -> Bytes {
+        match self {
+            Self::Line { seq: Some(seq), line } => format!("id: {seq}\ndata: {line}\n\n").into(),
+            Self::Line { seq: None, line } => format!("data: {line}\n\n").into(),
+            Self::Refused(error) => format!("data: {}\n\n", json!(error.body())).into(),
+            Self::Beat => beat(),
+        }
+    }
+
+    /// As an event of a stream of several, of which it comes from the one at this place.
+    fn among(self, place: usize) -> Bytes {
+        match self {
+            Self::Line { line, .. } => format!("data: {{\"follow\":{place},\"event\":{line}}}\n\n").into(),
+            Self::Refused(error) => {
+                let error = json!(error.body())["error"].take();
+                format!("data: {}\n\n", json!({"follow": place, "error": error})).into()
+            }
+            Self::Beat => beat(),
+        }
+    }
+}
+
+/// Sessions that one stream follows.
+const MOST_FOLLOWED: usize = 64;
+
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct Followed {
+    /// Sessions to follow as well, at most 64: `ID:FROM,ID:FROM`, each from its entry `FROM` on
+    #[serde(default)]
+    follow: String,
+}
+
+impl Followed {
+    /// Their IDs, and from where on.
+    ///
+    /// # Errors
+    /// Fails where there are too many, and where one does not look so.
+    pub(crate) fn sessions(&self) -> Answer<Vec<(String, u64)>> {
+        let one = |text: &str| {
+            let (id, from) = text.split_once(':')?;
+            Some((id.to_owned(), from.parse().ok()?))
+        };
+        let all = self.follow.split(',').filter(|text| !text.is_empty());
+        let all: Option<Vec<_>> = all.map(one).collect();
+        all.filter(|all| all.len() <= MOST_FOLLOWED).ok_or_else(|| {
+            ApiError::wrong(format!("`follow` is not a list of at most {MOST_FOLLOWED} sessions"))
+                .suggest("write `ID:FROM`, with commas between, and the first entry wanted of each as `FROM`")
+        })
+    }
+}
+
+/// All that these say, each event with the place of the stream that it comes from.
+pub(crate) fn together(streams: Vec<BoxStream<'static, Message>>) -> impl Stream<Item = Bytes> + Send {
+    let placed = streams.into_iter().enumerate();
+    select_all(placed.map(|(place, told)| told.map(move |told| told.among(place)).boxed()))
+}
+
 /// Follows the session from `from` on until the client leaves or the server stops.
-pub(crate) fn session(hub: Hub, known: Known, from: Seq) -> Response {
-    let counted = Counted::new(hub.figures().clone());
-    let told = stream! {
-        let _counted = counted;
+pub(crate) fn session(hub: Hub, known: Known, from: Seq) -> impl Stream<Item = Message> + Send {
+    stream! {
         let (mut next, mut read) = (from, None);
         loop {
             let mut news = hub.news();
@@ -50,12 +133,12 @@ pub(crate) fn session(hub: Hub, known: Known, from: Seq) -> Response {
                             if let Event::Recorded(entry) = &event {
                                 next = Seq(entry.seq.0 + 1);
                             }
-                            yield told(&event);
+                            yield Message::of(&event);
                         }
                         Ok(None) => break,
                         Err(_) => {
                             hub.touch(&known.id);
-                            yield beat();
+                            yield Message::Beat;
                         }
                     }
                 }
@@ -68,17 +151,16 @@ pub(crate) fn session(hub: Hub, known: Known, from: Seq) -> Response {
             if read.replace(length) != Some(length) {
                 for entry in stored(&hub, &known, next) {
                     next = Seq(entry.seq.0 + 1);
-                    yield told(&Event::Recorded(entry));
+                    yield Message::of(&Event::Recorded(entry));
                 }
             }
-            yield beat();
+            yield Message::Beat;
             tokio::select! {
                 () = hub.stopping().cancelled() => break,
-                is_open = reopened(&hub, &known, &mut news) => if !is_open { yield beat() },
+                is_open = reopened(&hub, &known, &mut news) => if !is_open { yield Message::Beat },
             }
         }
-    };
-    response(told)
+    }
 }
 
 /// What stands in the file and was not told. One that cannot be read tells nothing.
@@ -108,11 +190,10 @@ async fn reopened(hub: &Hub, known: &Known, news: &mut Receiver<News>) -> bool {
 }
 
 /// What changes about all sessions: `{"session":ID,"state":STATE|null}`.
-pub(crate) fn all(hub: Hub) -> Response {
-    let counted = Counted::new(hub.figures().clone());
-    let told = stream! {
-        let _counted = counted;
-        let mut news = hub.news();
+pub(crate) fn all(hub: Hub) -> impl Stream<Item = Bytes> + Send {
+    // From the moment on in which the client was let in.
+    let mut news = hub.news();
+    stream! {
         yield beat();
         loop {
             let heard = tokio::select! {
@@ -121,7 +202,7 @@ pub(crate) fn all(hub: Hub) -> Response {
             };
             match heard {
                 Ok(Ok(News { session, state })) => {
-                    let line = serde_json::json!({"session": session, "state": state});
+                    let line = json!({"session": session, "state": state});
                     yield Bytes::from(format!("data: {line}\n\n"));
                 }
                 Ok(Err(RecvError::Lagged(_))) => {
@@ -131,21 +212,20 @@ pub(crate) fn all(hub: Hub) -> Response {
                 Err(_) => yield beat(),
             }
         }
-    };
-    response(told)
-}
-
-fn told(event: &Event) -> Bytes {
-    let line = lines::event(event);
-    Bytes::from(match event {
-        Event::Recorded(entry) => format!("id: {}\ndata: {line}\n\n", entry.seq),
-        Event::Live(_) => format!("data: {line}\n\n"),
-    })
+    }
 }
 
 /// A comment, which clients pass over.
 pub(crate) fn beat() -> Bytes {
     Bytes::from_static(b":\n\n")
+}
+
+/// A stream of server-sent events, which is counted while it lasts.
+pub(crate) fn counted(figures: &Arc<Figures>, told: impl Stream<Item = Bytes> + Send + 'static) -> Response {
+    let counted = Counted::new(figures.clone());
+    response(told.inspect(move |_| {
+        let _while_it_lasts = &counted;
+    }))
 }
 
 /// A stream of server-sent events.

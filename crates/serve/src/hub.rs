@@ -304,6 +304,8 @@ impl Hub {
         }
         self.0.open.remove(&id, serial);
         self.0.figures.sessions.dec();
+        // Until its files are let go of, it would be told as one that another process has open.
+        self.closed(&id).await;
         self.tell(&id);
     }
 

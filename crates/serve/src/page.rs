@@ -23,12 +23,15 @@ macro_rules! files {
     };
 }
 
-const FILES: [File; 12] = files! {
+const FILES: [File; 15] = files! {
     "/" "text/html; charset=utf-8" "index.html",
     "/style.css" "text/css; charset=utf-8" "style.css",
     "/icon.svg" "image/svg+xml" "icon.svg",
     "/main.js" "text/javascript; charset=utf-8" "main.js",
     "/api.js" "text/javascript; charset=utf-8" "api.js",
+    "/listen.js" "text/javascript; charset=utf-8" "listen.js",
+    "/streams.js" "text/javascript; charset=utf-8" "streams.js",
+    "/worker.js" "text/javascript; charset=utf-8" "worker.js",
     "/dom.js" "text/javascript; charset=utf-8" "dom.js",
     "/diff.js" "text/javascript; charset=utf-8" "diff.js",
     "/markdown.js" "text/javascript; charset=utf-8" "markdown.js",
@@ -38,10 +41,10 @@ const FILES: [File; 12] = files! {
     "/asking.js" "text/javascript; charset=utf-8" "asking.js",
 };
 
-/// Nothing is loaded but from here, pictures may stand in the page itself, and nobody shows the page in one of theirs.
+/// Nothing is loaded but from here (the policy `worker` of the page names the one script of its worker), pictures may stand in the page itself, and nobody shows the page in one of theirs.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; \
                       base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; \
-                      trusted-types 'none'";
+                      trusted-types worker";
 
 /// Whether a path is a part of the page, which holds nothing of anybody.
 pub(crate) fn is_part(path: &str) -> bool {

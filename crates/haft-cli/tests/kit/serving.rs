@@ -127,11 +127,15 @@ impl Serving {
 
     /// Follows a session from the entry `from` on.
     pub(crate) fn follow(&self, id: &str, head: &str) -> Following {
+        self.stream(&format!("/v1/sessions/{id}/events"), head)
+    }
+
+    /// The events of a stream.
+    pub(crate) fn stream(&self, path: &str, head: &str) -> Following {
         let mut stream = self.connect();
         let (address, token) = (&self.address, &self.token);
-        let text = format!(
-            "GET /v1/sessions/{id}/events HTTP/1.1\r\nhost: {address}\r\nauthorization: Bearer {token}\r\n{head}\r\n"
-        );
+        let text =
+            format!("GET {path} HTTP/1.1\r\nhost: {address}\r\nauthorization: Bearer {token}\r\n{head}\r\n");
         stream.write_all(text.as_bytes()).unwrap();
         Following(BufReader::new(stream))
     }

@@ -5,9 +5,10 @@ use super::{
 };
 use crate::{
     error::{Answer, ApiError, ErrorBody},
-    follow,
+    follow::{self, Followed, Message},
 };
 use axum::{Json, extract::State, http::HeaderMap, response::Response};
+use futures::{StreamExt, stream};
 use haft_core::{Asking, CallId, Change, Entry, Fact, Seq, changed};
 use haft_engine::Recorded;
 use haft_present::{
@@ -39,17 +40,29 @@ pub(crate) async fn events(
     headers: HeaderMap,
 ) -> Answer<Response> {
     let known = context.hub.find(&id)?;
-    Ok(follow::session(context.hub, known, follow::from(&headers, from)))
+    let told = follow::session(context.hub.clone(), known, follow::from(&headers, from));
+    Ok(follow::counted(context.hub.figures(), told.map(Message::alone)))
 }
 
 /// Hear which sessions begin, work, ask and rest
 ///
 /// Each event is `{"session":ID,"state":STATE}`; no state says that the session is gone, no session that some events were
-/// missed.
-#[utoipa::path(get, path = "/v1/events", operation_id = "all_events", tag = "sessions",
-    responses((status = OK, body = String, content_type = "text/event-stream")))]
-pub(crate) async fn all(State(context): State<Context>) -> Response {
-    follow::all(context.hub)
+/// missed. With `follow`, the same stream brings what happens in these sessions: each event of the one at the place N of the
+/// list, from 0, is `{"follow":N,"event":EVENT}`, or once `{"follow":N,"error":ERROR}`. So one connection is enough for many.
+#[utoipa::path(get, path = "/v1/events", operation_id = "all_events", tag = "sessions", params(Followed),
+    responses((status = OK, body = String, content_type = "text/event-stream"), (status = "4XX", body = ErrorBody)))]
+pub(crate) async fn all(
+    State(context): State<Context>,
+    Asked(followed): Asked<Followed>,
+) -> Answer<Response> {
+    let hub = &context.hub;
+    let follow = |(id, from): (String, u64)| match hub.find(&id) {
+        Ok(known) => follow::session(hub.clone(), known, Seq(from)).boxed(),
+        Err(error) => stream::iter([Message::Refused(error)]).boxed(),
+    };
+    let followed = followed.sessions()?.into_iter().map(follow).collect();
+    let told = stream::select(follow::all(hub.clone()), follow::together(followed));
+    Ok(follow::counted(hub.figures(), told))
 }
 
 /// The calls that wait for a person, the first first, with what asked.

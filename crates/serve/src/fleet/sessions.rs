@@ -7,8 +7,7 @@ use crate::{
         watch::{self, FileLines, Waiting, Which},
     },
     error::{Answer, ApiError, ErrorBody},
-    figures::Counted,
-    follow,
+    follow::{self, Followed, Message},
     gate::Asker,
     requests::{Key, Keyed},
 };
@@ -19,7 +18,7 @@ use axum::{
     http::{HeaderMap, StatusCode},
     response::{IntoResponse, Response},
 };
-use bytes::Bytes;
+use futures::{Stream, StreamExt, stream};
 use haft_core::{Answer as Said, CallId, Command, Entry, Hash, Part, changed, line};
 use haft_engine::Recorded;
 use serde::{Deserialize, Serialize};
@@ -51,28 +50,65 @@ pub(super) async fn events(
     headers: HeaderMap,
 ) -> Answer<Response> {
     find(&context, &asker, &id).await?;
-    let Context { fleet, figures, stopping } = context;
-    let (counted, mut next) = (Counted::new(figures.own.clone()), follow::from(&headers, from).0 as i64);
-    let told = stream! {
-        let _counted = counted;
+    let told = follow(&context, id, follow::from(&headers, from).0);
+    Ok(follow::counted(&context.figures.own, told.map(Message::alone)))
+}
+
+/// What is recorded of a job from the entry `next` on, until the client leaves or the server stops.
+fn follow(context: &Context, id: String, next: u64) -> impl Stream<Item = Message> + Send + use<> {
+    let Context { fleet, stopping, .. } = context.clone();
+    let mut next = i64::try_from(next).unwrap_or(i64::MAX);
+    stream! {
         let mut news = fleet.database.news();
         loop {
             let lines = haft_fleet::entries_since(&fleet.database, &id, next, AT_ONCE).await.unwrap_or_default();
             let is_more = lines.len() as i64 == AT_ONCE;
             for (seq, line) in lines {
                 next = seq + 1;
-                yield Bytes::from(format!("id: {seq}\ndata: {line}\n\n"));
+                yield Message::Line { seq: u64::try_from(seq).ok(), line };
             }
             if is_more {
                 continue;
             }
             tokio::select! {
                 () = stopping.cancelled() => break,
-                is_news = news.of(&id, follow::HEARTBEAT) => if !is_news { yield follow::beat() },
+                is_news = news.of(&id, follow::HEARTBEAT) => if !is_news { yield Message::Beat },
+            }
+        }
+    }
+}
+
+/// Follow several jobs on one stream
+///
+/// Each event of the job at the place N of `follow`, from 0, is `{"follow":N,"event":EVENT}`, or once
+/// `{"follow":N,"error":ERROR}`.
+#[utoipa::path(get, path = "/v1/events", operation_id = "all_events", tag = "sessions", params(Followed),
+    responses((status = OK, body = String, content_type = "text/event-stream"), (status = "4XX", body = ErrorBody), (status = SERVICE_UNAVAILABLE, body = ErrorBody)))]
+pub(super) async fn all(
+    State(context): State<Context>,
+    Extension(asker): Extension<Asker>,
+    Asked(followed): Asked<Followed>,
+) -> Answer<Response> {
+    let mut streams = Vec::new();
+    for (id, from) in followed.sessions()? {
+        streams.push(match find(&context, &asker, &id).await {
+            Ok(_) => follow(&context, id, from).boxed(),
+            Err(error) if error.is_missing() => stream::iter([Message::Refused(error)]).boxed(),
+            Err(error) => return Err(error),
+        });
+    }
+    let stopping = context.stopping.clone();
+    let beats = stream! {
+        loop {
+            yield follow::beat();
+            tokio::select! {
+                () = stopping.cancelled() => break,
+                () = tokio::time::sleep(follow::HEARTBEAT) => {}
             }
         }
     };
-    Ok(follow::response(told))
+    let told = stream::select(beats, follow::together(streams));
+    Ok(follow::counted(&context.figures.own, told))
 }
 
 /// A job, as its database keeps it.

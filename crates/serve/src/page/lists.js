@@ -1,6 +1,7 @@
 // Sessions and jobs, with how they stand.
-import { call, follow } from './api.js'
+import { call } from './api.js'
 import { age, ask, el, fill, named } from './dom.js'
+import { listen } from './listen.js'
 
 /** Milliseconds between two looks at the jobs of a fleet. */
 const LOOK = 3000
@@ -25,21 +26,26 @@ export class Lists {
   }
 
   async show() {
-    if (this.isFleet) return this.look()
+    if (this.isFleet) {
+      listen({ stands: (stands) => this.stands(stands), failed: this.failed })
+      return this.look()
+    }
     await Promise.all([this.load(), this.loadJobs()])
-    follow('/v1/events', { stop: new AbortController().signal, heard: (news) => this.heard(news), state: (stands) => this.stands(stands) }).catch(this.failed)
+    listen({ news: (news) => this.heard(news), stands: (stands) => this.stands(stands), failed: this.failed })
   }
 
-  /** Again and again; while the server does not answer, that is said beside the lists. */
+  /** Again and again while people look; that the server does not answer is said beside the lists. */
   async look() {
-    const stands = await this.loadJobs().then(() => true, (error) => { if (error.status === 401) throw error; return false })
-    document.dispatchEvent(new CustomEvent('connection', { detail: stands }))
+    if (!document.hidden) {
+      const answers = await this.loadJobs().then(() => true, (error) => { if (error.status === 401) throw error; return false })
+      document.dispatchEvent(new CustomEvent('connection', { detail: answers && !this.wasLost }))
+    }
     setTimeout(() => this.look().catch(this.failed), LOOK)
   }
 
   /** Where the connection was lost, all that was heard before may be out of date. */
   stands(stands) {
-    if (stands && this.wasLost) Promise.all([this.load(), this.loadJobs()]).catch(this.failed)
+    if (stands && this.wasLost && !this.isFleet) Promise.all([this.load(), this.loadJobs()]).catch(this.failed)
     this.wasLost = !stands
     document.dispatchEvent(new CustomEvent('connection', { detail: stands }))
   }

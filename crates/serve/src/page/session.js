@@ -1,8 +1,9 @@
 // One session, live: what was said and done, what goes on, and what a person can do about it.
-import { call, follow, text, upload } from './api.js'
+import { call, text, upload } from './api.js'
 import { showAsked } from './asking.js'
 import { files } from './diff.js'
 import { ask, el, fill, money, named, say, seconds, tokens } from './dom.js'
+import { follow } from './listen.js'
 import { blocks } from './markdown.js'
 
 const OUTCOMES = {
@@ -18,6 +19,7 @@ export class SessionView {
     Object.assign(this, { id, main, gone, open, failed })
     this.stop = new AbortController()
     this.entries = new Map()
+    this.last = -1
     this.calls = new Map()
     this.sums = { usd: 0, priced: false, read: 0, written: 0 }
     this.images = []
@@ -28,11 +30,15 @@ export class SessionView {
   async show() {
     await this.refresh()
     this.follow()
-    follow(`/v1/sessions/${this.id}/events`, {
-      stop: this.stop.signal,
+    if (this.stop.signal.aborted) return
+    const leave = follow(this.id, {
+      from: () => this.last + 1,
       heard: (event) => this.heard(event),
-      state: (stands) => this.connected(stands),
-    }).catch((error) => this.failed(error))
+      begins: () => this.forget(),
+      stands: (stands) => this.connected(stands),
+      failed: this.failed,
+    })
+    this.stop.signal.addEventListener('abort', leave)
     this.input.focus()
   }
 
@@ -40,7 +46,6 @@ export class SessionView {
   connected(stands) {
     if (stands && this.wasLost) this.refresh().catch(this.failed)
     this.wasLost = !stands
-    document.dispatchEvent(new CustomEvent('connection', { detail: stands }))
   }
 
   close() {
@@ -173,8 +178,8 @@ export class SessionView {
   }
 
   recorded(event) {
-    const before = [...this.entries.keys()].pop()
-    this.entries.set(event.seq, event.parent ?? before)
+    this.entries.set(event.seq, event.parent ?? (this.last < 0 ? undefined : this.last))
+    this.last = event.seq
     const told = TOLD[event.type]
     if (told) told.call(this, event)
     if (event.parent !== undefined) this.mark()
@@ -183,7 +188,7 @@ export class SessionView {
   /** What an undo took back looks so. */
   mark() {
     const active = new Set()
-    for (let seq = [...this.entries.keys()].pop(); seq !== undefined; seq = this.entries.get(seq)) active.add(seq)
+    for (let seq = this.last; seq !== undefined; seq = this.entries.get(seq)) active.add(seq)
     for (const block of this.told.children) block.classList.toggle('undone', !active.has(Number(block.dataset.seq)))
   }
 
@@ -193,7 +198,7 @@ export class SessionView {
     return element
   }
 
-  note(words, seq = [...this.entries.keys()].pop()) {
+  note(words, seq = this.last) {
     this.put(seq, el('p', { class: 'note' }, words))
   }
 
