@@ -23,12 +23,12 @@ try() {
 }
 # With which model; sets `address` and `token`.
 start() {
-    rm -rf "$scratch/work"
+    rm -rf "$scratch/work" "$scratch/said"
     mkdir -p "$scratch/work"
     (cd "$scratch/work" && exec "$haft" serve --listen 127.0.0.1:0 --model "$1" "${@:2}" 2>"$scratch/said") &
     server=$!
     for _ in $(seq 100); do
-        address=$(sed -n 's/^note: listening on //p' "$scratch/said")
+        address=$(sed -n 's/^note: listening on //p' "$scratch/said" 2>/dev/null || true)
         [ -n "$address" ] && break
         sleep 0.1
     done
@@ -55,6 +55,20 @@ if [ -d "$packages/openai" ]; then
     try "OpenAI's SDK for JavaScript" timeout 120 node "$peers/serve_client.mjs" "$address" "$token"
 else
     left_out "OpenAI's SDKs against \`haft serve\`"
+fi
+stop
+start "script/$scratch/model" --permission accept-edits
+# The description, and a client that is made of it alone.
+if [ -x "$peers/python/bin/openapi-python-client" ]; then
+    curl -sf -H "Authorization: Bearer $token" "$address/openapi.json" >"$scratch/openapi.json"
+    try "openapi-spec-validator" timeout 60 "$peers/python/bin/openapi-spec-validator" "$scratch/openapi.json"
+    generated() {
+        (cd "$scratch" && "$peers/python/bin/openapi-python-client" generate --path openapi.json --output-path generated --meta none) &&
+            PYTHONPATH=$scratch "$peers/python/bin/python" scripts/serve_generated.py "$address" "$token"
+    }
+    try "a client generated from the description" generated
+else
+    left_out "a client that is generated from openapi.json"
 fi
 # As docs/serve.md shows it.
 follows() {

@@ -224,6 +224,9 @@ fn has_body(headers: &HeaderMap) -> bool {
         || headers.get(CONTENT_LENGTH).is_some_and(|length| length != "0")
 }
 
+/// Any content: what it is, is seen from the bytes.
+pub(crate) const BYTES: &str = "application/octet-stream";
+
 /// Three kinds of content are sent by any page without a question: text, forms, and forms with files.
 fn is_content_of_ours(headers: &HeaderMap) -> bool {
     if is_repeated(headers, &CONTENT_TYPE) {
@@ -231,7 +234,7 @@ fn is_content_of_ours(headers: &HeaderMap) -> bool {
     }
     let kind = headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
     let kind = kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
-    kind == "application/json" || kind.starts_with("image/")
+    kind == "application/json" || kind == BYTES || kind.starts_with("image/")
 }
 
 fn take(bucket: &Mutex<Bucket>) -> bool {

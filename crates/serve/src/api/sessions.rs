@@ -343,7 +343,7 @@ pub(crate) struct As {
 
 /// Write a session out
 #[utoipa::path(get, path = "/v1/sessions/{id}/export", operation_id = "export_session", tag = "sessions", params(As, ("id" = String, Path, description = "ID of a session")),
-    responses((status = OK, body = String, content_type = "application/x-ndjson"), (status = "4XX", body = ErrorBody)))]
+    responses((status = OK, content((String = "text/plain"), (String = "text/markdown"), (String = "application/x-ndjson"))), (status = "4XX", body = ErrorBody)))]
 pub(crate) async fn export(
     State(context): State<Context>,
     Id(id): Id,

@@ -1,6 +1,9 @@
 //! Pictures that wait for a prompt.
 use super::{Context, body::whole};
-use crate::error::{Answer, ApiError, ErrorBody};
+use crate::{
+    error::{Answer, ApiError, ErrorBody},
+    gate::BYTES,
+};
 use axum::{
     Json,
     extract::{Request, State},
@@ -31,6 +34,12 @@ pub(crate) struct Waiting {
     count: u64,
     all: VecDeque<(String, Image)>,
 }
+
+/// A picture: PNG, JPEG, GIF or WebP.
+#[derive(ToSchema)]
+#[schema(value_type = String, format = Binary)]
+#[expect(dead_code, reason = "it stands for the body in the description")]
+pub(crate) struct Picture(Vec<u8>);
 
 /// A picture that was taken in.
 #[derive(Debug, Serialize, ToSchema)]
@@ -84,8 +93,8 @@ pub(super) fn kind(bytes: &[u8]) -> Option<&'static str> {
 
 /// Say a picture in a later prompt
 ///
-/// The body is the picture itself, with its media type as `Content-Type`.
-#[utoipa::path(post, path = "/v1/uploads", tag = "sessions", request_body(content = Vec<u8>, content_type = "image/png"),
+/// The body is the picture itself, with its media type or `application/octet-stream` as `Content-Type`.
+#[utoipa::path(post, path = "/v1/uploads", tag = "sessions", request_body(content = Picture, content_type = "application/octet-stream"),
     responses((status = CREATED, body = Uploaded), (status = "4XX", body = ErrorBody)))]
 pub(crate) async fn upload(
     State(context): State<Context>,
@@ -100,10 +109,12 @@ pub(crate) async fn upload(
             format!("the picture has more than {LONGEST} bytes"),
         ));
     }
-    let mime = kind(&bytes).filter(|kind| named.as_deref() == Some(*kind)).ok_or_else(|| {
-        ApiError::wrong("the body is not a picture of the kind that `Content-Type` names")
-            .suggest("pictures are image/png, image/jpeg, image/gif and image/webp")
-    })?;
+    let mime = kind(&bytes)
+        .filter(|kind| [Some(*kind), Some(BYTES)].contains(&named.as_deref()))
+        .ok_or_else(|| {
+            ApiError::wrong("the body is not a picture of the kind that `Content-Type` names")
+                .suggest("pictures are image/png, image/jpeg, image/gif and image/webp")
+        })?;
     let image = Image { mime: mime.to_owned(), data: BASE64_STANDARD.encode(&bytes) };
     let id = context.uploads.add(image);
     Ok((StatusCode::CREATED, Json(Uploaded { id, mime, bytes: bytes.len() })))
