@@ -11,6 +11,7 @@ mod limited;
 mod link;
 mod listing;
 mod result;
+mod roots;
 mod search;
 mod server;
 mod settings;

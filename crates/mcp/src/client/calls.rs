@@ -3,7 +3,7 @@
     deprecated,
     reason = "servers of all revisions in use still ask for roots and log; 2026-07-28 only announces the end of both"
 )]
-use super::elicit;
+use super::{elicit, roots::Roots};
 use haft_core::ToolContext;
 use rmcp::{
     ClientHandler,
@@ -117,21 +117,23 @@ pub(crate) struct Client {
     pub(crate) calls: Arc<Calls>,
     /// How often the list of tools changed.
     pub(crate) changes: Arc<AtomicU64>,
-    /// Whether the server is told of the workspace. One that was started with folders of its own would give them up for it.
-    pub(crate) tells_workspace: bool,
+    /// None where the server is not told of the workspace: one that was started with folders of its own would give them up
+    /// for it.
+    pub(crate) roots: Option<Roots>,
 }
 
 impl ClientHandler for Client {
     fn get_info(&self) -> InitializeRequestParams {
         let mut introduction = introduction();
-        if !self.tells_workspace {
+        if self.roots.is_none() {
             introduction.capabilities.roots = None;
         }
         introduction
     }
 
     async fn list_roots(&self, _: RequestContext<RoleClient>) -> Result<ListRootsResult, ErrorData> {
-        let url = self.tells_workspace.then(|| url::Url::from_directory_path(&self.workspace).ok()).flatten();
+        let url = self.roots.as_ref().and_then(|_| url::Url::from_directory_path(&self.workspace).ok());
+        self.roots.iter().for_each(Roots::told);
         Ok(ListRootsResult::new(url.map(|url| Root::new(url.to_string())).into_iter().collect()))
     }
 

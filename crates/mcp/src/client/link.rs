@@ -2,6 +2,7 @@
 use super::{
     calls::{Calls, Client},
     limited::{Limited, LineState},
+    roots::Roots,
     settings::{McpServer, Transport},
 };
 use haft_sandbox::{Process, ProcessError, Program};
@@ -32,13 +33,15 @@ use std::{
 use tokio::{
     io::{AsyncRead, AsyncReadExt},
     task::JoinSet,
-    time::timeout,
+    time::{Instant, timeout},
 };
 
 /// A server that runs. Dropped, it is hung up on, and its program is killed with all its children.
 pub(crate) struct Link {
     pub(crate) service: RunningService<RoleClient, Client>,
     pub(crate) calls: Arc<Calls>,
+    roots: Option<Roots>,
+    greeted: Instant,
     /// Where we started it ourselves.
     program: Option<Running>,
     _listener: JoinSet<()>,
@@ -104,7 +107,7 @@ impl Link {
         client: Client,
         mode: ClientLifecycleMode,
     ) -> Result<Self, LinkError> {
-        let (calls, changes) = (client.calls.clone(), client.changes.clone());
+        let (calls, changes, roots) = (client.calls.clone(), client.changes.clone(), client.roots.clone());
         let limit = server.start_timeout;
         let (service, program) = match &server.transport {
             Transport::Program { program, arguments, environment: own } => {
@@ -123,7 +126,14 @@ impl Link {
         };
         let mut listener = JoinSet::new();
         listener.spawn(hear_of_changes(service.peer().clone(), changes));
-        Ok(Self { service, calls, program, _listener: listener })
+        Ok(Self { service, calls, roots, greeted: Instant::now(), program, _listener: listener })
+    }
+
+    /// Ready once the server has had the time to learn the workspace.
+    pub(crate) async fn is_ready(&self) {
+        if let Some(roots) = &self.roots {
+            roots.settled(self.greeted).await;
+        }
     }
 
     pub(crate) fn is_up(&self) -> bool {

@@ -3,6 +3,7 @@ use super::{
     calls::{Calls, Client},
     limited::LONGEST,
     link::{Link, LinkError, in_full},
+    roots::Roots,
     settings::McpServer,
 };
 use haft_core::{ToolContext, ToolError, ToolErrorKind, ToolOutput};
@@ -113,6 +114,7 @@ impl Server {
             ToolError::new(ToolErrorKind::System, format!("the MCP server `{name}` is not there: {error}"))
                 .hint("it is started again with the next call; or work without it")
         })?;
+        link.is_ready().await;
         let entered = link.calls.enter(ctx);
         let request = CallToolRequestParams::new(tool.to_owned()).with_arguments(arguments);
         let limit = self.settings.call_timeout;
@@ -204,7 +206,7 @@ impl Server {
             workspace: self.workspace.clone(),
             calls: Arc::new(Calls::default()),
             changes: self.changes.clone(),
-            tells_workspace: !self.settings.has_own_folders(),
+            roots: (!self.settings.has_own_folders()).then(Roots::new),
         };
         let opened = Link::open(&self.settings, &self.workspace, &self.environment, client).await?;
         // Whoever starts again may have other tools.

@@ -107,6 +107,14 @@ async fn tools_of_a_server_are_called_like_ours() {
 }
 
 #[tokio::test]
+async fn no_call_comes_before_the_server_knows_the_workspace() {
+    for _ in 0..5 {
+        let mut place = Place::new(vec![server("mill", &["roots"])]);
+        assert_eq!(place.text("mcp__mill__echo", json!({"text": "hi"})).await, "hi");
+    }
+}
+
+#[tokio::test]
 async fn a_tool_is_a_command_unless_the_person_trusts_the_server() {
     let trusted = McpServer { trust_hints: true, ..server("good", &[]) };
     let mut place = Place::new(vec![server("mill", &[]), trusted]);

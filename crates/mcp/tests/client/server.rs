@@ -1,6 +1,7 @@
 //! An MCP server that misbehaves on request, written without the SDK, so that tests meet the protocol itself.
 //!
-//! With the argument COUNT it has COUNT tools more than it needs.
+//! With the argument COUNT it has COUNT tools more than it needs; with `roots` it asks for the workspace after a moment, and
+//! denies all echoes until a moment after it was told.
 #![expect(clippy::unwrap_used, reason = "a program for tests")]
 use serde_json::{Value, json};
 use std::{
@@ -8,7 +9,7 @@ use std::{
     path::Path,
     process::{Child, Command},
     thread::sleep,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 struct Server {
@@ -18,11 +19,15 @@ struct Server {
     /// Calls that wait for an answer of the client: the call, the tool.
     waiting: Option<(Value, String)>,
     children: Vec<Child>,
+    /// From when on it echoes; none: not yet.
+    echoes: Option<Instant>,
 }
 
 fn main() {
     let more = std::env::args().nth(1).and_then(|count| count.parse().ok()).unwrap_or_default();
-    let mut server = Server { more, changed: 0, waiting: None, children: Vec::new() };
+    let asks = std::env::args().nth(1).is_some_and(|word| word == "roots");
+    let echoes = (!asks).then(Instant::now);
+    let mut server = Server { more, changed: 0, waiting: None, children: Vec::new(), echoes };
     for line in stdin().lock().lines() {
         server.hear(&serde_json::from_str(&line.unwrap()).unwrap());
     }
@@ -51,8 +56,17 @@ impl Server {
             })),
             Some("tools/list") => answer(json!({"tools": self.tools()})),
             Some("tools/call") => self.call(id, &message["params"]),
+            Some("notifications/initialized") if self.echoes.is_none() => {
+                std::thread::spawn(|| {
+                    sleep(Duration::from_millis(150));
+                    send(json!({"id": "roots", "method": "roots/list"}));
+                });
+            }
             Some("notifications/cancelled") => std::fs::write("cancelled", "").unwrap(),
             Some(_) => {}
+            None if message["id"] == "roots" => {
+                self.echoes = Some(Instant::now() + Duration::from_millis(30))
+            }
             None => self.go_on(&message["result"]),
         }
     }
@@ -78,6 +92,7 @@ impl Server {
         let answer = |result: Value| send(json!({"id": id, "result": result}));
         let token = &call["_meta"]["progressToken"];
         match call["name"].as_str().unwrap() {
+            "echo" if self.echoes.is_none_or(|from| Instant::now() < from) => answer(text("denied")),
             "echo" => answer(text(call["arguments"]["text"].as_str().unwrap_or_default())),
             "pid" => answer(text(std::process::id().to_string())),
             "where" => self.wait_for(id, "where", json!({"id": "r", "method": "roots/list"})),
