@@ -62,7 +62,11 @@ done
 cat >"$XDG_CONFIG_HOME/haft/config.toml" <<TOML
 [mcp.files]
 command = "$node"
-arguments = ["$packages/@modelcontextprotocol/server-filesystem/dist/index.js", "$scratch/work"]
+arguments = ["$packages/@modelcontextprotocol/server-filesystem/dist/index.js", "$scratch/notes"]
+trust_hints = true
+[mcp.workspace]
+command = "$node"
+arguments = ["$packages/@modelcontextprotocol/server-filesystem/dist/index.js"]
 trust_hints = true
 [mcp.everything]
 command = "$node"
@@ -72,7 +76,8 @@ command = "$node"
 arguments = ["$packages/@modelcontextprotocol/server-memory/dist/index.js"]
 environment = { MEMORY_FILE_PATH = "$scratch/memory.jsonl" }
 TOML
-echo "hello from a file" >"$scratch/work/a.txt"
+mkdir "$scratch/notes"
+echo "hello from a file" | tee "$scratch/work/a.txt" >"$scratch/notes/a.txt"
 # tool, arguments, what the answer holds, permission
 call() {
     code=0
@@ -80,8 +85,13 @@ call() {
     grep -q "$3" "$scratch/log" || code=1
     report "tool $1 ($4)" "$code"
 }
-call mcp__files__read_text_file "{\"path\":\"$scratch/work/a.txt\"}" '"ok":true.*hello from a file' ask
-call mcp__files__write_file "{\"path\":\"$scratch/work/b.txt\",\"content\":\"x\"}" 'needs approval' ask
+# The example of docs/mcp.md, and one that works where Haft does: each time, and from the first call on.
+for _ in $(seq 8); do
+    call mcp__files__list_directory "{\"path\":\"$scratch/notes\"}" '"ok":true.*a.txt' ask
+    call mcp__workspace__read_text_file "{\"path\":\"$scratch/work/a.txt\"}" '"ok":true.*hello from a file' ask
+done
+call mcp__files__read_text_file "{\"path\":\"$scratch/work/a.txt\"}" 'Access denied' ask
+call mcp__files__write_file "{\"path\":\"$scratch/notes/b.txt\",\"content\":\"x\"}" 'needs approval' ask
 call mcp__everything__echo '{"message":"hi"}' '"content":"Echo: hi"' full
 call mcp__everything__get-sum '{"a":2,"b":40}' '42' full
 call mcp__everything__get-tiny-image '{}' '"ok":true' full

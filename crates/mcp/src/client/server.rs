@@ -206,7 +206,7 @@ impl Server {
             workspace: self.workspace.clone(),
             calls: Arc::new(Calls::default()),
             changes: self.changes.clone(),
-            roots: (!self.settings.has_own_folders()).then(Roots::new),
+            roots: (!self.settings.has_own_folders(&self.workspace, &self.environment)).then(Roots::new),
         };
         let opened = Link::open(&self.settings, &self.workspace, &self.environment, client).await?;
         // Whoever starts again may have other tools.

@@ -23,10 +23,15 @@ pub struct McpServer {
 }
 
 impl McpServer {
-    /// Whether one of the arguments is a folder that is there, by its absolute path.
-    pub(super) fn has_own_folders(&self) -> bool {
-        let Transport::Program { arguments, .. } = &self.transport else { return false };
-        let is_folder = |text: &str| Path::new(text).is_absolute() && Path::new(text).is_dir();
+    /// Whether one of the arguments is a folder that is there, written as a path: from the root, from `~`, which
+    /// many servers read themselves, or from the folder in which the server is started. A word alone may be anything.
+    pub(super) fn has_own_folders(&self, started_in: &Path, environment: &[(String, String)]) -> bool {
+        let Transport::Program { arguments, environment: own, .. } = &self.transport else { return false };
+        let home = environment.iter().chain(own).rfind(|(name, _)| name == "HOME").map(|(_, home)| home);
+        let is_folder = |text: &str| match (text.strip_prefix('~'), home) {
+            (Some(rest), Some(home)) => Path::new(&format!("{home}{rest}")).is_dir(),
+            _ => (text.contains('/') || [".", ".."].contains(&text)) && started_in.join(text).is_dir(),
+        };
         arguments.iter().any(|argument| is_folder(argument.rsplit('=').next().unwrap_or(argument)))
     }
 }

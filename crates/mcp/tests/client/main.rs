@@ -179,11 +179,21 @@ async fn a_server_that_has_folders_of_its_own_is_not_told_of_the_workspace() {
     let folder = own.path().display().to_string();
     for (arguments, is_told) in [
         (vec!["0", "no/folder"], true),
+        (vec!["0", "word"], true),
+        (vec!["0", "./word"], false),
+        (vec!["0", "."], false),
+        (vec!["0", "~"], false),
+        (vec!["0", "~/no/such/folder"], true),
         (vec!["0", "/no/such/folder"], true),
         (vec!["0", folder.as_str()], false),
         (vec!["0", &format!("--root={folder}")], false),
     ] {
-        let mut place = Place::new(vec![server("mill", &arguments)]);
+        let mut mill = server("mill", &arguments);
+        if let Transport::Program { environment, .. } = &mut mill.transport {
+            environment.push(("HOME".into(), folder.clone()));
+        }
+        let mut place = Place::new(vec![mill]);
+        std::fs::create_dir(place.kit.workspace.join("word")).unwrap();
         let told = place.text("mcp__mill__where", json!({})).await;
         assert_eq!(told.contains("file://"), is_told, "{arguments:?}: {told}");
     }
