@@ -1,5 +1,4 @@
 //! What `haft serve` tells of a call that asks, and of several sessions on one stream.
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 mod kit;
 use kit::{Place, project::begin_repository, serving::Serving};
 use serde_json::{Value, json};

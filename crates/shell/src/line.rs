@@ -28,6 +28,8 @@ pub enum Deed {
     Run(Vec<Word>),
     /// Sends output into a file, not into what another handle leads to (`2>&1`).
     Write(Word),
+    /// Gives a variable this value.
+    Assign(Word),
     /// Runs programs at once, each reading what the one before prints; their words.
     Pipe(Vec<Vec<Word>>),
     /// Gives a name to commands that run that name twice at once.
@@ -119,6 +121,10 @@ fn deed(node: Node<'_>, line: &str) -> Option<Deed> {
             let target = word(destinations(node).next()?, line);
             let is_handle = target.text == "-" || target.text.chars().all(|c| c.is_ascii_digit());
             (is_output && !(sign.kind().ends_with('&') && is_handle)).then_some(Deed::Write(target))
+        }
+        "variable_assignment" => {
+            let value = node.child_by_field_name("value")?;
+            Some(Deed::Assign(word(value, line)))
         }
         "pipeline" => {
             let parts = children(node).filter(|child| child.kind() != "|" && child.kind() != "|&");

@@ -38,6 +38,55 @@ const WRAPPERS: [(&str, &[&str]); 30] = [
 /// What these take before the program: how long, where, which.
 const POSITIONAL: [&str; 5] = ["timeout", "chroot", "flock", "taskset", "chrt"];
 
+/// Programs that run another one somewhere among their arguments.
+const RUNNERS: [&str; 40] = [
+    "asdf",
+    "bundle",
+    "bunx",
+    "bwrap",
+    "concurrently",
+    "conda",
+    "dbus-run-session",
+    "direnv",
+    "docker",
+    "doppler",
+    "dotenv",
+    "entr",
+    "firejail",
+    "gdb",
+    "guix",
+    "hatch",
+    "hyperfine",
+    "kubectl",
+    "micromamba",
+    "mise",
+    "nix",
+    "nodemon",
+    "npm",
+    "npx",
+    "nsenter",
+    "perf",
+    "pipenv",
+    "pixi",
+    "pnpm",
+    "podman",
+    "poetry",
+    "proot",
+    "rye",
+    "ssh",
+    "start-stop-daemon",
+    "systemd-run",
+    "uv",
+    "valgrind",
+    "xvfb-run",
+    "yarn",
+];
+
+/// Whether some words among the arguments of `program` may be a program and what it is given.
+pub(crate) fn is_runner(program: &Word) -> bool {
+    RUNNERS.contains(&name(program)) || is_wrapper(program)
+}
+
 /// Whether `program` runs the program that its arguments name.
 pub(crate) fn is_wrapper(program: &Word) -> bool {
     WRAPPERS.iter().any(|(wrapper, _)| *wrapper == name(program))

@@ -2,8 +2,8 @@
 use crate::{
     Deed, Line, Word,
     programs::{
-        behind, is_flag, is_input, is_interpreter, is_shell, is_wrapper, name, only_tells, runs_inline_code,
-        unwrapped,
+        behind, is_flag, is_input, is_interpreter, is_runner, is_shell, is_wrapper, name, only_tells,
+        runs_inline_code, unwrapped,
     },
     readers::only_reads,
 };
@@ -104,7 +104,9 @@ impl Runs {
                             ["/dev/null", "/dev/stdout", "/dev/stderr"].contains(&file.text.as_str());
                         runs.only_reads &= is_shown;
                     }
-                    Deed::Pipe(_) | Deed::Bomb => {}
+                    // Of some variables programs run what is in them.
+                    Deed::Assign(value) if !is_name(&value.text) => runs.texts.push(value.text),
+                    Deed::Assign(_) | Deed::Pipe(_) | Deed::Bomb => {}
                 }
             }
         }
@@ -126,7 +128,7 @@ impl Runs {
     /// Adds a command and those it is given to run. Returns the lines that it would have a shell run.
     fn take(&mut self, words: Vec<Word>) -> Vec<String> {
         let Some(first) = words.first() else { return Vec::new() };
-        if !is_wrapper(first) {
+        if !is_runner(first) {
             self.is_whole &= first.is_literal;
             self.only_reads &= only_reads(&words, false);
             return self.add(words, false);
@@ -138,16 +140,25 @@ impl Runs {
         };
         let words: Vec<Word> = words.into_iter().map(|word| replaced(word, place.as_deref())).collect();
         self.only_reads &= only_reads(unwrapped(&words), appends);
-        let is_given = match unwrapped(&words).first() {
-            Some(program) => program.is_literal,
-            None => !appends || !words[1..].iter().any(is_wrapper),
-        };
+        let is_given = !is_wrapper(&words[0])
+            || match unwrapped(&words).first() {
+                Some(program) => program.is_literal,
+                None => !appends || !words[1..].iter().any(is_wrapper),
+            };
         self.is_whole &= words.len() <= MOST_WORDS && is_given;
         // Any word may begin the command that is run, whatever the options before it mean.
         let begins = |place: &usize| words[*place].is_literal && !words[*place].text.starts_with('-');
         let places: Vec<usize> = (1..words.len().min(MOST_WORDS)).filter(begins).collect();
         let mut lines = self.add(words.clone(), appends);
-        lines.extend(places.into_iter().flat_map(|place| self.add(words[place..].to_vec(), appends)));
+        let program = words.len() - unwrapped(&words).len();
+        for place in places {
+            let rest = words[place..].to_vec();
+            // A last word is the program only where that is its place: `timeout 60 apt-get install bash` runs no shell.
+            match rest.len() > 1 || place == program {
+                true => lines.extend(self.add(rest, appends)),
+                false => self.commands.push(Command { words: rest, has_more: appends }),
+            }
+        }
         lines
     }
 
@@ -180,7 +191,10 @@ impl Runs {
                 }
             }
             // They read lines from elsewhere, or give a program another name.
-            "at" | "batch" | "hash" | "enable" => self.is_whole = false,
+            "at" | "batch" | "crontab" | "ed" | "enable" | "ex" | "hash" | "red" => self.is_whole = false,
+            "make" | "gmake" if arguments.iter().any(|word| word.text.ends_with('-') || is_eval(word)) => {
+                self.is_whole = false;
+            }
             "." | "source" => self.is_whole &= !arguments.first().is_some_and(is_input),
             "su" | "script" | "flock" | "runuser" => {
                 let is_it = |option: &str| is_flag(option, 'c') || option == "--command";
@@ -288,6 +302,11 @@ fn replaced(word: Word, place: Option<&str>) -> Word {
     let is_replaced = place.is_some_and(|place| !place.is_empty() && word.text.contains(place));
     let pattern = if is_replaced { "*".to_owned() } else { word.pattern.clone() };
     Word { is_literal: word.is_literal && !is_replaced, pattern, ..word }
+}
+
+/// `make --eval`, of which the beginning is enough.
+fn is_eval(word: &Word) -> bool {
+    word.text.starts_with("--ev")
 }
 
 fn is_name(text: &str) -> bool {
@@ -407,6 +426,17 @@ mod tests {
             "ruby -e 'x'",
             "node --eval=x",
             "deno eval x",
+            "PAGER='touch x' git log",
+            "export GIT_SSH_COMMAND='touch x'; git fetch",
+            "uv run touch x",
+            "npm exec -- touch x",
+            "docker run --rm a touch x",
+            "ssh host touch x",
+            "npx -c 'touch x'",
+            "make -f - <file",
+            "make --eval='a:; touch x'",
+            "echo '!touch x' | ed file",
+            "crontab -",
             "touch 'x",
             "if",
         ];
@@ -439,10 +469,14 @@ mod tests {
             "python3 -m pytest -x tests",
             "node build.js --print",
             "bash build.sh touch",
+            "npm run build; docker ps; uv run pytest -k 'a or b'",
+            "RUST_LOG=a,b make all",
             "bash --version; python3 --version",
             "awk '{ print $1 }' file",
             "sed -i 's/a/b/' file",
             "timeout 5 cargo build",
+            "sudo apt-get install -y python3 bash",
+            "docker pull python",
             "if [ -f x ]; then echo y; else exit 1; fi",
             "A=$(git rev-parse HEAD); echo \"$A\"",
             "[[ $x == y ]] && (( 1 + 1 ))",
