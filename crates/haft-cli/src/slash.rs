@@ -190,7 +190,7 @@ mod tests {
             assert_eq!(told, expected.map(str::to_owned).map_err(str::to_owned), "{prompt}");
         }
         let hint = expand(&known, "/fxi", "/help").unwrap_err().hint.unwrap_or_default();
-        assert!(hint.starts_with("did you mean `/fix`? `haft commands list`"), "{hint}");
+        assert!(hint.starts_with("did you mean `/fix`? `/help` lists them"), "{hint}");
     }
 
     #[test]

@@ -22,12 +22,8 @@ pub(crate) fn ask(session: &Session, fact: &Fact, diffs: Diffs) -> Option<Asking
     let all = format!("{}{called}{}{bulk}", diffs.in_rows(&proposal.head()), whole.shown);
     let is_said = proposal.sentence.is_whole && changes.is_empty();
     let whole = Some(all).filter(|_| !is_whole || cut.plain != whole.plain || cut.is_cut);
-    let end = choice(&question(&proposal), whole.is_some());
-    let shown = Shown {
-        first: if is_said { String::new() } else { first },
-        whole,
-        end: format!("{} ", diffs.in_rows(&end).trim_end()),
-    };
+    let end = choice(&question(&proposal, diffs), whole.is_some());
+    let shown = Shown { first: if is_said { String::new() } else { first }, whole, end: format!("{end} ") };
     let (session, call) = (session.clone(), call.clone());
     Some(Asking::begin(
         move |input, output| read_answer(&shown, input, output),
@@ -42,10 +38,12 @@ pub(crate) fn ask(session: &Session, fact: &Fact, diffs: Diffs) -> Option<Asking
 }
 
 /// The question and its answers.
-fn question(proposal: &Proposal) -> String {
+fn question(proposal: &Proposal, diffs: Diffs) -> String {
     let sentence = &proposal.sentence;
-    let why = proposal.why.as_ref().map(|why| format!("  {why}\n")).unwrap_or_default();
-    format!("{}\n{why}  1. {YES}\n  2. {}\n  3. {NO}\n", sentence.question, sentence.always())
+    let why = proposal.why.as_ref().map(|why| diffs.in_rows(&format!("  {why}\n"))).unwrap_or_default();
+    let question = diffs.in_rows(&sentence.question);
+    let question = question.trim_end();
+    format!("{question}\n{why}  1. {YES}\n  2. {}\n  3. {NO}\n", sentence.always())
 }
 
 /// `question` and what can be typed.

@@ -79,10 +79,9 @@ fn row_length(cells: &[Cell<'_>], width: usize) -> usize {
             if cell.is_blank() {
                 return place + 1;
             }
-            // Nothing but blanks before a word that fits in no row: they keep their place in front of it.
-            let has_words = |end: &usize| cells[..*end].iter().any(|cell| !cell.is_blank());
+            // A word that fits in no row is broken anyway, and stays where it begins.
             let fits = |start: &usize| word(&cells[*start..]) <= width;
-            return last_break.filter(|end| has_words(end) || fits(end)).unwrap_or(place);
+            return last_break.filter(fits).unwrap_or(place);
         }
         used += cell.columns;
         if cell.is_blank() || cell.columns > 1 {
@@ -92,9 +91,10 @@ fn row_length(cells: &[Cell<'_>], width: usize) -> usize {
     cells.len()
 }
 
-/// Columns of the word that `cells` begin with.
+/// Columns of the word that `cells` begin with. A wide character is one.
 fn word(cells: &[Cell<'_>]) -> usize {
-    cells.iter().take_while(|cell| !cell.is_blank()).map(|cell| cell.columns).sum()
+    let rest = cells.iter().skip(1).take_while(|cell| !cell.is_blank() && cell.columns < 2);
+    cells.iter().take(1).chain(rest).map(|cell| cell.columns).sum()
 }
 
 fn trimmed<'a, 'b>(row: &'a [Cell<'b>]) -> &'a [Cell<'b>] {
@@ -154,18 +154,20 @@ mod tests {
 
     #[test]
     fn rows_end_between_words_and_never_in_a_character() {
-        let table: [(&str, usize, &[&str]); 13] = [
+        let table: [(&str, usize, &[&str]); 15] = [
             ("", 5, &[""]),
             ("one two", 7, &["one two"]),
             ("one two", 6, &["one", "two"]),
             ("one two", 3, &["one", "two"]),
             ("abcdefgh", 3, &["abc", "def", "gh"]),
+            ("a bcdefgh", 5, &["a bcd", "efgh"]),
             ("  a b", 4, &["  a", "b"]),
             ("  abcd", 4, &["abcd"]),
             ("  abcdef", 4, &["  ab", "cdef"]),
             ("    ", 6, &["    "]),
             ("curl https://a.b/c", 16, &["curl", "https://a.b/c"]),
             ("漢字漢字", 5, &["漢字", "漢字"]),
+            ("漢字word漢字", 6, &["漢字", "word漢", "字"]),
             ("e\u{301}e\u{301}e\u{301}", 2, &["e\u{301}e\u{301}", "e\u{301}"]),
             ("漢", 1, &["漢"]),
         ];
