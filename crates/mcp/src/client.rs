@@ -16,6 +16,7 @@ mod search;
 mod server;
 mod settings;
 mod tool;
+mod words;
 
 pub use settings::{McpServer, McpSettings, Transport};
 

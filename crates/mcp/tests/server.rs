@@ -295,6 +295,37 @@ async fn who_has_no_token_is_told_what_to_send() {
     }
 }
 
+#[tokio::test]
+async fn a_session_that_is_deleted_has_ended() {
+    let listener = listen(([127, 0, 0, 1], 0).into()).await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let server = HaftServer::new(Vec::<Arc<dyn Offer>>::new());
+    let serving = over_http(server, listener, None, std::future::pending());
+    let asking = async {
+        let client = haft_http::builder().no_proxy().build().unwrap();
+        let url = format!("http://{address}/mcp");
+        let hello = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": "2025-06-18",
+            "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}});
+        let greeted = client.post(&url).header("accept", "application/json, text/event-stream").json(&hello);
+        let greeted = greeted.send().await.unwrap();
+        let id = greeted.headers()["mcp-session-id"].to_str().unwrap().to_owned();
+        for (what, id, expected) in [
+            ("one that is not there", Some("nobody"), 404),
+            ("none", None, 400),
+            ("the session", Some(id.as_str()), 200),
+            ("one that has ended", Some(id.as_str()), 404),
+        ] {
+            let request = client.delete(&url);
+            let request = id.into_iter().fold(request, |request, id| request.header("mcp-session-id", id));
+            assert_eq!(request.send().await.unwrap().status(), expected, "{what}");
+        }
+    };
+    tokio::select! {
+        served = serving => panic!("{served:?}"),
+        () = asking => {}
+    }
+}
+
 // E06: half a request, from somebody who sends no more
 #[tokio::test]
 async fn who_is_connected_and_says_nothing_does_not_keep_it_from_stopping() {

@@ -4,6 +4,7 @@ use super::{
     limited::{Limited, LineState},
     roots::Roots,
     settings::{McpServer, Transport},
+    words,
 };
 use haft_sandbox::{Process, ProcessError, Program};
 use reqwest::{
@@ -73,9 +74,11 @@ struct Running {
     words: Arc<Mutex<String>>,
     /// How far it is with what it says.
     said: Arc<LineState>,
-    _reader: JoinSet<()>,
+    reader: JoinSet<()>,
 }
 
+/// How long a program that was given up may take to say why.
+const LAST_WORD: Duration = Duration::from_millis(200);
 /// Of standard error so many bytes are kept.
 const LAST_WORDS: usize = 1_000;
 
@@ -93,8 +96,11 @@ impl Link {
             Transport::Url { .. } => [newest(), ClientLifecycleMode::Initialize],
         };
         match Self::open_as(server, folder, environment, client(), first).await {
-            Err(LinkError::Refused { .. }) => {
-                Self::open_as(server, folder, environment, client(), second).await
+            Err(refused @ LinkError::Refused { .. }) => {
+                let opened = Self::open_as(server, folder, environment, client(), second).await;
+                // What a program says to the greeting that most know tells more.
+                let is_program = matches!(server.transport, Transport::Program { .. });
+                opened.map_err(|error| if is_program { refused } else { error })
             }
             opened => opened,
         }
@@ -112,8 +118,12 @@ impl Link {
         let (service, program) = match &server.transport {
             Transport::Program { program, arguments, environment: own } => {
                 let environment = environment.iter().chain(own).cloned().collect();
-                let (program, input) = Running::start(program, arguments, folder, environment)?;
+                let (mut program, input) = Running::start(program, arguments, folder, environment)?;
                 let greeted = greet(client, input, mode, limit).await;
+                if greeted.is_err() {
+                    // It may have ended with a word that is still on its way.
+                    let _it_goes_on = timeout(LAST_WORD, program.reader.join_next()).await;
+                }
                 let service = greeted.map_err(|failure| failure.told(&program.last_words()))?;
                 (service, Some(program))
             }
@@ -192,7 +202,7 @@ impl Failure {
         match self {
             Self::Silent(limit) => LinkError::Silent { limit, said },
             Self::Refused(error) => {
-                let reason = in_full(&*error);
+                let reason = words::of_greeting(&error);
                 match *error {
                     ClientInitializeError::ConnectionClosed(_) => LinkError::Gone { reason, said },
                     _ => LinkError::Refused { reason, said },
@@ -214,18 +224,6 @@ where
 {
     let greeted = timeout(limit, client.serve_with_lifecycle(transport, mode)).await;
     greeted.map_err(|_| Failure::Silent(limit))?.map_err(|error| Failure::Refused(Box::new(error)))
-}
-
-/// An error and what caused it.
-pub(crate) fn in_full(error: &dyn std::error::Error) -> String {
-    let causes = std::iter::successors(error.source(), |error| error.source()).map(ToString::to_string);
-    let mut told = error.to_string();
-    for cause in causes.filter(|cause| !cause.is_empty()) {
-        if !told.contains(&cause) {
-            told += &format!(": {cause}");
-        }
-    }
-    told
 }
 
 type Streams = (Limited<tokio::process::ChildStdout>, tokio::process::ChildStdin);
@@ -251,7 +249,7 @@ impl Running {
         reader.spawn(listen(piped.errors, Arc::clone(&words)));
         let said = Arc::default();
         let output = Limited::new(piped.output, Arc::clone(&said));
-        let running = Self { process: Mutex::new(piped.process), words, said, _reader: reader };
+        let running = Self { process: Mutex::new(piped.process), words, said, reader };
         Ok((running, (output, piped.input)))
     }
 

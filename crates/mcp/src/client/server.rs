@@ -2,9 +2,10 @@
 use super::{
     calls::{Calls, Client},
     limited::LONGEST,
-    link::{Link, LinkError, in_full},
+    link::{Link, LinkError},
     roots::Roots,
     settings::McpServer,
+    words,
 };
 use haft_core::{ToolContext, ToolError, ToolErrorKind, ToolOutput};
 use rmcp::{
@@ -90,7 +91,7 @@ impl Server {
             self.leave_if_stuck(&link).await;
         }
         let listed = listed.map_err(|_| ListError::Silent).and_then(|listed| {
-            listed.map_err(|error| ListError::Refused(in_full(&error) + &link.last_words()))
+            listed.map_err(|error| ListError::Refused(words::of_request(&error) + &link.last_words()))
         });
         let listed = listed.inspect_err(|_| self.known().give_up(&self.changes))?;
         let allowed = |tool: &Tool| {
@@ -186,7 +187,7 @@ impl Server {
                 let said = link.last_words();
                 let message = format!(
                     "lost the MCP server `{name}` in the middle of `{tool}`: {}{said}",
-                    in_full(&error)
+                    words::of_request(&error)
                 );
                 ToolError::new(ToolErrorKind::System, message)
                     .hint("what it did is unknown; the server is started again with the next call")

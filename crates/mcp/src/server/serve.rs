@@ -4,7 +4,7 @@ use axum::{
     Router,
     extract::Request,
     http::{
-        StatusCode,
+        Method, StatusCode,
         header::{AUTHORIZATION, HeaderMap, WWW_AUTHENTICATE},
     },
     middleware::{self, Next},
@@ -15,7 +15,8 @@ use rmcp::{
     transport::{
         stdio,
         streamable_http_server::{
-            StreamableHttpServerConfig, StreamableHttpService, session::local::LocalSessionManager,
+            StreamableHttpServerConfig, StreamableHttpService,
+            session::{SessionManager, local::LocalSessionManager},
         },
     },
 };
@@ -65,8 +66,9 @@ pub async fn over_http(
         .with_allowed_origins(["http://localhost:*", "http://127.0.0.1:*", "http://[::1]:*"])
         .with_cancellation_token(ct.clone());
     let sessions = Arc::new(LocalSessionManager::default());
-    let service = StreamableHttpService::new(move || Ok(server.clone()), sessions, config);
-    let router = Router::new().route_service("/mcp", service);
+    let service = StreamableHttpService::new(move || Ok(server.clone()), sessions.clone(), config);
+    let ending = middleware::from_fn(move |request, next| end(sessions.clone(), request, next));
+    let router = Router::new().route_service("/mcp", service).layer(ending);
     let router = match token.map(Arc::<str>::from) {
         None => router,
         Some(token) => {
@@ -87,6 +89,24 @@ pub async fn over_http(
 
 /// How long those who are connected may take to go once it stops: somebody who has sent half a request never does.
 const FAREWELL: Duration = Duration::from_secs(3);
+
+/// A session that is ended by `DELETE` has ended by the time of the answer, and one that is not there cannot be: the SDK
+/// says of both that it has accepted the request.
+async fn end(sessions: Arc<LocalSessionManager>, request: Request, next: Next) -> Response {
+    if request.method() != Method::DELETE {
+        return next.run(request).await;
+    }
+    let named = request.headers().get(SESSION).and_then(|id| id.to_str().ok()).unwrap_or_default();
+    let is_known = sessions.has_session(&named.into()).await.unwrap_or_default();
+    let mut response = next.run(request).await;
+    if response.status() == StatusCode::ACCEPTED {
+        *response.status_mut() = if is_known { StatusCode::OK } else { StatusCode::NOT_FOUND };
+    }
+    response
+}
+
+/// Names the session of a request (MCP 2025-11-25, "Session Management").
+const SESSION: &str = "mcp-session-id";
 
 /// What a client reads that has no token, or another one.
 const WHO: &str = "this server wants the header `Authorization: Bearer TOKEN`, with the token that `haft mcp --listen` \

@@ -246,7 +246,7 @@ async fn a_server_that_does_not_start_is_told_once_in_a_session() {
     let expected = [
         "gone: cannot start the MCP server: cannot start `no-such-program`",
         "mute: cannot start the MCP server: ",
-        "nowhere: cannot start the MCP server: ",
+        "nowhere: cannot start the MCP server: error sending request for url (http://127.0.0.1:1/mcp)",
     ];
     assert_eq!(notes.len(), expected.len(), "{notes:?}");
     for (note, expected) in notes.iter().zip(expected) {
@@ -254,6 +254,39 @@ async fn a_server_that_does_not_start_is_told_once_in_a_session() {
     }
     place.mcp.tools(&SessionId("another".into())).await;
     assert_eq!(place.notes.lock().unwrap().len(), 6);
+}
+
+/// What a person reads of servers that start and are none.
+#[tokio::test]
+async fn a_server_that_is_none_is_told_without_names_of_the_program_that_we_are() {
+    let shell = |script: &str| Transport::Program {
+        program: "sh".into(),
+        arguments: vec!["-c".into(), script.into()],
+        environment: Vec::new(),
+    };
+    let answers = |answer: &str| format!("while read -r line; do echo '{answer}'; done");
+    let table = [
+        ("exit 3".to_owned(), "exit status: 3"),
+        ("echo hello".to_owned(), "cannot start the MCP server: "),
+        ("echo no licence >&2; exit 1".to_owned(), "it said: no licence"),
+        (answers(r#"{"jsonrpc":"2.0","id":0,"result":{"tools":3}}"#), "is not one of MCP"),
+        (answers(r#"{"jsonrpc":"2.0","id":0,"error":{"code":-32000,"message":"no seat"}}"#), "no seat"),
+        (answers(r#"{"jsonrpc":"2.0","id":7,"result":{}}"#), "cannot start the MCP server: "),
+    ];
+    for (script, expected) in table {
+        let one = McpServer {
+            transport: shell(&script),
+            start_timeout: Duration::from_secs(2),
+            ..server("one", &[])
+        };
+        let mut place = Place::new(vec![one]);
+        place.refresh().await;
+        let notes = place.notes.lock().unwrap().clone();
+        assert!(notes.len() == 1 && notes[0].contains(expected), "{script}: {notes:?}");
+        for name in ["::", "rmcp", "Some(", "Custom", "Transport [", "Object {", "RoleClient"] {
+            assert!(!notes[0].contains(name), "{script}: {notes:?}");
+        }
+    }
 }
 
 // C-28, C-62

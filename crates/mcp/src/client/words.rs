@@ -1,0 +1,79 @@
+//! What the SDK says of a server, in words for people and models: its own name types of Rust.
+use rmcp::{
+    service::{ClientInitializeError, ServiceError},
+    transport::{DynamicTransportError, streamable_http_client::StreamableHttpError},
+};
+
+/// Why a greeting failed.
+pub(super) fn of_greeting(error: &ClientInitializeError) -> String {
+    match error {
+        ClientInitializeError::ExpectedInitResponse(_) | ClientInitializeError::ExpectedInitResult(_) => {
+            "its answer to the greeting is not one of MCP".to_owned()
+        }
+        ClientInitializeError::ConflictInitResponseId(..)
+        | ClientInitializeError::UncorrelatedErrorResponse { .. } => {
+            "it answered another request than the greeting".to_owned()
+        }
+        ClientInitializeError::ConnectionClosed(_) => {
+            "it closed the connection before it answered the greeting".to_owned()
+        }
+        ClientInitializeError::TransportError { error, .. } => of_transport(error),
+        ClientInitializeError::JsonRpcError(error) => format!("it refused the greeting: {}", error.message),
+        ClientInitializeError::NoCompatibleProtocolVersion { server_supported, .. } => {
+            let versions: Vec<_> = server_supported.iter().map(ToString::to_string).collect();
+            format!("it speaks revisions of MCP that Haft does not: {}", versions.join(", "))
+        }
+        ClientInitializeError::NoPreferredProtocolVersion | ClientInitializeError::Cancelled => {
+            "the greeting was cancelled".to_owned()
+        }
+        // Most servers know this greeting.
+        ClientInitializeError::LegacyFallbackFailed { fallback, .. } => of_greeting(fallback),
+        _ => "it does not answer the greeting as MCP wants".to_owned(),
+    }
+}
+
+/// Why a request failed.
+pub(super) fn of_request(error: &ServiceError) -> String {
+    match error {
+        ServiceError::McpError(error) => error.message.to_string(),
+        ServiceError::TransportSend(error) => of_transport(error),
+        ServiceError::TransportClosed => "the connection is closed".to_owned(),
+        ServiceError::UnexpectedResponse => "its answer is not one to such a request".to_owned(),
+        ServiceError::SubscriptionLagged { .. } => "it tells more than can be heard".to_owned(),
+        ServiceError::Cancelled { reason: Some(reason) } => format!("it was cancelled: {reason}"),
+        ServiceError::Cancelled { reason: None } => "it was cancelled".to_owned(),
+        ServiceError::Timeout { timeout } => format!("no answer within {} seconds", timeout.as_secs()),
+        ServiceError::InputRequiredRoundsExceeded { max_rounds } => {
+            format!("it asked for more after {max_rounds} answers")
+        }
+        _ => "it failed".to_owned(),
+    }
+}
+
+fn of_transport(error: &DynamicTransportError) -> String {
+    let error = &*error.error;
+    match error.downcast_ref::<StreamableHttpError<reqwest::Error>>() {
+        Some(StreamableHttpError::Client(error)) => in_full(error),
+        Some(StreamableHttpError::UnexpectedContentType(kind)) => {
+            let kind = kind.as_deref().unwrap_or("none");
+            format!("it answers with neither JSON nor events: its content type is `{kind}`")
+        }
+        Some(StreamableHttpError::AuthRequired(_)) => "it wants a token: put one into `headers`".to_owned(),
+        Some(StreamableHttpError::UnexpectedServerResponse(said)) => {
+            format!("its answer is not one of MCP: {said}")
+        }
+        _ => in_full(error),
+    }
+}
+
+/// An error and what caused it.
+pub(super) fn in_full(error: &dyn std::error::Error) -> String {
+    let causes = std::iter::successors(error.source(), |error| error.source()).map(ToString::to_string);
+    let mut told = error.to_string();
+    for cause in causes.filter(|cause| !cause.is_empty()) {
+        if !told.contains(&cause) {
+            told += &format!(": {cause}");
+        }
+    }
+    told
+}
