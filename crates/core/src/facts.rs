@@ -4,7 +4,6 @@ pub(crate) mod activity;
 mod asking;
 pub mod change;
 pub mod changed;
-mod common;
 pub mod event;
 pub mod fork;
 pub mod job;

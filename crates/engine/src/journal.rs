@@ -9,7 +9,6 @@ mod disk;
 mod ends;
 mod error;
 mod fork;
-pub(crate) mod freed;
 mod gc;
 mod heard;
 mod hidden;
@@ -36,7 +35,6 @@ pub use sessions::new_session_id;
 use std::{
     fs::{self, File, TryLockError},
     io::{self, Write},
-    mem,
     os::unix::fs::{DirBuilderExt, OpenOptionsExt},
     path::{Path, PathBuf},
     sync::{Arc, Mutex, MutexGuard, OnceLock, Weak},
@@ -78,16 +76,6 @@ struct Inner {
     secrets: Hidden,
     /// Where else all of it stands.
     replica: OnceLock<Arc<dyn Replica>>,
-}
-
-impl Drop for Inner {
-    fn drop(&mut self) {
-        if let Ok(state) = self.state.get_mut() {
-            let entries = mem::take(&mut state.entries);
-            let number = entries.len();
-            freed::free(entries, number);
-        }
-    }
 }
 
 struct State {

@@ -1,7 +1,7 @@
 //! The task of a session: does one after the other what is asked for, and listens meanwhile.
 use crate::{
     call::errors::last_words,
-    journal::{Journal, JournalError, freed, ownership::Ownership},
+    journal::{Journal, JournalError, ownership::Ownership},
     session::{
         context::{Log, SessionContext},
         inbox::{Inbox, Queued},
@@ -16,7 +16,7 @@ use haft_core::{
     CallId, Change, Channel, Command, Direction, Fact, Jobs, Part, Seq, ToolCall, Transcript, undo,
 };
 use serde_json::Value;
-use std::{collections::VecDeque, mem, panic::AssertUnwindSafe};
+use std::{collections::VecDeque, panic::AssertUnwindSafe};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
@@ -52,9 +52,6 @@ fn worded(error: &JournalError, session: &SessionContext) -> String {
 impl Drop for Task {
     fn drop(&mut self) {
         self.log.journal.close_if_open("the runtime of the program that had the session open has ended");
-        let transcript = mem::take(&mut self.log.transcript);
-        let messages = transcript.messages().len();
-        freed::free(transcript, messages);
     }
 }
 

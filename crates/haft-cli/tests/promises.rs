@@ -179,7 +179,10 @@ fn a_file_of_any_length_ends_the_call_soon() {
     let call = json!({"calls": [{"name": "bash", "arguments": many}]});
     let model = place.script("many.jsonl", &[call, json!({"say": "done"})]);
     let ran = place.run(&[&["run", "--json", "--model", &model], &under("full")[..], &["go"]].concat());
-    assert!(cfg!(not(debug_assertions)) || told(&ran)[0].contains("took longer than the call may take"), "{ran:?}");
+    assert!(
+        cfg!(not(debug_assertions)) || told(&ran)[0].contains("took longer than the call may take"),
+        "{ran:?}"
+    );
     let place = Place::new();
     let sparse = run(&place, &under("full"), &["truncate -s 256M hole; echo end >>hole"]);
     let found = fs::metadata(place.work().join("hole")).unwrap();

@@ -1,10 +1,8 @@
 //! An event as a line of JSON: `{"seq":N|null,"at":MS,"type":TYPE,…}`. What is recorded has a place in the journal, a
 //! live update has none.
-use super::common;
 use crate::{Entry, Event, Seq, Update};
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value, json};
-use std::borrow::Cow;
 
 /// Without a line end. `at` is milliseconds since 1970-01-01 UTC; an entry has its own.
 pub fn of(event: &Event, at: u64) -> String {
@@ -39,8 +37,8 @@ pub fn read(line: &[u8]) -> Result<Event, serde_json::Error> {
 
 /// An entry of a journal. Place and fact are read one after the other: together, each fact would be copied twice.
 pub fn entry(line: &[u8]) -> Result<Entry, serde_json::Error> {
-    let Place { seq, parent, at, kind } = serde_json::from_slice(line)?;
-    Ok(Entry { seq, parent, at, fact: common::read(&kind, line)? })
+    let Place { seq, parent, at } = serde_json::from_slice(line)?;
+    Ok(Entry { seq, parent, at, fact: serde_json::from_slice(line)? })
 }
 
 /// The place of an entry, also where nothing else of the line can be read: one that a newer Haft wrote still has its
@@ -51,13 +49,11 @@ pub fn seq_of(line: &[u8]) -> Option<Seq> {
 
 /// Of an entry all but the fact.
 #[derive(Deserialize)]
-struct Place<'a> {
+struct Place {
     seq: Seq,
     #[serde(default)]
     parent: Option<Seq>,
     at: u64,
-    #[serde(borrow, rename = "type")]
-    kind: Cow<'a, str>,
 }
 
 /// The one field that every event has.
