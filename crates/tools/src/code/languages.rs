@@ -4,12 +4,13 @@ use std::{
     sync::{LazyLock, OnceLock},
 };
 use tree_sitter::Query;
+use tree_sitter_language::LanguageFn;
 
 /// A grammar and what to look for in it.
 pub(crate) struct Language {
     name: &'static str,
     extensions: &'static [&'static str],
-    grammar: fn() -> tree_sitter::Language,
+    grammar: LanguageFn,
     /// Texts that make one query.
     queries: &'static [&'static str],
     ready: OnceLock<Option<Query>>,
@@ -17,7 +18,7 @@ pub(crate) struct Language {
 
 impl Language {
     pub(crate) fn grammar(&self) -> tree_sitter::Language {
-        (self.grammar)()
+        self.grammar.into()
     }
 
     /// Made when it is first needed: that takes milliseconds.
@@ -39,48 +40,48 @@ pub(crate) fn known() -> String {
 }
 
 /// Name, extensions, grammar, queries.
-type Row = (&'static str, &'static [&'static str], fn() -> tree_sitter::Language, &'static [&'static str]);
+type Row = (&'static str, &'static [&'static str], LanguageFn, &'static [&'static str]);
 
 static LANGUAGES: LazyLock<Vec<Language>> = LazyLock::new(|| {
     let rows: Vec<Row> = vec![
         #[cfg(feature = "lang-c")]
-        ("C", &["c", "h"], haft_languages::c, &[include_str!("c.scm")]),
+        ("C", &["c", "h"], tree_sitter_c::LANGUAGE, &[include_str!("c.scm")]),
         #[cfg(feature = "lang-cpp")]
         (
             "C++",
             &["cpp", "cc", "cxx", "hpp", "hh", "hxx"],
-            haft_languages::cpp,
+            tree_sitter_cpp::LANGUAGE,
             &[include_str!("c.scm"), include_str!("cpp.scm")],
         ),
         #[cfg(feature = "lang-go")]
-        ("Go", &["go"], haft_languages::go, &[include_str!("go.scm")]),
+        ("Go", &["go"], tree_sitter_go::LANGUAGE, &[include_str!("go.scm")]),
         #[cfg(feature = "lang-java")]
-        ("Java", &["java"], haft_languages::java, &[include_str!("java.scm")]),
+        ("Java", &["java"], tree_sitter_java::LANGUAGE, &[include_str!("java.scm")]),
         #[cfg(feature = "lang-javascript")]
         (
             "JavaScript",
             &["js", "mjs", "cjs", "jsx"],
-            haft_languages::javascript,
+            tree_sitter_javascript::LANGUAGE,
             &[include_str!("ecmascript.scm"), include_str!("javascript.scm")],
         ),
         #[cfg(feature = "lang-python")]
-        ("Python", &["py", "pyi"], haft_languages::python, &[include_str!("python.scm")]),
+        ("Python", &["py", "pyi"], tree_sitter_python::LANGUAGE, &[include_str!("python.scm")]),
         #[cfg(feature = "lang-ruby")]
-        ("Ruby", &["rb", "rake", "gemspec"], haft_languages::ruby, &[include_str!("ruby.scm")]),
+        ("Ruby", &["rb", "rake", "gemspec"], tree_sitter_ruby::LANGUAGE, &[include_str!("ruby.scm")]),
         #[cfg(feature = "lang-rust")]
-        ("Rust", &["rs"], haft_languages::rust, &[include_str!("rust.scm")]),
+        ("Rust", &["rs"], tree_sitter_rust::LANGUAGE, &[include_str!("rust.scm")]),
         #[cfg(feature = "lang-typescript")]
         (
             "TypeScript",
             &["ts", "mts", "cts"],
-            haft_languages::typescript,
+            tree_sitter_typescript::LANGUAGE_TYPESCRIPT,
             &[include_str!("ecmascript.scm"), include_str!("typescript.scm")],
         ),
         #[cfg(feature = "lang-typescript")]
         (
             "TSX",
             &["tsx"],
-            haft_languages::tsx,
+            tree_sitter_typescript::LANGUAGE_TSX,
             &[include_str!("ecmascript.scm"), include_str!("typescript.scm")],
         ),
     ];
