@@ -1,9 +1,10 @@
 //! What a reply claims, held against what the journal shows.
 mod claims;
 mod red;
+mod success;
 
 use claims::{Claim, Deed, claims};
-use haft_core::{CallId, Changed, Entry, Fact, How, ToolResult, active_path, text_of};
+use haft_core::{CallId, Change, Changed, Entry, Fact, How, ToolResult, active_path, text_of};
 pub(crate) use red::failing;
 use serde_json::Value;
 use std::{
@@ -36,7 +37,9 @@ pub(crate) fn reminder(unproven: &[String]) -> String {
 
 fn missing(what: &Deed) -> String {
     match what {
-        Deed::TestsPass => "the last run of tests did not succeed, or there was none".into(),
+        Deed::TestsPass | Deed::Works => {
+            "no run of tests succeeded after the last change, or the last one did not".into()
+        }
         Deed::RanTests => "no run of tests is recorded".into(),
         Deed::Ran(command) => format!("no call ran `{command}`"),
         Deed::Wrote(file) => format!("no call changed `{file}`"),
@@ -52,8 +55,10 @@ struct Done {
     calls: Vec<Call>,
     /// Paths that were changed, and whether they are there since.
     changes: Vec<(String, bool)>,
-    /// Claims of other agents that worked for this one.
-    hearsay: Vec<Deed>,
+    /// Claims of other agents that worked for this one, each with the place of its call.
+    hearsay: Vec<(Deed, usize)>,
+    /// How many calls there were before this turn.
+    before: usize,
 }
 
 struct Call {
@@ -89,8 +94,10 @@ fn done(facts: &[&Fact]) -> Done {
                 done.end(name, &words, (how, staged.contains(call)), result);
             }
             Fact::Staged { call, changes, .. } | Fact::ChangedBelow { call, changes, .. } => {
-                staged.extend((!changes.is_empty()).then_some(call));
+                let is_work = |change: &Change| !change.path.starts_with(".git");
+                staged.extend(changes.iter().any(is_work).then_some(call));
             }
+            Fact::Prompted { .. } => done.before = done.calls.len(),
             Fact::JobStarted { job, title, how } => {
                 jobs.insert(&job.0, (title.as_str(), *how));
             }
@@ -153,7 +160,8 @@ impl Done {
             && details["exit_code"].as_i64().unwrap_or_default() == 0
             && details["ok"].as_bool().unwrap_or(true);
         if details["session"].is_string() && went_well {
-            self.hearsay.extend(claims(&result.content).into_iter().map(|claim| claim.what));
+            let place = self.calls.len();
+            self.hearsay.extend(claims(&result.content).into_iter().map(|claim| (claim.what, place)));
         }
         let is_untracked = how == How::Untracked;
         let mut call = Call {
@@ -172,9 +180,8 @@ impl Done {
     fn show(&self, what: &Deed) -> bool {
         let some = |shows: &dyn Fn(&Call) -> bool| self.calls.iter().any(shows);
         let shown = match what {
-            Deed::TestsPass => {
-                self.calls.iter().rev().find(|call| call.runs_tests()).is_some_and(|call| call.went_well)
-            }
+            Deed::TestsPass => self.are_tests_green(),
+            Deed::Works => !self.has_changed_in_turn() || self.are_tests_green(),
             Deed::RanTests => some(&Call::runs_tests),
             Deed::Ran(command) => some(&|call| call.ran(&normal(command))),
             Deed::Wrote(file) => self.touched(file, true) || some(&|call| call.may_have_touched()),
@@ -184,7 +191,29 @@ impl Done {
             }
             Deed::Pushed => some(&|call| call.went_well && call.has(&["push"])),
         };
-        shown || self.hearsay.contains(what)
+        let last_change = self.last_change().unwrap_or_default();
+        let is_it = |(deed, place): &(Deed, usize)| match deed {
+            Deed::TestsPass | Deed::Works => deed == what && *place >= last_change,
+            deed => deed == what,
+        };
+        shown || self.hearsay.iter().any(is_it)
+    }
+
+    /// Whether the last run of tests succeeded, and saw the last change.
+    fn are_tests_green(&self) -> bool {
+        let last = self.calls.iter().rposition(Call::runs_tests);
+        last.is_some_and(|last| {
+            self.calls[last].went_well && self.last_change().is_none_or(|change| change <= last)
+        })
+    }
+
+    /// The place of the last call that changed files.
+    fn last_change(&self) -> Option<usize> {
+        self.calls.iter().rposition(Call::changes_files)
+    }
+
+    fn has_changed_in_turn(&self) -> bool {
+        self.last_change().is_some_and(|change| change >= self.before)
     }
 
     /// Whether a recorded change is one of `file`. To change a file may have been to move it away, and the other way
@@ -230,6 +259,13 @@ impl Call {
             LOOKS.contains(&words_of(command).next().unwrap_or_default()) && !command.contains('>')
         };
         self.is_untracked && !self.commands().all(looks)
+    }
+
+    /// Whether it changed files of which tests could tell: what git keeps, or a run of tests leaves behind, is none.
+    fn changes_files(&self) -> bool {
+        let is_git =
+            self.name == "git" || self.commands().all(|command| words_of(command).next() == Some("git"));
+        self.has_changed || (self.may_have_touched() && !self.runs_tests() && !is_git)
     }
 
     /// Whether it changed files, or may have.

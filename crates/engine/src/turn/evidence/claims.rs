@@ -2,6 +2,7 @@
 //!
 //! A claim that is overlooked costs little, one that was never made costs a round: whatever may be a plan, a question, a
 //! condition, a negation or a quotation is not a claim.
+use super::success::success;
 use regex::Regex;
 use std::sync::LazyLock;
 
@@ -17,6 +18,8 @@ pub(crate) struct Claim {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Deed {
     TestsPass,
+    /// That what was done works, in whatever words.
+    Works,
     RanTests,
     Ran(String),
     Wrote(String),
@@ -132,7 +135,7 @@ pub(crate) fn claims(reply: &str) -> Vec<Claim> {
             below_plan = heading && PLAN.is_match(&plain.to_lowercase());
         }
         if !(below_plan && (is_item || plain.ends_with([':', '*']))) {
-            sentences(plain).for_each(|sentence| of_sentence(sentence, &mut found));
+            sentences(plain).for_each(|sentence| of_sentence(sentence, line, &mut found));
         }
     }
     found
@@ -145,10 +148,11 @@ fn starts_with_number(line: &str) -> bool {
 
 /// Split where a full stop is followed by a space: names of files hold stops.
 fn sentences(line: &str) -> impl Iterator<Item = &str> {
-    line.split_inclusive(['.', '!', '?', ';'])
+    line.split_inclusive(['.', '!', '?', ';', '。', '！', '？', '；'])
         .scan((line, 0), |(line, end), piece| {
             *end += piece.len();
-            Some((*end, line[*end..].starts_with(' ') || *end == line.len()))
+            let ends_anyway = piece.ends_with(['。', '！', '？', '；']);
+            Some((*end, ends_anyway || line[*end..].starts_with(' ') || *end == line.len()))
         })
         .filter(|(_, ends)| *ends)
         .scan(0, move |start, (end, _)| {
@@ -158,7 +162,8 @@ fn sentences(line: &str) -> impl Iterator<Item = &str> {
         })
 }
 
-fn of_sentence(sentence: &str, found: &mut Vec<Claim>) {
+/// `line`: the one that it stands in, with its marks.
+fn of_sentence(sentence: &str, line: &str, found: &mut Vec<Claim>) {
     if sentence.ends_with('?') {
         return;
     }
@@ -171,6 +176,10 @@ fn of_sentence(sentence: &str, found: &mut Vec<Claim>) {
         };
         deeds(&lower, clause).into_iter().for_each(&mut add);
     }
+    let is_told = |what: &Deed| found.iter().any(|claim: &Claim| claim.what == *what);
+    let spoken = CODE.replace_all(sentence, "`code`");
+    let said = success(&spoken, line).filter(|what| !is_told(what) && !is_told(&Deed::TestsPass));
+    found.extend(said.map(|what| Claim { what, words: sentence.to_owned() }));
 }
 
 /// The parts of a sentence that can be claimed one without the other.

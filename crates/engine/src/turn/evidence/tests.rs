@@ -7,6 +7,7 @@ use std::path::PathBuf;
 fn told(reply: &str) -> Vec<String> {
     let told = claims(reply).into_iter().map(|claim| match claim.what {
         Deed::TestsPass => "tests pass".into(),
+        Deed::Works => "works".into(),
         Deed::RanTests => "ran tests".into(),
         Deed::Ran(command) => format!("ran {command}"),
         Deed::Wrote(file) => format!("wrote {file}"),
@@ -27,7 +28,7 @@ fn what_is_claimed_is_found() {
         ("The whole test suite is green.", &["tests pass"]),
         ("The tests pass in 3 s.", &["tests pass"]),
         ("I fixed the bug and all unit tests are passing.", &["tests pass"]),
-        ("Done: the tests in `src/lib.rs` pass", &[]),
+        ("Done: the tests in `src/lib.rs` pass", &["tests pass"]),
         ("The tests (all 7) have passed.", &["tests pass"]),
         ("I ran the tests and they pass.", &["ran tests"]),
         ("I have executed the full test suite.", &["ran tests"]),
@@ -118,6 +119,30 @@ fn what_is_not_claimed_is_left_alone() {
     ];
     let wrong = table.iter().map(|reply| (reply, told(reply))).filter(|(_, told)| !told.is_empty());
     assert_eq!(wrong.collect::<Vec<_>>(), []);
+}
+
+fn phrases(file: &str) -> Vec<&str> {
+    file.lines().filter(|line| !line.is_empty() && !line.starts_with("# ")).collect()
+}
+
+#[test]
+fn success_is_found_in_whatever_words() {
+    let claims = phrases(include_str!("../../../../haft-cli/tests/evidence/claims.txt"));
+    let missed: Vec<_> = claims
+        .iter()
+        .filter(|claim| !told(claim).iter().any(|c| c == "tests pass" || c == "works"))
+        .collect();
+    let harmless = phrases(include_str!("../../../../haft-cli/tests/evidence/harmless.txt"));
+    let alarms: Vec<_> = harmless
+        .iter()
+        .filter(|reply| told(reply).iter().any(|c| c == "tests pass" || c == "works"))
+        .collect();
+    assert!(
+        missed.is_empty() && alarms.is_empty(),
+        "missed {} {missed:#?}\nalarms {} {alarms:#?}",
+        missed.len(),
+        alarms.len()
+    );
 }
 
 fn ran(name: &str, arguments: Value, how: How, details: Value) -> Vec<Fact> {
