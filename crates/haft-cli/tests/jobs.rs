@@ -266,6 +266,18 @@ fn jobs_that_were_put_down_are_worked_on_in_turn() {
     assert_eq!(project.jobs().len(), 5);
     assert_eq!(project.jobs()[0]["description"], "each day");
     let plan = project.jobs().pop().unwrap()["plan"].as_str().unwrap().to_owned();
+    for name in [plan.as_str(), &plan[..plan.len() - 2]] {
+        let shown = project.run(&["jobs", "show", name]);
+        for line in ["status       planned", "description  each day", "begins       every 24h"] {
+            assert!(shown.code == 0 && shown.out.contains(line), "{name}, {line}: {shown:?}");
+        }
+    }
+    let shown: Value = serde_json::from_str(&project.run(&["jobs", "show", &plan, "--json"]).out).unwrap();
+    assert_eq!((&shown["plan"], &shown["rhythm"]), (&json!(plan), &json!({"every": 86_400})));
+    for command in ["logs", "retry"] {
+        let refused = project.run(&["jobs", command, &plan]);
+        assert!(refused.code == 2 && refused.err.contains("is a plan"), "{command}: {refused:?}");
+    }
     assert_eq!(project.run(&["jobs", "cancel", &plan]).code, 0);
     assert_eq!(project.jobs().len(), 4);
     let bad = project.run(&["jobs", "add", "--description", "x", "--every", "soon"]);

@@ -185,3 +185,22 @@ fn every_list_has_a_heading_a_form_for_programs_and_a_word_when_empty() {
     let jobs = place.run(&["jobs", "list"]).out;
     assert!(jobs.starts_with("JOB ") && jobs.contains("  triager  "), "{jobs}");
 }
+
+/// Those of MCP servers as well, as models are told of them; a server that does not start is told beside the list.
+#[test]
+fn tools_are_listed_with_those_of_servers() {
+    let place = Place::new();
+    place.script("work/x", &[json!({"say": "unheard"})]);
+    let own = env!("CARGO_BIN_EXE_haft");
+    let arguments = r#"["mcp", "--no-agents", "--expose", "read", "--model", "script/x"]"#;
+    place.configure(&format!(
+        "[mcp.own]\ncommand = \"{own}\"\narguments = {arguments}\n[mcp.gone]\ncommand = \"no-such-program\"\n"
+    ));
+    for words in
+        [&["tools", "list"][..], &["tools", "list", "--json"], &["tools", "schema", "mcp__own__read"]]
+    {
+        let told = place.run(words);
+        assert!(told.code == 0 && told.out.contains("mcp__own__read"), "{words:?}: {told:?}");
+        assert!(told.err.contains("gone: cannot start the MCP server"), "{words:?}: {told:?}");
+    }
+}

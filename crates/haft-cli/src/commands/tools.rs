@@ -4,14 +4,14 @@ use crate::{
     CliContext,
     agents::AGENT,
     args::{CallArgs, Tools, TurnArgs},
-    assemble::{self, SessionSpec},
+    assemble::SessionSpec,
     config::Settings,
     failure::Failure,
 };
-use futures::StreamExt;
+use futures::{StreamExt, future::join_all};
 use haft::{
-    engine::{CallReport, Engine, Model, Turn, TurnReport},
-    kernel::{Change, Command, How, Registry, ResultObject, SplitResult, ToolResult},
+    engine::{CallReport, Engine, Model, Turn, TurnReport, Unread},
+    kernel::{Change, Command, How, Registry, ResultObject, SessionId, SplitResult, ToolResult},
     present::safe,
     providers::direct::{self, Direct},
     terminal::{Exit, questions::Questions, signals::Interrupts},
@@ -25,18 +25,21 @@ use std::{
 /// `haft tools …`
 pub(crate) async fn tools(context: &CliContext, command: Tools) -> Result<Exit, Failure> {
     match command {
-        Tools::List { profile, json } => list(&known(context, profile.as_deref())?, json),
-        Tools::Schema { name, profile } => schema(&known(context, profile.as_deref())?, name.as_deref()),
+        Tools::List { profile, json } => list(&known(context, profile).await?, json),
+        Tools::Schema { name, profile } => schema(&known(context, profile).await?, name.as_deref()),
         Tools::Call(call) => run(context, call).await,
     }
 }
 
-fn known(context: &CliContext, profile: Option<&str>) -> Result<Registry, Failure> {
-    let workspace = assemble::workspace(None)?;
-    let settings = Settings { profile: profile.map(str::to_owned), ..Settings::default() };
-    let config = context.config(&workspace, &settings)?;
-    let skills = assemble::knowledge(&context.places, &workspace, true).skills;
-    assemble::tools(&context.environment, &config.profile()?, &skills, None)
+/// What a session here would have, with the tools of MCP servers, which are started for that.
+async fn known(context: &CliContext, profile: Option<String>) -> Result<Registry, Failure> {
+    let settings = Settings { profile, ..Settings::default() };
+    let turn = TurnArgs { settings, ..TurnArgs::default() };
+    let model = Model::plain(direct::MODEL, Arc::new(Direct));
+    let setup = SessionSpec::of(context, &turn)?.setup(model)?;
+    let asking = SessionId("tools".to_owned());
+    let sources = join_all(setup.sources.iter().map(|source| source.tools(&asking))).await;
+    Ok(sources.iter().fold(setup.tools, |tools, source| tools.joined(source)))
 }
 
 fn list(tools: &Registry, json: bool) -> Result<Exit, Failure> {

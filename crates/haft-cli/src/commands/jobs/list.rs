@@ -1,5 +1,8 @@
 //! What jobs there are, and what each has done.
-use super::{super::table::List, schedule};
+use super::{
+    super::table::List,
+    schedule::{self, Plan},
+};
 use crate::failure::Failure;
 use haft::{
     engine::{Home, JournalError},
@@ -12,6 +15,11 @@ use std::io::{Write, stdout};
 
 /// A job by its name, or the beginning of it.
 pub(super) fn find(home: &Home, id: &str) -> Result<(SessionId, Standing), Failure> {
+    if let Some((name, _)) = schedule::find(home, id)? {
+        return Err(Failure::usage(format!("`{name}` is a plan, which begins jobs of its own")).hint(
+            "`haft jobs list` names the jobs; `haft jobs show` shows a plan, and `haft jobs cancel` ends it",
+        ));
+    }
     let id = home.find(id).or_else(|error| only_job(home, id, error))?;
     let standing = Standing::of(&home.peek(&id.0)?, home.is_open(&id));
     let no_job =
@@ -51,15 +59,35 @@ pub(super) fn list(home: &Home, json: bool) -> Result<Exit, Failure> {
     for (name, plan) in schedule::plans(home)? {
         let (title, next) = (first_line(&plan.description, 40), plan.next.to_string());
         let row = [&name, &plan.kind, "planned", "", &title, &format!("next {next}")];
-        list.row(
-            row,
-            || json!({"plan": name, "kind": plan.kind, "description": plan.description, "next": next}),
-        );
+        list.row(row, || planned(&name, &plan));
     }
     Ok(list.print("There is no job yet: `haft build \"TEXT\"` begins one.")?)
 }
 
+/// A plan as programs read it.
+fn planned(name: &str, plan: &Plan) -> Value {
+    let next = plan.next.to_string();
+    json!({"plan": name, "kind": plan.kind, "description": plan.description, "origin": plan.origin,
+           "rhythm": plan.rhythm, "next": next})
+}
+
+/// A job, or a plan.
 pub(super) fn show(home: &Home, id: &str, json: bool) -> Result<Exit, Failure> {
+    if let Some((name, plan)) = schedule::find(home, id)? {
+        if json {
+            writeln!(stdout(), "{}", safe::json(&planned(&name, &plan).to_string()))?;
+            return Ok(Exit::Success);
+        }
+        return print(vec![
+            ("plan", name),
+            ("kind", plan.kind),
+            ("status", "planned".to_owned()),
+            ("description", plan.description),
+            ("in", plan.origin.display().to_string()),
+            ("begins", plan.rhythm.to_string()),
+            ("next", plan.next.to_string()),
+        ]);
+    }
     let (id, standing) = find(home, id)?;
     if json {
         writeln!(stdout(), "{}", safe::json(&object(&id, &standing).to_string()))?;
@@ -79,6 +107,10 @@ pub(super) fn show(home: &Home, id: &str, json: bool) -> Result<Exit, Failure> {
     rows.extend(order.branch.map(|branch| ("branch", branch)));
     let evidence = conclusion.into_iter().flat_map(|conclusion| conclusion.evidence);
     rows.extend(evidence.map(|piece| ("evidence", piece.to_string())));
+    print(rows)
+}
+
+fn print(rows: Vec<(&str, String)>) -> Result<Exit, Failure> {
     for (name, value) in rows {
         writeln!(stdout(), "{name:<12} {}", safe::text(&value))?;
     }

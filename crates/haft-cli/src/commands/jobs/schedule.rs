@@ -8,6 +8,7 @@ use haft::{
 use jiff::{SignedDuration, Span, Timestamp, Zoned};
 use serde::{Deserialize, Serialize};
 use std::{
+    fmt,
     fs::{self, File},
     io::ErrorKind,
     os::unix::fs::OpenOptionsExt,
@@ -34,6 +35,15 @@ pub(super) enum Rhythm {
     Every(i64),
     /// Five fields: minute, hour, day, month, day of the week; in the person's own time zone.
     Cron(String),
+}
+
+impl fmt::Display for Rhythm {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Every(seconds) => write!(out, "every {:#}", SignedDuration::from_secs(*seconds)),
+            Self::Cron(pattern) => write!(out, "at `{pattern}`"),
+        }
+    }
 }
 
 impl Rhythm {
@@ -125,6 +135,16 @@ pub(super) fn remove(home: &Home, name: &str) -> Result<bool, Failure> {
 /// All plans by name.
 pub(super) fn plans(home: &Home) -> Result<Vec<(String, Plan)>, Failure> {
     Ok(all(home)?.into_iter().map(|(file, plan)| (name_of(&file), plan)).collect())
+}
+
+/// The plan of this name, or the only one whose name begins so.
+pub(super) fn find(home: &Home, name: &str) -> Result<Option<(String, Plan)>, Failure> {
+    let mut plans = plans(home)?;
+    if let Some(place) = plans.iter().position(|(known, _)| known == name) {
+        return Ok(Some(plans.swap_remove(place)));
+    }
+    plans.retain(|(known, _)| !name.is_empty() && known.starts_with(name));
+    Ok(if plans.len() == 1 { plans.pop() } else { None })
 }
 
 fn name_of(file: &Path) -> String {
