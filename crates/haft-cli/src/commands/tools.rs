@@ -10,7 +10,7 @@ use crate::{
 };
 use futures::{StreamExt, future::join_all};
 use haft::{
-    engine::{CallReport, Engine, Model, Turn, TurnReport, Unread},
+    engine::{CallReport, Engine, Model, Turn, TurnReport},
     kernel::{Change, Command, How, Registry, ResultObject, SessionId, SplitResult, ToolResult},
     present::safe,
     providers::direct::{self, Direct},
