@@ -7,6 +7,7 @@ pub mod changed;
 pub mod event;
 pub mod fork;
 pub mod job;
+mod last_turn;
 mod left;
 pub mod line;
 mod place;
@@ -19,6 +20,7 @@ mod waiting;
 
 pub use active_path::active_path;
 pub use asking::Asking;
+pub use last_turn::{LastTurn, go_on};
 pub use left::Left;
 pub use place::{Forked, Seq, SessionId};
 pub use running::Running;

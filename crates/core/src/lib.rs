@@ -35,9 +35,9 @@ pub use conversation::{
 };
 pub use event::{Answer, Channel, Command, Direction, Entry, Event, Evicted, Fact, Outcome, Summarizer};
 pub use facts::{
-    Asking, Forked, Left, Running, Seq, SessionId, Standing, active_path,
+    Asking, Forked, LastTurn, Left, Running, Seq, SessionId, Standing, active_path,
     activity::{Activities, Activity, ActivityType},
-    change, changed, event, fork, job, line, undo,
+    change, changed, event, fork, go_on, job, line, undo,
     update::Update,
     waiting_prompts,
 };

@@ -10,7 +10,7 @@ use super::{
     updates::{Message, Press},
 };
 use futures::{Stream, StreamExt, future::BoxFuture};
-use haft_core::{Command, Entry, Event, Fact, SessionId, active_path, waiting_prompts};
+use haft_core::{Command, Entry, Event, Fact, LastTurn, SessionId, waiting_prompts};
 use haft_engine::Session;
 use serde_json::json;
 use std::{collections::VecDeque, pin::Pin, sync::Arc, time::Duration};
@@ -297,16 +297,7 @@ impl Chat {
 
 /// Whether the last turn has no end.
 pub(super) fn is_cut_off(entries: &[Arc<Entry>]) -> bool {
-    let last = active_path(entries).into_iter().rev().find_map(|entry| match &entry.fact {
-        Fact::TurnEnded { .. } | Fact::Rewound { .. } | Fact::SessionOpened { .. } => Some(false),
-        Fact::Prompted { .. }
-        | Fact::PromptQueued { .. }
-        | Fact::Continued
-        | Fact::Called { .. }
-        | Fact::Replied { .. } => Some(true),
-        _ => None,
-    });
-    last.unwrap_or(false)
+    LastTurn::of(entries) == LastTurn::CutOff
 }
 
 /// Waits for ever where nothing is open.

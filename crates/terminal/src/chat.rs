@@ -149,7 +149,10 @@ impl Talk<'_> {
             Order::Model(None) => list((self.host.models)(), "/model SPEC [EFFORT]"),
             Order::Agent(None) => self.agents(),
             Order::Compact => self.turn(Command::Compact).await,
-            Order::Continue => self.turn(Command::Continue).await,
+            Order::Continue => {
+                let entries = self.open.as_ref().map(|(_, session)| session.entries());
+                self.turn(haft_core::go_on(&entries.unwrap_or_default())).await
+            }
             Order::Undo => self.undo().await,
             Order::Redo => self.redo().await,
             Order::Cost => self.cost(),

@@ -1,16 +1,13 @@
 //! Whether a turn that has used up its rounds goes on: a person is asked.
 use crate::{asking::Asking, signals::Interrupts};
-use haft_core::{Fact, Outcome};
+use haft_core::LastTurn;
 use haft_engine::Session;
 use std::io::{BufRead, Write};
 
 /// How many rounds the last turn of `session` had, where that was all it may have and a person can let it go on.
 pub(crate) fn used_up(session: &Session) -> Option<u32> {
-    let entries = session.entries();
-    let mut facts = entries.iter().rev().map(|entry| &entry.fact);
-    let is_over = matches!(facts.next(), Some(Fact::TurnEnded { outcome: Outcome::RoundLimit, .. }));
-    match facts.find(|fact| matches!(fact, Fact::RoundsReached { .. } | Fact::TurnEnded { .. })) {
-        Some(Fact::RoundsReached { limit, .. }) if is_over && !session.is_joined() => Some(*limit),
+    match LastTurn::of(&session.entries()) {
+        LastTurn::OutOfRounds(rounds) if !session.is_joined() => Some(rounds),
         _ => None,
     }
 }

@@ -18,7 +18,7 @@ use crate::{
 };
 use haft::{
     engine::{Chat, Home, Summary},
-    kernel::{Command, Entry, Event, Fact, Outcome, Seq, active_path},
+    kernel::{Command, Entry, Event, Fact, LastTurn, Seq, active_path},
     present::{
         age::age,
         lines, safe,
@@ -203,7 +203,7 @@ pub(crate) async fn resume(context: &CliContext, given: ResumeArgs) -> Result<Ex
     };
     let entries = entries(&home, &id)?;
     let turn = TurnArgs { session: Some(id.clone()), ..given.turn };
-    let unfinished = is_unfinished(&active_path(&entries));
+    let unfinished = LastTurn::of(&entries).goes_on_when_resumed();
     let is_free = !home.find(&id).is_ok_and(|id| home.is_open(&id));
     let first = (unfinished && is_free).then_some(Command::Continue);
     let prints = turn.json || turn.output != Form::Text;
@@ -212,18 +212,5 @@ pub(crate) async fn resume(context: &CliContext, given: ResumeArgs) -> Result<Ex
         Some(first) if prints || !has_screen => run::start(context, &turn, first).await,
         first if has_screen => talk::screen(context, &turn, first).await,
         _ => talk::chat(context, &turn).await,
-    }
-}
-
-/// A turn that failed can be tried again, one that was cut off or had no more rounds can go on.
-fn is_unfinished(path: &[&Arc<Entry>]) -> bool {
-    let mut facts = path.iter().rev().map(|entry| &entry.fact);
-    match facts.next() {
-        Some(Fact::TurnEnded { outcome: Outcome::Failed, .. }) => true,
-        Some(Fact::TurnEnded { outcome: Outcome::RoundLimit, .. }) => {
-            matches!(facts.next(), Some(Fact::RoundsReached { .. }))
-        }
-        None | Some(Fact::TurnEnded { .. } | Fact::SessionOpened { .. } | Fact::Rewound { .. }) => false,
-        Some(_) => true,
     }
 }

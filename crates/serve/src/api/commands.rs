@@ -18,10 +18,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use base64::{Engine, prelude::BASE64_STANDARD};
-use haft_core::{
-    Answer as Said, CallId, Change, Channel, Command, Entry, Fact, Image, Part, Seq, StopReason, Usage,
-    active_path,
-};
+use haft_core::{Answer as Said, CallId, Change, Channel, Command, Entry, Fact, Image, Part, Seq, Usage};
 use haft_engine::{Session, TurnReport};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -354,27 +351,8 @@ pub(crate) async fn go_on(
     Body(Wait { wait }): Body<Wait>,
 ) -> Answer<Response> {
     let session = resting(&context, &id).await?;
-    let command = match was_cut_off(&session.entries()) {
-        // The half of a reply that was recorded stands, and asking for the same again would give nothing new.
-        true => Command::Prompt { parts: vec![Part::text(GO_ON)], channel: None },
-        false => Command::Continue,
-    };
+    let command = haft_core::go_on(&session.entries());
     give(&session, command, wait).await
-}
-
-/// What a model reads whose reply was cut off.
-const GO_ON: &str = "Your reply was cut off. Go on where it stopped.";
-
-/// Whether the last thing in the conversation is half a reply.
-fn was_cut_off(entries: &[Arc<Entry>]) -> bool {
-    let path = active_path(entries);
-    let last = path.iter().rev().map(|entry| &entry.fact).find(|fact| {
-        matches!(
-            fact,
-            Fact::Prompted { .. } | Fact::Continued | Fact::Replied { .. } | Fact::ToolEnded { .. }
-        )
-    });
-    matches!(last, Some(Fact::Replied { stop: StopReason::Interrupted, .. }))
 }
 
 /// Put a summary in place of the beginning of the conversation

@@ -16,11 +16,10 @@ use axum::{
     http::{HeaderValue, StatusCode, header::CONTENT_TYPE},
     response::{IntoResponse, Response},
 };
-use haft_core::{Command, Entry, Fact, Mode, Outcome, Seq, SessionId, active_path};
+use haft_core::{Command, LastTurn, Mode, Seq, SessionId};
 use haft_engine::{Session, Summary, new_session_id};
 use haft_present::lines;
 use serde::{Deserialize, Serialize};
-use std::sync::Arc;
 use utoipa::{IntoParams, ToSchema};
 
 /// A session to begin. Whatever is left out is as `haft serve` was started.
@@ -224,7 +223,7 @@ async fn detail(hub: &Hub, id: &str) -> Answer<SessionDetail> {
         let entries = live.as_ref().map_or_else(|| hub.home().peek(&id), |session| Ok(session.entries()))?;
         let row = row(&hub, summary);
         Ok(SessionDetail {
-            is_unfinished: row.state == Standing::Idle && is_unfinished(&entries),
+            is_unfinished: row.state == Standing::Idle && LastTurn::of(&entries).can_go_on(),
             row,
             agent: known.agent,
             profile: known.place.profile.clone(),
@@ -235,20 +234,6 @@ async fn detail(hub: &Hub, id: &str) -> Answer<SessionDetail> {
         })
     })
     .await
-}
-
-/// A turn that failed can be tried again; one that was cut off or interrupted can go on.
-fn is_unfinished(entries: &[Arc<Entry>]) -> bool {
-    match active_path(entries).last().map(|entry| &entry.fact) {
-        Some(Fact::TurnEnded { outcome, .. }) => {
-            matches!(outcome, Outcome::Failed | Outcome::Interrupted | Outcome::RoundLimit)
-        }
-        Some(
-            Fact::SessionOpened { .. } | Fact::Rewound { .. } | Fact::Concluded(_) | Fact::ModeSet { .. },
-        )
-        | None => false,
-        Some(_) => true,
-    }
 }
 
 /// What to change about a session.

@@ -20,7 +20,7 @@ use futures::{
     future::BoxFuture,
     stream::{BoxStream, FuturesUnordered},
 };
-use haft_core::{Answer, Change, Command, Event, Fact, Image, Seq};
+use haft_core::{Answer, Change, Command, Event, Fact, Image, LastTurn, Seq};
 use haft_engine::{Engine, Session};
 use haft_present::{
     cursor::next,
@@ -144,7 +144,7 @@ impl App {
         let entries = session.entries();
         let said = entries.iter().flat_map(|entry| self.view.apply(&Event::Recorded(entry.clone())));
         let said: Vec<Block> = said.collect();
-        let is_cut_off = self.view.working && !session.is_joined();
+        let is_at_rest = !session.is_joined();
         // It was so when the session was open before, and is told anew where it still is.
         self.view.is_unconfined &= session.is_joined();
         self.queued = waiting(&entries);
@@ -160,9 +160,9 @@ impl App {
             false => self.tell_again(said),
         }
         notices.iter().for_each(|notice| self.note(notice));
-        if is_cut_off {
+        if is_at_rest {
             self.view.rest();
-            if !goes_on {
+            if LastTurn::of(&entries) == LastTurn::CutOff && !goes_on {
                 self.note("the last turn was cut off; `/continue` takes it up");
             }
         }

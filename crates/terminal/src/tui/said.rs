@@ -129,7 +129,7 @@ impl App {
             },
             Order::Rewind => self.pick_prompt(),
             Order::Compact => self.send(Command::Compact),
-            Order::Continue => self.send(Command::Continue),
+            Order::Continue => self.send(haft_core::go_on(&self.entries().unwrap_or_default())),
             Order::Cost => self.cost(),
             Order::Tasks => self.pick_job(),
             Order::Copy => self.copy(),
