@@ -1,5 +1,4 @@
 //! What a person is told beside the conversation: hints that they can follow, how things stand, and nothing twice.
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 mod kit;
 
 use kit::{

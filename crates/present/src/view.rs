@@ -1,5 +1,6 @@
 //! Events folded into what a person sees: blocks that are finished, and what still goes on.
 mod activity;
+mod asking;
 mod block;
 mod history;
 
@@ -14,8 +15,8 @@ use crate::{
     safe, words,
 };
 use haft_core::{
-    Answer, CallId, Channel, Entry, Event, Fact, JobId, Mode, Outcome, Part, ToolCall, ToolResult, Update,
-    Usage, text_of,
+    CallId, Channel, Entry, Event, Fact, JobId, Mode, Outcome, Part, ToolCall, ToolResult, Update, Usage,
+    text_of,
 };
 use history::files;
 use std::{
@@ -268,36 +269,6 @@ impl View {
         blocks
     }
 
-    /// Somebody is asked, or was answered.
-    fn asking(&mut self, fact: &Fact) -> Vec<Block> {
-        match fact {
-            Fact::ApprovalAsked { call, changes, .. } => {
-                self.with_call(call, |call| call.proposed.clone_from(changes));
-                self.asked.push_back(Asked::Approval { call: call.clone(), fact: Box::new(fact.clone()) });
-                Vec::new()
-            }
-            Fact::QuestionAsked { call, question } => {
-                self.asked.push_back(Asked::Question { call: call.clone(), question: question.clone() });
-                Vec::new()
-            }
-            Fact::ApprovalAnswered { call, .. } | Fact::QuestionAnswered { call, .. } => {
-                self.answered(call);
-                match fact {
-                    Fact::ApprovalAnswered { answer: Answer::No | Answer::Nobody, .. } => {
-                        self.with_call(call, |call| call.refused.append(&mut call.proposed));
-                    }
-                    Fact::QuestionAnswered { answer: Some(answer), .. } => {
-                        let answer = safe::text(answer).into_owned();
-                        self.with_call(call, |call| call.answer = Some(answer));
-                    }
-                    _ => {}
-                }
-                notes::of(fact).map(Block::Note).into_iter().collect()
-            }
-            _ => Vec::new(),
-        }
-    }
-
     /// Nothing goes on any more: what was in the middle of a turn belongs to a process that is gone.
     pub fn rest(&mut self) {
         self.forget_reply();
@@ -406,10 +377,6 @@ impl View {
         if let Fact::JobEnded { job, .. } = fact {
             self.jobs.retain(|(running, _)| running != job);
         }
-    }
-
-    fn answered(&mut self, call: &CallId) {
-        self.asked.retain(|asked| asked.call() != call);
     }
 
     fn with_call(&mut self, id: &CallId, change: impl FnOnce(&mut Call)) {

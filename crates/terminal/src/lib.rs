@@ -19,6 +19,7 @@ mod going_on;
 pub mod history;
 pub mod host;
 pub mod loading;
+mod object;
 mod outputs;
 mod paint;
 pub mod picture;

@@ -1,6 +1,7 @@
 //! One prompt in; the reply, one object or all events out.
 use crate::{
     Diffs, Exit, going_on,
+    object::object,
     questions::Questions,
     signals::Interrupts,
     spinner::{Spinner, TICK},
@@ -8,14 +9,14 @@ use crate::{
 };
 use anyhow::Context;
 use futures::StreamExt;
-use haft_core::{Activities, Change, Command, Entry, Event, Fact, Outcome, Seq, Update};
-use haft_engine::{CallReport, Chat, Session, Turn, TurnReport};
+use haft_core::{Activities, Command, Entry, Event, Fact, Outcome, Seq, Update};
+use haft_engine::{Chat, Session, Turn, TurnReport};
 use haft_present::{
     cursor::next,
     lines, notes, safe,
     words::{Style, Words},
 };
-use serde_json::{Value, json};
+use serde_json::json;
 use std::{
     io::{Stderr, Stdout, Write, stderr, stdout},
     sync::Arc,
@@ -383,27 +384,4 @@ fn tell(session: &Session, report: &TurnReport, options: &Options) -> anyhow::Re
         writeln!(stdout(), "{}", safe::json(&object(session, report).to_string()))?;
     }
     Ok(report.outcome.map_or(Exit::Failed, Exit::from))
-}
-
-/// What `--output json` prints.
-fn object(session: &Session, report: &TurnReport) -> Value {
-    let kind_of = |change: &Change| json!({"path": change.path, "kind": change.kind()});
-    let changes: Vec<Value> = report.changes.iter().map(kind_of).collect();
-    let mut object = json!({
-        "session": session.id(), "outcome": report.outcome, "text": report.text, "rounds": report.rounds,
-        "usage": report.usage, "cost_usd": report.cost_usd, "changes": changes, "error": report.error,
-    });
-    let stopped: Vec<Value> = report.calls.iter().filter_map(stopped).collect();
-    if !stopped.is_empty() {
-        object["stopped"] = json!(stopped);
-    }
-    object
-}
-
-/// A call that was interrupted or took too long, with what it had said until then.
-fn stopped(call: &CallReport) -> Option<Value> {
-    let result = call.result();
-    let is_stopped = ["interrupted", "timed_out"].iter().any(|why| result.details[why] == true);
-    let error = result.error.as_ref().filter(|_| is_stopped)?;
-    Some(json!({"tool": call.tool(), "arguments": call.arguments(), "error": error.message}))
 }

@@ -20,6 +20,7 @@ mod picks;
 mod queued;
 mod said;
 mod screen;
+mod showing;
 mod terminal;
 
 pub use crate::paint::look::{Depth, Look, Theme, is_light};

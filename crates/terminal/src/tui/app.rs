@@ -6,8 +6,6 @@ use super::{
     list::Item,
     look::Look,
     page::Page,
-    queued::waiting,
-    wrap::one_row,
 };
 use crate::{
     history,
@@ -20,22 +18,19 @@ use futures::{
     future::BoxFuture,
     stream::{BoxStream, FuturesUnordered},
 };
-use haft_core::{Answer, Change, Command, Event, Fact, Image, LastTurn, Seq};
+use haft_core::{Answer, Change, Command, Event, Fact, Image, Seq};
 use haft_engine::{Engine, Session};
 use haft_present::{
-    cursor::next,
     file_diff::FileDiff,
     safe,
     view::{Asked, Block, View},
 };
-use ratatui::text::{Line, Span};
+use ratatui::text::Line;
 use std::{
     collections::VecDeque,
     time::{Duration, Instant},
 };
 
-/// Of a session that is taken up, so many blocks are shown.
-const SHOWN_AGAIN: usize = 60;
 /// A turn of this length may end unwatched.
 const LONG_TURN: Duration = Duration::from_secs(10);
 
@@ -78,13 +73,13 @@ pub(super) struct App {
     pub(super) answering: Answering,
     /// When the last key of a text was pressed.
     pub(super) typed: Option<Instant>,
-    wish: Wish,
+    pub(super) wish: Wish,
     /// How hard the model thinks, where that was chosen.
     pub(super) effort: Option<String>,
     /// What is typed goes to an editor.
     pub(super) is_editing: bool,
     /// The session that stands on the screen.
-    shown: Option<String>,
+    pub(super) shown: Option<String>,
 }
 
 /// What came of something that took a while.
@@ -135,68 +130,6 @@ impl App {
         }
     }
 
-    /// Shows a session, from what it has so far. `goes_on`: a turn that was cut off is taken up at once.
-    pub(super) fn show(&mut self, opened: Opened, goes_on: bool) {
-        let Opened { engine, session, notices, effort } = opened;
-        self.effort = effort;
-        self.view = View::default();
-        self.view.how = " (Ctrl+O shows all)";
-        let entries = session.entries();
-        let said = entries.iter().flat_map(|entry| self.view.apply(&Event::Recorded(entry.clone())));
-        let said: Vec<Block> = said.collect();
-        let is_at_rest = !session.is_joined();
-        // It was so when the session was open before, and is told anew where it still is.
-        self.view.is_unconfined &= session.is_joined();
-        self.queued = waiting(&entries);
-        self.events = session.events(next(&session)).boxed();
-        let is_known = self.shown.replace(session.id().0.clone()) == Some(session.id().0.clone());
-        self.wish.session = Some(session.id().0.clone());
-        if !is_known {
-            self.above.extend(self.greeting(&engine, &session));
-        }
-        (self.engine, self.session) = (Some(engine), Some(session));
-        match is_known {
-            true => self.tell_who_works(),
-            false => self.tell_again(said),
-        }
-        notices.iter().for_each(|notice| self.note(notice));
-        if is_at_rest {
-            self.view.rest();
-            if LastTurn::of(&entries) == LastTurn::CutOff && !goes_on {
-                self.note("the last turn was cut off; `/continue` takes it up");
-            }
-        }
-    }
-
-    fn greeting(&self, engine: &Engine, session: &Session) -> [Line<'static>; 3] {
-        let model = engine.setup().model.spec.clone();
-        let folder = engine.setup().workspace.display().to_string();
-        let rows = [
-            Line::from_iter([Span::styled("haft  ", self.look.bold()), Span::raw(model)]),
-            Line::styled(folder, self.look.dim()),
-            Line::styled(format!("session {} · /help for help", session.id()), self.look.dim()),
-        ];
-        rows.map(|row| one_row(row, self.columns))
-    }
-
-    /// The same session with somebody else in it.
-    pub(super) fn tell_who_works(&mut self) {
-        let Some(engine) = &self.engine else { return };
-        let agent = self.wish.agent.as_ref().map(|agent| format!(", agent {agent}")).unwrap_or_default();
-        let effort = self.effort.as_ref().map(|effort| format!(", effort {effort}")).unwrap_or_default();
-        let text = format!("now with {}{effort}{agent}", engine.setup().model.spec);
-        self.note(&text);
-    }
-
-    /// What was said and done before.
-    fn tell_again(&mut self, said: Vec<Block>) {
-        let skipped = said.len().saturating_sub(SHOWN_AGAIN);
-        if skipped > 0 {
-            self.note(&format!("{skipped} earlier parts are not shown; Ctrl+O shows all"));
-        }
-        said.into_iter().skip(skipped).for_each(|block| self.finished(block));
-    }
-
     pub(super) fn event(&mut self, event: &Event) {
         if let Event::Recorded(entry) = event {
             self.hear_prompt(&entry.fact);
@@ -241,7 +174,7 @@ impl App {
         self.fail(message, Some("`/new` begins another one".into()));
     }
 
-    fn finished(&mut self, mut block: Block) {
+    pub(super) fn finished(&mut self, mut block: Block) {
         if let Block::Prompt { text, .. } = &mut block
             && let Some(typed) = self.as_it_was_typed(text)
         {

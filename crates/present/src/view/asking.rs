@@ -1,0 +1,40 @@
+//! Who is asked, and what they answer.
+use super::{Asked, Block, View};
+use crate::{notes, safe};
+use haft_core::{Answer, CallId, Fact};
+
+impl View {
+    /// Somebody is asked, or was answered.
+    pub(super) fn asking(&mut self, fact: &Fact) -> Vec<Block> {
+        match fact {
+            Fact::ApprovalAsked { call, changes, .. } => {
+                self.with_call(call, |call| call.proposed.clone_from(changes));
+                self.asked.push_back(Asked::Approval { call: call.clone(), fact: Box::new(fact.clone()) });
+                Vec::new()
+            }
+            Fact::QuestionAsked { call, question } => {
+                self.asked.push_back(Asked::Question { call: call.clone(), question: question.clone() });
+                Vec::new()
+            }
+            Fact::ApprovalAnswered { call, .. } | Fact::QuestionAnswered { call, .. } => {
+                self.answered(call);
+                match fact {
+                    Fact::ApprovalAnswered { answer: Answer::No | Answer::Nobody, .. } => {
+                        self.with_call(call, |call| call.refused.append(&mut call.proposed));
+                    }
+                    Fact::QuestionAnswered { answer: Some(answer), .. } => {
+                        let answer = safe::text(answer).into_owned();
+                        self.with_call(call, |call| call.answer = Some(answer));
+                    }
+                    _ => {}
+                }
+                notes::of(fact).map(Block::Note).into_iter().collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    pub(super) fn answered(&mut self, call: &CallId) {
+        self.asked.retain(|asked| asked.call() != call);
+    }
+}

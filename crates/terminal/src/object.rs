@@ -1,0 +1,27 @@
+//! The object that a script reads of a turn.
+use haft_core::Change;
+use haft_engine::{CallReport, Session, TurnReport};
+use serde_json::{Value, json};
+
+/// What `--output json` prints.
+pub(crate) fn object(session: &Session, report: &TurnReport) -> Value {
+    let kind_of = |change: &Change| json!({"path": change.path, "kind": change.kind()});
+    let changes: Vec<Value> = report.changes.iter().map(kind_of).collect();
+    let mut object = json!({
+        "session": session.id(), "outcome": report.outcome, "text": report.text, "rounds": report.rounds,
+        "usage": report.usage, "cost_usd": report.cost_usd, "changes": changes, "error": report.error,
+    });
+    let stopped: Vec<Value> = report.calls.iter().filter_map(stopped).collect();
+    if !stopped.is_empty() {
+        object["stopped"] = json!(stopped);
+    }
+    object
+}
+
+/// A call that was interrupted or took too long, with what it had said until then.
+fn stopped(call: &CallReport) -> Option<Value> {
+    let result = call.result();
+    let is_stopped = ["interrupted", "timed_out"].iter().any(|why| result.details[why] == true);
+    let error = result.error.as_ref().filter(|_| is_stopped)?;
+    Some(json!({"tool": call.tool(), "arguments": call.arguments(), "error": error.message}))
+}

@@ -1,0 +1,78 @@
+//! A session on the screen, from what it has so far.
+use super::{app::App, queued::waiting, wrap::one_row};
+use crate::host::Opened;
+use futures::StreamExt;
+use haft_core::{Event, LastTurn};
+use haft_engine::{Engine, Session};
+use haft_present::{
+    cursor::next,
+    view::{Block, View},
+};
+use ratatui::text::{Line, Span};
+
+/// Of a session that is taken up, so many blocks are shown.
+const SHOWN_AGAIN: usize = 60;
+
+impl App {
+    /// Shows a session, from what it has so far. `goes_on`: a turn that was cut off is taken up at once.
+    pub(super) fn show(&mut self, opened: Opened, goes_on: bool) {
+        let Opened { engine, session, notices, effort } = opened;
+        self.effort = effort;
+        self.view = View::default();
+        self.view.how = " (Ctrl+O shows all)";
+        let entries = session.entries();
+        let said = entries.iter().flat_map(|entry| self.view.apply(&Event::Recorded(entry.clone())));
+        let said: Vec<Block> = said.collect();
+        let is_at_rest = !session.is_joined();
+        // It was so when the session was open before, and is told anew where it still is.
+        self.view.is_unconfined &= session.is_joined();
+        self.queued = waiting(&entries);
+        self.events = session.events(next(&session)).boxed();
+        let is_known = self.shown.replace(session.id().0.clone()) == Some(session.id().0.clone());
+        self.wish.session = Some(session.id().0.clone());
+        if !is_known {
+            self.above.extend(self.greeting(&engine, &session));
+        }
+        (self.engine, self.session) = (Some(engine), Some(session));
+        match is_known {
+            true => self.tell_who_works(),
+            false => self.tell_again(said),
+        }
+        notices.iter().for_each(|notice| self.note(notice));
+        if is_at_rest {
+            self.view.rest();
+            if LastTurn::of(&entries) == LastTurn::CutOff && !goes_on {
+                self.note("the last turn was cut off; `/continue` takes it up");
+            }
+        }
+    }
+
+    fn greeting(&self, engine: &Engine, session: &Session) -> [Line<'static>; 3] {
+        let model = engine.setup().model.spec.clone();
+        let folder = engine.setup().workspace.display().to_string();
+        let rows = [
+            Line::from_iter([Span::styled("haft  ", self.look.bold()), Span::raw(model)]),
+            Line::styled(folder, self.look.dim()),
+            Line::styled(format!("session {} · /help for help", session.id()), self.look.dim()),
+        ];
+        rows.map(|row| one_row(row, self.columns))
+    }
+
+    /// The same session with somebody else in it.
+    pub(super) fn tell_who_works(&mut self) {
+        let Some(engine) = &self.engine else { return };
+        let agent = self.wish.agent.as_ref().map(|agent| format!(", agent {agent}")).unwrap_or_default();
+        let effort = self.effort.as_ref().map(|effort| format!(", effort {effort}")).unwrap_or_default();
+        let text = format!("now with {}{effort}{agent}", engine.setup().model.spec);
+        self.note(&text);
+    }
+
+    /// What was said and done before.
+    fn tell_again(&mut self, said: Vec<Block>) {
+        let skipped = said.len().saturating_sub(SHOWN_AGAIN);
+        if skipped > 0 {
+            self.note(&format!("{skipped} earlier parts are not shown; Ctrl+O shows all"));
+        }
+        said.into_iter().skip(skipped).for_each(|block| self.finished(block));
+    }
+}
