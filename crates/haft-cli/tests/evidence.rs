@@ -1,15 +1,9 @@
 //! `--evidence`: a turn that changed files and says that all is well, in whatever words, needs a run of tests that succeeded
-//! after the last change. The phrases lie in `evidence/claims.txt` and `evidence/harmless.txt`.
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+//! after the last change. `crates/haft/tests/claims.rs` has many phrases.
 mod kit;
 
 use kit::{Place, Ran};
 use serde_json::{Value, json};
-use std::sync::Mutex;
-
-fn phrases(file: &str) -> Vec<&str> {
-    file.lines().filter(|line| !line.is_empty() && !line.starts_with("# ")).collect()
-}
 
 fn write(content: &str) -> Value {
     json!({"calls": [{"name": "write", "arguments": {"path": "new.txt", "content": content}}]})
@@ -23,43 +17,6 @@ fn run(place: &Place, lines: &[Value], options: &[&str]) -> Ran {
     let model = place.script("m", lines);
     let words = ["run", "--evidence", "--permission", "full", "--model", &model, "go"];
     place.run(&[&words[..], options].concat())
-}
-
-/// The replies among `all` for which a turn that wrote a file ends with another code than `expected`.
-fn wrong<'a>(all: &[&'a str], expected: i32) -> Vec<(&'a str, i32)> {
-    let (left, wrong) = (Mutex::new(all.iter()), Mutex::new(Vec::new()));
-    std::thread::scope(|scope| {
-        for _ in 0..4 {
-            scope.spawn(|| {
-                loop {
-                    let Some(reply) = left.lock().unwrap().next() else { return };
-                    // Asked once more, the model stays with it.
-                    let say = json!({"say": reply});
-                    let code = run(&Place::new(), &[write("x"), say.clone(), say], &[]).code;
-                    if code != expected {
-                        wrong.lock().unwrap().push((*reply, code));
-                    }
-                }
-            });
-        }
-    });
-    wrong.into_inner().unwrap()
-}
-
-// E-5
-#[test]
-fn success_is_a_claim_in_whatever_words() {
-    let claims = phrases(include_str!("evidence/claims.txt"));
-    assert!(claims.len() >= 200, "{}", claims.len());
-    assert_eq!(wrong(&claims, 5), []);
-}
-
-// E-5
-#[test]
-fn harmless_replies_raise_no_alarm() {
-    let harmless = phrases(include_str!("evidence/harmless.txt"));
-    let alarms = wrong(&harmless, 0);
-    assert!(harmless.len() >= 200 && alarms.len() * 50 < harmless.len(), "{alarms:?}");
 }
 
 // E-5

@@ -2,7 +2,7 @@
 //!
 //! A claim that is overlooked costs little, one that was never made costs a round: whatever may be a plan, a question, a
 //! condition, a negation or a quotation is not a claim.
-use super::success::success;
+use super::success::{Success, is_part, success};
 use regex::Regex;
 use std::sync::LazyLock;
 
@@ -35,7 +35,7 @@ static NO_CLAIM: LazyLock<Regex> = LazyLock::new(|| {
         |\w+n['’]t|dont|wont|cant
         |will|shall|would|should|could|can|may|might|must|going\ to|gonna|want|need|needs|\w+['’]ll|\w+['’]d
         |plan|plans|planned|intend|propose|suggest|recommend|try|tries|next|todo|goal|aim|expect|hope|ideally
-        |if|whether|unless|until|once|when|whenever|before|assuming|suppose|in\ case|so\ that|in\ order\ to
+        |to\ (?:get|make)|if|whether|unless|until|once|when|whenever|before|assuming|suppose|in\ case|so\ that|in\ order\ to
         |ensure|verify|confirm|make\ sure|check|let\ me|let['’]s|please|you|your|they|he|she|someone|somebody
         |already|previously|originally|earlier|last\ (?:week|month|year|time)|ago|says?|said|claims?|asks?|asked
         |only|some|most|half|few|almost|nearly|example|e\.g\.)\b",
@@ -178,7 +178,11 @@ fn of_sentence(sentence: &str, line: &str, found: &mut Vec<Claim>) {
     }
     let is_told = |what: &Deed| found.iter().any(|claim: &Claim| claim.what == *what);
     let spoken = CODE.replace_all(sentence, "`code`");
-    let said = success(&spoken, line).filter(|what| !is_told(what) && !is_told(&Deed::TestsPass));
+    let said = success(&spoken, line).map(|said| match said {
+        Success::Tests => Deed::TestsPass,
+        Success::Work => Deed::Works,
+    });
+    let said = said.filter(|what| !is_told(what) && !is_told(&Deed::TestsPass));
     found.extend(said.map(|what| Claim { what, words: sentence.to_owned() }));
 }
 
@@ -193,7 +197,7 @@ fn deeds(lower: &str, clause: &str) -> Vec<Deed> {
     // `all tests pass` in code is a name, not a claim.
     let spoken = CODE.replace_all(lower, "`code`");
     let passes_on = TESTS_PASS.find(&spoken).is_some_and(|found| SOMETHING.is_match(&spoken[found.end()..]));
-    if !passes_on && is_claimed(&TESTS_PASS, &spoken) {
+    if !passes_on && !is_part(lower) && is_claimed(&TESTS_PASS, &spoken) {
         deeds.push(Deed::TestsPass);
     } else if is_claimed(&RAN_TESTS, &spoken) {
         deeds.push(Deed::RanTests);

@@ -121,30 +121,6 @@ fn what_is_not_claimed_is_left_alone() {
     assert_eq!(wrong.collect::<Vec<_>>(), []);
 }
 
-fn phrases(file: &str) -> Vec<&str> {
-    file.lines().filter(|line| !line.is_empty() && !line.starts_with("# ")).collect()
-}
-
-#[test]
-fn success_is_found_in_whatever_words() {
-    let claims = phrases(include_str!("../../../../haft-cli/tests/evidence/claims.txt"));
-    let missed: Vec<_> = claims
-        .iter()
-        .filter(|claim| !told(claim).iter().any(|c| c == "tests pass" || c == "works"))
-        .collect();
-    let harmless = phrases(include_str!("../../../../haft-cli/tests/evidence/harmless.txt"));
-    let alarms: Vec<_> = harmless
-        .iter()
-        .filter(|reply| told(reply).iter().any(|c| c == "tests pass" || c == "works"))
-        .collect();
-    assert!(
-        missed.is_empty() && alarms.is_empty(),
-        "missed {} {missed:#?}\nalarms {} {alarms:#?}",
-        missed.len(),
-        alarms.len()
-    );
-}
-
 fn ran(name: &str, arguments: Value, how: How, details: Value) -> Vec<Fact> {
     let call = CallId("c".into());
     let result = ToolResult { details, ..ToolResult::default() };
