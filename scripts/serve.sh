@@ -114,6 +114,21 @@ SCRIPT
     cp scripts/serve_tabs.mjs "$peers/"
     mkdir -p "$scratch/tabs-home"
     try "six tabs, and a server that is started anew" env HAFT_HOME="$scratch/tabs-home" timeout 300 node "$peers/serve_tabs.mjs" "$browser" "$haft" "$scratch/work" "script/$scratch/tabs"
+    python3 >"$scratch/long" <<'PYTHON'
+import json
+for turn in range(30):
+    names = [f"file-{turn * 10 + call}.txt" for call in range(10)]
+    print(json.dumps({"calls": [{"name": "write", "arguments": {"path": name, "content": "one\ntwo\n"}} for name in names]}))
+print(json.dumps({"say": "All are written."}))
+part = "## A part\n\nSome *words* with `code`, **more** and [a link](https://docs.example/).\n\n- one\n- two\n  - three\n\n"
+print(json.dumps({"say": (part * 1000)[:94_000], "pieces": 400, "delay_ms": 8}))
+hard = [">" * 5_000, "[" * 20_000, "**a " * 10_000, "`" * 3_001 + "a" * 20_000, "*" * 10_000, "~~a" * 5_000]
+print(json.dumps({"say": "\n\n".join(hard)}))
+PYTHON
+    start "script/$scratch/long" --permission accept-edits --max-rounds 50
+    cp scripts/serve_long.mjs "$peers/"
+    try "long replies and long sessions" timeout 300 node "$peers/serve_long.mjs" "$browser" "$address" "$token"
+    stop
 else
     left_out "the page of \`haft serve\` in a browser"
 fi

@@ -2,8 +2,12 @@
 // web pages only, in a tab of their own.
 import { el } from './dom.js'
 
+/** Quotes and lists in one another, after which the rest is text. */
+const DEEPEST = 20
+
 /** The blocks of `source`. */
-export function blocks(source) {
+export function blocks(source, depth = 0) {
+  if (depth > DEEPEST) return [el('p', {}, source)]
   const lines = source.replace(/\r\n?/g, '\n').split('\n')
   const found = []
   let at = 0
@@ -26,9 +30,9 @@ export function blocks(source) {
     } else if (/^ {0,3}>/.test(line)) {
       const inside = []
       while (at < lines.length && /^ {0,3}>/.test(lines[at])) inside.push(lines[at++].replace(/^ {0,3}> ?/, ''))
-      found.push(el('blockquote', {}, blocks(inside.join('\n'))))
+      found.push(el('blockquote', {}, blocks(inside.join('\n'), depth + 1)))
     } else if (item(line)) {
-      const [list, next] = listAt(lines, at)
+      const [list, next] = listAt(lines, at, depth)
       found.push(list)
       at = next
     } else if (isTable(lines, at)) {
@@ -47,6 +51,20 @@ export function blocks(source) {
   return found
 }
 
+/** The place behind `from` up to which nothing that follows changes the blocks of `source`: before a line that begins anew. */
+export function settled(source, from) {
+  let [at, end, fence] = [from, from]
+  for (let next; (next = source.indexOf('\n', at)) >= 0; at = next + 1) {
+    const line = source.slice(at, next)
+    const mark = /^ {0,3}(`{3,}|~{3,})/.exec(line)?.[1]
+    if (fence) fence = line.trim().startsWith(fence) ? undefined : fence
+    else if (mark) fence = mark
+    // A line that may belong to a list does not begin anew.
+    else if (line.trim() === '' && /[^\s\-*+\d]/.test(source[next + 1] ?? '')) end = next + 1
+  }
+  return end
+}
+
 const item = (line) => /^( *)([-*+]|\d{1,9}[.)])\s+(.*)$/.exec(line)
 const begins = (lines, at) => /^ {0,3}(#{1,6}\s|>|`{3,}|~{3,})/.test(lines[at]) || item(lines[at]) || isTable(lines, at)
 const isTable = (lines, at) => lines[at].includes('|') && /^ *\|?( *:?-+:? *\|)+( *:?-+:? *)?$/.test(lines[at + 1] ?? '')
@@ -57,7 +75,7 @@ function table([head, ...rows]) {
     el('tbody', {}, rows.map((row) => el('tr', {}, row.map((cell) => el('td', {}, inline(cell)))))))
 }
 
-function listAt(lines, at) {
+function listAt(lines, at, depth) {
   const [, indent, mark] = item(lines[at])
   const ordered = /\d/.test(mark)
   const list = el(ordered ? 'ol' : 'ul', ordered ? { start: parseInt(mark, 10) } : {})
@@ -74,14 +92,15 @@ function listAt(lines, at) {
     }
     const task = /^\[([ xX])\]\s+/.exec(inside[0])
     if (task) inside[0] = (task[1] === ' ' ? '☐ ' : '☑ ') + inside[0].slice(task[0].length)
-    const parts = blocks(inside.join('\n'))
+    const parts = blocks(inside.join('\n'), depth + 1)
     const isPlain = parts.length > 0 && parts[0].tagName === 'P'
     list.append(el('li', {}, isPlain ? [[...parts[0].childNodes], parts.slice(1)] : parts))
   }
   return [list, at]
 }
 
-const MARKS = /(`+)([\s\S]*?[^`])\1(?!`)|\*\*([^\s*](?:[\s\S]*?[^\s*])?)\*\*|__([^\s_](?:[\s\S]*?[^\s_])?)__|\*([^\s*](?:[^*]*?[^\s*])?)\*|~~([^~]+)~~|!\[([^\]]*)\]\(([^)\s]*)[^)]*\)|\[([^\]]+)\]\(([^)\s]*)[^)]*\)/
+// What is marked has a bound: a mark that nothing ends is looked for so far, and not to the end of a long text each time.
+const MARKS = /(`{1,99})([\s\S]{0,2000}?[^`])\1(?!`)|\*\*([^\s*](?:[\s\S]{0,2000}?[^\s*])?)\*\*|__([^\s_](?:[\s\S]{0,2000}?[^\s_])?)__|\*([^\s*](?:[^*]{0,2000}?[^\s*])?)\*|~~([^~]{1,2000})~~|!\[([^\]]{0,500})\]\(([^)\s]{0,2000})[^)]{0,500}\)|\[([^\]]{1,500})\]\(([^)\s]{0,2000})[^)]{0,500}\)/
 
 /** Words with their marks. */
 function inline(words) {

@@ -2,9 +2,9 @@
 import { call, text, upload } from './api.js'
 import { showAsked } from './asking.js'
 import { files } from './diff.js'
-import { ask, el, fill, money, named, say, seconds, tokens } from './dom.js'
+import { append, ask, el, fill, money, named, say, seconds, tokens } from './dom.js'
 import { follow } from './listen.js'
-import { blocks } from './markdown.js'
+import { blocks, settled } from './markdown.js'
 
 const OUTCOMES = {
   finished: 'Done', interrupted: 'Interrupted', failed: 'Failed', round_limit: 'All rounds are used up', budget: 'The budget is used up',
@@ -12,6 +12,14 @@ const OUTCOMES = {
 }
 /** Characters that a running call shows of what it says. */
 const TAIL = 8000
+/** Milliseconds before a question is fetched: those of earlier turns are answered by entries that follow at once. */
+const SOON = 50
+/** Milliseconds that a change must be in sight before its lines are fetched. */
+const SEEN = 100
+/** Drawing takes at most one part in so many of the time. */
+const SHARE = 10
+/** Milliseconds between two drawings, at most. */
+const LONGEST_REST = 1000
 
 export class SessionView {
   /** `gone` hears that the session was deleted; `open` leads to another one. */
@@ -24,6 +32,7 @@ export class SessionView {
     this.sums = { usd: 0, priced: false, read: 0, written: 0 }
     this.images = []
     this.queued = []
+    Object.assign(this, { drawn: 0, growing: [] })
     this.build()
   }
 
@@ -49,7 +58,9 @@ export class SessionView {
   }
 
   close() {
+    clearTimeout(this.asking)
     this.growth?.disconnect()
+    this.sight?.disconnect()
     this.stop.abort()
   }
 
@@ -112,7 +123,9 @@ export class SessionView {
     this.stopping.hidden = !busy
     this.sending.textContent = busy ? 'Steer' : 'Send'
     if (busy) this.continuing.hidden = true
-    if (state === 'asking') this.showAsked()
+    // Of what was asked and answered before only the last word counts.
+    clearTimeout(this.asking)
+    if (state === 'asking') this.asking = setTimeout(() => this.showAsked(), SOON)
     else fill(this.asked)
   }
 
@@ -138,7 +151,11 @@ export class SessionView {
   follow() {
     this.isAtEnd = true
     window.addEventListener('scroll', () => {
-      this.isAtEnd = window.innerHeight + window.scrollY >= document.documentElement.scrollHeight - 80
+      // What grows moves the end away, and no person up.
+      const isUp = window.scrollY < this.scrolled
+      this.scrolled = window.scrollY
+      if (window.innerHeight + window.scrollY >= document.documentElement.scrollHeight - 80) this.isAtEnd = true
+      else if (isUp) this.isAtEnd = false
     }, { signal: this.stop.signal, passive: true })
     this.growth = new ResizeObserver(() => { if (this.isAtEnd) window.scrollTo({ top: document.documentElement.scrollHeight }) })
     this.growth.observe(this.main)
@@ -161,18 +178,32 @@ export class SessionView {
     }
   }
 
-  /** As often as the screen is drawn, and no more. */
+  /** As often as the screen is drawn, and more seldom where that takes long: the longer a reply, the longer it is drawn. */
   draw() {
-    this.drawing ??= requestAnimationFrame(() => {
+    this.drawing ??= setTimeout(() => requestAnimationFrame(() => {
+      const begun = performance.now()
       this.drawing = undefined
-      fill(this.pending, blocks(this.heardText ?? ''))
+      this.drawText(this.heardText ?? '')
       this.thinking.hidden = !this.heardThinking
       this.thinking.lastChild.textContent = this.heardThinking ?? ''
-    })
+      // Layout and paint come first.
+      setTimeout(() => { this.rest = Math.min((performance.now() - begun) * SHARE, LONGEST_REST) })
+    }), this.rest ?? 0)
+  }
+
+  /** Draws anew what may still change, and leaves the rest as it stands. */
+  drawText(text) {
+    const end = settled(text, this.drawn)
+    this.growing.forEach((block) => block.remove())
+    append(this.pending, blocks(text.slice(this.drawn, end)))
+    this.growing = blocks(text.slice(end))
+    append(this.pending, this.growing)
+    this.drawn = end
   }
 
   forget() {
     this.heardText = this.heardThinking = undefined
+    Object.assign(this, { drawn: 0, growing: [] })
     fill(this.pending)
     this.thinking.hidden = true
   }
@@ -317,6 +348,21 @@ export class SessionView {
     return made
   }
 
+  /** Names what changed; the lines come once it is in sight. */
+  changed(seq, place, changes) {
+    const kind = ({ before, after }) => (before ? (after ? 'changed' : 'deleted') : 'created')
+    fill(place, el('ul', {}, changes.map((change) => el('li', {}, el('code', {}, named(change.path)), ` ${kind(change)}`))))
+    this.sight ??= new IntersectionObserver((all) => {
+      for (const { isIntersecting, target } of all) {
+        // What only passes by is not fetched.
+        clearTimeout(target.seen)
+        if (isIntersecting) target.seen = setTimeout(() => { this.sight.unobserve(target); this.diff(target.dataset.entry, target) }, SEEN)
+      }
+    }, { rootMargin: '200px' })
+    place.dataset.entry = seq
+    this.sight.observe(place)
+  }
+
   async diff(seq, place) {
     try {
       fill(place, files(await call('GET', `/v1/sessions/${this.id}/diff?seq=${seq}`)))
@@ -372,7 +418,7 @@ const TOLD = {
     const place = el('div', { class: 'changes' })
     made.box.after(place)
     place.dataset.seq = made.box.dataset.seq
-    this.diff(seq, place, changes)
+    this.changed(seq, place, changes)
   },
   tool_ended({ seq, call: id, name, ok, content, duration_ms: took, images }) {
     const made = this.calls.get(id) ?? this.begin(id, name, {}, seq)
