@@ -169,3 +169,29 @@ fn a_key_is_forgotten_after_a_day_and_one_that_cannot_be_read_is_refused() {
         assert_eq!(methods.get("post").is_some(), takes("post"), "{path}");
     }
 }
+
+#[test]
+fn a_turn_of_the_openai_endpoint_is_taken_once_and_told_again_also_as_a_stream() {
+    let place = Place::new();
+    let slow = json!({"say": "One two three four.", "pieces": 4, "delay_ms": 50});
+    let model = place.script("model", &[slow.clone(), slow]);
+    let mut server = Serving::start(&place, &["--model", &model]);
+    let ask = json!({"model": "haft", "messages": [{"role": "user", "content": "count"}]});
+    let stream = json!({"model": "haft", "messages": [{"role": "user", "content": "count"}], "stream": true});
+    let response = json!({"model": "haft", "input": "count"});
+    let table = [("chat/completions", ask), ("chat/completions", stream), ("responses", response)];
+    for (number, (path, body)) in table.into_iter().enumerate() {
+        let (line, body, key) = (format!("POST /v1/{path}"), body.to_string(), format!("key-{number}"));
+        let before = fs::read_dir(place.path().join("home/sessions")).map_or(0, Iterator::count);
+        let answers: Vec<Answered> = std::thread::scope(|scope| {
+            let asks: Vec<_> = (0..3).map(|_| scope.spawn(|| keyed(&server, &key, &line, &body))).collect();
+            asks.into_iter().map(|ask| ask.join().unwrap()).collect()
+        });
+        assert!(answers[0].status == 200 && answers[0].body.contains("One"), "{line}: {answers:?}");
+        assert!(answers.iter().all(|answer| told(answer) == told(&answers[0])), "{line}: {answers:?}");
+        assert_eq!(server.stop(), 0);
+        server = Serving::start(&place, &["--model", &model]);
+        assert_eq!(told(&keyed(&server, &key, &line, &body)), told(&answers[0]), "{line}");
+        assert_eq!(fs::read_dir(place.path().join("home/sessions")).unwrap().count() - before, 1, "{line}");
+    }
+}

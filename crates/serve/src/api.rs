@@ -4,6 +4,7 @@ pub(crate) mod commands;
 pub(crate) mod jobs;
 pub(crate) mod lists;
 pub(crate) mod pages;
+pub(crate) mod report;
 pub(crate) mod sessions;
 pub(crate) mod undo;
 pub(crate) mod uploads;

@@ -2,7 +2,8 @@
 use super::{
     Context,
     body::{Body, Id},
-    commands::{FileChange, resting},
+    commands::resting,
+    report::FileChange,
 };
 use crate::error::{Answer, ApiError, ErrorBody};
 use axum::{Json, extract::State};

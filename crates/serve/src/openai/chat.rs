@@ -5,7 +5,7 @@ use super::{
     turn::{Attended, last_end, session},
 };
 use crate::{
-    api::{Context, body::Body, commands::Report},
+    api::{Context, body::Body, report::Report},
     error::{Answer, ApiError, ErrorBody},
     follow::{HEARTBEAT, beat, response},
 };
