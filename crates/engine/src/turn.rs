@@ -58,7 +58,7 @@ async fn run_turn(
             Step::AskModel => ask_model(log, session, cancel).await?,
             Step::RunTools(calls) => run_tools(log, session, calls, cancel).await?,
             Step::Stop(Outcome::Finished) if session.limits.evidence => {
-                if let Some(outcome) = hold(log)? {
+                if let Some(outcome) = hold(log, session)? {
                     return end_turn(log, session, outcome).await;
                 }
             }
@@ -137,8 +137,8 @@ fn is_answered(log: &Log, session: &SessionContext, fact: &Fact) -> bool {
 }
 
 /// Holds the last reply against what happened: how the turn ends, or nothing where the model is asked once more.
-fn hold(log: &mut Log) -> Result<Option<Outcome>, JournalError> {
-    let claims = evidence::unproven(&log.journal.entries());
+fn hold(log: &mut Log, session: &SessionContext) -> Result<Option<Outcome>, JournalError> {
+    let claims = evidence::unproven(&log.journal.entries(), session.limits.check.as_deref());
     if claims.is_empty() {
         return Ok(Some(Outcome::Finished));
     }

@@ -148,6 +148,7 @@ impl Config {
                 seconds: self.limit(seconds, profile.budget.seconds),
             },
             evidence: self.said().evidence.unwrap_or(profile.evidence),
+            check: self.said().check.or_else(|| profile.check.clone()),
             ..profile.clone()
         }
     }

@@ -56,6 +56,26 @@ fn only_a_run_that_succeeded_after_the_last_change_shows_it() {
             assert!(ran.err.contains("nothing shows what it claims: \""), "{what}: {ran:?}");
         }
     }
+    // The check that the person names is the only one.
+    for (check, runs, code) in [
+        ("sh ./verify_all", vec![test()], 5),
+        ("sh ./verify_all", vec![bash("sh ./verify_all --quiet")], 0),
+        ("sh ./verify_all", vec![bash("echo sh ./verify_all")], 5),
+        ("sh ./verify_all", vec![bash("cd . && sh ./verify_all")], 0),
+        ("grep -q good new.txt && true", vec![bash("grep -q good new.txt && true")], 0),
+    ] {
+        let lines = [&[write("good")][..], &runs, &[say("all good"), say("all good")]].concat();
+        for is_configured in [false, true] {
+            let place = place();
+            place.write("verify_all", "grep -q good new.txt\n");
+            let options = ["--check", check];
+            if is_configured {
+                place.configure(&format!("check = {}\n", json!(check)));
+            }
+            let ran = run(&place, &lines, if is_configured { &[] } else { &options });
+            assert_eq!(ran.code, code, "{check} {runs:?}: {ran:?}");
+        }
+    }
     // Where nothing was changed, only what is said of tests needs a run.
     for (words, code) in [("It works by reading lines, and it works.", 0), ("The suite is green.", 5)] {
         assert_eq!(run(&place(), &[say(words), say(words)], &[]).code, code, "{words}");

@@ -25,6 +25,8 @@ pub struct Limits {
     /// Whether what the reply claims is held against what happened: a claim that nothing shows is answered once, and
     /// then the outcome is [`crate::Outcome::Unproven`].
     pub evidence: bool,
+    /// The command line that shows that the work is well, such as `make check`; any run of tests where there is none.
+    pub check: Option<String>,
 }
 
 impl Default for Limits {
@@ -40,6 +42,7 @@ impl Default for Limits {
             completion: Completion::NoCalls,
             budget: Budget::default(),
             evidence: false,
+            check: None,
         }
     }
 }

@@ -14,16 +14,17 @@ use std::{
 };
 
 /// The claims of the last reply that nothing in the session shows, each in the reply's own words with what is missing.
-pub(crate) fn unproven(entries: &[Arc<Entry>]) -> Vec<String> {
+/// `check`: the command that shows that the work is well; any run of tests where there is none.
+pub(crate) fn unproven(entries: &[Arc<Entry>], check: Option<&str>) -> Vec<String> {
     let path = active_path(entries);
     let facts: Vec<&Fact> = path.iter().map(|entry| &entry.fact).collect();
     let last = facts.iter().rev().find_map(|fact| match fact {
         Fact::Replied { parts, .. } => Some(text_of(parts)),
         _ => None,
     });
-    let deeds = done(&facts);
+    let deeds = Done { check: check.map(normal), ..done(&facts) };
     let unproven = claims(&last.unwrap_or_default()).into_iter().filter(|claim| !deeds.show(&claim.what));
-    unproven.map(|Claim { what, words }| format!("\"{words}\": {}", missing(&what))).collect()
+    unproven.map(|Claim { what, words }| format!("\"{words}\": {}", missing(&what, check))).collect()
 }
 
 /// What the model is told of claims that nothing shows.
@@ -35,11 +36,12 @@ pub(crate) fn reminder(unproven: &[String]) -> String {
     )
 }
 
-fn missing(what: &Deed) -> String {
+fn missing(what: &Deed, check: Option<&str>) -> String {
     match what {
-        Deed::TestsPass | Deed::Works => {
-            "no run of tests succeeded after the last change, or the last one did not".into()
-        }
+        Deed::TestsPass | Deed::Works => match check {
+            Some(check) => format!("`{check}` did not succeed after the last change, or was not run"),
+            None => "no run of tests succeeded after the last change, or the last one did not".into(),
+        },
         Deed::RanTests => "no run of tests is recorded".into(),
         Deed::Ran(command) => format!("no call ran `{command}`"),
         Deed::Wrote(file) => format!("no call changed `{file}`"),
@@ -59,6 +61,8 @@ struct Done {
     hearsay: Vec<(Deed, usize)>,
     /// How many calls there were before this turn.
     before: usize,
+    /// The command that shows that the work is well.
+    check: Option<String>,
 }
 
 struct Call {
@@ -201,7 +205,11 @@ impl Done {
 
     /// Whether the last run of tests succeeded, and saw the last change.
     fn are_tests_green(&self) -> bool {
-        let last = self.calls.iter().rposition(Call::runs_tests);
+        let is_check = |call: &Call| match &self.check {
+            Some(check) => call.runs(check),
+            None => call.runs_tests(),
+        };
+        let last = self.calls.iter().rposition(is_check);
         last.is_some_and(|last| {
             self.calls[last].went_well && self.last_change().is_none_or(|change| change <= last)
         })
@@ -230,6 +238,16 @@ impl Call {
     /// `cargo test` was run by that command line, and by a tool `cargo` that was told to `test`.
     fn ran(&self, command: &str) -> bool {
         format!("{} {}", self.name, self.words).contains(command)
+    }
+
+    /// Whether one of the commands that it ran is `command`, with more words behind it or not.
+    fn runs(&self, command: &str) -> bool {
+        let is_it = |run: &str| {
+            run.strip_prefix(command).is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
+        };
+        let is_run = self.is_command || TESTS.contains(&self.name.as_str());
+        // A check of several commands is one line.
+        is_run && (self.commands().any(is_it) || is_it(&self.words))
     }
 
     /// Whether it was told to do one of `wanted`: by a word of its command line, else by its first argument.

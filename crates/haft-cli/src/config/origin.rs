@@ -79,6 +79,7 @@ impl Config {
         Settings {
             profile: said.profile.or_else(|| Some(profile.name.clone())),
             evidence: Some(limits.evidence),
+            check: limits.check.clone(),
             permission: Some(self.mode()),
             max_rounds: limits.max_rounds,
             max_cost: limits.budget.usd.map(Dollars),

@@ -26,6 +26,8 @@ settings! {
         profile: String { value: "NAME", otherwise: "default" },
         /// Check claims in the reply against the journal; exit with 5 if one is unproven
         evidence: bool { is_of_profile: true },
+        /// Command that shows `--evidence` that the work is well, such as `make check`; any run of tests if left out
+        check: String { value: "COMMAND", is_of_profile: true },
         /// Colors of the screen: `terminal`, `dark`, `light` or `plain`
         theme: String { has_flag: false, otherwise: "terminal" },
     }

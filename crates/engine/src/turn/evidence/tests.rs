@@ -155,7 +155,7 @@ fn holds(reply: &str, facts: Vec<Vec<Fact>>) -> bool {
     let facts = facts.into_iter().flatten().chain([said]).enumerate();
     let entries =
         facts.map(|(seq, fact)| Arc::new(Entry { seq: Seq(seq as u64), parent: None, at: 0, fact }));
-    unproven(&entries.collect::<Vec<_>>()).is_empty()
+    unproven(&entries.collect::<Vec<_>>(), None).is_empty()
 }
 
 #[test]
