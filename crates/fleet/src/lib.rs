@@ -13,6 +13,7 @@
 //! | `queue`, `lease` | who has a job, and until when |
 //! | `entries`, `writer` | journals: read for the next attempt, written by this one |
 //! | `git`, `redo` | the work tree of an attempt |
+//! | `slot` | room for one job at work, which one that waits for a person leaves |
 //! | `worker` | claims, works, renews, settles |
 //! | `status` | what there is |
 mod database;
@@ -27,6 +28,7 @@ mod queue;
 mod redo;
 mod requests;
 mod schema;
+mod slot;
 mod status;
 mod tls;
 mod worker;
@@ -44,6 +46,7 @@ pub use queue::{Claimed, Heard, Settled, claim, put_back, renew, settle, sweep};
 pub use redo::redo;
 pub use requests::{Request, RequestAnswer, answer_request, begin_request};
 pub use schema::{Migrated, migrate};
+pub use slot::{Slot, Slots};
 pub use status::{Status, WorkerLine, drain, status};
 pub use worker::{Begun, Ended, Settings, Work, work};
 pub use writer::{Carry, Writer};

@@ -1,6 +1,5 @@
 //! A worker: claims jobs, has them worked on, renews its leases, settles.
 mod attempt;
-mod slot;
 
 use crate::{
     database::Database,
@@ -8,12 +7,12 @@ use crate::{
     git::Repository,
     lease::Leases,
     queue::{self, Branch, Claimed, Heard},
+    slot::Slots,
     writer::Writer,
 };
 use futures::future::BoxFuture;
 use haft_core::{Command, Conclusion};
 use haft_engine::Home;
-use slot::Slots;
 use std::{
     path::PathBuf,
     sync::{

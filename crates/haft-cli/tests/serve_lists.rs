@@ -84,6 +84,35 @@ fn sessions_and_jobs_are_listed_in_pages_and_by_how_they_stand() {
     }
 }
 
+/// Jobs of this agent need nothing of a repository.
+const KEEPER: &str = "---\nname: keeper\ndescription: Keeps a log\ntools: [write]\n---\nYou keep a log.\n";
+
+#[test]
+fn a_job_that_waits_for_a_person_leaves_its_place_to_others() {
+    let place = Place::new();
+    let agents = place.path().join("person/.config/haft/agents");
+    std::fs::create_dir_all(&agents).unwrap();
+    std::fs::write(agents.join("keeper.md"), KEEPER).unwrap();
+    let write = json!({"calls": [{"name": "write", "arguments": {"path": "log.txt", "content": "kept\n"}}]});
+    let model = place.script("model", &[write, json!({"say": "It is kept."})]);
+    let server = Serving::start(&place, &["--model", &model, "--permission", "ask", "--workers", "1"]);
+    let jobs: Vec<String> = (0..3)
+        .map(|_| {
+            let made = server.ask("POST /v1/jobs", r#"{"kind":"keeper","description":"keep"}"#).json();
+            made["job"].as_str().unwrap().to_owned()
+        })
+        .collect();
+    let of = |status: &str| {
+        paged(&server, &format!("/v1/jobs?limit=5&status={status}"), ("jobs", "job"), "after").0
+    };
+    until("all of them wait", || of("waiting").len() == 3);
+    let asked = server.ask(&format!("GET /v1/sessions/{}/asked", jobs[1]), "").json();
+    let answer = json!({"call": asked[0]["call"], "answer": "once"}).to_string();
+    assert_eq!(server.ask(&format!("POST /v1/sessions/{}/answer", jobs[1]), &answer).status, 202);
+    until("one of them ends", || of("waiting").len() == 2 && of("running").is_empty());
+    assert_eq!(place.read("log.txt").as_deref(), Some("kept\n"));
+}
+
 #[test]
 fn jobs_of_a_fleet_are_listed_in_pages_and_by_how_they_stand() {
     let Some(fleet) = Fleet::new() else { return };

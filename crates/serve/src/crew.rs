@@ -5,8 +5,9 @@ use crate::{
     parts::{Begun, Problem},
 };
 use futures::StreamExt;
-use haft_core::{Command, JobStatus, Outcome, SessionId, Standing};
+use haft_core::{Asking, Command, Event, JobStatus, Outcome, SessionId, Standing};
 use haft_engine::{Session, Turns, run_job};
+use haft_fleet::{Slot, Slots};
 use haft_sandbox::appears;
 use std::{
     collections::{HashMap, VecDeque},
@@ -14,10 +15,7 @@ use std::{
     sync::{Arc, Mutex, MutexGuard},
     time::Duration,
 };
-use tokio::{
-    sync::{Notify, Semaphore},
-    time::sleep,
-};
+use tokio::{sync::Notify, time::sleep};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 /// Before a job is tried again that cannot be taken up: a process that was forked for a command holds every journal that
@@ -92,17 +90,16 @@ impl Crew {
         let own = self.clone();
         let left = tokio::task::spawn_blocking(move || own.left()).await.unwrap_or_default();
         left.into_iter().for_each(|id| self.add(id));
-        let places = Arc::new(Semaphore::new(self.0.hub.settings().workers));
+        let slots = Slots::new(self.0.hub.settings().workers);
         loop {
-            let Ok(place) = places.clone().acquire_owned().await else { return };
+            let Some(slot) = slots.take().await else { return };
             let id = self.next().await;
             let crew = self.clone();
             self.0.tasks.spawn(async move {
-                crew.run(&id).await;
+                crew.run(&id, slot).await;
                 crew.lock().running.remove(&id);
                 crew.0.hub.figures().jobs.dec();
                 crew.0.hub.tell(&id);
-                drop(place);
             });
         }
     }
@@ -151,7 +148,7 @@ impl Crew {
         jobs.take(id.clone()).await
     }
 
-    async fn run(&self, id: &SessionId) {
+    async fn run(&self, id: &SessionId, slot: Slot) {
         let hub = &self.0.hub;
         let begun = self.take(id).await;
         let Begun { session, agent, order, engine, stop, end } = match begun {
@@ -163,7 +160,8 @@ impl Crew {
         };
         hub.adopt(session.clone());
         let cancelled = self.lock().running.get(id).cloned().unwrap_or_default();
-        let mut turns = Followed { session: &session, file: &stop, cancelled, stopping: &self.0.stop };
+        let stopping = &self.0.stop;
+        let mut turns = Followed { session: &session, file: &stop, cancelled, stopping, slot };
         match run_job(&session, &agent, &order, &engine.setup().tools, &mut turns).await {
             Ok(conclusion) => end(conclusion).await,
             // Without a conclusion it waits to be taken up again.
@@ -192,17 +190,30 @@ struct Followed<'a> {
     file: &'a Path,
     cancelled: CancellationToken,
     stopping: &'a CancellationToken,
+    /// Left to another job while this one waits for a person.
+    slot: Slot,
 }
 
 impl Turns for Followed<'_> {
     type Error = Stopped;
 
     async fn turn(&mut self, command: Command) -> Result<Outcome, Stopped> {
+        self.slot.take_back().await;
         let mut turn = self.session.start(command);
-        let mut is_told = false;
+        let (mut is_told, mut asking) = (false, Asking::default());
         loop {
             tokio::select! {
-                event = turn.next() => if event.is_none() { break },
+                event = turn.next() => match event {
+                    Some(Event::Recorded(entry)) => {
+                        asking.apply(&entry.fact);
+                        if !asking.is_empty() && self.slot.is_held() {
+                            self.slot.leave();
+                        }
+                    }
+                    Some(Event::Live(_)) => {}
+                    None => break,
+                },
+                () = self.slot.take_back(), if asking.is_empty() && !self.slot.is_held() => {}
                 () = self.stopping.cancelled() => return Err(Stopped),
                 () = self.cancelled.cancelled(), if !is_told => is_told = true,
                 () = appears(Some(self.file)), if !is_told => is_told = true,

@@ -1,5 +1,5 @@
 //! One attempt at a job, from its claim to what became of it.
-use super::{Asks, Begun, Ended, Work, Worker, slot::Slot};
+use super::{Asks, Begun, Ended, Work, Worker};
 use crate::{
     entries::restore,
     error::FleetError,
@@ -7,6 +7,7 @@ use crate::{
     lease::Lease,
     places::Moved,
     queue::{self, Claimed, Settled},
+    slot::Slot,
     writer::{Carry, Writer},
 };
 use haft_core::{Command, Conclusion};

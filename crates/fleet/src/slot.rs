@@ -5,46 +5,48 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 /// Jobs that wait for people beside those at work: each has its work tree on the disk of the worker.
 const MOST_WAITING: usize = 64;
 
-/// Where slots come from. All clones are one.
+/// Where slots come from, for a worker or a server. All clones are one.
 #[derive(Clone)]
-pub(super) struct Slots {
+pub struct Slots {
     work: Arc<Semaphore>,
     waiting: Arc<Semaphore>,
 }
 
 impl Slots {
-    pub(super) fn new(jobs: usize) -> Self {
+    /// So many jobs at work.
+    pub fn new(jobs: usize) -> Self {
         Self { work: Arc::new(Semaphore::new(jobs)), waiting: Arc::new(Semaphore::new(MOST_WAITING)) }
     }
 
     /// Waits until there is one. None are refused: nothing closes them.
-    pub(super) async fn take(&self) -> Option<Slot> {
+    pub async fn take(&self) -> Option<Slot> {
         let work = self.work.clone().acquire_owned().await.ok()?;
         Some(Slot { slots: self.clone(), work: Some(work), waiting: None })
     }
 }
 
 /// One job's.
-pub(super) struct Slot {
+pub struct Slot {
     slots: Slots,
     work: Option<OwnedSemaphorePermit>,
     waiting: Option<OwnedSemaphorePermit>,
 }
 
 impl Slot {
-    pub(super) fn is_held(&self) -> bool {
+    /// Whether the job may work.
+    pub fn is_held(&self) -> bool {
         self.work.is_some()
     }
 
     /// Leaves it to another job, unless too many wait already.
-    pub(super) fn leave(&mut self) {
+    pub fn leave(&mut self) {
         if let Ok(waiting) = self.slots.waiting.clone().try_acquire_owned() {
             (self.work, self.waiting) = (None, Some(waiting));
         }
     }
 
     /// Waits until there is room again.
-    pub(super) async fn take_back(&mut self) {
+    pub async fn take_back(&mut self) {
         if !self.is_held() {
             self.work = self.slots.work.clone().acquire_owned().await.ok();
             self.waiting = None;
