@@ -16,6 +16,9 @@ use std::{
 };
 use tokio_util::task::TaskTracker;
 
+/// The version of the tables.
+const NEWEST: i32 = 3;
+
 const LONG: Duration = Duration::from_secs(3600);
 
 fn new_job(id: &str, owner: &str) -> NewJob {
@@ -97,15 +100,40 @@ async fn migrations_are_made_once_and_again_where_one_was_interrupted() {
     assert_eq!(server.sql("SELECT count(*) FROM pg_tables WHERE tablename = 'jobs'"), "0");
     // Several at once make it once.
     let all = futures::future::join_all((0..4).map(|_| migrate(&address))).await;
-    assert!(all.iter().all(|made| made.as_ref().is_ok_and(|made| made.to == 1)), "{all:?}");
-    assert_eq!(migrate(&address).await.expect("tables"), Migrated { from: 1, to: 1 });
+    assert!(all.iter().all(|made| made.as_ref().is_ok_and(|made| made.to == NEWEST)), "{all:?}");
+    assert_eq!(migrate(&address).await.expect("tables"), Migrated { from: NEWEST, to: NEWEST });
     Database::open(&address).await.expect("tables");
-    for (version, expected) in [(2, "upgrade it"), (1, "")] {
-        server.sql("DELETE FROM migrations WHERE version > 1");
+    for (version, expected) in [(NEWEST + 1, "upgrade it"), (NEWEST, "")] {
+        server.sql(&format!("DELETE FROM migrations WHERE version > {NEWEST}"));
         server.sql(&format!("INSERT INTO migrations VALUES ({version}, 'x') ON CONFLICT DO NOTHING"));
         let told = Database::open(&address).await.err().map(|error| error.to_string()).unwrap_or_default();
         assert!(told.contains(expected) && told.is_empty() == expected.is_empty(), "{version}: {told}");
     }
+}
+
+/// What an older program left goes on: a job that waited for a worker is pending.
+#[tokio::test]
+async fn jobs_of_older_tables_keep_their_places() {
+    let Some(server) = Postgres::start() else { return };
+    server.sql(include_str!("../migrations/0001_begin.sql"));
+    server.sql("CREATE TABLE migrations (version integer PRIMARY KEY, name text NOT NULL, made timestamptz DEFAULT now())");
+    server.sql("INSERT INTO migrations VALUES (1, 'begin'); INSERT INTO owners VALUES ('ann')");
+    for (id, status, rest) in
+        [("a", "waiting", "NULL, NULL"), ("b", "running", "'w', now()"), ("c", "dead", "NULL, NULL")]
+    {
+        server.sql(&format!(
+            "INSERT INTO jobs (id, owner, kind, title, status, worker, leased_until) \
+             VALUES ('{id}', 'ann', 'builder', 'x', '{status}', {rest})"
+        ));
+    }
+    assert_eq!(migrate(&server.address()).await.expect("tables"), Migrated { from: 1, to: NEWEST });
+    assert_eq!(
+        server.sql("SELECT string_agg(id || ' ' || stands, ', ' ORDER BY id) FROM standing"),
+        "a pending, b running, c dead"
+    );
+    let database = Database::open(&server.address()).await.expect("tables");
+    let claimed = claim(&database, "w", Duration::from_secs(30)).await.expect("a claim").expect("a job");
+    assert_eq!(claimed.id.0, "a");
 }
 
 #[tokio::test]
