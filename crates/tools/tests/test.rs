@@ -189,7 +189,10 @@ async fn what_cannot_be_run_or_read_says_why() {
     kit.put("go.mod", "");
     kit.put("Cargo.toml", "nonsense");
     let told = kit.told("test", json!({})).await.content;
-    assert!(told.contains("there are `cargo test` and `go test`\nhint: give `framework`"), "{told}");
+    assert!(
+        told.contains("there are `cargo test` and `go test`\nhint: give a narrower `path`, or `framework`"),
+        "{told}"
+    );
     if has("cargo", &["--version"]) {
         let told = self::kit().told("test", json!({"framework": "cargo"})).await;
         let expected =
