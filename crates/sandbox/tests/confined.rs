@@ -100,20 +100,13 @@ async fn a_command_changes_its_view_and_not_the_workspace() {
 #[tokio::test]
 async fn a_confined_command_changes_nothing_of_the_process_that_runs_it() {
     let place = Place::new();
-    let own = || {
-        ["oom_score_adj", "coredump_filter", "timerslack_ns"]
-            .map(|name| fs::read(format!("/proc/self/{name}")).unwrap())
-    };
+    let own =
+        || ["oom_score_adj", "coredump_filter"].map(|name| fs::read(format!("/proc/self/{name}")).unwrap());
     let before = own();
-    let set = "for p in /proc/[0-9]* /proc/self/task/*; do for n in 900 1000; do echo $n >$p/oom_score_adj; echo $n >$p/timerslack_ns; \
-               echo 0x7f >$p/coredump_filter; done; done 2>/dev/null; cat /proc/self/oom_score_adj; ls /proc";
+    let set = "for p in /proc/[0-9]* /proc/self/task/*; do for n in 900 1000; do echo $n >$p/oom_score_adj; \
+               echo 0x7f >$p/coredump_filter; done; done 2>/dev/null; cat /proc/self/oom_score_adj";
     let (told, _) = place.run(set).await;
-    assert!(told.starts_with("1000\n") && own() == before, "{told}");
-    let others = told
-        .lines()
-        .filter_map(|line| line.parse::<u32>().ok())
-        .filter(|number| *number == std::process::id());
-    assert_eq!(others.count(), usize::from(std::process::id() < 3), "{told}");
+    assert_eq!((told.as_str(), own()), ("1000\n", before));
 }
 
 #[tokio::test]
@@ -241,11 +234,13 @@ fn somebody_who_is_not_root_is_confined_as_well() {
     }
     let folder = tempfile::tempdir().unwrap();
     let program = folder.path().join("tests");
-    fs::copy(env::current_exe().unwrap(), &program).unwrap();
+    // By another process: a command that begins meanwhile would hold the file open for writing, and nothing could run it.
+    let copied = Command::new("cp").arg(env::current_exe().unwrap()).arg(&program).status().unwrap();
+    assert!(copied.success());
     chown(folder.path(), Some(NOBODY), Some(NOBODY)).unwrap();
     let mut tests = Command::new(program);
     tests.args(["--skip", "somebody_who_is_not_root"]).current_dir(folder.path()).uid(NOBODY).gid(NOBODY);
     let ended = tests.env("TMPDIR", folder.path()).env("HOME", folder.path()).output().unwrap();
     assert!(ended.status.success(), "{}", String::from_utf8_lossy(&ended.stdout));
-    assert!(String::from_utf8_lossy(&ended.stdout).contains("6 passed"));
+    assert!(String::from_utf8_lossy(&ended.stdout).contains("7 passed"));
 }
