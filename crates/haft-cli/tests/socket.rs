@@ -97,14 +97,16 @@ fn who_joined_a_session_hears_that_its_owner_was_killed_and_takes_it_up() {
     let mut told = String::new();
     notes.read_line(&mut told).unwrap();
     assert!(told.starts_with(NOTE), "{told}");
+    wait_for("what it says", || count(&place, "prompt_queued") == 1);
     owner.kill().unwrap();
     owner.wait().unwrap();
     notes.read_to_string(&mut told).unwrap();
     assert_eq!(joined.wait().unwrap().code(), Some(1), "{told}");
     assert!(told.contains("the process that had the session open is gone without closing it"), "{told}");
     assert!(socket(&place).exists(), "a killed process leaves its socket");
-    let model = place.script("m2", &[json!({"say": "-"}), json!({"say": "taken up"})]);
+    let model =
+        place.script("m2", &[json!({"say": "-"}), json!({"say": "taken up"}), json!({"say": "and then"})]);
     let resumed = place.run(&["sessions", "resume", &id(&place), "--model", &model]);
-    assert_eq!((resumed.code, resumed.out.as_str()), (0, "taken up\n"), "{resumed:?}");
+    assert_eq!((resumed.code, resumed.out.as_str()), (0, "taken up\nand then\n"), "{resumed:?}");
     assert!(!resumed.err.contains(NOTE) && !socket(&place).exists(), "{}", resumed.err);
 }
