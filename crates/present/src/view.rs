@@ -213,14 +213,8 @@ impl View {
                 self.mode = Some(*mode);
                 Vec::new()
             }
-            Fact::Unconfined { .. } => {
-                self.is_unconfined = true;
-                notes::of(&entry.fact)
-                    .map(|note| Block::Note(safe::text(&note).into_owned()))
-                    .into_iter()
-                    .collect()
-            }
             fact => {
+                self.is_unconfined |= matches!(fact, Fact::Unconfined { .. });
                 notes::of(fact).map(|note| Block::Note(safe::text(&note).into_owned())).into_iter().collect()
             }
         }

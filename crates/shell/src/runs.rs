@@ -162,40 +162,21 @@ impl Runs {
         lines
     }
 
+    /// Adds one command, without those among its arguments. Returns the lines that it would have a shell run.
     fn add(&mut self, words: Vec<Word>, has_more: bool) -> Vec<String> {
         let Some((program, arguments)) = words.split_first() else { return Vec::new() };
         let mut lines = Vec::new();
         match name(program) {
             "cd" | "pushd" | "popd" => self.moves = true,
-            // They join their arguments to a line.
-            "eval" | "alias" | "trap" | "watch" | "ssh" | "tmux" | "screen" | "parallel" => {
-                let read: Vec<&Word> = arguments.iter().filter(|word| !word.text.starts_with('-')).collect();
-                if matches!(name(program), "eval" | "alias" | "trap") {
-                    self.is_whole &= read.iter().all(|word| word.is_literal) && !has_more;
-                }
-                let texts: Vec<&str> = read.iter().map(|word| word.text.as_str()).collect();
-                lines.extend(texts.iter().filter(|text| !is_name(text)).map(|text| assigned(text)));
-                lines.push(texts.join(" "));
+            "eval" | "alias" | "trap" => {
+                self.is_whole &= arguments.iter().all(|word| word.is_literal) && !has_more;
+                lines = joined(arguments);
             }
-            "env" | "mapfile" | "readarray" | "compgen" | "complete" => {
-                let is_it = |option: &&Word| {
-                    is_flag(&option.text, 'S')
-                        || is_flag(&option.text, 'C')
-                        || option.text.starts_with("--split")
-                };
-                if let Some(place) = arguments.iter().position(|word| is_it(&word)) {
-                    let rest: Vec<&str> = arguments[place..].iter().map(|word| word.text.as_str()).collect();
-                    let line = rest.join(" ");
-                    let line = line.trim_start_matches(|c: char| c == '-' || c.is_alphabetic());
-                    lines.push(line.trim_start_matches('=').to_owned());
-                }
+            "watch" | "ssh" | "tmux" | "screen" | "parallel" => lines = joined(arguments),
+            "env" => lines.extend(behind_option(arguments, 'S')),
+            "mapfile" | "readarray" | "compgen" | "complete" => {
+                lines.extend(behind_option(arguments, 'C'));
             }
-            // They read lines from elsewhere, or give a program another name.
-            "at" | "batch" | "crontab" | "ed" | "enable" | "ex" | "hash" | "red" => self.is_whole = false,
-            "make" | "gmake" if arguments.iter().any(|word| word.text.ends_with('-') || is_eval(word)) => {
-                self.is_whole = false;
-            }
-            "." | "source" => self.is_whole &= !arguments.first().is_some_and(is_input),
             "su" | "script" | "flock" | "runuser" => {
                 let is_it = |option: &str| is_flag(option, 'c') || option == "--command";
                 if let Some(line) = behind(arguments, is_it) {
@@ -203,23 +184,16 @@ impl Runs {
                     lines.push(line.text.clone());
                 }
             }
-            "awk" | "gawk" | "mawk" | "nawk" => {
-                let starts = |word: &Word| ["system", "|", "@"].iter().any(|sign| word.text.contains(sign));
-                self.is_whole &= !arguments.iter().any(starts);
-            }
             "find" | "fd" | "fdfind" => self.take_found(arguments, &mut lines),
             "git" => self.take_git(arguments, &mut lines),
             _ if is_shell(program) => self.take_shell(arguments, has_more, &mut lines),
-            _ if is_interpreter(program) => {
-                self.is_whole &=
-                    !(runs_inline_code(program, arguments) || (has_more && arguments.is_empty()));
-            }
+            _ if reads_commands(program, arguments, has_more) => self.is_whole = false,
             // These show or look for text, and run nothing.
             "echo" | "printf" | "grep" | "egrep" | "fgrep" | "rg" | "ag" | "test" | "[" | "gh" | "jq" => {}
+            _ if is_interpreter(program) || is_awk(program) => {}
             _ => {
-                let is_text = |text: &&str| !text.chars().all(|c| c.is_alphanumeric() || "_./-".contains(c));
-                let texts = arguments.iter().map(|word| word.text.as_str()).filter(is_text);
-                self.texts.extend(texts.map(str::to_owned));
+                let texts = arguments.iter().map(|word| &word.text).filter(|text| !is_name(text));
+                self.texts.extend(texts.cloned());
             }
         }
         self.commands.push(Command { words, has_more });
@@ -289,6 +263,56 @@ impl Runs {
     }
 }
 
+/// Whether a program runs what it reads from elsewhere or what is written in another language, or gives a program another
+/// name.
+fn reads_commands(program: &Word, arguments: &[Word], has_more: bool) -> bool {
+    match name(program) {
+        "at" | "batch" | "crontab" | "ed" | "enable" | "ex" | "hash" | "red" => true,
+        "make" | "gmake" => {
+            arguments.iter().any(|word| word.text.ends_with('-') || word.text.starts_with("--ev"))
+        }
+        "." | "source" => arguments.first().is_some_and(is_input),
+        _ if is_awk(program) => {
+            let starts = |word: &Word| ["system", "|", "@"].iter().any(|sign| word.text.contains(sign));
+            arguments.iter().any(starts)
+        }
+        _ if is_interpreter(program) => {
+            runs_inline_code(program, arguments) || (has_more && arguments.is_empty())
+        }
+        _ => false,
+    }
+}
+
+fn is_awk(program: &Word) -> bool {
+    ["awk", "gawk", "mawk", "nawk"].contains(&name(program))
+}
+
+/// The lines that a program reads in its arguments: each that is more than a name, and all of them joined.
+fn joined(arguments: &[Word]) -> Vec<String> {
+    let texts: Vec<&str> =
+        arguments.iter().map(|word| word.text.as_str()).filter(|text| !text.starts_with('-')).collect();
+    let each = texts.iter().filter(|text| !is_name(text)).map(|text| assigned(text));
+    each.chain([texts.join(" ")]).collect()
+}
+
+/// The line that begins behind the option `letter`, in the same word or the next one; or behind `env --split-string`, of
+/// which the beginning is enough.
+fn behind_option(arguments: &[Word], letter: char) -> Option<String> {
+    let split = |text: &str| {
+        let (option, value) = text.split_once('=').unwrap_or((text, ""));
+        let is_it = option.len() > 2 && "--split-string".starts_with(option);
+        is_it.then(|| value.to_owned())
+    };
+    let value = |text: &str| {
+        let short = is_flag(text, letter).then(|| text.split_once(letter)).flatten();
+        short.map(|(_, value)| value.to_owned()).or_else(|| split(text))
+    };
+    let (place, value) =
+        arguments.iter().enumerate().find_map(|(place, word)| Some((place, value(&word.text)?)))?;
+    let rest = arguments[place + 1..].iter().map(|word| word.text.clone());
+    Some([value].into_iter().chain(rest).collect::<Vec<_>>().join(" "))
+}
+
 /// What `xargs` puts its input in the place of.
 fn placeholder(arguments: &[Word]) -> Option<String> {
     arguments.iter().enumerate().find_map(|(place, word)| match word.text.as_str() {
@@ -302,11 +326,6 @@ fn replaced(word: Word, place: Option<&str>) -> Word {
     let is_replaced = place.is_some_and(|place| !place.is_empty() && word.text.contains(place));
     let pattern = if is_replaced { "*".to_owned() } else { word.pattern.clone() };
     Word { is_literal: word.is_literal && !is_replaced, pattern, ..word }
-}
-
-/// `make --eval`, of which the beginning is enough.
-fn is_eval(word: &Word) -> bool {
-    word.text.starts_with("--ev")
 }
 
 fn is_name(text: &str) -> bool {
@@ -370,6 +389,9 @@ mod tests {
             "env -i A=1 touch x",
             "env -u A -S 'touch x'",
             "env --split-string='touch x'",
+            "env -iS 'touch x'",
+            "env -vS'touch x'",
+            "env --split 'touch x'",
             "nohup nice -n 5 setsid touch x",
             "timeout -k 1 5 touch x",
             "sudo -u me touch x",

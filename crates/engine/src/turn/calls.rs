@@ -32,8 +32,8 @@ pub(crate) async fn run_tools(
     let parallel = session.shared.setup.profile.parallel;
     while let Some(batch) = next_batch(session, &mut calls, parallel) {
         attended(log, async |notes| {
-            // Who only reads changes nothing for the others.
-            let is_ordered = !batch.iter().all(|call| is_reader(session, call));
+            // A call that only reads changes nothing for the others.
+            let is_ordered = batch.len() > 1 && !batch.iter().all(|call| is_reader(session, call));
             let turns = Order::turns(batch.len()).map(|turn| is_ordered.then_some(turn));
             let runs = batch.into_iter().zip(turns);
             let runs = runs.map(|(call, turn)| run_call(session, call, round, cancel, notes.clone(), turn));
@@ -114,10 +114,11 @@ fn next_batch(
         batch.iter().all(|call| is_reader(session, call))
             || batch.iter().all(|call| only_reads(call) || runs_in_view(session, call))
     };
+    // A call that is alone, as most are, is not looked at here.
     while parallel
+        && let Some((place, call)) = calls.peek().cloned()
         && batch.last().is_some_and(|call| changes_nothing(session, call))
         && fits(&batch)
-        && let Some((place, call)) = calls.peek().cloned()
     {
         let next = looked_at(place, call);
         let is_new = is_new(&next, &batch);

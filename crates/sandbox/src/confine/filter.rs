@@ -5,9 +5,13 @@ use super::{
 };
 use seccompiler::{
     BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule,
-    TargetArch,
+    TargetArch, sock_filter,
 };
-use std::{collections::BTreeMap, io, sync::OnceLock};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    io,
+    sync::OnceLock,
+};
 
 /// One for what is not there, one for what is refused. Of two errors that of the last one counts.
 pub(super) type Filter = [BpfProgram; 2];
@@ -103,15 +107,37 @@ fn made() -> io::Result<Filter> {
     let typed =
         [libc::TIOCSTI, libc::TIOCLINUX].map(|request| rule(vec![condition(1, SeccompCmpOp::Eq, request)?]));
     rules.insert(libc::SYS_ioctl, typed.into_iter().collect::<io::Result<_>>()?);
+    let others = PERSONALITIES.iter().map(|kind| condition(0, SeccompCmpOp::Ne, *kind));
+    rules.insert(libc::SYS_personality, vec![rule(others.collect::<io::Result<_>>()?)?]);
     let refused = compiled(rules, SeccompAction::Allow, SeccompAction::Errno(libc::EPERM as u32))?;
-    let mut allowed: BTreeMap<i64, Vec<SeccompRule>> =
-        ALLOWED.iter().chain(OLDER).map(|call| (*call, Vec::new())).collect();
-    let personalities = PERSONALITIES.iter().map(|kind| rule(vec![condition(0, SeccompCmpOp::Eq, *kind)?]));
-    allowed.insert(libc::SYS_personality, personalities.collect::<io::Result<_>>()?);
-    // What is refused is refused by the other one.
-    allowed.extend(REFUSED.iter().map(|call| (*call, Vec::new())));
-    let unknown = SeccompAction::Errno(libc::ENOSYS as u32);
-    Ok([compiled(allowed, unknown, SeccompAction::Allow)?, refused])
+    let known = ALLOWED.iter().chain(OLDER).chain(REFUSED).chain(&[libc::SYS_personality]);
+    Ok([only(known.copied().collect()), refused])
+}
+
+/// Calls that are not among `known` do not exist. Neighboring numbers are compared at once: the kernel walks through the
+/// filter for each call that there is when it is laid on a process, and `seccompiler` writes five instructions for each.
+fn only(known: BTreeSet<libc::c_long>) -> BpfProgram {
+    let op = |code: u32, jt: u8, k: u32| sock_filter { code: code as u16, jt, jf: 0, k };
+    let unknown = || op(libc::BPF_RET | libc::BPF_K, 0, libc::SECCOMP_RET_ERRNO | libc::ENOSYS as u32);
+    // The number of the call is the first field of `seccomp_data` (seccomp(2)).
+    let mut program = vec![op(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0, 0)];
+    let mut ranges: Vec<(u32, u32)> = Vec::new();
+    for number in known.into_iter().filter_map(|number| u32::try_from(number).ok()) {
+        match ranges.last_mut() {
+            Some((_, last)) if *last + 1 == number => *last = number,
+            _ => ranges.push((number, number)),
+        }
+    }
+    for (first, last) in ranges {
+        program.extend([
+            op(libc::BPF_JMP | libc::BPF_JGE | libc::BPF_K, 1, first),
+            unknown(),
+            op(libc::BPF_JMP | libc::BPF_JGT | libc::BPF_K, 1, last),
+            op(libc::BPF_RET | libc::BPF_K, 0, libc::SECCOMP_RET_ALLOW),
+        ]);
+    }
+    program.push(unknown());
+    program
 }
 
 /// Lays the filter on this process, for ever. Allocates nothing.

@@ -72,11 +72,7 @@ pub(super) fn steps(confinement: &Confinement, is_root: bool) -> io::Result<Vec<
     if let Some((slot, file)) = resolver {
         plan.attach_new_file(slot, &file)?;
     }
-    plan.writable(own_tmp, Path::new("/tmp"))?;
-    if Path::new("/var/tmp").is_dir() {
-        let also_tmp = plan.clone_of(Path::new("/tmp"))?;
-        plan.writable(also_tmp, Path::new("/var/tmp"))?;
-    }
+    plan.own_tmp(own_tmp)?;
     let tmp = match &confinement.finds_tmp {
         Found::Copy(copy) => copy,
         Found::Itself | Found::Overlay(_) => tmp,
@@ -235,6 +231,16 @@ impl Mounts {
 
     fn attach(&mut self, slot: usize, place: impl AsRef<Path>) -> io::Result<()> {
         self.steps.push(Step::Attach { slot, place: name(place.as_ref())? });
+        Ok(())
+    }
+
+    /// `/var/tmp` is the same folder as `/tmp`.
+    fn own_tmp(&mut self, slot: usize) -> io::Result<()> {
+        self.writable(slot, Path::new("/tmp"))?;
+        if Path::new("/var/tmp").is_dir() {
+            let also_tmp = self.clone_of(Path::new("/tmp"))?;
+            self.writable(also_tmp, Path::new("/var/tmp"))?;
+        }
         Ok(())
     }
 
