@@ -119,7 +119,7 @@ impl Policy {
         data.and(rest).and(self.judge_rights(changes))
     }
 
-    /// No rule about writing speaks of programs that run with the rights of somebody else.
+    /// No rule about writing speaks of programs that run with the rights of another user.
     fn judge_rights(&self, changes: &[Change]) -> Verdict {
         let given = changes.iter().filter(|change| change.gives_rights() && self.mode != Mode::Full);
         let written: Vec<Effect> = given.map(|change| Effect::Write(change.path.clone())).collect();

@@ -202,7 +202,7 @@ pub struct JobsWanted<'a> {
     pub statuses: Vec<String>,
     /// Those behind this job.
     pub after: Option<&'a str>,
-    /// So many at most.
+    /// At most this many.
     pub most: i64,
 }
 

@@ -13,7 +13,7 @@ pub struct Slots {
 }
 
 impl Slots {
-    /// So many jobs at work.
+    /// Room for this many jobs at work.
     pub fn new(jobs: usize) -> Self {
         Self { work: Arc::new(Semaphore::new(jobs)), waiting: Arc::new(Semaphore::new(MOST_WAITING)) }
     }

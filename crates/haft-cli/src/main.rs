@@ -151,7 +151,7 @@ async fn run(cli: Cli, environment: Environment) -> Result<Exit, Failure> {
     }
 }
 
-/// Whoever goes on with a session or shows an image speaks to a model, in however few words.
+/// A person who goes on with a session or shows an image speaks to a model, in however few words.
 fn refuse_command(words: &[String], turn: &args::TurnArgs) -> Result<(), Failure> {
     if turn.newest || turn.session.is_some() || !turn.image.is_empty() {
         return Ok(());

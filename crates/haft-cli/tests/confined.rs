@@ -241,7 +241,7 @@ fn the_doctor_says_that_commands_work_in_an_overlay() {
     assert!(doctor.out.contains("can be confined here, in an overlay of the workspace: "), "{doctor:?}");
 }
 
-// As where a system lets nobody but root make namespaces.
+// As where a system lets only root make namespaces.
 #[test]
 fn whoever_refuses_confinement_is_named_and_how_that_is_changed() {
     let place = Place::new();

@@ -44,7 +44,7 @@ fn commands_are_confined_staged_asked_about_and_undone_under_every_profile() {
     for profile in PROFILES {
         let place = Place::new();
         place.write("kept.txt", "old\n");
-        // Nobody can be asked: nothing is changed, and the one option is named that would have allowed it.
+        // Without a person to ask, nothing is changed, and the one option is named that would have allowed it.
         let ran = run(&place, profile, std::slice::from_ref(&make), &[]);
         assert_eq!((ran.code, place.read("made.txt")), (4, None), "{profile}: {ran:?}");
         assert_eq!(ran.err, "hint: `--permission accept-edits` allows it\n", "{profile}");

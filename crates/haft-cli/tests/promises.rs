@@ -312,7 +312,7 @@ fn people_are_told_once_that_commands_run_unconfined_and_why() {
         let rules = ["--sandbox", "auto", "--permission", permission, "--model", &model];
         let ran = below(&[&["run"], &rules[..], &["go"]].concat());
         let is_told = ran.err.matches("commands run unconfined").count();
-        // Under `accept-edits` a command is asked about, and there is nobody to ask.
+        // Under `accept-edits` a command is asked about, and no person can answer.
         assert_eq!(
             (is_told, ran.err.contains("max_user_namespaces=15000")),
             (usize::from(permission == "full"), permission == "full"),

@@ -174,7 +174,7 @@ fn the_status_line_says_that_commands_run_unconfined() {
     for refuses in [true, false] {
         let Some(terminal) = Terminal::open(&place, (110, 30)) else { return };
         if refuses {
-            // As where a system lets nobody but root make namespaces.
+            // As where a system lets only root make namespaces.
             terminal.say("exec unshare --map-root-user env PS1='% ' sh");
             terminal.see("%");
             terminal.say("echo 0 >/proc/sys/user/max_user_namespaces && echo done");

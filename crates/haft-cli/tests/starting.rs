@@ -184,7 +184,7 @@ fn words_that_look_like_a_command_are_not_sent() {
         let ran = run(line);
         assert_eq!((ran.code, ran.out.as_str()), (0, "done\n"), "{line}: {ran:?}");
     }
-    // Whoever goes on with a session or pipes something in speaks to a model.
+    // A person who goes on with a session or pipes something in speaks to a model.
     let model = place.script("m", &vec![json!({"say": "done"}); 9]);
     let model = ["--model", &model];
     let ran = place.run(&[&["-c", "status"], &model[..]].concat());

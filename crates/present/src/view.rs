@@ -208,7 +208,7 @@ impl View {
                 self.rest();
                 vec![Block::Rewound { way: *way, files: files(*way, changes, conflicts, untracked.len()) }]
             }
-            // It is seen as it holds, and not each time that somebody changes it.
+            // The status line shows it; a change of it is no line of its own.
             Fact::ModeSet { mode } => {
                 self.mode = Some(*mode);
                 Vec::new()

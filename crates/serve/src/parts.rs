@@ -74,7 +74,7 @@ pub struct Problem {
 
 /// Jobs, as the binary makes them.
 pub trait Jobs: Send + Sync {
-    /// Puts a job of this name down that nobody works on yet. On return it is on disk.
+    /// Records a job of this name that no worker has yet. On return it is on disk.
     fn add(
         &self,
         id: SessionId,

@@ -25,7 +25,7 @@ pub struct Limits {
     /// Whether what the reply claims is held against what happened: a claim that nothing shows is answered once, and
     /// then the outcome is [`crate::Outcome::Unproven`].
     pub evidence: bool,
-    /// The command line that shows that the work is well, such as `make check`; any run of tests where there is none.
+    /// The command line that shows that the work is well, such as `make check`; if it is not set, any run of tests does.
     pub check: Option<String>,
 }
 

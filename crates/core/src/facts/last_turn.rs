@@ -6,11 +6,11 @@ use std::sync::Arc;
 /// turn, and change nothing about it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LastTurn {
-    /// There is none to go on with: none was begun, it was taken back, or the job that the session is has been concluded.
+    /// No turn can go on: no turn was begun, it was taken back, or the session is a job that has been concluded.
     None,
     /// Its process ended in the middle of it.
     CutOff,
-    /// It had all the model calls that it may have: so many.
+    /// The turn used all model calls that it may make; how many these are.
     OutOfRounds(u32),
     /// It ended otherwise.
     Ended(Outcome),
@@ -40,7 +40,7 @@ impl LastTurn {
         }
     }
 
-    /// Returns whether it goes on as soon as a person resumes the session: it did not end because somebody stopped it.
+    /// Returns whether it goes on as soon as a person resumes the session: it did not end because a person stopped it.
     pub fn goes_on_when_resumed(self) -> bool {
         match self {
             Self::CutOff | Self::OutOfRounds(_) | Self::Ended(Outcome::Failed) => true,
@@ -99,7 +99,7 @@ impl Fold {
             Fact::Rewound { .. } | Fact::Concluded(_) | Fact::SessionOpened { .. } => {
                 (self.last, self.is_open) = (LastTurn::None, false);
             }
-            // A summary between two turns ends like a turn, and is none.
+            // A summary between two turns ends like a turn does.
             Fact::TurnEnded { .. } | Fact::Interrupted => {}
             Fact::PromptQueued { .. }
             | Fact::PromptDenied { .. }

@@ -84,7 +84,7 @@ pub fn last_undo(entries: &[Arc<Entry>]) -> Option<(Vec<Change>, Seq)> {
     None
 }
 
-/// What the last undo would have done to the files that it left alone, one change for each; nothing once somebody spoke.
+/// What the last undo would have done to the files that it left alone, one change for each; empty once a prompt has followed.
 pub fn left_alone(entries: &[Arc<Entry>]) -> Vec<Change> {
     let path = active_path(entries);
     let since = path.iter().rev().take_while(|entry| !matches!(entry.fact, Fact::Prompted { .. }));

@@ -12,7 +12,7 @@ use std::sync::{
 };
 use tokio_util::sync::CancellationToken;
 
-/// So many bytes of a call are shown while it runs. More nobody reads, and it would wait in memory.
+/// At most this many bytes of a call are shown while it runs: more would only wait in memory.
 const LIVE: usize = 1_000_000;
 /// Live output beyond this is cut; the whole of it reaches the model by another way.
 const MAX_CHUNK: usize = 4_096;

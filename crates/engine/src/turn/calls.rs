@@ -162,7 +162,7 @@ fn changes_nothing(session: &SessionContext, call: &Prepared) -> bool {
 }
 
 /// Whether it changes nothing for the others: a call that reads files, or one of a tool that is said to read only and that
-/// nobody is asked about.
+/// runs without a question.
 fn is_reader(session: &SessionContext, call: &Prepared) -> bool {
     let is_read_only = |ready: &Ready| {
         ready.tool.is_read_only() && judge(session, &ready.effects).now(session, &call.call) == Verdict::Allow

@@ -14,7 +14,7 @@ use std::{
 };
 
 /// The claims of the last reply that nothing in the session shows, each in the reply's own words with what is missing.
-/// `check`: the command that shows that the work is well; any run of tests where there is none.
+/// `check`: the command that shows that the work is well; if it is not set, any run of tests does.
 pub(crate) fn unproven(entries: &[Arc<Entry>], check: Option<&str>) -> Vec<String> {
     let path = active_path(entries);
     let facts: Vec<&Fact> = path.iter().map(|entry| &entry.fact).collect();
@@ -279,7 +279,7 @@ impl Call {
         self.is_untracked && !self.commands().all(looks)
     }
 
-    /// Whether it changed files of which tests could tell: what git keeps, or a run of tests leaves behind, is none.
+    /// Whether it changed files of which tests could tell: what Git keeps, and what a run of tests leaves behind, does not count.
     fn changes_files(&self) -> bool {
         let is_git =
             self.name == "git" || self.commands().all(|command| words_of(command).next() == Some("git"));

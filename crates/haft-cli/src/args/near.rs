@@ -56,7 +56,7 @@ const LEADING: &str = "list ls show install uninstall enable disable";
 const OF_SENTENCES: &str = "a an the my our your this that these it is are was not and or to for of in on with from by as at \
                             fails failed broken wrong please again";
 
-/// What people say in one word, to somebody who answers.
+/// What people say in one word, as an answer.
 const SAID: &str = "hello hi hey hallo hola salut bonjour ciao moin yes no ok okay sure thanks please go begin \
                     continue again next more";
 

@@ -178,7 +178,7 @@ pub(super) fn continued(context: &CliContext, turn: &TurnArgs) -> Result<TurnArg
         None if turn.newest => newest(&home, &assemble::workspace(turn.cwd.as_deref())?)?,
         None => return Ok(turn.clone()),
     };
-    // Whoever named another folder is told: see `workspace_for`.
+    // If the person named another folder, they are told: see `workspace_for`.
     let entries = home.peek(&id)?;
     Ok(with_session(turn.clone(), &id, &entries))
 }

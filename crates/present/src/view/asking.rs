@@ -4,7 +4,7 @@ use crate::{notes, safe};
 use haft_core::{Answer, CallId, Fact};
 
 impl View {
-    /// Somebody is asked, or was answered.
+    /// A person is asked, or has answered.
     pub(super) fn asking(&mut self, fact: &Fact) -> Vec<Block> {
         match fact {
             Fact::ApprovalAsked { call, changes, .. } => {

@@ -99,7 +99,7 @@ pub(crate) async fn prompt(
     give(&session, Command::Prompt { parts, channel: key.as_ref().map(channel) }, said.wait).await
 }
 
-/// Where a prompt of a request with a key was said: whoever finds it in a journal does not say it again.
+/// Where a prompt of a request with a key was said: a request that finds it in a journal does not say it again.
 pub(crate) fn channel(key: &Keyed) -> Channel {
     Channel { messages: vec![key.name.clone()], ..Channel::new("http", "") }
 }

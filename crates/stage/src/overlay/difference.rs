@@ -28,7 +28,7 @@ use std::{
 /// What a command changed.
 pub(super) struct Difference<'a> {
     pub(super) changes: Vec<Change>,
-    /// What somebody else changed as well, since the command began.
+    /// What other programs changed as well, since the command began.
     pub(super) others: Vec<PathBuf>,
     /// Where the contents lie that the changes name.
     pub(super) contents: Vec<(PathBuf, FileState)>,

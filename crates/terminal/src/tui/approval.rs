@@ -44,7 +44,7 @@ impl App {
                 let (rows, cursor) = self.input.rows_for(INSTEAD, self.columns, &self.look);
                 (rows, Some(cursor))
             }
-            // What somebody was writing waits, and is seen to.
+            // What the person was writing waits, and stays in view.
             false if !self.input.is_empty() => (self.input.rows(self.columns, &self.look).0, None),
             false => (Vec::new(), None),
         };
@@ -88,7 +88,7 @@ impl App {
         lines
     }
 
-    /// In at most so many rows each, the answers themselves whole.
+    /// In at most that many rows each, the answers themselves whole.
     fn question_and_answers(&self, proposal: &Proposal, most: usize) -> Vec<Line<'static>> {
         let look = &self.look;
         let sentence = &proposal.sentence;

@@ -220,7 +220,7 @@ impl Painter<'_> {
     }
 }
 
-/// Of a longer prompt the beginning is shown, in lines: nobody has typed it here.
+/// Of a longer prompt the beginning is shown, in lines: it was not typed here.
 const LONG_PROMPT: (usize, usize) = (20, 5);
 
 /// What is shown of a prompt, and how many lines more it has.

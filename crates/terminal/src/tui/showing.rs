@@ -10,7 +10,7 @@ use haft_present::{
 };
 use ratatui::text::{Line, Span};
 
-/// Of a session that is taken up, so many blocks are shown.
+/// Of a session that is taken up, at most this many blocks are shown.
 const SHOWN_AGAIN: usize = 60;
 
 impl App {
@@ -58,7 +58,7 @@ impl App {
         rows.map(|row| one_row(row, self.columns))
     }
 
-    /// The same session with somebody else in it.
+    /// The same session with another person in it.
     pub(super) fn tell_who_works(&mut self) {
         let Some(engine) = &self.engine else { return };
         let agent = self.wish.agent.as_ref().map(|agent| format!(", agent {agent}")).unwrap_or_default();

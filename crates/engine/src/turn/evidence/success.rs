@@ -1,6 +1,6 @@
 //! Whether a sentence says that the work is well: that tests pass, or that it works. In many languages, each a row of data.
 //!
-//! What the words decide is only whether somebody must be told: whether it is so, the calls of the session show.
+//! The words decide only whether the person is told; the calls of the session show whether it is so.
 use regex::Regex;
 use std::sync::LazyLock;
 

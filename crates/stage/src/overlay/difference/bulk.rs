@@ -251,7 +251,7 @@ impl<'a, 'b> Listing<'a, 'b> {
     }
 }
 
-/// Whether a program there runs with the rights of somebody else.
+/// Whether a program there runs with the rights of its owner.
 fn gives_rights(file: &Path) -> io::Result<bool> {
     let found = fs::symlink_metadata(file)?;
     let has_capabilities = || lgetxattr(file, "security.capability", &mut [0_u8; 64]).is_ok();
