@@ -40,7 +40,7 @@ impl Terminal {
         let (columns, rows) = (columns.to_string(), rows.to_string());
         let folder = place.work();
         let shell = "exec env -i PATH=\"$PATH\" TERM=tmux-256color PS1='$ ' ENV= /bin/sh";
-        terminal.tmux(&[
+        terminal.begin(&[
             "-f",
             config.to_str().unwrap(),
             "new-session",
@@ -195,10 +195,28 @@ impl Terminal {
         screen
     }
 
+    /// Starts the server, once more where the client lost it: on a loaded machine `tmux` 3.3 does so now and then
+    /// ("server exited unexpectedly"), before the shell has begun.
+    fn begin(&self, arguments: &[&str]) {
+        let first = self.run(arguments);
+        if !first.status.success()
+            && String::from_utf8_lossy(&first.stderr).contains("server exited unexpectedly")
+        {
+            let _half_a_server = self.run(&["kill-server"]);
+            self.tmux(arguments);
+        } else {
+            done(&first, arguments);
+        }
+    }
+
     fn tmux(&self, arguments: &[&str]) -> Output {
-        let output = Command::new("tmux").arg("-S").arg(&self.socket).args(arguments).output().unwrap();
-        assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+        let output = self.run(arguments);
+        done(&output, arguments);
         output
+    }
+
+    fn run(&self, arguments: &[&str]) -> Output {
+        Command::new("tmux").arg("-S").arg(&self.socket).args(arguments).output().unwrap()
     }
 }
 
@@ -224,6 +242,10 @@ fn without_what_moves(screen: &str) -> String {
         line.contains("Esc interrupts") || line.contains("waiting for you") || line.starts_with(is_braille)
     };
     screen.lines().filter(|line| !moves(line)).collect::<Vec<_>>().join("\n")
+}
+
+fn done(output: &Output, arguments: &[&str]) {
+    assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
 }
 
 fn text(output: &Output) -> String {
