@@ -1,5 +1,5 @@
 //! What the product says to a case.
-use haft_core::ToolError;
+use haft_core::ToolErrorKind;
 use serde_json::{Value, json};
 
 /// One of three, as the line of the results has them.
@@ -34,8 +34,8 @@ impl Answer {
         }
     }
 
-    pub(crate) fn refused(error: &ToolError) -> Self {
-        Self::Refused { code: error.kind.to_string(), message: error.message.clone(), files: None }
+    pub(crate) fn refused(kind: ToolErrorKind, message: &str) -> Self {
+        Self::Refused { code: kind.to_string(), message: message.to_owned(), files: None }
     }
 
     pub(crate) fn skipped(why: &str) -> Self {

@@ -20,7 +20,7 @@ fn checked(case: &Case) -> Answer {
             let errors: Vec<Value> = problems.iter().map(told).collect();
             Answer::Result(json!({"valid": problems.is_empty(), "errors": errors}))
         }
-        Err(error) => Answer::refused(&error),
+        Err(error) => Answer::refused(error.kind, &error.message),
     }
 }
 

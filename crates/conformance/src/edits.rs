@@ -1,6 +1,6 @@
 //! The suite `edits`: a call of one of the product's tools in a folder that holds the case's files.
 use crate::{Answer, Case, workshop::Workshop};
-use haft_core::ToolError;
+use haft_core::Failure;
 use serde_json::{Map, Value, json};
 use std::io;
 
@@ -15,7 +15,7 @@ pub(crate) fn answer(case: &Case) -> Answer {
             let patch = case.fields["args"]["patch"].as_str().unwrap_or_default();
             match haft_tools::operations_of_patch(patch) {
                 Ok(operations) => Answer::Result(json!({"n_hunks": operations})),
-                Err(error) => Answer::refused(&error),
+                Err(error) => Answer::refused(error.kind, &error.message),
             }
         }
         "search_replace_block" | "search_replace_block_parse" | "search_replace_block_syntax" => {
@@ -62,7 +62,7 @@ fn untouched(case: &Case, mut files: Value) -> Answer {
 }
 
 fn called(case: &Case, tool: &str, arguments: &Value) -> Answer {
-    let work = || -> io::Result<(Result<_, ToolError>, Map<String, Value>)> {
+    let work = || -> io::Result<(Result<_, Failure>, Map<String, Value>)> {
         let none = Map::new();
         let workshop = Workshop::new(case.fields["before"].as_object().unwrap_or(&none))?;
         let said = workshop.call(tool, arguments);
@@ -70,7 +70,7 @@ fn called(case: &Case, tool: &str, arguments: &Value) -> Answer {
     };
     match work() {
         Ok((Ok(_), files)) => Answer::Result(json!({"files": files})),
-        Ok((Err(error), files)) => match Answer::refused(&error) {
+        Ok((Err(error), files)) => match Answer::refused(error.kind, &error.message) {
             Answer::Refused { code, message, .. } => {
                 Answer::Refused { code, message, files: Some(files.into()) }
             }

@@ -3,7 +3,7 @@ mod start;
 
 use crate::{
     journal::JournalError,
-    session::{EngineError, Session, parent::Caller, shared::Shared},
+    session::{EngineError, Session, shared::Shared, tree::Caller},
     setup::{Agent, Setup},
     socket,
     tree::Opens,

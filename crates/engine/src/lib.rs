@@ -6,8 +6,7 @@
 //! | --- | --- |
 //! | `setup` | what an engine is made of |
 //! | `journal` | the file of a session, the list of sessions, accounts |
-//! | `session` | what a session has and knows: the handle, the log, the inbox, permission, budget, place in its tree |
-//! | `call` | the way of one call: judge, ask, run, settle, record |
+//! | `session` | what a session has and knows: the handle, the log, the queue, the budget, the place in its tree |
 //! | `turn` | the loop: ask the model, run its calls, make room, hold claims against facts |
 //! | `tree` | a call that lets another agent work |
 //! | `socket` | other processes join a session |
@@ -17,7 +16,6 @@
 //! Front-ends need four words of it: [`Engine`], [`Session`], [`haft_core::Command`], [`haft_core::Event`]. It knows no
 //! tool, no provider and no front-end by name. Where to begin: [`Engine::create`], then `turn.rs`.
 
-mod call;
 mod engine;
 mod jobs;
 mod journal;
@@ -28,23 +26,19 @@ mod socket;
 mod tree;
 mod turn;
 
-pub use call::run::{CallLog, run_tool};
 pub use engine::Engine;
+pub use haft_call::{Redundancy, Unread};
 pub use jobs::{Turns, record, run_job};
 pub use journal::{
     Account, Garbage, Journal, JournalError, Row, Summary, Unnamed, Used, account, new_session_id,
 };
 pub use session::{
-    Closed, EngineError, Recorded, Session,
-    background::BackgroundCommands,
-    called,
-    named::as_found,
-    permission::is_repository,
+    Closed, EngineError, Recorded, Session, called,
     prefix::PrefixSize,
     turn_handle::Turn,
     turn_report::{CallReport, TurnError, TurnReport},
 };
 pub use setup::{
     Agent, AgentInProfile, BadAgent, BadHeader, Chat, Delegation, Edits, Home, Knowledge, Model, Models,
-    Note, Profile, ProfileRules, Reasons, Redundancy, Replica, Replicas, Setup, Stages, Unread, with_header,
+    Note, Profile, ProfileRules, Reasons, Replica, Replicas, Setup, Stages, with_header,
 };

@@ -1,22 +1,13 @@
 //! What a session has and knows. One task owns its transcript; everyone else holds a [`Session`] handle.
-pub(crate) mod asking;
-pub(crate) mod background;
 pub(crate) mod budget;
 pub mod called;
 pub(crate) mod context;
 mod error;
-pub(crate) mod inbox;
 pub(crate) mod live;
 pub(crate) mod mail;
-pub(crate) mod named;
-pub(crate) mod notes;
-pub(crate) mod parent;
-pub(crate) mod permission;
 pub(crate) mod prefix;
-pub(crate) mod ready;
+pub(crate) mod queue;
 pub(crate) mod receipt;
-pub(crate) mod repeats;
-pub(crate) mod seen;
 pub(crate) mod shared;
 pub(crate) mod toolbox;
 pub(crate) mod tree;
@@ -27,9 +18,9 @@ pub use error::EngineError;
 
 use crate::journal::Journal;
 use futures::{Stream, StreamExt};
+use haft_call::Permission;
 use haft_core::{CallId, Change, Command, Entry, Event, Fact, Hash, Mode, Seq, SessionId, Stage};
 use mail::Mail;
-use permission::Permission;
 use receipt::Receipt;
 use std::{io, path::PathBuf, pin::pin, sync::Arc};
 use tokio::sync::mpsc;
@@ -152,12 +143,9 @@ impl Session {
     /// # Errors
     /// Fails where a file cannot be read.
     pub fn left_alone(&self, changes: &[Change]) -> io::Result<Vec<PathBuf>> {
-        let compared = |change: &Change| Change { after: change.before.clone(), ..change.clone() };
         let entries = self.entries();
         match entries.first().map(|entry| &entry.fact) {
-            Some(Fact::SessionOpened { workspace, .. }) => {
-                self.stage.settle(workspace, &changes.iter().map(compared).collect::<Vec<_>>())
-            }
+            Some(Fact::SessionOpened { workspace, .. }) => self.stage.conflicts(workspace, changes),
             _ => Ok(Vec::new()),
         }
     }

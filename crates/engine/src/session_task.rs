@@ -1,17 +1,17 @@
 //! The task of a session: does one after the other what is asked for, and listens meanwhile.
 use crate::{
-    call::errors::last_words,
     journal::{Journal, JournalError, ownership::Ownership},
     session::{
         context::{Log, SessionContext},
-        inbox::{Inbox, Queued},
         mail::Mail,
+        queue::{PromptQueue, Queued},
         receipt::Receipt,
     },
     socket::SessionSocket,
     turn::{compact_now, open_turn, recover},
 };
 use futures::FutureExt;
+use haft_call::last_words;
 use haft_core::{
     CallId, Change, Channel, Command, Direction, Fact, Jobs, Part, Seq, ToolCall, Transcript, undo,
 };
@@ -58,25 +58,25 @@ impl Drop for Task {
 /// What becomes of the calls of a turn that a crash has ended, where somebody speaks.
 const NOT_RUN: &str = "not run: the session was interrupted before it";
 
-/// So many prompts wait at most of those whose giver hears that one more does not.
-const MOST_WAITING: usize = 256;
+/// Upper limit of queued prompts; beyond it a prompt with a receipt is refused.
+const MAX_WAITING: usize = 256;
 
 /// The next round takes it up.
 fn wait_in_line(
     journal: &Journal,
-    inbox: &Inbox,
+    queue: &PromptQueue,
     (parts, channel): (Vec<Part>, Option<Channel>),
     receipt: Receipt,
 ) -> Result<(), JournalError> {
-    if receipt.is_wanted() && inbox.prompts() >= MOST_WAITING {
+    if receipt.is_wanted() && queue.prompts() >= MAX_WAITING {
         receipt.refuse(format!(
-            "{MOST_WAITING} prompts wait for the turn that runs; interrupt it, or wait until it ends"
+            "{MAX_WAITING} prompts wait for the turn that runs; interrupt it, or wait until it ends"
         ));
         return Ok(());
     }
     journal.append(Fact::PromptQueued { parts: parts.clone(), channel: channel.clone() }, None)?;
     receipt.queued();
-    inbox.queue(Fact::Prompted { parts, channel }, receipt);
+    queue.push(Fact::Prompted { parts, channel }, receipt);
     Ok(())
 }
 
@@ -98,13 +98,14 @@ impl Task {
         };
         tokio::join!(serving, letting_in);
         // Its jobs are about to end with it.
-        if !self.session.jobs.all().iter().any(|job| job.running) {
+        if !self.session.calls.background.all().iter().any(|job| job.running) {
             self.ownership.give_up();
         }
     }
 
     async fn serve(&mut self) -> Result<(), JournalError> {
-        let left = self.ownership.end_earlier(&self.session.shared.setup.home, &self.session.id).await;
+        let left =
+            self.ownership.end_earlier(&self.session.shared.setup.home, &self.session.calls.session).await;
         recover::put_in_order(&mut self.log, &self.session, left).await?;
         let stop = self.stop.clone();
         loop {
@@ -127,9 +128,9 @@ impl Task {
     async fn follow_up(&mut self, command: Command, receipt: Receipt) -> Result<(), JournalError> {
         let command = match command {
             // What was said before a crash comes first.
-            Command::Prompt { parts, channel } if self.session.inbox.prompts() > 0 => {
+            Command::Prompt { parts, channel } if self.session.queue.prompts() > 0 => {
                 recover::end_open_calls(&mut self.log, &self.session, NOT_RUN)?;
-                return wait_in_line(&self.log.journal, &self.session.inbox, (parts, channel), receipt);
+                return wait_in_line(&self.log.journal, &self.session.queue, (parts, channel), receipt);
             }
             command => command,
         };
@@ -155,7 +156,7 @@ impl Task {
             Command::Rewind { to } => self.rewind(to).await,
             Command::Redo => self.redo().await,
             Command::SetMode { mode } => {
-                let mode = self.session.permission.set(mode);
+                let mode = self.session.calls.permission.set(mode);
                 self.log.record(Fact::ModeSet { mode })
             }
             Command::Compact => {
@@ -171,14 +172,14 @@ impl Task {
         let why = "not run: another call was made before it";
         recover::end_open_calls(&mut self.log, &self.session, why)?;
         let made = ToolCall::new(format!("own_{}", self.log.journal.entries().len()), name, arguments);
-        self.session.inbox.set_typed(is_typed.then(|| made.id.clone()));
+        self.session.calls.interactions.set_typed(is_typed.then(|| made.id.clone()));
         self.turn(Fact::Called { made }).await
     }
 
     /// What was said during a turn and found no round any more opens the next one.
     async fn catch_up(&mut self) -> Result<(), JournalError> {
         loop {
-            if let Some(Queued { fact, receipt }) = self.session.inbox.next_queued() {
+            if let Some(Queued { fact, receipt }) = self.session.queue.pop() {
                 receipt.begin(&self.log.journal);
                 match fact {
                     // It opens no turn: only its end is told.
@@ -195,18 +196,18 @@ impl Task {
     }
 
     async fn turn(&mut self, opening: Fact) -> Result<(), JournalError> {
-        self.session.repeats.clear();
+        self.session.calls.repeats.clear();
         self.session.open_budget(&self.log).await;
         self.attend(Work::Turn(opening.into())).await?;
-        self.session.inbox.take_joined().into_iter().for_each(|receipt| receipt.done(&self.log.journal));
+        self.session.queue.take_joined().into_iter().for_each(|receipt| receipt.done(&self.log.journal));
         Ok(())
     }
 
     /// Works, and listens meanwhile.
     async fn attend(&mut self, work: Work) -> Result<(), JournalError> {
         let cancel = self.stop.child_token();
-        let inbox = &self.session.inbox;
-        let (journal, permission) = (self.log.journal.clone(), &self.session.permission);
+        let (queue, interactions) = (&self.session.queue, &self.session.calls.interactions);
+        let (journal, permission) = (self.log.journal.clone(), &self.session.calls.permission);
         let (log, session) = (&mut self.log, &self.session);
         let work = async {
             match work {
@@ -229,11 +230,11 @@ impl Task {
                             receipt.done(&journal);
                         }
                         Command::Answer { call, answer } => {
-                            inbox.answer(&call, answer);
+                            interactions.answer(&call, answer);
                             receipt.done(&journal);
                         }
                         Command::Reply { call, answer } => {
-                            inbox.reply(&call, answer);
+                            interactions.reply(&call, answer);
                             receipt.done(&journal);
                         }
                         // No part of the conversation, so that the transcript need not hear of it.
@@ -242,11 +243,11 @@ impl Task {
                             journal.append(Fact::ModeSet { mode: permission.set(mode) }, None)?;
                             receipt.done(&journal);
                         }
-                        Command::Prompt { parts, channel } => wait_in_line(&journal, inbox, (parts, channel), receipt)?,
+                        Command::Prompt { parts, channel } => wait_in_line(&journal, queue, (parts, channel), receipt)?,
                         Command::Continue | Command::Call { .. } | Command::TypedCall { .. } | Command::Conclude(_)
                         | Command::Rewind { .. } | Command::Redo | Command::Compact => self.later.push_back((command, receipt)),
                     },
-                    Mail::Job(fact) => inbox.queue(fact, Receipt::none()),
+                    Mail::Job(fact) => queue.push(fact, Receipt::none()),
                     Mail::Forget { read } => session.forget(read),
                 }
             }
@@ -274,7 +275,7 @@ impl Task {
         head: Seq,
     ) -> Result<(), JournalError> {
         self.log.journal.sync().await?;
-        let conflicts = self.session.move_files(&changes, &self.stop).await;
+        let conflicts = self.session.calls.move_files(&changes, &self.stop).await;
         self.log.journal.append(Fact::Rewound { way, changes, conflicts, untracked }, Some(head))?;
         self.log.transcript = Transcript::replay(&self.log.journal.entries());
         self.log.journal.sync().await

@@ -10,7 +10,7 @@ mod profile_rules;
 mod replica;
 
 pub use agent::{Agent, BadAgent};
-pub use choices::{Delegation, Redundancy, Unread};
+pub use choices::Delegation;
 pub use header::{BadHeader, with_header};
 pub use home::Home;
 pub use knowledge::{Knowledge, Note};
@@ -19,6 +19,7 @@ pub use profile::{AgentInProfile, Chat, Edits, Profile, Reasons};
 pub use profile_rules::ProfileRules;
 pub use replica::{Replica, Replicas};
 
+use haft_call::Unread;
 use haft_core::{Access, Hooks, Limits, Mode, Policy, Registry, Stage, ToolSource};
 use std::{
     path::{Path, PathBuf},

@@ -33,9 +33,10 @@ pub(crate) use joining::join;
 use self::{connection::Owned, peer::Peer};
 use crate::{
     journal::Journal,
-    session::{mail::Mail, permission::Permission, receipt::CommandId},
+    session::{mail::Mail, receipt::CommandId},
 };
 use futures::{StreamExt, stream::FuturesUnordered};
+use haft_call::Permission;
 use haft_core::{Mode, Seq};
 use serde::{Deserialize, Serialize};
 use std::{

@@ -1,16 +1,15 @@
 //! A call that lets another agent work, in a session of its own.
 use crate::session::{
-    EngineError, Session,
-    asking::{Asking, Wish},
-    called,
-    parent::{Caller, Delegates, ParentCall},
+    EngineError, Session, called,
+    tree::{Caller, Ceiling, Tree},
     turn_handle::Turn,
     turn_report::TurnReport,
 };
 use futures::{StreamExt, future::BoxFuture};
+use haft_call::{ApprovalRequest, Asker, CallScope, Delegates, ParentCall};
 use haft_core::{
-    Answer, CallId, Command, Event, Fact, Outcome, Question, Subagents, ToolError, ToolErrorKind, ToolOutput,
-    arguments_in_brief,
+    Alone, Answer, CallId, Command, Event, Fact, Limits, Outcome, Question, Subagents, ToolError,
+    ToolErrorKind, ToolOutput, arguments_in_brief,
 };
 use serde_json::json;
 use std::{collections::HashMap, sync::Arc};
@@ -23,12 +22,23 @@ pub(crate) trait Opens: Send + Sync {
     fn open_below(&self, agent: &str, caller: Caller) -> Result<Session, EngineError>;
 }
 
-/// Lets calls delegate to sessions that are opened so.
-pub(crate) struct Delegation<O>(pub(crate) O);
+/// Lets the calls of a session delegate to child sessions.
+pub(crate) struct Delegation<O> {
+    pub(crate) opens: O,
+    /// The place of the session whose calls delegate.
+    pub(crate) tree: Tree,
+    pub(crate) limits: Limits,
+}
 
 impl<O: Opens + Clone + 'static> Delegates for Delegation<O> {
-    fn subagents(&self, caller: Caller, agent: String, person: Asking) -> Arc<dyn Subagents> {
-        Arc::new(Delegating { opens: self.0.clone(), caller, agent, person })
+    fn subagents(&self, scope: &CallScope, parent: ParentCall, asker: Asker) -> Arc<dyn Subagents> {
+        if !self.tree.may_delegate() {
+            return Arc::new(Alone);
+        }
+        let ceiling = Ceiling { permission: scope.permission.clone(), limits: self.limits.clone() };
+        let (session, tree, stage) = (scope.session.clone(), self.tree.clone(), scope.stage.clone());
+        let caller = Caller { session, tree, ceiling, stage, parent };
+        Arc::new(Delegating { opens: self.opens.clone(), caller, agent: scope.agent.clone(), asker })
     }
 }
 
@@ -37,10 +47,10 @@ struct Delegating<O> {
     opens: O,
     /// What those below get of this call.
     caller: Caller,
-    /// Like whom it works where the call names nobody.
+    /// Agent to use when the call names none.
     agent: String,
-    /// Who answers for what the other agent wants to do.
-    person: Asking,
+    /// Asks the person of the calling session.
+    asker: Asker,
 }
 
 impl<O: Opens> Subagents for Delegating<O> {
@@ -86,23 +96,24 @@ impl<O> Delegating<O> {
         }
     }
 
-    /// The person of this conversation decides, unless somebody else does: one question after the other.
+    /// Asks the person of this conversation, one question after the other, unless it was answered elsewhere.
     async fn ask_all(&self, session: &Session, mut to_ask: mpsc::UnboundedReceiver<Waiting>) {
         while let Some(Waiting { call, asked, mut settled }) = to_ask.recv().await {
             if settled.try_recv() != Err(oneshot::error::TryRecvError::Empty) {
                 continue;
             }
             let command = match asked {
-                Asked::Approval(wish) => {
-                    let reason = format!("a subagent asks: {}", wish.reason);
-                    let runs = wish.runs.or_else(|| called::made(session, &call).map(Box::new));
-                    let wish = Wish { reason, runs, ..wish };
-                    let answer = self.person.approve_unless(wish, &mut settled).await;
-                    answer.map(|answer| Command::Answer { call, answer })
+                Asked::Approval(request) => {
+                    let reason = format!("a subagent asks: {}", request.reason);
+                    let runs = request.runs.or_else(|| called::made(session, &call).map(Box::new));
+                    let (effects, request) =
+                        (request.effects.clone(), ApprovalRequest { reason, runs, ..request });
+                    let answer = self.asker.approve(request, &effects, Some(&mut settled)).await;
+                    answer.ok().flatten().map(|answer| Command::Answer { call, answer })
                 }
                 Asked::Question(question) => {
                     let elsewhere = async { drop((&mut settled).await) };
-                    let answer = self.person.ask_unless(question, elsewhere).await;
+                    let answer = self.asker.ask_unless(question, elsewhere).await;
                     Some(Command::Reply { call, answer })
                 }
             };
@@ -144,14 +155,14 @@ async fn listen(mut turn: Turn, progress: Box<dyn Fn(String) + Send + Sync>, mut
 
 /// What a call of the subagent wants of a person.
 enum Asked {
-    Approval(Wish),
+    Approval(ApprovalRequest),
     Question(Question),
 }
 
 struct Waiting {
     call: CallId,
     asked: Asked,
-    /// Somebody else gave this answer. Closed: nobody needs one any more.
+    /// The answer that was given elsewhere. Closed if no answer is needed any more.
     settled: oneshot::Receiver<Answer>,
 }
 
@@ -167,7 +178,7 @@ impl Open {
             Fact::ApprovalAsked { call, reason, effects, changes, bulk, runs } => {
                 let (reason, bulk, runs) = (reason.clone(), bulk.clone(), runs.clone());
                 let (effects, changes) = (effects.clone(), changes.clone());
-                self.ask(call, Asked::Approval(Wish { reason, effects, changes, bulk, runs }));
+                self.ask(call, Asked::Approval(ApprovalRequest { reason, effects, changes, bulk, runs }));
             }
             Fact::QuestionAsked { call, question } => self.ask(call, Asked::Question(question.clone())),
             Fact::ApprovalAnswered { call, answer } => {
@@ -185,7 +196,7 @@ impl Open {
     fn ask(&mut self, call: &CallId, asked: Asked) {
         let (sender, settled) = oneshot::channel();
         self.settled.insert(call.clone(), sender);
-        let _nobody_asks = self.to_ask.send(Waiting { call: call.clone(), asked, settled });
+        let _no_longer_asked = self.to_ask.send(Waiting { call: call.clone(), asked, settled });
     }
 }
 
@@ -193,7 +204,7 @@ fn not_started(error: impl std::fmt::Display) -> ToolError {
     ToolError::new(ToolErrorKind::User, format!("cannot delegate: {error}"))
 }
 
-/// A subagent that nobody waits for stops.
+/// Interrupts a subagent that is not awaited any more.
 struct InterruptOnDrop<'a>(&'a Session);
 
 impl Drop for InterruptOnDrop<'_> {

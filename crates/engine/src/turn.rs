@@ -5,18 +5,18 @@ mod calls;
 mod compact;
 mod digest;
 pub(crate) mod evidence;
+mod hooks;
 mod live_reply;
 pub(crate) mod recover;
 mod room;
 mod spent;
 
 use crate::{
-    call::hooks,
     journal::JournalError,
     session::{
         budget,
         context::{Log, SessionContext},
-        inbox::Queued,
+        queue::Queued,
     },
 };
 use ask::NoReply;
@@ -78,7 +78,7 @@ async fn look_for_tools(session: &SessionContext, cancel: &CancellationToken) {
     tokio::select! {
         biased;
         () = cancel.cancelled() => {}
-        () = session.toolbox.refresh(&session.shared.setup, &session.id) => {}
+        () = session.toolbox.refresh(&session.shared.setup, &session.calls.session) => {}
     }
 }
 
@@ -103,7 +103,7 @@ async fn apply_queued(
     session: &SessionContext,
     cancel: &CancellationToken,
 ) -> Result<(), JournalError> {
-    while let Some(queued) = session.inbox.next_queued_if(|fact| is_answered(log, session, fact)) {
+    while let Some(queued) = session.queue.pop_if(|fact| is_answered(log, session, fact)) {
         let Queued { fact, receipt } = queued;
         let fact = hooks::checked(session, fact, cancel).await;
         let fact = background::settled(log, session, fact, cancel).await?;
@@ -116,7 +116,7 @@ async fn apply_queued(
         log.record(fact)?;
         match is_denied {
             true => receipt.done(&log.journal),
-            false => session.inbox.joins(receipt),
+            false => session.queue.join(receipt),
         }
     }
     Ok(())

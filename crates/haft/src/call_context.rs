@@ -1,7 +1,7 @@
-//! Whose calls run that no session makes, where, and what they may touch.
+//! [`CallContext`]: where calls without a session run, and what they may touch.
 use crate::{Channel, JobId, Policy, SessionId, ToolResult, Validation};
+use haft_call::BackgroundCommands;
 use haft_core::{ErrorWording, Fact, Limits, Render};
-use haft_engine::BackgroundCommands;
 use std::{
     fmt,
     path::PathBuf,
@@ -9,7 +9,7 @@ use std::{
 };
 use tempfile::TempDir;
 
-/// Whose calls run that no session makes, where, and what they may touch. Cheap to clone.
+/// Where calls without a session run, for which agent, and what they may touch. Cheap to clone.
 ///
 /// Work that its calls leave in the background ends when the last clone is dropped.
 #[derive(Clone)]
@@ -92,7 +92,7 @@ impl fmt::Debug for CallContext {
     }
 }
 
-/// The model reads the message of an error as the tool gave it (T-19).
+/// The model reads the message of an error as the tool gave it.
 pub(crate) fn wording() -> Render {
     Render { error: ErrorWording::Bare, ..Render::default() }
 }

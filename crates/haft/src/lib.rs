@@ -98,6 +98,8 @@ pub use tool_loop::{Conversation, ToolLoop, ToolLoopResult, run_tool_loop};
 /// Editors over ACP.
 #[cfg(feature = "acp")]
 pub use haft_acp as acp;
+/// The one path of a tool call, with or without a session.
+pub use haft_call as call;
 /// Calls that models write as text: dialects, and readers for them.
 pub use haft_dialects as dialects;
 /// Sessions, journals and the turn loop, as the binary uses them.

@@ -123,9 +123,8 @@ pub async fn run_tool_loop(
         if calls.is_empty() {
             break;
         }
-        for call in calls {
-            messages.push(Arc::new(runner.execute(&config.tools.snapshot(), call).await.into()));
-        }
+        let results = runner.run(&config.tools.snapshot(), calls, false).await;
+        messages.extend(results.into_iter().map(|executed| Arc::new(executed.into())));
     }
     let messages = messages.into_iter().map(Arc::unwrap_or_clone).collect();
     Ok(ToolLoopResult { content, iterations, messages, usage })

@@ -369,6 +369,16 @@ pub trait Stage: Send + Sync {
     /// One of kind [`io::ErrorKind::WouldBlock`] says that another process is at it: nothing was done, try again.
     fn settle(&self, workspace: &Path, changes: &[Change]) -> io::Result<Vec<PathBuf>>;
 
+    /// The files that are not as they are before `changes`, so that settling would leave them alone. Nothing is changed.
+    ///
+    /// # Errors
+    /// Fails if a file cannot be read.
+    fn conflicts(&self, workspace: &Path, changes: &[Change]) -> io::Result<Vec<PathBuf>> {
+        // From a state to itself, settling only compares.
+        let compared = |change: &Change| Change { after: change.before.clone(), ..change.clone() };
+        self.settle(workspace, &changes.iter().map(compared).collect::<Vec<_>>())
+    }
+
     /// A content that some change names.
     fn content(&self, hash: &Hash) -> io::Result<Vec<u8>>;
 

@@ -7,24 +7,20 @@ use crate::{
     },
     session::{
         EngineError, Session,
-        background::BackgroundCommands,
         context::{Log, SessionContext},
-        inbox::Inbox,
         mail::Mail,
-        named::as_found,
-        parent::{Caller, Ceiling},
-        permission::Permission,
+        queue::PromptQueue,
         receipt::Receipt,
-        seen::Seen,
         shared::Shared,
         toolbox::Toolbox,
-        tree::Tree,
+        tree::{Caller, Ceiling, Tree},
     },
     session_task::Task,
     setup::{self, Agent, Model, Setup},
     socket::SessionSocket,
     tree::Delegation,
 };
+use haft_call::{Ancestors, BackgroundCommands, CallScope, Interactions, Permission, ReadTracker, as_found};
 use haft_core::{
     Effect, Entry, Fact, Limits, Order, Policy, Registry, SessionId, Stage, Transcript,
     event::JOURNAL_VERSION,
@@ -55,7 +51,7 @@ pub(super) fn start(
     let context = || context(shared, &id, agent, model, &above, &journal, &sender);
     let (transcript, session) = beside(entries.len(), || Transcript::replay(&entries), context);
     let (session, log) = (session?, Log { transcript, journal: journal.clone() });
-    let (stage, permission) = (session.stage.clone(), session.permission.clone());
+    let (stage, permission) = (session.calls.stage.clone(), session.calls.permission.clone());
     let stop = shared.stop.clone();
     let is_root = above.caller.is_none();
     let socket = is_root.then(|| SessionSocket::open(&folder, &journal, &sender, &permission)).flatten();
@@ -95,52 +91,74 @@ fn context(
     let (setup, entries, caller) = (&shared.setup, journal.entries(), above.caller.as_ref());
     let (budget, owns_budget) = shared.budget(id, caller.map(|caller| &caller.session));
     let tree = above.tree(&entries, setup);
-    let own_stage = || (setup.stages)(&setup.home.contents(id));
-    let stage = caller.map_or_else(own_stage, |caller| caller.stage.clone());
-    // Weak: a job must not keep its session's mailbox alive.
-    let mailbox = sender.downgrade();
-    let inbox = Inbox::replay(&entries);
-    let queue = inbox.clone();
+    let own = own_tools(setup, &tree);
+    let kit = shared.kit(&agent, &own, tree.may_delegate());
+    let is_job = is_job(&entries);
+    let limits = bounds(setup, &agent, &model, caller.map(|caller| &caller.ceiling), is_job)?;
+    let limits = Limits { evidence: limits.evidence || is_job, ..limits };
+    let queue = PromptQueue::replay(&entries);
+    let background = background(setup, &entries, &queue, sender);
+    let calls = calls(shared, id, &agent, above, &entries, (&kit.tools, &tree, &limits, background));
+    let toolbox = Toolbox::new(agent, own, kit.clone());
+    let shared = shared.clone();
+    Ok(SessionContext { calls, limits, model, toolbox, queue, shared, budget, owns_budget })
+}
+
+/// Work of the session that outlives its calls.
+fn background(
+    setup: &Setup,
+    entries: &[Arc<Entry>],
+    queue: &PromptQueue,
+    sender: &mpsc::UnboundedSender<Mail>,
+) -> BackgroundCommands {
+    // Weak: a task must not keep its session's mailbox alive.
+    let (mailbox, queue) = (sender.downgrade(), queue.clone());
     let tell = move |fact| match fact {
         // Its call is part of a turn, and the turn records it before its next round, however soon that comes.
-        Fact::JobStarted { .. } => queue.queue(fact, Receipt::none()),
+        Fact::JobStarted { .. } => queue.push(fact, Receipt::none()),
         ended => {
             let mail = Mail::Job(ended);
             let _session_closed = mailbox.upgrade().is_some_and(|mailbox| mailbox.send(mail).is_ok());
         }
     };
-    let jobs = BackgroundCommands::new(tell, jobs_of(&entries) + 1, setup.profile.render.clone());
-    let own = own_tools(setup, &tree);
-    let kit = shared.kit(&agent, &own, tree.may_delegate());
-    let toolbox = Toolbox::new(agent.clone(), own, kit);
-    let kit = toolbox.kit();
-    let seen =
-        Seen::replay(entries.iter().map(Arc::as_ref), &setup.workspace, touched(&kit.tools, &*stage, setup));
-    let ceiling = caller.map(|caller| &caller.ceiling);
-    let is_job = is_job(&entries);
-    let limits = bounds(setup, &agent, &model, ceiling, is_job)?;
-    Ok(SessionContext {
-        limits: Limits { evidence: limits.evidence || is_job, ..limits },
-        permission: permission(setup, &agent, ceiling, &entries),
-        model,
-        agent: agent.name,
-        tree,
-        parent: caller.map(|caller| Arc::new(caller.parent.clone())),
-        id: id.clone(),
-        toolbox,
-        stage,
-        inbox,
-        jobs: Arc::new(jobs),
-        seen,
+    BackgroundCommands::new(tell, jobs_of(entries) + 1, setup.profile.render.clone())
+}
+
+/// What the calls of the session share.
+fn calls(
+    shared: &Arc<Shared>,
+    id: &SessionId,
+    agent: &Agent,
+    above: &Above,
+    entries: &[Arc<Entry>],
+    (tools, tree, limits, background): (&Registry, &Tree, &Limits, BackgroundCommands),
+) -> CallScope {
+    let (setup, caller) = (&shared.setup, above.caller.as_ref());
+    let own_stage = || (setup.stages)(&setup.home.contents(id));
+    let stage = caller.map_or_else(own_stage, |caller| caller.stage.clone());
+    let touched = touched(tools, &*stage, setup);
+    let reads = ReadTracker::replay(entries.iter().map(Arc::as_ref), &setup.workspace, touched);
+    let opens = Engine(shared.clone());
+    let settling = tree.settling.clone();
+    CallScope {
+        session: id.clone(),
+        agent: agent.name.clone(),
+        workspace: setup.workspace.clone(),
+        artifacts: setup.home.folder(id).join("outputs"),
+        readable: setup.knowledge.readable.clone(),
+        permission: permission(setup, agent, caller.map(|caller| &caller.ceiling), entries),
+        access: ownership::access(&setup.access, id),
+        rules: setup.profile.call_rules(limits.call_seconds),
+        hooks: setup.hooks.clone(),
+        interactions: Interactions::replay(entries),
+        background: Arc::new(background),
+        reads,
         repeats: Default::default(),
         told_unconfined: Default::default(),
-        artifacts: setup.home.folder(id).join("outputs"),
-        budget,
-        owns_budget,
-        access: ownership::access(&setup.access, id),
-        shared: shared.clone(),
-        delegates: Arc::new(Delegation(Engine(shared.clone()))),
-    })
+        ancestors: caller.map(|caller| Ancestors { parent: Arc::new(caller.parent.clone()), settling }),
+        delegates: Arc::new(Delegation { opens, tree: tree.clone(), limits: limits.clone() }),
+        stage,
+    }
 }
 
 /// The model that the agent names, else the engine's.

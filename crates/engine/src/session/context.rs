@@ -1,68 +1,36 @@
-//! What a session works with, and what it has recorded.
-use super::{
-    background::BackgroundCommands,
-    budget::TurnBudget,
-    inbox::Inbox,
-    parent::{Delegates, ParentCall},
-    permission::Permission,
-    repeats::Repeats,
-    seen::Seen,
-    shared::Shared,
-    toolbox::Toolbox,
-    tree::Tree,
-};
+//! [`SessionContext`]: what a session works with; and [`Log`]: what it has recorded.
+use super::{budget::TurnBudget, queue::PromptQueue, shared::Shared, toolbox::Toolbox};
 use crate::{
     journal::{Journal, JournalError},
     setup::Model,
 };
-use haft_core::{Access, Fact, Limits, SessionId, Stage, Transcript};
-use std::{
-    path::PathBuf,
-    sync::{Arc, atomic::AtomicBool},
-};
+use haft_call::CallScope;
+use haft_core::{Fact, Limits, Transcript};
+use std::sync::Arc;
 
-/// What a session works with; never changes while it runs.
+/// What a session works with. Nothing of it is replaced while the session runs.
 pub(crate) struct SessionContext {
-    pub(crate) id: SessionId,
-    /// The agent's name.
-    pub(crate) agent: String,
-    /// When a turn of this agent ends that does not end by itself.
+    /// What its calls share.
+    pub(crate) calls: CallScope,
+    /// When a turn ends that does not end by itself.
     pub(crate) limits: Limits,
-    /// Who may do what in this session.
-    pub(crate) permission: Permission,
-    /// Whom this agent asks.
+    /// The model of the agent.
     pub(crate) model: Model,
-    /// The sessions above and below.
-    pub(crate) tree: Tree,
-    /// Where what this session does to files is told before it is real; none where a person opened it.
-    pub(crate) parent: Option<Arc<ParentCall>>,
     pub(crate) toolbox: Toolbox,
-    pub(crate) stage: Arc<dyn Stage>,
-    pub(crate) inbox: Inbox,
-    pub(crate) jobs: Arc<BackgroundCommands>,
+    pub(crate) queue: PromptQueue,
     pub(crate) shared: Arc<Shared>,
-    /// What the processes of this session may reach.
-    pub(crate) access: Access,
-    pub(crate) seen: Seen,
-    pub(crate) repeats: Repeats,
-    /// Whether [`Fact::Unconfined`] was recorded.
-    pub(crate) told_unconfined: AtomicBool,
-    /// See [`haft_core::ToolContext::artifacts`].
-    pub(crate) artifacts: PathBuf,
-    /// What this turn has spent, shared with those below.
+    /// What this turn has spent, shared with the sessions below.
     pub(crate) budget: Arc<TurnBudget>,
-    /// Whether a turn of this session opens it.
+    /// Whether a turn of this session opens the budget.
     pub(crate) owns_budget: bool,
-    /// How a call lets another agent work.
-    pub(crate) delegates: Arc<dyn Delegates>,
 }
 
 impl SessionContext {
-    /// Forgets which calls were made in this turn; with `read`, also which files the model knows.
+    /// Forgets which calls were made in this turn; with `read`, also which files the model has read.
     pub(crate) fn forget(&self, read: bool) {
-        self.repeats.clear();
+        self.calls.repeats.clear();
         if read {
-            self.seen.clear();
+            self.calls.reads.clear();
         }
     }
 }

@@ -1,6 +1,7 @@
 //! The sessions that an engine has open, so that others than those who opened them can watch and steer them.
-use super::{Session, mail::Mail, permission::Permission};
+use super::{Session, mail::Mail};
 use crate::journal::WeakJournal;
+use haft_call::Permission;
 use haft_core::{SessionId, Stage};
 use std::sync::{Arc, Mutex, MutexGuard};
 use tokio::sync::mpsc::WeakUnboundedSender;

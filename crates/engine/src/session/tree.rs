@@ -1,11 +1,32 @@
-//! A session and those below it: how deep they go, and how many there are.
+//! [`Tree`]: a session and its child sessions: how deep they go, and how many there are.
 use crate::setup::Delegation;
-use haft_core::{ToolError, ToolErrorKind};
+use haft_call::{ParentCall, Permission};
+use haft_core::{Limits, SessionId, Stage, ToolError, ToolErrorKind};
 use std::sync::{
     Arc,
     atomic::{AtomicUsize, Ordering},
 };
-use tokio::sync::{Mutex, OwnedMutexGuard, Semaphore, SemaphorePermit};
+use tokio::sync::{Mutex, Semaphore, SemaphorePermit};
+
+/// What a child session gets from the call that delegated to it.
+#[derive(Clone)]
+pub(crate) struct Caller {
+    /// The session of that call.
+    pub(crate) session: SessionId,
+    /// The place of the child session.
+    pub(crate) tree: Tree,
+    pub(crate) ceiling: Ceiling,
+    /// One for all sessions of a tree: each can show what another one did.
+    pub(crate) stage: Arc<dyn Stage>,
+    pub(crate) parent: ParentCall,
+}
+
+/// What the parent session may do.
+#[derive(Clone)]
+pub(crate) struct Ceiling {
+    pub(crate) permission: Permission,
+    pub(crate) limits: Limits,
+}
 
 /// The place of a session in its tree.
 #[derive(Clone)]
@@ -14,21 +35,19 @@ pub(crate) struct Tree {
     limits: Delegation,
     begun: Arc<AtomicUsize>,
     places: Arc<Semaphore>,
-    settling: Arc<Mutex<()>>,
+    /// Held by the session of the tree that settles.
+    pub(crate) settling: Arc<Mutex<()>>,
 }
 
-/// Nobody else of the tree settles while this is held.
-pub(crate) type Alone = OwnedMutexGuard<()>;
-
 impl Tree {
-    /// Of a session that a person opened.
+    /// The place of a session that a person opened.
     pub(crate) fn root(limits: Delegation) -> Self {
         Self { depth: 0, limits, begun: Arc::default(), places: places(limits), settling: Arc::default() }
     }
 
-    /// Of a session below this one.
+    /// The place of a child session.
     pub(crate) fn below(&self) -> Self {
-        // Whoever waits for those below keeps its own place, so each level has places of its own.
+        // A session that waits for its children keeps its own place, so each level has places of its own.
         Self { depth: self.depth + 1, places: places(self.limits), ..self.clone() }
     }
 
@@ -37,18 +56,13 @@ impl Tree {
         self.depth < self.limits.depth
     }
 
-    /// Waits until nobody else of the tree settles.
-    pub(crate) async fn alone(&self) -> Alone {
-        self.settling.clone().lock_owned().await
-    }
-
-    /// Waits for a place; the session below works while it is held.
+    /// Waits for a place. The child session works while it is held.
     pub(crate) async fn enter(&self) -> Result<SemaphorePermit<'_>, ToolError> {
         if self.begun.fetch_add(1, Ordering::Relaxed) >= self.limits.total {
             let message = format!("cannot delegate: {} tasks were delegated already", self.limits.total);
             return Err(ToolError::new(ToolErrorKind::User, message).hint("do the rest yourself"));
         }
-        Ok(self.places.acquire().await.expect("nobody closes it"))
+        Ok(self.places.acquire().await.expect("the semaphore is never closed"))
     }
 }
 

@@ -1,30 +1,5 @@
-//! What a profile chooses among.
+//! [`Delegation`]: how far work is delegated.
 use serde::Deserialize;
-
-/// Whether a call is made again that can bring nothing new.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Redundancy {
-    /// It is.
-    #[default]
-    Off,
-    /// Not in the same turn: a call that only reads files which are as they were is answered with a reference to the
-    /// earlier result.
-    SameTurn,
-}
-
-/// Which files may be changed that the model has not read.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Unread {
-    /// All.
-    Allow,
-    /// Those that the call itself reads: an edit names the text that it replaces.
-    #[default]
-    Edit,
-    /// None.
-    Refuse,
-}
 
 /// How far work is delegated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]

@@ -1,7 +1,8 @@
 //! A profile: every number, text and shape that systems disagree on, as data (`profiles/*.toml`).
 //!
 //! No code asks for a profile's name; it asks for the setting.
-use crate::setup::{Agent, Delegation, ProfileRules, Redundancy, Unread};
+use crate::setup::{Agent, Delegation, ProfileRules};
+use haft_call::{CallRules, Redundancy, Unread};
 use haft_core::{Clip, Limits, Render, Sandbox, Validation};
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -197,6 +198,18 @@ impl Profile {
         agent.system = system.unwrap_or(agent.system);
         agent.tools = tools.or(agent.tools);
         agent
+    }
+
+    /// How calls are checked and their results worded.
+    pub(crate) fn call_rules(&self, call_seconds: u64) -> CallRules {
+        CallRules {
+            validation: self.validation,
+            unread: self.unread,
+            redundancy: self.redundancy,
+            render: self.render.clone(),
+            clip: Some(self.clip),
+            call_seconds,
+        }
     }
 
     /// A profile of one's own, from TOML. The error names the line and what was expected.

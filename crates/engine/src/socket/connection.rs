@@ -8,11 +8,11 @@ use crate::{
     journal::Journal,
     session::{
         mail::Mail,
-        permission::Permission,
         receipt::{CommandId, Progress, Progresses, Receipt},
     },
 };
 use futures::StreamExt;
+use haft_call::Permission;
 use haft_core::{Answer, Command, Event, Seq, line};
 use serde::Deserialize;
 use std::{

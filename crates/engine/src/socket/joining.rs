@@ -2,9 +2,10 @@
 use super::{NotConnected, connect};
 use crate::{
     journal::JournalError,
-    session::{EngineError, Session, permission::Permission, shared::Shared},
+    session::{EngineError, Session, shared::Shared},
     setup::Setup,
 };
+use haft_call::Permission;
 use haft_core::{Mode, Policy};
 use tokio::sync::mpsc;
 

@@ -60,7 +60,7 @@ pub(crate) async fn compact(
     let mut then = log.transcript.clone();
     then.apply(&fact(0));
     // A result that is no longer told cannot be referred to.
-    session.repeats.clear();
+    session.calls.repeats.clear();
     log.record(fact(then.size(window.fixed)))
 }
 

@@ -1,9 +1,9 @@
 //! What a crash left half-done, put in order.
 use crate::{
-    call::{errors::conflict, settle::Settled},
     journal::JournalError,
     session::context::{Log, SessionContext},
 };
+use haft_call::{Settled, conflict};
 use haft_core::{
     Change, Changed, Entry, Fact, How, Outcome, Running, ToolCall, ToolError, ToolErrorKind, ToolResult,
     Usage, active_path,
@@ -108,7 +108,7 @@ pub(crate) fn end_open_calls(log: &mut Log, session: &SessionContext, why: &str)
 }
 
 fn worded(session: &SessionContext, call: &ToolCall, error: ToolError) -> ToolResult {
-    session.shared.setup.profile.render.result(call, Err(error))
+    session.calls.rules.render.result(call, Err(error))
 }
 
 fn unknown(left: usize) -> ToolError {
@@ -130,9 +130,9 @@ async fn settle_again(
 ) -> Result<ToolResult, JournalError> {
     log.journal.sync().await?;
     let Settled { unsettled, error } = match is_below(log) {
-        false => session.make_real(changes, how, &session.shared.stop).await,
+        false => session.calls.make_real(changes, how, &session.shared.stop).await,
         true => {
-            let unsettled = session.not_real(&changes).await;
+            let unsettled = session.calls.not_real(&changes).await;
             let error = (!unsettled.is_empty()).then(|| conflict(&unsettled));
             Settled { unsettled, error }
         }
@@ -159,7 +159,7 @@ async fn end_below(
     if !trace.last_below.is_empty() {
         log.journal.sync().await?;
         let Settled { unsettled, .. } =
-            session.make_real(trace.last_below.clone(), How::Declared, &session.shared.stop).await;
+            session.calls.make_real(trace.last_below.clone(), How::Declared, &session.shared.stop).await;
         if !unsettled.is_empty() {
             log.record(Fact::Unsettled { call: call.id.clone(), paths: unsettled })?;
         }

@@ -44,7 +44,7 @@ fn evict(log: &mut Log, session: &SessionContext, cuts: &[Cut]) -> Result<(), Jo
     let next = log.journal.last(|_| true).map_or(0, |last| last.0 + 1);
     let results = cuts.iter().filter_map(|cut| match &*log.transcript.messages()[cut.message] {
         Message::Tool { name, result, .. } => {
-            let file = session.artifacts.join(format!("result-{next}-{}.txt", cut.message));
+            let file = session.calls.artifacts.join(format!("result-{next}-{}.txt", cut.message));
             let kept = keep(&file, &result.content);
             Some(Evicted {
                 message: cut.message,
@@ -55,7 +55,7 @@ fn evict(log: &mut Log, session: &SessionContext, cuts: &[Cut]) -> Result<(), Jo
     });
     let results = results.collect();
     // A result that is no longer told cannot be referred to.
-    session.repeats.clear();
+    session.calls.repeats.clear();
     log.record(Fact::Evicted { results })
 }
 

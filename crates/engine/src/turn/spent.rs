@@ -27,7 +27,7 @@ pub(crate) async fn in_turn(session: &SessionContext, log: &Log) -> Spending {
     own.is_unpriced |= session.model.price.is_none();
     let delegated = log.transcript.rounds() > 0 || !log.transcript.unanswered().is_empty();
     let Some(since) = turn.first().map(|entry| entry.at).filter(|_| delegated) else { return own };
-    let (shared, id) = (session.shared.clone(), session.id.clone());
+    let (shared, id) = (session.shared.clone(), session.calls.session.clone());
     let below = tokio::task::spawn_blocking(move || below(&shared, &id, since));
     own += below.await.unwrap_or_default();
     own

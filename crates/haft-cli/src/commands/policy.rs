@@ -7,7 +7,7 @@ use crate::{
     failure::Failure,
 };
 use haft::{
-    engine::is_repository,
+    call::is_repository,
     kernel::{Effect, Execution, Policy, Sandbox, Verdict},
     present::unattended,
     terminal::Exit,

@@ -1,13 +1,14 @@
-//! Why a call came to nothing, as the model is told.
+//! The errors of the call path, as the model reads them.
 use haft_core::{ToolError, ToolErrorKind, tool::background::Unread};
 use serde_json::json;
 use std::{any::Any, io, path::PathBuf};
 
-pub(crate) fn interrupted() -> ToolError {
+/// The user interrupted the call.
+pub fn interrupted() -> ToolError {
     ToolError::new(ToolErrorKind::System, "interrupted by the user")
 }
 
-/// With what the call has said until then. As with a command whose time was over, there is no exit code.
+/// The same, with what the call has printed. There is no exit code, as after a timeout.
 pub(crate) fn interrupted_after(Unread { text, missing }: Unread) -> ToolError {
     if text.trim().is_empty() {
         return interrupted();
@@ -31,7 +32,7 @@ pub(crate) fn not_settled(error: io::Error, is_partly: bool) -> ToolError {
     ToolError::new(kind_of(&error), format!("{what}: {error}")).caused_by(error)
 }
 
-/// Whether the call named the wrong thing, may not touch it, or the machine is at its end.
+/// Whether the call named the wrong thing, has no permission for it, or the system failed.
 fn kind_of(error: &io::Error) -> ToolErrorKind {
     use io::ErrorKind::{InvalidInput, IsADirectory, NotADirectory, NotFound, PermissionDenied};
     match error.kind() {
@@ -41,7 +42,8 @@ fn kind_of(error: &io::Error) -> ToolErrorKind {
     }
 }
 
-pub(crate) fn conflict(paths: &[PathBuf]) -> ToolError {
+/// Files were changed by another process before the call could write them.
+pub fn conflict(paths: &[PathBuf]) -> ToolError {
     let paths = paths.iter().map(|path| format!("`{}`", path.display())).collect::<Vec<_>>().join(", ");
     ToolError::new(ToolErrorKind::User, format!("not written, since somebody changed it meanwhile: {paths}"))
         .hint("read it again, then decide anew")
@@ -56,8 +58,8 @@ pub(crate) fn timed_out(tool: &str, seconds: u64) -> ToolError {
     ToolError::new(ToolErrorKind::System, message).hint("ask for less at a time")
 }
 
-/// What was said by whoever panicked.
-pub(crate) fn last_words(panic: &(dyn Any + Send)) -> &str {
+/// The message of a panic.
+pub fn last_words(panic: &(dyn Any + Send)) -> &str {
     let words = panic.downcast_ref::<&str>().copied();
     words.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("no words")
 }

@@ -1,7 +1,7 @@
-//! A view in which files are found where they were judged to lie.
+//! [`ResolvedView`]: a view in which a call finds files where they were when the policy judged it.
 //!
-//! A call's effects are resolved before they are judged. While the call runs, somebody may put a link in the place of a
-//! folder: what the call then names as before is still what was judged, and nothing else.
+//! The effects of a call are resolved before they are judged. If another process replaces a folder by a symbolic link while
+//! the call runs, the paths of the call still mean the files that were judged.
 use haft_core::{Bulk, Change, Confinement, Effect, Execution, How, Stage, View};
 use std::{
     collections::HashMap,
@@ -11,11 +11,11 @@ use std::{
     time::Instant,
 };
 
-/// Paths as the call names them, absolute, and where they were found to lie.
+/// Absolute paths as the call spells them, and their resolved paths.
 pub(crate) type Names = HashMap<PathBuf, PathBuf>;
 
-/// Effects whose paths are as they really are, so that none leads through a link; and what their files were called.
-/// The folder of a command that lies in the workspace is relative to it.
+/// Returns `effects` with resolved paths, so that none leads through a symbolic link, and how the call spells them. The folder
+/// of a command is relative to the workspace if it lies in it.
 pub(crate) fn resolved(effects: Vec<Effect>, stage: &dyn Stage, workspace: &Path) -> (Vec<Effect>, Names) {
     let mut names = Names::new();
     let mut named = |path: &Path| {
@@ -43,20 +43,19 @@ fn folder_as_found(folder: &Path, stage: &dyn Stage, workspace: &Path) -> PathBu
     folder.strip_prefix(&root).map(Path::to_owned).unwrap_or(folder)
 }
 
-/// Returns effects with their paths as they really are, as a session judges them: no path leads through a link, and the
-/// folder of a command that lies in the workspace is relative to it.
+/// Returns `effects` with resolved paths, as the policy judges them.
 pub fn as_found(effects: Vec<Effect>, stage: &dyn Stage, workspace: &Path) -> Vec<Effect> {
     resolved(effects, stage, workspace).0
 }
 
-/// A view whose call names files so.
-pub(crate) struct Named {
+/// A view with the names that its call has for files.
+pub(crate) struct ResolvedView {
     pub(crate) view: Box<dyn View>,
     pub(crate) workspace: PathBuf,
     pub(crate) names: Names,
 }
 
-impl View for Named {
+impl View for ResolvedView {
     fn root(&self) -> &Path {
         self.view.root()
     }

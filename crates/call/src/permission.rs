@@ -1,4 +1,4 @@
-//! What runs unasked in a session: the engine's rules, and a mode that a person may change up to a ceiling.
+//! [`Permission`]: what runs unasked in a session: the rules, and a mode that a person may change up to a ceiling.
 use haft_core::{Change, Effect, Entry, Fact, How, Mode, Policy, Readable, Verdict};
 use std::{
     cell::RefCell,
@@ -10,18 +10,18 @@ use std::{
 
 /// The policy of one session. All clones are one.
 #[derive(Clone)]
-pub(crate) struct Permission {
+pub struct Permission {
     policy: Arc<RwLock<Policy>>,
     /// What the engine and the agent allow.
     ceiling: Mode,
-    /// What holds in the session above: nobody below it may do more, from one moment to the next.
+    /// The permission of the parent session, which is an upper limit at any moment.
     above: Option<Arc<Permission>>,
 }
 
 impl Permission {
-    /// `begin` holds where nobody has chosen a mode in this session; one that a person chose holds below `ceiling`. An
-    /// undo takes no choice back: it is about the work, not about who may do what.
-    pub(crate) fn new(begin: Policy, ceiling: Mode, entries: &[Arc<Entry>]) -> Self {
+    /// `begin` applies until a person chooses a mode in this session, which applies up to `ceiling`. An undo takes no choice
+    /// back: it is about the work, not about permissions.
+    pub fn new(begin: Policy, ceiling: Mode, entries: &[Arc<Entry>]) -> Self {
         let chosen = entries.iter().rev().find_map(|entry| match entry.fact {
             Fact::ModeSet { mode } => Some(mode),
             _ => None,
@@ -30,41 +30,36 @@ impl Permission {
         Self { ceiling, policy: Arc::new(RwLock::new(Policy { mode, ..begin })), above: None }
     }
 
-    /// The same, held by what `above` allows at any moment.
-    pub(crate) fn below(self, above: Option<Self>) -> Self {
+    /// The same, limited by what `above` allows at any moment.
+    pub fn below(self, above: Option<Self>) -> Self {
         Self { above: above.map(Arc::new), ..self }
     }
 
-    /// The most that can be set.
-    pub(crate) fn ceiling(&self) -> Mode {
+    /// The widest mode that can be set.
+    pub fn ceiling(&self) -> Mode {
         self.above.as_ref().map_or(self.ceiling, |above| self.ceiling.min(above.ceiling()))
     }
 
-    pub(crate) fn mode(&self) -> Mode {
+    /// The mode of this moment.
+    pub fn mode(&self) -> Mode {
         let own = self.policy.read().expect("no code panics while it holds a policy").mode;
         self.above.as_ref().map_or(own, |above| own.min(above.mode()))
     }
 
-    /// What holds from here on: `mode`, or the ceiling where that is less.
-    pub(crate) fn set(&self, mode: Mode) -> Mode {
+    /// Sets `mode`, or the ceiling if that is less, and returns what was set.
+    pub fn set(&self, mode: Mode) -> Mode {
         let mode = mode.min(self.ceiling());
         self.policy.write().expect("no code panics while it holds a policy").mode = mode;
         mode
     }
 
     /// See [`Policy::judge`].
-    pub(crate) fn judge(&self, effects: &[Effect], workspace: &Path) -> Verdict {
+    pub fn judge(&self, effects: &[Effect], workspace: &Path) -> Verdict {
         self.policy().judge(effects, workspace, &is_repository)
     }
 
     /// See [`Policy::judge_changes`].
-    pub(crate) fn judge_changes(
-        &self,
-        changes: &[Change],
-        bulk: &[PathBuf],
-        how: How,
-        workspace: &Path,
-    ) -> Verdict {
+    pub fn judge_changes(&self, changes: &[Change], bulk: &[PathBuf], how: How, workspace: &Path) -> Verdict {
         // Thousands of paths lie in the same folders.
         let known = RefCell::new(HashMap::<PathBuf, bool>::new());
         let is_repository = |folder: &Path| {
@@ -79,7 +74,7 @@ impl Permission {
     }
 
     /// See [`Readable::new`].
-    pub(crate) fn readable(&self, effects: &[Effect], workspace: &Path, own: Vec<PathBuf>) -> Readable {
+    pub fn readable(&self, effects: &[Effect], workspace: &Path, own: Vec<PathBuf>) -> Readable {
         Readable::new(&self.policy(), workspace, effects, own)
     }
 

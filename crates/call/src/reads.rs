@@ -1,6 +1,5 @@
-//! Which content of which file the model has seen, so that nothing is overwritten that it does not know (C-17).
-use super::ready::Ready;
-use crate::setup::Unread;
+//! [`ReadTracker`]: which content of which file the model has read, so that nothing is overwritten that it does not know.
+use crate::rules::Unread;
 use haft_core::{Change, Effect, Entry, Fact, FileRead, Hash, How, Print, ToolError, ToolErrorKind};
 use rustix::fs::OFlags;
 use serde_json::Value;
@@ -12,32 +11,32 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-/// A longer file is known by its stamp: to hash it would take longer than to read a part of it.
-const HASHED: u64 = 8 << 20;
+/// A longer file is known by its stamp: hashing it would take longer than reading a part of it.
+const MAX_HASHED_BYTES: u64 = 8 << 20;
 
 /// Tells two states of a file apart without reading it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Stamp {
     inode: u64,
     bytes: u64,
-    /// When its content was changed, in nanoseconds since 1970-01-01 UTC. Anybody can set it.
+    /// When its content was changed, in nanoseconds since 1970-01-01 UTC. Programs can set it.
     modified: i64,
-    /// When anything of it was changed. Nobody can set it.
+    /// When anything of it was changed, in the same unit. No program can set it.
     changed: i64,
 }
 
 /// What the model knows of a file.
 #[derive(Clone, Debug)]
-enum SeenAs {
-    /// Its content; its length where that was recorded.
+enum Known {
+    /// Its content; its length, if that was recorded.
     Print { print: Print, bytes: Option<u64> },
-    /// That there is none.
-    Nothing,
+    /// That it does not exist.
+    Missing,
     /// Its state at this time, in milliseconds since 1970-01-01 UTC: an older journal says no more.
     At(u64),
 }
 
-impl SeenAs {
+impl Known {
     fn of(read: FileRead) -> (PathBuf, Self) {
         (read.path, Self::Print { print: read.print, bytes: Some(read.bytes) })
     }
@@ -45,7 +44,7 @@ impl SeenAs {
     /// Whether the file still is what the model knows. May read all of it.
     fn is(&self, path: &Path, now: Option<Stamp>) -> bool {
         match (self, now) {
-            (Self::Nothing, now) => now.is_none(),
+            (Self::Missing, now) => now.is_none(),
             (_, None) => false,
             (Self::Print { bytes: Some(bytes), .. }, Some(now)) if *bytes != now.bytes => false,
             (Self::Print { print: Print::Hash(known), .. }, Some(_)) => {
@@ -60,24 +59,33 @@ impl SeenAs {
     }
 }
 
-/// By real path. All clones are one.
+/// What the model knows of files, by real path. All clones are one.
 #[derive(Clone, Default)]
-pub(crate) struct Seen(Arc<Mutex<HashMap<PathBuf, SeenAs>>>);
+pub struct ReadTracker(Arc<Mutex<HashMap<PathBuf, Known>>>);
 
-/// The files that a call reads, as they were before it read them.
-pub(crate) struct Looked {
+/// The files that a call reads, as they are before it runs.
+pub(crate) struct ReadSnapshot {
     stamps: Vec<(PathBuf, Option<Stamp>)>,
     reads: Vec<FileRead>,
 }
 
-impl Looked {
+impl ReadSnapshot {
+    /// Call before the tool runs, and [`ReadTracker::keep`] once it has succeeded.
+    pub(crate) fn of(effects: &[Effect]) -> Self {
+        let read = effects.iter().filter_map(|effect| match effect {
+            Effect::Read(path) => Some((path.clone(), stamp(path))),
+            Effect::Write(_) | Effect::Execute(_) | Effect::Network(_) => None,
+        });
+        Self { stamps: read.collect(), reads: Vec::new() }
+    }
+
     /// Those that are regular files.
     pub(crate) fn files(&self) -> Vec<(PathBuf, Stamp)> {
         self.stamps.iter().filter_map(|(path, stamp)| Some((path.clone(), (*stamp)?))).collect()
     }
 
-    /// Hashes them. Call it when the call is allowed, before it runs: what changes while it runs is not known then.
-    pub(crate) async fn read(mut self) -> Self {
+    /// Hashes them. Call it before the call runs: what changes while it runs is unknown to the model.
+    pub(crate) async fn hashed(mut self) -> Self {
         let files = self.files();
         if !files.is_empty() {
             let hashed = || files.into_iter().filter_map(|(path, stamp)| read(path, stamp)).collect();
@@ -98,16 +106,16 @@ impl Looked {
 
 fn read(path: PathBuf, stamp: Stamp) -> Option<FileRead> {
     let print = match stamp.bytes {
-        ..=HASHED => Print::Hash(hash(&path).ok()?),
+        ..=MAX_HASHED_BYTES => Print::Hash(hash(&path).ok()?),
         _ => stamp.print(),
     };
     Some(FileRead { path, bytes: stamp.bytes, print })
 }
 
-impl Seen {
+impl ReadTracker {
     /// What the calls of a journal of `workspace` have read and written. `effects` tells what a call of an older journal
     /// touched.
-    pub(crate) fn replay<'a>(
+    pub fn replay<'a>(
         entries: impl IntoIterator<Item = &'a Entry>,
         workspace: &Path,
         mut effects: impl FnMut(&str, &Value) -> Vec<Effect>,
@@ -118,7 +126,7 @@ impl Seen {
                 Fact::ToolStarted { call, name, arguments, reads, .. } => {
                     begun.insert(&call.0, Begun { name, arguments, reads, written: Vec::new() });
                 }
-                // What a command wrote, the model has not seen.
+                // The model has not seen what a command wrote.
                 Fact::Staged { call, changes, how: How::Declared, .. } => {
                     if let Some(begun) = begun.get_mut(call.0.as_str()) {
                         begun.written.extend(changes);
@@ -133,8 +141,8 @@ impl Seen {
                     let Some(begun) = begun.remove(call.0.as_str()) else { continue };
                     if result.is_ok() {
                         let touched = effects(begun.name, begun.arguments).into_iter().filter_map(path_of);
-                        seen.lock().extend(touched.map(|path| (path, SeenAs::At(entry.at))));
-                        let reads = begun.reads.iter().cloned().map(SeenAs::of);
+                        seen.lock().extend(touched.map(|path| (path, Known::At(entry.at))));
+                        let reads = begun.reads.iter().cloned().map(Known::of);
                         seen.lock().extend(reads.map(|(path, known)| (workspace.join(path), known)));
                     }
                     seen.wrote(workspace, begun.written);
@@ -145,52 +153,43 @@ impl Seen {
         seen
     }
 
-    /// Call before the tool runs, and [`Seen::keep`] when it has succeeded.
-    pub(crate) fn look(&self, ready: &Ready) -> Looked {
-        let read = ready.effects.iter().filter_map(|effect| match effect {
-            Effect::Read(path) => Some((path.clone(), stamp(path))),
-            Effect::Write(_) | Effect::Execute(_) | Effect::Network(_) => None,
-        });
-        Looked { stamps: read.collect(), reads: Vec::new() }
-    }
-
-    /// From now on the model knows these files as they were.
-    pub(crate) fn keep(&self, looked: Looked) {
+    /// Remembers that the model has read these files.
+    pub(crate) fn keep(&self, looked: ReadSnapshot) {
         let nothing = looked.stamps.into_iter().filter(|(_, stamp)| stamp.is_none());
-        let nothing = nothing.map(|(path, _)| (path, SeenAs::Nothing));
-        self.lock().extend(nothing.chain(looked.reads.into_iter().map(SeenAs::of)));
+        let nothing = nothing.map(|(path, _)| (path, Known::Missing));
+        self.lock().extend(nothing.chain(looked.reads.into_iter().map(Known::of)));
     }
 
-    /// From now on the model knows no file.
-    pub(crate) fn clear(&self) {
+    /// Forgets all files.
+    pub fn clear(&self) {
         self.lock().clear();
     }
 
-    /// What the session itself wrote is known.
+    /// Remembers what the session itself wrote.
     pub(crate) fn wrote<'a>(&self, workspace: &Path, changes: impl IntoIterator<Item = &'a Change>) {
         let known = changes.into_iter().map(|change| {
             let known = match &change.after {
-                Some(state) => SeenAs::Print { print: Print::Hash(state.hash.clone()), bytes: None },
-                None => SeenAs::Nothing,
+                Some(state) => Known::Print { print: Print::Hash(state.hash.clone()), bytes: None },
+                None => Known::Missing,
             };
             (workspace.join(&change.path), known)
         });
         self.lock().extend(known);
     }
 
-    /// Refuses to write a file that the model has not seen, or that somebody changed since it did.
-    pub(crate) async fn check(&self, ready: &Ready, unread: Unread) -> Result<(), ToolError> {
+    /// Refuses to write a file that the model has not read, or that was changed since it did.
+    pub(crate) async fn check(&self, effects: &[Effect], unread: Unread) -> Result<(), ToolError> {
         let mut known = Vec::new();
-        for effect in &ready.effects {
+        for effect in effects {
             let Effect::Write(path) = effect else { continue };
             match self.lock().get(path).cloned() {
                 Some(state) => known.push((path.clone(), state)),
-                None if stamp(path).is_none() || may_change(unread, ready, path) => {}
+                None if stamp(path).is_none() || may_change(unread, effects, path) => {}
                 None => return Err(refused(path, "it has content that was not read yet")),
             }
         }
         if known.is_empty() {
-            // At once, so that calls of a reply that only read come to what follows in their order.
+            // Without waiting, so that calls of a reply that only read reach what follows in their order.
             return Ok(());
         }
         let changed = move || known.into_iter().find(|(path, known)| !known.is(path, stamp(path)));
@@ -198,12 +197,12 @@ impl Seen {
         changed.map_or(Ok(()), |(path, _)| Err(refused(&path, "it was changed since it was last read")))
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<PathBuf, SeenAs>> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<PathBuf, Known>> {
         self.0.lock().expect("no code panics while it holds what was seen")
     }
 }
 
-/// A call of a journal that has not come to its end yet.
+/// A call of a journal that has not ended yet.
 struct Begun<'a> {
     name: &'a str,
     arguments: &'a Value,
@@ -211,12 +210,10 @@ struct Begun<'a> {
     written: Vec<&'a Change>,
 }
 
-fn may_change(unread: Unread, ready: &Ready, path: &Path) -> bool {
+fn may_change(unread: Unread, effects: &[Effect], path: &Path) -> bool {
     match unread {
         Unread::Allow => true,
-        Unread::Edit => {
-            ready.effects.iter().any(|effect| matches!(effect, Effect::Read(read) if read == path))
-        }
+        Unread::Edit => effects.iter().any(|effect| matches!(effect, Effect::Read(read) if read == path)),
         Unread::Refuse => false,
     }
 }
@@ -249,7 +246,7 @@ impl Stamp {
     }
 }
 
-/// A pipe that came in its place would be waited for.
+/// Opens without blocking: a pipe that came in its place would be waited for.
 fn hash(path: &Path) -> io::Result<Hash> {
     let file =
         fs::File::options().read(true).custom_flags(OFlags::NONBLOCK.bits().cast_signed()).open(path)?;

@@ -1,11 +1,13 @@
-//! Work that outlives its call. It belongs to the session: when the session goes, so does the work.
+//! [`BackgroundCommands`]: work that outlives its call. It belongs to the session: when the session ends, so does the work.
 use futures::future::BoxFuture;
 use haft_core::{
-    Fact, How, JobId, JobOutput, JobState, Jobs, Render, ToolCall, ToolError, ToolErrorKind, View, Work,
+    Fact, How, JobId, JobOutput, JobState, Jobs, Render, ToolCall, ToolError, ToolErrorKind, ToolResult,
+    View, Work,
 };
 use std::{
+    collections::HashMap,
     sync::{
-        Arc, Mutex,
+        Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicU64, Ordering},
     },
     time::{Duration, Instant},
@@ -13,16 +15,18 @@ use std::{
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-/// So many jobs that have ended are remembered, for whoever asks what they printed.
-const REMEMBERED: usize = 32;
+/// Tasks that have ended whose output is kept.
+const MAX_ENDED: usize = 32;
 
-/// Work that outlives its call. When this is dropped, the work ends.
+/// Work that outlives its call. Dropping this ends the work.
 pub struct BackgroundCommands {
     tell: Arc<dyn Fn(Fact) + Send + Sync>,
     running: Mutex<JoinSet<()>>,
     known: Mutex<Vec<BackgroundCommand>>,
     next: AtomicU64,
     render: Render,
+    /// The results of tasks that have ended, if their calls wait for them.
+    awaited: Option<Arc<Mutex<HashMap<JobId, ToolResult>>>>,
 }
 
 struct BackgroundCommand {
@@ -31,50 +35,75 @@ struct BackgroundCommand {
     output: JobOutput,
     stop: CancellationToken,
     ended: CancellationToken,
-    /// What it works in, until what it changed there is settled.
+    /// The view that it works in, until what it changed there is settled.
     view: Option<Arc<dyn View>>,
 }
 
 impl BackgroundCommands {
-    /// Tells of each job that it started and that it ended. `next` is the number of the first one.
+    /// Calls `tell` when a task starts and when it ends. `next` is the number of the first task.
     pub fn new(tell: impl Fn(Fact) + Send + Sync + 'static, next: u64, render: Render) -> Self {
-        let (running, known) = Default::default();
-        Self { tell: Arc::new(tell), running, known, next: AtomicU64::new(next), render }
+        Self {
+            tell: Arc::new(tell),
+            running: Mutex::default(),
+            known: Mutex::default(),
+            next: AtomicU64::new(next),
+            render,
+            awaited: None,
+        }
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<BackgroundCommand>> {
-        self.known.lock().expect("no code panics while it holds what is known of jobs")
+    /// A call waits for the task that it starts, and has the result of that task.
+    pub fn awaited(render: Render) -> Self {
+        let results = Arc::new(Mutex::new(HashMap::new()));
+        let ended = results.clone();
+        let tell = move |fact| {
+            if let Fact::JobEnded { job, result } = fact {
+                ended.lock().unwrap_or_else(PoisonError::into_inner).insert(job, result);
+            }
+        };
+        Self { awaited: Some(results), ..Self::new(tell, 1, render) }
     }
 
-    fn remember(&self, job: BackgroundCommand) {
+    /// The result of the task that `result` says was started, if calls wait for their tasks.
+    pub(crate) async fn awaited_result(&self, result: &ToolResult) -> Option<ToolResult> {
+        let (job, results) = (result.job.as_ref()?, self.awaited.as_ref()?);
+        self.wait(job, Duration::MAX).await;
+        results.lock().unwrap_or_else(PoisonError::into_inner).remove(job)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<BackgroundCommand>> {
+        self.known.lock().expect("no code panics while it holds the tasks")
+    }
+
+    fn remember(&self, task: BackgroundCommand) {
         let mut known = self.lock();
-        let is_over = |job: &BackgroundCommand| job.ended.is_cancelled() && job.view.is_none();
-        if known.len() >= REMEMBERED
+        let is_over = |task: &BackgroundCommand| task.ended.is_cancelled() && task.view.is_none();
+        if known.len() >= MAX_ENDED
             && let Some(oldest) = known.iter().position(is_over)
         {
             known.remove(oldest);
         }
-        known.push(job);
+        known.push(task);
     }
 
-    /// Whether some of the work goes on in `view`.
+    /// Whether a task works in `view`.
     pub(crate) fn holds(&self, view: &Arc<dyn View>) -> bool {
-        self.lock().iter().filter_map(|job| job.view.as_ref()).any(|held| Arc::ptr_eq(held, view))
+        self.lock().iter().filter_map(|task| task.view.as_ref()).any(|held| Arc::ptr_eq(held, view))
     }
 
-    /// What the work had changed files in, once it has ended.
-    pub(crate) fn take_view(&self, job: &JobId) -> Option<Arc<dyn View>> {
+    /// The view that a task has worked in, once it has ended.
+    pub fn take_view(&self, job: &JobId) -> Option<Arc<dyn View>> {
         self.lock().iter_mut().find(|known| known.id == *job)?.view.take()
     }
 
-    /// Ends the work that goes on in `view`: its call is made again.
+    /// Ends the tasks that work in `view`: their call is made again.
     pub(crate) fn give_up(&self, view: &Arc<dyn View>) {
         let mut known = self.lock();
         let held =
-            |job: &&mut BackgroundCommand| job.view.as_ref().is_some_and(|held| Arc::ptr_eq(held, view));
-        for job in known.iter_mut().filter(held) {
-            job.stop.cancel();
-            job.view = None;
+            |task: &&mut BackgroundCommand| task.view.as_ref().is_some_and(|held| Arc::ptr_eq(held, view));
+        for task in known.iter_mut().filter(held) {
+            task.stop.cancel();
+            task.view = None;
         }
     }
 
@@ -86,7 +115,7 @@ impl BackgroundCommands {
         let (tell, job, render, began) = (self.tell.clone(), id.clone(), self.render.clone(), Instant::now());
         let call = ToolCall::new(id.0.clone(), title.clone(), serde_json::Value::Null);
         let (stopped, done) = (stop.clone(), ended.clone().drop_guard());
-        let mut running = self.running.lock().expect("no code panics while it holds the jobs");
+        let mut running = self.running.lock().expect("no code panics while it holds the running tasks");
         while running.try_join_next().is_some() {}
         // It is found by its name when it ends.
         self.remember(BackgroundCommand { id: id.clone(), title, output, stop, ended, view });
@@ -115,11 +144,11 @@ impl Jobs for BackgroundCommands {
     }
 
     fn all(&self) -> Vec<JobState> {
-        let state = |job: &BackgroundCommand| JobState {
-            id: job.id.clone(),
-            title: job.title.clone(),
-            running: !job.ended.is_cancelled(),
-            output: job.output.clone(),
+        let state = |task: &BackgroundCommand| JobState {
+            id: task.id.clone(),
+            title: task.title.clone(),
+            running: !task.ended.is_cancelled(),
+            output: task.output.clone(),
         };
         self.lock().iter().map(state).collect()
     }

@@ -1,16 +1,16 @@
-//! Calls of one reply that run side by side, with the result of one after the other.
+//! [`Order`]: calls of one reply that run side by side, with the result of one after the other.
 //!
-//! Only calls begin side by side that are expected to change nothing, and one that may as the last of them
-//! (`turn/calls.rs`). Each works in a view of the same state. When a call is done it waits for those before it; if one of
-//! these has changed something after all (a program of the name `ls` that is another one), the call has seen a state that is
-//! gone, and is made again on the new one. Nothing that it did was real, so it happens once.
+//! Only calls begin side by side that are expected to change nothing, and as the last of them one that may (`batch.rs`). Each
+//! works in a view of the same state. A call that is done waits for those before it. If one of these has changed something
+//! after all (a program named `ls` that is another one), the call has seen a state that is gone, and is made again on the
+//! new one. Nothing that it did was real, so it happens once.
 use std::sync::{
     Arc, Mutex, MutexGuard, PoisonError,
     atomic::{AtomicBool, Ordering::Relaxed},
 };
 use tokio::sync::Notify;
 
-/// The calls of one batch.
+/// The order of the calls of one batch.
 #[derive(Default)]
 pub(crate) struct Order {
     state: Mutex<State>,
@@ -19,13 +19,13 @@ pub(crate) struct Order {
 
 #[derive(Default)]
 struct State {
-    /// By place.
+    /// Whether each call has ended, by its place.
     ended: Vec<bool>,
-    /// How many of them have changed files.
+    /// How many calls have changed files.
     changes: usize,
 }
 
-/// A call's place in its batch. It has ended when this is dropped.
+/// A call's place in its batch. Dropping it ends the call.
 pub(crate) struct Turn {
     order: Arc<Order>,
     place: usize,
@@ -33,7 +33,7 @@ pub(crate) struct Turn {
 }
 
 impl Order {
-    /// One for each of so many calls.
+    /// Creates `count` turns, in order.
     pub(crate) fn turns(count: usize) -> impl Iterator<Item = Turn> {
         let order = Arc::new(Self::default());
         order.lock().ended = vec![false; count];
@@ -58,13 +58,13 @@ impl Order {
 }
 
 impl Turn {
-    /// The state of files that the call sees if it begins now.
+    /// Number of the state of files that the call sees if it begins now.
     pub(crate) fn sees(&self) -> usize {
         self.order.lock().changes
     }
 
-    /// What a run gives that began when the call saw `seen`, once the calls before this one have ended; nothing where one
-    /// of them has changed files meanwhile, which ends the run.
+    /// Returns the output of a run that began when the call saw `seen`, once the calls before this one have ended. Ends the
+    /// run and returns `None` if one of them has changed files meanwhile.
     pub(crate) async fn finished<T>(&self, running: impl Future<Output = T>, seen: usize) -> Option<T> {
         let given = tokio::select! {
             given = running => Some(given),
@@ -74,7 +74,8 @@ impl Turn {
         given.filter(|_| self.sees() == seen)
     }
 
-    /// The call is about to change files, and has changed them when it has ended: who begins in between has seen a part.
+    /// Says that the call is about to change files. It has changed them once it has ended: a call that begins in between has
+    /// seen a part of it.
     pub(crate) fn changes(&self) {
         self.has_changed.store(true, Relaxed);
         self.order.lock().changes += 1;

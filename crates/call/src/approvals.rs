@@ -1,0 +1,291 @@
+//! [`Interactions`] and [`Asker`]: what calls ask people, and what people have allowed for the session.
+use crate::recorder::{Unrecorded, WeakRecorder};
+use futures::future::BoxFuture;
+use haft_core::{Answer, BulkFolder, CallId, Change, Effect, Entry, Fact, Person, Question, ToolCall};
+use std::{
+    collections::{HashMap, HashSet},
+    sync::{Arc, Mutex, MutexGuard},
+    time::{Duration, Instant},
+};
+use tokio::sync::oneshot;
+
+/// Open approvals and questions of a session, and what people have allowed for all of it. All clones are one.
+#[derive(Clone, Default)]
+pub struct Interactions(Arc<Mutex<State>>);
+
+#[derive(Default)]
+struct State {
+    approvals: HashMap<CallId, oneshot::Sender<Answer>>,
+    questions: HashMap<CallId, oneshot::Sender<Option<String>>>,
+    waits: HashMap<CallId, Wait>,
+    granted: HashSet<Effect>,
+    /// The call that a person has typed.
+    typed: Option<CallId>,
+    is_unattended: bool,
+}
+
+/// How long a call has waited for a person.
+#[derive(Default)]
+struct Wait {
+    since: Option<Instant>,
+    before: Duration,
+}
+
+impl Wait {
+    fn end(&mut self) {
+        self.before += self.since.take().map_or(Duration::ZERO, |since| since.elapsed());
+    }
+}
+
+impl Interactions {
+    /// No person can be asked.
+    pub fn unattended() -> Self {
+        let interactions = Self::default();
+        interactions.lock().is_unattended = true;
+        interactions
+    }
+
+    /// Whether no person can be asked.
+    pub(crate) fn is_unattended(&self) -> bool {
+        self.lock().is_unattended
+    }
+
+    /// With what people have allowed for the whole session, as its journal says.
+    pub fn replay(entries: &[Arc<Entry>]) -> Self {
+        let interactions = Self::default();
+        let mut asked: HashMap<&CallId, &Vec<Effect>> = HashMap::new();
+        for entry in entries {
+            match &entry.fact {
+                Fact::ApprovalAsked { call, effects, .. } => {
+                    asked.insert(call, effects);
+                }
+                Fact::ApprovalAnswered { call, answer } => {
+                    let asked = asked.get(call).map(|effects| effects.as_slice()).unwrap_or_default();
+                    interactions.grant(*answer, asked);
+                }
+                _ => {}
+            }
+        }
+        interactions
+    }
+
+    /// Answers the approval that `call` waits for. Does nothing if it waits for none.
+    pub fn answer(&self, call: &CallId, answer: Answer) {
+        let mut state = self.lock();
+        if let Some(waiting) = state.approvals.remove(call) {
+            state.end_waiting(call);
+            let _call_is_gone = waiting.send(answer);
+        }
+    }
+
+    /// Replies to the question that `call` waits for. Does nothing if it waits for none.
+    pub fn reply(&self, call: &CallId, answer: Option<String>) {
+        let mut state = self.lock();
+        if let Some(waiting) = state.questions.remove(call) {
+            state.end_waiting(call);
+            let _call_is_gone = waiting.send(answer);
+        }
+    }
+
+    /// Says which call a person has typed; `None` once it has ended.
+    pub fn set_typed(&self, call: Option<CallId>) {
+        self.lock().typed = call;
+    }
+
+    /// Whether a person has typed `call`, and so has allowed it.
+    pub(crate) fn is_typed(&self, call: &CallId) -> bool {
+        self.lock().typed.as_ref() == Some(call)
+    }
+
+    /// How long a call that has ended waited for a person.
+    pub(crate) fn waited(&self, call: &CallId) -> Duration {
+        let mut wait = self.lock().waits.remove(call).unwrap_or_default();
+        wait.end();
+        wait.before
+    }
+
+    fn wait_for_answer(&self, call: &CallId) -> oneshot::Receiver<Answer> {
+        let (sender, receiver) = oneshot::channel();
+        let mut state = self.lock();
+        if !state.is_unattended {
+            state.begin_waiting(call);
+            state.approvals.insert(call.clone(), sender);
+        }
+        receiver
+    }
+
+    fn wait_for_reply(&self, call: &CallId) -> oneshot::Receiver<Option<String>> {
+        let (sender, receiver) = oneshot::channel();
+        let mut state = self.lock();
+        if !state.is_unattended {
+            state.begin_waiting(call);
+            state.questions.insert(call.clone(), sender);
+        }
+        receiver
+    }
+
+    /// Remembers what `answer` allows of the effects `asked` for the rest of the session: after "always" all of them, after
+    /// any yes the hosts that a confined command reaches.
+    fn grant(&self, answer: Answer, asked: &[Effect]) {
+        let is_confined =
+            |effect: &Effect| matches!(effect, Effect::Execute(execution) if execution.confined);
+        let has_confined = asked.iter().any(is_confined);
+        let is_granted = |effect: &&Effect| match answer {
+            Answer::Always => true,
+            Answer::Once => has_confined && matches!(effect, Effect::Network(_)),
+            Answer::No | Answer::Nobody => false,
+        };
+        self.lock().granted.extend(asked.iter().filter(is_granted).cloned());
+    }
+
+    fn has_granted(&self, effects: &[Effect]) -> bool {
+        let state = self.lock();
+        !effects.is_empty() && effects.iter().all(|effect| state.granted.contains(effect))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.0.lock().expect("no code panics while it holds the interactions")
+    }
+}
+
+impl State {
+    fn begin_waiting(&mut self, call: &CallId) {
+        self.waits.entry(call.clone()).or_default().since = Some(Instant::now());
+    }
+
+    fn end_waiting(&mut self, call: &CallId) {
+        if let Some(wait) = self.waits.get_mut(call) {
+            wait.end();
+        }
+    }
+}
+
+/// What a call wants to do, and why a person must allow it. The fields are those of [`Fact::ApprovalAsked`].
+#[derive(Clone, Debug)]
+pub struct ApprovalRequest {
+    /// Why the policy asks.
+    pub reason: String,
+    /// What the answer is about.
+    pub effects: Vec<Effect>,
+    /// What the call has done in its view.
+    pub changes: Vec<Change>,
+    /// Folders that the call has changed and that are shown as a summary.
+    pub bulk: Vec<BulkFolder>,
+    /// What runs, if that is not the call as the model made it.
+    pub runs: Option<Box<ToolCall>>,
+}
+
+impl ApprovalRequest {
+    /// Whether a grant for the whole session does not cover this: it covers the contents of single files only.
+    fn exceeds_grants(&self) -> bool {
+        !self.bulk.is_empty() || self.changes.iter().any(Change::gives_rights)
+    }
+
+    fn into_fact(self, call: CallId) -> Fact {
+        let Self { reason, effects, changes, bulk, runs } = self;
+        Fact::ApprovalAsked { call, reason, effects, changes, bulk, runs }
+    }
+}
+
+/// Asks the person of a session in the name of one call, and records questions and answers. Calls of the session use it, and
+/// those of its subagents.
+#[derive(Clone)]
+pub struct Asker {
+    call: CallId,
+    interactions: Interactions,
+    /// Weak: a subagent that still asks for a call that has ended must not keep its round open.
+    recorder: WeakRecorder,
+}
+
+impl Asker {
+    /// Asks in the name of `call`.
+    pub fn new(call: CallId, interactions: Interactions, recorder: WeakRecorder) -> Self {
+        Self { call, interactions, recorder }
+    }
+
+    /// Asks for an approval and returns the answer. `must_be_granted`: no person is asked if these effects were allowed for
+    /// the whole session. If `elsewhere` has an answer first, that one is recorded (a no, if it was dropped) and `None`
+    /// returned.
+    ///
+    /// # Errors
+    /// Fails if the journal cannot be written.
+    pub async fn approve(
+        &self,
+        request: ApprovalRequest,
+        must_be_granted: &[Effect],
+        elsewhere: Option<&mut oneshot::Receiver<Answer>>,
+    ) -> Result<Option<Answer>, Unrecorded> {
+        if !request.exceeds_grants() && self.interactions.has_granted(must_be_granted) {
+            return Ok(Some(Answer::Once));
+        }
+        let (call, given) = (self.call.clone(), self.interactions.wait_for_answer(&self.call));
+        let effects = request.effects.clone();
+        self.record(request.into_fact(call.clone())).await?;
+        let answered_elsewhere = async {
+            match elsewhere {
+                Some(elsewhere) => elsewhere.await.unwrap_or(Answer::No),
+                None => std::future::pending().await,
+            }
+        };
+        let (answer, is_ours) = tokio::select! {
+            biased;
+            answer = answered_elsewhere => (answer, false),
+            answer = given => (answer.unwrap_or(Answer::Nobody), true),
+        };
+        self.record(Fact::ApprovalAnswered { call, answer }).await?;
+        self.interactions.grant(answer, &effects);
+        Ok(is_ours.then_some(answer))
+    }
+
+    /// Asks a question and waits for the reply, or for `elsewhere`: then `None` is recorded as the answer, so that clients
+    /// close their prompt.
+    pub async fn ask_unless(
+        &self,
+        question: Question,
+        elsewhere: impl Future<Output = ()>,
+    ) -> Option<String> {
+        let reply = self.interactions.wait_for_reply(&self.call);
+        let asked = Fact::QuestionAsked { call: self.call.clone(), question };
+        self.record(asked).await.ok()?;
+        let mut withdrawn = WithdrawOnDrop { asker: self, is_open: true };
+        let answer = tokio::select! {
+            biased;
+            () = elsewhere => None,
+            reply = reply => reply.unwrap_or(None),
+        };
+        withdrawn.is_open = false;
+        self.record(self.answered(answer.clone())).await.ok()?;
+        answer
+    }
+
+    fn answered(&self, answer: Option<String>) -> Fact {
+        Fact::QuestionAnswered { call: self.call.clone(), answer }
+    }
+
+    async fn record(&self, fact: Fact) -> Result<(), Unrecorded> {
+        self.recorder.upgrade().ok_or(Unrecorded)?.record(fact).await
+    }
+}
+
+impl Person for Asker {
+    fn ask(&self, question: Question) -> BoxFuture<'_, Option<String>> {
+        Box::pin(self.ask_unless(question, std::future::pending()))
+    }
+}
+
+/// Guards an open question. Dropping it records the question as withdrawn, so that a late answer is not taken for the next
+/// one.
+struct WithdrawOnDrop<'a> {
+    asker: &'a Asker,
+    is_open: bool,
+}
+
+impl Drop for WithdrawOnDrop<'_> {
+    fn drop(&mut self) {
+        if self.is_open
+            && let Some(recorder) = self.asker.recorder.upgrade()
+        {
+            recorder.record_later(self.asker.answered(None));
+        }
+    }
+}

@@ -1,0 +1,245 @@
+//! [`Judgment`]: what the policy says of a call, before it runs and about what it changed.
+//!
+//! Writing is judged apart from everything else: where a call works in a private view, a person is asked once the changes can
+//! be shown.
+use crate::{
+    approvals::ApprovalRequest,
+    checked::CheckedCall,
+    errors::denied,
+    round::{CallRun, Stopped},
+    scope::CallScope,
+};
+use haft_core::{
+    Access, Answer, Bulk, Change, Confinement, Effect, Execution, Host, How, Network, Reach, Readable,
+    ToolCall, Verdict,
+};
+use haft_sandbox::Programs;
+use std::sync::Arc;
+
+/// What the policy says of a call before it runs.
+pub(crate) struct Judgment {
+    writes: Verdict,
+    others: Verdict,
+    /// How the changes of the call will be tracked.
+    pub(crate) how: How,
+    /// What a command of the call reaches.
+    reach: Reach,
+    /// Whether it can change folders outside of its view.
+    writes_elsewhere: bool,
+    /// Whether a command that could be confined is not.
+    pub(crate) is_unconfined: bool,
+}
+
+impl Judgment {
+    /// Judges `effects`, which must be resolved. The folders of the scope itself may be read.
+    pub(crate) fn of(scope: &CallScope, effects: &[Effect]) -> Self {
+        let own_folders = scope.own_folders();
+        let is_own = |effect: &&Effect| match effect {
+            Effect::Read(path) => own_folders.iter().any(|folder| path.starts_with(folder)),
+            Effect::Write(_) | Effect::Execute(_) | Effect::Network(_) => false,
+        };
+        let (workspace, network) = (&scope.workspace, &scope.access.network);
+        let how = scope.stage.how(workspace, effects);
+        let judged: Vec<Effect> = as_run(effects, how, network).filter(|effect| !is_own(&effect)).collect();
+        let (reach, refused) = (reach(&judged, how, network), refused(&judged, how, network));
+        let (writes, others): (Vec<Effect>, Vec<Effect>) =
+            judged.into_iter().partition(|effect| matches!(effect, Effect::Write(_)));
+        let judge = |effects: &[Effect]| scope.permission.judge(effects, workspace);
+        let is_confinable =
+            |effect: &Effect| matches!(effect, Effect::Execute(execution) if execution.confined);
+        Self {
+            writes: judge(&writes),
+            others: judge(&others).and(refused),
+            how,
+            reach,
+            writes_elsewhere: how == How::Staged && scope.stage.writes_elsewhere(workspace, effects),
+            is_unconfined: how == How::Untracked && effects.iter().any(is_confinable),
+        }
+    }
+
+    /// The verdict before the call runs. A call that a person has typed is allowed.
+    pub(crate) fn verdict(&self, scope: &CallScope, call: &ToolCall) -> Verdict {
+        if scope.interactions.is_typed(&call.id) {
+            return Verdict::Allow;
+        }
+        // Without a person, what would be asked about is refused before it runs.
+        if self.asks_about_changes() && !scope.interactions.is_unattended() {
+            return self.others.clone();
+        }
+        self.writes.clone().and(self.others.clone())
+    }
+
+    /// Whether more can happen than is recorded of files, so that the call must not run a second time by itself.
+    pub(crate) fn reaches_out(&self) -> bool {
+        self.reach != Reach::Nothing || self.writes_elsewhere
+    }
+
+    /// What the processes of the call may reach under `confinement`.
+    pub(crate) fn access(&self, scope: &CallScope, confinement: Option<Arc<Confinement>>) -> Access {
+        let confinement = confinement.map(|confinement| match self.reach {
+            Reach::Nothing => confinement,
+            _ => Arc::new(Confinement { reach: self.reach.clone(), ..Arc::unwrap_or_clone(confinement) }),
+        });
+        Access { confinement, ..scope.access.clone() }
+    }
+
+    /// Those of `effects` that the verdict is about. An answer holds for these and no others.
+    fn subject(&self, effects: &[Effect], network: &Network) -> Vec<Effect> {
+        let is_subject = |effect: &Effect| !self.asks_about_changes() || !matches!(effect, Effect::Write(_));
+        as_run(effects, self.how, network).filter(is_subject).collect()
+    }
+
+    /// Whether a person is asked about writing once the changes are known.
+    fn asks_about_changes(&self) -> bool {
+        match self.how {
+            How::Staged | How::Declared => matches!(self.writes, Verdict::Ask { .. }),
+            How::Untracked => false,
+        }
+    }
+}
+
+/// Whether the network settings apply: the command has a view, or goes on in the background, where it is confined in all but
+/// the workspace.
+fn network_applies(effects: &[Effect], how: How) -> bool {
+    let lasts = |effect: &Effect| matches!(effect, Effect::Execute(execution) if execution.lasting);
+    how == How::Staged || effects.iter().any(lasts)
+}
+
+/// `effects` as they will really run: a command that could be confined is not if its call gets no view; one that is confined
+/// has the part of the network that all commands have.
+fn as_run(effects: &[Effect], how: How, network: &Network) -> impl Iterator<Item = Effect> {
+    let applies = network_applies(effects, how);
+    let given = if applies { network.unasked() } else { Reach::Nothing };
+    let is_given = {
+        let given = given.clone();
+        move |effect: &&Effect| match (effect, &given) {
+            (Effect::Network(host), Reach::Hosts(hosts)) => {
+                hosts.iter().any(|known| known.to_string() == *host)
+            }
+            _ => false,
+        }
+    };
+    effects.iter().filter(move |effect| !is_given(effect)).cloned().map(move |effect| match effect {
+        Effect::Execute(execution) => Effect::Execute(Execution {
+            confined: execution.confined && how == How::Staged,
+            network: applies && (execution.network || given == Reach::Everything),
+            ..execution
+        }),
+        other => other,
+    })
+}
+
+/// What a command in a view reaches: what all of them do, and what it asked for.
+fn reach(effects: &[Effect], how: How, network: &Network) -> Reach {
+    let has_all = |effect: &Effect| matches!(effect, Effect::Execute(execution) if execution.network);
+    if !network_applies(effects, how) {
+        return Reach::Nothing;
+    }
+    if effects.iter().any(has_all) {
+        return Reach::Everything;
+    }
+    let mut hosts = match network.unasked() {
+        Reach::Hosts(hosts) => hosts,
+        Reach::Nothing | Reach::Everything => Vec::new(),
+    };
+    hosts.extend(named_hosts(effects).filter_map(|host| Host::parse(host).ok()));
+    if hosts.is_empty() { Reach::Nothing } else { Reach::Hosts(hosts) }
+}
+
+/// Denies what the network settings rule out; no answer of a person can allow that.
+fn refused(effects: &[Effect], how: How, network: &Network) -> Verdict {
+    let has_all = |effect: &Effect| matches!(effect, Effect::Execute(execution) if execution.network);
+    let all = effects.iter().any(has_all).then_some(None);
+    let mut wanted = all.into_iter().chain(named_hosts(effects).map(Some));
+    match wanted.find_map(|host| network.refusal(host)) {
+        Some(reason) if network_applies(effects, how) => Verdict::Deny { reason },
+        _ => Verdict::Allow,
+    }
+}
+
+fn named_hosts(effects: &[Effect]) -> impl Iterator<Item = &str> {
+    effects.iter().filter_map(|effect| match effect {
+        Effect::Network(host) => Some(host.as_str()),
+        Effect::Read(_) | Effect::Write(_) | Effect::Execute(_) => None,
+    })
+}
+
+/// What a call may read below the folders that it was allowed to read.
+pub(crate) fn readable(scope: &CallScope, effects: &[Effect]) -> Readable {
+    scope.permission.readable(effects, &scope.workspace, scope.own_folders())
+}
+
+impl CallRun<'_> {
+    /// Asks a person before the call runs.
+    pub(crate) async fn ask_to_run(
+        &self,
+        checked: &CheckedCall,
+        judgment: &Judgment,
+        reason: String,
+    ) -> Result<(), Stopped> {
+        let scope = self.round.scope;
+        let runs = Some(Box::new(checked.with_own_names(&self.call))).filter(|runs| **runs != self.call);
+        let effects = judgment.subject(&checked.effects, &scope.access.network);
+        let programs = Programs::of(&checked.effects, &scope.workspace);
+        self.ask(ApprovalRequest { reason, effects, changes: Vec::new(), bulk: Vec::new(), runs }).await?;
+        // A person takes time to answer, and what was shown must be what runs.
+        let (effects, _) = checked.effects_now(scope)?;
+        if effects != checked.effects {
+            let why = "not run: what it names leads elsewhere than when the person was asked";
+            return Err(denied(why.into()).into());
+        }
+        if let Some(path) = programs.changed() {
+            let message = format!("not run: `{}` was changed while the person was asked", path.display());
+            return Err(denied(message).hint("call again, so that the person can look at it first").into());
+        }
+        Ok(())
+    }
+
+    /// Judges what the call did in its view, and asks a person if the policy says so. `runs` is what did it, if that is not a
+    /// call of the conversation.
+    pub(crate) async fn judge_changes(
+        &self,
+        changes: &[Change],
+        bulk: &Bulk,
+        how: How,
+        runs: Option<&ToolCall>,
+    ) -> Result<(), Stopped> {
+        let scope = self.round.scope;
+        if scope.interactions.is_typed(&self.call.id) {
+            return Ok(());
+        }
+        let (permission, workspace) = (&scope.permission, &scope.workspace);
+        match permission.judge_changes(changes, &bulk.paths, how, workspace) {
+            Verdict::Allow => Ok(()),
+            Verdict::Deny { reason } => Err(denied(reason).into()),
+            Verdict::Ask { reason } => {
+                let bulk = match permission.judge_changes(&[], &bulk.paths, how, workspace) {
+                    Verdict::Allow => Vec::new(),
+                    _ => bulk.folders.clone(),
+                };
+                let paths =
+                    changes.iter().map(|change| &change.path).chain(bulk.iter().map(|folder| &folder.path));
+                let effects = paths.map(|path| Effect::Write(workspace.join(path))).collect();
+                let (changes, runs) = (changes.to_vec(), runs.cloned().map(Box::new));
+                self.ask(ApprovalRequest { reason, effects, changes, bulk, runs }).await
+            }
+        }
+    }
+
+    async fn ask(&self, request: ApprovalRequest) -> Result<(), Stopped> {
+        let scope = self.round.scope;
+        let is_open = |effect: &&Effect| {
+            scope.permission.judge(std::slice::from_ref(*effect), &scope.workspace) == Verdict::Allow
+        };
+        let asked: Vec<Effect> = request.effects.iter().filter(|effect| !is_open(effect)).cloned().collect();
+        let reason = request.reason.clone();
+        let answer = self.asker().approve(request, &asked, None).await?;
+        let error = match answer.unwrap_or(Answer::Nobody) {
+            Answer::Once | Answer::Always => return Ok(()),
+            Answer::No => denied(format!("{reason}, and the user said no")),
+            Answer::Nobody => denied(format!("{reason}, and there is nobody who could give it"))
+                .hint("find a way that needs no approval, or say what you would have done"),
+        };
+        Err(error.into())
+    }
+}

@@ -1,0 +1,59 @@
+//! The one path of a tool call: find, check, judge, ask, open a view, run, settle, record.
+//!
+//! A session, a loop without a session, `haft tools call` and the conformance suites all run their calls with
+//! [`run_calls`]. What the calls share is a [`CallScope`]; the calls of one reply are a [`Round`]; each call is a
+//! [`CallRun`].
+//!
+//! | module | what it does |
+//! | --- | --- |
+//! | `checked`, `resolved` | finds the tool, checks the arguments, resolves the paths of its effects |
+//! | `judgment`, `permission` | asks the policy before the call runs, and about what it changed |
+//! | `approvals` | asks a person, remembers what was allowed for the session |
+//! | `batch`, `order` | decides which calls of a reply run side by side |
+//! | `round`, `run` | runs one call from the hooks to its recorded end |
+//! | `settle`, `ancestors` | records changes, in parent sessions too, and writes them to the workspace |
+//! | `background`, `task_changes` | work that outlives its call, and what it changed |
+//!
+//! It is a crate of its own so that nothing else can start a tool: who wants a call to happen needs a scope, and
+//! everything that a scope promises (the policy, the private view, the journal) holds for all of them.
+
+mod ancestors;
+mod approvals;
+mod background;
+mod batch;
+mod checked;
+mod context;
+mod errors;
+mod hooks;
+mod judgment;
+mod links;
+mod order;
+mod permission;
+mod reads;
+mod recorder;
+mod repeats;
+mod resolved;
+mod round;
+mod rules;
+mod run;
+mod scope;
+mod settle;
+mod task_changes;
+mod tool;
+
+pub use ancestors::{Ancestors, ParentCall};
+pub use approvals::{ApprovalRequest, Asker, Interactions};
+pub use background::BackgroundCommands;
+pub use batch::{Executed, run_calls};
+pub use errors::{conflict, interrupted, last_words};
+pub use hooks::hook_note;
+pub use permission::{Permission, is_repository};
+pub use reads::ReadTracker;
+pub use recorder::{Recorder, Recording, Unrecorded, WeakRecorder};
+pub use repeats::Repeats;
+pub use resolved::as_found;
+pub use round::{CallRun, Round};
+pub use rules::{CallRules, Redundancy, Unread};
+pub use scope::{CallScope, Delegates};
+pub use settle::Settled;
+pub use task_changes::{nothing_kept, with_note};

@@ -1,0 +1,22 @@
+//! Tells the model about hard links of files that a call changed: a changed file becomes a file of its own.
+use haft_core::Change;
+use std::{os::unix::fs::MetadataExt, path::Path};
+
+/// Files that are named; the rest are counted.
+const MAX_NAMED: usize = 10;
+
+/// What the model reads about `changes`, which are not real yet. `None` if no file has another name.
+pub(crate) fn note(changes: &[Change], workspace: &Path) -> Option<String> {
+    let has_others = |change: &&Change| {
+        let found = workspace.join(&change.path).symlink_metadata();
+        let is_written = change.before.is_some() && change.after.is_some();
+        is_written && found.is_ok_and(|found| found.is_file() && found.nlink() > 1)
+    };
+    let linked: Vec<String> =
+        changes.iter().filter(has_others).map(|change| format!("`{}`", change.path.display())).collect();
+    let more = linked.len().saturating_sub(MAX_NAMED);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    let named = linked.iter().take(MAX_NAMED).cloned().collect::<Vec<_>>().join(", ");
+    let note = "now a file of its own; its other names (hard links) are as they were";
+    (!linked.is_empty()).then(|| format!("\n[{named}{more}: {note}]"))
+}

@@ -1,0 +1,101 @@
+//! [`Recorder`]: takes what running calls have to say to the journal, in the order in which it happened.
+use haft_core::{Fact, Update};
+use tokio::sync::{mpsc, oneshot};
+
+/// Upper limit of facts that wait for the journal. Live output beyond it is dropped.
+const MAX_WAITING: usize = 256;
+
+/// What running calls have to say. One channel carries all of it, so that it is recorded and seen in order.
+pub enum Recording {
+    /// To be recorded, and synced to disk if `durable`, before `recorded` is answered.
+    Fact {
+        /// What happened.
+        fact: Box<Fact>,
+        /// Whether it must survive a power cut.
+        durable: bool,
+        /// Answered once it is recorded.
+        recorded: oneshot::Sender<()>,
+    },
+    /// To be shown, and not recorded.
+    Live(Update),
+}
+
+/// Takes what running calls have to say to the journal of their session.
+#[derive(Clone)]
+pub struct Recorder(Option<mpsc::Sender<Recording>>);
+
+/// A [`Recorder`] that does not keep its round open.
+#[derive(Clone)]
+pub struct WeakRecorder(Option<mpsc::WeakSender<Recording>>);
+
+impl WeakRecorder {
+    /// Returns `None` once the round has ended.
+    pub fn upgrade(&self) -> Option<Recorder> {
+        match &self.0 {
+            Some(sender) => sender.upgrade().map(|sender| Recorder(Some(sender))),
+            None => Some(Recorder(None)),
+        }
+    }
+}
+
+/// The journal could not be written: nothing more may happen.
+#[derive(Debug)]
+pub struct Unrecorded;
+
+impl Recorder {
+    /// A recorder for the calls of a round, and the end at which the session takes what they say.
+    pub fn channel() -> (Self, mpsc::Receiver<Recording>) {
+        let (sender, recordings) = mpsc::channel(MAX_WAITING);
+        (Self(Some(sender)), recordings)
+    }
+
+    /// A recorder without a journal: takes everything and keeps nothing.
+    pub fn none() -> Self {
+        Self(None)
+    }
+
+    /// Returns one that does not keep the round open.
+    pub fn downgrade(&self) -> WeakRecorder {
+        WeakRecorder(self.0.as_ref().map(mpsc::Sender::downgrade))
+    }
+
+    /// Records a fact. On return it is in the journal.
+    ///
+    /// # Errors
+    /// Fails if the journal cannot be written.
+    pub async fn record(&self, fact: Fact) -> Result<(), Unrecorded> {
+        self.write(fact, false).await
+    }
+
+    /// Records a fact. On return it survives a power cut.
+    ///
+    /// # Errors
+    /// Fails if the journal cannot be written.
+    pub async fn record_durably(&self, fact: Fact) -> Result<(), Unrecorded> {
+        self.write(fact, true).await
+    }
+
+    /// Records a fact as soon as possible, without waiting for it. Drops it if the round has ended.
+    pub fn record_later(&self, fact: Fact) {
+        let (recorded, _not_awaited) = oneshot::channel();
+        if let Some(sender) = &self.0 {
+            let recording = Recording::Fact { fact: Box::new(fact), durable: false, recorded };
+            let _round_is_over = sender.try_send(recording);
+        }
+    }
+
+    /// Shows an update. Drops it if too much waits to be shown.
+    pub fn live(&self, update: Update) {
+        if let Some(sender) = &self.0 {
+            let _too_much_waits = sender.try_send(Recording::Live(update));
+        }
+    }
+
+    async fn write(&self, fact: Fact, durable: bool) -> Result<(), Unrecorded> {
+        let Some(sender) = &self.0 else { return Ok(()) };
+        let (recorded, heard) = oneshot::channel();
+        let recording = Recording::Fact { fact: Box::new(fact), durable, recorded };
+        sender.send(recording).await.map_err(|_| Unrecorded)?;
+        heard.await.map_err(|_| Unrecorded)
+    }
+}

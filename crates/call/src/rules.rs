@@ -1,0 +1,45 @@
+//! [`CallRules`]: how calls are checked and their results worded.
+use haft_core::{Clip, Render, Validation};
+use serde::Deserialize;
+
+/// How calls are checked and their results worded: a part of a profile.
+#[derive(Clone, Debug, Default)]
+pub struct CallRules {
+    /// How arguments are checked against their schema.
+    pub validation: Validation,
+    /// Which files may be changed that the model has not read.
+    pub unread: Unread,
+    /// Whether a call is made again that cannot bring anything new.
+    pub redundancy: Redundancy,
+    /// How results are worded.
+    pub render: Render,
+    /// The longest result; `None` for no limit.
+    pub clip: Option<Clip>,
+    /// Seconds that a call may take; 0 for no limit.
+    pub call_seconds: u64,
+}
+
+/// Whether a call is made again that cannot bring anything new.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Redundancy {
+    /// It is.
+    #[default]
+    Off,
+    /// Not in the same turn: a call that only reads files which are as they were is answered with a reference to the
+    /// earlier result.
+    SameTurn,
+}
+
+/// Which files may be changed that the model has not read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Unread {
+    /// All.
+    Allow,
+    /// Those that the call itself reads: an edit names the text that it replaces.
+    #[default]
+    Edit,
+    /// None.
+    Refuse,
+}

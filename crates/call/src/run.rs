@@ -1,0 +1,231 @@
+//! Runs one call, from the hooks that may object to it to its recorded end.
+use crate::{
+    checked::CheckedCall,
+    errors::{denied, interrupted_after, not_staged},
+    hooks,
+    judgment::{self, Judgment},
+    links,
+    order::Turn,
+    reads::ReadSnapshot,
+    recorder::Unrecorded,
+    repeats::Reading,
+    resolved::{Names, ResolvedView},
+    round::{CallRun, Done, Stopped},
+    rules::Redundancy,
+    tool::{CallLog, run_tool},
+};
+use haft_core::{
+    Change, Effect, Fact, FileRead, How, ToolError, ToolOutput, ToolResult, Verdict, View, loops::warning,
+};
+use serde_json::Value;
+use std::{
+    io,
+    sync::{Arc, atomic::Ordering::Relaxed},
+    time::{Duration, Instant},
+};
+
+/// Identical rounds after which the model is warned. The turn ends after twice as many.
+const WARN_AFTER_ROUNDS: usize = 3;
+
+impl CallRun<'_> {
+    /// Runs the call and records its end. Returns `None` if the journal cannot be written.
+    pub(crate) async fn run(self, checked: Result<CheckedCall, ToolError>) -> Option<ToolResult> {
+        let (round, scope) = (self.round, self.round.scope);
+        let mut log = CallLog::start(&self.call);
+        let own_names = checked.as_ref().ok().map(|checked| checked.with_own_names(&self.call));
+        let done = tokio::select! {
+            biased;
+            () = round.cancel.cancelled() => Err(interrupted_after(self.output.take()).into()),
+            done = self.run_with_hooks(checked) => done,
+        };
+        // From here on nothing is interrupted but a wait for other processes: what is staged is settled.
+        let settled = match done {
+            Ok(done) => self.commit(done).await,
+            Err(stopped) => Err(stopped),
+        };
+        let mut result = match settled {
+            Ok(result) => result,
+            Err(Stopped::Error(error)) => self.render_result(Err(log.cause(error))),
+            Err(Stopped::Unrecorded) => return None,
+        };
+        if round.repeats >= WARN_AFTER_ROUNDS {
+            result.content += &warning(round.repeats);
+        }
+        if let Some(call) = own_names {
+            result.content += &hooks::after(scope, &call, &result, round.cancel).await;
+        }
+        if let Some(ended) = scope.background.awaited_result(&result).await {
+            result = ended;
+        }
+        log.waited(scope.interactions.waited(&self.call.id));
+        let duration_ms = log.end(&result);
+        let (call, name) = (self.call.id.clone(), self.call.name.clone());
+        let ended = Fact::ToolEnded { call, name, result: result.clone(), duration_ms };
+        round.recorder.record(ended).await.ok().map(|()| result)
+    }
+
+    /// Asks the hooks first. What they add stands behind the result, whatever that is.
+    async fn run_with_hooks(&self, checked: Result<CheckedCall, ToolError>) -> Result<Done, Stopped> {
+        let checked = checked?;
+        let context = hooks::before(self.round.scope, &checked.with_own_names(&self.call)).await?;
+        let mut done = match self.run_in_view(checked).await {
+            Err(Stopped::Error(error)) if !context.is_empty() => {
+                Done::without_changes(self.render_result(Err(error)))
+            }
+            done => done?,
+        };
+        done.result.content += &context;
+        Ok(done)
+    }
+
+    async fn run_in_view(&self, checked: CheckedCall) -> Result<Done, Stopped> {
+        let scope = self.round.scope;
+        let judgment = Judgment::of(scope, &checked.effects);
+        let verdict = judgment.verdict(scope, &self.call);
+        if let Verdict::Deny { reason } = verdict {
+            return Err(denied(reason).into());
+        }
+        scope.reads.check(&checked.effects, scope.rules.unread).await?;
+        let reading = match scope.rules.redundancy {
+            Redundancy::SameTurn => Reading::of(&self.call.name, &checked.arguments, &checked.effects),
+            Redundancy::Off => None,
+        };
+        if let Some(output) = reading.as_ref().and_then(|reading| scope.repeats.answer(reading)) {
+            return Ok(Done::without_changes(self.render_result(Ok(output))));
+        }
+        if let Verdict::Ask { reason } = verdict {
+            self.ask_to_run(&checked, &judgment, reason).await?;
+        }
+        if judgment.is_unconfined {
+            self.tell_unconfined().await?;
+        }
+        let (view, output) = self.run_until_current(&checked, &judgment).await?;
+        let output = match reading {
+            Some(reading) => scope.repeats.keep(&self.call, reading, output),
+            None => output,
+        };
+        self.done(output, view, judgment.how).await
+    }
+
+    /// Runs the tool in a view of its own; again, if an earlier call of the reply has changed files meanwhile.
+    async fn run_until_current(
+        &self,
+        checked: &CheckedCall,
+        judgment: &Judgment,
+    ) -> Result<(Arc<dyn View>, ToolOutput), Stopped> {
+        let scope = self.round.scope;
+        let readable = Arc::new(judgment::readable(scope, &checked.effects));
+        let open = || self.open_view(&checked.effects, checked.names.clone(), judgment.how);
+        let mut seen = self.turn.as_ref().map(Turn::sees).unwrap_or_default();
+        // What changes between looking and opening counts as not read.
+        let mut reads = ReadSnapshot::of(&checked.effects);
+        let mut view = open().await?;
+        reads = reads.hashed().await;
+        self.record_start(&checked.arguments, judgment, reads.recorded(&scope.workspace)).await?;
+        let output = loop {
+            let access = judgment.access(scope, view.confinement());
+            // A call that is made again prints all of it again.
+            self.output.take();
+            let context = self.context(&view, access, readable.clone());
+            let running =
+                run_tool(&*checked.tool, checked.arguments.clone(), &context, scope.rules.call_seconds);
+            let Some(turn) = &self.turn else { break running.await? };
+            if let Some(output) = turn.finished(running, seen).await {
+                break output?;
+            }
+            scope.background.give_up(&view);
+            if checked.effects_now(scope)?.0 != checked.effects {
+                let why = "not run: since an earlier call of the same reply, what it names leads elsewhere";
+                return Err(denied(why.into()).into());
+            }
+            seen = turn.sees();
+            view = open().await?;
+            reads = ReadSnapshot::of(&checked.effects).hashed().await;
+        };
+        scope.reads.keep(reads);
+        Ok((view, output))
+    }
+
+    /// What the call did in its view, if the policy lets it become real.
+    async fn done(&self, output: ToolOutput, view: Arc<dyn View>, how: How) -> Result<Done, Stopped> {
+        let scope = self.round.scope;
+        let mut result = self.render_result(Ok(output));
+        if scope.background.holds(&view) {
+            return Ok(Done::without_changes(result));
+        }
+        let changes = changes_of(&view, scope.rules.call_seconds).await?;
+        self.judge_changes(&changes, &view.bulk(), how, None).await?;
+        result.content += &links::note(&changes, &scope.workspace).unwrap_or_default();
+        Ok(Done { result, changes, how, view: Some(view) })
+    }
+
+    async fn open_view(
+        &self,
+        effects: &[Effect],
+        names: Names,
+        how: How,
+    ) -> Result<Arc<dyn View>, ToolError> {
+        let scope = self.round.scope;
+        let (stage, workspace, effects) = (scope.stage.clone(), scope.workspace.clone(), effects.to_vec());
+        let opened = tokio::task::spawn_blocking(move || {
+            let view = stage.open(&workspace, &effects)?;
+            Ok(ResolvedView { view, workspace, names })
+        });
+        let opened = opened.await.unwrap_or_else(|error| Err(io::Error::other(error)));
+        let view = opened.map_err(not_staged)?;
+        if view.how() != how {
+            let why = "the stage opened another view than it said before";
+            return Err(not_staged(io::Error::other(why)));
+        }
+        Ok(Arc::new(view))
+    }
+
+    /// Records once in a session why its commands are not confined.
+    async fn tell_unconfined(&self) -> Result<(), Unrecorded> {
+        let scope = self.round.scope;
+        match scope.stage.unconfined(&scope.workspace) {
+            Some(reason) if !scope.told_unconfined.swap(true, Relaxed) => {
+                self.round.recorder.record(Fact::Unconfined { reason }).await
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Records the intent. It is on disk before anything happens that cannot be taken back.
+    async fn record_start(
+        &self,
+        arguments: &Value,
+        judgment: &Judgment,
+        reads: Vec<FileRead>,
+    ) -> Result<(), Stopped> {
+        let (how, outside) = (judgment.how, judgment.reaches_out());
+        let (call, name) = (self.call.id.clone(), self.call.name.clone());
+        let started = Fact::ToolStarted { call, name, arguments: arguments.clone(), how, outside, reads };
+        if how != How::Untracked && !outside {
+            return Ok(self.round.recorder.record(started).await?);
+        }
+        self.round.recorder.record_durably(started).await?;
+        self.round.scope.record_in_ancestors(&[], how).await?;
+        Ok(())
+    }
+}
+
+/// Compares for at most `seconds`; 0 for no limit. An interrupted call stops comparing.
+async fn changes_of(view: &Arc<dyn View>, seconds: u64) -> Result<Vec<Change>, ToolError> {
+    if seconds > 0 {
+        view.finish_by(Instant::now() + Duration::from_secs(seconds));
+    }
+    let _stopping = StopOnDrop(view);
+    let comparing = view.clone();
+    let changes = tokio::task::spawn_blocking(move || comparing.changes()).await;
+    changes.unwrap_or_else(|error| Err(io::Error::other(error))).map_err(not_staged)
+}
+
+/// Stops comparing when its result is not awaited any more.
+struct StopOnDrop<'a>(&'a Arc<dyn View>);
+
+impl Drop for StopOnDrop<'_> {
+    fn drop(&mut self) {
+        self.0.stop();
+    }
+}

@@ -1,0 +1,204 @@
+//! Records what a call changed and writes it to the workspace.
+use crate::{
+    ancestors::RecordedAbove,
+    errors::{conflict, interrupted, not_settled},
+    recorder::Unrecorded,
+    round::{CallRun, Done, Stopped},
+    scope::CallScope,
+};
+use haft_core::{
+    Change, Fact, How, Stage, ToolError, ToolResult, View,
+    changed::{self, paths},
+};
+use std::{
+    io,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::{Duration, Instant},
+};
+use tokio::sync::OwnedMutexGuard;
+use tokio_util::sync::CancellationToken;
+
+/// How long settling waits for another process that writes files of the workspace.
+const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Between two tries.
+const LOCK_INTERVAL: Duration = Duration::from_millis(20);
+
+/// Settling or comparing: returns the files that are in conflict.
+type StageAction = fn(&dyn Stage, &Path, &[Change]) -> io::Result<Vec<PathBuf>>;
+
+/// What settling came to.
+pub struct Settled {
+    /// Files that are as they were before.
+    pub unsettled: Vec<PathBuf>,
+    /// Why.
+    pub error: Option<ToolError>,
+}
+
+impl CallRun<'_> {
+    /// Records what the call did, then makes it real.
+    pub(crate) async fn commit(&self, done: Done) -> Result<ToolResult, Stopped> {
+        let (scope, recorder) = (self.round.scope, &self.round.recorder);
+        let Done { result, changes, how, view } = done;
+        let bulk = view.as_ref().map(|view| view.bulk()).unwrap_or_default();
+        let unkept: Vec<PathBuf> = bulk.folders.iter().map(|folder| folder.path.clone()).collect();
+        let changes_files = !changes.is_empty() || !unkept.is_empty();
+        if let Some(turn) = self.turn.as_ref().filter(|_| changes_files || bulk.changes_tmp) {
+            turn.changes();
+        }
+        if !changes_files {
+            apply_bulk(view).await?;
+            return Ok(result);
+        }
+        let _lock = scope.lock_tree(&changes).await?;
+        let (call, recorded) = (self.call.id.clone(), result.clone());
+        let staged = Fact::Staged { call, changes: changes.clone(), how, result: recorded, unkept };
+        recorder.record_durably(staged).await?;
+        let (above, settled) = match scope.record_in_ancestors(&changes, how).await {
+            Ok(above) => (above, scope.make_real(changes, how, self.round.cancel).await),
+            Err(error) => (None, Settled { unsettled: paths(&changes), error: Some(error) }),
+        };
+        let Settled { unsettled, error } = settled;
+        let Some(error) = error else {
+            apply_bulk(view).await?;
+            return Ok(result);
+        };
+        if let Some(above) = above {
+            above.unsettled(&unsettled).await;
+        }
+        recorder.record(Fact::Unsettled { call: self.call.id.clone(), paths: unsettled }).await?;
+        Err(error.into())
+    }
+}
+
+/// Applies the changes that are not recorded, so that no undo takes them back.
+async fn apply_bulk(view: Option<Arc<dyn View>>) -> Result<(), ToolError> {
+    let Some(view) = view else { return Ok(()) };
+    let applied = tokio::task::spawn_blocking(move || view.apply_bulk()).await;
+    applied.unwrap_or_else(|error| Err(io::Error::other(error))).map_err(|error| not_settled(error, true))
+}
+
+impl CallScope {
+    /// Keeps other sessions of the tree from settling while the result is held; `None` if there is no tree. A change that
+    /// comes too late is refused before it is recorded above: those journals hold only what really happens, in order.
+    pub(crate) async fn lock_tree(
+        &self,
+        changes: &[Change],
+    ) -> Result<Option<OwnedMutexGuard<()>>, ToolError> {
+        let Some(ancestors) = &self.ancestors else { return Ok(None) };
+        let lock = ancestors.settling.clone().lock_owned().await;
+        let conflicts = self.conflicts(changes).await;
+        let conflicts = conflicts.map_err(|error| not_settled(error, false))?;
+        if conflicts.is_empty() { Ok(Some(lock)) } else { Err(conflict(&conflicts)) }
+    }
+
+    /// Records a change in the journals above before it is real; `None` if there are none. Fails if the calls there do not
+    /// wait for this session any more.
+    pub(crate) async fn record_in_ancestors(
+        &self,
+        changes: &[Change],
+        how: How,
+    ) -> Result<Option<RecordedAbove>, ToolError> {
+        let Some(ancestors) = &self.ancestors else { return Ok(None) };
+        let above = ancestors.parent.record(&self.session, changes, how).await;
+        above.map(Some).map_err(|Unrecorded| interrupted())
+    }
+
+    /// Calls [`haft_core::Stage::settle`] off the event loop. Waits at most [`LOCK_TIMEOUT`] for another process that settles,
+    /// and not at all once `cancel` is set.
+    async fn settle(&self, changes: &[Change], cancel: &CancellationToken) -> io::Result<Vec<PathBuf>> {
+        self.with_stage(changes, cancel, |stage, workspace, changes| stage.settle(workspace, changes)).await
+    }
+
+    async fn with_stage(
+        &self,
+        changes: &[Change],
+        cancel: &CancellationToken,
+        act: StageAction,
+    ) -> io::Result<Vec<PathBuf>> {
+        let end = Instant::now() + LOCK_TIMEOUT;
+        loop {
+            let (stage, workspace, changes) = (self.stage.clone(), self.workspace.clone(), changes.to_vec());
+            let acted = tokio::task::spawn_blocking(move || act(&*stage, &workspace, &changes)).await;
+            match acted.unwrap_or_else(|error| Err(io::Error::other(error))) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock && Instant::now() < end => {
+                    tokio::select! {
+                        () = cancel.cancelled() => return Err(error),
+                        () = tokio::time::sleep(LOCK_INTERVAL) => {}
+                    }
+                }
+                settled => return settled,
+            }
+        }
+    }
+
+    /// Brings files from `before` to `after`: each whole or not at all. Doing it twice is doing it once.
+    pub async fn make_real(&self, changes: Vec<Change>, how: How, cancel: &CancellationToken) -> Settled {
+        let (unsettled, error) = match self.settle(&changes, cancel).await {
+            Ok(conflicts) if conflicts.is_empty() => (conflicts, None),
+            Ok(conflicts) => {
+                let error = conflict(&conflicts);
+                (conflicts, Some(error))
+            }
+            Err(error) => {
+                let unsettled = self.not_real(&changes).await;
+                let is_partly = unsettled.len() < changes.len();
+                (unsettled, Some(not_settled(error, is_partly)))
+            }
+        };
+        // The model has not seen what a command wrote.
+        if how == How::Declared {
+            let real = changes.iter().filter(|change| !unsettled.contains(&change.path));
+            self.reads.wrote(&self.workspace, real);
+        }
+        Settled { unsettled, error }
+    }
+
+    /// Puts files back, or forward again. Each for itself, so that one that cannot be moved leaves the others alone. Returns
+    /// those that were not moved.
+    pub async fn move_files(&self, steps: &[Change], cancel: &CancellationToken) -> Vec<PathBuf> {
+        // Nearly always all of them can be moved, and then one sync is enough.
+        let whole = changed::whole(steps);
+        let left = match self.settle(&whole, cancel).await {
+            Ok(left) => left,
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                tracing::warn!(%error, "cannot move files");
+                return self.not_real(&whole).await;
+            }
+            Err(error) => {
+                tracing::warn!(%error, "cannot move all files together");
+                self.not_real(&whole).await
+            }
+        };
+        let mut unmoved: Vec<PathBuf> = Vec::new();
+        for step in steps.iter().filter(|step| left.contains(&step.path)) {
+            let moved = self.settle(std::slice::from_ref(step), cancel).await;
+            let is_moved = moved.as_ref().is_ok_and(Vec::is_empty);
+            if let Err(error) = moved {
+                tracing::warn!(%error, "cannot move a file");
+            }
+            if !is_moved && !unmoved.contains(&step.path) {
+                unmoved.push(step.path.clone());
+            }
+        }
+        unmoved
+    }
+
+    /// The files that are not as they are after `changes`; all of them, if they cannot be read.
+    pub async fn not_real(&self, changes: &[Change]) -> Vec<PathBuf> {
+        let done = changes.iter().map(|change| Change { before: change.after.clone(), ..change.clone() });
+        self.conflicts(&done.collect::<Vec<_>>()).await.unwrap_or_else(|_| paths(changes))
+    }
+
+    /// The files that are not as they are before `changes`. Nothing is changed.
+    ///
+    /// # Errors
+    /// Fails if a file cannot be read.
+    pub async fn conflicts(&self, changes: &[Change]) -> io::Result<Vec<PathBuf>> {
+        let not_cancelled = CancellationToken::new();
+        let compare =
+            |stage: &dyn Stage, workspace: &Path, changes: &[Change]| stage.conflicts(workspace, changes);
+        self.with_stage(changes, &not_cancelled, compare).await
+    }
+}

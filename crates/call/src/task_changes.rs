@@ -1,0 +1,90 @@
+//! Settles what an ended background task changed, judged like the changes of a call.
+use crate::{
+    errors::interrupted,
+    links,
+    round::{CallRun, Done, Stopped},
+};
+use haft_core::{Change, ChangeKind, How, ToolError, ToolErrorKind, ToolResult, View};
+use std::{io, path::PathBuf, sync::Arc};
+
+/// What the result of a task says if its changes are dropped.
+const NOTHING_KEPT: &str = "[nothing that it changed was kept]";
+
+/// Files that a result names; the rest are counted.
+const MAX_NAMED: usize = 20;
+
+impl CallRun<'_> {
+    /// Settles what an ended task changed in `view`, judged like the changes of a call. Returns its result, with a note
+    /// about its changes.
+    pub async fn settle_task(&self, result: ToolResult, view: Arc<dyn View>) -> ToolResult {
+        let judged = tokio::select! {
+            biased;
+            () = self.round.cancel.cancelled() => Err(interrupted().into()),
+            judged = self.judge_task(&result, view) => judged,
+        };
+        match judged {
+            Ok(done) => match self.commit(done).await {
+                Ok(settled) => settled,
+                Err(stopped) => self.task_failed(result, stopped),
+            },
+            Err(stopped) => nothing_kept(self.task_failed(result, stopped)),
+        }
+    }
+
+    async fn judge_task(&self, result: &ToolResult, view: Arc<dyn View>) -> Result<Done, Stopped> {
+        let comparing = view.clone();
+        let compared = tokio::task::spawn_blocking(move || comparing.changes_of_its_own()).await;
+        let (changes, others) =
+            compared.unwrap_or_else(|error| Err(io::Error::other(error))).map_err(not_kept)?;
+        self.judge_changes(&changes, &view.bulk(), How::Staged, Some(&self.call)).await?;
+        let mut result = with_changes(result.clone(), &changes, &others);
+        result.content += &links::note(&changes, &self.round.scope.workspace).unwrap_or_default();
+        Ok(Done { result, changes, how: How::Staged, view: Some(view) })
+    }
+
+    fn task_failed(&self, result: ToolResult, stopped: Stopped) -> ToolResult {
+        let Stopped::Error(error) = stopped else { return result };
+        let failed = self.render_result(Err(error));
+        ToolResult { content: format!("{}\n{}", result.content, failed.content), ..failed }
+    }
+}
+
+/// Adds a note that the changes of a task are dropped.
+pub fn nothing_kept(result: ToolResult) -> ToolResult {
+    with_note(result, NOTHING_KEPT)
+}
+
+/// Adds a line to what the model reads.
+pub fn with_note(result: ToolResult, note: &str) -> ToolResult {
+    ToolResult { content: format!("{}\n{note}", result.content), ..result }
+}
+
+fn not_kept(error: io::Error) -> ToolError {
+    let message = format!("nothing that the task changed was kept: {error}");
+    ToolError::new(ToolErrorKind::System, message).caused_by(error)
+}
+
+/// Names the files that a task changed, and those that it could not.
+fn with_changes(mut result: ToolResult, changes: &[Change], others: &[PathBuf]) -> ToolResult {
+    let change = |change: &Change| {
+        let sign = match change.kind() {
+            ChangeKind::Created => '+',
+            ChangeKind::Modified => '~',
+            ChangeKind::Deleted => '-',
+        };
+        format!("{sign} {}", change.path.display())
+    };
+    let changes: Vec<String> = changes.iter().map(change).collect();
+    let others: Vec<String> = others.iter().map(|path| path.display().to_string()).collect();
+    let parts =
+        [("changed", changes), ("left alone, since somebody else changed it while the task ran", others)];
+    for (what, files) in parts.into_iter().filter(|(_, files)| !files.is_empty()) {
+        let named = files.iter().take(MAX_NAMED).cloned().collect::<Vec<_>>().join(", ");
+        let more = match files.len().saturating_sub(MAX_NAMED) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        result = with_note(result, &format!("[{what}: {named}{more}]"));
+    }
+    result
+}

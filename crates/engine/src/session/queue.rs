@@ -1,0 +1,70 @@
+//! [`PromptQueue`]: prompts and background events that wait for the next round or turn.
+use super::receipt::Receipt;
+use haft_core::{Entry, Fact, waiting_prompts};
+use std::{
+    collections::VecDeque,
+    sync::{Arc, Mutex, MutexGuard},
+};
+
+/// What waits for the next round or turn of a session. All clones are one.
+#[derive(Clone, Default)]
+pub(crate) struct PromptQueue(Arc<Mutex<State>>);
+
+#[derive(Default)]
+struct State {
+    waiting: VecDeque<Queued>,
+    /// Commands that joined the turn that runs.
+    joined: Vec<Receipt>,
+}
+
+/// A fact that opens a turn, or joins the one that runs.
+pub(crate) struct Queued {
+    pub(crate) fact: Fact,
+    pub(crate) receipt: Receipt,
+}
+
+impl PromptQueue {
+    /// With the prompts of a journal that no turn has taken.
+    pub(crate) fn replay(entries: &[Arc<Entry>]) -> Self {
+        let queue = Self::default();
+        let waiting = waiting_prompts(entries.iter().map(Arc::as_ref));
+        waiting.into_iter().for_each(|prompt| queue.push(prompt, Receipt::none()));
+        queue
+    }
+
+    pub(crate) fn push(&self, fact: Fact, receipt: Receipt) {
+        self.lock().waiting.push_back(Queued { fact, receipt });
+    }
+
+    pub(crate) fn pop(&self) -> Option<Queued> {
+        self.pop_if(|_| true)
+    }
+
+    /// The next one, if it is `wanted`; otherwise it stays.
+    pub(crate) fn pop_if(&self, wanted: impl FnOnce(&Fact) -> bool) -> Option<Queued> {
+        let mut state = self.lock();
+        let is_wanted = state.waiting.front().is_some_and(|queued| wanted(&queued.fact));
+        if is_wanted { state.waiting.pop_front() } else { None }
+    }
+
+    /// How many prompts wait.
+    pub(crate) fn prompts(&self) -> usize {
+        self.lock().waiting.iter().filter(|queued| matches!(queued.fact, Fact::Prompted { .. })).count()
+    }
+
+    /// The command of `receipt` is done when the turn that runs has ended.
+    pub(crate) fn join(&self, receipt: Receipt) {
+        if receipt.is_wanted() {
+            self.lock().joined.push(receipt);
+        }
+    }
+
+    /// The commands that joined the turn, which has ended.
+    pub(crate) fn take_joined(&self) -> Vec<Receipt> {
+        std::mem::take(&mut self.lock().joined)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.0.lock().expect("no code panics while it holds the queue")
+    }
+}

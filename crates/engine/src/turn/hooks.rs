@@ -1,0 +1,35 @@
+//! Asks hooks when a turn begins and when it ends.
+use crate::session::context::SessionContext;
+use haft_call::hook_note;
+use haft_core::{Fact, Hooked, Moment, Outcome, Part, text_of};
+use tokio_util::sync::CancellationToken;
+
+/// A prompt with what hooks add to it, or [`Fact::PromptDenied`] in its place. Other facts stay as they are.
+///
+/// A prompt that is interrupted before every hook has answered is denied: the model would read it with the next one.
+pub(crate) async fn checked(session: &SessionContext, fact: Fact, cancel: &CancellationToken) -> Fact {
+    let Fact::Prompted { mut parts, channel } = fact else { return fact };
+    let prompt = text_of(&parts);
+    let hooked = tokio::select! {
+        biased;
+        hooked = hear(session, Moment::TurnStarts { prompt: &prompt }) => hooked,
+        () = cancel.cancelled() => Hooked::deny("interrupted before the hooks had answered"),
+    };
+    if let Some(reason) = hooked.deny {
+        return Fact::PromptDenied { parts, channel, reason };
+    }
+    let context = hook_note(hooked.context);
+    if !context.is_empty() {
+        parts.push(Part::text(context));
+    }
+    Fact::Prompted { parts, channel }
+}
+
+/// Tells hooks that a turn is over, also one that was interrupted.
+pub(crate) async fn turn_ends(session: &SessionContext, outcome: Outcome) {
+    hear(session, Moment::TurnEnds { outcome }).await;
+}
+
+async fn hear(session: &SessionContext, moment: Moment<'_>) -> Hooked {
+    session.calls.hooks.hear(&session.calls.session, moment).await
+}
